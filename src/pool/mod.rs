@@ -2,7 +2,7 @@
 
 mod builder;
 mod call;
-#[cfg(any(test, planted))]
+#[cfg(any(test, loom, shuttle, planted))]
 mod check;
 mod error;
 mod executor_cell;

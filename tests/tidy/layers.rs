@@ -251,6 +251,30 @@ fn the_protocol_knows_no_time_no_fractions_and_no_tests() {
     none("in protocol", wrong_in_protocol(&tree("src")));
 }
 
+/// A plain `cargo test` runs the code that is shipped. Only builds for models, and builds with
+/// planted bugs, take steps and fences from `check/`.
+#[test]
+fn tests_of_the_library_run_the_shipped_steps() {
+    let conditions =
+        ["#[cfg(any(loom, shuttle, planted))]", "#[cfg(all(test, any(loom, shuttle, planted)))]"];
+    let (mut wrong, mut found) = (Vec::new(), 0);
+    for file in sources("src").into_iter().filter(|file| room(file) != Some("check")) {
+        let source = read(&file);
+        let mut before = "";
+        for (number, line) in (1..).zip(source.lines()) {
+            if ["check::planted", "check::fences"].iter().any(|path| line.contains(path)) {
+                found += 1;
+                if !conditions.contains(&before.trim()) {
+                    wrong.push(format!("{file}:{number}: {}", line.trim()));
+                }
+            }
+            before = line;
+        }
+    }
+    assert!(found > 9, "{found} imports");
+    none("imports that plain tests would use", wrong);
+}
+
 #[test]
 fn policies_are_plain_functions() {
     none("in policy", wrong_in_policy(&tree("src")));

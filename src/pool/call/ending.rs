@@ -1,6 +1,6 @@
 //! How a loop ends: what stops it before its last item, and what it returns.
 
-#![allow(unused_qualifications)] // builds for tests have steps of their own
+#![allow(unused_qualifications)] // builds for models take the steps from `check`
 
 use std::{
     any::Any,
@@ -10,9 +10,9 @@ use std::{
 };
 
 use super::body::Stop;
-#[cfg(not(any(test, planted)))]
+#[cfg(not(any(loom, shuttle, planted)))]
 use crate::pool::call::ending as steps;
-#[cfg(any(test, planted))]
+#[cfg(any(loom, shuttle, planted))]
 use crate::pool::check::planted as steps;
 
 /// The payload of a panic.

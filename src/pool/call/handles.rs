@@ -1,7 +1,7 @@
 //! Handles with which other threads follow a loop, or end it. The handles read the ranges of the
 //! loop. The workers of a round do not read the handles.
 
-#![allow(unused_qualifications)] // builds for tests have steps of their own
+#![allow(unused_qualifications)] // builds for models take the steps from `check`
 
 use std::{
     fmt, mem, ptr,
@@ -11,9 +11,9 @@ use std::{
     },
 };
 
-#[cfg(not(any(test, planted)))]
+#[cfg(not(any(loom, shuttle, planted)))]
 use crate::pool::call::handles as steps;
-#[cfg(any(test, planted))]
+#[cfg(any(loom, shuttle, planted))]
 use crate::pool::check::planted as steps;
 use crate::{
     pool::{

@@ -19,9 +19,9 @@ use super::{
     thief::Thief,
     work_list::{GrowWorker, WorkList},
 };
-#[cfg(not(any(test, planted)))]
+#[cfg(not(any(loom, shuttle, planted)))]
 use crate::pool::call::ending as steps;
-#[cfg(any(test, planted))]
+#[cfg(any(loom, shuttle, planted))]
 use crate::pool::check::planted as steps;
 use crate::{
     clock::Instant,
@@ -336,6 +336,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg(planted)] // only such builds have a fence that is refused
     fn a_theft_that_the_kernel_refuses_is_noted() {
         let (runs, [thief, victim]) = round(Fence::Refusing, Stealing::Largest, true);
         assert_eq!(runs, [(0, 5), (5, 5)]);

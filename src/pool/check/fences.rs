@@ -1,19 +1,20 @@
-//! The fences, and wrong ones that the models and the litmus must detect.
+//! The fences, and wrong fences that the models and the litmus tests must find.
 
 use crate::{
     pool::protocol::fence,
     sync::{self, Ordering},
 };
 
-/// Test builds use this in place of [`fence::Fence`].
+/// Used in place of [`fence::Fence`] by tests in builds for loom and shuttle, and with `--cfg
+/// planted`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(any(shuttle, miri), allow(dead_code))] // neither finds a missing fence
 pub(crate) enum TestFence {
     Asymmetric,
     Symmetric,
-    /// The light side orders no more than the asymmetric one, and the heavy one nothing.
+    /// The light side orders as little as that of `Asymmetric`, and the heavy side orders nothing.
     Missing,
-    /// Only one side is there.
+    /// Only one side orders.
     OnlyLight,
     OnlyHeavy,
     /// The heavy side is always refused.
@@ -32,7 +33,7 @@ impl TestFence {
         }
     }
 
-    /// The real fence that this is, if any.
+    /// The shipped fence that this stands for, if any.
     fn real(self) -> Option<fence::Fence> {
         match self {
             Self::Asymmetric => Some(fence::Fence::Asymmetric),

@@ -1,11 +1,11 @@
-//! Sequences of loops with serial work between them, on machines that are not here: what it costs
-//! that helpers poll between loops, and what it costs that they sleep.
+//! Simulated sequences of loops with serial work between them: the cost of helpers that poll
+//! between loops, and of helpers that sleep.
 //!
-//! The policy is the real one: `Case::launch`, `Gap`, `Rhythm`, `Memory` and `Prices` are asked as
-//! an executor asks them. What helpers cost is the table of `simulator`. Time is counted; no thread
-//! is started.
+//! The policy is the shipped one: this module calls `Case::launch`, `Gap`, `Rhythm`, `Memory` and
+//! `Prices` as an executor does. The costs of helpers are the table of `simulator`. Time is
+//! computed; no thread is started.
 //!
-//! Left out: within a loop work is spread evenly at no cost, and a caller that has to wait for the
+//! Simplifications: within a loop, work is spread evenly at no cost; a caller that waits for the
 //! last helper polls.
 
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
@@ -25,8 +25,8 @@ use crate::pool::policy::{
 /// In nanoseconds of work.
 const ITEM: u64 = 100;
 
-/// A helper polls from one time to another, and then it sleeps. Until it begins to poll, it is on
-/// its way: it has been woken for a loop that is over.
+/// A helper polls from `since` to `until`, then it sleeps. Before `since` it is on its way: it was
+/// woken for a loop that is over.
 #[derive(Clone, Copy, Default)]
 struct GapHelper {
     since: u64,
@@ -36,26 +36,26 @@ struct GapHelper {
 /// A helper that comes to a loop.
 struct Coming {
     me: usize,
-    /// When it reaches the door.
+    /// When it reaches the state lock.
     at: u64,
-    /// From when on its time counts as the loop's.
+    /// The time from which its CPU time counts.
     counts: u64,
 }
 
-/// What loops took, in nanoseconds.
+/// The cost of loops, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cost {
-    /// By how much the loops took longer than evenly spread work takes.
+    /// The time that the loops took beyond evenly spread work.
     lost: u64,
-    /// The CPU time of all threads in addition to the work; and the part of it in which helpers
-    /// polled between loops.
+    /// The CPU time of all threads beyond the work, and the part of it in which helpers polled
+    /// between loops.
     cpu: u64,
     polled: u64,
 }
 
-/// A pool, as far as its helpers and its policy go. Times are in nanoseconds.
+/// The helpers and the policy of a pool. Times are in nanoseconds.
 struct Team {
-    /// How long helpers poll, if the user has said that.
+    /// How long helpers poll, if the user has set that.
     spin: Option<Duration>,
     helpers: Vec<GapHelper>,
     memory: Memory,
@@ -86,7 +86,7 @@ impl Team {
         }
     }
 
-    /// As `Gaps::gap`.
+    /// Like `Gaps::gap`.
     fn gap(&mut self) -> Gap {
         let began = mem::replace(&mut self.began, self.now);
         let since = |then| Duration::from_nanos(self.now - then);
@@ -99,14 +99,14 @@ impl Team {
         }
     }
 
-    /// As `Gaps::next`.
+    /// Like `Gaps::next`.
     fn patience(&mut self, awake: bool, short: bool) -> u64 {
         self.rhythm = self.rhythm.after(awake, short);
         let learnt = if self.rhythm.polls() { self.prices.worth_staying_awake() } else { Duration::ZERO };
         self.spin.unwrap_or(learnt).as_nanos() as u64
     }
 
-    /// A loop of so much `work`, which begins after the `gap`: what an executor does.
+    /// A loop of `work` ns that begins after `gap` ns: what an executor does.
     fn call(&mut self, GapCall { gap, work }: GapCall) {
         self.now += gap;
         let begin = self.now;
@@ -159,8 +159,8 @@ impl Team {
         self.cost.lost += (self.now - begin).saturating_sub(work / (all as u64 + 1));
     }
 
-    /// Publishes `work` for so many helpers, which are to poll for `patience` afterwards; and
-    /// learns what help costs.
+    /// Publishes `work` for this number of helpers, which poll for `patience` afterwards. Learns
+    /// what help costs.
     fn share(&mut self, helpers: usize, work: u64, patience: u64, awake: bool) {
         let begin = self.now;
         let published = begin + PRICES.deal * (helpers as u64 + 1);
@@ -174,9 +174,9 @@ impl Team {
                 own += PRICES.wake;
                 let late = PRICES.latency / 2 + self.random.below(PRICES.latency + 1);
                 let at = if since > published { since } else { own + late };
-                comings.push(Coming { me, at, counts: at - PRICES.wake }); // to switch is work, too
+                comings.push(Coming { me, at, counts: at - PRICES.wake }); // a context switch is work too
             } else if until < published {
-                helper.since = until; // what it has polled is counted
+                helper.since = until; // its polling is counted
             }
         }
         comings.sort_by_key(|coming| (coming.at, scatter(coming.me as u64)));
@@ -212,7 +212,7 @@ impl Team {
         self.prices.learn(awake, helpers, first, own.unwrap_or(0.0), || round.unwrap_or(0.0));
     }
 
-    /// What `calls` take, from now on.
+    /// The cost of `calls`, from now on.
     fn run(&mut self, calls: impl IntoIterator<Item = GapCall>) -> Cost {
         self.cost = Cost::default();
         calls.into_iter().for_each(|call| self.call(call));
@@ -221,7 +221,7 @@ impl Team {
     }
 }
 
-/// When `work` is done that threads share evenly which begin at these times.
+/// The time when `work` is done, if threads that begin at these times share it evenly.
 fn done(work: u64, mut starts: Vec<u64>) -> u64 {
     starts.sort_unstable();
     let (mut sum, mut done) = (work, u64::MAX);
@@ -235,20 +235,20 @@ fn done(work: u64, mut starts: Vec<u64>) -> u64 {
     done
 }
 
-/// A loop of so much work, and the time since the last one ended.
+/// A loop with `work` ns of work, and the time since the previous loop ended.
 #[derive(Clone, Copy)]
 struct GapCall {
     gap: u64,
     work: u64,
 }
 
-/// How many calls come before those that count, and how many count.
+/// The number of calls before the measured ones, and the number of measured calls.
 const LEARNING: u64 = 100;
 const CALLS: u64 = 300;
 const MICRO: u64 = 1_000;
 const MILLI: u64 = 1_000 * MICRO;
 
-/// The call with this number of a sequence of loops of so much work.
+/// Call number `nth` of a sequence of loops of `work` ns.
 type Sequence = fn(nth: u64, work: u64) -> GapCall;
 
 const SEQUENCES: [(&str, Sequence); 12] = [
@@ -275,13 +275,13 @@ fn random(nth: u64, mean: u64) -> u64 {
     (-unit.ln() * mean as f64) as u64
 }
 
-/// How long a helper may poll after a loop: as long as it takes to wake one, if that takes long.
+/// How long a helper may poll after a loop: the time of a wake-up.
 const PRICE: u64 = PRICES.wake + PRICES.latency * 3 / 2;
 
-/// Prints rows of gaps, workers and work (twice what a worker has of it, in µs); and for helpers as
-/// they are, helpers that always poll, and helpers that always sleep, in µs a loop: lost time,
-/// polling of one helper, and CPU time of all beyond the work.
-/// `cargo test --lib gaps -- --nocapture`
+/// Prints a row for each sequence, number of workers and work (in µs for two workers). The columns
+/// are for the policy, for helpers that always poll, and for helpers that always sleep, in µs a
+/// loop: lost time, polling of one helper, and CPU time of all threads beyond the work. `cargo test
+/// --lib gaps -- --nocapture`
 #[test]
 fn polling_costs_at_most_about_twice_the_better_of_always_and_never() {
     let us = |sum: u64| sum as f64 / (CALLS * MICRO) as f64;
@@ -304,15 +304,15 @@ fn polling_costs_at_most_about_twice_the_better_of_always_and_never() {
 
         let total = |cost: Cost| us(cost.lost + cost.polled / helpers);
         let better = total(spins).min(total(sleeps));
-        // Helpers poll for as long as it takes to wake one. To wake many takes longer. A loop that
-        // takes less than a wake-up runs alone if they sleep, and loses only half of its time:
-        // that polling costs more than this is accepted, since the loop gains that time.
+        // Helpers poll for the time of one wake-up; waking many takes longer. A loop shorter than a
+        // wake-up runs alone if the helpers sleep, and loses only half of its time. Polling may
+        // cost more than that, since the loop gains the time.
         let twice = if workers > 16 { 2.3 } else { 2.0 } * better + 5.0;
         let bar = if each * MICRO < PRICE { better + PRICE as f64 / MICRO as f64 } else { twice };
         assert!(total(now) <= bar, "{row}: {:.1} of {bar:.1} us", total(now));
         assert!(now.lost as f64 <= 1.15 * sleeps.lost as f64, "{row}: helpers that sleep lose less time");
         assert!(now.polled <= CALLS * helpers * PRICE, "{row}: {:.1} us", us(now.polled));
-        // Beyond polling, threads that are awake wait for each other at the door.
+        // In addition to polling, threads that are awake wait for each other at the state lock.
         let cpu = sleeps.cpu + CALLS * (helpers * PRICE + PRICES.door * (helpers + 1).pow(2));
         assert!(now.cpu <= cpu, "{row}: CPU time of {:.1} us", us(now.cpu));
         if name == "5 us" && workers <= 64 {
@@ -323,7 +323,7 @@ fn polling_costs_at_most_about_twice_the_better_of_always_and_never() {
 }
 
 #[test]
-fn who_stops_looping_is_polled_for_once() {
+fn helpers_poll_once_after_the_last_loop() {
     for workers in [2, 4, 16, 64, 128] {
         let mut team = Team::new(workers, None);
         let (gap, work) = (10 * MICRO, 20 * MICRO * workers as u64);

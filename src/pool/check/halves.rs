@@ -7,7 +7,7 @@ use crate::pool::{
     protocol::range::{StealPolicy, VictimView},
 };
 
-/// Robs without watching, and takes half of the items by number.
+/// Steals without watching the victim, and takes half of its items by number.
 pub(crate) struct Halves(pub(crate) Stealing);
 
 impl StealPolicy for Halves {

@@ -1,10 +1,10 @@
-//! Tests of placement on machines that are not here: what they tell, in `machines/`, and where
-//! workers go on them, written out below.
+//! Tests of placement on described machines: the descriptions are in `machines/`, the expected
+//! places of workers below.
 //!
-//! The files are written for the purpose, after what such machines show. A line is a path, below
-//! `/sys/devices/system` unless it begins with `/`, and its text; `[0-6:2]` in a path stands for
-//! each number of the list, and `{}`, `{+1}`, `{-1}` in the text for that number and those beside
-//! it. Several lines of a path are several lines of the file.
+//! The files are written for these tests, in the form in which such machines describe themselves. A
+//! line is a path, below `/sys/devices/system` unless it begins with `/`, and its text. `[0-6:2]`
+//! in a path stands for each number of the list. `{}`, `{+1}`, `{-1}` in the text stand for that
+//! number and its neighbours. Several lines with one path are several lines of the file.
 
 use std::{collections::HashMap, io};
 
@@ -35,7 +35,7 @@ struct KnownMachine {
     files: HashMap<String, String>,
 }
 
-/// `0,2,8-11,20-26:2`
+/// The numbers of a list such as `0,2,8-11,20-26:2`.
 fn list(text: &str) -> Vec<usize> {
     let numbers = |part: &str| {
         let (part, step) = part.split_once(':').unwrap_or((part, "1"));
@@ -73,7 +73,7 @@ impl KnownMachine {
         text.push('\n');
     }
 
-    /// Replaces the text of the files whose paths have this ending.
+    /// Replaces the text of the files whose paths end with this.
     fn lie(mut self, ending: &str, text: &str) -> Self {
         let mut lied = 0;
         for (_, told) in self.files.iter_mut().filter(|(path, _)| path.ends_with(ending)) {
@@ -106,7 +106,7 @@ impl KnownMachine {
         self.plan_of(Wish { placement, ..Wish::default() }, None).unwrap()
     }
 
-    /// Where the workers go if their number is the default.
+    /// The CPUs of the default number of workers.
     fn order(&self, placement: Placement) -> Vec<usize> {
         let plan = self.plan(placement);
         assert_eq!(plan.doubts, Vec::<String>::new());
@@ -123,7 +123,7 @@ fn order(plan: &SeatPlan) -> Vec<usize> {
     (0..plan.workers).map(|worker| plan.cpu(worker).unwrap().number).collect()
 }
 
-/// `{}`, `{+3}` and `{-3}`.
+/// Fills in `{}`, `{+3}` and `{-3}`.
 fn filled(text: &str, number: usize) -> String {
     let mut parts = text.split('{');
     let mut filled = parts.next().unwrap().to_owned();
@@ -195,8 +195,8 @@ fn strong_cores_and_weak_ones() {
     assert_eq!(desktop.order(Compact), list("0-31"));
     assert_eq!(desktop.order(Spread), list("0-14:2,16-31,1-15:2"));
 
-    // Linux has equal capacities for cores that are not, where there are SMT siblings; a third
-    // kind; and a kind that is all offline.
+    // Linux has equal capacities for different cores if there are SMT siblings. Also: a third kind
+    // of cores; and a kind that is offline.
     let mut equal = KnownMachine::new(HYBRID).lie("cpu_atom/cpus", "0-15");
     for cpu in 0..32 {
         equal.add(&format!("cpu/cpu{cpu}/cpu_capacity"), "1024");
@@ -257,7 +257,7 @@ fn a_container() {
     assert_eq!(plan.at_a_time, 2, "more would wait for the quota");
     let plan = narrow.plan_of(required, Some(" 4 ")).unwrap();
     assert_eq!((order(&plan), plan.counted_by), (vec![3, 7, 11, 3], CountSource::Variable));
-    // Others have the rest of these CPUs, and a pool of theirs would be pinned to the same ones.
+    // Other programs use the rest of these CPUs, and their pools would be pinned to the same CPUs.
     let plan = narrow.plan(LogicalCpus);
     assert_eq!(
         (plan.workers, plan.cpu(0), plan.unpinned_because, plan.doubts.len()),
@@ -312,16 +312,16 @@ fn a_list_that_is_not_all_allowed() {
 #[test]
 fn what_cannot_be_true_is_not_used() {
     let cores = "topology/core_cpus_list";
-    let by_cache = [3, 11, 7]; // with what is known of cores it would be 3, 7, 11
+    let by_cache = [3, 11, 7]; // with the true cores it would be 3, 7, 11
     for lie in ["", "x", "3-11", "0-15", "11-3", "0-99999999999", "-1", "3,11\n\n7", "9"] {
         let plan = KnownMachine::new(CONTAINER).lie(cores, lie).plan(LogicalCpus);
         assert_eq!((order(&plan), plan.doubts.len()), (by_cache.to_vec(), 1), "{lie:?}: {:?}", plan.doubts);
         assert!(plan.doubts[0].starts_with("cores not used: "), "{:?}", plan.doubts);
     }
-    // 3 is said to be 11's sibling, but not the reverse.
+    // The files call 3 a sibling of 11, but not 11 a sibling of 3.
     let plan = KnownMachine::new(CONTAINER).lie("cpu3/topology/core_cpus_list", "3").plan(LogicalCpus);
     assert_eq!((order(&plan), plan.doubts.len()), (by_cache.to_vec(), 1), "{:?}", plan.doubts);
-    // 7 is said to be 3's sibling, and 3 is said to be 2's, which is not ours.
+    // The files call 7 a sibling of 3, and 3 a sibling of 2, which is not allowed.
     let lie = |machine: KnownMachine| {
         machine.lie("cpu3/topology/core_cpus_list", "2-3").lie("cpu11/topology/core_cpus_list", "11")
     };
@@ -334,7 +334,7 @@ fn what_cannot_be_true_is_not_used() {
         "one core, and one worker? {:?}",
         plan.doubts
     );
-    // 0 and 1 are said to be siblings in two nodes.
+    // The files call 0 and 1 siblings in two nodes.
     let siblings = |machine: KnownMachine, cpu: usize, lie: &str| {
         machine.lie(&format!("cpu{cpu}/topology/thread_siblings_list"), lie)
     };
@@ -360,7 +360,7 @@ fn what_cannot_be_true_is_not_used() {
     assert_eq!((order(&plan), plan.doubts.len()), (list("0-7"), 1), "{:?}", plan.doubts);
 }
 
-/// Machines that tell things that look wrong but are right.
+/// Machines whose files look wrong but are right.
 #[test]
 fn what_is_true_though_strange() {
     // Emulated nodes have all CPUs each.
@@ -374,7 +374,7 @@ fn what_is_true_though_strange() {
     half.add("node/node2/cpulist", "");
     half.allowed = vec![0, 3, 4, 5, 7];
     assert_eq!(half.order(LogicalCpus), [0, 5, 3, 4, 7], "5 has core 1 to itself");
-    // A large core of two small ones with a cache each.
+    // A large core made of two small ones with a cache each.
     let mut large = KnownMachine { allowed: list("0-15"), files: HashMap::new() };
     for cpu in 0..16 {
         let core = cpu / 8 * 8;
@@ -400,7 +400,7 @@ fn what_is_not_told() {
         KnownMachine::new(VM).without("topology/physical").without("/node/").order(LogicalCpus),
         [0, 1]
     );
-    // Nothing is known of one CPU of many: it is taken to be a core of its own.
+    // Nothing is known of one CPU: it counts as a core of its own.
     assert_eq!(KnownMachine::new(LAPTOP).without("cpu4/topology").order(PhysicalCores), [0, 1, 2, 3, 4]);
     assert_eq!(KnownMachine::new(LAPTOP).without("cpu4/cache").order(PhysicalCores), [0, 1, 2, 3]);
     // One CPU has no order.
@@ -444,7 +444,7 @@ fn quotas() {
     };
     assert_eq!(told(CONTAINER), Some(2.5));
     assert_eq!(told(LAPTOP), None);
-    // Version 1: the controller is mounted with another, under a name of its own.
+    // Version 1: the controller is mounted together with another, under a name of its own.
     let old = "\
         /proc/self/cgroup 12:memory:/a\n/proc/self/cgroup 4:cpu,cpuacct:/a/b\n/proc/self/cgroup 0::/other\n\
         /proc/self/mountinfo 33 32 0:29 / /sys/fs/cgroup/cpu\\040time rw - cgroup cgroup rw,cpu,cpuacct\n\
@@ -457,8 +457,8 @@ fn quotas() {
         )
     };
     let with = |limits: &[String]| {
-        // Paths with a blank cannot be written in a line here: the mount point's is looked up as
-        // the kernel writes it.
+        // A path with a blank cannot be written in such a line, so it is added here as the kernel
+        // writes the mount point.
         let mut machine = KnownMachine::new(old);
         for line in limits.concat().lines() {
             let (path, text) = line.rsplit_once(' ').unwrap();
@@ -475,8 +475,8 @@ fn quotas() {
     );
     assert_eq!(with(&[limit("cpu time/a/b", "0")]), None);
     assert_eq!(with(&[limit("cpu time/a/b", "many")]), None);
-    // A container that sees its own group as the top of the hierarchy, as it is mounted there; or
-    // from outside.
+    // A container that sees its own group as the top of the hierarchy, because it is mounted there;
+    // or that sees it from outside.
     let container = |group: &str, root: &str| {
         told(&format!(
             "/proc/self/cgroup 0::{group}\n/proc/self/mountinfo 1 2 0:27 {root} /cg rw - cgroup2 none rw\n\
@@ -530,7 +530,7 @@ worker    CPU   core thread  cache   node  class
     assert_eq!(seating.to_string(), expected);
 }
 
-/// A mask of fewer CPUs than there are is told of, whatever else is asked for.
+/// A mask of fewer CPUs than the machine has is reported, whatever else is asked for.
 #[test]
 fn who_is_bound_is_told() {
     let told = |machine: &KnownMachine, wish: Wish| {
@@ -581,7 +581,7 @@ fn who_is_bound_is_told() {
     assert_eq!((plan.bound, plan.remarks), (None, Vec::new()), "no mask, no CPU that is forbidden");
 }
 
-/// Every program begins with the same CPUs; a worker that has to give way may run on all of them.
+/// Every program begins with the same CPUs. A worker that must give way may run on all of them.
 #[test]
 fn two_programs_begin_with_the_same_cpus() {
     let [one, other] = [(); 2].map(|()| two_sockets(Wish { workers: Some(4), ..Wish::default() }));
@@ -598,8 +598,8 @@ fn two_programs_begin_with_the_same_cpus() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: if cfg!(miri) { 4 } else { 256 }, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever the files say, every CPU is in the order once, and at most one line of doubt for
-    /// each thing that is told.
+    /// For any content of the files, every CPU is in the order once, and there is at most one line
+    /// of doubt for each kind of fact.
     #[test]
     fn whatever_the_files_say(
         machine in prop::sample::select(&[LAPTOP, PHONE, VM, CONTAINER][..]),

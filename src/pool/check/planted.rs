@@ -1,7 +1,8 @@
 //! The steps of the protocol and of a call, each with a way to do it wrong. A model plants such a
-//! mistake in the real code to show that it would find it. Builds for tests use these steps in
-//! place of those in `protocol` and `call`; `.ci/planted` builds them for the sanitizers
-//! (`--cfg planted`).
+//! mistake in the real code to show that it finds the mistake. Builds for loom and for shuttle, and
+//! builds with `--cfg planted`, use these steps in place of those in `protocol` and `call`. A plain
+//! `cargo test` does not contain this file. `.ci/planted` builds it for the sanitizers, and
+//! `.ci/plant` for the litmus tests.
 
 use std::sync::Arc;
 
@@ -28,90 +29,90 @@ use crate::{
 /// The mistakes that can be planted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Bug {
-    /// A worker does not tell thieves, when it enters, that it now needs a fence.
+    /// A worker that enters does not tell thieves that they need a fence.
     EntersUnknown,
-    /// A worker does not tell thieves when it changes its fence.
+    /// A worker that changes its fences does not tell thieves.
     ChangesUntold,
     /// A thief keeps the item that its victim has just claimed: its comparison with `<=` is off by
     /// one.
     KeepsOneTooMany,
-    /// A thief leaves its victim the item that it claims.
+    /// A thief leaves its victim the item that the thief claims.
     CutsOneTooFew,
     /// A thief unlocks its own range for a moment while the theft is undecided.
     LetsGoUndecided,
-    /// A thief locks its own cell before that of its victim, whatever their order.
+    /// A thief always locks its own cell before that of its victim.
     OwnLockFirst,
-    /// A thief cuts the victim's range before its own range shows what was cut off.
+    /// A thief shortens the victim's range before its own range shows the stolen items.
     CutsBeforeItShows,
-    /// A scan that found nothing is not repeated, although something has moved.
+    /// A scan that found nothing is not repeated, although a theft has begun.
     ScansOnce,
-    /// A cut goes through the cells one after the other.
+    /// `truncate` locks the cells one after the other.
     CutsOneByOne,
-    /// A cut locks nothing.
+    /// `truncate` locks nothing.
     CutsUnlocked,
-    /// A cut behind the end of a range gives back what has been stolen from it.
+    /// A `truncate` behind the end of a range gives stolen items back to it.
     CutsLonger,
-    /// A round looks for a cancelled token before it lets the token know its ranges.
+    /// A round checks for a cancelled token before the token knows its ranges.
     LooksBeforeItTells,
     /// The ranges of a round that is over stay with its token.
     StaysWithToken,
     /// A block of a search is claimed by a load and a store.
     ClaimsInTwoSteps,
-    /// A thief of a list that grows takes what its victim has just claimed.
+    /// A thief of a list that grows takes items that its victim has just claimed.
     TakesWhatIsClaimed,
     /// The owner's claim in a list that grows has no fence between its store and its load.
     ClaimsUnfenced,
-    /// A theft from a list that grows has none.
+    /// A theft from a list that grows has no fence.
     TakesUnfenced,
-    /// The items of a list are shown before they are written.
+    /// The items of a list that grows are shown before they are written.
     ShowsUnwritten,
-    /// An owner that has been robbed looks at what is left without the lock.
+    /// An owner whose claim is contested resolves it without the lock.
     SettlesUnlocked,
-    /// The owner of a list lets go of the lock before it moves the items.
+    /// The owner of a list that grows unlocks before it moves the items.
     MovesUnlocked,
-    /// A waker writes nothing if the item has been woken before.
+    /// A waker writes nothing if the item was woken before.
     WakesOnce,
-    /// A poll begins with a plain store: what another waker has done since is not seen.
+    /// A poll begins with a plain store: it does not see the writes of another waker since then.
     PollsByStore,
-    /// A poll does not see what was done before its item was woken.
+    /// A poll does not see writes before the wake-up of its item.
     PollsUnseeing,
-    /// A worker lets go of an item by a plain store.
-    LetsGoByStore,
-    /// A worker that drops an item which is not needed does not take it.
+    /// A worker suspends an item by a plain store.
+    SuspendsByStore,
+    /// A worker drops an item that is not needed without taking its slot.
     DropsUntaken,
-    /// A worker that takes a slot to drop its item does not look again which item that is.
+    /// A worker that takes a slot to drop its item does not check again which item that is.
     DropsAnother,
-    /// A worker sleeps without a look at those that were woken meanwhile.
+    /// A worker parks although items were woken in the meantime.
     SleepsUnwatched,
-    /// Nobody watches the list of the woken after it was taken to the parked.
+    /// A run queue is not watched again after its list was taken.
     WatchesOnce,
-    /// Who rings does not take the lock.
-    RingsUnlocked,
-    /// A stop rings nobody if no worker seems to sleep.
+    /// A thread unparks a worker without the lock.
+    UnparksUnlocked,
+    /// A stop notifies nobody if no worker seems to sleep.
     StopsUnheard,
     /// A slot is given to a worker that does not want one.
     FeedsAnybody,
     /// The limit is off by one.
     BeginsOneTooMany,
-    /// Who finds that nothing is left tells nobody.
+    /// The worker that finds nothing left does not unpark the others.
     LeavesAlone,
-    /// A worker goes without a last look.
+    /// A worker leaves a list that grows without a last look at the deques.
     GoesWithoutLooking,
-    /// The caller rests without a look whether it was called.
+    /// The caller rests although it was called.
     RestsUncalled,
-    /// A worker that is called finds no place.
+    /// A called worker finds no place.
     OpensNoPlace,
     /// Two callers take one arena.
     TakesWhatIsTaken,
     /// A caller wakes nobody for the places that it opens.
     WakesNobody,
-    /// A worker sleeps although a place is open in another arena than the one it has left.
+    /// A worker sleeps although a place is open in an arena other than the first.
     SleepsBesideAPlace,
-    /// A caller that sleeps is not woken for a loop inside its own.
+    /// A sleeping caller is not woken for a loop inside its own.
     WakesNoCaller,
-    /// A caller sleeps without a look at the loops inside its own.
+    /// A waiting caller sleeps without a look at the loops inside its own.
     HelpsNobodyInside,
-    /// A caller that waits helps any loop.
+    /// A waiting caller helps any loop.
     HelpsAnybody,
     /// Two workers get one seat.
     SharesSeats,
@@ -119,15 +120,15 @@ pub(crate) enum Bug {
     RetractsNothing,
     /// The end of a call does not wait for the workers inside.
     WaitsForNobody,
-    /// The end of a call does not take the lock when it has seen the last worker leave.
+    /// The end of a call does not take the lock if it has seen the last worker leave.
     SeesTheEndUnlocked,
-    /// The last worker to leave looks whether the caller sleeps before it has left.
+    /// The last worker checks whether the caller sleeps before it has left.
     LooksBeforeItLeaves,
     /// A pool that stops wakes its workers before they can see that it stops.
     WakesBeforeItStops,
-    /// A thread that leaves a gate rings before it is counted out.
-    RingsBeforeItLeaves,
-    /// A thread comes through a gate that is closed.
+    /// A thread that leaves a gate notifies before it is counted out.
+    NotifiesBeforeItLeaves,
+    /// A thread enters a closed gate.
     ComesTooLate,
     /// A worker leaves the round after a panic.
     PanicsAndLeaves,
@@ -151,9 +152,8 @@ fn is_planted(bug: Bug) -> bool {
     PLANTED.get() == Some(bug)
 }
 
-/// Plants a bug for the calling thread, until the next call.
+/// Plants a bug for the calling thread, until the next call of this function.
 #[cfg(test)]
-#[cfg_attr(miri, allow(dead_code))] // as is `litmus.rs`
 pub(crate) fn plant(bug: Option<Bug>) {
     PLANTED.set(bug);
 }
@@ -294,7 +294,7 @@ pub(crate) fn poll_again(state: &AtomicUsize) {
 }
 
 pub(crate) fn try_suspend(state: &AtomicUsize) -> bool {
-    if !is_planted(Bug::LetsGoByStore) {
+    if !is_planted(Bug::SuspendsByStore) {
         return wake_queues::try_suspend(state);
     }
     let was_woken = state.load(Ordering::Relaxed) & wake_queues::NOTIFIED != 0;
@@ -325,10 +325,10 @@ pub(crate) fn is_watched_again(woken: &AtomicUsize) -> bool {
 }
 
 pub(crate) fn lock_to_unpark(queues: &WakeQueues) -> MutexGuard<'_, Parked> {
-    if is_planted(Bug::RingsUnlocked) {
+    if is_planted(Bug::UnparksUnlocked) {
         queues.notify_all();
         let mut parked = wake_queues::lock_to_unpark(queues);
-        parked.mark_all_awake(&queues.hints); // so nobody is rung now
+        parked.mark_all_awake(&queues.hints); // so that no worker is notified now
         return parked;
     }
     wake_queues::lock_to_unpark(queues)
@@ -413,7 +413,7 @@ pub(crate) fn is_open(state: &gate::GateState) -> bool {
 }
 
 pub(crate) fn go_out(gate: &Gate) {
-    if is_planted(Bug::RingsBeforeItLeaves) {
+    if is_planted(Bug::NotifiesBeforeItLeaves) {
         gate.emptier.notify_one();
         lock(&gate.state).inside -= 1;
         return;

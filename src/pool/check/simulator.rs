@@ -1,11 +1,10 @@
-//! Rounds on machines that are not here: up to 256 workers, simulated by one thread in
-//! milliseconds.
+//! Simulated rounds of up to 256 workers: one thread simulates a round in milliseconds.
 //!
-//! The policy is the real one: `Stealing::victim`, `theft`, `Grain`, `Splits` and the pieces of a
-//! journal are asked as a round asks them. What the protocol does is told in a few lines
-//! (`SimRound`), and what it costs is a table of prices. Nothing happens between two events, which
-//! are the ends of stretches and the steps of thieves: where a worker stands meanwhile is looked up
-//! in the sums of the costs of the items.
+//! The policy is the shipped one: this module calls `Stealing::victim`, `theft`, `Grain`, `Splits`
+//! and the pieces of a journal as a round does. `SimRound` has the protocol in a few lines, and a
+//! table of prices has its costs. Nothing happens between two events, which are the ends of
+//! stretches and the steps of thieves. The place of a worker between them is computed from the sums
+//! of the costs of the items.
 //!
 //! Left out: hyper-threads slow each other; a far item costs its thief more than a near one; a
 //! claim is free; a theft is never undone; reducing is free.
@@ -31,34 +30,34 @@ use crate::{
     },
 };
 
-/// What things cost, in nanoseconds. "Assumed" is what has been measured on no large machine.
+/// Prices in nanoseconds. "Assumed" means not measured on a large machine.
 #[derive(Clone, Copy)]
 pub(super) struct SimPrices {
-    /// A cell of a round that is dealt. Assumed: a lock that nobody holds, and three stores.
+    /// Partitioning one cell. Assumed: a free lock and three stores.
     pub(super) deal: u64,
-    /// The caller, for each sleeper that it wakes. Assumed; 8 µs on a virtual machine of two CPUs.
+    /// Waking one sleeper, for the caller. Assumed; 8 µs on a virtual machine of two CPUs.
     pub(super) wake: u64,
-    /// Until a thread that has been woken begins: half of this to one and a half times as much.
-    /// Assumed; 5 µs (median) to 38 µs (one in ten) on that virtual machine.
+    /// The time until a woken thread begins: between 0.5 and 1.5 times this. Assumed; 5 µs (median)
+    /// to 38 µs (one in ten) on that virtual machine.
     pub(super) latency: u64,
-    /// Until a helper that polls has seen the job. Assumed.
+    /// The time until a polling helper has seen the job. Assumed.
     pub(super) notice: u64,
-    /// The lock through which workers enter and leave one after the other. Assumed.
+    /// The state lock, through which workers enter and leave one after the other. Assumed.
     pub(super) door: u64,
-    /// A glance at a cell in the same cache, the same node, and beyond. Assumed: the latency of a
-    /// cache line, of which several are on their way at a time.
+    /// Reading a cell in the same cache, in the same node, and beyond. Assumed: the latency of a
+    /// cache line, with several requests in flight.
     glance: [u64; 3],
-    /// A theft from there, its fence apart, while both cells are locked. Assumed.
+    /// A theft from such a cell without its fence, while both cells are locked. Assumed.
     theft: [u64; 3],
-    /// The heavy fence, where it is expensive, for the thief: once, and for each worker. Assumed; 5
-    /// to 12 µs with two workers on that virtual machine.
+    /// The expensive heavy fence, for the thief: once, and for each worker. Assumed; 5 to 12 µs
+    /// with two workers on that virtual machine.
     fence: u64,
     fence_each: u64,
-    /// The same for every other worker, which it interrupts. Assumed.
+    /// The expensive heavy fence, for each other worker, which it interrupts. Assumed.
     tax: u64,
 }
 
-/// A large machine that is not virtual.
+/// A large machine, not virtual.
 pub(super) const PRICES: SimPrices = SimPrices {
     deal: 60,
     wake: 2_000,
@@ -72,17 +71,17 @@ pub(super) const PRICES: SimPrices = SimPrices {
     tax: 700,
 };
 
-/// In nanoseconds: how long threads poll for a lock before they sleep, as `Patience::BRIEF`.
+/// In nanoseconds: how long threads poll for a lock before they sleep, like `Patience::BRIEF`.
 const BRIEF: u64 = 5_000;
 
-/// Where the workers sit.
+/// The localities of the workers of a machine.
 struct SimMachine {
     name: &'static str,
     homes: Vec<Locality>,
 }
 
 impl SimMachine {
-    /// Two nodes, each core with two hyper-threads: first the first ones of all cores, and then the
+    /// Two nodes, with two hyper-threads a core: the first hyper-threads of all cores, then the
     /// second ones.
     fn two_nodes(name: &'static str, cores: usize, caches: usize) -> Self {
         let home = |worker| {
@@ -101,16 +100,16 @@ impl SimMachine {
     }
 }
 
-/// What is the same for all rounds of a row.
+/// The setting of all rounds of a row.
 #[derive(Clone, Copy)]
 struct Setting<'a> {
     prices: SimPrices,
     homes: &'a [Locality],
-    /// Where thieves believe the workers to sit.
+    /// The localities that thieves assume.
     known: &'a [Locality],
     /// Whether the helpers poll for the job.
     awake: bool,
-    /// How many workers the policy is told that there are.
+    /// The number of workers that the policy is told.
     told: usize,
 }
 
@@ -120,22 +119,22 @@ impl<'a> Setting<'a> {
         Self { prices: PRICES, homes, known: homes, awake: true, told: homes.len() }
     }
 
-    /// With the rule for fewer workers: the largest of the nearest is robbed.
+    /// With the rule for few workers: thieves choose the largest of the nearest victims.
     fn the_largest(self) -> Self {
         Self { told: 2, ..self }
     }
 }
 
-/// What came of a round, or of several.
+/// The outcome of one round, or of several.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct SimOutcome {
     thefts: u64,
-    /// How many of the thefts were between nodes, and how many took an expensive fence.
+    /// The number of thefts between nodes, and of thefts with an expensive fence.
     between_nodes: u64,
     fences: u64,
-    /// How many scans found nobody, or somebody who was almost done.
+    /// The number of scans that found no victim, or a victim that was almost done.
     vain: u64,
-    /// Until the caller returns, in nanoseconds; and the least that this can be.
+    /// The time until the caller returns, in nanoseconds, and a lower bound of it.
     makespan: u64,
     bound: u64,
 }
@@ -150,7 +149,7 @@ impl SimOutcome {
         self.bound += other.bound;
     }
 
-    /// The makespan as a multiple of what it can be at least.
+    /// The makespan as a multiple of the lower bound.
     fn ratio(&self) -> f64 {
         self.makespan as f64 / self.bound as f64
     }
@@ -165,7 +164,7 @@ impl Random {
     }
 }
 
-/// The items of a round: the sums of the costs before each of them, and of all.
+/// The items of a round: the sum of the costs before each item, and of all.
 struct SimItems(Vec<u64>);
 
 impl SimItems {
@@ -182,7 +181,7 @@ impl SimItems {
         self.0.len() - 1
     }
 
-    /// How long the items from one index to another take.
+    /// The time of the items from one index to another.
     fn take(&self, first: usize, behind: usize) -> u64 {
         self.0[behind] - self.0[first]
     }
@@ -191,7 +190,7 @@ impl SimItems {
         self.0[self.len()]
     }
 
-    /// No round can be shorter.
+    /// A lower bound for the time of a round.
     fn bound(&self, workers: usize) -> u64 {
         let dearest = self.0.windows(2).map(|sums| sums[1] - sums[0]).max();
         self.total().div_ceil(workers as u64).max(dearest.unwrap_or(0))
@@ -208,7 +207,7 @@ struct SimClaims {
 }
 
 impl SimClaims {
-    /// The end of the claim that the worker is at.
+    /// The end of the claim on which the worker is.
     fn claimed(&self, items: &SimItems, now: u64) -> usize {
         let gone = now.saturating_sub(self.since);
         let (mut begun, mut not_begun) = (0, (self.end - self.first).div_ceil(self.size));
@@ -236,26 +235,26 @@ struct SimRun {
     grain: Option<Grain>,
 }
 
-/// What a worker does next.
+/// The next step of a worker.
 #[derive(Clone, Copy)]
 enum SimStep {
     Come,
     /// Its claims are folded.
     Fold,
-    /// It has looked at all cells, and began when there had been so many thefts.
+    /// It has scanned all cells. The number of thefts when it began.
     Scan(usize),
-    /// It locks the victim's cell to look which fence is in force, since the first time given.
+    /// It locks the cell of the victim to see its fence. It has tried since the given time.
     Look {
         victim: usize,
         since: u64,
     },
-    /// It has watched a victim, which stood there, and whose fence was expensive or not.
+    /// It has watched a victim, which was at `start`, and whose fence was expensive or not.
     Watch {
         victim: usize,
         start: usize,
         is_dear: bool,
     },
-    /// It locks the victim's cell for a theft, since the time given.
+    /// It locks the cell of the victim for a theft. It has tried since the given time.
     Rob {
         victim: usize,
         is_stuck: bool,
@@ -264,18 +263,19 @@ enum SimStep {
 }
 
 struct Worker {
-    /// Its cell; `next` counts if it has no claims.
+    /// Its cell. `next` counts if it has no claims.
     next: usize,
     end: usize,
     claims: Option<SimClaims>,
-    /// Whether the fence of its cell is expensive for thieves; none if it has not entered.
+    /// Whether the fence of its cell is expensive for thieves. `None` if it has not entered.
     is_dear: Option<bool>,
     locked_until: u64,
     run: Option<SimRun>,
     step: SimStep,
-    /// Events of an older version are void.
+    /// Events with an older version are void.
     version: u32,
-    /// As in `Thief`: its current theft, from 1; and how often it has asked for a victim.
+    /// As in `Thief`: the number of its current theft, from 1, and how often it has asked for a
+    /// victim.
     nth: usize,
     asked: u64,
     spared: Option<usize>,
@@ -291,13 +291,12 @@ struct SimRound<'a> {
     /// The time 0.
     begin: Instant,
     workers: Vec<Worker>,
-    /// When which worker, and of which version, does its next step; in the order in which the
-    /// events were made if they are at one time.
+    /// The events: time, order in which they were made, worker, and version of the worker.
     events: BinaryHeap<Reverse<(u64, u64, usize, u32)>>,
     made: u64,
     moves: usize,
     folded: usize,
-    /// When the last worker has passed the door, and when the caller has.
+    /// The time when the last worker has passed the state lock, and when the caller has.
     door: u64,
     caller: u64,
     marks: Vec<Mark>,
@@ -310,7 +309,7 @@ impl SimRound<'_> {
         self.begin + Duration::from_nanos(now)
     }
 
-    /// As the policy counts it.
+    /// In the unit of the policy.
     fn nanos(time: u64) -> f32 {
         nanos(Duration::from_nanos(time))
     }
@@ -337,7 +336,7 @@ impl SimRound<'_> {
         self.of.homes[me].distance(self.of.homes[other])
     }
 
-    /// When the worker that is there `now` is through the door.
+    /// The time when a worker that arrives `now` has passed the state lock.
     fn pass(&mut self, now: u64) -> u64 {
         self.door = self.door.max(now) + self.of.prices.door;
         self.door
@@ -437,8 +436,8 @@ impl SimRound<'_> {
         self.look(me, now, victim, now);
     }
 
-    /// When a thief tries again to lock a cell, for which it has waited `since` then: it polls for
-    /// a moment, and then sleeps. None: the lock is free.
+    /// The time when a thief tries again to lock a cell, for which it has waited since `since`: it
+    /// polls for a moment, then sleeps. `None` if the lock is free.
     fn waits(&self, now: u64, victim: usize, since: u64) -> Option<u64> {
         let free = self.workers[victim].locked_until;
         let slept = free > since + BRIEF;
@@ -457,7 +456,7 @@ impl SimRound<'_> {
         self.then(me, now + moment, SimStep::Watch { victim, start, is_dear });
     }
 
-    /// What a thief expects a heavy fence to cost.
+    /// The cost of a heavy fence that a thief expects.
     fn expected(&self, is_dear: bool) -> f32 {
         if is_dear { self.heavy.get() } else { 0.0 }
     }
@@ -504,7 +503,7 @@ impl SimRound<'_> {
         let robbed = &mut self.workers[victim];
         robbed.end = middle;
         robbed.locked_until = now + price;
-        // Its next claim finds the end moved, takes what is left of it, and ends the stretch.
+        // Its next claim finds the new end, takes what is left, and ends the stretch.
         if let Some(mut claims) = robbed.claims {
             let claimed = claims.claimed(self.items, now);
             if claimed < claims.end {
@@ -555,7 +554,7 @@ impl SimRound<'_> {
     }
 }
 
-/// What a pool has learnt of one loop.
+/// The values that a pool has learnt of one loop.
 struct Learnt {
     splits: Splits,
     heavy: Estimate,
@@ -573,7 +572,7 @@ impl Learnt {
         }
     }
 
-    /// When each worker comes, the caller first.
+    /// The time when each worker comes, the caller first.
     fn comings(&mut self, of: &Setting<'_>) -> Vec<u64> {
         let Setting { prices, homes, awake, .. } = of;
         let workers = homes.len() as u64;
@@ -586,7 +585,7 @@ impl Learnt {
         [caller].into_iter().chain((1..workers).map(helper)).collect()
     }
 
-    /// Simulates a round, and learns from it: what `Executor::round` does.
+    /// Simulates a round and learns from it, like `Executor::round`.
     fn round(&mut self, of: &Setting<'_>, items: &SimItems) -> SimOutcome {
         static SITE: u8 = 0;
         let slice = Slice { address: 0x1000, len: items.len() };
@@ -643,12 +642,12 @@ impl Learnt {
     }
 }
 
-/// How much there is to do.
+/// The amount of work.
 #[derive(Clone, Copy)]
 struct Size {
     workers: u64,
     items: u64,
-    /// A worker's part of the work, in nanoseconds.
+    /// The share of a worker in the work, in nanoseconds.
     each: u64,
 }
 
@@ -705,7 +704,7 @@ const SHAPES: [(&str, Costs); 9] = [
     }),
 ];
 
-/// The sum over rounds with several seeds of which nothing is known.
+/// The sum over first rounds with several seeds.
 fn first_rounds(of: &Setting<'_>, costs: Costs, size: Size, seeds: u64) -> SimOutcome {
     let mut sum = SimOutcome::default();
     for seed in 0..seeds {
@@ -720,9 +719,9 @@ fn shape(name: &str) -> Costs {
     SHAPES.into_iter().find(|(its, _)| *its == name).expect("a shape").1
 }
 
-/// For every machine, size and shape there are fewer thefts between nodes than where no home is
-/// known, and the mean makespan is at most 2 % longer. To see the table:
-/// `cargo test --lib fewer_thefts -- --nocapture`.
+/// For every machine, size and shape, there are fewer thefts between nodes than without known
+/// localities, and the mean makespan is at most 2 % longer. To see the table: `cargo test --lib
+/// fewer_thefts -- --nocapture`.
 #[test]
 fn fewer_thefts_between_nodes_and_hardly_a_longer_makespan() {
     const SEEDS: u64 = 2;
@@ -758,14 +757,15 @@ fn fewer_thefts_between_nodes_and_hardly_a_longer_makespan() {
     assert!(bad.is_empty(), "{bad:#?}");
 }
 
-/// First rounds of 1 ms a worker, whose helpers are awake: makespans as multiples of what they can
-/// be at least, if the largest is robbed and if chance has a say.
+/// First rounds of 1 ms a worker, with awake helpers: makespans as multiples of the lower bound, if
+/// thieves take the largest victim, and if chance has a share in the choice.
 ///
-/// In a hot run on 64 workers all others have nothing left at the same moment, and a few ranges
-/// have much. Where thefts take expensive fences, as at the start of the rounds of cheap items,
-/// robbing the largest makes more of them: there are few largest ranges, so thieves get less than
-/// they have seen, and steal again. On 128 workers the hot items are only found when the others are
-/// done with three quarters of the round, and each takes another half: no rule gets below 1.25.
+/// In a hot run on 64 workers, all other workers run out of items at the same moment, and few
+/// ranges have many items left. Where thefts take expensive fences, as at the start of rounds of
+/// cheap items, choosing the largest victim causes more thefts: largest ranges are few, so thieves
+/// get less than they have seen, and steal again. On 128 workers, the hot items are found only when
+/// the others have done three quarters of the round, and each hot item takes half of a round: no
+/// rule gets below 1.25.
 #[test]
 fn many_thieves_look_for_many_victims() {
     for (name, workers, items, bar) in [
@@ -785,12 +785,12 @@ fn many_thieves_look_for_many_victims() {
     }
 }
 
-/// A hot run: 64 neighbouring items have half of the costs, each as much as half of a worker's part
-/// of the work. A boundary among them is up to an item away from where it should be, so if each is
-/// chosen for itself, a worker may get three of these items, and nobody can help: the others are
-/// done when it claims the third. Which worker that is, or none, depends on microseconds, such as
-/// the delays with which workers are expected. So boundaries that were good stay; before they did,
-/// a good round (1.02) and a bad one (1.53) took turns for ever.
+/// A hot run: 64 adjacent items have half of the costs, each half as much as the share of a worker.
+/// A boundary among them is up to one item from its best place. If each boundary is chosen for
+/// itself, one worker may get three of these items, and no other can help, because all others are
+/// done when it claims the third. Which worker gets three, if any, depends on microseconds, such as
+/// the expected delays of workers. So good boundaries stay. Before they did, a good round (1.02)
+/// and a bad one (1.53) alternated for ever.
 #[test]
 fn good_boundaries_stay_where_items_take_long() {
     const ROUNDS: usize = 10;
@@ -805,7 +805,7 @@ fn good_boundaries_stay_where_items_take_long() {
     }
 }
 
-/// Among 31 workers and fewer the largest is robbed, as ever.
+/// Up to 31 workers choose the largest victim.
 #[test]
 fn few_thieves_do_as_ever() {
     for workers in [2, 8, 16, 31] {
@@ -819,9 +819,9 @@ fn few_thieves_do_as_ever() {
     }
 }
 
-/// Makespans as multiples of what they can be at least, and thefts, fences and vain scans a worker:
-/// of a first round and of the next one over the same items, if the largest is robbed and if chance
-/// has a say. `cargo test --release --lib simulator::table -- --ignored --nocapture`
+/// Makespans as multiples of the lower bound, and thefts, fences and vain scans a worker: of a
+/// first round and of the next round over the same items, if thieves choose the largest victim, and
+/// if chance has a share. `cargo test --release --lib simulator::table -- --ignored --nocapture`
 #[test]
 #[ignore = "a table for people"]
 fn table() {
@@ -857,16 +857,16 @@ fn table() {
     }
 }
 
-/// Sleeping helpers are woken one after the other by the caller, which begins when all are woken.
-/// Mean makespans in µs of rounds over noise whose costs are known: with as many helpers as now,
-/// with at most `sqrt(1.5 * work / wake)`, and with the best number of workers.
-/// `cargo test --release --lib simulator::helpers -- --ignored --nocapture`
+/// The caller wakes sleeping helpers one after the other, and begins when all are woken. Mean
+/// makespans in µs of rounds over noise whose costs are known: with the current number of helpers,
+/// with at most `sqrt(1.5 * work / wake)` helpers, and with the best number of workers. `cargo test
+/// --release --lib simulator::helpers -- --ignored --nocapture`
 #[test]
 #[ignore = "a table for people"]
 fn helpers_that_cost_more_than_they_save() {
     const SEEDS: u64 = 4;
     const ROUNDS: usize = 8;
-    /// In nanoseconds of work: a loop has a helper for each.
+    /// In nanoseconds: a loop gets one helper for this much work.
     const WORTH_SHARING: u64 = 26_000;
     println!("pool  wake   work: workers now, µs | at most, µs | best, µs");
     for (pool, wake) in [64, 128, 256].into_iter().flat_map(|pool| [2_000, 8_000].map(|wake| (pool, wake))) {
@@ -899,7 +899,8 @@ fn helpers_that_cost_more_than_they_save() {
     }
 }
 
-/// The virtual machine of two CPUs on which some prices were measured one by one, not by rounds.
+/// The virtual machine of two CPUs on which some prices were measured, each alone and not in
+/// rounds.
 const SMALL_VM: SimPrices = SimPrices {
     wake: 8_000,
     latency: 5_400,
@@ -911,14 +912,14 @@ const SMALL_VM: SimPrices = SimPrices {
     ..PRICES
 };
 
-/// Rounds of two workers on the machine at hand and in the simulator, with the prices of
-/// `SMALL_VM`: medians in µs. On a machine with two free CPUs:
-/// `cargo test --release --lib simulator::two -- --ignored --nocapture`
+/// Rounds of two workers on this machine and in the simulator, with the prices of `SMALL_VM`:
+/// medians in µs. On a machine with two free CPUs: `cargo test --release --lib simulator::two --
+/// --ignored --nocapture`
 #[test]
 #[ignore = "measures"]
 fn two_workers_here_and_in_the_simulator() {
     const REPEATS: u64 = 31;
-    /// In rounds: after this many, what is learnt has settled.
+    /// The number of rounds after which the learnt values are stable.
     const SETTLED: u64 = 8;
     fn spin(steps: u64) -> u64 {
         (0..steps).fold(steps | 1, |x, _| black_box(x.wrapping_mul(0xBF58_476D_1CE4_E5B9)))
@@ -943,7 +944,8 @@ fn two_workers_here_and_in_the_simulator() {
         for name in ["noise", "growing", "hot run", "first heavy"] {
             let mut steps = shape(name)(&mut Random(7), Size { workers: 2, items, each });
             if name == "first heavy" {
-                // The caller of an unknown loop does the first item alone, which is left out here.
+                // The caller of an unknown loop folds the first item alone, which the simulator
+                // leaves out.
                 steps.rotate_right(items as usize / 3);
             }
             let sum = |steps: &[u64]| pool.map_reduce(steps, |&steps| spin(steps), u64::wrapping_add);

@@ -1,55 +1,55 @@
-//! Arenas: a shared loop has one for itself as long as it runs.
+//! Arenas: each shared loop has one while it runs.
 //!
-//! An arena has one caller at a time, who takes it, deals ranges, and gives it back when no worker
-//! is inside any more. Workers have numbers of their own in an arena, *seats*: the caller has seat
-//! 0, and a helper gets a seat when it enters.
+//! An arena has at most one caller at any moment. The caller takes the arena, partitions ranges,
+//! and gives the arena back when no worker is inside. Workers have numbers of their own in an
+//! arena, *seats*: the caller has seat 0, and a helper gets a seat when it enters.
 //!
-//! Arenas are made as they are needed, and freed with the pool: a worker that leaves a loop touches
-//! its arena after the caller may have returned.
+//! Arenas are made on demand and freed with the pool: a worker that leaves a loop touches its arena
+//! after the caller may have returned.
 
-#![allow(unused_qualifications)] // builds for tests have steps of their own
+#![allow(unused_qualifications)] // builds for models take the steps from `check`
 
 use std::sync::{Arc, OnceLock, atomic::AtomicUsize as Hint};
 
 use crossbeam_utils::CachePadded;
 
 use super::{Fence, range::Ranges};
-#[cfg(any(test, planted))]
+#[cfg(any(loom, shuttle, planted))]
 use crate::pool::check::planted as steps;
-#[cfg(not(any(test, planted)))]
+#[cfg(not(any(loom, shuttle, planted)))]
 use crate::pool::protocol::arena as steps;
 use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Condvar, Ordering};
 
-/// How many loops of a pool can be shared at a time. A loop that finds no arena runs alone.
+/// The maximum number of loops of a pool that are shared at the same time. A loop that finds no
+/// arena runs alone.
 pub(crate) const ARENAS: usize = 16;
 
-/// What one shared loop needs.
+/// The state of one shared loop.
 #[derive(Debug)]
 pub(crate) struct Arena {
-    /// Whether a caller has taken it.
+    /// Whether a caller has taken this arena.
     pub(crate) is_taken: AtomicBool,
     pub(crate) ranges: Arc<Ranges>,
-    /// How often somebody was called into the loop. The caller polls this while it rests: a hint,
-    /// and Relaxed.
+    /// The number of calls into the loop. The caller polls this while it rests: a hint, Relaxed.
     pub(super) calls: AtomicU64,
-    /// Where the caller waits for the last worker to leave.
+    /// The caller waits here for the last worker to leave.
     pub(super) done: Condvar,
-    /// The thread that has each seat, plus one; 0 if none has. A caller that is no thread of the
-    /// pool is thread 0. Cleared by the caller before it publishes, and then written under the
-    /// state lock. Read by thieves as a hint, hence Relaxed.
+    /// The thread in each seat, plus one; 0 if the seat is free. A caller that is not a thread of
+    /// the pool is thread 0. The caller clears the seats before it publishes; then they are written
+    /// under the state lock. Thieves read them as hints, hence Relaxed.
     seats: Box<[Hint]>,
-    /// The arena of the loop in whose item this loop was called, plus one; 0 if there is none.
-    /// Written by the caller before it publishes. Read under the state lock, and by threads that
-    /// work in this loop as a hint.
+    /// The arena of the loop in whose item this loop was called, plus one; 0 if there is none. The
+    /// caller writes it before it publishes. It is read under the state lock, and as a hint by
+    /// threads that work in this loop.
     outer: Hint,
     /// Whether the caller waits for the last worker, and whether a place has been opened inside
-    /// since it last looked. Hints, and Relaxed.
+    /// since the caller last checked. Hints, Relaxed.
     pub(super) waits: AtomicBool,
     pub(super) is_wanted: AtomicBool,
-    /// How many workers have entered and not left. Written under the state lock, which orders it,
-    /// hence Relaxed; read without the lock only while polling. Written in one step for loom's
-    /// sake: loom tries a store before what another thread read, but not if the storing thread has
-    /// read in between.
+    /// The number of workers that have entered and not left. Written under the state lock, which
+    /// orders it, hence Relaxed. Read without the lock only by threads that poll. Each change is
+    /// one read-modify-write, for loom: loom does not move a store before an access of another
+    /// thread that the storing thread has seen.
     pub(crate) active: CachePadded<AtomicUsize>,
 }
 
@@ -68,12 +68,12 @@ impl Arena {
         }
     }
 
-    /// The thread that has `seat`. If nobody has, the one that has it most often.
+    /// The thread in `seat`. If the seat is free, the thread that has it most often.
     pub(crate) fn thread_at(&self, seat: usize) -> usize {
         self.seats[seat].load(Ordering::Relaxed).checked_sub(1).unwrap_or(seat)
     }
 
-    /// Whether no worker is inside, or a place has been opened in a loop inside: a hint.
+    /// Whether no worker is inside, or a place has been opened in an inner loop. A hint.
     pub(super) fn is_over_or_wanted(&self) -> bool {
         self.active.load(Ordering::Relaxed) == 0 || self.is_wanted.load(Ordering::Relaxed)
     }
@@ -83,16 +83,16 @@ impl Arena {
         self.outer.load(Ordering::Relaxed).checked_sub(1)
     }
 
-    /// Thread `caller` takes seat 0, and the seats of `helpers` helpers are free. The loop was
-    /// called in an item of the one in arena `outer`.
+    /// Gives seat 0 to thread `caller`, and frees the seats of `helpers` helpers. The loop was
+    /// called in an item of the loop in arena `outer`.
     pub(super) fn prepare(&self, caller: usize, outer: Option<usize>, helpers: usize) {
         self.seats[0].store(caller + 1, Ordering::Relaxed);
         self.seats[1..=helpers].iter().for_each(|seat| seat.store(0, Ordering::Relaxed));
         self.outer.store(outer.map_or(0, |outer| outer + 1), Ordering::Relaxed);
     }
 
-    /// Gives `thread` one of the first `helpers` seats, under the state lock: that with its own
-    /// number if it is free, or else the first one.
+    /// Gives `thread` one of the first `helpers` seats, under the state lock: the seat with its own
+    /// number if that is free, otherwise the first free one.
     pub(super) fn take_seat(&self, thread: usize, helpers: usize) -> Option<usize> {
         let is_free = |seat: &usize| steps::is_free(self.seats[*seat].load(Ordering::Relaxed));
         let own = Some(thread).filter(|own| (1..=helpers).contains(own) && is_free(own));
@@ -116,7 +116,7 @@ pub(crate) struct Arenas {
 }
 
 impl Arenas {
-    /// Arenas for `workers` workers each. One of them is made at once, if there are helpers.
+    /// Arenas for `workers` workers each. Makes one of them at once if there are helpers.
     pub(crate) fn new(workers: usize, fence: Fence) -> Self {
         let arenas = Self { all: [const { OnceLock::new() }; ARENAS], workers, fence };
         if workers > 1 {
@@ -125,7 +125,7 @@ impl Arenas {
         arenas
     }
 
-    /// Takes the first arena that nobody has.
+    /// Takes the first free arena.
     pub(crate) fn take(&self) -> Option<Turn<'_>> {
         (0..ARENAS).find_map(|number| {
             let arena = self.get_or_make(number);
@@ -133,7 +133,7 @@ impl Arenas {
         })
     }
 
-    /// Those that have been made.
+    /// The arenas that exist.
     pub(crate) fn made(&self) -> impl Iterator<Item = &Arena> {
         self.all.iter().map_while(OnceLock::get).map(|arena| &**arena)
     }
@@ -142,9 +142,9 @@ impl Arenas {
         self.all[number].get().map(|arena| &**arena)
     }
 
-    /// The arenas of the loops around the one in arena `number`, from the inside to the outside:
-    /// the loop in whose item that was called, and so on. Threads work in all of them as long as
-    /// it runs.
+    /// The arenas of the loops around the loop in arena `number`, from the inside to the outside:
+    /// the loop in whose item that loop was called, and so on. Threads work in all of them as long
+    /// as that loop runs.
     pub(super) fn around(&self, number: usize) -> impl Iterator<Item = (usize, &Arena)> {
         let next = |number: usize| self.get(number).map(|arena| (number, arena));
         let mut at = self.get(number).and_then(Arena::outer).and_then(next);
@@ -155,7 +155,7 @@ impl Arenas {
         })
     }
 
-    /// An arena is made outside of the `OnceLock`: an allocator may call a loop, and that takes
+    /// Makes an arena outside of the `OnceLock`: an allocator may call a loop, which then takes
     /// another arena or none.
     fn get_or_make(&self, number: usize) -> &Arena {
         let place = &self.all[number];
@@ -180,15 +180,15 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// Whether a seat is free that `thread` has.
+/// Whether a seat is free, given the `thread` in it.
 #[inline(always)]
 pub(crate) fn is_free(thread: usize) -> bool {
     thread == 0
 }
 
-/// Takes an arena if nobody has it.
+/// Takes an arena if it is free. Returns whether it was.
 #[inline(always)]
 pub(crate) fn takes_arena(arena: &Arena) -> bool {
-    // Acquire: partner `Turn::drop`. The loop of the caller before is over.
+    // Acquire; partner: `Turn::drop`. The loop of the previous caller is over.
     !arena.is_taken.load(Ordering::Relaxed) && !arena.is_taken.swap(true, Ordering::Acquire)
 }

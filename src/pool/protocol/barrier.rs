@@ -1,22 +1,21 @@
-//! Where callers and workers of a pool meet: publish, enter, leave, retract, for several loops at a
-//! time. This module does not know about slices and items.
+//! The barrier of a pool, where callers and workers meet: publish, enter, leave, retract, for
+//! several loops at the same time. This module does not know slices or items.
 //!
-//! All of it happens under one lock, the *state lock*, which is held for some ten nanoseconds. It
+//! Everything happens under one lock, the *state lock*, which is held for some ten nanoseconds. It
 //! carries every happens-before edge between callers and workers: publish → enter, leave → end of
-//! the wait. A worker that wakes up late finds the job retracted; a caller waits only for workers
+//! the wait. A worker that wakes up late finds the job retracted. A caller waits only for workers
 //! that entered its arena.
 //!
-//! A caller offers *places* in its arena. A worker looks at the places of all arenas before it
-//! sleeps, and enters one of them. While any worker sleeps, the workers that are awake are at least
-//! as many as the open places: a caller that opens places wakes workers until that holds again.
-//! With one lock for sleep and for all jobs, this is an invariant of one state. With a lock for
-//! each arena and one for the sleepers, a caller would have to look twice, and a worker three
-//! times.
+//! A caller offers *places* in its arena. A worker scans the places of all arenas before it sleeps,
+//! and enters one of them. While any worker sleeps, at least as many workers are awake as places
+//! are open: a caller that opens places wakes workers until that holds again. One lock protects
+//! sleep and all jobs, so this is an invariant of one state. With one lock for each arena and one
+//! for sleep, a caller would have to check twice, and a worker three times.
 //!
 //! A caller that waits for the last worker helps the loops that are called in items of its own loop
 //! (leapfrogging: Wagner and Calder 1993), and no others.
 
-#![allow(unused_qualifications)] // builds for tests have steps of their own
+#![allow(unused_qualifications)] // builds for models take the steps from `check`
 
 use std::{
     mem, ptr,
@@ -29,13 +28,13 @@ use super::{
     Fence,
     arena::{ARENAS, Arena, Arenas, Turn},
 };
-#[cfg(any(test, planted))]
+#[cfg(any(loom, shuttle, planted))]
 use crate::pool::check::planted as steps;
-#[cfg(not(any(test, planted)))]
+#[cfg(not(any(loom, shuttle, planted)))]
 use crate::pool::protocol::barrier as steps;
 use crate::sync::{Condvar, Mutex, MutexGuard, Ordering, Patience, lock, wait};
 
-/// Where the callers and the workers of one pool meet. `J` is the job that is published.
+/// The barrier of one pool. `J` is the job that is published.
 #[derive(Debug)]
 pub(crate) struct Barrier<J> {
     hinted: CachePadded<HintedState<J>>,
@@ -43,11 +42,11 @@ pub(crate) struct Barrier<J> {
     pub(crate) arenas: Arenas,
     /// How long a worker polls for its first job, and a caller for a call, before they sleep.
     patience: Patience,
-    /// One per worker, so that a round for three workers wakes three.
+    /// One for each worker, so that a round for three workers wakes three.
     wake: Box<[Condvar]>,
 }
 
-/// The state, behind the hints for callers. They begin in one cache line.
+/// The hints for callers, and the state. They begin in one cache line.
 #[derive(Debug)]
 #[repr(C)] // in this order
 struct HintedState<J> {
@@ -55,13 +54,13 @@ struct HintedState<J> {
     state: Mutex<BarrierState<J>>,
 }
 
-/// Counts of the state that are read without its lock: hints, and Relaxed. Written under the lock.
-/// They are std's atomics, not loom's: no step depends on their values, so there is nothing to
+/// Counts of the state that are read without its lock: hints, Relaxed. Written under the lock.
+/// These are atomics of std, not of loom: no step depends on their values, so loom has nothing to
 /// explore.
 #[derive(Debug, Default)]
 struct StateHints {
-    /// Workers that are in no loop, and for which no place is open; workers that would find a job
-    /// without being woken; callers of shared loops that are no workers; and callers that wait.
+    /// Workers in no loop, without the open places; workers that would find a job without a
+    /// wake-up; callers of shared loops that are not workers; and callers that wait.
     idle: Hint,
     awake: Hint,
     callers: Hint,
@@ -73,46 +72,46 @@ struct StateHints {
 #[derive(Debug)]
 struct Announced {
     epoch: AtomicU64,
-    /// How many places are open.
+    /// The number of open places.
     open: Hint,
 }
 
 /// Whether a worker is in a loop, and if not, whether it sleeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WorkerState {
-    /// It looks for a job, or will do so before it sleeps.
+    /// It looks for a job, or will before it sleeps.
     Awake,
     /// It sleeps on its `wake`.
     Asleep,
-    /// It sleeps, and lets others go first: it has passed over a job.
+    /// It has passed over a job and sleeps. Others are woken first.
     Away,
     /// It is in a loop.
     Inside,
 }
 
-/// A worker's memory of its last job.
+/// The state that a worker remembers from its last job.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Seen {
-    /// The epoch that it saw when it last looked; 0 at first.
+    /// The epoch when it last looked; 0 at first.
     epoch: u64,
-    /// How long it polls for the next one before it sleeps.
+    /// How long it polls for the next job before it sleeps.
     patience: Patience,
 }
 
-/// The workers and the offers of a pool, which the state lock protects.
+/// The workers and the offers of a pool. The state lock protects it.
 #[derive(Debug)]
 pub(crate) struct BarrierState<J> {
-    /// Counts the published jobs and the calls; `STOP`, when the pool stops.
+    /// Counts the published jobs and the calls. `STOP` when the pool stops.
     epoch: u64,
-    /// How many workers the last job was for, and how long they poll after it.
+    /// The number of workers that the last job was for, and how long they poll after it.
     asked: usize,
     patience: Patience,
-    /// How many places are open in all arenas together.
+    /// The number of open places in all arenas.
     open: usize,
     worker_states: Box<[WorkerState]>,
-    /// How many workers are `Awake`, and so on.
+    /// The number of workers in each state, in the order of [`WorkerState`].
     counts: [usize; 4],
-    /// Callers of shared loops that are no workers, and callers that wait.
+    /// Callers of shared loops that are not workers, and callers that wait.
     callers: usize,
     waiting: usize,
     pub(crate) stop: bool,
@@ -124,9 +123,9 @@ pub(crate) struct BarrierState<J> {
 pub(crate) struct ArenaJob<J> {
     /// The published job.
     pub(crate) job: Option<J>,
-    /// How many helpers there can be: they have the seats from 1 on.
+    /// The maximum number of helpers. They have the seats from 1.
     helpers: usize,
-    /// How many more of them may enter for the first time, and how many were called since.
+    /// How many helpers may still enter for the first time, and how many were called since.
     places: usize,
     called: usize,
     visits: Visits,
@@ -137,9 +136,9 @@ pub(crate) struct ArenaJob<J> {
 /// A thread that calls a loop.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Caller {
-    /// Which worker it is, if it is one.
+    /// The number of the worker, if it is one.
     pub(crate) worker: Option<usize>,
-    /// The arena of the innermost loop of this pool that it works in.
+    /// The arena of the innermost loop of this pool in which it works.
     pub(crate) outer: Option<usize>,
 }
 
@@ -150,20 +149,20 @@ impl Caller {
     }
 }
 
-/// How often a worker may come to a job.
+/// How often a worker may enter a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Visits {
-    /// A worker leaves when nothing is left to do. So nobody enters after that.
+    /// A worker leaves when nothing is left to do. So no worker enters after that.
     #[default]
     Once,
-    /// A worker leaves when nothing is to be done at the moment. Workers are called when there is.
+    /// A worker leaves when it finds nothing to do at the moment. It is called when there is.
     Again,
 }
 
 /// An offer of a caller to idle workers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Offer {
-    /// To how many helpers.
+    /// The number of helpers that it is for.
     pub(crate) helpers: usize,
     pub(crate) visits: Visits,
     pub(crate) polls: PollTimes,
@@ -179,27 +178,27 @@ pub(crate) struct PollTimes {
 }
 
 impl<J: Copy> BarrierState<J> {
-    fn count(&self, rest: WorkerState) -> usize {
-        self.counts[rest as usize]
+    fn count(&self, of: WorkerState) -> usize {
+        self.counts[of as usize]
     }
 
-    fn set_worker_state(&mut self, me: usize, rest: WorkerState) {
+    fn set_worker_state(&mut self, me: usize, to: WorkerState) {
         self.counts[self.worker_states[me] as usize] -= 1;
-        self.counts[rest as usize] += 1;
-        self.worker_states[me] = rest;
+        self.counts[to as usize] += 1;
+        self.worker_states[me] = to;
     }
 
-    /// A worker that is to be woken, since more places are open than workers are awake: the first
-    /// one from `first` on that sleeps, or else one that has passed over a job. It counts as awake
+    /// Chooses a worker to wake, if more places are open than workers are awake: the first one from
+    /// `first` that sleeps, otherwise one that has passed over a job. The worker counts as awake
     /// from now on.
     fn take_sleeper(&mut self, first: usize) -> Option<usize> {
         let awake = self.count(WorkerState::Awake);
-        let rest = if self.count(WorkerState::Asleep) > 0 { WorkerState::Asleep } else { WorkerState::Away };
-        if !steps::wants_more(self.open, awake) || self.count(rest) == 0 {
+        let sleep = if self.count(WorkerState::Asleep) > 0 { WorkerState::Asleep } else { WorkerState::Away };
+        if !steps::wants_more(self.open, awake) || self.count(sleep) == 0 {
             return None;
         }
         let workers = self.worker_states.len();
-        let worker = (first..workers).chain(0..first).find(|worker| self.worker_states[*worker] == rest)?;
+        let worker = (first..workers).chain(0..first).find(|worker| self.worker_states[*worker] == sleep)?;
         self.set_worker_state(worker, WorkerState::Awake);
         Some(worker)
     }
@@ -215,10 +214,10 @@ impl<J> ArenaJob<J> {
 }
 
 impl<J: Copy> Barrier<J> {
-    /// The epoch when the pool stops.
+    /// The epoch of a pool that stops.
     const STOP: u64 = u64::MAX;
 
-    /// A barrier for `workers` threads of a pool. `fence` is the one between them and their
+    /// A barrier for `workers` threads of a pool. `fence` is the pair between them and their
     /// thieves.
     pub(crate) fn new(workers: usize, fence: Fence, patience: Patience) -> Self {
         let hints =
@@ -244,29 +243,29 @@ impl<J: Copy> Barrier<J> {
         }
     }
 
-    /// The address by which its threads know it.
+    /// The address that identifies the pool to its threads.
     pub(crate) fn address(&self) -> usize {
         ptr::from_ref(self).addr()
     }
 
-    /// The memory of a worker that has had no job yet.
+    /// The memory of a worker before its first job.
     pub(crate) fn nothing_seen(&self) -> Seen {
         Seen { epoch: 0, patience: self.patience }
     }
 
-    /// About how many workers are in no loop, and are not wanted in one.
+    /// About how many workers are in no loop, with no place open for them.
     #[inline(always)]
     pub(crate) fn idle(&self) -> usize {
         self.hinted.hints.idle.load(Ordering::Relaxed)
     }
 
-    /// About how many workers in no loop would find a job without being woken.
+    /// About how many workers in no loop would find a job without a wake-up.
     #[inline(always)]
     pub(crate) fn awake(&self) -> usize {
         self.hinted.hints.awake.load(Ordering::Relaxed)
     }
 
-    /// About how many callers of shared loops are no workers.
+    /// About how many callers of shared loops are not workers.
     #[inline(always)]
     pub(crate) fn callers(&self) -> usize {
         self.hinted.hints.callers.load(Ordering::Relaxed)
@@ -278,8 +277,8 @@ impl<J: Copy> Barrier<J> {
         self.hinted.hints.waiting.load(Ordering::Relaxed)
     }
 
-    /// About how many callers of the loops around the calling thread wait: they would help a loop
-    /// that it calls. It works in the loop of arena `number`.
+    /// About how many callers of the loops around the calling thread wait, and so would help a loop
+    /// that it calls. The calling thread works in the loop of arena `number`.
     pub(crate) fn waiting_around(&self, number: usize) -> usize {
         let waits = |arena: &Arena| usize::from(arena.waits.load(Ordering::Relaxed));
         let own = self.arenas.get(number).map_or(0, waits);
@@ -309,29 +308,29 @@ impl<J: Copy> Barrier<J> {
         Published { barrier: self, arena, number, caller, patience: polls.at_end.max(self.patience) }
     }
 
-    /// Announces the places that have been opened, and wakes workers, from `first` on, until as
-    /// many are awake; and if there are not enough, callers. One after the other, each after a look
-    /// whether it is still needed: to wake one takes a microsecond or more, and the lock is not
-    /// held meanwhile.
+    /// Announces the open places, and wakes workers, from `first` on, until enough are awake; if
+    /// there are not enough, it wakes callers. It wakes one after the other and checks each time
+    /// whether that is still needed: a wake-up takes a microsecond or more, during which the lock
+    /// is not held.
     fn open<'a>(&'a self, mut state: MutexGuard<'a, BarrierState<J>>, mut first: usize) {
         while let Some(worker) = state.take_sleeper(first) {
-            self.tell(&state);
+            self.update_hints(&state);
             drop(state);
             self.wake[worker].notify_one();
             first = worker + 1;
             state = lock(&self.hinted.state);
         }
-        self.tell(&state);
+        self.update_hints(&state);
         self.wake_callers(&state);
     }
 
-    /// Announces that a place has been opened in arena `number` to callers around that poll.
+    /// Announces an open place in arena `number` to polling callers around it.
     fn announce_inside(&self, number: usize) {
         self.arenas.around(number).for_each(|(_, arena)| arena.is_wanted.store(true, Ordering::Relaxed));
     }
 
     /// If more places are open than workers are awake: wakes, for each loop that has places, the
-    /// innermost caller around it that sleeps.
+    /// innermost sleeping caller around it.
     fn wake_callers(&self, state: &BarrierState<J>) {
         let (open, awake) = (state.open, state.count(WorkerState::Awake));
         if state.waiting == 0 || !steps::wants_more(open, awake) {
@@ -346,8 +345,8 @@ impl<J: Copy> Barrier<J> {
         }
     }
 
-    /// Tells callers and workers of a change, before the lock is released.
-    fn tell(&self, state: &BarrierState<J>) {
+    /// Publishes the hints, before the lock is released.
+    fn update_hints(&self, state: &BarrierState<J>) {
         let (HintedState { hints, .. }, announced) = (&*self.hinted, &self.announced);
         let [awake, asleep, away, _] = state.counts;
         let in_no_loop = awake + asleep + away;
@@ -359,9 +358,8 @@ impl<J: Copy> Barrier<J> {
         announced.epoch.store(state.epoch, Ordering::Relaxed);
     }
 
-    /// Waits for an open place, and takes it. Returns `None` if the pool stops.
+    /// Waits for an open place, and takes it. Returns `None` if the pool stops. Updates `seen`.
     ///
-    /// `seen` is the worker's memory, and is brought up to date.
     pub(crate) fn enter(&self, me: usize, seen: &mut Seen) -> Option<Entered<'_, J>> {
         loop {
             if !seen.patience.is_none() {
@@ -376,14 +374,15 @@ impl<J: Copy> Barrier<J> {
                 }
                 let is_new = state.epoch != seen.epoch;
                 seen.epoch = state.epoch;
-                let comer = Comer { thread: me + 1, waits_for: None };
-                if let Some(entered) = self.take_place(&mut state, comer) {
-                    // Even if the next job is for others: it is probably for the same workers.
+                let entrant = Entrant { thread: me + 1, waits_for: None };
+                if let Some(entered) = self.take_place(&mut state, entrant) {
+                    // The last published job may be for others. Its patience counts all the same:
+                    // the next job is probably for the same workers.
                     seen.patience = state.patience.max(self.patience);
-                    self.tell(&state);
+                    self.update_hints(&state);
                     return Some(entered);
                 }
-                // It comes too late. If it was meant, it polls as if it had been in time.
+                // It comes too late. If the job was for it, it polls as if it had been in time.
                 let was_meant = is_new && state.count(WorkerState::Awake) <= state.asked;
                 let learnt = if was_meant { state.patience } else { Patience::default() };
                 seen.patience = learnt.max(self.patience);
@@ -396,7 +395,7 @@ impl<J: Copy> Barrier<J> {
     }
 
     /// Passes over all jobs, and sleeps until worker `me` is woken. Others are woken first. To
-    /// callers, it comes too late. Returns `None` if the pool stops.
+    /// callers it comes too late. Returns `None` if the pool stops.
     pub(crate) fn pass_over(&self, me: usize, seen: &mut Seen) -> Option<()> {
         let mut state = lock(&self.hinted.state);
         seen.epoch = state.epoch;
@@ -406,50 +405,50 @@ impl<J: Copy> Barrier<J> {
         state.set_worker_state(me, WorkerState::Away);
         let others = state.count(WorkerState::Asleep) > 0;
         if others && let Some(other) = state.take_sleeper(me + 1) {
-            self.wake[other].notify_one(); // it comes in place of this one
+            self.wake[other].notify_one(); // it replaces this one
         }
         self.wake_callers(&state); // or one of these
         let state = self.sleep(state, me, WorkerState::Away);
         (!state.stop).then_some(())
     }
 
-    /// Sleeps until another thread has woken this one, or the pool stops.
+    /// Sleeps until another thread wakes this one, or the pool stops.
     fn sleep<'a>(
         &self,
         mut state: MutexGuard<'a, BarrierState<J>>,
         me: usize,
-        rest: WorkerState,
+        sleep: WorkerState,
     ) -> MutexGuard<'a, BarrierState<J>> {
-        state.set_worker_state(me, rest);
-        self.tell(&state);
-        while state.worker_states[me] == rest && !state.stop {
+        state.set_worker_state(me, sleep);
+        self.update_hints(&state);
+        while state.worker_states[me] == sleep && !state.stop {
             state = wait(&self.wake[me], state);
         }
-        if state.worker_states[me] == rest {
+        if state.worker_states[me] == sleep {
             state.set_worker_state(me, WorkerState::Awake);
         }
         state
     }
 
-    /// A thread takes a place, if one is open to it.
-    fn take_place<'a>(&'a self, state: &mut BarrierState<J>, comer: Comer) -> Option<Entered<'a, J>> {
+    /// Takes a place, if one is open to the thread.
+    fn take_place<'a>(&'a self, state: &mut BarrierState<J>, entrant: Entrant) -> Option<Entered<'a, J>> {
         if state.open == 0 {
             return None;
         }
         // Callers take the first free arena, so a loop mostly comes before the loops in its items.
-        // Here a called place may lack a seat: a worker that has gone keeps its seat until it has
-        // left. Then it takes the place itself.
+        // A called place may lack a seat here: a worker that has gone keeps its seat until it has
+        // left. Then that worker takes the place itself.
         let rounds = state.rounds[..steps::arenas_in_sight()].iter_mut().enumerate();
         let (number, round, arena) = rounds
-            .filter(|(number, round)| round.open() > 0 && self.is_open_to(comer, *number))
+            .filter(|(number, round)| round.open() > 0 && self.is_open_to(entrant, *number))
             .filter_map(|(number, round)| Some((number, round, self.arenas.get(number)?)))
             .find(|(_, round, arena)| arena.active.load(Ordering::Relaxed) < round.helpers)?;
         let job = round.job?;
-        let seat = arena.take_seat(comer.thread, round.helpers)?;
+        let seat = arena.take_seat(entrant.thread, round.helpers)?;
         let place = if round.places > 0 { &mut round.places } else { &mut round.called };
         *place -= 1;
         state.open -= 1;
-        let me = if comer.waits_for.is_none() { comer.thread.checked_sub(1) } else { None };
+        let me = if entrant.waits_for.is_none() { entrant.thread.checked_sub(1) } else { None };
         if let Some(me) = me {
             state.set_worker_state(me, WorkerState::Inside);
         }
@@ -458,15 +457,15 @@ impl<J: Copy> Barrier<J> {
     }
 
     /// Whether a thread may help the loop in arena `number`.
-    fn is_open_to(&self, comer: Comer, number: usize) -> bool {
-        comer
+    fn is_open_to(&self, entrant: Entrant, number: usize) -> bool {
+        entrant
             .waits_for
             .is_none_or(|of| steps::may_help(self.arenas.around(number).any(|(around, _)| around == of)))
     }
 
-    /// The caller of the loop in arena `of` helps a loop inside that one, if there is a place; or
-    /// else sleeps until a worker has left, somebody is called, or a place opens inside. It polls
-    /// for `patience` after it has helped.
+    /// The caller of the loop in arena `of` helps a loop inside its own, if there is a place.
+    /// Otherwise it sleeps until a worker has left, somebody is called, or a place opens inside.
+    /// After helping it polls for `patience`.
     fn help_or_sleep<'a>(
         &'a self,
         mut state: MutexGuard<'a, BarrierState<J>>,
@@ -475,9 +474,9 @@ impl<J: Copy> Barrier<J> {
         help: HelpInside<'_, J>,
     ) -> MutexGuard<'a, BarrierState<J>> {
         arena.is_wanted.store(false, Ordering::Relaxed);
-        let comer = Comer { thread: caller.thread(), waits_for: Some(of) };
+        let entrant = Entrant { thread: caller.thread(), waits_for: Some(of) };
         if let Some(help) = help
-            && let Some(entered) = self.take_place(&mut state, comer)
+            && let Some(entered) = self.take_place(&mut state, entrant)
         {
             self.set_waits(&mut state, arena, false);
             drop(state);
@@ -493,22 +492,22 @@ impl<J: Copy> Barrier<J> {
         state
     }
 
-    /// The caller of the loop in an arena waits for the last worker, or does not any more.
+    /// Records whether the caller of the loop in an arena waits for the last worker.
     fn set_waits(&self, state: &mut BarrierState<J>, arena: &Arena, waits: bool) {
         state.waiting = if waits { state.waiting + 1 } else { state.waiting - 1 };
         arena.waits.store(waits, Ordering::Relaxed);
-        self.tell(state);
+        self.update_hints(state);
     }
 
-    /// Calls somebody into the loop in arena `number`: its caller if that rests, or else
-    /// the next worker that is idle.
+    /// Calls a thread into the loop in arena `number`: its caller if that rests, otherwise the next
+    /// idle worker.
     pub(crate) fn call(&self, number: usize) {
         let Some(arena) = self.arenas.get(number) else { return };
         let mut state = lock(&self.hinted.state);
         steps::open_place(&mut state, number);
         arena.calls.fetch_add(1, Ordering::Relaxed);
         if state.rounds[number].caller_waits {
-            self.tell(&state);
+            self.update_hints(&state);
             drop(state);
             arena.done.notify_one();
         } else {
@@ -517,8 +516,8 @@ impl<J: Copy> Barrier<J> {
         }
     }
 
-    /// The caller rests while others work, until somebody is called or nobody is inside any
-    /// more. Returns whether somebody was called. Meanwhile it helps loops inside its own.
+    /// The caller rests while others work, until it is called or no worker is inside. Returns
+    /// whether it was called. Meanwhile it helps loops inside its own.
     pub(crate) fn rest(&self, turn: &Turn<'_>, caller: Caller, help: HelpInside<'_, J>) -> bool {
         let &Turn { arena, number } = turn;
         let calls = arena.calls.load(Ordering::Relaxed);
@@ -556,10 +555,10 @@ impl<J: Copy> Barrier<J> {
     }
 }
 
-/// Runs the job of a loop that a waiting caller has entered; none if the caller is unwinding.
+/// Runs the job of a loop that a waiting caller has entered. `None` if the caller is unwinding.
 pub(crate) type HelpInside<'a, J> = Option<&'a dyn Fn(&Entered<'_, J>)>;
 
-/// A job on offer. Ending or dropping it retracts the offer and waits until every worker that
+/// A published job. Ending or dropping it retracts the job and waits until every worker that
 /// entered has left.
 #[derive(Debug)]
 pub(crate) struct Published<'a, J: Copy> {
@@ -572,13 +571,13 @@ pub(crate) struct Published<'a, J: Copy> {
 
 impl<J: Copy> Published<'_, J> {
     /// Ends the offer. While the caller waits, it helps the loops that are called in items of this
-    /// one: `help` does what a worker does in a loop.
+    /// loop: `help` does the work of a worker in a loop.
     pub(crate) fn end(self, help: impl Fn(&Entered<'_, J>)) {
         self.retract_and_wait(Some(&help)); // if that unwinds, the drop of `self` waits
         mem::forget(self);
     }
 
-    /// What [`end`](Self::end) does. Once.
+    /// Does what [`end`](Self::end) does. To be called once.
     pub(crate) fn retract_and_wait(&self, help: HelpInside<'_, J>) {
         let Self { barrier, arena, number, patience, .. } = *self;
         let mut state = lock(&barrier.hinted.state);
@@ -593,10 +592,10 @@ impl<J: Copy> Published<'_, J> {
         steps::wait_for_the_last(self, help);
     }
 
-    /// The caller goes: nobody is inside any more.
+    /// The caller returns: no worker is inside any more.
     fn go(&self, state: &mut BarrierState<J>) {
         state.callers -= usize::from(self.caller.worker.is_none());
-        self.barrier.tell(state);
+        self.barrier.update_hints(state);
     }
 }
 
@@ -608,11 +607,11 @@ impl<J: Copy> Drop for Published<'_, J> {
 
 /// A thread that looks for a place.
 #[derive(Clone, Copy, Debug)]
-struct Comer {
+struct Entrant {
     /// Its number as a thread of the pool; 0 if it is none.
     thread: usize,
     /// The arena of the loop whose last worker it waits for, as its caller. It helps only loops
-    /// inside that one. None of a worker that is in no loop.
+    /// inside that loop. `None` for a worker in no loop.
     waits_for: Option<usize>,
 }
 
@@ -624,7 +623,7 @@ pub(crate) struct Entered<'a, J: Copy> {
     pub(crate) seat: usize,
     arena: &'a Arena,
     pub(crate) number: usize,
-    /// The worker; none if it is a caller that waits, which counts as inside its own loop.
+    /// The worker. `None` for a waiting caller, which counts as inside its own loop.
     me: Option<usize>,
 }
 
@@ -636,7 +635,7 @@ impl<J: Copy> Drop for Entered<'_, J> {
     }
 }
 
-/// At how many arenas a worker looks before it sleeps.
+/// The number of arenas that a worker scans before it sleeps.
 #[inline(always)]
 pub(crate) fn arenas_in_sight() -> usize {
     ARENAS
@@ -648,21 +647,21 @@ pub(crate) fn wants_more(open: usize, awake: usize) -> bool {
     open > awake
 }
 
-/// Takes the offer back: a worker that comes from now on finds no job.
+/// Retracts the job: a worker that comes later finds none.
 #[inline(always)]
 pub(crate) fn retract<J: Copy>(state: &mut BarrierState<J>, number: usize) {
     close(state, number);
     state.rounds[number].job = None;
 }
 
-/// Nobody enters from now on.
+/// No worker enters from now on.
 fn close<J: Copy>(state: &mut BarrierState<J>, number: usize) {
     let round = &mut state.rounds[number];
     state.open -= round.open();
     (round.places, round.called) = (0, 0);
 }
 
-/// Opens a place for somebody who is called, if the job is still there.
+/// Opens a place for a called worker, if the job is not retracted.
 #[inline(always)]
 pub(crate) fn open_place<J: Copy>(state: &mut BarrierState<J>, number: usize) {
     if state.rounds[number].job.is_some() {
@@ -672,7 +671,7 @@ pub(crate) fn open_place<J: Copy>(state: &mut BarrierState<J>, number: usize) {
     }
 }
 
-/// Whether somebody was called, and has not come: the caller takes that place.
+/// Whether a call is open. If so, the caller takes its place.
 #[inline(always)]
 pub(crate) fn takes_the_call<J: Copy>(state: &mut BarrierState<J>, number: usize) -> bool {
     let called = &mut state.rounds[number].called;
@@ -682,14 +681,14 @@ pub(crate) fn takes_the_call<J: Copy>(state: &mut BarrierState<J>, number: usize
     is_called
 }
 
-/// Whether no worker is inside the round. The lock is held.
+/// Whether no worker is inside the round. The caller of this function holds the lock.
 #[inline(always)]
 pub(crate) fn is_empty(arena: &Arena) -> bool {
     arena.active.load(Ordering::Relaxed) == 0
 }
 
-/// Waits under the lock until no worker is inside the round. The lock is taken even if the end has
-/// been seen already: it is the happens-before edge from leaving to returning.
+/// Waits under the lock until no worker is inside the round. Takes the lock even if the end has
+/// been seen already: the lock is the happens-before edge from leaving to returning.
 #[inline(always)]
 pub(crate) fn wait_for_the_last<J: Copy>(published: &Published<'_, J>, help: HelpInside<'_, J>) {
     let &Published { barrier, arena, number, caller, patience } = published;
@@ -707,7 +706,7 @@ pub(crate) fn sleeps<J>(state: &BarrierState<J>, number: usize) -> bool {
     state.rounds[number].caller_waits
 }
 
-/// Whether a caller that waits may help a loop: if its own loop `is_around` that one.
+/// Whether a waiting caller may help a loop: only if its own loop is around that loop.
 #[inline(always)]
 pub(crate) fn may_help(is_around: bool) -> bool {
     is_around
@@ -720,7 +719,8 @@ pub(crate) fn leave<J: Copy>(entered: &Entered<'_, J>) -> bool {
     leave_under(entered, &mut state) && state.rounds[entered.number].caller_waits
 }
 
-/// A worker leaves its round. The lock is held. Returns whether it was the last one.
+/// A worker leaves its round. The caller of this function holds the lock. Returns whether it was
+/// the last worker.
 pub(crate) fn leave_under<J: Copy>(entered: &Entered<'_, J>, state: &mut BarrierState<J>) -> bool {
     let &Entered { barrier, seat, arena, number, me, .. } = entered;
     let was_last = arena.active.fetch_sub(1, Ordering::Relaxed) == 1;
@@ -731,16 +731,16 @@ pub(crate) fn leave_under<J: Copy>(entered: &Entered<'_, J>, state: &mut Barrier
         Visits::Once => close(state, number),
         Visits::Again => arena.leave_seat(seat),
     }
-    barrier.tell(state);
+    barrier.update_hints(state);
     was_last
 }
 
-/// Tells all workers that the pool stops, and then wakes them.
+/// Marks the pool as stopped, then wakes all workers.
 #[inline(always)]
 pub(crate) fn stop<J: Copy>(barrier: &Barrier<J>) {
     let mut state = barrier.lock();
     (state.stop, state.epoch) = (true, Barrier::<J>::STOP);
-    barrier.tell(&state);
+    barrier.update_hints(&state);
     drop(state);
     barrier.wake_all();
 }

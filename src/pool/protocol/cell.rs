@@ -1,5 +1,5 @@
-//! One worker's range, and the single steps that the protocol is made of. Each step is a function
-//! of its own, so that the models can do one of them wrong (`check/planted.rs`).
+//! The range of one worker, and the single steps of the protocol. Each step is a function, so that
+//! a model can replace it by a wrong one (`check/planted.rs`).
 
 use crossbeam_utils::CachePadded;
 
@@ -9,12 +9,13 @@ use crate::sync::{AtomicUsize, Mutex, MutexGuard, Ordering, lock};
 /// The range of one worker.
 #[derive(Debug)]
 pub(crate) struct Cell {
-    /// The first index not yet claimed. Written only by the owner; between rounds, by the caller.
+    /// The first index that is not claimed. Written only by the owner; between rounds, by the
+    /// caller.
     pub(crate) start: AtomicUsize,
     /// The end of the range. Written only under the lock.
     pub(crate) end: AtomicUsize,
-    /// Held to write `end`. Holds the fences between the owner and its thieves; none until the
-    /// owner has entered the round, since before that it claims nothing.
+    /// Held to write `end`. Contains the pair of fences between the owner and its thieves. `None`
+    /// until the owner has entered the round: until then it claims nothing.
     pub(crate) lock: Mutex<Option<Fence>>,
 }
 
@@ -24,14 +25,14 @@ impl Cell {
         Self { start: AtomicUsize::new(0), end: AtomicUsize::new(0), lock: Mutex::new(None) }
     }
 
-    /// How many items are left, as far as a glance can tell.
+    /// The number of items left, read without the lock. A hint.
     pub(crate) fn glance(&self) -> usize {
         let end = self.end.load(Ordering::Relaxed);
         end.saturating_sub(self.start.load(Ordering::Relaxed))
     }
 }
 
-/// A cell whose lock is held, and the fences that the lock guards.
+/// A locked cell, and the pair of fences that its lock protects.
 pub(crate) struct Locked<'a> {
     pub(crate) cell: &'a Cell,
     pub(crate) fence: MutexGuard<'a, Option<Fence>>,
@@ -43,22 +44,23 @@ pub(crate) struct Both<'a> {
     pub(crate) victim: Locked<'a>,
 }
 
-/// Whether a thief locks its own cell before that of its victim. The cell with the lower index is
-/// locked first; otherwise two thieves with stale views of each other could wait for ever.
+/// Whether a thief locks its own cell first. Of two cells, the one with the lower index is locked
+/// first. Otherwise two thieves that steal from each other could wait for ever.
 #[inline(always)]
 pub(crate) fn own_lock_first(me: usize, victim: usize) -> bool {
     me < victim
 }
 
-/// Tells thieves which fence the owner of a cell uses in its claims from now on. The lock is held.
+/// Tells thieves which pair of fences the owner of a cell uses in its claims from now on. The
+/// caller holds the lock.
 #[inline(always)]
 pub(crate) fn tell(known: &mut Option<Fence>, fence: Fence) {
     *known = Some(fence);
 }
 
-/// Moves the range behind `middle` from the victim's cell to the thief's cell. First it appears in
-/// the thief's cell and is counted in `moves`, and then it disappears from the victim's cell, so
-/// that no scan can believe that it is gone.
+/// Moves the range behind `middle` from the victim's cell to the thief's. The range appears in the
+/// thief's cell first, then `moves` is incremented, and then the victim's cell is shortened. So no
+/// scan misses the range.
 #[inline(always)]
 pub(crate) fn transfer<'a>(both: Both<'a>, middle: usize, end: usize, moves: &AtomicUsize) -> Both<'a> {
     both.own.cell.start.store(middle + 1, Ordering::Relaxed);
@@ -86,7 +88,7 @@ pub(crate) fn lock_all(cells: &[CachePadded<Cell>]) -> Vec<MutexGuard<'_, Option
     cells.iter().map(|cell| lock(&cell.lock)).collect()
 }
 
-/// Lowers the end of a range to `at`. All locks are held.
+/// Lowers the end of a range to `at`. The caller holds all locks.
 #[inline(always)]
 pub(crate) fn lower(cell: &Cell, at: usize) {
     let end = cell.end.load(Ordering::Relaxed);

@@ -1,16 +1,15 @@
-//! A list that grows: each worker pushes and pops at the top of a deque of its own, and a thief
-//! takes the older half of another's. `src/pool/README.md` proves that every item is taken exactly
-//! once; the comments here refer to its cases 7 to 10.
+//! A list that grows: each worker pushes and pops at the top of its own deque, and a thief takes
+//! the older half of another deque. `src/pool/README.md` proves that every item is taken exactly
+//! once. The comments here refer to its cases 7 to 10.
 //!
-//! The deque is the range cell upside down: its owner alone writes `top`, and `bottom` is written
-//! under the lock. Two things differ. Items lie in the memory of the deque, so a thief copies them
-//! out, and what it copies must have been written before: `top` is stored with Release and loaded
-//! with Acquire. And the owner keeps its newest items above `top`, where nobody sees them: to push
-//! and to pop there costs what it costs in a `Vec`. So there are few claims, and both sides of a
-//! claim and a theft use the full fence.
+//! The deque mirrors the range cell: only its owner writes `top`, and `bottom` is written under the
+//! lock. Two things differ. Items lie in the memory of the deque, so a thief copies them, and must
+//! see only written items: `top` is stored with Release and loaded with Acquire. And the owner
+//! keeps its newest items above `top`, where no thief sees them: a push and a pop there cost as
+//! much as in a `Vec`. So claims are few, and both sides of a claim and a theft use the full fence.
 
 #![allow(unsafe_code)] // moves items in and out of memory that two threads know
-#![allow(unused_qualifications)] // builds for tests have steps of their own
+#![allow(unused_qualifications)] // builds for models take the steps from `check`
 
 use std::{
     cell::Cell,
@@ -23,57 +22,58 @@ use std::{
 use crossbeam_utils::CachePadded;
 
 use super::searching::Searching;
-#[cfg(any(test, planted))]
+#[cfg(any(loom, shuttle, planted))]
 use crate::pool::check::planted as steps;
-#[cfg(not(any(test, planted)))]
+#[cfg(not(any(loom, shuttle, planted)))]
 use crate::pool::protocol::deque as steps;
 use crate::sync::{AtomicUsize, Mutex, MutexGuard, Ordering, fence, lock, lock_soon};
 
-/// Storage for items. Its length is 0: whoever holds the lock of the deque knows where items are.
+/// Storage for items. Its length is 0: the thread that holds the lock of the deque knows where
+/// items are.
 type Storage<T> = Vec<MaybeUninit<T>>;
 
-/// The items that one worker has made, and that nobody has taken yet, at the places
-/// `bottom..next`. Whoever drops it takes them first ([`left`](Self::left)), or they are lost.
+/// The items that one worker has made and no worker has taken, at the places `bottom..next`. Take
+/// the rest with [`left`](Self::left) before dropping it, or these items leak.
 pub(crate) struct Deque<T> {
     ends: CachePadded<ThiefEnd<T>>,
     own: CachePadded<Owners<T>>,
 }
 
-/// What thieves see.
+/// The part that thieves see.
 struct ThiefEnd<T> {
     /// The place of the oldest item. Written under the lock.
     bottom: AtomicUsize,
-    /// Items below this place can be stolen. Written by the owner alone.
+    /// Thieves can take items below this place. Written only by the owner.
     top: AtomicUsize,
     /// Held to write `bottom`, to copy items out, and to change the memory.
     memory: Mutex<Storage<T>>,
 }
 
-/// What the owner alone uses.
+/// The part that only the owner uses.
 struct Owners<T> {
-    /// The owner's end, while the owner does not have it in hand.
-    hand: OwnerEnd<T>,
-    /// For how many items there is memory.
+    /// The owner's end, while it is not loaded into a local variable.
+    end: OwnerEnd<T>,
+    /// The number of items for which there is memory.
     room: Cell<usize>,
-    /// How many of its newest items the owner keeps to itself; up to twice as many before it shows
-    /// some.
+    /// The number of newest items that the owner keeps to itself. It keeps up to twice as many
+    /// before it shows some.
     keeps: Cell<usize>,
-    /// How many items it has folded, as it says itself.
+    /// The number of items that the owner has folded, by its own count.
     folded: Cell<usize>,
 }
 
-/// The owner's end of a deque. The owner has it in hand while it folds: as a local variable whose
-/// parts the compiler can keep in registers. For that, whatever is not inlined is given a copy and
-/// returns another. (In memory that others may know it was loaded and stored with every item, which
-/// took as long as all the rest of `push` and `take`.)
+/// The owner's end of a deque. While the owner folds, it holds this end in a local variable, whose
+/// parts the compiler can keep in registers. Functions that are not inlined get a copy and return
+/// another, so that no other thread could know its address. (In shared memory it was loaded and
+/// stored for each item, which took as long as the rest of `push` and `take`.)
 pub(crate) struct OwnerEnd<T> {
-    /// Where the memory lies.
+    /// The address of the memory.
     items: Cell<NonNull<T>>,
     /// The place behind the newest item.
     next: Cell<usize>,
     /// The owner's copy of `top`. The two differ while a claim is in flight.
     floor: Cell<usize>,
-    /// From this place on, a push does more than to write the item.
+    /// From this place on, a push does more than write the item.
     limit: Cell<usize>,
 }
 
@@ -95,7 +95,7 @@ impl<T> OwnerEnd<T> {
         }
     }
 
-    /// Becomes what the other is.
+    /// Copies the state of `other`.
     #[inline(always)]
     pub(crate) fn set(&self, other: &Self) {
         self.items.set(other.items.get());
@@ -104,8 +104,8 @@ impl<T> OwnerEnd<T> {
         self.limit.set(other.limit.get());
     }
 
-    /// Adds an item at the top, if that takes no more than to write it; `slowly` does it otherwise:
-    /// see [`Deque::push_and_show`].
+    /// Adds an item at the top. If that takes more than writing it, `slowly` adds it: see
+    /// [`Deque::push_and_show`].
     #[inline(always)]
     pub(crate) fn push(&self, item: T, slowly: impl FnOnce(Self, T) -> Self) {
         let next = self.next.get();
@@ -128,7 +128,8 @@ impl<T> OwnerEnd<T> {
         self.next.set(next + 1);
     }
 
-    /// Whether the owner has an item to take, as it then does; `claim` is [`Deque::claim`].
+    /// Whether the owner has an item to take. If it keeps none, `claim`, which is [`Deque::claim`],
+    /// claims some that thieves can see.
     #[inline(always)]
     pub(crate) fn has_item(&self, claim: impl FnOnce(Self) -> Self) -> bool {
         if self.next.get() > self.floor.get() {
@@ -141,24 +142,24 @@ impl<T> OwnerEnd<T> {
         self.next.get() > 0 // otherwise all were stolen
     }
 
-    /// Takes the newest item. No item goes through an `Option`: LLVM then moves it in other pieces
-    /// than it was just written in, with a stall.
+    /// Takes the newest item. No item goes through an `Option`: LLVM would then read it in other
+    /// pieces than it was written in, which stalls.
     ///
     /// # Safety
-    /// [`has_item`](Self::has_item) was true, and nothing has been taken since.
+    /// [`has_item`](Self::has_item) returned true, and nothing has been taken since.
     #[inline(always)]
     pub(crate) unsafe fn take(&self) -> T {
         let next = self.next.get() - 1;
         self.next.set(next);
         // SAFETY: it lies within the memory.
         let place = unsafe { self.items.get().add(next) };
-        // SAFETY: 1. it was written by `write` or copied by `rob`; 2. it lies at `floor` or above,
-        // so no thief takes it, and it is not there any more.
+        // SAFETY: 1. it was written by `write` or copied by `try_steal`; 2. it lies at `floor` or
+        // above, so no thief takes it, and it is not there any more.
         unsafe { place.read() }
     }
 
-    /// Reverses the newest `count` items, or those of them that thieves do not see. (Not by
-    /// `slice::reverse`: for a few items, its preparations take longer than the swaps.)
+    /// Reverses the newest `count` items, or as many of them as thieves do not see. (Not by
+    /// `slice::reverse`: for a few items, its setup takes longer than the swaps.)
     #[inline(always)]
     pub(crate) fn reverse(&self, count: usize) {
         let next = self.next.get();
@@ -176,151 +177,151 @@ impl<T> OwnerEnd<T> {
     #[cfg(all(test, not(shuttle)))]
     pub(crate) fn pop(&self, deque: &Deque<T>) -> Option<T> {
         // SAFETY: there is one.
-        self.has_item(|hand| deque.claim(hand)).then(|| unsafe { self.take() })
+        self.has_item(|end| deque.claim(end)).then(|| unsafe { self.take() })
     }
 }
 
 /// For the owner alone.
 impl<T> Deque<T> {
-    /// Without items. As long as it is not shared, its owner keeps all to itself.
+    /// Without items. The owner keeps all items to itself until the deque is shared.
     pub(crate) fn new() -> Self {
         let (bottom, top) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let ends = ThiefEnd { bottom, top, memory: Mutex::new(Storage::new()) };
         let room = Storage::<T>::new().capacity(); // without bound, if items take no memory
-        let hand = OwnerEnd {
+        let end = OwnerEnd {
             items: Cell::new(NonNull::dangling()),
             next: Cell::new(0),
             floor: Cell::new(0),
             limit: Cell::new(room),
         };
-        let own = Owners { hand, room: Cell::new(room), keeps: Cell::new(usize::MAX), folded: Cell::new(0) };
+        let own = Owners { end, room: Cell::new(room), keeps: Cell::new(usize::MAX), folded: Cell::new(0) };
         Self { ends: CachePadded::new(ends), own: CachePadded::new(own) }
     }
 
-    /// The owner takes its end in hand.
+    /// Loads the owner's end into a local variable.
     #[inline(always)]
     pub(crate) fn load(&self) -> OwnerEnd<T> {
-        self.own.hand.copy()
+        self.own.end.copy()
     }
 
-    /// The owner puts its end down.
+    /// Stores the owner's end.
     #[inline(always)]
-    pub(crate) fn store_end(&self, hand: &OwnerEnd<T>) {
-        self.own.hand.set(hand);
+    pub(crate) fn store_end(&self, end: &OwnerEnd<T>) {
+        self.own.end.set(end);
     }
 
-    /// Whether the owner, who has put its end down, has no items, not even where thieves see them.
+    /// Whether the deque has no items at all, shown or kept. The owner has stored its end.
     pub(crate) fn is_empty(&self) -> bool {
-        self.own.hand.next.get() == 0
+        self.own.end.next.get() == 0
     }
 
-    /// The owner has folded so many `more` items.
+    /// Counts `more` items that the owner has folded.
     pub(crate) fn count(&self, more: usize) {
         self.own.folded.set(self.own.folded.get() + more);
     }
 
-    /// How many items the owner has folded since the last such question.
+    /// Returns how many items the owner has folded since the last call of this function.
     pub(crate) fn take_count(&self) -> usize {
         self.own.folded.take()
     }
 
-    /// Whether thieves can see items of this deque.
+    /// Whether thieves may see items of this deque.
     pub(crate) fn is_shared(&self) -> bool {
         self.own.keeps.get() != usize::MAX
     }
 
-    /// Whether the owner shows thieves nearly each item at once, so that it keeps no three.
+    /// Whether the owner shows nearly each item at once: it never keeps three.
     #[inline(always)]
     pub(crate) fn shows_all(&self) -> bool {
         self.own.keeps.get() < 2
     }
 
-    /// Adds an item at the top; before that makes room for it, or after that shows thieves what the
-    /// owner does not keep.
-    pub(crate) fn push_and_show(&self, hand: OwnerEnd<T>, item: T) -> OwnerEnd<T> {
-        if hand.next.get() == self.own.room.get() {
-            self.make_room(&hand, 1);
+    /// Adds an item at the top. Makes room for it first if there is none, and afterwards shows the
+    /// items that the owner does not keep, if they are enough.
+    pub(crate) fn push_and_show(&self, end: OwnerEnd<T>, item: T) -> OwnerEnd<T> {
+        if end.next.get() == self.own.room.get() {
+            self.make_room(&end, 1);
         }
-        let shows = hand.next.get() >= hand.limit.get();
+        let shows = end.next.get() >= end.limit.get();
         // SAFETY: *room*: there is room for one more.
-        unsafe { hand.write(hand.next.get(), item) };
+        unsafe { end.write(end.next.get(), item) };
         if shows {
-            self.show(&hand);
+            self.show(&end);
         }
-        hand
+        end
     }
 
     /// From now on the owner keeps its `newest` items to itself, and shows all others.
-    pub(crate) fn keep(&self, hand: OwnerEnd<T>, newest: usize) -> OwnerEnd<T> {
+    pub(crate) fn keep(&self, end: OwnerEnd<T>, newest: usize) -> OwnerEnd<T> {
         if self.own.keeps.replace(newest) != newest {
-            self.show(&hand);
+            self.show(&end);
         }
-        hand
+        end
     }
 
-    /// Shows thieves all items but those that the owner keeps.
-    fn show(&self, hand: &OwnerEnd<T>) {
-        let floor = hand.next.get().saturating_sub(self.own.keeps.get()).max(hand.floor.get());
-        if floor > hand.floor.get() {
-            self.ends.top.store(floor, steps::order_of_top()); // case 9; partner: the Acquire loads in `rob`
+    /// Shows thieves all items except those that the owner keeps.
+    fn show(&self, end: &OwnerEnd<T>) {
+        let floor = end.next.get().saturating_sub(self.own.keeps.get()).max(end.floor.get());
+        if floor > end.floor.get() {
+            self.ends.top.store(floor, steps::order_of_top()); // case 9; partner: the Acquire loads in `try_steal`
         }
-        self.owns_from(hand, floor);
+        self.owns_from(end, floor);
     }
 
-    /// From `floor` on, all items are the owner's alone.
-    fn owns_from(&self, hand: &OwnerEnd<T>, floor: usize) {
-        hand.floor.set(floor);
+    /// From `floor` on, all items belong to the owner alone.
+    fn owns_from(&self, end: &OwnerEnd<T>, floor: usize) {
+        end.floor.set(floor);
         let keeps = self.own.keeps.get();
         let most = if keeps == 0 { 0 } else { floor.saturating_add(keeps.saturating_mul(2)) };
-        hand.limit.set(most.min(self.own.room.get()));
+        end.limit.set(most.min(self.own.room.get()));
     }
 
-    /// Claims some of the items that thieves can see, when the owner has no others.
-    pub(crate) fn claim(&self, hand: OwnerEnd<T>) -> OwnerEnd<T> {
+    /// Claims some of the items that thieves can see. The owner has no others.
+    pub(crate) fn claim(&self, end: OwnerEnd<T>) -> OwnerEnd<T> {
         let ends = &*self.ends;
-        let lower = hand.floor.get().saturating_sub(self.own.keeps.get().max(1));
-        ends.top.store(lower, Ordering::Release); // partner: the Acquire loads in `rob`
-        steps::fence_of_claim(); // case 7; partner: the fence in `rob`
+        let lower = end.floor.get().saturating_sub(self.own.keeps.get().max(1));
+        ends.top.store(lower, Ordering::Release); // partner: the Acquire loads in `try_steal`
+        steps::fence_of_claim(); // case 7; partner: the fence in `try_steal`
         if ends.bottom.load(Ordering::Relaxed) > lower {
-            self.resolve(&hand, lower);
+            self.resolve(&end, lower);
         } else {
-            self.owns_from(&hand, lower);
+            self.owns_from(&end, lower);
         }
-        hand
+        end
     }
 
-    /// A thief has been here: claims under its lock what it has left, or begins again with an empty
-    /// deque.
+    /// A thief has taken items: claims under the lock the items that are left, or begins again with
+    /// an empty deque.
     #[cold]
-    fn resolve(&self, hand: &OwnerEnd<T>, lower: usize) {
+    fn resolve(&self, end: &OwnerEnd<T>, lower: usize) {
         let ends = &*self.ends;
         let _memory = steps::lock_own(&ends.memory); // case 8
         let bottom = ends.bottom.load(Ordering::Relaxed);
         let mut floor = lower.max(bottom);
-        if bottom >= hand.floor.get() {
+        if bottom >= end.floor.get() {
             ends.bottom.store(0, Ordering::Relaxed);
-            hand.next.set(0);
+            end.next.set(0);
             floor = 0;
         }
         ends.top.store(floor, Ordering::Release);
-        self.owns_from(hand, floor);
+        self.owns_from(end, floor);
     }
 
-    /// Makes room for at least so many `more` items: moves all to the front of the memory if half
-    /// of it is free there, or to a larger memory.
+    /// Makes room for at least `more` items: moves all items to the front of the memory if half of
+    /// it is free there, otherwise to a larger memory.
     #[cold]
-    fn make_room(&self, hand: &OwnerEnd<T>, more: usize) {
+    fn make_room(&self, end: &OwnerEnd<T>, more: usize) {
         const FEWEST: usize = if cfg!(loom) { 2 } else { 8 };
         let ends = &*self.ends;
         let memory = lock(&ends.memory); // case 8: no thief copies
         let bottom = ends.bottom.load(Ordering::Relaxed);
         let mut memory = steps::hold_on(memory, &ends.memory);
-        let (len, room) = (hand.next.get() - bottom, self.own.room.get());
+        let (len, room) = (end.next.get() - bottom, self.own.room.get());
         // SAFETY: the items lie in the memory from `bottom` on.
-        let from = unsafe { hand.items.get().add(bottom) };
+        let from = unsafe { end.items.get().add(bottom) };
         if bottom >= len.max(more).max(1) && room - len >= more {
             // SAFETY: they do not overlap, since as many places are free before them.
-            unsafe { ptr::copy_nonoverlapping(from.as_ptr(), hand.items.get().as_ptr(), len) };
+            unsafe { ptr::copy_nonoverlapping(from.as_ptr(), end.items.get().as_ptr(), len) };
         } else {
             let mut larger = Storage::with_capacity((2 * len).max(len + more).max(FEWEST));
             let items = NonNull::new(larger.as_mut_ptr().cast()).expect("memory lies somewhere");
@@ -329,38 +330,38 @@ impl<T> Deque<T> {
                 unsafe { ptr::copy_nonoverlapping(from.as_ptr(), items.as_ptr(), len) };
             }
             self.own.room.set(larger.capacity());
-            hand.items.set(items);
+            end.items.set(items);
             *memory = larger; // of the former memory, whose length is 0, no item is dropped
         }
-        let floor = hand.floor.get() - bottom;
+        let floor = end.floor.get() - bottom;
         ends.bottom.store(0, Ordering::Relaxed);
         ends.top.store(floor, Ordering::Release);
-        hand.next.set(len);
-        self.owns_from(hand, floor);
+        end.next.set(len);
+        self.owns_from(end, floor);
     }
 }
 
 /// For everybody.
 impl<T> Deque<T> {
-    /// How many items a thief could take, as far as a glance can tell.
+    /// The number of items that a thief could take, read without the lock. A hint.
     pub(crate) fn shown(&self) -> usize {
         let top = self.ends.top.load(Ordering::Relaxed);
         top.saturating_sub(self.ends.bottom.load(Ordering::Relaxed))
     }
 
-    /// Steals the older half of what `victim` shows; how many items that is. The thief's own deque
-    /// is empty, and it has put its end down.
+    /// Steals the older half of the items that `victim` shows. Returns their number. The deque of
+    /// the thief is empty, and its end is stored.
     pub(crate) fn try_steal(&self, victim: &Self) -> usize {
-        let Owners { hand, room, .. } = &*self.own;
-        debug_assert!(self.is_empty(), "who has items does not steal");
+        let Owners { end, room, .. } = &*self.own;
+        debug_assert!(self.is_empty(), "a worker that has items does not steal");
         let most = victim.shown().div_ceil(2);
         if most == 0 {
             return 0;
         }
         if room.get() < most {
-            self.make_room(hand, most); // before the victim's lock is taken: nobody holds two
+            self.make_room(end, most); // before the victim's lock is taken: no thread holds two
         }
-        // Case 8: one thief at a time, and nothing is moved meanwhile.
+        // Case 8: no other thief of this victim at the same time, and the owner moves nothing.
         let memory = lock_soon(&victim.ends.memory);
         let bottom = victim.ends.bottom.load(Ordering::Relaxed);
         let mut top = victim.ends.top.load(Ordering::Acquire); // partner: `show`
@@ -377,26 +378,26 @@ impl<T> Deque<T> {
                 // SAFETY: 1. the items were written before `top` was stored (case 9), and the
                 // victim claims none of them (case 7); 2. there is room for them, and nobody else
                 // sees them yet; 3. the two deques have different memories.
-                unsafe { ptr::copy_nonoverlapping(from, hand.items.get().as_ptr(), taken) };
+                unsafe { ptr::copy_nonoverlapping(from, end.items.get().as_ptr(), taken) };
             } else {
                 victim.ends.bottom.store(bottom, Ordering::Relaxed);
             }
         }
         drop(memory);
-        hand.next.set(taken);
-        self.show(hand);
+        end.next.set(taken);
+        self.show(end);
         taken
     }
 
-    /// Takes all items that are left, when nobody else sees them.
+    /// Takes all items that are left. No other thread sees the deque any more.
     pub(crate) fn left(&mut self) -> impl Iterator<Item = T> {
         let bottom = self.ends.bottom.load(Ordering::Relaxed);
-        let hand = &self.own.hand;
-        let next = hand.next.replace(0);
-        hand.floor.set(0);
+        let end = &self.own.end;
+        let next = end.next.replace(0);
+        end.floor.set(0);
         self.ends.bottom.store(0, Ordering::Relaxed);
         self.ends.top.store(0, Ordering::Relaxed);
-        let items = hand.items.get();
+        let items = end.items.get();
         (bottom..next).map(move |place| {
             // SAFETY: it lies within the memory.
             let place = unsafe { items.add(place) };
@@ -407,28 +408,28 @@ impl<T> Deque<T> {
     }
 }
 
-/// The deques of all workers of a loop. That of the calling thread is there from the beginning; the
-/// others come when the loop is shared.
+/// The deques of all workers of a loop. The first belongs to the calling thread and always exists.
+/// The others are made when the loop is shared.
 pub(crate) struct Deques<T> {
     first: Deque<T>,
     others: OnceLock<Box<[Deque<T>]>>,
-    /// A token may know it, too.
-    hunger: Arc<Searching>,
+    /// Shared with a token, if the loop has one.
+    searching: Arc<Searching>,
 }
 
 impl<T> Deques<T> {
     pub(crate) fn new() -> Self {
-        Self { first: Deque::new(), others: OnceLock::new(), hunger: Arc::new(Searching::new()) }
+        Self { first: Deque::new(), others: OnceLock::new(), searching: Arc::new(Searching::new()) }
     }
 
     pub(crate) fn hunger(&self) -> &Arc<Searching> {
-        &self.hunger
+        &self.searching
     }
 
-    /// The deque of worker `me`. Only that worker takes up its end, or steals with it.
+    /// The deque of worker `me`. Only that worker loads its end, or steals with it.
     ///
     /// # Panics
-    /// If there is no such worker.
+    /// If there is no worker `me`.
     pub(crate) fn of(&self, me: usize) -> &Deque<T> {
         match me.checked_sub(1) {
             None => &self.first,
@@ -441,8 +442,8 @@ impl<T> Deques<T> {
         std::iter::once(&self.first).chain(self.others.get().into_iter().flatten())
     }
 
-    /// There are `workers` workers from now on, each of which keeps its `newest` items to itself.
-    /// For the calling thread, which is the first of them.
+    /// Shares the list among `workers` workers, each of which keeps its `newest` items to itself.
+    /// To be called by the calling thread, which is worker 0.
     pub(crate) fn share(&self, workers: usize, newest: usize) {
         self.others.get_or_init(|| (1..workers).map(|_| Deque::new()).collect());
         for deque in self.all() {
@@ -450,29 +451,29 @@ impl<T> Deques<T> {
         }
     }
 
-    /// A worker that has found nothing is about to go. Returns whether it may: there is still
-    /// nothing to take.
+    /// Announces that a worker leaves the round. Returns false if work has appeared, so that the
+    /// worker stays.
     pub(crate) fn go(&self) -> bool {
-        self.hunger.go();
+        self.searching.go();
         fence(Ordering::SeqCst); // case 10; partner: the fence in `is_missed`
         !self.all().any(|deque| steps::is_seen(deque.shown()))
     }
 
-    /// Whether a worker has gone that would find something now. To be called after the owner has
-    /// shown more.
+    /// Whether a worker has gone that would find items now. To be called after the owner has shown
+    /// more.
     pub(crate) fn is_missed(&self) -> bool {
         fence(Ordering::SeqCst); // case 10; partner: the fence in `go`
-        self.hunger.has_gone()
+        self.searching.has_gone()
     }
 
-    /// Takes all items that are left, when the loop is over.
+    /// Takes all items that are left, after the loop.
     pub(crate) fn left(&mut self) -> impl Iterator<Item = T> {
         let others = self.others.get_mut().into_iter().flatten();
         std::iter::once(&mut self.first).chain(others).flat_map(Deque::left)
     }
 }
 
-/// How `top` is stored when items are shown.
+/// The ordering of the store of `top` when items are shown.
 #[inline(always)]
 pub(crate) fn order_of_top() -> Ordering {
     Ordering::Release
@@ -490,27 +491,27 @@ pub(crate) fn fence_of_theft() {
     fence(Ordering::SeqCst);
 }
 
-/// Whether a theft of what lies below `middle` stands, given the victim's `top` as seen after the
-/// fence.
+/// Whether a theft of the items below `middle` stands, given the `top` of the victim as read after
+/// the fence.
 #[inline(always)]
 pub(crate) fn stands_at(middle: usize, top: usize) -> bool {
     middle <= top
 }
 
-/// Locks a deque, for its owner that has found it shorter than it was.
+/// Locks a deque for its owner, which has found it shorter than before.
 #[inline(always)]
 #[allow(clippy::unnecessary_wraps, reason = "as the step with the mistake")]
 pub(crate) fn lock_own<M>(memory: &Mutex<M>) -> Option<MutexGuard<'_, M>> {
     Some(lock_soon(memory))
 }
 
-/// Holds the lock of a deque whose items are about to be moved.
+/// Keeps the lock of a deque whose items are about to be moved.
 #[inline(always)]
 pub(crate) fn hold_on<'a, M>(guard: MutexGuard<'a, M>, _memory: &'a Mutex<M>) -> MutexGuard<'a, M> {
     guard
 }
 
-/// Whether a worker that is about to go sees something, of so many items that are shown.
+/// Whether a leaving worker sees items in a deque that shows `shown` items.
 #[inline(always)]
 pub(crate) fn is_seen(shown: usize) -> bool {
     shown > 0
@@ -520,7 +521,7 @@ pub(crate) fn is_seen(shown: usize) -> bool {
 mod tests {
     use super::*;
 
-    /// Two workers that keep so many items; the first makes these.
+    /// Two workers that keep `keeps` items each. Worker 0 pushes `items`.
     fn two(keeps: usize, items: std::ops::Range<u32>) -> Deques<u32> {
         let deques = Deques::new();
         deques.share(2, keeps);
@@ -530,18 +531,18 @@ mod tests {
 
     fn push(deques: &Deques<u32>, me: usize, items: std::ops::Range<u32>) {
         let deque = deques.of(me);
-        let hand = deque.load();
+        let end = deque.load();
         for item in items {
-            hand.push(item, |hand, item| deque.push_and_show(hand, item));
+            end.push(item, |end, item| deque.push_and_show(end, item));
         }
-        deque.store_end(&hand);
+        deque.store_end(&end);
     }
 
     fn take(deques: &Deques<u32>, me: usize, most: usize) -> Vec<u32> {
         let deque = deques.of(me);
-        let hand = deque.load();
-        let taken = std::iter::from_fn(|| hand.pop(deque)).take(most).collect();
-        deque.store_end(&hand);
+        let end = deque.load();
+        let taken = std::iter::from_fn(|| end.pop(deque)).take(most).collect();
+        deque.store_end(&end);
         taken
     }
 
@@ -573,7 +574,7 @@ mod tests {
         assert_eq!(reversed(7, 2), [5, 6, 4, 3, 2, 1, 0]);
         assert_eq!(reversed(7, 5), [2, 3, 4, 5, 6, 1, 0]);
         assert_eq!(reversed(7, 9), [0, 1, 2, 3, 4, 5, 6]);
-        // The fifth item shows all but the newest two of them.
+        // The fifth item shows all but the newest two items.
         assert_eq!(reversed(2, 7), [3, 4, 5, 6, 2, 1, 0]);
         assert_eq!(reversed(0, 7), [6, 5, 4, 3, 2, 1, 0]);
     }

@@ -1,22 +1,22 @@
-//! The light and the heavy fence: a store-load barrier whose whole cost is paid by the side that
-//! rarely needs it.
+//! The light and the heavy fence: a store-load barrier whose cost is paid by the side that runs
+//! rarely.
 //!
-//! A claim must make its store to `start` visible before it reads `end`; a theft must make its
+//! A claim must make its store to `start` visible before it reads `end`. A theft must make its
 //! store to `end` visible before it reads `start` (Dekker's pattern). With two `SeqCst` fences each
-//! claim would cost 2 to 3 ns. There are as many claims as items, but few thefts. So where Linux
-//! offers it, the claim only forbids the *compiler* to reorder, and the theft asks the kernel to
-//! run a full barrier on every CPU that runs a thread of this process: `membarrier(2)`, command
-//! `PRIVATE_EXPEDITED`. A thread that is not running has executed a full barrier at its context
-//! switch. The pair orders as two `SeqCst` fences do: the thief sees whatever a claim stored before
-//! the barrier reached its CPU, and whatever the claim loads afterwards sees the thief's store.
+//! claim would cost 2 to 3 ns. Most items have a claim each; thefts are rare. So on Linux the claim
+//! only forbids the *compiler* to reorder, and the theft asks the kernel to run a full barrier on
+//! every CPU that runs a thread of this process: `membarrier(2)`, command `PRIVATE_EXPEDITED`. A
+//! thread that is not running has executed a full barrier at its context switch. The pair orders
+//! like two `SeqCst` fences: the thief sees every store of a claim before the barrier reached that
+//! CPU, and every later load of the claim sees the thief's store.
 //!
-//! The kernel's barrier costs the thief 0.5 µs on quiet hardware and 25 µs on a busy virtual
-//! machine, where it also takes 10 µs from the victim. So a worker whose items take long, or are
-//! not yet timed, uses the full fence in its claims, and its thieves need no more than a full fence
-//! either. Each cell has its own pair in force, which changes under the lock of the cell.
+//! The kernel's barrier costs the thief 0.5 µs on idle hardware. On a busy virtual machine it costs
+//! the thief 25 µs and the victim 10 µs. So a worker whose items take long, or are not timed yet,
+//! uses the full fence in its claims, and its thieves then need no more than a full fence either.
+//! Each cell has its own pair in force, which changes under the lock of the cell.
 //!
-//! Elsewhere, and under loom, shuttle and Miri, both are `fence(SeqCst)`: the same protocol in its
-//! textbook form.
+//! On other systems, and under loom, shuttle and Miri, both fences are `fence(SeqCst)`: the same
+//! protocol in its textbook form.
 
 #![allow(unsafe_code)] // membarrier is not in std or nix
 
@@ -26,7 +26,7 @@ use crate::sync::{Ordering, fence};
 mod membarrier {
     use nix::libc;
 
-    /// Asks for `command`; true if the kernel did it.
+    /// Asks the kernel for `command`. Returns whether the kernel did it.
     pub(super) fn call(command: libc::c_int) -> bool {
         const FLAGS: libc::c_uint = 0;
         // SAFETY: 1. membarrier reads its two integers and no memory of ours; 2. an unknown system
@@ -34,7 +34,7 @@ mod membarrier {
         unsafe { libc::syscall(libc::SYS_membarrier, command, FLAGS) == 0 }
     }
 
-    /// Registers this process. Takes 1 µs in a process of one thread and up to some 20 ms in
+    /// Registers this process. Takes 1 µs in a process with one thread, and up to about 20 ms in
     /// others.
     pub(super) fn register() -> bool {
         call(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED)
@@ -68,15 +68,15 @@ pub(crate) enum Fence {
 
 impl Fence {
     /// The best pair that this process may use. The first call registers the process with the
-    /// kernel. There is no `OnceLock`: registering takes a while, and a child forked meanwhile
-    /// would wait for it for ever. Instead, threads that call this at the same time all register.
+    /// kernel. This uses no `OnceLock`: registering takes a while, and a child forked during that
+    /// time would wait for ever. Threads that call this at the same time all register.
     pub(crate) fn of_this_process() -> Self {
         use std::sync::atomic::AtomicU8;
         const UNKNOWN: u8 = 0;
         const REGISTERED: u8 = 1;
         const REFUSED: u8 = 2;
         static ANSWER: AtomicU8 = AtomicU8::new(UNKNOWN);
-        // Relaxed: what the answer stands for is in the kernel, not in memory.
+        // Relaxed: the registration is in the kernel, not in memory.
         let mut answer = ANSWER.load(Ordering::Relaxed);
         if answer == UNKNOWN {
             answer = if membarrier::register() { REGISTERED } else { REFUSED };
@@ -85,8 +85,7 @@ impl Fence {
         if answer == REGISTERED { Self::Asymmetric } else { Self::Symmetric }
     }
 
-    /// The pair that makes thefts cheap, for claims whose items take long anyway: `fence(SeqCst)`
-    /// on both sides.
+    /// The pair with cheap thefts, for claims of expensive items: `fence(SeqCst)` on both sides.
     pub(crate) fn full(self) -> Self {
         match self {
             Self::Asymmetric | Self::Symmetric => Self::Symmetric,
@@ -107,9 +106,9 @@ impl Fence {
         }
     }
 
-    /// The side that runs once per theft. Partner: [`light`](Self::light). False: the kernel
-    /// refused (because of a seccomp filter set since the start, for example), nothing is ordered,
-    /// and the theft must be undone.
+    /// The side that runs once per theft. Partner: [`light`](Self::light). Returns false if the
+    /// kernel refused, for example because of a seccomp filter that was set after the start. Then
+    /// nothing is ordered, and the theft must be undone.
     #[must_use]
     pub(crate) fn heavy(self) -> bool {
         match self {

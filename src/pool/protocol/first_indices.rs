@@ -1,28 +1,28 @@
-//! Items that are begun before all others: those that waited the last time.
+//! Items that begin before all others: those that waited in the last call.
 
 use crossbeam_utils::CachePadded;
 
 use super::shared_cursor::advance;
 use crate::sync::AtomicUsize;
 
-/// Some indices of a round, which all workers claim first, one by one. Who comes to one of them in
-/// a range afterwards passes it by: so it is claimed here or there, and never twice (case 15).
+/// Indices of a round that all workers claim first, one by one. A worker that later claims one of
+/// them in a range skips it. So each of them begins once (case 15).
 #[derive(Debug)]
 pub(crate) struct FirstIndices {
     /// In ascending order.
     indices: Vec<usize>,
-    /// How many have been claimed. Relaxed: its order of changes alone counts.
+    /// The number of claimed indices. Relaxed: only its modification order counts.
     next: CachePadded<AtomicUsize>,
 }
 
 impl FirstIndices {
-    /// These, in ascending order.
+    /// From `indices`, which ascend.
     pub(crate) fn new(indices: Vec<usize>) -> Self {
         debug_assert!(indices.is_sorted());
         Self { indices, next: CachePadded::new(AtomicUsize::new(0)) }
     }
 
-    /// Claims the next one, if one is left.
+    /// Claims the next index, if one is left.
     #[inline(always)]
     pub(crate) fn claim(&self) -> Option<usize> {
         if self.indices.is_empty() {
@@ -33,7 +33,7 @@ impl FirstIndices {
         Some(self.indices[at])
     }
 
-    /// How many indices from `index` on are not among these, up to the next that is.
+    /// The number of indices from `index` up to the next first index.
     #[inline(always)]
     pub(crate) fn distance(&self, index: usize) -> usize {
         if self.indices.is_empty() {

@@ -1,5 +1,5 @@
-//! Tells whether this process is a child, by `fork`, of the process that made something. In a child
-//! the threads of the parent do not exist, nor does a thread that held a lock.
+//! Detects that this process is a forked child of the process that made a value. The threads of the
+//! parent do not exist in the child, and a lock that one of them held stays locked.
 
 #![allow(unsafe_code)] // pthread_atfork is not in std or nix
 
@@ -7,7 +7,8 @@
 mod count {
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-    /// Rises with every fork between the first process that asked and this one.
+    /// Incremented in the child of every fork, from the first process that called `start` to this
+    /// one.
     static FORKS: AtomicUsize = AtomicUsize::new(0);
 
     unsafe extern "C" {
@@ -20,10 +21,10 @@ mod count {
     }
 
     extern "C" fn forked() {
-        FORKS.fetch_add(1, Ordering::Relaxed); // the child has one thread: nobody to order with
+        FORKS.fetch_add(1, Ordering::Relaxed); // Relaxed: the child has one thread
     }
 
-    /// Registers the handler. There is no `Once`: a child forked while another thread is in it
+    /// Registers the handler. This uses no `Once`: a child forked while another thread is in it
     /// would wait for that thread for ever. Two threads that come at the same time register the
     /// handler twice, and then a fork counts twice.
     pub(super) fn start() {
@@ -56,7 +57,7 @@ mod count {
     }
 }
 
-/// The process in which something was made.
+/// The process that made a value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Process(usize);
 
@@ -72,7 +73,7 @@ impl Process {
         Self(count::now())
     }
 
-    /// Whether the current process is this one. Costs one load; touches no lock.
+    /// Whether this is the current process. Costs one load, and takes no lock.
     pub(crate) fn is_current(self) -> bool {
         self.0 == count::now()
     }

@@ -1,6 +1,6 @@
-//! The futures of a loop whose items wait, each at the place of its slot.
+//! The futures of a loop whose items wait. Each lies at the place of its slot.
 
-#![allow(unsafe_code)] // futures are polled where they lie, by the worker that has the slot
+#![allow(unsafe_code)] // the holder of a slot polls the future at its place
 
 use std::{
     cell::UnsafeCell,
@@ -16,8 +16,7 @@ use super::{
     wake_queues::{Slot, WakeQueues},
 };
 
-/// The futures of one loop, which lie where they were made until they are dropped; and a note `N`
-/// beside each.
+/// The futures of one loop, each with a note `N`. A future stays at its place until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Futures<F, N> {
     queues: Arc<WakeQueues>,
@@ -34,7 +33,7 @@ struct FuturePlace<F, N> {
 // one thread at a time; 2. that thread may be any, hence `Send`.
 unsafe impl<F: Send, N: Send> Sync for Futures<F, N> {}
 
-/// What lies at the place of a slot.
+/// The future and the note of a slot.
 pub(crate) struct AtSlot<'a, F, N> {
     pub(crate) future: Pin<&'a mut Option<F>>,
     pub(crate) note: &'a mut Option<N>,
@@ -43,12 +42,12 @@ pub(crate) struct AtSlot<'a, F, N> {
 }
 
 impl<F, N> Futures<F, N> {
-    /// For the slots of `queues`, and of no other.
+    /// For the slots of `queues` only.
     pub(crate) fn new(queues: Arc<WakeQueues>) -> Self {
         Self { queues, places: Slab::new() }
     }
 
-    /// What lies at the place of `slot`.
+    /// The future and the note of `slot`.
     #[inline(always)]
     pub(crate) fn at<'a>(&'a self, slot: &'a mut Slot) -> AtSlot<'a, F, N> {
         let place = self.places.get(slot.number(), || {
@@ -56,8 +55,8 @@ impl<F, N> Futures<F, N> {
         });
         let waker = place.waker.get_or_init(|| self.queues.waker(slot));
         // SAFETY: *slot*: 1. `slot` is borrowed exclusively, and there is no other of this number:
-        // the queues gives each out once, and takes it back before it gives it out again (case 11);
-        // 2. what the last thread that had it has written is seen by way of the queues.
+        // the queues give each out once, and take it back before they give it out again (case 11);
+        // 2. the writes of the previous holder are seen by way of the queues.
         let (future, note) = unsafe { &mut *place.item.get() };
         // SAFETY: places never move (`Slab`), and this is the only way to a future, so it is
         // dropped where it lies.

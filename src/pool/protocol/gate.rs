@@ -1,40 +1,41 @@
-//! A gate, as Seastar has it: threads pass in and out until it is closed, and closing it waits for
-//! those inside. For workers whose threads the pool has not started, and so cannot join.
+//! A gate, like that of Seastar: threads enter and leave until it is closed, and closing waits for
+//! the threads inside. It is for workers whose threads the pool has not started, and so cannot
+//! join.
 //!
-//! The invariant: `inside` counts the passes that are there, and does not rise once `is_closed` is
-//! set. Both stand under one lock. So when `close` has returned, nobody is inside, and nobody will
-//! be. Each step needs the lock:
+//! The invariant: `inside` counts the passes that exist, and does not rise once `is_closed` is set.
+//! One lock protects both. So when `close` has returned, no thread is inside, and none will be.
+//! Each step needs the lock:
 //!
-//! * A thread that looked at `is_closed` before it took the lock could count itself in after
-//!   `close` had found nobody: it would work for a pool that is gone.
-//! * A thread that rang before it counted itself out could ring between the look of `close` and its
-//!   sleep: `close` would sleep for ever.
+//! * A thread that reads `is_closed` before it has the lock could count itself in after `close` has
+//!   found nobody. It would work for a pool that is gone.
+//! * A thread that notifies before it counts itself out could notify between the check of `close`
+//!   and its sleep. `close` would sleep for ever.
 
-#![allow(unused_qualifications)] // builds for tests have steps of their own
+#![allow(unused_qualifications)] // builds for models take the steps from `check`
 
 use std::sync::Arc;
 
-#[cfg(test)]
+#[cfg(any(loom, shuttle, planted))]
 use crate::pool::check::planted as steps;
-#[cfg(not(test))]
+#[cfg(not(any(loom, shuttle, planted)))]
 use crate::pool::protocol::gate as steps;
 use crate::sync::{Condvar, Mutex, lock, wait};
 
-/// How many threads are inside, and whether others may come.
+/// The number of threads inside, and whether more may enter.
 #[derive(Debug, Default)]
 pub(crate) struct GateState {
     pub(crate) inside: usize,
     pub(crate) is_closed: bool,
 }
 
-/// Threads are inside as long as they hold a [`Pass`].
+/// A thread is inside as long as it holds a [`Pass`].
 #[derive(Debug)]
 pub(crate) struct Gate {
     pub(crate) state: Mutex<GateState>,
     pub(crate) emptier: Condvar,
 }
 
-/// The right to be inside. Dropping it is the last thing that a thread does there.
+/// The right to be inside. A thread drops it as its last action inside.
 #[derive(Debug)]
 pub(crate) struct Pass(Arc<Gate>);
 
@@ -52,7 +53,7 @@ impl Gate {
         is_open.then(|| Pass(Arc::clone(self)))
     }
 
-    /// Lets nobody in any more, and waits until all are out.
+    /// Closes the gate, and waits until all threads have left.
     pub(crate) fn close(&self) {
         let mut state = lock(&self.state);
         state.is_closed = true;
@@ -68,13 +69,13 @@ impl Drop for Pass {
     }
 }
 
-/// Whether a thread may come in, by the state under the lock.
+/// Whether a thread may enter. The caller holds the lock.
 #[inline(always)]
 pub(crate) fn is_open(state: &GateState) -> bool {
     !state.is_closed
 }
 
-/// Counts a thread out, and then tells whoever closes the gate.
+/// Counts a thread out, then notifies the thread that closes the gate.
 #[inline(always)]
 pub(crate) fn go_out(gate: &Gate) {
     lock(&gate.state).inside -= 1;

@@ -1,4 +1,4 @@
-//! Where the calling thread is: which worker of which pool, and in which of its loops.
+//! The identity of the calling thread: which worker of which pool it is, and in which of its loops.
 
 use std::cell::Cell;
 
@@ -6,8 +6,8 @@ use super::barrier::Caller;
 use crate::sync::thread_local;
 
 thread_local! {
-    /// The pool of this thread, known by the address of its barrier, and the thread's number there,
-    /// from 1 on.
+    /// The pool of this thread, identified by the address of its barrier, and the number of the
+    /// thread there, from 1.
     #[allow(clippy::missing_const_for_thread_local, reason = "loom's macro takes no block")]
     static WORKER: Cell<(usize, usize)> = Cell::new((0, 0));
     /// The pool of the innermost loop that this thread calls or helps, and the number of its arena.
@@ -15,14 +15,15 @@ thread_local! {
     static LOOP: Cell<(usize, usize)> = Cell::new((0, 0));
 }
 
-/// As long as this lives, the calling thread is a worker. (Another pool may get the same address.)
+/// The calling thread is a worker until this is dropped. (Another pool may get the same address
+/// later.)
 #[derive(Debug)]
 pub(super) struct Settled {
     before: (usize, usize),
 }
 
 impl Settled {
-    /// Worker `number` of `pool`, from 1 on.
+    /// Worker `number` of `pool`, from 1.
     pub(super) fn new(pool: usize, number: usize) -> Self {
         Self { before: WORKER.with(|worker| worker.replace((pool, number))) }
     }
@@ -34,7 +35,7 @@ impl Drop for Settled {
     }
 }
 
-/// The number of the calling thread in `pool`, from 1 on; 0 if it is none of its threads.
+/// The number of the calling thread in `pool`, from 1; 0 if it is none of its threads.
 pub(super) fn worker(pool: usize) -> usize {
     let (of, number) = WORKER.with(Cell::get);
     if of == pool { number } else { 0 }
@@ -51,14 +52,14 @@ pub(super) fn caller(pool: usize) -> Caller {
     Caller { worker: worker(pool).checked_sub(1), outer: arena(pool) }
 }
 
-/// As long as this lives, the calling thread works in a loop.
+/// The calling thread works in a loop until this is dropped.
 #[derive(Debug)]
 pub(super) struct InLoop {
     before: (usize, usize),
 }
 
 impl InLoop {
-    /// In the loop of `pool` that has the arena `number`.
+    /// In the loop of `pool` in arena `number`.
     pub(super) fn new(pool: usize, number: usize) -> Self {
         Self { before: LOOP.with(|of| of.replace((pool, number))) }
     }

@@ -1,5 +1,5 @@
-//! The lifetime erasure: how threads that live as long as the pool can run a closure that borrows
-//! the caller's local variables.
+//! Lifetime erasure: threads that live as long as the pool run a closure that borrows local
+//! variables of the caller.
 
 #![allow(unsafe_code)] // the one place where a lifetime is erased
 
@@ -18,8 +18,8 @@ pub(crate) struct Job(*const (dyn Fn(usize) + Sync));
 unsafe impl Send for Job {}
 
 impl Job {
-    /// Runs the closure in this seat. To be called between entering and leaving the round that
-    /// published it.
+    /// Runs the closure in this seat. The caller must have entered the round that published the
+    /// job, and not left it.
     pub(crate) fn run(self, seat: usize) {
         // SAFETY: *wait*: 1. the pointer comes from the reference that `share` was given; 2. a
         // worker gets hold of a job by entering the barrier and `share` does not return or unwind
@@ -35,10 +35,10 @@ pub(crate) fn work(entered: &Entered<'_, Job>) {
     entered.job.run(entered.seat);
 }
 
-/// Offers `work` in the arena of `turn`, meanwhile runs `own` on the calling thread, and returns
-/// when no worker is inside `work` any more and none can enter it.
+/// Offers `work` in the arena of `turn`, and runs `own` on the calling thread. Returns when no
+/// worker is inside `work` and none can enter it.
 ///
-/// `work` must not unwind. If `own` unwinds, this still waits.
+/// `work` must not unwind. If `own` unwinds, this function waits before it unwinds.
 pub(crate) fn share(
     barrier: &Barrier<Job>,
     turn: &Turn<'_>,

@@ -1,24 +1,25 @@
-//! Who may touch what, and why: the part that has to be right. No clock is read here, and no costs
-//! are compared: when a thief has to choose, it asks its [`StealPolicy`](range::StealPolicy).
-//! Whatever these answer, every index is claimed exactly once, and no worker is inside a call that
-//! has returned.
+//! The part of the pool that must be correct: which thread may access which memory, and when. It
+//! reads no clock and compares no costs. When a thief has a choice, its
+//! [`StealPolicy`](range::StealPolicy) decides. Whatever that policy answers, every index is
+//! claimed exactly once, and no worker is inside a call that has returned.
 //!
-//! `cell` is one worker's range with the single steps of the protocol, `range` composes them:
-//! claim, settle, steal, cut. `fence` is the pair of barriers between a claim and a theft.
-//! `shared_cursor` is the other way of sharing indices: all workers claim from one front. `deque`
-//! holds what items have made in a loop over a list that grows, and `searching` tells who looks for
-//! some of it, and who has gone. `wake_queues` tells which of the items that wait have been woken,
-//! and `futures` holds these items, in a table that grows (`slab`); `first_indices` are those that
-//! are begun first. `arena` is what each shared loop needs for itself. `barrier` lets workers into
-//! a call and the caller out of it, `job` lends them the caller's closure, and `threads` are the
-//! threads. `oneshot` tells that a thread has come, and `gate` waits for those that cannot be
-//! joined. `fork` tells whether the threads are in this process or in its parent.
+//! `cell` is the range of one worker, with the single steps of the protocol. `range` composes these
+//! steps: claim, resolve, steal, truncate. `fence` is the pair of barriers between a claim and a
+//! theft. In a search all workers claim from one `shared_cursor` instead. `deque` holds the items
+//! that a list that grows has made. `searching` counts the workers that have such items, search for
+//! some, or have gone. `wake_queues` holds the woken items of a loop whose items wait. `futures`
+//! holds their futures, in a table that grows (`slab`). `first_indices` are the items that begin
+//! first. `arena` is the state of one shared loop. `barrier` lets workers into a call, and the
+//! caller out of it. `job` lends the workers the caller's closure. `threads` are the threads.
+//! `oneshot` reports that a thread has come. `gate` waits for threads that the pool cannot join.
+//! `fork` detects a forked child, where the threads do not exist.
 //!
-//! The proof is in `src/pool/README.md`; the comments in the code refer to its cases as `case 1` to
-//! `case 21`. Builds for tests take [`Fence`] and the steps from `check`, where one of them can be
-//! made wrong.
+//! The proof is in `src/pool/README.md`. The comments in the code refer to its cases as `case 1` to
+//! `case 21`. Builds for loom and for shuttle, and builds with `--cfg planted`, take the steps from
+//! `check`, where one step can be made wrong; their tests also take [`Fence`] from there. All other
+//! builds use the shipped steps, also the tests of a plain `cargo test`.
 //!
-//! Must not know: any other room.
+//! Must not name any other room.
 
 pub(crate) mod arena;
 pub(crate) mod barrier;
@@ -39,7 +40,7 @@ pub(crate) mod slab;
 pub(crate) mod threads;
 pub(crate) mod wake_queues;
 
-#[cfg(test)]
+#[cfg(all(test, any(loom, shuttle, planted)))]
 pub(crate) use super::check::fences::TestFence as Fence;
-#[cfg(not(test))]
+#[cfg(not(all(test, any(loom, shuttle, planted))))]
 pub(crate) use fence::Fence;

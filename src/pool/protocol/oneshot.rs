@@ -1,11 +1,11 @@
-//! A value that one thread sends to another, once. A sender that is dropped tells so. (The channel
-//! of std weighs 17 KB in a program.)
+//! A channel for one value. A sender that is dropped without a value reports that. (The channel of
+//! std adds 17 KB to a program.)
 
 use std::sync::Arc;
 
 use crate::sync::{Condvar, Mutex, lock, wait};
 
-/// Nothing yet; or what was sent, which is nothing if the sender was dropped.
+/// `None` until the sender has sent or was dropped; then the value, or `None` if it was dropped.
 type Letter<T> = Mutex<Option<Option<T>>>;
 
 /// Both ends of a channel for one value.
@@ -14,7 +14,7 @@ pub(crate) fn channel<T>() -> (Sender<T>, Receiver<T>) {
     (Sender(Some(Arc::clone(&letter))), Receiver(letter))
 }
 
-/// The end that sends; empty when it has.
+/// The end that sends. Empty after it has sent.
 #[derive(Debug)]
 pub(crate) struct Sender<T>(Option<Arc<(Letter<T>, Condvar)>>);
 
@@ -27,7 +27,7 @@ impl<T> Sender<T> {
         self.post(Some(value));
     }
 
-    /// The letter is written under the lock under which the receiver looks before it sleeps.
+    /// Writes under the lock under which the receiver checks before it sleeps.
     fn post(&mut self, content: Option<T>) {
         if let Some(letter) = self.0.take() {
             *lock(&letter.0) = Some(content);
@@ -43,7 +43,7 @@ impl<T> Drop for Sender<T> {
 }
 
 impl<T> Receiver<T> {
-    /// Waits for the value; none if the sender was dropped.
+    /// Waits for the value. Returns `None` if the sender was dropped.
     pub(crate) fn receive(self) -> Option<T> {
         let (letter, sent) = &*self.0;
         let mut letter = lock(letter);

@@ -1,16 +1,16 @@
 //! Range cells: each worker owns a range of indices, pops from its front, and steals the back of
-//! another worker's range. `src/pool/README.md` proves that every index is claimed exactly once;
-//! the comments here refer to its cases 1 to 6.
+//! another range. `src/pool/README.md` proves that every index is claimed exactly once. The
+//! comments here refer to its cases 1 to 6.
 //!
-//! `start` of a cell is written only by its owner (by the caller between rounds), `end` only under
-//! the cell's lock. A claim stores `start` and then reads `end`; a theft stores `end` and then
-//! reads `start`; the fences of [`Fence`] between the two make sure that at least one of them sees
+//! Only the owner of a cell writes `start`, except the caller between rounds. `end` is written only
+//! under the lock of the cell. A claim stores `start` and then reads `end`; a theft stores `end`
+//! and then reads `start`. By the fences of [`Fence`] between the two, at least one of them sees
 //! the other.
 //!
-//! Accesses to `start` and `end` are `Relaxed`, except one that a scan relies on. A claim and a
-//! theft are ordered by the fences, two thieves by the locks, and two rounds by the barrier's lock.
-//! Nothing is published *through* an index: the items are shared before the round and the results
-//! after it.
+//! Accesses to `start` and `end` are `Relaxed`, except one store that scans rely on. The fences
+//! order a claim and a theft, the locks order two thieves, and the lock of the barrier orders two
+//! rounds. Nothing is published *through* an index: the items are shared before the round, and the
+//! results after it.
 
 use std::{iter, ops::Range};
 
@@ -20,9 +20,9 @@ use super::{
     Fence,
     cell::{Both, Cell, Locked},
 };
-#[cfg(any(test, planted))]
+#[cfg(any(loom, shuttle, planted))]
 use crate::pool::check::planted as steps;
-#[cfg(not(any(test, planted)))]
+#[cfg(not(any(loom, shuttle, planted)))]
 use crate::pool::protocol::cell as steps;
 use crate::sync::{AtomicU64, AtomicUsize, MutexGuard, Ordering, fence, lock, lock_soon, try_lock};
 
@@ -32,8 +32,8 @@ pub(crate) struct Ranges {
     cells: Box<[CachePadded<Cell>]>,
     /// The best pair of fences that this process may use.
     fence: Fence,
-    /// Counts thefts begun. If this changes during a scan that sees every cell empty, there may
-    /// still be something left.
+    /// Counts the thefts that have begun. If it changes during a scan that found every cell empty,
+    /// some items may be left.
     moves: CachePadded<AtomicUsize>,
     /// Counts completed thefts.
     thefts: AtomicU64,
@@ -49,20 +49,20 @@ impl Ranges {
         }
     }
 
-    /// How many thefts there were since the ranges were made.
+    /// The number of thefts since the ranges were made.
     pub(crate) fn thefts(&self) -> u64 {
         self.thefts.load(Ordering::Relaxed) // a count: orders nothing
     }
 
-    /// Counts a theft, from a range or from a list that grows.
+    /// Counts a theft from a range or from a list that grows.
     pub(crate) fn count_theft(&self) {
         self.thefts.fetch_add(1, Ordering::Relaxed); // a count: orders nothing
     }
 
-    /// Deals `items` to the workers: one worker more than there are `bounds`. Only between rounds,
-    /// when nobody else may touch the cells.
+    /// Partitions `items` among the workers, of which there is one more than `bounds`. Only between
+    /// rounds, when no other thread may touch the cells.
     ///
-    /// The bounds are hints: whatever they are, every item is dealt exactly once (case 6).
+    /// The bounds are hints: for any bounds, every item goes to exactly one worker (case 6).
     pub(crate) fn partition(&self, items: Range<usize>, bounds: &[usize]) {
         let ends = bounds.iter().copied().chain(iter::repeat(items.end));
         let mut start = items.start;
@@ -76,22 +76,22 @@ impl Ranges {
         }
     }
 
-    /// Ends all ranges at index `at`. No claim of an item at or behind `at` begins afterwards.
+    /// Truncates all ranges at index `at`. No claim of an item at or behind `at` begins afterwards.
     /// Claims in flight finish, and every item before `at` is still claimed exactly once.
     pub(crate) fn truncate(&self, at: usize) {
-        // Case 1. All locks are taken first: otherwise a theft between two cuts could move items
-        // from a cell that is not yet cut into a cell that is.
+        // Case 1. All locks are taken first. Otherwise a theft could move items from a cell that is
+        // not yet truncated into one that already is.
         let guards = steps::lock_all(&self.cells);
         for cell in &self.cells {
-            // Case 2: a claim in flight sees the lower end, or was made before the cut.
+            // Case 2: a claim in flight sees the lower end, or was made before this store.
             steps::lower(cell, at);
         }
-        // For promptness only: without the fence a worker would see the cut somewhat later.
+        // For promptness only: without the fence a worker would see the lower end a little later.
         let _done = self.fence.heavy();
         drop(guards);
     }
 
-    /// Lets worker `me` into the round, and claims the first item of its range if any is left.
+    /// Lets worker `me` into the round, and claims the first item of its range if one is left.
     pub(crate) fn enter(&self, me: usize) -> (Owner<'_>, Option<usize>) {
         let cell = &*self.cells[me];
         let fence = self.fence.full();
@@ -119,33 +119,33 @@ impl Ranges {
         }
     }
 
-    /// How many indices are not yet claimed. Locks all cells, so that no theft is under way: in the
-    /// middle of a theft, a range could be seen twice or not at all.
+    /// The number of indices that are not claimed. Locks all cells, so that no theft is under way:
+    /// during a theft, a range could be seen twice or not at all.
     pub(crate) fn left(&self) -> usize {
         let _guards: Vec<_> = self.cells.iter().map(|cell| lock(&cell.lock)).collect();
         self.cells.iter().map(|cell| cell.glance()).sum()
     }
 }
 
-/// The decisions of a thief, which are policy. Whatever is decided, every item is claimed exactly
+/// The decisions of a thief, which are policy. For any decisions, every item is claimed exactly
 /// once.
 pub(crate) trait StealPolicy {
-    /// Chooses the victim among `others`: workers, and how many items each has left at a glance, at
-    /// least one. None: the thief robs nobody, and leaves the round if no theft has begun
-    /// meanwhile.
+    /// Chooses the victim among `others`: workers, and the number of items that each has left,
+    /// which is at least one and may be out of date. With `None` the thief steals from nobody, and
+    /// leaves the round if no theft has begun in the meantime.
     fn victim(&mut self, others: &mut dyn Iterator<Item = (usize, usize)>) -> Option<usize>;
 
-    /// Whether to rob this victim, after watching it for a moment. If not, the thief looks for a
-    /// victim again.
+    /// Whether to steal from this victim, after watching it for a moment. If not, the thief chooses
+    /// a victim again.
     fn pays(&mut self, victim: VictimView<'_>) -> bool;
 
-    /// The index where the theft begins, one of those that the victim has `left`; the thief then
-    /// claims it. None: the victim keeps what it has, and the thief looks for another victim. That
-    /// may be so of one victim in a scan: it is the only one that is passed over.
+    /// The index where the theft begins, one of those that the victim has `left`. The thief claims
+    /// it. With `None` the victim keeps its range, and the thief chooses another victim. In one
+    /// scan, `None` may be returned for one victim only: the thief skips no other.
     fn middle(&mut self, victim: usize, left: Range<usize>) -> Option<usize>;
 }
 
-/// What a thief can see of a victim before the theft. All of it is hints.
+/// A view of a victim before the theft. All values are hints.
 pub(crate) struct VictimView<'a>(&'a Cell);
 
 impl VictimView<'_> {
@@ -154,13 +154,13 @@ impl VictimView<'_> {
         self.0.start.load(Ordering::Relaxed)
     }
 
-    /// How many items the victim has left.
+    /// The number of items that the victim has left.
     pub(crate) fn left(&self) -> usize {
         self.0.glance()
     }
 
-    /// The fence between the victim and its thieves. None: the victim has not entered the round
-    /// yet.
+    /// The pair of fences between the victim and its thieves. `None` if the victim has not entered
+    /// the round yet.
     pub(crate) fn fence(&self) -> Option<Fence> {
         *lock_soon(&self.0.lock)
     }
@@ -168,62 +168,62 @@ impl VictimView<'_> {
 
 /// The result of a theft.
 pub(crate) struct Stolen {
-    /// The first index of the stolen range; the thief has already claimed it.
+    /// The first index of the stolen range, which the thief has claimed.
     pub(crate) item: usize,
     pub(crate) victim: usize,
 }
 
-/// How an attempt at a theft ended.
+/// The result of an attempt at a theft.
 pub(crate) enum Attempt {
     /// The theft stands: the thief has claimed this item, and owns the range behind it.
     Done(usize),
-    /// The victim had nothing left, or this worker may not rob it any more.
+    /// The victim had nothing left, or this worker may not steal from it any more.
     Nothing,
-    /// The tactics left the range to the victim.
+    /// The policy left the range to the victim.
     Left,
     /// The kernel refused the heavy fence.
     Refused,
 }
 
-/// A worker that has entered a round. It alone pops from its range.
+/// A worker that has entered a round. Only this worker pops from its range.
 #[derive(Debug)]
 pub(crate) struct Owner<'a> {
     ranges: &'a Ranges,
     cell: &'a Cell,
-    /// The fence that the lock of the cell holds: the one that thieves rely on.
+    /// The pair of fences in the lock of the cell, on which thieves rely.
     fence: Fence,
     me: usize,
-    /// Whether this worker robs only workers that have not entered the round.
+    /// Whether this worker steals only from workers that have not entered the round.
     late_only: bool,
-    /// The owner's copy of the cell's `start`. The two differ while a claim is in flight, and after
-    /// a theft that was undone, when the range is empty.
+    /// The owner's copy of the cell's `start`. The two differ while a claim is in flight. They also
+    /// differ after a theft that was undone, when the range is empty.
     next: usize,
-    /// The cell's `end` as last seen under the lock. It may have shrunk since. It differs in other
-    /// ways only after a theft that was undone, when the range is empty.
+    /// The cell's `end` as last read under the lock. The cell's `end` may be lower by now.
+    /// Otherwise the two differ only after a theft that was undone, when the range is empty.
     end: usize,
     /// How many of this worker's attempts at a theft brought nothing.
     failed: usize,
 }
 
-/// Claims to be made, one after the other: from the front of a worker's range, which others may
-/// shorten meanwhile; or from items that belong to the calling thread alone.
+/// Claims to be made one after the other: from the front of a range that other threads may shorten,
+/// or from items that belong to the calling thread alone.
 #[derive(Debug)]
 pub(crate) struct Claims<'a> {
-    /// The range; none if the items belong to the calling thread alone.
+    /// The range. `None` if the items belong to the calling thread alone.
     cell: Option<&'a Cell>,
     fence: Fence,
-    /// The first item not claimed, and the end of the items to be claimed.
+    /// The first item that is not claimed, and the end of the items to be claimed.
     next: usize,
     behind: usize,
     /// Items per claim.
     size: usize,
-    /// The cell's `end` as last seen under the lock.
+    /// The cell's `end` as last read under the lock.
     end: usize,
     is_contested: bool,
 }
 
 impl Claims<'_> {
-    /// One claim, of items that belong to the calling thread alone. There may be none.
+    /// One claim of `items`, which belong to the calling thread alone and may be none.
     #[inline(always)]
     pub(crate) fn of(items: Range<usize>) -> Self {
         let Range { start: next, end } = items;
@@ -231,14 +231,14 @@ impl Claims<'_> {
         Self { cell: None, fence: Fence::Symmetric, next, behind, size, end, is_contested: false }
     }
 
-    /// From now on each claim is of `size` items at most.
+    /// From now on a claim takes at most `size` items.
     #[inline(always)]
     pub(crate) fn take_by(&mut self, size: usize) {
         self.size = size;
     }
 
-    /// The hot loop's head: claims the next items. Returns none if all claims are made, or if a
-    /// thief or a cut has moved the end.
+    /// The head of the hot loop: claims the next items. Returns `None` if all claims are made, or
+    /// if a theft or a `truncate` has moved the end.
     #[inline(always)]
     pub(crate) fn next(&mut self) -> Option<Range<usize>> {
         let first = self.next;
@@ -249,7 +249,7 @@ impl Claims<'_> {
         let behind = first + size;
         if let Some(cell) = self.cell {
             cell.start.store(behind, Ordering::Relaxed);
-            self.fence.light(); // case 2; partner: the heavy fence in `rob`
+            self.fence.light(); // case 2; partner: the heavy fence in `try_steal`
             if cell.end.load(Ordering::Relaxed) != self.end {
                 (self.is_contested, self.behind) = (true, first);
                 return None;
@@ -261,20 +261,20 @@ impl Claims<'_> {
 }
 
 impl Owner<'_> {
-    /// How many items are left in this worker's range, as last seen.
+    /// The number of items left in this worker's range, as last seen.
     #[inline(always)]
     pub(crate) fn left(&self) -> usize {
         self.end.saturating_sub(self.next)
     }
 
-    /// The first item of this worker's range that is not yet claimed.
+    /// The first item of this worker's range that is not claimed.
     #[inline(always)]
     pub(crate) fn next(&self) -> usize {
         self.next
     }
 
-    /// Gives up the worker's own range after a panic, in which the count of the claims was lost.
-    /// Returns the last index claimed.
+    /// Gives up the worker's own range after a panic, which lost the count of the claims. Returns
+    /// the last claimed index.
     pub(crate) fn abandon(&mut self) -> usize {
         self.next = self.cell.start.load(Ordering::Relaxed);
         self.end = self.next;
@@ -286,21 +286,21 @@ impl Owner<'_> {
         self.failed
     }
 
-    /// From now on this worker robs only workers that have not entered the round.
+    /// From now on this worker steals only from workers that have not entered the round.
     pub(crate) fn steal_from_late_only(&mut self) {
         self.late_only = true;
     }
 
-    /// Chooses the fences between this worker and its thieves. Full fences make claims a little
-    /// more expensive and thefts much cheaper.
+    /// Chooses the pair of fences between this worker and its thieves. Full fences make claims a
+    /// little more expensive and thefts much cheaper.
     #[inline(always)]
     pub(crate) fn use_full_fences(&mut self, full: bool) {
         let best = self.ranges.fence;
         let fence = if full { best.full() } else { best };
         if fence != self.fence {
-            // Case 4. While the lock is held, no theft is under way, and the thread that locks the
-            // cell next sees what was claimed so far. If the lock is taken, the change is not worth
-            // waiting for.
+            // Case 4. While this thread holds the lock, no theft is under way, and the next thread
+            // that locks the cell sees all claims so far. If the lock is taken, the change is not
+            // worth the wait.
             if let Some(mut known) = try_lock(&self.cell.lock) {
                 steps::tell(&mut known, fence);
                 self.fence = fence;
@@ -309,8 +309,8 @@ impl Owner<'_> {
     }
 
     /// Lets `work` make `count` claims of `size` items each. `size * count` must not exceed
-    /// [`left`](Self::left). Returns whether the last claim is contested; then
-    /// [`settle`](Self::resolve) tells which items are claimed.
+    /// [`left`](Self::left). Returns whether the last claim is contested. If so,
+    /// [`resolve`](Self::resolve) returns the items that are claimed.
     #[inline(always)]
     pub(crate) fn claim<T>(
         &mut self,
@@ -326,30 +326,30 @@ impl Owner<'_> {
         (done, claims.is_contested)
     }
 
-    /// Tells what a claim of `size` items has claimed if the end has moved: all of them if the
-    /// range still reaches that far, otherwise what is left.
+    /// Resolves a claim of `size` items whose range has a new end. Returns the claimed items: all
+    /// of them if the range still reaches that far, otherwise those that are left.
     #[cold]
     #[inline(never)]
     pub(crate) fn resolve(&mut self, size: usize) -> Range<usize> {
         let first = self.next;
         let lock = match try_lock(&self.cell.lock) {
             Some(lock) => lock,
-            // Case 2, a theft is under way. After the light fence of the claim, the thief's `end`
-            // tells which items are safe. But it must not be remembered as the end, since the theft
+            // Case 2: a theft is under way. After the light fence of the claim, the `end` that the
+            // thief has stored shows which items are safe. It is not remembered, because the theft
             // may be undone.
             None if first + size <= self.cell.end.load(Ordering::Relaxed) => {
                 self.next += size;
                 return first..self.next;
             }
-            // If the items were only put back here, an owner and a thief could prevent each other
-            // from claiming the last item for ever.
+            // With the items only put back here, an owner and a thief could keep each other from
+            // the last item for ever.
             None => lock_soon(&self.cell.lock),
         };
         self.claim_under(size, &lock)
     }
 
-    /// Claims up to `size` items under the lock. No fence is needed: thieves and cuts hold the
-    /// lock, too (case 1).
+    /// Claims up to `size` items under the lock. No fence is needed: thefts and `truncate` hold the
+    /// lock too (case 1).
     fn claim_under(&mut self, size: usize, _own_lock: &MutexGuard<'_, Option<Fence>>) -> Range<usize> {
         self.end = self.cell.end.load(Ordering::Relaxed);
         let first = self.next;
@@ -358,28 +358,29 @@ impl Owner<'_> {
         first..self.next
     }
 
-    /// Steals the back of another range and claims its first item, as the `tactics` decide. None:
-    /// nothing is left to steal, except perhaps what the tactics leave to a victim.
+    /// Steals the back of another range and claims its first item, as `policy` decides. Returns
+    /// `None` if nothing is left to steal, except perhaps a range that the policy leaves to its
+    /// victim.
     #[cold]
     #[inline(never)]
-    pub(crate) fn steal(&mut self, tactics: &mut dyn StealPolicy) -> Option<Stolen> {
+    pub(crate) fn steal(&mut self, policy: &mut dyn StealPolicy) -> Option<Stolen> {
         let mut spared = None;
         loop {
-            // Partner: the Release increment in `transfer`. If a glance at a victim sees an end
-            // that a theft has moved, the load of `moves` after the Acquire fence sees that theft,
+            // Partner: the Release increment in `transfer`. If a scan reads an end that a theft has
+            // moved, the load of `moves` after the Acquire fence sees the increment of that theft,
             // and the scan is repeated.
             let before = self.ranges.moves.load(Ordering::Acquire);
-            let Some(victim) = tactics.victim(&mut self.others(spared)) else {
+            let Some(victim) = policy.victim(&mut self.others(spared)) else {
                 fence(Ordering::Acquire);
                 if steps::is_still(before, self.ranges.moves.load(Ordering::Relaxed)) {
                     return None;
                 }
                 continue;
             };
-            if !tactics.pays(VictimView(&self.ranges.cells[victim])) {
+            if !policy.pays(VictimView(&self.ranges.cells[victim])) {
                 continue;
             }
-            match self.try_steal(victim, &mut |left| tactics.middle(victim, left)) {
+            match self.try_steal(victim, &mut |left| policy.middle(victim, left)) {
                 Attempt::Done(item) => return Some(Stolen { item, victim }),
                 Attempt::Nothing => self.failed += 1,
                 Attempt::Left => spared = Some(victim),
@@ -388,7 +389,7 @@ impl Owner<'_> {
         }
     }
 
-    /// All workers that have items left at a glance, and how many; except this one and `spared`.
+    /// All workers that seem to have items left, and how many; except this worker and `spared`.
     fn others(&self, spared: Option<usize>) -> impl Iterator<Item = (usize, usize)> {
         let Self { ranges: Ranges { cells, .. }, me, late_only, .. } = *self;
         let others = (me + 1..cells.len()).chain(0..me).filter(move |&worker| Some(worker) != spared);
@@ -396,14 +397,14 @@ impl Owner<'_> {
         left.filter(move |&(worker, _)| !late_only || lock(&cells[worker].lock).is_none())
     }
 
-    /// One attempt at a theft from `victim`, another worker. `middle` chooses an index; the thief
+    /// One attempt at a theft from `victim`, another worker. `middle` chooses an index. The thief
     /// claims that index and takes the range behind it.
     pub(crate) fn try_steal(
         &mut self,
         victim: usize,
         middle: &mut dyn FnMut(Range<usize>) -> Option<usize>,
     ) -> Attempt {
-        // Case 1: one thief at a time, and no claim under the lock meanwhile.
+        // Case 1: no other thief of this victim, and no claim under the lock, at the same time.
         let ranges = self.ranges;
         let mut both = ranges.lock_both(self.me, victim);
         let known = *both.victim.fence;
@@ -415,8 +416,8 @@ impl Owner<'_> {
         while start < end {
             let Some(middle) = middle(start..end) else { return Attempt::Left };
             both = steps::transfer(both, middle, end, &ranges.moves);
-            // Case 3: a victim that has not entered claims nothing before it gets its lock. Case 4:
-            // for any other victim, the lock holds its fence.
+            // Case 3: a victim that has not entered claims nothing before it has its lock. Case 4:
+            // for any other victim, the lock contains its pair of fences.
             let ordered = known.is_none_or(Fence::heavy); // case 2; partner: the light fence in `Claims::next`
             start = both.victim.cell.start.load(Ordering::Relaxed);
             if ordered && steps::stands(middle, start) {
@@ -426,8 +427,8 @@ impl Owner<'_> {
                 ranges.count_theft();
                 return Attempt::Done(middle);
             }
-            // Case 6. The victim has claimed `middle`, or that is not known. First give the victim
-            // its end back, then empty the own cell.
+            // Case 6. The victim has claimed `middle`, or the kernel has refused the fence. First
+            // give the victim its end back, then empty the own cell.
             both.victim.cell.end.store(end, Ordering::Relaxed);
             both.own.cell.end.store(middle + 1, Ordering::Relaxed);
             self.failed += 1;
@@ -500,7 +501,7 @@ mod tests {
         assert_eq!((owner.next(), owner.left()), (3, 5), "the theft may yet be undone");
     }
 
-    /// Robs worker 1, of whose range a cut leaves nothing before the theft.
+    /// Steals from worker 1, whose range a `truncate` empties before the theft.
     struct TooLate<'a>(&'a Ranges);
 
     impl StealPolicy for TooLate<'_> {
@@ -539,7 +540,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_lost_count_gives_up_its_range_behind_the_last_claim() {
+    fn a_worker_that_lost_its_count_abandons_its_range_behind_the_last_claim() {
         let ranges = Ranges::new(1, Fence::Symmetric);
         ranges.partition(3..9, &[]);
         let (mut owner, _) = ranges.enter(0);

@@ -1,88 +1,90 @@
-//! Who has work, who looks for some and who has gone, in a loop over a list that grows.
+//! Counts of workers in a loop over a list that grows: those that have work, those that search for
+//! some, and those that have gone.
 //!
-//! A worker that has found nothing for a while leaves the loop, as from any other, so that the end
-//! of the loop waits for nobody who sleeps. It leaves word, and is called back when there is
-//! something. The counts are hints: who is missed comes late, and the loop ends all the same when
-//! all who are inside have left.
+//! A worker that has found nothing for a while leaves the loop, so that the end of the loop never
+//! waits for a sleeping worker. `gone` records that, and the worker is called back when items
+//! appear. The counts are hints: a worker that is not called back only costs speed, and the loop
+//! ends when all workers inside have left.
 
 use crate::sync::{AtomicUsize, Ordering};
 
-/// No other data lies in the cache lines of what is between two of these. (`CachePadded` would make
+/// Padding: no other data shares the cache lines between two of these. (`CachePadded` would make
 /// each list ask for aligned memory, which takes the allocator 60 ns longer.)
 type Padding = [u64; 16];
 
-/// Counts of workers. Relaxed, except where something else is said: each word stands alone, and
-/// nothing is published through it.
+/// Counts of workers. Relaxed, except where stated: each word stands alone, and nothing is
+/// published through it.
 #[derive(Debug)]
 #[repr(C)] // in this order
 pub(crate) struct Searching {
     _before: Padding,
-    /// How many workers look for something at this moment; and [`CLOSED`](Self::CLOSED). Owners
-    /// look at it after each item, and show all that they have.
-    looking: AtomicUsize,
-    /// How many workers have gone, and have not been called back.
+    /// The number of workers that search now; and [`CLOSED`](Self::CLOSED). Owners read it after
+    /// each item, and show all their items if it is not 0.
+    searchers: AtomicUsize,
+    /// The number of workers that have gone and were not called back. Ordered by the fences of case
+    /// 10.
     gone: AtomicUsize,
-    /// How many workers may have items, or get some.
+    /// The number of workers that have items, or may get some.
     busy: AtomicUsize,
     _behind: Padding,
 }
 
 impl Searching {
-    /// Nothing is taken any more: the loop has stopped.
+    /// The loop has stopped: no item is taken any more.
     const CLOSED: usize = 1 << (usize::BITS - 1);
 
     pub(crate) fn new() -> Self {
         let zero = || AtomicUsize::new(0);
-        Self { _before: [0; 16], looking: zero(), gone: zero(), busy: zero(), _behind: [0; 16] }
+        Self { _before: [0; 16], searchers: zero(), gone: zero(), busy: zero(), _behind: [0; 16] }
     }
 
-    /// Whether nobody looks for anything, and the loop has not stopped.
+    /// Whether no worker searches and the loop runs.
     #[inline(always)]
     pub(crate) fn is_quiet(&self) -> bool {
-        self.looking.load(Ordering::Relaxed) == 0
+        self.searchers.load(Ordering::Relaxed) == 0
     }
 
-    /// A worker begins to look for something.
+    /// A worker begins to search.
     pub(crate) fn look(&self) {
-        self.looking.fetch_add(1, Ordering::Relaxed);
+        self.searchers.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A worker looks no more.
+    /// A worker ends its search.
     pub(crate) fn look_away(&self) {
-        self.looking.fetch_sub(1, Ordering::Relaxed);
+        self.searchers.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// The loop has stopped.
+    /// Stops the loop.
     pub(crate) fn close(&self) {
-        self.looking.fetch_or(Self::CLOSED, Ordering::Relaxed);
+        self.searchers.fetch_or(Self::CLOSED, Ordering::Relaxed);
     }
 
     pub(crate) fn is_closed(&self) -> bool {
-        self.looking.load(Ordering::Relaxed) & Self::CLOSED != 0
+        self.searchers.load(Ordering::Relaxed) & Self::CLOSED != 0
     }
 
-    /// A worker may have items from now on, or get some.
+    /// A worker has items from now on, or may get some.
     pub(crate) fn begin(&self) {
         self.busy.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// It has none.
+    /// The worker has no items.
     pub(crate) fn end(&self) {
         self.busy.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Whether nobody who is inside has items, or the loop has stopped.
+    /// Whether no worker inside has items, or the loop has stopped.
     pub(crate) fn is_over(&self) -> bool {
         self.busy.load(Ordering::Relaxed) == 0 || self.is_closed()
     }
 
-    /// A worker goes.
+    /// A worker leaves the round.
     pub(crate) fn go(&self) {
         self.gone.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Takes one from the count of those that have gone: it comes back, or is called. Returns
-    /// whether there was one.
+    /// Takes one from the count of gone workers: one comes back, or is called. Returns whether the
+    /// count was above 0.
     pub(crate) fn come(&self) -> bool {
         let less_one = |gone: usize| gone.checked_sub(1);
         self.gone.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less_one).is_ok()

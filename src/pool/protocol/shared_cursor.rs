@@ -1,69 +1,69 @@
-//! How far a search for the first match has come: all workers together go through the slice from
-//! the front, block by block.
+//! The cursor of a search for the first match: all workers claim blocks of the slice from the
+//! front.
 //!
-//! A block is small compared to what lies before it, so when a match is found, few items have been
-//! tested in vain. There is nothing to steal here, since no worker owns a range; a worker that
-//! comes late, or never, is not missed.
+//! A block is small compared to the items before it. So when a match is found, few items behind it
+//! have been tested. Nothing is stolen, because no worker owns a range. A worker that comes late,
+//! or never, is not missed.
 
-#![allow(unused_qualifications)] // builds for tests have steps of their own
+#![allow(unused_qualifications)] // builds for models take the steps from `check`
 
 use std::ops::Range;
 
 use crossbeam_utils::CachePadded;
 
-#[cfg(any(test, planted))]
+#[cfg(any(loom, shuttle, planted))]
 use crate::pool::check::planted as steps;
-#[cfg(not(any(test, planted)))]
+#[cfg(not(any(loom, shuttle, planted)))]
 use crate::pool::protocol::shared_cursor as steps;
 use crate::sync::{AtomicUsize, Ordering};
 
-/// The part of the slice that no worker has claimed yet.
+/// The items that no worker has claimed.
 ///
-/// `Relaxed` throughout: the modification order of `next` alone guarantees that no block is claimed
+/// `Relaxed` throughout: the modification order of `next` guarantees that no block is claimed
 /// twice, and nothing is published through it.
 #[derive(Debug)]
 pub(crate) struct SharedCursor {
     next: CachePadded<AtomicUsize>,
     end: usize,
-    /// A block has at most one part in `smaller` of the items before it.
-    smaller: usize,
-    /// The most items per block.
+    /// `block ≤ start / divisor`, where `start` is the first item of the block.
+    divisor: usize,
+    /// The maximum number of items per block.
     largest: usize,
 }
 
 impl SharedCursor {
-    /// A search of `items`, the rest of a slice: all items before have been searched.
+    /// A search of `items`, the rest of a slice. All items before them have been searched.
     pub(crate) fn new(items: Range<usize>, searchers: usize) -> Self {
         const EIGHT_TIMES: usize = 8;
-        /// Blocks per searcher in a long slice, so that all searchers end together.
+        /// Blocks per worker in a long slice, so that all workers end together.
         const BLOCKS: usize = 128;
         Self {
             next: CachePadded::new(AtomicUsize::new(items.start)),
             end: items.end,
-            smaller: EIGHT_TIMES * searchers,
+            divisor: EIGHT_TIMES * searchers,
             largest: (items.len() / (BLOCKS * searchers)).max(1),
         }
     }
 
-    /// Claims the next block; none if the search is over.
+    /// Claims the next block. `None` if the search is over.
     pub(crate) fn claim(&self) -> Option<Range<usize>> {
         let behind = |start: usize| {
-            let block = (start / self.smaller).clamp(1, self.largest);
+            let block = (start / self.divisor).clamp(1, self.largest);
             (start < self.end).then(|| start + block.min(self.end - start))
         };
         let start = steps::advance(&self.next, behind)?;
         Some(start..behind(start)?)
     }
 
-    /// Ends the search: no block is claimed from now on. All blocks before have been claimed by
-    /// workers that are still active.
+    /// Ends the search: no block is claimed from now on. Workers that are still active have claimed
+    /// all blocks before.
     pub(crate) fn close(&self) {
         self.next.fetch_max(self.end, Ordering::Relaxed);
     }
 }
 
-/// Moves `next` in one atomic step to what `behind` returns for it, if anything. Returns its old
-/// value.
+/// Sets `next` to the result of `behind`, in one atomic step. Returns the old value, or `None` if
+/// `behind` returns `None`.
 #[inline(always)]
 pub(crate) fn advance(next: &AtomicUsize, behind: impl Fn(usize) -> Option<usize>) -> Option<usize> {
     next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, behind).ok()

@@ -1,12 +1,12 @@
-//! A table that grows, and whose places never move.
+//! A table that grows, whose entries never move.
 
 use std::sync::OnceLock;
 
-/// How many places the first block has.
+/// The number of entries in the first block.
 const FIRST_BLOCK: usize = 16;
 const BLOCKS: usize = (usize::BITS - FIRST_BLOCK.ilog2()) as usize;
 
-/// A table of `T`, made as it is needed: each block has twice as many places as the one before.
+/// A table of `T`, made on demand. Each block has twice as many entries as the previous block.
 #[derive(Debug)]
 pub(crate) struct Slab<T> {
     blocks: [OnceLock<Box<[T]>>; BLOCKS],
@@ -17,10 +17,10 @@ impl<T> Slab<T> {
         Self { blocks: [const { OnceLock::new() }; BLOCKS] }
     }
 
-    /// The place `number`. If it is the first of its block, the block is made, by `make`.
+    /// Entry `number`. Makes its block with `make` if that does not exist yet.
     #[inline(always)]
     pub(crate) fn get(&self, number: usize, make: impl Fn() -> T) -> &T {
-        // Block k begins with place FIRST_BLOCK * (2^k - 1).
+        // Block k begins with entry FIRST_BLOCK * (2^k - 1).
         let shifted = number + FIRST_BLOCK;
         let block = (shifted.ilog2() - FIRST_BLOCK.ilog2()) as usize;
         let size = FIRST_BLOCK << block;

@@ -17,26 +17,25 @@ use super::{
 };
 use crate::sync::{JoinHandle, Ordering, Patience, ThreadBuilder, spawn};
 
-/// The threads of one pool. Dropping it stops them, joins those that it has started, and waits
-/// until the others are out of its gate.
+/// The threads of one pool. Dropping this stops them, joins those that the pool has started, and
+/// waits until the others have left the gate.
 #[derive(Debug)]
 pub(crate) struct Threads {
     barrier: Arc<Barrier<Job>>,
     posts: usize,
     handles: Vec<JoinHandle<()>>,
-    /// Where threads work that others have started, if there are any.
+    /// The gate of threads that the program has started, if there are any.
     gate: Option<Arc<Gate>>,
-    /// The process in which the threads are.
+    /// The process in which the threads exist.
     pub(crate) process: Process,
 }
 
-// No panic in user code leaves the threads or the barrier half-changed.
+// A panic in user code never leaves the threads or the barrier half-changed.
 impl UnwindSafe for Threads {}
 impl RefUnwindSafe for Threads {}
 
 impl Threads {
-    /// A threads without threads yet, with room for `workers`, which poll for `patience` before
-    /// they sleep.
+    /// Without threads yet, with room for `workers`. They poll for `patience` before they sleep.
     pub(crate) fn new(workers: usize, fence: Fence, patience: Patience) -> Self {
         Self {
             barrier: Arc::new(Barrier::new(workers, fence, patience)),
@@ -47,25 +46,25 @@ impl Threads {
         }
     }
 
-    /// About how many threads are in no loop, and are not wanted in one.
+    /// About how many threads are in no loop, with no place open for them.
     #[inline(always)]
     pub(crate) fn idle(&self) -> usize {
         self.barrier.idle()
     }
 
-    /// About how many threads in no loop would find a job without being woken.
+    /// About how many threads in no loop would find a job without a wake-up.
     #[inline(always)]
     pub(crate) fn awake(&self) -> usize {
         self.barrier.awake()
     }
 
-    /// About how many callers of shared loops are no threads of this threads.
+    /// About how many callers of shared loops are not among these threads.
     #[inline(always)]
     pub(crate) fn callers(&self) -> usize {
         self.barrier.callers()
     }
 
-    /// The number of the calling thread, from 1 on; 0 if it is none of this threads.
+    /// The number of the calling thread, from 1; 0 if it is not one of these threads.
     pub(crate) fn here(&self) -> usize {
         here::worker(self.barrier.address())
     }
@@ -75,8 +74,8 @@ impl Threads {
         self.barrier.waiting()
     }
 
-    /// About how many of these would help a loop that the calling thread calls now: those of the
-    /// loops around it.
+    /// About how many waiting callers would help a loop that the calling thread calls now: the
+    /// callers of the loops around it.
     #[inline(always)]
     pub(crate) fn waiting_around(&self) -> usize {
         if self.waiting() == 0 {
@@ -85,25 +84,25 @@ impl Threads {
         here::arena(self.barrier.address()).map_or(0, |number| self.barrier.waiting_around(number))
     }
 
-    /// The right to share a loop, if there is an arena for it.
+    /// The right to share a loop, if an arena is free.
     pub(crate) fn take_turn(&self) -> Option<Turn<'_>> {
         self.barrier.arenas.take()
     }
 
-    /// Whether a loop is being shared.
+    /// Whether any loop is shared now.
     pub(crate) fn is_busy(&self) -> bool {
         self.barrier.arenas.made().any(|arena| arena.is_taken.load(Ordering::Relaxed))
     }
 
-    /// How many thefts there were.
+    /// The number of thefts.
     pub(crate) fn thefts(&self) -> u64 {
         self.barrier.arenas.made().map(|arena| arena.ranges.thefts()).sum()
     }
 
-    /// Runs `work` on those helpers that come, in the seats from 1 on, and `own` on the calling
-    /// thread. Returns when no worker is inside `work` any more.
+    /// Runs `work` on the helpers that come, in the seats from 1, and `own` on the calling thread.
+    /// Returns when no worker is inside `work`.
     ///
-    /// `work` must not unwind. If `own` unwinds, this still waits.
+    /// `work` must not unwind. If `own` unwinds, this function waits before it unwinds.
     pub(crate) fn share(
         &self,
         turn: &Turn<'_>,
@@ -114,23 +113,25 @@ impl Threads {
         job::share(&self.barrier, turn, offer, work, own);
     }
 
-    /// Calls somebody into the work in this arena: its caller, if that rests, or an idle thread.
+    /// Calls a thread into the work of this arena: its caller if that rests, otherwise an idle
+    /// thread.
     pub(crate) fn call(&self, arena: usize) {
         self.barrier.call(arena);
     }
 
-    /// The caller rests while others work, until it is called (true), or all have left.
+    /// The caller rests while others work. Returns true if it was called, and false if all others
+    /// have left.
     pub(crate) fn rest(&self, turn: &Turn<'_>) -> bool {
         let outside = here::caller(self.barrier.address());
         self.barrier.rest(turn, outside, Some(&job::work))
     }
 
-    /// How many threads there are.
+    /// The number of threads.
     pub(crate) fn size(&self) -> usize {
         self.posts
     }
 
-    /// Gives up the threads without stopping or joining them.
+    /// Gives up the threads, without stopping or joining them.
     pub(crate) fn leave(&mut self) {
         mem::forget(mem::take(&mut self.handles));
         self.gate = None;
@@ -142,29 +143,30 @@ impl Threads {
         Post { barrier: Arc::clone(&self.barrier), worker: self.posts }
     }
 
-    /// Starts a thread with this life, in which it works at a post.
+    /// Starts a thread that runs `life`, in which it works at a post.
     pub(crate) fn start(&mut self, thread: ThreadBuilder, life: Box<dyn FnOnce() + Send>) -> io::Result<()> {
         self.handles.push(spawn(thread, life)?);
         Ok(())
     }
 
-    /// The gate inside which a thread works that was not started here.
+    /// The gate for threads that the program starts.
     pub(crate) fn gate(&mut self) -> Arc<Gate> {
         Arc::clone(self.gate.get_or_insert_with(|| Arc::new(Gate::new())))
     }
 }
 
-/// The place of a thread in a threads, until the threads is dropped.
+/// The work place of a thread, until the threads are dropped.
 #[derive(Debug)]
 pub(crate) struct Post {
     barrier: Arc<Barrier<Job>>,
-    /// From 1 on: worker 0 is a thread that calls a loop.
+    /// From 1: worker 0 is a thread that calls a loop.
     worker: usize,
 }
 
 impl Post {
-    /// Runs jobs on the calling thread until the threads is dropped. Before each job it asks
-    /// `may_help` whether to take part. The thread may have a life before and after this.
+    /// Runs jobs on the calling thread until the threads are dropped. Before each job it calls
+    /// `may_help` to decide whether to take part. The thread may do other work before and after
+    /// this.
     pub(crate) fn work(self, may_help: impl FnMut() -> bool) {
         let _settled = Settled::new(self.barrier.address(), self.worker);
         work(&self.barrier, self.worker - 1, may_help);
@@ -175,7 +177,7 @@ impl Post {
 fn work(barrier: &Barrier<Job>, me: usize, mut may_help: impl FnMut() -> bool) {
     let mut seen = barrier.nothing_seen();
     loop {
-        // Asked here, outside of any round: nobody waits for the answer.
+        // Checked outside of every round: nobody waits for the result.
         while !may_help() {
             if barrier.pass_over(me, &mut seen).is_none() {
                 return;
@@ -218,10 +220,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_sleeps_is_not_awake_and_who_polls_is() {
+    fn a_sleeping_thread_is_not_awake_and_a_polling_one_is() {
         let threads = |patience| {
             let mut threads = Threads::new(1, Fence::Symmetric, patience);
-            assert_eq!(threads.awake(), 1, "who has not slept yet looks for a job");
+            assert_eq!(threads.awake(), 1, "a thread that has not slept yet looks for a job");
             let post = threads.post();
             threads.start(ThreadBuilder::new(), Box::new(move || post.work(|| true))).unwrap();
             threads
@@ -245,8 +247,8 @@ mod tests {
         }
     }
 
-    /// No work unwinds; but if it did, while a caller helps, nothing borrowed would be touched
-    /// after the call.
+    /// No work unwinds. If it did while a caller helps, nothing borrowed would be touched after the
+    /// call.
     #[test]
     fn a_caller_whose_help_unwinds_has_waited_all_the_same() {
         let mut threads = Threads::new(1, Fence::Symmetric, Patience::default());

@@ -1,17 +1,17 @@
-//! Items that wait: which of them have been woken, who goes on with them, and who sleeps meanwhile.
-//! `src/pool/README.md` proves that no wake-up is lost and that each future is polled by one worker
-//! at a time; the comments here refer to its cases 11 to 15.
+//! The wake queues of a loop whose items wait: which items have been woken, which worker polls
+//! them, and which workers sleep. `src/pool/README.md` proves that no wake-up is lost, and that at
+//! most one worker polls a future at any moment. The comments here refer to its cases 11 to 15.
 //!
-//! An item that is not done has a *slot*, of which there are as many as items may be under way at a
-//! time. Who has the [`Slot`] may poll its item, or begin one if it is free. A slot whose item
-//! waits belongs to nobody, until a waker takes it and puts it into the queue of the worker that
-//! has polled it last. A worker goes on with its own queue, and if that is empty, with half of
-//! another. Workers sleep, and free slots lie, at one *parked*, which nobody needs who has enough
-//! to do.
+//! An item that has begun and is not done has a *slot*. There are as many slots as items may be
+//! under way. The holder of a [`Slot`] may poll its item, or begin one if the slot is free. A slot
+//! whose item waits has no holder, until a waker takes it and puts it into the run queue of the
+//! worker that polled the item last. A worker first empties its own run queue, then takes half of
+//! another one. [`Parked`] has the sleeping workers and the free slots. A worker with enough to do
+//! does not need it.
 //!
 //! Nothing here borrows, or knows a future or an item. So a waker may outlive the loop.
 
-#![allow(unused_qualifications)] // builds for tests have steps of their own
+#![allow(unused_qualifications)] // builds for models take the steps from `check`
 
 use std::{
     collections::VecDeque,
@@ -23,13 +23,13 @@ use std::{
 use crossbeam_utils::CachePadded;
 
 use super::slab::Slab;
-#[cfg(any(test, planted))]
+#[cfg(any(loom, shuttle, planted))]
 use crate::pool::check::planted as steps;
-#[cfg(not(any(test, planted)))]
+#[cfg(not(any(loom, shuttle, planted)))]
 use crate::pool::protocol::wake_queues as steps;
 use crate::sync::{AtomicUsize, Condvar, Mutex, MutexGuard, Ordering, lock, wait};
 
-/// The right to a slot. There is at most one of each number at a time (case 11).
+/// The right to a slot. At most one exists for each number (case 11).
 #[derive(Debug)]
 pub(crate) struct Slot(usize);
 
@@ -39,13 +39,13 @@ impl Slot {
     }
 }
 
-/// Where the workers of one loop meet those who wake its items.
+/// The wake queues of one loop, where workers meet the threads that wake its items.
 #[derive(Debug)]
 pub(crate) struct WakeQueues {
-    /// One per worker.
+    /// One for each worker.
     queues: Box<[CachePadded<RunQueue>]>,
     parked: CachePadded<Mutex<Parked>>,
-    /// One per worker.
+    /// One for each worker.
     condvars: Box<[Condvar]>,
     pub(crate) hints: CachePadded<Hints>,
     /// Items at this index and behind it are not needed any more.
@@ -54,53 +54,54 @@ pub(crate) struct WakeQueues {
     limit: usize,
 }
 
-/// The woken items of one worker: those that it has polled last.
+/// The run queue of one worker: the woken items that it polled last.
 #[derive(Debug)]
 pub(crate) struct RunQueue {
-    /// The last slot that was woken, or `EMPTY`, or `WATCHED`. See [`Record::next`].
+    /// The slot that was woken last, or `EMPTY`, or `WATCHED`. See [`Record::next`].
     woken: AtomicUsize,
-    /// Those that have been looked at, in the order in which they were woken.
+    /// The slots that workers have moved here from `woken`, in the order of their wake-ups.
     ready: Mutex<VecDeque<Slot>>,
-    /// How many these are. A hint: Relaxed.
+    /// The length of `ready`. A hint: Relaxed.
     queued: AtomicUsize,
-    /// How many items the worker has let wait for the first time, and how many of those that waited
-    /// it has ended. Written by the worker alone; counts, which order nothing: Relaxed.
+    /// The number of items that the worker suspended for the first time, and the number of items
+    /// that had waited and that it has ended. Written only by this worker. Counts that order
+    /// nothing: Relaxed.
     suspended: AtomicUsize,
     ended: AtomicUsize,
 }
 
-/// Nobody has been woken.
+/// No item has been woken.
 const EMPTY: usize = 0;
-/// The same, and who wakes the next one has to unpark.
+/// No item has been woken, and the waker of the next one must unpark a worker.
 const WATCHED: usize = 1;
-/// What stands for slot 0 in a list; the others follow.
+/// The word for slot 0 in a list. The other slots follow.
 const FIRST_SLOT: usize = 2;
 
-/// What the workers share under the lock.
+/// The state that the workers share under the lock: parked workers and free slots.
 #[derive(Debug)]
 pub(crate) struct Parked {
-    /// Slots that were in use and are free.
+    /// Free slots that were in use before.
     free: Vec<Slot>,
-    /// How many slots have ever been in use.
+    /// The number of slots that were ever in use.
     used: usize,
     park_states: Box<[ParkState]>,
-    /// How many workers are there, and how many of them sleep.
+    /// The number of workers in the loop, and the number of those that sleep.
     present: usize,
     sleepers: usize,
 }
 
-/// What is hints of the parked without the lock, and for policy. Written under the lock, except
-/// `worth`.
+/// Hints: copies of values of [`Parked`], read without the lock, also by policy. Written under the
+/// lock, except `worth`.
 #[derive(Debug)]
 pub(crate) struct Hints {
-    /// How many workers sleep, and how many of them for want of a slot. Relaxed: who has to see it
-    /// sees it by way of the lock of a queue (case 13).
+    /// The number of workers that sleep, and the number of those that want a slot. Relaxed: a
+    /// thread that must see a sleeper sees it through the lock of a run queue (case 13).
     sleepers: AtomicUsize,
     wants_slot: AtomicUsize,
-    /// How many more slots there are. A hint: Relaxed.
+    /// The number of slots that can still be given out. A hint: Relaxed.
     spare: AtomicUsize,
-    /// How many woken items there must be for a worker to be rung while another one is awake. A
-    /// hint: Relaxed.
+    /// The number of woken items that is worth unparking a worker while another is awake. A hint:
+    /// Relaxed.
     worth: AtomicUsize,
 }
 
@@ -109,52 +110,52 @@ pub(crate) struct Hints {
 pub(crate) enum ParkState {
     Awake,
     Asleep,
-    /// It would begin an item if it had a slot.
+    /// It sleeps, and would begin an item if it had a slot.
     WantsSlot,
 }
 
-/// What is known of a slot by its number.
+/// The record of a slot, by its number.
 #[derive(Debug)]
 struct Record {
     /// `SCHEDULED` and `NOTIFIED`.
     state: AtomicUsize,
-    /// The slot that was woken before this one: a list that begins at [`RunQueue::woken`]. Written
-    /// by who has taken the slot and puts it into the list. Relaxed: the list is ordered by
-    /// `woken`.
+    /// The slot that was woken before this slot: a list that begins at [`RunQueue::woken`]. Written
+    /// by the thread that has taken the slot and puts it into the list. Relaxed: `woken` orders the
+    /// list.
     next: AtomicUsize,
-    /// The index of the item that waits here. Written by who has the slot. Relaxed: who takes
-    /// the slot afterwards sees it by way of `state`; before that it is a hint.
+    /// The index of the item that waits here. Written by the holder of the slot. Relaxed: the next
+    /// holder sees it through `state`; until then it is a hint.
     item: AtomicUsize,
-    /// The worker that has polled it last. Likewise.
+    /// The worker that polled the item last. Ordered like `item`.
     last: AtomicUsize,
 }
 
-/// Somebody has the slot: a worker, a queue, or the parked.
+/// The slot has a holder: a worker, a run queue, or [`Parked`].
 pub(crate) const SCHEDULED: usize = 1;
-/// Its item was woken since it was last polled.
+/// The item was woken since it was last polled.
 pub(crate) const NOTIFIED: usize = 2;
 
 /// Whether a worker would begin an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Begins {
-    /// There is none.
+    /// No: none is left.
     Nothing,
-    /// If none has been woken.
+    /// If no item has been woken.
     Later,
-    /// Before it goes on with one that has been woken, if there is a slot.
+    /// Before it polls a woken item, if there is a slot.
     First,
 }
 
-/// What a worker does next.
+/// The next step of a worker.
 #[derive(Debug)]
 pub(crate) enum Next {
-    /// It polls the item in this slot, which was woken.
+    /// Poll the item in this slot, which was woken.
     Resume(Slot),
-    /// It begins an item in this slot.
+    /// Begin an item in this slot.
     Begin(Slot),
-    /// The loop has been stopped at another place.
+    /// Check for items to drop: the loop stops at another index.
     Look,
-    /// Nothing is left to do.
+    /// Leave: nothing is left to do.
     Leave,
 }
 
@@ -170,23 +171,23 @@ impl RunQueue {
         }
     }
 
-    /// Whether an item has been woken, at a glance.
+    /// Whether an item has been woken, read without the lock. A hint.
     fn has_some(&self) -> bool {
         self.woken.load(Ordering::Relaxed) >= FIRST_SLOT || self.queued.load(Ordering::Relaxed) > 0
     }
 
-    fn tell_queued(&self, ready: &VecDeque<Slot>) {
+    fn update_queued(&self, ready: &VecDeque<Slot>) {
         self.queued.store(ready.len(), Ordering::Relaxed);
     }
 }
 
-/// Adds one to a count that the caller alone writes.
+/// Adds one to a count that only the calling thread writes.
 fn count(count: &AtomicUsize) {
     count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
 }
 
 impl Parked {
-    /// How many more slots there are.
+    /// The number of slots that can still be given out.
     fn spare(&self, limit: usize) -> usize {
         self.free.len() + limit.saturating_sub(self.used)
     }
@@ -200,8 +201,8 @@ impl Parked {
         hints.wants_slot.store(wants_slot, Ordering::Relaxed);
     }
 
-    /// A worker that is to be rung, the `first` if it sleeps: it does not count as asleep any more,
-    /// so nobody else rings it.
+    /// Chooses a sleeping worker to unpark, `first` if that sleeps. It counts as awake from now on,
+    /// so no other thread unparks it.
     pub(crate) fn take_sleeper(
         &mut self,
         first: usize,
@@ -227,7 +228,7 @@ impl Parked {
 }
 
 impl WakeQueues {
-    /// For a loop of so many workers that has at most `limit` items under way.
+    /// For a loop of `workers` workers with at most `limit` items under way.
     pub(crate) fn new(workers: usize, limit: usize) -> Arc<Self> {
         Arc::new(Self {
             queues: (0..workers).map(|_| CachePadded::new(RunQueue::new())).collect(),
@@ -262,28 +263,28 @@ impl WakeQueues {
         })
     }
 
-    /// What wakes the item in a slot, this one and all later ones.
+    /// The waker of the items in a slot: the current item and all later ones.
     pub(crate) fn waker(self: &Arc<Self>, slot: &Slot) -> Waker {
         Waker::from(Arc::new(SlotWaker { queues: Arc::clone(self), number: slot.0 }))
     }
 
-    /// How many items may be under way at a time.
+    /// The maximum number of items under way.
     pub(crate) fn limit(&self) -> usize {
         self.limit
     }
 
-    /// A worker comes.
+    /// A worker enters the loop.
     pub(crate) fn come(&self) {
         lock(&self.parked).present += 1;
     }
 
-    /// About how many items of worker `me` have been woken.
+    /// About how many woken items the run queue of worker `me` has.
     pub(crate) fn queued(&self, me: usize) -> usize {
         let queue = &self.queues[me];
         queue.queued.load(Ordering::Relaxed) + usize::from(queue.woken.load(Ordering::Relaxed) >= FIRST_SLOT)
     }
 
-    /// A worker is rung while another one is awake if there are so many items for it.
+    /// Sets how many woken items are worth unparking a worker while another is awake.
     pub(crate) fn set_worth(&self, items: usize) {
         let worth = &self.hints.worth;
         if worth.load(Ordering::Relaxed) != items {
@@ -291,7 +292,7 @@ impl WakeQueues {
         }
     }
 
-    /// About how many more slots there are.
+    /// About how many slots can still be given out.
     pub(crate) fn spare(&self) -> usize {
         self.hints.spare.load(Ordering::Relaxed)
     }
@@ -304,7 +305,7 @@ impl WakeQueues {
         self.hints.sleepers.load(Ordering::Relaxed)
     }
 
-    /// How many items wait, and how many slots have ever been in use.
+    /// The number of items that wait, and the number of slots that were ever in use.
     pub(crate) fn under_way(&self) -> (usize, usize) {
         let sum = |of: fn(&RunQueue) -> &AtomicUsize| -> usize {
             self.queues.iter().map(|queue| of(queue).load(Ordering::Relaxed)).sum()
@@ -313,25 +314,25 @@ impl WakeQueues {
         (sum(|queue| &queue.suspended).saturating_sub(ended), used)
     }
 
-    /// Where the loop stops.
+    /// The index where the loop stops; `usize::MAX` if it does not.
     pub(crate) fn stop(&self) -> usize {
         self.stop.load(Ordering::Acquire) // partner: `stop_at`
     }
 
-    /// Stops the loop at `place`, and makes all workers look.
+    /// Stops the loop at index `place`, and makes all workers check for items to drop.
     pub(crate) fn stop_at(&self, place: usize) {
         self.stop.fetch_min(place, Ordering::Release); // partner: `stop`
         steps::make_all_check(self); // case 13
     }
 
-    /// Lets go of the item at index `item`, which waits in `slot` for the first time.
+    /// Suspends the item at index `item`, which waits in `slot` for the first time.
     pub(crate) fn suspend_first(&self, slot: Slot, me: usize, item: usize) {
         count(&self.queues[me].suspended);
         self.suspend(slot, me, item);
     }
 
-    /// Lets go of the item at index `item`, which waits in `slot`. If it has been woken meanwhile,
-    /// it is in the list of the woken.
+    /// Suspends the item at index `item`, which waits in `slot`. If it has been woken in the
+    /// meantime, its slot goes into a run queue.
     pub(crate) fn suspend(&self, slot: Slot, me: usize, item: usize) {
         let record = self.record(slot.0);
         record.item.store(item, Ordering::Relaxed);
@@ -341,15 +342,15 @@ impl WakeQueues {
         }
     }
 
-    /// The item of `slot`, which was woken, is to be polled by worker `me`: its index, and whether
-    /// another worker has polled it before.
+    /// Prepares the next poll of the woken item of `slot` by worker `me`. Returns the index of the
+    /// item, and whether another worker polled it last.
     pub(crate) fn resume(&self, slot: &Slot, me: usize) -> (usize, bool) {
         let record = self.record(slot.0);
         steps::poll_again(&record.state);
         (record.item.load(Ordering::Relaxed), record.last.load(Ordering::Relaxed) != me)
     }
 
-    /// Worker `me` has ended an item that waited.
+    /// Counts an item that had waited and that worker `me` has ended.
     pub(crate) fn end(&self, me: usize) {
         count(&self.queues[me].ended);
     }
@@ -360,9 +361,9 @@ impl WakeQueues {
         (0..used).map(|number| (self.record(number).item.load(Ordering::Relaxed), number))
     }
 
-    /// Takes slot `number` if its item waits and is not needed, since the loop stops at `stop`. (An
-    /// item that has been woken comes by itself.) An item that is needed, and has the slot by now,
-    /// is suspended again: `put_back` is hints its index before.
+    /// Takes slot `number` if its item waits and is not needed, since the loop stops at `stop`. (A
+    /// woken item needs no search: its slot is in a run queue.) If the slot has a needed item by
+    /// now, that item is suspended again, and `put_back` gets its index first.
     pub(crate) fn take_behind(
         &self,
         number: usize,
@@ -390,7 +391,7 @@ impl WakeQueues {
         }
     }
 
-    /// Puts `slot` into the list of the woken, in the queue of who has polled it last.
+    /// Puts `slot` into the run queue of the worker that polled its item last.
     fn push(&self, Slot(number): Slot) {
         let record = self.record(number);
         let queue = record.last.load(Ordering::Relaxed);
@@ -398,8 +399,8 @@ impl WakeQueues {
         let mut before = woken.load(Ordering::Relaxed);
         loop {
             record.next.store(before, Ordering::Relaxed);
-            // Release, also of what others have put there, since this is no plain store. Partner:
-            // `fetch`.
+            // Release, also of earlier stores by other threads, since this is a read-modify-write.
+            // Partner: `fetch`.
             let put = woken.compare_exchange_weak(
                 before,
                 number + FIRST_SLOT,
@@ -416,7 +417,7 @@ impl WakeQueues {
         }
     }
 
-    /// Rings a worker that sleeps, if one does: the owner of this queue, or another.
+    /// Unparks a sleeping worker, if there is one: the owner of this queue, or another.
     #[cold]
     fn unpark(&self, queue: usize) {
         let mut parked = steps::lock_to_unpark(self); // case 13
@@ -425,7 +426,7 @@ impl WakeQueues {
         self.notify(who);
     }
 
-    /// Rings all workers that sleep.
+    /// Unparks all sleeping workers.
     fn unpark_all(&self, mut parked: MutexGuard<'_, Parked>) {
         let has_sleepers = parked.sleepers > 0;
         parked.mark_all_awake(&self.hints);
@@ -445,8 +446,8 @@ impl WakeQueues {
         self.condvars.iter().for_each(Condvar::notify_one);
     }
 
-    /// Takes the list of the woken of a queue to those that are ready. Its lock is held by the
-    /// caller, who then tells how many these are.
+    /// Moves the list `woken` of a run queue to its `ready`. The caller holds the lock of the
+    /// queue, and updates `queued` afterwards.
     fn fetch(&self, queue: &RunQueue, ready: &mut VecDeque<Slot>) {
         if queue.woken.load(Ordering::Relaxed) < FIRST_SLOT {
             return;
@@ -458,15 +459,15 @@ impl WakeQueues {
             last = self.record(slot.0).next.load(Ordering::Relaxed);
             ready.push_back(slot);
         }
-        // Those that came last are in front.
+        // The list has the latest wake-up in front: reverse it.
         let mut new = ready.range_mut(before..);
         while let (Some(front), Some(back)) = (new.next(), new.next_back()) {
             mem::swap(front, back);
         }
     }
 
-    /// After a look at the queue `number`, of whose items so many are left: rings another worker if
-    /// one sleeps and they are worth it, and sees to it that the next one rings.
+    /// To be called after taking items from queue `number`, of which `left` are left. If a worker
+    /// sleeps, unparks one if that many items are worth it, and makes the next waker unpark one.
     fn pass_on(&self, number: usize, left: usize) {
         let worth = self.worth();
         if self.sleepers() == 0 {
@@ -478,7 +479,7 @@ impl WakeQueues {
         }
     }
 
-    /// The next woken item of the queue of worker `me`.
+    /// The next woken item of the run queue of worker `me`.
     fn take(&self, me: usize) -> Option<Slot> {
         let queue = &self.queues[me];
         if !queue.has_some() {
@@ -487,15 +488,15 @@ impl WakeQueues {
         let mut ready = lock(&queue.ready);
         self.fetch(queue, &mut ready);
         let slot = ready.pop_front();
-        queue.tell_queued(&ready);
+        queue.update_queued(&ready);
         let left = ready.len();
         drop(ready);
         self.pass_on(me, left);
         slot
     }
 
-    /// The older half of the woken items of another queue: its first, and the others in the own
-    /// queue.
+    /// Takes the older half of another run queue: returns its first slot, and moves the others to
+    /// the own queue.
     fn steal(&self, me: usize) -> Option<Slot> {
         let workers = self.queues.len();
         (me + 1..workers).chain(0..me).find_map(|victim| {
@@ -509,13 +510,13 @@ impl WakeQueues {
             let mut stolen = ready.drain(..half);
             let slot = stolen.next();
             let others: Vec<Slot> = stolen.collect();
-            queue.tell_queued(&ready);
+            queue.update_queued(&ready);
             let left = ready.len();
             drop(ready);
             if !others.is_empty() {
                 let mut own = lock(&self.queues[me].ready);
                 own.extend(others);
-                self.queues[me].tell_queued(&own);
+                self.queues[me].update_queued(&own);
                 let more = own.len();
                 drop(own);
                 self.pass_on(me, more);
@@ -525,9 +526,9 @@ impl WakeQueues {
         })
     }
 
-    /// What worker `me` does next; and whether it has slept before. `own_slots` are its slots, all
-    /// free.
-    /// `begins`: whether it would begin an item. `seen`: where the loop stops, as far as it knows.
+    /// The next step of worker `me`, and whether the worker has slept before it. `own_slots` are
+    /// the free slots of the worker. `begins`: whether it would begin an item. `seen`: where the
+    /// loop stops, as far as the worker knows.
     pub(crate) fn next(
         &self,
         me: usize,
@@ -561,9 +562,10 @@ impl WakeQueues {
         }
     }
 
-    /// A slot that nobody has, and a few more into the `own_slots` if there are many.
+    /// A free slot. If many are free, a few more go into `own_slots`.
     fn slot(&self, own_slots: &mut Vec<Slot>) -> Option<Slot> {
-        /// The most that are taken at once; and the part of those in use.
+        /// The maximum number that is taken at once; and the divisor of the number in use that
+        /// limits it.
         const FEW: usize = 8;
         const PART: usize = 16;
         if self.spare() == 0 {
@@ -574,34 +576,35 @@ impl WakeQueues {
         let more = FEW.min(parked.used / PART).min(fair).saturating_sub(1);
         let slot = steps::free_slot(&mut parked, self.limit);
         own_slots.extend((0..more).map_while(|_| steps::free_slot(&mut parked, self.limit)));
-        self.tell_spare(&parked);
+        self.update_spare(&parked);
         slot
     }
 
-    fn tell_spare(&self, parked: &Parked) {
+    fn update_spare(&self, parked: &Parked) {
         self.hints.spare.store(parked.spare(self.limit), Ordering::Relaxed);
     }
 
-    /// Gives slots back, all but some that are `kept`, since a worker wants one.
+    /// Gives all slots except the first `kept` back, because a worker wants one.
     #[cold]
     fn give_back(&self, own_slots: &mut Vec<Slot>, kept: usize) {
         let mut parked = lock(&self.parked);
         parked.free.extend(own_slots.drain(kept..));
         let who = steps::sleeper_for_slot(&mut parked, self.limit, &self.hints);
-        self.tell_spare(&parked);
+        self.update_spare(&parked);
         drop(parked);
         self.notify(who);
     }
 
-    /// Sleeps, unless there is something to do by now. None: it has slept, or it has to look again.
+    /// Sleeps, unless there is something to do by now. Returns `None` after a sleep, or if the
+    /// worker must look for items again.
     fn park(&self, me: usize, own_slots: &mut Vec<Slot>, begins: bool, seen: usize) -> Option<Next> {
         let mut parked = lock(&self.parked);
         parked.free.append(own_slots);
         if begins && let Some(slot) = steps::free_slot(&mut parked, self.limit) {
-            self.tell_spare(&parked);
+            self.update_spare(&parked);
             return Some(Next::Begin(slot));
         }
-        self.tell_spare(&parked);
+        self.update_spare(&parked);
         if self.stop() != seen {
             return Some(Next::Look);
         }
@@ -611,7 +614,7 @@ impl WakeQueues {
             return Some(Next::Leave);
         }
         parked.set_park_state(me, if begins { ParkState::WantsSlot } else { ParkState::Asleep }, &self.hints);
-        // If nobody else is awake, or one item is worth a worker, it has to be rung for each.
+        // If all workers sleep, or one item pays for a wake-up, every wake must unpark a worker.
         let watches = parked.sleepers == parked.present || self.worth() <= 1;
         if !watches || steps::watches(&self.queues) {
             self.notify(steps::sleeper_for_slot(&mut parked, self.limit, &self.hints));
@@ -622,7 +625,7 @@ impl WakeQueues {
     }
 }
 
-/// What wakes the item in a slot.
+/// The waker of the items in one slot.
 #[derive(Debug)]
 struct SlotWaker {
     queues: Arc<WakeQueues>,
@@ -639,48 +642,48 @@ impl Wake for SlotWaker {
     }
 }
 
-/// An item is woken. True: it waited, and now its slot belongs to the caller.
+/// Records that an item is woken. Returns true if it waited: its slot then belongs to the caller.
 ///
-/// This writes even if the item has been woken before: what the caller has done must be seen by the
-/// poll to come (case 12). Partners: `poll_again` and, for what the last poll has left,
-/// `try_suspend`.
+/// This writes even if the item was woken before, because the next poll must see the earlier writes
+/// of the caller (case 12). Partners: `poll_again`; `try_suspend`, for the writes of the last poll.
 #[inline(always)]
 pub(crate) fn try_schedule(state: &AtomicUsize) -> bool {
     state.fetch_or(SCHEDULED | NOTIFIED, Ordering::AcqRel) & SCHEDULED == 0
 }
 
-/// The item is about to be polled again: what happened before it was woken has happened. Not a
-/// store, so that what later wakers do is seen, too. Partner: `try_schedule`.
+/// To be called before the next poll of a woken item: the poll sees all writes before the wake-up.
+/// Not a plain store, so that wake-ups by later wakers are seen too. Partner: `try_schedule`.
 #[inline(always)]
 pub(crate) fn poll_again(state: &AtomicUsize) {
     state.swap(SCHEDULED, Ordering::Acquire);
 }
 
-/// The item is not done. True: it waits from now on; false: it has been woken since it was polled.
-/// Partners: `try_schedule`, `try_take`.
+/// Suspends an item that is not done. Returns false if the item was woken since its poll began; the
+/// caller then keeps the slot. Partners: `try_schedule`, `try_take`.
 #[inline(always)]
 pub(crate) fn try_suspend(state: &AtomicUsize) -> bool {
     state.compare_exchange(SCHEDULED, 0, Ordering::Release, Ordering::Relaxed).is_ok()
 }
 
-/// Takes an item that waits, unless somebody has it. Partner: `try_suspend`.
+/// Takes the slot of an item that waits. Returns false if the slot has a holder. Partner:
+/// `try_suspend`.
 #[inline(always)]
 pub(crate) fn try_take(state: &AtomicUsize) -> bool {
     state.fetch_or(SCHEDULED, Ordering::Acquire) & SCHEDULED == 0
 }
 
-/// Whether an item that was behind the stop before its slot was taken is so now. Between the two
-/// looks the slot may have been given to an item before the stop.
+/// Whether `item`, read after its slot was taken, is at or behind the stop. Between the check and
+/// the taking, the slot may have passed to an item before the stop.
 #[inline(always)]
 pub(crate) fn is_still_behind(item: usize, stop: usize) -> bool {
     item >= stop
 }
 
-/// A worker is about to sleep, and has said so. True: whoever wakes the next item rings.
-/// False: one has been woken.
+/// Makes every run queue watched, for a worker that has recorded its sleep. Returns false if an
+/// item has been woken; otherwise the waker of the next item unparks a worker.
 ///
-/// It looks at each queue under its lock: who takes items from the queue afterwards sees that
-/// somebody sleeps.
+/// Checks each queue under its lock: a thread that later takes items from the queue sees that a
+/// worker sleeps.
 #[inline(always)]
 pub(crate) fn watches(queues: &[CachePadded<RunQueue>]) -> bool {
     queues.iter().all(|queue| {
@@ -689,36 +692,37 @@ pub(crate) fn watches(queues: &[CachePadded<RunQueue>]) -> bool {
     })
 }
 
-/// True: whoever wakes the next item of this queue rings. False: one has been woken.
-/// Relaxed: who is about to sleep holds the lock of the parked, and whoever replaces this word
-/// locks it afterwards.
+/// Makes a run queue watched. Returns false if an item has been woken; otherwise the waker of the
+/// next item unparks a worker. Relaxed: a parking worker holds the lock of `Parked`, and the waker
+/// that replaces this word takes that lock afterwards.
 #[inline(always)]
 fn is_watched(woken: &AtomicUsize) -> bool {
     let watched = woken.compare_exchange(EMPTY, WATCHED, Ordering::Relaxed, Ordering::Relaxed);
     watched.is_ok() || watched == Err(WATCHED)
 }
 
-/// The same after a list was taken from it, while somebody sleeps.
+/// Makes a run queue watched again after its list was taken, while a worker sleeps. Returns false
+/// if an item has been woken.
 #[inline(always)]
 pub(crate) fn is_watched_again(woken: &AtomicUsize) -> bool {
     is_watched(woken)
 }
 
-/// The lock without which nobody is rung: who is about to sleep has either looked after what the
-/// caller has done, or sleeps and is rung.
+/// Takes the lock that every unparking thread needs. A parking worker either checks after the
+/// writes of this thread, or already sleeps and is notified.
 #[inline(always)]
 pub(crate) fn lock_to_unpark(queues: &WakeQueues) -> MutexGuard<'_, Parked> {
     lock(&queues.parked)
 }
 
-/// The loop has stopped at another place, and all workers look at their items. The lock is taken
-/// even if nobody seems to sleep: a worker that has not seen the stop may be about to.
+/// Makes all workers check their items: the loop stops at another index. Takes the lock even if no
+/// worker seems to sleep: a worker that has not seen the stop may be about to.
 #[inline(always)]
 pub(crate) fn make_all_check(queues: &WakeQueues) {
     queues.unpark_all(steps::lock_to_unpark(queues));
 }
 
-/// A slot in which an item can begin.
+/// A free slot, in which an item can begin.
 #[inline(always)]
 pub(crate) fn free_slot(parked: &mut Parked, limit: usize) -> Option<Slot> {
     parked.free.pop().or_else(|| {
@@ -730,7 +734,7 @@ pub(crate) fn free_slot(parked: &mut Parked, limit: usize) -> Option<Slot> {
     })
 }
 
-/// The worker that is to be rung since there is a slot for it.
+/// The worker to unpark because a slot is free for it.
 #[inline(always)]
 pub(crate) fn sleeper_for_slot(parked: &mut Parked, limit: usize, hints: &Hints) -> Option<usize> {
     if parked.spare(limit) > 0 {
@@ -740,7 +744,7 @@ pub(crate) fn sleeper_for_slot(parked: &mut Parked, limit: usize, hints: &Hints)
     }
 }
 
-/// Nothing is left: everybody may leave.
+/// Unparks all workers: nothing is left, so they may leave.
 #[inline(always)]
 pub(crate) fn release_all(queues: &WakeQueues, parked: MutexGuard<'_, Parked>) {
     queues.unpark_all(parked);

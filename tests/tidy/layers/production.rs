@@ -17,7 +17,7 @@ use super::arrows::Path;
 use crate::unsafe_inventory::text;
 
 /// What is configured so is in nobody's build but ours.
-const ONLY_TESTS: [&str; 3] = ["test", "planted", "doctest"];
+const ONLY_TESTS: [&str; 5] = ["test", "planted", "loom", "shuttle", "doctest"];
 
 /// Whether a condition holds in a build that is no test; none if that depends on the build.
 fn holds(condition: &Meta) -> Option<bool> {

@@ -82,7 +82,7 @@ fn two_workers_may_come_too_late() {
     two_workers(Some(Bug::RetractsNothing), enter_and_leave);
 }
 
-/// What one thread says and another waits for.
+/// A signal from one thread to another.
 #[derive(Default)]
 struct Word(loom::sync::Mutex<bool>, loom::sync::Condvar);
 
@@ -105,8 +105,8 @@ fn barrier(workers: usize) -> Barrier<usize> {
     Barrier::new(workers, Fence::Symmetric, Patience::default())
 }
 
-/// Publishes `job`. The offer is not dropped if loom stops the model, which has no execution any
-/// more.
+/// Publishes `job`. The offer is not dropped if loom stops the model, because loom has no execution
+/// then.
 fn publish<'a>(
     barrier: &'a Barrier<usize>,
     turn: &'a Turn<'_>,
@@ -127,12 +127,12 @@ fn publish_by<'a>(
     ManuallyDrop::new(barrier.publish(turn, caller, offer, job))
 }
 
-/// Ends an offer, which is not dropped even if loom stops the model.
+/// Ends an offer. It is not dropped even if loom stops the model.
 fn end(published: ManuallyDrop<Published<'_, usize>>, help: impl Fn(usize)) {
     published.retract_and_wait(Some(&|entered| help(entered.job)));
 }
 
-/// A job for one worker, which does `work` whenever it comes; the caller does `own` meanwhile.
+/// A job for one worker, which does `work` at each visit. Meanwhile the caller does `own`.
 fn shared(
     bug: Option<Bug>,
     work: fn(&Barrier<usize>, &Word, usize),
@@ -162,7 +162,7 @@ fn shared(
     });
 }
 
-/// The worker calls the caller, and goes on when that has come.
+/// The worker calls the caller, and goes on when the caller has come.
 fn rests(bug: Option<Bug>) {
     let work = |barrier: &Barrier<usize>, word: &Word, visits| {
         if visits == 1 {
@@ -172,7 +172,7 @@ fn rests(bug: Option<Bug>) {
     };
     shared(bug, work, |barrier, word, turn| {
         barrier.rest(turn, Caller::default(), None);
-        word.say(); // it was called, or is done
+        word.say(); // it was called, or all have left
     });
 }
 
@@ -213,7 +213,8 @@ fn a_worker_that_is_called_and_finds_no_place() {
     returns(Some(Bug::OpensNoPlace));
 }
 
-/// A worker that starves lets a job pass, and sleeps until it is woken for another or is to stop.
+/// A worker that starves passes over a job, and sleeps until it is woken for another job or the
+/// pool stops.
 #[test]
 fn a_worker_that_passes_over_a_job_may_take_the_next() {
     explore_all(None, || {
@@ -243,7 +244,7 @@ fn a_worker_that_passes_over_a_job_may_take_the_next() {
     });
 }
 
-/// Two callers each publish a job for one helper, and wait for that helper. Each job finds its own
+/// Two callers publish a job for one helper each, and wait for that helper. Each job finds its own
 /// frame.
 fn two_loops(bug: Option<Bug>, workers: usize) {
     explore(bug, move || {
@@ -287,8 +288,9 @@ fn local() -> Local {
     Local::new(0)
 }
 
-/// The one worker enters a loop, calls another one inside, and waits until somebody has come to
-/// that. There is only the caller of the outer loop, which waits for this worker.
+/// The only worker enters a loop, calls another loop inside it, and waits until a helper has come
+/// to that loop. The only possible helper is the caller of the outer loop, which waits for this
+/// worker.
 fn a_loop_inside(bug: Option<Bug>) {
     explore_all(bug, || {
         let shared = Arc::new((barrier(1), Word::default(), local()));
@@ -303,7 +305,7 @@ fn a_loop_inside(bug: Option<Bug>) {
                     let caller = Caller { worker: Some(0), outer: Some(entered.number) };
                     let published = publish_by(caller, barrier, &turn, (1, Visits::Once), 1);
                     came.hear();
-                    end(published, |_| panic!("nobody else is there"));
+                    end(published, |_| panic!("no other worker exists"));
                     frame.write(0);
                     drop(ManuallyDrop::into_inner(turn));
                     drop(ManuallyDrop::into_inner(entered));
@@ -340,8 +342,8 @@ fn a_caller_that_is_not_woken_for_the_loop_inside() {
     a_loop_inside(Some(Bug::WakesNoCaller));
 }
 
-/// The worker stays in the first loop until the second one, of another thread, is over. The caller
-/// of the first may hold a lock that items of the second need.
+/// The worker stays in the first loop until the second loop, of another thread, is over. The caller
+/// of the first loop may hold a lock that items of the second need.
 fn a_loop_beside(bug: Option<Bug>) {
     explore(bug, || {
         let shared = Arc::new((barrier(1), Word::default()));
@@ -406,7 +408,7 @@ fn callers_that_wake_nobody() {
     two_loops(Some(Bug::WakesNobody), 1);
 }
 
-/// Two threads take an arena each; one of these is not made yet.
+/// Two threads take an arena each. One of the arenas does not exist yet.
 fn two_arenas(bug: Option<Bug>) {
     explore_all(bug, || {
         let barrier = Arc::new(barrier(1));
@@ -436,7 +438,7 @@ fn an_arena_with_two_callers() {
     two_arenas(Some(Bug::TakesWhatIsTaken));
 }
 
-/// Two helpers of one loop have a seat each, whatever their numbers.
+/// Two helpers of one loop have different seats, whatever their numbers.
 fn two_seats(bug: Option<Bug>) {
     explore(bug, || {
         let shared = Arc::new((barrier(3), [local(), local(), local()]));

@@ -23,11 +23,11 @@ fn a_call_that_panics_and_one_that_does_not() {
     });
 }
 
-/// Worker 0 panics in an item that it has stolen from worker 1, which sleeps. No other worker is
-/// there to claim the items before it.
+/// Worker 0 panics in an item that it has stolen from worker 1, which sleeps. No other worker could
+/// claim the items before it.
 #[test]
 #[should_panic(expected = "left out")]
-fn a_call_whose_workers_go_home_after_a_panic() {
+fn a_call_whose_workers_leave_after_a_panic() {
     explore(Some(Bug::PanicsAndLeaves), || Team::new(2).call(3, &[1], &[2], Watch::default()));
 }
 
@@ -43,12 +43,12 @@ fn a_call_whose_last_panic_comes_out() {
 }
 
 #[test]
-fn a_crew_goes_home() {
+fn threads_stop() {
     explore(None, || drop(Team::new(3)));
 }
 
 #[test]
 #[should_panic(expected = "deadlock")]
-fn a_crew_that_sleeps_for_ever() {
+fn threads_that_sleep_for_ever() {
     explore(Some(Bug::WakesBeforeItStops), || drop(Team::new(2)));
 }

@@ -2,7 +2,8 @@
 
 use super::{small::*, *};
 
-/// All workers drain, worker 0 on this thread; the items are dealt to the first `dealt_to`.
+/// All workers drain. Worker 0 is this thread. The items are partitioned among the first `dealt_to`
+/// workers.
 fn drain(workers: usize, fence: Fence, stealing: Stealing, items: usize, dealt_to: usize) {
     let round = Round::new(workers, fence, stealing, items, dealt_to);
     let others: Vec<_> = (1..workers)
@@ -70,7 +71,7 @@ fn nothing_is_left_out_without_stealing() {
     two(None, Fence::Symmetric, Stealing::Off);
 }
 
-/// A worker that has not entered is robbed even then.
+/// Late workers are victims even without stealing.
 #[test]
 #[should_panic(expected = "claimed twice")]
 fn who_enters_unknown_is_robbed_without_a_fence() {

@@ -1,10 +1,10 @@
-//! Searches for the first: blocks claimed from one front.
+//! Searches for the first match: blocks claimed from one cursor.
 
 use super::{small::*, *};
 use crate::pool::protocol::shared_cursor::SharedCursor;
 
-/// Several workers search three items for the second one: all items before it are claimed exactly
-/// once, those behind it at most once.
+/// Several workers search three items for the second one. All items before it are claimed exactly
+/// once, the items behind it at most once.
 fn search(searchers: usize) {
     let front = Arc::new(SharedCursor::new(0..3, searchers));
     let claims = Arc::new(Claims::new(3));

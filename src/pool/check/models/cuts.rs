@@ -1,4 +1,4 @@
-//! FirstIndices exit and cancelling: a cut against pop and steal.
+//! Early exit and cancelling: `truncate` against pop and steal.
 
 use loom::sync::atomic::{
     AtomicBool,
@@ -11,8 +11,8 @@ use crate::pool::{
     record::units::Units,
 };
 
-/// Claims until nothing is left for worker `me`, and calls `claimed` for each claim. Once a cut is
-/// announced, no claim begins at or behind it.
+/// Claims until nothing is left for worker `me`, and calls `claimed` for each claim. Once a
+/// `truncate` is announced, no claim begins at or behind it.
 fn drain_before(
     ranges: &Ranges,
     claims: &Claims,
@@ -40,8 +40,8 @@ fn drain_before(
     }
 }
 
-/// A cut at 1 while worker 0 drains and worker 1, this thread, has not begun. Item 0 is claimed
-/// exactly once all the same; of the others no claim starts after the cut.
+/// A `truncate` at 1 while worker 0 drains, and worker 1, this thread, has not begun. Item 0 is
+/// claimed exactly once all the same. No claim of another item begins after the `truncate`.
 fn cut_while_draining(bug: Option<Bug>) {
     explore_all(bug, || {
         let round = Round::new(2, Fence::Symmetric, Stealing::Largest, 6, 2);
@@ -69,8 +69,8 @@ fn a_claim_starts_behind_a_cut_of_one_cell_after_the_other() {
     cut_while_draining(Some(Bug::CutsOneByOne));
 }
 
-/// The one of two workers that claims the item at `at` cuts there; the other one pops and steals
-/// meanwhile. At first all items belong to worker 0.
+/// Of two workers, the one that claims the item at `at` truncates there. The other one pops and
+/// steals meanwhile. At first all items belong to worker 0.
 fn stop(bug: Option<Bug>, items: usize, at: usize) {
     explore(bug, move || {
         let round = Round::new(2, Fence::Symmetric, Stealing::Largest, items, 1);
@@ -98,7 +98,7 @@ fn a_stop_against_pop_and_steal() {
     stop(None, 6, 1);
 }
 
-/// A cut at 3 while worker 0 pops and worker 1 robs it.
+/// A `truncate` at 3 while worker 0 pops and worker 1 steals from it.
 fn cut_during_a_theft(bug: Option<Bug>) {
     explore(bug, || {
         let round = Round::new(2, Fence::Symmetric, Stealing::Largest, 4, 1);

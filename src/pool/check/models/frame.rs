@@ -1,4 +1,4 @@
-//! A call as its workers see it: an offer that they take up or not.
+//! A call as its workers see it: an offer that they may take or not.
 
 use std::mem::ManuallyDrop;
 
@@ -11,8 +11,8 @@ use crate::{
     sync::Patience,
 };
 
-/// A call, as its workers see it. It outlives the call, so that a worker that stays too long does
-/// harm only in the model.
+/// A call, as its workers see it. It outlives the call, so that a worker that stays too long harms
+/// only the model.
 pub(super) struct Frame {
     barrier: Barrier<usize>,
     local: Local,
@@ -34,7 +34,7 @@ pub(super) fn enter_and_leave(frame: &Frame, me: usize) {
     }
 }
 
-/// The planted bug: the worker still reads after it has left.
+/// A planted bug: the worker still reads after it has left.
 pub(super) fn leave_too_early(frame: &Frame, me: usize) {
     let mut seen = frame.barrier.nothing_seen();
     while let Some(entered) = frame.barrier.enter(me, &mut seen) {
@@ -44,8 +44,8 @@ pub(super) fn leave_too_early(frame: &Frame, me: usize) {
     }
 }
 
-/// Takes an arena. The turn is not dropped if loom stops the model, which has no execution any
-/// more.
+/// Takes an arena. The turn is not dropped if loom stops the model, because loom has no execution
+/// then.
 pub(super) fn take(barrier: &Barrier<usize>) -> ManuallyDrop<Turn<'_>> {
     ManuallyDrop::new(barrier.arenas.take().expect("an arena is free"))
 }
@@ -66,7 +66,7 @@ pub(super) fn rounds(workers: usize, rounds: usize, work: fn(&Frame, usize)) {
     for round in 1..=rounds {
         frame.local.write(round);
         let turn = take(&frame.barrier);
-        // The first to leave does not close the offer, so more of them come late.
+        // The first worker that leaves does not close the offer, so more workers come late.
         let offer = Offer { helpers: workers, visits: Visits::Again, ..Offer::default() };
         let published = frame.barrier.publish(&turn, Caller::default(), offer, round);
         assert_eq!(frame.local.read(), round);

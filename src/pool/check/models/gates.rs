@@ -1,4 +1,5 @@
-//! A thread that passes a gate which is being closed; and one that works for a threads inside.
+//! A thread that enters a gate which is being closed, and a thread that works inside a gate for a
+//! pool.
 
 use super::{local::Local, small::*, *};
 use crate::{
@@ -6,7 +7,7 @@ use crate::{
     sync::Patience,
 };
 
-/// Visitors read, inside, what is taken away when the gate is closed.
+/// Visitors read, inside, a value that is changed once the gate is closed.
 fn visit(visitors: usize) {
     let (gate, local) = (Arc::new(Gate::new()), Arc::new(Local::new(1)));
     let visitors: Vec<_> = (0..visitors)
@@ -32,8 +33,8 @@ fn a_gate_is_closed_behind_the_last() {
 
 #[test]
 #[should_panic(expected = "deadlock")]
-fn a_gate_whose_visitor_rings_too_early() {
-    explore_all(Some(Bug::RingsBeforeItLeaves), || visit(1));
+fn a_gate_whose_visitor_notifies_too_early() {
+    explore_all(Some(Bug::NotifiesBeforeItLeaves), || visit(1));
 }
 
 #[test]
@@ -43,7 +44,7 @@ fn a_gate_that_is_never_closed() {
 }
 
 #[test]
-fn a_crew_of_a_lent_thread_goes_home() {
+fn a_lent_thread_leaves() {
     explore(None, || {
         let mut threads = Threads::new(1, Fence::Symmetric, Patience::default());
         let (post, gate) = (threads.post(), threads.gate());

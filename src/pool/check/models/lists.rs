@@ -3,11 +3,11 @@
 use super::{local::Local, small::*, *};
 use crate::pool::protocol::deque::{Deque, Deques};
 
-/// An item: its number, written by who has made it. loom reports a read that may come before.
+/// An item: its number, written by the worker that made it. loom reports a read that may come
+/// before the write.
 struct Item(Local);
 
-/// The deques of a loop, whose owners keep nothing to themselves, or as many items as the model
-/// says.
+/// The deques of a loop. Their owners keep `keeps` items each to themselves.
 struct List {
     deques: Deques<Item>,
     claims: Claims,
@@ -20,23 +20,23 @@ impl List {
         Arc::new(list)
     }
 
-    /// Worker `me` pushes items of these numbers.
+    /// Worker `me` pushes items with these numbers.
     fn push(&self, me: usize, numbers: Range<usize>) {
         let deque = self.deques.of(me);
-        let hand = deque.load();
+        let end = deque.load();
         for number in numbers {
-            hand.push(Item(Local::new(number)), |hand, item| deque.push_and_show(hand, item));
+            end.push(Item(Local::new(number)), |end, item| deque.push_and_show(end, item));
         }
-        deque.store_end(&hand);
+        deque.store_end(&end);
     }
 
-    /// Worker `me` takes so many items, if there are as many.
+    /// Worker `me` takes `most` items, or all if there are fewer.
     fn take(&self, me: usize, most: usize) {
         let deque = self.deques.of(me);
-        let hand = deque.load();
-        let items = std::iter::from_fn(|| hand.pop(deque)).take(most);
+        let end = deque.load();
+        let items = std::iter::from_fn(|| end.pop(deque)).take(most);
         items.for_each(|item| self.claim(&item));
-        deque.store_end(&hand);
+        deque.store_end(&end);
     }
 
     fn try_steal(&self, me: usize, victim: usize) {
@@ -48,7 +48,7 @@ impl List {
         self.claims.claim(number..number + 1);
     }
 
-    /// Whatever is left is there once.
+    /// Claims the items that are left, and checks that each item was claimed once.
     fn assert_all_claimed(&self, workers: usize) {
         (0..workers).for_each(|me| self.take(me, usize::MAX));
         assert!(self.deques.all().all(Deque::is_empty));
@@ -56,7 +56,7 @@ impl List {
     }
 }
 
-/// Runs `owner` as worker 0, and each of the `thieves` on a thread of its own: worker, victim.
+/// Runs `owner` as worker 0, and each of the `thieves` (worker, victim) on a thread of its own.
 fn robbed(list: &Arc<List>, thieves: &[(usize, usize)], owner: impl Fn(&List)) {
     let threads = thieves.iter().map(|&(me, victim)| {
         let list = Arc::clone(list);
@@ -73,7 +73,7 @@ fn robbed(list: &Arc<List>, thieves: &[(usize, usize)], owner: impl Fn(&List)) {
     list.assert_all_claimed(1 + thieves.len());
 }
 
-/// The owner takes what it has made, and makes another item meanwhile.
+/// The owner takes items that it has made, and makes another item.
 fn takes_and_makes(bug: Option<Bug>) {
     explore_all(bug, || {
         let list = List::new(2, 0, 4);
@@ -109,7 +109,7 @@ fn takes_without_a_fence_against_a_thief() {
     takes_and_makes(Some(Bug::ClaimsUnfenced));
 }
 
-/// What is shown while a thief looks has been written.
+/// An item that is shown during a theft has been written.
 fn makes(bug: Option<Bug>) {
     explore_all(bug, || {
         let list = List::new(2, 0, 2);
@@ -132,7 +132,7 @@ fn shows_what_is_not_written() {
     makes(Some(Bug::ShowsUnwritten));
 }
 
-/// The owner has been robbed of all that it knows.
+/// Thieves have taken all items that the owner knows.
 fn settles(bug: Option<Bug>) {
     explore_all(bug, || {
         let list = List::new(2, 0, 2);
@@ -156,7 +156,7 @@ fn settles_without_the_lock() {
     settles(Some(Bug::SettlesUnlocked));
 }
 
-/// The memory has room for two items; the third needs more, or that which was stolen.
+/// The memory has room for two items. The third needs more memory, or the place of a stolen item.
 fn moves(bug: Option<Bug>) {
     explore_all(bug, || {
         let list = List::new(2, 0, 4);
@@ -194,7 +194,7 @@ fn a_thief_of_a_thief() {
     });
 }
 
-/// An owner that keeps one or two items, of which no thief ever sees any.
+/// An owner that keeps one or two items, which no thief ever sees.
 #[test]
 fn an_owner_that_keeps_some() {
     explore_all(None, || {
@@ -207,7 +207,7 @@ fn an_owner_that_keeps_some() {
     });
 }
 
-/// A worker goes, while another shows something: it sees that, or is called back.
+/// A worker leaves while another shows an item: it sees the item, or is called back.
 fn goes(bug: Option<Bug>) {
     explore_all(bug, || {
         let list = List::new(2, 0, 1);

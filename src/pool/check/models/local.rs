@@ -1,4 +1,4 @@
-//! What a call borrows.
+//! The value that a call borrows.
 
 #[cfg(shuttle)]
 use std::sync::atomic::Ordering::SeqCst;
@@ -35,7 +35,7 @@ impl Local {
     }
 }
 
-/// Without loom's cell, a read that comes too late is detected by its value.
+/// Without loom's cell, the value of a read shows that it came too late.
 #[cfg(shuttle)]
 pub(super) struct Local(crate::sync::AtomicUsize);
 

@@ -1,11 +1,11 @@
-//! Models of the real types. Next to each stand those with a planted bug that must be caught: a
-//! model that passes whatever happens proves nothing.
+//! Models of the real types. Beside each model stand models with a planted bug that must be found:
+//! a model that passes with every bug proves nothing.
 //!
-//! loom explores small ones, the smaller exhaustively, the others with at most three preemptions
-//! (two have missed a real bug): `RUSTC_WORKSPACE_WRAPPER=$PWD/.ci/loom cargo test --release --lib
-//! models`
+//! loom explores small models: the smaller ones exhaustively, the others with at most three
+//! preemptions (two have missed a real bug). `RUSTC_WORKSPACE_WRAPPER=$PWD/.ci/loom cargo test
+//! --release --lib models`
 //!
-//! shuttle runs large ones in random schedules (`schedules.rs`):
+//! shuttle runs large models in random schedules (`schedules.rs`):
 //! `RUSTC_WORKSPACE_WRAPPER=$PWD/.ci/shuttle cargo test --release --lib models`
 
 #[cfg(loom)]
@@ -58,8 +58,8 @@ use crate::pool::{
     protocol::range::Ranges,
 };
 
-/// How often each item was claimed.
-struct Claims(Vec<AtomicUsize>); // std's: loom need not interleave the counting
+/// The number of claims of each item.
+struct Claims(Vec<AtomicUsize>); // atomics of std: loom need not interleave the counting
 
 impl Claims {
     fn new(items: usize) -> Self {

@@ -1,7 +1,7 @@
-//! Random schedules of rounds that are too large for loom: 8 workers, 1,000 items. A seed makes the
-//! same schedule again: a failure prints it ("failing seed"), and the same test with
-//! `SHUTTLE_RANDOM_SEED` set to it begins with that schedule. shuttle knows no weak memory: what
-//! fences order is loom's business, and that of `litmus.rs`.
+//! Random schedules of rounds that are too large for loom: 8 workers, 1,000 items. A seed repeats a
+//! schedule: a failure prints it ("failing seed"), and the same test with `SHUTTLE_RANDOM_SEED` set
+//! to it begins with that schedule. shuttle has no weak memory: loom and `litmus.rs` check the
+//! fences.
 
 use std::sync::Mutex;
 
@@ -26,27 +26,27 @@ const ITEMS: usize = 1000;
 
 fn config() -> Config {
     let mut config = Config::new();
-    config.stack_size = 1 << 18; // of panics
+    config.stack_size = 1 << 18; // for panics
     config.failure_persistence = FailurePersistence::None; // the seed is enough
-    config.silence_warnings = true; // all is taken for `SeqCst`: said above
+    config.silence_warnings = true; // shuttle treats all orderings as `SeqCst`, see above
     config
 }
 
-/// Runs `model` in a number of random schedules, which differ each time.
+/// Runs `model` in this number of random schedules, which differ in each run.
 fn fuzz(schedules: usize, model: impl Fn() + Sync + Send + 'static) {
     plant(None);
     Runner::new(RandomScheduler::new(schedules), config()).run(model);
 }
 
-/// Runs `model` with a bug until it is found: in at most a thousand schedules, the same ones each
-/// time.
+/// Runs `model` with a bug until it is found, in at most a thousand schedules, which are the same
+/// in each run.
 fn find(bug: Bug, model: impl Fn() + Sync + Send + 'static) {
     const SEED: u64 = 1;
     plant(Some(bug));
     Runner::new(RandomScheduler::new_from_seed(SEED, 1000), config()).run(model);
 }
 
-/// A threads makes calls of `items` items each, `ITEMS` together, dealt at random bounds.
+/// A team makes calls of `items` items each, `ITEMS` in all, partitioned at random bounds.
 fn calls(items: usize, call: impl Fn(&Team, usize, &[usize])) {
     let team = Team::new(WORKERS);
     for _ in 0..ITEMS / items {
@@ -54,7 +54,7 @@ fn calls(items: usize, call: impl Fn(&Team, usize, &[usize])) {
     }
 }
 
-/// In calls of few items all workers are soon at the end of their ranges.
+/// Few items: all workers soon reach the end of their ranges.
 const FEW: usize = 20;
 
 fn whole(team: &Team, items: usize, bounds: &[usize]) {
@@ -68,7 +68,7 @@ fn panicking(team: &Team, items: usize, bounds: &[usize]) {
     team.call(items, bounds, &panics, Watch::default());
 }
 
-/// A call is cancelled, and then the same call is done completely.
+/// A call is cancelled, and then the same call runs completely.
 fn cancelled(team: &Team, items: usize, bounds: &[usize]) {
     let token = CancelToken::new();
     let other = {
@@ -202,12 +202,12 @@ fn a_caller_that_is_not_woken() {
 
 #[test]
 #[should_panic(expected = "deadlock")]
-fn a_crew_that_sleeps_for_ever() {
+fn threads_that_sleep_for_ever() {
     find(Bug::WakesBeforeItStops, || drop(Team::new(WORKERS)));
 }
 
-/// Loops over lists that grow, on a whole pool: trees of some ten items or none, one after the
-/// other, whose workers leave and are called back.
+/// Loops over lists that grow, on a whole pool: six trees of up to 200 items, one after the other,
+/// whose workers leave and are called back.
 fn lists() {
     const TREES: [usize; 6] = [200, 1, 30, 0, 3, 100];
     let pool = crate::Pool::builder().num_threads(4).build().unwrap();
@@ -245,7 +245,7 @@ fn lists_whose_caller_is_not_woken() {
     find(Bug::LooksBeforeItLeaves, lists);
 }
 
-/// What wakes items: a thread that is sent wakers.
+/// A thread that wakes items: it gets their wakers.
 struct Service(shuttle::sync::mpsc::Sender<std::task::Waker>);
 
 impl Service {
@@ -255,14 +255,14 @@ impl Service {
             while let Ok(waker) = asked.recv() {
                 std::task::Waker::wake_by_ref(&waker);
                 if thread_rng().gen_bool(0.2) {
-                    waker.wake(); // for nothing
+                    waker.wake(); // without an event
                 }
             }
         };
         (Arc::new(Self(send)), thread::spawn(serve))
     }
 
-    /// Waits to be woken so many times.
+    /// Waits for `times` wake-ups.
     async fn call(&self, times: usize) {
         let mut asked = 0;
         std::future::poll_fn(|context| {
@@ -277,7 +277,7 @@ impl Service {
     }
 }
 
-/// Loops whose items wait, on a whole pool: of 200 items, with a limit or none, that go through, or
+/// Loops whose items wait, on a whole pool: of 200 items, with a limit or none, that complete or
 /// stop at an item.
 fn waits() {
     const WAITING: usize = 200;
@@ -316,11 +316,11 @@ fn items_that_wait_for_a_worker_that_has_not_watched() {
 #[test]
 #[should_panic(expected = "deadlock")]
 fn items_that_wait_and_are_let_go_by_a_store() {
-    find(Bug::LetsGoByStore, waits);
+    find(Bug::SuspendsByStore, waits);
 }
 
 /// Random nests of loops and joins on a whole pool, by two callers. One of them holds a lock around
-/// each of its loops, which items of the other one take.
+/// each of its loops, and items of the other one take that lock.
 fn nests() {
     fn nest(pool: &crate::Pool, levels: usize, leaf: &(dyn Fn() + Sync)) {
         let items = thread_rng().gen_range(2..6);

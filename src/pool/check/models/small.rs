@@ -1,11 +1,11 @@
-//! What loom explores: a few threads on the range cells.
+//! Helpers for the models of loom: a few threads on the range cells.
 
 use loom::model::Builder;
 
 use super::*;
 use crate::pool::protocol::range::{self, Attempt, Owner};
 
-/// Where a theft begins.
+/// The index where a theft begins.
 pub(super) type At = fn(Range<usize>) -> Option<usize>;
 
 /// Explores every schedule of `model`, with a bug or without.
@@ -14,7 +14,7 @@ pub(super) fn explore_all(bug: Option<Bug>, model: impl Fn() + Sync + Send + 'st
     Builder::new().check(model);
 }
 
-/// Explores schedules of up to three preemptions.
+/// Explores the schedules with up to three preemptions.
 pub(super) fn explore(bug: Option<Bug>, model: impl Fn() + Sync + Send + 'static) {
     plant(bug);
     let mut builder = Builder::new();
@@ -30,7 +30,7 @@ pub(super) struct Round {
 }
 
 impl Round {
-    /// How many of the workers, counted from the first, the items are dealt to.
+    /// The number of workers, from worker 0 on, that get items.
     pub(super) fn new(
         workers: usize,
         fence: Fence,
@@ -45,7 +45,7 @@ impl Round {
         Arc::new(round)
     }
 
-    /// Does what the real round does, item by item.
+    /// Does the work of the real round, item by item.
     pub(super) fn drain(&self, me: usize) {
         let (mut owner, mut first) = self.ranges.enter(me);
         if self.stealing == Stealing::Off {
@@ -60,7 +60,7 @@ impl Round {
         }
     }
 
-    /// Empties the range of worker `me`, in blocks of `N` if there are as many items.
+    /// Empties the range of worker `me`, in blocks of `N` while at least `N` items are left.
     pub(super) fn empty<const N: usize>(&self, me: usize) {
         let (mut owner, first) = self.ranges.enter(me);
         if let Some(item) = first {
@@ -95,7 +95,7 @@ impl Round {
     }
 }
 
-/// Pops one item, if one can be claimed. It is not counted here.
+/// Pops one item, if one can be claimed. Does not count it.
 pub(super) fn pop(owner: &mut Owner<'_>) -> Range<usize> {
     let (popped, contested) = owner.claim(1, 1, |claims| claims.next());
     if contested { owner.resolve(1) } else { popped.unwrap_or(0..0) }

@@ -1,5 +1,5 @@
-//! A real threads with its ranges, and whole calls on it: deal, publish, work, steal, retract,
-//! wait.
+//! Real threads with their ranges, and whole calls on them: partition, publish, work, steal,
+//! retract, wait.
 
 use std::panic::resume_unwind;
 
@@ -26,11 +26,11 @@ use crate::{
     sync::{Patience, ThreadBuilder},
 };
 
-/// The caller's closure, with what it borrows.
+/// The closure of the caller, with the values that it borrows.
 struct Borrowing<'a> {
     local: &'a Local,
     claims: &'a Claims,
-    /// Items that panic, in their order.
+    /// The items that panic, in ascending order.
     panics: &'a [usize],
 }
 
@@ -72,7 +72,7 @@ impl Body for Borrowing<'_> {
     }
 }
 
-/// A threads with its ranges.
+/// Threads with their ranges.
 pub(super) struct Team {
     threads: Threads,
 }
@@ -97,8 +97,8 @@ impl Team {
         self.threads.thefts()
     }
 
-    /// A call for several items, dealt at `bounds`. If several items panic, the first panic comes
-    /// out, and all items before it are claimed, unless the call is cancelled meanwhile.
+    /// A call for several items, partitioned at `bounds`. If several items panic, the first panic
+    /// comes out, and all items before it are claimed, unless the call is cancelled.
     pub(super) fn call(&self, items: usize, bounds: &[usize], panics: &[usize], watch: Watch<'_>) {
         let (local, claims) = (Local::new(1), Claims::new(items));
         let body = Borrowing { local: &local, claims: &claims, panics };
@@ -109,7 +109,7 @@ impl Team {
             pace: None,
             profile: None,
             stealing: Stealing::Largest,
-            has_large_partials: cfg!(shuttle), // loom wants the same at any time
+            has_large_partials: cfg!(shuttle), // loom needs the same in every execution
             heavy: &heavy,
             places: None,
             polls: PollTimes::default(),

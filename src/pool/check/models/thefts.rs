@@ -1,13 +1,14 @@
-//! Single thefts: one thief or two, of much and of little, of a victim that pops and of a thief.
+//! Single thefts: by one thief or two, of many items and of few, from a victim that pops and from a
+//! thief.
 
 use super::{small::*, *};
 
-/// Thefts of everything, and of as little as possible: a profile may suggest both.
+/// Thefts of all items, and of as few as possible: a profile may suggest both.
 const FIRST: At = |left| Some(left.start);
 const LAST: At = |left| Some(left.end - 1);
 
-/// Worker 0 pops blocks of `N` while each thief makes one attempt to rob its `victim`; what they
-/// leave is claimed afterwards.
+/// Worker 0 pops blocks of `N` while each thief makes one attempt to steal from its `victim`. The
+/// items that are left are claimed afterwards.
 fn robbed<const N: usize>(fence: Fence, items: usize, thieves: &[(usize, At)]) {
     let workers = 1 + thieves.len();
     let round = Round::new(workers, fence, Stealing::Largest, items, 1);
@@ -92,7 +93,7 @@ fn a_thief_of_a_thief() {
     explore(None, || robbed::<1>(Fence::Symmetric, 4, &[(0, half), (1, FIRST)]));
 }
 
-/// What is stolen from it may then be undone: run twice.
+/// The items stolen from it may be undone afterwards, and then run twice.
 #[test]
 #[should_panic(expected = "claimed twice")]
 fn a_thief_of_a_thief_that_is_undecided() {
@@ -100,8 +101,8 @@ fn a_thief_of_a_thief_that_is_undecided() {
     explore(bug, || robbed::<1>(Fence::Symmetric, 4, &[(0, half), (1, FIRST)]));
 }
 
-/// All items lie with worker 1, which sleeps. Worker 0 takes them, and meanwhile worker 2 looks at
-/// 0 and then at 1: it must find the items with one of the two.
+/// All items belong to worker 1, which sleeps. Worker 0 takes them. Meanwhile worker 2 reads cell 0
+/// and then cell 1, and must find the items in one of them.
 fn looks_twice(bug: Option<Bug>) {
     explore(bug, || {
         let round = Arc::new(Round {

@@ -10,27 +10,28 @@ use crate::{
     sync::{AtomicUsize as Word, Ordering},
 };
 
-/// An item: what it waits for, and what its future holds, which polls read and write.
+/// An item: its events, and its future, which polls read and write.
 struct Item {
-    /// How many events have happened, each of which wakes it. Relaxed: that the last poll sees all
-    /// of them is up to the queues.
+    /// Whether each event has happened. Each wakes the item. Relaxed: the wake queues must make the
+    /// last poll see all of them.
     events: [Word; 2],
     needs: usize,
     future: Local,
     is_gone: std::sync::atomic::AtomicBool,
 }
 
-/// A loop of so many items.
+/// A loop over `items`.
 struct Loop {
     queues: Arc<WakeQueues>,
     items: Vec<Item>,
-    /// How many have been begun.
+    /// The number of items that have begun.
     begun: Word,
-    /// How many are begun and not done.
+    /// The number of items that have begun and are not done.
     under_way: Word,
     limit: usize,
     done: Claims,
-    /// What the last item does when it is done: it wakes the first, or lets its poll go on.
+    /// The action of the last item when it is done: it wakes the first item, or lets its poll go
+    /// on.
     last: Last,
 }
 
@@ -59,7 +60,7 @@ impl Loop {
         })
     }
 
-    /// Begins an item in `slot`, if one is left; and whether it is done at once.
+    /// Begins an item, if one is left.
     fn begin(&self) -> Option<usize> {
         let item = self.begun.fetch_add(1, SeqCst);
         (item < self.items.len()).then(|| {
@@ -68,7 +69,7 @@ impl Loop {
         })
     }
 
-    /// Polls an item. True: it is done.
+    /// Polls an item. Returns whether it is done.
     fn poll(&self, number: usize) -> bool {
         let item = &self.items[number];
         item.future.write(item.future.read() + 1);
@@ -99,14 +100,14 @@ impl Loop {
         self.under_way.fetch_sub(1, SeqCst);
     }
 
-    /// Something happens that wakes an item.
+    /// An event happens, which wakes an item.
     fn happen(&self, item: usize, event: usize, waker: Waker) {
         self.items[item].events[event].store(1, Ordering::Relaxed);
         waker.wake();
     }
 
-    /// What worker `me` does. `begins`: whether it begins items, too.
-    fn work(&self, me: usize, begins: bool, mut hand: Vec<Slot>) {
+    /// The work of worker `me`. `begins`: whether it begins items too.
+    fn work(&self, me: usize, begins: bool, mut own_slots: Vec<Slot>) {
         let (queues, mut begins, mut seen) = (&self.queues, begins, usize::MAX);
         queues.come();
         loop {
@@ -117,20 +118,20 @@ impl Loop {
                     let (item, _) = queues.resume(&slot, me);
                     self.end(item);
                     queues.end(me);
-                    hand.push(slot);
+                    own_slots.push(slot);
                 }
             }
             let would = if begins { Begins::Later } else { Begins::Nothing };
-            let (slot, item) = match queues.next(me, &mut hand, would, seen).0 {
+            let (slot, item) = match queues.next(me, &mut own_slots, would, seen).0 {
                 Next::Resume(slot) => {
                     let (item, _) = queues.resume(&slot, me);
                     if item >= seen {
                         self.end(item);
                         queues.end(me);
-                        hand.push(slot);
+                        own_slots.push(slot);
                     } else if self.poll(item) {
                         queues.end(me);
-                        hand.push(slot);
+                        own_slots.push(slot);
                     } else {
                         queues.suspend(slot, me, item);
                     }
@@ -140,28 +141,28 @@ impl Loop {
                     Some(item) => (slot, item),
                     None => {
                         begins = false;
-                        hand.push(slot);
+                        own_slots.push(slot);
                         continue;
                     }
                 },
                 Next::Look => continue,
                 Next::Leave => return,
             };
-            if self.poll(item) { hand.push(slot) } else { queues.suspend_first(slot, me, item) }
+            if self.poll(item) { own_slots.push(slot) } else { queues.suspend_first(slot, me, item) }
         }
     }
 
-    /// Takes slots for the first items; their wakers.
+    /// Takes slots for the first items. Returns the slots with their items, and the wakers.
     fn slots(&self, items: usize) -> (Vec<(Slot, usize)>, Vec<Waker>) {
-        let mut hand = Vec::new();
+        let mut own_slots = Vec::new();
         let begun = (0..items).map(|_| {
-            let Next::Begin(slot) = self.queues.next(0, &mut hand, Begins::First, usize::MAX).0 else {
+            let Next::Begin(slot) = self.queues.next(0, &mut own_slots, Begins::First, usize::MAX).0 else {
                 unreachable!("there are as many")
             };
             (slot, self.begin().unwrap())
         });
         let begun: Vec<_> = begun.collect();
-        // Makes what is known of slots, before there are threads: loom does not know a `OnceLock`.
+        // Makes the records of the slots before there are threads: loom does not know a `OnceLock`.
         assert_eq!(self.queues.items().count(), items);
         let wakers = begun.iter().map(|(slot, _)| self.queues.waker(slot)).collect();
         (begun, wakers)
@@ -169,11 +170,11 @@ impl Loop {
 
     /// Polls items for the first time, the last one first, and then works.
     fn begin_and_work(&self, me: usize, begun: Vec<(Slot, usize)>, begins: bool) {
-        let mut hand = Vec::new();
+        let mut own_slots = Vec::new();
         for (slot, item) in begun.into_iter().rev() {
-            if self.poll(item) { hand.push(slot) } else { self.queues.suspend_first(slot, me, item) }
+            if self.poll(item) { own_slots.push(slot) } else { self.queues.suspend_first(slot, me, item) }
         }
-        self.work(me, begins, hand);
+        self.work(me, begins, own_slots);
     }
 
     fn assert_all_gone(&self) {
@@ -183,14 +184,14 @@ impl Loop {
     }
 }
 
-/// A loop of `workers`, whose items have been begun by the first of them. Each event of each item
-/// is on a thread of its own, unless the last item lets another go on. `stops`: a further thread
-/// stops the loop at this place.
+/// A loop of `workers`. Worker 0 has begun all items. Each event of each item happens on a thread
+/// of its own, unless the last item lets another go on. With `stops`, a further thread stops the
+/// loop at this index.
 fn woken(workers: usize, needs: &'static [usize], stops: Option<usize>) {
     woken_and(workers, needs, stops, Last::Nothing);
 }
 
-/// The same if the last item does something when it is done.
+/// The same, with an action of the last item when it is done.
 fn woken_and(workers: usize, needs: &'static [usize], stops: Option<usize>, last: Last) {
     let this = Loop::new(workers, needs.len(), needs, last);
     let (begun, wakers) = this.slots(needs.len());
@@ -224,7 +225,8 @@ fn woken_and(workers: usize, needs: &'static [usize], stops: Option<usize>, last
     }
 }
 
-/// Explores schedules of up to so many preemptions, of more threads than the other models have.
+/// Explores the schedules with this number of preemptions, for models with more threads than the
+/// others have.
 fn explore_less(preemptions: usize, bug: Option<Bug>, model: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(preemptions);
@@ -243,8 +245,8 @@ fn a_worker_sleeps_until_its_item_is_woken() {
 
 #[test]
 #[should_panic(expected = "deadlock")]
-fn a_worker_that_lets_go_by_a_store_sleeps_for_ever() {
-    one_worker(Some(Bug::LetsGoByStore));
+fn a_worker_that_suspends_by_a_store_sleeps_for_ever() {
+    one_worker(Some(Bug::SuspendsByStore));
 }
 
 #[test]
@@ -255,8 +257,8 @@ fn a_worker_that_does_not_watch_sleeps_for_ever() {
 
 #[test]
 #[should_panic(expected = "deadlock")]
-fn who_rings_without_the_lock_is_not_heard() {
-    one_worker(Some(Bug::RingsUnlocked));
+fn a_worker_that_is_unparked_without_the_lock_sleeps() {
+    one_worker(Some(Bug::UnparksUnlocked));
 }
 
 #[test]
@@ -265,7 +267,8 @@ fn a_poll_that_does_not_see_what_happened_is_the_last() {
     one_worker(Some(Bug::PollsUnseeing));
 }
 
-/// Of two wake-ups the second may find that the item has been woken: it must be seen all the same.
+/// The second of two wake-ups may find that the item has been woken. The poll must see its event
+/// all the same.
 fn two_wakers(bug: Option<Bug>) {
     explore(bug, || woken(1, &[2], None));
 }
@@ -311,7 +314,7 @@ fn two_items_and_two_workers() {
     two_items(None);
 }
 
-/// A loop that stops while an item is woken: it is dropped, once.
+/// A loop that stops while an item is woken: the item is dropped once.
 fn stopped(bug: Option<Bug>) {
     explore(bug, || woken(1, &[1], Some(0)));
 }
@@ -332,14 +335,14 @@ fn an_item_is_not_needed_any_more_by_two_workers() {
     explore_less(1, None, || woken(2, &[1], Some(0)));
 }
 
-/// A loop that stops behind an item, which is done all the same.
+/// A loop that stops behind an item, which is completed all the same.
 #[test]
 fn an_item_is_needed_all_the_same() {
     explore(None, || woken(1, &[1], Some(1)));
 }
 
-/// A loop that stops while its only item waits for an event that never happens: the stop alone
-/// wakes the worker.
+/// A loop that stops while its only item waits for an event that never happens: only the stop wakes
+/// the worker.
 fn stopped_unwoken(bug: Option<Bug>) {
     explore_all(bug, || {
         let this = Loop::new(1, 1, &[1], Last::Nothing);
@@ -361,7 +364,7 @@ fn a_stop_wakes_a_worker_whose_item_is_never_woken() {
 
 #[test]
 #[should_panic(expected = "deadlock")]
-fn a_stop_that_rings_only_who_seems_to_sleep_is_not_heard() {
+fn a_stop_that_notifies_only_known_sleepers_is_lost() {
     stopped_unwoken(Some(Bug::StopsUnheard));
 }
 
@@ -369,9 +372,9 @@ fn a_stop_that_rings_only_who_seems_to_sleep_is_not_heard() {
 /// takes the slot of item 1 and begins item 0 in it. The other one must not drop item 0.
 fn taken_behind(bug: Option<Bug>) {
     explore_all(bug, || {
-        let (queues, mut hand) = (WakeQueues::new(2, 1), Vec::new());
+        let (queues, mut own_slots) = (WakeQueues::new(2, 1), Vec::new());
         queues.come();
-        let Next::Begin(slot) = queues.next(0, &mut hand, Begins::First, usize::MAX).0 else {
+        let Next::Begin(slot) = queues.next(0, &mut own_slots, Begins::First, usize::MAX).0 else {
             unreachable!("there is one")
         };
         let waker = queues.waker(&slot);
@@ -389,7 +392,7 @@ fn taken_behind(bug: Option<Bug>) {
         if let Some(slot) = queues.take_behind(0, 1, |_| {}) {
             queues.suspend_first(slot, 0, 0);
             waker.wake();
-            let Next::Resume(slot) = queues.next(0, &mut hand, Begins::Nothing, 1).0 else {
+            let Next::Resume(slot) = queues.next(0, &mut own_slots, Begins::Nothing, 1).0 else {
                 unreachable!("item 0 is woken")
             };
             assert_eq!(queues.resume(&slot, 0).0, 0);
@@ -409,14 +412,14 @@ fn who_drops_an_item_looks_again_which_it_is() {
     taken_behind(Some(Bug::DropsAnother));
 }
 
-/// As above, and then the loop stops at item 0 as well, which nobody wakes. The worker that began
-/// item 0 may look while the other one has its slot by mistake. So the other one must look again,
-/// if it `notes` the item that it has put back.
+/// Like `taken_behind`, and then the loop stops at item 0 as well, which nobody wakes. The worker
+/// that began item 0 may look while the other one has its slot by mistake. So the other one must
+/// look again, if it `notes` the item that it has put back.
 fn put_back(notes: bool) {
     explore_all(None, move || {
-        let (queues, mut hand) = (WakeQueues::new(2, 1), Vec::new());
+        let (queues, mut own_slots) = (WakeQueues::new(2, 1), Vec::new());
         queues.come();
-        let Next::Begin(slot) = queues.next(0, &mut hand, Begins::First, usize::MAX).0 else {
+        let Next::Begin(slot) = queues.next(0, &mut own_slots, Begins::First, usize::MAX).0 else {
             unreachable!("there is one")
         };
         assert_eq!(queues.items().count(), 1); // see `slots`
@@ -455,7 +458,7 @@ fn an_item_that_is_put_back_and_not_noted() {
 }
 
 /// Two items are woken one after the other, and the first one is polled until the second is done.
-/// So who has taken the first to the desk must not leave the second to itself.
+/// So the worker that took the first must not leave the second to itself.
 fn long_poll(bug: Option<Bug>) {
     explore_less(1, bug, || woken_and(2, &[1, 1], None, Last::LetsGoOn(Notify::new())));
 }
@@ -467,12 +470,12 @@ fn nobody_waits_for_a_worker_that_polls() {
 
 #[test]
 #[should_panic(expected = "deadlock")]
-fn who_comes_to_the_desk_watches_for_those_who_sleep() {
+fn a_worker_that_takes_items_watches_for_sleepers() {
     long_poll(Some(Bug::WatchesOnce));
 }
 
-/// Three items in two slots. The first waits for the last, which waits for a slot: that of the
-/// second, which is done by a worker that begins nothing. Another one only waits for what is woken.
+/// Three items in two slots. The first item waits for the last, which needs the slot of the second.
+/// A worker that begins nothing completes the second. Another worker only waits for woken items.
 fn hungry(bug: Option<Bug>) {
     explore_less(2, bug, || {
         let this = Loop::new(3, 2, &[1, 0, 0], Last::Wakes(std::sync::Mutex::new(None)));
@@ -508,7 +511,7 @@ fn a_slot_that_goes_to_anybody_is_lost() {
     hungry(Some(Bug::FeedsAnybody));
 }
 
-/// Two workers begin items that do not wait, one at a time.
+/// Two workers begin items that do not wait. One slot exists.
 fn limited(bug: Option<Bug>) {
     explore_less(2, bug, || {
         let this = Loop::new(2, 1, &[0, 0, 0], Last::Nothing);
