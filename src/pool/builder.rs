@@ -243,8 +243,8 @@ impl<S> PoolBuilder<S> {
     /// polling off.
     ///
     /// The value trades CPU time for latency. A worker that polls begins a loop within 1 µs; a
-    /// worker that sleeps begins within some 10 to 40 µs. In return a pool of `n` threads keeps `n
-    /// - 1` cores busy for this time after each loop. The pool takes the value into account when it
+    /// worker that sleeps begins within some 10 to 40 µs. In return all threads of the pool keep a
+    /// core busy for this time after each loop. The pool takes the value into account when it
     /// decides which loops to share.
     ///
     /// ```

@@ -306,7 +306,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn masks_have_any_size() {
+    fn masks_have_no_end() {
         for cpu in [0, 63, 64, 1023, 1024, 1999, 100_000] {
             assert_eq!(Mask::of(&[cpu]).unwrap().cpus(), [cpu]);
         }

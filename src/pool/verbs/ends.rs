@@ -69,8 +69,8 @@ fn calling<C: Chain, Z>(
 /// it to be reduced with. LLVM vectorises the loop nevertheless: a loop with a short body by
 /// peeling off the first item, and a loop with a long body only if `reduce` has a neutral element,
 /// such as 0 for a sum. (A loop that takes the `max` of 40 rounds of shift, xor and add has none:
-/// it takes 6 times as long as the vectorised loop. `fold` begins with an accumulator, so it needs no
-/// neutral element.)
+/// it takes 6 times as long as the vectorised loop. `fold` begins with an accumulator, so it needs
+/// no neutral element.)
 #[inline(always)]
 pub(super) fn reducing<C: Chain, R, Z>(
     map: impl Fn(&mut WorkerOf<C>, C::Item) -> Result<R, Z> + Sync,
