@@ -96,7 +96,7 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! as its own output,
+//! as the input and the output of one loop,
 //! ```compile_fail,E0502
 //! # let pool = rangesteal::Pool::new()?;
 //! let mut items = vec![1, 2, 3];

@@ -325,9 +325,9 @@ impl<S> PoolBuilder<S> {
     ///
     /// | if | then |
     /// |---|---|
-    /// | the handler returns `Ok` | it is called for the next worker; after the last one it is dropped, and [`build`](Self::build) waits until all workers are run |
-    /// | it returns an error | `build` fails with [`BuildError::Spawn`] |
-    /// | it panics | the panic comes out of `build` |
+    /// | the handler returns `Ok` | the pool calls the handler for the next worker; after the last one it drops the handler, and [`build`](Self::build) waits until all workers run |
+    /// | the handler returns an error | `build` fails with [`BuildError::Spawn`] |
+    /// | the handler panics | the panic comes out of `build` |
     /// | a `WorkerThread` is dropped | `build` fails with [`BuildError::NotRun`] |
     /// | a `WorkerThread` is neither run nor dropped | `build` waits for ever |
     ///

@@ -39,8 +39,6 @@ impl ExecutorCell {
         // SAFETY: 1. the pointer comes from a box, since an empty cell is filled before this call
         // (see `empty`); 2. no box is freed before the cell is dropped, and the result borrows the
         // cell; 3. executors are `Sync`.
-        // 2. no box is freed before the cell is dropped, and this borrows the cell; 3. executors
-        // are shared by threads.
         unsafe { &*executor }
     }
 

@@ -68,7 +68,7 @@ impl Pool {
     ///
     /// A logger may use the pool; it must not recurse without end, since loops log at debug level.
     /// An allocator may use the pool; it must not recurse without end, since loops allocate, and
-    /// must not cell a lock that other threads need to allocate.
+    /// must not hold a lock that other threads need to allocate.
     ///
     /// ```
     /// use rangesteal::Pool;

@@ -73,8 +73,9 @@ use verbs::{comparator::By, sort};
 /// shares at most sixteen loops at the same time.
 ///
 /// A thread that waits for the end of its loop helps the loops inside its own loop and does no
-/// other work. So a lock that is held around a loop cannot cause a deadlock ([Locks and
-/// loops](crate::guide::locks)). A loop inside a loop takes 2 KiB of stack, in debug builds 8 KiB.
+/// other work. So a lock that is held around a loop can deadlock only where the plain loop or plain
+/// threads can ([Locks and loops](crate::guide::locks) lists the deadlocks that remain). A loop
+/// inside a loop takes 2 KiB of stack, in debug builds 8 KiB.
 ///
 /// # Fork, exit and failures of the process
 /// In a child made by `fork` every loop runs on the calling thread, unless its pool, its
@@ -119,7 +120,7 @@ impl fmt::Debug for Pool {
     }
 }
 
-/// Building.
+/// Building a pool.
 impl<S: FnMut(WorkerThread) -> io::Result<()>> PoolBuilder<S> {
     /// Builds the pool. When this returns, the threads of the pool have started, and are pinned if
     /// [`pinning`](Self::pinning) says so. Building takes some 30 µs per thread. On Linux reading

@@ -29,16 +29,18 @@ pub trait Chain: sealed::Sealed + IntoChain<Chain = Self> + Sized {
     /// The type of the source that the chain begins with.
     #[doc(hidden)]
     type Source: Source;
-    /// The state of its workers.
+    /// The type of the states of the workers.
     #[doc(hidden)]
     type State: State;
     /// How many items the chain makes of one item of its source.
     #[doc(hidden)]
     const MAKES: Makes;
 
+    /// The source that the chain begins with.
     #[doc(hidden)]
     fn begin(&self) -> &Self::Source;
 
+    /// The source of the states of the workers.
     #[doc(hidden)]
     fn states(&self) -> &Self::State;
 
@@ -83,7 +85,7 @@ pub trait Chain: sealed::Sealed + IntoChain<Chain = Self> + Sized {
         item: <Self::Source as Chain>::Item,
     ) -> Self::Item {
         let made = self.push(state, item, None, |_, _, made| Ok::<_, Infallible>(Some(made)));
-        let Ok(Some(made)) = made else { unreachable!("it makes one of each") };
+        let Ok(Some(made)) = made else { unreachable!("the chain makes one item of each") };
         made
     }
 

@@ -144,7 +144,6 @@ impl<'s, C: Chain> Claimed<'_, '_, 's, C> {
         source.note(self.ledger, items.clone());
         // SAFETY: 1. the executor claims indices of the source, and these have just been noted; 2.
         // it claims every index once, and folds each claim once.
-        // 2. it claims every index once, and folds what it claims once.
         Some(unsafe { Claim::new(source, items) })
     }
 

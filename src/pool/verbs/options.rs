@@ -130,7 +130,7 @@ impl<'p, C: Chain> On<C, OnPool<'p>> {
     }
 }
 
-/// Options.
+/// The options of a loop.
 impl<'p, C: Chain, E: Ending> On<C, OnPool<'p, E>> {
     /// Workers claim exactly `items` items at once, in blocks that begin at multiples of `items`.
     /// The last block is shorter if fewer items are left. A loop that runs on the calling thread
@@ -180,10 +180,10 @@ impl<'p, C: Chain, E: Ending> On<C, OnPool<'p, E>> {
     /// The items are folded in blocks. The results of the blocks are reduced in pairs, then in
     /// pairs of pairs and so on; a result without a partner waits for the next level. The size of a
     /// block depends only on the number `n` of items: `n / 256` items, but at most 64, or `n /
-    /// 2048` if that is more. [`grain`](Self::grain) sets another size. So the result depends on
-    /// the items, their number and the grain only. It is the same on a pool of one thread, but in
-    /// general not that of the plain loop (a sum is more exact on average). The order of reduction
-    /// is stable between versions of this crate: see `STABILITY.md`.
+    /// 2048` if that is more. [`grain`](Self::grain) sets another size. So the result depends only
+    /// on the items, their number and the grain. It is the same on a pool of one thread, but in
+    /// general not that of the plain loop (a sum is more exact on average). A different order of
+    /// reduction would be a breaking change of this crate: see `STABILITY.md`.
     ///
     /// Workers claim and steal whole blocks. `init` and `reduce` are called once per block: at most
     /// some 2100 times, or `n / grain` times. If the accumulator is large, set a large grain; if

@@ -33,6 +33,7 @@ pub trait State: sealed::Sealed + Sync {
     #[doc(hidden)]
     fn hold(&self, me: usize) -> Self::Held<'_>;
 
+    /// The state that the worker holds.
     #[doc(hidden)]
     fn get<'h>(held: &'h mut Self::Held<'_>) -> &'h mut Self::Worker;
 
