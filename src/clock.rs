@@ -1,5 +1,5 @@
-//! The clock: std's; or one that stands still, if the system has none; or, under shuttle, one that
-//! advances at random.
+//! The clock of the crate: the one of std; on a system without a clock one that stands still; under
+//! shuttle one that advances at random.
 
 #[cfg(not(all(target_arch = "x86_64", not(any(miri, shuttle, portable)))))]
 pub(crate) use moment::Moment;
@@ -19,7 +19,8 @@ pub(crate) fn nanos(time: Duration) -> f32 {
     time.as_secs_f32() * 1e9
 }
 
-/// A moment, for one question: have microseconds passed since? It costs two readings of the clock.
+/// A point in time that answers one question: have some microseconds passed since? The answer costs
+/// two readings of the clock.
 #[cfg(not(all(target_arch = "x86_64", not(any(miri, shuttle, portable)))))]
 mod moment {
     use std::time::Duration;
@@ -38,11 +39,11 @@ mod moment {
     }
 }
 
-/// A moment, for one question: have microseconds passed since? From the counter that the clock is
-/// computed from, in less than half of the time of two readings of the clock. It need not be known
-/// how long a tick is.
+/// A point in time that answers one question: have some microseconds passed since? It reads the
+/// time stamp counter, from which the system computes the clock, in less than half the time of two
+/// readings of the clock. The length of a tick need not be known.
 #[cfg(all(target_arch = "x86_64", not(any(miri, shuttle, portable))))]
-#[allow(unsafe_code)] // the instruction
+#[allow(unsafe_code)] // reads the time stamp counter
 mod ticks {
     use std::arch::x86_64::_rdtsc;
 
@@ -55,13 +56,14 @@ mod ticks {
     impl Moment {
         #[inline(always)]
         pub(crate) fn now() -> Self {
-            // SAFETY: the instruction is in every x86-64, and reads and writes no memory.
+            // SAFETY: every x86-64 processor has the instruction, which reads and writes no memory.
             Self(unsafe { _rdtsc() })
         }
 
         #[inline(always)]
         pub(crate) fn is_microseconds_ago(self) -> bool {
-            // If the counters of two CPUs differ, some answers are wrong: it is a hint.
+            // If the counters of two CPUs differ, some answers are wrong. The answer is only a
+            // hint.
             Self::now().0.wrapping_sub(self.0) > MICROSECONDS
         }
     }
@@ -83,8 +85,8 @@ mod ticks {
     }
 }
 
-/// A clock that stands still: on bare wasm std's clock panics. No loop needs a clock there, since
-/// there is only the calling thread. Reports say that loops took no time.
+/// A clock that stands still. The clock of std panics on bare wasm. No loop needs a clock there,
+/// since there is only the calling thread. Reports contain times of zero.
 #[cfg(all(target_family = "wasm", target_os = "unknown"))]
 mod still {
     use std::{ops, time::Duration};
@@ -119,8 +121,8 @@ mod still {
     }
 }
 
-/// A clock that advances at random. The size of claims depends on how long items take. The time
-/// comes from shuttle's seed, so that a seed makes the same schedule again, and schedules meet
+/// A clock that advances at random. The size of claims depends on the measured cost of items. The
+/// time is derived from shuttle's seed, so that one seed gives one schedule, and the schedules have
 /// claims of all sizes.
 #[cfg(shuttle)]
 mod random {
@@ -128,13 +130,13 @@ mod random {
 
     use shuttle::rand::{Rng, thread_rng};
 
-    thread_local!(static NOW: Cell<Duration> = const { Cell::new(Duration::ZERO) }); // shuttle runs all its threads on one thread of the system
+    thread_local!(static NOW: Cell<Duration> = const { Cell::new(Duration::ZERO) }); // shuttle runs all its threads on one system thread
 
     #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
     pub(crate) struct Instant(Duration);
 
     impl Instant {
-        /// Returns a time that is later than the last one by up to 1 ns, 2 ns, 4 ns, and so on.
+        /// Returns a time that is later than the last one, by up to 1 ns, 2 ns, 4 ns and so on.
         pub(crate) fn now() -> Self {
             let most = 1 << thread_rng().gen_range(0..16_u32);
             NOW.set(NOW.get() + Duration::from_nanos(thread_rng().gen_range(0..most)));

@@ -1,4 +1,5 @@
-//! A loop over a slice on all cores, again and again.
+//! Parallel loops over slices for iterative algorithms: the same loop on all cores, again and
+//! again.
 //!
 //! ```
 //! use rangesteal::Pool;
@@ -13,9 +14,9 @@
 //! ```
 //!
 //! # How to use it
-//! Make a [`Pool`] once, or run everything inside [`PoolBuilder::scope`], which also pins the
-//! calling thread. Write [`pool.on(..)`](Pool::on) around what the loop runs over, and go on as
-//! with an [`Iterator`]: [`On`] lists what there is.
+//! Make a [`Pool`] once, or run the program inside [`PoolBuilder::scope`], which also pins the
+//! calling thread. Pass what the loop runs over to [`pool.on(..)`](Pool::on), and continue as with
+//! an [`Iterator`]. [`On`] lists all methods.
 //!
 //! | plain loop | in parallel |
 //! |---|---|
@@ -31,8 +32,8 @@
 //! [reports](guide::reports), the counterparts of [rayon](guide::from_rayon) and
 //! [`OpenMP`](guide::from_openmp), and so on.
 //!
-//! Closures may borrow local variables. They must not change them without synchronisation, and the
-//! compiler enforces that:
+//! Closures may borrow local variables. The compiler rejects a closure that changes them without
+//! synchronisation:
 //!
 //! ```compile_fail,E0594
 //! # let pool = rangesteal::Pool::new()?;
@@ -42,60 +43,61 @@
 //! ```
 //!
 //! # Trade-offs
-//! This crate runs a loop over a slice inside an iterative algorithm, as fast as the machine
-//! allows, and never slower than the plain loop by more than some tens of nanoseconds.
-//! `benches/README.md` in the repository lists the targets that are missed. With two threads a long
-//! call takes half the time of the plain loop and 1 % more, wherever its heavy items are. After two
-//! calls the pool knows that a loop is slower shared. For that the crate gives up what such a loop
-//! does not need:
+//! The aim is a loop over a slice, inside an iterative algorithm, that runs as fast as the machine
+//! allows, and slower than the plain loop by at most some tens of nanoseconds. `benches/README.md`
+//! in the repository lists the targets that are missed. With two threads a long call takes half the
+//! time of the plain loop plus 1 %, wherever its slow items are. After two calls the pool knows
+//! whether a loop is slower shared. For that speed the crate supports only what such loops need:
 //!
-//! * Only slices, ranges of integers, chains of these, lists that grow, and divide and conquer
-//!   ([`join`](Pool::join)). If your work has tasks that outlive the call that makes them, use
-//!   [rayon](https://docs.rs/rayon).
-//! * A thread that waits for the end of its loop helps the loops inside it, and does nothing else
-//!   meanwhile. Other loops are helped by workers that are idle.
-//! * A pool of its own threads. Make one and pass it along, or use [`Pool::global`].
+//! * Loops run over slices, ranges of integers, chains of these, and lists that grow;
+//!   [`join`](Pool::join) runs divide and conquer. For tasks that outlive the call that makes them
+//!   use [rayon](https://docs.rs/rayon).
+//! * A thread that waits for the end of its loop helps only the loops inside its own loop. Idle
+//!   workers help other loops.
+//! * A pool has threads of its own. Make one and pass it along, or use [`Pool::global`].
 //! * Threads are pinned to CPUs where the system allows it ([`Pinning`], [`Placement`]).
 //!
 //! # How it works
 //! Every worker owns a range of indices and takes items from its front. A worker that has run out
-//! looks at all ranges and steals the back half of the largest one, or of a nearer one that is
-//! about as large. The smallest theft is a single item. So there is no job tree and no queue, and
-//! nothing is allocated or locked per item. To claim an item takes one store, one load and one
-//! comparison, and also a fence of a few nanoseconds if items take 0.4 µs or more. If items are so
-//! cheap that even this would show, they are claimed in blocks of 8, or of 64 if that is measured
-//! to be faster still. The price is that up to 63 items can be trapped behind an unexpectedly heavy
-//! one in the same claim: at most 7 if the items before it, or the average item of the last round,
-//! took 2 ns or more; none if they took 128 ns or more.
+//! of items reads the ranges of all others and steals the back half of the largest range, or of a
+//! nearer one that is about as large. The smallest theft is a single item. There is no job tree and
+//! no queue, and no item needs an allocation or a lock.
 //!
-//! In a loop over a list that grows ([`Pool::grow`]) what items make goes to a deque of the worker
-//! that makes it: the owner takes the newest item, a thief the older half of all. Of cheap items
-//! the owner keeps the newest 16 to itself, as long as nobody lacks work, and claims nothing for
-//! them.
+//! A claim of an item takes one store, one load and one comparison, and a fence of a few
+//! nanoseconds if items take 0.4 µs or more. If items are so cheap that this shows, a claim takes a
+//! block of 8 items, or of 64 if that measures faster. The price: up to 63 items can wait behind an
+//! unexpectedly slow item of the same claim. At most 7 items can if the items before it, or the
+//! average item of the last round, took 2 ns or more; none can if they took 128 ns or more.
 //!
-//! The thread that calls a loop is worker 0 and begins at once. The others sleep on condition
-//! variables. The pool decides whether to wake them, and how many, by what the loop cost last time
-//! and by the measured cost of help: a few microseconds of the caller's time, and 10 to 40 µs until
-//! the other thread begins. A worker that wakes up too late finds nothing to do, and nobody waits
-//! for it. Where loops follow each other faster than a thread wakes up, a worker polls for the next
-//! one, for about as long as it takes to wake it; an idle program uses no CPU time. A loop of 64
-//! items or more that is expected to be very short is checked after eight of them, and shared if
-//! these took microseconds; a shorter one is timed in one call of sixteen on average.
+//! In a loop over a list that grows ([`Pool::grow`]) each worker adds new items to its own deque.
+//! The owner takes the newest item; a thief takes the older half of all. If items are cheap and no
+//! worker lacks work, the owner keeps the newest 16 to itself and needs no claim for them.
 //!
-//! No price of help tells that all items of a loop need one lock, or that another program has the
-//! CPU of a helper. So every loop is now and then begun in the other way, alone or shared, and what
-//! is faster is kept. A loop that is better alone is shared again after pauses that grow fourfold;
-//! one that is better shared pays for its trials with some 1 % of its first hundred calls.
+//! The thread that calls a loop is worker 0 and begins at once. The other workers sleep on
+//! condition variables. The pool decides whether to wake them, and how many, from the cost of the
+//! loop last time and the measured cost of help: a few microseconds of the caller's time, and 10 to
+//! 40 µs until the other thread begins. A worker that wakes up too late finds no items, and no
+//! thread waits for it. If loops follow each other faster than a thread wakes up, a worker polls
+//! for the next loop, for about as long as waking it takes; an idle program uses no CPU time. A
+//! loop of 64 items or more that is expected to be very short reads the clock after eight items,
+//! and is shared if these took microseconds. A shorter loop is timed in one call of sixteen on
+//! average.
+//!
+//! The cost of help does not show that all items of a loop need one lock, or that another program
+//! uses the CPU of a helper. So the pool now and then tries the opposite of its choice, alone or
+//! shared, and keeps the faster one. A loop that is faster alone is tried shared after pauses that
+//! grow fourfold. For a loop that is faster shared, the trials cost some 1 % of its first hundred
+//! calls.
 //!
 //! An iterative algorithm runs the same loop over the same slice again and again. So workers note
-//! where in the slice the time went, and the next round is partitioned at boundaries of equal cost,
-//! with less for workers that wake up late. If that guess is good, nobody steals, and every item is
-//! processed by the core that has it in its cache. If it is wrong, stealing repairs it. Either way
-//! the result is the same. The memory orderings and the proof that every item is claimed exactly
-//! once are in `src/pool/README.md`.
+//! in which parts of the slice the time went, and the next round is partitioned at boundaries of
+//! equal cost, with smaller parts for workers that wake up late. If the prediction is good, no
+//! worker steals, and the core that has an item in its cache processes it. If the prediction is
+//! wrong, stealing corrects the balance. The result is the same in both cases. The memory orderings
+//! and the proof that every item is claimed exactly once are in `src/pool/README.md`.
 //!
 //! Partial results are combined in slice order, so a reduction need not be commutative: strings can
-//! be joined in parallel.
+//! be concatenated in parallel.
 
 mod clock;
 pub mod guide;
@@ -116,9 +118,9 @@ pub use pool::{
     Waiting, WorkerReport, WorkerThread, source,
 };
 
-/// What loops run over, and what they make of it. Generic code names [`Chain`](source::Chain),
-/// [`Source`](source::Source) and [`IntoChain`](source::IntoChain). The types of sources and stages
-/// have no names to rely on: a function returns `impl Source<Item = T> + Sync`.
+/// Sources and chains. Generic code names [`Chain`](source::Chain), [`Source`](source::Source) and
+/// [`IntoChain`](source::IntoChain). The types of stages have no stable names: a function returns
+/// `impl Source<Item = T> + Sync`.
 pub mod source {
     pub use crate::pool::{
         At, Chain, Each, Exclusive, FromChain, IntoChain, Owned, Pieces, Shared, Source, chunks_exact, drain,
@@ -132,18 +134,18 @@ pub mod source {
     };
 }
 
-/// One reproducible result from several slices: parts of a whole on several machines, or read one
-/// after the other.
+/// One reproducible result from several slices: parts of a whole on several machines, or parts that
+/// are read one after the other.
 pub mod reproducible {
     pub use crate::pool::{OnPart, PartError, PartOfResult as Part, Place, block, share};
 }
 
-/// What a [`Trace`] holds.
+/// The contents of a [`Trace`].
 pub mod trace {
     pub use crate::pool::{Helper, InnerLoop, Run, Slow, Theft, Timeline};
 }
 
-/// The types that stand for the options of [`On`]. Only generic code has to name them.
+/// The types that represent the options of [`On`]. Only generic code has to name them.
 pub mod options {
     pub use crate::pool::{Cancellable, Ending, Given, NoPool, OnPool, State, Stateless, Uncancellable};
     #[doc(hidden)]

@@ -1,6 +1,6 @@
-//! What the compiler must refuse. Only doctests see this file. Each example is refused for the one
-//! reason that its error code tells (a nightly compiler checks that); the first shows that the
-//! frame around them compiles.
+//! Programs that the compiler must reject. Only doctests compile this file. Each example is
+//! rejected for the one reason that its error code names (a nightly compiler checks the code). The
+//! first example shows that the frame around the others compiles.
 //!
 //! ```
 //! let pool = rangesteal::Pool::new()?;
@@ -21,21 +21,21 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! A reference to what a closure owns gets out of it.
+//! A closure returns a reference to a value that it owns.
 //! ```compile_fail,E0515
 //! # let pool = rangesteal::Pool::new()?;
 //! let strings: Vec<&str> = pool.on(0..9).map(|i| i.to_string().as_str()).collect();
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! A state gets out of its worker: by the result (which is an error without a code),
+//! A state leaves its worker: in the result (which is an error without a code),
 //! ```compile_fail
 //! # let pool = rangesteal::Pool::new()?;
 //! let states: Vec<_> = pool.on(0..9).with(|_| 0).map(|(state, _)| state).collect();
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! or by what the closure has captured.
+//! or through a captured variable.
 //! ```compile_fail,E0521
 //! # let pool = rangesteal::Pool::new()?;
 //! let stolen = std::sync::Mutex::new(Vec::new());
@@ -51,7 +51,7 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! or kept, to be used by another thread in the next loop.
+//! or as a kept state, which another thread may use in the next loop.
 //! ```compile_fail,E0277
 //! # let pool = rangesteal::Pool::new()?;
 //! let mut states = pool.per_worker(|_| std::rc::Rc::new(0));
@@ -59,7 +59,7 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! Kept states are used by two loops at once: side by side,
+//! Two loops use the same kept states: one beside the other,
 //! ```compile_fail,E0499
 //! # let pool = rangesteal::Pool::new()?;
 //! let mut states = pool.per_worker(|_| 0);
@@ -78,7 +78,7 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! An exclusive slice is used twice: by two loops,
+//! A slice that is borrowed exclusively is used twice: by two loops,
 //! ```compile_fail,E0499
 //! # let pool = rangesteal::Pool::new()?;
 //! let mut items = vec![1, 2, 3];
@@ -88,7 +88,7 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! by one loop in step with itself,
+//! by one loop that zips it with itself,
 //! ```compile_fail,E0499
 //! # let pool = rangesteal::Pool::new()?;
 //! let mut items = vec![1, 2, 3];
@@ -96,7 +96,7 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! as its own output,
+//! as the input and the output of one loop,
 //! ```compile_fail,E0502
 //! # let pool = rangesteal::Pool::new()?;
 //! let mut items = vec![1, 2, 3];
@@ -114,7 +114,7 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! One loop's options are used for two loops.
+//! The options of one loop are used for two loops.
 //! ```compile_fail,E0382
 //! # let pool = rangesteal::Pool::new()?;
 //! let mut items = vec![1, 2, 3];
@@ -124,7 +124,7 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! An item is used when its slice is gone: what was found,
+//! An item is used after its slice has been dropped: an item that was found,
 //! ```compile_fail,E0505
 //! # let pool = rangesteal::Pool::new()?;
 //! let items = vec![1, 2, 3];
@@ -134,7 +134,7 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! or was collected from an exclusive slice.
+//! or items that were collected from an exclusive slice.
 //! ```compile_fail,E0505
 //! # let pool = rangesteal::Pool::new()?;
 //! let mut items = vec![1, 2, 3];
@@ -144,14 +144,14 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! An item of an exclusive slice is kept by what only looks at it.
+//! A test of a search moves an item of an exclusive slice.
 //! ```compile_fail,E0507
 //! # let pool = rangesteal::Pool::new()?;
 //! pool.on(&mut [1, 2, 3]).find(|&x| *x == 2);
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! What must stay on its thread is shared: captured,
+//! A value that is not `Sync` is shared between threads: as a captured variable,
 //! ```compile_fail,E0277
 //! # let pool = rangesteal::Pool::new()?;
 //! let shared = std::rc::Rc::new(0);
@@ -167,7 +167,7 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! or sent: as items,
+//! or a value that is not `Send` is sent to another thread: as items,
 //! ```compile_fail,E0277
 //! # let pool = rangesteal::Pool::new()?;
 //! let mut shared = vec![std::rc::Rc::new(0); 9];
@@ -189,7 +189,7 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! A report is read while a loop is to write it.
+//! A report is read although a loop will write to it.
 //! ```compile_fail,E0502
 //! # let pool = rangesteal::Pool::new()?;
 //! let mut report = rangesteal::RunReport::default();
@@ -199,7 +199,7 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! A token, or a handle, goes before the loop.
+//! A token is dropped before its loop runs.
 //! ```compile_fail,E0597
 //! # let pool = rangesteal::Pool::new()?;
 //! let on;
@@ -211,7 +211,7 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! A source of one's own, which might lie about its length.
+//! A user implements `Source`; the length of such a source might be wrong.
 //! ```compile_fail,E0277
 //! # use std::ops::Range;
 //! struct Liar;
@@ -225,7 +225,8 @@
 //! }
 //! ```
 //!
-//! Pieces, a state or an ending of one's own: sealed traits may grow.
+//! A user implements `Pieces`, `State` or `Ending`. These traits are sealed, so that they can get
+//! more methods.
 //! ```compile_fail,E0277
 //! struct Mine;
 //! impl rangesteal::source::Pieces for Mine {
@@ -252,13 +253,13 @@
 //! }
 //! ```
 //!
-//! An exclusive slice goes to another thread, though its items must not.
+//! An exclusive slice is sent to another thread, although its items are not `Send`.
 //! ```compile_fail,E0277
 //! fn sent<T: Send>() {}
 //! sent::<rangesteal::source::Exclusive<'_, std::rc::Rc<u8>>>();
 //! ```
 //!
-//! Kept states go to another thread, or are shared with it, which they must not.
+//! Kept states that are not `Send` are shared with another thread, or sent to it.
 //! ```compile_fail,E0277
 //! fn shared(_: impl Sync) {}
 //! # let pool = rangesteal::Pool::new()?;

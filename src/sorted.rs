@@ -1,9 +1,9 @@
-//! A sort for short lists that are sorted seldom: CPUs, runs, lines of a report.
+//! A sort for short lists that are seldom sorted: CPUs, runs, lines of a report.
 //!
-//! The sorts of std are compiled once for each type and key, and one of them weighs 8 to 20 KB.
-//! Here only the exchange of items is compiled for each type.
+//! The sorts of std are compiled once for each type and key; each copy has 8 to 20 KB of code. Here
+//! only the exchange of items is compiled for each type.
 
-/// Sorts `items`, keeping the order of those of which neither comes `before` the other.
+/// Sorts `items` by the order `before`. The sort is stable.
 pub(crate) fn sort<T>(items: &mut [T], before: impl Fn(&T, &T) -> bool) {
     let exchanges = exchanges(items.len(), &|a, b| before(&items[a], &items[b]));
     for (at, from) in exchanges.into_iter().enumerate() {
@@ -11,19 +11,20 @@ pub(crate) fn sort<T>(items: &mut [T], before: impl Fn(&T, &T) -> bool) {
     }
 }
 
-/// For each place, with which place to exchange items, one after the other, to sort them.
+/// For each index from 0 on, the index to exchange its item with. These exchanges, one after the
+/// other, sort the items.
 fn exchanges(len: usize, before: &dyn Fn(usize, usize) -> bool) -> Vec<usize> {
     let mut order = order(len, before);
     for at in 0..len {
         while order[at] < at {
-            order[at] = order[order[at]]; // that item has been exchanged for the one that was due there
+            order[at] = order[order[at]]; // an earlier exchange has moved that item
         }
     }
     order
 }
 
-/// In which order the places `0..len` are, by what comes `before` what: a merge sort. Places that
-/// are in order already are compared once each, or a little more.
+/// The indices `0..len`, sorted by the order `before`, with a merge sort. If they are in order
+/// already, each index is compared about once.
 pub(crate) fn order(len: usize, before: &dyn Fn(usize, usize) -> bool) -> Vec<usize> {
     let mut order: Vec<usize> = (0..len).collect();
     let mut merged = Vec::with_capacity(len);
@@ -53,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_sorts_as_std_does() {
+    fn the_result_is_that_of_std() {
         for len in 0..200_u64 {
             for keys in [1, 2, 7, 1000] {
                 let key = |at: u64| ((at * at * 2_654_435_761) >> 7) % keys;
@@ -67,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_order_is_compared_once() {
+    fn items_in_order_are_compared_once() {
         let compared = std::cell::Cell::new(0);
         let before = |a: usize, b: usize| {
             compared.set(compared.get() + 1);

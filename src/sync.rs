@@ -1,5 +1,5 @@
-//! All synchronisation primitives of the crate: std's, loom's under `--cfg loom`, shuttle's under
-//! `--cfg shuttle`.
+//! All synchronisation primitives of the crate: those of std; with `--cfg loom` those of loom; with
+//! `--cfg shuttle` those of shuttle.
 
 #[cfg(loom)]
 use loom as primitives;
@@ -23,19 +23,20 @@ use std::{
     time::Duration,
 };
 
-/// Starts a thread. In a box: starting a thread is compiled once for each type of closure.
+/// Starts a thread. `life` is boxed because the code that starts a thread is compiled once for each
+/// type of closure.
 pub(crate) fn spawn(thread: ThreadBuilder, life: Box<dyn FnOnce() + Send>) -> io::Result<JoinHandle<()>> {
     thread.spawn(life)
 }
 
 /// Locks `mutex`, even if it is poisoned. User code runs under two locks of this crate: the turn,
-/// whose data is not touched meanwhile, and that of a worker's kept state, which is the user's own.
-/// So a panic never leaves data of this crate half-changed.
+/// whose data does not change meanwhile, and the lock of a worker's kept state, which belongs to
+/// the user. So a panic never leaves data of this crate half-changed.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Locks `mutex` if nobody holds it.
+/// Locks `mutex` if no thread holds it.
 pub(crate) fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     match mutex.try_lock() {
         Ok(guard) => Some(guard),
@@ -44,13 +45,13 @@ pub(crate) fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     }
 }
 
-/// Waits on `condvar` and releases `guard` meanwhile. May wake up spuriously.
+/// Waits on `condvar` and releases `guard` while it waits. May wake up spuriously.
 pub(crate) fn wait<'a, T>(condvar: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
     condvar.wait(guard).unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Locks a `mutex` that others hold for a few microseconds at most: it polls before it sleeps,
-/// since sleeping would take longer than the wait.
+/// Locks a `mutex` that other threads hold for a few microseconds at most. Polls before it sleeps,
+/// since sleeping takes longer than the wait.
 pub(crate) fn lock_soon<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     let mut guard = None;
     Patience::BRIEF.poll(|| {
@@ -60,8 +61,9 @@ pub(crate) fn lock_soon<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     guard.unwrap_or_else(|| lock(mutex))
 }
 
-/// Locks a `mutex` that others hold for a few microseconds at most, and that this thread may hold
-/// itself: an allocator that is called under the lock may call a loop. None if it stays locked.
+/// Locks a `mutex` that other threads hold for a few microseconds at most, and that this thread
+/// itself may hold: an allocator that is called under the lock may call a loop. Returns `None` if
+/// the mutex stays locked.
 pub(crate) fn try_lock_soon<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     let mut guard = try_lock(mutex);
     if guard.is_none() {
@@ -73,10 +75,10 @@ pub(crate) fn try_lock_soon<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     guard
 }
 
-/// Locks a `mutex` of a static, which others hold for a few microseconds, unless they are
-/// interrupted meanwhile. None if it is still locked after a tenth of a second: then it may be
-/// locked for ever, by this thread or, in a forked child, by one that does not exist there.
-#[allow(unused_qualifications, reason = "another one in models")]
+/// Locks a `mutex` of a static, which other threads hold for a few microseconds, unless they are
+/// interrupted. Returns `None` if the mutex is still locked after 100 ms. Then it may be locked for
+/// ever: by this thread, or, in a forked child, by a thread that does not exist there.
+#[allow(unused_qualifications, reason = "models have another `Mutex`")]
 pub(crate) fn lock_unless_stuck<T>(mutex: &std::sync::Mutex<T>) -> Option<std::sync::MutexGuard<'_, T>> {
     const LONG: Patience = Patience::of(Duration::from_millis(100));
     let try_lock = || match mutex.try_lock() {
@@ -99,7 +101,7 @@ pub(crate) fn lock_unless_stuck<T>(mutex: &std::sync::Mutex<T>) -> Option<std::s
 pub(crate) struct Patience(Duration);
 
 impl Patience {
-    /// The patience for a lock, and the least for the end of a round: 5 µs.
+    /// The time for a lock, and the least time for the end of a round: 5 µs.
     pub(crate) const BRIEF: Self = Self::of(Duration::from_micros(5));
 
     pub(crate) const fn of(time: Duration) -> Self {
@@ -110,15 +112,16 @@ impl Patience {
         self.0.is_zero()
     }
 
-    /// Polls `ready` until it is true, or the patience is over. A hint: what it saw orders nothing.
+    /// Polls `ready` until it returns true or the time is over. Only a hint: polling orders no
+    /// memory accesses.
     #[cfg(not(any(loom, shuttle, miri)))]
     pub(crate) fn poll(self, mut ready: impl FnMut() -> bool) {
-        self.poll_as_given(&mut ready);
+        self.poll_dyn(&mut ready);
     }
 
-    /// The same, compiled once.
+    /// As [`poll`](Self::poll); compiled once for all closures.
     #[cfg(not(any(loom, shuttle, miri)))]
-    fn poll_as_given(self, ready: &mut dyn FnMut() -> bool) {
+    fn poll_dyn(self, ready: &mut dyn FnMut() -> bool) {
         let begin = crate::clock::Instant::now();
         while begin.elapsed() < self.0 {
             for _ in 0..16 {
@@ -130,8 +133,8 @@ impl Patience {
         }
     }
 
-    /// Does nothing: a model checker explores the path on which threads sleep, and polling would
-    /// only multiply its states.
+    /// Does nothing. A model checker explores the path on which threads sleep; polling would only
+    /// multiply its states.
     #[cfg(any(loom, shuttle, miri))]
     pub(crate) fn poll(self, _ready: impl FnMut() -> bool) {}
 }

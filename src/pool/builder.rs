@@ -1,4 +1,4 @@
-//! Options of a pool, and how a pool is assembled.
+//! The options of a pool, and the function that builds a pool from them.
 
 use std::{fmt, io, mem, sync::Arc, time::Duration};
 
@@ -15,28 +15,29 @@ use crate::{
         },
         policy::victim::Stealing,
         protocol::{Fence, oneshot, threads::Threads},
-        thread::{Arrived, Handler, Life, WorkerThread},
+        thread::{Arrived, Handler, ThreadBody, WorkerThread},
     },
     sync::{Patience, ThreadBuilder},
 };
 
-/// What there is when a pool is built.
+/// The result of building a pool.
 pub(crate) struct Assembled {
     pub(crate) executor: Executor,
-    /// The caller of a scope.
+    /// Keeps the caller of a scope pinned.
     pub(crate) pinned: Option<Pinned>,
-    pub(crate) said: Said,
+    pub(crate) messages: BuildMessages,
 }
 
-/// What came up while a pool was built.
-#[must_use = "to be logged"]
-pub(crate) struct Said {
+/// Messages about the building of a pool. They are logged after the pool is complete, since a
+/// logger may use the pool.
+#[must_use = "the messages have to be logged"]
+pub(crate) struct BuildMessages {
     doubts: String,
     remarks: Vec<String>,
 }
 
-impl Said {
-    /// Logs it. Whoever calls this holds no lock that a logger needs.
+impl BuildMessages {
+    /// Logs the messages. The calling thread must hold no lock that a logger may need.
     pub(crate) fn log(self) {
         if !self.doubts.is_empty() {
             log::warn!("{}", self.doubts);
@@ -47,18 +48,20 @@ impl Said {
     }
 }
 
-/// Whose CPUs a pool is built on.
+/// Which CPUs the pool may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// Those of the thread that builds it.
+    /// The CPUs of the thread that builds the pool.
     Own,
-    /// The same; and that thread is pinned.
+    /// As `Own`; that thread is also pinned.
     Scope,
-    /// Those of the process. Its threads get the priority of the process, too.
+    /// The CPUs of the process. The threads of the pool also get the priority of the process.
     Global,
 }
 
-/// Options of a [`Pool`](crate::Pool); made by [`Pool::builder`](crate::Pool::builder).
+/// The options of a new [`Pool`](crate::Pool). Made by [`Pool::builder`](crate::Pool::builder).
+/// [`build`](Self::build), [`scope`](Self::scope) and [`build_global`](Self::build_global) build
+/// the pool.
 ///
 /// ```
 /// use rangesteal::{Pinning, Pool};
@@ -72,15 +75,15 @@ pub(crate) enum Role {
 /// # Ok::<(), rangesteal::BuildError>(())
 /// ```
 ///
-/// `S` is the type of the [`spawn_handler`](Self::spawn_handler): `PoolBuilder` by itself is one
-/// without a handler, or with a function.
+/// `S` is the type of the [`spawn_handler`](Self::spawn_handler). `PoolBuilder` without `S` has no
+/// such handler, or a function pointer.
 #[must_use = "a builder does nothing until `build` or `scope`"]
 pub struct PoolBuilder<S = fn(WorkerThread) -> io::Result<()>> {
     options: PoolOptions,
     spawn_handler: Option<S>,
 }
 
-/// What was asked for.
+/// The options that the program has set.
 #[derive(Default)]
 pub(crate) struct PoolOptions {
     wish: Wish,
@@ -92,7 +95,8 @@ pub(crate) struct PoolOptions {
     exit_handler: Option<Handler>,
 }
 
-/// The spawn handler of a program, in a box: pools are assembled by one function.
+/// The spawn handler of a program. It is boxed, so that the code that builds pools is compiled
+/// once.
 pub(crate) type Spawn<'a> = Box<dyn FnMut(WorkerThread) -> io::Result<()> + 'a>;
 
 impl Default for PoolBuilder {
@@ -116,24 +120,28 @@ impl<S> fmt::Debug for PoolBuilder<S> {
 }
 
 impl<S> PoolBuilder<S> {
-    /// How many workers run a loop. The thread that calls the loop is one of them, so
-    /// `num_threads - 1` threads are started.
+    /// The number of workers of the pool, from 1 to 65,536. The thread that calls a loop is one of
+    /// them, so building the pool starts `num_threads - 1` threads. Another number makes
+    /// [`build`](Self::build) fail with [`BuildError::ZeroThreads`] or
+    /// [`BuildError::TooManyThreads`].
     ///
-    /// | if | there are |
+    /// | if | the number of workers is |
     /// |---|---|
-    /// | this is called | `num_threads` workers, from 1 to 65,536 |
-    /// | else `RANGESTEAL_NUM_THREADS` is set | as many as the variable says; anything but a positive number is an error |
-    /// | else the control group's CPU quota is less than the number of CPUs | as many as the quota keeps busy: 3 for a quota of 2.5 |
-    /// | else | one for each CPU of the [`placement`](Self::placement) that the building thread may run on |
+    /// | this method is called | `num_threads` |
+    /// | else the environment variable `RANGESTEAL_NUM_THREADS` is set | the value of the variable; a value that is not a positive number is an error |
+    /// | else the CPU quota of the control group is less than the number of CPUs | the quota, rounded up: 3 for a quota of 2.5 CPUs |
+    /// | else | the number of CPUs of the [`placement`](Self::placement) that the building thread may run on |
     ///
-    /// If there are more workers than CPUs, they are put on the CPUs round robin. They help only
-    /// loops whose items sleep or wait, and the pool finds out which loops those are: other loops
-    /// use no more workers than there are CPUs, or than the quota keeps busy (but two if there are
-    /// two). Control groups and masks are read on Linux (`cgroups(7)`, `sched_getaffinity(2)`);
-    /// elsewhere [`std::thread::available_parallelism`] counts the CPUs. If the building thread may
-    /// run on fewer CPUs than are online, [`Pool::placement`](crate::Pool::placement) and a line at
-    /// debug level say so: launchers such as `mpirun` may bind a process to one core unless they
-    /// are told otherwise.
+    /// If there are more workers than CPUs, they are put on the CPUs round robin. The additional
+    /// workers help only loops whose items sleep or wait; the pool finds these loops by measuring.
+    /// Other loops use no more workers than there are CPUs, or than the quota keeps busy, but at
+    /// least two if the pool has two.
+    ///
+    /// On Linux the CPUs and the quota are read from `sched_getaffinity(2)` and `cgroups(7)`. On
+    /// other systems [`std::thread::available_parallelism`] counts the CPUs. If the building thread
+    /// may run on fewer CPUs than are online, [`Pool::placement`](crate::Pool::placement) and a log
+    /// line at debug level say so: launchers such as `mpirun` bind a process to one core by
+    /// default.
     ///
     /// ```
     /// let pool = rangesteal::Pool::builder().num_threads(3).build()?;
@@ -145,14 +153,14 @@ impl<S> PoolBuilder<S> {
         self
     }
 
-    /// Whether workers are pinned to CPUs. Default: what `RANGESTEAL_PINNING` says, which is `off`,
-    /// `best-effort` or `required`, and anything else is an error; if it is not set,
-    /// [`Pinning::BestEffort`].
+    /// Whether workers are pinned to CPUs. The default is the value of the environment variable
+    /// `RANGESTEAL_PINNING`: `off`, `best-effort` or `required`; another value is an error. If the
+    /// variable is not set, the default is [`Pinning::BestEffort`].
     ///
-    /// They are pinned to CPUs that the building thread may run on, in the order of
-    /// [`placement`](Self::placement). Worker 0 is the thread that calls a loop: only
-    /// [`scope`](Self::scope) pins it; otherwise its CPU is left free for it. (If it runs on
-    /// another worker's CPU when it shares a loop, that worker moves to the free CPU.)
+    /// Workers are pinned to CPUs that the building thread may run on, in the order of
+    /// [`placement`](Self::placement). Worker 0 is the thread that calls a loop. Only
+    /// [`scope`](Self::scope) pins it; otherwise the pool leaves one CPU free for it. If the caller
+    /// runs on the CPU of another worker when it shares a loop, that worker moves to the free CPU.
     ///
     /// ```
     /// use rangesteal::{Pinning, Pool};
@@ -165,13 +173,13 @@ impl<S> PoolBuilder<S> {
         self
     }
 
-    /// Which CPUs workers are pinned to, and how many workers there are if nothing else sets their
-    /// number. Default: [`Placement::LogicalCpus`].
+    /// The CPUs that workers are pinned to, and their order. It also sets the number of workers, if
+    /// nothing else does. Default: [`Placement::LogicalCpus`].
     ///
-    /// CPUs in a list that the building thread may not run on are left out with a warning; if that
-    /// leaves none, all CPUs are used. With [`Pinning::Required`] such CPUs are an error. If nobody
-    /// is pinned, a placement only determines how many workers there are.
-    /// [`Pool::placement`](crate::Pool::placement) shows the outcome.
+    /// If a list contains CPUs that the building thread may not run on, these are left out and a
+    /// warning is logged; if none remains, all CPUs are used. With [`Pinning::Required`] such a CPU
+    /// is an error. If workers are not pinned, the placement only sets the number of workers.
+    /// [`Pool::placement`](crate::Pool::placement) shows the result.
     ///
     /// ```
     /// use rangesteal::{Placement, Pool};
@@ -184,7 +192,7 @@ impl<S> PoolBuilder<S> {
         self
     }
 
-    /// Which workers idle workers steal from. Default: [`Stealing::Largest`].
+    /// The choice of the worker that an idle worker steals from. Default: [`Stealing::Largest`].
     ///
     /// ```
     /// use rangesteal::{Pool, Stealing};
@@ -197,8 +205,9 @@ impl<S> PoolBuilder<S> {
         self
     }
 
-    /// Names the threads: `name` is called with the worker's number, from 1 on. Default:
-    /// `rangesteal-1` and so on.
+    /// Sets the names of the threads. `name` is called with the number of each worker, from 1 on.
+    /// Default: `rangesteal-1` and so on. A name with a NUL character makes [`build`](Self::build)
+    /// fail with [`BuildError::ThreadName`].
     ///
     /// ```
     /// let builder = rangesteal::Pool::builder();
@@ -210,8 +219,9 @@ impl<S> PoolBuilder<S> {
         self
     }
 
-    /// Size of each thread's stack in bytes, 64 KiB or more. Default: the default of
-    /// [`std::thread::Builder::stack_size`].
+    /// The size of the stack of each thread, in bytes, at least 64 KiB. Default: the default of
+    /// [`std::thread::Builder::stack_size`]. A smaller size makes [`build`](Self::build) fail with
+    /// [`BuildError::StackSize`].
     ///
     /// ```
     /// // For deep recursion in a closure:
@@ -223,16 +233,18 @@ impl<S> PoolBuilder<S> {
         self
     }
 
-    /// How long idle workers poll for the next loop before they sleep, always; and how long the
-    /// calling thread polls for the end of a loop at least. Not needed for speed: by default,
-    /// workers poll if the gaps between loops are shorter than the time to wake them (or than
-    /// 26 µs, where that is longer), for at most that time, and less and less often where that has
-    /// been in vain. Zero: they never poll.
+    /// How long an idle worker polls for the next loop before it sleeps, and the least time for
+    /// which the calling thread polls for the end of a loop.
     ///
-    /// It trades cores for latency: a worker that polls begins within a microsecond, and one that
-    /// sleeps within some 10 to 40 µs; in return, a pool of `n` threads keeps `n - 1` cores busy
-    /// for this long after each loop. The pool takes that into account when it decides which loops
-    /// are worth sharing.
+    /// Most programs need no value. By default workers poll only if the gaps between loops are
+    /// shorter than the time to wake a worker (or than 26 µs, if that is longer). They poll for at
+    /// most that time, and less and less often if polling has been in vain. `Duration::ZERO` turns
+    /// polling off.
+    ///
+    /// The value trades CPU time for latency. A worker that polls begins a loop within 1 µs; a
+    /// worker that sleeps begins within some 10 to 40 µs. In return all threads of the pool keep a
+    /// core busy for this time after each loop. The pool takes the value into account when it
+    /// decides which loops to share.
     ///
     /// ```
     /// use std::time::Duration;
@@ -246,14 +258,14 @@ impl<S> PoolBuilder<S> {
         self
     }
 
-    /// Runs `handler` on each thread that is started, with the worker's number, from 1 on: after
-    /// the thread is pinned, and before it takes any work. [`build`](Self::build) returns when it
-    /// has run on all of them. It may run on several threads at a time. It does not run on the
-    /// threads that call loops, nor in children made by `fork`.
+    /// Sets a function that runs on each thread of the pool before its first work, with the number
+    /// of its worker, from 1 on. The thread is pinned by then. [`build`](Self::build) returns when
+    /// the handler has run on all threads; several threads may run it at the same time. It does not
+    /// run on threads that call loops, nor in children made by `fork`.
     ///
-    /// If it panics, `build` fails with [`BuildError::StartHandler`]. What a thread makes for one
-    /// loop, or keeps between loops, is better made by [`with`](crate::On::with) and
-    /// [`PerWorker`](crate::PerWorker), which give it to the closures.
+    /// If the handler panics, `build` fails with [`BuildError::StartHandler`]. For values that a
+    /// thread makes for one loop, or keeps between loops, use [`with`](crate::On::with) and
+    /// [`PerWorker`](crate::PerWorker), which give them to the closures.
     ///
     /// ```
     /// use std::sync::{Arc, atomic::{AtomicUsize, Ordering::Relaxed}};
@@ -275,14 +287,14 @@ impl<S> PoolBuilder<S> {
         self
     }
 
-    /// Runs `handler` on each thread when the pool is dropped, after its last work, with the
-    /// worker's number, from 1 on. The drop of the pool returns when it has run on all of them. It
-    /// also runs if the pool cannot be built, on those threads on which the
+    /// Sets a function that runs on each thread of the pool after its last work, with the number of
+    /// its worker, from 1 on. Dropping the pool returns when the handler has run on all threads. If
+    /// the pool cannot be built, the handler runs on those threads on which the
     /// [`start_handler`](Self::start_handler) has returned. It does not run at the end of the
     /// process for pools that are not dropped, such as the global one, nor in children made by
     /// `fork`.
     ///
-    /// If it panics, the panic hook tells of it, and the pool is dropped all the same.
+    /// If the handler panics, the panic hook runs, and the pool is dropped nevertheless.
     ///
     /// ```
     /// use std::sync::{Arc, atomic::{AtomicUsize, Ordering::Relaxed}};
@@ -302,27 +314,28 @@ impl<S> PoolBuilder<S> {
         self
     }
 
-    /// Has `handler` start the threads: for threads of another runtime, of another priority, or on
-    /// a system on which [`std::thread`] cannot start any. It is called on the building thread,
-    /// once for each worker but worker 0, with a [`WorkerThread`] to be
-    /// [run](WorkerThread::run) on a thread of its own. Everything else is as with threads of the
-    /// pool's own: they are pinned, and run the [`start_handler`](Self::start_handler) and the
-    /// [`exit_handler`](Self::exit_handler). In the global pool, they keep the priority that the
-    /// handler gives them.
+    /// Sets a function that starts the threads: for threads of another runtime or another priority,
+    /// or for a system on which [`std::thread`] cannot start any. The building thread calls it once
+    /// for each worker except worker 0, with a [`WorkerThread`], which has to be
+    /// [run](WorkerThread::run) on a thread of its own. These threads are pinned, and run the
+    /// [`start_handler`](Self::start_handler) and the [`exit_handler`](Self::exit_handler), as
+    /// threads that the pool starts. In the global pool they keep the priority that the handler
+    /// gives them.
     ///
     /// | if | then |
     /// |---|---|
-    /// | the handler returns `Ok` | it is called for the next worker; after the last one it is dropped, and [`build`](Self::build) waits until all workers are run |
-    /// | it returns an error | `build` fails with [`BuildError::Spawn`] |
-    /// | it panics | the panic comes out of `build` |
+    /// | the handler returns `Ok` | the pool calls the handler for the next worker; after the last one it drops the handler, and [`build`](Self::build) waits until all workers run |
+    /// | the handler returns an error | `build` fails with [`BuildError::Spawn`] |
+    /// | the handler panics | the panic comes out of `build` |
     /// | a `WorkerThread` is dropped | `build` fails with [`BuildError::NotRun`] |
-    /// | one is kept for ever | `build` waits for ever |
+    /// | a `WorkerThread` is neither run nor dropped | `build` waits for ever |
     ///
-    /// When a pool is dropped, or cannot be built, it waits until all its workers have left `run`,
-    /// and not for the ends of their threads. So the threads may go on to do something else.
+    /// Dropping the pool waits until all its workers have left `run`, but not until their threads
+    /// have ended: the threads may go on to do something else. The same holds if the pool cannot be
+    /// built.
     ///
-    /// The handler may borrow, and the threads may be scoped, if the pool is dropped inside of the
-    /// scope, which waits for them:
+    /// The handler may borrow, and the threads may be scoped, if the pool is dropped inside the
+    /// scope, which waits for the threads:
     ///
     /// ```
     /// use std::thread;
@@ -354,14 +367,15 @@ impl<S> PoolBuilder<S> {
 }
 
 impl<'a, S: FnMut(WorkerThread) -> io::Result<()> + 'a> PoolBuilder<S> {
-    /// What was asked for, and the spawn handler if there is one.
+    /// The options, and the spawn handler if there is one.
     pub(crate) fn parts(self) -> (PoolOptions, Option<Spawn<'a>>) {
         (self.options, self.spawn_handler.map(|handler| Box::new(handler) as Spawn<'a>))
     }
 }
 
 impl PoolOptions {
-    /// Starts the threads, and pins the caller of a scope.
+    /// Builds the pool: makes the plan, starts the threads, waits until all of them have started,
+    /// and pins the caller of a scope.
     pub(crate) fn assemble(
         mut self,
         role: Role,
@@ -370,8 +384,8 @@ impl PoolOptions {
         if let Some(asked) = self.stack_size.filter(|bytes| *bytes < LEAST_STACK) {
             return Err(BuildError::StackSize { asked });
         }
-        let heritage = (role == Role::Global).then(InheritedScheduling::of_process);
-        let mask = heritage.as_ref().map_or_else(Mask::of_this_thread, InheritedScheduling::mask);
+        let inherited = (role == Role::Global).then(InheritedScheduling::of_process);
+        let mask = inherited.as_ref().map_or_else(Mask::of_this_thread, InheritedScheduling::mask);
         let mut plan = SeatPlan::new(mem::take(&mut self.wish), System::now(mask))?;
         let required = plan.pinning == Pinning::Required;
         let mut refused = Vec::new();
@@ -382,15 +396,15 @@ impl PoolOptions {
             refused.push(format!("worker {worker} is not pinned to CPU {cpu}: {source}"));
             Ok(())
         };
-        let fence = Fence::of_this_process(); // before the threads: registering is quick while there is only one
+        let fence = Fence::of_this_process(); // before the threads start: registering is fast while the process has only one thread
         if !fence.is_dear_for_thieves() {
-            plan.remarks.push("no membarrier: claims pay for a full fence".into());
+            plan.remarks.push("no membarrier(2): each claim takes a full fence".into());
         }
         let patience = Patience::of(self.spin_before_park.unwrap_or_default());
         let mut threads = Threads::new(plan.workers - 1, fence, patience);
-        let arrivals = self.start(&mut threads, &plan, heritage, spawn.as_mut())?;
-        drop(spawn); // with the workers that it has kept: they will not arrive
-        let mut seated = Vec::new();
+        let arrivals = self.start(&mut threads, &plan, inherited, spawn.as_mut())?;
+        drop(spawn); // and the workers that the handler has kept, so that their receivers report an error
+        let mut pinned_helpers = Vec::new();
         for (worker, arrival) in (1..).zip(arrivals) {
             let arrived = arrival.receive().ok_or(BuildError::NotRun { worker })?;
             let Arrived { thread, taken_over, pinned, started } = arrived;
@@ -399,11 +413,11 @@ impl PoolOptions {
                 && let Err(source) = taken_over
             {
                 plan.doubts.push(format!(
-                    "workers keep what they inherit from the thread that came first: {source}"
+                    "workers keep the CPUs and the priority of the thread that built the pool: {source}"
                 ));
             }
             match (pinned, plan.cpu(worker).map(|cpu| cpu.number)) {
-                (Ok(()), Some(_)) => seated.push((worker, thread)),
+                (Ok(()), Some(_)) => pinned_helpers.push((worker, thread)),
                 (Err(source), Some(cpu)) => refuse(&plan, worker, cpu, source)?,
                 (_, None) => {}
             }
@@ -423,45 +437,46 @@ impl PoolOptions {
             [one] => plan.doubts.push(one.clone()),
             [first, others @ ..] => plan.doubts.push(format!("{first}, nor are {} others", others.len())),
         }
-        let said = Said { doubts: plan.doubts.join("; "), remarks: mem::take(&mut plan.remarks) };
-        let mut seats = CpuAssignment::new(plan, seated);
-        seats.set_caller_pin(caller_pin);
-        let executor = Executor::new(threads, seats, self.stealing, self.spin_before_park);
-        Ok(Assembled { executor, pinned, said })
+        let messages =
+            BuildMessages { doubts: plan.doubts.join("; "), remarks: mem::take(&mut plan.remarks) };
+        let mut assignment = CpuAssignment::new(plan, pinned_helpers);
+        assignment.set_caller_pin(caller_pin);
+        let executor = Executor::new(threads, assignment, self.stealing, self.spin_before_park);
+        Ok(Assembled { executor, pinned, messages })
     }
 
-    /// Has all threads started. Does not wait until they arrive: a handler may collect all workers
+    /// Starts all threads. Does not wait until they arrive: a handler may collect all workers
     /// before it runs the first.
     fn start(
         &self,
         threads: &mut Threads,
         plan: &SeatPlan,
-        heritage: Option<InheritedScheduling>,
+        inherited: Option<InheritedScheduling>,
         mut spawn: Option<&mut Spawn<'_>>,
     ) -> Result<Vec<oneshot::Receiver<Arrived>>, BuildError> {
-        let heritage = heritage.filter(|_| spawn.is_none()); // a handler knows its threads
+        let inherited = inherited.filter(|_| spawn.is_none()); // threads of a handler keep their priority
         let start = |worker| {
             let name = self.thread_name.as_ref();
             let name = name.map_or_else(|| format!("rangesteal-{worker}"), |name| name(worker));
             if name.contains('\0') {
                 return Err(BuildError::ThreadName { name });
             }
-            let life = Life {
+            let body = ThreadBody {
                 worker,
-                heritage: heritage.clone(),
+                inherited: inherited.clone(),
                 cpu: plan.cpu(worker).map(|cpu| cpu.number),
                 is_lent: spawn.is_some(),
                 start_handler: self.start_handler.clone(),
                 exit_handler: self.exit_handler.clone(),
             };
-            let (post, (tell, arrival)) = (threads.post(), oneshot::channel());
+            let (post, (sender, arrival)) = (threads.post(), oneshot::channel());
             let may_help = starvation::may_help();
-            let life = Box::new(move || life.live(post, tell, may_help));
+            let body = Box::new(move || body.run(post, sender, may_help));
             let started = if let Some(spawn) = &mut spawn {
-                spawn(WorkerThread::new(worker, name, self.stack_size, life, threads.gate()))
+                spawn(WorkerThread::new(worker, name, self.stack_size, body, threads.gate()))
             } else {
                 let thread = ThreadBuilder::new().name(name);
-                threads.start(self.stack_size.into_iter().fold(thread, ThreadBuilder::stack_size), life)
+                threads.start(self.stack_size.into_iter().fold(thread, ThreadBuilder::stack_size), body)
             };
             started.map(|()| arrival).map_err(|source| BuildError::Spawn { worker, source })
         };

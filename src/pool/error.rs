@@ -1,4 +1,4 @@
-//! Why a pool could not be built.
+//! `BuildError`: the reasons why building a pool fails.
 
 use std::{error::Error, fmt, io};
 
@@ -10,17 +10,17 @@ pub(crate) const NUM_THREADS: &str = "RANGESTEAL_NUM_THREADS";
 /// [`pinning`](crate::PoolBuilder::pinning).
 pub(crate) const PINNING: &str = "RANGESTEAL_PINNING";
 
-/// The most threads that a pool may have. No machine has as many CPUs, so a larger number is a
+/// The largest number of workers of a pool. No machine has as many CPUs, so a larger number is a
 /// mistake.
 pub(crate) const MOST_THREADS: usize = 65_536;
 
-/// The smallest stack that may be asked for, in bytes. A loop and a panic need some of it: in debug
-/// builds 32 KiB were measured to be enough, with a backtrace, and 24 KiB were not.
+/// The smallest stack of a thread, in bytes. A loop and a panic need some of it: debug builds with
+/// a backtrace needed more than 24 KiB and at most 32 KiB.
 pub(crate) const LEAST_STACK: usize = 64 << 10;
 
-/// Why a pool could not be built. The message says what to do.
+/// The reason why a pool could not be built. The message says how to correct it.
 ///
-/// Later versions may add reasons, and fields to each: match with `..` and `_`.
+/// Later versions may add variants, and fields to variants: match with `..` and `_`.
 ///
 /// ```
 /// use rangesteal::{BuildError, Pool};
@@ -32,16 +32,17 @@ pub(crate) const LEAST_STACK: usize = 64 << 10;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// `num_threads(0)` was asked for.
+    /// [`num_threads(0)`](crate::PoolBuilder::num_threads) was called.
     ZeroThreads,
-    /// More than 65,536 threads were asked for, by `num_threads` or by `RANGESTEAL_NUM_THREADS`.
+    /// More than 65,536 workers were requested, by [`num_threads`](crate::PoolBuilder::num_threads)
+    /// or by the environment variable `RANGESTEAL_NUM_THREADS`.
     #[non_exhaustive]
     TooManyThreads {
-        /// How many were asked for.
+        /// The number of workers that was requested.
         asked: usize,
     },
-    /// `RANGESTEAL_NUM_THREADS` is set to something that is not a positive number, or
-    /// `RANGESTEAL_PINNING` to none of its words.
+    /// The environment variable `RANGESTEAL_NUM_THREADS` is not a positive number, or
+    /// `RANGESTEAL_PINNING` is not `off`, `best-effort` or `required`.
     #[non_exhaustive]
     Variable {
         /// The name of the variable.
@@ -51,8 +52,8 @@ pub enum BuildError {
     },
     /// The list of [`Placement::Cpus`](crate::Placement::Cpus) is empty.
     NoCpus,
-    /// Pinning is required, and the building thread may not run on a CPU of
-    /// [`Placement::Cpus`](crate::Placement::Cpus).
+    /// [`Pinning::Required`](crate::Pinning::Required) is set, and the building thread may not run
+    /// on a CPU of [`Placement::Cpus`](crate::Placement::Cpus).
     #[non_exhaustive]
     Cpu {
         /// The first CPU of the list that is not allowed.
@@ -66,14 +67,14 @@ pub enum BuildError {
         /// The name with the NUL character.
         name: String,
     },
-    /// A [`stack_size`](crate::PoolBuilder::stack_size) of less than 64 KiB was asked for.
+    /// A [`stack_size`](crate::PoolBuilder::stack_size) of less than 64 KiB was requested.
     #[non_exhaustive]
     StackSize {
-        /// How many bytes were asked for.
+        /// The number of bytes that was requested.
         asked: usize,
     },
     /// The system did not start a thread, or the
-    /// [`spawn_handler`](crate::PoolBuilder::spawn_handler) has returned an error. The threads that
+    /// [`spawn_handler`](crate::PoolBuilder::spawn_handler) returned an error. The threads that
     /// were started before it have ended.
     #[non_exhaustive]
     Spawn {
@@ -82,38 +83,40 @@ pub enum BuildError {
         /// The error of the system, or of the handler.
         source: io::Error,
     },
-    /// The [`spawn_handler`](crate::PoolBuilder::spawn_handler) has returned, and a
-    /// [`WorkerThread`](crate::WorkerThread) was dropped instead of run. The other threads have
-    /// left the pool.
+    /// The [`spawn_handler`](crate::PoolBuilder::spawn_handler) dropped a
+    /// [`WorkerThread`](crate::WorkerThread), or the thread that it started did so instead of
+    /// running it. The other threads have left the pool.
     #[non_exhaustive]
     NotRun {
         /// The worker that was not run, from 1 on.
         worker: usize,
     },
-    /// The [`start_handler`](crate::PoolBuilder::start_handler) has panicked. All threads have
-    /// ended, or left the pool.
+    /// The [`start_handler`](crate::PoolBuilder::start_handler) panicked. All threads have ended,
+    /// or left the pool.
     #[non_exhaustive]
     StartHandler {
-        /// The worker on whose thread it has panicked; the first of several.
+        /// The worker on whose thread the handler panicked; if there are several, the one with the
+        /// lowest number.
         worker: usize,
         /// The message of the panic.
         message: String,
     },
-    /// The global pool is there already, or is being built: it has been used, or built.
+    /// The global pool has been built or used before, or is being built.
     GlobalExists,
-    /// Pinning is required, and the system does not tell which CPUs this thread may run on, or
-    /// cannot pin threads.
+    /// [`Pinning::Required`](crate::Pinning::Required) is set, and the system does not report which
+    /// CPUs this thread may run on, or cannot pin threads.
     #[non_exhaustive]
     Affinity {
         /// The error of the system.
         source: io::Error,
     },
-    /// Pinning is required, and the system refused it.
+    /// [`Pinning::Required`](crate::Pinning::Required) is set, and the system refused to pin a
+    /// worker.
     #[non_exhaustive]
     Pin {
         /// The worker that was not pinned; 0 is the calling thread.
         worker: usize,
-        /// The CPU that the worker should have been pinned to.
+        /// The CPU to which the worker was to be pinned.
         cpu: usize,
         /// The CPUs that the building thread was allowed to run on, in ascending order.
         allowed: Vec<usize>,
@@ -126,11 +129,11 @@ impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ZeroThreads => f.write_str(
-                "num_threads(0): a loop needs at least one worker, the calling thread; ask for 1 or more, or leave it out to use all CPUs",
+                "num_threads(0): a pool has at least one worker, the calling thread; ask for 1 or more, or leave num_threads out to use all CPUs",
             ),
             Self::TooManyThreads { asked } => write!(
                 f,
-                "{asked} threads: ask for at most {MOST_THREADS} (num_threads, or {NUM_THREADS}), or leave it out to use all CPUs"
+                "{asked} threads: ask for at most {MOST_THREADS} (num_threads, or {NUM_THREADS}), or leave both out to use all CPUs"
             ),
             Self::Variable { name, value } => {
                 let instead = if *name == PINNING {
@@ -153,7 +156,7 @@ impl fmt::Display for BuildError {
             }
             Self::StackSize { asked } => write!(
                 f,
-                "stack_size({asked}): a worker needs some 32 KiB for itself, and what the closures take; ask for {LEAST_STACK} bytes or more, or leave it out"
+                "stack_size({asked}): a worker needs some 32 KiB, and the closures need more; ask for {LEAST_STACK} bytes or more, or leave stack_size out"
             ),
             Self::Spawn { worker, source } => write!(
                 f,
@@ -165,10 +168,10 @@ impl fmt::Display for BuildError {
             ),
             Self::StartHandler { worker, message } => write!(
                 f,
-                "start_handler panicked on the thread of worker {worker}: {message}; it has to return on each thread"
+                "start_handler panicked on the thread of worker {worker}: {message}; the handler has to return on each thread"
             ),
             Self::GlobalExists => f.write_str(
-                "the global pool is there already: build it before anybody uses it, or build a pool of your own",
+                "the global pool exists already: build it before its first use, or build another pool",
             ),
             Self::Affinity { source } => write!(
                 f,
@@ -206,7 +209,7 @@ impl Error for BuildError {
     }
 }
 
-/// Writes CPU numbers as a list of ranges: `0-3,8` for 0, 1, 2, 3, 8.
+/// Formats ascending CPU numbers as a list of ranges: `0-3,8` for 0, 1, 2, 3, 8.
 pub(crate) fn ranges(ascending: &[usize]) -> String {
     ascending
         .chunk_by(|a, b| a + 1 == *b)

@@ -1,4 +1,6 @@
-//! What a pool keeps its executor in.
+//! The cell in which a pool keeps its executor. The cell of the global pool is filled late and
+//! replaced once; without that, loops could not run while the global pool is being built
+//! (`global.rs` lists the programs that would deadlock).
 
 #![allow(unsafe_code)] // an executor is replaced while loops use it
 
@@ -9,11 +11,12 @@ use std::{
 
 use super::call::executor::Executor;
 
-/// The executor of a pool. That of the global pool is replaced once.
+/// The executor of a pool. The global pool replaces its executor once, when its threads have
+/// started.
 #[derive(Debug)]
 pub(crate) struct ExecutorCell {
     executor: AtomicPtr<Executor>,
-    /// The one before, which loops may still use.
+    /// The replaced executor. Kept until drop, since loops may still use it.
     former: AtomicPtr<Executor>,
 }
 
@@ -24,7 +27,7 @@ impl ExecutorCell {
     }
 
     /// # Safety
-    /// To be filled before anybody asks for the executor or drops this.
+    /// The cell has to be filled before `get` is called and before the cell is dropped.
     pub(crate) const unsafe fn empty() -> Self {
         let none = AtomicPtr::new(ptr::null_mut());
         Self { executor: none, former: AtomicPtr::new(ptr::null_mut()) }
@@ -33,50 +36,53 @@ impl ExecutorCell {
     #[inline(always)]
     pub(crate) fn get(&self) -> &Executor {
         let executor = self.executor.load(Ordering::Acquire); // partner: fill, replace
-        // SAFETY: 1. it comes from a box, since an empty hold is filled before this (see `empty`);
-        // 2. no box is freed before the hold is dropped, and this borrows the hold; 3. executors
-        // are shared by threads.
+        // SAFETY: 1. the pointer comes from a box, since an empty cell is filled before this call
+        // (see `empty`); 2. no box is freed before the cell is dropped, and the result borrows the
+        // cell; 3. executors are `Sync`.
         unsafe { &*executor }
     }
 
-    /// Fills an empty hold, unless another thread is faster.
+    /// Fills an empty cell. Does nothing if another thread has filled it.
     pub(crate) fn fill(&self, executor: Executor) {
         let executor = Box::into_raw(Box::new(executor));
-        // Release: partner `get`. Acquire of who comes too late: what it finds is used.
+        // Release: partner of `get`. Acquire on failure: the caller goes on to use the executor
+        // that the other thread stored here.
         let filled =
             self.executor.compare_exchange(ptr::null_mut(), executor, Ordering::AcqRel, Ordering::Acquire);
         if filled.is_err() {
-            // SAFETY: it comes from a box above, and nobody else has seen it.
+            // SAFETY: the pointer comes from the box above, and no other thread has seen it.
             drop(unsafe { Box::from_raw(executor) });
         }
     }
 
-    /// Keeps another executor from now on, and this one as well: loops may still use it. Once.
+    /// Replaces the executor. The replaced one is kept until drop, since loops may still use it. To
+    /// be called at most once.
     pub(crate) fn replace(&self, executor: Executor) {
         let former = self.executor.swap(Box::into_raw(Box::new(executor)), Ordering::AcqRel); // partner: get
-        self.former.store(former, Ordering::Relaxed); // for whoever drops this
+        self.former.store(former, Ordering::Relaxed); // read by `drop`, which has `&mut self`
     }
 }
 
 impl Drop for ExecutorCell {
-    /// If the pool is dropped in the middle of a loop, a closure has called `process::exit`, which
-    /// drops the thread-local variables of its thread, and the pool is one of them. The workers go
-    /// on until the process ends, so what they use has to stay.
+    /// Frees the executors, unless a loop is running. A pool can be dropped in the middle of a loop
+    /// only if a closure calls `process::exit` and the pool is a thread-local variable of that
+    /// thread: exit drops it. The workers go on until the process ends, so their executor has to
+    /// stay.
     fn drop(&mut self) {
         if self.get().is_busy() {
             return;
         }
         for executor in [*self.executor.get_mut(), *self.former.get_mut()] {
             if !executor.is_null() {
-                // SAFETY: 1. it comes from a box, as in `get`; 2. this is the only hold that has
-                // it, and nobody borrows the hold.
+                // SAFETY: 1. the pointer comes from a box, as in `get`; 2. this cell alone has the
+                // pointer, and nobody borrows the cell.
                 drop(unsafe { Box::from_raw(executor) });
             }
         }
     }
 }
 
-/// Executors are used by many threads: `AtomicPtr` would not ask.
+/// Many threads use an executor. `AtomicPtr` does not require that its target is `Sync`.
 const _: fn() = || {
     fn is_shared<T: Send + Sync + std::panic::RefUnwindSafe>() {}
     is_shared::<Executor>();
@@ -88,25 +94,25 @@ mod tests {
 
     use super::*;
 
-    /// Who sees an executor sees all of it, and the former one stays.
+    /// A thread that sees an executor sees all of it, and the replaced executor stays.
     #[test]
     fn an_executor_is_replaced_while_it_is_used() {
-        // SAFETY: filled at once, by whoever is faster.
-        let hold = unsafe { ExecutorCell::empty() };
+        // SAFETY: filled at once, by the faster thread.
+        let cell = unsafe { ExecutorCell::empty() };
         thread::scope(|scope| {
             for _ in 0..2 {
                 scope.spawn(|| {
-                    hold.fill(Executor::of_one(Vec::new()));
-                    let workers = || hold.get().workers();
+                    cell.fill(Executor::of_one(Vec::new()));
+                    let workers = || cell.get().workers();
                     assert_eq!([workers(), workers()], [1; 2]);
                 });
             }
         });
         thread::scope(|scope| {
-            let user = scope.spawn(|| hold.get().workers());
-            let former = hold.get();
-            hold.replace(Executor::of_one(Vec::new()));
-            assert!(!ptr::eq(former, hold.get()));
+            let user = scope.spawn(|| cell.get().workers());
+            let former = cell.get();
+            cell.replace(Executor::of_one(Vec::new()));
+            assert!(!ptr::eq(former, cell.get()));
             assert_eq!([user.join().unwrap(), former.workers()], [1; 2], "it is still there");
         });
     }

@@ -1,12 +1,17 @@
-//! The pool that a whole program shares, and what lets it be used while it is built.
+//! The pool that a whole program shares, and the steps that make it usable while it is being built.
 //!
-//! Nobody waits for it but the thread that builds it, for the threads that it starts. Until it is
-//! built, it has one worker, so its loops run on the threads that call them. Otherwise it could
-//! deadlock: a logger or an allocator that uses it is called in the middle of building it, on the
-//! thread that builds it and on those that it starts; a thread that waits for it may hold a lock
-//! which that logger needs; and in a child that was forked meanwhile nobody would ever build it.
+//! Only the thread that builds the pool waits for it. Until the pool is built, `GLOBAL` holds an
+//! executor with one worker ([`begin`]), so loops run on the threads that call them. If callers
+//! waited instead (as for a `OnceLock`), these programs would deadlock:
+//!
+//! * A logger or an allocator that uses the global pool: building the pool logs and allocates, on
+//!   the building thread and on the threads that it starts. That call would wait for itself.
+//! * A thread that waits for the pool while it holds a lock of the logger: building the pool needs
+//!   that logger.
+//! * A child that is forked while the pool is being built: the building thread does not exist in
+//!   the child, so the wait would never end.
 
-#![allow(unsafe_code)] // a static hold, which is filled later
+#![allow(unsafe_code)] // a static cell, which is filled later
 
 use std::{
     io, mem,
@@ -23,41 +28,47 @@ use super::{
     thread::WorkerThread,
 };
 
-// SAFETY: whoever hands it out has filled it: `begin`, or one who found that somebody has begun.
-static GLOBAL: Pool = Pool { hold: unsafe { ExecutorCell::empty() } };
+// SAFETY: `begin` fills the cell before `Pool::global` or `build_global` hands out a reference:
+// each of them has called `begin`, or has seen that another thread has set `BEGUN`, which `begin`
+// sets after it has filled the cell.
+static GLOBAL: Pool = Pool { cell: unsafe { ExecutorCell::empty() } };
 
-/// Whether somebody builds the global pool, or has built it.
+/// Whether a thread builds the global pool, or has built it.
 static BEGUN: AtomicBool = AtomicBool::new(false);
 
-/// Whether the caller is the one to build it. Afterwards it is there, with one worker at least.
+/// Fills `GLOBAL` with an executor of one worker, unless it is filled. Returns whether the caller
+/// has to build the pool. Without this executor, loops that run while the pool is being built would
+/// have to wait.
 fn begin() -> bool {
-    GLOBAL.hold.fill(Executor::of_one(Vec::new()));
-    !BEGUN.swap(true, Ordering::AcqRel) // Release: partner of the load in `global`, for what was filled
+    GLOBAL.cell.fill(Executor::of_one(Vec::new()));
+    !BEGUN.swap(true, Ordering::AcqRel) // Release: partner of the load in `global`, for the filled cell
 }
 
 impl Pool {
-    /// The pool of the whole program, built at its first use with the defaults of [`PoolBuilder`],
-    /// or before that by [`build_global`](PoolBuilder::build_global). Libraries that take no
-    /// `&Pool` use it, so that there are not more threads than CPUs.
+    /// The pool of the whole program. Its first use builds it with the defaults of [`PoolBuilder`],
+    /// unless [`build_global`](PoolBuilder::build_global) has built it before. Libraries that take
+    /// no `&Pool` use this pool, so that a program has no more threads than CPUs.
     ///
-    /// As in any pool, a loop runs on the calling thread while another loop is shared: a long loop
-    /// makes all others of the program run alone. Give it a pool of its own; see the
-    /// [guide](crate::guide::beside#several-pools).
+    /// As in any pool, a loop runs on the calling thread alone while no worker is idle. A long loop
+    /// that keeps all workers busy slows down all other loops of the program: give it a pool of its
+    /// own (see the [guide](crate::guide::beside#several-pools)).
     ///
-    /// Its threads get the CPUs and the priority of the process (of its main thread, outside of a
-    /// [`scope`](PoolBuilder::scope)), whichever thread comes first; an unprivileged process cannot
-    /// raise a priority, and then a warning is logged. This never fails: if the pool cannot be
-    /// built, a warning is logged and it has one worker; [`placement`](Self::placement) says why.
-    /// In a child made by `fork` its loops run on the thread that calls them, if the parent has
-    /// used it before. Its threads are not joined at the end of the process.
+    /// The threads of the pool get the CPUs and the priority of the process, whichever thread uses
+    /// the pool first: those of the main thread, outside of a [`scope`](PoolBuilder::scope). An
+    /// unprivileged process cannot raise a priority; then a warning is logged. This function never
+    /// fails. If the pool cannot be built, a warning is logged, the pool has one worker, and
+    /// [`placement`](Self::placement) says why. In a child made by `fork`, loops run on the thread
+    /// that calls them, if the parent has used the pool before. The threads are not joined at the
+    /// end of the process.
     ///
-    /// The thread that comes first builds it, which takes as long as [`build`](PoolBuilder::build):
-    /// it waits until the threads of the pool are there. Nobody else waits: until then the pool has
-    /// one worker. So the [number of threads](Self::num_threads) changes once, and a
-    /// [`PerWorker`](crate::PerWorker) that is made before has one state. A logger may use the
-    /// pool, as long as it does not log for ever since loops log at level debug; so may an
-    /// allocator, as long as it does not allocate for ever since loops allocate, and holds no lock
-    /// meanwhile that other threads need to allocate.
+    /// The first thread that uses the pool builds it, which takes as long as
+    /// [`build`](PoolBuilder::build). Other threads do not wait: until the pool is built it has one
+    /// worker. So [`num_threads`](Self::num_threads) changes once, and a
+    /// [`PerWorker`](crate::PerWorker) that is made before the change has one state.
+    ///
+    /// A logger may use the pool; it must not recurse without end, since loops log at debug level.
+    /// An allocator may use the pool; it must not recurse without end, since loops allocate, and
+    /// must not hold a lock that other threads need to allocate.
     ///
     /// ```
     /// use rangesteal::Pool;
@@ -66,7 +77,8 @@ impl Pool {
     /// assert_eq!(sum, Some(14));
     /// ```
     ///
-    /// The lifetime is any, so that it fits where a pool may be given:
+    /// The lifetime is chosen by the caller, so that the result fits where a function takes an
+    /// optional pool:
     ///
     /// ```
     /// use rangesteal::Pool;
@@ -90,29 +102,31 @@ impl Pool {
     fn first_use() {
         if begin() {
             match PoolOptions::default().assemble(Role::Global, None) {
-                Ok(Assembled { executor, said, .. }) => {
-                    GLOBAL.hold.replace(executor);
-                    aside(|| said.log());
+                Ok(Assembled { executor, messages, .. }) => {
+                    GLOBAL.cell.replace(executor);
+                    log_on_another_thread(|| messages.log());
                 }
                 Err(error) => {
                     let doubt = format!("the global pool has one worker: {error}");
-                    GLOBAL.hold.replace(Executor::of_one(vec![doubt.clone()]));
-                    aside(move || log::warn!("{doubt}"));
+                    GLOBAL.cell.replace(Executor::of_one(vec![doubt.clone()]));
+                    log_on_another_thread(move || log::warn!("{doubt}"));
                 }
             }
         }
     }
 }
 
-/// Logs on a thread of its own, if there is one to be had, since the thread that comes first may be
-/// in the middle of logging, and hold a lock that its logger needs.
-fn aside(log: impl FnOnce() + Send + 'static) {
-    let _nobody_tells = thread::Builder::new().name("rangesteal-log".into()).spawn(log);
+/// Logs on a thread of its own; if that thread cannot be started, the messages are lost. The first
+/// use of the pool may be a call by a logger that holds a lock. Logging on this thread would then
+/// take that lock twice.
+fn log_on_another_thread(log: impl FnOnce() + Send + 'static) {
+    let _may_fail = thread::Builder::new().name("rangesteal-log".into()).spawn(log);
 }
 
 impl<S: FnMut(WorkerThread) -> io::Result<()>> PoolBuilder<S> {
-    /// Builds the global pool with these options, instead of the defaults: once, before its first
-    /// use. For programs; a library would take this from the program.
+    /// Builds the global pool with these options. Has to be called at most once, before the first
+    /// use of [`Pool::global`]. For programs; a library that calls this takes the choice away from
+    /// the program.
     ///
     /// ```standalone_crate
     /// use rangesteal::{BuildError, Pool};
@@ -125,8 +139,8 @@ impl<S: FnMut(WorkerThread) -> io::Result<()>> PoolBuilder<S> {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError::GlobalExists`] if it was built or used before, or is being built. Any other
-    /// error as in [`build`](Self::build); then the pool can still be built.
+    /// [`BuildError::GlobalExists`] if the global pool was built or used before, or is being built.
+    /// All errors of [`build`](Self::build); after one of these the global pool can still be built.
     pub fn build_global(self) -> Result<&'static Pool, BuildError> {
         let (options, spawn) = self.parts();
         build(options, spawn)
@@ -134,7 +148,7 @@ impl<S: FnMut(WorkerThread) -> io::Result<()>> PoolBuilder<S> {
 }
 
 fn build(options: PoolOptions, spawn: Option<Spawn<'_>>) -> Result<&'static Pool, BuildError> {
-    /// Lets others build it, if this does not.
+    /// Lets another call build the pool if this call fails or panics.
     struct Undo;
     impl Drop for Undo {
         fn drop(&mut self) {
@@ -145,9 +159,9 @@ fn build(options: PoolOptions, spawn: Option<Spawn<'_>>) -> Result<&'static Pool
         return Err(BuildError::GlobalExists);
     }
     let undo = Undo;
-    let Assembled { executor, said, .. } = options.assemble(Role::Global, spawn)?;
+    let Assembled { executor, messages, .. } = options.assemble(Role::Global, spawn)?;
     mem::forget(undo);
-    GLOBAL.hold.replace(executor);
-    said.log();
+    GLOBAL.cell.replace(executor);
+    messages.log();
     Ok(&GLOBAL)
 }

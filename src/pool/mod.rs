@@ -1,4 +1,5 @@
-//! The pool and its loops: all user generics are here.
+//! The pool: its public type, and the modules that it is made of. [`Pool`] and `verbs` hold all
+//! code that is generic over closures of the user.
 
 mod builder;
 mod call;
@@ -60,54 +61,56 @@ use verbs::{comparator::By, sort};
 
 /// A team of threads that runs loops over slices.
 ///
-/// All loops take `&self`, return when the loop is done, and may borrow from the caller: no worker
-/// touches the items or the closures after the call has returned. Dropping the pool joins its
-/// threads.
+/// All loops take `&self` and may borrow from the caller. A call returns when its loop is over:
+/// after that no worker touches the items or the closures. Dropping the pool joins its threads.
 ///
 /// # Which loop runs where
-/// A loop that is too short to be worth waking a thread runs on the calling thread, as the plain
-/// loop. A longer one is helped by workers that are idle, also if it is called inside another loop
+/// A loop that is too short to pay for waking a thread runs on the calling thread, as the plain
+/// loop. Idle workers help a longer loop. They also help a loop that is called inside another loop
 /// of the same pool, or while loops of other threads run. If no worker is idle, the loop runs on
-/// the calling thread, and is helped as soon as one is and the rest is worth it. Sixteen loops of a
-/// pool can be shared at a time. A thread that waits for the end of its loop helps the loops inside
-/// it, and does no other work meanwhile, so a lock that is held around a loop cannot deadlock by
-/// that ([Locks and loops](crate::guide::locks)). A loop inside a loop takes 2 KiB of stack, 8 KiB
-/// in debug builds.
+/// the calling thread; a worker that becomes idle later helps if enough items are left. A pool
+/// shares at most sixteen loops at the same time.
 ///
-/// # Ends and failures of the process
+/// A thread that waits for the end of its loop helps the loops inside its own loop and does no
+/// other work. So a lock that is held around a loop can deadlock only where the plain loop or plain
+/// threads can ([Locks and loops](crate::guide::locks) lists the deadlocks that remain). A loop
+/// inside a loop takes 2 KiB of stack, in debug builds 8 KiB.
+///
+/// # Fork, exit and failures of the process
 /// In a child made by `fork` every loop runs on the calling thread, unless its pool, its
-/// [`CancelToken`] and its [`Progress`] were made in the child. A child forked by a closure
-/// *inside* a loop must not return into that loop, whose other workers do not exist in the child:
-/// let it exec or exit. A closure may end the process ([`std::process::exit`]) on any thread.
+/// [`CancelToken`] and its [`Progress`] were made in the child. A child that is forked by a closure
+/// *inside* a loop must not return into that loop, because the other workers do not exist in the
+/// child: the child must exec or exit. A closure may end the process ([`std::process::exit`]) on
+/// any thread.
 ///
-/// On Linux the pool uses the system call `membarrier(2)`: when it is built, and when a range is
-/// stolen from a worker whose items are cheap. A seccomp filter that answers it with an error is
-/// fine; one that kills the process at an unknown call has to allow it.
+/// On Linux the pool calls `membarrier(2)` when it is built, and when a worker steals from a worker
+/// whose items are cheap. A seccomp filter may answer the call with an error. A filter that kills
+/// the process at an unknown call has to allow this one.
 ///
-/// An allocation that fails ends the process, as everywhere in Rust, on any thread
+/// An allocation that fails ends the process on any thread, as everywhere in Rust
 /// ([`handle_alloc_error`](std::alloc::handle_alloc_error)). A loop with more results than a `Vec`
 /// can hold panics before its first item.
 ///
-/// # What no pool can help with
-/// A loop whose items all need one lock, or write one cache line (a shared counter, say), is slower
-/// on several threads than on one. The pool finds that out by trying, and runs the loop on the
-/// calling thread, but for a call now and then. Fold into an accumulator instead, as
-/// [`fold_reduce`](Self::fold_reduce) does: that is faster than one thread.
+/// # Loops that are slower in parallel
+/// A loop whose items all take one lock, or all write one cache line (a shared counter, say), is
+/// slower on several threads than on one. The pool measures both ways and then runs such a loop on
+/// the calling thread, except for a trial now and then. An accumulator for each worker is faster
+/// than one thread: see [`fold_reduce`](Self::fold_reduce).
 ///
 /// # Panics
-/// A panic in a closure ends the loop, comes out of the call with its original payload, and leaves
-/// the pool as usable as before. All items before the one that panicked are still processed, and
-/// few of those behind it. So if several items panic, the panic of the first one comes out, as in
-/// the plain loop, whatever the schedule. The same holds for errors of the `try_` loops. Loops over
-/// an empty slice call only `init`.
+/// A panic in a closure ends the loop and comes out of the call with its original payload. The pool
+/// stays usable. All items before the one that panicked are still processed, and a few behind it
+/// may be. If several items panic, the panic of the first one comes out, as in the plain loop,
+/// whatever the schedule. The same holds for errors of the `try_` loops. A loop over an empty slice
+/// calls only `init`.
 ///
 /// # Order
-/// Which worker runs which item, and when, is not defined. It is defined that partial results are
-/// combined in the order of the slice, so `reduce` must be associative but need not be commutative.
-/// With floating-point numbers, where addition is not associative, the last digits of a sum can
-/// differ from run to run, unless the loop is [`reproducible`](On::reproducible).
+/// Which worker runs which item, and when, is not defined. Partial results are combined in the
+/// order of the slice, so `reduce` must be associative but need not be commutative. Addition of
+/// floating-point numbers is not associative: the last digits of a sum can differ from run to run,
+/// unless the loop is [`reproducible`](On::reproducible).
 pub struct Pool {
-    hold: ExecutorCell,
+    cell: ExecutorCell,
 }
 
 impl fmt::Debug for Pool {
@@ -116,11 +119,12 @@ impl fmt::Debug for Pool {
     }
 }
 
-/// Building.
+/// Building a pool.
 impl<S: FnMut(WorkerThread) -> io::Result<()>> PoolBuilder<S> {
-    /// Builds the pool. When this returns, its threads are started, and pinned if asked for. It
-    /// takes some 30 µs per thread; on Linux also some 40 µs to look for a quota and, if workers
-    /// are pinned, 40 µs per CPU to read the topology.
+    /// Builds the pool. When this returns, the threads of the pool have started, and are pinned if
+    /// [`pinning`](Self::pinning) says so. Building takes some 30 µs per thread. On Linux reading
+    /// the CPU quota takes some 40 µs more; if workers are pinned, reading the topology takes 40 µs
+    /// per CPU.
     ///
     /// ```
     /// let pool = rangesteal::Pool::builder().build()?;
@@ -129,21 +133,23 @@ impl<S: FnMut(WorkerThread) -> io::Result<()>> PoolBuilder<S> {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError`]; threads that were already started have ended when it is returned, or have
-    /// left the pool if a [`spawn_handler`](Self::spawn_handler) has started them.
+    /// [`BuildError`]. By then the threads that were already started have ended; threads that a
+    /// [`spawn_handler`](Self::spawn_handler) started have left the pool.
     ///
     /// # Panics
-    /// If [`thread_name`](Self::thread_name) or a `spawn_handler` does.
+    /// If the closure of [`thread_name`](Self::thread_name) or of
+    /// [`spawn_handler`](Self::spawn_handler) panics.
     pub fn build(self) -> Result<Pool, BuildError> {
         let (options, spawn) = self.parts();
         Pool::build(options, spawn)
     }
 
-    /// Builds the pool, runs `work` with it, and joins its threads.
+    /// Builds the pool, calls `work` with it, joins the threads of the pool, and returns the result
+    /// of `work`.
     ///
-    /// The calling thread is pinned as worker 0 while `work` runs, and gets its old affinity mask
-    /// back afterwards, also if `work` panics. While `work` runs, this thread may run on that one
-    /// CPU only: build another pool before, not inside.
+    /// While `work` runs, the calling thread is pinned as worker 0. Afterwards it gets its old
+    /// affinity mask back, also if `work` panics. A pool that is built inside `work` on this thread
+    /// may use this one CPU only: build such a pool before.
     ///
     /// ```
     /// use rangesteal::Pool;
@@ -157,31 +163,32 @@ impl<S: FnMut(WorkerThread) -> io::Result<()>> PoolBuilder<S> {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError`]; then `work` has not run.
+    /// [`BuildError`]. Then `work` has not run.
     ///
     /// # Panics
-    /// If `work` does.
+    /// If `work` panics.
     pub fn scope<R>(self, work: impl FnOnce(&Pool) -> R) -> Result<R, BuildError> {
         let (options, spawn) = self.parts();
-        let Assembled { executor, pinned: _pinned, said } = options.assemble(Role::Scope, spawn)?;
-        said.log();
-        Ok(work(&Pool { hold: ExecutorCell::new(executor) }))
+        let Assembled { executor, pinned: _pinned, messages } = options.assemble(Role::Scope, spawn)?;
+        messages.log();
+        Ok(work(&Pool { cell: ExecutorCell::new(executor) }))
     }
 }
 
 impl Pool {
     fn build(options: PoolOptions, spawn: Option<Spawn<'_>>) -> Result<Self, BuildError> {
-        let Assembled { executor, said, .. } = options.assemble(Role::Own, spawn)?;
-        said.log();
-        Ok(Self { hold: ExecutorCell::new(executor) })
+        let Assembled { executor, messages, .. } = options.assemble(Role::Own, spawn)?;
+        messages.log();
+        Ok(Self { cell: ExecutorCell::new(executor) })
     }
 
     #[inline(always)]
     fn executor(&self) -> &Executor {
-        self.hold.get()
+        self.cell.get()
     }
 
-    /// A pool on all CPUs that this thread may use, with the defaults of [`PoolBuilder`].
+    /// A pool on all CPUs that this thread may use, with the defaults of [`PoolBuilder`]. See
+    /// [`PoolBuilder::build`] for how long that takes.
     ///
     /// ```
     /// let pool = rangesteal::Pool::new()?;
@@ -195,7 +202,7 @@ impl Pool {
         Self::builder().build()
     }
 
-    /// Options for a new pool.
+    /// A builder, which sets the options of a new pool.
     ///
     /// ```
     /// let pool = rangesteal::Pool::builder().num_threads(2).build()?;
@@ -205,7 +212,7 @@ impl Pool {
         PoolBuilder::default()
     }
 
-    /// The number of workers that run a loop, the calling thread included.
+    /// The number of workers that can run a loop, including the calling thread. 1 or more.
     ///
     /// ```
     /// let pool = rangesteal::Pool::builder().num_threads(2).build()?;
@@ -217,7 +224,8 @@ impl Pool {
         self.executor().workers()
     }
 
-    /// Which worker sits on which CPU at the moment, and why.
+    /// On which CPU each worker is at the moment, and what keeps it there. The result has a table
+    /// as its `Display`.
     ///
     /// ```
     /// use rangesteal::{PinState, Pool};
@@ -226,7 +234,7 @@ impl Pool {
     /// let placement = pool.placement();
     /// println!("{placement}");
     /// if let [caller, helper] = &placement.seats[..] {
-    ///     assert!(caller.pin != PinState::Pinned, "the caller is pinned in a scope alone");
+    ///     assert!(caller.pin != PinState::Pinned, "only a scope pins the caller");
     ///     println!("the helper runs on {:?}", helper.cpu);
     /// }
     /// # Ok::<(), rangesteal::BuildError>(())
@@ -236,8 +244,8 @@ impl Pool {
         self.executor().cpus().seating()
     }
 
-    /// How many ranges have been stolen since the pool was built. Read it before and after a loop
-    /// to see how well the loop was balanced.
+    /// How many ranges workers have stolen since the pool was built. The difference before and
+    /// after a loop shows how well the loop was balanced.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -251,8 +259,9 @@ impl Pool {
         self.executor().thefts()
     }
 
-    /// A loop over any source, with stages and options: see [`On`] and
-    /// [`Chain`].
+    /// A loop over a slice, a vector, a range of integers or another source, with stages and
+    /// options. [`On`] has the stages, the options and the ends; [`Chain`] says what `chain` may
+    /// be. Nothing runs before the end is called.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -266,8 +275,8 @@ impl Pool {
         On::new(self.executor(), chain.into_chain())
     }
 
-    /// As [`on`](Self::on), of a slice whose items are changed: it is borrowed for this loop, where
-    /// `on(slice)` would move a `slice: &mut [T]` away.
+    /// A loop over a slice whose items are changed. As [`on(slice)`](Self::on), except that a
+    /// variable `slice: &mut [T]` is borrowed for this loop and not moved.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -287,9 +296,9 @@ impl Pool {
         self.on(items)
     }
 
-    /// A loop over a list that grows while it runs: closures are given items by value, and add
-    /// others. For searches in trees and graphs, branch and bound, divide and conquer, farms with
-    /// feedback. The seeds are collected first. See [`Grow`].
+    /// A loop over a list that grows while the loop runs: closures are given items by value and may
+    /// add further items. For searches in trees and graphs, branch and bound, divide and conquer,
+    /// and farms with feedback. The call collects the seeds into a vector first. See [`Grow`].
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -313,18 +322,19 @@ impl Pool {
         Grow::new(self.on(seeds.into_iter().collect::<Vec<T>>()))
     }
 
-    /// Runs two closures, at the same time if a worker is idle, and returns what they return. For
-    /// divide and conquer whose work goes on with the results of both parts.
+    /// Runs two closures, at the same time if a worker is idle, and returns both results. For
+    /// divide and conquer that combines the results of both parts.
     ///
-    /// The calling thread runs `first`, and then `second` if no worker has taken that. Only the
-    /// first levels of a recursion are offered to workers (`join` inside `join`: five on two
-    /// threads, and three more if a thread is idle), so that what is offered is large; and only
-    /// where `second` took long enough the last times. A thread that waits for its second closure
-    /// helps the joins and the loops inside it. A join that is offered counts as one of the sixteen
-    /// loops of a pool that can be shared at a time, until it is over. A join that is not offered
-    /// costs a few nanoseconds. End a recursion over numbers with a plain loop over some hundred of
-    /// them all the same. Parts without results that go on are better items of a list that grows
-    /// ([`grow`](Self::grow)), and a known number of parts items of a loop.
+    /// The calling thread runs `first`; then it runs `second`, if no worker has taken that. A
+    /// `join` that is not offered to workers costs a few nanoseconds. `join` inside `join` offers
+    /// only the first levels of the recursion, so that each offer is large: five levels on two
+    /// threads, and three more if a thread is idle. `second` is offered only if it took long enough
+    /// the last times. A thread that waits for `second` helps the joins and loops inside `second`.
+    /// An offered join counts as one of the sixteen loops that a pool can share at the same time.
+    ///
+    /// End a recursion over numbers with a plain loop over some hundred of them. Use
+    /// [`grow`](Self::grow) if no result of a part is needed, and a loop ([`on`](Self::on)) if the
+    /// number of parts is known.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -343,8 +353,8 @@ impl Pool {
     /// ```
     ///
     /// # Panics
-    /// If a closure does. If both do, the panic of `first` comes out. If `first` panics before a
-    /// worker has taken `second`, that is dropped.
+    /// If a closure panics. If both panic, the panic of `first` comes out. If `first` panics before
+    /// a worker has taken `second`, `second` is dropped and does not run.
     #[inline]
     pub fn join<A, B>(&self, first: impl FnOnce() -> A, second: impl FnOnce() -> B + Send) -> (A, B)
     where
@@ -353,8 +363,9 @@ impl Pool {
         self.executor().join(first, second)
     }
 
-    /// A state for each worker, made by `make(worker)` and kept from loop to loop: see
-    /// [`PerWorker`].
+    /// A state for each worker, which is kept from loop to loop: see [`PerWorker`]. The call makes
+    /// all states, with `make(worker)` for the workers from 0 to [`num_threads`](Self::num_threads)
+    /// `- 1`.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -368,11 +379,12 @@ impl Pool {
 
     /// Maps every item and reduces the results in slice order; `None` if there are no items.
     ///
-    /// `reduce` must be associative. Calls `map` once per item, and `reduce` once less than that.
+    /// `reduce` must be associative. The call runs `map` once per item, and `reduce` once less than
+    /// that.
     ///
-    /// Partial results may grow, as vectors do that are merged: a worker for whom items become
-    /// dearer begins a new one, and in the end neighbours are reduced in pairs. With one thread, as
-    /// in the plain loop, the result so far is reduced with every item.
+    /// Partial results may grow, as vectors do that are appended: a worker whose items become
+    /// slower begins a new partial result, and at the end neighbouring partial results are reduced
+    /// in pairs. On one thread the result so far is reduced with every item, as in the plain loop.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -383,7 +395,7 @@ impl Pool {
     /// ```
     ///
     /// # Panics
-    /// If `map` or `reduce` does.
+    /// If `map` or `reduce` panics.
     #[inline]
     #[track_caller]
     pub fn map_reduce<'a, T, R>(
@@ -399,14 +411,14 @@ impl Pool {
         self.on(items).map(map).reduce(reduce)
     }
 
-    /// Folds the items into accumulators, one per run of neighbouring items, and reduces these in
-    /// slice order.
+    /// Folds the items into accumulators, one for each run of neighbouring items, and reduces the
+    /// accumulators in slice order.
     ///
-    /// `init` is called once per run, and at least once; there are at most 1 + workers + thefts
-    /// runs. So its value must be neutral: `reduce(init(), a)` is `a`. `reduce` must be associative
-    /// and agree with `fold`: `fold(reduce(a, b), item)` is `reduce(a, fold(b, item))`.
-    /// Accumulators are moved with every item, as by [`Iterator::fold`]: make large ones vectors or
-    /// boxes.
+    /// `init` is called once per run, and at least once. There are at most 1 + workers + thefts
+    /// runs. The value of `init` must be neutral: `reduce(init(), a)` is `a`. `reduce` must be
+    /// associative and agree with `fold`: `fold(reduce(a, b), item)` is `reduce(a, fold(b, item))`.
+    /// The accumulator is moved with every item, as by [`Iterator::fold`]: make a large one a
+    /// vector or a box.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -428,7 +440,7 @@ impl Pool {
     /// ```
     ///
     /// # Panics
-    /// If `init`, `fold` or `reduce` does.
+    /// If `init`, `fold` or `reduce` panics.
     #[inline]
     #[track_caller]
     pub fn fold_reduce<'a, T, A>(
@@ -445,7 +457,7 @@ impl Pool {
         self.on(items).fold(init, fold, reduce)
     }
 
-    /// Calls `f` with every item.
+    /// Calls `f` once with every item.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicU32, Ordering};
@@ -462,14 +474,14 @@ impl Pool {
     /// ```
     ///
     /// # Panics
-    /// If `f` does.
+    /// If `f` panics.
     #[inline]
     #[track_caller]
     pub fn for_each<T: Sync>(&self, items: &[T], f: impl Fn(&T) + Sync) {
         self.on(items).for_each(f);
     }
 
-    /// Calls `f` with every item, to change it.
+    /// Calls `f` once with every item, which `f` may change.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -480,15 +492,15 @@ impl Pool {
     /// ```
     ///
     /// # Panics
-    /// If `f` does.
+    /// If `f` panics.
     #[inline]
     #[track_caller]
     pub fn for_each_mut<T: Send>(&self, items: &mut [T], f: impl Fn(&mut T) + Sync) {
         self.on(items).for_each(f);
     }
 
-    /// Maps every item into a `Vec`, in slice order. Each result is written once, at its final
-    /// place.
+    /// Maps every item and returns the results in a `Vec`, in slice order. Each result is written
+    /// once, at its final place.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -497,7 +509,7 @@ impl Pool {
     /// ```
     ///
     /// # Panics
-    /// If `map` does; the results made until then are dropped.
+    /// If `map` panics. The results made until then are dropped.
     #[inline]
     #[track_caller]
     pub fn map_collect<'a, T, R>(&self, items: &'a [T], map: impl Fn(&'a T) -> R + Sync) -> Vec<R>
@@ -508,8 +520,8 @@ impl Pool {
         self.on(items).map(map).collect()
     }
 
-    /// Assigns the result for every item to its place in `out`. The former values are dropped, and
-    /// nothing is allocated.
+    /// Maps every item and assigns the result to the place in `out` with the same index. The
+    /// previous values are dropped. Nothing is allocated.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -520,8 +532,8 @@ impl Pool {
     /// ```
     ///
     /// # Panics
-    /// If `map` does, or if `out` is not as long as `items`. Results that were already written stay
-    /// in `out`.
+    /// If `map` panics, or if `out` and `items` have different lengths. Results that were already
+    /// written stay in `out`.
     #[inline]
     #[track_caller]
     pub fn map_into<'a, T, R>(&self, items: &'a [T], out: &mut [R], map: impl Fn(&'a T) -> R + Sync)
@@ -532,8 +544,8 @@ impl Pool {
         self.on(items).zip(out).for_each(|(item, place)| *place = map(item));
     }
 
-    /// Whether `test` is true of any item. Ends soon after the first such item is found. It
-    /// searches as [`find`](Self::find) does.
+    /// Whether `test` returns true for any item. The loop ends soon after the first such item is
+    /// found. All workers search from the front together, as in [`find`](Self::find).
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -542,16 +554,16 @@ impl Pool {
     /// ```
     ///
     /// # Panics
-    /// If `test` does; but if another item can end the loop, the loop may return that result
-    /// instead.
+    /// If `test` panics. If another item can end the loop, the call may return that result instead.
     #[inline]
     #[track_caller]
     pub fn any<T: Sync>(&self, items: &[T], test: impl Fn(&T) -> bool + Sync) -> bool {
         self.on(items).any(test)
     }
 
-    /// Whether `test` is true of all items. Ends soon after the first item is found for which it is
-    /// false. It searches as [`find`](Self::find) does.
+    /// Whether `test` returns true for all items. The loop ends soon after an item is found for
+    /// which `test` returns false. All workers search from the front together, as in
+    /// [`find`](Self::find).
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -560,16 +572,15 @@ impl Pool {
     /// ```
     ///
     /// # Panics
-    /// If `test` does; but if another item can end the loop, the loop may return that result
-    /// instead.
+    /// If `test` panics. If another item can end the loop, the call may return that result instead.
     #[inline]
     #[track_caller]
     pub fn all<T: Sync>(&self, items: &[T], test: impl Fn(&T) -> bool + Sync) -> bool {
         self.on(items).all(test)
     }
 
-    /// Any item of which `test` is true. If there are several, it need not be the same one every
-    /// time.
+    /// Any item for which `test` returns true; `None` if there is no such item. If there are
+    /// several, different calls may return different ones.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -578,18 +589,17 @@ impl Pool {
     /// ```
     ///
     /// # Panics
-    /// If `test` does; but if another item can end the loop, the loop may return that result
-    /// instead.
+    /// If `test` panics. If another item can end the loop, the call may return that result instead.
     #[inline]
     #[track_caller]
     pub fn find_any<'a, T: Sync>(&self, items: &'a [T], test: impl Fn(&T) -> bool + Sync) -> Option<&'a T> {
         self.on(items).find_any(|item| test(item))
     }
 
-    /// The first item of which `test` is true.
+    /// The first item for which `test` returns true; `None` if there is no such item.
     ///
-    /// All workers go through the slice together from the front, so that few items behind the first
-    /// match are tested in vain: hardly more than an eighth of the number that must be tested.
+    /// All workers search the slice from the front together, so that few items behind the first
+    /// match are tested: hardly more than an eighth of the number of items up to the match.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -598,15 +608,15 @@ impl Pool {
     /// ```
     ///
     /// # Panics
-    /// If `test` does, for an item before the first match.
+    /// If `test` panics for an item before the first match.
     #[inline]
     #[track_caller]
     pub fn find<'a, T: Sync>(&self, items: &'a [T], test: impl Fn(&T) -> bool + Sync) -> Option<&'a T> {
         self.on(items).find(|item| test(item))
     }
 
-    /// The index of the first item of which `test` is true. It searches as
-    /// [`find`](Self::find) does.
+    /// The index of the first item for which `test` returns true; `None` if there is no such item.
+    /// All workers search from the front together, as in [`find`](Self::find).
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -615,21 +625,21 @@ impl Pool {
     /// ```
     ///
     /// # Panics
-    /// If `test` does, for an item before the first match.
+    /// If `test` panics for an item before the first match.
     #[inline]
     #[track_caller]
     pub fn position<T: Sync>(&self, items: &[T], test: impl Fn(&T) -> bool + Sync) -> Option<usize> {
         self.on(items).position(test)
     }
 
-    /// Sorts the slice, keeping the order of equal items.
+    /// Sorts the slice. The sort is stable: equal items keep their order.
     ///
-    /// O(*n* log *n*) comparisons, in parallel if the slice is long enough; O(*n*) if it is in
-    /// order or strictly descending, and O(*n* + *k* log *k* + *k* log *n*) if all but *k* items,
-    /// are in order, and these are few: one in sixteen at most with two workers, less with more.
-    /// Takes memory for as many items again. Short slices, zero-sized items, and what is not nearly
-    /// in order while no worker is idle are sorted by [`slice::sort`]. Items need not be `Sync`:
-    /// only one thread at a time looks at an item.
+    /// O(*n* log *n*) comparisons, in parallel if the slice is long enough. O(*n*) if the slice is
+    /// in order or strictly descending. O(*n* + *k* log *k* + *k* log *n*) if all but *k* items are
+    /// in order and *k* is small: at most a sixteenth of *n* with two workers, less with more. The
+    /// sort allocates memory for *n* items. [`slice::sort`] sorts short slices, slices of
+    /// zero-sized items, and, if no worker is idle, slices that are not nearly in order. Items need
+    /// not be `Sync`: only one thread reads an item at any time.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -640,15 +650,17 @@ impl Pool {
     /// ```
     ///
     /// # Panics
-    /// If a comparison does. May panic if `Ord` is not a total order; otherwise the order is then
-    /// unspecified. In both cases the slice still holds all its items afterwards, in some order.
+    /// If a comparison panics. If `Ord` is not a total order, the call may panic, or leave the
+    /// items in an unspecified order. After a panic the slice still holds all its items, in some
+    /// order.
     #[track_caller]
     pub fn sort<T: Ord + Send>(&self, items: &mut [T]) {
         sort::sort(self.executor(), items, &By::new(<[T]>::sort, T::lt));
     }
 
-    /// Sorts the slice by `compare`, keeping the order of equal items, as [`sort`](Self::sort)
-    /// does.
+    /// Sorts the slice by `compare`. The sort is stable: equal items keep their order. Complexity
+    /// and memory are those of [`sort`](Self::sort): O(*n* log *n*) comparisons, fewer if the slice
+    /// is nearly in order, and memory for *n* items.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -659,18 +671,21 @@ impl Pool {
     /// ```
     ///
     /// # Panics
-    /// If `compare` does. May panic if it is not a total order; otherwise the order is then
-    /// unspecified. In both cases the slice still holds all its items afterwards, in some order.
+    /// If `compare` panics. If `compare` is not a total order, the call may panic, or leave the
+    /// items in an unspecified order. After a panic the slice still holds all its items, in some
+    /// order.
     #[track_caller]
     pub fn sort_by<T: Send>(&self, items: &mut [T], compare: impl Fn(&T, &T) -> Ordering + Sync) {
         let serial = |items: &mut [T]| items.sort_by(&compare);
         sort::sort(self.executor(), items, &By::new(serial, |a: &T, b: &T| compare(a, b).is_lt()));
     }
 
-    /// Sorts the slice by a key, keeping the order of items with equal keys, as
-    /// [`sort`](Self::sort) does.
+    /// Sorts the slice by a key. The sort is stable: items with equal keys keep their order.
+    /// Complexity and memory are those of [`sort`](Self::sort): O(*n* log *n*) comparisons, fewer
+    /// if the slice is nearly in order, and memory for *n* items.
     ///
-    /// `key` is called twice per comparison.
+    /// Each comparison calls `key` twice. If `key` is slow, use
+    /// [`sort_by_cached_key`](Self::sort_by_cached_key), which calls it once per item.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -681,22 +696,22 @@ impl Pool {
     /// ```
     ///
     /// # Panics
-    /// If `key` or a comparison of keys does. May panic if the order of keys is not total;
-    /// otherwise the order is then unspecified. In both cases the slice still holds all its items
-    /// afterwards, in some order.
+    /// If `key` or a comparison of keys panics. If the order of keys is not total, the call may
+    /// panic, or leave the items in an unspecified order. After a panic the slice still holds all
+    /// its items, in some order.
     #[track_caller]
     pub fn sort_by_key<T: Send, K: Ord>(&self, items: &mut [T], key: impl Fn(&T) -> K + Sync) {
         let serial = |items: &mut [T]| items.sort_by_key(&key);
         sort::sort(self.executor(), items, &By::new(serial, |a: &T, b: &T| key(a).lt(&key(b))));
     }
 
-    /// Sorts the slice by a key that is computed once for each item, keeping the order of items
-    /// with equal keys: for keys that take long to compute.
+    /// Sorts the slice by a key that is computed once per item, for keys that take long to compute.
+    /// The sort is stable: items with equal keys keep their order.
     ///
-    /// Takes memory for a key and an index for each item, and for as many items again; otherwise
-    /// as [`sort`](Self::sort). If items are large and the key is cheap,
-    /// [`sort_by_key`](Self::sort_by_key) may still be slower than this, since here keys and
-    /// indices are sorted, and each item is moved twice.
+    /// O(*n* log *n*) comparisons of keys, fewer if the keys are nearly in order, as in
+    /// [`sort`](Self::sort). The sort allocates memory for *n* keys, *n* indices and *n* items. It
+    /// sorts pairs of a key and an index, and then moves each item twice: so this can be faster
+    /// than [`sort_by_key`](Self::sort_by_key) also for cheap keys, if items are large.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -707,22 +722,23 @@ impl Pool {
     /// ```
     ///
     /// # Panics
-    /// If `key` or a comparison of keys does. May panic if the order of keys is not total;
-    /// otherwise the order is then unspecified. After a panic no item has been moved, unless it was
-    /// the drop of a key that panicked.
+    /// If `key` or a comparison of keys panics. If the order of keys is not total, the call may
+    /// panic, or leave the items in an unspecified order. After a panic no item has been moved,
+    /// unless the drop of a key panicked.
     #[track_caller]
     pub fn sort_by_cached_key<T: Send, K: Ord + Send>(&self, items: &mut [T], key: impl Fn(&T) -> K + Sync) {
         sort::sort_by_cached_key(self.executor(), items, key);
     }
 
-    /// Sorts the slice; equal items may change places. Faster than [`sort`](Self::sort) where items
-    /// are large or many of them are equal.
+    /// Sorts the slice. The sort is not stable: equal items may change places. It is faster than
+    /// [`sort`](Self::sort) if items are large or many of them are equal.
     ///
-    /// O(*n* log *n*) comparisons, in parallel if the slice is long enough; fewer if it is nearly
-    /// in order, as in [`sort`](Self::sort); for the few that are not, it takes memory. Otherwise
-    /// pools of four workers or fewer sort in place, and others take memory for as many items
-    /// again. Short slices, zero-sized items, and what is not nearly in order while no worker is
-    /// idle are sorted by [`slice::sort_unstable`]. Items need not be `Sync`.
+    /// O(*n* log *n*) comparisons, in parallel if the slice is long enough; fewer if the slice is
+    /// nearly in order, as in [`sort`](Self::sort). Pools of up to four workers sort in place.
+    /// Larger pools allocate memory for *n* items. A slice that is nearly in order takes memory for
+    /// the items that are out of order. [`slice::sort_unstable`] sorts short slices, slices of
+    /// zero-sized items, and, if no worker is idle, slices that are not nearly in order. Items need
+    /// not be `Sync`.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -733,15 +749,17 @@ impl Pool {
     /// ```
     ///
     /// # Panics
-    /// If a comparison does. May panic if `Ord` is not a total order; otherwise the order is then
-    /// unspecified. In both cases the slice still holds all its items afterwards, in some order.
+    /// If a comparison panics. If `Ord` is not a total order, the call may panic, or leave the
+    /// items in an unspecified order. After a panic the slice still holds all its items, in some
+    /// order.
     #[track_caller]
     pub fn sort_unstable<T: Ord + Send>(&self, items: &mut [T]) {
         sort::sort_unstable(self.executor(), items, &By::new(<[T]>::sort_unstable, T::lt));
     }
 
-    /// Sorts the slice by `compare`; equal items may change places. As
-    /// [`sort_unstable`](Self::sort_unstable).
+    /// Sorts the slice by `compare`. The sort is not stable: equal items may change places.
+    /// Complexity and memory are those of [`sort_unstable`](Self::sort_unstable): O(*n* log *n*)
+    /// comparisons, and memory for *n* items only in pools of more than four workers.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -752,16 +770,19 @@ impl Pool {
     /// ```
     ///
     /// # Panics
-    /// If `compare` does. May panic if it is not a total order; otherwise the order is then
-    /// unspecified. In both cases the slice still holds all its items afterwards, in some order.
+    /// If `compare` panics. If `compare` is not a total order, the call may panic, or leave the
+    /// items in an unspecified order. After a panic the slice still holds all its items, in some
+    /// order.
     #[track_caller]
     pub fn sort_unstable_by<T: Send>(&self, items: &mut [T], compare: impl Fn(&T, &T) -> Ordering + Sync) {
         let serial = |items: &mut [T]| items.sort_unstable_by(&compare);
         sort::sort_unstable(self.executor(), items, &By::new(serial, |a: &T, b: &T| compare(a, b).is_lt()));
     }
 
-    /// Sorts the slice by a key; items with equal keys may change places. As
-    /// [`sort_unstable`](Self::sort_unstable); `key` is called twice per comparison.
+    /// Sorts the slice by a key. The sort is not stable: items with equal keys may change places.
+    /// Complexity and memory are those of [`sort_unstable`](Self::sort_unstable): O(*n* log *n*)
+    /// comparisons, and memory for *n* items only in pools of more than four workers. Each
+    /// comparison calls `key` twice.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -772,9 +793,9 @@ impl Pool {
     /// ```
     ///
     /// # Panics
-    /// If `key` or a comparison of keys does. May panic if the order of keys is not total;
-    /// otherwise the order is then unspecified. In both cases the slice still holds all its items
-    /// afterwards, in some order.
+    /// If `key` or a comparison of keys panics. If the order of keys is not total, the call may
+    /// panic, or leave the items in an unspecified order. After a panic the slice still holds all
+    /// its items, in some order.
     #[track_caller]
     pub fn sort_unstable_by_key<T: Send, K: Ord>(&self, items: &mut [T], key: impl Fn(&T) -> K + Sync) {
         let serial = |items: &mut [T]| items.sort_unstable_by_key(&key);

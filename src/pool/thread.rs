@@ -1,5 +1,5 @@
-//! The thread of a worker, from its first step to its last; and as a value, which the program may
-//! run on a thread of its own.
+//! The thread of a worker: the work from its start to its end, and [`WorkerThread`], with which the
+//! program runs that work on a thread of its own.
 
 use std::{
     fmt, io, mem,
@@ -17,34 +17,37 @@ use super::{
     protocol::{fork::Process, gate::Gate, oneshot::Sender, threads::Post},
 };
 
-/// What the program wants done on each thread, given the number of its worker.
+/// A function of the program that runs on each thread, with the number of its worker.
 pub(crate) type Handler = Arc<dyn Fn(usize) + Send + Sync>;
 
-/// What a thread does before its first job and after its last one.
-pub(crate) struct Life {
+/// The whole work of a thread of the pool: pinning and the start handler, the jobs, and the exit
+/// handler.
+pub(crate) struct ThreadBody {
     pub(crate) worker: usize,
-    pub(crate) heritage: Option<InheritedScheduling>,
-    /// The CPU that it is pinned to.
+    pub(crate) inherited: Option<InheritedScheduling>,
+    /// The CPU that the thread is pinned to.
     pub(crate) cpu: Option<usize>,
-    /// Whether the thread was there before, and will be there afterwards: it gets its mask back.
+    /// Whether the thread belongs to the program. Then it gets its old affinity mask back at the
+    /// end.
     pub(crate) is_lent: bool,
     pub(crate) start_handler: Option<Handler>,
     pub(crate) exit_handler: Option<Handler>,
 }
 
-/// What a thread tells when it is ready to work, or will never be.
+/// The message that a thread sends to the building thread when it is ready for jobs or has failed.
 pub(crate) struct Arrived {
     pub(crate) thread: affinity::Thread,
+    /// Whether the thread has got the CPUs and the priority of the process.
     pub(crate) taken_over: io::Result<()>,
     pub(crate) pinned: io::Result<()>,
-    /// Or the message of the start handler's panic: then the thread has gone.
+    /// The message of the panic, if the start handler has panicked. Then the thread takes no jobs.
     pub(crate) started: Result<(), String>,
 }
 
-impl Life {
-    /// Lives it on the calling thread.
-    pub(crate) fn live(self, post: Post, arrival: Sender<Arrived>, may_help: impl FnMut() -> bool) {
-        let taken_over = self.heritage.map_or(Ok(()), |of| of.take_over());
+impl ThreadBody {
+    /// Does the work on the calling thread.
+    pub(crate) fn run(self, post: Post, arrival: Sender<Arrived>, may_help: impl FnMut() -> bool) {
+        let taken_over = self.inherited.map_or(Ok(()), |of| of.take_over());
         let (pinned, _lent) = match self.cpu {
             None => (Ok(()), None),
             Some(cpu) if self.is_lent => match Pinned::to(cpu) {
@@ -58,12 +61,12 @@ impl Life {
         arrival.send(Arrived { thread: affinity::this_thread(), taken_over, pinned, started });
         if stays {
             post.work(may_help);
-            let _told_by_the_panic_hook = call(self.exit_handler, self.worker);
+            let _reported_by_the_panic_hook = call(self.exit_handler, self.worker);
         }
     }
 }
 
-/// Calls a handler, and drops it. If it panics, returns the message.
+/// Calls a handler and drops it. Returns the message if the handler panics.
 fn call(handler: Option<Handler>, worker: usize) -> Result<(), String> {
     let Some(handler) = handler else { return Ok(()) };
     catch_unwind(AssertUnwindSafe(move || handler(worker))).map_err(|payload| {
@@ -74,14 +77,14 @@ fn call(handler: Option<Handler>, worker: usize) -> Result<(), String> {
     })
 }
 
-/// The thread of a worker that is still to be started, by the
-/// [`spawn_handler`](crate::PoolBuilder::spawn_handler) that is given it.
+/// The work of one worker, which has to run on a thread of its own. Given to the
+/// [`spawn_handler`](crate::PoolBuilder::spawn_handler), which starts that thread.
 ///
 /// ```
 /// use std::thread;
 /// use rangesteal::{Pool, WorkerThread};
 ///
-/// /// A thread of the standard library, as the pool would start it.
+/// /// Starts a thread of the standard library, as the pool does without a handler.
 /// fn start(worker: WorkerThread) -> std::io::Result<()> {
 ///     let mut thread = thread::Builder::new().name(worker.name().to_owned());
 ///     if let Some(bytes) = worker.stack_size() {
@@ -95,12 +98,12 @@ fn call(handler: Option<Handler>, worker: usize) -> Result<(), String> {
 /// assert_eq!(pool.on(1..=100).sum::<i32>(), 5050);
 /// # Ok::<(), rangesteal::BuildError>(())
 /// ```
-#[must_use = "a pool is built only if each of its workers is run"]
+#[must_use = "building the pool fails unless each of its workers is run"]
 pub struct WorkerThread {
     index: usize,
     name: String,
     stack_size: Option<usize>,
-    life: Option<Box<dyn FnOnce() + Send + Sync>>,
+    body: Option<Box<dyn FnOnce() + Send + Sync>>,
     gate: Arc<Gate>,
     /// The thread that builds the pool.
     builder: ThreadId,
@@ -122,14 +125,14 @@ impl WorkerThread {
         index: usize,
         name: String,
         stack_size: Option<usize>,
-        life: Box<dyn FnOnce() + Send + Sync>,
+        body: Box<dyn FnOnce() + Send + Sync>,
         gate: Arc<Gate>,
     ) -> Self {
         let (builder, process) = (thread::current().id(), Process::current());
-        Self { index, name, stack_size, life: Some(life), gate, builder, process }
+        Self { index, name, stack_size, body: Some(body), gate, builder, process }
     }
 
-    /// The number of the worker, from 1 on: worker 0 is the thread that calls a loop.
+    /// The number of the worker, from 1 on. Worker 0 is the thread that calls a loop.
     ///
     /// ```
     /// use std::{sync::{Arc, Mutex}, thread};
@@ -150,30 +153,30 @@ impl WorkerThread {
         self.index
     }
 
-    /// The name that the thread should have, by
-    /// [`thread_name`](crate::PoolBuilder::thread_name) or by default. For an example see
-    /// [`WorkerThread`].
+    /// The name for the thread: set by [`thread_name`](crate::PoolBuilder::thread_name), or the
+    /// default. [`WorkerThread`] has an example.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The size in bytes that its stack should have, if
-    /// [`stack_size`](crate::PoolBuilder::stack_size) has set it. For an example see
-    /// [`WorkerThread`].
+    /// The size of the stack for the thread, in bytes. `None` if
+    /// [`stack_size`](crate::PoolBuilder::stack_size) was not called. [`WorkerThread`] has an
+    /// example.
     #[must_use]
     pub fn stack_size(&self) -> Option<usize> {
         self.stack_size
     }
 
-    /// Works for the pool on the calling thread; returns when the pool is dropped. For an example
-    /// see [`WorkerThread`].
+    /// Runs the worker on the calling thread. Returns when the pool is dropped, or could not be
+    /// built. In a child made by `fork` it returns at once. [`WorkerThread`] has an example.
     ///
-    /// If workers are pinned, the thread is pinned meanwhile, and gets its old affinity mask back.
-    /// If the pool could not be built, or in a child made by `fork`, this returns at once.
+    /// If workers are pinned, the calling thread is pinned while this runs, and then gets its old
+    /// affinity mask back.
     ///
     /// # Panics
-    /// If it is called on the thread that builds the pool, which waits for the worker to come.
+    /// If the calling thread is the one that builds the pool: that thread waits until the worker
+    /// has started.
     pub fn run(mut self) {
         if !self.process.is_current() {
             return;
@@ -184,8 +187,8 @@ impl WorkerThread {
             "worker {} runs on the thread that builds the pool: run it on a thread of its own",
             self.index
         );
-        if let Some(life) = self.life.take() {
-            life();
+        if let Some(body) = self.body.take() {
+            body();
         }
     }
 }
@@ -193,7 +196,7 @@ impl WorkerThread {
 impl Drop for WorkerThread {
     fn drop(&mut self) {
         if !self.process.is_current() {
-            mem::forget(self.life.take()); // a thread of the parent may have held a lock
+            mem::forget(self.body.take()); // forked child: a thread of the parent may have held a lock
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Threads and CPUs: affinity masks are read, set and restored; and what a thread uses. Returns
-//! nothing on a platform that does not tell.
+//! System calls for threads and CPUs: reading, setting and restoring affinity masks, and the CPU
+//! time of a thread. On other systems than Linux these functions return `None` or an error.
 
 #![allow(unsafe_code)] // masks of any size are not in std or nix
 
@@ -7,7 +7,7 @@ use std::{io, sync::Mutex};
 
 use crate::sync::lock_unless_stuck;
 
-#[cfg(all(target_os = "linux", not(any(miri, portable))))] // Miri knows neither sched_getcpu nor getrusage
+#[cfg(all(target_os = "linux", not(any(miri, portable))))] // Miri has neither sched_getcpu nor getrusage
 mod mask {
     use std::{io, time::Duration};
 
@@ -47,15 +47,15 @@ mod mask {
         sched_getcpu().ok()
     }
 
-    /// The CPUs on which a thread may run: one bit per CPU. Not a `CpuSet`, which ends at 1024, so
-    /// that the system calls fail on larger machines.
+    /// The CPUs on which a thread may run, one bit per CPU. Not a `CpuSet` of nix, which has 1024
+    /// bits: with it the system calls fail on larger machines.
     #[derive(Clone, Debug)]
     pub(crate) struct Mask(Vec<libc::c_ulong>);
 
     const BITS: usize = libc::c_ulong::BITS as usize;
-    /// In CPUs: the size of the first mask, enough for most kernels.
+    /// The size of the first mask, in CPUs. Most kernels have fewer.
     const FEW: usize = 1 << 10;
-    /// In CPUs: the size of the largest mask, enough for every kernel.
+    /// The size of the largest mask, in CPUs. Every kernel has fewer.
     const MOST: usize = 1 << 20;
 
     impl Mask {
@@ -72,8 +72,8 @@ mod mask {
             loop {
                 let mut mask = vec![0; cpus / BITS];
                 let size = size_of_val(mask.as_slice());
-                // SAFETY: 1. the kernel writes `size` bytes at most, all of them inside
-                // `mask`; 2. they may be any bits.
+                // SAFETY: 1. the kernel writes at most `size` bytes, all of them inside `mask`; 2.
+                // any bits are a valid mask.
                 let refused = unsafe { libc::sched_getaffinity(thread, size, mask.as_mut_ptr().cast()) };
                 if refused == 0 {
                     return Ok(Self(mask));
@@ -82,7 +82,7 @@ mod mask {
                 if error.raw_os_error() != Some(libc::EINVAL) || cpus >= MOST {
                     return Err(error);
                 }
-                cpus *= 2; // EINVAL: the kernel has more
+                cpus *= 2; // EINVAL: the mask of the kernel has more bits
             }
         }
 
@@ -115,13 +115,13 @@ mod mask {
         }
     }
 
-    /// How many CPUs a thread may run on whose mask the system does not tell.
+    /// The number of CPUs, for a thread whose mask is not known.
     pub(crate) fn count_of_unknown(file: File<'_>) -> usize {
         online(file).unwrap_or(1)
     }
 
     /// How long the calling thread ran and waited for a CPU (see `scheduler/sched-stats.rst` in the
-    /// kernel's documentation). Some kernels do not tell.
+    /// kernel's documentation). `None` if the kernel does not report it.
     pub(crate) fn turns() -> Option<Turns> {
         let text = text(&this_system, "/proc/thread-self/schedstat")?;
         let [ran, waited, count] = parts(&text, ' ')[..] else { return None };
@@ -130,9 +130,9 @@ mod mask {
     }
 
     /// How long each of these CPUs has been idle, or waiting for a disk, since the system started,
-    /// to a hundredth of a second: `proc_stat`(5).
+    /// in steps of 10 ms: `proc_stat`(5).
     pub(crate) fn idle(cpus: &[usize]) -> Option<Vec<Duration>> {
-        const TICK: Duration = Duration::from_millis(10); // of all of Linux's interfaces, whatever its clock does
+        const TICK: Duration = Duration::from_millis(10); // the unit of all Linux interfaces, whatever the tick of the kernel
         let text = text(&this_system, "/proc/stat")?;
         let idle = |line: &str| {
             let words = parts(line.strip_prefix("cpu")?, ' ');
@@ -140,13 +140,13 @@ mod mask {
             let ticks = u32::try_from(number(idle)? + number(disk)?).ok()?;
             Some((number(cpu)?, TICK * ticks))
         };
-        let told: Vec<(usize, Duration)> = parts(&text, '\n').into_iter().filter_map(idle).collect(); // in the order of CPUs
-        let of = |cpu| told.binary_search_by_key(cpu, |(number, _)| *number).ok().map(|at| told[at].1);
+        let times: Vec<(usize, Duration)> = parts(&text, '\n').into_iter().filter_map(idle).collect(); // ascending CPUs
+        let of = |cpu| times.binary_search_by_key(cpu, |(number, _)| *number).ok().map(|at| times[at].1);
         Some(cpus.iter().map(|cpu| of(cpu).unwrap_or_default()).collect())
     }
 
-    /// The CPU time of the calling thread until now, and its voluntary context switches:
-    /// getrusage(2).
+    /// The CPU time of the calling thread since its start, and the number of its voluntary context
+    /// switches: getrusage(2).
     pub(crate) fn usage() -> Option<Usage> {
         let usage = getrusage(UsageWho::RUSAGE_THREAD).ok()?;
         let micros = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
@@ -182,8 +182,8 @@ mod mask {
         None
     }
 
-    /// The CPUs on which a thread may run. They cannot be known on this system, so there is no
-    /// value of this type.
+    /// The CPUs on which a thread may run. This system does not report them, so the type has no
+    /// value.
     #[derive(Clone, Debug)]
     pub(crate) enum Mask {}
 
@@ -237,28 +237,29 @@ pub(crate) use mask::{
     Mask, Thread, count_of_unknown, here, idle, is_main_thread, this_thread, turns, usage,
 };
 
-/// The mask that the main thread has outside of a scope, while one pins it. It is written before
-/// the thread is pinned, and taken away when that is over. Nobody waits for it for ever, not even a
-/// child that was forked while a thread had it locked.
+/// The mask of the main thread outside its [`scope`](crate::PoolBuilder::scope), while a scope pins
+/// the main thread. The scope writes it before it pins the thread, and clears it at its end.
+/// Without it, a global pool that is first used inside a scope would run on one CPU. Read with
+/// `lock_unless_stuck`: a child may have been forked while another thread held the lock.
 static OUTSIDE_SCOPE: Mutex<Option<Mask>> = Mutex::new(None);
 
-/// The CPUs on which this process may run: those of its main thread, outside of a scope.
+/// The CPUs on which this process may run: the mask of its main thread, outside of a scope.
 pub(crate) fn of_process() -> io::Result<Mask> {
-    let outside = lock_unless_stuck(&OUTSIDE_SCOPE); // locked, so that no scope begins before the mask is read
+    let outside = lock_unless_stuck(&OUTSIDE_SCOPE); // locked while the mask is read, so that no scope begins meanwhile
     let known = outside.as_deref().and_then(Option::clone);
     known.map_or_else(|| Mask::of_main_thread().or_else(|_| Mask::of_this_thread()), Ok)
 }
 
-/// Keeps the calling thread on `cpu` until it ends or is moved again.
+/// Pins the calling thread to `cpu`.
 pub(crate) fn pin(cpu: usize) -> io::Result<()> {
     Mask::of(&[cpu])?.apply()
 }
 
-/// Pins the calling thread; dropping it gives the thread its old mask back.
+/// Pins the calling thread. Dropping this restores the old mask of the thread.
 #[derive(Debug)]
 pub(crate) struct Pinned {
     before: Mask,
-    #[expect(dead_code, reason = "dropped")]
+    #[expect(dead_code, reason = "only its drop matters")]
     outermost: Option<Outermost>,
 }
 
@@ -279,21 +280,22 @@ impl Drop for Pinned {
     }
 }
 
-/// The outermost scope of the main thread, which is told of as long as this is there.
+/// Marks the outermost scope of the main thread: `OUTSIDE_SCOPE` has a mask as long as this value
+/// exists.
 #[derive(Debug)]
 struct Outermost;
 
 impl Outermost {
     fn of_main_thread(outside: &Mask) -> Option<Self> {
-        let told = if is_main_thread() { lock_unless_stuck(&OUTSIDE_SCOPE) } else { None };
-        let told = told.filter(|told| told.is_none());
-        told.map(|mut told| told.replace(outside.clone())).map(|_| Self)
+        let mask = if is_main_thread() { lock_unless_stuck(&OUTSIDE_SCOPE) } else { None };
+        let mask = mask.filter(|mask| mask.is_none());
+        mask.map(|mut mask| mask.replace(outside.clone())).map(|_| Self)
     }
 }
 
 impl Drop for Outermost {
     fn drop(&mut self) {
-        let _told = lock_unless_stuck(&OUTSIDE_SCOPE).and_then(|mut told| told.take());
+        let _mask = lock_unless_stuck(&OUTSIDE_SCOPE).and_then(|mut mask| mask.take());
     }
 }
 
@@ -317,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kernel_tells_of_turns_and_of_idle_cpus() {
+    fn the_kernel_reports_turns_and_idle_cpus() {
         let cpus = Mask::of_this_thread().unwrap().cpus();
         let (before, idle_before) = (turns(), idle(&cpus).unwrap());
         std::thread::sleep(Duration::from_millis(50));
@@ -328,7 +330,7 @@ mod tests {
         if let (Some(before), Some(now)) = (before, turns()) {
             let ran = now.ran.saturating_sub(before.ran);
             let waited = now.waited.saturating_sub(before.waited);
-            // The kernel writes it up at ticks, of which a hypervisor may take some.
+            // The kernel updates the times at its ticks; a hypervisor may swallow some.
             assert!(ran + waited >= Duration::from_millis(10), "{ran:?} {waited:?}");
             assert!(ran < Duration::from_millis(100) && now.count > before.count, "{ran:?}: it has slept");
         }

@@ -1,13 +1,14 @@
-//! Which worker is on which CPU at the moment, and which CPU is left for the caller.
+//! The assignment of workers to CPUs while the pool runs, and the CPU that is left free for the
+//! caller.
 //!
-//! Workers are pinned; the caller (outside of `scope`) is not. If the system has put the caller on
-//! the CPU of a helper, that helper moves to the CPU left free. This is checked before the round is
-//! published, and whenever the caller looks at the clock in the round, since a caller that sleeps
-//! in an item can wake up on the CPU of a helper. The system then leaves both on that CPU and the
-//! other one idle: for 16 to 20 ms on two quiet CPUs, where the caller was moved on purpose (60 to
-//! 80 of its items of 100 µs), and again and again while the caller keeps sleeping.
-//! `tests/places.rs` does that to a loop: without the check 20 to 30 % of the caller's items run on
-//! the helper's CPU.
+//! Helpers are pinned; the caller (outside of `scope`) is not. If the system has put the caller on
+//! the CPU of a helper, that helper moves to the free CPU. The pool checks this before it publishes
+//! a round, and whenever the caller reads the clock in the round, since a caller that sleeps in an
+//! item can wake up on the CPU of a helper. Without the check the system leaves both threads on
+//! that CPU and the other CPU idle: for 16 to 20 ms on two quiet CPUs where the caller was moved on
+//! purpose (60 to 80 of its items of 100 µs), and again and again while the caller keeps sleeping.
+//! In the loop of `tests/places.rs` 20 to 30 % of the caller's items run on the helper's CPU
+//! without the check.
 
 use std::{
     fmt, io,
@@ -27,21 +28,21 @@ use super::{
 };
 use crate::clock::Instant;
 
-/// The seats of a pool. Written by the thread that has the turn, and by helpers that lose their pin
-/// or get it back. All of them are hints, so `Relaxed` is enough.
+/// The CPUs of the workers of a pool. The thread that has the turn writes it, and helpers that lose
+/// or regain their pin. All values are hints, so `Relaxed` is enough.
 #[derive(Debug)]
 pub(crate) struct CpuAssignment {
     plan: SeatPlan,
     /// The pinned helpers, in the order of the workers.
     helpers: Vec<PinnedHelper>,
-    /// Where each worker is, as far as thieves need to know. A thief that sees the old place, or
-    /// the new one too early, makes a worse choice but no mistake.
-    homes: Box<[AtomicLocality]>,
-    /// The CPU that is best left to the caller.
+    /// The cache and node of each worker. A thief that reads an old or a premature value makes a
+    /// worse choice but no error.
+    localities: Box<[AtomicLocality]>,
+    /// The CPU that is left free for the caller.
     free: AtomicUsize,
-    /// Where the caller was last seen.
+    /// The CPU on which the caller was last seen.
     caller: AtomicUsize,
-    /// What keeps the caller on its seat.
+    /// Whether the caller is pinned.
     caller_pin: PinState,
 }
 
@@ -50,14 +51,15 @@ struct PinnedHelper {
     worker: usize,
     thread: Thread,
     cpu: AtomicUsize,
-    /// Whether the helper is not pinned at the moment because another program has its CPU.
+    /// Whether the helper is unpinned at the moment because another program keeps its CPU busy.
     evicted: AtomicBool,
-    /// The helper's own record of whether it keeps its CPU.
-    tenure: Mutex<PinMonitor>,
+    /// The record in which the helper tracks whether it gets its CPU.
+    monitor: Mutex<PinMonitor>,
 }
 
 impl CpuAssignment {
-    /// The seats of `plan`, with the helpers that could be pinned as it says.
+    /// The assignment of `plan`. `threads` are the helpers that could be pinned, in the order of
+    /// the workers.
     pub(crate) fn new(plan: SeatPlan, threads: Vec<(usize, Thread)>) -> Self {
         let number = |worker| plan.cpu(worker).map_or(0, |cpu| cpu.number);
         let now = Instant::now();
@@ -66,17 +68,17 @@ impl CpuAssignment {
             thread,
             cpu: AtomicUsize::new(number(worker)),
             evicted: AtomicBool::new(false),
-            tenure: Mutex::new(PinMonitor::new(now)),
+            monitor: Mutex::new(PinMonitor::new(now)),
         };
         let helpers: Vec<_> = threads.into_iter().map(helper).collect();
-        let homes: Box<[_]> = (0..plan.workers).map(|_| AtomicLocality::default()).collect();
+        let localities: Box<[_]> = (0..plan.workers).map(|_| AtomicLocality::default()).collect();
         for worker in helpers.iter().map(|helper| helper.worker).chain([0]) {
             if let Some(cpu) = plan.cpu(worker) {
-                homes[worker].store(home(cpu));
+                localities[worker].store(locality_of(cpu));
             }
         }
         let (free, caller) = (AtomicUsize::new(number(0)), AtomicUsize::new(number(0)));
-        Self { plan, helpers, homes, free, caller, caller_pin: PinState::Free }
+        Self { plan, helpers, localities, free, caller, caller_pin: PinState::Free }
     }
 
     /// Sets how the calling thread is pinned.
@@ -84,20 +86,20 @@ impl CpuAssignment {
         self.caller_pin = pin;
     }
 
-    /// How many workers can run at the same time.
+    /// The number of workers that can run at the same time.
     pub(crate) fn at_a_time(&self) -> usize {
         self.plan.at_a_time
     }
 
     /// The distance from a thief to a victim.
     pub(crate) fn distance(&self, thief: usize, victim: usize) -> Distance {
-        self.homes[thief].load().distance(self.homes[victim].load())
+        self.localities[thief].load().distance(self.localities[victim].load())
     }
 
-    /// Makes room for a caller that is not pinned: the system may have put it on the CPU of a
-    /// helper, which then could not help. A helper that is pinned there moves to the CPU that was
-    /// free. If the caller is where it was, this costs one reading of the CPU's number, some
-    /// nanoseconds. Within a scope this does nothing, whichever thread calls a loop.
+    /// Makes room for a caller that is not pinned. If the system has put it on the CPU of a helper,
+    /// that helper could not run, so it moves to the free CPU. If the caller has not moved since
+    /// the last call, this costs some nanoseconds, for reading the number of the CPU. Within a
+    /// scope this does nothing, whichever thread calls the loop.
     pub(crate) fn make_room(&self) {
         if self.caller_pin == PinState::Free
             && !self.helpers.is_empty()
@@ -108,10 +110,10 @@ impl CpuAssignment {
         }
     }
 
-    /// Checks the seat of a worker that looks at the clock in the middle of a round. The caller may
+    /// Checks the CPU of a worker that reads the clock in the middle of a round. The caller may
     /// have slept and woken up on the CPU of a helper. Both then share this CPU until the system
-    /// moves the caller: after some ten milliseconds, or never as long as the caller keeps
-    /// sleeping. A helper may have lost its CPU to another program.
+    /// moves the caller: after some 10 ms, or never while the caller keeps sleeping. A helper may
+    /// have lost its CPU to another program.
     pub(crate) fn look(&self, worker: usize, now: Instant) {
         if worker == 0 {
             self.make_room();
@@ -119,18 +121,18 @@ impl CpuAssignment {
             && let Ok(at) = self.helpers.binary_search_by_key(&worker, |helper| helper.worker)
         {
             let helper = &self.helpers[at];
-            helper.look(now, &self.plan, &self.homes[worker]);
+            helper.check_pin(now, &self.plan, &self.localities[worker]);
         }
     }
 
     fn make_room_at(&self, here: usize, pin: impl Fn(Thread, usize) -> io::Result<()>) {
         self.caller.store(here, Relaxed);
-        let tell = |worker: usize, cpu| {
+        let set_locality = |worker: usize, cpu| {
             if let Some(cpu) = self.plan.machine.cpu(cpu) {
-                self.homes[worker].store(home(cpu));
+                self.localities[worker].store(locality_of(cpu));
             }
         };
-        tell(0, here);
+        set_locality(0, here);
         let free = self.free.load(Relaxed);
         if here == free || !self.helpers.iter().any(|helper| helper.cpu.load(Relaxed) == here) {
             return;
@@ -141,11 +143,11 @@ impl CpuAssignment {
                 before if before == free => here,
                 _ => continue,
             };
-            let is_evicted = evicted.load(Relaxed); // it will be pinned there, and is near no worker until then
+            let is_evicted = evicted.load(Relaxed); // it will be pinned there later, and has no locality until then
             if is_evicted || pin(*thread, there).is_ok() {
                 cpu.store(there, Relaxed);
                 if !is_evicted {
-                    tell(*worker, there);
+                    set_locality(*worker, there);
                 }
                 if there == free {
                     self.free.store(here, Relaxed);
@@ -154,7 +156,7 @@ impl CpuAssignment {
         }
     }
 
-    /// A copy of the seats for the user.
+    /// The assignment as the user sees it.
     pub(crate) fn seating(&self) -> Seating {
         let SeatPlan {
             workers,
@@ -191,31 +193,33 @@ impl OsClocks for SeatPlan {
 }
 
 impl PinnedHelper {
-    /// Lets a helper check its own seat.
-    fn look(&self, now: Instant, plan: &SeatPlan, at: &AtomicLocality) {
-        let Ok(mut tenure) = self.tenure.try_lock() else { return };
-        let Some(change) = tenure.look(now, plan) else { return };
+    /// Checks whether this helper gets its CPU, and changes its pin if needed. Called by the
+    /// helper.
+    fn check_pin(&self, now: Instant, plan: &SeatPlan, at: &AtomicLocality) {
+        let Ok(mut monitor) = self.monitor.try_lock() else { return };
+        let Some(change) = monitor.check(now, plan) else { return };
         let cpu = self.cpu.load(Relaxed);
-        let (mask, home) = match change {
-            Change::LetGo => (Mask::of(&plan.cpus()), Locality::default()),
-            Change::Pin => (Mask::of(&[cpu]), plan.machine.cpu(cpu).map_or(Locality::default(), home)),
+        let (mask, locality) = match change {
+            Change::Unpin => (Mask::of(&plan.cpus()), Locality::default()),
+            Change::Pin => (Mask::of(&[cpu]), plan.machine.cpu(cpu).map_or(Locality::default(), locality_of)),
         };
-        // If the system refuses, nothing changes: a seat is only a hint.
+        // If the system refuses, nothing changes: the assignment is only a hint.
         if mask.and_then(|mask| mask.apply()).is_ok() {
-            self.evicted.store(change == Change::LetGo, Relaxed);
-            at.store(home);
+            self.evicted.store(change == Change::Unpin, Relaxed);
+            at.store(locality);
         }
     }
 }
 
-fn home(cpu: Cpu) -> Locality {
+fn locality_of(cpu: Cpu) -> Locality {
     Locality::new(cpu.cache, cpu.node)
 }
 
-/// Which worker of a pool is on which CPU, and why. Returned by
-/// [`Pool::placement`](crate::Pool::placement). Its `Display` is a table. A line above it says
-/// "bound to 1 of 64 CPUs" if the pool may use fewer CPUs than are online: because of a launcher
-/// (`mpirun`, `taskset`, SLURM), a container, or the scope of another pool.
+/// The CPU of each worker of a pool, and why it has that CPU. Returned by
+/// [`Pool::placement`](crate::Pool::placement). Its `Display` is a table. If the pool may use fewer
+/// CPUs than are online, a line above the table says, for example, "bound to 1 of 64 CPUs": a
+/// launcher (`mpirun`, `taskset`, SLURM), a container, or the scope of another pool may be the
+/// reason.
 ///
 /// ```
 /// use rangesteal::{CountSource, Pool};
@@ -230,30 +234,31 @@ fn home(cpu: Cpu) -> Locality {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Seating {
-    /// What has set the number of workers.
+    /// The reason for the number of workers.
     pub counted_by: CountSource,
-    /// The order in which workers were put on CPUs.
+    /// The order in which workers are put on CPUs.
     pub order: Placement,
-    /// One seat for each worker, in the order of worker numbers.
+    /// One entry for each worker, in the order of worker numbers.
     pub seats: Vec<Seat>,
-    /// What the system did not tell or refused, as logged.
+    /// The warnings that were logged while the pool was built: information of the system that is
+    /// missing or not plausible, and refused system calls.
     pub doubts: Vec<String>,
     bound: Option<Bound>,
 }
 
-/// Where one worker sits.
+/// The CPU of one worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Seat {
-    /// The worker; 0 is the thread that calls a loop.
+    /// The number of the worker; 0 is the thread that calls a loop.
     pub worker: usize,
-    /// The CPU of the worker; none if it runs where the system puts it.
+    /// The CPU of the worker; `None` if the system chooses it.
     pub cpu: Option<Cpu>,
-    /// What keeps the worker on its CPU.
+    /// Whether the worker is pinned to that CPU, and if not, why.
     pub pin: PinState,
 }
 
-/// A table with one line per worker, below what concerns all of them.
+/// A table with one line per worker, below lines that concern the whole pool.
 impl fmt::Display for Seating {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const HEADS: [&str; 6] = ["CPU", "core", "thread", "cache", "node", "class"];
@@ -287,7 +292,7 @@ impl fmt::Display for Seating {
                 PinState::Evicted => "  not pinned for a while: another program has this CPU",
                 PinState::Free => "  left free for the calling thread",
                 PinState::Off => "  not pinned",
-                PinState::Quota => "  not pinned: the quota says that the CPUs are shared",
+                PinState::Quota => "  not pinned: the CPU quota means that the CPUs are shared",
                 PinState::Refused => "  not pinned: refused",
             })?;
             let before = self.seats[..at].iter().find(|seat| seat.cpu.is_some() && seat.cpu == *cpu);
@@ -306,59 +311,59 @@ mod tests {
 
     /// Six workers on two sockets, whose CPUs are numbered alternately: 0, 2 and 4 belong to the
     /// first socket.
-    fn seats() -> CpuAssignment {
+    fn assignment() -> CpuAssignment {
         let wish =
             Wish { workers: Some(6), placement: Placement::Cpus(vec![0, 1, 2, 3, 4]), ..Wish::default() };
         let plan = machines::two_sockets(wish);
         CpuAssignment::new(plan, (1..6).map(|worker| (worker, affinity::this_thread())).collect())
     }
 
-    fn cpus(seats: &CpuAssignment) -> Vec<usize> {
-        seats.seating().seats.iter().map(|seat| seat.cpu.unwrap().number).collect()
+    fn cpus(assignment: &CpuAssignment) -> Vec<usize> {
+        assignment.seating().seats.iter().map(|seat| seat.cpu.unwrap().number).collect()
     }
 
-    /// On which socket each worker is, as thieves are told.
-    fn sockets(seats: &CpuAssignment) -> Vec<usize> {
-        let socket = |home: &AtomicLocality| (0..2).find(|&at| home.load() == Locality::new(at, at));
-        seats.homes.iter().map(|home| socket(home).unwrap()).collect()
+    /// The socket of each worker, from its locality.
+    fn sockets(assignment: &CpuAssignment) -> Vec<usize> {
+        let socket = |locality: &AtomicLocality| (0..2).find(|&at| locality.load() == Locality::new(at, at));
+        assignment.localities.iter().map(|locality| socket(locality).unwrap()).collect()
     }
 
     #[test]
-    fn homes_are_those_of_the_cpus() {
-        let seats = seats();
-        assert_eq!(sockets(&seats), [0, 1, 0, 1, 0, 0]);
-        assert_eq!(seats.distance(2, 4), Distance::Cache);
-        assert_eq!(seats.distance(2, 3), Distance::Beyond);
+    fn localities_are_those_of_the_cpus() {
+        let assignment = assignment();
+        assert_eq!(sockets(&assignment), [0, 1, 0, 1, 0, 0]);
+        assert_eq!(assignment.distance(2, 4), Distance::Cache);
+        assert_eq!(assignment.distance(2, 3), Distance::Beyond);
         let plan = machines::two_sockets(Wish { workers: Some(20), ..Wish::default() });
-        let seated = (1..20).filter(|worker| *worker != 7);
-        let seats =
-            CpuAssignment::new(plan, seated.map(|worker| (worker, affinity::this_thread())).collect());
-        let home = |worker: usize| seats.homes[worker].load();
-        assert_eq!([0, 1, 17].map(home), [Locality::new(0, 0); 3]);
-        assert_eq!([18, 19].map(home), [Locality::new(1, 1); 2]);
-        assert_eq!(home(7), Locality::default(), "who is not pinned may be anywhere");
+        let pinned = (1..20).filter(|worker| *worker != 7);
+        let assignment =
+            CpuAssignment::new(plan, pinned.map(|worker| (worker, affinity::this_thread())).collect());
+        let locality = |worker: usize| assignment.localities[worker].load();
+        assert_eq!([0, 1, 17].map(locality), [Locality::new(0, 0); 3]);
+        assert_eq!([18, 19].map(locality), [Locality::new(1, 1); 2]);
+        assert_eq!(locality(7), Locality::default(), "a worker that is not pinned may be anywhere");
     }
 
     #[test]
-    fn whoever_sits_where_the_caller_is_changes_with_the_free_cpu() {
-        let seats = seats();
+    fn the_worker_on_the_callers_cpu_moves_to_the_free_cpu() {
+        let assignment = assignment();
         let moves = |here: usize, pinned: bool| {
             let refused = || Err(io::ErrorKind::PermissionDenied.into());
-            seats.make_room_at(here, |_, _| if pinned { Ok(()) } else { refused() });
-            (cpus(&seats), sockets(&seats))
+            assignment.make_room_at(here, |_, _| if pinned { Ok(()) } else { refused() });
+            (cpus(&assignment), sockets(&assignment))
         };
-        assert_eq!(cpus(&seats), [0, 1, 2, 3, 4, 0], "round robin");
+        assert_eq!(cpus(&assignment), [0, 1, 2, 3, 4, 0], "round robin");
         let before = (vec![0, 1, 2, 3, 4, 0], vec![1, 1, 0, 1, 0, 0]);
-        assert_eq!(moves(7, true), before, "nobody's");
-        // Worker 5, which has shared the free CPU, goes where the caller is, and worker 3 has the
+        assert_eq!(moves(7, true), before, "no worker has this CPU");
+        // Worker 5, which has shared the free CPU, moves to the caller's CPU, and worker 3 has the
         // free one to itself.
         let moved = (vec![3, 1, 2, 0, 4, 3], vec![1, 1, 0, 0, 0, 1]);
         assert_eq!(moves(3, true), moved);
-        assert_eq!(moves(3, true), moved, "it stays");
+        assert_eq!(moves(3, true), moved, "nothing changes");
         let moved = [4, 1, 2, 0, 3, 4];
         assert_eq!(moves(4, true), (moved.to_vec(), vec![0, 1, 0, 0, 1, 0]));
         let stays = (moved.to_vec(), vec![1, 1, 0, 0, 1, 0]);
-        assert_eq!(moves(1, false), stays, "it may not go away");
+        assert_eq!(moves(1, false), stays, "the system refuses");
         assert_eq!(moves(9999, true), stays, "a CPU that came later");
     }
 }

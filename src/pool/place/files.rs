@@ -1,35 +1,35 @@
-//! The files in which Linux tells of CPUs, control groups and threads, and what their texts are
-//! made of. Each step is compiled once, for all of them.
+//! Reading and parsing the files in which Linux describes CPUs, control groups and threads. Each
+//! function is compiled once for all files.
 
 use std::fs;
 
-/// Returns the text of a file by its path; none if there is no such file.
+/// Returns the text of a file by its path; `None` if there is no such file.
 pub(crate) type File<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// The files of this system. Bytes that are not UTF-8 are replaced, since a mount point may have
+/// Reads a file of this system. Bytes that are not UTF-8 are replaced, since a mount point may have
 /// any name.
 pub(crate) fn this_system(path: &str) -> Option<String> {
     fs::read(path).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The text of a file without the blanks around it.
+/// The text of a file without white space at its ends.
 #[inline(never)]
 pub(super) fn text(file: File<'_>, path: &str) -> Option<String> {
     Some(file(path)?.trim().to_owned())
 }
 
-/// The number in a file.
+/// The number that a file contains.
 pub(super) fn number_in(file: File<'_>, path: &str) -> Option<usize> {
     number(&text(file, path)?)
 }
 
-/// A number that is not negative.
+/// Parses a number that is not negative.
 #[inline(never)]
 pub(super) fn number(text: &str) -> Option<usize> {
     text.parse().ok()
 }
 
-/// The parts of a text between these signs.
+/// Splits a text at a character.
 #[inline(never)]
 pub(super) fn parts(text: &str, between: char) -> Vec<&str> {
     text.split(between).collect()

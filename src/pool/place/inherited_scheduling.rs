@@ -1,7 +1,15 @@
-//! What a new thread inherits from the one that starts it, on Linux: the CPUs on which it may run,
-//! its scheduling policy, and its nice value. The threads of the global pool take over those of the
-//! process instead, which are those of its main thread, since any thread may come first: one that
-//! is pinned, a helper of another pool, or one of a low priority.
+//! The scheduling of the global pool's threads, on Linux. A new thread inherits the CPUs on which
+//! it may run, the scheduling policy and the nice value of the thread that starts it. The thread
+//! that happens to use the global pool first starts the threads of that pool. They take over the
+//! CPUs and the priority of the process instead, which are those of its main thread.
+//!
+//! Without this module a program could have a global pool for its whole life
+//! * on one CPU, if a pinned thread (a helper of another pool, say) uses it first, or the main
+//!   thread inside a [`scope`](crate::PoolBuilder::scope);
+//! * at a low priority, if a background thread uses it first: other programs then stop its workers
+//!   in the middle of a loop;
+//! * at a real-time priority, if an audio thread, say, uses it first: its workers then stop other
+//!   threads.
 
 #![allow(unsafe_code)] // scheduling policies and nice values are not in std or nix
 
@@ -15,26 +23,27 @@ mod kernel {
 
     use nix::{libc, unistd::Pid};
 
-    /// The number of the calling thread, in the calls below.
+    /// In the system calls below this number means the calling thread.
     const CALLER: libc::c_int = 0;
 
-    /// What decides how much of a CPU a thread gets. The calls are made by number, since in musl
-    /// the functions of the same names call nothing; `sched_setscheduler`(2) has what is valid.
+    /// The scheduling policy and the priority of a thread. The system calls are made by number,
+    /// since the functions of the same names in musl do nothing; `sched_setscheduler`(2) lists the
+    /// valid values.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(crate) struct Priority {
         policy: libc::c_int,
-        /// The one field of a `sched_param`; 0 but for policies of real time.
+        /// The one field of a `sched_param`. It is 0 except for real-time policies.
         real_time: libc::c_int,
         nice: libc::c_int,
     }
 
-    #[allow(clippy::useless_conversion, reason = "on some systems both are as long")]
+    #[allow(clippy::useless_conversion, reason = "on some systems both types have the same size")]
     fn answer(answer: libc::c_long) -> io::Result<libc::c_int> {
         if answer < 0 { Err(io::Error::last_os_error()) } else { answer.try_into().map_err(io::Error::other) }
     }
 
     impl Priority {
-        /// That of the main thread.
+        /// The priority of the main thread.
         pub(crate) fn of_process() -> io::Result<Self> {
             Self::of_thread(Pid::this().as_raw())
         }
@@ -55,16 +64,17 @@ mod kernel {
         }
 
         fn of_thread(thread: libc::c_int) -> io::Result<Self> {
-            /// New threads inherit no privileged policy then, and no raised priority (sched(7)).
+            /// With this flag new threads inherit no privileged policy and no raised priority
+            /// (sched(7)).
             const RESET: libc::c_int = libc::SCHED_RESET_ON_FORK;
-            // SAFETY: takes a number.
+            // SAFETY: the call takes a number and no pointer.
             let policy = answer(unsafe { libc::syscall(libc::SYS_sched_getscheduler, thread) })?;
             let mut real_time = 0;
-            // SAFETY: the kernel writes one integer, which is there.
+            // SAFETY: the kernel writes one integer, to a variable of this function.
             answer(unsafe {
                 libc::syscall(libc::SYS_sched_getparam, thread, ptr::from_mut(&mut real_time))
             })?;
-            // SAFETY: takes two numbers.
+            // SAFETY: the call takes two numbers and no pointer.
             let turned = answer(unsafe { libc::syscall(libc::SYS_getpriority, libc::PRIO_PROCESS, thread) })?;
             let nice = 20 - turned; // getpriority(2): from 1 to 40
             if policy & RESET == 0 {
@@ -81,11 +91,11 @@ mod kernel {
             let before = Self::of_thread(CALLER)?;
             if (policy, real_time) != (before.policy, before.real_time) {
                 let parameter = ptr::from_ref(&real_time);
-                // SAFETY: the kernel reads one integer, which is there.
+                // SAFETY: the kernel reads one integer, from a variable of this function.
                 answer(unsafe { libc::syscall(libc::SYS_sched_setscheduler, CALLER, policy, parameter) })?;
             }
             if nice != before.nice {
-                // SAFETY: takes three numbers.
+                // SAFETY: the call takes three numbers and no pointer.
                 answer(unsafe { libc::syscall(libc::SYS_setpriority, libc::PRIO_PROCESS, CALLER, nice) })?;
             }
             Ok(())
@@ -97,7 +107,7 @@ mod kernel {
 mod kernel {
     use std::io;
 
-    /// There is no value of it where it is not known.
+    /// This system has no such priority, so the type has no value.
     #[derive(Clone, Copy, Debug)]
     pub(crate) enum Priority {}
 
@@ -112,7 +122,7 @@ mod kernel {
     }
 }
 
-/// What the threads of a process inherit from its main thread.
+/// The CPUs and the priority of the main thread. `None` where the system does not report one.
 #[derive(Clone, Debug)]
 pub(crate) struct InheritedScheduling {
     mask: Option<Mask>,
@@ -120,20 +130,21 @@ pub(crate) struct InheritedScheduling {
 }
 
 impl InheritedScheduling {
-    /// As far as the system tells.
+    /// Reads both from the system.
     pub(crate) fn of_process() -> Self {
         Self { mask: affinity::of_process().ok(), priority: kernel::Priority::of_process().ok() }
     }
 
-    /// The CPUs of the process; of the calling thread if the system does not tell.
+    /// The CPUs of the process; if the system does not report these, the CPUs of the calling
+    /// thread.
     pub(crate) fn mask(&self) -> io::Result<Mask> {
         self.mask.clone().map_or_else(Mask::of_this_thread, Ok)
     }
 
-    /// Gives it to the calling thread.
+    /// Gives the calling thread these CPUs and this priority.
     ///
     /// # Errors
-    /// What the system refused: a nice value is lowered by privileged processes alone
+    /// The error of the system call: only a privileged process may lower a nice value
     /// (setpriority(2)).
     pub(crate) fn take_over(&self) -> io::Result<()> {
         let mask = self.mask.as_ref().map_or(Ok(()), Mask::apply);
@@ -151,13 +162,13 @@ mod tests {
     #[test]
     fn a_thread_takes_over_what_the_main_thread_has() {
         let (mask, priority) = (affinity::of_process().unwrap(), Priority::of_process().unwrap());
-        let heritage = InheritedScheduling::of_process();
+        let inherited = InheritedScheduling::of_process();
         let lowered = move || {
             affinity::pin(mask.cpus()[0]).unwrap();
             let before = priority.lowered();
             before.apply().unwrap();
             assert_eq!(Priority::of_this_thread().unwrap(), before);
-            let taken = heritage.take_over(); // the unprivileged may not
+            let taken = inherited.take_over(); // fails in an unprivileged process
             assert_eq!(Mask::of_this_thread().unwrap().cpus(), mask.cpus());
             let now = Priority::of_this_thread().unwrap();
             assert!(now == priority || taken.is_err() && now.nice() == before.nice(), "{taken:?}: {now:?}");

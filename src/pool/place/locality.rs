@@ -1,25 +1,25 @@
-//! Where a worker sits, as far as thieves need to know: in which cache and in which memory.
+//! The cache and the NUMA node of a worker, from which thieves compute distances.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Where a worker sits, as far as thieves need to know: its last-level cache and its NUMA node. The
-/// default is a worker that is not pinned.
+/// The last-level cache and the NUMA node of a worker. The default stands for a worker that is not
+/// pinned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Locality {
-    /// The last-level cache, numbered from 1; 0 is unknown.
+    /// The number of the last-level cache, from 1 on; 0 means unknown.
     cache: u32,
     node: u32,
 }
 
 impl Locality {
-    /// Caches are numbered across all nodes: workers with the same number share a cache.
+    /// Caches are numbered across all nodes, from 0 on: workers with the same number share a cache.
     pub(crate) fn new(cache: usize, node: usize) -> Self {
         let from_1 = |number: usize| u32::try_from(number).unwrap_or(u32::MAX).saturating_add(1);
         Self { cache: from_1(cache), node: from_1(node) }
     }
 
-    /// The distance between two workers. A worker that is not pinned is near no other, as thief or
-    /// as victim, so in a pool that is not pinned no victim is preferred.
+    /// The distance between two workers. A worker that is not pinned is `Beyond` every other, as
+    /// thief and as victim. So a pool that is not pinned prefers no victim.
     pub(crate) fn distance(self, other: Self) -> Distance {
         if self == Self::default() || other == Self::default() {
             Distance::Beyond
@@ -33,9 +33,9 @@ impl Locality {
     }
 }
 
-/// The home of a worker, which can change. A hint in one word, independent of all others, hence
-/// `Relaxed`. The atomic is std's, not loom's: no step of the protocol depends on its value, so
-/// there is nothing for loom to explore.
+/// The locality of a worker, which can change. It is a hint in one word, independent of all others,
+/// hence `Relaxed`. The atomic is that of std, not of loom: no step of the protocol depends on its
+/// value, so loom has nothing to explore.
 #[derive(Debug, Default)]
 pub(crate) struct AtomicLocality(AtomicU64);
 
@@ -65,12 +65,12 @@ mod tests {
     use super::{Distance::*, *};
 
     #[test]
-    fn homes_know_their_distance() {
-        let home = Locality::new(2, 1);
-        assert_eq!(home.distance(home), Cache);
-        assert_eq!(home.distance(Locality::new(2, 0)), Cache, "a cache over two nodes is a cache");
-        assert_eq!(home.distance(Locality::new(3, 1)), Node);
-        assert_eq!(home.distance(Locality::new(0, 0)), Beyond);
+    fn localities_have_a_distance() {
+        let locality = Locality::new(2, 1);
+        assert_eq!(locality.distance(locality), Cache);
+        assert_eq!(locality.distance(Locality::new(2, 0)), Cache, "a cache over two nodes is a cache");
+        assert_eq!(locality.distance(Locality::new(3, 1)), Node);
+        assert_eq!(locality.distance(Locality::new(0, 0)), Beyond);
         let unknown = Locality::default();
         assert_eq!(Locality::new(0, 0).distance(unknown), Beyond, "cache 0 is a cache");
         assert_eq!(unknown.distance(Locality::new(0, 0)), Beyond);
@@ -78,18 +78,18 @@ mod tests {
     }
 
     #[test]
-    fn homes_fit_into_a_word() {
+    fn localities_fit_into_a_word() {
         let atomic = AtomicLocality::default();
         assert_eq!(atomic.load(), Locality::default());
-        for home in [
+        for locality in [
             Locality::new(0, 0),
             Locality::new(2, 1),
             Locality::new(usize::MAX, 7),
             Locality::new(7, usize::MAX),
         ] {
-            atomic.store(home);
-            assert_eq!(atomic.load(), home);
-            assert_ne!(home, Locality::default());
+            atomic.store(locality);
+            assert_eq!(atomic.load(), locality);
+            assert_ne!(locality, Locality::default());
         }
     }
 }

@@ -1,16 +1,17 @@
-//! Where threads sit: how many workers there are and on which CPUs, and which worker is where at
-//! the moment.
+//! Workers and CPUs: how many workers a pool has, on which CPUs, and which worker is on which CPU
+//! at the moment.
 //!
-//! `files` is how texts of the system are read. `topology` reads what CPUs there are, `quota` reads
-//! how many of them the process may keep busy, and `placement` makes a plan of both and of the
-//! user's wishes. `affinity` makes the system calls. `heritage` is what the threads of the global
-//! pool take over from the process. `seats` tracks which worker is where while the pool runs: it
-//! makes room for the caller, and unpins a helper whose CPU another program keeps busy (`tenure`).
-//! `starvation` keeps a helper out of loops that does not get its CPU at all. `home` is what
-//! thieves know of the seats.
+//! `files` reads text files of the system. `topology` reads which CPUs exist, `quota` reads how
+//! many CPUs' worth of time the process may use, and `placement` makes a plan from both and from
+//! the wishes of the user. `affinity` makes the system calls. `inherited_scheduling` gives the
+//! threads of the global pool the CPUs and the priority of the process. `cpu_assignment` tracks
+//! which worker is on which CPU while the pool runs, and moves a helper away from the CPU of the
+//! caller. `pin_monitor` unpins a helper whose CPU another program keeps busy. `starvation` keeps a
+//! helper that does not get its CPU out of loops. `locality` tells thieves which workers share a
+//! cache or a NUMA node.
 //!
-//! No result depends on any of it: if the system does not tell something or refuses it, an order or
-//! a pin is lost, and a warning is logged.
+//! No result of a loop depends on this folder. If the system does not report or refuses something,
+//! an order or a pin is lost, and a warning is logged.
 //!
 //! May know: `record`. Must not know: `policy`, `call`, `verbs`.
 

@@ -1,47 +1,50 @@
-//! Whether a helper has the CPU that it is pinned to. Every program begins with the same CPUs, so
-//! two pools of four on sixteen CPUs pin helpers to the same three while twelve are idle. A helper
-//! that is ready to run but keeps waiting for its CPU, while another CPU is idle, loses its pin, so
-//! that it runs where the system puts it. After a pause it is pinned again. If it has to wait
-//! again, the pauses grow.
+//! The pin monitor: unpins a helper that does not get the CPU that it is pinned to. Every program
+//! begins with the same CPUs, so two pools of four on sixteen CPUs pin helpers to the same three
+//! CPUs while twelve are idle. A helper loses its pin if it is ready to run but keeps waiting for
+//! its CPU, while another CPU is idle. Then the system chooses its CPU. After a pause the helper is
+//! pinned again. If it has to wait again, the pauses grow.
 //!
-//! A helper loses its pin only if another CPU is idle, since a helper that is not pinned often
-//! wakes up on the CPU of the caller that wakes it. (With both of two CPUs kept busy by other
-//! programs, loops of 100 µs took 1.02 of the plain loop without a pin, and 0.60 with one.)
+//! The pin is kept if no other CPU is idle, since a helper without a pin often wakes up on the CPU
+//! of the caller that wakes it. (Two CPUs, both kept busy by other programs: loops of 100 µs took
+//! 1.02 of the plain loop's time without a pin, and 0.60 with one.)
 //!
-//! In the model of two pools of four on sixteen CPUs (the tests), helpers do half of the work that
-//! they could do; with this module, more than 0.97 of it within a minute. If no CPU is idle,
-//! nothing changes: beside a program that is bound to one of two CPUs, loops of 100 µs, 1, 20 and
-//! 200 ms take 0.89, 0.59, 0.96 and 0.94 of their time without pinning, by the median; beside a
-//! program that is not bound, 0.71, 0.58, 0.84 and 0.96. By the *mean* the first two take 1.72 and
-//! 1.10 beside the bound program: the helper loses its CPU for milliseconds in the middle of an
-//! item. A loop that takes longer by the mean for that reason is not shared for a while
+//! In the model of two pools of four on sixteen CPUs (in the tests), helpers do half of the work
+//! that they could do; with this module they do more than 0.97 of it within a minute. If no CPU is
+//! idle, nothing changes.
+//!
+//! Medians beside another program on two CPUs, as fractions of the time without pinning, for loops
+//! of 100 µs, 1 ms, 20 ms and 200 ms: 0.89, 0.59, 0.96 and 0.94 if the program is bound to one of
+//! the CPUs, and 0.71, 0.58, 0.84 and 0.96 if it is not bound. By the *mean*, loops of 100 µs and 1
+//! ms take 1.72 and 1.10 beside the bound program, since the helper loses its CPU for milliseconds
+//! in the middle of an item. A loop whose mean is worse for that reason is not shared for a while
 //! (`policy/alone_or_shared.rs`).
 
 use std::time::Duration;
 
 use crate::clock::Instant;
 
-/// The least time between two checks by a helper. A check takes some 3 µs; if it suspects that the
-/// CPU is lost, also the time to read `/proc/stat`.
-const EVERY: Duration = Duration::from_millis(30);
-/// As a fraction (2, 5): a helper that has waited for a CPU for at least two fifths of the time in
-/// which it was ready has lost it to another thread. (A thread that computes all the time takes a
-/// half.) Shorter waits than [`SHORT_WAIT`] do not count.
+/// The least time between two checks by a helper. A check takes some 3 µs. If the helper seems to
+/// have lost its CPU, the check also reads `/proc/stat`.
+const CHECK_INTERVAL: Duration = Duration::from_millis(30);
+/// The fraction 2/5: a helper has lost its CPU to another thread if it has waited for at least two
+/// fifths of the time in which it was ready to run. (Beside a thread that computes all the time it
+/// waits for a half.) Mean waits below [`SHORT_WAIT`] do not count.
 const LOST_SHARE: (u32, u32) = (2, 5);
 /// The mean wait below which a helper has not lost its CPU: waking up takes as long.
 const SHORT_WAIT: Duration = Duration::from_micros(500);
-/// The first pause: how long a helper is not pinned, or does not look for an idle CPU again.
+/// The length of the first pause. During a pause a helper is not pinned, or does not check for an
+/// idle CPU.
 pub(super) const FIRST_PAUSE: Duration = Duration::from_millis(100);
-/// The longest pause in which a helper is not pinned, or does not look for an idle CPU again.
+/// The length of the longest pause.
 pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
-/// What the kernel knows of a thread since the thread began.
+/// The kernel's times of a thread since its start.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Turns {
     pub(crate) ran: Duration,
     /// How long the thread was ready while another thread had its CPU.
     pub(crate) waited: Duration,
-    /// How often the thread has got a CPU.
+    /// The number of times that the thread has got a CPU.
     pub(crate) count: u64,
 }
 
@@ -52,7 +55,7 @@ impl Turns {
     }
 }
 
-/// The questions that a helper asks the kernel.
+/// The times that a helper reads from the kernel. `None` if the kernel does not report them.
 pub(crate) trait OsClocks {
     fn turns(&self) -> Option<Turns>;
 
@@ -60,20 +63,20 @@ pub(crate) trait OsClocks {
     fn idle(&self) -> Option<Vec<Duration>>;
 }
 
-/// What a helper should do with its pin.
+/// A change of a helper's pin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
-    LetGo,
+    Unpin,
     Pin,
 }
 
-/// The record that a helper keeps of its own CPU.
+/// The record in which a helper tracks whether it gets its CPU.
 #[derive(Debug)]
 pub(crate) struct PinMonitor {
-    looked: Instant,
+    last_check: Instant,
     turns: Turns,
-    state: PinPhase,
-    /// The length of the last pause, and when it was over.
+    phase: PinPhase,
+    /// The length of the last pause.
     pause: Duration,
     since: Instant,
 }
@@ -81,10 +84,10 @@ pub(crate) struct PinMonitor {
 #[derive(Debug)]
 enum PinPhase {
     Pinned,
-    /// The helper has waited for its CPU once. Holds how long each of the pool's CPUs had been idle
-    /// then.
+    /// The helper has waited for its CPU at the last check. Contains how long each CPU of the pool
+    /// had been idle by then.
     Suspects(Vec<Duration>),
-    /// The helper is not pinned, or no other CPU was idle. Nothing changes until a pause since
+    /// The helper is not pinned, or no other CPU was idle. Nothing changes until a pause after
     /// `since` is over.
     Pauses {
         since: Instant,
@@ -93,47 +96,47 @@ enum PinPhase {
 }
 
 impl PinMonitor {
-    /// The record of a helper that has just been pinned.
+    /// The record of a helper that is pinned `now`.
     pub(crate) fn new(now: Instant) -> Self {
         Self {
-            looked: now,
+            last_check: now,
             turns: Turns::default(),
-            state: PinPhase::Pinned,
+            phase: PinPhase::Pinned,
             pause: Duration::ZERO,
             since: now,
         }
     }
 
-    /// Checks at a look at the clock whether the pin should change.
-    pub(crate) fn look(&mut self, now: Instant, kernel: &impl OsClocks) -> Option<Change> {
-        let passed = now - self.looked;
-        if passed < EVERY {
+    /// Checks whether the pin should change. Called when the helper reads the clock.
+    pub(crate) fn check(&mut self, now: Instant, kernel: &impl OsClocks) -> Option<Change> {
+        let passed = now - self.last_check;
+        if passed < CHECK_INTERVAL {
             return None;
         }
-        self.looked = now;
-        if let PinPhase::Pauses { since, is_pinned } = self.state {
+        self.last_check = now;
+        if let PinPhase::Pauses { since, is_pinned } = self.phase {
             if now - since < self.pause {
                 return None;
             }
-            (self.state, self.since) = (PinPhase::Pinned, now);
+            (self.phase, self.since) = (PinPhase::Pinned, now);
             self.turns = kernel.turns()?;
             return (!is_pinned).then_some(Change::Pin);
         }
         if !self.has_lost_its_cpu(kernel)? {
-            self.state = PinPhase::Pinned;
+            self.phase = PinPhase::Pinned;
             return None;
         }
         let idle = kernel.idle()?;
-        let PinPhase::Suspects(before) = &self.state else {
-            self.state = PinPhase::Suspects(idle);
+        let PinPhase::Suspects(before) = &self.phase else {
+            self.phase = PinPhase::Suspects(idle);
             return None;
         };
         let is_pinned =
             !idle.iter().zip(before).any(|(now, before)| now.saturating_sub(*before) > passed / 2);
-        let soon = now - self.since < self.pause + 3 * EVERY;
+        let soon = now - self.since < self.pause + 3 * CHECK_INTERVAL;
         self.pause = if soon { (2 * self.pause).clamp(FIRST_PAUSE, LONGEST_PAUSE) } else { FIRST_PAUSE };
-        self.state = PinPhase::Pauses { since: now, is_pinned };
-        (!is_pinned).then_some(Change::LetGo)
+        self.phase = PinPhase::Pauses { since: now, is_pinned };
+        (!is_pinned).then_some(Change::Unpin)
     }
 
     /// Whether the helper has lost its CPU since the last check.
@@ -153,9 +156,9 @@ mod tests {
 
     const TICK: Duration = Duration::from_millis(10);
 
-    /// A thread that is always ready, and beside its CPU another one.
+    /// A thread that is always ready to run, with its CPU and another one.
     struct Thread {
-        tenure: PinMonitor,
+        monitor: PinMonitor,
         knows: Knows,
     }
 
@@ -177,25 +180,26 @@ mod tests {
 
     impl Thread {
         fn new(now: Instant) -> Self {
-            Self { tenure: PinMonitor::new(now), knows: Knows::default() }
+            Self { monitor: PinMonitor::new(now), knows: Knows::default() }
         }
 
-        /// The thread has its CPU for one part in `share` of the tick. The other CPU may be idle.
+        /// The thread runs for `1 / share` of the tick. `is_idle` says whether the other CPU is
+        /// idle.
         fn tick(&mut self, now: Instant, share: u32, is_idle: bool) -> Option<Change> {
             self.knows.turns.ran += TICK / share;
             self.knows.turns.waited += TICK.saturating_sub(TICK / share);
             self.knows.turns.count += u64::from(share);
             self.knows.idle += if is_idle { TICK } else { Duration::ZERO };
-            self.tenure.look(now, &self.knows)
+            self.monitor.check(now, &self.knows)
         }
 
         fn is_pinned(&self) -> bool {
-            !matches!(self.tenure.state, PinPhase::Pauses { is_pinned: false, .. })
+            !matches!(self.monitor.phase, PinPhase::Pauses { is_pinned: false, .. })
         }
     }
 
     #[test]
-    fn who_shares_a_cpu_is_let_go_and_pinned_again_with_growing_pauses() {
+    fn a_helper_that_shares_its_cpu_is_unpinned_for_growing_pauses() {
         let begin = Instant::now();
         let mut thread = Thread::new(begin);
         let mut changes = Vec::new();
@@ -205,12 +209,12 @@ mod tests {
                 changes.push((change, 10 * tick));
             }
         }
-        assert_eq!(changes[..2], [(Change::LetGo, 60), (Change::Pin, 180)], "after two looks");
+        assert_eq!(changes[..2], [(Change::Unpin, 60), (Change::Pin, 180)], "after two checks");
         let pauses: Vec<u32> = changes.chunks_exact(2).map(|pair| pair[1].1 - pair[0].1).collect();
         for (pause, expected) in pauses.iter().zip([100, 200, 400, 800, 1600, 3200, 6400, 10_000]) {
             assert!((expected..=expected + 30).contains(pause), "{pauses:?}");
         }
-        // Later, after a while by itself, the pauses are short again.
+        // After a while alone on its CPU the pauses of the thread are short again.
         let mut now = begin + TICK * 6_000;
         while !thread.is_pinned() || now < begin + TICK * 9_000 {
             now += TICK;
@@ -218,33 +222,33 @@ mod tests {
         }
         let mut until = |change| {
             let before = now;
-            while thread.tick(now, if change == Change::LetGo { 2 } else { 1 }, true) != Some(change) {
+            while thread.tick(now, if change == Change::Unpin { 2 } else { 1 }, true) != Some(change) {
                 now += TICK;
             }
             now - before
         };
-        assert!(until(Change::LetGo) <= 10 * TICK);
+        assert!(until(Change::Unpin) <= 10 * TICK);
         assert!(until(Change::Pin) <= 13 * TICK);
     }
 
     #[test]
-    fn where_no_cpu_is_idle_nobody_is_let_go() {
+    fn no_helper_is_unpinned_if_no_cpu_is_idle() {
         let begin = Instant::now();
         let mut thread = Thread::new(begin);
         assert!((1..1_000).all(|tick| thread.tick(begin + TICK * tick, 2, false).is_none()));
         let one_is = (1_000..3_000).find(|&tick| thread.tick(begin + TICK * tick, 2, true).is_some());
-        assert!(one_is.is_some_and(|tick| tick < 2_020), "looked for again after a pause: {one_is:?}");
+        assert!(one_is.is_some_and(|tick| tick < 2_020), "last_check for again after a pause: {one_is:?}");
     }
 
     #[test]
-    fn short_waits_and_few_ones_take_no_pin() {
+    fn short_or_rare_waits_do_not_unpin() {
         let begin = Instant::now();
         for (ran, waited, count, has_lost) in [
             (10_000, 10_000, 5, true),
-            (10_000, 10_000, 40, false), // 250 µs each: that is what waking up takes
+            (10_000, 10_000, 40, false), // 250 µs each: waking up takes as long
             (18_000, 9_000, 5, false),   // a third
             (18_000, 13_000, 5, true),
-            (0, 29_000, 1, true), // it has not run at all
+            (0, 29_000, 1, true), // the thread has not run at all
             (0, 0, 0, false),
         ] {
             let [ran, waited] = [ran, waited].map(Duration::from_micros);
@@ -254,9 +258,9 @@ mod tests {
         }
     }
 
-    /// Two programs with three helpers each on the same CPUs of sixteen, where the callers have
-    /// two: the part of the work of six CPUs that the helpers do in `ticks` ticks. A helper that is
-    /// not pinned goes where no other is.
+    /// Two programs with three helpers each, pinned to the same three of sixteen CPUs; the callers
+    /// have two other CPUs. Returns the fraction of the work of six CPUs that the helpers do in
+    /// `ticks` ticks. A helper without a pin has a CPU to itself.
     fn done(ticks: u32, others_are_idle: bool) -> f64 {
         let begin = Instant::now();
         let mut helpers: Vec<(usize, Thread)> =
@@ -275,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn two_programs_on_the_same_cpus_of_many_get_out_of_each_others_way() {
+    fn two_programs_on_the_same_cpus_move_apart() {
         assert!((0.49..0.51).contains(&done(1_000, false)));
         let (second, minute) = (done(100, true), done(6_000, true));
         assert!(second > 0.85 && minute > 0.97, "{second} {minute}");

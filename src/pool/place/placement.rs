@@ -1,4 +1,4 @@
-//! How many workers there are, and in which order they are put on CPUs.
+//! The plan of a pool: the number of workers, and the order in which they are put on CPUs.
 
 use std::{
     env,
@@ -17,29 +17,30 @@ use crate::{
     sorted::{order, sort},
 };
 
-/// Whether workers are kept on CPUs of their own; an option of
+/// Whether workers are pinned to CPUs. Set by
 /// [`PoolBuilder::pinning`](crate::PoolBuilder::pinning).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Pinning {
-    /// Threads run where the system puts them.
+    /// Workers are not pinned: the system chooses their CPUs.
     Off,
-    /// Threads are pinned. If that is refused, a warning is logged and they run unpinned. A thread
-    /// whose CPU another program keeps busy while other CPUs are idle loses its pin for a while. On
-    /// systems other than Linux this is `Off`, and a line at debug level says so. The same holds
-    /// under a CPU quota below the number of CPUs, since these are then shared with others.
+    /// Workers are pinned. If the system refuses that, a warning is logged and they run unpinned. A
+    /// worker whose CPU another program keeps busy while other CPUs are idle loses its pin for a
+    /// while. Workers are not pinned on systems other than Linux, nor under a CPU quota below the
+    /// number of CPUs, since other processes then share the CPUs; in both cases a line is logged at
+    /// debug level.
     #[default]
     BestEffort,
-    /// Threads are pinned, or the pool is not built. On systems other than Linux it is never built.
+    /// Workers are pinned, or building the pool fails. On systems other than Linux it always fails.
     Required,
 }
 
-/// Which CPUs the workers are put on, and in which order; an option of
+/// The CPUs that workers are put on, and their order. Set by
 /// [`PoolBuilder::placement`](crate::PoolBuilder::placement).
 ///
-/// In every order except that of a list, strong cores come before weak ones, if cores differ by
-/// design. Workers with neighbouring numbers are neighbours in cache and memory, except with
-/// `Spread`.
+/// If the cores of a processor differ by design, strong cores come before weak ones, except in a
+/// list. Workers with neighbouring numbers are neighbours in cache and memory, except with `Spread`
+/// and in a list.
 ///
 /// ```
 /// use rangesteal::{Placement, Pool};
@@ -51,25 +52,25 @@ pub enum Pinning {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Placement {
-    /// All CPUs: first one of every physical core, cache by cache and node by node; then their SMT
-    /// siblings. The default.
+    /// All CPUs: first one CPU of every physical core, cache by cache and node by node; then their
+    /// SMT siblings. The default.
     #[default]
     LogicalCpus,
     /// One CPU of every physical core and no SMT siblings: for loops that depend on the
     /// floating-point units or the cache of a core.
     PhysicalCores,
-    /// All CPUs, core by core, with all SMT siblings of each. A few workers then share caches, and
-    /// leave other cores free.
+    /// All CPUs, core by core, with all SMT siblings of each. A small number of workers then shares
+    /// caches, and leaves other cores free.
     Compact,
-    /// All CPUs: each worker goes to the next NUMA node and the next cache, and SMT siblings come
-    /// last. A few workers then have much cache and memory bandwidth each.
+    /// All CPUs: each worker goes to the next NUMA node and the next cache; SMT siblings come last.
+    /// With a small number of workers, each has much cache and memory bandwidth.
     Spread,
-    /// These CPUs in this order. A CPU that is listed twice takes two workers.
+    /// These CPUs, in this order. A CPU that is listed twice gets two workers.
     Cpus(Vec<usize>),
 }
 
 impl Placement {
-    /// The CPUs in the order in which workers are put on them. A list must already have been
+    /// The CPUs in the order in which workers are put on them. The CPUs of a list must have been
     /// checked.
     pub(crate) fn order(&self, machine: &Machine) -> Vec<Cpu> {
         let mut cpus = machine.cpus.clone();
@@ -93,11 +94,11 @@ impl Placement {
     }
 }
 
-/// By what two CPUs are told to be in one whole.
+/// The key of a whole: CPUs with equal keys are in the same whole.
 type Whole = (usize, usize, usize);
 
 /// For each CPU, the rank of its part among the parts of its whole, in the order of `cpus`. `of`
-/// tells the whole and the part.
+/// returns the key of the whole and the part.
 fn places(cpus: &[Cpu], of: &dyn Fn(&Cpu) -> (Whole, usize)) -> Vec<usize> {
     let mut ranks = Vec::with_capacity(cpus.len());
     for cpu in cpus {
@@ -118,45 +119,45 @@ fn places(cpus: &[Cpu], of: &dyn Fn(&Cpu) -> (Whole, usize)) -> Vec<usize> {
     ranks
 }
 
-/// What has set the number of workers. The first of these that applies does.
+/// The reason for the number of workers. The first of these that applies sets it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum CountSource {
-    /// [`PoolBuilder::num_threads`](crate::PoolBuilder::num_threads).
+    /// A call of [`PoolBuilder::num_threads`](crate::PoolBuilder::num_threads).
     NumThreads,
     /// The environment variable `RANGESTEAL_NUM_THREADS`.
     Variable,
-    /// The CPU quota of the control group, in CPUs, which is less than the number of CPUs.
+    /// The CPU quota of the control group, in CPUs. It is less than the number of CPUs.
     Quota(f64),
-    /// The CPUs of the placement.
+    /// The number of CPUs of the placement.
     Cpus,
 }
 
-/// What keeps a worker on its CPU.
+/// Whether a worker is pinned to its CPU, and if not, why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PinState {
     /// The worker is pinned.
     Pinned,
-    /// Nothing at the moment: another program keeps its CPU busy while other CPUs are idle, so the
-    /// worker runs where the system puts it, and is pinned again after a while. Not with
-    /// [`Pinning::Required`].
+    /// The worker is not pinned for a while, because another program keeps its CPU busy while other
+    /// CPUs are idle. It is pinned again later. Never with [`Pinning::Required`].
     Evicted,
-    /// Nothing: this is the seat of the calling thread, which runs where the system puts it.
+    /// This CPU is left free for the calling thread, which is not pinned.
     Free,
-    /// Nothing: workers are not pinned, because of [`Pinning::Off`] or because this system cannot
-    /// pin threads.
+    /// The worker is not pinned, because of [`Pinning::Off`] or because this system cannot pin
+    /// threads.
     Off,
-    /// Nothing: a CPU quota below the number of CPUs shows that these are shared with others, and a
-    /// pinned thread cannot give way. With [`Pinning::Required`] workers are pinned nevertheless.
+    /// The worker is not pinned, because a CPU quota below the number of CPUs shows that other
+    /// processes share the CPUs, and a pinned thread cannot move away from them. Never with
+    /// [`Pinning::Required`].
     Quota,
-    /// Nothing: the system has refused to pin the worker.
+    /// The worker is not pinned, because the system has refused that.
     Refused,
 }
 
-/// The threads may run on fewer CPUs than are online. A user may have wanted that, a container, or
-/// nobody: launchers bind a process to one core unless they are told otherwise, and such a program
-/// is as slow as a plain loop, without a word.
+/// A restriction of the threads to fewer CPUs than are online. A user or a container may have set
+/// it on purpose. Launchers also set it without being told: by default they bind a process to one
+/// core, and then the program is as slow as the plain loop, without any message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Bound {
     allowed: usize,
@@ -165,7 +166,7 @@ pub(crate) struct Bound {
 }
 
 impl Bound {
-    /// None if no CPU is forbidden, or if the system does not tell.
+    /// `None` if no CPU is forbidden, or if the system does not report which CPUs are online.
     fn new(machine: &Machine, file: File<'_>) -> Option<Self> {
         let allowed = Some(machine.cpus.len()).filter(|allowed| *allowed > 0)?;
         let online = online(file).filter(|online| *online > allowed)?;
@@ -187,7 +188,7 @@ impl fmt::Display for Bound {
     }
 }
 
-/// What a program asks for: workers, pinning and placement.
+/// The wishes of the program: number of workers, pinning and placement.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wish {
     pub(crate) workers: Option<usize>,
@@ -195,9 +196,10 @@ pub(crate) struct Wish {
     pub(crate) placement: Placement,
 }
 
-/// What the system tells about CPUs and workers.
+/// The information of the system about CPUs and workers.
 pub(crate) struct System<'a> {
-    /// The CPUs on which the calling thread may run, or the process, in ascending order.
+    /// The CPUs on which the calling thread (for the global pool, the process) may run, in
+    /// ascending order.
     pub(crate) allowed: io::Result<Vec<usize>>,
     pub(crate) file: File<'a>,
     /// The values of the environment variables `RANGESTEAL_NUM_THREADS` and `RANGESTEAL_PINNING`.
@@ -206,7 +208,7 @@ pub(crate) struct System<'a> {
 }
 
 impl System<'_> {
-    /// What the system tells now, where threads may run that may run on the CPUs of `mask`.
+    /// The information of this system, for threads that may run on the CPUs of `mask`.
     pub(crate) fn now(mask: io::Result<Mask>) -> Self {
         Self {
             allowed: mask.map(|mask| mask.cpus()),
@@ -217,24 +219,24 @@ impl System<'_> {
     }
 }
 
-/// The plan for a pool: how many workers there are, and where they go.
+/// The plan of a pool: how many workers it has, and on which CPUs.
 #[derive(Debug)]
 pub(crate) struct SeatPlan {
     pub(crate) workers: usize,
     pub(crate) counted_by: CountSource,
     pub(crate) placement: Placement,
-    /// Worker `i` goes to the CPU at `i`, round robin. Empty: nobody is pinned.
+    /// Worker `i` goes to the CPU at index `i`, round robin. Empty if workers are not pinned.
     order: Vec<Cpu>,
     pub(crate) machine: Machine,
     /// How many workers can run at the same time.
     pub(crate) at_a_time: usize,
     pub(crate) pinning: Pinning,
-    /// Why no worker is pinned; none if workers are pinned.
+    /// Why no worker is pinned; `None` if workers are pinned.
     pub(crate) unpinned_because: Option<PinState>,
     pub(crate) bound: Option<Bound>,
-    /// What the system told that is not plausible, or refused to do.
+    /// Warnings: information of the system that is not plausible, and refused system calls.
     pub(crate) doubts: Vec<String>,
-    /// What else should be logged.
+    /// Further messages, to be logged at debug level.
     pub(crate) remarks: Vec<String>,
 }
 
@@ -251,7 +253,7 @@ impl SeatPlan {
             (Pinning::Required, _) => Err(BuildError::Affinity { source }),
             (Pinning::Off, _) => Ok(Vec::new()),
             (Pinning::BestEffort, io::ErrorKind::Unsupported) => {
-                remarks.push(format!("workers are not pinned: {source}")); // there is no such thing here
+                remarks.push(format!("workers are not pinned: {source}")); // this system cannot pin threads
                 unpinned_because = Some(PinState::Off);
                 Ok(Vec::new())
             }
@@ -264,9 +266,9 @@ impl SeatPlan {
         let quota = quota(system.file);
         let whole = quota.map_or(usize::MAX, round_up);
         if whole < allowed.len() && pinning == Pinning::BestEffort {
-            // Every container of a machine would pin its workers to the same CPUs.
+            // Otherwise every container of a machine would pin its workers to the same CPUs.
             remarks.push(format!(
-                "workers are not pinned: the quota of {whole} CPUs says that others share them"
+                "workers are not pinned: a quota of {whole} CPUs means that other processes share the CPUs"
             ));
             unpinned_because = Some(PinState::Quota);
         }
@@ -281,7 +283,7 @@ impl SeatPlan {
         let mut machine = if unpinned_because.is_none() || placement == Placement::PhysicalCores {
             Machine::read(&allowed, system.file)
         } else {
-            Machine::unknown(&allowed) // enough to count
+            Machine::unknown(&allowed) // counting needs no more
         };
         doubts.append(&mut machine.doubts);
         let bound = Bound::new(&machine, system.file);
@@ -319,7 +321,7 @@ impl SeatPlan {
         })
     }
 
-    /// The plan for a pool that is its caller alone, wherever that is. The system is not asked.
+    /// The plan of a pool whose only worker is its caller. Reads nothing from the system.
     pub(crate) fn alone(doubts: Vec<String>) -> Self {
         Self {
             workers: 1,
@@ -357,7 +359,7 @@ impl SeatPlan {
     }
 }
 
-/// Which pinning the environment variable asks for.
+/// The pinning that the environment variable sets.
 fn from_environment(value: Option<OsString>) -> Result<Pinning, BuildError> {
     let Some(value) = value else { return Ok(Pinning::default()) };
     match value.to_str().map(|value| value.trim().to_ascii_lowercase()).as_deref() {
@@ -372,7 +374,7 @@ fn no_such_value(name: &'static str, value: &OsStr) -> BuildError {
     BuildError::Variable { name, value: value.to_string_lossy().into_owned() }
 }
 
-/// How many workers there are, and why: the table of `PoolBuilder::num_threads`.
+/// The number of workers and the reason for it: the table of `PoolBuilder::num_threads`.
 fn count(
     asked: Option<usize>,
     variable: Option<OsString>,
@@ -415,7 +417,7 @@ fn restrict(
     Ok(())
 }
 
-/// How many CPUs a quota keeps busy: rounded up, and at least 1.
+/// The number of CPUs that a quota keeps busy: the quota rounded up, at least 1.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive, and saturates")]
 fn round_up(quota: f64) -> usize {
     (quota.ceil() as usize).max(1)

@@ -1,5 +1,5 @@
-//! How many CPUs' worth of time the control group of this process may use: cgroups(7), and
-//! `cpu.max` and `cpu.cfs_quota_us` in the kernel's `Documentation/admin-guide/cgroup-v2.rst` and
+//! The CPU quota of the control group of this process: cgroups(7), and `cpu.max` and
+//! `cpu.cfs_quota_us` in the kernel's `Documentation/admin-guide/cgroup-v2.rst` and
 //! `Documentation/scheduler/sched-bwc.rst`.
 //!
 //! [`std::thread::available_parallelism`] reads the same files and rounds down: with a quota of 2.5
@@ -7,8 +7,8 @@
 
 use super::files::{File, number, number_in, parts, text};
 
-/// The smallest quota on the way from the group of this process up to the top, in CPUs; none if CPU
-/// time is not limited.
+/// The smallest quota of the group of this process and of all groups above it, in CPUs; `None` if
+/// CPU time is not limited.
 pub(crate) fn quota(file: File<'_>) -> Option<f64> {
     let (groups, mounts) = (file("/proc/self/cgroup")?, file("/proc/self/mountinfo")?);
     let (groups, mut least) = (parts(&groups, '\n'), None);
@@ -26,7 +26,8 @@ pub(crate) fn quota(file: File<'_>) -> Option<f64> {
     least
 }
 
-/// A mounted hierarchy of groups that may limit CPU time. Its paths end without a slash.
+/// A mounted hierarchy of groups that may limit CPU time. `root` is the mounted part of the
+/// hierarchy, `point` the mount point. Neither ends with a slash.
 struct Mount {
     root: String,
     point: String,
@@ -59,29 +60,30 @@ impl Mount {
         if !inside.is_empty() && !inside.starts_with('/') {
             return None; // another part of the hierarchy is mounted here
         }
-        // The group may lie outside of what a container sees as the top. The top still limits it.
+        // The group may lie outside the part that a container sees. The top of that part still
+        // limits the group.
         let leads_out = parts(inside, '/').contains(&"..");
         Some(self.point.clone() + if leads_out { "" } else { inside })
     }
 
-    /// The quota of the group in `dir`, in CPUs. Its files give microseconds of CPU time per
-    /// period.
+    /// The quota of the group in `dir`, in CPUs. The files contain microseconds of CPU time, and
+    /// the period in microseconds.
     fn limit(&self, dir: &str, file: File<'_>) -> Option<f64> {
         let (quota, period) = if self.unified {
-            let max = text(file, &format!("{dir}/cpu.max"))?; // `max 100000` where there is no limit
+            let max = text(file, &format!("{dir}/cpu.max"))?; // `max 100000` without a limit
             let (quota, period) = max.split_once(' ')?;
             (number(quota)?, number(period)?)
         } else {
-            let told = |name| number_in(file, &format!("{dir}/{name}"));
-            (told("cpu.cfs_quota_us")?, told("cpu.cfs_period_us")?) // -1 where there is no limit
+            let value = |name| number_in(file, &format!("{dir}/{name}"));
+            (value("cpu.cfs_quota_us")?, value("cpu.cfs_period_us")?) // -1 without a limit
         };
         let (quota, period) = (u32::try_from(quota).ok()?, u32::try_from(period).ok()?);
         (quota > 0 && period > 0).then(|| f64::from(quota) / f64::from(period))
     }
 }
 
-/// Decodes a path in which blanks, tabs, newlines and backslashes are written as a backslash and
-/// three octal digits.
+/// Decodes a path in which a backslash and three octal digits stand for each blank, tab, newline
+/// and backslash.
 fn path(encoded: &str) -> String {
     let mut path = String::new();
     for (at, part) in parts(encoded, '\\').into_iter().enumerate() {

@@ -1,71 +1,72 @@
-//! Starved helpers. No other worker can take back an item that a helper has claimed. If a program
-//! of higher priority then takes the helper's CPU, the loop waits for the helper: a second instead
-//! of ten milliseconds. So a helper that has starved once takes no part in loops until it has shown
-//! that it gets its CPU again.
+//! Starved helpers. No worker can take back an item that a helper has claimed. If a program of
+//! higher priority takes the helper's CPU, the loop waits for the helper: a second instead of ten
+//! milliseconds. So a helper that has starved once takes no part in loops until it has shown that
+//! it gets its CPU again.
 //!
-//! Beside programs of its own priority a helper has a half of a CPU, or a third. It does not
-//! starve, and helps as ever.
+//! Beside programs of its own priority a helper gets a half or a third of a CPU. Such a helper does
+//! not starve, and takes part in loops.
 //!
-//! `cargo bench --bench versus -- --rows starved` has loops of four items of 2.75 ms, and a helper
-//! at nice 19 whose CPU is taken. Without this module, a hundred calls took 3.8 of the plain loop's
-//! time on average, and one took 33.
+//! `cargo bench --bench versus -- --rows starved` measures loops of four items of 2.75 ms, with a
+//! helper at nice 19 whose CPU another program takes. Without this module a hundred calls took 3.8
+//! of the plain loop's time on average, and one call took 33 of it.
 
 use std::time::Duration;
 
 use super::pin_monitor::{FIRST_PAUSE, LONGEST_PAUSE, Turns};
 use crate::clock::Instant;
 
-/// The least time between two looks, each of which takes some 3 µs. A helper that has waited less
-/// than this for its CPU in between has not starved.
-const LOOK_INTERVAL: Duration = Duration::from_millis(20);
-/// A helper has starved if it has waited for its CPU 16 times as long as it has run. Beside one
-/// thread of nice 0, a thread at nice 19 waits 68 times as long as it runs, and one at `SCHED_IDLE`
-/// 341 times (`sched_prio_to_weight` of the kernel).
+/// The least time between two checks, each of which takes some 3 µs. A helper that has waited less
+/// than this for its CPU between two checks has not starved.
+const CHECK_INTERVAL: Duration = Duration::from_millis(20);
+/// A helper has starved if it has waited for its CPU at least 16 times as long as it has run.
+/// Beside one thread of nice 0, a thread at nice 19 waits 68 times as long as it runs, and one at
+/// `SCHED_IDLE` 341 times (`sched_prio_to_weight` of the kernel).
 const STARVES: u32 = 16;
-/// For how long, by the clock, a helper that has starved runs to show that it gets its CPU: two
-/// ticks of the slowest scheduler. It may wait less than four times as long as it runs.
+/// The length of a trial: a helper that has starved runs for this time, by the clock, to show that
+/// it gets its CPU. It is two ticks of the slowest scheduler. The trial succeeds if the helper
+/// waits less than four times as long as it runs.
 const TRIAL: Duration = Duration::from_millis(20);
 
-/// The record that a helper keeps of whether it gets its CPU. The helper looks at it between loops,
-/// when nobody waits for it.
+/// The record in which a helper tracks whether it gets its CPU. The helper updates it between
+/// loops, when no other thread waits for it.
 #[derive(Debug)]
 pub(crate) struct Starvation {
-    looked: Instant,
+    last_check: Instant,
     turns: Turns,
     has_starved: bool,
-    /// For how long the helper takes no part before it tries again.
+    /// How long the helper takes no part in loops before its next trial.
     pause: Duration,
 }
 
 impl Starvation {
     pub(crate) fn new(now: Instant) -> Self {
-        Self { looked: now, turns: Turns::default(), has_starved: false, pause: FIRST_PAUSE }
+        Self { last_check: now, turns: Turns::default(), has_starved: false, pause: FIRST_PAUSE }
     }
 
-    /// Whether the helper may take part in the next loop. `turns` asks the kernel. A helper that
-    /// has starved runs by `run` for [`TRIAL`], when a pause is over.
+    /// Whether the helper may take part in the next loop. `turns` reads the kernel's times. When a
+    /// pause of a starved helper is over, it calls `run`, which runs for [`TRIAL`].
     pub(crate) fn may_help(
         &mut self,
         now: Instant,
         turns: impl Fn() -> Option<Turns>,
         run: impl FnOnce(Duration) -> Instant,
     ) -> bool {
-        let passed = now - self.looked;
-        if passed < if self.has_starved { self.pause } else { LOOK_INTERVAL } {
+        let passed = now - self.last_check;
+        if passed < if self.has_starved { self.pause } else { CHECK_INTERVAL } {
             return !self.has_starved;
         }
-        self.looked = now;
+        self.last_check = now;
         let Some(before) = turns() else { return true };
         if !self.has_starved {
             let (ran, waited) = before.since(self.turns);
             self.turns = before;
-            self.has_starved = waited >= LOOK_INTERVAL && waited >= STARVES * ran;
+            self.has_starved = waited >= CHECK_INTERVAL && waited >= STARVES * ran;
             if !self.has_starved && passed > LONGEST_PAUSE {
                 self.pause = FIRST_PAUSE;
             }
             return !self.has_starved;
         }
-        self.looked = run(TRIAL);
+        self.last_check = run(TRIAL);
         let Some(after) = turns() else { return true };
         self.turns = after;
         let (ran, waited) = after.since(before);
@@ -75,8 +76,8 @@ impl Starvation {
     }
 }
 
-/// A closure that a helper calls between loops: true if the helper may take part in the next loop.
-/// Always true in models, where every thread gets its turn.
+/// A closure that a helper calls between loops. It returns whether the helper may take part in the
+/// next loop; always true in models, where every thread gets its turn.
 pub(crate) fn may_help() -> impl FnMut() -> bool + Send + Sync + 'static {
     let mut record = Starvation::new(Instant::now());
     let run = |time| {
@@ -89,7 +90,7 @@ pub(crate) fn may_help() -> impl FnMut() -> bool + Send + Sync + 'static {
     move || cfg!(any(loom, shuttle)) || record.may_help(Instant::now(), super::affinity::turns, run)
 }
 
-#[cfg(all(test, not(any(loom, shuttle, miri))))] // under Miri minutes each, and safe code on one thread
+#[cfg(all(test, not(any(loom, shuttle, miri))))] // minutes each under Miri, which has nothing to check in safe code on one thread
 mod tests {
     use std::cell::Cell;
 
@@ -97,7 +98,7 @@ mod tests {
 
     const MILLI: Duration = Duration::from_millis(1);
 
-    /// A helper, and how many times as long as it runs it waits for its CPU.
+    /// A helper that waits for its CPU `waits` times as long as it runs.
     struct Helper {
         record: Starvation,
         now: Instant,
@@ -113,7 +114,7 @@ mod tests {
             Self { record, now, turns, waits: 0, trials: 0 }
         }
 
-        /// Takes part in a loop of `millis` of work, if it may; whether it has.
+        /// Takes part in a loop of `millis` ms of work, if the helper may. Returns whether it has.
         fn loop_of(&mut self, millis: u32) -> bool {
             let Self { record, now, turns, waits, trials } = self;
             let run = |work: Duration| {
@@ -121,7 +122,8 @@ mod tests {
                 turns.set(Turns { ran: ran + work, waited: waited + *waits * work, count: count + 1 });
                 (1 + *waits) * work
             };
-            // By the clock; but the helper runs for a few milliseconds before it is interrupted.
+            // The trial ends by the clock, but the helper runs for a few milliseconds before it is
+            // interrupted.
             let run_by_clock = |time: Duration| run((time / (1 + *waits)).max(3 * MILLI));
             let may_help = record.may_help(
                 *now,
@@ -137,17 +139,17 @@ mod tests {
     }
 
     #[test]
-    fn a_helper_that_starves_is_waited_for_once_and_comes_back() {
+    fn loops_wait_once_for_a_starved_helper_which_comes_back() {
         for waits in [30, 68, 341] {
             let mut helper = Helper::new();
             assert!((0..100).all(|_| helper.loop_of(11)));
             helper.waits = waits;
             let helped = (0..10_000).filter(|_| helper.loop_of(11)).count();
-            assert!((1..=2).contains(&helped), "{helped} loops have waited for it");
+            assert!((1..=2).contains(&helped), "{helped} loops have waited for the helper");
             assert!((6..30).contains(&helper.trials), "{} trials in 110 s", helper.trials);
-            helper.waits = u32::from(waits == 68); // a half of the CPU, or all of it
+            helper.waits = u32::from(waits == 68); // half of the CPU, or all of it
             let away = (0..10_000).take_while(|_| !helper.loop_of(11)).count();
-            assert!(away < 1_100, "{away} loops without it");
+            assert!(away < 1_100, "{away} loops without the helper");
             assert!((0..1_000).all(|_| helper.loop_of(11)));
         }
     }
@@ -162,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_that_does_not_tell_changes_nothing() {
+    fn a_kernel_without_these_times_changes_nothing() {
         let now = Instant::now();
         let mut record = Starvation::new(now);
         for second in 1..10 {

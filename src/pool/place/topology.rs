@@ -1,10 +1,9 @@
-//! What Linux tells about its CPUs: which of them share a core, a cache or a NUMA node, and which
-//! are weaker than others.
+//! The topology of the CPUs, as Linux reports it: which CPUs share a core, a cache or a NUMA node,
+//! and which are weaker than others.
 //!
-//! Read from sysfs: `Documentation/admin-guide/cputopology.rst` and
-//! `Documentation/ABI/{testing,stable}/sysfs-devices-*` of the kernel. A relation that is missing,
-//! or that contradicts itself, is not used for any CPU: an order of only some CPUs is worse than
-//! none.
+//! It is read from sysfs: see `Documentation/admin-guide/cputopology.rst` and
+//! `Documentation/ABI/{testing,stable}/sysfs-devices-*` of the kernel. A relation that is missing
+//! or contradicts itself is used for no CPU: an order of some CPUs is worse than no order.
 
 use super::files::{File, number, number_in, parts, text};
 use crate::sorted::sort;
@@ -12,22 +11,22 @@ use crate::sorted::sort;
 const CPU: &str = "/sys/devices/system/cpu/cpu";
 const NODE: &str = "/sys/devices/system/node/";
 
-/// In hardware threads: the most that a core has ever had (POWER8 to 10). A core with more is not
-/// believed.
+/// The largest number of hardware threads of a core so far (POWER8 to 10). A larger number is taken
+/// for an error.
 const MOST_THREADS_OF_A_CORE: usize = 8;
 
-/// The most NUMA nodes that Linux can be configured for. A larger number is not believed.
+/// The largest number of NUMA nodes of a Linux kernel. A larger number is taken for an error.
 const MOST_NODES: usize = 1 << 10;
-/// The most CPUs that Linux can be configured for. A larger number is not believed.
+/// The largest number of CPUs of a Linux kernel. A larger number is taken for an error.
 const MOST_CPUS: usize = 1 << 20;
 
-/// The most that a CPU can do is 1024 to Linux (`SCHED_CAPACITY_SCALE`). A number that is larger by
-/// far is not believed.
+/// A bound of the capacity of a CPU. The largest in Linux is 1024 (`SCHED_CAPACITY_SCALE`). A
+/// number far above that is taken for an error.
 const MOST_CAPACITY: usize = 1 << 20;
 
-/// A CPU as the system numbers them, which is a hardware thread, and what it shares with others.
-/// What the system does not tell is taken to be a core of its own, one cache per node, node 0,
-/// class 0.
+/// A CPU (a hardware thread), with the core, the cache and the memory that it shares with others.
+/// If the system does not report something, each CPU is a core of its own, each node has one cache,
+/// the node is 0, and the class is 0.
 ///
 /// ```
 /// let pool = rangesteal::Pool::new()?;
@@ -41,27 +40,28 @@ const MOST_CAPACITY: usize = 1 << 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Cpu {
-    /// The number of the CPU.
+    /// The number of the CPU in the system.
     pub number: usize,
-    /// The physical core, named by its lowest CPU.
+    /// The physical core: the lowest number of its CPUs.
     pub core: usize,
-    /// 0 for the first CPU of its core that the pool may use, 1 for the next one (an SMT sibling),
-    /// and so on.
+    /// The position among the CPUs of its core that the pool may use: 0 for the first one, 1 for
+    /// the next one (an SMT sibling), and so on.
     pub thread: usize,
-    /// The last-level cache, usually L3, named by the lowest CPU that shares it.
+    /// The last-level cache, usually L3: the lowest number of the CPUs that share it.
     pub cache: usize,
-    /// The NUMA node; the socket if there are no nodes.
+    /// The number of the NUMA node; of the socket if the system has no nodes.
     pub node: usize,
-    /// 0 for the strongest cores; 1, 2 and so on for cores that do less than nine tenths of the
-    /// work of the class before.
+    /// The class of the core: 0 for the strongest cores; 1, 2 and so on for weaker ones. The
+    /// strongest core of a class has less than nine tenths of the capacity of the strongest core of
+    /// the class before.
     pub class: usize,
 }
 
-/// The CPUs that may be used, in ascending order.
+/// The CPUs that the pool may use, in ascending order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Machine {
     pub(crate) cpus: Vec<Cpu>,
-    /// What the system told that is not plausible.
+    /// Warnings about information of the system that is not plausible.
     pub(crate) doubts: Vec<String>,
 }
 
@@ -71,12 +71,12 @@ enum Unknown {
     Doubtful(String),
 }
 
-/// A relation of all CPUs, in their order, or why it is not used.
+/// A value for each CPU, in their order, or the reason why the relation is not used.
 type Relation<T> = Result<Vec<T>, Unknown>;
 
 impl Machine {
-    /// Reads what the system tells about the `allowed` CPUs, in ascending order. It reads some four
-    /// files per CPU, at 5 to 10 µs each.
+    /// Reads the topology of the `allowed` CPUs, in ascending order. Reads some four files per CPU,
+    /// in 5 to 10 µs each.
     pub(crate) fn read(allowed: &[usize], file: File<'_>) -> Self {
         let mut doubts = Vec::new();
         let mut believe = |what: &str, known: Relation<usize>, otherwise: &dyn Fn() -> Vec<usize>| match known
@@ -86,9 +86,12 @@ impl Machine {
                 match unknown {
                     Unknown::Doubtful(why) => doubts.push(format!("{what} not used: {why}")),
                     Unknown::Missing if what == "cores" => {
-                        doubts.push("sysfs tells nothing of cores: CPUs are taken by number".into());
+                        doubts.push(
+                            "sysfs tells nothing of cores: CPUs are used in the order of their numbers"
+                                .into(),
+                        );
                     }
-                    Unknown::Missing => {} // many systems have no NUMA and tell of no caches
+                    Unknown::Missing => {} // many systems have no NUMA nodes and do not report caches
                 }
                 otherwise()
             }
@@ -104,19 +107,19 @@ impl Machine {
         });
         let cpus: Vec<Cpu> = cpus.collect();
         if cpus.len() < 2 {
-            doubts.clear(); // there is no order to doubt
+            doubts.clear(); // one CPU has no order
         }
         Self { cpus, doubts }
     }
 
-    /// A machine that is not known, whose CPUs are ordered by number.
+    /// A machine with unknown topology. Its CPUs are ordered by number.
     pub(crate) fn unknown(allowed: &[usize]) -> Self {
         let lowest = allowed.first().copied().unwrap_or(0);
         let alike = |&number| Cpu { number, core: number, thread: 0, cache: lowest, node: 0, class: 0 };
         Self { cpus: allowed.iter().map(alike).collect(), doubts: Vec::new() }
     }
 
-    /// Whether all of its CPUs are known to be of one core.
+    /// Whether all CPUs are known to belong to one core.
     pub(crate) fn is_one_core(&self) -> bool {
         self.cpus.iter().all(|cpu| cpu.core == self.cpus[0].core)
     }
@@ -128,7 +131,7 @@ impl Machine {
     }
 }
 
-/// How many CPUs the system has online, whoever may use them.
+/// The number of CPUs that are online, whether or not this process may use them.
 pub(crate) fn online(file: File<'_>) -> Option<usize> {
     CpuList::parse(&text(file, "/sys/devices/system/cpu/online")?).map(|list| list.count())
 }
@@ -138,33 +141,35 @@ fn lowest_of(groups: &[usize], allowed: &[usize]) -> Vec<usize> {
     (0..groups.len()).map(|i| allowed[first_with(groups, i)]).collect()
 }
 
-/// The first CPU that is in the same group as the one at `i`.
+/// The index of the first CPU in the group of the CPU at index `i`.
 fn first_with(groups: &[usize], i: usize) -> usize {
     groups[..i].iter().position(|group| *group == groups[i]).unwrap_or(i)
 }
 
-/// For each CPU, its group, named by the lowest CPU, and the sizes of the groups. `list` tells the
-/// group of a CPU; a CPU for which it tells nothing is alone.
+/// For each CPU, its group, named by the lowest CPU, and the size of that group. `list` returns the
+/// group of a CPU as text. A CPU without text is a group of its own.
 fn groups(
     allowed: &[usize],
     list: &dyn Fn(usize) -> Option<String>,
 ) -> Result<(Vec<usize>, Vec<usize>), Unknown> {
     let (mut groups, mut sizes) = (Vec::with_capacity(allowed.len()), Vec::with_capacity(allowed.len()));
-    let mut is_told = false;
+    let mut is_reported = false;
     for &cpu in allowed {
         let Some(list) = list(cpu) else {
             groups.push(cpu);
             sizes.push(1);
             continue;
         };
-        is_told = true;
+        is_reported = true;
         let Some(group) = CpuList::parse(&list).filter(|group| group.contains(cpu)) else {
-            return Err(Unknown::Doubtful(format!("CPU {cpu} is said to share one with {list:?}")));
+            return Err(Unknown::Doubtful(format!(
+                "the system reports that CPU {cpu} shares with CPUs {list:?}"
+            )));
         };
         groups.push(group.0.iter().fold(cpu, |lowest, (first, _)| lowest.min(*first)));
         sizes.push(group.count());
     }
-    if !is_told {
+    if !is_reported {
         return Err(Unknown::Missing);
     }
     for (i, &cpu) in allowed.iter().enumerate() {
@@ -172,7 +177,7 @@ fn groups(
         let of_lowest = allowed.binary_search(&lowest).map_or(lowest, |at| groups[at]);
         if of_lowest != lowest || sizes[first_with(&groups, i)] != sizes[i] {
             return Err(Unknown::Doubtful(format!(
-                "CPU {cpu} shares one with CPU {lowest}, but not the reverse"
+                "CPU {cpu} shares with CPU {lowest}, but not the reverse"
             )));
         }
     }
@@ -184,21 +189,23 @@ fn groups(
 /// A core may have more than one cache: a large core of POWER10 consists of two small ones.
 fn cores(allowed: &[usize], nodes: &[usize], file: File<'_>) -> Relation<usize> {
     let (cores, sizes) = groups(allowed, &|cpu| {
-        let told = |name| text(file, &format!("{CPU}{cpu}/topology/{name}"));
-        told("core_cpus_list").or_else(|| told("thread_siblings_list"))
+        let siblings = |name| text(file, &format!("{CPU}{cpu}/topology/{name}"));
+        siblings("core_cpus_list").or_else(|| siblings("thread_siblings_list"))
     })?;
     for (i, (core, threads)) in cores.iter().zip(sizes).enumerate() {
         if threads > MOST_THREADS_OF_A_CORE {
-            return Err(Unknown::Doubtful(format!("that of CPU {core} is said to have {threads} CPUs")));
+            return Err(Unknown::Doubtful(format!(
+                "the system reports {threads} CPUs for the core of CPU {core}"
+            )));
         }
         if nodes[first_with(&cores, i)] != nodes[i] {
-            return Err(Unknown::Doubtful(format!("that of CPU {core} is said to be in two nodes")));
+            return Err(Unknown::Doubtful(format!("the system reports the core of CPU {core} in two nodes")));
         }
     }
     Ok(cores)
 }
 
-/// The last-level cache of each CPU: L3 if there is one, otherwise the highest level that there is.
+/// The last-level cache of each CPU: L3 if there is one, otherwise the highest level below.
 fn caches(allowed: &[usize], file: File<'_>) -> Relation<usize> {
     let shared = |cpu| {
         let dir = format!("{CPU}{cpu}/cache/index");
@@ -222,26 +229,28 @@ fn nodes(allowed: &[usize], file: File<'_>) -> Relation<usize> {
     let doubtful = |why: String| Unknown::Doubtful(why);
     let numbers = CpuList::parse(&online)
         .filter(|list| list.count() <= MOST_NODES)
-        .ok_or_else(|| doubtful(format!("those online are said to be {online:?}")))?;
+        .ok_or_else(|| doubtful(format!("the system reports {online:?} as the online nodes")))?;
     let mut lists = Vec::new();
     let mut node_of = vec![None; allowed.len()];
     for node in numbers.0.into_iter().flat_map(|(first, last)| first..=last) {
         let list = text(file, &format!("{NODE}node{node}/cpulist")).unwrap_or_default();
         if list.is_empty() {
-            continue; // a node of memory without CPUs
+            continue; // a node with memory and without CPUs
         }
         // Emulated nodes (`numa=fake`) are parts of the memory, and each has all CPUs of the real
-        // node: any one of them will do.
+        // node. The first of them is used.
         if lists.contains(&list) {
             continue;
         }
         let cpus = CpuList::parse(&list)
-            .ok_or_else(|| doubtful(format!("node {node} is said to have CPUs {list:?}")))?;
+            .ok_or_else(|| doubtful(format!("the system reports CPUs {list:?} for node {node}")))?;
         for (&cpu, known) in allowed.iter().zip(&mut node_of) {
             if cpus.contains(cpu)
                 && let Some(before) = known.replace(node)
             {
-                return Err(doubtful(format!("CPU {cpu} is said to be in node {before} and in node {node}")));
+                return Err(doubtful(format!(
+                    "the system reports CPU {cpu} in node {before} and in node {node}"
+                )));
             }
         }
         lists.push(list);
@@ -252,22 +261,27 @@ fn nodes(allowed: &[usize], file: File<'_>) -> Relation<usize> {
     Ok(node_of.into_iter().flatten().collect())
 }
 
-/// The socket of each CPU; 0 if the firmware does not tell, when the file has -1 or is missing.
+/// The socket of each CPU. It is 0 if the firmware does not report it: then the file contains -1 or
+/// is missing.
 fn packages(allowed: &[usize], file: File<'_>) -> Vec<usize> {
     let package = |cpu| number_in(file, &format!("{CPU}{cpu}/topology/physical_package_id"));
     allowed.iter().map(|cpu| package(cpu).unwrap_or(0)).collect()
 }
 
-/// The class of each CPU: by `cpu_capacity` if Linux knows that cores differ (Arm, RISC-V, hybrid
-/// x86 without SMT); otherwise by the lists of the weaker kinds of hybrid x86. Clock rates are not
-/// used: a favoured core of a kind is not a kind of its own.
+/// The class of each CPU: from `cpu_capacity` if Linux knows that cores differ (Arm, RISC-V, hybrid
+/// x86 without SMT), otherwise from the lists of the weaker kinds of hybrid x86. Clock rates are
+/// not used: a favoured core belongs to the same kind as the others.
 fn classes(allowed: &[usize], file: File<'_>) -> Relation<usize> {
     let mut known = Vec::new();
     for cpu in allowed {
         let Some(text) = text(file, &format!("{CPU}{cpu}/cpu_capacity")) else { break };
         match number(&text) {
             Some(capacity @ 1..=MOST_CAPACITY) => known.push(capacity),
-            _ => return Err(Unknown::Doubtful(format!("the capacity of CPU {cpu} is said to be {text:?}"))),
+            _ => {
+                return Err(Unknown::Doubtful(format!(
+                    "the system reports {text:?} as the capacity of CPU {cpu}"
+                )));
+            }
         }
     }
     if known.len() < allowed.len() || known.iter().all(|capacity| *capacity == known[0]) {
@@ -275,7 +289,7 @@ fn classes(allowed: &[usize], file: File<'_>) -> Relation<usize> {
     }
     let mut falling = known.clone();
     sort(&mut falling, |a, b| a > b);
-    let mut tops = Vec::new(); // the strongest of each class
+    let mut tops = Vec::new(); // the capacity of the strongest core of each class
     for capacity in falling {
         if tops.last().is_none_or(|top| capacity * 10 < *top * 9) {
             tops.push(capacity);
@@ -285,17 +299,17 @@ fn classes(allowed: &[usize], file: File<'_>) -> Relation<usize> {
     Ok(known.into_iter().map(class).collect())
 }
 
-/// The class of each CPU by the performance counters: those of each kind of core have a list of its
-/// CPUs, which is empty while all of them are offline.
+/// The class of each CPU from the lists of the performance counters. Each kind of core has such a
+/// list of its CPUs. The list is empty while all these CPUs are offline.
 fn listed_classes(allowed: &[usize], file: File<'_>) -> Relation<usize> {
     let mut classes = vec![0; allowed.len()];
     for (kind, weakness) in [("cpu_atom", 1), ("cpu_lowpower", 2)] {
-        let told = text(file, &format!("/sys/devices/{kind}/cpus")).unwrap_or_default();
-        if told.is_empty() {
+        let text = text(file, &format!("/sys/devices/{kind}/cpus")).unwrap_or_default();
+        if text.is_empty() {
             continue;
         }
-        let list = CpuList::parse(&told)
-            .ok_or_else(|| Unknown::Doubtful(format!("the CPUs of {kind} are said to be {told:?}")))?;
+        let list = CpuList::parse(&text)
+            .ok_or_else(|| Unknown::Doubtful(format!("the system reports {text:?} as the CPUs of {kind}")))?;
         for (&cpu, class) in allowed.iter().zip(&mut classes) {
             *class = if list.contains(cpu) { weakness } else { *class };
         }
@@ -303,7 +317,7 @@ fn listed_classes(allowed: &[usize], file: File<'_>) -> Relation<usize> {
     Ok(classes)
 }
 
-/// A list of numbers such as `0-3,8,10-11`: the first and the last of each part.
+/// A list of numbers such as `0-3,8,10-11`, as pairs of the first and the last number of each part.
 struct CpuList(Vec<(usize, usize)>);
 
 impl CpuList {

@@ -1,19 +1,19 @@
-//! A chain: the source of a loop, and the stages that its items go through.
+//! The traits of chains: a chain is the source of a loop and the stages that its items go through.
 
-#![allow(unsafe_code)] // cuts a source in pieces, each of which is given out once
+#![allow(unsafe_code)] // cuts a source into pieces, and requests each piece once
 
 use std::{convert::Infallible, ops::Range};
 
 use super::state::{State, Stateless};
 use crate::pool::record::units::Blocks;
 
-/// A source and the stages behind it. A chain makes the items of a loop, and
+/// A source and the stages behind it. A chain makes the items of a loop;
 /// [`Pool::on`](crate::Pool::on) runs it.
 ///
-/// A stage that knows how many items it makes is a [`Source`], if there is no state before it:
-/// [`map`](crate::On::map), [`copied`](crate::On::copied) and [`inspect`](crate::On::inspect).
-/// Behind [`filter`](crate::On::filter), [`flat_map`](crate::On::flat_map) and
-/// [`with`](crate::On::with) items have no index.
+/// [`map`](crate::On::map), [`copied`](crate::On::copied) and [`inspect`](crate::On::inspect) make
+/// one item of each item. A chain of a source and these stages is a [`Source`] itself. Behind
+/// [`filter`](crate::On::filter), [`flat_map`](crate::On::flat_map) and [`with`](crate::On::with)
+/// items have no index, so the chain is no source.
 ///
 /// Sealed: it cannot be implemented elsewhere.
 #[diagnostic::on_unimplemented(
@@ -23,27 +23,29 @@ use crate::pool::record::units::Blocks;
     note = "what is zipped is `source(&v)` and stages, not `pool.on(&v)`; other collections are collected into a `Vec` first"
 )]
 pub trait Chain: sealed::Sealed + IntoChain<Chain = Self> + Sized {
-    /// The items that the closures of a loop are given.
+    /// The type of the items that the closures of a loop are given.
     type Item;
 
-    /// The source that the chain begins with.
+    /// The type of the source that the chain begins with.
     #[doc(hidden)]
     type Source: Source;
-    /// The state of its workers.
+    /// The type of the states of the workers.
     #[doc(hidden)]
     type State: State;
-    /// The number of items that the chain makes of one item of its source.
+    /// How many items the chain makes of one item of its source.
     #[doc(hidden)]
     const MAKES: Makes;
 
+    /// The source that the chain begins with.
     #[doc(hidden)]
     fn begin(&self) -> &Self::Source;
 
+    /// The source of the states of the workers.
     #[doc(hidden)]
     fn states(&self) -> &Self::State;
 
     /// Makes items of one item of the source, and folds them into `acc`. `next` is the step of the
-    /// fold; the first `Err` ends it.
+    /// fold; its first `Err` ends the fold.
     #[doc(hidden)]
     fn push<A, Z>(
         &self,
@@ -53,7 +55,8 @@ pub trait Chain: sealed::Sealed + IntoChain<Chain = Self> + Sized {
         next: impl FnMut(&mut <Self::State as State>::Worker, A, Self::Item) -> Result<A, Z>,
     ) -> Result<A, Z>;
 
-    /// Makes items of one item of the source, and appends the results of `open` to a vector.
+    /// Makes items of one item of the source, calls `open` with each, and appends the results to
+    /// the vector `to`.
     #[doc(hidden)]
     #[inline(always)]
     fn emit<T>(
@@ -69,10 +72,11 @@ pub trait Chain: sealed::Sealed + IntoChain<Chain = Self> + Sized {
         });
     }
 
-    /// Makes the one item of an item of the source.
+    /// Makes the one item of an item of the source, for chains that [make](Self::MAKES) one item of
+    /// each.
     ///
     /// # Panics
-    /// Unless the chain [makes](Self::MAKES) one item of each.
+    /// If the chain makes no item of `item`.
     #[doc(hidden)]
     #[inline(always)]
     fn one(
@@ -81,14 +85,15 @@ pub trait Chain: sealed::Sealed + IntoChain<Chain = Self> + Sized {
         item: <Self::Source as Chain>::Item,
     ) -> Self::Item {
         let made = self.push(state, item, None, |_, _, made| Ok::<_, Infallible>(Some(made)));
-        let Ok(Some(made)) = made else { unreachable!("it makes one of each") };
+        let Ok(Some(made)) = made else { unreachable!("the chain makes one item of each") };
         made
     }
 
-    /// Makes an item of one item of the source, and tells whether a filter keeps it.
+    /// Makes an item of one item of the source, and returns whether the filters keep it. For chains
+    /// that [make](Self::MAKES) at most one item of each.
     ///
     /// # Panics
-    /// If the chain [makes](Self::MAKES) any number of items of each.
+    /// If the chain makes no item of `item`.
     #[doc(hidden)]
     #[inline(always)]
     fn sift(
@@ -102,16 +107,16 @@ pub trait Chain: sealed::Sealed + IntoChain<Chain = Self> + Sized {
 
 /// The state of the workers of a chain.
 pub(super) type WorkerOf<C> = <<C as Chain>::State as State>::Worker;
-/// An item of the source that a chain begins with.
+/// The type of the items of the source that a chain begins with.
 pub(super) type SourceItem<C> = <<C as Chain>::Source as Chain>::Item;
 
-/// The number of items that a [`Chain`] makes of one item of its source.
+/// How many items a [`Chain`] makes of one item of its source.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Makes {
     /// One.
     One,
-    /// One that a filter keeps or leaves out: see [`Chain::sift`].
+    /// One, which a filter keeps or leaves out: see [`Chain::sift`].
     Sifted,
     /// Any number.
     Any,
@@ -131,8 +136,8 @@ pub trait Each: Chain {}
 /// | a tuple of two to eight sources, or [`On::zip`](crate::On::zip) | a tuple of their items |
 /// | [`On::chunks`](crate::On::chunks) of a source | `&[T]`, `&mut [T]`, `Range<T>`, tuples of these, or `Vec<T>` |
 /// | [`On::windows`](crate::On::windows) of a source | `&[T]` or `Range<T>` |
-/// | [`source::pieces`](crate::source::pieces), [`On::chunk_by`](crate::On::chunk_by) | as of chunks |
-/// | `map`, `copied`, `inspect`, `enumerate`, `take`, `skip`, `rev`, `step_by` of a source | what [`Iterator`] gives |
+/// | [`source::pieces`](crate::source::pieces), [`On::chunk_by`](crate::On::chunk_by) | as [`On::chunks`](crate::On::chunks) |
+/// | `map`, `copied`, `inspect`, `enumerate`, `take`, `skip`, `rev`, `step_by` of a source | as [`Iterator`] |
 ///
 /// Sealed: it cannot be implemented elsewhere.
 #[diagnostic::on_unimplemented(
@@ -142,25 +147,25 @@ pub trait Each: Chain {}
     note = "what is zipped is `source(&v)` and stages, not `pool.on(&v)`; other collections are collected into a `Vec` first"
 )]
 pub trait Source: Chain<State = Stateless> {
-    /// How many items there are.
+    /// The number of items.
     fn count(&self) -> usize;
 
-    /// A number that tells this source from others. The pool uses it to remember what a loop over
-    /// the source cost.
+    /// A number that distinguishes this source from others. The pool uses it as a part of the key
+    /// under which it remembers the cost of a loop over the source.
     #[doc(hidden)]
     fn address(&self) -> usize;
 
-    /// The notes of a worker about its claims: none, unless items are moved out.
+    /// The claim log of a worker: empty, unless items are moved out.
     #[doc(hidden)]
     type Ledger<'s>
     where
         Self: 's;
 
-    /// For a worker that begins.
+    /// An empty claim log, for a worker that begins.
     #[doc(hidden)]
     fn ledger(&self) -> Self::Ledger<'_>;
 
-    /// Notes that the items of `range` are claimed: they will be requested, and never again.
+    /// Notes that the items of `range` are claimed. They are requested once after this call.
     #[doc(hidden)]
     fn note(&self, ledger: &mut Self::Ledger<'_>, range: Range<usize>);
 
@@ -168,7 +173,7 @@ pub trait Source: Chain<State = Stateless> {
     ///
     /// # Safety
     /// 1. `range` lies within `0..self.count()`. 2. No index is requested twice. 3. `range` has
-    ///    been noted, in a ledger of this source.
+    ///    been noted, in a claim log of this source.
     #[doc(hidden)]
     unsafe fn items(
         &self,
@@ -176,10 +181,10 @@ pub trait Source: Chain<State = Stateless> {
     ) -> impl ExactSizeIterator<Item = Self::Item> + DoubleEndedIterator;
 }
 
-/// A source whose neighbouring items can be given out as one piece, so that it can be cut into
+/// A source whose neighbouring items can be requested as one piece: it can be cut into
 /// [chunks](crate::On::chunks). Sealed, as [`Source`] is.
 pub trait Pieces: Source {
-    /// Neighbouring items.
+    /// The type of a piece: some neighbouring items.
     type Piece;
 
     /// The items at the indices of `range`, as one piece.
@@ -189,7 +194,8 @@ pub trait Pieces: Source {
     #[doc(hidden)]
     unsafe fn piece(&self, range: Range<usize>) -> Self::Piece;
 
-    /// The items at the indices of `range`, in pieces of `size` items; the last may be shorter.
+    /// The items at the indices of `range`, in pieces of `size` items. The last piece may be
+    /// shorter.
     ///
     /// # Safety
     /// As for [`Source::items`].
@@ -203,24 +209,24 @@ pub trait Pieces: Source {
         let blocks = Blocks { size, len: range.len() };
         (0..blocks.count()).map(move |block| {
             let items = blocks.items(block..block + 1);
-            // SAFETY: *once*: no two blocks have an index in common, and each is had once, as
-            // promised.
+            // SAFETY: *once*: no two blocks share an index, and each is requested once, as the
+            // caller promises.
             unsafe { self.piece(range.start + items.start..range.start + items.end) }
         })
     }
 }
 
-/// A source whose items may be given out any number of times. Sealed, as [`Source`] is.
+/// A source whose items may be requested any number of times. Sealed, as [`Source`] is.
 pub trait Shared: Pieces {}
 
-/// What can be turned into a [`Chain`]: slices, vectors and arrays by reference, shared or
-/// exclusive; vectors, boxed slices and arrays by value; ranges of integers; tuples of up to eight
-/// of these, which are gone through in step; and what [`source`](crate::source()) has made.
+/// A type that can be converted to a [`Chain`]: slices, vectors and arrays by shared or exclusive
+/// reference; vectors, boxed slices and arrays by value; ranges of integers; tuples of up to eight
+/// of these, whose items go in step; and the results of [`source`](crate::source()).
 ///
 /// ```
 /// use rangesteal::{Pool, source::IntoChain};
 ///
-/// /// Of a slice, a range, or whatever else.
+/// /// The number of items of a slice, a range or any other chain.
 /// fn count(pool: &Pool, items: impl IntoChain<Chain: Sync>) -> usize {
 ///     pool.on(items).count()
 /// }
@@ -230,7 +236,7 @@ pub trait Shared: Pieces {}
 /// # Ok::<(), rangesteal::BuildError>(())
 /// ```
 ///
-/// Not sealed: you can implement it for a type of yours that holds a slice.
+/// Not sealed: you can implement it for your own type that holds a slice.
 ///
 /// ```
 /// use rangesteal::{Pool, source::{Exclusive, IntoChain}};
@@ -266,15 +272,15 @@ pub trait Shared: Pieces {}
     note = "what is zipped is `source(&v)` and stages, not `pool.on(&v)`; other collections are collected into a `Vec` first"
 )]
 pub trait IntoChain {
-    /// The chain that it becomes.
+    /// The type of the chain.
     type Chain: Chain;
 
-    /// Turns it into a chain.
+    /// Converts the value to a chain.
     fn into_chain(self) -> Self::Chain;
 }
 
-/// Implements [`IntoChain`] for a chain, which becomes itself. (One implementation for all `C:
-/// Chain` would give users a second error: the compiler would take a type that is no chain for a
+/// Implements [`IntoChain`] for a chain, which is converted to itself. (One implementation for all
+/// `C: Chain` would give users a second error message: the compiler would report that the type is a
 /// chain without its trait.)
 macro_rules! itself {
     ([$($generic:tt)*] $chain:ty $(where $($bound:tt)*)?) => {
@@ -292,7 +298,8 @@ macro_rules! itself {
 }
 pub(super) use itself;
 
-/// Of a source that is the first of a chain: it makes its own items, and has no state.
+/// The part of [`Chain`] that all sources share: a source begins a chain, makes one item of each,
+/// and has no state.
 macro_rules! base {
     () => {
         type Source = Self;
@@ -323,7 +330,7 @@ macro_rules! base {
 }
 pub(super) use base;
 
-/// Of a source that lends its items, or counts: nothing need be noted.
+/// The part of [`Source`] for sources that lend items or count: they note nothing.
 macro_rules! nothing_is_noted {
     () => {
         type Ledger<'s>
@@ -340,7 +347,8 @@ macro_rules! nothing_is_noted {
 }
 pub(super) use nothing_is_noted;
 
-/// Of a source of items of another: that notes what its own indices stand for.
+/// The part of [`Source`] for a source that is made of another one: the other source notes the
+/// claims. `$there` are the indices there.
 macro_rules! noted_by {
     ($source:tt, $self:ident, $range:ident => $there:expr) => {
         type Ledger<'s>

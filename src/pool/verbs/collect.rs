@@ -23,19 +23,19 @@ use crate::pool::{
     policy::site::LoopKind,
 };
 
-/// What [`On::collect`] can make of items `T`: `Vec<T>`, `Box<[T]>`, `String`, the collections of
-/// the standard library, `()` of units, and `Result<B, E>` or `Option<B>` of one of these, if the
-/// items are results or options: then the loop stops at the first that is an error, or none.
-/// Sealed.
+/// A type that [`On::collect`] can make of items `T`: `Vec<T>`, `Box<[T]>`, `String`, the
+/// collections of the standard library, and `()` of units. Also `Result<B, E>` or `Option<B>` of
+/// one of these types `B`, if the items are results or options: then the loop stops at the first
+/// item that is an `Err` or a `None`. Sealed.
 ///
-/// Behind [`located`](On::located) the error tells its index, too.
+/// Behind [`located`](On::located) the error contains the index of its item.
 #[diagnostic::on_unimplemented(
     message = "a chain of `{T}` cannot be collected into `{Self}`",
     note = "collect into a `Vec`, a `Box<[T]>`, a `String`, a `HashMap`, a `BTreeMap` and so on, or a `Result` or `Option` of one"
 )]
 pub trait FromChain<T>: Sized {
-    /// Runs the loop, of whose items `open` makes what is collected, or why there is nothing; none
-    /// if it was cancelled.
+    /// Runs the loop. `open` converts an item of the chain to an item of the collection, or to the
+    /// reason why there is no collection. Returns `None` if the loop was cancelled.
     #[doc(hidden)]
     fn from_chain<C: Chain + Sync, E: Ending, Z: Send>(
         on: On<C, OnPool<'_, E>>,
@@ -43,8 +43,8 @@ pub trait FromChain<T>: Sized {
     ) -> Option<Result<Self, Z>>;
 }
 
-/// Whether a loop that can fail with `Z` can fail. (Conditions on the types of a loop stand in
-/// `const` blocks: the compiler makes code for one branch only.)
+/// Whether a loop whose error type is `Z` can fail: not if `Z` has no values. (Conditions on types
+/// stand in `const` blocks, so that the compiler makes code for one branch only.)
 const fn can_fail<Z>() -> bool {
     size_of::<Option<Z>>() > 0
 }
@@ -62,40 +62,43 @@ fn never<T, Z>(opened: Result<T, Z>) -> T {
     }
 }
 
-/// In a box, so that with each block of items a pointer is moved, and not six words a vector.
+/// The vectors that a run fills, in a box: with each block of items the loop moves one pointer and
+/// not six words per vector.
 type Boxed<R, const N: usize> = Box<[Gathered<R>; N]>;
 
-/// Empty vectors.
+/// A run without items.
 #[allow(clippy::unnecessary_box_returns, reason = "a pointer is moved: see above")]
 fn nothing<R, const N: usize>() -> Boxed<R, N> {
     Box::new(array::from_fn(|_| Gathered::default()))
 }
 
-/// What two neighbouring runs have filled.
-#[inline(never)] // one of all loops that fill such vectors
+/// Appends a run to the run before it.
+#[inline(never)] // compiled once for all loops with results `R`
 #[allow(clippy::unnecessary_box_returns, clippy::boxed_local, reason = "a pointer is moved: see above")]
-fn joined<R, const N: usize>(mut before: Boxed<R, N>, behind: Boxed<R, N>) -> Boxed<R, N> {
+fn append_run<R, const N: usize>(mut before: Boxed<R, N>, behind: Boxed<R, N>) -> Boxed<R, N> {
     iter::zip(&mut *before, *behind).for_each(|(before, behind)| before.append(behind));
     before
 }
 
-/// The vectors of a loop, whole: these hands move the pieces there. None if it was cancelled.
-#[inline(never)] // likewise
-fn whole<R: Send, Z, const N: usize>(
+/// Makes whole vectors of the pieces that the runs filled; `part_options` are the options of the
+/// loop that moves the pieces. Returns `None` if the loop was cancelled.
+#[inline(never)] // compiled once for all loops with results `R`
+fn join_pieces<R: Send, Z, const N: usize>(
     filled: Outcome<Option<Boxed<R, N>>, Z>,
-    hands: PartOptions<'_>,
+    part_options: PartOptions<'_>,
 ) -> Option<Result<[Vec<R>; N], Z>> {
-    let whole = filled.or(nothing).map(|mut filled| {
-        let mut all = [const { Vec::new() }; N]; // not `map`, which has code for a panic amidst
+    let joined = filled.or(nothing).map(|mut filled| {
+        let mut all = [const { Vec::new() }; N]; // not `map`, which adds code for a panic in the middle
         for (all, of) in iter::zip(&mut all, &mut *filled) {
-            *all = mem::take(of).into_vec(hands);
+            *all = mem::take(of).into_vec(part_options);
         }
         all
     });
-    whole.ended()
+    joined.ended()
 }
 
-/// Goes through claimed items in steps, between which room is made for the next.
+/// Calls `go` with claimed items in steps of at most [`ITEMS_A_LOOK`]. Between two steps the
+/// vectors grow.
 #[inline(always)]
 fn in_steps<S: Source>(mut items: Claim<'_, S>, mut go: impl FnMut(Claim<'_, S>)) {
     while items.len() > 0 {
@@ -105,14 +108,14 @@ fn in_steps<S: Source>(mut items: Claim<'_, S>, mut go: impl FnMut(Claim<'_, S>)
 }
 
 impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
-    /// Runs a loop whose runs fill `N` vectors each, and makes one of those of all runs. `fill` is
-    /// given vectors to append to, and items of the source.
+    /// Runs a loop in which each run fills `N` vectors, and joins the vectors of all runs. `fill`
+    /// is given the vectors to append to, and claimed items of the source.
     #[inline(always)]
     fn gathered<R: Send, Z: Send, const N: usize>(
         self,
         fill: impl Fn([&mut Vec<R>; N], Claim<'_, C::Source>, &C, &mut WorkerOf<C>) -> Result<(), Stop<Z>> + Sync,
     ) -> Option<Result<[Vec<R>; N], Z>> {
-        let (hands, all) = (self.hands(), self.source_count());
+        let (part_options, all) = (self.part_options(), self.source_count());
         let fold = move |mut claimed: Claimed<'_, '_, '_, C>, acc: Option<Boxed<R, N>>| {
             let chain = claimed.chain;
             let mut acc = match acc {
@@ -125,11 +128,11 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
             }
             Ok(Some(acc))
         };
-        whole(self.fold_claims(kind_of::<Z>(), fold, joined), hands)
+        join_pieces(self.fold_claims(kind_of::<Z>(), fold, append_run), part_options)
     }
 
-    /// One item of each of the source: each is written once, at its final place behind what is
-    /// there.
+    /// Appends the items to `to`, for a chain that makes one item of each item of its source. Each
+    /// item is written once, at its final place.
     #[inline(always)]
     fn write_to<T: Send, Z: Send>(
         self,
@@ -162,7 +165,8 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         }
     }
 
-    /// Any number of items of each of the source: they are gathered in pieces.
+    /// Collects the items, for a chain that makes any number of items of each item of its source.
+    /// Each run fills a vector of its own.
     #[inline(always)]
     fn emitted<T: Send, Z: Send>(
         self,
@@ -193,14 +197,14 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         Some(gathered?.map(|[made]| made))
     }
 
-    /// Collects the items, as [`Iterator::collect`]: into a `Vec` in order, a `String`, a map and
-    /// so on: see [`FromChain`]. Into a `Result` or an `Option` it stops at the first item, in
-    /// order, that is an error or none.
+    /// Collects the items in their order, as [`Iterator::collect`]: into a `Vec`, a `String`, a map
+    /// or another type that implements [`FromChain`]. If that type is a `Result` or an `Option`,
+    /// the loop stops at the first item, in the order of the items, that is an `Err` or a `None`.
     ///
-    /// If the chain makes one item of each of its source, each is written once, at its final place
-    /// in the vector. If it may leave some out ([`filter`](Self::filter)) and they need not be
-    /// dropped, the time does not depend on which. Maps and sets are made of such a vector by the
-    /// calling thread.
+    /// If the chain makes one item of each item of its source, each item is written once, at its
+    /// final place in the vector. If the chain has a [`filter`](Self::filter) and the items need no
+    /// drop, the time does not depend on which items the filter keeps. The calling thread makes
+    /// maps, sets and other collections of such a vector.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -214,15 +218,16 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     /// ```
     ///
     /// # Panics
-    /// If a closure of the chain does; the items collected until then are dropped.
+    /// If a closure of the chain panics. The items collected until then are dropped.
     #[inline(always)]
     pub fn collect<B: FromChain<C::Item>>(self) -> E::Of<B> {
         let collected = B::from_chain(self, Ok::<_, Infallible>);
         E::end(collected.map(never))
     }
 
-    /// Appends the items to a vector, in order. Nothing is allocated if the vector has room and the
-    /// chain makes one item of each of its source. Nothing is appended if the loop is cancelled.
+    /// Appends the items to a vector, in their order. Nothing is allocated if the vector has enough
+    /// capacity and the chain makes one item of each item of its source. If the loop is cancelled,
+    /// nothing is appended.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -233,7 +238,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     /// ```
     ///
     /// # Panics
-    /// If a closure of the chain does; then nothing is appended.
+    /// If a closure of the chain panics. Then nothing is appended.
     #[inline(always)]
     pub fn collect_into(self, to: &mut Vec<C::Item>) -> E::Of<()>
     where
@@ -247,9 +252,9 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         E::end(appended.map(never))
     }
 
-    /// The items of which `test` is true, and the others, both in order, as
-    /// [`Iterator::partition`]. If items need not be dropped, it takes as long whatever `test`
-    /// returns.
+    /// Splits the items into two vectors, as [`Iterator::partition`]: the items for which `test`
+    /// returns true, and the others, both in their order. If the items need no drop, the time does
+    /// not depend on the results of `test`.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -259,7 +264,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     /// ```
     ///
     /// # Panics
-    /// If a closure of the chain does; the items collected until then are dropped.
+    /// If a closure of the chain panics. The items collected until then are dropped.
     #[allow(clippy::type_complexity, reason = "two vectors")]
     #[inline(always)]
     pub fn partition(
@@ -296,9 +301,9 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         E::end(gathered.map(never).map(|[yes, no]| (yes, no)))
     }
 
-    /// The first parts of pairs, and the second ones, both in order, as [`Iterator::unzip`]. If the
-    /// chain makes one pair of each item of its source, each part is written once, at its final
-    /// place.
+    /// Splits pairs into a vector of their first parts and a vector of their second parts, both in
+    /// order, as [`Iterator::unzip`]. If the chain makes one pair of each item of its source, each
+    /// part is written once, at its final place.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -308,7 +313,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     /// ```
     ///
     /// # Panics
-    /// If a closure of the chain does; the items collected until then are dropped.
+    /// If a closure of the chain panics. The items collected until then are dropped.
     #[inline(always)]
     pub fn unzip<A: Send, B: Send>(self) -> E::Of<(Vec<A>, Vec<B>)>
     where
@@ -351,7 +356,7 @@ impl<T: Send> FromChain<T> for Vec<T> {
     }
 }
 
-/// Collections that the calling thread makes of a vector.
+/// Collections that the calling thread makes of a vector of all items.
 macro_rules! of_a_vector {
     ($([$($bound:tt)*] $collection:ty, $item:ty;)+) => {$(
         impl<$($bound)*> FromChain<$item> for $collection {
@@ -377,7 +382,7 @@ of_a_vector! {
     [K: Send + Eq + Hash, V: Send, S: BuildHasher + Default] HashMap<K, V, S>, (K, V);
 }
 
-/// Of what a string can be extended by: characters, strings, references to these.
+/// The items are anything that extends a string: characters, strings, references to these.
 impl<T> FromChain<T> for String
 where
     Self: Extend<T>,
@@ -406,13 +411,15 @@ impl FromChain<()> for () {
     }
 }
 
-/// Why a loop has nothing to collect: for the reason of what it is in, or its own.
+/// Why a loop collects nothing. `Own` is an item of this `Result` or `Option`; `Outer` is an item
+/// of the type that contains this one.
 enum Reason<Z, X> {
     Outer(Z),
     Own(X),
 }
 
-/// Runs a loop that collects into `B` as long as `check` makes a `T` of each item.
+/// Runs a loop that collects into `B`. `check` converts each item to a `T`; the first item for
+/// which `check` fails ends the loop.
 #[inline(always)]
 fn checked<B: FromChain<T>, T, I, X: Send, C: Chain + Sync, E: Ending, Z: Send>(
     on: On<C, OnPool<'_, E>>,

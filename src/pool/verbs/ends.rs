@@ -1,4 +1,4 @@
-//! The ends of a chain that fold: what runs the loop and makes one value of all items.
+//! The ends of a chain that fold: each runs the loop and makes one value of all items.
 
 use std::{
     cmp::Ordering,
@@ -17,7 +17,7 @@ use crate::pool::{
     policy::site::LoopKind,
 };
 
-/// What folds items one by one, up to the first `Err`.
+/// The fold of a worker's claims that calls `step` item by item, up to the first `Err`.
 #[inline(always)]
 pub(super) fn folding<C: Chain, A, Z>(
     init: impl Fn() -> A + Sync,
@@ -40,8 +40,9 @@ pub(super) fn folding<C: Chain, A, Z>(
     }
 }
 
-/// What calls `f` with items one by one, up to the first `Err`. (Numbered, they took 1.2 times as
-/// long where `f` gathers numbers from other places.)
+/// The fold of a worker's claims that calls `f` with each item, up to the first `Err`. It does not
+/// use `numbered`: with indices, loops that gather numbers from other places took 1.2 times as
+/// long.
 #[inline(always)]
 fn calling<C: Chain, Z>(
     f: impl Fn(&mut WorkerOf<C>, C::Item) -> Result<(), Z> + Sync,
@@ -61,13 +62,15 @@ fn calling<C: Chain, Z>(
     }
 }
 
-/// What maps items one by one and reduces the results, up to the first `Err`.
+/// The fold of a worker's claims that maps each item and reduces the results, up to the first
+/// `Err`.
 ///
-/// `map` stands at one place of the loop, although the first item of a run has nothing to be
-/// reduced with. LLVM vectorises the loop nevertheless: a short one by peeling the first item off,
-/// a long one if `reduce` has an element that changes nothing, such as 0 in a sum. (A `max` of 40
-/// rounds of shift, xor and add takes 6 times as long as the vectorised loop. `fold` has a first
-/// accumulator, and does not.)
+/// `map` is called at one place of the loop, although the first item of a run has no result before
+/// it to be reduced with. LLVM vectorises the loop nevertheless: a loop with a short body by
+/// peeling off the first item, and a loop with a long body only if `reduce` has a neutral element,
+/// such as 0 for a sum. (A loop that takes the `max` of 40 rounds of shift, xor and add has none:
+/// it takes 6 times as long as the vectorised loop. `fold` begins with an accumulator, so it needs
+/// no neutral element.)
 #[inline(always)]
 pub(super) fn reducing<C: Chain, R, Z>(
     map: impl Fn(&mut WorkerOf<C>, C::Item) -> Result<R, Z> + Sync,
@@ -93,7 +96,7 @@ pub(super) fn reducing<C: Chain, R, Z>(
 }
 
 impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
-    /// Calls `f` item by item; stops at the first `Err`.
+    /// Calls `f` with each item; stops at the first `Err`.
     #[inline(always)]
     fn each<Z: Send>(
         self,
@@ -103,7 +106,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         self.fold_and_reduce(kind, calling(f), |(), ()| ()).or(|| ())
     }
 
-    /// Folds item by item; stops at the first `Err`.
+    /// Folds the items; stops at the first `Err`.
     #[inline(always)]
     pub(super) fn folded<A: Send, Z: Send>(
         self,
@@ -116,7 +119,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         self.fold_and_reduce(kind, folding(move || (*init)(), step), merge).or(init)
     }
 
-    /// Maps item by item and reduces; stops at the first `Err`.
+    /// Maps the items and reduces the results; stops at the first `Err`.
     #[inline(always)]
     fn reduced<R: Send, Z: Send>(
         self,
@@ -128,7 +131,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         if const { matches!(C::MAKES, Makes::One) } {
             return self.fold_and_reduce(kind, reducing(map, reduce), move |a, b| (*reduce)(a, b));
         }
-        // Of a block all of whose items are left out there is a result, too: that there is none.
+        // A block whose items are all left out has a result, too: `None`.
         let both = move |a: Option<R>, b| match (a, b) {
             (Some(a), Some(b)) => Some((*reduce)(a, b)),
             (a, b) => a.or(b),
@@ -137,7 +140,8 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         self.folded(kind, || None, step, both)
     }
 
-    /// Of each two items, in their order, the second if that is the better one by its key.
+    /// Reduces to the item with the best key. `is_second_better` compares the keys of two items, in
+    /// the order of the items.
     #[inline(always)]
     fn best_by_key<K: Send>(
         self,
@@ -155,7 +159,8 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         E::end(best.through().map(|best| best.map(|(_, item)| item)))
     }
 
-    /// Calls `f` with every item, as [`Iterator::for_each`].
+    /// Calls `f` once with every item, as [`Iterator::for_each`]. The order of the calls is not
+    /// defined.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -166,7 +171,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     /// ```
     ///
     /// # Panics
-    /// If a closure of the chain does.
+    /// If a closure of the chain panics.
     #[inline(always)]
     pub fn for_each(self, f: impl for<'a> Fn(Given<'a, C::State, C::Item>) + Sync) -> E::Of<()> {
         let each = self.each(LoopKind::Through, move |state, item| {
@@ -176,10 +181,11 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         E::end(each.through())
     }
 
-    /// Calls `f` with every item until one returns `Err`; returns the `Err` of the first item for
-    /// which it does, as [`Iterator::try_for_each`].
+    /// Calls `f` with every item until `f` returns an `Err`, as [`Iterator::try_for_each`]. Returns
+    /// the `Err` of the first item, in the order of the items, for which `f` returns one.
     ///
-    /// Items behind that one may be processed, too, if other workers have begun them.
+    /// `f` is called for all items before that one. `f` may also have been called for items behind
+    /// it that other workers had begun.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -189,10 +195,10 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     /// ```
     ///
     /// # Errors
-    /// What `f` returned for the first item for which it returned an error.
+    /// The error of the first item, in the order of the items, for which `f` returns an `Err`.
     ///
     /// # Panics
-    /// If a closure of the chain does, for an item before the first error.
+    /// If a closure of the chain panics for an item before the first error.
     #[inline(always)]
     pub fn try_for_each<Z: Send>(
         self,
@@ -202,8 +208,9 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     }
 
     /// Folds the items into accumulators, one for each run of neighbouring items that a worker
-    /// takes, and merges these in order. `init` must be neutral to `merge`, and `merge`
-    /// associative; then the result is that of [`Iterator::fold`].
+    /// takes, and merges the accumulators in the order of the items. `init` must be neutral to
+    /// `merge`, and `merge` must be associative; then the result is that of [`Iterator::fold`].
+    /// `step` is called once per item, `init` once per run.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -217,7 +224,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     /// ```
     ///
     /// # Panics
-    /// If `init`, `merge` or a closure of the chain does.
+    /// If `init`, `step`, `merge` or a closure of the chain panics.
     #[inline(always)]
     pub fn fold<A: Send>(
         self,
@@ -229,8 +236,8 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         E::end(self.folded(LoopKind::Through, init, step, merge).through())
     }
 
-    /// Reduces the items in order, as [`Iterator::reduce`]: `reduce` must be associative, and need
-    /// not be commutative. None if there are no items.
+    /// Reduces the items in their order, as [`Iterator::reduce`]. `reduce` must be associative, but
+    /// need not be commutative. Returns `None` if there are no items.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -241,7 +248,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     /// ```
     ///
     /// # Panics
-    /// If `reduce` or a closure of the chain does.
+    /// If `reduce` or a closure of the chain panics.
     #[inline(always)]
     pub fn reduce(self, reduce: impl Fn(C::Item, C::Item) -> C::Item + Sync) -> E::Of<Option<C::Item>>
     where
@@ -250,7 +257,8 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         E::end(self.reduced(LoopKind::LargePartials, |_, item| Ok(item), reduce).through())
     }
 
-    /// Reduces what is in the items in order, or returns the first `Err` among them.
+    /// Reduces the values of items that are `Ok`, in their order, or returns the first item that is
+    /// an `Err`. `reduce` must be associative. Returns `Ok(None)` if there are no items.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -261,10 +269,10 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     /// ```
     ///
     /// # Errors
-    /// The first item that is an error.
+    /// The error of the first item, in the order of the items, that is an `Err`.
     ///
     /// # Panics
-    /// If `reduce` or a closure of the chain does, for an item before the first error.
+    /// If `reduce` or a closure of the chain panics for an item before the first error.
     #[inline(always)]
     pub fn try_reduce<R: Send, Z: Send>(
         self,
@@ -276,10 +284,11 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         E::end(self.reduced(LoopKind::MayStop, |_, item| item, reduce).ended())
     }
 
-    /// Adds up the items, as [`Iterator::sum`]; without items, the sum of nothing.
+    /// Adds up the items, as [`Iterator::sum`]. The sum of no items is 0, or the sum that the type
+    /// of the result defines.
     ///
-    /// Sums of floating-point numbers are rounded in an order that may differ from call to call,
-    /// unless the loop is [`reproducible`](Self::reproducible).
+    /// The rounding of a floating-point sum may differ from call to call, since the order of the
+    /// additions differs, unless the loop is [`reproducible`](Self::reproducible).
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -288,7 +297,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     /// ```
     ///
     /// # Panics
-    /// If a closure of the chain does, or if the sum overflows where additions are checked.
+    /// If a closure of the chain panics, or if the sum overflows and overflow checks are on.
     #[inline(always)]
     pub fn sum<S: Send + Sum<C::Item> + Sum<S>>(self) -> E::Of<S> {
         let add = |a, b| [a, b].into_iter().sum();
@@ -297,10 +306,11 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         E::end(self.folded(LoopKind::Through, nothing, step, add).through())
     }
 
-    /// Multiplies the items, as [`Iterator::product`]; without items, the product of nothing.
+    /// Multiplies the items, as [`Iterator::product`]. The product of no items is 1, or the product
+    /// that the type of the result defines.
     ///
-    /// Products of floating-point numbers are rounded in an order that may differ from call to
-    /// call, unless the loop is [`reproducible`](Self::reproducible).
+    /// The rounding of a floating-point product may differ from call to call, since the order of
+    /// the multiplications differs, unless the loop is [`reproducible`](Self::reproducible).
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -309,8 +319,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     /// ```
     ///
     /// # Panics
-    /// If a closure of the chain does, or if the product overflows where multiplications are
-    /// checked.
+    /// If a closure of the chain panics, or if the product overflows and overflow checks are on.
     #[inline(always)]
     pub fn product<S: Send + Product<C::Item> + Product<S>>(self) -> E::Of<S> {
         let times = |a, b| [a, b].into_iter().product();
@@ -319,7 +328,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         E::end(self.folded(LoopKind::Through, nothing, step, times).through())
     }
 
-    /// Counts the items, as [`Iterator::count`].
+    /// Counts the items, as [`Iterator::count`]. All closures of the chain are called.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -328,15 +337,15 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     /// ```
     ///
     /// # Panics
-    /// If a closure of the chain does.
+    /// If a closure of the chain panics.
     #[inline(always)]
     pub fn count(self) -> E::Of<usize> {
         let step = |_: &mut WorkerOf<C>, count, _| Ok(count + 1);
         E::end(self.folded(LoopKind::Through, || 0, step, |a, b| a + b).through())
     }
 
-    /// The smallest item, and of several equal ones the first, as [`Iterator::min`]; none if there
-    /// are no items.
+    /// The smallest item, as [`Iterator::min`]; of several equal items the first. Returns `None` if
+    /// there are no items.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -345,7 +354,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     /// ```
     ///
     /// # Panics
-    /// If a comparison or a closure of the chain does.
+    /// If a comparison or a closure of the chain panics.
     #[inline(always)]
     pub fn min(self) -> E::Of<Option<C::Item>>
     where
@@ -354,8 +363,8 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         self.min_by(C::Item::cmp)
     }
 
-    /// The largest item, and of several equal ones the last, as [`Iterator::max`]; none if there
-    /// are no items.
+    /// The largest item, as [`Iterator::max`]; of several equal items the last. Returns `None` if
+    /// there are no items.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -364,7 +373,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     /// ```
     ///
     /// # Panics
-    /// If a comparison or a closure of the chain does.
+    /// If a comparison or a closure of the chain panics.
     #[inline(always)]
     pub fn max(self) -> E::Of<Option<C::Item>>
     where
@@ -373,8 +382,8 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         self.max_by(C::Item::cmp)
     }
 
-    /// The smallest item by `compare`, and of several equal ones the first, as
-    /// [`Iterator::min_by`]; none if there are no items.
+    /// The smallest item by `compare`, as [`Iterator::min_by`]; of several equal items the first.
+    /// Returns `None` if there are no items.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -384,7 +393,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     /// ```
     ///
     /// # Panics
-    /// If `compare` or a closure of the chain does.
+    /// If `compare` or a closure of the chain panics.
     #[inline(always)]
     pub fn min_by(self, compare: impl Fn(&C::Item, &C::Item) -> Ordering + Sync) -> E::Of<Option<C::Item>>
     where
@@ -393,8 +402,8 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         self.reduce(move |a, b| if compare(&a, &b).is_gt() { b } else { a })
     }
 
-    /// The largest item by `compare`, and of several equal ones the last, as [`Iterator::max_by`];
-    /// none if there are no items.
+    /// The largest item by `compare`, as [`Iterator::max_by`]; of several equal items the last.
+    /// Returns `None` if there are no items.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -404,7 +413,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     /// ```
     ///
     /// # Panics
-    /// If `compare` or a closure of the chain does.
+    /// If `compare` or a closure of the chain panics.
     #[inline(always)]
     pub fn max_by(self, compare: impl Fn(&C::Item, &C::Item) -> Ordering + Sync) -> E::Of<Option<C::Item>>
     where
@@ -413,8 +422,8 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         self.reduce(move |a, b| if compare(&a, &b).is_gt() { a } else { b })
     }
 
-    /// The item with the smallest key, and of several with equal keys the first, as
-    /// [`Iterator::min_by_key`]; none if there are no items. `key` is called once per item.
+    /// The item with the smallest key, as [`Iterator::min_by_key`]; of several items with equal
+    /// keys the first. Returns `None` if there are no items. `key` is called once per item.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -424,7 +433,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     /// ```
     ///
     /// # Panics
-    /// If `key`, a comparison of keys or a closure of the chain does.
+    /// If `key`, a comparison of keys or a closure of the chain panics.
     #[inline(always)]
     pub fn min_by_key<K: Ord + Send>(
         self,
@@ -436,8 +445,8 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         self.best_by_key(key, move |a, b| a > b)
     }
 
-    /// The item with the largest key, and of several with equal keys the last, as
-    /// [`Iterator::max_by_key`]; none if there are no items. `key` is called once per item.
+    /// The item with the largest key, as [`Iterator::max_by_key`]; of several items with equal keys
+    /// the last. Returns `None` if there are no items. `key` is called once per item.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -447,7 +456,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     /// ```
     ///
     /// # Panics
-    /// If `key`, a comparison of keys or a closure of the chain does.
+    /// If `key`, a comparison of keys or a closure of the chain panics.
     #[inline(always)]
     pub fn max_by_key<K: Ord + Send>(
         self,
@@ -461,7 +470,8 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
 }
 
 impl<S: Source<Source = S> + Sync> On<S, OnPool<'_>> {
-    /// Calls `f` with every item. Each item is known to be worth waking a worker.
+    /// Calls `f` once with every item. For items that are each long enough to pay for waking a
+    /// worker.
     #[inline(always)]
     pub(super) fn jobs(self, f: impl Fn(S::Item) + Sync) {
         let fold = move |mut claimed: Claimed<'_, '_, '_, S>, _| {

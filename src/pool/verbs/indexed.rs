@@ -1,6 +1,7 @@
-//! Sources made of sources: items in step, in pieces, in reverse, or some of them.
+//! Sources that are made of other sources: items in step, in pieces, in reverse, or some of the
+//! items.
 
-#![allow(unsafe_code)] // asks other sources for their items, when it has to give its own
+#![allow(unsafe_code)] // requests the items of other sources when its own are requested
 
 use std::{iter, ops::Range};
 
@@ -33,7 +34,7 @@ impl<A: Source, B: Source> Zip<A, B> {
 }
 
 impl<A: Source, B: Source> Zip<Subrange<A>, Subrange<B>> {
-    /// As many pairs as the shorter one has items.
+    /// Pairs up to the end of the shorter source.
     pub(crate) fn shortest(a: A, b: B) -> Self {
         let count = a.count().min(b.count());
         Self(Subrange::new(a, 0..count), Subrange::new(b, 0..count))
@@ -79,9 +80,9 @@ impl<A: Source, B: Source> Source for Zip<A, B> {
         &self,
         range: Range<usize>,
     ) -> impl ExactSizeIterator<Item = Self::Item> + DoubleEndedIterator {
-        // SAFETY: as promised, since the first has as many items.
+        // SAFETY: as the caller promises, since the first source has the same length.
         let a = unsafe { self.0.items(range.clone()) };
-        // SAFETY: as promised, since the second has as many items.
+        // SAFETY: as the caller promises, since the second source has the same length.
         let b = unsafe { self.1.items(range) };
         a.zip(b)
     }
@@ -92,9 +93,9 @@ impl<A: Pieces, B: Pieces> Pieces for Zip<A, B> {
 
     #[inline(always)]
     unsafe fn piece(&self, range: Range<usize>) -> Self::Piece {
-        // SAFETY: as promised, since the first has as many items.
+        // SAFETY: as the caller promises, since the first source has the same length.
         let a = unsafe { self.0.piece(range.clone()) };
-        // SAFETY: as promised, since the second has as many items.
+        // SAFETY: as the caller promises, since the second source has the same length.
         let b = unsafe { self.1.piece(range) };
         (a, b)
     }
@@ -105,16 +106,16 @@ impl<A: Pieces, B: Pieces> Pieces for Zip<A, B> {
         range: Range<usize>,
         size: usize,
     ) -> impl ExactSizeIterator<Item = Self::Piece> + DoubleEndedIterator {
-        // SAFETY: as promised, since the first has as many items.
+        // SAFETY: as the caller promises, since the first source has the same length.
         let a = unsafe { self.0.pieces(range.clone(), size) };
-        // SAFETY: as promised, since the second has as many items.
+        // SAFETY: as the caller promises, since the second source has the same length.
         let b = unsafe { self.1.pieces(range, size) };
         a.zip(b)
     }
 }
 
-/// Three to eight sources of equal length in step: `S` is a [`Zip`] of a `Zip` and so on. Made of
-/// tuples.
+/// Three to eight sources of equal length in step. Made of tuples. `S` is a [`Zip`] of a `Zip` and
+/// so on.
 ///
 /// ```
 /// # let pool = rangesteal::Pool::new()?;
@@ -127,10 +128,10 @@ impl<A: Pieces, B: Pieces> Pieces for Zip<A, B> {
 #[derive(Clone, Copy, Debug)]
 pub struct InStep<S, const N: usize>(S);
 
-/// A pair of a pair and so on, of `N` in all. Sealed.
+/// A pair of a pair and so on, with `N` values. Sealed.
 #[doc(hidden)]
 pub trait Nested<const N: usize>: nested::Sealed<N> {
-    /// The same in one tuple.
+    /// The values in one tuple.
     type Flat;
 
     #[doc(hidden)]
@@ -162,7 +163,7 @@ impl<S: Source<Item: Nested<N>>, const N: usize> Source for InStep<S, N> {
         &self,
         range: Range<usize>,
     ) -> impl ExactSizeIterator<Item = Self::Item> + DoubleEndedIterator {
-        // SAFETY: as promised.
+        // SAFETY: as the caller promises.
         unsafe { self.0.items(range) }.map(Nested::flat)
     }
 }
@@ -172,7 +173,7 @@ impl<S: Pieces<Item: Nested<N>, Piece: Nested<N>>, const N: usize> Pieces for In
 
     #[inline(always)]
     unsafe fn piece(&self, range: Range<usize>) -> Self::Piece {
-        // SAFETY: as promised.
+        // SAFETY: as the caller promises.
         unsafe { self.0.piece(range) }.flat()
     }
 
@@ -182,7 +183,7 @@ impl<S: Pieces<Item: Nested<N>, Piece: Nested<N>>, const N: usize> Pieces for In
         range: Range<usize>,
         size: usize,
     ) -> impl ExactSizeIterator<Item = Self::Piece> + DoubleEndedIterator {
-        // SAFETY: as promised.
+        // SAFETY: as the caller promises.
         unsafe { self.0.pieces(range, size) }.map(Nested::flat)
     }
 }
@@ -196,7 +197,7 @@ impl<A: IntoChain<Chain: Source>, B: IntoChain<Chain: Source>> IntoChain for (A,
     }
 }
 
-/// Implements a tuple of sources in step.
+/// Implements [`IntoChain`] for a tuple of sources.
 macro_rules! in_step {
     ($count:literal: $($S:ident $s:ident),+; $nested:pat, $items:ty, $zip:ty) => {
         impl<$($S),+> nested::Sealed<$count> for $items {}
@@ -237,7 +238,7 @@ in_step!(6: A a, B b, C c, D d, E e, F f; (((((a, b), c), d), e), f), (((((A, B)
 in_step!(7: A a, B b, C c, D d, E e, F f, G g; ((((((a, b), c), d), e), f), g), ((((((A, B), C), D), E), F), G), Zip<Zip<Zip<Zip<Zip<Zip<A::Chain, B::Chain>, C::Chain>, D::Chain>, E::Chain>, F::Chain>, G::Chain>);
 in_step!(8: A a, B b, C c, D d, E e, F f, G g, H h; (((((((a, b), c), d), e), f), g), h), (((((((A, B), C), D), E), F), G), H), Zip<Zip<Zip<Zip<Zip<Zip<Zip<A::Chain, B::Chain>, C::Chain>, D::Chain>, E::Chain>, F::Chain>, G::Chain>, H::Chain>);
 
-/// Pieces of a source, of equal size; the last may be shorter. Made by
+/// Pieces of a source, of equal size. The last piece may be shorter. Made by
 /// [`On::chunks`](crate::On::chunks), which has an example.
 #[doc(hidden)]
 #[derive(Debug)]
@@ -252,19 +253,19 @@ impl<S: Pieces> Chunks<S> {
         Self { blocks: Blocks { size, len: source.count() }, source }
     }
 
-    /// Of this size, all of them; the items that are left over are in none.
+    /// Pieces that all have this size. The remaining items are in no piece.
     pub(crate) fn exact(source: S, size: usize) -> Self {
         let Self { source, blocks } = Self::new(source, size);
         Self { source, blocks: Blocks { len: blocks.len - blocks.len % size, ..blocks } }
     }
 
-    /// The same, and the items that are left over.
+    /// Pieces that all have this size, and the remaining items.
     pub(crate) fn with_remainder(source: S, size: usize) -> (Self, S::Piece) {
         let chunks = Self::exact(source, size);
         let (source, left) = (&chunks.source, chunks.blocks.len..chunks.source.count());
         source.note(&mut source.ledger(), left.clone());
-        // SAFETY: *once*: 1. they lie within the source; 2. they are in no piece; 3. they have just
-        // been noted.
+        // SAFETY: *once*: 1. the remaining items lie within the source; 2. they are in no piece; 3.
+        // they have just been noted.
         let rest = unsafe { source.piece(left) };
         (chunks, rest)
     }
@@ -295,13 +296,13 @@ impl<S: Pieces> Source for Chunks<S> {
         &self,
         range: Range<usize>,
     ) -> impl ExactSizeIterator<Item = S::Piece> + DoubleEndedIterator {
-        // SAFETY: *once*: no two blocks have an index in common, and each is had at most once, as
-        // promised.
+        // SAFETY: *once*: no two blocks share an index, and each is requested at most once, as the
+        // caller promises.
         unsafe { self.source.pieces(self.blocks.items(range), self.blocks.size) }
     }
 }
 
-/// All pieces of so many neighbouring items, which overlap. Made by
+/// All pieces of `size` neighbouring items, which overlap. Made by
 /// [`On::windows`](crate::On::windows), which has an example.
 #[doc(hidden)]
 #[derive(Debug)]
@@ -343,13 +344,13 @@ impl<S: Shared> Source for Windows<S> {
         &self,
         range: Range<usize>,
     ) -> impl ExactSizeIterator<Item = S::Piece> + DoubleEndedIterator {
-        // SAFETY: 1. the last window ends with the source; 2. items of a shared source may be had
-        // any number of times.
+        // SAFETY: 1. the last window ends with the source; 2. items of a shared source may be
+        // requested any number of times.
         range.map(|first| unsafe { self.source.piece(first..first + self.size) })
     }
 }
 
-/// Neighbouring items of a source, and no others. Made by [`On::take`](crate::On::take) and
+/// The items of a source from `first` on, `len` of them. Made by [`On::take`](crate::On::take) and
 /// [`On::skip`](crate::On::skip), which have examples.
 #[doc(hidden)]
 #[derive(Debug)]
@@ -360,7 +361,7 @@ pub struct Subrange<S> {
 }
 
 impl<S: Source> Subrange<S> {
-    /// As much of `range` as there is.
+    /// The part of `range` that lies within the source.
     pub(crate) fn new(source: S, range: Range<usize>) -> Self {
         let end = range.end.min(source.count());
         let first = range.start.min(end);
@@ -398,7 +399,8 @@ impl<S: Source> Source for Subrange<S> {
         &self,
         range: Range<usize>,
     ) -> impl ExactSizeIterator<Item = S::Item> + DoubleEndedIterator {
-        // SAFETY: *inside*: as promised, since an index here stands for one of the source.
+        // SAFETY: *inside*: as the caller promises, since each index here stands for one index of
+        // the source.
         unsafe { self.source.items(self.in_source(range)) }
     }
 }
@@ -408,7 +410,7 @@ impl<S: Pieces> Pieces for Subrange<S> {
 
     #[inline(always)]
     unsafe fn piece(&self, range: Range<usize>) -> S::Piece {
-        // SAFETY: as promised, since an index here stands for one of the source.
+        // SAFETY: as the caller promises, since each index here stands for one index of the source.
         unsafe { self.source.piece(self.in_source(range)) }
     }
 
@@ -418,14 +420,14 @@ impl<S: Pieces> Pieces for Subrange<S> {
         range: Range<usize>,
         size: usize,
     ) -> impl ExactSizeIterator<Item = S::Piece> + DoubleEndedIterator {
-        // SAFETY: as promised, since an index here stands for one of the source.
+        // SAFETY: as the caller promises, since each index here stands for one index of the source.
         unsafe { self.source.pieces(self.in_source(range), size) }
     }
 }
 
 impl<S: Shared> Shared for Subrange<S> {}
 
-/// The items of a source, the last one first. Made by [`On::rev`](crate::On::rev), which has an
+/// The items of a source in reverse order. Made by [`On::rev`](crate::On::rev), which has an
 /// example.
 #[doc(hidden)]
 #[derive(Debug)]
@@ -467,7 +469,7 @@ impl<S: Source> Source for Rev<S> {
         &self,
         range: Range<usize>,
     ) -> impl ExactSizeIterator<Item = S::Item> + DoubleEndedIterator {
-        // SAFETY: as promised, since an index here stands for one of the source.
+        // SAFETY: as the caller promises, since each index here stands for one index of the source.
         unsafe { self.0.items(self.in_source(range)) }.rev()
     }
 }
@@ -478,13 +480,13 @@ impl<S: Source> Pieces for Rev<S> {
 
     #[inline(always)]
     unsafe fn piece(&self, range: Range<usize>) -> Vec<Self::Item> {
-        // SAFETY: as promised.
+        // SAFETY: as the caller promises.
         unsafe { self.items(range) }.collect()
     }
 }
 
-/// The first of each so many items of a source. Made by [`On::step_by`](crate::On::step_by), which
-/// has an example.
+/// The first item of each block of a source. Made by [`On::step_by`](crate::On::step_by), which has
+/// an example.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct StepBy<S> {
@@ -494,7 +496,7 @@ pub struct StepBy<S> {
 
 impl<S: Source> StepBy<S> {
     pub(crate) fn new(source: S, size: usize) -> Self {
-        assert!(size > 0, "step_by: a step goes on by at least one item");
+        assert!(size > 0, "step_by: a step is at least one item");
         Self { blocks: Blocks { size, len: source.count() }, source }
     }
 }
@@ -534,27 +536,29 @@ impl<S: Source> Pieces for StepBy<S> {
 
     #[inline(always)]
     unsafe fn piece(&self, range: Range<usize>) -> Vec<Self::Item> {
-        // SAFETY: as promised.
+        // SAFETY: as the caller promises.
         unsafe { self.items(range) }.collect()
     }
 }
 
-/// The first item of each of these blocks. (Of the iterator of `map(f)`, `Iterator::step_by` would
-/// call `f` for what it leaves out.)
+/// The first item of each of the blocks `left`. (`Iterator::step_by` over the iterator of `map(f)`
+/// would call `f` for items that it leaves out.)
 struct Steps<'s, S: Source> {
     of: &'s StepBy<S>,
     left: Range<usize>,
 }
 
 impl<S: Source> Steps<'_, S> {
-    /// The first item of a block that is not left any more. The others are dropped.
+    /// The first item of a block that has been removed from `left`. Drops the other items of the
+    /// block.
     #[inline(always)]
     fn first(&self, block: usize) -> S::Item {
         let Self { of: StepBy { source, blocks }, .. } = *self;
         let items = blocks.items(block..block + 1);
-        // SAFETY: as promised for this block: each of its two parts is requested once.
+        // SAFETY: as the caller of `StepBy::items` promises for this block: each of its two parts
+        // is requested once.
         let mut first = unsafe { source.items(items.start..items.start + 1) };
-        // SAFETY: likewise.
+        // SAFETY: as above: this is the second part.
         drop(unsafe { source.items(items.start + 1..items.end) });
         let Some(item) = first.next() else { unreachable!("a block has an item") };
         item
@@ -590,12 +594,13 @@ impl<S: Source> Drop for Steps<'_, S> {
     #[inline(always)]
     fn drop(&mut self) {
         let StepBy { source, blocks } = self.of;
-        // SAFETY: as promised for these blocks: none of them has been requested.
+        // SAFETY: as the caller of `StepBy::items` promises: none of the blocks that are left has
+        // been requested.
         drop(unsafe { source.items(blocks.items(self.left.clone())) });
     }
 }
 
-/// Neighbouring pieces of a source, of any lengths. Made by [`pieces`](crate::source::pieces) and
+/// Neighbouring pieces of a source, with any lengths. Made by [`pieces`](crate::source::pieces) and
 /// [`On::chunk_by`](crate::On::chunk_by).
 #[doc(hidden)]
 #[derive(Debug)]
@@ -605,7 +610,7 @@ pub struct Cuts<S, O> {
 }
 
 impl<S: Pieces, O: Offsets> Cuts<S, O> {
-    /// Piece `i` lies between the offsets `i` and `i + 1`.
+    /// Piece `i` begins at offset `i` and ends before offset `i + 1`.
     #[track_caller]
     pub(crate) fn new(source: S, offsets: O) -> Self {
         let of = offsets.offsets();
@@ -625,7 +630,7 @@ impl<S: Pieces, O: Offsets> Cuts<S, O> {
     }
 }
 
-/// What holds offsets and gives out the same ones each time. Sealed.
+/// A container of offsets that returns the same offsets on each call. Sealed.
 #[doc(hidden)]
 pub trait Offsets: Sealed + Sync {
     /// The offsets.
@@ -674,23 +679,23 @@ impl<S: Pieces, O: Offsets> Source for Cuts<S, O> {
     ) -> impl ExactSizeIterator<Item = S::Piece> + DoubleEndedIterator {
         range.map(|piece| {
             // SAFETY: *once*: 1. the last offset lies within the source; 2. offsets do not
-            // decrease, so no two pieces have an index in common, and each is had once, as
-            // promised; 3. so noted.
+            // decrease, so no two pieces share an index, and each is requested once, as the caller
+            // promises; 3. the claim of a piece has noted its items.
             unsafe { self.source.piece(self.in_source(piece..piece + 1)) }
         })
     }
 }
 
-/// An error of an item, and the index of that item: see [`On::located`](crate::On::located).
+/// An error of an item, with the index of that item. Made by [`On::located`](crate::On::located).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct At<E> {
     /// The index of the item.
     pub index: usize,
-    /// Its error.
+    /// The error of the item.
     pub error: E,
 }
 
-/// Items that may be errors, whose errors know their index. Made by
+/// The items of a source, whose errors get the index of their item. Made by
 /// [`On::located`](crate::On::located).
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
@@ -727,13 +732,14 @@ impl<T, E, S: Source<Item = Result<T, E>>> Source for Located<S> {
         &self,
         range: Range<usize>,
     ) -> impl ExactSizeIterator<Item = Self::Item> + DoubleEndedIterator {
-        // SAFETY: as promised.
+        // SAFETY: as the caller promises.
         let items = unsafe { self.0.items(range.clone()) };
         iter::zip(range, items).map(|(index, item)| item.map_err(|error| At { index, error }))
     }
 }
 
-/// Pieces of `items` of exactly `size` items each, and the remainder.
+/// Cuts `items` into pieces of exactly `size` items each. Returns the source of the pieces, and the
+/// remaining items as one piece, which is empty or shorter.
 ///
 /// ```
 /// use rangesteal::{Pool, source};
@@ -755,14 +761,14 @@ pub fn chunks_exact<S: IntoChain<Chain: Pieces>>(
     Chunks::with_remainder(items.into_chain(), size)
 }
 
-/// Disjoint pieces of `items`: piece `i` begins at `offsets[i]` and ends before `offsets[i + 1]`.
-/// So there is one piece less than offsets. They are checked here, in one pass; nothing is
-/// allocated.
+/// Cuts `items` into pieces: piece `i` begins at `offsets[i]` and ends before `offsets[i + 1]`. So
+/// there is one piece less than there are offsets. The call checks the offsets in one pass,
+/// O(`offsets.len()`), and allocates nothing.
 ///
 /// ```
 /// use rangesteal::{Pool, source};
 ///
-/// // A matrix by compressed rows: each row has as many values as it needs.
+/// // A matrix with compressed rows, which differ in length.
 /// let (pool, rows, mut values) = (Pool::new()?, [0, 2, 2, 5], [1.0, 3.0, 2.0, 2.0, 4.0]);
 /// pool.on(source::pieces(&mut values, &rows)).for_each(|row| {
 ///     let sum: f64 = row.iter().sum();
@@ -773,7 +779,8 @@ pub fn chunks_exact<S: IntoChain<Chain: Pieces>>(
 /// ```
 ///
 /// # Panics
-/// If the offsets decrease somewhere, or the last is greater than the number of items.
+/// If an offset is less than the one before it, or the last offset is greater than the number of
+/// items.
 #[track_caller]
 pub fn pieces<S: IntoChain<Chain: Pieces>>(items: S, offsets: &[usize]) -> Cuts<S::Chain, &[usize]> {
     Cuts::new(items.into_chain(), offsets)

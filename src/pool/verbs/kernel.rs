@@ -1,6 +1,6 @@
-//! The body of the public loops.
+//! The kernel of the public loops: a chain and an end, as the executor sees them.
 
-#![allow(unsafe_code)] // requests the items of a source once, as the executor gives out the indices
+#![allow(unsafe_code)] // requests the items of a source once, since the executor claims each index once
 
 use std::{iter, marker::PhantomData, mem::ManuallyDrop, ops::Range};
 
@@ -13,8 +13,8 @@ use crate::pool::{
     protocol::range::Claims,
 };
 
-/// Items that a worker has claimed: the right to be given them, once. Dropping it drops the items,
-/// if they are owned.
+/// The right to request the items of a claim once. Dropping a claim drops its items, if they are
+/// owned.
 pub(crate) struct Claim<'s, S: Source> {
     source: &'s S,
     range: Range<usize>,
@@ -22,8 +22,8 @@ pub(crate) struct Claim<'s, S: Source> {
 
 impl<'s, S: Source> Claim<'s, S> {
     /// # Safety
-    /// 1. `range` lies within the source, and has been noted. 2. No other claim ever has an index
-    ///    of it.
+    /// 1. `range` lies within the source, and has been noted. 2. No other claim ever contains an
+    ///    index of `range`.
     #[inline(always)]
     unsafe fn new(source: &'s S, range: Range<usize>) -> Self {
         Self { source, range }
@@ -35,8 +35,8 @@ impl<'s, S: Source> Claim<'s, S> {
         self.range.clone()
     }
 
-    /// How many items there are. (`Range::len` looks whether it ends before it begins: in a search
-    /// that is half an instruction an item.)
+    /// The number of items. (`Range::len` also checks whether the range ends before it begins: in a
+    /// search that costs half an instruction per item.)
     #[inline(always)]
     pub(crate) fn len(&self) -> usize {
         self.range.end - self.range.start
@@ -46,7 +46,7 @@ impl<'s, S: Source> Claim<'s, S> {
     #[inline(always)]
     pub(crate) fn items(self) -> impl ExactSizeIterator<Item = S::Item> + DoubleEndedIterator + use<'s, S> {
         let claim = ManuallyDrop::new(self);
-        // SAFETY: as promised in `new`; this claim is gone.
+        // SAFETY: as the caller of `new` promises; this claim does not request its items again.
         unsafe { claim.source.items(claim.range.clone()) }
     }
 
@@ -61,36 +61,37 @@ impl<'s, S: Source> Claim<'s, S> {
         unsafe { claim.source.piece(claim.range.clone()) }
     }
 
-    /// The items, with their indices. LLVM vectorises a loop over them that it would not vectorise
-    /// over [`items`](Self::items): `zip` counts where a slice's iterator moves a pointer. (The sum
-    /// of `3 * x` over `u64` in 0.4 of the time, the greatest of `x * x` over `f32` in 0.2.)
+    /// The items with their indices. LLVM vectorises some loops over these that it does not
+    /// vectorise over [`items`](Self::items), since `zip` counts an index where the iterator of a
+    /// slice moves a pointer. (The sum of `3 * x` over `u64` takes 0.4 of the time, the maximum of
+    /// `x * x` over `f32` 0.2.)
     #[inline(always)]
     pub(crate) fn numbered(self) -> impl Iterator<Item = (usize, S::Item)> + use<'s, S> {
         iter::zip(self.range(), self.items())
     }
 
-    /// A claim of the first `len` items. The others stay.
+    /// Splits off a claim of the first `len` items.
     ///
     /// # Panics
-    /// If there are less.
+    /// If the claim has fewer than `len` items.
     #[inline(always)]
     pub(crate) fn take(&mut self, len: usize) -> Self {
         assert!(len <= self.len());
         let middle = self.range.start + len;
         let first = self.range.start..middle;
         self.range.start = middle;
-        // SAFETY: 1. as promised in `new`, since it is a part of the range; 2. that part is not in
-        // this claim any more.
+        // SAFETY: 1. as the caller of `new` promises, since `first` is a part of the range; 2. that
+        // part is no longer in this claim.
         unsafe { Self::new(self.source, first) }
     }
 }
 
-/// The right to the place of one item's result, once.
+/// The right to write the result of one item, once.
 #[derive(Debug)]
 pub(crate) struct Index(usize);
 
 impl Index {
-    /// The index. The right to it is used up.
+    /// The index. Uses up the right.
     #[inline(always)]
     pub(crate) fn spend(self) -> usize {
         self.0
@@ -98,10 +99,10 @@ impl Index {
 }
 
 impl<S: Source> Claim<'_, S> {
-    /// The only item, and the right to its result.
+    /// The only item of the claim, and the right to write its result.
     ///
     /// # Panics
-    /// If it is not the only one.
+    /// If the claim does not have exactly one item.
     #[inline(always)]
     pub(crate) fn into_item(self) -> (S::Item, Index) {
         assert!(self.len() == 1);
@@ -111,7 +112,7 @@ impl<S: Source> Claim<'_, S> {
     }
 }
 
-/// The claim of one index, which the executor gives out to be begun.
+/// The claim of one index that the executor has claimed.
 #[inline(always)]
 pub(crate) fn claim_one<'s, S: Source>(
     source: &'s S,
@@ -119,21 +120,21 @@ pub(crate) fn claim_one<'s, S: Source>(
     index: usize,
 ) -> Claim<'s, S> {
     source.note(ledger, index..index + 1);
-    // SAFETY: *once*: 1. the executor gives out indices of the source, and this one has just been
+    // SAFETY: *once*: 1. the executor claims indices of the source, and this one has just been
     // noted; 2. it claims every index once, in a range or among those that are begun first, and
-    // begins what it claims once (case 15).
+    // begins each claim once (case 15).
     unsafe { Claim::new(source, index..index + 1) }
 }
 
 impl<S: Source> Drop for Claim<'_, S> {
     #[inline(always)]
     fn drop(&mut self) {
-        // SAFETY: as promised in `new`; nobody has asked this claim for its items.
+        // SAFETY: as the caller of `new` promises; the items of this claim have not been requested.
         drop(unsafe { self.source.items(self.range.clone()) });
     }
 }
 
-/// The items that a worker folds, which it claims one range after the other, and its state.
+/// The claims of a worker, one range after the other, and the worker's state.
 pub(crate) struct Claimed<'k, 'c, 's, C: Chain + 's> {
     pub(crate) chain: &'s C,
     held: &'k mut <C::State as State>::Held<'s>,
@@ -143,7 +144,7 @@ pub(crate) struct Claimed<'k, 'c, 's, C: Chain + 's> {
 }
 
 impl<'s, C: Chain> Claimed<'_, '_, 's, C> {
-    /// The next items of the source.
+    /// Claims the next items of the source; `None` if there are no more.
     #[inline(always)]
     pub(crate) fn next(&mut self) -> Option<Claim<'s, C::Source>> {
         let items = self.claims.next()?;
@@ -152,13 +153,12 @@ impl<'s, C: Chain> Claimed<'_, '_, 's, C> {
         }
         let source = self.chain.begin();
         source.note(self.ledger, items.clone());
-        // SAFETY: *once*, *inside*: 1. the executor gives out indices of the source, and these have
-        // just been noted;
-        // 2. it claims every index once, and folds what it claims once.
+        // SAFETY: *once*, *inside*: 1. the executor claims indices of the source, and these have
+        // just been noted; 2. it claims every index once, and folds each claim once.
         Some(unsafe { Claim::new(source, items) })
     }
 
-    /// No items.
+    /// A claim without items.
     pub(crate) fn nothing(&self) -> Claim<'s, C::Source> {
         // SAFETY: there is no index.
         unsafe { Claim::new(self.chain.begin(), 0..0) }
@@ -171,23 +171,24 @@ impl<'s, C: Chain> Claimed<'_, '_, 's, C> {
     }
 }
 
-/// How blocks that have states of their own are numbered.
+/// The numbering of blocks, for states that belong to blocks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Numbered {
-    /// The number of the first block, in the whole of which the items may be a part.
+    /// The number of the first block. It is not 0 if the items are a part of a larger whole.
     pub(crate) first: usize,
     /// Items per block.
     pub(crate) size: usize,
 }
 
 impl Numbered {
-    /// The number of the block that begins with this item.
+    /// The number of the block that begins with `item`.
     fn block(self, item: usize) -> usize {
         self.first + item / self.size
     }
 }
 
-/// A loop over what `chain` makes: `fold` folds what a worker has claimed.
+/// A loop over the items of `chain`. `fold` folds the claims of a worker, and `reduce` combines two
+/// partial results.
 pub(crate) struct Kernel<C, F, R, A, Z> {
     pub(crate) chain: C,
     pub(crate) fold: F,

@@ -1,27 +1,27 @@
-//! What users call: a chain is a *source* (what a loop runs over), *stages* (what is done with each
-//! item), *options*, and an *end*, which runs the loop. All generics over closures are in this
-//! room.
+//! The loops that users call. A chain is a *source* (the items that a loop runs over), *stages*
+//! (which change or choose items), *options*, and an *end*, which runs the loop. All code that is
+//! generic over closures is in this folder.
 //!
-//! `source` has the slices and ranges, `owned` the items that are moved out, `indexed` the sources
-//! that are made of sources. `chain` tells what a chain is, `stages` has the stages, and `state`
-//! what workers keep between items. `on` is what users write: a chain and where it runs; its
-//! methods are the stages. `options` has the options, and hands the loop to the executor. The ends
-//! are in `ends` (those that fold), `searches`, `scan` (running totals) and `collect`; `otherwise`
-//! has the names that other libraries have for them.
+//! `source` has slices and ranges, `owned` has items by value, and `indexed` has sources that are
+//! made of other sources. `chain` has the traits of chains, `stages` the stages, and `state` the
+//! states that workers keep between items. `on` has the type that users write, a chain and its
+//! pool, with the stages as methods. `options` has the options and hands the loop to the executor.
+//! `value` makes a chain without a pool a source. The ends are in `ends` (those that fold),
+//! `searches`, `scan` (running totals) and `collect`; `otherwise` has the names that other
+//! libraries have for them.
 //!
-//! An end says how the items of a claim are folded into a partial result, and how two partial
-//! results are reduced. With the chain these make a body (`kernel`), which is all that the rest of
-//! the crate knows of a loop. A worker's claim is given to the end as a `Claim`, which can be asked
-//! for its items once: so the ends are safe code, and `kernel` alone relies on the executor.
-//! `places` writes results to their final places, `gather` makes one `Vec` of what runs have
-//! emitted, `reproducible` reduces results in a fixed order, and `part` does so with a part of a
-//! slice.
+//! An end defines how the items of a claim are folded into a partial result, and how two partial
+//! results are reduced. The chain and the end make a kernel (`kernel`); the rest of the crate knows
+//! only the kernel of a loop. An end is given each claim of a worker as a `Claim`, from which it
+//! can take the items once: so ends are safe code, and only `kernel` relies on the executor.
+//! `places` writes results to their final places, `gather` joins the vectors of all runs,
+//! `reproducible` reduces results in a fixed order, and `part` does so with a part of a slice.
 //!
-//! `sort` is built on these loops (`merge`, with `interleave`; `outliers` for what is nearly in
-//! order; `comparator` has what is compiled for each comparison). `grow` has the loops over a list
-//! that grows, and `feed` the hand by which their closures feed it, with the hot loop of these.
-//! `waiting` has the loops whose items wait, `attendant` polls them, and `runs` keeps what they
-//! have made.
+//! `sort` is built on these loops: `merge` and `interleave` merge sorted pieces, `outliers` sorts
+//! slices that are nearly in order, and `comparator` has the code that is compiled for each
+//! comparison. `grow` has the loops over a list that grows, and `feed` the handle by which closures
+//! add items, with the hot loop. `waiting` has the loops whose items wait, `async_worker` polls
+//! their futures, and `runs` keeps their results.
 //!
 //! May know: `call`, and the folders below it. Must not know `Pool`: a loop is given the executor.
 

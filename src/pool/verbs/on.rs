@@ -1,4 +1,5 @@
-//! A chain of a loop, and where it runs: what users write from left to right.
+//! [`On`]: a chain and the pool that runs it. Users write its methods from left to right; those in
+//! this file are the stages.
 
 use super::{
     chain::{Chain, IntoChain, Pieces, Shared, Source},
@@ -8,8 +9,10 @@ use super::{
     state::{Fresh, Given, Kept, PerBlock, PerWorker, Stateless},
 };
 
-/// A source, the stages behind it, and the pool that runs them: see [`Pool::on`](crate::Pool::on).
-/// Options may stand anywhere; the last method is an end, which runs the loop.
+/// A source, the stages behind it, and the pool that runs them. Made by
+/// [`Pool::on`](crate::Pool::on). Options ([`grain`](Self::grain), [`report`](Self::report) and so
+/// on) may stand anywhere between them. The last method is an end ([`for_each`](Self::for_each),
+/// [`sum`](Self::sum) and so on), which runs the loop.
 ///
 /// ```
 /// # let pool = rangesteal::Pool::new()?;
@@ -26,13 +29,13 @@ use super::{
 /// # Ok::<(), rangesteal::BuildError>(())
 /// ```
 ///
-/// Methods that [`Iterator`] has are called as there, and mean the same: items keep their order.
+/// A method with the name of a method of [`Iterator`] means the same, and items keep their order.
 /// Two things differ. Closures are `Fn`, since all workers call them. And no closure is called for
 /// an item that a later [`skip`](Self::skip), [`take`](Self::take) or [`step_by`](Self::step_by)
 /// leaves out.
 ///
-/// Without a pool ([`source`](crate::source()) makes it, and `P` is [`NoPool`]) this is a value to
-/// be returned by a function or given to [`Pool::on`](crate::Pool::on).
+/// A chain without a pool, made by [`source`](crate::source()), has [`NoPool`] as its `P`. A
+/// function can return such a chain, and [`Pool::on`](crate::Pool::on) takes it.
 #[must_use = "stages and options run nothing: a loop is their last method"]
 #[derive(Clone, Copy, Debug)]
 pub struct On<C, P = NoPool> {
@@ -40,11 +43,13 @@ pub struct On<C, P = NoPool> {
     pub(super) place: P,
 }
 
-/// Where a chain runs: nowhere yet.
+/// The place of a chain that has no pool yet.
 #[derive(Clone, Copy, Debug)]
 pub struct NoPool;
 
-/// A chain that no pool runs yet: begins with what [`Pool::on`](crate::Pool::on) takes.
+/// A chain without a pool. `items` is anything that [`Pool::on`](crate::Pool::on) takes. Stages can
+/// follow; a function can return the chain, [`zip`](On::zip) can take it, and
+/// [`Pool::on`](crate::Pool::on) can run it.
 ///
 /// ```
 /// use rangesteal::{Pool, source, source::Source};
@@ -66,16 +71,16 @@ pub fn source<C: IntoChain>(items: C) -> On<C::Chain> {
     On { chain: items.into_chain(), place: NoPool }
 }
 
-/// Stages: the closures behind [`with`](On::with) are given the state, too.
+/// Stages. A closure behind [`with`](On::with) is given a pair of the state and the item.
 impl<C: Chain, P> On<C, P> {
-    /// Goes on with another chain in the same place.
+    /// The chain with `stage` added, on the same pool.
     #[inline(always)]
     fn behind<B>(self, stage: impl FnOnce(C) -> B) -> On<B, P> {
         let Self { chain, place } = self;
         On { chain: stage(chain), place }
     }
 
-    /// What `f` makes of each item, as [`Iterator::map`].
+    /// Calls `f` with each item and goes on with the results, as [`Iterator::map`].
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -84,9 +89,10 @@ impl<C: Chain, P> On<C, P> {
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     ///
-    /// Behind a source this is a source: it can be zipped, reversed and so on. `f` is called when a
-    /// worker needs the item, once. It never sees what a later stage skips, or items by value that
-    /// no worker reaches.
+    /// If the chain before it is a source, the result is a source, too: [`zip`](Self::zip),
+    /// [`rev`](Self::rev) and so on may follow. A worker calls `f` once per item, when it needs the
+    /// result. `f` is not called for items that a later stage leaves out, nor for items by value
+    /// that no worker reaches.
     #[inline(always)]
     pub fn map<R, F>(self, f: F) -> On<Map<C, F>, P>
     where
@@ -95,7 +101,7 @@ impl<C: Chain, P> On<C, P> {
         self.behind(|chain| Map::new(chain, f))
     }
 
-    /// Copies of the items, as [`Iterator::copied`].
+    /// Copies each item, as [`Iterator::copied`].
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -111,7 +117,7 @@ impl<C: Chain, P> On<C, P> {
         self.behind(Cloned::new)
     }
 
-    /// Clones of the items, as [`Iterator::cloned`].
+    /// Clones each item, as [`Iterator::cloned`].
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -128,7 +134,7 @@ impl<C: Chain, P> On<C, P> {
         self.behind(Cloned::new)
     }
 
-    /// Calls `f` with each item that passes by, as [`Iterator::inspect`].
+    /// Calls `f` with a reference to each item and passes the item on, as [`Iterator::inspect`].
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -146,7 +152,9 @@ impl<C: Chain, P> On<C, P> {
         self.behind(|chain| Inspect::new(chain, f))
     }
 
-    /// The items of which `keep` is true, as [`Iterator::filter`].
+    /// Keeps the items for which `keep` returns true, as [`Iterator::filter`]. The items behind it
+    /// have no index: [`zip`](Self::zip), [`enumerate`](Self::enumerate) and the like must stand
+    /// before.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -162,7 +170,8 @@ impl<C: Chain, P> On<C, P> {
         self.behind(|chain| Filter::new(chain, keep))
     }
 
-    /// What `f` makes of the items for which it returns `Some`, as [`Iterator::filter_map`].
+    /// Calls `f` with each item and goes on with the values of the results that are `Some`, as
+    /// [`Iterator::filter_map`]. The items behind it have no index.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -178,7 +187,9 @@ impl<C: Chain, P> On<C, P> {
         self.behind(|chain| FilterMap::new(chain, f))
     }
 
-    /// All that comes out of what `f` makes of each item, as [`Iterator::flat_map`].
+    /// Calls `f` with each item and goes on with all items of the results, as
+    /// [`Iterator::flat_map`]. One worker goes through one result. The items behind it have no
+    /// index.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -195,8 +206,9 @@ impl<C: Chain, P> On<C, P> {
         self.behind(|chain| FlatMap::new(chain, f))
     }
 
-    /// All that comes out of what `f` makes of each item, each in an `Ok`, and the error of an item
-    /// for which it fails: for [`collect`](On::collect) into a `Result`.
+    /// Calls `f` with each item. Of a result `Ok`, each item goes on as `Ok(item)`; a result `Err`
+    /// goes on as one `Err`. For [`collect`](On::collect) into a `Result`. The items behind it have
+    /// no index.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -215,7 +227,8 @@ impl<C: Chain, P> On<C, P> {
         self.behind(|chain| TryFlatMap::new(chain, f))
     }
 
-    /// All that comes out of each item, as [`Iterator::flatten`].
+    /// Goes on with all items of each item, as [`Iterator::flatten`]. One worker goes through one
+    /// item. The items behind it have no index.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -232,18 +245,19 @@ impl<C: Chain, P> On<C, P> {
     }
 }
 
-/// States of the workers. Behind one of these an item has no index.
+/// States of workers or of blocks. The items behind one of these have no index.
 impl<C: Chain<State = Stateless>, P> On<C, P> {
-    /// Gives each worker a state of its own, made by `make(worker)` before its first item and
-    /// dropped after its last. Every closure behind this that is given an item is given the pair of
-    /// the state, as `&mut`, and the item. Workers are numbered from 0, the calling thread.
+    /// Gives each worker a state of its own. `make(worker)` makes the state before the worker's
+    /// first item; the worker drops it after its last item. Workers are numbered from 0, the
+    /// calling thread. Behind this, closures that are given an item are given the pair `(&mut
+    /// state, item)`.
     ///
-    /// Each call makes exactly one state for each worker that folds any item (and a new one after a
-    /// panic, to finish the items before it). A state stays on its thread, so it need not be
-    /// `Send`.
+    /// Each loop makes one state for each worker that gets any item. After a panic the worker makes
+    /// a new state, to finish the items before the panic. A state stays on its thread, so its type
+    /// need not be `Send`.
     ///
-    /// Which worker is given which items differs from run to run. So a state must not change the
-    /// results: scratch memory does not, a random number generator does. Random numbers need
+    /// Which worker gets which items differs from run to run, so a state must not influence the
+    /// results. Scratch memory does not; a random number generator does. For random numbers use
     /// [`with_block`](Self::with_block).
     ///
     /// ```
@@ -260,7 +274,8 @@ impl<C: Chain<State = Stateless>, P> On<C, P> {
     /// ```
     ///
     /// # Panics
-    /// If the loop is [`reproducible`](Self::reproducible).
+    /// If the loop is [`reproducible`](Self::reproducible). If `make` panics, the loop ends as
+    /// after a panic of any closure.
     #[inline(always)]
     pub fn with<W, F: Fn(usize) -> W + Sync>(self, make: F) -> On<With<C, Fresh<F>>, P> {
         self.with_states(Fresh(make))
@@ -271,8 +286,9 @@ impl<C: Chain<State = Stateless>, P> On<C, P> {
         self.behind(|chain| With::new(chain, states))
     }
 
-    /// Gives each worker a state that is kept from loop to loop: see [`PerWorker`]. The loop has at
-    /// most as many workers as there are states.
+    /// Gives each worker a state that is kept from loop to loop: see [`PerWorker`]. Closures are
+    /// given `(&mut state, item)`, as behind [`with`](Self::with). The number of states limits the
+    /// number of workers of the loop.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -289,21 +305,24 @@ impl<C: Chain<State = Stateless>, P> On<C, P> {
     /// ```
     ///
     /// # Panics
-    /// If the loop is [`reproducible`](Self::reproducible).
+    /// If the loop is [`reproducible`](Self::reproducible). If `make` panics, the loop ends as
+    /// after a panic of any closure.
     #[inline(always)]
     pub fn with_kept<W: Send>(self, states: &mut PerWorker<W>) -> On<With<C, Kept<'_, W>>, P> {
         self.with_states(Kept(states))
     }
 
-    /// Gives each block of items a state of its own, made by `make(block)` before the first item of
-    /// the block and dropped after its last. Closures are given it as by [`with`](Self::with). The
-    /// loop is [`reproducible`](Self::reproducible): the size of blocks depends on the
-    /// number of items alone, or is what [`grain`](Self::grain) says. Blocks are numbered from 0 in
-    /// the order of the items. So the same items meet the same states on any number of threads:
-    /// random numbers need this.
+    /// Gives each block of neighbouring items a state of its own. `make(block)` makes the state
+    /// before the first item of the block; it is dropped after the last item of the block. Blocks
+    /// are numbered from 0 in the order of the items. Closures are given `(&mut state, item)`, as
+    /// behind [`with`](Self::with).
     ///
-    /// `make` is called at most once for each block: some 2100 times at most, or `n / grain` times.
-    /// A state stays on its thread, so it need not be `Send`.
+    /// The loop is [`reproducible`](Self::reproducible): the size of blocks depends only on the
+    /// number of items, or is set by [`grain`](Self::grain). So the same items meet the same states
+    /// on any number of threads, as random numbers require.
+    ///
+    /// `make` is called at most once for each block: at most some 2100 times, or `n / grain` times.
+    /// A state stays on its thread, so its type need not be `Send`.
     ///
     /// ```
     /// /// A linear congruential generator (Knuth, The Art of Computer Programming, volume 2).
@@ -333,9 +352,9 @@ impl<C: Chain<State = Stateless>, P> On<C, P> {
     }
 }
 
-/// Stages of a source: each item has an index.
+/// Stages that need a source, in which each item has an index.
 impl<S: Source, P> On<S, P> {
-    /// Runs over this source and another one in step: the closures are given pairs.
+    /// Runs over this source and another one in step: each item is a pair.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -344,15 +363,15 @@ impl<S: Source, P> On<S, P> {
     /// ```
     ///
     /// # Panics
-    /// If the two have different lengths.
+    /// If the two sources have different lengths. [`zip_shortest`](Self::zip_shortest) allows that.
     #[inline(always)]
     #[track_caller]
     pub fn zip<B: IntoChain<Chain: Source + Sync>>(self, other: B) -> On<Zip<S, B::Chain>, P> {
         self.behind(|source| Zip::new(source, other.into_chain()))
     }
 
-    /// Runs over this source and another one in step, as far as the shorter one goes, as
-    /// [`Iterator::zip`].
+    /// Runs over this source and another one in step, up to the end of the shorter one, as
+    /// [`Iterator::zip`]: each item is a pair.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -367,7 +386,8 @@ impl<S: Source, P> On<S, P> {
         self.behind(|source| Zip::shortest(source, other.into_chain()))
     }
 
-    /// Runs over pairs of an index and an item.
+    /// Runs over pairs of the index of an item, from 0 on, and the item, as
+    /// [`Iterator::enumerate`].
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -381,7 +401,8 @@ impl<S: Source, P> On<S, P> {
         self.behind(|source| Zip::new(Indices(source.count()), source))
     }
 
-    /// Runs over the first `count` items, or all if there are fewer.
+    /// Runs over the first `count` items, or over all items if there are fewer, as
+    /// [`Iterator::take`].
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -393,7 +414,8 @@ impl<S: Source, P> On<S, P> {
         self.behind(|source| Subrange::new(source, 0..count))
     }
 
-    /// Runs over all items but the first `count`.
+    /// Runs over all items except the first `count`, as [`Iterator::skip`]; over none if there are
+    /// fewer.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -407,8 +429,9 @@ impl<S: Source, P> On<S, P> {
         self.behind(|source| Subrange::new(source, count..usize::MAX))
     }
 
-    /// Runs over the first item and every `step`th behind it. Of items by value, the others are
-    /// dropped by the worker that passes them by; a panic of such a drop ends the loop.
+    /// Runs over the first item and every `step`th item behind it, as [`Iterator::step_by`]. If the
+    /// items are owned, the worker that leaves items out drops them; a panic of such a drop ends
+    /// the loop.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -423,7 +446,7 @@ impl<S: Source, P> On<S, P> {
         self.behind(|source| StepBy::new(source, step))
     }
 
-    /// Runs over the items in reverse order: the last one comes first.
+    /// Runs over the items in reverse order, as [`Iterator::rev`].
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -437,8 +460,8 @@ impl<S: Source, P> On<S, P> {
         self.behind(Rev::new)
     }
 
-    /// Runs over pieces of `size` items each; the last may be shorter. Everything that is said of
-    /// items elsewhere then holds for pieces: they are claimed, counted and reported.
+    /// Runs over pieces of `size` neighbouring items; the last piece may be shorter. From here on
+    /// each piece is an item: workers claim pieces, and reports count pieces.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -459,8 +482,8 @@ impl<S: Source, P> On<S, P> {
         self.behind(|source| Chunks::new(source, size))
     }
 
-    /// Runs over pieces of exactly `size` items each. Items that are left over at the end are left
-    /// out; [`source::chunks_exact`](crate::source::chunks_exact) gives them, too.
+    /// Runs over pieces of exactly `size` neighbouring items. Items that remain at the end are left
+    /// out; [`source::chunks_exact`](crate::source::chunks_exact) returns them, too.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -479,8 +502,9 @@ impl<S: Source, P> On<S, P> {
         self.behind(|source| Chunks::exact(source, size))
     }
 
-    /// Runs over all windows of `size` neighbouring items, as [`slice::windows`]: none if there are
-    /// fewer items. For shared slices and ranges only, since windows overlap.
+    /// Runs over all windows of `size` neighbouring items, as [`slice::windows`]. There is no
+    /// window if there are fewer items. Only shared slices and ranges have windows, since windows
+    /// overlap.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -507,7 +531,8 @@ impl<S: Source, P> On<S, P> {
         self.behind(|source| Windows::new(source, size))
     }
 
-    /// Errors that know their index: an item `Err(error)` becomes `Err(At { index, error })`.
+    /// Adds the index of the item to each error: an item `Err(error)` becomes `Err(At { index,
+    /// error })`.
     ///
     /// ```
     /// use rangesteal::{Pool, source::At};

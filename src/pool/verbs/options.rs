@@ -1,4 +1,4 @@
-//! The options of a loop, and how it is run.
+//! The options of a loop, and the functions that hand a loop to the executor.
 
 use std::{marker::PhantomData, panic::Location};
 
@@ -31,12 +31,13 @@ use crate::pool::{
     },
 };
 
-/// Where a chain runs: on a pool, with options. `E` tells whether it can be cancelled.
+/// The place of a chain that a pool runs: the pool and the options. `E` says whether the loop can
+/// be cancelled.
 #[derive(Debug)]
 pub struct OnPool<'p, E = Uncancellable> {
     executor: &'p Executor,
     threads: usize,
-    /// Items per block, if asked for.
+    /// Items per block, if [`On::grain`] has set it.
     grain: Option<usize>,
     reproducible: bool,
     watch: Watch<'p>,
@@ -44,7 +45,8 @@ pub struct OnPool<'p, E = Uncancellable> {
     ending: PhantomData<E>,
 }
 
-/// What a loop returns: its result, or a `Result` if it can be cancelled. Sealed.
+/// Chooses the type that a loop returns: its result, or a `Result` if the loop can be cancelled.
+/// Sealed.
 ///
 /// ```
 /// use rangesteal::{On, options::{Ending, OnPool}, source::Chain};
@@ -60,15 +62,15 @@ pub struct OnPool<'p, E = Uncancellable> {
 /// # Ok::<(), rangesteal::BuildError>(())
 /// ```
 pub trait Ending: sealed::Sealed {
-    /// What a loop with result `T` returns: `T`, or `Result<T, Cancelled>`.
+    /// The type that a loop with result `T` returns: `T`, or `Result<T, Cancelled>`.
     type Of<T>;
 
-    /// Makes what the loop returns of its result; none if it was cancelled.
+    /// Converts the result of a loop. `ended` is `None` if the loop was cancelled.
     #[doc(hidden)]
     fn end<T>(ended: Option<T>) -> Self::Of<T>;
 }
 
-/// Nothing cancels the loop: it returns its result.
+/// The loop cannot be cancelled: it returns its result.
 #[derive(Debug)]
 pub enum Uncancellable {}
 
@@ -92,7 +94,7 @@ impl Ending for Cancellable {
     }
 }
 
-/// What the parts of one loop have in common.
+/// The options that further loops of the same call inherit.
 #[derive(Clone, Copy)]
 pub(super) struct PartOptions<'p> {
     executor: &'p Executor,
@@ -101,7 +103,7 @@ pub(super) struct PartOptions<'p> {
 }
 
 impl<'p> PartOptions<'p> {
-    /// A further part, over `source`.
+    /// A further loop of the same call, over `source`.
     pub(super) fn on<S: Source>(self, source: S) -> On<S, OnPool<'p>> {
         let Self { executor, threads, at } = self;
         let mut on = On::new(executor, source).threads(threads);
@@ -111,7 +113,7 @@ impl<'p> PartOptions<'p> {
 }
 
 impl<'p, C: Chain> On<C, OnPool<'p>> {
-    /// For a loop that stands where the calling function is called.
+    /// Begins a chain. The place of the loop in the program text is that of the caller.
     #[inline(always)]
     #[track_caller]
     pub(crate) fn new(executor: &'p Executor, chain: C) -> Self {
@@ -128,17 +130,17 @@ impl<'p, C: Chain> On<C, OnPool<'p>> {
     }
 }
 
-/// Options.
+/// The options of a loop.
 impl<'p, C: Chain, E: Ending> On<C, OnPool<'p, E>> {
-    /// Workers claim exactly `items` at once, in blocks that begin at multiples of `items`. (The
-    /// last block is shorter if fewer items are left. A loop that runs on the calling thread alone
-    /// claims nothing.)
+    /// Workers claim exactly `items` items at once, in blocks that begin at multiples of `items`.
+    /// The last block is shorter if fewer items are left. A loop that runs on the calling thread
+    /// alone claims nothing.
     ///
-    /// Without this the pool chooses the size of claims, usually better, since it measures what
-    /// items cost. Use it if workers that write neighbouring items disturb each other (ask for as
-    /// many items as fill a cache line), or if no item may ever be trapped behind a heavy one in
-    /// the same claim (ask for 1). `find`, `position`, `any` and `all` have blocks of
-    /// their own, whatever the grain.
+    /// Without this option the pool measures the cost of an item and chooses the size of claims
+    /// itself, which is usually better. Two cases need this option. If workers that write
+    /// neighbouring items share cache lines, set `items` to the number of items in a cache line. If
+    /// no item may ever wait behind a slow item of the same claim, set `items` to 1. `find`,
+    /// `position`, `any` and `all` use blocks of their own and ignore this option.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -155,7 +157,7 @@ impl<'p, C: Chain, E: Ending> On<C, OnPool<'p, E>> {
         self.place.grain = Some(items);
         self
     }
-    /// Uses at most `workers` workers, including the calling thread.
+    /// Uses at most `workers` workers for this loop, including the calling thread.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -168,27 +170,27 @@ impl<'p, C: Chain, E: Ending> On<C, OnPool<'p, E>> {
     /// If `workers` is 0.
     #[inline(always)]
     pub fn threads(mut self, workers: usize) -> Self {
-        assert!(workers > 0, "threads: the calling thread is a worker, too");
+        assert!(workers > 0, "threads: at least 1, since the calling thread is a worker");
         self.place.threads = workers;
         self
     }
-    /// Gives the same result for every number of threads and every schedule, bit for bit, even if
-    /// `reduce` is not associative, such as the addition of floating-point numbers.
+    /// Returns the same result, bit for bit, for every number of threads and every schedule, even
+    /// if `reduce` is not associative: the addition of floating-point numbers is not.
     ///
-    /// The slice is folded in blocks, and their results are reduced by pairs, pairs of pairs and so
-    /// on; a result that is left over waits for the next pairs. The size of blocks depends on the
-    /// length `n` alone: `n / 256` items each, but at most 64, or `n / 2048` if that is more; or as
-    /// many as [`grain`](Self::grain) says. So the result depends on the items, their number and
-    /// the grain. In general it is not the result of the plain loop (a sum is, on average, more
-    /// exact), but it is the same on a pool of one thread. Another order would be a breaking change
-    /// of this crate: see `STABILITY.md`.
+    /// The items are folded in blocks. The results of the blocks are reduced in pairs, then in
+    /// pairs of pairs and so on; a result without a partner waits for the next level. The size of a
+    /// block depends only on the number `n` of items: `n / 256` items, but at most 64, or `n /
+    /// 2048` if that is more. [`grain`](Self::grain) sets another size. So the result depends only
+    /// on the items, their number and the grain. It is the same on a pool of one thread, but in
+    /// general not that of the plain loop (a sum is more exact on average). A different order of
+    /// reduction would be a breaking change of this crate: see `STABILITY.md`.
     ///
-    /// Blocks are claimed and stolen whole, and `init` and `reduce` are called once per block: at
-    /// most some 2100 times, or `n / grain`. If the accumulator is large, ask for large blocks; if
-    /// there are few items that take long each, ask for a grain of 1. This option matters to
-    /// `reduce`, `fold`, `sum` and the like; the results of all other loops except
-    /// `find_any` are reproducible without it. Closures that need a state are given one for each
-    /// block: see [`with_block`](Self::with_block).
+    /// Workers claim and steal whole blocks. `init` and `reduce` are called once per block: at most
+    /// some 2100 times, or `n / grain` times. If the accumulator is large, set a large grain; if
+    /// there are few items that take long each, set a grain of 1. The option matters for `reduce`,
+    /// `fold`, `sum` and the like. All other loops except `find_any` are reproducible without it.
+    /// For closures that need a state use [`with_block`](Self::with_block), which makes one for
+    /// each block.
     ///
     /// ```
     /// use rangesteal::Pool;
@@ -203,7 +205,8 @@ impl<'p, C: Chain, E: Ending> On<C, OnPool<'p, E>> {
     /// ```
     ///
     /// # Panics
-    /// If each worker has a state ([`with`](Self::with), [`with_kept`](Self::with_kept)).
+    /// If the chain has a state for each worker ([`with`](Self::with),
+    /// [`with_kept`](Self::with_kept)).
     #[inline(always)]
     #[track_caller]
     pub fn reproducible(mut self) -> Self {
@@ -211,9 +214,9 @@ impl<'p, C: Chain, E: Ending> On<C, OnPool<'p, E>> {
         self.check_state();
         self
     }
-    /// Lets any thread end the loop, which then returns `Result<_, Cancelled>`: see
-    /// [`CancelToken`]. A loop that can fail returns `Result<Result<_, E>, Cancelled>`. If this is
-    /// called twice, the last token counts.
+    /// Lets any thread cancel the loop: see [`CancelToken`]. The loop returns `Result<_,
+    /// Cancelled>`. A loop that can fail returns `Result<Result<_, E>, Cancelled>`. If this option
+    /// is set twice, the second token counts.
     ///
     /// ```
     /// use rangesteal::{CancelToken, Cancelled, Pool};
@@ -233,8 +236,8 @@ impl<'p, C: Chain, E: Ending> On<C, OnPool<'p, E>> {
         let ending = PhantomData;
         On { chain, place: OnPool { executor, threads, grain, reproducible, watch, wishes, ending } }
     }
-    /// Lets any thread ask how many items are done: see [`Progress`]. Costs the calling thread
-    /// about half a microsecond per loop.
+    /// Lets any thread read how many items are done: see [`Progress`]. The option costs the calling
+    /// thread about 0.5 µs per loop.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -248,8 +251,8 @@ impl<'p, C: Chain, E: Ending> On<C, OnPool<'p, E>> {
         self.place.watch.progress = Some(handle);
         self
     }
-    /// Writes what the loop did into `report`: see [`RunReport`]. It is not written if the loop
-    /// panics. Costs some readings of the clock.
+    /// Writes a report of the loop into `report`: see [`RunReport`]. If the loop panics, nothing is
+    /// written. The option costs some readings of the clock per loop.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -263,9 +266,9 @@ impl<'p, C: Chain, E: Ending> On<C, OnPool<'p, E>> {
         self.place.wishes.report = Some(report);
         self
     }
-    /// Records in `trace` what the loop does when, to be drawn: see [`Trace`]. It is not written if
-    /// the loop panics. Costs some readings of the clock, and memory for each run of each loop. A
-    /// shared loop inside an item takes a lock at its end.
+    /// Records in `trace` which worker does what at which time, for a diagram: see [`Trace`]. If
+    /// the loop panics, nothing is recorded. The option costs some readings of the clock, and
+    /// memory for each run of each loop. A shared loop inside an item also takes a lock at its end.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -285,19 +288,19 @@ impl<'p, C: Chain, E: Ending> On<C, OnPool<'p, E>> {
     fn check_state(&self) {
         assert!(
             !self.place.reproducible || C::State::MAY_REPRODUCE,
-            "reproducible: the state of a worker (`with`, `with_kept`) meets other items in each run; \
+            "reproducible: a state of a worker (`with`, `with_kept`) meets other items in each run; \
              `with_block` makes one for each block of items"
         );
     }
 }
 
-/// Of the items of a slice.
+/// Stages of a slice.
 impl<'p, S: Lent<Element: Sync> + Sync, E: Ending> On<S, OnPool<'p, E>> {
-    /// Runs over the longest pieces of neighbouring items of which `same` is true of each two
-    /// neighbours, as [`slice::chunk_by`]: such as the items of equal keys after a sort.
+    /// Runs over pieces of neighbouring items, as [`slice::chunk_by`]. A piece ends between two
+    /// neighbours for which `same` returns false. After a sort these are the groups of equal keys.
     ///
-    /// Where pieces end is found by a loop of its own, before this returns: with one comparison for
-    /// each two neighbours, and a vector of as many indices as there are pieces.
+    /// A loop of its own finds the ends of the pieces before this method returns. It calls `same`
+    /// once for each pair of neighbours, and allocates a vector with one index per piece.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -313,18 +316,18 @@ impl<'p, S: Lent<Element: Sync> + Sync, E: Ending> On<S, OnPool<'p, E>> {
     /// ```
     ///
     /// # Panics
-    /// If `same` does.
+    /// If `same` panics.
     #[inline(always)]
     pub fn chunk_by(
         mut self,
         same: impl Fn(&S::Element, &S::Element) -> bool + Sync,
     ) -> On<Cuts<S, Vec<usize>>, OnPool<'p, E>> {
-        let hands = self.hands();
+        let part_options = self.part_options();
         let items = self.chain.slice();
         let mut offsets = Vec::new();
         if !items.is_empty() {
             offsets.push(0);
-            let inner = hands.on((1..items.len()).into_chain());
+            let inner = part_options.on((1..items.len()).into_chain());
             inner.filter(|i| !same(&items[i - 1], &items[*i])).collect_into(&mut offsets);
             offsets.push(items.len());
         }
@@ -333,11 +336,11 @@ impl<'p, S: Lent<Element: Sync> + Sync, E: Ending> On<S, OnPool<'p, E>> {
     }
 }
 
-/// How the loop is run.
+/// How the loop runs.
 impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
-    /// What further parts of this loop need.
+    /// The options for further loops of this call.
     #[inline(always)]
-    pub(super) fn hands(&self) -> PartOptions<'p> {
+    pub(super) fn part_options(&self) -> PartOptions<'p> {
         let OnPool { executor, threads, ref wishes, .. } = self.place;
         PartOptions { executor, threads, at: wishes.at }
     }
@@ -351,12 +354,13 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         if self.is_reproducible() { Some(self.block_of(self.source_count())) } else { self.place.grain }
     }
 
-    /// How many items its source has.
+    /// The number of items of the source.
     pub(super) fn source_count(&self) -> usize {
         self.chain.begin().count()
     }
 
-    /// Runs `fold` over what workers claim, and reduces the partial results in slice order.
+    /// Runs `fold` over the claims of each worker, and reduces the partial results in slice order.
+    /// For a loop whose result does not depend on where the items are cut.
     #[inline(always)]
     pub(super) fn fold_claims<A: Send, Z: Send>(
         self,
@@ -370,7 +374,8 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         self.run(Shape { kind, blocks, leaves: None, list: None }, fold, reduce)
     }
 
-    /// The same, whose result depends on where it is cut: block by block if it is reproducible.
+    /// As [`fold_claims`](Self::fold_claims), for a loop whose result depends on where the items
+    /// are cut. If the loop is reproducible, it runs block by block.
     #[inline(always)]
     pub(super) fn fold_and_reduce<A: Send, Z: Send>(
         self,
@@ -383,7 +388,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         self.run(Shape { kind, blocks, leaves, list: None }, fold, reduce)
     }
 
-    /// Folds the items and all that they make, which is in `list`, in no defined order.
+    /// Folds the items, and all items that closures add to `list`, in no defined order.
     #[inline(always)]
     pub(super) fn fold_list<A: Send, Z: Send>(
         self,
@@ -395,7 +400,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         self.run(shape, fold, reduce)
     }
 
-    /// Items per block of a loop whose result is to be reproducible, over so many items.
+    /// Items per block of a reproducible loop over `len` items.
     pub(super) fn block_of(&self, len: usize) -> usize {
         self.place.grain.unwrap_or(reproducible::block(len))
     }
@@ -418,8 +423,9 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         executor.call(slice, options, &Kernel { chain, fold, reduce, states_of, makes })
     }
 
-    /// Runs a loop whose `blocks` are leaves, of which the first has the number `first_block`. The
-    /// nodes of their tree, reduced as far as one worker has folded them.
+    /// Runs a loop whose `blocks` are the leaves of a tree; the first one has the number
+    /// `first_block`. Returns the nodes of the tree, each reduced as far as one worker has folded
+    /// it.
     #[inline(always)]
     pub(super) fn fold_to_nodes<A: Send, Z: Send>(
         self,
@@ -438,14 +444,14 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         executor.call_for_nodes(slice, options, &Kernel { chain, fold, reduce, states_of, makes })
     }
 
-    /// An empty list for what the items make.
-    #[inline(always)] // it is large: made where it stays
+    /// An empty list for the items that closures add.
+    #[inline(always)] // the list is large: inlined, it is made at its final place
     pub(super) fn list<T>(&self) -> List<'p, T> {
         List::new(self.place.executor, self.place.watch)
     }
 
-    /// Attends the items, of which at most `limit` may be under way at a time. None if there are no
-    /// items.
+    /// Runs a future for each item, with at most `limit` futures unfinished at any time. The result
+    /// is `None` if there are no items.
     #[inline(always)]
     pub(super) fn run_async<F: Future + Send, A: Send, Z: Send>(
         self,
@@ -463,8 +469,8 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         run_async(AsyncCall { executor, options, chain, limit }, make, done, reduce)
     }
 
-    /// Searches the items. If `kind` asks for the first match, all workers go from the front
-    /// together, and the search stops at the first place where `search` stops.
+    /// Searches the items. If `kind` is `First`, all workers search from the front together, and
+    /// the first match in the order of the items ends the search.
     #[inline(always)]
     pub(super) fn search<Z: Send>(
         self,
@@ -474,9 +480,9 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         let is_first = kind == LoopKind::First;
         let kind = if is_first && C::State::BY_BLOCK { LoopKind::MayStop } else { kind };
         let blocks = match C::State::BY_BLOCK {
-            // The blocks of the states: a round, which stops at the first place, too.
+            // The blocks of the states. `MayStop` also returns the first match.
             true => Some(self.block_of(self.source_count())),
-            false if is_first => None, // it has blocks of its own
+            false if is_first => None, // a search for the first match has blocks of its own
             false => self.place.grain,
         };
         let blocks = blocks.map(|size| Blocks { size, len: self.source_count() });
@@ -489,15 +495,15 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
 #[derive(Clone, Copy)]
 struct Shape<'a> {
     kind: LoopKind,
-    /// If indices stand for blocks of items.
+    /// Set if each index stands for a block of items.
     blocks: Option<Blocks>,
-    /// If the blocks are the leaves of a tree: the number of the first one.
+    /// The number of the first block, if the blocks are the leaves of a tree.
     leaves: Option<usize>,
     list: Option<&'a dyn WorkList>,
 }
 
 impl<'a> Shape<'a> {
-    /// The key under which the pool remembers a loop over `source`, and its options.
+    /// The key under which the pool remembers a loop over `source`, and the options of the loop.
     #[inline(always)]
     fn of(
         self,
@@ -513,7 +519,7 @@ impl<'a> Shape<'a> {
         (slice, LoopOptions { threads, watch, wishes, kind, units, list, leaves })
     }
 
-    /// How the blocks are numbered, the first of which has the number `first`.
+    /// The numbering of the blocks, in which the first one has the number `first`.
     #[inline(always)]
     fn states_of(self, first: usize) -> Numbered {
         Numbered { first, size: self.blocks.map_or(1, |blocks| blocks.size) }

@@ -1,5 +1,5 @@
-//! Items by value: they are moved out of a vector or an array, each once, to whoever claims it, and
-//! what nobody has claimed when the loop is over is dropped.
+//! Items by value. Each item is moved out of a vector or an array once, to the worker that claims
+//! it. Items that no worker has claimed are dropped when the loop is over.
 
 #![allow(unsafe_code)] // moves items out of the memory of another value
 
@@ -20,8 +20,8 @@ use crate::{
     sync::{AtomicUsize, Mutex, Ordering, lock},
 };
 
-/// The source of a `Vec`, a boxed slice or an array by value, and of [`drain`]: a loop over it is
-/// given the items themselves.
+/// The source of a `Vec`, a boxed slice or an array by value, and of [`drain`]: closures are given
+/// the items themselves.
 ///
 /// ```
 /// let pool = rangesteal::Pool::new()?;
@@ -34,28 +34,28 @@ use crate::{
 /// # Ok::<(), rangesteal::BuildError>(())
 /// ```
 ///
-/// Each item is moved out once, without a copy of the whole. Items that no closure has been given,
-/// since the loop has panicked, has stopped at an error or was cancelled, are dropped before the
-/// call returns: those of a claim by its worker, the others by the caller. A panic of such a drop
-/// is lost. The memory itself is freed when the loop is over.
+/// Each item is moved out once; the container is not copied. If the loop panics, stops at an error
+/// or is cancelled, the items that no closure has been given are dropped before the call returns:
+/// those of a claim by its worker, the others by the caller. A panic of such a drop is discarded.
+/// The memory of the container is freed when the loop is over.
 ///
-/// The pool remembers what a loop cost by its place in the program text and the number of its
-/// items, not by their address, which is another one each time.
+/// The pool remembers the cost of such a loop by its place in the program text and its number of
+/// items, and not by their address, which differs from loop to loop.
 pub struct Owned<H: Holder> {
-    /// Does not drop the items.
+    /// The container. Its own drop does not drop the items.
     holder: H,
     len: usize,
     noted: AllClaimed,
 }
 
-/// What holds items that are given away: made by [`IntoChain`](crate::source::IntoChain) and
+/// A container whose items are moved out. Made by [`IntoChain`](crate::source::IntoChain) and
 /// [`drain`]. Sealed.
 #[doc(hidden)]
 pub trait Holder: sealed::Sealed {
-    /// An item.
+    /// The type of an item.
     type Item;
 
-    /// Where the items lie.
+    /// The address of the first item.
     #[doc(hidden)]
     fn first(&self) -> *const Self::Item;
 }
@@ -68,7 +68,8 @@ impl<T> Holder for Vec<T> {
     }
 }
 
-/// Not `ManuallyDrop`: that must not be moved any more when a box in it is gone.
+/// `MaybeUninit` and not `ManuallyDrop`, which must not be moved after a box in it has been
+/// dropped.
 impl<T, const N: usize> Holder for MaybeUninit<[T; N]> {
     type Item = T;
 
@@ -77,13 +78,14 @@ impl<T, const N: usize> Holder for MaybeUninit<[T; N]> {
     }
 }
 
-/// A part of a `Vec` whose items are given away: made by [`drain`].
+/// The part of a `Vec` whose items are moved out. Made by [`drain`].
 #[doc(hidden)]
 pub struct Drained<'a, T> {
-    /// As long as what lies before the part.
+    /// The vector. Its length is set to the number of items before the part.
     vec: &'a mut Vec<T>,
-    /// How many items lie in the part, and behind it.
+    /// The number of items in the part.
     part: usize,
+    /// The number of items behind the part.
     behind: usize,
 }
 
@@ -97,13 +99,13 @@ impl<T> Holder for Drained<'_, T> {
     type Item = T;
 
     fn first(&self) -> *const T {
-        // SAFETY: what lies before the part ends within the vector's memory.
+        // SAFETY: the items before the part end within the vector's memory.
         unsafe { self.vec.as_ptr().add(self.vec.len()) }
     }
 }
 
-/// Gives away the items of `range` by value, and takes them out of the vector; those behind it move
-/// up when the loop is over.
+/// A source of the items of `range` by value, which takes them out of the vector. When the loop is
+/// over, the items behind the range move up.
 ///
 /// ```
 /// use rangesteal::{Pool, source};
@@ -115,11 +117,11 @@ impl<T> Holder for Drained<'_, T> {
 /// # Ok::<(), rangesteal::BuildError>(())
 /// ```
 ///
-/// If what this returns is never dropped ([`mem::forget`]), the items of the range and those behind
-/// it are lost, but none is there twice.
+/// If the result is never dropped ([`mem::forget`]), the items of the range and those behind it
+/// leak; no item is there twice.
 ///
 /// # Panics
-/// If the range ends before it begins, or lies not within the vector.
+/// If the range ends before it begins, or does not lie within the vector.
 pub fn drain<T: Send>(vec: &mut Vec<T>, range: impl RangeBounds<usize>) -> Owned<Drained<'_, T>> {
     let len = vec.len();
     let start = match range.start_bound() {
@@ -133,7 +135,7 @@ pub fn drain<T: Send>(vec: &mut Vec<T>, range: impl RangeBounds<usize>) -> Owned
         Bound::Unbounded => len,
     };
     assert!(start <= end && end <= len, "drain: {start}..{end} of a vector of {len} items");
-    // SAFETY: there are at least as many. From here on the vector knows nothing of the others.
+    // SAFETY: the vector has at least `start` items. From here on it does not own the others.
     unsafe { vec.set_len(start) };
     Owned::new(Drained { vec, part: end - start, behind: len - end }, end - start)
 }
@@ -142,12 +144,12 @@ impl<T> Drop for Drained<'_, T> {
     fn drop(&mut self) {
         let Self { ref mut vec, part, behind } = *self;
         let room = vec.spare_capacity_mut().as_mut_ptr();
-        // SAFETY: the room begins with the part, and goes on with the items behind it.
+        // SAFETY: the spare capacity begins with the part, and the items behind it follow.
         let from = unsafe { room.add(part) };
-        // SAFETY: *whole*: 1. both lie within the vector's memory; 2. nothing is left in the part,
-        // so what was behind it is there once.
+        // SAFETY: *whole*: 1. both ranges lie within the vector's memory; 2. no item is left in the
+        // part, so the items behind it exist once.
         unsafe { ptr::copy(from, room, behind) };
-        // SAFETY: so many items follow now.
+        // SAFETY: `behind` items follow now.
         unsafe { vec.set_len(vec.len() + behind) };
     }
 }
@@ -155,7 +157,7 @@ impl<T> Drop for Drained<'_, T> {
 impl<T> Owned<Vec<T>> {
     pub(crate) fn vec(mut items: Vec<T>) -> Self {
         let len = items.len();
-        // SAFETY: none is enough. From here on the vector is memory, no more.
+        // SAFETY: 0 is at most the length. From here on the vector owns memory and no items.
         unsafe { items.set_len(0) };
         Self::new(items, len)
     }
@@ -174,30 +176,31 @@ impl<H: Holder> Owned<H> {
         Self { holder, len, noted: AllClaimed::default() }
     }
 
-    /// The items at the indices of `range`, which now belong to what is returned.
+    /// The items at the indices of `range`, which now belong to the result.
     ///
     /// # Safety
     /// No index is requested twice.
     #[inline(always)]
     unsafe fn moved_out(&self, range: Range<usize>) -> MovedOut<'_, H::Item> {
         assert!(range.start <= range.end && range.end <= self.len);
-        // SAFETY: *inside*: there are `len` items, so this is one of them or their end.
+        // SAFETY: *inside*: there are `len` items, so the address is that of an item or of their
+        // end.
         let next = unsafe { self.holder.first().add(range.start) };
         MovedOut { next, left: range.len(), memory: PhantomData }
     }
 }
 
-// SAFETY: *once*: 1. a shared `Owned` gives each item to one thread, since each index is had at
-// most once (`Source::items`); 2. that thread may be any, hence `Send`; 3. what has been noted is
-// locked.
+// SAFETY: *once*: 1. a shared `Owned` gives each item to one thread, since each index is requested
+// at most once (`Source::items`); 2. that thread may be any, hence `Send`; 3. a mutex protects the
+// notes.
 unsafe impl<H: Holder<Item: Send>> Sync for Owned<H> {}
 
 impl<H: Holder> Drop for Owned<H> {
     fn drop(&mut self) {
         if Self::MUST_BE_DROPPED {
             for unclaimed in self.noted.gaps(self.len) {
-                // SAFETY: *once*: nobody has noted that he would request these, and nobody else
-                // will.
+                // SAFETY: *once*: no worker has noted these indices, and no worker is left that
+                // could request them.
                 drop(unsafe { self.moved_out(unclaimed) });
             }
         }
@@ -224,23 +227,23 @@ impl<H: Holder> Source for Owned<H> {
         self.len
     }
 
-    /// The same of all: the next loop is over other memory.
+    /// The same for all: the next loop runs over other memory.
     fn address(&self) -> usize {
         0
     }
 
     type Ledger<'s>
-        = Ledger<'s, H::Item>
+        = ClaimLog<'s, H::Item>
     where
         Self: 's;
 
     #[inline(always)]
-    fn ledger(&self) -> Ledger<'_, H::Item> {
-        Ledger::new(&self.noted)
+    fn ledger(&self) -> ClaimLog<'_, H::Item> {
+        ClaimLog::new(&self.noted)
     }
 
     #[inline(always)]
-    fn note(&self, ledger: &mut Ledger<'_, H::Item>, range: Range<usize>) {
+    fn note(&self, ledger: &mut ClaimLog<'_, H::Item>, range: Range<usize>) {
         ledger.note(range);
     }
 
@@ -249,7 +252,7 @@ impl<H: Holder> Source for Owned<H> {
         &self,
         range: Range<usize>,
     ) -> impl ExactSizeIterator<Item = H::Item> + DoubleEndedIterator {
-        // SAFETY: as promised.
+        // SAFETY: as the caller promises.
         unsafe { self.moved_out(range) }
     }
 }
@@ -261,7 +264,7 @@ impl<H: Holder> Pieces for Owned<H> {
     #[inline(always)]
     unsafe fn piece(&self, range: Range<usize>) -> Vec<H::Item> {
         let len = range.len();
-        // SAFETY: as promised.
+        // SAFETY: as the caller promises.
         unsafe { self.moved_out(range) }.next_few(len)
     }
 
@@ -271,12 +274,12 @@ impl<H: Holder> Pieces for Owned<H> {
         range: Range<usize>,
         size: usize,
     ) -> impl ExactSizeIterator<Item = Vec<H::Item>> + DoubleEndedIterator {
-        // SAFETY: as promised.
+        // SAFETY: as the caller promises.
         InPieces { items: unsafe { self.moved_out(range) }, size }
     }
 }
 
-/// Items that have been claimed. Those that are not asked for are dropped.
+/// Items that have been claimed. Dropping this drops the items that are left.
 struct MovedOut<'s, T> {
     next: *const T,
     left: usize,
@@ -284,15 +287,17 @@ struct MovedOut<'s, T> {
 }
 
 impl<T> MovedOut<'_, T> {
-    /// So many of them, but not more than there are, as a `Vec`.
+    /// Moves the next `most` items, or all that are left if these are fewer, to a `Vec`.
     fn next_few(&mut self, most: usize) -> Vec<T> {
         let count = most.min(self.left);
         let mut few = Vec::with_capacity(count);
-        // SAFETY: 1. there are so many, and room for as many; 2. the room is new memory.
+        // SAFETY: 1. `count` items are left, and the vector has capacity for `count` items; 2. its
+        // memory is new.
         unsafe { ptr::copy_nonoverlapping(self.next, few.as_mut_ptr(), count) };
-        // SAFETY: they have just been written.
+        // SAFETY: `count` items have just been written.
         unsafe { few.set_len(count) };
-        // SAFETY: they have been moved out, and others or none follow.
+        // SAFETY: the `count` items have been moved out; the address behind them is that of an item
+        // or of their end.
         self.next = unsafe { self.next.add(count) };
         self.left -= count;
         few
@@ -305,9 +310,10 @@ impl<T> Iterator for MovedOut<'_, T> {
     #[inline(always)]
     fn next(&mut self) -> Option<T> {
         self.left = self.left.checked_sub(1)?;
-        // SAFETY: there was one left; it is read once, since the next one follows.
+        // SAFETY: an item was left; it is read once, since `next` moves on.
         let item = unsafe { self.next.read() };
-        // SAFETY: it was an item, so there is another behind it, or the end.
+        // SAFETY: `next` was the address of an item, so the address behind it is that of an item or
+        // of their end.
         self.next = unsafe { self.next.add(1) };
         Some(item)
     }
@@ -317,15 +323,16 @@ impl<T> Iterator for MovedOut<'_, T> {
         (self.left, Some(self.left))
     }
 
-    /// No item goes through an `Option` here. (There LLVM moved strings in two pieces that it had
-    /// just written as three, with a stall: 12 ns an item instead of 7.)
+    /// Passes items on without an `Option`. (Through an `Option`, LLVM moved strings in two pieces
+    /// that it had just written as three, with a stall: 12 ns an item instead of 7.)
     #[inline(always)]
     fn fold<A, F: FnMut(A, T) -> A>(mut self, mut acc: A, mut f: F) -> A {
         while self.left > 0 {
             self.left -= 1;
-            // SAFETY: there was one left; it is read once, since the next one follows.
+            // SAFETY: an item was left; it is read once, since `next` moves on.
             let item = unsafe { self.next.read() };
-            // SAFETY: it was an item, so there is another behind it, or the end.
+            // SAFETY: `next` was the address of an item, so the address behind it is that of an
+            // item or of their end.
             self.next = unsafe { self.next.add(1) };
             acc = f(acc, item);
         }
@@ -337,9 +344,10 @@ impl<T> DoubleEndedIterator for MovedOut<'_, T> {
     #[inline(always)]
     fn next_back(&mut self) -> Option<T> {
         self.left = self.left.checked_sub(1)?;
-        // SAFETY: there was one more left.
+        // SAFETY: one more item was left.
         let last = unsafe { self.next.add(self.left) };
-        // SAFETY: it is an item, and read once, since there is one less left now.
+        // SAFETY: `last` is the address of an item, which is read once, since `left` is one less
+        // now.
         Some(unsafe { last.read() })
     }
 }
@@ -355,7 +363,7 @@ impl<T> Drop for MovedOut<'_, T> {
     }
 }
 
-/// Claimed items in pieces of `size`; the last may be shorter.
+/// Claimed items in pieces of `size` items. The last piece may be shorter.
 struct InPieces<'s, T> {
     items: MovedOut<'s, T>,
     size: usize,
@@ -378,7 +386,7 @@ impl<T> DoubleEndedIterator for InPieces<'_, T> {
     fn next_back(&mut self) -> Option<Vec<T>> {
         let before = self.items.left.checked_sub(1)? / self.size * self.size;
         let few = self.items.left - before;
-        // SAFETY: so many are left before the last piece.
+        // SAFETY: `before` items are left before the last piece.
         let next = unsafe { self.items.next.add(before) };
         self.items.left = before;
         Some(MovedOut { next, left: few, memory: PhantomData }.next_few(few))
@@ -387,16 +395,18 @@ impl<T> DoubleEndedIterator for InPieces<'_, T> {
 
 impl<T> ExactSizeIterator for InPieces<'_, T> {}
 
-/// Which items have been claimed.
+/// The claims of all workers.
 #[derive(Default)]
 struct AllClaimed {
-    /// How many ledgers have not been handed in. Relaxed: it is read by the owner of them all.
+    /// The number of claim logs that have not been handed in. Relaxed: it is read by the owner of
+    /// all.
     open: AtomicUsize,
     claimed: Mutex<DisjointRuns>,
 }
 
 impl AllClaimed {
-    /// What was not claimed, if all ledgers are there; otherwise nothing, since it is not known.
+    /// The indices that no worker has claimed. If a claim log is missing, this is not known: then
+    /// the result is empty, and items leak.
     fn gaps(&mut self, len: usize) -> Vec<Range<usize>> {
         if self.open.load(Ordering::Relaxed) > 0 {
             return Vec::new();
@@ -405,10 +415,10 @@ impl AllClaimed {
     }
 }
 
-/// What one worker has claimed of items that must be dropped. It is handed in when it is dropped,
+/// The claim log of one worker, for items that need a drop. It is handed in when it is dropped,
 /// however the worker ends.
 #[derive(Debug)]
-pub struct Ledger<'s, T> {
+pub struct ClaimLog<'s, T> {
     to: &'s AllClaimed,
     /// The latest run of neighbouring items.
     run: Range<usize>,
@@ -421,7 +431,7 @@ impl fmt::Debug for AllClaimed {
     }
 }
 
-impl<'s, T> Ledger<'s, T> {
+impl<'s, T> ClaimLog<'s, T> {
     #[inline(always)]
     fn new(to: &'s AllClaimed) -> Self {
         if mem::needs_drop::<T>() {
@@ -454,7 +464,7 @@ impl<'s, T> Ledger<'s, T> {
     }
 }
 
-impl<T> Drop for Ledger<'_, T> {
+impl<T> Drop for ClaimLog<'_, T> {
     #[inline(always)]
     fn drop(&mut self) {
         if mem::needs_drop::<T>() {
@@ -464,8 +474,8 @@ impl<T> Drop for Ledger<'_, T> {
     }
 }
 
-/// Disjoint runs of neighbouring items. The first needs no memory of its own: often there is no
-/// other, since what is stolen lies beside what is not.
+/// Disjoint runs of neighbouring items. The first run needs no allocation. Often there is no other,
+/// since stolen items lie beside the others.
 #[derive(Debug, Default)]
 struct DisjointRuns {
     first: Range<usize>,
@@ -485,7 +495,7 @@ impl DisjointRuns {
         }
     }
 
-    /// What of the first `len` items is in no run, in order.
+    /// The parts of `0..len` that are in no run, in order.
     fn gaps(self, len: usize) -> Vec<Range<usize>> {
         if self.first == (0..len) {
             return Vec::new();

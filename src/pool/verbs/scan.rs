@@ -253,7 +253,7 @@ impl<'a, T: Clone + Send, E: Ending> On<Exclusive<'a, T>, OnPool<'_, E>> {
     {
         let is_reproducible = self.is_reproducible();
         let size = self.block();
-        let hands = self.hands();
+        let part_options = self.part_options();
         let front = Front { total: init, reduced: BTreeMap::new(), passed: Vec::new() };
         let scan = Scan { state: Mutex::new(front), front: AtomicUsize::new(0), op, pass, is_reproducible };
         let scanning = &scan;
@@ -284,7 +284,7 @@ impl<'a, T: Clone + Send, E: Ending> On<Exclusive<'a, T>, OnPool<'_, E>> {
         ended?;
         let Front { total, passed, .. } = scan.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         // The last blocks: their workers had no further block after which to look.
-        hands.on(Owned::vec(passed)).for_each(|Block { items, total }| _ = (scan.pass)(items, total));
+        part_options.on(Owned::vec(passed)).for_each(|Block { items, total }| _ = (scan.pass)(items, total));
         Some(total)
     }
 }

@@ -1,6 +1,6 @@
-//! Sources: slices, shared or exclusive, and ranges of integers.
+//! Sources: shared slices, exclusive slices, and ranges of integers.
 
-#![allow(unsafe_code)] // hands out the items of an exclusive slice one by one, on several threads
+#![allow(unsafe_code)] // gives the items of an exclusive slice to several threads
 
 use std::{
     marker::PhantomData,
@@ -65,17 +65,17 @@ pub struct Integers<T> {
 /// An integer: `u8` to `u128`, `i8` to `i128`, `usize`, `isize`. Sealed.
 #[doc(hidden)]
 pub trait Integer: Sealed + Copy + PartialOrd + Send + Sync {
-    /// How many integers there are from this one to `last`, and none if that is less; nothing if
-    /// there are more than a `usize` can count.
+    /// The number of integers from this one to `last`: 0 if `last` is less, and `None` if a `usize`
+    /// is too small for the number.
     #[doc(hidden)]
     fn count_to(self, last: Self) -> Option<usize>;
 
-    /// The integer `count` steps behind this one. It wraps around.
+    /// The integer `self + count`. Wraps around.
     #[doc(hidden)]
     #[must_use]
     fn forward(self, count: usize) -> Self;
 
-    /// A number that tells it from others.
+    /// A number that distinguishes the integer from others.
     #[doc(hidden)]
     fn number(self) -> usize;
 }
@@ -159,9 +159,9 @@ impl<T: Integer> Source for Integers<T> {
     }
 }
 
-/// The source of the indices of another: see [`On::enumerate`](crate::On::enumerate). (As
-/// [`Integers`] that begin with 0 they took 1.1 times as long: the compiler adds the first to
-/// each.)
+/// The source of the indices of another source: see [`On::enumerate`](crate::On::enumerate). (With
+/// [`Integers`] from 0 on it took 1.1 times as long, since the compiler adds the first integer to
+/// each index.)
 #[doc(hidden)]
 #[derive(Clone, Debug)]
 pub struct Indices(pub(super) usize);
@@ -204,7 +204,7 @@ impl Pieces for Indices {
     }
 }
 
-/// A piece is a range. (It wraps around behind the largest integer, and is empty then.)
+/// A piece is a range. (A piece that ends with the largest integer wraps around and is empty.)
 impl<T: Integer> Pieces for Integers<T> {
     type Piece = Range<T>;
 
@@ -214,8 +214,7 @@ impl<T: Integer> Pieces for Integers<T> {
     }
 }
 
-/// The source of `&mut [T]`: a slice whose items are each given to one worker, which may change
-/// them.
+/// The source of `&mut [T]`. Each item is given to one worker, which may change it.
 #[derive(Debug)]
 pub struct Exclusive<'a, T> {
     base: NonNull<T>,
@@ -223,10 +222,10 @@ pub struct Exclusive<'a, T> {
     slice: PhantomData<&'a mut [T]>,
 }
 
-// SAFETY: *once*: 1. a shared `Exclusive` gives each item to one thread, since each index is had at
-// most once (`Source::items`); 2. that thread may be any, hence `T: Send`.
+// SAFETY: *once*: 1. a shared `Exclusive` gives each item to one thread, since each index is
+// requested at most once (`Source::items`); 2. that thread may be any, hence `T: Send`.
 unsafe impl<T: Send> Sync for Exclusive<'_, T> {}
-// SAFETY: it is an exclusive reference to items, which may be sent if they may.
+// SAFETY: it is an exclusive reference to items, which is `Send` if the items are.
 unsafe impl<T: Send> Send for Exclusive<'_, T> {}
 
 impl<'a, T> Exclusive<'a, T> {
@@ -243,9 +242,9 @@ impl<'a, T> Exclusive<'a, T> {
         assert!(range.start <= range.end && range.end <= self.len);
         // SAFETY: *inside*: `range` lies within the slice, as just checked.
         let first = unsafe { self.base.add(range.start) };
-        // SAFETY: *once*, *inside*: 1. so does all of it; 2. the slice is borrowed exclusively for
-        // `'a`; 3. no index of it is had a second time, as promised, so there is no other reference
-        // to these items.
+        // SAFETY: *once*, *inside*: 1. all of `range` lies within the slice; 2. the slice is
+        // borrowed exclusively for `'a`; 3. no index is requested a second time, as the caller
+        // promises, so there is no other reference to these items.
         unsafe { slice::from_raw_parts_mut(first.as_ptr(), range.len()) }
     }
 }
@@ -275,7 +274,7 @@ impl<'a, T> Source for Exclusive<'a, T> {
         &self,
         range: Range<usize>,
     ) -> impl ExactSizeIterator<Item = &'a mut T> + DoubleEndedIterator {
-        // SAFETY: as promised.
+        // SAFETY: as the caller promises.
         unsafe { self.part(range) }.iter_mut()
     }
 }
@@ -285,12 +284,13 @@ impl<'a, T> Pieces for Exclusive<'a, T> {
 
     #[inline(always)]
     unsafe fn piece(&self, range: Range<usize>) -> &'a mut [T] {
-        // SAFETY: as promised.
+        // SAFETY: as the caller promises.
         unsafe { self.part(range) }
     }
 }
 
-/// A source that lends the items of a slice, shared or exclusively. Sealed, as [`Source`] is.
+/// A source that lends the items of a slice, by shared or exclusive reference. Sealed, as
+/// [`Source`] is.
 #[doc(hidden)]
 pub trait Lent: Pieces {
     /// An item of the slice.
@@ -313,7 +313,8 @@ impl<T> Lent for Exclusive<'_, T> {
     type Element = T;
 
     fn slice(&mut self) -> &[T] {
-        // SAFETY: 1. it is the slice; 2. it is borrowed exclusively, so no loop has its items.
+        // SAFETY: 1. pointer and length are those of the slice; 2. `self` is borrowed exclusively,
+        // so no loop has its items.
         unsafe { slice::from_raw_parts(self.base.as_ptr(), self.len) }
     }
 }
@@ -347,7 +348,7 @@ impl<'a, T, const N: usize> IntoChain for &'a mut [T; N] {
 }
 
 /// A parameter `items: &mut [T]`, passed as `&mut items`.
-#[allow(clippy::mut_mut, reason = "that is what it is")]
+#[allow(clippy::mut_mut, reason = "a variable of this type is passed by `&mut`")]
 impl<'a, T> IntoChain for &'a mut &mut [T] {
     type Chain = Exclusive<'a, T>;
 
@@ -357,7 +358,7 @@ impl<'a, T> IntoChain for &'a mut &mut [T] {
 }
 
 /// A parameter `items: &mut Vec<T>`, passed as `&mut items`.
-#[allow(clippy::mut_mut, reason = "that is what it is")]
+#[allow(clippy::mut_mut, reason = "a variable of this type is passed by `&mut`")]
 impl<'a, T> IntoChain for &'a mut &mut Vec<T> {
     type Chain = Exclusive<'a, T>;
 

@@ -1,6 +1,6 @@
-//! The stages of a chain, which each item goes through.
+//! The stages of a chain.
 
-#![allow(unsafe_code)] // asks the source before it for its items, when it has to give its own
+#![allow(unsafe_code)] // requests the items of its source when its own are requested
 
 use std::{convert::Infallible, fmt, ops::Range};
 
@@ -9,7 +9,8 @@ use super::{
     state::{Given, State, Stateless},
 };
 
-/// The source and the state of a stage are those of the chain before it.
+/// The part of [`Chain`] that stages share: source and state are those of the chain before the
+/// stage.
 macro_rules! behind {
     ($chain:ident) => {
         type Source = C::Source;
@@ -57,7 +58,8 @@ stage! {
     Map
 }
 stage! {
-    /// Items that a closure has seen. Made by [`On::inspect`](crate::On::inspect).
+    /// The items, each of which is given to a closure by reference first. Made by
+    /// [`On::inspect`](crate::On::inspect).
     Inspect
 }
 stage! {
@@ -65,17 +67,16 @@ stage! {
     Filter
 }
 stage! {
-    /// The results of a closure that are `Some`. Made by
+    /// The values of the results of a closure that are `Some`. Made by
     /// [`On::filter_map`](crate::On::filter_map).
     FilterMap
 }
 stage! {
-    /// All that comes out of what a closure makes of each item. Made by
-    /// [`On::flat_map`](crate::On::flat_map).
+    /// All items of the results of a closure. Made by [`On::flat_map`](crate::On::flat_map).
     FlatMap
 }
 stage! {
-    /// All that comes out of what a closure makes of each item, or its error. Made by
+    /// All items of the results of a closure that are `Ok`, and the errors of the others. Made by
     /// [`On::try_flat_map`](crate::On::try_flat_map).
     TryFlatMap
 }
@@ -134,18 +135,18 @@ impl<S: Source, F: Fn(S::Item) -> R + Sync, R> Source for Map<S, F> {
         &self,
         range: Range<usize>,
     ) -> impl ExactSizeIterator<Item = Self::Item> + DoubleEndedIterator {
-        // SAFETY: as promised.
+        // SAFETY: as the caller promises.
         unsafe { self.chain.items(range) }.map(|item| (self.f)(item))
     }
 }
 
-/// A piece is a vector of what `f` makes.
+/// A piece is a vector of the results of `f`.
 impl<S: Source, F: Fn(S::Item) -> R + Sync, R> Pieces for Map<S, F> {
     type Piece = Vec<Self::Item>;
 
     #[inline(always)]
     unsafe fn piece(&self, range: Range<usize>) -> Vec<Self::Item> {
-        // SAFETY: as promised.
+        // SAFETY: as the caller promises.
         unsafe { self.items(range) }.collect()
     }
 }
@@ -197,7 +198,7 @@ impl<S: Source, F: for<'a> Fn(&'a S::Item) + Sync> Source for Inspect<S, F> {
         &self,
         range: Range<usize>,
     ) -> impl ExactSizeIterator<Item = Self::Item> + DoubleEndedIterator {
-        // SAFETY: as promised.
+        // SAFETY: as the caller promises.
         unsafe { self.chain.items(range) }.inspect(|item| (self.f)(item))
     }
 }
@@ -208,7 +209,7 @@ impl<S: Source, F: for<'a> Fn(&'a S::Item) + Sync> Pieces for Inspect<S, F> {
 
     #[inline(always)]
     unsafe fn piece(&self, range: Range<usize>) -> Vec<Self::Item> {
-        // SAFETY: as promised.
+        // SAFETY: as the caller promises.
         unsafe { self.items(range) }.collect()
     }
 }
@@ -270,7 +271,7 @@ impl<'t, T: Clone + 't, S: Source<Item = &'t T>> Source for Cloned<S> {
         &self,
         range: Range<usize>,
     ) -> impl ExactSizeIterator<Item = Self::Item> + DoubleEndedIterator {
-        // SAFETY: as promised.
+        // SAFETY: as the caller promises.
         unsafe { self.chain.items(range) }.map(T::clone)
     }
 }
@@ -281,7 +282,7 @@ impl<'t, T: Clone + 't, S: Source<Item = &'t T>> Pieces for Cloned<S> {
 
     #[inline(always)]
     unsafe fn piece(&self, range: Range<usize>) -> Vec<Self::Item> {
-        // SAFETY: as promised.
+        // SAFETY: as the caller promises.
         unsafe { self.items(range) }.collect()
     }
 }
@@ -340,7 +341,7 @@ where
     }
 }
 
-/// Folds all that comes out of `items`.
+/// Folds `items`.
 #[inline(always)]
 fn push_all<T, W, A, Z>(
     items: impl IntoIterator<Item = T>,
@@ -375,7 +376,7 @@ where
         })
     }
 
-    /// As a whole: a vector knows how to take what comes out of a range or a slice.
+    /// Extends the vector by all items at once: `extend` is fast for ranges and slices.
     #[inline(always)]
     fn emit<T>(
         &self,
@@ -416,7 +417,7 @@ where
     }
 }
 
-/// All that comes out of each item. Made by [`On::flatten`](crate::On::flatten).
+/// All items of each item. Made by [`On::flatten`](crate::On::flatten).
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct Flatten<C> {
@@ -462,7 +463,7 @@ impl<C: Chain<Item: IntoIterator>> Chain for Flatten<C> {
     }
 }
 
-/// A chain whose workers have a state. Made by [`On::with`](crate::On::with),
+/// A chain whose closures are given a state. Made by [`On::with`](crate::On::with),
 /// [`On::with_kept`](crate::On::with_kept) and [`On::with_block`](crate::On::with_block).
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]

@@ -1,5 +1,5 @@
-//! States that the closures of a loop keep between items: none; one that each worker makes for one
-//! loop; one that each worker keeps for many loops; or one made for each block of items.
+//! States that the closures of a loop keep between items: no state; a state that each worker makes
+//! for one loop; a state that each worker keeps for many loops; or a state for each block of items.
 
 use std::fmt;
 
@@ -7,64 +7,67 @@ use crossbeam_utils::CachePadded;
 
 use crate::sync::{Mutex, MutexGuard, lock};
 
-/// Where the states of the workers of a loop come from. Sealed.
+/// The source of the states of a loop. Sealed.
 pub trait State: sealed::Sealed + Sync {
     /// Whether each block of items has a state of its own.
     #[doc(hidden)]
     const BY_BLOCK: bool = false;
-    /// Whether the same items meet the same states in each run. States of workers do not.
+    /// Whether the same items meet the same states in each run. They do not if each worker has a
+    /// state.
     #[doc(hidden)]
     const MAY_REPRODUCE: bool = Self::BY_BLOCK;
 
-    /// The state that the closures of a loop are given, exclusively.
+    /// The type of the state that the closures of a loop are given, by exclusive reference.
     type Worker;
-    /// What closures are given with an item `T`: [`Given`] for each lifetime.
+    /// The type that closures are given for an item `T`: [`Given`] for each lifetime.
     #[doc(hidden)]
     type With<T>: ?Sized + for<'a> Lends<'a>;
-    /// How a worker holds its state.
+    /// The type in which a worker holds its state.
     #[doc(hidden)]
     type Held<'s>
     where
         Self: 's;
 
     /// Makes or borrows the state of worker `me`. Called once per worker and loop, and again after
-    /// a panic, when the state returned before is gone.
+    /// a panic, when the previous state is gone.
     #[doc(hidden)]
     fn hold(&self, me: usize) -> Self::Held<'_>;
 
+    /// The state that the worker holds.
     #[doc(hidden)]
     fn get<'h>(held: &'h mut Self::Held<'_>) -> &'h mut Self::Worker;
 
-    /// What a closure is given: the item, with the state, if there is one.
+    /// The argument of a closure: the item, with the state, if there is one.
     #[doc(hidden)]
     fn give<T>(state: &mut Self::Worker, item: T) -> Given<'_, Self, T>;
 
-    /// The block with this number begins.
+    /// Begins the block with this number.
     #[doc(hidden)]
     #[inline(always)]
     fn begin_block(&self, _held: &mut Self::Held<'_>, _block: usize) {}
 
-    /// How many workers can have a state.
+    /// The number of workers that can have a state.
     #[doc(hidden)]
     fn most(&self) -> usize {
         usize::MAX
     }
 }
 
-/// What the closures of a loop with state `M` are given with an item `T`: the item alone if `M` is
-/// [`Stateless`], otherwise `(&mut state, item)`.
+/// The argument that a closure is given for an item `T`, in a loop with states `M`: the item alone
+/// if `M` is [`Stateless`], otherwise `(&mut state, item)`.
 pub type Given<'a, M, T> = <<M as State>::With<T> as Lends<'a>>::Out;
 
-/// A type that depends on a lifetime. Only trait objects `dyn for<'a> Lends<'a, Out = ..>` stand
-/// for such types, and none is ever made: a generic associated type with a lifetime would ask every
-/// state to live for `'static`, wherever a closure is given one for any lifetime.
+/// A type that depends on a lifetime. The trait objects `dyn for<'a> Lends<'a, Out = ..>` stand for
+/// such types; no value of one is ever made. (A generic associated type with a lifetime would
+/// require that every state lives for `'static`, wherever a closure takes a state with any
+/// lifetime.)
 #[doc(hidden)]
 pub trait Lends<'a> {
     /// The type.
     type Out;
 }
 
-/// No state.
+/// The closures of the loop have no state.
 #[derive(Clone, Copy, Debug)]
 pub struct Stateless;
 
@@ -89,8 +92,8 @@ impl State for Stateless {
     }
 }
 
-/// A state for one loop, which each worker makes before its first item and drops after its last.
-/// See [`On::with`](crate::On::with).
+/// A state that each worker makes before its first item of the loop and drops after its last. See
+/// [`On::with`](crate::On::with).
 #[doc(hidden)]
 #[derive(Clone, Copy)]
 pub struct Fresh<F>(pub(crate) F);
@@ -164,16 +167,16 @@ impl<W, F: Fn(usize) -> W + Sync> State for PerBlock<F> {
 
     #[inline(always)]
     fn begin_block(&self, held: &mut Option<W>, block: usize) {
-        drop(held.take()); // before the next one is made: there is one at a time
+        drop(held.take()); // before `make` is called, so that a worker has one state at any time
         *held = Some((self.0)(block));
     }
 }
 
-/// A state for each worker of a pool, kept for as many loops as you like: see
+/// A state for each worker of a pool, which is kept for any number of loops. See
 /// [`On::with_kept`](crate::On::with_kept).
 ///
-/// Made by [`Pool::per_worker`](crate::Pool::per_worker). A loop with these states has at most as
-/// many workers as there are states.
+/// Made by [`Pool::per_worker`](crate::Pool::per_worker). The number of states limits the number of
+/// workers of a loop with these states. The states lie in different cache lines.
 ///
 /// ```
 /// let pool = rangesteal::Pool::new()?;
@@ -188,12 +191,12 @@ impl<W, F: Fn(usize) -> W + Sync> State for PerBlock<F> {
 pub struct PerWorker<W>(Box<[CachePadded<Mutex<W>>]>);
 
 impl<W> PerWorker<W> {
-    /// Makes one state for each of `workers`.
+    /// Makes a state for each of the workers `0..workers`.
     pub(crate) fn new(workers: usize, make: impl FnMut(usize) -> W) -> Self {
         Self((0..workers).map(make).map(|state| CachePadded::new(Mutex::new(state))).collect())
     }
 
-    /// The states, in worker order.
+    /// References to the states, in the order of the workers.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::builder().num_threads(2).build()?;
@@ -206,7 +209,7 @@ impl<W> PerWorker<W> {
         self.0.iter_mut().map(|state| state.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner))
     }
 
-    /// The states, in worker order, to be reduced when all loops are over.
+    /// The states, in the order of the workers. For a reduction after all loops.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -244,8 +247,8 @@ impl<W: Send> State for Kept<'_, W> {
     where
         Self: 's;
 
-    /// Never waits: one loop borrows the states exclusively, and a worker gives its state back
-    /// before it asks for it again.
+    /// Never waits for the lock: one loop borrows the states exclusively, and a worker gives its
+    /// state back before it asks for the state again.
     fn hold(&self, me: usize) -> MutexGuard<'_, W> {
         lock(&self.0.0[me])
     }

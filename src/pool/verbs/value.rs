@@ -1,6 +1,7 @@
-//! A chain that no pool runs is a chain: a value that is returned, zipped, and given to a pool.
+//! A chain without a pool implements the traits of chains, so that a function can return it, `zip`
+//! can take it, and a pool can run it.
 
-#![allow(unsafe_code)] // asks its source for the items, when it has to give its own
+#![allow(unsafe_code)] // requests the items of its source when its own are requested
 
 use std::ops::Range;
 
@@ -73,7 +74,7 @@ impl<S: Source> Source for On<S> {
         &self,
         range: Range<usize>,
     ) -> impl ExactSizeIterator<Item = S::Item> + DoubleEndedIterator {
-        // SAFETY: as promised.
+        // SAFETY: as the caller promises.
         unsafe { self.chain.items(range) }
     }
 }
@@ -83,7 +84,7 @@ impl<S: Pieces> Pieces for On<S> {
 
     #[inline(always)]
     unsafe fn piece(&self, range: Range<usize>) -> S::Piece {
-        // SAFETY: as promised.
+        // SAFETY: as the caller promises.
         unsafe { self.chain.piece(range) }
     }
 
@@ -93,7 +94,7 @@ impl<S: Pieces> Pieces for On<S> {
         range: Range<usize>,
         size: usize,
     ) -> impl ExactSizeIterator<Item = S::Piece> + DoubleEndedIterator {
-        // SAFETY: as promised.
+        // SAFETY: as the caller promises.
         unsafe { self.chain.pieces(range, size) }
     }
 }
