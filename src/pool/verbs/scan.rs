@@ -284,7 +284,10 @@ impl<'a, T: Clone + Send, E: Ending> On<Exclusive<'a, T>, OnPool<'_, E>> {
         ended?;
         let Front { total, passed, .. } = scan.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         // The last blocks: their workers had no further block after which to look.
-        part_options.on(Owned::vec(passed)).for_each(|Block { items, total }| _ = (scan.pass)(items, total));
+        if !passed.is_empty() {
+            let rest = part_options.on(Owned::vec(passed));
+            rest.for_each(|Block { items, total }| _ = (scan.pass)(items, total));
+        }
         Some(total)
     }
 }
