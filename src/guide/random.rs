@@ -26,7 +26,8 @@
 //!     }
 //! }
 //!
-//! /// Draws random points of a square. Returns four times the part of them that lies in the quarter of a circle.
+//! /// Draws random points of a square, and returns four times the part of them that lies in the
+//! /// quarter of a circle.
 //! fn pi(threads: usize, seed: u64) -> Result<f64, BuildError> {
 //!     const POINTS: usize = 100_000;
 //!     let pool = Pool::builder().num_threads(threads).build()?;
