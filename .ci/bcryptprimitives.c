@@ -1,4 +1,4 @@
-/* A library of Windows 10 that Rust's standard library asks for random numbers, and that Wine 8.0 lacks: newer ones have it. For `.ci/long Wine`. */
+/* Replaces a library of Windows 10 that Rust's standard library needs for random numbers. Wine 8.0 lacks the library; newer versions have it. `.ci/long Windows` builds this file. */
 unsigned char __stdcall SystemFunction036(void *bytes, unsigned long count); /* RtlGenRandom, in advapi32 */
 
 __declspec(dllexport) int __stdcall ProcessPrng(unsigned char *bytes, unsigned long long count)

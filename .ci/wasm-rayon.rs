@@ -1,4 +1,4 @@
-//! rayon's names without threads: what a project with a shim of its own for wasm needs.
+//! rayon's names without threads, for projects that have a shim of their own for wasm.
 
 use rangesteal_rayon::{self as rayon, prelude::*};
 

@@ -1,5 +1,5 @@
-//! Where there are no threads, and on bare wasm no clock: a pool of one worker, loops of several
-//! kinds, and an error instead of a second worker.
+//! A program for systems without threads, and for bare wasm, which has no clock either. A pool has
+//! one worker, runs loops of several kinds, and gives an error instead of a second worker.
 
 #[path = "../tests/kinds/mod.rs"]
 mod kinds;

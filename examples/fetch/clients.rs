@@ -15,7 +15,8 @@ fn address(server: SocketAddr, page: usize) -> String {
     format!("http://{server}/{page}")
 }
 
-/// Its futures may be polled on any thread that has entered a tokio runtime.
+/// A client that gives its thread back while it waits. Any thread that has entered a tokio runtime
+/// may poll its futures.
 #[derive(Clone, Debug)]
 pub(crate) struct Client {
     server: SocketAddr,

@@ -1,31 +1,30 @@
-//! Pages from a server, summed up as they come: items that wait first, and compute then.
+//! Fetches pages from a server and sums them up: each item first waits, and then computes.
 //!
 //! ```text
 //! cargo run --release --example fetch [-- --help]
 //! ```
-//! A worker that waits for a page computes nothing, and far more pages are in flight than there are
-//! threads. So the closures are asynchronous, and `waiting(100)` lets 100 pages be in flight,
-//! however few workers there are. Each worker goes on with a page that has come. The loops are in
-//! `sum` and `dead`, the first functions here. Besides closures they need:
+//! Far more pages are in flight than there are threads, because a worker must not wait for a single
+//! page. So the closures are asynchronous, and `waiting(100)` allows 100 pages in flight with any
+//! number of workers. Each worker goes on with a page that has come. The loops are in `sum` and
+//! `dead`, the first functions of this file. Such loops need more than closures:
 //!
-//! * *A reactor*, which tells the futures that data has come. Here it is tokio's, on a thread of
-//! its
-//!   own, which reads from the connections while the workers compute. Each worker enters that
-//! runtime
-//!   while it is in the loop (`with`), since the client's futures look for the runtime on the
-//! thread
-//!   that polls them.
+//! * *A reactor*, which wakes the futures when data has come. Here it is the reactor of tokio. It
+//!   has a thread of its own, and reads from the connections while the workers compute. The
+//!   client's futures look for the runtime on the thread that polls them, so each worker enters the
+//!   runtime for the time of the loop (`with`).
 //! * *A limit*: as many pages in flight as the server and the memory can bear.
-//! * *Nothing that blocks*: it would block a worker, and the pages that the worker could compute.
-//!   Computing is allowed: compute where the page has come, and spawn nothing.
-//! * *Failures*: a `try_` loop returns the first failure in the list, not the first one in time. If
-//!   the other pages should go on, `map_collect` returns the result of each page.
+//! * *No blocking calls*: such a call would block a worker, and the pages that the worker could
+//!   compute. Computing is allowed: compute in the closure, as soon as the page has come, and spawn
+//!   nothing.
+//! * *A choice about failures*: a `try_` loop returns the first failure in the order of the list,
+//!   not in the order of time. If the other pages should go on, `map_collect` returns the result of
+//!   each page.
 //!
 //! Closures and futures may borrow, since all of them have ended when the call returns. The other
-//! options are those of all loops: a progress bar reads `progress`, and `cancel` serves deadlines.
+//! options are those of all loops: a progress bar reads `progress`, and a deadline calls `cancel`.
 //!
-//! tokio serves items that wait and compute little equally well. Items that only compute need
-//! neither: leave out `waiting`.
+//! For items that wait and compute little, tokio is equally good. Items that only compute need no
+//! runtime: leave out `waiting`.
 //!
 //! | file | owns |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! Beside others: libraries, other runtimes, processes, quotas, `fork`, loggers, many pools.
+//! Beside others: libraries, several pools, other runtimes, processes, quotas, `fork`, loggers.
 //!
 //! ```
 //! use rangesteal::Pool;
@@ -55,41 +55,41 @@
 //! ```
 //!
 //! The loop borrows fields: `self.pool` shared, `self.places` exclusively. A closure that calls a
-//! method of `self` borrows the whole struct, and the compiler refuses it beside `&mut
+//! method of `self` borrows the whole struct, so the compiler refuses it in a loop over `&mut
 //! self.places`. [`PerWorker`](crate::PerWorker) states have no lifetime, so the struct can keep
 //! them beside the pool.
 //!
 //! # Several pools
-//! A pool pins a thread to each CPU but one, so six pools have six threads on each of these CPUs.
-//! One pool serves loops of several threads: idle workers help these loops, beginning with the loop
-//! that was shared first. A call that gets no help until its end is counted as `busy`, in
+//! A pool pins a thread to each CPU except one, so six pools have six threads on each of these
+//! CPUs. Use one pool: several threads can call its loops. Idle workers help these loops, beginning
+//! with the loop that was shared first. A call that never gets help is counted as `busy`, in
 //! [`RunReport::alone`](crate::RunReport::alone) and in [the report of the
 //! program](super::reports#a-report-of-a-program).
 //!
-//! A pool of its own is right for items that wait for long and compute much, because a helper of
-//! [such a loop](super::waiting) stays with it until its end.
+//! Items that wait for a long time and compute much should have a pool of their own, because a
+//! helper of [such a loop](super::waiting) stays with it until the end of the loop.
 //!
 //! # In a program that uses rayon
-//! A loop may be called from threads of rayon, and uses the CPUs that are idle. Measured with two
-//! workers of rayon, one busy and one calling loops: loops of 0.1, 1 and 10 ms took 0.60, 0.52 and
-//! 0.71 of the plain loop beside the same busy worker. A loop of 20 µs took 1.02. (These are
-//! medians; the mean of the loop of 20 µs was 1.23.) The busy worker loses the time that the loop
-//! gains.
+//! Threads of rayon may call loops. A loop uses the CPUs that are idle. This was measured with two
+//! workers of rayon: one was busy, the other one called loops. Loops of 0.1, 1 and 10 ms took 0.60,
+//! 0.52 and 0.71 of the time of the plain loop beside the same busy worker. A loop of 20 µs took
+//! 1.02. (These are medians; the mean of the loop of 20 µs was 1.23.) The busy worker loses the
+//! time that the loop gains.
 //!
 //! # In a program that uses tokio
-//! Call loops in `spawn_blocking`, never on the reactor. [Items that wait](super::waiting) can use
-//! tokio.
+//! Call loops in `spawn_blocking`, never in an async task. [Items that wait](super::waiting) can
+//! use tokio.
 //!
 //! # Several processes on the same CPUs
-//! Pools of different processes pin their workers to the same CPUs. A worker whose CPU another
-//! program keeps busy while other CPUs are idle is unpinned for a while. If programs share CPUs all
-//! the time, start them with `RANGESTEAL_PINNING=off`, or give each program its own CPUs by
-//! `taskset` or a control group. This holds for [ranks of
-//! MPI](super::machines#more-than-one-machine) as well.
+//! Pools of different processes pin their workers to the same CPUs. If another program keeps the
+//! CPU of a worker busy while other CPUs are idle, the pool unpins that worker for a while. If
+//! programs share CPUs all the time, start them with `RANGESTEAL_PINNING=off`, or give each program
+//! its own CPUs by `taskset` or a control group. Do the same with [ranks of
+//! MPI](super::machines#more-than-one-machine).
 //!
 //! # Measured
-//! Time of loops of 1 ms, called again and again on two CPUs, divided by the time of plain loops in
-//! the same place: `cargo bench --bench versus -- --rows beside`.
+//! Loops of 1 ms, called again and again on two CPUs: their time, divided by the time of plain
+//! loops in the same place. The command is `cargo bench --bench versus -- --rows beside`.
 //!
 //! | loops of 1 ms | rangesteal | rayon |
 //! |---|---|---|
@@ -103,13 +103,13 @@
 //!
 //! # CPU quotas
 //! On Linux a pool reads the CPU quota of its control group. If the quota is less than the number
-//! of CPUs, the quota, rounded up, is the number of workers: three for 2.5 CPUs. No worker is
-//! pinned, because other programs share the CPUs. `num_threads` and `RANGESTEAL_NUM_THREADS`
-//! override that number. Workers beyond the quota help only loops whose items sleep or wait.
-//! [`PoolBuilder::num_threads`](crate::PoolBuilder::num_threads) has all rules.
+//! of CPUs, the pool has as many workers as the quota, rounded up: three for 2.5 CPUs.
+//! `num_threads` and `RANGESTEAL_NUM_THREADS` override that number. No worker is pinned, because
+//! other programs share the CPUs. More workers than the quota help only loops whose items sleep or
+//! wait. [`PoolBuilder::num_threads`](crate::PoolBuilder::num_threads) has all rules.
 //!
 //! # `fork`
-//! Only the thread that calls `fork` exists in the child. So in the child
+//! The child has only one thread, the one that called `fork`. So in the child
 //!
 //! * loops on a pool of the parent run on the calling thread, and so do loops with a
 //!   [`CancelToken`](crate::CancelToken) or [`Progress`](crate::Progress) of the parent;
@@ -117,16 +117,16 @@
 //! * loops on [`Pool::global`](crate::Pool::global) are shared if the parent had not used it
 //!   before.
 //!
-//! A child that a closure forks inside a loop must not return into the loop: let the child exec or
-//! exit. If the parent is to print [a report](super::reports#a-report-of-a-program), a child that
-//! it forks later prints none.
+//! If a closure forks inside a loop, the child must not return into the loop: let it exec or exit.
+//! If the parent will print [a report](super::reports#a-report-of-a-program), children that it
+//! forks later print none.
 //!
 //! # Loggers and allocators
 //! A logger or an allocator may run loops on [`Pool::global`](crate::Pool::global), even while that
-//! pool is being built. Until then its loops run on their calling threads.
+//! pool is being built. Until the pool is ready, these loops run on their calling threads.
 //!
-//! * **A logger**: each loop logs a line at level `debug`. So a loop of the logger must not log
-//!   again without end.
-//! * **An allocator**: each loop may allocate. So a loop of the allocator must not allocate again
-//!   without end, and the allocator must not hold a lock meanwhile that other threads need to
-//!   allocate.
+//! * **A logger**: each loop logs a line at level `debug`. If the logger runs a loop for that line,
+//!   too, it recurses for ever.
+//! * **An allocator**: each loop may allocate. If the allocator runs a loop for that allocation,
+//!   too, it recurses for ever. During a loop, the allocator must not hold a lock that other
+//!   threads need to allocate.

@@ -11,8 +11,8 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! The team of threads is a [`Pool`](crate::Pool), made once. A closure borrows the shared
-//! variables, and the compiler refuses races. There is no schedule to choose.
+//! A [`Pool`](crate::Pool), made once, takes the place of the team of threads. A closure borrows
+//! the shared variables, and the compiler refuses races. There is no schedule to choose.
 //!
 //! # Directives and clauses
 //! | `OpenMP` | here |
@@ -20,7 +20,7 @@
 //! | `parallel for` over an array | `pool.for_each(&v, f)`, `pool.for_each_mut(&mut v, f)` |
 //! | `parallel for` over indices | `pool.on(0..n).for_each(f)` |
 //! | `parallel for` that fills an array | `pool.on((0..n, &mut out)).for_each(\|(i, place)\| *place = f(i))`, or `let out: Vec<_> = pool.on(0..n).map(f).collect()` |
-//! | `schedule(static)`, `schedule(dynamic)`, `schedule(guided)`, `schedule(auto)` | nothing: each worker gets a share of equal cost, by the times of the last round, and idle workers steal, down to one item |
+//! | `schedule(static)`, `schedule(dynamic)`, `schedule(guided)`, `schedule(auto)` | nothing: each worker gets a share of equal cost, estimated from the last round, and idle workers steal, down to single items |
 //! | `schedule(dynamic, 64)` | nothing, or [`grain(64)`](crate::On::grain) |
 //! | `reduction(+:x)` | [`sum`](crate::On::sum), [`max`](crate::On::max), [`reduce`](crate::On::reduce) |
 //! | `reduction(+:x) reduction(max:y)`, `reduction(+:a[:k])`, `declare reduction` | [`fold`](crate::On::fold) into a tuple, a `Vec` or any other type |
@@ -30,12 +30,12 @@
 //! | `num_threads(n)` | [`num_threads`](crate::PoolBuilder::num_threads) of the pool; for one loop [`.threads(n)`](crate::On::threads) |
 //! | `if (n > 1000)` | nothing: short loops run on the calling thread |
 //! | `private(x)` | a `let` in the closure |
-//! | `firstprivate(x)` | borrow it; to change it, [`.with(\|_worker\| x.clone())`](crate::On::with) |
+//! | `firstprivate(x)` | borrow `x`; if items change it, [`.with(\|_worker\| x.clone())`](crate::On::with) |
 //! | `lastprivate(x)` | none: compute it from the last item after the loop |
 //! | `threadprivate` | [`pool.per_worker`](crate::Pool::per_worker) and [`.with_kept(&mut states)`](crate::On::with_kept) |
 //! | `omp_get_thread_num()` | the argument of the closure of `with` |
-//! | `critical`, `atomic` | `fold`; otherwise a `Mutex` or an atomic, as slow as in `OpenMP` |
-//! | `cancel for`, `cancellation point` | [`any`](crate::On::any), [`try_for_each`](crate::On::try_for_each), or a [`CancelToken`](crate::CancelToken); closures poll nothing |
+//! | `critical`, `atomic` | `fold`; otherwise a `Mutex` or an atomic, which are as slow as in `OpenMP` |
+//! | `cancel for`, `cancellation point` | [`any`](crate::On::any), [`try_for_each`](crate::On::try_for_each), or a [`CancelToken`](crate::CancelToken); closures need no cancellation points |
 //! | `barrier` | the end of the loop |
 //! | `single`, `masked`, `master` | the code between two loops |
 //! | `target` | none: a pool uses the CPUs of one machine, and no other device |
@@ -53,33 +53,33 @@
 //!
 //! | `OpenMP` | here |
 //! |---|---|
-//! | `parallel`, `teams`, `num_teams`, `thread_limit` | a pool, made once; no code is run by each thread |
+//! | `parallel`, `teams`, `num_teams`, `thread_limit` | a pool, made once; there is no code that every thread runs |
 //! | `for`, `loop`, `parallel loop`, `bind` | as `parallel for` |
 //! | `for simd`, `parallel for simd`, `taskloop simd`, `declare simd` | as `simd` |
 //! | `distribute`, `distribute parallel for`, `dist_schedule` | none: a pool has one level of threads |
 //! | `taskloop`, `grainsize`, `num_tasks` | a loop; `grain(n)` if blocks must have a certain size |
-//! | `task`, `in_reduction`, `reduction(task,)`, `untied`, `mergeable`, `final`, `priority`, `depend`, `taskgroup`, `taskwait`, `taskyield` | [`pool.grow(seeds)`](super::grow): an item is a task, and adds others. No task waits for others |
-//! | `nogroup`, `nowait` | none: a loop is over when its call returns. Put work that need not wait into one loop |
+//! | `task`, `in_reduction`, `reduction(task,)`, `untied`, `mergeable`, `final`, `priority`, `depend`, `taskgroup`, `taskwait`, `taskyield` | [`pool.grow(seeds)`](super::grow): an item is a task, and can add more tasks. No task waits for another one |
+//! | `nogroup`, `nowait` | none: a loop has ended when its call returns. Put independent work into one loop |
 //! | `sections` | a vector of closures: [`pool.on(jobs).for_each(\|job\| job())`](super::grow#jobs-of-different-kinds) |
-//! | `scope` | none: no code is run by each thread; `with` or `pool.per_worker(..)` makes a state for each worker |
+//! | `scope` | none: there is no code that every thread runs; `with` or `pool.per_worker(..)` makes a state for each worker |
 //! | `schedule(runtime)` | none: there is no schedule to choose |
-//! | `monotonic`, `nonmonotonic` | nothing: a worker may steal items that lie before those it has done |
+//! | `monotonic`, `nonmonotonic` | nothing: a worker may run items in any order, since it may steal earlier ones |
 //! | `schedule(simd:)` | `grain(n)`, with a multiple of the items in a vector register |
 //! | `order(concurrent)`, `unconstrained` | nothing: the order of items is never defined |
-//! | `reproducible` | none: no item is bound to a thread |
+//! | `reproducible` (of `order`) | none: no item is bound to a thread |
 //! | `default`, `shared` | nothing: a closure borrows what it names, and the compiler refuses races |
 //! | `linear` | `enumerate`, and `start + step * i` in the closure |
-//! | `lastprivate(conditional:)` | `pool.on(&v).rev().position(p)`: the last item that assigns it, counted from the end |
+//! | `lastprivate(conditional:)` | `pool.on(&v).rev().position(p)`: the index of the last item that assigns the variable, counted from the end |
 //! | `reduction(inscan,)`, `scan`, `inclusive`, `exclusive` | [`inclusive_scan`](crate::On::inclusive_scan), [`exclusive_scan`](crate::On::exclusive_scan): [an example](#prefix-sums) |
 //! | `ordered(n)`, `doacross` | none: items do not wait for each other. Write a plain loop over the wavefronts, and run each wavefront in parallel |
 //! | `copyin` | `pool.per_worker(\|_worker\| x.clone())` |
-//! | `copyprivate` | nothing: the next loop borrows the values that the code between the loops has made |
-//! | `allocate`, `aligned` | none: alignment belongs to a type; the closure of `with` allocates on the thread that uses the state |
+//! | `copyprivate` | nothing: the next loop borrows the values that the code before it computed |
+//! | `allocate`, `aligned` | none: alignment is a property of a type; the closure of `with` allocates on the thread that uses the state |
 //! | `nontemporal`, `safelen`, `simdlen` | none: there are no hints to the vectoriser; `chunks_exact(8)` has a length that suits vectors |
 //! | `tile`, `sizes` | `chunks(rows * width)`, or `pool.on(0..tiles)` with the place of a tile computed from its index |
 //! | `unroll`, `full`, `partial` | nothing: the compiler unrolls; `chunks_exact(8)` if it does not |
 //! | `proc_bind` | [`placement`](crate::PoolBuilder::placement) of the pool, for all its loops |
-//! | `flush` | nothing: the caller and later loops see all that a loop has written |
+//! | `flush` | nothing: the caller and later loops see everything that a loop has written |
 //!
 //! # A table as an accumulator
 //! ```c
@@ -179,16 +179,16 @@
 //! ```
 //!
 //! Each [block of items](super::random) has a generator of its own, so the samples are the same on
-//! any number of threads. A state that does not change the results, such as scratch memory, can be
-//! kept for each worker: [`with_kept`](crate::On::with_kept).
+//! any number of threads. For a state that does not affect the results, such as scratch memory, use
+//! one state for each worker: [`with_kept`](crate::On::with_kept).
 //!
 //! # What differs
 //! * **No item is bound to a thread.** With `schedule(static)` the same thread runs the same
 //!   indices in every loop. Here that is likely, but not promised.
-//! * **The order of a reduction** is the order of the slice, so the function must be associative,
-//!   and need not be commutative. With [`reproducible`](crate::On::reproducible), floating-point
+//! * **The order of a reduction** is the order of the slice, so the function must be associative.
+//!   It need not be commutative. With [`reproducible`](crate::On::reproducible), floating-point
 //!   sums are the same for every number of threads.
-//! * **A loop in a loop** is helped by idle workers. No thread is started for it.
-//! * **A panic** (or an `Err`, in `try_for_each`) ends the loop and comes out of the call. An
-//!   exception must not leave an `OpenMP` loop.
+//! * **A loop in a loop**: idle workers help the inner loop. No thread is started for it.
+//! * **A panic** (or an `Err`, in `try_for_each`) ends the loop and reaches the caller. In
+//!   `OpenMP`, an exception must not leave the loop.
 //! * **Several threads** may call loops of one pool. Idle workers help each of them.

@@ -12,9 +12,10 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! In most lines the name is the same: write `pool.on(&v)` for `v.par_iter()`, and leave the rest
-//! of the line as it is. Three names mean something else here: `zip`, `fold` and `reduce`. The
-//! compiler refuses `fold` and `reduce` as rayon writes them; `zip` panics if lengths differ.
+//! Most methods have the same names: write `pool.on(&v)` for `v.par_iter()`, and leave the rest of
+//! the line as it is. Three names have another meaning here: `zip`, `fold` and `reduce`. The
+//! compiler refuses calls of `fold` and `reduce` with rayon's arguments. `zip` panics if lengths
+//! differ.
 //!
 //! # Try it without changing code
 //! The package `rangesteal-rayon` in this repository has rayon's names. To try it, change one line
@@ -25,15 +26,15 @@
 //! cargo add rangesteal-rayon --rename rayon --path ../rangesteal/rayon
 //! ```
 //!
-//! Change to `pool.on(..)` if you want features that rayon has no names for:
-//! [options](super::options) such as `threads` and `grain`, [reports](super::reports), sums with
-//! the same bits on any number of threads ([`reproducible`](crate::On::reproducible)), states that
-//! are kept from loop to loop ([`with_kept`](crate::On::with_kept)), and loops that can be
-//! cancelled ([`CancelToken`](crate::CancelToken)).
+//! `pool.on(..)` has features for which rayon has no names: [options](super::options) such as
+//! `threads` and `grain`, [reports](super::reports), sums with the same bits on any number of
+//! threads ([`reproducible`](crate::On::reproducible)), states that are kept from loop to loop
+//! ([`with_kept`](crate::On::with_kept)), and loops that can be cancelled
+//! ([`CancelToken`](crate::CancelToken)).
 //!
 //! # Every name
 //! The tables have all names of rayon except the types of iterators. `v` is a slice, a `Vec` or an
-//! array. Code that begins with a dot stands behind `pool.on(..)`.
+//! array. If code begins with a dot, `pool.on(..)` stands before it.
 //!
 //! The same names:
 //!
@@ -54,7 +55,7 @@
 //! | `option`, `result` | none: a loop over one item cannot be shared. A chain collects into an `Option` or a `Result` |
 //! | `iter::empty`, `iter::once` | `pool.on([])`, `pool.on([x])` |
 //! | `iter::repeat`, `iter::repeat_n`, `iter::repeatn`, `Repeat::take`, `Repeat::zip` | `pool.on(0..n).map(\|_\| &x)` |
-//! | `iter::split` | none: work is divided between items only. Make the pieces first |
+//! | `iter::split` | none: a loop divides work only between items. Make the pieces before the loop |
 //! | `iter::walk_tree`, `iter::walk_tree_prefix`, `iter::walk_tree_postfix` | [`pool.grow([root])`](crate::Pool::grow), whose closure adds the children to the list; the order is not defined |
 //! | `Either` | none: call the loop in both branches of an `if` |
 //! | `zip_eq`, `zip` | `.zip(&b)`, which panics if lengths differ; `.zip_shortest(&b)` |
@@ -72,14 +73,14 @@
 //! | `positions` | `.enumerate().filter_map(\|(i, x)\| p(x).then_some(i))` |
 //! | `skip_any`, `take_any` | `.skip(n)`, `.take(n)` |
 //! | `skip_any_while`, `take_any_while`, `while_some` | `let n = pool.on(&v).position(\|x\| !p(x)).unwrap_or(v.len())`, then `.skip(n)`, `.take(n)` |
-//! | `panic_fuse` | nothing: after a panic the items before it still run, and few of those behind it |
-//! | `by_exponential_blocks`, `by_uniform_blocks` | nothing: searches go from the front. For blocks one after the other, a plain loop over `v.chunks(n)` |
+//! | `panic_fuse` | nothing: after a panic, the items before the panicking item still run, and few items behind it |
+//! | `by_exponential_blocks`, `by_uniform_blocks` | nothing: searches begin at the front. To run one block after the other, use a plain loop over `v.chunks(n)` |
 //! | `with_min_len`, `with_max_len` | nothing; [`grain(n)`](crate::On::grain) if blocks must have a certain size |
 //! | `len`, `opt_len` | `v.len()`; for any source [`count`](crate::source::Source::count) |
 //! | `find_first`, `find_last` | `.find(p)`, `.rev().find(p)` |
 //! | `position_first`, `position_any`, `position_last` | `.position(p)`; `.rev().position(p)` counts from the end |
 //! | `find_map_first`, `find_map_any`, `find_map_last` | `.find_map(f)`, `.rev().find_map(f)` |
-//! | `partition_map` | `.filter_map(f)` twice, or `.fold(..)` into two vectors |
+//! | `partition_map` | two loops with `.filter_map(f)`, or `.fold(..)` into two vectors |
 //! | `from_par_iter`, `FromParallelIterator` | [`FromChain`](crate::source::FromChain): only the collections of the standard library implement it |
 //! | `collect_into_vec`, `par_extend`, `ParallelExtend` | `out.clear()` and `.collect_into(&mut out)`; `set.extend(pool.map_collect(&v, f))` |
 //! | `collect_vec_list` | `.collect::<Vec<_>>()` |
@@ -110,31 +111,31 @@
 //! | `ThreadPoolBuilder::build_scoped` | `Pool::builder().scope(\|pool\| ..)`; a `spawn_handler` may start scoped threads that call `run` |
 //! | `ThreadPoolBuilder::use_current_thread` | nothing: the calling thread is always a worker |
 //! | `ThreadBuilder`, `ThreadBuilder::index`, `ThreadBuilder::name`, `ThreadBuilder::run`, `ThreadBuilder::stack_size` | [`WorkerThread`](crate::WorkerThread), its `index()`, `name()`, `run()` and `stack_size()`; every thread has a name |
-//! | `ThreadPoolBuilder::panic_handler` | none: a panic comes out of the loop's call |
+//! | `ThreadPoolBuilder::panic_handler` | none: a panic reaches the caller of the loop |
 //! | `ThreadPoolBuilder::breadth_first` | none: there is no queue of tasks |
 //! | `ThreadPool::install` | nothing: call loops on that pool |
 //! | `ThreadPool::current_num_threads`, `rayon::current_num_threads` | `pool.num_threads()` |
 //! | `ThreadPool::current_thread_index`, `rayon::current_thread_index` | the argument of the closure of `with` |
-//! | `rayon::max_num_threads` | none: the most is 65,536, and more are `BuildError::TooManyThreads` |
+//! | `rayon::max_num_threads` | none: the limit is 65,536; more threads are `BuildError::TooManyThreads` |
 //! | `ThreadPool::broadcast`, `rayon::broadcast`, `ThreadPool::spawn_broadcast`, `rayon::spawn_broadcast`, `Scope::spawn_broadcast`, `ScopeFifo::spawn_broadcast`, `BroadcastContext`, `BroadcastContext::index`, `BroadcastContext::num_threads` | none: no item is bound to a worker |
-//! | `ThreadPool::join`, `rayon::join` | [`pool.join(a, b)`](crate::Pool::join). If no result is needed, items of [`pool.grow([all])`](super::grow) are better. A known number of jobs is [a loop](super::grow#jobs-of-different-kinds) |
+//! | `ThreadPool::join`, `rayon::join` | [`pool.join(a, b)`](crate::Pool::join). If you need no results, items of [`pool.grow([all])`](super::grow) are better. If all jobs are known, use [a loop over jobs](super::grow#jobs-of-different-kinds) |
 //! | `rayon::join_context`, `FnContext`, `FnContext::migrated` | none: `a` runs on the calling thread, and `b` on any worker |
 //! | `ThreadPool::scope`, `ThreadPool::scope_fifo`, `ThreadPool::in_place_scope`, `ThreadPool::in_place_scope_fifo`, `rayon::scope`, `rayon::scope_fifo`, `rayon::in_place_scope`, `rayon::in_place_scope_fifo`, `Scope`, `Scope::spawn`, `ScopeFifo`, `ScopeFifo::spawn_fifo` | `pool.on(jobs)`; jobs that add jobs are [a list that grows](super::grow#jobs-of-different-kinds). No job may wait for another job. A panic drops the jobs that have not begun |
-//! | `ThreadPool::spawn`, `ThreadPool::spawn_fifo`, `rayon::spawn`, `rayon::spawn_fifo` | none: a loop is over when its call returns. Call the loop in a `std::thread::spawn` |
-//! | `ThreadPool::yield_now`, `ThreadPool::yield_local`, `rayon::yield_now`, `rayon::yield_local`, `Yield`, `ThreadPool::current_thread_has_pending_tasks` | none: there are no tasks that a thread could run meanwhile |
+//! | `ThreadPool::spawn`, `ThreadPool::spawn_fifo`, `rayon::spawn`, `rayon::spawn_fifo` | none: a loop has ended when its call returns. Call the loop inside `std::thread::spawn` |
+//! | `ThreadPool::yield_now`, `ThreadPool::yield_local`, `rayon::yield_now`, `rayon::yield_local`, `Yield`, `ThreadPool::current_thread_has_pending_tasks` | none: there are no tasks that a thread could run while it waits |
 //! | `RAYON_NUM_THREADS`, `RAYON_RS_NUM_CPUS` | `RANGESTEAL_NUM_THREADS` |
 //!
 //! # What differs
 //! * **Order.** Partial results are reduced in slice order, as in rayon. With
 //!   [`reproducible`](crate::On::reproducible), floating-point results do not depend on threads or
 //!   timing either. Only a loop over a list that grows ([`grow`](super::grow)) has no order.
-//! * **The first error**, and the first panic, in slice order comes out of the call, in every run.
-//! * **A nested loop is helped by idle workers**, and so is a loop that another thread calls
-//!   meanwhile. If no worker is idle, the loop runs on the calling thread, and is helped as soon as
-//!   a worker is idle. A thread that waits for its loop helps the loops inside it, and does no
-//!   other work meanwhile, unlike in rayon: see [Locks and loops](super::locks).
-//! * **Short and uneven loops** need no tuning: no thread is woken for a loop that is too short,
-//!   and work is stolen down to the single item.
+//! * **The first error** in slice order reaches the caller, in every run. So does the first panic.
+//! * **Idle workers help nested loops**, and loops that other threads call at the same time. If no
+//!   worker is idle, the calling thread runs the loop, and workers help as soon as they are idle. A
+//!   thread that waits for its loop helps only the loops inside it. A thread of rayon may run any
+//!   other task: see [Locks and loops](super::locks).
+//! * **Short and uneven loops** need no tuning: a loop that is too short wakes no thread, and
+//!   workers steal down to single items.
 //! * **The calling thread works, too.** A pool of `n` has `n - 1` threads of its own.
 //! * **Threads are pinned** where the system allows it: see [pinning](super::machines#pinning).
 //!
@@ -156,8 +157,9 @@
 //! ```
 //!
 //! # Scratch memory
-//! rayon makes a new state whenever it splits the work. Here a call makes one state for each
-//! worker, and each closure behind `with` takes the pair of a state and an item:
+//! rayon makes a new state whenever it splits the work. Here, a call makes one state for each
+//! worker. Behind `with`, each closure that would take an item takes the pair of the state and the
+//! item:
 //!
 //! ```
 //! # let pool = rangesteal::Pool::new()?;
@@ -195,9 +197,10 @@
 //! library takes [an `Option<&Pool>`](super::beside).
 //!
 //! # A function that returns a parallel iterator
-//! In rayon it returns `impl ParallelIterator`. Here it returns a [`source`](crate::source()) with
-//! its stages, and the caller brings the pool. A type that implements
-//! [`IntoChain`](crate::source::IntoChain) can be passed to `on` itself.
+//! In rayon, such a function returns `impl ParallelIterator`. Here, it returns a
+//! [`source`](crate::source()) with stages, and the caller passes them to the `on` of a pool.
+//! Values of a type that implements [`IntoChain`](crate::source::IntoChain) can be passed to `on`
+//! directly.
 //!
 //! ```
 //! use rangesteal::{Pool, source, source::{IntoChain, Source}};
@@ -247,14 +250,14 @@ mod tests {
 
     use crate::{BuildError, Pool, source};
 
-    /// Of one type, so that each helps the compiler to know the other's.
+    /// Compares two values of one type. So the compiler infers the type of each from the other one.
     #[track_caller]
     #[expect(clippy::needless_pass_by_value, reason = "most are made for it")]
     fn agree<T: PartialEq + Debug>(ours: T, theirs: T) {
         assert_eq!(ours, theirs);
     }
 
-    /// The rest of a line is the same text behind `pool.on(..)` and behind `into_par_iter()`.
+    /// Compares the same code behind `pool.on(..)` and behind `into_par_iter()`.
     macro_rules! same {
         ($pool:ident, $items:expr, $($rest:tt)+) => {
             agree($pool.on($items)$($rest)+, $items.into_par_iter()$($rest)+)
@@ -269,7 +272,7 @@ mod tests {
         Pool::builder().num_threads(2).build()
     }
 
-    /// All names of the first row.
+    /// All names of the first table.
     #[test]
     #[cfg_attr(miri, ignore = "too long: tests/verbs.rs has the same loops over fewer items")]
     fn what_is_called_the_same_is_the_same() -> Result<(), BuildError> {
@@ -318,7 +321,7 @@ mod tests {
         Ok(())
     }
 
-    /// The other rows: of sources.
+    /// The names of sources in the other tables.
     #[test]
     #[cfg_attr(miri, ignore = "too long")]
     fn the_sources_of_the_table_agree() -> Result<(), BuildError> {
@@ -361,7 +364,7 @@ mod tests {
         Ok(())
     }
 
-    /// Of pieces of slices.
+    /// The names for pieces of slices.
     #[test]
     #[cfg_attr(miri, ignore = "too long")]
     fn the_pieces_of_the_table_agree() -> Result<(), BuildError> {
@@ -408,7 +411,7 @@ mod tests {
         Ok(())
     }
 
-    /// Of stages.
+    /// The names of stages.
     #[test]
     #[cfg_attr(miri, ignore = "too long")]
     fn the_stages_of_the_table_agree() -> Result<(), BuildError> {
@@ -455,7 +458,7 @@ mod tests {
         Ok(())
     }
 
-    /// Of ends.
+    /// The names of ends.
     #[test]
     #[cfg_attr(miri, ignore = "too long")]
     fn the_ends_of_the_table_agree() -> Result<(), BuildError> {

@@ -12,7 +12,7 @@
 //!     best.fetch_max(value, Relaxed);
 //!     let Some((weight, gain)) = goods.get(next) else { return };
 //!     if value * weight + room * gain <= best.load(Relaxed) * weight {
-//!         return; // too little, even if the rest were as good as the next one
+//!         return; // cannot win, even if all the room had this item's value per kg
 //!     }
 //!     let with = (*weight <= room).then(|| (next + 1, room - weight, value + gain));
 //!     feed.extend(with.into_iter().chain([(next + 1, room, value)])); // `with` comes first
@@ -22,33 +22,33 @@
 //! ```
 //!
 //! [`grow`](crate::Pool::grow) begins with some *seeds*. Its closure takes an item and a
-//! [`feed`](crate::Feed), and pushes the items that it finds to the feed. [`Grow`](crate::Grow)
-//! lists the ends and the options.
+//! [`feed`](crate::Feed), and pushes new items to the feed. [`Grow`](crate::Grow) lists the ends
+//! and the options.
 //!
 //! | I have | an item is | its closure |
 //! |---|---|---|
 //! | a tree: files, states of a game | a node | calls `feed.extend(&node.children)`, and folds the node itself |
 //! | a graph | a node | marks its neighbours (atomic flags), and pushes the newly marked ones |
 //! | a graph, for its connected components | a node; all nodes are seeds | lowers its neighbours' labels (`fetch_min`) to its own, and pushes the neighbours whose label was higher |
-//! | branch and bound | a partial solution | returns if the solution cannot beat the best one yet; otherwise adds its extensions, the best one first |
+//! | branch and bound | a partial solution | returns if the solution cannot beat the best one so far; otherwise pushes its extensions, the most promising first |
 //! | any solution of a puzzle | a position | returns `Err(solution)` in [`try_for_each`](crate::Grow::try_for_each), which ends the loop |
 //! | divide and conquer | a part | pushes its parts, or folds itself if it is small |
 //! | jobs in several steps | a job and its step | does the step, and pushes the job with the next step |
 //! | jobs of different kinds | a boxed closure | [calls the closure](#jobs-of-different-kinds) |
 //!
 //! * **The order is not defined**, so `reduce` must be commutative.
-//! * **The newest item comes first**, as in a recursive function. So the list stays about as short
-//!   as the stack of that function would be deep. `extend` adds several items that come in their
-//!   own order, so a structure in memory is walked forward. Walking it backward took three times as
+//! * **The newest item runs first**, as in a recursive function. So the list is about as long as
+//!   the stack of that function would be deep. Items that one call of `extend` adds run in their
+//!   order, so a loop walks a structure in memory forward. Walking it backward took three times as
 //!   long.
-//! * **No item waits for its children.** Put a step that needs all parts behind the loop, or into
-//!   the part that brings a counter to zero. If a parent combines the results of its two halves,
-//!   use [`pool.join(a, b)`](crate::Pool::join).
-//! * **An item should take some nanoseconds.** Items of 100 ns lose nothing. If an item takes 1 ns,
-//!   call the plain function below a certain size.
+//! * **No item waits for its children.** If a step needs the results of all parts, put it behind
+//!   the loop. Or let each part decrement a counter, and let the last part do the step. If a parent
+//!   combines the results of its two halves, use [`pool.join(a, b)`](crate::Pool::join).
+//! * **An item should take more than some nanoseconds.** Items of 100 ns lose nothing. If an item
+//!   takes 1 ns, call the plain recursive function for small parts.
 //!
 //! # Level by level
-//! Breadth first, with an order: one loop over each level makes the next level by
+//! This is a breadth-first walk in a defined order. For each level, a loop makes the next level by
 //! [`flat_map`](crate::On::flat_map).
 //!
 //! ```
@@ -70,8 +70,8 @@
 //! ```
 //!
 //! # Jobs of different kinds
-//! A known number of jobs is a loop over boxed closures. Jobs that make other jobs are a list that
-//! grows:
+//! If all jobs are known at the start, run a loop over boxed closures. If jobs make other jobs, use
+//! a list that grows:
 //!
 //! ```
 //! # let pool = rangesteal::Pool::new()?;

@@ -6,7 +6,7 @@
 //! let pool = rangesteal::Pool::new()?;
 //! let table = Mutex::new(vec![0; 100]);
 //! pool.on(0..8).for_each(|i| {
-//!     let mut table = table.lock().unwrap(); // held until the loop below is over
+//!     let mut table = table.lock().unwrap(); // held until the inner loop ends
 //!     pool.on(&mut *table).for_each(|cell| *cell += i);
 //! });
 //! assert_eq!(table.into_inner().unwrap(), [28; 100]);
@@ -15,15 +15,15 @@
 //!
 //! **The rule.** A thread that waits for the end of a loop runs only items of loops that are called
 //! inside that loop. The plain loop would run these items at the same place, under the same locks.
-//! The deadlocks that remain are in [the last section](#what-can-deadlock). A program of plain
-//! threads has them as well.
+//! [The last section](#what-can-deadlock) has the remaining deadlocks. A program of plain threads
+//! has them as well.
 //!
 //! The tests that this page names are in `tests/locks.rs`. They run on pools of 2, 4 and 8 threads,
 //! with one caller and with several.
 //!
 //! # A lock held across a loop
 //! The caller runs the loop under the lock, and idle workers help. Other items that want the lock
-//! block their threads meanwhile, so take the lock late, and hold it briefly. (Tests
+//! block their threads meanwhile, so take the lock late and release it early. (Tests
 //! `a_lock_is_held_across_an_inner_loop`, `a_lock_is_held_across_a_loop_on_another_pool`,
 //! `a_lock_of_each_level_is_held_across_the_levels_below`.)
 //!
@@ -44,21 +44,22 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! One item makes the value. Other items that want the value block their threads until it is made.
-//! (Test `values_are_made_by_loops_inside_get_or_init`.) `LazyLock` and `Once` behave alike.
+//! One item makes the value. Other items that want the value block their threads until the value
+//! exists. (Test `values_are_made_by_loops_inside_get_or_init`.) `LazyLock` and `Once` behave
+//! alike.
 //!
 //! # A `RefCell` in a `thread_local!`
 //! An item may borrow a thread-local `RefCell`, and call an inner loop during the borrow: its
 //! thread runs no other item of the outer loop meanwhile. The thread does run items of the inner
-//! loop, and of loops inside that. Those items must not borrow the same `RefCell`. (Test
+//! loop and of loops inside the inner loop. Those items must not borrow the same `RefCell`. (Test
 //! `what_an_item_borrows_of_its_thread_is_not_borrowed_by_another_item`.)
 //!
 //! # Why a waiting thread takes no other work
-//! In a pool of tasks, a thread that waits for a stolen part takes another task from a queue. If
-//! that task wants a lock that the thread holds, the lock is never released: [rayon#592], and in
-//! `get_or_init` [rayon#1251]. Here a caller that has no more items of its loop waits for the
-//! threads that are still in the loop, and helps their loops only. None of these threads waits for
-//! the caller. So the loops that wait for each other form a tree, and its leaves make progress.
+//! In a pool of tasks, a thread that waits for a stolen task runs another task from a queue. If
+//! that other task wants a lock that the thread holds, the lock is never released: [rayon#592], and
+//! in `get_or_init` [rayon#1251]. Here, a caller without further items waits for the threads that
+//! are still in its loop, and helps only the loops of these threads. None of these threads waits
+//! for the caller. So the loops that wait for each other form a tree, and its leaves make progress.
 //! (Test `items_of_two_loops_at_a_time_take_one_lock`.)
 //!
 //! # What can deadlock

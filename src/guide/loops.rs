@@ -32,7 +32,7 @@
 //! | running totals: of each item, the total up to it; offsets from lengths | `pool.on(&mut v)` and [`inclusive_scan`](crate::On::inclusive_scan), [`exclusive_scan`](crate::On::exclusive_scan) |
 //! | to sort the items | [`pool.sort(&mut v)`](crate::Pool::sort), `sort_by_key`, `sort_unstable` and so on |
 //! | two closures at the same time, and both results | [`pool.join(a, b)`](crate::Pool::join) |
-//! | a lock or an atomic inside the closure | `fold` if it can replace the lock, otherwise `for_each` |
+//! | to use a lock or an atomic inside the closure | `fold` if it can replace the lock, otherwise `for_each` |
 //!
 //! # What does it run over?
 //! ```
@@ -53,11 +53,11 @@
 //! | items to read, to change, to consume | `pool.on(&v)`, `pool.on(&mut v)`, `pool.on(v)`; [`source::drain`](crate::source::drain) keeps the vector |
 //! | a parameter `items: &mut [T]`, for more than one loop | [`pool.on_mut(items)`](crate::Pool::on_mut) |
 //! | integers | `pool.on(0..n)`, `pool.on(1..=n)` |
-//! | several slices in step | `pool.on((&mut y, &x))`, or `pool.on(&mut y).zip(&x)`; [`zip_shortest`](crate::On::zip_shortest) if lengths differ |
+//! | several slices in lockstep | `pool.on((&mut y, &x))`, or `pool.on(&mut y).zip(&x)`; [`zip_shortest`](crate::On::zip_shortest) if lengths differ |
 //! | a part of the items | `pool.on(&v[a..b])`; of other sources [`skip`](crate::On::skip), [`take`](crate::On::take), [`step_by`](crate::On::step_by) |
 //! | rows of a matrix, blocks of items | [`chunks(width)`](crate::On::chunks), [`chunks_exact(width)`](crate::On::chunks_exact); overlapping [`windows(n)`](crate::On::windows); rows of different lengths [`source::pieces`](crate::source::pieces) |
-//! | runs of equal items, as after a sort | [`chunk_by(same)`](#groups-of-equal-keys) |
-//! | blocks of different sizes in step | `pool.on(&mut a).chunks(2).zip(source(&b).chunks(3))` |
+//! | groups of equal items, as after a sort | [`chunk_by(same)`](#groups-of-equal-keys) |
+//! | blocks of two slices in lockstep, with different block sizes | `pool.on(&mut a).chunks(2).zip(source(&b).chunks(3))` |
 //! | a chain made elsewhere | `pool.on(chain)`, where the chain is [`source(&v).map(f)`](crate::source()) |
 //!
 //! # The line of the first error
@@ -74,9 +74,9 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! The error of the first bad item comes out on any number of threads, as in the plain loop.
-//! [`located`](crate::On::located) adds its index. The loop stops early: items behind the error may
-//! stay unparsed.
+//! On any number of threads, the loop returns the error of the first bad item, as the plain loop
+//! does. [`located`](crate::On::located) adds the index of that item. The loop stops early: items
+//! behind the error may stay unparsed.
 //!
 //! # Groups of equal keys
 //! ```
@@ -105,7 +105,7 @@
 //! ```
 //!
 //! * **One value for each key**: fold into a map. Each worker fills a map, and the maps are merged.
-//! * **All items of each key together**: sort by the key, and run over the groups with
+//! * **All items of each key together**: sort by the key, and run a loop over the groups with
 //!   [`chunk_by`](crate::On::chunk_by).
 //!
 //! # Scratch memory
@@ -126,26 +126,27 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! [`with`](crate::On::with) makes a state for each worker. Each closure behind `with` that takes
-//! an item takes the pair of the state and the item: `map` takes `(state, item)`, and the `step` of
-//! `fold` takes `|acc, (state, item)|`. Closures that combine results have no state.
+//! [`with`](crate::On::with) makes a state for each worker. Behind `with`, a closure that would
+//! take an item takes the pair of the state and the item: the closure of `map` takes `(state,
+//! item)`, and the `step` of `fold` takes `|acc, (state, item)|`. Closures that combine results get
+//! no state.
 //!
 //! [`with_kept`](crate::On::with_kept) keeps the states from loop to loop.
 //! [`with_block`](super::random) makes a state for each block of items.
 //!
 //! # How many items?
-//! Make one item for each piece of work that can run by itself. The pool balances down to single
-//! items.
+//! Make one item for each piece of work that can run by itself. The pool divides work down to
+//! single items.
 //!
-//! * **A few long items** are fine. In its first call, a loop of at most 16 items for each thread
-//!   wakes its helpers before the first item, which costs 5 to 16 µs for one helper. In the first
-//!   call of a longer loop the calling thread runs one item before it wakes helpers: the report has
-//!   this time as [`begun_alone`](crate::RunReport::begun_alone).
-//! * **No loop is faster than its longest item.** Divide that item.
+//! * **A few long items** are fine. In the first call of a loop, the number of items matters. With
+//!   at most 16 items for each thread, the caller wakes helpers before the first item, which costs
+//!   5 to 16 µs for one helper. With more items, the caller runs one item before it wakes helpers:
+//!   [`begun_alone`](crate::RunReport::begun_alone) of the report is the time of that item.
+//! * **No loop is faster than its longest item.** Divide that item into several ones.
 //! * **Many short items** are fine. Claiming an item costs less than a nanosecond.
 //!
 //! **Items must never wait for each other.** One thread may run all of them, one after the other. A
-//! producer and a consumer need threads:
+//! producer and a consumer need threads of their own:
 //!
 //! ```
 //! use std::{sync::mpsc, thread};
@@ -159,9 +160,9 @@
 //! ```
 //!
 //! # Where a type must be written
-//! A closure that is written inside the call needs no types. A closure that has a name needs the
-//! types of its parameters that are references. Without them the compiler says that `Fn` is not
-//! general enough:
+//! A closure that is written inside the call needs no types. A closure in a variable needs the
+//! types of the parameters that are references. Without these types the compiler says that `Fn` is
+//! not general enough:
 //!
 //! ```compile_fail
 //! # let pool = rangesteal::Pool::new()?;
@@ -177,8 +178,8 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! `sum`, `product` and `collect` need the type of their result, as in `Iterator`. The type of an
-//! error must be named if the error is collected, or if only `?` returns it:
+//! `sum`, `product` and `collect` need the type of their result, as in `Iterator`. If a loop
+//! collects errors, or if a closure returns errors by `?` only, their type must be written:
 //!
 //! ```
 //! # let pool = rangesteal::Pool::new()?;

@@ -8,8 +8,8 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! prints the CPU of each worker, and why. `LogicalCpus` is the default. On four cores of two
-//! hardware threads each:
+//! prints the CPU of each worker, and the reasons. `LogicalCpus` is the default. On four cores of
+//! two hardware threads each:
 //!
 //! ```text
 //! 8 workers, by the CPUs there are; LogicalCpus
@@ -21,37 +21,38 @@
 //! ```
 //!
 //! # Which CPUs
-//! [`Placement`](crate::Placement) is the order in which workers are put on CPUs, and the number of
-//! workers if nothing else sets it.
+//! [`Placement`](crate::Placement) is the order in which workers get CPUs. It also sets the number
+//! of workers, if nothing else does.
 //!
 //! | I want | placement |
 //! |---|---|
 //! | all CPUs: one of each core first, then the others | [`LogicalCpus`](crate::Placement::LogicalCpus), the default |
 //! | one worker for each core | [`PhysicalCores`](crate::Placement::PhysicalCores) |
 //! | few workers that share caches, and other cores left free | [`Compact`](crate::Placement::Compact) |
-//! | few workers that have much cache and memory bandwidth each | [`Spread`](crate::Placement::Spread) |
+//! | few workers, each with much cache and memory bandwidth | [`Spread`](crate::Placement::Spread) |
 //! | certain CPUs | [`Cpus`](crate::Placement::Cpus) |
 //!
-//! A pool uses only CPUs that the building thread may run on: `taskset`, control groups and
-//! launchers narrow them.
+//! A pool uses only CPUs that the building thread may run on. `taskset`, control groups and
+//! launchers reduce these CPUs.
 //!
 //! # Pinning
 //! On Linux a pool pins its threads, except under [a CPU quota](super::beside#cpu-quotas).
 //! [`pinning`](crate::PoolBuilder::pinning) or `RANGESTEAL_PINNING` changes that. Only a
-//! [`scope`](crate::PoolBuilder::scope) pins the calling thread; otherwise a CPU is left free for
-//! it. A thread that a pinned thread starts inherits its one CPU: start other threads before a
-//! scope, not inside.
+//! [`scope`](crate::PoolBuilder::scope) pins the calling thread. Without a scope, the pool leaves a
+//! CPU free for it. A thread that a pinned thread starts may use only the same CPU, so start other
+//! threads before a scope, not inside.
 //!
 //! # NUMA
 //! One pool may span all NUMA nodes of a machine. No machine with several nodes was measured.
 //!
 //! * Workers with neighbouring numbers have neighbouring caches and nodes, except with `Spread`.
-//! * A worker steals from the nearest of the workers that have about as much left: one that shares
-//!   its last-level cache first, then one of its node. See [`Stealing`](crate::Stealing).
-//! * If the same loop runs over the same slice again, each worker is likely to get the items that
-//!   it had in the last round, which may lie in its cache or on its node. This is not promised.
-//! * An alternative is [a rank](#more-than-one-machine) on each node: its threads steal from no
-//!   other node.
+//! * Among the workers with about the most work left, a worker steals from the nearest one: first
+//!   from one that shares its last-level cache, then from one of its node. See
+//!   [`Stealing`](crate::Stealing).
+//! * If the same loop runs over the same slice again, each worker is likely to get the same items
+//!   as in the last round. These items may lie in its cache or on its node. This is not promised.
+//! * An alternative is [a rank](#more-than-one-machine) on each node: threads of a rank never steal
+//!   from another node.
 //!
 //! # More than one machine
 //! ```
@@ -83,10 +84,10 @@
 //!
 //! * An exchange takes 0.3 µs between two ranks on one machine, and 2 to 100 µs through a network
 //!   (the usual values of InfiniBand and Ethernet, not measured here).
-//! * The main cost of ranks is that a round waits for its slowest rank: 10 to 700 µs in rounds of
-//!   0.5 to 5 ms, on two cores.
-//! * Threads steal from each other, and ranks do not. One machine is better than two halves of one,
-//!   until it is full.
+//! * The main cost of ranks is the wait for the slowest rank of each round: 10 to 700 µs in rounds
+//!   of 0.5 to 5 ms, on two cores.
+//! * Threads steal from each other, and ranks do not. So one process balances the load of a machine
+//!   better than several ranks.
 //!
 //! Time of two ranks with one thread each, divided by the time of one process with two threads, on
 //! two cores of an Intel Xeon with Open MPI 4.1.4 in shared memory (no network was measured):
@@ -98,8 +99,8 @@
 //! | an election: 400,000 ballots, 160 distributions (42 ms); in `float64` (0.86 s) | 0.91; 0.96 |
 //! | an election: 10^8 ballots, reading included (14 s) | 0.71 |
 //!
-//! Ranks win where threads share work less well: in reading a file, in page faults, and in loops
-//! too short for two threads. The READMEs of `examples/ranks` and `examples/stv-ranks` have all
+//! Ranks are faster where threads gain little: in reading a file, in page faults, and in loops that
+//! are too short for two threads. The READMEs of `examples/ranks` and `examples/stv-ranks` have all
 //! figures.
 //!
 //! ## What to send
@@ -107,11 +108,11 @@
 //! |---|---|---|
 //! | an integer, or a few | `all_reduce` with `MPI_SUM` | always |
 //! | any value that is reduced in order | `all_gather`, then fold in the order of the ranks | for the same number of ranks |
-//! | a floating-point sum | the same; or [`reproducible_part`](crate::On::reproducible_part), and gather its nodes | with `reproducible_part`, for any number of ranks and threads |
+//! | a floating-point sum | `all_gather` and fold, as above; or [`reproducible_part`](crate::On::reproducible_part), and gather its nodes | with `reproducible_part`, for any number of ranks and threads |
 //!
-//! `reproducible_part`, as in the example, makes a tree whose shape follows from the number of all
-//! items. MPI promises the same bits of its own floating-point sums at most if the number of ranks
-//! is the same.
+//! `reproducible_part`, as in the example, makes a tree whose shape depends only on the total
+//! number of items. MPI's own floating-point sums have the same bits at most for the same number of
+//! ranks.
 //!
 //! ## How to start ranks
 //! In the repository are `examples/ranks` (k-means and `PageRank`, with
@@ -128,30 +129,30 @@
 //!   otherwise. The pool then has a worker for each hardware thread of that core, and
 //!   [`Pool::placement`](crate::Pool::placement) says "bound to 1 of 64 CPUs" (or to 2). The first
 //!   `mpirun` above gives each rank 8 cores of its own, which is the best way.
-//! * **Pinning.** Ranks that may run on the same CPUs pin their workers to the same ones. Ranks
-//!   that wait in MPI poll all the time on these CPUs: a count took 27 times as long. So give each
-//!   rank its own CPUs, or set `RANGESTEAL_PINNING=off`.
+//! * **Pinning.** Ranks that may run on the same CPUs pin their workers to the same CPUs. A rank
+//!   that waits in MPI polls all the time, and keeps its CPU busy: an election count took 27 times
+//!   as long. So give each rank its own CPUs, or set `RANGESTEAL_PINNING=off`.
 //! * **Threads.** Initialise MPI with `Funneled`, on the thread that calls the loops. This thread
-//!   is worker 0 of every loop, so it calls MPI between loops. A closure of a loop never calls MPI.
-//! * **The end.** A rank that returns early leaves the others waiting for ever. So every message
-//!   has room for an error in the place of a result, and `main` catches a panic and calls `abort`.
-//!   The examples do both.
+//!   is worker 0 of every loop. It may call MPI between loops. Closures of loops must not call MPI.
+//! * **The end.** If a rank returns early, the others wait for ever. So let every message have room
+//!   for an error in the place of a result, and let `main` catch a panic and call `abort`. The
+//!   examples do both.
 //!
 //! ## Shares of unequal cost
-//! Ranks steal nothing from each other. But rounds repeat: each rank sends the time that it has
-//! computed. If the slowest rank takes 1.1 times the mean for three rounds, all ranks move their
-//! boundaries alike, and load the items that are new to them. `examples/ranks/shares.rs` does this
-//! in some hundred lines: the imbalance of `PageRank` on a skewed graph fell from 1.45 to 1.07, and
-//! a round from 1.75 to 1.36 ms.
+//! Ranks do not steal from each other, but they can adjust their shares from round to round. Each
+//! rank sends the time that it has computed. If the slowest rank takes 1.1 times the mean for three
+//! rounds, all ranks compute the same new boundaries, and load the items that are new to them.
+//! `examples/ranks/shares.rs` does this in some hundred lines. On a skewed graph, it reduced the
+//! imbalance of `PageRank` from 1.45 to 1.07, and the time of a round from 1.75 to 1.36 ms.
 //!
-//! If items are made from their index and need no data, a counter from which all ranks fetch chunks
-//! is better still: see LB4MPI (Mohammed, Eleliemy, Ciorba, Kasielke, Banicescu).
+//! If items need no data except their index, a counter from which all ranks fetch chunks is better
+//! still: see LB4MPI (Mohammed, Eleliemy, Ciorba, Kasielke, Banicescu).
 //!
 //! # wasm and other systems
-//! On wasm, with WASI or without a system, loops run on the calling thread, which is the only
-//! worker. A pool of more workers is a [`BuildError`](crate::BuildError). `wasm32-unknown-unknown`
-//! has no clock, so all times of reports are zero there.
+//! On wasm, with or without WASI, loops run on the calling thread, which is the only worker.
+//! Building a pool of more workers returns a [`BuildError`](crate::BuildError).
+//! `wasm32-unknown-unknown` has no clock, so all times of reports are zero there.
 //!
-//! On systems other than Linux threads are not pinned, and
+//! On systems other than Linux, pools pin no threads, and
 //! [`Pinning::Required`](crate::Pinning::Required) is an error. `STABILITY.md` in the repository
 //! lists the systems that are tested.

@@ -44,14 +44,14 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! A loop with [`cancel`](crate::On::cancel) returns a `Result`. A loop that can fail returns a
-//! `Result` inside of it. Claims in flight are finished, and no others are made:
-//! [`CancelToken`](crate::CancelToken) says how many items a claim has.
+//! A loop with [`cancel`](crate::On::cancel) returns a `Result`. If the loop can fail, its own
+//! `Result` is inside that one. After a cancel, workers finish the items that they have claimed,
+//! and claim no more: [`CancelToken`](crate::CancelToken) says how many items a claim has.
 //!
 //! # Options of a pool
-//! [`PoolBuilder`](crate::PoolBuilder) has the options that hold for all loops of a pool: the
-//! number of threads, pinning, placement, names, stacks and handlers of threads. The first two of
-//! these environment variables are for pools whose builder does not set the option:
+//! [`PoolBuilder`](crate::PoolBuilder) has the options for all loops of a pool: the number of
+//! threads, pinning, placement, names, stacks and handlers of threads. Environment variables set
+//! options, too. The first two have no effect on pools whose builder sets the option:
 //!
 //! | variable | effect |
 //! |---|---|

@@ -10,7 +10,7 @@
 //! impl Rng {
 //!     fn new(seed: u64) -> Self {
 //!         let mut rng = Self(seed);
-//!         Self(rng.next()) // neighbouring seeds begin far from each other
+//!         Self(rng.next()) // separates generators with neighbouring seeds
 //!     }
 //!
 //!     fn next(&mut self) -> u64 {
@@ -26,7 +26,8 @@
 //!     }
 //! }
 //!
-//! /// Four times the part of random points of a square that lie in the quarter of a circle.
+//! /// Draws random points of a square, and returns four times the part of them that lies in the
+//! /// quarter of a circle.
 //! fn pi(threads: usize, seed: u64) -> Result<f64, BuildError> {
 //!     const POINTS: usize = 100_000;
 //!     let pool = Pool::builder().num_threads(threads).build()?;
@@ -43,18 +44,18 @@
 //! # Ok::<(), BuildError>(())
 //! ```
 //!
-//! [`with_block`](crate::On::with_block) makes a generator for each block of items. The seed is
-//! that of the loop plus the number of the block. The size of blocks depends on the number of items
-//! alone, so each item draws the same numbers in each run and on any number of threads.
+//! [`with_block`](crate::On::with_block) makes a generator for each block of items. Its seed is the
+//! seed of the loop plus the number of the block. The size of blocks depends only on the number of
+//! items, so each item draws the same numbers in each run and on any number of threads.
 //!
 //! # A generator for each worker
-//! Do not make a generator for each worker by [`with`](crate::On::with): chance decides which
+//! Do not use [`with`](crate::On::with) to make a generator for each worker. Chance decides which
 //! worker runs an item, so the results differ from run to run.
 //!
 //! # Seeds of several loops
-//! Two loops that must not draw the same numbers need seeds at least 4096 apart. A loop has fewer
-//! blocks than that, unless it asks for a [`grain`](crate::On::grain): then it has one block for
-//! each `grain` items.
+//! If two loops must not draw the same numbers, their seeds must be at least 4096 apart: a loop has
+//! fewer than 4096 blocks. A loop with a [`grain`](crate::On::grain) may have more, namely one
+//! block for each `grain` items.
 //!
 //! ```
 //! # let pool = rangesteal::Pool::new()?;

@@ -20,29 +20,29 @@
 //! ```
 //!
 //! * [A report of a call](#a-report-of-a-call) says what each worker did in one call.
-//! * [A report of a program](#a-report-of-a-program) says which loops took the time.
-//! * [A picture](#a-picture-of-a-loop) says what happened when.
+//! * [A report of a program](#a-report-of-a-program) lists the loops and their times.
+//! * [A picture](#a-picture-of-a-loop) shows the runs and thefts of each worker over time.
 //!
 //! # A report of a call
 //! Each line is a [worker](crate::WorkerReport). Worker 0 is the calling thread. A worker waits for
 //! its first item (`to start`), is `working`, steals between its runs, and waits for the other
-//! workers (`at end`). The four times add up to the time of the loop. The
-//! [balance](crate::RunReport::balance) is the mean time that workers were `working`, divided by
-//! the longest.
+//! workers (`at end`). These four times add up to the time of the loop. The
+//! [balance](crate::RunReport::balance) is the mean of the workers' `working` times, divided by the
+//! longest of them.
 //!
 //! Report a round in the middle of your algorithm: the pool learns in the first rounds how much a
 //! loop costs. Then look for
 //!
 //! | you see | meaning | remedy |
 //! |---|---|---|
-//! | one line only | the loop ran on the calling thread alone; the first line says why (see [`Alone`](crate::Alone)) | `short`, `one worker`: none. `faster`: see the last row, and look for programs that use the CPUs. `the pool was busy`: none, all workers had work |
-//! | `to start` of some 10 to 100 µs | the thread had to wake up | in a loop of a millisecond, none; otherwise less work between the loops, or fewer, longer loops |
+//! | one line only | the loop ran on the calling thread alone; the first line says why (see [`Alone`](crate::Alone)) | `short`, `one worker`: none. `faster`: see the last row, and look for other programs that use the CPUs. `the pool was busy`: none, since all workers had work |
+//! | `to start` of some 10 to 100 µs | the thread had to wake up | none, if the loop takes a millisecond or more. Otherwise less work between loops, or fewer and longer loops |
 //! | `to start` as long as the loop | the thread came too late for any item: its CPU had other work | fewer threads, or less other work on the machine |
 //! | `at end` is long for all workers but one | the others waited for the last item of that worker | divide heavy items; sort them to the front |
 //! | few thefts, a balance of nearly 1 | the loop is well balanced | none |
-//! | thefts in every round | the cost of items changes from round to round | none: thefts repair that |
+//! | thefts in every round | the cost of items changes from round to round | none: the thefts restore the balance |
 //! | many `failed` | fewer ranges are left than workers that want to steal | more and smaller items, or fewer threads |
-//! | all `working`, and in sum much longer than the plain loop | workers wait for memory, for a lock, or for a cache line that all write; or they share a core; or the compiler vectorised the plain loop and not the blocks | touch less memory; fold instead of locking; try a large [`grain`](crate::On::grain), such as 4096 |
+//! | all are `working`, and their times add up to much more than the plain loop's time | workers wait for memory, for a lock, or for a cache line that all of them write; or they share a core; or the compiler vectorised the plain loop and not the blocks | touch less memory; fold instead of locking; try a large [`grain`](crate::On::grain), such as 4096 |
 //!
 //! # A report of a program
 //! With the environment variable `RANGESTEAL_REPORT=1` a program writes a line for each of its
@@ -60,22 +60,23 @@
 //! |---|---|
 //! | `loop` | the place of the call in the source |
 //! | `time` | the time of all calls together |
-//! | `gain` | the time that all workers worked, divided by `time`. With two threads 1.9 is good; the plain loop has 1. Items that wait for memory or for each other make a high gain, too: compare with `threads(1)` |
-//! | `idle` | how many workers were idle when a call was shared: the median of the shared calls |
-//! | `balance` | the balance of the shared calls |
+//! | `gain` | the sum of the workers' `working` times, divided by `time`: the mean number of working workers. It is not a speed-up. With two threads 1.9 is good; the plain loop has 1. Items that wait for memory or for each other make it high, too: compare the time with that of `threads(1)` |
+//! | `idle` | the number of idle workers when a call was shared: the median of the shared calls |
+//! | `balance` | the [balance](crate::RunReport::balance) of the shared calls |
 //! | `help` | the cost of waking a worker, as the pool estimates it |
 //! | `alone: short 9` | nine calls ran on the calling thread alone, because they were short ([`Alone`](crate::Alone) has all reasons) |
-//! | `idle: 1 to 7` | the least and the most idle workers, if they differ |
+//! | `idle: 1 to 7` | the smallest and the largest number of idle workers, if they differ |
 //! | `begun alone: 2.0ms` | the time that callers worked alone before they shared calls |
 //!
 //! * **A low gain and few idle workers**: the others worked in other loops when the loop was
 //!   called.
-//! * **A low gain and many idle workers**: the loop was worth few of them, or they came too late.
-//! * A loop inside a loop counts for both.
+//! * **A low gain and many idle workers**: the loop was too short to use many workers, or they
+//!   started too late.
+//! * The time of an inner loop also counts as time of the outer loop.
 //! * A sort counts each part that it shares as a call. A `collect` behind `filter` or `flat_map`
 //!   may count a second call, which moves the results together.
 //! * Not listed: sorts that run alone, calls of `join`, and calls that panic.
-//! * The report costs some 0.5 µs for each call.
+//! * The report adds some 0.5 µs to each call.
 //! * The report needs Unix. A program that a signal ends prints none. The exit waits at most a
 //!   second for a full pipe.
 //!
@@ -84,8 +85,8 @@
 //!
 //! | level | line |
 //! |---|---|
-//! | `warn` | a pool could not do as its builder asked, such as pin a thread |
-//! | `info` | a loop takes much longer shared than alone (once for each pool) |
+//! | `warn` | a pool could not do what its builder requested, such as pin a thread |
+//! | `info` | a loop is much slower shared than alone (at most one line per pool) |
 //! | `debug` | one line for each loop; remarks on CPUs and quotas when a pool is built; the first loop that runs alone because other loops use the pool |
 //! | `trace` | the report of each loop |
 //!
@@ -113,17 +114,17 @@
 //! slowest items. In the picture
 //!
 //! * each worker has a lane and a colour;
-//! * a run has the colour of the worker that its items were dealt to, so a lane of many colours is
-//!   that of a worker that stole;
+//! * a run has the colour of the worker that first had its items, so a lane with several colours
+//!   belongs to a worker that stole;
 //! * an arrow points from the victim of a theft to the thief;
 //! * grey is waiting;
 //! * a fine line is a reading of the clock;
-//! * a loop inside an item is a framed bar at the foot of its run. Each helper of the inner loop
-//!   has a bar in its own lane, with the colour of the worker that called the inner loop. A worker
-//!   that only helps has a lane, too.
+//! * an inner loop is a framed bar at the foot of the run that called it. Each helper of the inner
+//!   loop has a bar in its own lane, in the colour of the worker that called the inner loop. A
+//!   worker that only helps has a lane, too.
 //!
-//! So the picture shows whether an outer loop of two items keeps all workers busy. The numbers are
-//! there as well:
+//! So the picture shows whether an outer loop of two items keeps all workers busy. The trace has
+//! the numbers as well:
 //!
 //! ```
 //! # use rangesteal::{Pool, Trace};
@@ -137,22 +138,21 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! Two kinds of loops are not drawn: inner loops that are too short to share, and loops that other
-//! threads call.
+//! A picture omits inner loops that are too short to share, and loops that other threads call.
 //!
 //! # What makes a loop slow
-//! * **Large accumulators by value.** `fold` moves the accumulator for every item. A `Vec` or a
-//!   `Box` stays in a register. An array of 256 counters is copied each time, which takes a hundred
-//!   times as long. [`Iterator::fold`] does the same.
+//! * **Large accumulators by value.** `fold` moves the accumulator for every item. Moving a `Vec`
+//!   or a `Box` costs almost nothing. An array of 256 counters is copied for every item, which
+//!   takes a hundred times as long. [`Iterator::fold`] does the same.
 //! * **Indices where items would do.** `pool.on(0..n)` with `x[i]` in the closure checks a bound
-//!   for every item. A tuple of slices, `pool.on((&x, &y))`, checks none. A captured `Vec` is
-//!   dereferenced again for every item. Capture a slice instead: `let x = &x[..];` before `move |i|
-//!   x[i]`.
+//!   for every item. A tuple of slices, `pool.on((&x, &y))`, checks none. A closure that captures a
+//!   `Vec` loads its address again for every item. Capture a slice instead: `let x = &x[..];`
+//!   before `move |i| x[i]`.
 //! * **An unpredictable branch.** See [the next section](#a-branch-that-cannot-be-predicted).
-//! * **`max` or `min` of a large closure.** The first item has nothing to be compared with. For
-//!   that reason the compiler does not vectorise the loop if the closure has more than some 150
-//!   instructions. `fold` with a first value avoids this: 40 rounds of shift, xor and add take a
-//!   fifth of the time.
+//! * **`max` or `min` of a large closure.** The loop has no value to compare the first item with,
+//!   and handles it separately. So the compiler does not vectorise the loop if the closure has more
+//!   than some 150 instructions. `fold` with an initial value avoids this: a closure of 40 rounds
+//!   of shift, xor and add then takes a fifth of the time.
 //! * **`reproducible` with few items and a large accumulator.** The loop calls `init` and `merge`
 //!   once for each block, and 10,000 items make 257 blocks of 39. For a table, ask for larger
 //!   blocks: `.reproducible().grain(1000)`.
@@ -160,9 +160,9 @@
 //!   [`fold`](crate::On::fold).
 //!
 //! # A branch that cannot be predicted
-//! In the plain loop and in the pool's loop, the nearest of 16 centres takes 60 ns a point with `if
-//! distance < best`, and 27 ns with [`select_unpredictable`](std::hint::select_unpredictable). This
-//! is the step of k-means:
+//! In the step of k-means below, finding the nearest of 16 centres takes 60 ns per point with `if
+//! distance < best`, and 27 ns with [`select_unpredictable`](std::hint::select_unpredictable). The
+//! times of the plain loop and of the pool's loop are the same:
 //!
 //! ```
 //! use std::hint::select_unpredictable;

@@ -16,13 +16,13 @@
 //! ```
 //!
 //! With [`waiting`](crate::On::waiting) the closures return futures. While an item waits, its
-//! worker goes on with another item. At most `limit` items (100 in the example) are begun and not
-//! done. The maker of a future must wake it: a runtime, a reactor or a thread.
+//! worker goes on with another item. At most `limit` items (100 in the example) are in flight:
+//! begun and not done. A runtime, a reactor or another thread must wake the futures.
 //! [`Waiting`](crate::Waiting) lists the ends.
 //!
 //! # tokio
-//! The timers and sockets of tokio need two things: a runtime with a thread of its own, and a
-//! polling thread that has entered the runtime. In the example above, the runtime has one thread,
+//! The timers and sockets of tokio need two things: a runtime that has a thread of its own, and a
+//! polling thread that has entered this runtime. In the example above, the runtime has one thread,
 //! and each worker enters it by `with`. Without `with`, tokio panics with "there is no reactor
 //! running", perhaps in a helper only.
 //!
@@ -41,8 +41,8 @@
 //! ```
 //!
 //! # A thread of your own
-//! A future sends its waker to the thread. This thread wakes all futures one millisecond after they
-//! have asked:
+//! A future sends its waker to the thread. The thread waits for a millisecond, and then wakes all
+//! futures that have sent theirs:
 //!
 //! ```
 //! use std::{future::poll_fn, sync::mpsc, task::{Poll, Waker}, thread, time::Duration};
@@ -58,7 +58,7 @@
 //!     let (mut has_slept, send) = (false, &send);
 //!     poll_fn(move |context| {
 //!         if std::mem::replace(&mut has_slept, true) {
-//!             return Poll::Ready(()); // perhaps too soon: a poll may come without a wake
+//!             return Poll::Ready(()); // perhaps too early: a poll may come without a wake
 //!         }
 //!         send.send(context.waker().clone()).expect("the thread runs");
 //!         Poll::Pending
@@ -74,7 +74,7 @@
 //! ```
 //!
 //! # Blocking calls
-//! Calls that block, such as reading a file, go to threads that may block:
+//! Make blocking calls, such as reading a file, on threads that may block:
 //! `tokio::task::spawn_blocking(..).await`, or `blocking::unblock(..).await` of smol. The closures
 //! of these functions cannot borrow.
 //!
@@ -96,12 +96,12 @@
 //! ```
 //!
 //! # How it can hang
-//! A loop whose item is never woken waits for ever, and the program uses no CPU. So
+//! If an item is never woken, its loop waits for ever, without using a CPU. So
 //!
 //! * **never call the loop from `async` code**: neither in a task nor inside `block_on`. From
-//!   there, use `spawn_blocking` or `block_in_place`. (A reactor on another thread does not help
-//!   inside tokio. tokio gives a task a budget of 128 ready operations, and renews the budget only
-//!   when the task returns, which is after the loop.)
+//!   there, use `spawn_blocking` or `block_in_place`. (Inside tokio, a reactor on another thread
+//!   does not help: tokio gives a task a budget of 128 ready operations, and renews it only when
+//!   the task returns, which is after the loop.)
 //! * **no item may wait for another item of the same loop**, because the other item may never
 //!   begin;
 //! * **no poll may block**, because its worker blocks with it.
@@ -117,5 +117,5 @@
 //! | no time `asleep` | none: the workers always had an item to poll |
 //!
 //! # When not to use it
-//! A server has no last item: use a runtime. If all threads of a program compute anyway, a thread
-//! that blocks costs little.
+//! A server has no last item, so use a runtime for it. If other threads of the program compute
+//! meanwhile, blocking a thread costs little.

@@ -1,6 +1,6 @@
-//! The public surface is what `tests/tidy/api.txt` says: a change of it shows in a diff.
+//! `tests/tidy/api.txt` lists the public interface, so a diff shows each change of it.
 //!
-//! `UPDATE_API=1 cargo test -p rangesteal-tidy api` writes the file anew.
+//! `UPDATE_API=1 cargo test -p rangesteal-tidy api` writes the file again.
 
 use std::{env, fs, process::Command};
 
@@ -8,7 +8,7 @@ use public_api::Builder;
 
 use crate::top;
 
-/// The release whose listing it is: others may write paths differently.
+/// The Rust release that wrote the listing. Other releases may write paths differently.
 const RELEASE: &str = "rustc 1.95";
 
 #[test]
@@ -19,7 +19,7 @@ fn the_public_surface_is_as_listed() {
         return;
     }
     let root = top();
-    // Of its own, since cargo holds a lock on the other while tests are built.
+    // A target folder of its own: cargo locks the usual one while it builds tests.
     let target = root.join("target/api");
     let status = Command::new(env!("CARGO"))
         .args(["rustdoc", "--quiet", "--package", "rangesteal", "--lib", "--target-dir"])

@@ -1,6 +1,6 @@
-//! The documents name only files, headings, test programs and stages of `.ci/long` that exist.
-//! `CONTRIBUTING.md` and the pages of `docs/` are checked further: each path, script, package, test
-//! and identifier in their code must exist.
+//! The files, headings, test programs and stages of `.ci/long` that documents name must exist. In
+//! `CONTRIBUTING.md` and `docs/`, each path, script, package, test and identifier in code must
+//! exist, too.
 
 use std::{
     collections::HashSet,
@@ -10,13 +10,13 @@ use std::{
 
 use crate::top;
 
-/// The longest that `CONTRIBUTING.md` may be, in words as `wc -w` counts them.
+/// The most words in `CONTRIBUTING.md`, as `wc -w` counts them.
 const WORDS: usize = 2_500;
-/// Folders whose files the documents name.
+/// The folders with the files that documents name.
 const FOLDERS: [&str; 8] = [".ci", "benches", "docs", "examples", "profiling", "rayon", "src", "tests"];
-/// A path in a document begins in one of these.
+/// The folders in which a path in a document may begin.
 const BASES: [&str; 3] = ["", "src", "src/pool"];
-/// Options of cargo with a value.
+/// The options of cargo that take a value.
 const VALUED: [&str; 8] =
     ["--test", "--example", "--bench", "-p", "--package", "--target", "--features", "--target-dir"];
 
@@ -27,7 +27,7 @@ fn documents() -> Vec<(PathBuf, String)> {
     files.into_iter().map(|file| (file.clone(), fs::read_to_string(file).unwrap())).collect()
 }
 
-/// The files of the repository's folders, and those beside them.
+/// The files in the top folder, and all files in `FOLDERS`.
 fn files() -> Vec<PathBuf> {
     let mut folders: Vec<_> = FOLDERS.map(|name| top().join(name)).into();
     let mut files: Vec<_> = entries(top()).into_iter().filter(|entry| entry.is_file()).collect();
@@ -43,12 +43,12 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()
 }
 
-/// What stands between the first of the two words and the next one of the second, wherever it does.
+/// For each `before` in `text`: the text up to the next `behind`.
 pub(crate) fn between<'a>(text: &'a str, before: &'a str, behind: &'a str) -> impl Iterator<Item = &'a str> {
     text.split(before).skip(1).filter_map(move |rest| Some(rest.split_once(behind)?.0))
 }
 
-/// As a link to a heading is written.
+/// The name of a heading in links.
 pub(crate) fn slug(heading: &str) -> String {
     let kept =
         heading.trim().chars().filter(|letter| letter.is_alphanumeric() || matches!(letter, ' ' | '-' | '_'));
@@ -83,7 +83,7 @@ fn links_lead_somewhere() {
 fn commands_name_what_there_is() {
     let top = top();
     let long = fs::read_to_string(top.join(".ci/long")).unwrap();
-    let manifests = ["Cargo.toml", "examples/stv/program/Cargo.toml", "tests/tidy/Cargo.toml"]; // they name what has no folder of its own
+    let manifests = ["Cargo.toml", "examples/stv/program/Cargo.toml", "tests/tidy/Cargo.toml"]; // targets without a folder of their own
     let manifests = manifests.map(|file| fs::read_to_string(top.join(file)).unwrap()).concat();
     let mut count = 0;
     for (file, text) in documents() {
@@ -133,7 +133,7 @@ fn files_that_are_named_exist() {
     assert!(count > 20, "{count} files");
 }
 
-/// The code of a document: what stands between backticks, and the lines of its blocks.
+/// The code of a document: the texts between backticks, and the lines of code blocks.
 fn code(text: &str) -> Vec<&str> {
     let mut is_block = false;
     let mut found = Vec::new();
@@ -151,16 +151,17 @@ fn code(text: &str) -> Vec<&str> {
     found
 }
 
-/// The names in Rust sources and scripts, tests of documents aside, and what can be tested there.
+/// The names in all files except documents and this one, and the names of tests, packages, files
+/// and stages.
 struct Names {
     words: HashSet<String>,
     functions: HashSet<String>,
-    /// Paths of files without their endings, and names of functions and inline modules: a filter of
-    /// `cargo test` is part of one.
+    /// The paths of files without their endings, and the names of functions and inline modules. A
+    /// filter of `cargo test` must be a part of one of these.
     filtered: String,
     packages: HashSet<String>,
     files: HashSet<String>,
-    /// Of `.ci/long`, as they are written there.
+    /// The names of the stages of `.ci/long`.
     stages: Vec<String>,
 }
 
@@ -202,7 +203,7 @@ impl Names {
         names
     }
 
-    /// The fault of a word of code, if there is one.
+    /// The fault of a word of code, or `None`.
     fn fault(&self, word: &str) -> Option<&'static str> {
         let word = word.trim_matches(['"', '\'', '(', ')', ',', ';']).trim_end_matches(['.', ':']);
         let word = word.rsplit_once('=').map_or(word, |(_, value)| value);
@@ -232,10 +233,10 @@ impl Names {
         None
     }
 
-    /// The fault of a command, if there is one: its packages, its filters and its stages.
+    /// The fault of a command, or `None`. Checks packages, filters and stages.
     fn fault_of_command(&self, command: &str) -> Option<String> {
         if let Some(stages) = command.strip_prefix(".ci/long ") {
-            // Behind each quotation mark, a text inside it and one outside it take turns.
+            // Split at quotation marks: texts with odd numbers are inside quotation marks.
             let words = stages.split('"').enumerate().flat_map(|(at, text)| match at % 2 {
                 0 => text.split_whitespace().collect(),
                 _ => vec![text],

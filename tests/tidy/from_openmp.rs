@@ -1,5 +1,4 @@
-//! The page for those who come from OpenMP has a row for each directive of a loop and each of its
-//! clauses.
+//! The page on OpenMP has a row for each directive and clause of a loop.
 
 use std::collections::BTreeSet;
 
@@ -7,8 +6,8 @@ use crate::guide::{methods, own_methods, rows, spans};
 
 const PAGE: &str = "src/guide/from_openmp.rs";
 
-/// Of the OpenMP API 5.2, with the chapter or section of each: what loops are made of, their
-/// clauses and the modifiers of these, and what may stand within a loop.
+/// The sections of the OpenMP API 5.2 on loops, each with its names: directives of loops, their
+/// clauses, the modifiers of clauses, and directives within loops.
 const NAMES: [(&str, &str); 19] = [
     ("3.4 if", "if"),
     ("4.4 loop concepts", "collapse; ordered(n)"),
@@ -51,7 +50,7 @@ const NAMES: [(&str, &str); 19] = [
 fn each_clause_of_a_loop_has_a_row() {
     let rows = rows(PAGE);
     let spans: Vec<_> = rows.iter().flat_map(|row| spans(&row.there)).collect();
-    // `num_threads(n)` tells of `num_threads`, too.
+    // A row of `num_threads(n)` is also the row of `num_threads`.
     let clauses = spans.iter().filter_map(|span| Some(span.split_once('(')?.0.trim_end()));
     let told: BTreeSet<_> = spans.iter().copied().chain(clauses).collect();
     let names: Vec<_> = NAMES
@@ -63,7 +62,7 @@ fn each_clause_of_a_loop_has_a_row() {
     assert!(missing.is_empty(), "{} names of OpenMP have no row in {PAGE}: {missing:?}", missing.len());
 }
 
-/// What a row calls on a pool is there, and what is not there has a reason.
+/// The methods that a row calls on a pool exist. A row that says "none" gives a reason.
 #[test]
 fn what_the_rows_say_is_here_is_here() {
     let (pool, mut called, mut none) = (own_methods("Pool"), 0, 0);

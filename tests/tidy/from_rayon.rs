@@ -1,5 +1,5 @@
-//! The page for those who come from rayon has a row for each of its names: they are read from the
-//! sources of the rayon that the tests are built with.
+//! The page on rayon has a row for each name of rayon. The test reads the names from the sources of
+//! the rayon that it is built with.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -16,16 +16,16 @@ use crate::guide::{Row, methods, own_methods, spans};
 const PAGE: &str = "src/guide/from_rayon.rs";
 /// The part of the page that has a row for each name.
 const PART: &str = "Every name";
-/// Fewer names are a sign that the sources are not read as they are meant.
+/// If the test finds fewer names, it reads the sources in a wrong way.
 const AT_LEAST: usize = 240;
 
-/// A crate with all of its modules.
+/// All modules of a crate.
 struct Sources {
     modules: Vec<Module>,
 }
 
 struct Module {
-    /// Below the root of the crate: `collections::hash_map`.
+    /// The path from the root of the crate, such as `collections::hash_map`.
     path: String,
     /// Whether other crates can name it.
     is_public: bool,
@@ -37,8 +37,9 @@ fn folders() -> [PathBuf; 2] {
     let rustc = Command::new("rustc").arg("-vV").output().expect("rustc");
     let said = String::from_utf8_lossy(&rustc.stdout);
     let host = said.lines().find_map(|line| line.strip_prefix("host: ")).expect("rustc -vV names the host");
-    // Of this host alone: of other systems the packages need not be there. Not offline, for it asks
-    // for those of all members, also of what is no default one and has not been built.
+    // Filtered by host, since packages for other systems need not be downloaded. Not `--offline`,
+    // since cargo needs the packages of all members, and the default build has not downloaded all
+    // of them.
     let metadata = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version", "1", "--filter-platform", host])
         .current_dir(crate::top())
@@ -60,7 +61,7 @@ fn package<'a>(metadata: &'a Value, key: &str, value: &str) -> &'a Value {
     packages.find(|package| package[key] == value).unwrap_or_else(|| panic!("cargo knows no {value}"))
 }
 
-/// The package that another one calls by this name.
+/// The package that `of` depends on by this name.
 fn dependency<'a>(metadata: &'a Value, of: &Value, name: &str) -> &'a Value {
     let mut nodes = metadata["resolve"]["nodes"].as_array().expect("nodes").iter();
     let node = nodes.find(|node| node["id"] == *of).expect("a node of each package");
@@ -77,12 +78,12 @@ impl Sources {
         sources
     }
 
-    /// Adds a module whose inner ones lie in `folder`.
+    /// Adds a module. The files of its inner modules lie in `folder`.
     fn add(&mut self, path: String, is_public: bool, items: Vec<Item>, folder: &Path) {
         for item in &items {
             let Item::Mod(inner) = item else { continue };
             let name = inner.ident.to_string();
-            // They show how other libraries plug in, and what must not compile; or test.
+            // `plumbing` is for other libraries. The rest are tests, or must not compile.
             if ["plumbing", "compile_fail", "test", "tests"].contains(&name.as_str()) {
                 continue;
             }
@@ -100,8 +101,8 @@ impl Sources {
         self.modules.push(Module { path, is_public, items });
     }
 
-    /// The items that can be named in `rayon`, each with the path of the module that shows it.
-    /// `reexported` is what public modules of rayon show from elsewhere.
+    /// The items that a user of `rayon` can name, each with the path of the module that has it.
+    /// `reexported` has the items that public modules of rayon re-export.
     fn shown<'a>(
         &'a self,
         reexported: &'a BTreeMap<String, String>,
@@ -140,7 +141,7 @@ fn is_shown(visibility: &Visibility, attributes: &[Attribute]) -> bool {
 fn is_hidden(attributes: &[Attribute]) -> bool {
     attributes.iter().filter(|attribute| attribute.path().is_ident("doc")).any(|attribute| {
         let mut hidden = false;
-        // Of `#[doc = ".."]` there is nothing nested.
+        // `#[doc = ".."]` has no nested items.
         let _ = attribute.parse_nested_meta(|inner| {
             hidden |= inner.path.is_ident("hidden");
             Ok(())
@@ -149,7 +150,7 @@ fn is_hidden(attributes: &[Attribute]) -> bool {
     })
 }
 
-/// Notes what a `use` in the module `path` shows.
+/// Notes the items that a `use` in the module `path` re-exports.
 fn note_used(tree: &UseTree, path: &str, shown: &mut BTreeMap<String, String>) {
     match tree {
         UseTree::Path(inner) => note_used(&inner.tree, path, shown),
@@ -159,11 +160,11 @@ fn note_used(tree: &UseTree, path: &str, shown: &mut BTreeMap<String, String>) {
     }
 }
 
-/// What a user of rayon can name: methods of traits by their names alone (`map`), methods of types
-/// behind the name of the type (`ThreadPool::install`), functions and modules as they are reached
-/// (`rayon::join`, `iter::empty`), traits, the types of the pool, and variables of the environment.
+/// The names that a user of rayon can write: methods of traits without the trait (`map`), methods
+/// of types with the type (`ThreadPool::install`), functions and modules with their path
+/// (`rayon::join`, `iter::empty`), traits, the types of the pool, and environment variables.
 ///
-/// The types of iterators are left out: they are what the methods return.
+/// The types of iterators are left out, since users rarely name them: methods return them.
 fn names() -> BTreeSet<String> {
     let folders = folders();
     let [rayon, core] = folders.each_ref().map(|folder| Sources::read(folder));
@@ -237,7 +238,7 @@ fn method(item: &TraitItem) -> Option<String> {
     }
 }
 
-/// The variables of the environment that the library reads.
+/// The environment variables that the library reads.
 fn variables(folder: &Path) -> BTreeSet<String> {
     let text = fs::read_to_string(folder.join("lib.rs")).expect("it has been read before");
     let is_variable = |word: &&str| {
@@ -246,7 +247,7 @@ fn variables(folder: &Path) -> BTreeSet<String> {
     text.split('"').filter(is_variable).map(str::to_owned).collect()
 }
 
-/// The rows of the tables of rayon's names, which all stand in one part.
+/// The rows of the tables of rayon's names. All of them must be in the part `PART`.
 fn rows() -> Vec<Row> {
     let rows: Vec<_> = crate::guide::rows(PAGE).into_iter().filter(|row| row.title == "rayon").collect();
     let elsewhere = rows.iter().find(|row| row.part != PART);
@@ -271,9 +272,8 @@ fn each_name_of_rayon_has_a_row() {
     assert!(unknown.is_empty(), "rayon has no {unknown:?}, but {PAGE} has rows of these");
 }
 
-/// Where a row says that something is the same, there is a stage, an end or a builder's method of
-/// that name; what a row calls on a pool or a chain is there, too; and what is not there has a
-/// reason.
+/// If a row says "the same", a stage, an end or a builder's method has that name. The methods that
+/// a row calls on a pool or a chain exist. A row that says "none" gives a reason.
 #[test]
 fn what_the_rows_say_is_here_is_here() {
     let (on, pool, builder) = (own_methods("On"), own_methods("Pool"), own_methods("PoolBuilder"));

@@ -1,5 +1,5 @@
-//! The README is a front page: short, complete, and with commands that work. The test
-//! `the_count_of_the_front_page` in `tests/stv.rs` runs the first of "Try it".
+//! The README is a front page: it is short and complete, and its commands work. The test
+//! `the_count_of_the_front_page` in `tests/stv.rs` runs the first command of "Try it".
 
 use crate::{documents::between, unsafe_inventory::read};
 
@@ -29,8 +29,8 @@ cargo run --release --no-default-features --example stv -- --input examples/stv/
 cargo test
 ";
 
-/// Words of a document, those of headings, tables and links included. A word stands between two
-/// blanks and has a letter or a digit, so the bars of a table are none. Blocks of code and HTML
+/// The number of words in a document, headings, tables and links included. A word stands between
+/// blanks and has a letter or a digit, so the bars of a table are not words. Code blocks and HTML
 /// tags do not count.
 fn words(text: &str) -> usize {
     let outside_code = text.split("```").step_by(2).collect::<Vec<_>>().join("\n");
@@ -90,7 +90,7 @@ fn front_page_has_all_parts_in_order() {
     assert!(part(&readme, "## Licence").contains("MIT or Apache-2.0"));
 }
 
-/// In one unit: each is a number and nothing else.
+/// The ratios have one unit: each cell is a number and nothing else.
 #[test]
 fn front_page_has_four_ratios_and_the_command_that_measures_them() {
     let readme = read("README.md");

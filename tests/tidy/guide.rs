@@ -15,7 +15,7 @@ const LIST: &str = "src/guide.rs";
 pub(crate) struct Row {
     /// The heading (`#`) that it is below.
     pub(crate) part: String,
-    /// What stands above its first column.
+    /// The title of its first column.
     pub(crate) title: String,
     pub(crate) there: String,
     pub(crate) here: String,
@@ -49,13 +49,13 @@ pub(crate) fn rows(file: &str) -> Vec<Row> {
     rows
 }
 
-/// What stands in backticks.
+/// The texts between backticks.
 pub(crate) fn spans(cell: &str) -> Vec<&str> {
     assert!(cell.matches('`').count().is_multiple_of(2), "a backtick too many: {cell}");
     cell.split('`').skip(1).step_by(2).collect()
 }
 
-/// The methods that an expression calls, each with what it is called on, as it is written.
+/// The methods that an expression calls, each with the text of its receiver.
 pub(crate) fn methods(expression: &str) -> Vec<(&str, &str)> {
     let mut found = Vec::new();
     for (dot, _) in expression.match_indices('.') {
@@ -80,7 +80,7 @@ fn methods_are_found_in_expressions() {
     assert_eq!(spans("`a`, `b c`: d"), ["a", "b c"]);
 }
 
-/// What is behind the generic arguments that a line may begin with.
+/// The rest of a line behind the generic arguments that it begins with.
 fn behind_generics(line: &str) -> Option<&str> {
     let mut depth = 0_usize;
     for (at, letter) in line.char_indices() {
@@ -121,7 +121,7 @@ fn shown(page: &str) -> Vec<String> {
     lines.map(|line| line.strip_prefix(' ').unwrap_or(line).to_owned()).collect()
 }
 
-/// The headings of each page, as links name them, by the name of its module.
+/// For each page, by the name of its module: the names of its headings in links.
 fn headings() -> BTreeMap<String, BTreeSet<String>> {
     let pages = sources("src/guide").into_iter().filter_map(|page| {
         let name = page.strip_prefix("src/guide/")?.strip_suffix(".rs")?.to_owned();

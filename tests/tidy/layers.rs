@@ -1,8 +1,8 @@
-//! The rooms of `src/pool`: which may name which, and what is not written in them; and no circles
-//! of files, neither there nor elsewhere.
+//! The rooms of `src/pool`: which rooms a room may name, and which words it must not contain. No
+//! files name each other in a circle, in `src/pool` or elsewhere.
 //!
-//! `cargo test -p rangesteal-tidy layers -- --nocapture` tells how many files, floors and arrows
-//! there are.
+//! `cargo test -p rangesteal-tidy layers -- --nocapture` prints the numbers of files, floors and
+//! arrows.
 
 mod arrows;
 mod made_up;
@@ -22,7 +22,7 @@ use syn::Lit;
 
 use crate::unsafe_inventory::{flat, read, sources, text};
 
-/// A room, and what it must not name: rooms, or the file that has `Pool`.
+/// Each room, and the rooms that it must not name, or the file that has `Pool`.
 const FORBIDDEN: [(&str, &[&str]); 6] = [
     ("protocol", &["policy", "place", "record", "verbs", "call"]),
     ("policy", &["protocol", "call", "verbs"]),
@@ -32,20 +32,20 @@ const FORBIDDEN: [(&str, &[&str]); 6] = [
     ("verbs", &["mod.rs"]),
 ];
 const ROOMS: [&str; 7] = ["verbs", "call", "policy", "protocol", "place", "record", "check"];
-/// The protocol is the same at any time, and counts.
+/// The protocol does not depend on time, and computes with integers only.
 const NOT_IN_PROTOCOL: [&str; 5] = ["f32", "f64", "Instant", "SystemTime", "Duration"];
 /// Policies are plain functions; time and chance are arguments.
 const NOT_IN_POLICY: [&str; 9] =
     ["unsafe", "Mutex", "Condvar", "lock", "lock_soon", "try_lock", "thread", "elapsed", "thread_local"];
-/// Lines of an essay: a screen at most.
+/// The lines of a room's essay: at most a screen.
 const ESSAY: RangeInclusive<usize> = 5..=45;
 
-/// What a file lies in, below `src/pool`: a room, or the file itself.
+/// The room of a file in `src/pool`. For a file without a room: its name.
 fn room(file: &str) -> Option<&str> {
     file.strip_prefix("src/pool/")?.split('/').next()
 }
 
-/// The arrows that are not to be.
+/// The arrows that break a rule.
 fn forbidden(arrows: &Arrows) -> Vec<String> {
     let is_forbidden = |from: &str, to: &str| {
         let above = FORBIDDEN.iter().filter(|(below, _)| room(from) == Some(below));
@@ -72,7 +72,7 @@ fn circle<'a>(start: &'a str, ahead: &BTreeMap<&str, Vec<&'a str>>) -> Option<Ve
     None
 }
 
-/// That of each file that has one; a circle that several have is told once.
+/// The shortest circle of each file that has one, without repetitions.
 fn circles(arrows: &Arrows) -> BTreeSet<Vec<&str>> {
     let ahead = ahead(arrows);
     let from_the_first = |mut circle: Vec<_>| {
@@ -83,7 +83,7 @@ fn circles(arrows: &Arrows) -> BTreeSet<Vec<&str>> {
     ahead.keys().filter_map(|file| circle(file, &ahead)).map(from_the_first).collect()
 }
 
-/// What each file names.
+/// The files that each file names.
 fn ahead(arrows: &Arrows) -> BTreeMap<&str, Vec<&str>> {
     let mut ahead = BTreeMap::<_, Vec<_>>::new();
     for (from, to) in arrows.keys() {
@@ -92,7 +92,7 @@ fn ahead(arrows: &Arrows) -> BTreeMap<&str, Vec<&str>> {
     ahead
 }
 
-/// The files on the longest way along arrows; a circle is left where it closes.
+/// The number of files on the longest way along arrows. A way ends where it closes a circle.
 fn floors(arrows: &Arrows) -> usize {
     fn height<'a>(
         file: &'a str,
@@ -113,7 +113,7 @@ fn floors(arrows: &Arrows) -> usize {
     ahead.keys().map(|file| height(file, &ahead, &mut known)).max().unwrap_or(1)
 }
 
-/// Which of `words` are in a text, and `1.0` for all floats; with their lines.
+/// The `words` in a text, with their lines. A floating-point literal counts as `1.0`.
 fn words<'a>(text: &str, words: &[&'a str]) -> BTreeSet<(usize, &'a str)> {
     let mut found = BTreeSet::new();
     let mut behind_dot = false;
@@ -135,7 +135,7 @@ fn words<'a>(text: &str, words: &[&'a str]) -> BTreeSet<(usize, &'a str)> {
     found
 }
 
-/// Whether a function does something else where it is tested.
+/// Whether a function has different code in test builds.
 fn is_switched(body: &str) -> bool {
     let trees = flat(body.parse().expect("tokens"));
     let is = |tree: &TokenTree, names: &[&str]| matches!(tree, TokenTree::Ident(name) if names.iter().any(|of| name == of));
@@ -148,7 +148,7 @@ fn is_switched(body: &str) -> bool {
         || conditions.any(|trees| trees.iter().any(|tree| is(tree, &["test", "planted"])))
 }
 
-/// What is wrong in the files of `protocol/`.
+/// The faults in the files of `protocol/`.
 fn wrong_in_protocol(of: &Crate) -> Vec<String> {
     let mut wrong = Vec::new();
     for (file, source) in of.sources.iter().filter(|(file, _)| room(file) == Some("protocol")) {
@@ -170,7 +170,7 @@ fn wrong_in_protocol(of: &Crate) -> Vec<String> {
     wrong
 }
 
-/// What is wrong in the files of `policy/`.
+/// The faults in the files of `policy/`.
 fn wrong_in_policy(of: &Crate) -> Vec<String> {
     let files = of.sources.iter().filter(|(file, _)| room(file) == Some("policy"));
     let words = files.flat_map(|(file, source)| {
@@ -180,7 +180,7 @@ fn wrong_in_policy(of: &Crate) -> Vec<String> {
     words.collect()
 }
 
-/// What is wrong with the first file of a room.
+/// The faults in the first file of a room, which has the essay.
 fn wrong_with_essay(file: &str, source: &str) -> Vec<String> {
     let mut wrong = Vec::new();
     let lines = source.lines().take_while(|line| line.starts_with("//!")).count();
@@ -197,13 +197,13 @@ fn wrong_with_essay(file: &str, source: &str) -> Vec<String> {
     wrong
 }
 
-/// The files of `src` without what only test builds have, by path; blank where that was.
+/// The texts of the files of `src`, by path. Code that only test builds have is blanked out.
 pub(super) fn production(files: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let sources = Crate::new("src", files).sources.into_iter();
     sources.map(|(file, source)| (file, source.text)).collect()
 }
 
-/// The files of `src` that those of `those` name, and that are none of them.
+/// The files of `src` that the files `those` name, except `those` themselves.
 pub(super) fn named_by(files: &BTreeMap<String, String>, those: &BTreeSet<String>) -> BTreeSet<String> {
     let arrows = Crate::new("src", files).arrows().into_keys();
     arrows.filter(|(from, to)| those.contains(from) && !those.contains(to)).map(|(_, to)| to).collect()
@@ -213,7 +213,7 @@ fn tree(root: &str) -> Crate {
     Crate::new(root, &sources(root).into_iter().map(|file| (file.clone(), read(&file))).collect())
 }
 
-/// Fails with all of it.
+/// Fails with all of `wrong`.
 #[track_caller]
 fn none(what: &str, wrong: impl IntoIterator<Item = impl ToString>) {
     let wrong: Vec<_> = wrong.into_iter().map(|wrong| wrong.to_string()).collect();

@@ -1,8 +1,8 @@
-//! What the compiler tells users who write what is not there: one error, and what to write.
+//! Errors of the compiler: a user's mistake gives one error, which says what to write.
 
 use crate::users::Program;
 
-/// An expression, how many errors there are, and what is said of it.
+/// An expression, the number of errors, and the texts that the errors contain.
 const MISTAKES: [(&str, usize, &[&str]); 12] = [
     ("pool.on(v.iter()).map(|x| x + 1).count()", 1, &["no loop runs over", "not `v.iter()`"]),
     ("pool.on(&map).for_each(|_| ())", 1, &["no loop runs over `&HashMap", "collected into a `Vec` first"]),
@@ -11,7 +11,7 @@ const MISTAKES: [(&str, usize, &[&str]); 12] = [
         1,
         &["no loop runs over `On<", "`source(&v)` and stages, not `pool.on(&v)`"],
     ),
-    // The second one is of the end of the chain.
+    // The second error is about the end of the chain.
     ("pool.on(&cells).for_each(|_| ())", 2, &["cannot be shared between threads safely", "`Sync`"]),
     ("pool.on(&v).find_first(|x| **x > 2)", 1, &["`find_first` is called `find`"]),
     ("pool.on(&v).position_first(|x| *x > 2)", 1, &["`position_first` is called `position`"]),

@@ -1,10 +1,10 @@
-//! One name, one thing: in `src/pool` no two files define a type or a constant of one name, and no
-//! two files have one name.
+//! One name, one thing: no two files of `src/pool` define types or constants of the same name, or
+//! have the same name themselves.
 //!
-//! Types and constants inside functions, traits and implementations may share a name, and so may
-//! those of tests. `mod.rs` is no name. A file of `check` must not have the name of a file
-//! elsewhere either, since tests and messages name files without their folder; a file of
-//! `check/models` may, since a model has the name of the file whose code it explores.
+//! These may share a name: types and constants of tests, or inside functions, traits and
+//! implementations; files called `mod.rs`; and a file of `check/models` with the file whose code it
+//! explores. Other files of `check` must have names of their own, since tests and messages name
+//! files without their folder.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,7 +44,7 @@ fn define(file: &str, items: Vec<Item>, types: &mut Defined, constants: &mut Def
     }
 }
 
-/// The names that several of these production files define: of types, and of constants.
+/// The names of types and of constants that several of these production files define.
 fn defined_twice(code: &BTreeMap<String, String>) -> Vec<String> {
     let (mut types, mut constants) = (Defined::new(), Defined::new());
     for (file, text) in code {

@@ -1,16 +1,16 @@
-//! A loop compiles its closure once: one function of a user's program has the closure's code,
-//! inside its loop, in no more copies than the function of the plain loop, but for what `EXCUSED`
-//! says.
+//! A loop compiles its closure once. One function of a user's program has the closure's code,
+//! inside a loop. It has no more copies of that code than the plain loop's function has. `EXCUSED`
+//! lists the exceptions.
 //!
-//! Each closure multiplies by a number of its own, which the code then has as an immediate operand:
-//! it is too long for a shift or a `lea`. The division behind it keeps the loop from being
-//! vectorised, which would put the number into a constant instead.
+//! Each closure multiplies by a number of its own. The number is an immediate operand in the code,
+//! because it is too long for a shift or a `lea`. A division follows, so that the compiler does not
+//! vectorise the loop: a vectorised loop would have the number in a constant.
 
 use std::{collections::BTreeMap, fmt::Write, process::Command};
 
 use crate::users::{Program, Uses};
 
-/// How a user may build.
+/// The ways in which a user may build.
 const BUILDS: [(&str, &[(&str, &str)]); 4] = [
     ("16-units", &[]),
     ("1-unit", &[("CODEGEN_UNITS", "1")]),
@@ -18,11 +18,11 @@ const BUILDS: [(&str, &[(&str, &str)]); 4] = [
     ("opt-level-2", &[("OPT_LEVEL", "2")]),
 ];
 
-/// Rounds of five instructions before the multiplication: a closure that is inlined everywhere, one
-/// that is inlined nowhere if it has two callers, and one between them.
+/// The rounds of five instructions before the multiplication. The compiler inlines the smallest
+/// closure everywhere. With two callers, it inlines the largest one nowhere.
 const ROUNDS: [usize; 3] = [1, 8, 40];
 
-/// A verb, the arguments of its function, the loop of the pool, and the plain one. `WORK` is an
+/// A verb, the arguments of its function, the loop of the pool, and the plain loop. `WORK` is an
 /// expression of `x: u64`.
 const VERBS: [[&str; 4]; 9] = [
     [
@@ -76,21 +76,21 @@ const VERBS: [[&str; 4]; 9] = [
     ],
 ];
 
-/// A verb, how many copies more than the plain loop it may have, and whether its closure has to be
-/// inside a loop.
+/// A verb, the number of copies that it may have beyond those of the plain loop, and whether its
+/// closure must be inside a loop.
 ///
-/// LLVM peels the first item off a loop that has nothing yet to reduce it with. A search looks at
-/// eight items at a time, and then at the rest: 0.65 to 1.03 of the plain search's time, where a
-/// closure of 40 rounds is a function of its own, and 1.0 to 2.0 with one loop.
+/// LLVM peels the first item off a reduction without an initial value. A search checks eight items
+/// in each step, and then the rest, which takes 0.65 to 1.03 of the plain search's time (a closure
+/// of 40 rounds is then a function of its own). A search with one simple loop takes 1.0 to 2.0.
 const EXCUSED: [(&str, usize, bool); 3] =
     [("map_reduce", 1, true), ("try_map_reduce", 1, true), ("any", 8, false)];
 
-/// The factor of a closure: odd, of 31 bits, and nobody else's.
+/// The factor of a closure: odd, 31 bits long, and different for each closure.
 fn factor(verb: usize, rounds: usize, is_ours: bool) -> u64 {
     0x5A5A_0001 + 0x1_0000 * (verb as u64 + 1) + 2 * (2 * rounds as u64 + u64::from(is_ours))
 }
 
-/// The body of a closure, which computes a number of `x`.
+/// The body of a closure that computes a number from `x`.
 fn work(rounds: usize, factor: u64) -> String {
     format!(
         "{{ let (x, mut y) = (*x, *x); for _ in 0..{rounds} {{ y ^= y << 13; y ^= y >> 7; y = y.wrapping_add(0x9E37); }} \
@@ -98,7 +98,7 @@ fn work(rounds: usize, factor: u64) -> String {
     )
 }
 
-/// All closures, each in a function of its own, in the pool's loop and in the plain one.
+/// A program with all closures, each in two functions: one has the pool's loop, one the plain loop.
 fn source() -> String {
     let (mut functions, mut calls) = ("use rangesteal::Pool;\n".to_owned(), String::new());
     for (verb, [name, signature, ours, plain]) in VERBS.into_iter().enumerate() {
@@ -121,14 +121,14 @@ fn source() -> String {
     )
 }
 
-/// So much of a function's name is told.
+/// The most characters of a function's name in a message.
 const NAME: usize = 150;
 
-/// Where a factor is in the code of one function.
+/// The occurrences of a factor in the code of one function.
 #[derive(Clone, Default)]
 struct Found {
     copies: usize,
-    /// How many of them lie between a backward jump and where it leads.
+    /// The number of copies between a backward jump and its target.
     in_loops: usize,
 }
 
@@ -137,7 +137,8 @@ fn found(listing: &str) -> BTreeMap<u64, BTreeMap<String, Found>> {
     let mut found = BTreeMap::<u64, BTreeMap<String, Found>>::new();
     for function in listing.split("\n\n") {
         let mut lines = function.trim_start().lines();
-        // With its address: instances of a generic function have one name.
+        // The address is a part of the key, since all instances of a generic function have one
+        // name.
         let Some(name) = lines.next().and_then(|head| head.strip_suffix(">:")) else {
             continue;
         };
@@ -163,7 +164,7 @@ fn found(listing: &str) -> BTreeMap<u64, BTreeMap<String, Found>> {
     found
 }
 
-/// One line for each fault of each closure of a program; and the number of closures.
+/// A line for each fault of a closure, and the number of closures.
 fn wrong(build: &str, listing: &str) -> (Vec<String>, usize) {
     let (found, mut wrong, mut count) = (found(listing), Vec::new(), 0);
     for (verb, [name, ..]) in VERBS.into_iter().enumerate() {

@@ -19,7 +19,7 @@ pub(super) fn texts(revision: Option<&str>, folder: &str, extension: &str) -> BT
     let ending = format!(".{extension}");
     let text = |file: &str| match revision {
         Some(revision) => Some(git(&["show", &format!("{revision}:{file}")])),
-        None => fs::read_to_string(top().join(file)).ok(), // none if the file has been deleted
+        None => fs::read_to_string(top().join(file)).ok(), // `None` if the file has been deleted
     };
     let files = list.lines().filter(|file| file.ends_with(&ending));
     files.filter_map(|file| Some((file.to_string(), text(file)?))).collect()

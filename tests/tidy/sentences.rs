@@ -1,8 +1,8 @@
-//! Draws sentences for a reader to judge: of comments, documentation, messages of the library, and
-//! documents.
+//! Draws sentences at random for a reader to judge: from comments, documentation, messages of the
+//! library, and documents.
 //!
 //! `cargo test -p rangesteal-tidy sentences_drawn -- --ignored --nocapture` prints 200 of them, one
-//! a line. `SEED=2` draws others, `N=50` draws fewer, `KEY=1` prints the place of each, and
+//! per line. `SEED=2` draws others, `N=50` draws fewer, `KEY=1` prints the place of each, and
 //! `BASE=d80e16d` draws from that revision.
 
 use std::{
@@ -21,14 +21,14 @@ use crate::{
     unsafe_inventory::flat,
 };
 
-/// A shorter one is no sentence.
+/// A text with fewer words is not a sentence.
 const FEWEST_WORDS: usize = 4;
 
 /// The sentences of one text, each with the line where its paragraph begins.
 #[derive(Default)]
 struct Sentences {
     found: Vec<(usize, String)>,
-    /// The paragraph that has been read so far, and its first line.
+    /// The paragraph up to the current line, and the number of its first line.
     paragraph: String,
     start: usize,
     is_in_code: bool,
@@ -56,7 +56,7 @@ impl Sentences {
         self.paragraph.push(' ');
     }
 
-    /// The paragraph has ended.
+    /// Ends the paragraph.
     fn end(&mut self) {
         let paragraph = without_links(&mem::take(&mut self.paragraph));
         let sentences = split(&paragraph).into_iter().filter(|sentence| words(sentence) >= FEWEST_WORDS);
@@ -95,7 +95,8 @@ pub(super) fn without_links(text: &str) -> String {
     left + rest
 }
 
-/// A sentence ends at `.`, `?` or `!` if a blank follows, and behind it no small letter.
+/// Splits a paragraph into sentences. A sentence ends at `.`, `?` or `!` if a blank follows and the
+/// next letter is not a small one.
 fn split(paragraph: &str) -> Vec<&str> {
     let mut sentences = Vec::new();
     let mut start = 0;
@@ -118,7 +119,7 @@ fn words(sentence: &str) -> usize {
     sentence.split_whitespace().filter(|word| word.contains(char::is_alphabetic)).count()
 }
 
-/// Those of a document.
+/// The sentences of a document.
 fn of_document(text: &str) -> Vec<(usize, String)> {
     let mut sentences = Sentences::default();
     for (at, line) in text.lines().enumerate() {
@@ -128,7 +129,7 @@ fn of_document(text: &str) -> Vec<(usize, String)> {
     sentences.found
 }
 
-/// Those of the comments and the documentation of a source.
+/// The sentences of the comments and the documentation of a source.
 fn of_comments(text: &str) -> Vec<(usize, String)> {
     let mut sentences = Sentences::default();
     let mut last = "";
@@ -158,7 +159,7 @@ fn comment(line: &str) -> (&str, &str, &str) {
     (code.trim(), sign, &rest[sign.len()..])
 }
 
-/// The texts in product code: what it logs, prints and panics with.
+/// The texts in product code: log lines, output and panic messages.
 fn of_messages(text: &str) -> Vec<(usize, String)> {
     let mut sentences = Sentences::default();
     let trees = flat(text.parse().expect("tokens"));
@@ -177,8 +178,8 @@ fn of_messages(text: &str) -> Vec<(usize, String)> {
     sentences.found
 }
 
-/// All sentences of a revision, or of the working tree, by their places. One that is written in
-/// several places is there once.
+/// All sentences of a revision, or of the working tree, each with its place. A sentence with
+/// several places is listed once.
 fn all(revision: Option<&str>) -> Vec<(String, String)> {
     let sources = texts(revision, ".", "rs");
     let library = sources.iter().filter(|(file, _)| file.starts_with("src/"));
@@ -206,13 +207,13 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `end`. Some are likelier by `end` in 2^64.
+    /// A number below `end`. The probabilities of numbers differ by at most `end` in 2^64.
     fn below(&mut self, end: usize) -> usize {
         usize::try_from(self.next() % end as u64).expect("less than `end`")
     }
 }
 
-/// Moves `count` of them to the front, drawn at random and in random order.
+/// Draws `count` items at random, and moves them to the front in random order.
 fn draw<T>(all: &mut [T], count: usize, seed: u64) -> &[T] {
     let mut random = Random(seed);
     let count = count.min(all.len());

@@ -1,4 +1,5 @@
-//! Tests that read: the sources, the documents, the public surface, and what a loop is compiled to.
+//! Tests that read the sources, the documents, the public interface, and the compiled code of
+//! loops.
 
 mod api;
 mod documents;
@@ -22,7 +23,7 @@ mod width;
 
 use std::path::Path;
 
-/// The folder of the whole.
+/// The top folder of the repository.
 fn top() -> &'static Path {
     let above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2);
     above.expect("this is tests/tidy")

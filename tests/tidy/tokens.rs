@@ -1,9 +1,9 @@
-//! How large the product code is: tokens and lines of `src` without comments, documentation, and
+//! The size of the product code: tokens and lines of `src`, without comments, documentation, and
 //! code that only test builds have.
 //!
 //! `BASE=d80e16d cargo test -p rangesteal-tidy tokens -- --ignored --nocapture` prints the tokens
-//! of each room, those of the revision `d80e16d` beside them, and the percentage. With `FILES=1`, a
-//! row is a file.
+//! of each room, now and in the revision `d80e16d`, and the percentage. With `FILES=1` it prints a
+//! row for each file.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,7 +17,7 @@ use crate::{
     revision::{base, texts},
 };
 
-/// The tokens of a text without those of documentation, each by where it is.
+/// The positions of the tokens of a text, documentation left out.
 ///
 /// A bracket is a token. `::` is two tokens, since this counts single characters.
 pub(super) fn tokens(text: &str) -> Vec<Span> {
@@ -46,7 +46,7 @@ fn collect(trees: TokenStream, found: &mut Vec<Span>) {
     }
 }
 
-/// The trees behind a `#[doc…]` or `#![doc…]` that they begin with.
+/// The trees behind a leading `#[doc…]` or `#![doc…]`. `None` if there is none.
 fn behind_documentation(trees: &[TokenTree]) -> Option<&[TokenTree]> {
     let is = |tree: &TokenTree, sign| matches!(tree, TokenTree::Punct(punct) if punct.as_char() == sign);
     let behind = match trees {
@@ -60,7 +60,7 @@ fn behind_documentation(trees: &[TokenTree]) -> Option<&[TokenTree]> {
     (group.delimiter() == Delimiter::Bracket && is_doc).then_some(rest)
 }
 
-/// The lines of a text that have code.
+/// The number of lines that have code.
 pub(super) fn lines(text: &str) -> usize {
     let spans = tokens(text);
     let lines: BTreeSet<_> = spans.iter().flat_map(|span| span.start().line..=span.end().line).collect();

@@ -1,8 +1,8 @@
-//! The memory that a call touches: its caller finds little of it in its caches after it has done
-//! something else, so every line of 64 bytes counts, and every page.
+//! The memory that a call touches. After other work, little of that memory is in the caches, so
+//! every cache line (64 bytes) and every page costs time.
 //!
-//! Every access of a program to memory is listed by valgrind's lackey, which slows it down so much
-//! that no loop would seem short; so its clock is slowed down as well.
+//! Valgrind's tool lackey lists every memory access of a program. It slows the program down so much
+//! that no loop would seem short, so the test slows down the program's clock, too.
 
 use std::{
     collections::HashSet,
@@ -18,18 +18,18 @@ use crate::users::Program;
 /// A kind of calls.
 struct Kind {
     name: &'static str,
-    /// Lines of code and data that a call touches, at most, beyond those of the plain loop.
+    /// The most cache lines of code and data that a call may touch beyond those of the plain loop.
     lines: usize,
-    /// Calls that touch fewer have not run as the kind says.
+    /// A call that touches fewer cache lines has not run as `name` says.
     least: usize,
-    /// The same in pages.
+    /// The most pages that a call may touch beyond those of the plain loop.
     pages: usize,
 }
 
-/// Commit b7145fd touched 58 lines and 13 pages, 157 and 29, 673 and 65. (A shared call touches
-/// more than that: learning where the work lies, looks at who gets its CPU, and four allocations.
-/// Several loops at a time, callers that help loops inside their own, and traces of these have
-/// added some 115 lines: 1,109 before, 1,223 to 1,265 after, on one machine.)
+/// Commit b7145fd touched 58 lines and 13 pages, 157 and 29, 673 and 65. A shared call touches more
+/// now: it records where the work lies, checks whether helpers get their CPUs, and allocates four
+/// times. Sharing several loops at the same time, callers that help loops inside their own, and
+/// traces of these added some 115 lines: 1,109 before, 1,223 to 1,265 after, on one machine.
 const KINDS: [Kind; 3] = [
     Kind { name: "2 items", lines: 36, least: 0, pages: 8 },
     Kind { name: "2 items, timed", lines: 75, least: 0, pages: 18 },
@@ -49,9 +49,9 @@ int clock_gettime(clockid_t clock, struct timespec *time) {
 }
 ";
 
-/// Says where its mark and the clock lie, and writes the mark before and after each call: of a
-/// plain loop, and of the pool's. First come calls over 2 items, of which some are timed, then
-/// calls over items that take 4 µs each by the slow clock.
+/// Prints the addresses of its mark and of the clock function. It writes the mark before and after
+/// each call of the plain loop and of the pool's loop. The first calls have 2 items, and some of
+/// these calls are timed. The later calls have items that take 4 µs each by the slow clock.
 const PROGRAM: &str = "
 use rangesteal::Pool;
 use std::{hint::black_box, sync::atomic::{AtomicU64, Ordering::Relaxed}, thread, time::Duration};
@@ -104,10 +104,10 @@ fn main() {
 }
 ";
 
-/// How many calls over 2 items there are.
+/// The number of calls over 2 items.
 const SHORT: usize = 100;
 
-/// What a call has done.
+/// The instructions, cache lines and pages of a call.
 #[derive(Clone, Default)]
 struct Touched {
     instructions: usize,
@@ -116,7 +116,7 @@ struct Touched {
     is_timed: bool,
 }
 
-/// Medians of some calls.
+/// The medians over several calls.
 #[derive(Clone, Copy)]
 struct Medians {
     instructions: usize,
@@ -146,7 +146,7 @@ impl fmt::Display for Medians {
     }
 }
 
-/// What the calls between marks have touched: plain loops and the pool's.
+/// The measured calls: those of the plain loop, and those of the pool's loop.
 fn touched() -> [Vec<Touched>; 2] {
     let program = Program::new("touched", &PROGRAM.replace("SHORT", &SHORT.to_string())).built();
     let in_target = |end| program.with_extension(end);
@@ -192,7 +192,8 @@ fn a_call_touches_little() {
         eprintln!("SKIPPED: the bars are for x86-64 Linux, and need valgrind and cc (Debian: valgrind, gcc)");
         return;
     }
-    // Where other programs have the CPUs, calls seem long, and are weighed: ask for one quiet run.
+    // If other programs use the CPUs, calls seem long and take other paths, so one quiet run
+    // suffices.
     let mut told = Vec::new();
     let is_quiet = (0..3).any(|_| {
         let [plain, pool] = touched();

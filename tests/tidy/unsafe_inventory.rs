@@ -1,10 +1,10 @@
-//! `src/pool/UNSAFE.md` lists every `unsafe` of `src/` with its argument; and, after a run with
-//! coverage, every block was executed.
+//! `src/pool/UNSAFE.md` lists every `unsafe` of `src/` with its argument. After a run with
+//! coverage, another test checks that every block was executed.
 //!
-//! `UPDATE_UNSAFE=1 cargo test -p rangesteal-tidy unsafe` writes the list anew.
+//! `UPDATE_UNSAFE=1 cargo test -p rangesteal-tidy unsafe` writes the list again.
 //!
-//! `COVERAGE=export.json cargo test -p rangesteal-tidy unsafe_inventory` reads what `llvm-cov
-//! export` has written (`.ci/long` does).
+//! `COVERAGE=export.json cargo test -p rangesteal-tidy unsafe_inventory` reads the output of
+//! `llvm-cov export`; `.ci/long` runs it.
 
 use std::{collections::BTreeMap, env, fmt::Write, fs, ops::Range, path::Path};
 
@@ -17,19 +17,19 @@ use syn::{
 use crate::{sentences::without_links, top};
 
 const INVENTORY: &str = "src/pool/UNSAFE.md";
-/// What is written by hand ends with this line.
+/// The text above this line is written by hand.
 const BY_PROGRAM: &str =
     "<!-- The rest is written by `UPDATE_UNSAFE=1 cargo test -p rangesteal-tidy unsafe`. -->\n";
 /// The names of the promises, as comments cite them: `*once*`.
 const PROMISES: [&str; 7] = ["once", "inside", "wait", "whole", "own", "room", "slot"];
-/// A longer code is cut in its row.
+/// A row has at most this many characters of code.
 const LONGEST: usize = 80;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Block,
     Function,
-    /// Of a trait, or a declaration of foreign functions.
+    /// An implementation of a trait, or a declaration of foreign functions.
     Implementation,
 }
 
@@ -37,14 +37,14 @@ enum Kind {
 #[derive(Debug)]
 struct Site {
     file: String,
-    /// The function, behind the type it belongs to; or the type.
+    /// The function, with its type if it has one; or the type alone.
     place: String,
     kind: Kind,
-    /// Its text; of functions and implementations the beginning.
+    /// Its text. For functions and implementations: the beginning.
     code: String,
     /// Its SAFETY comment, or the section *Safety* of a function.
     argument: String,
-    /// Where what can be executed lies.
+    /// The position of the code that can be executed.
     runs: Option<Range<LineColumn>>,
 }
 
@@ -88,7 +88,7 @@ fn tokens(file: &str) -> TokenStream {
     read(file).parse().unwrap_or_else(|error| panic!("{file}: {error}"))
 }
 
-/// All tokens, those inside brackets too.
+/// All tokens, also those inside brackets.
 pub(super) fn flat(tokens: TokenStream) -> Vec<TokenTree> {
     let inside = |tree| match tree {
         TokenTree::Group(group) => {
@@ -101,7 +101,7 @@ pub(super) fn flat(tokens: TokenStream) -> Vec<TokenTree> {
     tokens.into_iter().flat_map(inside).collect()
 }
 
-/// The source itself.
+/// The source text of a node.
 pub(super) fn text(of: &impl Spanned) -> String {
     of.span().source_text().expect("the text of what was parsed")
 }
@@ -114,7 +114,7 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The last SAFETY comment of these lines, which end where an `unsafe` is.
+/// The last SAFETY comment in these lines. They end at an `unsafe`.
 fn comment(lines: &[&str]) -> Option<String> {
     let start = lines.iter().rposition(|line| line.contains("// SAFETY:"))?;
     let comment = lines[start..].iter().map_while(|line| Some(line.split_once("//")?.1));
@@ -122,7 +122,7 @@ fn comment(lines: &[&str]) -> Option<String> {
     Some(text.trim_start_matches("SAFETY:").trim_start().to_string())
 }
 
-/// The section *Safety* of a documentation.
+/// The section *Safety* of a doc comment.
 fn section(attributes: &[Attribute]) -> Option<String> {
     let mut lines = Vec::new();
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("doc")) {
@@ -265,12 +265,12 @@ fn sites() -> Vec<Site> {
     all
 }
 
-/// What stands between backquotes.
+/// The texts between backticks.
 fn quoted(text: &str) -> Vec<&str> {
     text.split('`').skip(1).step_by(2).collect()
 }
 
-/// What a program writes of the inventory.
+/// The part of the inventory that a program writes.
 fn inventory(sites: &[Site]) -> String {
     let files: Vec<_> = sites.chunk_by(|one, next| one.file == next.file).collect();
     let mut text =
@@ -334,8 +334,7 @@ fn arguments_are_found_above_what_they_are_of() {
     assert_eq!(section(&[]), None);
 }
 
-/// How often each place of a file has been executed: line, column and count of each segment, in
-/// order.
+/// The execution counts of a file: the position and the count of each segment, in order.
 type Segments = Vec<(LineColumn, Option<u64>)>;
 
 /// Reads an export of llvm-cov.
@@ -360,8 +359,8 @@ fn segments(export: &str) -> BTreeMap<String, Segments> {
         .collect()
 }
 
-/// Whether anything in `range` has been executed. Dereferences and additions have no counter: then
-/// what is counted before them.
+/// Whether anything in `range` has been executed. Dereferences and additions have no counter; for
+/// them, the last counter up to that line decides.
 fn executed(segments: &Segments, range: &Range<LineColumn>) -> bool {
     let counted = || segments.iter().filter_map(|(at, count)| count.map(|count| (at, count)));
     let mut inside = counted().filter(|(at, _)| range.contains(at)).peekable();
@@ -371,7 +370,8 @@ fn executed(segments: &Segments, range: &Range<LineColumn>) -> bool {
     counted().take_while(|(at, _)| at.line <= range.end.line).last().is_some_and(|(_, count)| count > 0)
 }
 
-/// But for the files that the inventory says are not in such a build: `* `file`: why`.
+/// The inventory lists files that a build with coverage does not contain, as `* `file`: why`. They
+/// are exempt.
 #[test]
 fn every_unsafe_block_is_executed() {
     let Some(export) = env::var_os("COVERAGE") else {

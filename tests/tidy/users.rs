@@ -1,4 +1,4 @@
-//! Programs as users write and build them.
+//! Programs of users, built as users build them.
 
 use std::{
     fs,
@@ -8,13 +8,13 @@ use std::{
 
 use crate::top;
 
-/// A program, and how it is built. Two that are built in different ways need different names.
+/// A program and its build options. Programs with different options need different names.
 #[derive(Clone, Copy)]
 pub(crate) struct Program<'a> {
     pub(crate) name: &'a str,
     pub(crate) source: &'a str,
     pub(crate) uses: Uses,
-    /// Of the release profile, such as `("LTO", "fat")`.
+    /// Options of the release profile, such as `("LTO", "fat")`.
     pub(crate) profile: &'a [(&'a str, &'a str)],
 }
 
@@ -37,12 +37,12 @@ impl Uses {
 }
 
 impl<'a> Program<'a> {
-    /// With rangesteal and the default release profile.
+    /// A program that uses rangesteal and the default release profile.
     pub(crate) fn new(name: &'a str, source: &'a str) -> Self {
         Self { name, source, uses: Uses::Rangesteal, profile: &[] }
     }
 
-    /// The optimised program.
+    /// Builds the program optimised, and returns its path.
     pub(crate) fn built(self) -> PathBuf {
         let target = top().join("target/users/target");
         self.write();
@@ -50,7 +50,7 @@ impl<'a> Program<'a> {
         target.join("release").join(self.name)
     }
 
-    /// What the compiler says of it, if it is one that does not compile.
+    /// The errors of the compiler for a program that must not compile.
     pub(crate) fn refusal(self) -> String {
         self.write();
         let mut cargo = self.command(&["check", "--quiet"], &top().join("target/users/refused"));
@@ -63,7 +63,7 @@ impl<'a> Program<'a> {
         top().join("target/users").join(self.name)
     }
 
-    /// Its package.
+    /// Writes the program as a package.
     pub(crate) fn write(self) {
         let (folder, Self { name, uses, .. }) = (self.folder(), self);
         fs::create_dir_all(folder.join("src")).unwrap();
@@ -75,11 +75,11 @@ impl<'a> Program<'a> {
             ),
         )
         .unwrap();
-        fs::copy(top().join("Cargo.lock"), folder.join("Cargo.lock")).unwrap(); // the versions that are there
+        fs::copy(top().join("Cargo.lock"), folder.join("Cargo.lock")).unwrap(); // the versions that are downloaded
         fs::write(folder.join("src/main.rs"), self.source).unwrap();
     }
 
-    /// The command that builds it once it is written.
+    /// The command that builds the written package.
     pub(crate) fn cargo(self, target: &Path) -> Command {
         self.command(&["build", "--quiet", "--release"], target)
     }
@@ -88,7 +88,7 @@ impl<'a> Program<'a> {
         let mut cargo = Command::new(env!("CARGO"));
         for flags in ["RUSTFLAGS", "RUSTC_WORKSPACE_WRAPPER", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_TARGET"]
         {
-            cargo.env_remove(flags); // what a user builds
+            cargo.env_remove(flags); // a user's build has no such flags
         }
         for (key, value) in self.profile {
             cargo.env(format!("CARGO_PROFILE_RELEASE_{key}"), value);

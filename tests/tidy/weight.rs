@@ -1,7 +1,8 @@
-//! The size of a further loop in a user's program, and of a program with one loop.
+//! The size of one more loop in a user's program, and the size of a program with one loop.
 //!
-//! Two programs have one loop and 21, each with a closure of another size. So have two programs
-//! with plain loops: what their functions weigh is the user's own, and is taken off.
+//! Two programs have one loop and 21 loops, each with a closure of a different size. Two more
+//! programs have the plain loops. Their functions are the user's own code, so their size is
+//! subtracted.
 
 #![allow(clippy::cast_precision_loss, reason = "sizes of programs")]
 
@@ -23,18 +24,19 @@ const FURTHER: usize = 20;
 /// A loop that a user may write.
 struct Loop {
     name: &'static str,
-    /// Bytes of a further one, at most, above its plain loop: code, constants and tables for
-    /// unwinding.
+    /// The most bytes of one more loop, minus those of its plain loop: code, constants and tables
+    /// for unwinding.
     bar: usize,
-    /// The goal for the bar.
+    /// The target, in the same bytes as `bar`.
     aim: usize,
     ours: &'static str,
     plain: &'static str,
-    /// Nothing where rayon has no such loop.
+    /// Empty if rayon has no such loop.
     rayon: &'static str,
 }
 
-/// `WORK` is an expression of `*x`, another at each site; `SITE` is the number of the site.
+/// `WORK` is an expression of `*x` that differs from site to site. `SITE` is the number of the
+/// site.
 const LOOPS: [Loop; 5] = [
     Loop {
         name: "map_reduce",
@@ -68,9 +70,9 @@ const LOOPS: [Loop; 5] = [
         plain: "{ let (mut all, mut a) = (items.to_vec(), 0); while let Some(x) = all.pop() { if x > SITE { all.push(x / 2) } let x = &x; a ^= WORK } a }",
         rayon: "",
     },
-    // Above std's sort, which both have: the search for what is in order, the merges, and the
-    // search for an item's place, each with the closure inline. All else is there once for a type
-    // of items.
+    // The bytes beyond the sort of std: the search for sorted runs, the merges, and the search for
+    // an item's place, each with the closure inlined. All other code exists once for each type of
+    // items.
     Loop {
         name: "sort_by_key",
         bar: 7_000,
@@ -81,7 +83,7 @@ const LOOPS: [Loop; 5] = [
     },
 ];
 
-/// What else a user may call, without a bar.
+/// Other loops, which have no bar.
 const OTHERS: [Loop; 7] = [
     other("sum", "pool.on(items).map(|x| WORK).sum()", "items.iter().map(|x| WORK).sum()"),
     other(
@@ -120,7 +122,8 @@ const fn other(name: &'static str, ours: &'static str, plain: &'static str) -> L
     Loop { name, bar: usize::MAX, aim: usize::MAX, ours, plain, rayon: "" }
 }
 
-/// A program with `loops` of these loops. The one at site `n` has `2 n` rounds of shift, xor, add.
+/// A program with `loops` of these loops. The closure at site `n` has `2 n` rounds of shift, xor,
+/// add.
 fn source(uses: Uses, expression: &str, loops: usize) -> String {
     let (import, make, pool, lend) = match uses {
         Uses::Rangesteal => {
@@ -145,7 +148,7 @@ fn source(uses: Uses, expression: &str, loops: usize) -> String {
     format!("#![allow(unused_parens)]\n{program}fn main() {{\n    {make}\n    {items}\n{calls}}}\n")
 }
 
-/// The bytes of an optimised program.
+/// The bytes of code and constants of a program, as `size` reports them.
 fn text(program: &Path) -> usize {
     let sizes = Command::new("size").arg(program).output();
     let sizes = String::from_utf8(sizes.unwrap().stdout).unwrap();
@@ -155,34 +158,34 @@ fn text(program: &Path) -> usize {
 
 /// CPU time of all children of this process that have ended, in seconds.
 fn children() -> f64 {
-    const TICKS: f64 = 100.0; // a second, on every Linux of these days
+    const TICKS: f64 = 100.0; // per second, on every current Linux
     let status = fs::read_to_string("/proc/self/stat").unwrap();
     let (_, fields) = status.rsplit_once(')').unwrap();
     let fields: Vec<&str> = fields.split_whitespace().collect();
     [13, 14].iter().map(|at| fields[*at].parse::<f64>().unwrap()).sum::<f64>() / TICKS // cutime, cstime: proc(5)
 }
 
-/// The cost of a further loop, in bytes and in seconds of the compiler.
+/// The cost of one more loop, in bytes and in CPU seconds of the compiler.
 struct Cost {
     bytes: usize,
     seconds: f64,
 }
 
-/// The cost of a further loop of this kind, its closure included.
+/// The cost of one more loop of this kind, its closure included.
 fn further(name: &str, uses: Uses, expression: &str) -> Cost {
     let cost = |loops: usize| {
         let name = format!("weight-{}-{uses:?}-{loops}", name.replace(' ', "-")).to_lowercase();
         let source = source(uses, expression, loops);
         let begin = children();
-        let program = Program { uses, ..Program::new(&name, &source) }.built(); // anew: its source is
+        let program = Program { uses, ..Program::new(&name, &source) }.built(); // built again: its source is new
         (text(&program), children() - begin)
     };
-    cost(1); // so that its dependencies are there
+    cost(1); // builds the dependencies
     let (one, all) = (cost(1), cost(1 + FURTHER));
     Cost { bytes: (all.0 - one.0) / FURTHER, seconds: (all.1 - one.1) / FURTHER as f64 }
 }
 
-/// The cost of a further loop above the plain one, with a line that tells it beside rayon's.
+/// The cost of one more loop minus that of the plain loop. Prints a line with it, and with rayon's.
 fn above_plain(it: &Loop, beside_rayon: bool) -> Cost {
     let (ours, plain) =
         (further(it.name, Uses::Rangesteal, it.ours), further(it.name, Uses::Nothing, it.plain));
@@ -204,7 +207,7 @@ fn above_plain(it: &Loop, beside_rayon: bool) -> Cost {
     ours
 }
 
-/// Whether bytes can be compared with the bar.
+/// Whether this machine can compare bytes with the bar.
 fn can_be_weighed() -> bool {
     let can = cfg!(all(target_os = "linux", target_arch = "x86_64")) && Command::new("size").output().is_ok();
     if !can {
@@ -222,11 +225,11 @@ fn a_further_loop_is_light() {
     }
 }
 
-/// Seconds of the compiler for a further loop, above its plain loop: at most.
+/// The most CPU seconds of the compiler for one more loop, minus those of its plain loop.
 const SECONDS_BAR: f64 = 0.10;
 
-/// `cargo test -p rangesteal-tidy weight -- --ignored --nocapture --test-threads 1`: the seconds
-/// are those of all children of this process.
+/// `cargo test -p rangesteal-tidy weight -- --ignored --nocapture --test-threads 1`: one thread,
+/// because the seconds are those of all children of this process.
 #[test]
 #[ignore = "long"]
 fn further_loops_of_five_kinds_are_light() {
@@ -238,7 +241,7 @@ fn further_loops_of_five_kinds_are_light() {
     }
 }
 
-/// As above.
+/// Prints the cost of each loop of `OTHERS`; same command as above.
 #[test]
 #[ignore = "no bar, and long"]
 fn what_other_loops_weigh() {
@@ -249,25 +252,26 @@ fn what_other_loops_weigh() {
     }
 }
 
-/// Of a program with one loop, relative to rayon's, stripped: at most.
+/// The most bytes of a stripped program with one loop, divided by those of rayon's.
 ///
-/// The aim was 1.25, which is 555 KB beside rayon's 444; 655 to 660 are reached, by which functions
-/// fall into which unit of the compiler. A program without threads is 346 KB. One that splits the
-/// loop between two threads of `std::thread::scope` is 374; one that also has named threads, locks,
-/// two files that it reads and times that it prints is 402. The 255 KB above that are the code of
-/// this library, in KB: 46 `call`, 49 `place` and the builder, 28 `record`, 26 `policy` and
-/// `protocol`, 7 sorts, 35 functions of std for its types, 20 drops of its types, the rest tables
-/// for unwinding and relocation, which grow with the code. Optimised for size (`opt-level = "s"`)
-/// it is 20 KB less. The 100 KB that are missing are not in a few places: `Executor::go_on` takes
-/// 15, `SeatPlan::new` 10, `Machine::read` 8, every other function 5 or less.
+/// The target was 1.25: 555 KB, with rayon's 444. The program has 655 to 660 KB; the amount depends
+/// on how the compiler groups functions into units. A program without threads has 346 KB. With the
+/// loop split between two threads of `std::thread::scope` it has 374 KB. With named threads, locks,
+/// two files to read and times to print it has 402 KB. The other 255 KB are the code of this
+/// library, in KB: 46 `call`, 49 `place` and the builder, 28 `record`, 26 `policy` and `protocol`,
+/// 7 sorts, 35 functions of std for its types, 20 drops of its types. The rest are tables for
+/// unwinding and relocation, which grow with the code. `opt-level = "s"` saves 20 KB. No few
+/// functions make up the 100 KB above the target: `Executor::go_on` has 15 KB, `SeatPlan::new` 10,
+/// `Machine::read` 8, every other function at most 5.
 const STRIPPED_BAR: f64 = 1.52;
-/// Its release build from clean, in seconds on two cores: at most. Two cores that others use as
-/// well take up to twice as long: the seconds of CPU, which are told beside it, say more.
+/// The most seconds of its release build from clean, on two cores. If other programs use the cores,
+/// the build takes up to twice as long. The printed CPU seconds depend less on that.
 const CLEAN_BAR: f64 = 12.0; // aim: 8
-/// So many symbols are told.
+/// The number of symbols to print.
 const LARGEST: usize = 25;
 
-/// A program with one loop, built from clean; the seconds that took, and those of CPU.
+/// Builds a program with one loop from clean. Returns its path, the wall seconds and the CPU
+/// seconds.
 fn alone(uses: Uses) -> (PathBuf, f64, f64) {
     let [Loop { ours, plain, rayon, .. }, ..] = LOOPS;
     let expression = match uses {
@@ -287,7 +291,7 @@ fn alone(uses: Uses) -> (PathBuf, f64, f64) {
     (target.join("release").join(name), begin.elapsed().as_secs_f64(), children() - used)
 }
 
-/// The largest symbols of a program, as `nm` lists them.
+/// The largest symbols of a program, as listed by `nm`.
 fn largest(program: &Path) -> String {
     let symbols = Command::new("nm").args(["--size-sort", "-C", "-S", "-r"]).arg(program).output().unwrap();
     let symbols = String::from_utf8_lossy(&symbols.stdout).into_owned();
@@ -300,7 +304,7 @@ fn largest(program: &Path) -> String {
     symbols.lines().filter_map(line).take(LARGEST).collect::<Vec<_>>().join("\n")
 }
 
-/// The bytes of all functions and constants of a crate, by the name that its symbols begin with.
+/// The bytes of all functions and constants of a crate. Their symbols begin with `name`.
 fn of_crate(program: &Path, name: &str) -> usize {
     let symbols = Command::new("nm").args(["-C", "-S"]).arg(program).output().unwrap();
     let symbols = String::from_utf8_lossy(&symbols.stdout).into_owned();

@@ -1,13 +1,13 @@
-//! Comments are no wider than can be read: 100 columns.
+//! Comments have at most 100 columns.
 
 use crate::unsafe_inventory::{read, sources};
 
 const WIDEST: usize = 100;
-/// So many are told.
+/// The most lines that a message lists.
 const TOLD: usize = 20;
 
-/// Whether a line is a comment that is too wide and could be narrower: addresses and rows of tables
-/// cannot.
+/// Whether a line is a comment that is too wide. Addresses and rows of tables are exempt, since
+/// they cannot be wrapped.
 fn is_too_wide(line: &str) -> bool {
     let comment = line.trim_start();
     let is_row = ["//! |", "/// |"].iter().any(|row| comment.starts_with(row));

@@ -1,9 +1,9 @@
-//! Which file names which: read off the `use` items and paths of production code.
+//! The files that each file names, by the `use` items and paths of production code.
 //!
-//! A path leads to the file of its longest prefix that is a module, and, where that file has the
-//! name from elsewhere by a `use`, there too: `crate::Pool` leads to `src/lib.rs` and
-//! `src/pool/mod.rs`. A glob leads to the module it opens; names that it brings in are not looked
-//! for.
+//! A path leads to the file of its longest prefix that is a module. If that file has the name by a
+//! `use`, the path also leads to the file that the `use` names: `crate::Pool` leads to `src/lib.rs`
+//! and `src/pool/mod.rs`. A glob leads to its module only; the names that it imports are not
+//! followed.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -15,20 +15,20 @@ use syn::{
 
 use super::production::Source;
 
-/// What lies here is of tests, however it is declared.
+/// All code in this folder is for tests, even if its declaration does not say so.
 pub(super) const CHECK: &str = "src/pool/check/";
-/// A name that is handed on more often than this goes round.
+/// The most `use` items to follow for one name. A name with more of them goes in a circle.
 const HANDS: usize = 8;
 
 /// The names of a path, without generics.
 pub(super) type Path = Vec<String>;
 
-/// Who names whom, and by which paths.
+/// Pairs of files of which the first names the second, with the paths by which it does.
 pub(super) type Arrows = BTreeMap<(String, String), BTreeSet<String>>;
 
 struct Module {
     file: String,
-    /// What it names by `use`, and from where.
+    /// The names that it has by `use`, with their paths.
     names: HashMap<String, Vec<Path>>,
 }
 
@@ -41,7 +41,7 @@ struct Mention {
 /// The files of a crate and what they name.
 #[derive(Default)]
 pub(super) struct Crate {
-    /// Those of production code.
+    /// The files of production code.
     pub(super) sources: BTreeMap<String, Source>,
     modules: HashMap<Path, Module>,
     mentions: Vec<Mention>,
@@ -59,7 +59,7 @@ fn module(root: &str, file: &str) -> Path {
 }
 
 impl Crate {
-    /// Of files and their texts; `root` is the folder of its first file.
+    /// Reads a crate from the texts of its files. `root` is the folder of its first file.
     pub(super) fn new(root: &str, files: &BTreeMap<String, String>) -> Self {
         let mut this = Self::default();
         let mut of_tests = HashSet::new();
@@ -110,7 +110,7 @@ impl Crate {
         arrows
     }
 
-    /// The files that a path leads through.
+    /// Finds the files that a path leads through.
     fn follow<'a>(&'a self, from: &[String], path: &[String], hands: usize, found: &mut BTreeSet<&'a str>) {
         let mut at = from.to_vec();
         let mut rest = path;
@@ -141,7 +141,7 @@ impl Crate {
     }
 }
 
-/// Notes what a file names.
+/// Notes the paths in a file.
 struct Reader<'a> {
     file: String,
     module: Path,
@@ -153,7 +153,7 @@ impl Reader<'_> {
         self.of.mentions.push(Mention { module: self.module.clone(), path });
     }
 
-    /// One name alone has been brought in by a `use`, or is here.
+    /// Skips single names: a `use` has imported them, or the module defines them.
     fn mention_if_long(&mut self, path: Path) {
         if path.len() > 1 {
             self.mention(path);
@@ -203,7 +203,7 @@ impl<'ast> Visit<'ast> for Reader<'_> {
     fn visit_visibility(&mut self, _: &'ast Visibility) {}
 }
 
-/// What a `use` names, and as what; a glob has no name.
+/// The paths of a `use`, each with its local name. A glob has none.
 fn leaves(tree: &UseTree, before: &[String]) -> Vec<(Path, Option<String>)> {
     let joined = |name: &syn::Ident| {
         let further = (name != "self").then(|| name.to_string());

@@ -1,4 +1,4 @@
-//! The checks of rooms find what is wrong in sources that are made up, and nothing else.
+//! Tests of the checks of rooms: in made-up sources they find all faults, and nothing else.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use super::{
     circles, floors, forbidden, is_switched, words, wrong_in_policy, wrong_in_protocol, wrong_with_essay,
 };
 
-/// A crate with these files in `src/pool`, besides empty ones.
+/// A crate with these files in `src/pool`, and some empty files.
 fn made_up(files: &[(&str, &str)]) -> Crate {
     let empty = ["mod", "error", "protocol/mod", "protocol/range", "policy/mod", "policy/near", "verbs/mod"]
         .into_iter()
@@ -21,7 +21,7 @@ fn made_up(files: &[(&str, &str)]) -> Crate {
     Crate::new("src", &all)
 }
 
-/// The arrows from one file, but without `src/pool/` and `.rs`.
+/// The files that the file `file` with this text names, without `src/pool/` and `.rs`.
 fn from(file: &str, text: &str) -> Vec<String> {
     let short = |file: &str| file.trim_start_matches("src/pool/").trim_end_matches(".rs").to_string();
     let arrows = made_up(&[("mod", "pub struct Pool;"), (file, text)]).arrows();

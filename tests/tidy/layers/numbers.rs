@@ -1,5 +1,5 @@
-//! How many numbers the policy has. Each was chosen by hand, so each has its effect in
-//! `docs/numbers.md`, and a line in `benches/ablate`, which measures it.
+//! The count of numbers in the policy. Each number was chosen by hand. `docs/numbers.md` has its
+//! effect, and a line in `benches/ablate` measures the effect.
 //!
 //! `cargo test -p rangesteal-tidy numbers -- --nocapture` lists them.
 
@@ -9,11 +9,10 @@ use syn::Lit;
 use super::{room, tree};
 use crate::unsafe_inventory::{flat, read};
 
-/// The most numbers that there may be.
+/// The most numbers that the policy may have.
 const BAR: usize = 24;
 
-/// The numbers of a text other than 0, 1 and 2, with their lines. What stands behind a dot is a
-/// field.
+/// The numbers of a text other than 0, 1 and 2, with their lines. A number behind a dot is a field.
 fn numbers(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut is_field = false;
@@ -50,7 +49,7 @@ fn the_policy_has_few_numbers() {
     assert!((10..=BAR).contains(&count), "{count} numbers in the policy");
 }
 
-/// `benches/ablate` replaces a text in a file of the policy. That text must occur once.
+/// `benches/ablate` replaces a text in a file of the policy. The text must occur exactly once.
 #[test]
 fn ablate_replaces_what_is_there() {
     let script = read("benches/ablate");

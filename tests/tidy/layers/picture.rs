@@ -1,6 +1,6 @@
 //! The picture of the rooms in `src/pool/README.md`: each room names only rooms below it.
 //!
-//! `UPDATE_PICTURE=1 cargo test -p rangesteal-tidy picture` draws it anew.
+//! `UPDATE_PICTURE=1 cargo test -p rangesteal-tidy picture` draws it again.
 
 use std::{collections::BTreeMap, env, fmt::Write, fs};
 
@@ -12,13 +12,13 @@ const TOUR: &str = "src/pool/README.md";
 const BEGIN: &str =
     "<!-- Drawn by `UPDATE_PICTURE=1 cargo test -p rangesteal-tidy picture`: -->\n\n```text\n";
 const END: &str = "```\n";
-/// From the top down.
+/// The rooms from top to bottom.
 const ORDER: [&str; 6] = ["verbs", "call", "policy", "place", "record", "protocol"];
 /// The columns from one room to the next.
 const STEP: usize = 8;
 
-/// How many pairs of files of two rooms there are, one of which names the other: by the places of
-/// the rooms in [`ORDER`].
+/// For two rooms, by their positions in [`ORDER`]: the number of pairs of files of which the first
+/// names the second.
 type Counts = BTreeMap<(usize, usize), usize>;
 
 fn counts(arrows: &Arrows) -> Counts {
@@ -35,7 +35,7 @@ fn counts(arrows: &Arrows) -> Counts {
 }
 
 /// Each room has a line that leads down from it. From there an arrow leads to each room that it
-/// names, with the number of imports.
+/// names, with the number of pairs of files.
 fn drawn(counts: &Counts) -> String {
     let mut picture = String::new();
     for (at, room) in ORDER.iter().enumerate() {

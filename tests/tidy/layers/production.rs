@@ -1,5 +1,5 @@
-//! Production code: a file without what only tests are built with. That is blanked out, so that
-//! nobody behind has to look for it.
+//! Production code: a file in which code for tests is blanked out, so that later checks need not
+//! know about tests.
 
 use std::ops::Range;
 
@@ -16,10 +16,10 @@ use syn::{
 use super::arrows::Path;
 use crate::unsafe_inventory::text;
 
-/// What is configured so is in nobody's build but ours.
+/// Only builds of this repository set these conditions.
 const ONLY_TESTS: [&str; 5] = ["test", "planted", "loom", "shuttle", "doctest"];
 
-/// Whether a condition holds in a build that is no test; none if that depends on the build.
+/// Whether a condition holds in builds without tests. `None` if that depends on the build.
 fn holds(condition: &Meta) -> Option<bool> {
     match condition {
         Meta::Path(path) if ONLY_TESTS.iter().any(|name| path.is_ident(name)) => Some(false),
@@ -40,13 +40,13 @@ fn holds(condition: &Meta) -> Option<bool> {
     }
 }
 
-/// Whether they leave a thing out of every build that is no test.
+/// Whether the attributes exclude an item from all builds without tests.
 fn leave_out(attributes: &[Attribute]) -> bool {
     let mut conditions = attributes.iter().filter(|attribute| attribute.path().is_ident("cfg"));
     conditions.any(|cfg| cfg.parse_args().is_ok_and(|condition| holds(&condition) == Some(false)))
 }
 
-/// The same of anything that begins with its attributes.
+/// Whether a node's own attributes exclude it from all builds without tests.
 fn is_of_tests(node: &impl Spanned) -> bool {
     let attributes = |input: ParseStream<'_>| {
         let attributes = input.call(Attribute::parse_outer)?;
@@ -58,18 +58,18 @@ fn is_of_tests(node: &impl Spanned) -> bool {
 
 /// A file without its tests.
 pub(super) struct Source {
-    /// Of the same length as the file, but blank where it is of tests.
+    /// The text of the file, with blanks in the place of code for tests.
     pub(super) text: String,
     pub(super) functions: Vec<Function>,
-    /// Whole modules, in this file or others, that are of tests.
+    /// Modules for tests, in this file or in others.
     pub(super) of_tests: Vec<Path>,
 }
 
-/// One that is not of tests only.
+/// A function of production code.
 pub(super) struct Function {
     pub(super) line: usize,
     pub(super) name: String,
-    /// As it is in the file.
+    /// The body, code for tests included.
     pub(super) body: String,
 }
 
@@ -86,7 +86,7 @@ impl Source {
     }
 }
 
-/// Finds what is of tests.
+/// Finds code for tests.
 struct Cutter<'a> {
     text: &'a str,
     module: Path,
@@ -96,7 +96,8 @@ struct Cutter<'a> {
 }
 
 impl Cutter<'_> {
-    /// Whether it has to go, with a comma behind it.
+    /// Notes the range of a node that is for tests, with the comma behind it. Returns whether it is
+    /// one.
     fn cut(&mut self, node: &impl Spanned) -> bool {
         let is_cut = is_of_tests(node);
         if is_cut {
@@ -160,7 +161,7 @@ impl<'ast> Visit<'ast> for Cutter<'_> {
     }
 }
 
-/// The same text with blanks in `ranges`.
+/// The text with blanks in `ranges`.
 fn blanked(text: &str, ranges: &[Range<usize>]) -> String {
     let is_cut = |at: usize| ranges.iter().any(|range| range.contains(&at));
     let blank = |(at, letter): (usize, char)| match letter {
