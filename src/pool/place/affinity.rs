@@ -29,7 +29,7 @@ mod mask {
         unistd::{Pid, gettid},
     };
 
-    const CALLER: libc::pid_t = 0;
+    const THIS_THREAD: libc::pid_t = 0;
 
     /// A thread that other threads can pin.
     pub(crate) type Thread = Pid;
@@ -60,7 +60,7 @@ mod mask {
 
     impl Mask {
         pub(crate) fn of_this_thread() -> io::Result<Self> {
-            Self::of_thread(CALLER)
+            Self::of_thread(THIS_THREAD)
         }
 
         pub(crate) fn of_main_thread() -> io::Result<Self> {
@@ -99,7 +99,7 @@ mod mask {
         }
 
         pub(crate) fn apply(&self) -> io::Result<()> {
-            self.apply_to(Pid::from_raw(CALLER))
+            self.apply_to(Pid::from_raw(THIS_THREAD))
         }
 
         pub(crate) fn apply_to(&self, thread: Thread) -> io::Result<()> {

@@ -24,7 +24,7 @@ mod kernel {
     use nix::{libc, unistd::Pid};
 
     /// In the system calls below this number means the calling thread.
-    const CALLER: libc::c_int = 0;
+    const CALLING_THREAD: libc::c_int = 0;
 
     /// The scheduling policy and the priority of a thread. The system calls are made by number,
     /// since the functions of the same names in musl do nothing; `sched_setscheduler`(2) lists the
@@ -50,7 +50,7 @@ mod kernel {
 
         #[cfg(test)]
         pub(crate) fn of_this_thread() -> io::Result<Self> {
-            Self::of_thread(CALLER)
+            Self::of_thread(CALLING_THREAD)
         }
 
         #[cfg(test)]
@@ -88,15 +88,19 @@ mod kernel {
         /// Gives the calling thread this priority.
         pub(crate) fn apply(self) -> io::Result<()> {
             let Self { policy, real_time, nice } = self;
-            let before = Self::of_thread(CALLER)?;
+            let before = Self::of_thread(CALLING_THREAD)?;
             if (policy, real_time) != (before.policy, before.real_time) {
                 let parameter = ptr::from_ref(&real_time);
                 // SAFETY: the kernel reads one integer, from a variable of this function.
-                answer(unsafe { libc::syscall(libc::SYS_sched_setscheduler, CALLER, policy, parameter) })?;
+                answer(unsafe {
+                    libc::syscall(libc::SYS_sched_setscheduler, CALLING_THREAD, policy, parameter)
+                })?;
             }
             if nice != before.nice {
                 // SAFETY: the call takes three numbers and no pointer.
-                answer(unsafe { libc::syscall(libc::SYS_setpriority, libc::PRIO_PROCESS, CALLER, nice) })?;
+                answer(unsafe {
+                    libc::syscall(libc::SYS_setpriority, libc::PRIO_PROCESS, CALLING_THREAD, nice)
+                })?;
             }
             Ok(())
         }
