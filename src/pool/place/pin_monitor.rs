@@ -25,7 +25,7 @@ use crate::clock::Instant;
 
 /// The least time between two checks by a helper. A check takes some 3 µs. If the helper seems to
 /// have lost its CPU, the check also reads `/proc/stat`.
-const CHECK_INTERVAL: Duration = Duration::from_millis(30);
+const PIN_CHECK_INTERVAL: Duration = Duration::from_millis(30);
 /// The fraction 2/5: a helper has lost its CPU to another thread if it has waited for at least two
 /// fifths of the time in which it was ready to run. (Beside a thread that computes all the time it
 /// waits for a half.) Mean waits below [`SHORT_WAIT`] do not count.
@@ -110,7 +110,7 @@ impl PinMonitor {
     /// Checks whether the pin should change. Called when the helper reads the clock.
     pub(crate) fn check(&mut self, now: Instant, kernel: &impl OsClocks) -> Option<Change> {
         let passed = now - self.last_check;
-        if passed < CHECK_INTERVAL {
+        if passed < PIN_CHECK_INTERVAL {
             return None;
         }
         self.last_check = now;
@@ -133,7 +133,7 @@ impl PinMonitor {
         };
         let is_pinned =
             !idle.iter().zip(before).any(|(now, before)| now.saturating_sub(*before) > passed / 2);
-        let soon = now - self.since < self.pause + 3 * CHECK_INTERVAL;
+        let soon = now - self.since < self.pause + 3 * PIN_CHECK_INTERVAL;
         self.pause = if soon { (2 * self.pause).clamp(FIRST_PAUSE, LONGEST_PAUSE) } else { FIRST_PAUSE };
         self.phase = PinPhase::Pauses { since: now, is_pinned };
         (!is_pinned).then_some(Change::Unpin)
