@@ -6,10 +6,7 @@
 //! and later if it lies just before the middle. From the front, two workers always take half of the
 //! plain loop's time.
 
-use std::{
-    ops::Range,
-    panic::{AssertUnwindSafe, catch_unwind},
-};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::{
     accumulator::{Accumulate, Lend},
@@ -31,9 +28,9 @@ pub(crate) struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    /// A search through `range`, the rest of a slice, by `workers` workers.
-    pub(crate) fn new(range: Range<usize>, workers: usize, watch: Watch<'a>, log: RoundLog) -> Self {
-        Self { cursor: SharedCursor::new(range, workers), watch, log }
+    /// A search that claims from `cursor`, which is at the front of the rest of a slice.
+    pub(crate) fn new(cursor: SharedCursor, watch: Watch<'a>, log: RoundLog) -> Self {
+        Self { cursor, watch, log }
     }
 
     pub(crate) fn run(

@@ -20,11 +20,15 @@ use crate::{
         policy::{
             launch::{Launch, up_to},
             memory,
+            prices::block_in_order,
             site::LoopKind,
             split::{Splits, equal_parts, parts},
             victim::Stealing,
         },
-        protocol::barrier::{Offer, PollTimes, Visits},
+        protocol::{
+            barrier::{Offer, PollTimes, Visits},
+            shared_cursor::SharedCursor,
+        },
         record::{
             journal::{Tally, Times},
             trace::notes::Before,
@@ -118,7 +122,7 @@ impl Executor {
         let (workers, idle) = (help.helpers + 1, help.idle);
         help.times.notes = options.notes(before.took);
         let mut shared = SharedPart { call, begin, left, polls: self.polls(call, workers), help, options };
-        let (mut times, stop) = if options.kind == LoopKind::First {
+        let (mut times, stop) = if options.kind.is_from_the_front() {
             self.search(&mut shared, own, others)
         } else {
             self.round(&mut shared, own, others)
@@ -139,7 +143,7 @@ impl Executor {
             }
             let same = known.is_some() && new_bounds.is_none();
             let balanced = same && times.runs() == workers && times.are_balanced();
-            if is_of_use && is_whole && !balanced && options.kind != LoopKind::First {
+            if is_of_use && is_whole && !balanced && !options.kind.is_from_the_front() {
                 splits.learn(this, call.awake, &mut times);
             }
             splits.give_back(times);
@@ -170,13 +174,18 @@ impl Executor {
         own: &mut dyn Accumulate,
         others: &dyn Lend,
     ) -> (Times, Earliest<Option<Panic>>) {
-        let SharedPart { begin, ref left, polls, options, ref mut help, .. } = *shared;
+        let SharedPart { call, begin, ref left, polls, options, ref mut help, .. } = *shared;
         let mut times = mem::take(&mut help.times);
         if let Some(notes) = &mut times.notes {
             notes.dealt = vec![0..0; help.helpers + 1]; // nobody owns a range
         }
         let log = RoundLog::new(begin, times);
-        let search = Search::new(left.clone(), help.helpers + 1, options.watch, log);
+        let smallest = match options.kind {
+            LoopKind::InOrder => block_in_order(self.memory.pace(call.this)),
+            _ => 1,
+        };
+        let cursor = SharedCursor::new(left.clone(), help.helpers + 1, smallest);
+        let search = Search::new(cursor, options.watch, log);
         let offer = Offer { helpers: help.helpers, visits: Visits::Once, polls };
         let (times, stop) = search.run((&self.threads, &help.turn), offer, own, others);
         // When a search is over, all its items count as done.

@@ -58,6 +58,13 @@ impl Estimate {
     }
 }
 
+/// Items per block of a loop in order, whose items take `pace` nanoseconds each, if known. To hand
+/// the total of a block to another worker costs about as much as a theft. (30,000 sums of `u64`, 7
+/// µs, took 1.12 of the plain loop's time in blocks of 117 items.)
+pub(crate) fn block_in_order(pace: Option<f32>) -> usize {
+    pace.map_or(1, |pace| (THEFT_NS / pace) as usize).max(1)
+}
+
 /// The prices of a pool, in nanoseconds.
 #[derive(Debug)]
 #[repr(C)] // the word of the quick verdict comes first

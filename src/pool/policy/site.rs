@@ -66,6 +66,8 @@ pub(crate) enum LoopKind {
     /// A loop that an error or a match may end at any item. It is expected to take about as long as
     /// last time, wherever it stops.
     MayStop,
+    /// A loop like [`Through`](Self::Through) whose workers claim from the front together: a scan.
+    InOrder,
     /// A search from the front, for the first match or for any. Items behind the first match are
     /// tested in vain.
     First,
@@ -76,7 +78,12 @@ pub(crate) enum LoopKind {
 impl LoopKind {
     /// Whether the loop is expected to go through all items, as long as nothing changes.
     pub(crate) fn goes_through(self) -> bool {
-        matches!(self, Self::Through | Self::LargePartials)
+        matches!(self, Self::Through | Self::LargePartials | Self::InOrder)
+    }
+
+    /// Whether all workers claim from the front together, instead of each from a range of its own.
+    pub(crate) fn is_from_the_front(self) -> bool {
+        matches!(self, Self::InOrder | Self::First)
     }
 
     /// Whether the loop is expected to stop before its last item.

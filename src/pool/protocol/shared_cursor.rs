@@ -27,13 +27,15 @@ pub(crate) struct SharedCursor {
     end: usize,
     /// `block ≤ start / divisor`, where `start` is the first item of the block.
     divisor: usize,
-    /// The maximum number of items per block.
+    /// The minimum and the maximum number of items per block.
+    smallest: usize,
     largest: usize,
 }
 
 impl SharedCursor {
-    /// A search of `items`, the rest of a slice. All items before them have been searched.
-    pub(crate) fn new(items: Range<usize>, searchers: usize) -> Self {
+    /// A search of `items`, the rest of a slice, in blocks of at least `smallest` items. All items
+    /// before these have been searched.
+    pub(crate) fn new(items: Range<usize>, searchers: usize, smallest: usize) -> Self {
         const EIGHT_TIMES: usize = 8;
         /// Blocks per worker in a long slice, so that all workers end together.
         const BLOCKS: usize = 128;
@@ -41,14 +43,15 @@ impl SharedCursor {
             next: CachePadded::new(AtomicUsize::new(items.start)),
             end: items.end,
             divisor: EIGHT_TIMES * searchers,
-            largest: (items.len() / (BLOCKS * searchers)).max(1),
+            smallest,
+            largest: (items.len() / (BLOCKS * searchers)).max(smallest),
         }
     }
 
     /// Claims the next block. `None` if the search is over.
     pub(crate) fn claim(&self) -> Option<Range<usize>> {
         let behind = |start: usize| {
-            let block = (start / self.divisor).clamp(1, self.largest);
+            let block = (start / self.divisor).clamp(self.smallest, self.largest);
             (start < self.end).then(|| start + block.min(self.end - start))
         };
         let start = steps::advance(&self.next, behind)?;
@@ -77,7 +80,7 @@ mod tests {
     fn a_search_goes_from_the_front_in_small_blocks() {
         let searches = [(0..0, 1), (0..1, 2), (5..6, 3), (3..5000, 2), (1000..100_000, 4)];
         for (items, searchers) in searches {
-            let front = SharedCursor::new(items.clone(), searchers);
+            let front = SharedCursor::new(items.clone(), searchers, 1);
             let mut next = items.start;
             while let Some(block) = front.claim() {
                 assert_eq!(block.start, next);
@@ -89,12 +92,19 @@ mod tests {
     }
 
     #[test]
+    fn blocks_have_at_least_as_many_items_as_asked_for() {
+        let front = SharedCursor::new(0..1000, 2, 300);
+        let blocks: Vec<_> = std::iter::from_fn(|| front.claim()).collect();
+        assert_eq!(blocks, [0..300, 300..600, 600..900, 900..1000]);
+    }
+
+    #[test]
     fn a_closed_search_claims_nothing() {
-        let front = SharedCursor::new(0..usize::MAX, 2);
+        let front = SharedCursor::new(0..usize::MAX, 2, 1);
         assert_eq!(front.claim(), Some(0..1));
         front.close();
         assert_eq!(front.claim(), None);
-        let end = SharedCursor::new(usize::MAX - 1..usize::MAX, 1);
+        let end = SharedCursor::new(usize::MAX - 1..usize::MAX, 1, 1);
         assert_eq!((end.claim(), end.claim()), (Some(usize::MAX - 1..usize::MAX), None));
     }
 }

@@ -271,7 +271,7 @@ impl<'a, T: Clone + Send, E: Ending> On<Exclusive<'a, T>, OnPool<'_, E>> {
                 Ok(())
             };
             let blocks_of = On { chain: Chunks::new(chain, size), place };
-            blocks_of.search::<Infallible>(LoopKind::First, blocks).through()
+            blocks_of.search::<Infallible>(LoopKind::InOrder, blocks).through()
         } else {
             let blocks = move |mut claimed: Claimed<'_, '_, '_, Exclusive<'a, T>>| {
                 while let Some(items) = claimed.next() {
@@ -279,7 +279,7 @@ impl<'a, T: Clone + Send, E: Ending> On<Exclusive<'a, T>, OnPool<'_, E>> {
                 }
                 Ok(())
             };
-            On { chain, place }.search::<Infallible>(LoopKind::First, blocks).through()
+            On { chain, place }.search::<Infallible>(LoopKind::InOrder, blocks).through()
         };
         ended?;
         let Front { total, passed, .. } = scan.state.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -6,7 +6,7 @@ use crate::pool::protocol::shared_cursor::SharedCursor;
 /// Several workers search three items for the second one. All items before it are claimed exactly
 /// once, the items behind it at most once.
 fn search(searchers: usize) {
-    let front = Arc::new(SharedCursor::new(0..3, searchers));
+    let front = Arc::new(SharedCursor::new(0..3, searchers, 1));
     let claims = Arc::new(Claims::new(3));
     let searcher = || {
         let (front, claims) = (Arc::clone(&front), Arc::clone(&claims));
