@@ -84,7 +84,7 @@ const LOOPS: [Loop; 5] = [
 ];
 
 /// Other loops, which have no bar.
-const OTHERS: [Loop; 7] = [
+const OTHERS: [Loop; 8] = [
     other("sum", "pool.on(items).map(|x| WORK).sum()", "items.iter().map(|x| WORK).sum()"),
     other(
         "map_collect",
@@ -110,6 +110,11 @@ const OTHERS: [Loop; 7] = [
         "sort_by_key of items of another type",
         "{ struct Item(u64); let mut v: Vec<_> = items.iter().map(|x| Item(*x)).collect(); pool.sort_by_key(&mut v, |Item(x)| WORK); v[0].0 }",
         "{ struct Item(u64); let mut v: Vec<_> = items.iter().map(|x| Item(*x)).collect(); v.sort_by_key(|Item(x)| WORK); v[0].0 }",
+    ),
+    other(
+        "inclusive_scan",
+        "{ let mut v = items.to_vec(); pool.on(&mut v).inclusive_scan(|a, x| *a ^ (WORK)); v[0] }",
+        "{ let mut v = items.to_vec(); for i in 1..v.len() { let (a, x) = (v[i - 1], &v[i]); v[i] = a ^ (WORK); } v[0] }",
     ),
     other(
         "waiting map_reduce",

@@ -12,14 +12,13 @@
 //! Technical Report NVR-2016-002. There each block looks back at its predecessors; here the worker
 //! that has the front moves it over the blocks behind it.
 
-use std::{collections::BTreeMap, convert::Infallible, mem, sync::PoisonError};
+use std::{convert::Infallible, mem, sync::PoisonError};
 
 use super::{
     indexed::Chunks,
     kernel::Claimed,
     on::On,
     options::{Ending, OnPool},
-    owned::Owned,
     source::Exclusive,
 };
 use crate::{
@@ -29,6 +28,7 @@ use crate::{
 
 /// A block that takes two passes.
 struct Block<'a, T> {
+    first: usize,
     items: &'a mut [T],
     /// First the total of these items; then, when the front has passed, that of all before them.
     total: Option<T>,
@@ -40,7 +40,7 @@ struct Front<'a, T> {
     /// the block that begins there has taken the total.
     total: Option<T>,
     /// Blocks behind the front that are reduced.
-    reduced: BTreeMap<usize, Block<'a, T>>,
+    reduced: Vec<Block<'a, T>>,
     /// Blocks that the front has passed, and that are not scanned yet.
     passed: Vec<Block<'a, T>>,
 }
@@ -79,8 +79,8 @@ where
             total = self.reduce(total, &items[reduced..reduced + piece]);
             reduced += piece;
         }
-        self.add(first, Block { items, total });
-        while let Some(Block { items, total }) = self.passed() {
+        self.add(Block { first, items, total });
+        while let Some(Block { items, total, .. }) = self.passed() {
             (self.pass)(items, total);
         }
     }
@@ -116,9 +116,10 @@ where
     }
 
     /// Adds a block that is reduced. If the front has arrived since, moves the front.
-    fn add(&self, first: usize, block: Block<'a, T>) {
+    fn add(&self, block: Block<'a, T>) {
+        let first = block.first;
         let mut state = lock(&self.state);
-        state.reduced.insert(first, block);
+        state.reduced.push(block);
         let is_there = self.front.load(Ordering::Relaxed) == first;
         let total = if is_there { state.total.take() } else { None };
         drop(state);
@@ -132,11 +133,13 @@ where
     fn advance(&self, mut front: usize, mut total: Option<T>) {
         loop {
             let mut state = lock(&self.state);
-            let Some(block) = state.reduced.remove(&front) else {
+            let next = state.reduced.iter().position(|block| block.first == front);
+            let Some(next) = next else {
                 self.front.store(front, Ordering::Relaxed);
                 state.total = total;
                 return;
             };
+            let block = state.reduced.swap_remove(next);
             drop(state);
             front += block.items.len();
             let behind = self.both(total.as_ref(), block.total);
@@ -253,8 +256,7 @@ impl<'a, T: Clone + Send, E: Ending> On<Exclusive<'a, T>, OnPool<'_, E>> {
     {
         let is_reproducible = self.is_reproducible();
         let size = self.block();
-        let part_options = self.part_options();
-        let front = Front { total: init, reduced: BTreeMap::new(), passed: Vec::new() };
+        let front = Front { total: init, reduced: Vec::new(), passed: Vec::new() };
         let scan = Scan { state: Mutex::new(front), front: AtomicUsize::new(0), op, pass, is_reproducible };
         let scanning = &scan;
         let Self { chain, place } = self;
@@ -284,9 +286,8 @@ impl<'a, T: Clone + Send, E: Ending> On<Exclusive<'a, T>, OnPool<'_, E>> {
         ended?;
         let Front { total, passed, .. } = scan.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         // The last blocks: their workers had no further block after which to look.
-        if !passed.is_empty() {
-            let rest = part_options.on(Owned::vec(passed));
-            rest.for_each(|Block { items, total }| _ = (scan.pass)(items, total));
+        for Block { items, total, .. } in passed {
+            (scan.pass)(items, total);
         }
         Some(total)
     }
