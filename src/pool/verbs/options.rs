@@ -477,12 +477,13 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         kind: LoopKind,
         search: impl Fn(Claimed<'_, '_, '_, C>) -> Result<(), Stop<Z>> + Sync,
     ) -> Outcome<Option<()>, Z> {
-        let is_from_the_front = kind.is_from_the_front();
-        let kind = if is_from_the_front && C::State::BY_BLOCK { LoopKind::MayStop } else { kind };
+        let is_first = kind == LoopKind::First;
+        let kind = if is_first && C::State::BY_BLOCK { LoopKind::MayStop } else { kind };
         let blocks = match C::State::BY_BLOCK {
             // The blocks of the states. `MayStop` also returns the first match.
             true => Some(self.block_of(self.source_count())),
-            false if is_from_the_front => None, // a search for the first match has blocks of its own
+            false if is_first => None, // a search for the first match has blocks of its own
+            false if kind == LoopKind::InOrder => self.block(),
             false => self.place.grain,
         };
         let blocks = blocks.map(|size| Blocks { size, len: self.source_count() });

@@ -15,7 +15,6 @@
 use std::{convert::Infallible, mem, sync::PoisonError};
 
 use super::{
-    indexed::Chunks,
     kernel::Claimed,
     on::On,
     options::{Ending, OnPool},
@@ -255,34 +254,22 @@ impl<'a, T: Clone + Send, E: Ending> On<Exclusive<'a, T>, OnPool<'_, E>> {
         S: Fn(&mut [T], Option<T>) -> Option<T> + Sync,
     {
         let is_reproducible = self.is_reproducible();
-        let size = self.block();
+        let size = self.block().unwrap_or(usize::MAX);
         let front = Front { total: init, reduced: Vec::new(), passed: Vec::new() };
         let scan = Scan { state: Mutex::new(front), front: AtomicUsize::new(0), op, pass, is_reproducible };
         let scanning = &scan;
-        let Self { chain, place } = self;
-        let ended = if let Some(size) = size {
-            let blocks = move |mut claimed: Claimed<'_, '_, '_, Chunks<Exclusive<'a, T>>>| {
-                while let Some(blocks) = claimed.next() {
-                    let mut first = blocks.range().start * size;
-                    for items in blocks.items() {
-                        let behind = first + items.len();
-                        scanning.block(first, items);
-                        first = behind;
-                    }
+        let blocks = move |mut claimed: Claimed<'_, '_, '_, Exclusive<'a, T>>| {
+            while let Some(claim) = claimed.next() {
+                let mut first = claim.range().start;
+                for items in claim.piece().chunks_mut(size) {
+                    let behind = first + items.len();
+                    scanning.block(first, items);
+                    first = behind;
                 }
-                Ok(())
-            };
-            let blocks_of = On { chain: Chunks::new(chain, size), place };
-            blocks_of.search::<Infallible>(LoopKind::InOrder, blocks).through()
-        } else {
-            let blocks = move |mut claimed: Claimed<'_, '_, '_, Exclusive<'a, T>>| {
-                while let Some(items) = claimed.next() {
-                    scanning.block(items.range().start, items.piece());
-                }
-                Ok(())
-            };
-            On { chain, place }.search::<Infallible>(LoopKind::InOrder, blocks).through()
+            }
+            Ok(())
         };
+        let ended = self.search::<Infallible>(LoopKind::InOrder, blocks).through();
         ended?;
         let Front { total, passed, .. } = scan.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         // The last blocks: their workers had no further block after which to look.
