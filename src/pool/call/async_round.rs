@@ -478,8 +478,9 @@ impl AsyncRoundWorker<'_> {
     }
 
     /// The stop of the loop has moved: drops waiting items behind the stop. At the first stop the
-    /// worker lists the items of all slots. At a later stop the worker visits only the listed items
-    /// behind that stop. So a series of errors at falling indices costs logarithmic time per item.
+    /// worker lists the items of all slots. Later, when the worker has nothing else to do, it
+    /// visits only the listed items behind the stop. So a series of errors at falling indices costs
+    /// logarithmic time per item.
     #[cold]
     fn clear_behind(&mut self) {
         let queues = self.of.queues;
