@@ -232,10 +232,9 @@ mod exit {
             return true;
         }
         // SAFETY: 1. the declaration is that of C; 2. the C library calls the function before it
-        // unloads its code. The function joins its thread, unless a write hangs for a second. After
-        // such a hang the thread still runs, so `dlclose` of a library with this crate would unload
-        // running code; the exit of the process is sound; 3. a panic in the function ends the
-        // process.
+        // unloads its code. The function joins its thread, unless a write hangs for a second: then
+        // `dlclose` of a library with this crate would unload the thread's code, and only the exit
+        // of a process may follow; 3. a panic in the function ends the process.
         unsafe { atexit(print) == 0 }
     }
 
