@@ -1,6 +1,6 @@
-//! The state and the partial results of a worker. This is the only part of a shared loop that knows
-//! the loop's types. All other code calls it through [`Accumulate`], and so is compiled once, not
-//! once per loop.
+//! The state and the partial results of a worker. Only this part of a shared loop knows the loop's
+//! types. All other code calls this part through [`Accumulate`], so a program contains the other
+//! code once, and not once per loop.
 
 use std::{
     mem,
@@ -19,28 +19,30 @@ use crate::{
     sync::{Mutex, lock},
 };
 
-/// A worker's part of a loop, whatever the loop folds.
+/// A worker's part of a loop, for any types of items and results.
 pub(crate) trait Accumulate {
-    /// Makes `claims` and folds their items, which follow the items already folded in the same run.
+    /// Makes `claims` and folds the claimed items. They follow the items already folded in the same
+    /// run.
     fn take(&mut self, claims: &mut Claims<'_>) -> Result<(), Stop>;
 
     /// Ends a run: stores its partial result.
     fn end(&mut self, run: Node);
 
-    /// Stores the partial result of a leaf. While the last two stored partial results are halves of
-    /// a node, they are reduced.
+    /// Stores the partial result of a leaf. Then reduces the last two stored partial results, as
+    /// often as these two are the halves of a node.
     fn end_leaf(&mut self, leaf: Node);
 
-    /// Hands over the partial results, and drops the state. Nothing is left to do.
+    /// Hands over the partial results, and drops the state. Called when the worker has no work
+    /// left.
     fn leave(&mut self);
 
     /// After a panic: drops the state and the partial result of the run. Does not panic.
     fn abandon(&mut self);
 }
 
-/// Makes an accumulator for a worker, on its thread, and lends it to a closure. (With a `dyn Fn` in
-/// place of this trait the code of a loop would be compiled twice, because such a closure can also
-/// be called by value.)
+/// Makes an accumulator for a worker, on the worker's thread, and lends it to a closure. (With a
+/// `dyn Fn` instead of this trait, the compiler would generate the code of each loop twice, because
+/// such a closure can also be called by value.)
 pub(crate) trait Lend: Sync {
     fn lend(&self, me: usize, work: &mut dyn FnMut(&mut dyn Accumulate));
 }
@@ -56,7 +58,7 @@ impl<L: Body> Lend for Lender<'_, '_, L> {
         let mut own = Accumulator::new(self.body, me, self.made);
         work(&mut own);
         if mem::needs_drop::<L::Acc>() {
-            discard(own.own); // what a panic has left behind
+            discard(own.own); // values that remain after a panic
         }
     }
 }
@@ -81,7 +83,7 @@ impl<'b, 'm, L: Body> Accumulator<'b, 'm, L> {
         Self { body, me, made, state: None, acc: None, own: WorkerPartials::NONE }
     }
 
-    /// Goes on with the state and the partial result that were `begun` without an accumulator.
+    /// Continues with the state and the partial result that were `begun` without an accumulator.
     #[inline(always)]
     pub(crate) fn after(self, begun: Option<Started<'b, L>>) -> Self {
         match begun {
@@ -90,7 +92,7 @@ impl<'b, 'm, L: Body> Accumulator<'b, 'm, L> {
         }
     }
 
-    /// The outcome of the loop, which has ended. `self` is the calling thread's accumulator.
+    /// The outcome of an ended loop. `self` is the calling thread's accumulator.
     #[inline(always)]
     pub(crate) fn outcome(
         self,
@@ -108,7 +110,8 @@ impl<'b, 'm, L: Body> Accumulator<'b, 'm, L> {
 }
 
 impl<L: Body> Accumulator<'_, '_, L> {
-    /// The outcome of a loop over leaves: its nodes, from left to right, not reduced further.
+    /// The outcome of a loop over leaves: the nodes, from left to right. Nodes of different workers
+    /// are not reduced.
     #[inline(always)]
     pub(crate) fn nodes(self, ended: Result<Outcome, Panic>) -> Outcome<Vec<(Node, L::Acc)>, L::Found> {
         let Self { made, state, acc, own, .. } = self;
@@ -158,8 +161,9 @@ impl<L: Body> Accumulate for Accumulator<'_, '_, L> {
 pub(crate) struct InBlocks<'a> {
     pub(crate) of: &'a mut dyn Accumulate,
     pub(crate) blocks: Blocks,
-    /// If the blocks are the leaves of a tree, each block has a partial result of its own. Then
-    /// this is the number of the first block: the items may be a part of a larger whole.
+    /// The number of the first block, if the blocks are the leaves of a tree. This number may be
+    /// larger than 0, because the items may be a part of a larger whole. Each leaf has its own
+    /// partial result. `None` if the blocks are not leaves.
     pub(crate) leaves: Option<usize>,
 }
 
@@ -219,13 +223,13 @@ impl Lend for BlocksOf<'_> {
     }
 }
 
-/// The partial results of one worker. In a box: a loop that is not shared has none.
+/// The partial results of one worker. They are in a box because only shared loops have them.
 pub(crate) struct WorkerPartials<A, Z>(Option<Box<Stored<A, Z>>>);
 
 struct Stored<A, Z> {
     /// A node with `None` has been reduced with its left neighbour.
     parts: Vec<(Node, Option<A>)>,
-    /// The value that was found at the first place.
+    /// Of all found values, the one at the first place.
     found: Earliest<Z>,
 }
 
@@ -256,7 +260,7 @@ impl<A, Z> WorkerPartials<A, Z> {
         parts.push((node, acc));
     }
 
-    /// Stores what was found.
+    /// Stores the found value of a stop.
     #[cold]
     #[inline(never)]
     fn store_found(&mut self, Stop { at, place, found }: Stop<Z>) -> Stop {
@@ -264,8 +268,8 @@ impl<A, Z> WorkerPartials<A, Z> {
         Stop { at, place, found: () }
     }
 
-    /// Adds the partial results of another worker. Returns the found value that does not count. The
-    /// caller drops that value when it holds no lock.
+    /// Adds the partial results of another worker. If both workers have found a value, returns the
+    /// later one, which does not count. The caller must drop this value while it holds no lock.
     fn append(&mut self, other: Self) -> Option<Z> {
         match (&mut self.0, other.0) {
             (_, None) => None,
@@ -280,7 +284,7 @@ impl<A, Z> WorkerPartials<A, Z> {
         }
     }
 
-    /// The stored partial results and what was found.
+    /// The stored partial results and the found value.
     fn into_stored(self) -> Stored<A, Z> {
         self.0.map_or(Stored { parts: Vec::new(), found: Earliest::NONE }, |stored| *stored)
     }
@@ -304,8 +308,8 @@ impl<A, Z> Partials<A, Z> {
     }
 
     /// The outcome of a loop that has ended. `own` are the calling thread's partial results, and
-    /// `acc` is the partial result of its last run. If nothing else was handed over, `acc` is the
-    /// only one.
+    /// `acc` is the partial result of its last run. If no other partial result was handed over,
+    /// `acc` is the result.
     #[inline(never)]
     fn outcome(
         &self,
@@ -334,8 +338,8 @@ impl<A, Z> Partials<A, Z> {
         nodes
     }
 
-    /// The result of a loop that has folded all items: the partial results, reduced in order. If
-    /// nothing was handed over, the result is `rest`.
+    /// The result of a loop that has folded all items: the partial results, reduced in `order`. If
+    /// no partial result was handed over, the result is `rest`.
     pub(crate) fn reduced(&self, rest: Option<A>, order: Order, reduce: &dyn Fn(A, A) -> A) -> Option<A> {
         let Stored { mut parts, .. } = self.take();
         if parts.is_empty() {
@@ -346,8 +350,8 @@ impl<A, Z> Partials<A, Z> {
         for (left, right) in order.pairs(&nodes) {
             let (Some(a), Some(b)) = (parts[left].1.take(), parts[right].1.take()) else { continue };
             // If `reduce` panics, the remaining partial results are dropped outside the unwinding.
-            // A second panic during the unwinding would end the process, and the plain loop has no
-            // such partial results.
+            // Otherwise a second panic, in a drop during the unwinding, would end the process. The
+            // plain loop has no such partial results and would not end the process.
             match catch_unwind(AssertUnwindSafe(|| reduce(a, b))) {
                 Ok(reduced) => parts[left].1 = Some(reduced),
                 Err(payload) => {
@@ -360,7 +364,7 @@ impl<A, Z> Partials<A, Z> {
         parts[last].1.take()
     }
 
-    /// The value that was found first, after the loop has stopped. Everything else is dropped.
+    /// The value that was found first, in a loop that has stopped. Drops all other values.
     fn take_found(&self, rest: Option<A>) -> Option<Z> {
         let Stored { parts, found } = self.take();
         parts.into_iter().filter_map(|(_, acc)| acc).chain(rest).for_each(discard);

@@ -1,4 +1,4 @@
-//! A loop on the calling thread alone. The thread reads the clock and the handles of the loop.
+//! A loop on the calling thread alone. This thread also reads the clock and the loop's handles.
 
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
 
@@ -20,17 +20,17 @@ use crate::{
     },
 };
 
-/// A loop that the calling thread runs alone. When this is dropped, the indices that are left count
-/// as done.
+/// A loop that the calling thread runs alone. When this value is dropped, all remaining indices
+/// count as done.
 pub(crate) struct Solo<'a> {
     begin: Instant,
     watch: Watch<'a>,
     units: Units,
-    /// How many indices have been begun, and how many there are.
+    /// How many indices have been begun, and how many the loop has.
     done: usize,
     len: usize,
-    /// How many indices had been folded when the clock was read last, and how long after `begin`
-    /// that was.
+    /// The number of indices that were folded at the last reading of the clock, and the time from
+    /// `begin` to this reading.
     timed: usize,
     took: Duration,
     closeup: Option<Closeup>,
@@ -44,7 +44,7 @@ impl Drop for Solo<'_> {
 }
 
 impl<'a> Solo<'a> {
-    /// A loop over the indices `left`, which begins now.
+    /// A loop over the indices `left`. The loop begins now.
     pub(crate) fn new(options: &LoopOptions<'a>, left: Range<usize>) -> Self {
         let LoopOptions { watch, units, .. } = *options;
         let begin = Instant::now();
@@ -59,29 +59,30 @@ impl<'a> Solo<'a> {
         self.done == self.len && self.list.is_none_or(|list| list.is_dry(0))
     }
 
-    /// Whether it runs over a list that grows.
+    /// Whether the loop runs over a list that grows.
     pub(crate) fn has_work_list(&self) -> bool {
         self.list.is_some()
     }
 
-    /// How many indices have been timed, and how long they took.
+    /// The number of timed indices, and the time that they took.
     pub(crate) fn timed(&self) -> (usize, Duration) {
         (self.timed, self.took)
     }
 
-    /// Folds until the end is reached or `limit` is over. Returns how the loop has ended, if it has
-    /// stopped or was cancelled.
+    /// Folds until the end or until `limit` is over. Returns the outcome if the loop has stopped or
+    /// was cancelled; otherwise `None`.
     ///
-    /// The clock is read first after a few indices, which may take longer than last time, and then
-    /// after `expected` indices. With a limit, later readings are at most `expected` indices or one
-    /// claim apart: nobody can steal the indices between two readings.
+    /// The first reading of the clock comes after a few indices, because indices may take longer
+    /// than last time. The second reading comes after `expected` indices. If there is a limit,
+    /// later readings are at most `expected` indices apart, or one claim if a claim is larger. The
+    /// reason is that no worker can steal the indices between two readings.
     pub(crate) fn fold_until(
         &mut self,
         acc: &mut dyn Accumulate,
         limit: Duration,
         expected: usize,
     ) -> Option<Outcome> {
-        /// The most indices between two readings of the clock, if fewer are expected: one claim.
+        /// One claim: the most indices between two readings of the clock if `expected` is smaller.
         const CLAIM: usize = 64;
         if let Some(list) = self.list {
             return self.fold_list(list, acc, limit);
@@ -90,8 +91,8 @@ impl<'a> Solo<'a> {
         self.fold(acc, limit, expected, self.len, apart)
     }
 
-    /// Folds until the end is reached or `limit` is over. The interval between two readings of the
-    /// clock follows the measured time alone.
+    /// Folds until the end or until `limit` is over. The interval between two readings of the clock
+    /// depends only on the measured time per index.
     pub(crate) fn fold_on(&mut self, acc: &mut dyn Accumulate, limit: Duration) -> Option<Outcome> {
         if let Some(list) = self.list {
             return self.fold_list(list, acc, limit);
@@ -113,8 +114,9 @@ impl<'a> Solo<'a> {
         }
     }
 
-    /// Folds until the index `end` is reached or `limit` is over. The interval between readings of
-    /// the clock is not capped: more readings would make loops over cheap items seem slow.
+    /// Folds until the index `end` or until `limit` is over. The number of indices between two
+    /// readings of the clock has no upper limit: more readings would make loops over cheap items
+    /// seem slow.
     pub(crate) fn fold_before(
         &mut self,
         acc: &mut dyn Accumulate,
@@ -125,8 +127,8 @@ impl<'a> Solo<'a> {
         self.fold(acc, limit, expected, end.min(self.len), usize::MAX)
     }
 
-    /// Folds a list that grows until the list is empty or `limit` is over. The list reads the clock
-    /// itself.
+    /// Folds a list that grows, until the list is empty or `limit` is over. The list itself reads
+    /// the clock.
     fn fold_list(
         &mut self,
         list: &dyn WorkList,
@@ -173,8 +175,8 @@ impl<'a> Solo<'a> {
         const FEW: usize = 8;
         /// The most indices that count as done when they begin.
         const BEGUN: usize = 64;
-        // The shortest time between two readings of the clock: a part of the limit, and 10 µs at
-        // most, as in a round.
+        // The shortest time between two readings of the clock: a part of the limit, but at most 10
+        // µs, as in a round.
         let lasts = (limit / 32).clamp(Duration::from_micros(1), Duration::from_micros(10));
         let Self { watch, units, .. } = *self;
         let most = match (watch.cancel, watch.progress) {
@@ -223,7 +225,7 @@ impl<'a> Solo<'a> {
         self.took
     }
 
-    /// The work until now.
+    /// The calling thread's work until now.
     pub(crate) fn so_far(&mut self) -> Before {
         let Self { begin, done, .. } = *self;
         let took = if done == 0 { Duration::ZERO } else { begin.elapsed() };
@@ -235,7 +237,8 @@ impl<'a> Solo<'a> {
         Before { begin, indices: done, counted, took, closeup }
     }
 
-    /// Leaves the rest to a shared loop. Returns the work until now.
+    /// Leaves the rest of the indices to a shared loop. Returns the calling thread's work until
+    /// now.
     pub(crate) fn hand_over(mut self) -> Before {
         self.len = self.done;
         self.so_far()

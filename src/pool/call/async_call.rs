@@ -1,5 +1,5 @@
-//! A call of a loop whose items wait. The caller begins alone. Helpers join if there is enough to
-//! compute to pay for them.
+//! A call of a loop whose items wait. The caller begins alone. Helpers join if the computation left
+//! is large enough to pay for them.
 
 use std::{sync::Arc, time::Duration};
 
@@ -94,7 +94,7 @@ impl Executor {
         if turn.is_some() {
             self.make_room();
         }
-        // From here to the end nothing unwinds: all user code runs inside the workers, which catch
+        // From here on, nothing unwinds: user code runs only inside the workers, and these catch
         // panics.
         ranges.partition(0..len, &[]); // to the caller
         watch.begin_waiting(&ranges, queues, len);

@@ -1,8 +1,9 @@
-//! A worker of a loop whose items wait. It begins items, each in a slot, and resumes items that
-//! have been woken. If there are none, it sleeps. It leaves when no item is left.
+//! A worker of a loop whose items wait. The worker begins items, each in a slot, and resumes items
+//! that have been woken. The worker sleeps while no item can be begun or resumed. The worker leaves
+//! when no item is left.
 //!
-//! After each item that it has resumed, it begins a new one, so that the limit of items in flight
-//! is used. Otherwise, woken items come first.
+//! After the worker has resumed an item, it begins a new one. This keeps the number of items in
+//! flight near its limit. In all other cases the worker prefers woken items to new ones.
 
 use std::{
     collections::BinaryHeap,
@@ -40,19 +41,19 @@ use crate::{
     sync::{Mutex, lock},
 };
 
-/// A worker's part of a loop whose items wait, whatever the loop makes of them.
+/// A worker's part of a loop whose items wait, for any type of result.
 pub(crate) trait PollItems {
     /// Makes the worker's state. Called once, before all other functions.
     fn arrive(&mut self);
 
-    /// Claims the next items of `owner`, up to `claims`, one by one, and begins each in `slot`,
-    /// until one waits.
+    /// Claims the next items of `owner` one by one, at most `claims` items, and begins each of them
+    /// in `slot`. Stops when an item waits.
     fn begin(&mut self, owner: &mut Owner<'_>, slot: &mut Slot, claims: usize) -> Result<Began, Stop>;
 
     /// Begins an item that is claimed.
     fn begin_one(&mut self, index: usize, slot: &mut Slot) -> Result<Began, Stop>;
 
-    /// Polls the item `index`, which waited in `slot`. When it is ready, the slot is free.
+    /// Polls the item `index`, which waited in `slot`. If the item is ready, the slot becomes free.
     fn resume(&mut self, index: usize, slot: &mut Slot) -> Poll<Result<(), Stop>>;
 
     /// Drops the item in `slot`, if there is one. Does not panic.
@@ -61,8 +62,8 @@ pub(crate) trait PollItems {
     /// Publishes all finished runs except the newest.
     fn hand_over(&mut self);
 
-    /// Publishes all finished runs if the result `is_needed`, and drops the state. Nothing is left
-    /// to do.
+    /// Publishes all finished runs if the result `is_needed`, and drops the state. Called when no
+    /// item is left to begin or resume.
     fn leave(&mut self, is_needed: bool);
 
     /// After a panic: drops the finished runs, and returns the item in which the panic happened.
@@ -77,14 +78,14 @@ pub(crate) trait PollItems {
 pub(crate) enum Began {
     /// All items that were begun are done.
     Done,
-    /// All items that were begun are done. The last claim is contested, and [`Owner::resolve`] says
-    /// whether it stands.
+    /// All items that were begun are done. A thief contests the last claim, and [`Owner::resolve`]
+    /// decides whether the claim is valid.
     Contested,
     /// This item waits.
     Waits(usize),
 }
 
-/// Makes a worker's [`PollItems`] on its thread, and lends it to a closure.
+/// Makes the [`PollItems`] of a worker, on the worker's thread, and lends it to a closure.
 pub(crate) type LendPollItems<'a> = &'a (dyn Fn(usize, &mut dyn FnMut(&mut dyn PollItems)) + Sync);
 
 /// A loop whose items wait.
@@ -97,8 +98,8 @@ pub(crate) struct AsyncRound<'a> {
     pub(crate) log: RoundLog,
     /// The cost of help, in nanoseconds.
     pub(crate) help: f32,
-    /// The token that the workers have to read themselves: that of a parent process, in a forked
-    /// child.
+    /// A token that the workers themselves must read. In a forked child this is the token of the
+    /// parent process; otherwise `None`.
     pub(crate) token: Option<&'a CancelToken>,
     pub(crate) reports: Mutex<AsyncReport>,
 }
@@ -107,13 +108,12 @@ pub(crate) struct AsyncRound<'a> {
 #[derive(Default)]
 pub(crate) struct AsyncReport {
     pub(crate) report: WaitReport,
-    /// The items that waited: only some of them, if there were more than the limit of items in
-    /// flight.
+    /// Items that waited. The list is incomplete if more items waited than may be in flight.
     pub(crate) waited: Vec<usize>,
 }
 
 impl AsyncRound<'_> {
-    /// Worker `me`, which has entered. It polls items by `poller`.
+    /// Worker `me`, which has entered the loop and polls items through `poller`.
     pub(crate) fn worker<'w>(
         &'w self,
         me: usize,
@@ -170,7 +170,7 @@ pub(crate) struct AsyncRoundWorker<'w> {
     of: &'w AsyncRound<'w>,
     me: usize,
     owner: Owner<'w>,
-    /// An item that is claimed and not begun.
+    /// An item that is claimed but not begun.
     claimed: Option<usize>,
     thief: Thief<'w>,
     victims: Vec<usize>,
@@ -181,21 +181,21 @@ pub(crate) struct AsyncRoundWorker<'w> {
     held: Option<Slot>,
     doing: Doing,
     poller: &'w mut dyn PollItems,
-    /// Whether items may be left that nobody has begun.
+    /// Whether items may be left that no worker has begun.
     begins: bool,
-    /// Whether the worker has just resumed an item, so that a new one follows.
+    /// Whether the worker begins a new item next, because it has just resumed one.
     refills: bool,
-    /// Whether the worker has just come.
+    /// Whether the worker has just entered the loop.
     is_new: bool,
-    /// The stop of the loop, as far as the worker knows; and the stop behind which the worker has
-    /// already dropped all items.
+    /// `seen` is the latest stop of the loop that the worker has seen. The worker has already
+    /// dropped all items behind the stop `cleared`.
     seen: usize,
     cleared: usize,
-    /// Candidates to be dropped at the next stop: indices of items that may wait, each with the
-    /// number of its slot. At its first stop the worker adds the items of all slots. After that, it
-    /// adds each item that it suspends, even if it took the item by mistake. So each waiting item
-    /// is a candidate of the worker that suspended it last, unless that worker has not seen a stop
-    /// yet.
+    /// The items that the worker may have to drop at the next stop: the index of each item and the
+    /// number of its slot. Some of these items may no longer wait. At its first stop the worker
+    /// adds the items of all slots. After its first stop the worker adds each item that it
+    /// suspends, even an item that it took by mistake. So each waiting item is listed at the worker
+    /// that suspended it last, if that worker has seen a stop.
     behind: BinaryHeap<(usize, usize)>,
     /// The length of `behind` when it was last filled from all slots.
     behind_before: usize,
@@ -216,14 +216,15 @@ enum Step {
 }
 
 impl AsyncRoundWorker<'_> {
-    /// Works until no item is left, and leaves. Never unwinds: a panic ends the loop and is kept
-    /// for the caller. Items before the panic are still polled.
+    /// Works until no item is left, and then leaves. Never unwinds: a panic ends the loop and is
+    /// kept for the caller. Workers still poll the items before the panic.
     pub(crate) fn work(mut self) {
         self.work_until(|_| false);
         self.leave();
     }
 
-    /// Works until no item is left, or until `gives_up`. Returns whether no item is left.
+    /// Works until no item is left, or until `gives_up` returns `true`. Returns whether no item is
+    /// left.
     pub(crate) fn work_until(&mut self, gives_up: impl Fn(&mut Self) -> bool) -> bool {
         loop {
             let gone = catch_unwind(AssertUnwindSafe(|| {
@@ -241,7 +242,7 @@ impl AsyncRoundWorker<'_> {
         }
     }
 
-    /// Whether there is enough to compute to pay for help.
+    /// Whether enough computation is left to pay for help.
     pub(crate) fn wants_help(&mut self) -> bool {
         self.now = Instant::now();
         self.polls.are_worth_sharing(self.left(), self.work_time(), self.of.help)
@@ -257,7 +258,7 @@ impl AsyncRoundWorker<'_> {
         self.polls.cost(self.left(), self.work_time())
     }
 
-    /// About how many polls are left that could be done now.
+    /// About how many polls could be done now.
     fn left(&self) -> usize {
         let Self { of: AsyncRound { queues, .. }, owner, begins, .. } = self;
         let fresh = if *begins { owner.left().min(queues.spare() + self.hand.len()) } else { 0 };
@@ -324,7 +325,8 @@ impl AsyncRoundWorker<'_> {
         Step::GoOn
     }
 
-    /// Begins items in one of its slots, until one waits, or for some microseconds.
+    /// Begins items in one of the worker's slots, until an item waits or some microseconds are
+    /// over.
     fn begin(&mut self) {
         let Some(claim) = self.claim() else { return };
         let Self { poller, owner, grain, hand, held, .. } = self;
@@ -407,7 +409,8 @@ impl AsyncRoundWorker<'_> {
         self.tell_worth();
     }
 
-    /// The next items to begin; `None` if none is left, and then the worker asks no more.
+    /// The next items to begin. `None` if no item is left; then the worker does not call this
+    /// again.
     fn claim(&mut self) -> Option<ToBegin> {
         let Self { of: AsyncRound { first_indices, .. }, owner, seen, .. } = self;
         if *seen == 0 {
@@ -451,8 +454,8 @@ impl AsyncRoundWorker<'_> {
         self.stop(place, None);
     }
 
-    /// Ends the loop at `place`: no item at or behind `place` is begun any more, and those that
-    /// wait are dropped.
+    /// Ends the loop at `place`: from now on, workers begin only items before `place`. Waiting
+    /// items at or behind `place` are dropped.
     fn stop(&mut self, place: usize, panic: Option<Panic>) {
         self.of.ranges.truncate(place);
         discard(self.worker_log.stop.note(place, panic));
@@ -474,10 +477,10 @@ impl AsyncRoundWorker<'_> {
         self.stop(place, Some(panic));
     }
 
-    /// The loop has stopped elsewhere: drops waiting items behind the stop. At the first stop the
-    /// worker searches all slots. Later, when it has nothing else to do, it searches only the slots
-    /// of items behind the stop. So a series of errors at falling indices costs each item a
-    /// logarithm.
+    /// The stop of the loop has moved: drops waiting items behind the stop. At the first stop the
+    /// worker lists the items of all slots. Later, when the worker has nothing else to do, it
+    /// visits only the listed items behind the stop. So a series of errors at falling indices costs
+    /// logarithmic time per item.
     #[cold]
     fn clear_behind(&mut self) {
         let queues = self.of.queues;
@@ -491,7 +494,8 @@ impl AsyncRoundWorker<'_> {
         {
             self.behind.pop();
             let behind = &mut self.behind;
-            // The worker that suspended that item may have searched for it in vain meanwhile.
+            // The slot may hold another item now. The worker that suspended this other item may
+            // just have failed to take it. So this worker lists it.
             let put_back = |item| behind.push((item, number));
             if let Some(mut slot) = queues.take_behind(number, self.seen, put_back) {
                 self.poller.clear(&mut slot);
@@ -501,12 +505,13 @@ impl AsyncRoundWorker<'_> {
         }
     }
 
-    /// Notes a candidate: this worker is about to suspend the item at `index`, in slot `number`.
+    /// This worker is about to suspend the item at `index`, in slot `number`. Lists the item in
+    /// `behind`.
     fn note_waiting(&mut self, index: usize, number: usize) {
-        /// With fewer candidates than this, candidates that no longer wait are kept.
+        /// If `behind` is shorter than this, it keeps items that no longer wait.
         const FEWEST: usize = 64;
         if self.cleared == usize::MAX {
-            return; // the first stop will find it in its slot
+            return; // the first stop will find the item in its slot
         }
         if self.behind.len() >= FEWEST.max(2 * self.behind_before) {
             self.behind = self.of.queues.items().collect();
@@ -515,7 +520,7 @@ impl AsyncRoundWorker<'_> {
         self.behind.push((index, number));
     }
 
-    /// The worker has slept. The caller may have woken up on the CPU of a helper.
+    /// The worker has slept. If it is the caller, it may have woken up on the CPU of a helper.
     fn wake_up(&mut self) {
         let now = Instant::now();
         self.own_report.report.asleep += now - self.now;
@@ -523,7 +528,7 @@ impl AsyncRoundWorker<'_> {
         self.of.plan.check_cpu(now);
     }
 
-    /// Publishes, now and then, how many items are worth another worker.
+    /// Sometimes publishes how many items are enough work for another worker.
     #[inline(always)]
     fn tell_worth(&mut self) {
         const OFTEN: usize = 16;
@@ -542,19 +547,19 @@ impl AsyncRoundWorker<'_> {
 
 /// The worker's activity when user code panics.
 enum Doing {
-    /// It begins a single item, or runs no item.
+    /// The worker begins a single item, or runs no item.
     One,
-    /// It claims and begins several items.
+    /// The worker claims and begins several items.
     Many,
-    /// It polls an item that has waited.
+    /// The worker polls an item that has waited.
     Again,
 }
 
 /// The items that a worker may begin.
 #[derive(Clone, Copy)]
 enum ToBegin {
-    /// This item, which is claimed.
+    /// The item with this index. It is already claimed.
     One(usize),
-    /// This number of items, the next of the worker's range. They are not claimed yet.
+    /// This number of items from the front of the worker's range. These items are not yet claimed.
     Next(usize),
 }

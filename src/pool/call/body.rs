@@ -2,25 +2,25 @@
 
 use crate::pool::protocol::range::Claims;
 
-/// The kernel's work, as the workers see it. Only the public loops know what the indices mean.
+/// The loop's work on indices. Only the public loops know the meaning of the indices.
 pub(crate) trait Body: Sync {
-    /// A worker's state during a loop. The worker makes it and drops it.
+    /// A worker's state during a loop. The worker makes and drops its state.
     type State<'s>
     where
         Self: 's;
-    /// A partial result: that of a run of neighbouring items.
+    /// The partial result of a run of neighbouring items.
     type Acc: Send;
     /// The value with which a loop stops early.
     type Found: Send;
-    /// Whether the loop may stop early: whether there is a value of `Found`. A hint.
+    /// Whether the loop may stop early, which requires a value of `Found`. A hint.
     const MAY_STOP: bool = size_of::<Option<Self::Found>>() > 0;
 
     /// Makes the state of worker `me`. Called once per worker and loop, and again after a panic.
     fn state(&self, me: usize) -> Self::State<'_>;
 
-    /// Makes all `claims`, of which there may be none, and folds their indices. `acc` is the
-    /// partial result of the indices before them in the same run, if there are any. An `Err` stops
-    /// the loop. Without items there is no partial result.
+    /// Makes all `claims`, possibly none, and folds the claimed indices. `acc` is the partial
+    /// result of the earlier indices of the same run; `None` if this is the begin of the run. An
+    /// `Err` stops the loop. A run without items has no partial result.
     fn fold<'s>(
         &'s self,
         state: &mut Self::State<'s>,
@@ -35,9 +35,10 @@ pub(crate) trait Body: Sync {
 /// The kernel: [`Body::fold`] as a function of its own. No other function of the program contains
 /// the code of the user's closure. The plain loop, claims, searches, blocks and leaves all call it.
 ///
-/// LLVM inlines a closure of more than some 45 instructions only if one place of the program calls
-/// it. It vectorises a loop only after it has inlined the closure. (40 rounds of shift, xor and add
-/// on `u32`: with a second place they took 4.2 times as long.)
+/// LLVM inlines a closure of more than some 45 instructions only if a single place of the program
+/// calls it. LLVM vectorises a loop only after inlining its closure. (A loop whose closure did 40
+/// rounds of shift, xor and add on `u32` took 4.2 times as long when two places called the
+/// closure.)
 #[inline(never)]
 pub(crate) fn kernel<'s, L: Body>(
     body: &'s L,
@@ -48,18 +49,19 @@ pub(crate) fn kernel<'s, L: Body>(
     body.fold(state, acc, claims)
 }
 
-/// Where a loop stops before its last item, and the value that it has found there. Without a type
-/// parameter, the value is stored elsewhere.
+/// A stop of a loop before its last item: the index, and the value found there. `Stop<()>` has no
+/// value, because the value is stored elsewhere.
 ///
-/// This is the error type of the kernel, and its layout matters. (With a `bool` in place of
-/// `place`, the `bool` lay where accumulators have a pointer or a length. The compiler then wrote
-/// these in pieces of bytes and read them as a whole, which stalls the CPU.)
+/// This is the error type of the kernel, and its layout matters. (When this type had a `bool`
+/// instead of `place`, the `bool` occupied the bytes of an accumulator's pointer or length. The
+/// compiler then wrote that pointer or length in several pieces and read it as a whole, which
+/// stalls the CPU.)
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stop<Z = ()> {
     /// The index at which the loop stops.
     pub(crate) at: usize,
-    /// Items from this index on are not needed any more. It is `at`; or 0 if the items before `at`
-    /// are not needed either.
+    /// Items from this index on are no longer needed. This is 0 if no item is needed, and `at`
+    /// otherwise.
     pub(crate) place: usize,
     pub(crate) found: Z,
 }

@@ -1,6 +1,6 @@
-//! How a loop ends: what stops it before its last item, and what it returns.
+//! How a loop ends: its reasons to stop before the last item, and its result.
 
-#![allow(unused_qualifications)] // builds for models take the steps from `check`
+#![allow(unused_qualifications)] // model-checked builds import `steps` from `check`
 
 use std::{
     any::Any,
@@ -18,18 +18,19 @@ use crate::pool::check::planted as steps;
 /// The payload of a panic.
 pub(crate) type Panic = Box<dyn Any + Send>;
 
-/// A value that was noted at a place in the slice: of several, that of the first place. A loop
-/// still folds all items before a place where it stops, so this place does not depend on the
-/// schedule.
+/// A value noted at a place in the slice. If several values are noted, only the value at the first
+/// place is kept. A loop that stops at a place still folds all items before that place. So the
+/// first place does not depend on the schedule.
 ///
-/// `Earliest<Option<Panic>>` is where a loop stops, with the payload if it stops by a panic.
+/// `Earliest<Option<Panic>>` is the place where a loop stops. Its value is the payload if the loop
+/// stops because of a panic.
 pub(crate) struct Earliest<T>(Option<(usize, T)>);
 
 impl<T> Earliest<T> {
     pub(crate) const NONE: Self = Self(None);
 
-    /// Notes a value at `place`. Returns the value that does not count. The caller drops that value
-    /// when it holds no lock.
+    /// Notes a value at `place`. If there are now two values, returns the later one, which does not
+    /// count. The caller must drop this value while it holds no lock.
     pub(crate) fn note(&mut self, place: usize, noted: T) -> Option<T> {
         match &self.0 {
             Some((before, _)) if !steps::is_earlier(place, *before) => Some(noted),
@@ -37,8 +38,8 @@ impl<T> Earliest<T> {
         }
     }
 
-    /// Adds what another worker has noted. Returns the value that does not count. The caller drops
-    /// that value when it holds no lock.
+    /// Adds the value that another worker has noted. If there are now two values, returns the later
+    /// one, which does not count. The caller must drop this value while it holds no lock.
     pub(crate) fn merge(&mut self, other: Self) -> Option<T> {
         other.0.and_then(|(place, noted)| self.note(place, noted))
     }
@@ -60,8 +61,8 @@ impl<T> Earliest<T> {
 }
 
 impl Earliest<Option<Panic>> {
-    /// How a loop has ended whose first stop is this. If the loop has not panicked and its token is
-    /// cancelled, the loop was cancelled.
+    /// How a loop has ended whose first stop is `self`. The loop counts as cancelled if its token
+    /// is cancelled and the loop has not panicked.
     pub(crate) fn into_ended(self, is_cancelled: bool) -> Result<Outcome, Panic> {
         match self.into_noted() {
             Some(Some(panic)) => Err(panic),
@@ -72,34 +73,34 @@ impl Earliest<Option<Panic>> {
     }
 }
 
-/// Whether a stop at `place` comes before one at `before`.
+/// Whether a stop at `place` comes before a stop at `before`.
 #[inline(always)]
 pub(crate) fn is_earlier(place: usize, before: usize) -> bool {
     place < before
 }
 
-/// Whether a worker goes on after a panic. It always does: perhaps no other worker is there to fold
-/// the items before the panic.
+/// Whether a worker continues after a panic. Always `true`: perhaps no other worker can fold the
+/// items before the panic.
 #[inline(always)]
 pub(crate) fn goes_on_after(_panic: &Panic) -> bool {
     true
 }
 
-/// How a loop has ended, and what it returns. Without type parameters, the values are stored
-/// elsewhere. A loop that has panicked has a [`Panic`] instead of an outcome.
+/// How a loop has ended, and its result. `Outcome<(), ()>` has no values, because the values are
+/// stored elsewhere. A loop that has panicked has a [`Panic`] instead of an outcome.
 #[derive(Debug)]
 pub(crate) enum Outcome<A = (), Z = ()> {
     Through(A),
-    /// The loop has stopped where this value was found. If several values were found, this one has
-    /// the lowest index.
+    /// The loop has stopped at the place of this value. If several values were found, this is the
+    /// value with the lowest index.
     Stopped(Z),
     Cancelled,
 }
 
 impl Outcome {
-    /// The outcome of a loop that has not folded all items. `found` was found first, if anything
-    /// was found. It counts only if the loop has stopped; otherwise it is dropped. Passes a panic
-    /// on.
+    /// The outcome of a loop that has not folded all items. `found` is the value that was found
+    /// first, if any value was found. If the loop has stopped, `found` is the result. If the loop
+    /// was cancelled, `found` is dropped. Passes a panic on.
     pub(crate) fn of_early_end<A, Z>(ended: Result<Self, Panic>, found: Option<Z>) -> Outcome<A, Z> {
         match (ended, found) {
             (Ok(Self::Stopped(())), Some(found)) => Outcome::Stopped(found),
@@ -148,7 +149,8 @@ impl<A, Z> Outcome<A, Z> {
 }
 
 impl<A, Z> Outcome<Option<A>, Z> {
-    /// The outcome of a loop that has a result even without items: that of `init`.
+    /// The outcome of a loop that has a result even without items. Without items the result is
+    /// `init()`.
     #[inline(always)]
     pub(crate) fn or(self, init: impl FnOnce() -> A) -> Outcome<A, Z> {
         self.map(|made| match made {
@@ -159,7 +161,7 @@ impl<A, Z> Outcome<Option<A>, Z> {
 }
 
 impl<A> Outcome<A, Infallible> {
-    /// The result of a loop that nothing stops; `None` if it was cancelled.
+    /// The result of a loop that cannot stop early; `None` if the loop was cancelled.
     #[inline(always)]
     pub(crate) fn through(self) -> Option<A> {
         match self {
@@ -175,6 +177,6 @@ pub(crate) fn discard<T>(value: T) {
     if mem::needs_drop::<T>()
         && let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(value)))
     {
-        mem::forget(payload); // its own drop may panic as well
+        mem::forget(payload); // the drop of the payload may panic, too
     }
 }

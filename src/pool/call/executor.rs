@@ -1,5 +1,5 @@
-//! One call: decides how to run the loop; runs it plain, alone, busy or shared; combines the
-//! results.
+//! One call decides how to run its loop: plain, alone, busy or shared. Then it runs the loop and
+//! combines the results.
 
 use std::{panic::Location, sync::Arc, time::Duration};
 
@@ -40,10 +40,10 @@ use crate::{
 #[repr(C, align(64))] // `glance` reads one cache line
 pub(crate) struct Executor {
     pub(super) workers: usize,
-    /// Whether another thread called a loop during the last shared loops. If so, a helper that
-    /// polls between loops may occupy the CPU of that thread. Relaxed: it is a hint.
+    /// Whether another thread called a loop during the last shared loops. Then a helper that polls
+    /// between loops may occupy the CPU of this other thread. Relaxed: this is a hint.
     pub(super) is_crowded: AtomicBool,
-    /// The report of all loops of the program, if the user wants one.
+    /// The report of all loops of the program, if the user wants this report.
     pub(super) program_report: Option<&'static ProgramReport>,
     pub(super) memory: Memory,
     pub(super) prices: Prices,
@@ -53,16 +53,17 @@ pub(crate) struct Executor {
     pub(super) threads: Threads,
     pub(super) cpus: CpuAssignment,
     pub(super) stealing: Stealing,
-    /// The memory of shared loops. A call locks it before and after it shares a loop. All of it is
-    /// a hint: a call that finds the lock held for long goes on without it.
+    /// The memory of shared loops. A call locks it before and after it shares a loop. This memory
+    /// is only a hint: a call that cannot get the lock soon does without it.
     pub(super) learnt: Mutex<Splits>,
     /// Which messages have been logged, one bit each. Relaxed: a repeated message does no harm.
     logged: AtomicU64,
 }
 
 impl Executor {
-    /// An executor with these `threads`, which are placed on `cpus`. Helpers poll for
-    /// `patience` before they sleep; `None`: as long as it seems to pay.
+    /// An executor with these `threads`, which are placed on `cpus`. Helpers poll for the time
+    /// `patience` before they sleep. If `patience` is `None`, the pool estimates how long polling
+    /// pays.
     pub(crate) fn new(
         threads: Threads,
         cpus: CpuAssignment,
@@ -86,8 +87,9 @@ impl Executor {
         }
     }
 
-    /// An executor without helpers: because of these `doubts`, or for the global pool until it is
-    /// built. Logs nothing. Asks the system only for memory and for one environment variable.
+    /// An executor without helpers. The global pool uses one until it is built. `doubts` are the
+    /// reasons if a pool could not get helpers. Logs nothing. Asks the system only for memory and
+    /// for one environment variable.
     pub(crate) fn of_one(doubts: Vec<String>) -> Self {
         let threads = Threads::new(0, Fence::Symmetric, Patience::default());
         let cpus = CpuAssignment::new(SeatPlan::alone(doubts), Vec::new());
@@ -119,29 +121,30 @@ impl Executor {
         self.threads.is_busy()
     }
 
-    /// Whether a loop that is long enough would be shared. A hint.
+    /// Whether a sufficiently long loop would be shared now. A hint.
     pub(crate) fn is_free(&self) -> bool {
         self.threads.process.is_current() && self.idle() > 0
     }
 
-    /// Makes room for the calling thread, which shares a loop. Only a single caller from outside
-    /// the pool does so: two of them would move one helper to and fro.
+    /// Makes room for the calling thread, which shares a loop. Only done for a single caller from
+    /// outside the pool: two such callers would move one helper to and fro.
     pub(super) fn make_room(&self) {
         if self.threads.here() == 0 && self.threads.callers() == 0 {
             self.cpus.make_room();
         }
     }
 
-    /// The calling thread checks whether it has its CPU to itself. Called where it reads the clock.
+    /// Checks whether the calling thread has its CPU to itself. The thread calls this after it has
+    /// read the clock.
     pub(crate) fn check_cpu(&self, now: Instant) {
         check_cpu(&self.threads, &self.cpus, now);
     }
 
     /// Folds the indices of `slice`, and reduces the partial results in order.
     ///
-    /// Only this function, `call_with_care` and `accumulator.rs` are compiled once per loop. The
-    /// plain loop is here, and its code is small: after a sleep, a caller finds little of it in its
-    /// caches.
+    /// Only this function, `call_with_care` and `accumulator.rs` are compiled once per loop. This
+    /// function contains the plain loop. Its code is kept small, because after a sleep a caller
+    /// finds little of the code in its caches.
     #[inline(always)]
     pub(crate) fn call<L: Body>(
         &self,
@@ -159,7 +162,7 @@ impl Executor {
                 return Outcome::Through(None);
             }
             let timed = (glance == QuickVerdict::Timed).then(Instant::now);
-            // A loop that was short last time may be long this time.
+            // The loop was short last time but may be long this time.
             let first = if len < CHECKED { len } else { CHECKED_AFTER };
             let begin = (first < len).then(Moment::now);
             let mut state = body.state(0);
@@ -172,19 +175,19 @@ impl Executor {
                 }
                 ended = kernel(body, &mut state, few, &mut Claims::of(first..len));
             }
-            // The state is dropped before the result is returned: if this drop panics, the result
-            // is dropped.
+            // The state is dropped before the result is returned. So if the drop of the state
+            // panics, the result is dropped, too.
             drop(state);
             if let Some(begin) = timed {
                 self.learn_plain(this, options.kind, begin);
             }
             return Outcome::of(ended);
         };
-        let mut options = options; // from here on they are in memory
+        let mut options = options; // from here on the options are in memory
         self.call_with_care(this, glance, from, &mut options, body)
     }
 
-    /// A call that is more than the plain loop. The first `done` indices are folded already.
+    /// A call for which the plain loop is not enough. The first `done` indices are already folded.
     #[cold]
     #[inline(never)]
     fn call_with_care<'b, L: Body>(
@@ -197,7 +200,7 @@ impl Executor {
     ) -> Outcome<Option<L::Acc>, L::Found> {
         let is_plain = glance == QuickVerdict::Plain || done > 0;
         let call = if is_plain { None } else { self.weigh(this, glance, options) };
-        // A loop that stops at one of its first items needs nothing of the setup below.
+        // A loop that stops at one of its first items does not need the setup below.
         let first = call.as_ref().map_or(0, |call| call.launch.unlooked().min(this.slice.len));
         if L::MAY_STOP && first > 0 && options.list.is_none() && !options.units.are_blocks() {
             done = first;
@@ -219,8 +222,8 @@ impl Executor {
         outcome
     }
 
-    /// The same for a loop over leaves. Returns the nodes of their tree. Each node is reduced as
-    /// far as a single worker has folded its leaves.
+    /// Calls a loop over the leaves of a tree. Returns the largest nodes of this tree whose leaves
+    /// a single worker has folded.
     pub(crate) fn call_for_nodes<L: Body>(
         &self,
         slice: Slice,
@@ -241,9 +244,10 @@ impl Executor {
         outcome
     }
 
-    /// Carries out a call, and returns how the loop has ended, with its account if anybody wants
-    /// one. The first `done` indices are folded already. Does not depend on the types of the loop.
-    /// Unwinds only with a panic of user code on the calling thread, while nothing is shared.
+    /// Carries out a call. Returns how the loop has ended, and the loop's account if an account is
+    /// wanted. The first `done` indices are already folded. This function does not depend on the
+    /// types of the loop. It unwinds only if user code panics on the calling thread before the loop
+    /// is shared.
     #[inline(never)]
     fn carry_out(
         &self,
@@ -269,7 +273,7 @@ impl Executor {
             Some(call) => call,
             None if done > 0 => self.weigh_again(this),
             None if len == 0 => return unshared(Outcome::Through(())),
-            // The plain loop. If its items have made others, the rest may be worth sharing.
+            // The plain loop. If its items have made further items, these may be worth sharing.
             None => {
                 let most = self.most(this, options);
                 if let (Some(list), 0) = (options.list, most) {
@@ -323,7 +327,8 @@ impl Executor {
     }
 
     /// The quick verdict: whether to run the plain loop. The user allows `threads` threads. A very
-    /// short loop pays for nothing else, so this reads few places in memory.
+    /// short loop cannot pay for more than this verdict, so this function reads few places in
+    /// memory.
     #[inline(never)]
     fn glance(&self, this: &Loop, kind: LoopKind, threads: usize, is_plain: bool) -> QuickVerdict {
         if !is_plain || is_logged() || self.program_report.is_some() {
@@ -333,7 +338,8 @@ impl Executor {
         } else {
             let idle = || self.idle();
             match launch::quick_verdict(&self.memory, &self.prices, *this, kind, idle, draw) {
-                // A timed loop writes where all threads read, so loops inside items are not timed.
+                // A timed loop writes to memory that all threads read, so loops inside items are
+                // not timed.
                 QuickVerdict::Timed if Inside::is_here() => QuickVerdict::Plain,
                 glance => glance,
             }
@@ -348,15 +354,15 @@ impl Executor {
     }
 
     /// Notes that two threads share loops at the same time. A call inside an item of a shared loop
-    /// does not count.
+    /// is not noted.
     fn notice_crowd(&self) {
         if self.threads.callers() > 0 && !Inside::is_here() && !self.is_crowded.load(Ordering::Relaxed) {
             self.is_crowded.store(true, Ordering::Relaxed);
         }
     }
 
-    /// How a call begins that is more than the plain loop; `None` for the plain loop. A watched
-    /// loop is never the plain loop.
+    /// How a call begins after the quick verdict; `None` if it runs the plain loop. A watched loop
+    /// never runs as the plain loop.
     #[inline(never)]
     fn weigh(&self, this: Loop, glance: QuickVerdict, options: &LoopOptions<'_>) -> Option<Call> {
         let most = self.most(this, options);
@@ -390,7 +396,7 @@ impl Executor {
         (launch != Launch::Plain).then_some(Call { this, launch, awake, gap })
     }
 
-    /// How a call goes on that was expected to be short, and is not.
+    /// How a call continues if it was expected to be short but is not.
     #[cold]
     #[inline(never)]
     fn weigh_again(&self, this: Loop) -> Call {
@@ -398,16 +404,16 @@ impl Executor {
         Call { this, launch: launch::unexpected(&self.prices, awake), awake, gap: None }
     }
 
-    /// The largest useful number of helpers: each has at least one index. A list that grows may
-    /// have work for any number of helpers.
+    /// The largest useful number of helpers: with this number each worker can have at least one
+    /// index. A list that grows may have work for any number of helpers.
     #[inline(always)]
     pub(super) fn most(&self, this: Loop, options: &LoopOptions<'_>) -> usize {
         let len = if options.list.is_some() { usize::MAX } else { this.slice.len };
         most(len, self.workers.min(options.threads))
     }
 
-    /// Folds on the calling thread alone, as far as the launch says. Returns how the loop has
-    /// ended; `None` if the rest is to be shared.
+    /// Folds on the calling thread alone, as long as the launch demands. Returns how the loop has
+    /// ended; `None` if the rest shall be shared.
     fn alone(
         &self,
         call: &Call,
@@ -434,8 +440,8 @@ impl Executor {
         Some(ended)
     }
 
-    /// A trial: folds on the calling thread alone as long as that is faster than a `shared` call.
-    /// Returns how the loop has ended, if it stops or is cancelled.
+    /// A trial: folds on the calling thread alone until this has become slower than a shared call,
+    /// which takes the time `shared`. Returns how the loop has ended, if it stops or is cancelled.
     fn try_alone(
         &self,
         call: &Call,
@@ -450,8 +456,8 @@ impl Executor {
         let learnt = if is_current { try_lock_soon(&self.learnt) } else { None };
         let parts = alone_or_shared::parts_for(shared);
         let known = learnt.and_then(|learnt| learnt.ends(call.this, call.awake, parts));
-        // If the distribution of the work is unknown, parts with equal numbers of items may take
-        // any time. Then the clock is read inside the parts, too.
+        // If the distribution of the work is unknown, all parts have equal numbers of items and may
+        // take very different times. Then the clock is also read inside the parts.
         let len = call.this.slice.len;
         let is_known = known.is_some();
         let parts = if is_known { parts } else { parts.min(len.try_into().unwrap_or(parts)) };
@@ -475,7 +481,7 @@ impl Executor {
             && self.logged.fetch_or(bit, Ordering::Relaxed) & bit == 0
     }
 
-    /// Logs, once, that a loop took far longer when it was shared than it took now.
+    /// Logs, once, that a shared call of a loop took far longer than this call on one thread.
     #[cold]
     fn tell_of_faster(&self, at: &Location<'_>, took: Duration) {
         if self.is_news(1) {
@@ -497,15 +503,15 @@ impl Executor {
         }
     }
 
-    /// The right to share a loop. In a forked child nothing of the parent is touched: its threads
-    /// do not exist there.
+    /// The right to share a loop. A forked child touches nothing of its parent, because the
+    /// parent's threads do not exist in the child.
     pub(super) fn take_turn(&self, options: &LoopOptions<'_>) -> Option<Turn<'_>> {
         let ours = self.threads.process.is_current() && options.watch.is_current();
         if ours { self.threads.take_turn() } else { None }
     }
 
-    /// Goes on alone, because nobody is idle. Returns the loop's end, or the help that it has
-    /// found: as soon as a worker is idle and the rest is worth sharing.
+    /// Continues alone because no worker is idle. Returns how the loop has ended; or returns an
+    /// `Err` with the help found, as soon as a worker is idle and the rest is worth sharing.
     fn go_on_until_help(
         &self,
         call: &Call,
@@ -537,7 +543,7 @@ impl Executor {
     }
 }
 
-/// How many helpers a loop over `len` indices can have if each worker has at least one index.
+/// How many helpers a loop over `len` indices can have if each worker must have at least one index.
 #[inline(always)]
 fn most(len: usize, workers: usize) -> usize {
     workers.min(len).saturating_sub(1)
@@ -559,23 +565,23 @@ pub(super) struct Call {
     pub(super) gap: Option<Gap>,
 }
 
-/// The help that a call has found: an arena, idle workers, and what the pool knows of the loop.
+/// The help that a call has found: an arena, idle workers, and the pool's knowledge of the loop.
 pub(super) struct FoundHelp<'a> {
     pub(super) turn: Turn<'a>,
-    /// How many helpers the loop is worth. The same number of places is open, also to workers that
-    /// become idle later.
+    /// How many helpers the loop is worth. The arena has the same number of places. Workers that
+    /// become idle later may take a place, too.
     pub(super) helpers: usize,
-    /// Whether `helpers` workers are idle now. If not, the pool learns only the cost of items from
-    /// this call, and nothing about sharing.
+    /// Whether at least `helpers` workers are idle now. If fewer are idle, the pool learns only the
+    /// cost of items from this call, and nothing about sharing.
     pub(super) is_full: bool,
-    /// How many workers get items at the start: the caller and the helpers that are idle now.
+    /// How many workers get items at the start: the caller and all helpers that are idle now.
     pub(super) dealt: usize,
     /// Whether the whole slice is shared, from one end to the other.
     pub(super) is_whole: bool,
     /// How many workers were idle.
     pub(super) idle: usize,
-    /// The distribution of the loop's cost; and the boundaries of its ranges, if another number of
-    /// workers ran the loop last time.
+    /// `known` is the distribution of the loop's cost. `new_bounds` has the boundaries of the
+    /// ranges, if the number of workers has changed since the last call.
     pub(super) known: Option<Arc<Known>>,
     pub(super) new_bounds: Option<Vec<usize>>,
     pub(super) times: Times,

@@ -1,7 +1,7 @@
-//! Handles with which other threads follow a loop, or end it. The handles read the ranges of the
-//! loop. The workers of a round do not read the handles.
+//! Handles for other threads: they end a loop or show its progress. The handles read the ranges of
+//! the loop. The workers of a round do not read the handles.
 
-#![allow(unused_qualifications)] // builds for models take the steps from `check`
+#![allow(unused_qualifications)] // model-checked builds import `steps` from `check`
 
 use std::{
     fmt, mem, ptr,
@@ -26,21 +26,22 @@ use crate::{
 /// Ends loops from any thread.
 ///
 /// A loop with this option ([`On::cancel`](crate::On::cancel)) returns `Err(Cancelled)` if the
-/// token was cancelled before the loop was over, whatever the loop had done by then. Cancelling
-/// takes the remaining items away from all workers; no worker reads a flag for each item. When
-/// [`cancel`](Self::cancel) returns, no worker of a shared loop claims another item. Claims in
-/// flight are still finished.
+/// token was cancelled before the loop was over, even if some items were already done. Cancelling
+/// takes the remaining items away from all workers. So no worker has to read a flag for each item.
+/// After [`cancel`](Self::cancel) has returned, no worker of a shared loop claims another item.
+/// Workers still finish the items that they have claimed.
 ///
-/// A claim is one item; 8 items if each takes less than 128 ns, as measured on earlier items; 64 if
-/// each takes less than 16 ns and larger claims are faster; 512 if each takes less than 0.25 ns; or
-/// one block, in a loop with blocks ([`On::grain`](crate::On::grain),
-/// [`On::reproducible`](crate::On::reproducible)). A loop on the calling thread alone reads the
-/// token every 8 items or blocks. A loop over a list that grows
-/// ([`Grow::cancel`](crate::Grow::cancel)) reads it after each item. A search from the front
-/// (`find`, `any`) reads it between blocks. A block is at most a sixteenth of the items that have
-/// been searched.
+/// The size of a claim depends on the time per item, as measured on earlier items. A claim has 512
+/// items if an item takes less than 0.25 ns. It has 64 items if an item takes less than 16 ns and
+/// larger claims are faster. It has 8 items if an item takes less than 128 ns. Otherwise it has one
+/// item. In a loop with blocks ([`On::grain`](crate::On::grain),
+/// [`On::reproducible`](crate::On::reproducible)), a claim is always one block. A loop on the
+/// calling thread alone reads the token every 8 items or blocks. A loop over a list that grows
+/// ([`Grow::cancel`](crate::Grow::cancel)) reads the token after each item. A search from the front
+/// (`find`, `any`) reads the token between blocks. A block of a search has at most a sixteenth of
+/// the number of items already searched.
 ///
-/// Clones are the same token. A cancelled token stays cancelled.
+/// All clones act as one token. A cancelled token stays cancelled.
 ///
 /// ```
 /// use rangesteal::{CancelToken, Cancelled, Pool};
@@ -60,21 +61,21 @@ pub struct CancelToken(Arc<Cancel>);
 
 #[derive(Debug, Default)]
 pub(crate) struct Cancel {
-    /// The process in which the token was made. In a forked child none of the token's locks is
-    /// touched, and no loop with this token is shared.
+    /// The process in which the token was made. A forked child does not touch the token's locks,
+    /// and shares no loop with this token.
     process: Process,
     /// Written under the lock. Release and Acquire: a thread that finds the token cancelled sees
-    /// all writes before cancelling.
+    /// all writes made before the cancelling.
     cancelled: AtomicBool,
-    /// The ranges of the rounds under way.
+    /// The ranges of all running rounds.
     pub(crate) rounds: Mutex<Vec<Arc<Ranges>>>,
-    /// Loops under way that do not end with their ranges.
+    /// Running loops for which truncating the ranges is not enough.
     ends: Mutex<Vec<Arc<dyn End>>>,
 }
 
-/// Ends a loop that does not end with its ranges.
+/// Ends a loop for which truncating the ranges is not enough.
 pub(crate) trait End: fmt::Debug + Send + Sync {
-    /// Ends the loop: nothing more is to be done.
+    /// Ends the loop: its workers begin no further item.
     fn end(&self);
 }
 
@@ -108,7 +109,7 @@ pub(crate) fn tell_token(token: &Cancel, ranges: &Arc<Ranges>) {
     rounds.push(Arc::clone(ranges));
 }
 
-/// Removes the ranges of a round that is over, so that they are not truncated any more.
+/// Removes the ranges of a round that is over, so that the token no longer truncates them.
 #[inline(always)]
 pub(crate) fn forget(rounds: &mut Vec<Arc<Ranges>>, ranges: &Arc<Ranges>) {
     if let Some(at) = rounds.iter().position(|other| Arc::ptr_eq(other, ranges)) {
@@ -123,9 +124,9 @@ impl CancelToken {
         Self::default()
     }
 
-    /// Ends all loops that have this token: those that run now, and all later ones. Takes some
-    /// microseconds for each running loop. It takes locks, so it must not be called from a signal
-    /// handler. Let the handler set a flag, and let a thread read that flag.
+    /// Ends all running loops and all later loops that have this token. This call takes some
+    /// microseconds for each running loop. It takes locks, so a signal handler must not call it.
+    /// Instead, let the handler set a flag, and let a thread read the flag and cancel.
     ///
     /// ```
     /// let token = rangesteal::CancelToken::new();
@@ -162,8 +163,8 @@ impl CancelToken {
     }
 }
 
-/// The error of a loop that was ended by a [`CancelToken`], whose documentation has an example.
-/// This type will never have fields, so results can be compared with it: `assert_eq!(result,
+/// The error of a loop that a [`CancelToken`] has ended. [`CancelToken`] has an example. This type
+/// will never have fields, so results can be compared with it: `assert_eq!(result,
 /// Err(Cancelled))`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cancelled;
@@ -179,14 +180,14 @@ impl std::error::Error for Cancelled {}
 /// Tells any thread how many items are done, summed over all loops that have this option
 /// ([`On::progress`](crate::On::progress)).
 ///
-/// It costs the workers nothing: the thread that asks locks their ranges for a moment and looks at
-/// them. (In a search for the first item, workers count the blocks that they claim.) The count
-/// never falls. Claimed items count as done, so the count can be ahead by one claim per worker, or,
-/// in a loop on the calling thread alone, by some microseconds of items. A loop that stops early
-/// counts as done. Items are what the closures are given: with [`chunks`](crate::On::chunks),
-/// chunks.
+/// A progress handle costs the workers nothing: the thread that calls [`done`](Self::done) locks
+/// the workers' ranges for a moment and reads them. (In a search from the front, workers count the
+/// blocks that they claim.) The count never falls. Claimed items count as done, so the count can be
+/// too high by one claim per worker. In a loop on the calling thread alone, the count can be too
+/// high by the items of some microseconds. All items of a loop that stops early count as done. An
+/// item is one argument of the closure: with [`chunks`](crate::On::chunks), a chunk.
 ///
-/// Clones are the same handle.
+/// All clones act as one handle.
 ///
 /// ```
 /// use rangesteal::{Pool, Progress};
@@ -204,22 +205,23 @@ pub struct Progress(Arc<Done>);
 
 #[derive(Debug, Default)]
 struct Done {
-    /// The process in which the handle was made. In a forked child none of the handle's locks is
-    /// touched, and no loop with this handle is shared.
+    /// The process in which the handle was made. A forked child does not touch the handle's locks,
+    /// and shares no loop with this handle.
     process: Process,
-    /// Items that are done, except those of the rounds under way. Changed together with `rounds`,
-    /// under its lock; or by a loop that runs alone. A count: orders nothing.
+    /// The number of done items, without the items of running rounds. A shared loop changes this
+    /// number together with `rounds`, while it holds the lock of `rounds`. A loop that runs alone
+    /// changes only this number. A count: orders nothing.
     items: AtomicUsize,
     rounds: Mutex<Vec<Underway>>,
     /// The largest count that `done` has returned so far.
     largest: AtomicUsize,
 }
 
-/// A round under way.
+/// A running round.
 #[derive(Debug)]
 struct Underway {
     ranges: Arc<Ranges>,
-    /// The queues of items that have been begun and wait, in a loop whose items wait.
+    /// The queues of waiting items; `None` unless this is a loop whose items wait.
     queues: Option<Arc<WakeQueues>>,
     units: usize,
     items: usize,
@@ -274,8 +276,8 @@ impl Watch<'_> {
         self.cancel.is_some() || self.progress.is_some()
     }
 
-    /// Whether the handles were made in this process. When a process is forked, the locks of its
-    /// handles may be held.
+    /// Whether the handles were made in this process. In a forked child, the locks of the parent's
+    /// handles may be held for ever.
     pub(crate) fn is_current(self) -> bool {
         self.cancel.is_none_or(|token| token.0.process.is_current())
             && self.progress.is_none_or(|progress| progress.0.process.is_current())
@@ -285,7 +287,8 @@ impl Watch<'_> {
         self.cancel.is_some_and(CancelToken::is_cancelled)
     }
 
-    /// A loop begins that does not end with its ranges. Cancelling the token calls `end`.
+    /// A loop begins for which truncating the ranges is not enough. From now on, cancelling the
+    /// token calls `end`.
     pub(crate) fn begin_with(self, end: &Arc<impl End + 'static>) {
         let Some(CancelToken(token)) = self.cancel.filter(|_| self.is_current()) else { return };
         let mut ends = lock(&token.ends);
@@ -313,8 +316,8 @@ impl Watch<'_> {
         self.begin_round(ranges, None, units, round);
     }
 
-    /// A loop over `ranges` begins whose items wait in `queues`. It is partitioned but not yet
-    /// published.
+    /// A loop over `ranges` begins. Its items will wait in `queues`. The loop is partitioned but
+    /// not yet published.
     pub(crate) fn begin_waiting(self, ranges: &Arc<Ranges>, queues: &Arc<WakeQueues>, len: usize) {
         if !self.is_current() {
             return;

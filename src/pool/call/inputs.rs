@@ -19,7 +19,7 @@ use crate::{
 /// are hints.
 #[derive(Debug)]
 pub(crate) struct Gaps {
-    /// How long helpers poll, if the user has set that.
+    /// How long helpers poll, if the user has set this time.
     asked: Option<Duration>,
     rhythm: AtomicU64,
     made: Instant,
@@ -34,12 +34,12 @@ impl Gaps {
         Self { asked, rhythm: zero(), made: Instant::now(), began: zero(), ended: zero() }
     }
 
-    /// How long helpers poll after a loop, if the user has set that; otherwise not at all.
+    /// How long helpers poll after a loop: the time that the user has set, or zero.
     pub(crate) fn asked(&self) -> Patience {
         Patience::of(self.asked.unwrap_or_default())
     }
 
-    /// The gap before the call that begins now.
+    /// The time between the last call and the call that begins now.
     pub(crate) fn gap(&self, prices: &Prices) -> Gap {
         let now = self.now();
         let began = self.began.load(Ordering::Relaxed);
@@ -58,7 +58,7 @@ impl Gaps {
     }
 
     /// A shared loop begins. `awake` says whether helpers are awake, `short` whether the gap before
-    /// the loop was short, and `is_crowded` whether other threads call loops, too. Returns how long
+    /// the loop was short, and `is_crowded` whether other threads also call loops. Returns how long
     /// helpers poll for the next loop.
     pub(crate) fn next(&self, awake: bool, short: bool, is_crowded: bool, prices: &Prices) -> Patience {
         if self.asked.is_some() {
@@ -86,7 +86,7 @@ impl Gaps {
 
 thread_local!(static DEPTH: Cell<usize> = const { Cell::new(0) });
 
-/// As long as this lives, the thread works in a shared loop of any pool.
+/// While this value lives, the thread works in a shared loop of some pool.
 #[derive(Debug)]
 pub(crate) struct Inside(());
 
@@ -111,10 +111,10 @@ impl Drop for Inside {
 
 /// The next number of this thread.
 ///
-/// Multiples of the golden ratio spread evenly, and so does every second or third of them. A
-/// counter of calls would not do: if short loops alternate, a fixed period would always hit the
-/// same one. Each thread has its own sequence, because a word that all callers of a pool write
-/// would cost each of them a cache miss.
+/// The numbers are multiples of the golden ratio. They spread evenly, and so does every second or
+/// third number. A counter of calls would be wrong: if short loops alternate, a fixed period would
+/// always select the same loop. Each thread has its own sequence. A common sequence would cost each
+/// caller a cache miss.
 #[inline(always)]
 pub(crate) fn draw() -> Draw {
     thread_local!(static LAST: Cell<u64> = const { Cell::new(0) });

@@ -1,11 +1,12 @@
-//! Two closures at the same time: the calling thread runs the first one, and an idle worker the
-//! second. If no worker comes before the first closure is done, the calling thread runs both.
+//! Runs two closures at the same time. The calling thread runs the first closure, and an idle
+//! worker runs the second one. If no worker comes before the first closure is done, the calling
+//! thread runs both.
 //!
 //! A recursion joins again and again, and most of its joins are small. Only the joins of the first
-//! levels are offered, until there are about [`TRIAL_PARTS`] parts for each worker. Some further
-//! levels are offered if a thread is idle, because parts may be uneven. At each level a second
-//! closure is assumed to cost the same as the last one at this level. If that is too little to pay
-//! for a wake-up, no worker is woken.
+//! levels are offered to workers: these levels make about [`TRIAL_PARTS`] parts for each worker.
+//! The joins of some further levels are offered only if a thread is idle. Such joins help when the
+//! parts are uneven. The estimated cost of a second closure is the measured cost of the last one at
+//! the same level. If this cost is too small to pay for a wake-up, no worker is woken.
 
 use std::{
     cell::Cell,
@@ -40,7 +41,7 @@ const MOST_PARTS: u16 = 8 * TRIAL_PARTS;
 
 thread_local!(static LEVEL: Cell<u32> = const { Cell::new(0) });
 
-/// As long as this lives, the joins that the thread calls are of a certain level.
+/// While this value lives, all joins that the thread calls have a certain level.
 struct Level {
     before: u32,
 }
@@ -57,15 +58,15 @@ impl Drop for Level {
     }
 }
 
-/// The second closure. A thread takes it, and stores its result here.
+/// The second closure. The thread that takes the closure stores its result here.
 struct Second<B, R> {
     todo: Mutex<Option<B>>,
     made: Mutex<Option<thread::Result<R>>>,
 }
 
 impl<B: FnOnce() -> R, R> Second<B, R> {
-    /// Runs the closure, and returns `true`; or `false` if a thread has taken it already. Never
-    /// unwinds.
+    /// Runs the closure and returns `true`. Returns `false` if another thread has already taken the
+    /// closure. Never unwinds.
     fn run(&self) -> bool {
         let Some(second) = lock(&self.todo).take() else { return false };
         let made = catch_unwind(AssertUnwindSafe(second));
@@ -75,8 +76,8 @@ impl<B: FnOnce() -> R, R> Second<B, R> {
 }
 
 impl Executor {
-    /// Runs both closures, and returns their results. If a closure panics, its panic is passed on;
-    /// if both panic, that of the first.
+    /// Runs both closures, and returns their results. If a closure panics, its panic is passed on.
+    /// If both panic, only the panic of the first is passed on.
     pub(crate) fn join<A, B>(&self, first: impl FnOnce() -> A, second: impl FnOnce() -> B + Send) -> (A, B)
     where
         B: Send,
@@ -128,7 +129,7 @@ impl Executor {
         }
     }
 
-    /// How many levels a recursion has that makes `parts` equal parts for each worker.
+    /// The number of levels of a recursion that makes `parts` equal parts for each worker.
     fn levels(&self, parts: u16) -> u32 {
         if self.workers == 1 { 0 } else { (usize::from(parts) * self.workers).ilog2() }
     }
@@ -145,8 +146,8 @@ impl Executor {
         if is_worth_it && self.threads.process.is_current() { self.threads.take_turn() } else { None }
     }
 
-    /// How long threads poll before they sleep. The next join of a recursion is near. The next
-    /// recursion may be near.
+    /// How long threads poll before they sleep. The next join of the same recursion comes soon. The
+    /// next recursion may come soon.
     fn polls_of_join(&self, gap: Option<Gap>) -> PollTimes {
         if self.workers > self.placed + 1 {
             return PollTimes { at_end: Patience::BRIEF, between: self.gaps.asked() };
@@ -168,8 +169,8 @@ impl Executor {
         self.memory.learn(this, LoopKind::Through, 1, nanos(begin.elapsed()));
     }
 
-    /// Offers `second`, and runs `first` meanwhile. Then runs `second`, if `first` has not panicked
-    /// and no worker has come. Neither unwinds.
+    /// Offers `second` to a worker, and runs `first` meanwhile. Then runs `second` if no worker has
+    /// taken it and `first` has not panicked. Neither closure unwinds.
     #[inline(never)]
     fn join_in(
         &self,

@@ -1,4 +1,5 @@
-//! How a loop runs, and what is reported of it, as the executor sees it.
+//! The options of a loop, as the executor needs them: how the loop runs, and which reports are
+//! wanted.
 
 use std::{mem, panic::Location, time::Duration};
 
@@ -38,8 +39,8 @@ pub(crate) struct LoopOptions<'a> {
     pub(crate) leaves: Option<usize>,
 }
 
-/// The loop's place in the program; and where to write its report and its trace, if the user asks
-/// for them.
+/// The loop's place in the program. Also the report and the trace to fill in, if the user wants
+/// them.
 #[derive(Debug)]
 pub(crate) struct Wishes<'a> {
     pub(crate) at: &'static Location<'static>,
@@ -48,13 +49,14 @@ pub(crate) struct Wishes<'a> {
 }
 
 impl Wishes<'_> {
-    /// Whether the user asks for a report or a trace.
+    /// Whether the user wants a report or a trace.
     #[inline(always)]
     fn are_any(&self) -> bool {
         self.report.is_some() || self.trace.is_some()
     }
 
-    /// The wishes of a loop at the caller of the calling function: no report and no trace.
+    /// No report and no trace. The loop's place in the program is the place where the user calls
+    /// the function that calls this one.
     #[inline(always)]
     #[track_caller]
     pub(crate) fn here() -> Self {
@@ -84,8 +86,8 @@ impl Account {
         self
     }
 
-    /// Adds the waits of a loop whose items wait, and why it ran on the calling thread alone, if it
-    /// did.
+    /// Adds the waits of a loop whose items wait. If this loop ran on the calling thread alone,
+    /// also adds the reason.
     pub(crate) fn waited(mut self: Box<Self>, alone: Option<Alone>, waits: WaitReport) -> Box<Self> {
         self.report.alone = alone;
         self.report.waits = Some(waits);
@@ -114,25 +116,25 @@ impl<'a> LoopOptions<'a> {
         self.watch.is_on() || self.wants_account()
     }
 
-    /// Whether anybody wants an account of the loop.
+    /// Whether an account of the loop is wanted.
     pub(crate) fn wants_account(&self) -> bool {
         self.wishes.are_any() || is_logged()
     }
 
-    /// Where a round notes what a timeline needs; `None` if no trace is wanted. The round begins at
+    /// Empty notes of a round for a timeline; `None` if no trace is wanted. The round begins at
     /// `begin`, counted from the call.
     pub(crate) fn notes(&self, begin: Duration) -> Option<Box<Notes>> {
         self.wishes.trace.is_some().then(|| Box::new(Notes { begin, ..Notes::default() }))
     }
 
-    /// Where the calling thread notes what a timeline needs, while it runs alone from index `first`
-    /// on; `None` if no trace is wanted.
+    /// Empty notes for a timeline, for a calling thread that runs alone from index `first` on;
+    /// `None` if no trace is wanted.
     pub(crate) fn closeup(&self, first: usize, begin: Instant) -> Option<Closeup> {
         self.wishes.trace.is_some().then(|| Closeup::new(first, begin))
     }
 
-    /// Enters the scene of the loop's items, as long as the result lives; `None` if no trace is
-    /// being taken there.
+    /// Enters the scene of the loop's items. The thread stays in the scene while the result lives.
+    /// `None` if no trace is being taken there.
     #[inline(always)]
     pub(crate) fn enter(&self) -> Option<Stay> {
         if self.wishes.trace.is_none() && !ScenePlace::is_near() {
@@ -143,8 +145,8 @@ impl<'a> LoopOptions<'a> {
             .map(ScenePlace::enter)
     }
 
-    /// Reports this loop to the traced loop around it, if there is one. Called for a loop that was
-    /// shared or found no idle worker.
+    /// Reports this loop to the traced loop around it, if there is a traced loop. Called for loops
+    /// that were shared and for loops that found no idle worker.
     #[inline(always)]
     pub(crate) fn tell_around(&self, before: &Before, times: Option<&Times>) {
         if ScenePlace::is_near() {
@@ -167,9 +169,9 @@ impl<'a> LoopOptions<'a> {
         before.counted.unwrap_or_else(|| self.units.items(0..before.indices).len())
     }
 
-    /// The account of a loop, if anybody wants it, or if `everybody` does. The calling thread
-    /// worked alone `before`. Then came the `round`; or the reason why there was none. `help` is
-    /// the cost of help.
+    /// The account of a loop; `None` if it is not wanted. An account is always wanted if
+    /// `everybody` is set. `before` is the work of the calling thread alone. `round` is the round
+    /// that followed, or the reason why no round followed. `help` is the cost of help.
     #[cold]
     pub(crate) fn account(
         &self,

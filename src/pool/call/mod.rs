@@ -1,7 +1,8 @@
-//! One call: decides how to run the loop; runs it plain, alone, busy or shared; combines the
-//! results. Here the policy, which knows no lock, meets the protocol, which knows no time.
+//! One call decides how to run its loop: plain, alone, busy or shared. Then it runs the loop and
+//! combines the results. This module joins the policy, which takes no lock, and the protocol, which
+//! reads no clock.
 //!
-//! Read `executor` first: it is the table of contents.
+//! Read `executor` first. It calls all other modules.
 //!
 //! | module | what it is |
 //! |---|---|
@@ -9,20 +10,20 @@
 //! | `alone` | the loop on the calling thread alone |
 //! | `shared` | before and after a loop of several workers |
 //! | `round`, `thief` | the loop of a worker that claims from ranges and steals |
-//! | `plan` | how a round runs: the decisions of the policy |
+//! | `plan` | the policy's decisions about a round |
 //! | `search` | the loop of a worker that claims blocks from the front of the slice |
 //! | `work_list` | made items in a round over a list that grows |
 //! | `async_call`, `async_round` | a call whose items wait, and the loop of its workers |
-//! | `join` | two closures at the same time |
-//! | `body` | the kernel: the one function of a loop that has the user's closure |
-//! | `accumulator`, `round_log` | the partial results and the notes that a worker hands over |
-//! | `order`, `ending` | which partial results are reduced with which; how a loop ends |
-//! | `handles`, `loop_options` | tokens and progress; what the user asks of a call |
-//! | `inputs` | time and chance, for the policy |
+//! | `join` | runs two closures at the same time |
+//! | `body` | the kernel: the only function of a loop that contains the user's closure |
+//! | `accumulator`, `round_log` | a worker's partial results and its notes |
+//! | `order`, `ending` | the order of the reductions; how a loop ends |
+//! | `handles`, `loop_options` | tokens and progress; the user's options for a call |
+//! | `inputs` | the policy's inputs: times and random numbers |
 //!
 //! Only `Executor::call`, `call_with_care`, `body` and `accumulator` know the types of a loop. All
-//! other code calls a worker's accumulator through a vtable, once in some microseconds, and is
-//! compiled once, however many loops a program has.
+//! other code calls a worker's accumulator through a vtable, about once in some microseconds. A
+//! program contains this other code once, whatever its number of loops.
 //!
 //! May know: `policy`, `protocol`, `place`, `record`. Must not know: `verbs`.
 

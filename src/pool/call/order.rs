@@ -1,16 +1,16 @@
 //! The order in which the partial results of a loop are reduced: neighbours first.
 //!
 //! In a loop whose result is reproducible, blocks of items are the leaves of a tree. A node of
-//! level `l` spans `2^l` blocks and begins at a multiple of `2^l`. Two halves of a node are reduced
-//! first. The nodes that are left over are reduced from the right. So the order depends on the
-//! number of blocks alone, and every value is computed by the same operations, whichever worker
-//! folds which block. (This is pairwise summation. Its error is also smaller than that of the plain
-//! loop: Higham, The accuracy of floating point summation, 1993.)
+//! level `l` spans `2^l` blocks and begins at a multiple of `2^l`. First, the two halves of every
+//! node are reduced. Then the remaining nodes are reduced from right to left. So the order depends
+//! only on the number of blocks. The result does not depend on the distribution of blocks to
+//! workers. (This is pairwise summation. Its rounding error is smaller than the plain loop's error:
+//! Higham, The accuracy of floating point summation, 1993.)
 
 use crate::sorted;
 
-/// The items of a partial result: a run, known by its first item; or a node of the tree, known by
-/// its first block and its level.
+/// The items of a partial result: either a run, identified by its first item, or a node of the
+/// tree, identified by its first block and its level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Node {
     pub(crate) first: usize,
@@ -23,7 +23,7 @@ impl Node {
         Self { first, level: 0 }
     }
 
-    /// The node whose halves are `self` and `next`, if there is one.
+    /// The node whose halves are `self` and `next`; `None` if they are not the halves of a node.
     pub(crate) fn with(self, next: Self) -> Option<Self> {
         let Self { first, level } = self;
         let are_halves =
@@ -35,16 +35,17 @@ impl Node {
 /// The order in which the partial results of a loop are reduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// Runs: pairs of neighbours, pairs of pairs, and so on. A large partial result is copied a few
-    /// times, and not once for every run behind it.
+    /// The order for runs: first pairs of neighbours, then pairs of pairs, and so on. In this order
+    /// a large partial result is copied only a few times. In order from left to right, it would be
+    /// copied once for each later run.
     Runs,
     /// The nodes of a tree.
     Tree,
 }
 
 impl Order {
-    /// The pairs of `nodes` to reduce, one after the other. The result of a pair takes the place of
-    /// the left node.
+    /// The pairs of `nodes` to reduce, in this order. The result of a pair replaces the left node
+    /// of the pair.
     pub(crate) fn pairs(self, nodes: &[Node]) -> Vec<(usize, usize)> {
         let mut order = sorted::order(nodes.len(), &|a, b| nodes[a].first < nodes[b].first);
         let mut pairs = Vec::with_capacity(order.len());
@@ -61,8 +62,8 @@ impl Order {
     }
 }
 
-/// Pairs all halves of nodes. Returns the nodes that are left over, from left to right. `order` is
-/// the order of the nodes.
+/// Pairs all halves of nodes. Returns the nodes that remain, from left to right. `order` has the
+/// positions of the nodes, from left to right.
 pub(crate) fn halves(nodes: &[Node], order: Vec<usize>, pairs: &mut Vec<(usize, usize)>) -> Vec<usize> {
     let mut left: Vec<(Node, usize)> = Vec::new();
     for at in order {
@@ -91,7 +92,8 @@ mod tests {
             let nodes: Vec<Node> = (0..runs).map(|run| Node::run(run * 37 % 101)).collect();
             let mut order: Vec<usize> = (0..runs).collect();
             order.sort_unstable_by_key(|&run| nodes[run].first);
-            // Each run as a stretch of the order, and the number of its reductions.
+            // For each partial result: its runs as a range of the order, and the number of
+            // reductions.
             let mut stretches: Vec<_> = (0..runs).map(|_| None).collect();
             order.iter().enumerate().for_each(|(at, &run)| stretches[run] = Some((at..at + 1, 0)));
             let mut last = 0;
@@ -120,7 +122,7 @@ mod tests {
         results[last].take().unwrap()
     }
 
-    /// A node whose blocks one worker has folded.
+    /// The name of a node whose blocks one worker has folded.
     fn named(Node { first, level }: Node) -> String {
         if level == 0 {
             return first.to_string();

@@ -12,17 +12,18 @@ use crate::{
 
 /// How a round runs: the decisions of the policy before the round begins.
 pub(crate) struct Plan<'a> {
-    /// How many workers there may be. The first of them get the items.
+    /// The most workers of the round. At the start only the first of them have items.
     pub(crate) workers: usize,
     pub(crate) units: Units,
-    /// The cost of an index last time, in nanoseconds; `None` if unknown.
+    /// The cost of an index in an earlier call, in nanoseconds; `None` if unknown.
     pub(crate) pace: Option<f32>,
-    /// How the cost was distributed over the slice last time; `None` if unknown.
+    /// The distribution of the cost over the slice, from an earlier call; `None` if unknown.
     pub(crate) profile: Option<&'a Profile>,
     pub(crate) stealing: Stealing,
     /// Whether partial results may be large.
     pub(crate) has_large_partials: bool,
-    /// The cost of the heavy fence to a thief, in nanoseconds, on systems where it is expensive.
+    /// The cost of the heavy fence for a thief, in nanoseconds. Used only on systems where this
+    /// fence is expensive.
     pub(crate) heavy: &'a Estimate,
     /// Where the workers are; `None` if unknown.
     pub(crate) places: Option<WorkerPlaces<'a>>,
@@ -38,8 +39,8 @@ impl Plan<'_> {
         })
     }
 
-    /// The calling thread, a worker of the loop, checks whether it has its CPU to itself. Called
-    /// where the worker reads the clock.
+    /// Checks whether the calling thread, a worker of the loop, has its CPU to itself. Workers call
+    /// this after they have read the clock.
     pub(crate) fn check_cpu(&self, now: Instant) {
         if let Some(WorkerPlaces { threads, cpus, .. }) = self.places {
             check_cpu(threads, cpus, now);
@@ -52,12 +53,12 @@ impl Plan<'_> {
 pub(crate) struct WorkerPlaces<'a> {
     pub(crate) threads: &'a Threads,
     pub(crate) cpus: &'a CpuAssignment,
-    /// Which thread has which seat in the loop.
+    /// The arena of the loop: says which thread has which seat.
     pub(crate) arena: &'a Arena,
 }
 
-/// The calling thread checks whether it has its CPU to itself. Only a single caller from outside
-/// the pool does so: two of them would move one helper to and fro.
+/// Checks whether the calling thread has its CPU to itself. A thread from outside the pool checks
+/// only if it is the only such caller: two callers would move one helper to and fro.
 pub(crate) fn check_cpu(threads: &Threads, cpus: &CpuAssignment, now: Instant) {
     let here = threads.here();
     if here > 0 || threads.callers() <= 1 {

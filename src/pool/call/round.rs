@@ -63,8 +63,7 @@ impl Round<'_> {
         own: &mut dyn Accumulate,
         others: &dyn Lend,
     ) -> (Times, Earliest<Option<Panic>>) {
-        // From here to the end nothing unwinds: all user code runs inside `work`, which catches
-        // panics.
+        // From here on, nothing unwinds: user code runs only inside `work`, which catches panics.
         self.ranges.partition(range.clone(), bounds);
         if let Some(list) = self.list {
             list.share(self.plan.workers, turn.number);
@@ -86,10 +85,10 @@ impl Round<'_> {
         self.log.into_inner()
     }
 
-    /// The work of worker `me` from entering to leaving. Never unwinds: a panic ends the loop and
-    /// is kept for the caller. This worker goes on after its panic: the items before the panic are
-    /// still needed, and perhaps no other worker folds them. In a list that grows there is no
-    /// order, so the worker leaves. `rest` is for the caller: see [`GrowWorker::run`].
+    /// Runs worker `me` until it leaves. Never unwinds: a panic ends the loop and is kept for the
+    /// caller. After its panic the worker continues, because the items before the panic are still
+    /// needed and perhaps no other worker folds them. In a list that grows, items have no order, so
+    /// the worker leaves after its panic. Only the caller uses `rest`: see [`GrowWorker::run`].
     pub(crate) fn work(
         &self,
         me: usize,
@@ -131,8 +130,8 @@ impl Round<'_> {
         self.log.leave(worker_log, owner.failed());
     }
 
-    /// Claims and folds until nothing is left to claim or steal. A run ends when its worker
-    /// continues at another place of the slice.
+    /// Claims and folds until nothing is left to claim or steal. A run of items ends when the
+    /// worker continues at another place of the slice.
     fn drain(
         &self,
         me: usize,
@@ -155,7 +154,7 @@ impl Round<'_> {
             match self.fold_from(owner, item, theft, acc, worker_log) {
                 Ok(first) => acc.end(Node::run(first)),
                 Err(Stop { place, .. }) => {
-                    worker_log.journal.mark(owner.next(), Instant::now()); // at what has stopped it
+                    worker_log.journal.mark(owner.next(), Instant::now()); // at the item that has stopped it
                     self.stop(place, None, &mut worker_log.stop);
                 }
             }
@@ -163,8 +162,8 @@ impl Round<'_> {
         }
     }
 
-    /// Folds `first`, which is claimed, and the items behind it in the worker's range. Returns the
-    /// first index of the last part.
+    /// Folds the claimed item `first` and then the worker's range. Large partial results are stored
+    /// in parts. Returns the first index of the last part.
     fn fold_from(
         &self,
         owner: &mut Owner<'_>,
@@ -205,7 +204,7 @@ impl Round<'_> {
         Ok(first)
     }
 
-    /// Ends the loop at `place`: no item at or behind `place` is claimed any more. A list that
+    /// Ends the loop at `place`: from now on, workers claim only items before `place`. A list that
     /// grows has no order, so it ends at once.
     fn stop(&self, mut place: usize, panic: Option<Panic>, stop: &mut Earliest<Option<Panic>>) {
         if let Some(list) = self.list {
@@ -270,8 +269,8 @@ mod tests {
         }
     }
 
-    /// A round of two workers with five items each, both on this thread. The first worker works,
-    /// before or after the second has entered. Then the second worker works.
+    /// A round of two workers with five items each. Both run on this thread. The first worker works
+    /// before or after the second enters. Then the second worker works.
     fn round(
         fence: Fence,
         stealing: Stealing,
@@ -336,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    #[cfg(planted)] // only such builds have a fence that is refused
+    #[cfg(planted)] // only builds with `planted` have a fence that the kernel refuses
     fn a_theft_that_the_kernel_refuses_is_noted() {
         let (runs, [thief, victim]) = round(Fence::Refusing, Stealing::Largest, true);
         assert_eq!(runs, [(0, 5), (5, 5)]);

@@ -21,14 +21,14 @@ use crate::{
 pub(crate) struct RoundLog {
     begin: Instant,
     measures_usage: bool,
-    /// Whether somebody wants a timeline.
+    /// Whether a timeline is wanted.
     is_traced: bool,
     /// The loop's place in a scene, if a trace is being taken there.
     place: Option<ScenePlace>,
     handed_over: Mutex<(Times, Earliest<Option<Panic>>)>,
 }
 
-/// The notes of a worker in a shared loop, from coming to leaving.
+/// The notes of a worker in a shared loop, from its arrival until it leaves.
 pub(crate) struct WorkerLog {
     pub(crate) journal: Journal,
     pub(crate) stop: Earliest<Option<Panic>>,
@@ -37,7 +37,7 @@ pub(crate) struct WorkerLog {
 }
 
 impl RoundLog {
-    /// A log for a loop that is shared from `begin` on. `times` says what to measure.
+    /// A log for a loop that is shared from `begin` on. `times` selects the measurements.
     pub(crate) fn new(begin: Instant, mut times: Times) -> Self {
         // Without a measurement the usage stays `None`.
         let measures_usage = times.usage.take().is_some();
@@ -54,7 +54,7 @@ impl RoundLog {
         WorkerLog { journal, stop: Earliest::NONE, used_before, _stay: stay }
     }
 
-    /// The worker of `worker_log` leaves. `failed` is the number of its attempts at a theft without
+    /// The worker of `worker_log` leaves. `failed` is the number of thefts that it tried without
     /// success.
     pub(crate) fn leave(&self, worker_log: WorkerLog, failed: usize) {
         let WorkerLog { mut journal, stop, used_before, _stay } = worker_log;

@@ -1,10 +1,10 @@
-//! A search for the first match, or for any match. All workers go through the slice from the front
-//! together.
+//! A search for the first match, or for any match. All workers claim blocks from the front of the
+//! same slice.
 //!
-//! If each worker had a part of the slice, a match in the first half would make the second worker's
-//! search useless. A search for any match would end sooner if a match lies just behind the middle,
-//! and later if it lies just before the middle. From the front, two workers always take half of the
-//! plain loop's time.
+//! With two workers and one half of the slice for each, a match in the first half would make the
+//! second worker's search useless. A search for any match would be faster than this one if a match
+//! lies just behind the middle, and slower if a match lies just before the middle. From the front,
+//! two workers always take half of the plain loop's time.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -40,15 +40,14 @@ impl<'a> Search<'a> {
         own: &mut dyn Accumulate,
         others: &dyn Lend,
     ) -> (Times, Earliest<Option<Panic>>) {
-        // From here to the end nothing unwinds: all user code runs inside `work`, which catches
-        // panics.
+        // From here on, nothing unwinds: user code runs only inside `work`, which catches panics.
         let work = |me| others.lend(me, &mut |acc| self.work(me, acc));
         threads.share(turn, offer, &work, || self.work(0, own));
         self.log.into_inner()
     }
 
-    /// The work of worker `me` from coming to leaving. Never unwinds. After a panic the worker
-    /// leaves: all blocks before the panic are claimed already, by workers that are still active.
+    /// Runs worker `me` until it leaves. Never unwinds. After a panic the worker leaves: all blocks
+    /// before the panic are already claimed, and other workers finish them.
     fn work(&self, me: usize, acc: &mut dyn Accumulate) {
         let _inside = Inside::new();
         let mut worker_log = self.log.enter(me, Units::Items);

@@ -1,5 +1,5 @@
-//! The shared part of a call: how many workers help, at which index the ranges begin, and how long
-//! threads poll. Afterwards the pool learns from the call.
+//! The shared part of a call. Decides how many workers help, at which index each range begins, and
+//! how long threads poll. Afterwards learns from the times of the call.
 
 use std::{borrow::Cow, mem, ops::Range, sync::Arc};
 
@@ -37,7 +37,7 @@ use crate::{
     sync::{Ordering, Patience, try_lock_soon},
 };
 
-/// The part of a call that is shared.
+/// The shared part of a call.
 struct SharedPart<'a> {
     call: &'a Call,
     begin: Instant,
@@ -48,7 +48,8 @@ struct SharedPart<'a> {
 }
 
 impl Executor {
-    /// Looks for idle workers for the indices that are `left`. `None` if the call goes on alone.
+    /// Looks for idle workers for the indices that are `left`. `None` if the calling thread
+    /// continues alone.
     pub(super) fn find_help(
         &self,
         call: &Call,
@@ -77,7 +78,7 @@ impl Executor {
             return None;
         }
         let (dealt, is_full) = (helpers.min(idle) + 1, asked <= idle && asked <= free);
-        // Costs are known only of rounds over a whole slice.
+        // The cost of the parts is known only for rounds over a whole slice.
         let is_whole = left.start == 0 && self.stealing != Stealing::Off;
         let from = splits.as_deref().filter(|_| is_whole);
         let known = from.and_then(|splits| splits.known(this, awake)).map(Arc::clone);
@@ -89,15 +90,16 @@ impl Executor {
         Some(FoundHelp { turn, helpers, is_full, dealt, is_whole, idle, known, new_bounds, times })
     }
 
-    /// About how many threads would help a loop that the calling thread calls now: workers that are
-    /// in no loop, and callers that wait for the loop around this call.
+    /// About how many threads would help if the calling thread called a loop now. These threads are
+    /// the workers that are in no loop, and the callers that wait for the end of the loop around
+    /// this call.
     #[inline(always)]
     pub(super) fn idle(&self) -> usize {
         self.threads.idle() + self.threads.waiting_around()
     }
 
-    /// How many CPUs of the pool are left for helpers. Workers in loops have the others, and so do
-    /// callers of shared loops, except those that sleep. `is_worker` says whether the calling
+    /// How many CPUs of the pool are left for helpers. The other CPUs belong to workers in loops
+    /// and to callers of shared loops that do not sleep. `is_worker` says whether the calling
     /// thread is a worker of the pool.
     fn free_cpus(&self, is_worker: bool) -> usize {
         let inside = (self.workers - 1).saturating_sub(self.threads.idle());
@@ -106,7 +108,8 @@ impl Executor {
         (self.placed + 1 + self.threads.waiting()).saturating_sub(running)
     }
 
-    /// Shares the part of the loop that the caller has not done `before`, and learns from it.
+    /// Shares the remaining part of the loop and learns from its times. `before` is the part that
+    /// the caller has already done.
     pub(super) fn share(
         &self,
         call: &Call,
@@ -152,9 +155,9 @@ impl Executor {
         (stop.into_ended(cancelled), account)
     }
 
-    /// How long threads poll before they sleep. If there are more workers than CPUs, they hardly
-    /// poll: they would occupy the CPU of a thread that works. If other threads call loops, no
-    /// helper polls between loops.
+    /// How long threads poll before they sleep. If there are more workers than CPUs, workers hardly
+    /// poll: a polling worker would occupy the CPU of a working thread. If other threads call
+    /// loops, no helper polls between loops.
     fn polls(&self, call: &Call, workers: usize) -> PollTimes {
         let is_crowded = self.is_crowded.swap(false, Ordering::Relaxed);
         if workers > self.placed + 1 {
@@ -177,7 +180,7 @@ impl Executor {
         let SharedPart { call, begin, ref left, polls, options, ref mut help, .. } = *shared;
         let mut times = mem::take(&mut help.times);
         if let Some(notes) = &mut times.notes {
-            notes.dealt = vec![0..0; help.helpers + 1]; // nobody owns a range
+            notes.dealt = vec![0..0; help.helpers + 1]; // no worker owns a range
         }
         let log = RoundLog::new(begin, times);
         let smallest = match options.kind {
@@ -233,8 +236,9 @@ impl Executor {
         let SharedPart { call: &Call { this, awake, launch, .. }, begin, options, ref help, .. } = *shared;
         let (kind, was_trial) = (options.kind, launch.is_trial());
         let over = memory::SharedCall { this, kind, was_trial, took: nanos(before.begin.elapsed()) };
-        // If the caller has reached the stop itself, the plain loop would take the caller's own
-        // time. (A helper that was woken for two items had worked for 12 µs.)
+        // If the caller itself has reached the stop, the plain loop would take only the caller's
+        // time. So the helpers' time does not count. (In a loop over two items, a helper worked for
+        // 12 µs after its wake-up.)
         let front = &times.tallies[0];
         let came = stop.is_some_and(|place| before.indices + front.indices >= place);
         let whole = (times.indices(), times.work());
@@ -252,7 +256,7 @@ impl Executor {
         if let (Some(own), Some(first)) = (starts(own), starts(helpers))
             && own.is_finite()
         {
-            // Two workers both wait for the end of the loop after its last item: this time counts
+            // Two workers both wait from the last item to the end of the loop, so this time counts
             // twice.
             let ends = times.tallies.iter().map(|tally| tally.span.end).filter(|end| end.is_finite());
             let behind = nanos(begin.elapsed()) - ends.fold(0.0, f32::max);

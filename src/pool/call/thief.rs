@@ -1,4 +1,4 @@
-//! A thief: it answers the protocol's questions by the policy.
+//! A thief: answers the protocol's questions according to the policy.
 
 use std::ops::Range;
 
@@ -21,13 +21,13 @@ pub(crate) struct Thief<'a> {
     plan: &'a Plan<'a>,
     /// The number of the current theft of this worker, from 1.
     nth: usize,
-    /// The number of requests for a victim.
+    /// How often this worker has asked the policy for a victim.
     asked: u64,
-    /// Two facts about the victim under watch: whether a theft from it takes an expensive heavy
-    /// fence, and whether the victim is stuck in an item.
+    /// Two facts about the current victim: whether a theft from it needs an expensive heavy fence,
+    /// and whether the victim is stuck in an item.
     is_dear: bool,
     is_stuck: bool,
-    /// When the theft began, if it takes an expensive fence.
+    /// When the theft began, if the theft needs an expensive fence.
     begun: Option<Instant>,
 }
 

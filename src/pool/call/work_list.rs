@@ -1,9 +1,10 @@
-//! A worker of a round over a list that grows, after all seeds are claimed. It takes made items,
-//! its own and those of other workers, until nobody has an item left.
+//! A worker of a round over a list that grows, after all seeds are claimed. The worker takes items
+//! that were made during the loop: its own items and items of other workers. It leaves when no
+//! worker has an item left.
 //!
-//! A worker that finds nothing polls for some microseconds and then leaves the round. It is called
-//! back when there is work, so it may come and leave several times. The caller cannot leave: it
-//! rests until all others have left.
+//! A worker that finds no item polls for some microseconds and then leaves the round. When there is
+//! work again, the worker is called back. So a worker may come and leave several times. The caller
+//! cannot leave before all other workers have left. Until then the caller rests.
 
 use std::time::Duration;
 
@@ -23,16 +24,17 @@ use crate::{
     sync::Patience,
 };
 
-/// A list that grows, whatever its items are. Folding an empty range of seeds runs the worker's own
-/// deque until it is empty.
+/// A list that grows, for any type of items. When a worker folds an empty range of seeds, it folds
+/// the items of its own deque until the deque is empty.
 pub(crate) trait WorkList: Sync {
     fn searching(&self) -> &Searching;
 
-    /// From now on `workers` workers share the list, in this arena.
+    /// From now on, `workers` workers of this arena share the list.
     fn share(&self, workers: usize, arena: usize);
 
-    /// Limits the time of the calling thread, which runs the list alone: the thread returns at its
-    /// first reading of the clock after `limit`. `None`: it returns when nothing is left.
+    /// Limits the time of the calling thread, which runs the list alone. The thread returns at its
+    /// first reading of the clock after `limit`. If `limit` is `None`, the thread returns when no
+    /// item is left.
     fn until(&self, limit: Option<Duration>);
 
     /// Whether worker `me` has no item.
@@ -41,26 +43,26 @@ pub(crate) trait WorkList: Sync {
     /// About how many items thieves can take from `worker`.
     fn shown(&self, worker: usize) -> usize;
 
-    /// Worker `me`, which has no item, steals from `victim`. Returns the number of stolen items.
+    /// Worker `me` has no item and steals from `victim`. Returns the number of stolen items.
     fn try_steal(&self, me: usize, victim: usize) -> usize;
 
-    /// Announces that a worker leaves, which has `worked` for this time; `false` if there is work
-    /// to take.
+    /// Announces that a worker leaves after it has `worked` for this time. Returns `false` if there
+    /// is work to take.
     fn try_leave(&self, worked: Duration) -> bool;
 
-    /// How many items worker `me` has folded since the last such question.
+    /// How many items worker `me` has folded since the last call of this function.
     fn folded(&self, me: usize) -> usize;
 }
 
-/// A worker that has found no seeds.
+/// A worker that has found no seeds left.
 pub(crate) struct GrowWorker<'a> {
     list: &'a dyn WorkList,
     me: usize,
     plan: &'a Plan<'a>,
-    /// The counter of thefts is here.
+    /// The ranges of the seeds. They have the counter of thefts.
     ranges: &'a Ranges,
     finds: Finds,
-    /// The number of requests for a victim.
+    /// How often this worker has asked the policy for a victim.
     asked: u64,
 }
 
@@ -69,8 +71,8 @@ impl<'a> GrowWorker<'a> {
         Self { list, me, plan, ranges, finds: Finds::default(), asked: 0 }
     }
 
-    /// Takes made items until no worker has any. `rest` lets the caller rest. It returns `true`
-    /// when the caller is called back, and `false` when all others have left.
+    /// Takes made items until no worker has any. The function `rest` lets the caller rest: `rest`
+    /// returns `true` when the caller is called back, and `false` when all other workers have left.
     pub(crate) fn run(
         mut self,
         acc: &mut dyn Accumulate,
@@ -78,7 +80,7 @@ impl<'a> GrowWorker<'a> {
         rest: &dyn Fn() -> bool,
     ) -> Result<(), Stop> {
         let Self { list, me, .. } = self;
-        let mut victim = None; // at first, it takes its own items
+        let mut victim = None; // the worker first takes its own items
         loop {
             let (begin, has_items) = (Instant::now(), !list.is_dry(me));
             let mut taken = Ok(());
@@ -99,7 +101,7 @@ impl<'a> GrowWorker<'a> {
         }
     }
 
-    /// Steals something. Returns the victim; `None` if the worker leaves. After a theft the worker
+    /// Steals items. Returns the victim; `None` if the worker must leave. After a theft the worker
     /// counts as busy.
     fn find(&mut self, rest: &dyn Fn() -> bool) -> Option<usize> {
         let Self { list, me, plan, .. } = *self;
@@ -113,7 +115,7 @@ impl<'a> GrowWorker<'a> {
                     return found;
                 }
             }
-            // The pause may be so long that the worker leaves although there is work.
+            // If the policy demands a long pause, the worker leaves even if there is work.
             if !list.try_leave(self.finds.worked()) && is_soon {
                 let _or_another_was_called = list.searching().come();
             } else if me > 0 || !rest() {
@@ -125,7 +127,7 @@ impl<'a> GrowWorker<'a> {
         None
     }
 
-    /// Searches for a victim for a moment. Meanwhile all others show their items.
+    /// Searches for a victim for a moment. During this search all other workers show their items.
     fn search(&mut self) -> Option<usize> {
         let searching = self.list.searching();
         searching.look();
@@ -148,7 +150,8 @@ impl<'a> GrowWorker<'a> {
         let distance = |worker| plan.distance(me, worker);
         let asks = Asks { workers: plan.workers, thief: me, nth: self.asked };
         let victim = plan.stealing.victim(&mut others.filter(|&(_, shown)| shown > 0), distance, asks)?;
-        // Items that the victim takes itself in a moment would only move from worker to worker.
+        // A short wait first: the victim may be about to take these items itself, and then a theft
+        // would not pay.
         let mut is_there = true;
         Patience::of(back_off::MOMENT).poll(|| {
             is_there = list.shown(victim) > 0;

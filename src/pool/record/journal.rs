@@ -1,5 +1,5 @@
-//! The notes of a worker in a round. Each worker has a journal of its own, and hands it over once,
-//! when it leaves.
+//! The notes of a worker in a round. Each worker has its own journal and hands it over once, when
+//! the worker leaves.
 
 use std::{ops::Range, thread, time::Duration};
 
@@ -13,8 +13,8 @@ use super::{
 };
 use crate::clock::{Instant, nanos};
 
-/// The cost of neighbouring items: the index of the first item, and the nanoseconds for all items
-/// up to the next mark.
+/// The cost of neighbouring items: the index of the first item, and the nanoseconds that all items
+/// up to the next mark took.
 pub(crate) type Mark = (usize, f32);
 
 /// The work of one worker in a round.
@@ -25,12 +25,12 @@ pub(crate) struct Tally {
     pub(crate) span: Range<f32>,
     /// How long the worker's runs took, in nanoseconds.
     pub(crate) working: f32,
-    /// How many indices the worker folded, and how many items they stand for.
+    /// How many indices the worker folded, and how many items these indices stand for.
     pub(crate) indices: usize,
     pub(crate) items: usize,
     pub(crate) runs: usize,
-    /// How many ranges the worker has stolen, how many of its attempts failed, and how many ranges
-    /// were stolen from it.
+    /// How many ranges the worker has stolen, how many of its thefts failed, and how many ranges
+    /// other workers have stolen from this worker.
     pub(crate) thefts: usize,
     pub(crate) failed: usize,
     pub(crate) suffered: usize,
@@ -44,7 +44,7 @@ impl Default for Tally {
 }
 
 impl Tally {
-    /// Adds the work of a further visit of the same worker.
+    /// Adds the work of another visit of the same worker.
     fn add(&mut self, more: &Self) {
         let came = self.span.start.is_finite();
         let end = if came && more.span.end.is_infinite() { self.span.end } else { more.span.end };
@@ -70,13 +70,13 @@ pub(crate) struct Times {
     pub(crate) usage: Option<Usage>,
     /// The notes for a timeline; `None` if no trace is wanted.
     pub(crate) notes: Option<Box<Notes>>,
-    /// The visits of the workers, from coming to leaving; empty if no trace is being taken.
+    /// The visits of the workers, each from arriving to leaving; empty if no trace is being taken.
     pub(crate) parts: Vec<WorkerPart>,
 }
 
 impl Times {
-    /// Empty times for a round of `workers` workers, in the memory of `self`. If `measures_usage`,
-    /// the workers measure their CPU time.
+    /// Empty times for a round of `workers` workers. Uses the memory of `self` again. If
+    /// `measures_usage` is set, the workers measure their CPU time.
     pub(crate) fn of(mut self, workers: usize, measures_usage: bool) -> Self {
         self.marks.clear();
         self.tallies.clear();
@@ -86,7 +86,8 @@ impl Times {
         self
     }
 
-    /// Whether all workers have ended at the same moment, up to a small part of the round.
+    /// Whether all workers have ended at nearly the same moment: the difference is a small part of
+    /// the round's time.
     pub(crate) fn are_balanced(&self) -> bool {
         const SMALL: f32 = 1.0 / 32.0;
         let ends = || self.tallies.iter().map(|tally| tally.span.end);
@@ -146,8 +147,8 @@ impl Times {
     }
 }
 
-/// The CPU time of a thread, and its voluntary context switches (`naps`: how often it has slept or
-/// waited).
+/// The CPU time of a thread, and the number of its voluntary context switches (`naps`: how often
+/// the thread has slept or waited).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Usage {
     pub(crate) cpu: Duration,
@@ -184,7 +185,7 @@ pub(crate) struct Journal {
     usage: Option<Usage>,
 }
 
-/// Neighbouring indices that are folded between two thefts.
+/// Neighbouring indices that a worker folds between two thefts.
 #[derive(Debug)]
 struct OpenRun {
     first: usize,
@@ -200,7 +201,7 @@ pub(crate) struct TheftNote {
 }
 
 impl Journal {
-    /// The journal of `worker`, which begins now, in a round that began at `round`.
+    /// The journal of `worker` in a round that began at `round`. The worker begins now.
     pub(crate) fn new(worker: usize, units: Units, round: Instant, is_traced: bool) -> Self {
         Self {
             worker,
@@ -216,8 +217,8 @@ impl Journal {
         }
     }
 
-    /// The worker begins a run. Its first run counts from the worker's begin, any later run from
-    /// now.
+    /// The worker begins a run. The time of its first run counts from the worker's begin. The time
+    /// of any later run counts from now.
     pub(crate) fn begin(&mut self, first: usize, theft: Option<TheftNote>) -> Instant {
         let is_first = theft.is_none();
         let begin = if is_first { self.begun } else { Instant::now() };
@@ -240,7 +241,7 @@ impl Journal {
         }
     }
 
-    /// The run is over. It has folded all indices before `next`.
+    /// The run is over. All indices before `next` are folded.
     pub(crate) fn end(&mut self, next: usize) {
         let Some(OpenRun { first, theft, mut pieces }) = self.run.take() else { return };
         let (begin, closeup) = (pieces.begin, pieces.closeup.take());
@@ -265,8 +266,8 @@ impl Journal {
         }
     }
 
-    /// The worker has searched `items` items since it began. The last of them was the one before
-    /// `end`.
+    /// The worker has searched `items` items since it began. The last of these items has the index
+    /// `end - 1`.
     pub(crate) fn ran_search(&mut self, items: usize, end: usize) {
         if items == 0 {
             return; // a worker that comes after the end of a search counts as absent
@@ -280,7 +281,7 @@ impl Journal {
         }
     }
 
-    /// The worker has folded made items: its own, or those that it has stolen from `victim`.
+    /// The worker has folded made items: its own items, or items stolen from `victim`.
     pub(crate) fn ran_made_items(&mut self, victim: Option<usize>, begin: Instant, end: Instant) {
         self.add_run(0, begin, end);
         if let Some(victim) = victim {
@@ -289,8 +290,8 @@ impl Journal {
         }
     }
 
-    /// The worker leaves a loop whose items wait. It has begun `items` items, has stolen from
-    /// `victims`, and was asleep for the time `asleep`.
+    /// The worker leaves a loop whose items wait. The worker has begun `items` items, has stolen
+    /// from `victims`, and has slept for the time `asleep`.
     pub(crate) fn ran_async_items(&mut self, items: usize, victims: Vec<usize>, asleep: Duration) {
         self.add_run(items, self.begun, Instant::now());
         let tally = &mut self.tally;
@@ -325,8 +326,8 @@ impl Journal {
         timeline::Run { worker: self.worker, items, begin, end, theft, ticks: Vec::new() }
     }
 
-    /// The worker leaves. `failed` is the number of its attempts at a theft without success, and
-    /// `usage` is its usage, if that was measured.
+    /// The worker leaves. `failed` is the number of thefts that it tried without success. `usage`
+    /// is the worker's usage, if its usage was measured.
     pub(crate) fn close(&mut self, failed: usize, usage: Option<Usage>) {
         self.tally.failed = failed;
         self.usage = usage;
@@ -337,8 +338,8 @@ impl Journal {
 #[derive(Debug)]
 pub(crate) struct OpenPieces {
     begin: Instant,
-    /// The current piece: where and when it began, and how long it had lasted at the last reading
-    /// of the clock.
+    /// The current piece: its first index, its begin, and its duration up to the last reading of
+    /// the clock.
     first: usize,
     since: Instant,
     lasted: Duration,
@@ -368,7 +369,7 @@ impl OpenPieces {
         }
     }
 
-    /// The run has ended: adds the last mark, and returns when the run ended.
+    /// The run has ended: adds the last mark, and returns the end time of the run.
     pub(crate) fn end(self, marks: &mut Vec<Mark>) -> Instant {
         let is_unmarked = !self.has_marks && self.lasted.is_zero();
         let lasted = if is_unmarked { self.begin.elapsed() } else { self.lasted };

@@ -1,10 +1,11 @@
-//! The records of loops: written by the workers of a loop, read when the loop is over.
+//! The records of loops. The workers of a loop write its records, which are read when the loop is
+//! over.
 //!
-//! Each worker writes a `journal` of its own and hands it over once, when it leaves. The journals
-//! give the times from which the policy learns, and the `report` and the `trace` that a user has
-//! asked for. Loops inside items of a traced loop report themselves to its `scene`. The
-//! `program_report` has the reports of all loops of a program. `units` says what the indices of a
-//! loop stand for.
+//! Each worker writes its own `journal` and hands it over once, when the worker leaves. From the
+//! journals come the times for the policy and, if the user wants them, the `report` and the `trace`
+//! of the loop. Loops inside items of a traced loop report themselves to the `scene` of the traced
+//! loop. The `program_report` sums up the reports of all loops of a program. `units` says whether
+//! an index of a loop stands for an item or for a block.
 //!
 //! Must not know: `place`, `policy`, `call`, `verbs`.
 

@@ -1,9 +1,10 @@
-//! The report of all loops of a program, one line per loop of its text. It is printed to standard
-//! error when the program exits, if `RANGESTEAL_REPORT` asks for it.
+//! The report of all loops of a program, with one line for each loop of the source text. If
+//! `RANGESTEAL_REPORT` requests it, the report is printed to standard error when the program exits.
 //!
-//! A loop waits at most a tenth of a second for the lock of the report. Then its entry is lost, and
-//! the report counts it. So there is no deadlock if an allocator runs a loop while an entry is
-//! written, or if a process is forked then.
+//! A loop waits at most a tenth of a second for the lock of the report. After this time the loop's
+//! entry is lost, and the report counts the lost entry. This limit prevents deadlocks in two cases:
+//! an allocator runs a loop while an entry is being written; or a process is forked while an entry
+//! is being written.
 
 #![allow(unsafe_code)] // atexit is not in std
 
@@ -25,8 +26,8 @@ use super::{
 };
 use crate::{sorted::sort, sync::lock_unless_stuck};
 
-/// The environment variable that asks for the report of a program: any value except the empty one
-/// and `0`.
+/// The environment variable that requests the report of a program. Any value requests it, except
+/// the empty value and `0`.
 const VARIABLE: &str = "RANGESTEAL_REPORT";
 
 /// The report of all loops of this program.
@@ -41,7 +42,7 @@ pub(crate) struct ProgramReport {
 /// The place of a loop: the file, the line and the column.
 type SourceLine = (&'static str, u32, u32);
 
-/// The sum of the calls of one loop.
+/// The sums over all calls of one loop.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Line {
     calls: u64,
@@ -54,9 +55,11 @@ struct Line {
     /// How long the calling thread worked alone before it shared calls.
     begun_alone: Duration,
     thefts: u64,
-    /// The number of shared calls that found no worker idle, one idle worker, two, and so on.
+    /// The numbers of shared calls that found no idle worker, one idle worker, two idle workers,
+    /// and so on.
     idle: Vec<u64>,
-    /// Of shared calls: the mean working time of the workers, and the longest.
+    /// Sums over the shared calls: the mean working time of the workers, and the longest working
+    /// time.
     mean: Duration,
     longest: Duration,
     /// The latest estimate of the cost of help.
@@ -68,7 +71,8 @@ impl ProgramReport {
         Self { lines: Mutex::new(Vec::new()), lost: AtomicU64::new(0) }
     }
 
-    /// The report of this program, if it is wanted. The variable is read once.
+    /// The report of this program, if the environment variable requests it. The variable is read
+    /// once.
     pub(crate) fn if_wanted() -> Option<&'static Self> {
         const UNKNOWN: u8 = 0;
         const YES: u8 = 1;
@@ -98,7 +102,8 @@ impl ProgramReport {
         lines[at].1.add(report, help);
     }
 
-    /// The text of the report, and the end of its entries. Loops that took longest come first.
+    /// The text of the report. Removes all entries from the report. The loops that took longest
+    /// come first.
     #[cfg_attr(not(unix), allow(dead_code, reason = "exits are not noticed"))]
     fn text(&self) -> String {
         let mut all =
@@ -175,8 +180,8 @@ impl Line {
     }
 }
 
-/// The median of numbers, as text; and the least and the greatest of them if they differ. `times`
-/// says how often each number occurs.
+/// The median of some numbers, as text. Also the smallest and the largest number, if these differ.
+/// `times[n]` says how often the number `n` occurs.
 #[cfg_attr(not(unix), allow(dead_code, reason = "exits are not noticed"))]
 fn middle(times: &[u64]) -> (String, Option<(usize, usize)>) {
     let there = || times.iter().enumerate().filter(|(_, times)| **times > 0).map(|(number, _)| number);
@@ -217,8 +222,8 @@ mod exit {
         fn atexit(function: extern "C" fn()) -> std::ffi::c_int;
     }
 
-    /// The process that prints at its exit; a child that it forks does not. 0: none. Relaxed: the
-    /// number stands for itself.
+    /// The id of the process that prints the report when it exits; 0 if no process does. A forked
+    /// child does not print. Relaxed: no other data depends on this number.
     static PROCESS: AtomicU32 = AtomicU32::new(0);
 
     /// Whether the report will be printed at the exit of this process.
@@ -233,10 +238,11 @@ mod exit {
         unsafe { atexit(print) == 0 }
     }
 
-    /// The longest delay of the exit of the process, if nobody reads standard error.
+    /// The longest delay of the process's exit if no process reads its standard error.
     const LONGEST: Duration = Duration::from_secs(1);
 
-    /// Prints the report. Another thread writes it, because a write to a full pipe does not return.
+    /// Prints the report. A second thread writes the text, because a write to a full pipe may never
+    /// return.
     extern "C" fn print() {
         if PROCESS.load(Ordering::Relaxed) != process::id() {
             return;
@@ -255,13 +261,15 @@ mod exit {
         }
     }
 
-    /// Writes `text` to standard error. Errors are ignored: nobody reads there.
+    /// Writes `text` to standard error. Errors are ignored: after an error nothing can be reported
+    /// there.
     fn write(text: &[u8]) {
-        // A program may have restored the default action of SIGPIPE, which ends the process.
+        // A program may have restored the default action of SIGPIPE. This action would end the
+        // process.
         #[cfg(target_os = "linux")]
         let _ = nix::sys::signal::SigSet::from(nix::sys::signal::Signal::SIGPIPE).thread_block();
-        // A copy of the descriptor, because another thread may hold the lock of `io::stderr()` for
-        // ever.
+        // Writes to a copy of the descriptor, because another thread may hold the lock of
+        // `io::stderr()` for ever.
         if let Ok(stderr) = io::stderr().as_fd().try_clone_to_owned() {
             let _ = File::from(stderr).write_all(text);
         }

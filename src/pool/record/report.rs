@@ -1,4 +1,4 @@
-//! The report of a loop, on request, and its line in the log.
+//! The report of a loop, made on request, and the loop's line in the log.
 
 use std::{fmt, panic::Location, time::Duration};
 
@@ -27,19 +27,19 @@ use super::{
 #[non_exhaustive]
 pub struct RunReport {
     /// The time from the call to its return. On wasm32-unknown-unknown, which has no clock, this
-    /// and all other times are zero.
+    /// time and all other times are zero.
     pub wall: Duration,
     /// Why the loop ran on the calling thread alone; `None` if it was shared.
     pub alone: Option<Alone>,
-    /// How many workers were idle when the loop was shared; 0 if it was not. The loop may have used
-    /// fewer helpers.
+    /// How many workers were idle when the loop was shared; 0 if it was not shared. The loop may
+    /// have used fewer helpers.
     pub idle: usize,
-    /// How long the calling thread worked alone before it shared the loop. In a first call over
-    /// many items it does so for a few microseconds, or until the end of the first item if that
-    /// takes longer. Zero if the loop was not shared.
+    /// How long the calling thread worked alone before it shared the loop. In the first call of a
+    /// loop over many items, this is a few microseconds, or the time of the first item if the first
+    /// item takes longer. Zero if the loop was not shared.
     pub begun_alone: Duration,
-    /// The workers of the loop, including those that came too late. The first is always the calling
-    /// thread. It is the only one if the loop ran on it alone.
+    /// The workers of the loop, including workers that came too late. The first is always the
+    /// calling thread. If the loop ran on the calling thread alone, there is no other.
     pub workers: Vec<WorkerReport>,
     /// The waits of a loop whose items wait; `None` for all other loops.
     pub waits: Option<WaitReport>,
@@ -49,30 +49,30 @@ pub struct RunReport {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct WorkerReport {
-    /// Items that this worker has folded. If a loop stops early, the rest of the worker's last
-    /// claim is counted as well.
+    /// Items that this worker has folded. If a loop stops early, all items of the worker's last
+    /// claim are counted.
     pub items: usize,
-    /// Runs of neighbouring items: one, and one more for each theft.
+    /// Runs of neighbouring items: one at the start, and one more for each theft.
     pub runs: usize,
     /// Ranges that this worker has stolen.
     pub thefts: usize,
     /// Ranges that were stolen from this worker.
     pub thefts_suffered: usize,
-    /// Attempts of this worker at a theft without success.
+    /// Thefts that this worker tried without success.
     pub thefts_failed: usize,
-    /// The time in the worker's runs. The rest of the time between its first and its last item is
-    /// spent on stealing.
+    /// The time that the worker's runs took. Between its runs a worker is busy with stealing.
     pub working: Duration,
-    /// The time from the call to the worker's first item; the whole time of the loop if the worker
-    /// came too late for any item.
+    /// The time from the call to the worker's first item. If the worker came too late and got no
+    /// item, this is the whole time of the loop.
     pub waiting_to_start: Duration,
     /// The time from the worker's last item to the return of the call.
     pub waiting_at_end: Duration,
 }
 
-/// The waits of a loop whose items wait: see [`On::waiting`](crate::On::waiting). If the loop is
-/// asleep for long with as many items in flight as the limit allows, it needs a higher limit. If it
-/// is asleep with fewer items in flight, it needs a faster service, or more items.
+/// The waits of a loop whose items wait: see [`On::waiting`](crate::On::waiting). If the workers
+/// sleep for long although the limit of items in flight is reached, the loop needs a higher limit.
+/// If the workers sleep while fewer items are in flight, the loop needs more items, or a faster
+/// service for its items to wait for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WaitReport {
@@ -80,10 +80,11 @@ pub struct WaitReport {
     pub waited: usize,
     /// How often items were polled.
     pub polls: usize,
-    /// How often an item was polled by another worker than at its last poll.
+    /// How often the worker that polled an item was not the worker of the item's last poll.
     pub resumed_elsewhere: usize,
-    /// The most items in flight at one time: begun and not done. The number may be a little too
-    /// high, because workers get slots for items a few at a time.
+    /// The most items that were in flight at the same time. An item is in flight from its begin
+    /// until it is done. The number may be a little too high, because workers reserve several slots
+    /// for items at once.
     pub most_in_flight: usize,
     /// How long workers slept because there was nothing to poll, added up over all workers.
     pub asleep: Duration,
@@ -113,8 +114,8 @@ impl fmt::Display for WaitReport {
 }
 
 impl RunReport {
-    /// The report of a loop that took `wall`. The calling thread folded `items` items alone, for
-    /// the time `before`, until the loop was shared.
+    /// The report of a loop that took the time `wall`. Before the loop was shared, the calling
+    /// thread alone folded `items` items, which took the time `before`.
     pub(crate) fn new(
         wall: Duration,
         (items, before): (usize, Duration),
@@ -140,7 +141,7 @@ impl RunReport {
         Self { wall, alone: round.err(), idle: 0, begun_alone, workers, waits: None }
     }
 
-    /// The call is over, after `wall`.
+    /// The call has ended after the time `wall`.
     pub(crate) fn end(&mut self, wall: Duration) {
         let more = wall.saturating_sub(self.wall);
         for worker in &mut self.workers {
@@ -165,8 +166,8 @@ impl RunReport {
         log::trace!("{self}");
     }
 
-    /// How many items all workers have folded. Items are the arguments of the closures: with
-    /// [`chunks`](crate::On::chunks), chunks.
+    /// How many items all workers have folded. An item is one argument of the closure: with
+    /// [`chunks`](crate::On::chunks), a chunk.
     #[must_use]
     pub fn items(&self) -> usize {
         self.workers.iter().fold(0, |sum, worker| sum.saturating_add(worker.items))
@@ -187,14 +188,14 @@ impl RunReport {
         if longest == 0.0 {
             return 1.0;
         }
-        #[allow(clippy::cast_precision_loss)] // fewer workers than that
+        #[allow(clippy::cast_precision_loss)] // the number of workers is small
         let count = self.workers.len() as f64;
         times().sum::<f64>() / count / longest
     }
 }
 
-/// Writes a number that is not negative with `places` digits behind the point. The printers of
-/// floating-point numbers in std would add 20 KB to a program.
+/// Writes a non-negative number with `places` decimal digits. The code of std that prints
+/// floating-point numbers would add 20 KB to a program.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive, and saturates")]
 pub(super) fn decimal(number: f64, places: usize) -> String {
     let parts: u32 = [1, 10, 100, 1000][places];
@@ -203,7 +204,8 @@ pub(super) fn decimal(number: f64, places: usize) -> String {
 }
 
 impl WorkerReport {
-    /// The report of one worker of a round that began `before` after the call.
+    /// The report of one worker of a round. The round began when the time `before` had passed since
+    /// the call.
     fn new(wall: Duration, before: Duration, tally: &Tally) -> Self {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
         let nanos = |nanos: f32| Duration::from_nanos(nanos as u64); // a difference of rounded times can be below zero

@@ -16,12 +16,13 @@ use crate::clock::Instant;
 /// [`Timeline`] to its trace.
 ///
 /// A trace can be drawn ([`svg`](Self::svg)), opened in a profiler ([`chrome`](Self::chrome)), or
-/// read. It keeps all of its loops: a kilobyte for a short loop, and up to six for each run of a
-/// long one. If a million loops run, trace only some of them, or begin a new trace now and then.
+/// read. A trace keeps all of its loops: a short loop takes a kilobyte, and a long loop takes up to
+/// six kilobytes for each run. In a program that calls a million loops, trace only some of the
+/// loops, or begin a new trace from time to time.
 ///
-/// The timeline of a loop also has the loops that its items call, with the workers that help them
-/// ([`Timeline::inner`]), unless such an inner loop is too short to be shared. An inner loop that
-/// has a trace of its own is in both traces.
+/// The timeline of a loop also contains the inner loops that its items call, and the workers that
+/// help these inner loops ([`Timeline::inner`]). Inner loops that are too short to be shared are
+/// left out. An inner loop with its own trace is in both traces.
 ///
 /// ```
 /// use rangesteal::{Pool, Trace};
@@ -44,7 +45,7 @@ pub struct Trace {
     title: String,
     /// When the first loop was called.
     begin: Option<Instant>,
-    /// Makes the scene that notes the loops inside items.
+    /// Makes a scene, which notes the loops inside items.
     pub(crate) scene: scene::Make,
 }
 
@@ -81,12 +82,13 @@ impl Trace {
         &self.timelines
     }
 
-    /// A picture, to be written to a file. It has a panel for each loop, all on one scale of time.
-    /// A panel has a lane for each worker. A run has the colour of the worker that got its items at
-    /// the start, and each theft has an arrow. A loop inside an item is a bar in the run of the
-    /// item, and a bar of the same colour in the lane of each worker that helps it. (Deeper loops
-    /// are narrower bars; loops more than three deep are left out.) If there are more than eight
-    /// loops, the picture shows the last eight.
+    /// A picture of the trace, as the text of a file. The picture has a panel for each loop. All
+    /// panels have the same scale of time. A panel has a lane for each worker. The colour of a run
+    /// shows which worker got the run's items at the start. Each theft has an arrow. A loop inside
+    /// an item has a bar in the run of that item, and a bar of the same colour in the lane of each
+    /// worker that helps this loop. (Deeper loops have narrower bars. Loops more than three levels
+    /// deep are left out.) If the trace has more than eight loops, the picture shows the last
+    /// eight.
     ///
     /// ```no_run
     /// # let trace = rangesteal::Trace::new();
@@ -98,9 +100,10 @@ impl Trace {
         svg::Picture(&self.timelines)
     }
 
-    /// The trace for profilers: JSON in the [trace event format] that Perfetto, the Firefox
-    /// Profiler and `chrome://tracing` open. The loops follow each other. A loop inside an item
-    /// lies beneath that item, as `inner loop`, and as `help` at each worker that helped it.
+    /// The trace for profilers: JSON in the [trace event format]. Perfetto, the Firefox Profiler
+    /// and `chrome://tracing` open this format. The loops of the trace follow each other. A loop
+    /// inside an item is an event `inner loop` beneath that item, and an event `help` in the lane
+    /// of each worker that helped.
     ///
     /// ```no_run
     /// # let trace = rangesteal::Trace::new();

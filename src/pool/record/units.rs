@@ -31,7 +31,7 @@ impl Units {
 pub(crate) struct Blocks {
     /// Items per block, at least one.
     pub(crate) size: usize,
-    /// Items in all blocks together.
+    /// The number of items in all blocks together.
     pub(crate) len: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Why a loop ran on the calling thread alone: both reports and timelines say it.
+//! Why a loop ran on the calling thread alone. Reports and timelines give this reason.
 
 /// Why a loop ran on the calling thread alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -6,23 +6,23 @@
 pub enum Alone {
     /// The loop ended, or was expected to end, before help would have paid.
     Short,
-    /// Its items waited, and there was never enough to compute to pay for help.
+    /// The loop's items waited, and the computation left was never large enough to pay for help.
     Waited,
-    /// The loop has been found to be faster alone, or this call was a trial to find that out.
-    /// Perhaps its items wait for each other, or another program has the CPU of a helper. Such a
-    /// loop is shared again after a pause. The pause grows each time the shared loop is still
-    /// slower.
+    /// Earlier calls of the loop were faster on one thread, or this call was a trial that measured
+    /// the time on one thread. Possible causes: items of the loop wait for each other, or another
+    /// program uses the CPU of a helper. After a pause such a loop is shared again. Each time the
+    /// shared loop is still slower, the next pause is longer.
     Faster,
     /// No worker of the pool was idle, from the begin of the loop to its end.
     Busy,
-    /// There is only one worker for the loop, or only one item, or none.
+    /// The loop had only one worker, or at most one item.
     OneWorker,
     /// The loop's token was cancelled before the loop began.
     Cancelled,
 }
 
 impl Alone {
-    /// The reason in a few words, as all reports print it.
+    /// The reason in a few words, for all reports.
     pub(crate) const fn label(self) -> &'static str {
         match self {
             Self::Short => "short",

@@ -1,6 +1,7 @@
-//! A trace for profilers: one JSON object per event. Perfetto shows all arguments of an event, the
-//! Firefox Profiler only `detail`. The Firefox Profiler has a row for each name of events, and uses
-//! some names (`Profile`) itself. So there are few names, and no title is a name.
+//! A trace for profilers: one JSON object per event. Perfetto shows all arguments of an event. The
+//! Firefox Profiler shows only the argument `detail`. The Firefox Profiler has a row for each event
+//! name, and reserves some names (`Profile`) for itself. So this module uses few event names, and
+//! never uses a title as an event name.
 
 use std::{
     fmt::{self, Write},
@@ -26,7 +27,7 @@ impl fmt::Display for Events<'_> {
             )?;
         }
         timelines.iter().try_for_each(|timeline| timeline.events(f))?;
-        let mut thefts = 0; // of all loops: each theft has a number of its own
+        let mut thefts = 0; // counts over all loops: each theft has its own number
         timelines.iter().try_for_each(|timeline| timeline.thefts(f, &mut thefts))?;
         f.write_str("\n]}\n")
     }
@@ -75,8 +76,8 @@ impl Timeline {
         self.inner.iter().try_for_each(|inner| self.inner_loop(f, inner))
     }
 
-    /// Writes an event for an inner loop, in the run whose item has called it, and one for each
-    /// helper.
+    /// Writes the events of an inner loop: one in the run whose item has called the loop, and one
+    /// for each helper.
     fn inner_loop(&self, f: &mut fmt::Formatter<'_>, inner: &InnerLoop) -> fmt::Result {
         let &InnerLoop { at, depth, worker, begin, end, items, ref helpers } = inner;
         let plural = if helpers.len() == 1 { "" } else { "s" };
@@ -102,9 +103,9 @@ impl Timeline {
         write!(f, "\"detail\":{},\"items\":{items},\"depth\":{depth}}}}}", JsonText(&detail))
     }
 
-    /// Writes the arrows. Perfetto draws an arrow from the end of the event in which it begins to
-    /// the begin of the event in which it ends. So each arrow has an event of a nanosecond in the
-    /// lane of the victim. Arrows are written after the events around them.
+    /// Writes the arrows of thefts, from the victim to the thief. Perfetto draws an arrow from the
+    /// end of one event to the begin of another. So each arrow has its own event of one nanosecond
+    /// in the victim's lane. An arrow is written after the events that contain it.
     fn thefts(&self, f: &mut fmt::Formatter<'_>, number: &mut usize) -> fmt::Result {
         for run in &self.runs {
             let Some(Theft { victim, items }) = &run.theft else { continue };
@@ -128,9 +129,9 @@ impl Timeline {
     }
 }
 
-/// The process and the thread of a worker. They count from 1. So the caller has the numbers of a
-/// main thread, and no worker has the numbers of the system's idle thread, which Perfetto has mixed
-/// up with others.
+/// The process number and the thread number of a worker. Both numbers begin at 1. So the caller has
+/// the numbers of a main thread. No worker has the number 0, which belongs to the system's idle
+/// thread: Perfetto has confused such a worker with other threads.
 struct TraceLane(usize);
 
 impl fmt::Display for TraceLane {
@@ -139,7 +140,7 @@ impl fmt::Display for TraceLane {
     }
 }
 
-/// An event that lasts for some time, in the lane of a worker.
+/// An event in the lane of a worker. The event lasts for some time.
 struct Event<'a> {
     worker: usize,
     kind: &'static str,
@@ -153,7 +154,8 @@ struct Span {
 }
 
 impl Event<'_> {
-    /// Writes an event up to its arguments. The arguments come next, and then two braces.
+    /// Writes an event up to its arguments. The caller then writes the arguments and two closing
+    /// braces.
     fn write(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { worker, kind, name, span: Span { from, lasts } } = self;
         write!(

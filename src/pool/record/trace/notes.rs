@@ -10,8 +10,8 @@ use crate::{
 };
 
 impl Timeline {
-    /// The timeline of a call. The calling thread folded some items alone `before` the call was
-    /// shared. If the call was not shared, `round` is the reason.
+    /// The timeline of a call. `before` is the work of the calling thread alone. `round` has the
+    /// notes of the shared part, or the reason why the call was not shared.
     pub(crate) fn new(before: &mut Before, units: Units, round: Result<Notes, Alone>) -> Self {
         let alone = round.as_ref().err().copied();
         let Notes { begin, mut dealt, mut runs, mut slowest } = round.unwrap_or_default();
@@ -40,7 +40,7 @@ impl Timeline {
             runs.insert(0, own);
         }
         if is_search {
-            slowest = Slowest::default(); // the few items that the calling thread searched alone say nothing about all others
+            slowest = Slowest::default(); // the items that the caller searched alone say nothing about the rest
         }
         slowest.sort();
         Self {
@@ -56,12 +56,12 @@ impl Timeline {
     }
 }
 
-/// The work of the calling thread alone: before the loop was shared, or to the loop's end.
+/// The work of the calling thread alone, until the loop was shared or ended.
 #[derive(Debug)]
 pub(crate) struct Before {
     pub(crate) begin: Instant,
     pub(crate) indices: usize,
-    /// How many items these were, if they were counted one by one.
+    /// The number of items, if they were counted one by one.
     pub(crate) counted: Option<usize>,
     pub(crate) took: Duration,
     pub(crate) closeup: Option<Closeup>,
@@ -114,7 +114,7 @@ pub(crate) struct Closeup {
 }
 
 impl Closeup {
-    /// The most ticks of a run. When a run has this number, every other tick is dropped.
+    /// The most ticks of a run. When a run has this number of ticks, every second tick is dropped.
     const MOST_TICKS: usize = 256;
     const APART: Duration = Duration::from_micros(5);
 
@@ -139,8 +139,8 @@ impl Closeup {
         }
     }
 
-    /// All indices before `next` are done, and perhaps noted already: a loop that stops early stops
-    /// between two readings of the clock.
+    /// All indices before `next` are done. Perhaps they are already noted, because a loop that
+    /// stops early may stop between two readings of the clock.
     pub(crate) fn tick_last(&mut self, next: usize, now: Instant) {
         if next > self.next {
             self.tick(next, now);
@@ -160,7 +160,7 @@ impl Closeup {
 #[derive(Debug, Default)]
 pub(crate) struct Slowest {
     found: Vec<Slow>,
-    /// Only items slower than this are added.
+    /// Items are added only if they are slower than this.
     least: Duration,
 }
 
@@ -209,7 +209,7 @@ mod tests {
             run.ticks.len()
         );
         let mut last = (10, Duration::ZERO);
-        let longest = run.end / 50; // 0.2 s in all, and more than a hundred of them
+        let longest = run.end / 50; // the run takes 0.2 s and has more than a hundred ticks
         for &(next, at) in &run.ticks {
             assert_eq!(at, Duration::from_micros(2) * u32::try_from(next - 10).unwrap());
             assert!(next > last.0 && at < last.1 + longest, "{last:?}, {next} {at:?}");
@@ -226,7 +226,7 @@ mod tests {
             now += Duration::from_nanos(if item % 50 == 7 { 1000 + item as u64 } else { 500 });
             closeup.tick(item + 1, now);
         }
-        closeup.tick(1000, now + Duration::from_millis(1)); // no item since
+        closeup.tick(1000, now + Duration::from_millis(1)); // no item is done since the last tick
         closeup.end(&mut run, &mut slowest, begin, Units::Items);
         slowest.sort();
         let found: Vec<_> =
@@ -245,7 +245,7 @@ mod tests {
         let [early, late] = [5, 30].map(Duration::from_micros);
         let mut closeup = Closeup::new(0, begin);
         closeup.tick(4, begin + early);
-        closeup.tick_last(4, begin + late); // which is noted already
+        closeup.tick_last(4, begin + late); // this item is already noted
         let mut before = Before { begin, indices: 10, counted: None, took: late, closeup: Some(closeup) };
         let slow = Slow { worker: 3, items: 10..11, took: 2 * late };
         let round = Notes {

@@ -1,9 +1,9 @@
 //! Loops that are called inside items of a traced loop.
 //!
-//! While a traced loop runs, its threads are in its *scene*: the calling thread from the call to
-//! its return, a helper from coming to leaving. A thread that helps an inner loop is in the scene,
-//! too. When a thread in a scene has called a loop and that loop is over, the loop reports itself
-//! to the scene.
+//! While a traced loop runs, its threads are in its *scene*. The calling thread is in the scene
+//! from the call to its return, and a helper from arriving to leaving. A thread that helps an inner
+//! loop is also in the scene. If a thread in a scene calls a loop, this loop reports itself to the
+//! scene at its end.
 
 use std::{
     cell::RefCell,
@@ -18,27 +18,29 @@ use std::{
 use super::timeline::{Helper, InnerLoop};
 use crate::{clock::Instant, sync::lock_unless_stuck};
 
-/// The functions of a scene. They are behind a pointer that begins in [`Trace`](super::Trace), so a
-/// program that traces nothing contains none of this code.
+/// The functions of a scene. Only [`Trace`](super::Trace) has a direct pointer to this code. So a
+/// program without traces does not contain this code.
 pub(crate) trait Hear: fmt::Debug + Send + Sync {
-    /// A loop has ended. Its items were `depth` loops deep in the scene.
+    /// A loop has ended. `depth` is the number of loops of the scene around the loop's items.
     fn hear(&self, told: &LoopSpan<'_>, depth: usize);
 
     /// The inner loops of the traced loop that this thread has called at `begin`. `parts` are the
-    /// visits of its workers. `workers` is the number of workers that have numbers already.
+    /// visits of workers to the traced loop. `workers` is the number of workers that already have
+    /// numbers.
     fn inner(&self, begin: Instant, workers: usize, parts: &[WorkerPart]) -> Vec<InnerLoop>;
 }
 
-/// Makes a scene. The argument is the place of the traced loop in another trace, if there is one.
+/// Makes a scene. If the call of the traced loop is itself in a scene, the argument is the call's
+/// place in that scene.
 pub(crate) type Make = fn(Option<ScenePlace>) -> Arc<dyn Hear>;
 
 /// The inner loops of a traced loop.
 #[derive(Debug)]
 struct Scene {
-    /// Where the traced loop was called, if another trace was being taken there.
+    /// The place where the traced loop was called, if another trace was being taken there.
     around: Option<ScenePlace>,
-    /// If the lock is stuck, a note is lost: an allocator may call a loop while the lock is held,
-    /// and a process may be forked then.
+    /// If this lock is stuck, notes are lost. The lock is stuck if an allocator calls a loop while
+    /// the lock is held, or in a child forked while the lock was held.
     told: Mutex<Vec<NotedLoop>>,
 }
 
@@ -47,24 +49,25 @@ pub(crate) fn make(around: Option<ScenePlace>) -> Arc<dyn Hear> {
     Arc::new(Scene { around, told: Mutex::default() })
 }
 
-/// The place of a thread in a scene. One word, because each shared loop carries it.
+/// The place of a thread in a scene. One word in size, because each shared loop carries a place.
 #[derive(Clone, Debug)]
 pub(crate) struct ScenePlace(Arc<Spot>);
 
 #[derive(Debug)]
 struct Spot {
     scene: Arc<dyn Hear>,
-    /// How many inner loops are around the place.
+    /// How many inner loops contain this place.
     depth: usize,
 }
 
 thread_local! {
-    /// The place of this thread. It has no destructor, which each thread would have to register at
-    /// its first call. It needs none: a thread that enters a place also leaves it.
+    /// The place of this thread. This variable has no destructor, because each thread would have to
+    /// register a destructor at its first call. No destructor is needed, because a thread that
+    /// enters a place also leaves it.
     static HERE: RefCell<ManuallyDrop<Option<ScenePlace>>> = const { RefCell::new(ManuallyDrop::new(None)) };
 }
 
-/// As long as this lives, the thread is in another place.
+/// While this value lives, the thread is in another place.
 #[derive(Debug)]
 pub(crate) struct Stay {
     before: Option<ScenePlace>,
@@ -103,7 +106,7 @@ struct NotedLoop {
     helpers: Vec<WorkerPart>,
 }
 
-/// The visit of a worker to a loop, from coming to leaving.
+/// The visit of a worker to a loop, from arriving to leaving.
 #[derive(Clone, Debug)]
 pub(crate) struct WorkerPart {
     pub(crate) seat: usize,
@@ -115,7 +118,8 @@ pub(crate) struct WorkerPart {
 }
 
 impl ScenePlace {
-    /// Whether this thread is in a scene. All other code here is cold: few loops are traced.
+    /// Whether this thread is in a scene. All other functions here are cold, because few loops are
+    /// traced.
     #[inline(always)]
     pub(crate) fn is_near() -> bool {
         HERE.with_borrow(|here| here.is_some())
@@ -145,14 +149,14 @@ impl ScenePlace {
         Some(Self(Arc::new(spot)))
     }
 
-    /// This thread is in this place, as long as the result lives.
+    /// Moves this thread to this place. The thread stays there while the result lives.
     #[cold]
     #[inline(never)]
     pub(crate) fn enter(&self) -> Stay {
         Stay { before: change(Some(self.clone())) }
     }
 
-    /// The loop whose items are in this place ends now.
+    /// Reports a loop that ends now. The items of this loop are in this place.
     pub(crate) fn tell(&self, told: &LoopSpan<'_>) {
         self.0.scene.hear(told, self.0.depth);
     }
@@ -167,8 +171,8 @@ impl Scene {
     /// The most inner loops of a timeline.
     const MOST: usize = 1000;
 
-    /// Notes a loop, in the order of the begins. If there are too many loops, the shortest is
-    /// forgotten.
+    /// Notes a loop. The notes are in the order of the loops' begins. If there are too many loops,
+    /// drops the shortest one.
     fn note(&self, noted: NotedLoop) {
         let Some(mut all) = lock_unless_stuck(&self.told) else { return };
         let place = all.iter().rposition(|other| (noted.span.0 - other.span.0) > Duration::ZERO);
@@ -238,7 +242,7 @@ mod tests {
         ScenePlace::here().unwrap().tell(&LoopSpan { at: Location::caller(), begin, items, parts });
     }
 
-    /// The inner loops of the scene: depth, items and the worker that called.
+    /// The inner loops of the scene: depth, number of items, and calling worker.
     fn told(begin: Instant, workers: usize, parts: &[WorkerPart]) -> Vec<(usize, usize, usize)> {
         let inner = ScenePlace::here().unwrap().inner(begin, workers, parts);
         inner.iter().map(|inner| (inner.depth, inner.items, inner.worker)).collect()
@@ -313,7 +317,7 @@ mod tests {
         let begin = Instant::now();
         let _traced = ScenePlace::of_call(Some(make)).as_ref().map(ScenePlace::enter);
         let _inner = ScenePlace::of_call(None).as_ref().map(ScenePlace::enter);
-        tell(begin, 1, &[]); // the longest of all
+        tell(begin, 1, &[]); // the longest loop of all
         for _ in 0..3 * Scene::MOST {
             tell(Instant::now(), 2, &[]);
         }

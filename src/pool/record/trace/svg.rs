@@ -1,6 +1,6 @@
 //! A trace as a picture.
 
-#![allow(clippy::cast_precision_loss)] // a pixel is wide
+#![allow(clippy::cast_precision_loss)] // the error is far below a pixel
 
 use std::{fmt, time::Duration};
 
@@ -11,9 +11,9 @@ pub(super) struct Picture<'a>(pub(super) &'a [Timeline]);
 
 /// The most loops in a picture.
 const MOST_PANELS: usize = 8;
-/// The most arrows in a panel. If there are more thefts, the largest have one.
+/// The most arrows in a panel. If there are more thefts, only the largest thefts have an arrow.
 const MOST_ARROWS: usize = 200;
-/// The deepest level of loops inside loops that is drawn in an item.
+/// The number of levels of inner loops that are drawn in an item. Deeper levels are left out.
 const MOST_DEPTH: usize = 3;
 /// The most letters of a title.
 const MOST_LETTERS: usize = 64;
@@ -30,9 +30,9 @@ const BARS: f64 = 16.0;
 const BAR: f64 = 12.0;
 const HEAD: f64 = 50.0;
 const FOOT: f64 = 40.0;
-/// The least time that the width stands for. With less, labels would be equal.
+/// The shortest time that the width stands for. With a shorter time, labels would be equal.
 const SHORTEST_SPAN: Duration = Duration::from_nanos(10);
-/// In pixels: narrower runs are not drawn on their own.
+/// In pixels. Runs narrower than this are not drawn on their own.
 const SPECK: f64 = 0.4;
 
 const STYLE: &str = "\
@@ -130,8 +130,9 @@ impl Timeline {
         writeln!(f, r#"<text class="h" x="{:.2}" y="{middle:.1}">{}</text>"#, end + 6.0, Brief(self.wall))
     }
 
-    /// Draws the bars of inner loops: one in the run whose item has called the loop, and one in the
-    /// lane of each helper. All bars of a loop have the colour of the worker that has called it.
+    /// Draws the bars of inner loops. Each inner loop has a bar in the run whose item has called
+    /// the loop, and a bar in the lane of each helper. All bars of a loop have the colour of the
+    /// worker that has called the loop.
     fn inner_loops(
         &self,
         f: &mut fmt::Formatter<'_>,
@@ -243,9 +244,9 @@ impl Scale {
         LEFT + (WIDTH - LEFT - RIGHT) * time.as_secs_f64() / self.longest.as_secs_f64()
     }
 
-    /// Round times for labels: four to nine of them if the width stands for ten nanoseconds or
-    /// more. Computed with integers, because floating-point logarithms differ from system to
-    /// system.
+    /// Round times for labels. There are four to nine labels if the width stands for ten
+    /// nanoseconds or more. The times are computed with integers, because floating-point logarithms
+    /// differ between systems.
     fn ticks(self) -> impl Iterator<Item = Duration> {
         const MOST: u32 = 8;
         let part = u64::try_from((self.longest / MOST).as_nanos()).unwrap_or(u64::MAX);
@@ -277,8 +278,8 @@ impl fmt::Display for Brief {
     }
 }
 
-/// The colour of a worker: its hue is far from those of its neighbours, and its brightness is
-/// visible on white and on black.
+/// The colour of a worker. Its hue differs clearly from the hues of neighbouring workers. Its
+/// brightness is visible on white and on black.
 struct Colour(usize);
 
 impl fmt::Display for Colour {
@@ -307,7 +308,7 @@ impl fmt::Display for SvgText<'_> {
             '&' => f.write_str("&amp;"),
             '<' => f.write_str("&lt;"),
             '>' => f.write_str("&gt;"),
-            '\u{fffe}' | '\u{ffff}' => f.write_str("\u{fffd}"), // not XML's
+            '\u{fffe}' | '\u{ffff}' => f.write_str("\u{fffd}"), // not allowed in XML
             control if control.is_control() => f.write_str("\u{fffd}"),
             _ => write!(f, "{letter}"),
         })
@@ -336,7 +337,7 @@ mod tests {
         Timeline {
             title: "]]>".to_owned(),
             called: Duration::ZERO,
-            wall: millis(792), // a pixel each
+            wall: millis(792), // one pixel for each millisecond
             alone: None,
             dealt,
             runs,
@@ -382,8 +383,8 @@ mod tests {
         let (_, viewed) = picture.split_once("0 0 960 ").unwrap();
         let height: f64 = viewed.split('"').next().unwrap().parse().unwrap();
 
-        // From top to bottom: the title, the frame with the lanes, the next panel; and at the end
-        // the times.
+        // From top to bottom: the title, the frame with the lanes, the next panel, and finally the
+        // times.
         let lanes = numbers(r#"<rect class="b""#, "y");
         assert_eq!(lanes.len(), 6);
         assert!(lanes.windows(2).all(|pair| pair[0] + LANE <= pair[1]), "{lanes:?}");
@@ -421,7 +422,7 @@ mod tests {
         // another tick or to an end.
         let ticks = of(r#"<line class="t""#).map(|tag| number(tag, "x1") - LEFT).take_while(|&x| x <= 59.0);
         let ticks: Vec<_> = iter::once(0.0).chain(ticks).collect();
-        let one = &ticks[..=ticks.len() / 2]; // of the first panel
+        let one = &ticks[..=ticks.len() / 2]; // the ticks of the first panel
         assert!(one.windows(2).all(|pair| (3.0..5.0).contains(&(pair[1] - pair[0]))), "{one:?}");
         assert!((53.0..57.0).contains(one.last().unwrap()), "{one:?}");
 

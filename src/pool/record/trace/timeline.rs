@@ -16,20 +16,20 @@ pub struct Timeline {
     pub wall: Duration,
     /// Why the loop ran on the calling thread alone; `None` if it was shared.
     pub alone: Option<Alone>,
-    /// The items that each worker got at the start; the first worker is the calling thread. The
-    /// calling thread has folded all earlier items alone. In a search, whose workers take turns,
-    /// all ranges are empty.
+    /// The items that each worker got at the start. The first worker is the calling thread. Before
+    /// that, the calling thread alone has folded all earlier items. In a search all ranges are
+    /// empty, because its workers take turns.
     pub dealt: Vec<Range<usize>>,
     /// The runs of all workers, in the order in which they ended.
     pub runs: Vec<Run>,
-    /// The slowest items, the slowest first. [`Slow`] says how exactly they are known. Empty for a
-    /// search that was shared.
+    /// The slowest items, in order, the slowest first. [`Slow`] says how exact they are. Empty for
+    /// a shared search.
     pub slowest: Vec<Slow>,
-    /// Loops that items of this loop called, and loops that items of those loops called, in the
-    /// order in which they began. If there were more than a thousand, these are the thousand
-    /// longest. Only loops that were worth sharing are here: those that were shared, by any pool,
-    /// and those that found no worker idle until their end. A short loop does not check whether it
-    /// is traced.
+    /// The inner loops: loops that items of this loop called, and loops that items of inner loops
+    /// called. They are in the order in which they began. If there were more than a thousand inner
+    /// loops, the list has the thousand longest. The list has only loops that were worth sharing:
+    /// loops that a pool shared, and loops that found no idle worker until their end. Short loops
+    /// are missing, because a short loop does not check whether it is traced.
     pub inner: Vec<InnerLoop>,
 }
 
@@ -39,16 +39,17 @@ pub struct Timeline {
 pub struct Run {
     /// The worker that folded them; 0 is the calling thread.
     pub worker: usize,
-    /// The items of the run. For a search, only their number is exact. Their place is about that of
-    /// the last ones.
+    /// The items of the run. In a search only the number of items is exact. The range is then near
+    /// the last items that the worker searched.
     pub items: Range<usize>,
     /// When the run began.
     pub begin: Duration,
     /// When the run ended. Between its runs, a worker searches for something to steal.
     pub end: Duration,
-    /// The theft with which the run began, if it began with one.
+    /// The theft with which the run began; `None` if the run did not begin with a theft.
     pub theft: Option<Theft>,
-    /// The progress of the run: the next item, and the time. A few hundred ticks at most.
+    /// The progress of the run: pairs of the next item and the time. A run has a few hundred ticks
+    /// at most.
     pub ticks: Vec<(usize, Duration)>,
 }
 
@@ -58,14 +59,14 @@ pub struct Run {
 pub struct Theft {
     /// The worker from which the range was stolen.
     pub victim: usize,
-    /// The items that were stolen. Other workers may have stolen some of them since.
+    /// The stolen items. Later, other workers may have stolen some of these items again.
     pub items: Range<usize>,
 }
 
-/// Neighbouring items that took long: all items between two readings of the clock. This is one item
-/// if the items before it took longer than some 20 µs each. Otherwise the clock is read after about
-/// 10 µs, as estimated from the items before. Even then a single item may have taken nearly all of
-/// the time.
+/// Neighbouring items that took long: all items between two readings of the clock. If the items
+/// before took longer than some 20 µs each, this is a single item. Otherwise the clock is read
+/// after about 10 µs, as estimated from the items before. Even if there are several items here, one
+/// of them may have taken nearly all of the time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Slow {
@@ -77,7 +78,8 @@ pub struct Slow {
     pub took: Duration,
 }
 
-/// A loop that an item of a traced loop called, or an item of such a loop.
+/// An inner loop: a loop that was called by an item of a traced loop, or by an item of another
+/// inner loop.
 ///
 /// ```
 /// # use std::time::Duration;
@@ -101,18 +103,18 @@ pub struct Slow {
 pub struct InnerLoop {
     /// The loop's place in the program.
     pub at: &'static Location<'static>,
-    /// How many loops are around it: 1 if an item of the timeline's loop called it, 2 if an item of
-    /// such a loop called it, and so on.
+    /// How many loops are around this loop. The depth is 1 if an item of the timeline's loop called
+    /// this loop, 2 if an item of a loop of depth 1 called it, and so on.
     pub depth: usize,
-    /// The worker that called it. [`Helper::worker`] says how workers are numbered.
+    /// The worker that called the loop. [`Helper::worker`] says how workers are numbered.
     pub worker: usize,
     /// When the loop was called.
     pub begin: Duration,
     /// When the loop was over.
     pub end: Duration,
-    /// How many items were folded, by all workers together.
+    /// How many items all workers together folded.
     pub items: usize,
-    /// The workers that helped: one entry for each visit of a worker that found something to do.
+    /// The visits of workers that helped: one entry for each visit in which the worker found work.
     /// Empty if no worker was idle.
     pub helpers: Vec<Helper>,
 }
@@ -121,8 +123,8 @@ pub struct InnerLoop {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Helper {
-    /// The worker's number in the loop of the timeline. Workers that were never in that loop have
-    /// the next numbers, from the length of [`Timeline::dealt`] on.
+    /// The worker's number in the loop of the timeline. Workers that were never in the timeline's
+    /// loop have the next numbers, beginning with the length of [`Timeline::dealt`].
     pub worker: usize,
     /// How many items the worker folded.
     pub items: usize,
@@ -133,10 +135,9 @@ pub struct Helper {
 }
 
 impl Timeline {
-    /// The times when a worker had nothing to do: before its first run; between its runs, while it
-    /// searched for something to steal; and after its last run, while it waited for the others. A
-    /// worker that helps an inner loop does not wait, even if it helps inside a run that waits for
-    /// the helpers of an inner loop.
+    /// The times when a worker had nothing to do. A worker waits before its first run. It waits
+    /// between its runs, while it searches for a victim. It waits after its last run for the other
+    /// workers. Time in which the worker helps an inner loop does not count as a wait.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -155,9 +156,9 @@ impl Timeline {
             helpers.filter(|helper| helper.worker == worker).map(|helper| (helper.begin, helper.end));
         let mut works: Vec<_> = runs.chain(helped).chain([(self.wall, self.wall)]).collect();
         sort(&mut works, |a, b| a.0 < b.0);
-        // A worker also helps inside a run, while it waits for the end of a loop that an item of
-        // the run has called. So the end of all earlier work counts, not the end of the last piece
-        // of work.
+        // A visit as a helper may lie inside a run: an item of the run has called a loop, and the
+        // worker helps elsewhere until that loop ends. So a wait begins at the latest end of all
+        // earlier work, not at the end of the last piece of work.
         let mut end = Duration::ZERO;
         let waits = works.into_iter().map(move |(begin, its_end)| {
             let wait = end..begin;
@@ -179,8 +180,8 @@ impl Timeline {
         self.runs.iter().map(|run| run.items.len()).sum()
     }
 
-    /// The worker that got the items of a run at the start; the worker of the run if no worker got
-    /// them.
+    /// The worker that got the items of a run at the start. If no worker got them, the worker of
+    /// the run.
     pub(super) fn owner(&self, run: &Run) -> usize {
         self.dealt.iter().position(|dealt| dealt.contains(&run.items.start)).unwrap_or(run.worker)
     }
@@ -190,7 +191,8 @@ impl Timeline {
 mod tests {
     use super::*;
 
-    /// Worker 0 helps a loop inside its own inner loop while it waits for the end of that one.
+    /// Worker 0 calls an inner loop and waits for its end. Meanwhile the worker helps a loop inside
+    /// that inner loop.
     #[test]
     fn help_inside_a_run_is_no_wait() {
         let at = Duration::from_millis;
