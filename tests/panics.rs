@@ -430,7 +430,7 @@ fn while_a_handle_watches() {
         assert_eq!(panicked.unwrap_err().downcast_ref(), Some(&round));
     }
     // The token and the progress must forget an ended round: otherwise they would end, or count,
-    // another.
+    // another round.
     token.cancel();
     let before = progress.done();
     assert_eq!(

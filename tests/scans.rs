@@ -63,8 +63,8 @@ fn scans_are_those_of_the_plain_loop() {
             let items: Vec<Matrix> = (0..len).map(Matrix::of).collect();
             let inclusive = plain_inclusive(&items, Matrix::times);
             let (exclusive, total) = plain_exclusive(&items, Matrix::of(99), Matrix::times);
-            // Short loops are plain at first, are tried shared later, and are cut if they are told
-            // to be.
+            // Short loops run alone at first, and are shared later as a trial. An option cuts them
+            // into blocks.
             for round in 0..if cfg!(miri) { 2 } else { 20 } {
                 let mut scanned = items.clone();
                 match round % 3 {
@@ -131,7 +131,7 @@ fn reproducible_scans_of_floats_have_the_same_bits() {
     }
 }
 
-/// How many of these live.
+/// The number of living values of this type.
 static ALIVE: AtomicIsize = AtomicIsize::new(0);
 
 #[derive(Debug, PartialEq)]
