@@ -44,7 +44,7 @@
 //!
 //! # Trade-offs
 //! The aim is that a loop over a slice, inside an iterative algorithm, runs as fast as the machine
-//! allows. At worst it should take some tens of nanoseconds longer than the plain loop.
+//! allows. At worst, such a loop should take some tens of nanoseconds longer than the plain loop.
 //! `benches/README.md` in the repository lists the targets that are missed. With two threads a long
 //! call takes half the time of the plain loop plus 1 %, wherever its slow items are. After two
 //! calls of a loop, the pool knows whether sharing makes this loop slower. For that speed the crate
@@ -82,9 +82,10 @@
 //! the caller's time, and the thread begins 10 to 40 µs later. A worker that wakes up too late
 //! finds no items, and no thread waits for it. If the pauses between loops are shorter than the
 //! time to wake a thread, a worker polls for the next loop. It stops polling after about the time
-//! that waking it takes, so an idle program uses no CPU time. A loop of 64 items or more that is
-//! expected to be very short reads the clock after eight items, and is shared if these took
-//! microseconds. A shorter loop is timed in one call of sixteen on average.
+//! that waking it takes, so an idle program uses no CPU time. If a loop of 64 items or more is
+//! expected to be very short, the caller reads the clock after eight items, and shares the loop if
+//! these items took microseconds. A loop of fewer items is timed in one of sixteen calls on
+//! average.
 //!
 //! The cost of help does not show that all items of a loop need one lock, or that another program
 //! uses the CPU of a helper. So the pool now and then tries the opposite of its choice: it shares a

@@ -17,7 +17,8 @@ use busy::work;
 use proptest::prelude::*;
 use rangesteal::{CancelToken, Cancelled, On, Pool, Stealing, options::OnPool, source::IntoChain};
 
-/// The number of loops: fewer and shorter under an interpreter, and fewer in unoptimised builds.
+/// The number of loops. An interpreter runs fewer and shorter loops; unoptimised builds run fewer
+/// loops.
 const CASES: u32 = if cfg!(miri) {
     1
 } else if cfg!(debug_assertions) {

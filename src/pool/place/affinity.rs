@@ -53,9 +53,9 @@ mod mask {
     pub(crate) struct Mask(Vec<libc::c_ulong>);
 
     const BITS: usize = libc::c_ulong::BITS as usize;
-    /// The size of the first mask, in CPUs. Most kernels have fewer.
+    /// The size of the first mask, in CPUs. Most kernels support fewer CPUs.
     const FEW: usize = 1 << 10;
-    /// The size of the largest mask, in CPUs. Every kernel has fewer.
+    /// The size of the largest mask, in CPUs. Every kernel supports fewer CPUs.
     const MOST: usize = 1 << 20;
 
     impl Mask {

@@ -24,7 +24,7 @@ mod kernel {
 
     use nix::{libc, unistd::Pid};
 
-    /// In the system calls below this number means the calling thread.
+    /// In the system calls below, the number 0 means the calling thread.
     const CALLER: libc::c_int = 0;
 
     /// The scheduling policy and the priority of a thread. The system calls are made by number,

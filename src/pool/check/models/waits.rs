@@ -477,8 +477,9 @@ fn a_worker_that_takes_items_watches_for_sleepers() {
 }
 
 /// Three items in two slots. The first item waits for the third item. The third item needs the slot
-/// of the second item. The worker that completes the second item begins no items, so it must pass
-/// this slot on. A further worker also begins no items and waits for woken items.
+/// of the second item, and one worker waits for a slot to begin it. The worker that completes the
+/// second item begins no items, so it must pass this slot on. A further worker also begins no items
+/// and waits for woken items.
 fn hungry(bug: Option<Bug>) {
     explore_less(2, bug, || {
         let this = Loop::new(3, 2, &[1, 0, 0], Last::Wakes(std::sync::Mutex::new(None)));
