@@ -134,8 +134,8 @@ impl<S> PoolBuilder<S> {
     ///
     /// If there are more workers than CPUs, they are put on the CPUs round robin. The additional
     /// workers help only loops whose items sleep or wait; the pool finds these loops by measuring.
-    /// All other loops use at most as many workers as there are CPUs, or as the quota keeps busy.
-    /// They use at least two workers if the pool has two.
+    /// For all other loops, the number of workers is at most the number of CPUs, or the number of
+    /// CPUs that the quota keeps busy. It is at least two if the pool has two workers.
     ///
     /// On Linux the CPUs and the quota are read from `sched_getaffinity(2)` and `cgroups(7)`. On
     /// other systems [`std::thread::available_parallelism`] counts the CPUs. If the building thread
@@ -330,9 +330,9 @@ impl<S> PoolBuilder<S> {
     /// | a `WorkerThread` is dropped | `build` fails with [`BuildError::NotRun`] |
     /// | a `WorkerThread` is neither run nor dropped | `build` waits for ever |
     ///
-    /// Dropping the pool waits until all its workers have left `run`, but not until their threads
-    /// have ended: the threads may go on to do something else. The same holds if the pool cannot be
-    /// built.
+    /// Dropping the pool waits until all its workers have left `run`. It does not wait until their
+    /// threads have ended: the threads may go on to do something else. The same holds if the pool
+    /// cannot be built.
     ///
     /// The handler may borrow, and the threads may be scoped. Then drop the pool inside the scope,
     /// since the scope waits for the threads:

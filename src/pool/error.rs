@@ -10,8 +10,8 @@ pub(crate) const NUM_THREADS: &str = "RANGESTEAL_NUM_THREADS";
 /// [`pinning`](crate::PoolBuilder::pinning).
 pub(crate) const PINNING: &str = "RANGESTEAL_PINNING";
 
-/// The largest number of workers of a pool. No machine has as many CPUs, so a larger number is a
-/// mistake.
+/// The largest number of workers of a pool. No machine has more CPUs than this, so a larger number
+/// is a mistake.
 pub(crate) const MOST_THREADS: usize = 65_536;
 
 /// The smallest stack of a thread, in bytes. A loop and a panic need some of it: debug builds with

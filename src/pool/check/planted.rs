@@ -94,7 +94,7 @@ pub(crate) enum Bug {
     FeedsAnybody,
     /// The limit is off by one.
     BeginsOneTooMany,
-    /// A worker that finds nothing left does not unpark the other workers.
+    /// A worker that finds no items left leaves the other workers parked.
     LeavesAlone,
     /// A worker leaves a list that grows without a last look at the deques.
     GoesWithoutLooking,

@@ -87,7 +87,7 @@ pub(crate) struct PinMonitor {
 enum PinPhase {
     Pinned,
     /// The helper has waited for its CPU at the last check. Contains how long each CPU of the pool
-    /// had been idle by then.
+    /// had been idle by the time of that check.
     Suspects(Vec<Duration>),
     /// The helper is not pinned, or no other CPU was idle. Nothing changes until a pause after
     /// `since` is over.
