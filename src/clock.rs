@@ -1,5 +1,5 @@
-//! The clock of the crate: the one of std; on a system without a clock one that stands still; under
-//! shuttle one that advances at random.
+//! The clock of the crate: the clock of std; on a system without a clock, a clock that stands
+//! still; under shuttle, a clock that advances at random.
 
 #[cfg(not(all(target_arch = "x86_64", not(any(miri, shuttle, portable)))))]
 pub(crate) use moment::Moment;
@@ -40,8 +40,8 @@ mod moment {
 }
 
 /// A point in time that answers one question: have some microseconds passed since? It reads the
-/// time stamp counter, from which the system computes the clock, in less than half the time of two
-/// readings of the clock. The length of a tick need not be known.
+/// time stamp counter, from which the system computes the clock. This takes less than half the time
+/// of two readings of the clock. The length of a tick need not be known.
 #[cfg(all(target_arch = "x86_64", not(any(miri, shuttle, portable))))]
 #[allow(unsafe_code)] // reads the time stamp counter
 mod ticks {
@@ -122,8 +122,8 @@ mod still {
 }
 
 /// A clock that advances at random. The size of claims depends on the measured cost of items. The
-/// time is derived from shuttle's seed, so that one seed gives one schedule, and the schedules have
-/// claims of all sizes.
+/// time is derived from shuttle's seed, so each seed always gives the same schedule. Together the
+/// schedules have claims of all sizes.
 #[cfg(shuttle)]
 mod random {
     use std::{cell::Cell, ops, time::Duration};

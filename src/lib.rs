@@ -15,8 +15,8 @@
 //!
 //! # How to use it
 //! Make a [`Pool`] once, or run the program inside [`PoolBuilder::scope`], which also pins the
-//! calling thread. Pass what the loop runs over to [`pool.on(..)`](Pool::on), and continue as with
-//! an [`Iterator`]. [`On`] lists all methods.
+//! calling thread. Pass the source of the items (a slice or a range, say) to
+//! [`pool.on(..)`](Pool::on), and continue as with an [`Iterator`]. [`On`] lists all methods.
 //!
 //! | plain loop | in parallel |
 //! |---|---|
@@ -43,56 +43,60 @@
 //! ```
 //!
 //! # Trade-offs
-//! The aim is a loop over a slice, inside an iterative algorithm, that runs as fast as the machine
-//! allows, and slower than the plain loop by at most some tens of nanoseconds. `benches/README.md`
-//! in the repository lists the targets that are missed. With two threads a long call takes half the
-//! time of the plain loop plus 1 %, wherever its slow items are. After two calls the pool knows
-//! whether a loop is slower shared. For that speed the crate supports only what such loops need:
+//! The aim is that a loop over a slice, inside an iterative algorithm, runs as fast as the machine
+//! allows. At worst, such a loop should take some tens of nanoseconds longer than the plain loop.
+//! `benches/README.md` in the repository lists the targets that are missed. With two threads a long
+//! call takes half the time of the plain loop plus 1 %, wherever its slow items are. After two
+//! calls of a loop, the pool knows whether sharing makes this loop slower. For that speed the crate
+//! supports only what such loops need:
 //!
 //! * Loops run over slices, ranges of integers, chains of these, and lists that grow;
-//!   [`join`](Pool::join) runs divide and conquer. For tasks that outlive the call that makes them
-//!   use [rayon](https://docs.rs/rayon).
+//!   [`join`](Pool::join) runs divide and conquer. There are no tasks that outlive their call: use
+//!   [rayon](https://docs.rs/rayon) for these.
 //! * A thread that waits for the end of its loop helps only the loops inside its own loop. Idle
 //!   workers help other loops.
 //! * A pool has threads of its own. Make one and pass it along, or use [`Pool::global`].
 //! * Threads are pinned to CPUs where the system allows it ([`Pinning`], [`Placement`]).
 //!
 //! # How it works
-//! Every worker owns a range of indices and takes items from its front. A worker that has run out
-//! of items reads the ranges of all others and steals the back half of the largest range, or of a
-//! nearer one that is about as large. The smallest theft is a single item. There is no job tree and
-//! no queue, and no item needs an allocation or a lock.
+//! Every worker owns a range of indices and takes items from its front. A worker without items
+//! reads the ranges of all other workers. It steals the back half of the largest range, or of a
+//! nearer range if that is about as large. The smallest theft is a single item. There is no job
+//! tree and no queue, and no item needs an allocation or a lock.
 //!
-//! A claim of an item takes one store, one load and one comparison, and a fence of a few
-//! nanoseconds if items take 0.4 µs or more. If items are so cheap that this shows, a claim takes a
-//! block of 8 items, or of 64 if that measures faster. The price: up to 63 items can wait behind an
-//! unexpectedly slow item of the same claim. At most 7 items can if the items before it, or the
-//! average item of the last round, took 2 ns or more; none can if they took 128 ns or more.
+//! A claim costs one store, one load and one comparison. If items take 0.4 µs or more, a claim also
+//! costs a fence of a few nanoseconds. If items are so cheap that the cost of claims shows, a claim
+//! takes a block of 8 items, or of 64 items if that measures faster. The price of blocks: up to 63
+//! items can wait behind an unexpectedly slow item of the same claim. If the items before the slow
+//! item, or the items of the last round on average, took 2 ns or more, at most 7 items can wait. If
+//! these items took 128 ns or more, no item can wait.
 //!
 //! In a loop over a list that grows ([`Pool::grow`]) each worker adds new items to its own deque.
 //! The owner takes the newest item; a thief takes the older half of all. If items are cheap and no
-//! worker lacks work, the owner keeps the newest 16 to itself and needs no claim for them.
+//! worker lacks work, the owner keeps the newest 16 items to itself, and takes these without a
+//! claim.
 //!
 //! The thread that calls a loop is worker 0 and begins at once. The other workers sleep on
-//! condition variables. The pool decides whether to wake them, and how many, from the cost of the
-//! loop last time and the measured cost of help: a few microseconds of the caller's time, and 10 to
-//! 40 µs until the other thread begins. A worker that wakes up too late finds no items, and no
-//! thread waits for it. If loops follow each other faster than a thread wakes up, a worker polls
-//! for the next loop, for about as long as waking it takes; an idle program uses no CPU time. A
-//! loop of 64 items or more that is expected to be very short reads the clock after eight items,
-//! and is shared if these took microseconds. A shorter loop is timed in one call of sixteen on
+//! condition variables. The pool decides how many of them to wake, if any. It compares the cost of
+//! the loop's last call with the measured cost of help: waking a thread takes a few microseconds of
+//! the caller's time, and the thread begins 10 to 40 µs later. A worker that wakes up too late
+//! finds no items, and no thread waits for it. If the pauses between loops are shorter than the
+//! time to wake a thread, a worker polls for the next loop. It stops polling after about the time
+//! that waking it takes, so an idle program uses no CPU time. If a loop of 64 items or more is
+//! expected to be very short, the caller reads the clock after eight items, and shares the loop if
+//! these items took microseconds. A loop of fewer items is timed in one of sixteen calls on
 //! average.
 //!
 //! The cost of help does not show that all items of a loop need one lock, or that another program
-//! uses the CPU of a helper. So the pool now and then tries the opposite of its choice, alone or
-//! shared, and keeps the faster one. A loop that is faster alone is tried shared after pauses that
-//! grow fourfold. For a loop that is faster shared, the trials cost some 1 % of its first hundred
-//! calls.
+//! uses the CPU of a helper. So the pool now and then tries the opposite of its choice: it shares a
+//! loop that it ran alone, or runs a shared loop alone. It keeps the faster choice. If a loop is
+//! faster alone, each pause before the next trial is four times as long as the last pause. For a
+//! loop that is faster shared, the trials cost some 1 % of its first hundred calls.
 //!
 //! An iterative algorithm runs the same loop over the same slice again and again. So workers note
-//! in which parts of the slice the time went, and the next round is partitioned at boundaries of
-//! equal cost, with smaller parts for workers that wake up late. If the prediction is good, no
-//! worker steals, and the core that has an item in its cache processes it. If the prediction is
+//! how much time each part of the slice took. The next round is partitioned into parts of equal
+//! cost, with smaller parts for workers that wake up late. If the prediction is good, no worker
+//! steals, and each item runs on the core that has the item in its cache. If the prediction is
 //! wrong, stealing corrects the balance. The result is the same in both cases. The memory orderings
 //! and the proof that every item is claimed exactly once are in `src/pool/README.md`.
 //!

@@ -28,14 +28,14 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! A state leaves its worker: in the result (which is an error without a code),
+//! A state leaves its worker in the result. (This error has no code.)
 //! ```compile_fail
 //! # let pool = rangesteal::Pool::new()?;
 //! let states: Vec<_> = pool.on(0..9).with(|_| 0).map(|(state, _)| state).collect();
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! or through a captured variable.
+//! A state leaves its worker through a captured variable.
 //! ```compile_fail,E0521
 //! # let pool = rangesteal::Pool::new()?;
 //! let stolen = std::sync::Mutex::new(Vec::new());
@@ -43,7 +43,7 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! A state that is not `Send` is sent to another thread: as a result,
+//! A state that is not `Send` is sent to another thread as a result.
 //! ```compile_fail,E0277
 //! # let pool = rangesteal::Pool::new()?;
 //! use std::rc::Rc;
@@ -51,7 +51,7 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! or as a kept state, which another thread may use in the next loop.
+//! A kept state is not `Send`, although another thread may use it in the next loop.
 //! ```compile_fail,E0277
 //! # let pool = rangesteal::Pool::new()?;
 //! let mut states = pool.per_worker(|_| std::rc::Rc::new(0));
@@ -59,7 +59,7 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! Two loops use the same kept states: one beside the other,
+//! Two loops that exist at the same time use the same kept states.
 //! ```compile_fail,E0499
 //! # let pool = rangesteal::Pool::new()?;
 //! let mut states = pool.per_worker(|_| 0);
@@ -70,7 +70,7 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! or one inside the other.
+//! A loop uses kept states, and so does a closure inside the loop.
 //! ```compile_fail,E0502
 //! # let pool = rangesteal::Pool::new()?;
 //! let mut states = pool.per_worker(|_| 0);
@@ -78,7 +78,7 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! A slice that is borrowed exclusively is used twice: by two loops,
+//! Two loops borrow the same slice exclusively.
 //! ```compile_fail,E0499
 //! # let pool = rangesteal::Pool::new()?;
 //! let mut items = vec![1, 2, 3];
@@ -88,7 +88,7 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! by one loop that zips it with itself,
+//! A loop zips an exclusive slice with itself.
 //! ```compile_fail,E0499
 //! # let pool = rangesteal::Pool::new()?;
 //! let mut items = vec![1, 2, 3];
@@ -96,7 +96,7 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! as the input and the output of one loop,
+//! One slice is both the input and the output of a loop.
 //! ```compile_fail,E0502
 //! # let pool = rangesteal::Pool::new()?;
 //! let mut items = vec![1, 2, 3];
@@ -104,7 +104,7 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! or while it is borrowed elsewhere.
+//! A loop borrows a slice exclusively while a variable borrows one of its items.
 //! ```compile_fail,E0502
 //! # let pool = rangesteal::Pool::new()?;
 //! let mut items = vec![1, 2, 3];
@@ -124,7 +124,7 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! An item is used after its slice has been dropped: an item that was found,
+//! An item that a search found is used after its slice has been dropped.
 //! ```compile_fail,E0505
 //! # let pool = rangesteal::Pool::new()?;
 //! let items = vec![1, 2, 3];
@@ -134,7 +134,7 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! or items that were collected from an exclusive slice.
+//! Items that were collected from an exclusive slice are used after the slice has been dropped.
 //! ```compile_fail,E0505
 //! # let pool = rangesteal::Pool::new()?;
 //! let mut items = vec![1, 2, 3];
@@ -151,7 +151,7 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! A value that is not `Sync` is shared between threads: as a captured variable,
+//! A captured variable that is not `Sync` is shared between threads.
 //! ```compile_fail,E0277
 //! # let pool = rangesteal::Pool::new()?;
 //! let shared = std::rc::Rc::new(0);
@@ -159,7 +159,7 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! or as items,
+//! Items that are not `Sync` are shared between threads.
 //! ```compile_fail,E0277
 //! # let pool = rangesteal::Pool::new()?;
 //! let cells = vec![std::cell::Cell::new(0); 9];
@@ -167,7 +167,7 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! or a value that is not `Send` is sent to another thread: as items,
+//! Items that are not `Send` are sent to another thread.
 //! ```compile_fail,E0277
 //! # let pool = rangesteal::Pool::new()?;
 //! let mut shared = vec![std::rc::Rc::new(0); 9];
@@ -175,14 +175,14 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! as results,
+//! Results that are not `Send` are sent to another thread.
 //! ```compile_fail,E0277
 //! # let pool = rangesteal::Pool::new()?;
 //! pool.on(0..9).map(std::rc::Rc::new).collect::<Vec<_>>();
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! or as an error.
+//! An error that is not `Send` is sent to another thread.
 //! ```compile_fail,E0277
 //! # let pool = rangesteal::Pool::new()?;
 //! pool.on(0..9).try_for_each(|i| Err(std::rc::Rc::new(i)));

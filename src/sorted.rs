@@ -11,8 +11,8 @@ pub(crate) fn sort<T>(items: &mut [T], before: impl Fn(&T, &T) -> bool) {
     }
 }
 
-/// For each index from 0 on, the index to exchange its item with. These exchanges, one after the
-/// other, sort the items.
+/// Entry `i` is the index of the item to exchange with item `i`. These exchanges, in ascending
+/// order of `i`, sort the items.
 fn exchanges(len: usize, before: &dyn Fn(usize, usize) -> bool) -> Vec<usize> {
     let mut order = order(len, before);
     for at in 0..len {

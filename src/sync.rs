@@ -61,9 +61,9 @@ pub(crate) fn lock_soon<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     guard.unwrap_or_else(|| lock(mutex))
 }
 
-/// Locks a `mutex` that other threads hold for a few microseconds at most, and that this thread
-/// itself may hold: an allocator that is called under the lock may call a loop. Returns `None` if
-/// the mutex stays locked.
+/// Locks a `mutex` that other threads hold for a few microseconds at most. This thread itself may
+/// already hold the lock, since an allocator that is called under the lock may call a loop. Returns
+/// `None` if the mutex stays locked.
 pub(crate) fn try_lock_soon<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     let mut guard = try_lock(mutex);
     if guard.is_none() {
@@ -101,7 +101,8 @@ pub(crate) fn lock_unless_stuck<T>(mutex: &std::sync::Mutex<T>) -> Option<std::s
 pub(crate) struct Patience(Duration);
 
 impl Patience {
-    /// The time for a lock, and the least time for the end of a round: 5 µs.
+    /// How long a thread polls for a lock, and the least time for which it polls for the end of a
+    /// round: 5 µs.
     pub(crate) const BRIEF: Self = Self::of(Duration::from_micros(5));
 
     pub(crate) const fn of(time: Duration) -> Self {
@@ -112,8 +113,8 @@ impl Patience {
         self.0.is_zero()
     }
 
-    /// Polls `ready` until it returns true or the time is over. Only a hint: polling orders no
-    /// memory accesses.
+    /// Polls `ready` until it returns true or the time is over. The result is only a hint, since
+    /// polling orders no memory accesses.
     #[cfg(not(any(loom, shuttle, miri)))]
     pub(crate) fn poll(self, mut ready: impl FnMut() -> bool) {
         self.poll_dyn(&mut ready);

@@ -15,8 +15,9 @@ use std::{
 use busy::work;
 use rangesteal::Pool;
 
-/// The costs of 10,000 items: 0, except a run of 64 heavy items. Also the lock by which one test
-/// runs at a time. `None` if the machine has one CPU, since there is nothing to balance.
+/// The costs of 10,000 items: 0, except a run of 64 heavy items. Also returns the lock that keeps
+/// the tests from running at the same time. `None` if the machine has one CPU, since there is
+/// nothing to balance.
 fn heavy_run() -> Option<(Vec<u64>, impl Drop)> {
     static ALONE: Mutex<()> = Mutex::new(());
     if thread::available_parallelism().map_or(1, usize::from) < 2 {

@@ -114,8 +114,8 @@ fn pretend_2048_cpus() {
     refuse_masks(1, libc::BPF_JGE, 2048 / 8, false, libc::EINVAL);
 }
 
-/// From this call on, `sched_getaffinity` fails for the calling thread's own mask (number 0).
-/// Queries by thread number succeed, since sanitizers need them.
+/// From this call on, `sched_getaffinity` fails for the calling thread's own mask (number 0). Calls
+/// with a thread number succeed, since sanitizers need them.
 fn refuse_own_mask() {
     refuse_masks(0, libc::BPF_JEQ, 0, true, libc::EPERM);
 }
@@ -573,7 +573,7 @@ fn membarrier_that_is_refused_later() {
         assert_eq!(unsafe { libc::syscall(libc::SYS_membarrier, libc::MEMBARRIER_CMD_QUERY, 0) }, -1);
         let pool = Pool::builder().num_threads(3).build().unwrap();
         counts(&pool);
-        counts(&unfiltered); // its caller is refused, its worker is not
+        counts(&unfiltered); // the filter holds for the caller, not for the worker of this pool
         // Cheap items, so that ranges are large when a theft is tried, refused and undone.
         let items: Vec<u32> = (0..8000).collect();
         let begin = Instant::now();
@@ -603,8 +603,8 @@ fn end(pool: Pool) {
     assert!(are_gone("rangesteal-"), "threads are left: {:?}", masks_in_proc().keys());
 }
 
-/// Checks every helper's mask against the seats the pool shows, and returns the CPUs of these
-/// seats.
+/// Checks the mask of every helper against the placement of the pool, and returns the CPUs of that
+/// placement.
 fn seats(pool: &Pool) -> Vec<usize> {
     let (placement, masks) = (pool.placement(), masks_in_proc());
     assert_eq!(placement.seats.len(), pool.num_threads());

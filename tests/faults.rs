@@ -108,7 +108,7 @@ fn a_forked_child_uses_the_handles_of_loops_under_way() {
                         assert_eq!(watched(), Ok(()));
                         assert_eq!(progress.done(), done + 500);
                         assert_eq!([(); 2].map(|()| watch(&own)), [Ok(()); 2]);
-                        // A loop is not shared either if only the pool or only the token is the
+                        // A loop is also not shared if only its pool, or only its token, is the
                         // parent's.
                         let (token_here, progress_here) = (CancelToken::new(), Progress::new());
                         let mixed = own.on(0..500).cancel(&token_here).progress(&progress);
@@ -178,7 +178,7 @@ fn a_child_builds_a_pool_forked_while_its_parent_builds_the_first() {
 #[cfg_attr(portable, ignore = "forks are not noticed")]
 fn children_of_children_build_pools_of_their_own() {
     if in_child("children_of_children_build_pools_of_their_own") {
-        // In options, since a child also drops the pools of the others.
+        // Each pool is in an option, since a child also drops the pools of its ancestors.
         let mut own = Some(pool(3));
         forked(|| {
             let mut childs = Some(pool(3));
@@ -350,7 +350,7 @@ fn the_process_ends_in_the_middle_of_a_loop() {
         static OWN: Pool = pool(3);
     }
     extern "C" fn last_words() {
-        counts(&SHARED); // other threads may be in the middle of a loop of it
+        counts(&SHARED); // other threads may be in the middle of a loop of this pool
     }
     if !is_child() {
         for way in ["return", "caller", "helper", "other", "own", "all", "panic"] {

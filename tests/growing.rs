@@ -320,7 +320,8 @@ fn items_without_size_and_large_ones() {
     assert_eq!(large, (3_usize.pow(8) - 1) / 2);
 }
 
-/// While the calling thread folds a long item, others fold the items that it has added before.
+/// While the calling thread folds a long item, other workers fold the items that this thread has
+/// added before.
 #[test]
 #[cfg_attr(miri, ignore = "needs time")]
 fn nothing_waits_behind_a_long_item() {
@@ -343,7 +344,7 @@ fn nothing_waits_behind_a_long_item() {
             }
         });
         if elsewhere.load(Relaxed) >= 4 {
-            return; // of eight
+            return; // half of the eight short items
         }
     }
     panic!("items have waited for a long one, ten times");
@@ -374,8 +375,8 @@ fn long_items_behind_cheap_ones_are_shared() {
     assert!((0..10).any(|_| (12..40).contains(&shared())), "one worker has folded nearly all of 40");
 }
 
-/// A long chain, during which the other worker has come and left; then some long items. Without a
-/// call that worker would never come back.
+/// A long chain, during which the other worker has come and left; then some long items. A worker
+/// that is not called never comes back.
 #[test]
 #[cfg_attr(miri, ignore = "needs time")]
 fn who_has_gone_is_called_back() {
@@ -411,7 +412,7 @@ fn long_items_behind_cheap_ones_are_cancelled() {
                 token.cancel();
                 thread::sleep(Duration::from_millis(1));
             }
-            feed.push(item + 1); // if it came earlier, the other worker might begin it in time
+            feed.push(item + 1); // added last, so that no other worker begins it in time
         });
         assert_eq!(ended, Err(Cancelled));
         assert_eq!(long.into_inner(), 1, "nothing is begun after that");
@@ -433,9 +434,9 @@ fn who_has_nothing_to_do_sleeps() {
     let mut best = Duration::MAX;
     for _round in 0..40 {
         if best < BAR {
-            break; // the time is that of the process, which runs other tests, too
+            break; // the time is that of the whole process, which also runs other tests
         }
-        let pool = pool(2); // which knows nothing of this loop
+        let pool = pool(2); // a new pool, which knows nothing of this loop
         let before = cpu();
         let mut report = RunReport::default();
         // A chain, in which one item exists at any time, and most items sleep.

@@ -197,7 +197,7 @@ fn a_start_handler_that_panics_on_one_thread() {
             assert_eq!(workers(&ended), have_started);
             let are_dropped = || [&started, &ended].map(Arc::strong_count) == [1; 2];
             while !is_own && !are_dropped() {
-                thread::yield_now(); // that thread has them
+                thread::yield_now(); // a thread of the abandoned pool still has the handlers
             }
             assert!(are_dropped(), "the handlers are there");
         }

@@ -279,8 +279,8 @@ const OTHERS: [(&str, char); 8] =
     [("", '-'), ("0", '0'), ("2", '2'), ("9", '9'), ("1048577", 'm'), ("x", 'x'), ("[]", 'b'), ("\"", 'q')];
 
 /// For each word of each line of `files`: the replacements with which the file is still valid. All
-/// others are errors. A ballot without its weight may have its first candidate as the weight; a
-/// ballot without its 0 continues on the next line; names need no quotes.
+/// other replacements are errors. In a ballot without its weight, the first candidate may be valid
+/// as the weight; a ballot without its final 0 continues on the next line; names need no quotes.
 const RIGHT: [&[&str]; 2] = [
     &[". 2", "-29m -0 -2 0", "-29m -2 0", "29m -0 -2 0", "0", "029mxb", "029mxb", "029mxb", "029mxb"],
     &[

@@ -90,8 +90,8 @@ fn both_run_at_the_same_time() {
     }));
 }
 
-/// The second closure is itself a recursion, and the first ends at once: the waiting caller takes
-/// half of the recursion.
+/// The second closure is itself a recursion, and the first ends at once: then the waiting caller
+/// takes half of the recursion.
 #[test]
 #[cfg_attr(miri, ignore = "the time of items is not known")]
 fn the_caller_helps_what_it_waits_for() {

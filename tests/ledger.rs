@@ -26,8 +26,8 @@ use rangesteal::Pool;
 
 const VARIABLE: &str = "RANGESTEAL_REPORT";
 
-/// The report's row of the last loop in this file that contains `text`: the columns, and why the
-/// loop ran alone.
+/// The report's row of the last loop in this file whose line contains `text`: the columns, and why
+/// the loop ran alone.
 fn told<'a>(stderr: &'a str, text: &str) -> (Vec<&'a str>, &'a str) {
     let own = include_str!("ledger.rs");
     let before = &own[..own.rfind(text).expect("a loop")];
@@ -55,7 +55,7 @@ fn a_program_tells_at_its_end_where_its_time_went() {
     assert_eq!(output.status.code(), Some(7), "{stderr}");
     assert_eq!(stderr.matches("rangesteal: 7 loops").count(), 1, "once, and not in the child: {stderr}");
     let (columns, alone) = told(stderr, "pool.for_each(&[1, 2]");
-    assert!(columns[..2] == ["1000", "2000"] && alone.contains("alone: short 9"), "{stderr}"); // a few are explored
+    assert!(columns[..2] == ["1000", "2000"] && alone.contains("alone: short 9"), "{stderr}"); // a few calls are shared as a trial
     let (columns, alone) = told(stderr, "pool.for_each(&items");
     assert_eq!((columns[0], columns[1], columns[5] != "-"), ("20", "20000", true), "{stderr}");
     assert_eq!(columns[4], "1", "of two workers, one calls: {stderr}");

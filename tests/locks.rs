@@ -152,8 +152,8 @@ fn a_lock_of_each_level_is_held_across_the_levels_below() {
     assert_eq!(locks.map(|lock| lock.into_inner().unwrap() / calls), [4, 16, 64]);
 }
 
-/// rayon#1251: two callers compute the same values lazily, and these values depend on shared other
-/// ones.
+/// rayon#1251: two callers compute the same values lazily, and these values depend on other values
+/// that both callers share.
 #[test]
 fn values_are_made_by_loops_inside_get_or_init() {
     const CELLS: usize = 4;

@@ -19,8 +19,9 @@ fn pool(threads: usize) -> Pool {
     Pool::builder().num_threads(threads).build().expect("a pool of a few threads")
 }
 
-/// A million items would be worth sharing; the three before the error are not, even if a helper is
-/// awake. (The first calls do not know that, and any call may be interrupted.)
+/// A million items would be worth sharing; the three items up to the error are not, even if a
+/// helper is awake. (In the first calls the pool does not know where the loop stops, and any call
+/// may be interrupted.)
 #[test]
 #[cfg_attr(miri, ignore = "Miri gives a function many addresses, so no loop is known again")]
 fn a_loop_that_stops_early_again_and_again_wakes_nobody() {
@@ -40,7 +41,8 @@ fn a_loop_that_stops_early_again_and_again_wakes_nobody() {
     assert!(alone.into_iter().all(|calls| calls > 20), "{alone:?} of 40 on the calling thread alone");
 }
 
-/// One call site over cheap and heavy items: nothing known before a call tells which items it has.
+/// One call site over cheap and heavy items: nothing that is known before a call tells whether its
+/// items are cheap or heavy.
 #[test]
 #[cfg_attr(miri, ignore = "Miri gives a function many addresses, so no loop is known again")]
 fn a_loop_that_used_to_be_short_is_shared_when_it_is_long() {

@@ -81,7 +81,8 @@ fn collect(pool: &Pool) {
     assert!(texts.iter().enumerate().all(|(i, text)| text.parse() == Ok(i)));
 }
 
-/// A loop over a million items, with up to a hundred waiting: when a hundred wait, one wakes all.
+/// A loop over a million items, of which up to a hundred wait. The hundredth item that waits wakes
+/// all of them.
 #[test]
 fn a_million_items_that_wait_take_little() {
     const ITEMS: usize = 1_000_000;
@@ -176,8 +177,9 @@ fn the_kth_allocation_fails() {
         println!("{}", if was_enough { "enough" } else { "did without" });
         return;
     }
-    // Fails allocations of the closure, the loops, the sort and the new pool; of the later ones,
-    // fewer and fewer. If std has no memory to read a system file, the file counts as unreadable.
+    // Fails allocations of the closure, the loops, the sort and the new pool. Fewer and fewer of
+    // the later allocations fail. If std has no memory to read a system file, the file counts as
+    // unreadable.
     let (mut k, mut failed) = (0, 0);
     loop {
         let output = run(&[], NAME, &[(K, &k.to_string())]);
@@ -273,7 +275,7 @@ fn ten_thousand_pools_leave_nothing() {
                 }
             }
         };
-        pools(300); // allocates all that is made once
+        pools(300); // makes all allocations that happen only once
         let (live, [threads, files, resident]) = (LIVE.load(Relaxed), held());
         pools(POOLS);
         assert_eq!(LIVE.load(Relaxed), live, "bytes allocated");

@@ -261,7 +261,7 @@ impl Drop for Numbered<'_> {
 const PLACES: &[usize] =
     if cfg!(miri) { &[3, ITEMS / 2, ITEMS - 1] } else { &[0, 3, ITEMS / 3 + 1, ITEMS / 2, ITEMS - 1] };
 
-/// All items before the first of these are slow, so that workers behind them arrive earlier.
+/// All items before the first such item are slow, so that workers reach later such items earlier.
 fn slowly_before(first: usize, i: usize) {
     busy::work(if cfg!(miri) {
         0
@@ -430,7 +430,7 @@ fn while_a_handle_watches() {
         assert_eq!(panicked.unwrap_err().downcast_ref(), Some(&round));
     }
     // The token and the progress must forget an ended round: otherwise they would end, or count,
-    // another.
+    // another round.
     token.cancel();
     let before = progress.done();
     assert_eq!(

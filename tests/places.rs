@@ -22,7 +22,7 @@ use nix::{
 };
 use rangesteal::{PinState, Pool};
 
-/// The lock by which one test runs at a time; `None` if there is one CPU.
+/// The lock that keeps the tests from running at the same time; `None` if there is one CPU.
 fn two_cpus() -> Option<MutexGuard<'static, ()>> {
     static ALONE: Mutex<()> = Mutex::new(());
     if mask().count() < 2 {
@@ -68,7 +68,7 @@ fn here() -> usize {
 
 const ITEMS: usize = 20_000;
 
-/// The number of `ITEMS` items that the caller folds, and how many of these on its helper's CPU.
+/// How many of `ITEMS` items the caller folds, and how many of these it folds on its helper's CPU.
 /// The caller is moved to that CPU from time to time.
 fn items_of_the_caller(pool: &Pool) -> (usize, usize) {
     const OFTEN: usize = 500;
@@ -94,8 +94,8 @@ fn items_of_the_caller(pool: &Pool) -> (usize, usize) {
     counts.into_inner().unwrap()
 }
 
-/// Now and then the system wakes a sleeping caller on its helper's CPU, which this test imitates.
-/// The system would leave both there for about ten milliseconds.
+/// Now and then the system wakes a sleeping caller on its helper's CPU. This test imitates that.
+/// The system would leave both threads on that CPU for about ten milliseconds.
 #[test]
 fn a_caller_that_wakes_up_on_the_cpu_of_its_helper_does_not_stay_with_it() {
     let Some(_alone) = two_cpus() else { return };

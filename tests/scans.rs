@@ -7,7 +7,7 @@ use std::{
 };
 
 use proptest::prelude::*;
-use rangesteal::{CancelToken, Cancelled, Pool};
+use rangesteal::{CancelToken, Cancelled, Pool, Progress, RunReport, Trace};
 
 mod busy;
 use busy::work;
@@ -63,8 +63,8 @@ fn scans_are_those_of_the_plain_loop() {
             let items: Vec<Matrix> = (0..len).map(Matrix::of).collect();
             let inclusive = plain_inclusive(&items, Matrix::times);
             let (exclusive, total) = plain_exclusive(&items, Matrix::of(99), Matrix::times);
-            // Short loops are plain at first, are tried shared later, and are cut if they are told
-            // to be.
+            // Short loops run alone at first, and are shared later as a trial. An option cuts them
+            // into blocks.
             for round in 0..if cfg!(miri) { 2 } else { 20 } {
                 let mut scanned = items.clone();
                 match round % 3 {
@@ -131,7 +131,31 @@ fn reproducible_scans_of_floats_have_the_same_bits() {
     }
 }
 
-/// How many of these live.
+/// Progress, reports and traces count items, also if the scan is cut into blocks.
+#[test]
+#[cfg_attr(miri, ignore = "a matter of time")]
+fn scans_are_reported_in_items() {
+    let (pool, items) = (pool(3), 1000);
+    for grain in [None, Some(7)] {
+        let (mut report, mut trace) = (RunReport::default(), Trace::new());
+        let (mut totals, progress) = (vec![1_u64; items], Progress::default());
+        let scan = pool.on(&mut totals).report(&mut report).trace(&mut trace).progress(&progress);
+        let op = |a: &u64, b: &u64| {
+            work(2_000);
+            a + b
+        };
+        match grain {
+            None => scan.inclusive_scan(op),
+            Some(grain) => scan.grain(grain).inclusive_scan(op),
+        }
+        assert_eq!(progress.done(), items);
+        assert_eq!(report.workers.iter().map(|worker| worker.items).sum::<usize>(), items, "{report:?}");
+        let runs = trace.timelines()[0].runs.iter().map(|run| run.items.len());
+        assert_eq!(runs.sum::<usize>(), items, "{trace:?}");
+    }
+}
+
+/// The number of living values of this type.
 static ALIVE: AtomicIsize = AtomicIsize::new(0);
 
 #[derive(Debug, PartialEq)]

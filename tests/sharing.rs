@@ -329,7 +329,7 @@ mod threads {
         for _ in 0..100 {
             assert_eq!(count(&pool, &ITEMS), 100);
         }
-        drop(pool); // otherwise this test takes a quarter of an hour
+        drop(pool); // dropped now, since otherwise this test takes a quarter of an hour
     }
 
     #[test]

@@ -1,5 +1,6 @@
-//! An endurance test: a hundred small loops to one unbalanced loop, and nests of loops, three deep,
-//! with panics and stops, from several threads at once. Each loop is compared with the serial loop.
+//! An endurance test. It runs a hundred small loops for each unbalanced loop. It also runs nests of
+//! loops, three deep, with panics and stops, from several threads at once. Each loop is compared
+//! with the serial loop.
 //!
 //! `RANGESTEAL_SOAK_SECONDS` sets the duration, by default a few seconds. A failure prints its
 //! seed; `RANGESTEAL_SOAK_SEED` repeats that episode for the whole duration. In one minute on two
@@ -106,7 +107,7 @@ struct Nest {
     /// The distance between two items that contain the loop.
     every: usize,
     plan: Box<Plan>,
-    /// Whether it runs on the other pool.
+    /// Whether the inner loop runs on the other pool.
     is_elsewhere: bool,
 }
 
@@ -132,7 +133,7 @@ impl<'p> Pools<'p> {
 static IS_WRONG: AtomicBool = AtomicBool::new(false);
 
 impl Nest {
-    /// The loop as an item of another.
+    /// The loop as an item of another loop.
     fn run(&self, pools: Pools) {
         let end = self.plan.run(if self.is_elsewhere { pools.swapped() } else { pools });
         if !self.plan.is_plain(end) {
@@ -412,7 +413,7 @@ impl Plan {
             }
             _ => [panicked, None],
         };
-        // If an item has both, the panic comes first.
+        // If an item has both a panic and a stop, the panic comes first.
         let first = ends.into_iter().flatten().min_by_key(|(place, _)| *place);
         end == first.map_or_else(|| End::With(Affine::of_all(self.plain_values())), |(_, end)| end)
     }

@@ -132,7 +132,8 @@ fn what_a_count_is_made_of_stands_before_the_command_or_after_it() {
     assert_eq!(transcript(&["convert", "--input", path], ""), plain);
 }
 
-/// One of the two would silently be left out of the count.
+/// A second ballot file is an error: otherwise one of the two would silently be left out of the
+/// count.
 #[test]
 fn two_ballot_files_are_no_command_line() {
     let wrong: &[&[&str]] = &[
@@ -453,7 +454,7 @@ fn every_arithmetic_names_itself_and_counts_alike_on_all_threads() {
     }
 }
 
-/// Ballots of thirds in many blocks: sums in another order would have other last digits.
+/// Ballots of thirds in many blocks: a sum in another order would have other last digits.
 #[test]
 fn doubles_have_the_same_digits_on_all_threads() {
     let generate =
@@ -1135,7 +1136,8 @@ fn the_count_of_the_front_page() {
     assert_eq!(winners(transcript).len(), 3, "{transcript}");
 }
 
-/// Mistakes in a file that is still a ballot file: each is reported, and ends a strict count.
+/// Mistakes in a file that is still a ballot file: each mistake is reported, and ends a strict
+/// count.
 #[test]
 fn what_may_be_meant_otherwise_is_warned_of() {
     let names = "0\n\"Ada\"\n\"Bea\"\n\"Cy\"\n\"W\"\n";

@@ -81,7 +81,7 @@ const BLT: &str = "4 2\n9 1 2 0\n7 2 4 0\n6 3 0\n5 4 1 3 0\n2 2 1 0\n0\n\"Ada\"\
 const SCOTTISH: &str = "4,2,\n9,1,2,\n7,2,4,\n6,3,\n5,4,1,3,\n2,2,1,\n\"Candidate 1\",\"Ada\",\n\"Candidate 2\",\"Bert\",\n\"Candidate 3\",\"Cleo\",\n\"Candidate 4\",\"Dora\",\n\"\"Ward 1, North\"\",";
 const PREFLIB: &str = "# FILE NAME: 00001-00000001.soi\n# TITLE: Ward 1, North\n# DATA TYPE: soi\n# NUMBER ALTERNATIVES: 4\n# NUMBER VOTERS: 29\n# NUMBER UNIQUE ORDERS: 5\n# ALTERNATIVE NAME 1: Ada\n# ALTERNATIVE NAME 2: Bert\n# ALTERNATIVE NAME 3: Cleo\n# ALTERNATIVE NAME 4: Dora\n9: 1,2\n7: 2,4\n6: 3\n5: 4,1,3\n2: 2,1\n";
 
-/// The contents of a file tell the format, not the name.
+/// The contents of a file tell its format; its name does not.
 #[test]
 fn a_file_is_what_is_in_it() {
     for command in ["meek", "plurality"] {
@@ -221,7 +221,7 @@ fn warnings_are_counted_when_there_are_many() {
     );
 }
 
-/// A small file can unpack to more than there is.
+/// A small file can unpack to more bytes than the memory holds.
 #[test]
 fn a_bomb_is_not_unpacked() {
     let bomb = gzip(format!("2 1\n{}1 1 0\n0\n\"A\"\n\"B\"\n\"T\"\n", "\n".repeat(10_000_000)).as_bytes());

@@ -111,7 +111,7 @@ fn works(timeline: &Timeline, worker: usize) -> Vec<(Duration, Duration)> {
     outer
 }
 
-/// Checks that hold for each inner loop; each is as deep in the items of `pool.on(0..n).for_each`.
+/// Checks that hold for each inner loop.
 fn check_inner(timeline: &Timeline) {
     assert!(timeline.inner.is_sorted_by_key(|inner| inner.begin));
     for inner in &timeline.inner {
@@ -173,7 +173,7 @@ fn every_item_is_in_one_run() {
             });
             assert_eq!(found, Some(ITEMS / 2));
             check(last(&searches), &report);
-            in_searches += pool.thefts() - before; // includes thefts after the end of the loop, which are not noted
+            in_searches += pool.thefts() - before; // includes thefts after the end of the loop, which the trace does not note
         }
         let (empty, mut none) = (0..0, Trace::new());
         pool.on(empty).trace(&mut none).report(&mut report).for_each(visit);
@@ -377,7 +377,7 @@ fn loops_inside_items_are_drawn_inside_them() {
         for b in lasting[..number].iter().filter(|b| b["tid"] == a["tid"]) {
             let ((begin, end), (from, to)) = (span(a), span(b));
             let apart = end <= from || to <= begin;
-            let inside = from <= begin && end <= to; // the outer one comes first
+            let inside = from <= begin && end <= to; // the outer event comes first
             assert!(apart || inside, "{a} and {b}");
         }
     }

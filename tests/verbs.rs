@@ -17,7 +17,8 @@ use busy::work;
 use proptest::prelude::*;
 use rangesteal::{CancelToken, Cancelled, On, Pool, Stealing, options::OnPool, source::IntoChain};
 
-/// The number of loops: fewer and shorter under an interpreter, and fewer in unoptimised builds.
+/// The number of loops. An interpreter runs fewer and shorter loops; unoptimised builds run fewer
+/// loops.
 const CASES: u32 = if cfg!(miri) {
     1
 } else if cfg!(debug_assertions) {
@@ -407,9 +408,9 @@ fn a_search_looks_at_little_behind_what_it_finds() {
     const ITEMS: usize = 1 << 21;
     let pool = Pool::builder().num_threads(2).build().unwrap();
     let mut looks = pool.per_worker(|_| 0);
-    // The number of items tested in vain; `None` if the other worker did not help in time. Each
-    // worker has a counter, since a loop whose workers write one counter is soon found to be faster
-    // alone.
+    // The number of tested items behind the match; `None` if the other worker did not help in time.
+    // Each worker has a counter, since a loop whose workers write one counter is soon found to be
+    // faster alone.
     let mut in_vain = |sought| {
         looks.iter_mut().for_each(|looks| *looks = 0);
         let found = pool.on(0..ITEMS).with_kept(&mut looks).find(|(looks, &i)| {

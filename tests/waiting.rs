@@ -16,7 +16,8 @@ use std::{
 
 use rangesteal::{CancelToken, Cancelled, Pool, RunReport, source};
 
-/// A thread that wakes the wakers sent to it, in another order, and each for a second time later.
+/// A thread that wakes the wakers sent to it, in an order other than theirs. Later it wakes each of
+/// them a second time.
 struct Service(mpsc::Sender<Waker>);
 
 impl Service {
@@ -492,7 +493,7 @@ fn who_waited_last_time_begins_first() {
 #[test]
 #[cfg_attr(miri, ignore = "time")]
 fn what_only_waits_is_left_to_one_thread() {
-    // A worker that naps needs no system call to be woken.
+    // Waking a worker that naps needs no system call.
     let (pool, napping) = (pool(2), Arc::new(Mutex::new(Vec::<Waker>::new())));
     thread::spawn({
         let napping = Arc::downgrade(&napping);
@@ -667,8 +668,8 @@ fn items_that_wake_themselves_keep_no_others_from_beginning() {
     });
 }
 
-/// Every second item waits for ever. The others fail, the last one first, each when the one behind
-/// it has failed. Each error drops one waiting item.
+/// Every second item waits for ever. The other items fail, the last one first: each fails when the
+/// next of them in the slice has failed. Each error drops one waiting item.
 fn falling_errors(items: usize) -> Duration {
     let (pool, alive) = (pool(2), AtomicUsize::new(0));
     let wakers: Vec<Mutex<Option<Waker>>> = (0..items).map(|_| Mutex::new(None)).collect();

@@ -53,7 +53,7 @@ impl BuildMessages {
 pub(crate) enum Role {
     /// The CPUs of the thread that builds the pool.
     Own,
-    /// As `Own`; that thread is also pinned.
+    /// As `Own`; the thread that builds the pool is also pinned.
     Scope,
     /// The CPUs of the process. The threads of the pool also get the priority of the process.
     Global,
@@ -121,7 +121,7 @@ impl<S> fmt::Debug for PoolBuilder<S> {
 
 impl<S> PoolBuilder<S> {
     /// The number of workers of the pool, from 1 to 65,536. The thread that calls a loop is one of
-    /// them, so building the pool starts `num_threads - 1` threads. Another number makes
+    /// them, so building the pool starts `num_threads - 1` threads. Any other number makes
     /// [`build`](Self::build) fail with [`BuildError::ZeroThreads`] or
     /// [`BuildError::TooManyThreads`].
     ///
@@ -134,14 +134,14 @@ impl<S> PoolBuilder<S> {
     ///
     /// If there are more workers than CPUs, they are put on the CPUs round robin. The additional
     /// workers help only loops whose items sleep or wait; the pool finds these loops by measuring.
-    /// Other loops use no more workers than there are CPUs, or than the quota keeps busy, but at
-    /// least two if the pool has two.
+    /// For all other loops, the number of workers is at most the number of CPUs, or the number of
+    /// CPUs that the quota keeps busy. It is at least two if the pool has two workers.
     ///
     /// On Linux the CPUs and the quota are read from `sched_getaffinity(2)` and `cgroups(7)`. On
     /// other systems [`std::thread::available_parallelism`] counts the CPUs. If the building thread
     /// may run on fewer CPUs than are online, [`Pool::placement`](crate::Pool::placement) and a log
-    /// line at debug level say so: launchers such as `mpirun` bind a process to one core by
-    /// default.
+    /// line at debug level say so. A frequent cause is a launcher such as `mpirun`, which binds a
+    /// process to one core by default.
     ///
     /// ```
     /// let pool = rangesteal::Pool::builder().num_threads(3).build()?;
@@ -173,8 +173,8 @@ impl<S> PoolBuilder<S> {
         self
     }
 
-    /// The CPUs that workers are pinned to, and their order. It also sets the number of workers, if
-    /// nothing else does. Default: [`Placement::LogicalCpus`].
+    /// The CPUs that workers are pinned to, and the order of these CPUs. The placement also sets
+    /// the number of workers, if nothing else does. Default: [`Placement::LogicalCpus`].
     ///
     /// If a list contains CPUs that the building thread may not run on, these are left out and a
     /// warning is logged; if none remains, all CPUs are used. With [`Pinning::Required`] such a CPU
@@ -237,13 +237,13 @@ impl<S> PoolBuilder<S> {
     /// which the calling thread polls for the end of a loop.
     ///
     /// Most programs need no value. By default workers poll only if the gaps between loops are
-    /// shorter than the time to wake a worker (or than 26 µs, if that is longer). They poll for at
-    /// most that time, and less and less often if polling has been in vain. `Duration::ZERO` turns
-    /// polling off.
+    /// shorter than a limit: the time to wake a worker, or 26 µs if that is longer. They poll for
+    /// at most this limit. If no loop comes while they poll, they poll less and less often.
+    /// `Duration::ZERO` turns polling off.
     ///
     /// The value trades CPU time for latency. A worker that polls begins a loop within 1 µs; a
-    /// worker that sleeps begins within some 10 to 40 µs. In return all threads of the pool keep a
-    /// core busy for this time after each loop. The pool takes the value into account when it
+    /// worker that sleeps begins within some 10 to 40 µs. In return, each thread of the pool keeps
+    /// a core busy for this time after each loop. The pool takes the value into account when it
     /// decides which loops to share.
     ///
     /// ```
@@ -314,13 +314,13 @@ impl<S> PoolBuilder<S> {
         self
     }
 
-    /// Sets a function that starts the threads: for threads of another runtime or another priority,
-    /// or for a system on which [`std::thread`] cannot start any. The building thread calls it once
-    /// for each worker except worker 0, with a [`WorkerThread`], which has to be
-    /// [run](WorkerThread::run) on a thread of its own. These threads are pinned, and run the
-    /// [`start_handler`](Self::start_handler) and the [`exit_handler`](Self::exit_handler), as
-    /// threads that the pool starts. In the global pool they keep the priority that the handler
-    /// gives them.
+    /// Sets a function that starts the threads of the pool. It is useful for threads of another
+    /// runtime or another priority, and on a system on which [`std::thread`] cannot start threads.
+    /// The building thread calls it once for each worker except worker 0, with a [`WorkerThread`],
+    /// which has to be [run](WorkerThread::run) on a thread of its own. These threads are pinned,
+    /// and run the [`start_handler`](Self::start_handler) and the
+    /// [`exit_handler`](Self::exit_handler), like threads that the pool itself starts. In the
+    /// global pool they keep the priority that the handler gives them.
     ///
     /// | if | then |
     /// |---|---|
@@ -330,12 +330,12 @@ impl<S> PoolBuilder<S> {
     /// | a `WorkerThread` is dropped | `build` fails with [`BuildError::NotRun`] |
     /// | a `WorkerThread` is neither run nor dropped | `build` waits for ever |
     ///
-    /// Dropping the pool waits until all its workers have left `run`, but not until their threads
-    /// have ended: the threads may go on to do something else. The same holds if the pool cannot be
-    /// built.
+    /// Dropping the pool waits until all its workers have left `run`. It does not wait until their
+    /// threads have ended: the threads may go on to do something else. The same holds if the pool
+    /// cannot be built.
     ///
-    /// The handler may borrow, and the threads may be scoped, if the pool is dropped inside the
-    /// scope, which waits for the threads:
+    /// The handler may borrow, and the threads may be scoped. Then drop the pool inside the scope,
+    /// since the scope waits for the threads:
     ///
     /// ```
     /// use std::thread;
@@ -396,14 +396,14 @@ impl PoolOptions {
             refused.push(format!("worker {worker} is not pinned to CPU {cpu}: {source}"));
             Ok(())
         };
-        let fence = Fence::of_this_process(); // before the threads start: registering is fast while the process has only one thread
+        let fence = Fence::of_this_process(); // before the threads start, since registering is fast while the process has only one thread
         if !fence.is_dear_for_thieves() {
             plan.remarks.push("no membarrier(2): each claim takes a full fence".into());
         }
         let patience = Patience::of(self.spin_before_park.unwrap_or_default());
         let mut threads = Threads::new(plan.workers - 1, fence, patience);
         let arrivals = self.start(&mut threads, &plan, inherited, spawn.as_mut())?;
-        drop(spawn); // and the workers that the handler has kept, so that their receivers report an error
+        drop(spawn); // also drops the workers that the handler has kept, so that their receivers report an error
         let mut pinned_helpers = Vec::new();
         for (worker, arrival) in (1..).zip(arrivals) {
             let arrived = arrival.receive().ok_or(BuildError::NotRun { worker })?;

@@ -10,8 +10,8 @@ pub(crate) const NUM_THREADS: &str = "RANGESTEAL_NUM_THREADS";
 /// [`pinning`](crate::PoolBuilder::pinning).
 pub(crate) const PINNING: &str = "RANGESTEAL_PINNING";
 
-/// The largest number of workers of a pool. No machine has as many CPUs, so a larger number is a
-/// mistake.
+/// The largest number of workers of a pool. No machine has more CPUs than this, so a larger number
+/// is a mistake.
 pub(crate) const MOST_THREADS: usize = 65_536;
 
 /// The smallest stack of a thread, in bytes. A loop and a panic need some of it: debug builds with
@@ -75,7 +75,7 @@ pub enum BuildError {
     },
     /// The system did not start a thread, or the
     /// [`spawn_handler`](crate::PoolBuilder::spawn_handler) returned an error. The threads that
-    /// were started before it have ended.
+    /// were started earlier have ended.
     #[non_exhaustive]
     Spawn {
         /// The worker whose thread was not started, from 1 on.
@@ -83,9 +83,9 @@ pub enum BuildError {
         /// The error of the system, or of the handler.
         source: io::Error,
     },
-    /// The [`spawn_handler`](crate::PoolBuilder::spawn_handler) dropped a
-    /// [`WorkerThread`](crate::WorkerThread), or the thread that it started did so instead of
-    /// running it. The other threads have left the pool.
+    /// The [`spawn_handler`](crate::PoolBuilder::spawn_handler), or a thread that it started,
+    /// dropped a [`WorkerThread`](crate::WorkerThread) instead of running it. The other threads
+    /// have left the pool.
     #[non_exhaustive]
     NotRun {
         /// The worker that was not run, from 1 on.
@@ -95,8 +95,8 @@ pub enum BuildError {
     /// or left the pool.
     #[non_exhaustive]
     StartHandler {
-        /// The worker on whose thread the handler panicked; if there are several, the one with the
-        /// lowest number.
+        /// The worker on whose thread the handler panicked. If it panicked on several threads, this
+        /// is the worker with the lowest number.
         worker: usize,
         /// The message of the panic.
         message: String,

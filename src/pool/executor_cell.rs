@@ -1,6 +1,6 @@
-//! The cell in which a pool keeps its executor. The cell of the global pool is filled late and
-//! replaced once; without that, loops could not run while the global pool is being built
-//! (`global.rs` lists the programs that would deadlock).
+//! The cell in which a pool keeps its executor. The cell of the global pool is empty at first, and
+//! its executor is replaced once. So loops can run while the global pool is being built
+//! (`global.rs` lists programs that would deadlock otherwise).
 
 #![allow(unsafe_code)] // an executor is replaced while loops use it
 
@@ -65,9 +65,9 @@ impl ExecutorCell {
 
 impl Drop for ExecutorCell {
     /// Frees the executors, unless a loop is running. A pool can be dropped in the middle of a loop
-    /// only if a closure calls `process::exit` and the pool is a thread-local variable of that
-    /// thread: exit drops it. The workers go on until the process ends, so their executor has to
-    /// stay.
+    /// in only one case: a closure calls `process::exit`, and the pool is a thread-local variable
+    /// of that thread, which the exit drops. The workers go on until the process ends, so their
+    /// executor has to stay.
     fn drop(&mut self) {
         if self.get().is_busy() {
             return;

@@ -5,7 +5,8 @@
 //! waited instead (as for a `OnceLock`), these programs would deadlock:
 //!
 //! * A logger or an allocator that uses the global pool: building the pool logs and allocates, on
-//!   the building thread and on the threads that it starts. That call would wait for itself.
+//!   the building thread and on the threads that it starts. The call of the logger or allocator
+//!   would wait for itself.
 //! * A thread that waits for the pool while it holds a lock of the logger: building the pool needs
 //!   that logger.
 //! * A child that is forked while the pool is being built: the building thread does not exist in
@@ -45,18 +46,19 @@ fn begin() -> bool {
 }
 
 impl Pool {
-    /// The pool of the whole program. Its first use builds it with the defaults of [`PoolBuilder`],
-    /// unless [`build_global`](PoolBuilder::build_global) has built it before. Libraries that take
-    /// no `&Pool` use this pool, so that a program has no more threads than CPUs.
+    /// The pool of the whole program. The first use builds the pool with the defaults of
+    /// [`PoolBuilder`], unless [`build_global`](PoolBuilder::build_global) has built it before.
+    /// Libraries that take no `&Pool` use this pool, so that a program has no more threads than
+    /// CPUs.
     ///
     /// As in any pool, a loop runs on the calling thread alone while no worker is idle. A long loop
     /// that keeps all workers busy slows down all other loops of the program: give it a pool of its
     /// own (see the [guide](crate::guide::beside#several-pools)).
     ///
-    /// The threads of the pool get the CPUs and the priority of the process, whichever thread uses
-    /// the pool first: those of the main thread, outside of a [`scope`](PoolBuilder::scope). An
-    /// unprivileged process cannot raise a priority; then a warning is logged. This function never
-    /// fails. If the pool cannot be built, a warning is logged, the pool has one worker, and
+    /// The threads of the pool get the CPUs and the priority that the main thread has outside of a
+    /// [`scope`](PoolBuilder::scope), whichever thread uses the pool first. An unprivileged process
+    /// cannot raise a priority; then a warning is logged. This function never fails. If the pool
+    /// cannot be built, a warning is logged, the pool has one worker, and
     /// [`placement`](Self::placement) says why. In a child made by `fork`, loops run on the thread
     /// that calls them, if the parent has used the pool before. The threads are not joined at the
     /// end of the process.
@@ -66,9 +68,9 @@ impl Pool {
     /// worker. So [`num_threads`](Self::num_threads) changes once, and a
     /// [`PerWorker`](crate::PerWorker) that is made before the change has one state.
     ///
-    /// A logger may use the pool; it must not recurse without end, since loops log at debug level.
-    /// An allocator may use the pool; it must not recurse without end, since loops allocate, and
-    /// must not hold a lock that other threads need to allocate.
+    /// A logger may use the pool. Such a logger must not recurse without end, since loops log at
+    /// debug level. An allocator may use the pool. Such an allocator must not recurse without end,
+    /// since loops allocate. It must not hold a lock that other threads need to allocate.
     ///
     /// ```
     /// use rangesteal::Pool;
@@ -77,8 +79,8 @@ impl Pool {
     /// assert_eq!(sum, Some(14));
     /// ```
     ///
-    /// The lifetime is chosen by the caller, so that the result fits where a function takes an
-    /// optional pool:
+    /// The caller chooses the lifetime of the result, so a function that takes an optional pool can
+    /// use the global pool as its default:
     ///
     /// ```
     /// use rangesteal::Pool;
@@ -125,8 +127,8 @@ fn log_on_another_thread(log: impl FnOnce() + Send + 'static) {
 
 impl<S: FnMut(WorkerThread) -> io::Result<()>> PoolBuilder<S> {
     /// Builds the global pool with these options. Has to be called at most once, before the first
-    /// use of [`Pool::global`]. For programs; a library that calls this takes the choice away from
-    /// the program.
+    /// use of [`Pool::global`]. Only programs should call this: a library that calls it takes the
+    /// choice away from the program.
     ///
     /// ```standalone_crate
     /// use rangesteal::{BuildError, Pool};

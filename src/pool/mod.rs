@@ -93,16 +93,17 @@ use verbs::{comparator::By, sort};
 ///
 /// # Loops that are slower in parallel
 /// A loop whose items all take one lock, or all write one cache line (a shared counter, say), is
-/// slower on several threads than on one. The pool measures both ways and then runs such a loop on
-/// the calling thread, except for a trial now and then. An accumulator for each worker is faster
-/// than one thread: see [`fold_reduce`](Self::fold_reduce).
+/// slower on several threads than on one. The pool measures such a loop both shared and alone. Then
+/// it runs the loop on the calling thread, except for a trial now and then. A loop in which each
+/// worker has an accumulator of its own is faster than one thread: see
+/// [`fold_reduce`](Self::fold_reduce).
 ///
 /// # Panics
 /// A panic in a closure ends the loop and comes out of the call with its original payload. The pool
-/// stays usable. All items before the one that panicked are still processed, and a few behind it
-/// may be. If several items panic, the panic of the first one comes out, as in the plain loop,
-/// whatever the schedule. The same holds for errors of the `try_` loops. A loop over an empty slice
-/// calls only `init`.
+/// stays usable. All items before the one that panicked are still processed, and a few items behind
+/// it may also be processed. If several items panic, the panic of the first one comes out, as in
+/// the plain loop, whatever the schedule. The same holds for errors of the `try_` loops. A loop
+/// over an empty slice calls only `init`.
 ///
 /// # Order
 /// Which worker runs which item, and when, is not defined. Partial results are combined in the
@@ -149,7 +150,7 @@ impl<S: FnMut(WorkerThread) -> io::Result<()>> PoolBuilder<S> {
     ///
     /// While `work` runs, the calling thread is pinned as worker 0. Afterwards it gets its old
     /// affinity mask back, also if `work` panics. A pool that is built inside `work` on this thread
-    /// may use this one CPU only: build such a pool before.
+    /// may use this one CPU only: build such a pool before the scope.
     ///
     /// ```
     /// use rangesteal::Pool;
@@ -325,12 +326,13 @@ impl Pool {
     /// Runs two closures, at the same time if a worker is idle, and returns both results. For
     /// divide and conquer that combines the results of both parts.
     ///
-    /// The calling thread runs `first`; then it runs `second`, if no worker has taken that. A
-    /// `join` that is not offered to workers costs a few nanoseconds. `join` inside `join` offers
+    /// The calling thread runs `first`; then it runs `second`, unless a worker has taken `second`.
+    /// A `join` that is not offered to workers costs a few nanoseconds. `join` inside `join` offers
     /// only the first levels of the recursion, so that each offer is large: five levels on two
     /// threads, and three more if a thread is idle. `second` is offered only if it took long enough
-    /// the last times. A thread that waits for `second` helps the joins and loops inside `second`.
-    /// An offered join counts as one of the sixteen loops that a pool can share at the same time.
+    /// in its last calls. A thread that waits for `second` helps the joins and loops inside
+    /// `second`. An offered join counts as one of the sixteen loops that a pool can share at the
+    /// same time.
     ///
     /// End a recursion over numbers with a plain loop over some hundred of them. Use
     /// [`grow`](Self::grow) if no result of a part is needed, and a loop ([`on`](Self::on)) if the
@@ -379,12 +381,13 @@ impl Pool {
 
     /// Maps every item and reduces the results in slice order; `None` if there are no items.
     ///
-    /// `reduce` must be associative. The call runs `map` once per item, and `reduce` once less than
-    /// that.
+    /// `reduce` must be associative. The call runs `map` once per item. It runs `reduce` one time
+    /// less than `map`.
     ///
-    /// Partial results may grow, as vectors do that are appended: a worker whose items become
-    /// slower begins a new partial result, and at the end neighbouring partial results are reduced
-    /// in pairs. On one thread the result so far is reduced with every item, as in the plain loop.
+    /// Partial results may grow, for example vectors that are appended. So a worker whose items
+    /// become slower begins a new partial result, and at the end neighbouring partial results are
+    /// reduced in pairs. On one thread the result so far is reduced with each next item, as in the
+    /// plain loop.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -554,7 +557,8 @@ impl Pool {
     /// ```
     ///
     /// # Panics
-    /// If `test` panics. If another item can end the loop, the call may return that result instead.
+    /// If `test` panics. If another item can end the loop, the call may return the result of that
+    /// item instead.
     #[inline]
     #[track_caller]
     pub fn any<T: Sync>(&self, items: &[T], test: impl Fn(&T) -> bool + Sync) -> bool {
@@ -572,7 +576,8 @@ impl Pool {
     /// ```
     ///
     /// # Panics
-    /// If `test` panics. If another item can end the loop, the call may return that result instead.
+    /// If `test` panics. If another item can end the loop, the call may return the result of that
+    /// item instead.
     #[inline]
     #[track_caller]
     pub fn all<T: Sync>(&self, items: &[T], test: impl Fn(&T) -> bool + Sync) -> bool {
@@ -580,7 +585,7 @@ impl Pool {
     }
 
     /// Any item for which `test` returns true; `None` if there is no such item. If there are
-    /// several, different calls may return different ones.
+    /// several such items, different calls may return different items.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -589,7 +594,8 @@ impl Pool {
     /// ```
     ///
     /// # Panics
-    /// If `test` panics. If another item can end the loop, the call may return that result instead.
+    /// If `test` panics. If another item can end the loop, the call may return the result of that
+    /// item instead.
     #[inline]
     #[track_caller]
     pub fn find_any<'a, T: Sync>(&self, items: &'a [T], test: impl Fn(&T) -> bool + Sync) -> Option<&'a T> {
@@ -598,8 +604,9 @@ impl Pool {
 
     /// The first item for which `test` returns true; `None` if there is no such item.
     ///
-    /// All workers search the slice from the front together, so that few items behind the first
-    /// match are tested: hardly more than an eighth of the number of items up to the match.
+    /// All workers search the slice from the front together, so few items behind the first match
+    /// are tested. Their number is hardly more than an eighth of the number of items up to the
+    /// match.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -637,9 +644,9 @@ impl Pool {
     /// O(*n* log *n*) comparisons, in parallel if the slice is long enough. O(*n*) if the slice is
     /// in order or strictly descending. O(*n* + *k* log *k* + *k* log *n*) if all but *k* items are
     /// in order and *k* is small: at most a sixteenth of *n* with two workers, less with more. The
-    /// sort allocates memory for *n* items. [`slice::sort`] sorts short slices, slices of
-    /// zero-sized items, and, if no worker is idle, slices that are not nearly in order. Items need
-    /// not be `Sync`: only one thread reads an item at any time.
+    /// sort allocates memory for *n* items. The call uses [`slice::sort`] for short slices and for
+    /// slices of zero-sized items. If no worker is idle, it also does so for slices that are not
+    /// nearly in order. Items need not be `Sync`: only one thread reads an item at any time.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -710,8 +717,8 @@ impl Pool {
     ///
     /// O(*n* log *n*) comparisons of keys, fewer if the keys are nearly in order, as in
     /// [`sort`](Self::sort). The sort allocates memory for *n* keys, *n* indices and *n* items. It
-    /// sorts pairs of a key and an index, and then moves each item twice: so this can be faster
-    /// than [`sort_by_key`](Self::sort_by_key) also for cheap keys, if items are large.
+    /// sorts pairs of a key and an index, and then moves each item twice. So if items are large,
+    /// this sort can be faster than [`sort_by_key`](Self::sort_by_key) even for cheap keys.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -735,10 +742,10 @@ impl Pool {
     ///
     /// O(*n* log *n*) comparisons, in parallel if the slice is long enough; fewer if the slice is
     /// nearly in order, as in [`sort`](Self::sort). Pools of up to four workers sort in place.
-    /// Larger pools allocate memory for *n* items. A slice that is nearly in order takes memory for
-    /// the items that are out of order. [`slice::sort_unstable`] sorts short slices, slices of
-    /// zero-sized items, and, if no worker is idle, slices that are not nearly in order. Items need
-    /// not be `Sync`.
+    /// Larger pools allocate memory for *n* items. For a slice that is nearly in order, the sort
+    /// allocates memory for the items that are out of order. The call uses [`slice::sort_unstable`]
+    /// for short slices and for slices of zero-sized items. If no worker is idle, it also does so
+    /// for slices that are not nearly in order. Items need not be `Sync`.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;

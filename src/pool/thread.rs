@@ -27,8 +27,8 @@ pub(crate) struct ThreadBody {
     pub(crate) inherited: Option<InheritedScheduling>,
     /// The CPU that the thread is pinned to.
     pub(crate) cpu: Option<usize>,
-    /// Whether the thread belongs to the program. Then it gets its old affinity mask back at the
-    /// end.
+    /// Whether the thread belongs to the program. Such a thread gets its old affinity mask back at
+    /// the end.
     pub(crate) is_lent: bool,
     pub(crate) start_handler: Option<Handler>,
     pub(crate) exit_handler: Option<Handler>,

@@ -1,4 +1,4 @@
-//! Support for tests that change or end a whole process: these run in a child, which is this test
+//! Support for tests that change or end a whole process. Such a test runs in a child: this test
 //! binary again, with one test.
 
 use std::{

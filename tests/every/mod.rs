@@ -200,7 +200,7 @@ fn results(pool: &Pool, costs: &[u64], of: &dyn Fn(&str) -> String) {
 }
 
 fn sorts(pool: &Pool, len: usize, of: &dyn Fn(&str) -> String) {
-    // More items, since few items are sorted by std alone.
+    // More items than elsewhere, since std alone sorts a small number of items.
     let items: Vec<u32> = (0..len as u32 * 40).map(|i| i.wrapping_mul(0x9E37_79B9) >> 8).collect();
     let sorted = |by: &str, sort: &dyn Fn(&mut [u32])| {
         let mut items = items.clone();
@@ -326,7 +326,7 @@ fn nested(pool: &Pool) {
     result("waiting loops in a loop", waited);
 }
 
-/// Sums of numbers of items do not fit into their type.
+/// Loops whose sums of item numbers do not fit into the type of these numbers.
 fn no_size(pool: &Pool) {
     let units = vec![(); usize::MAX];
     for _ in 0..3 {
@@ -372,7 +372,7 @@ fn at_the_end() {
 pub(crate) fn names() -> Vec<&'static str> {
     /// All methods of these types are loops or options.
     const OF: [&str; 6] = ["Pool::", "On<", "Grow<", "Waiting<", "reproducible::OnPart<", "Feed<"];
-    /// Methods of a pool that are neither.
+    /// Methods of a pool that are neither loops nor options.
     const NONE: [&str; 9] =
         ["builder", "new", "num_threads", "placement", "thefts", "global", "fmt", "drop", "into_chain"];
     let surface = include_str!("../tidy/api.txt").lines();

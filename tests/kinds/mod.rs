@@ -2,7 +2,7 @@
 
 use rangesteal::{CancelToken, Cancelled, Pool, Progress, RunReport};
 
-/// Runs loops with and without options, of few and of many items, and loops inside loops.
+/// Runs loops with and without options, loops of few and of many items, and loops inside loops.
 pub(crate) fn loops(pool: &Pool) {
     let lengths: &[u64] = if cfg!(miri) { &[0, 1, 30] } else { &[0, 1, 2, 100, 100_000] };
     for &len in lengths {

@@ -24,13 +24,14 @@ use crate::pool::{
 pub(crate) struct Search<'a> {
     cursor: SharedCursor,
     watch: Watch<'a>,
+    units: Units,
     log: RoundLog,
 }
 
 impl<'a> Search<'a> {
     /// A search that claims from `cursor`, which is at the front of the rest of a slice.
-    pub(crate) fn new(cursor: SharedCursor, watch: Watch<'a>, log: RoundLog) -> Self {
-        Self { cursor, watch, log }
+    pub(crate) fn new(cursor: SharedCursor, watch: Watch<'a>, units: Units, log: RoundLog) -> Self {
+        Self { cursor, watch, units, log }
     }
 
     pub(crate) fn run(
@@ -50,12 +51,12 @@ impl<'a> Search<'a> {
     /// before the panic are already claimed, and other workers finish them.
     fn work(&self, me: usize, acc: &mut dyn Accumulate) {
         let _inside = Inside::new();
-        let mut worker_log = self.log.enter(me, Units::Items);
-        let (mut items, mut last) = (0, 0);
+        let mut worker_log = self.log.enter(me, self.units);
+        let (mut indices, mut last) = (0, 0..0);
         let searched = catch_unwind(AssertUnwindSafe(|| {
             while let Some(block) = self.cursor.claim() {
-                (items, last) = (items + block.len(), block.start);
-                self.watch.done(block.len());
+                (indices, last) = (indices + block.len(), block.clone());
+                self.watch.done(self.units.items(block.clone()).len());
                 if self.watch.is_cancelled() {
                     break;
                 }
@@ -69,10 +70,10 @@ impl<'a> Search<'a> {
         }));
         if let Err(panic) = searched {
             self.cursor.close();
-            discard(worker_log.stop.note(last, Some(panic)));
+            discard(worker_log.stop.note(last.start, Some(panic)));
             acc.abandon();
         }
-        worker_log.journal.ran_search(items, last + 1);
+        worker_log.journal.ran_search(indices, last.end);
         self.log.leave(worker_log, 0);
     }
 }

@@ -36,9 +36,9 @@ struct GapHelper {
 /// A helper that comes to a loop.
 struct Coming {
     me: usize,
-    /// When it reaches the state lock.
+    /// The time when the helper reaches the state lock.
     at: u64,
-    /// The time from which its CPU time counts.
+    /// The time from which the helper's CPU time counts.
     counts: u64,
 }
 
@@ -106,7 +106,7 @@ impl Team {
         self.spin.unwrap_or(learnt).as_nanos() as u64
     }
 
-    /// A loop of `work` ns that begins after `gap` ns: what an executor does.
+    /// Runs a loop of `work` ns that begins after `gap` ns, as an executor does.
     fn call(&mut self, GapCall { gap, work }: GapCall) {
         self.now += gap;
         let begin = self.now;
@@ -278,10 +278,10 @@ fn random(nth: u64, mean: u64) -> u64 {
 /// How long a helper may poll after a loop: the time of a wake-up.
 const PRICE: u64 = PRICES.wake + PRICES.latency * 3 / 2;
 
-/// Prints a row for each sequence, number of workers and work (in µs for two workers). The columns
-/// are for the policy, for helpers that always poll, and for helpers that always sleep, in µs a
-/// loop: lost time, polling of one helper, and CPU time of all threads beyond the work. `cargo test
-/// --lib gaps -- --nocapture`
+/// Prints a row for each sequence, number of workers and work (in µs for two workers). A row has
+/// three parts: for the policy, for helpers that always poll, and for helpers that always sleep.
+/// The columns of each part are, in µs per loop: the lost time, the polling of one helper, and the
+/// CPU time of all threads beyond the work. `cargo test --lib gaps -- --nocapture`
 #[test]
 fn polling_costs_at_most_about_twice_the_better_of_always_and_never() {
     let us = |sum: u64| sum as f64 / (CALLS * MICRO) as f64;
@@ -304,9 +304,9 @@ fn polling_costs_at_most_about_twice_the_better_of_always_and_never() {
 
         let total = |cost: Cost| us(cost.lost + cost.polled / helpers);
         let better = total(spins).min(total(sleeps));
-        // Helpers poll for the time of one wake-up; waking many takes longer. A loop shorter than a
-        // wake-up runs alone if the helpers sleep, and loses only half of its time. Polling may
-        // cost more than that, since the loop gains the time.
+        // Helpers poll for the time of one wake-up; waking many helpers takes longer. If the
+        // helpers sleep, a loop that is shorter than a wake-up runs alone, and loses only half of
+        // its time. Polling may cost more than this loss, since it makes the loop faster.
         let twice = if workers > 16 { 2.3 } else { 2.0 } * better + 5.0;
         let bar = if each * MICRO < PRICE { better + PRICE as f64 / MICRO as f64 } else { twice };
         assert!(total(now) <= bar, "{row}: {:.1} of {bar:.1} us", total(now));

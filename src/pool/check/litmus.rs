@@ -1,14 +1,16 @@
-//! The fences on real cores: two workers that steal from each other exactly where the other claims,
-//! and two pairs of fences that must claim alike.
+//! Tests of the fences on real cores. In one test, each of two workers steals items exactly where
+//! the other worker claims items. Another test shows that two pairs of fences lead to the same
+//! claims.
 //!
 //! A plain test run has 20,000 encounters (thefts that stand or are undone). `cargo test --release
 //! --lib litmus -- --ignored --test-threads=1` runs 10^8 of each kind, or the number in
-//! `RANGESTEAL_LITMUS`. Builds with `--cfg planted` also test wrong fences (`mod wrong`). On
-//! x86-64, optimised, on two CPUs of which the workers had a tenth, an item was claimed twice:
-//! without the heavy fence after 22 to 100 encounters, within 0.03 s; with a full light fence and
-//! no heavy one after 160 to 7,300, within 0.11 s; with the heavy fence alone after 22 to 160; and
-//! with fences that change without telling thieves after 54 to 460. Unoptimised, 10^6 encounters
-//! with the light fence alone showed no wrong claim.
+//! `RANGESTEAL_LITMUS`. Builds with `--cfg planted` also test wrong fences (`mod wrong`). In an
+//! optimised build for x86-64, on two CPUs of whose time the workers had a tenth, an item was
+//! claimed twice: without the heavy fence after 22 to 100 encounters, within 0.03 s; with a full
+//! light fence and no heavy fence after 160 to 7,300 encounters, within 0.11 s; with the heavy
+//! fence alone after 22 to 160 encounters; and with fences that change without telling thieves
+//! after 54 to 460 encounters. In an unoptimised build, 10^6 encounters with the light fence alone
+//! showed no wrong claim.
 
 use std::{
     env, iter,
@@ -53,9 +55,9 @@ impl XorShift {
 
 const ITEMS: usize = 1 << 14;
 
-/// One worker in one round: pops items one by one, and steals from the other worker a few items
-/// before or behind its claims. Records its claims without an atomic, which would order what the
-/// fences must order.
+/// One worker in one round: pops items one by one, and steals from the other worker, a few items
+/// before or behind that worker's claims. It records its claims without an atomic, since an atomic
+/// would provide the order that the fences must provide.
 fn fight(ranges: &Ranges, me: usize, asks: LitmusAsks, random: &mut XorShift, claimed: &mut [u8]) -> usize {
     const NEAR: usize = 48;
     let (mut owner, first) = ranges.enter(me);
@@ -295,8 +297,8 @@ mod wrong {
     use super::*;
     use crate::pool::check::planted::{Bug, plant};
 
-    /// A wrong claim must occur within a minute, if each worker can have a CPU of its own.
-    /// Otherwise the litmus tests find nothing on this machine.
+    /// If each worker can have a CPU of its own, a wrong claim must occur within a minute. If none
+    /// occurs, the litmus tests cannot find wrong fences on this machine.
     fn fails(bug: Option<Bug>, fence: Fence, asks: LitmusAsks) {
         if Mask::of_this_thread().is_ok_and(|mask| mask.cpus().len() > 1) {
             let fought = litmus(|| plant(bug), fence, asks, u64::MAX, Duration::from_secs(60));

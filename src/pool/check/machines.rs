@@ -1,5 +1,5 @@
-//! Tests of placement on described machines: the descriptions are in `machines/`, the expected
-//! places of workers below.
+//! Tests of placement on described machines. The descriptions are in `machines/`; the expected
+//! places of workers are below.
 //!
 //! The files are written for these tests, in the form in which such machines describe themselves. A
 //! line is a path, below `/sys/devices/system` unless it begins with `/`, and its text. `[0-6:2]`
@@ -530,7 +530,7 @@ worker    CPU   core thread  cache   node  class
     assert_eq!(seating.to_string(), expected);
 }
 
-/// A mask of fewer CPUs than the machine has is reported, whatever else is asked for.
+/// A mask of fewer CPUs than the machine has is reported, whatever the other options are.
 #[test]
 fn who_is_bound_is_told() {
     let told = |machine: &KnownMachine, wish: Wish| {
@@ -581,7 +581,8 @@ fn who_is_bound_is_told() {
     assert_eq!((plan.bound, plan.remarks), (None, Vec::new()), "no mask, no CPU that is forbidden");
 }
 
-/// Every program begins with the same CPUs. A worker that must give way may run on all of them.
+/// Every program begins with the same CPUs. A worker that loses its CPU to another program may run
+/// on all CPUs of the plan.
 #[test]
 fn two_programs_begin_with_the_same_cpus() {
     let [one, other] = [(); 2].map(|()| two_sockets(Wish { workers: Some(4), ..Wish::default() }));

@@ -1,16 +1,16 @@
 //! The checks that need access to private items. Nothing here is in the library that users build.
 //!
-//! `planted` has the steps of the protocol and of a call, each with a way to do it wrong. `fences`
-//! has the pairs of fences, with wrong ones. Builds for loom and for shuttle, and builds with
-//! `--cfg planted`, contain these two; a plain `cargo test` runs the shipped steps and fences.
-//! `models` runs the real types under loom, which explores all schedules of small rounds, and under
-//! shuttle, which tries random schedules of large rounds. Each model passes without a bug, and
-//! fails when the bug that it must find is planted. `litmus` tests the fences on real cores, which
-//! no model checker covers. `machines` tests placement on described machines, `simulator` simulates
-//! rounds on large machines, and `gaps` simulates sequences of rounds with serial work between
-//! them.
+//! `planted` has the steps of the protocol and of a call, in a form in which each step can be done
+//! wrong. `fences` has the pairs of fences, and wrong pairs. Builds for loom and for shuttle, and
+//! builds with `--cfg planted`, contain these two; a plain `cargo test` runs the shipped steps and
+//! fences. `models` runs the real types under loom, which explores all schedules of small rounds,
+//! and under shuttle, which tries random schedules of large rounds. Each model passes without a
+//! bug, and fails when the bug that it must find is planted. `litmus` tests the fences on real
+//! cores, which no model checker covers. `machines` tests placement on described machines,
+//! `simulator` simulates rounds on large machines, and `gaps` simulates sequences of rounds with
+//! serial work between them.
 //!
-//! May name every room. Nothing that is built for users may name this room.
+//! May name every folder. Nothing that is built for users may name this folder.
 
 #[cfg(all(test, any(loom, shuttle, planted)))]
 pub(crate) mod fences;

@@ -1,8 +1,8 @@
-//! The steps of the protocol and of a call, each with a way to do it wrong. A model plants such a
-//! mistake in the real code to show that it finds the mistake. Builds for loom and for shuttle, and
-//! builds with `--cfg planted`, use these steps in place of those in `protocol` and `call`. A plain
-//! `cargo test` does not contain this file. `.ci/planted` builds it for the sanitizers, and
-//! `.ci/plant` for the litmus tests.
+//! The steps of the protocol and of a call, in a form in which each step can be done wrong. A model
+//! plants such a mistake in the real code, to show that the model finds the mistake. Builds for
+//! loom and for shuttle, and builds with `--cfg planted`, use these steps in place of those in
+//! `protocol` and `call`. A plain `cargo test` does not contain this file. `.ci/planted` builds it
+//! for the sanitizers, and `.ci/plant` for the litmus tests.
 
 use std::sync::Arc;
 
@@ -33,10 +33,10 @@ pub(crate) enum Bug {
     EntersUnknown,
     /// A worker that changes its fences does not tell thieves.
     ChangesUntold,
-    /// A thief keeps the item that its victim has just claimed: its comparison with `<=` is off by
-    /// one.
+    /// A thief's comparison with `<=` is off by one, so the thief keeps the item that its victim
+    /// has just claimed.
     KeepsOneTooMany,
-    /// A thief leaves its victim the item that the thief claims.
+    /// A thief leaves an item to its victim, and claims the same item.
     CutsOneTooFew,
     /// A thief unlocks its own range for a moment while the theft is undecided.
     LetsGoUndecided,
@@ -50,7 +50,7 @@ pub(crate) enum Bug {
     CutsOneByOne,
     /// `truncate` locks nothing.
     CutsUnlocked,
-    /// A `truncate` behind the end of a range gives stolen items back to it.
+    /// A `truncate` behind the end of a range gives stolen items back to that range.
     CutsLonger,
     /// A round checks for a cancelled token before the token knows its ranges.
     LooksBeforeItTells,
@@ -72,7 +72,7 @@ pub(crate) enum Bug {
     MovesUnlocked,
     /// A waker writes nothing if the item was woken before.
     WakesOnce,
-    /// A poll begins with a plain store: it does not see the writes of another waker since then.
+    /// A poll begins with a plain store, so it does not see the writes of a second waker.
     PollsByStore,
     /// A poll does not see writes before the wake-up of its item.
     PollsUnseeing,
@@ -94,13 +94,13 @@ pub(crate) enum Bug {
     FeedsAnybody,
     /// The limit is off by one.
     BeginsOneTooMany,
-    /// The worker that finds nothing left does not unpark the others.
+    /// A worker that finds no items left leaves the other workers parked.
     LeavesAlone,
     /// A worker leaves a list that grows without a last look at the deques.
     GoesWithoutLooking,
     /// The caller rests although it was called.
     RestsUncalled,
-    /// A called worker finds no place.
+    /// A worker that is called finds no open place.
     OpensNoPlace,
     /// Two callers take one arena.
     TakesWhatIsTaken,

@@ -6,8 +6,8 @@
 //! stretches and the steps of thieves. The place of a worker between them is computed from the sums
 //! of the costs of the items.
 //!
-//! Left out: hyper-threads slow each other; a far item costs its thief more than a near one; a
-//! claim is free; a theft is never undone; reducing is free.
+//! Simplifications: hyper-threads do not slow each other; a far item costs its thief no more than a
+//! near item; a claim is free; a theft is never undone; reducing is free.
 
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
 
@@ -109,7 +109,7 @@ struct Setting<'a> {
     known: &'a [Locality],
     /// Whether the helpers poll for the job.
     awake: bool,
-    /// The number of workers that the policy is told.
+    /// The number of workers that is passed to the policy.
     told: usize,
 }
 
@@ -207,7 +207,7 @@ struct SimClaims {
 }
 
 impl SimClaims {
-    /// The end of the claim on which the worker is.
+    /// The end of the claim that the worker processes.
     fn claimed(&self, items: &SimItems, now: u64) -> usize {
         let gone = now.saturating_sub(self.since);
         let (mut begun, mut not_begun) = (0, (self.end - self.first).div_ceil(self.size));
@@ -239,22 +239,24 @@ struct SimRun {
 #[derive(Clone, Copy)]
 enum SimStep {
     Come,
-    /// Its claims are folded.
+    /// The worker has folded its claims.
     Fold,
-    /// It has scanned all cells. The number of thefts when it began.
+    /// The worker has scanned all cells. Contains the number of thefts at the start of the scan.
     Scan(usize),
-    /// It locks the cell of the victim to see its fence. It has tried since the given time.
+    /// The worker locks the cell of the victim to read the victim's fence. It has tried since the
+    /// given time.
     Look {
         victim: usize,
         since: u64,
     },
-    /// It has watched a victim, which was at `start`, and whose fence was expensive or not.
+    /// The worker has watched a victim. Contains the victim's position, and whether the victim's
+    /// fence was expensive.
     Watch {
         victim: usize,
         start: usize,
         is_dear: bool,
     },
-    /// It locks the cell of the victim for a theft. It has tried since the given time.
+    /// The worker locks the cell of the victim for a theft. It has tried since the given time.
     Rob {
         victim: usize,
         is_stuck: bool,
@@ -263,7 +265,7 @@ enum SimStep {
 }
 
 struct Worker {
-    /// Its cell. `next` counts if it has no claims.
+    /// `next` and `end` are the worker's cell. `next` is valid only if the worker has no claims.
     next: usize,
     end: usize,
     claims: Option<SimClaims>,
@@ -274,8 +276,8 @@ struct Worker {
     step: SimStep,
     /// Events with an older version are void.
     version: u32,
-    /// As in `Thief`: the number of its current theft, from 1, and how often it has asked for a
-    /// victim.
+    /// As in `Thief`: the number of the worker's current theft, from 1, and how often the worker
+    /// has asked for a victim.
     nth: usize,
     asked: u64,
     spared: Option<usize>,
@@ -436,8 +438,8 @@ impl SimRound<'_> {
         self.look(me, now, victim, now);
     }
 
-    /// The time when a thief tries again to lock a cell, for which it has waited since `since`: it
-    /// polls for a moment, then sleeps. `None` if the lock is free.
+    /// The time when a thief tries again to lock a cell. The thief has waited for the cell since
+    /// `since`: it polls for a moment, then sleeps. `None` if the lock is free.
     fn waits(&self, now: u64, victim: usize, since: u64) -> Option<u64> {
         let free = self.workers[victim].locked_until;
         let slept = free > since + BRIEF;
@@ -762,10 +764,10 @@ fn fewer_thefts_between_nodes_and_hardly_a_longer_makespan() {
 ///
 /// In a hot run on 64 workers, all other workers run out of items at the same moment, and few
 /// ranges have many items left. Where thefts take expensive fences, as at the start of rounds of
-/// cheap items, choosing the largest victim causes more thefts: largest ranges are few, so thieves
-/// get less than they have seen, and steal again. On 128 workers, the hot items are found only when
-/// the others have done three quarters of the round, and each hot item takes half of a round: no
-/// rule gets below 1.25.
+/// cheap items, choosing the largest victim causes more thefts: there are few largest ranges, so
+/// several thieves choose the same range, get fewer items than they have seen, and steal again. On
+/// 128 workers, the hot items are found only when the other workers have done three quarters of the
+/// round. Each hot item takes half of a round, so no rule gets below 1.25 times the lower bound.
 #[test]
 fn many_thieves_look_for_many_victims() {
     for (name, workers, items, bar) in [
@@ -787,10 +789,11 @@ fn many_thieves_look_for_many_victims() {
 
 /// A hot run: 64 adjacent items have half of the costs, each half as much as the share of a worker.
 /// A boundary among them is up to one item from its best place. If each boundary is chosen for
-/// itself, one worker may get three of these items, and no other can help, because all others are
-/// done when it claims the third. Which worker gets three, if any, depends on microseconds, such as
-/// the expected delays of workers. So good boundaries stay. Before they did, a good round (1.02)
-/// and a bad one (1.53) alternated for ever.
+/// itself, one worker may get three of these items. No other worker can help, because all other
+/// workers are done when it claims the third item. Microseconds, such as the expected delays of
+/// workers, decide which worker gets three items, if any. So the policy keeps good boundaries.
+/// Before it did, a good round (1.02 times the lower bound) and a bad round (1.53 times) alternated
+/// for ever.
 #[test]
 fn good_boundaries_stay_where_items_take_long() {
     const ROUNDS: usize = 10;
@@ -819,9 +822,10 @@ fn few_thieves_do_as_ever() {
     }
 }
 
-/// Makespans as multiples of the lower bound, and thefts, fences and vain scans a worker: of a
-/// first round and of the next round over the same items, if thieves choose the largest victim, and
-/// if chance has a share. `cargo test --release --lib simulator::table -- --ignored --nocapture`
+/// Prints makespans as multiples of the lower bound, and the thefts, fences and vain scans per
+/// worker. It does so for a first round and for the next round over the same items, both if thieves
+/// choose the largest victim and if chance has a share in the choice. `cargo test --release --lib
+/// simulator::table -- --ignored --nocapture`
 #[test]
 #[ignore = "a table for people"]
 fn table() {
@@ -857,8 +861,8 @@ fn table() {
     }
 }
 
-/// The caller wakes sleeping helpers one after the other, and begins when all are woken. Mean
-/// makespans in µs of rounds over noise whose costs are known: with the current number of helpers,
+/// The caller wakes sleeping helpers one after the other, and begins when all are woken. Prints
+/// mean makespans in µs of rounds over noise with known costs: with the current number of helpers,
 /// with at most `sqrt(1.5 * work / wake)` helpers, and with the best number of workers. `cargo test
 /// --release --lib simulator::helpers -- --ignored --nocapture`
 #[test]

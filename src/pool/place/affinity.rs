@@ -47,15 +47,15 @@ mod mask {
         sched_getcpu().ok()
     }
 
-    /// The CPUs on which a thread may run, one bit per CPU. Not a `CpuSet` of nix, which has 1024
-    /// bits: with it the system calls fail on larger machines.
+    /// The CPUs on which a thread may run, one bit per CPU. The `CpuSet` of nix has only 1024 bits,
+    /// so system calls with it fail on larger machines.
     #[derive(Clone, Debug)]
     pub(crate) struct Mask(Vec<libc::c_ulong>);
 
     const BITS: usize = libc::c_ulong::BITS as usize;
-    /// The size of the first mask, in CPUs. Most kernels have fewer.
+    /// The size of the first mask, in CPUs. Most kernels support fewer CPUs.
     const FEW: usize = 1 << 10;
-    /// The size of the largest mask, in CPUs. Every kernel has fewer.
+    /// The size of the largest mask, in CPUs. Every kernel supports fewer CPUs.
     const MOST: usize = 1 << 20;
 
     impl Mask {
@@ -239,8 +239,9 @@ pub(crate) use mask::{
 
 /// The mask of the main thread outside its [`scope`](crate::PoolBuilder::scope), while a scope pins
 /// the main thread. The scope writes it before it pins the thread, and clears it at its end.
-/// Without it, a global pool that is first used inside a scope would run on one CPU. Read with
-/// `lock_unless_stuck`: a child may have been forked while another thread held the lock.
+/// Without this copy of the mask, a global pool that is first used inside a scope would run on one
+/// CPU. Read with `lock_unless_stuck`: a child may have been forked while another thread held the
+/// lock.
 static OUTSIDE_SCOPE: Mutex<Option<Mask>> = Mutex::new(None);
 
 /// The CPUs on which this process may run: the mask of its main thread, outside of a scope.
@@ -280,7 +281,7 @@ impl Drop for Pinned {
     }
 }
 
-/// Marks the outermost scope of the main thread: `OUTSIDE_SCOPE` has a mask as long as this value
+/// Marks the outermost scope of the main thread: `OUTSIDE_SCOPE` has a mask while this value
 /// exists.
 #[derive(Debug)]
 struct Outermost;

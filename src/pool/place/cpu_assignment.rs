@@ -2,13 +2,13 @@
 //! caller.
 //!
 //! Helpers are pinned; the caller (outside of `scope`) is not. If the system has put the caller on
-//! the CPU of a helper, that helper moves to the free CPU. The pool checks this before it publishes
-//! a round, and whenever the caller reads the clock in the round, since a caller that sleeps in an
-//! item can wake up on the CPU of a helper. Without the check the system leaves both threads on
-//! that CPU and the other CPU idle: for 16 to 20 ms on two quiet CPUs where the caller was moved on
-//! purpose (60 to 80 of its items of 100 µs), and again and again while the caller keeps sleeping.
-//! In the loop of `tests/places.rs` 20 to 30 % of the caller's items run on the helper's CPU
-//! without the check.
+//! the CPU of a helper, that helper moves to the free CPU. The pool checks the caller's CPU before
+//! it publishes a round. It also checks whenever the caller reads the clock in the round, since a
+//! caller that sleeps in an item can wake up on the CPU of a helper. Without the check, the system
+//! leaves both threads on one CPU while the other CPU is idle. On two quiet CPUs this lasted for 16
+//! to 20 ms, or 60 to 80 of the caller's items of 100 µs, after the caller had been moved on
+//! purpose. It recurs while the caller keeps sleeping. Without the check, 20 to 30 % of the
+//! caller's items in the loop of `tests/places.rs` run on the helper's CPU.
 
 use std::{
     fmt, io,
@@ -28,8 +28,8 @@ use super::{
 };
 use crate::clock::Instant;
 
-/// The CPUs of the workers of a pool. The thread that has the turn writes it, and helpers that lose
-/// or regain their pin. All values are hints, so `Relaxed` is enough.
+/// The CPUs of the workers of a pool. The thread that has the turn writes it, and so do helpers
+/// that lose or regain their pin. All values are hints, so `Relaxed` is enough.
 #[derive(Debug)]
 pub(crate) struct CpuAssignment {
     plan: SeatPlan,
@@ -96,10 +96,10 @@ impl CpuAssignment {
         self.localities[thief].load().distance(self.localities[victim].load())
     }
 
-    /// Makes room for a caller that is not pinned. If the system has put it on the CPU of a helper,
-    /// that helper could not run, so it moves to the free CPU. If the caller has not moved since
-    /// the last call, this costs some nanoseconds, for reading the number of the CPU. Within a
-    /// scope this does nothing, whichever thread calls the loop.
+    /// Makes room for a caller that is not pinned. If the system has put the caller on the CPU of a
+    /// helper, that helper could not run, so the helper moves to the free CPU. If the caller has
+    /// not moved since the last call, this function only reads the number of the CPU, which costs
+    /// some nanoseconds. Within a scope this does nothing, whichever thread calls the loop.
     pub(crate) fn make_room(&self) {
         if self.caller_pin == PinState::Free
             && !self.helpers.is_empty()
@@ -355,8 +355,8 @@ mod tests {
         assert_eq!(cpus(&assignment), [0, 1, 2, 3, 4, 0], "round robin");
         let before = (vec![0, 1, 2, 3, 4, 0], vec![1, 1, 0, 1, 0, 0]);
         assert_eq!(moves(7, true), before, "no worker has this CPU");
-        // Worker 5, which has shared the free CPU, moves to the caller's CPU, and worker 3 has the
-        // free one to itself.
+        // Worker 5 has shared the free CPU. It moves to the caller's CPU, so worker 3 has the free
+        // CPU to itself.
         let moved = (vec![3, 1, 2, 0, 4, 3], vec![1, 1, 0, 0, 0, 1]);
         assert_eq!(moves(3, true), moved);
         assert_eq!(moves(3, true), moved, "nothing changes");

@@ -1,15 +1,16 @@
 //! The scheduling of the global pool's threads, on Linux. A new thread inherits the CPUs on which
 //! it may run, the scheduling policy and the nice value of the thread that starts it. The thread
-//! that happens to use the global pool first starts the threads of that pool. They take over the
-//! CPUs and the priority of the process instead, which are those of its main thread.
+//! that happens to use the global pool first starts the threads of that pool. They do not keep its
+//! scheduling: they take over the CPUs and the priority of the process, which are those of the main
+//! thread.
 //!
 //! Without this module a program could have a global pool for its whole life
-//! * on one CPU, if a pinned thread (a helper of another pool, say) uses it first, or the main
-//!   thread inside a [`scope`](crate::PoolBuilder::scope);
-//! * at a low priority, if a background thread uses it first: other programs then stop its workers
-//!   in the middle of a loop;
-//! * at a real-time priority, if an audio thread, say, uses it first: its workers then stop other
-//!   threads.
+//! * on one CPU, if the first thread that uses the pool is pinned: a helper of another pool, say,
+//!   or the main thread inside a [`scope`](crate::PoolBuilder::scope);
+//! * at a low priority, if a background thread uses the pool first: other programs then stop the
+//!   pool's workers in the middle of a loop;
+//! * at a real-time priority, if an audio thread, say, uses the pool first: the pool's workers then
+//!   stop other threads.
 
 #![allow(unsafe_code)] // scheduling policies and nice values are not in std or nix
 
@@ -23,7 +24,7 @@ mod kernel {
 
     use nix::{libc, unistd::Pid};
 
-    /// In the system calls below this number means the calling thread.
+    /// In the system calls below, the number 0 means the calling thread.
     const CALLING_THREAD: libc::c_int = 0;
 
     /// The scheduling policy and the priority of a thread. The system calls are made by number,
@@ -134,7 +135,7 @@ pub(crate) struct InheritedScheduling {
 }
 
 impl InheritedScheduling {
-    /// Reads both from the system.
+    /// Reads the CPUs and the priority from the system.
     pub(crate) fn of_process() -> Self {
         Self { mask: affinity::of_process().ok(), priority: kernel::Priority::of_process().ok() }
     }

@@ -18,8 +18,8 @@ impl Locality {
         Self { cache: from_1(cache), node: from_1(node) }
     }
 
-    /// The distance between two workers. A worker that is not pinned is `Beyond` every other, as
-    /// thief and as victim. So a pool that is not pinned prefers no victim.
+    /// The distance between two workers. A worker that is not pinned is `Beyond` every other
+    /// worker, both as a thief and as a victim. So a pool that is not pinned prefers no victim.
     pub(crate) fn distance(self, other: Self) -> Distance {
         if self == Self::default() || other == Self::default() {
             Distance::Beyond

@@ -10,8 +10,8 @@
 //! helper that does not get its CPU out of loops. `locality` tells thieves which workers share a
 //! cache or a NUMA node.
 //!
-//! No result of a loop depends on this folder. If the system does not report or refuses something,
-//! an order or a pin is lost, and a warning is logged.
+//! No result of a loop depends on this folder. If the system does not report something, or refuses
+//! a call, an order or a pin is lost, and a warning is logged.
 //!
 //! May know: `record`. Must not know: `policy`, `call`, `verbs`.
 

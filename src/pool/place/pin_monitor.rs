@@ -1,21 +1,22 @@
 //! The pin monitor: unpins a helper that does not get the CPU that it is pinned to. Every program
-//! begins with the same CPUs, so two pools of four on sixteen CPUs pin helpers to the same three
-//! CPUs while twelve are idle. A helper loses its pin if it is ready to run but keeps waiting for
-//! its CPU, while another CPU is idle. Then the system chooses its CPU. After a pause the helper is
-//! pinned again. If it has to wait again, the pauses grow.
+//! begins with the same CPUs. So on sixteen CPUs two pools of four workers pin their helpers to the
+//! same three CPUs, while twelve CPUs are idle. A helper loses its pin if it is ready to run but
+//! keeps waiting for its CPU, while another CPU is idle. Then the system chooses its CPU. After a
+//! pause the helper is pinned again. If the helper has to wait again, the next pause is longer.
 //!
 //! The pin is kept if no other CPU is idle, since a helper without a pin often wakes up on the CPU
-//! of the caller that wakes it. (Two CPUs, both kept busy by other programs: loops of 100 µs took
-//! 1.02 of the plain loop's time without a pin, and 0.60 with one.)
+//! of the caller that wakes it. (On two CPUs that other programs kept busy, loops of 100 µs took
+//! 1.02 times the plain loop's time without a pin, and 0.60 times that time with a pin.)
 //!
-//! In the model of two pools of four on sixteen CPUs (in the tests), helpers do half of the work
-//! that they could do; with this module they do more than 0.97 of it within a minute. If no CPU is
-//! idle, nothing changes.
+//! The tests below model two pools of four workers on sixteen CPUs. Without this module, the
+//! helpers do half of the work that they could do. With this module, they reach more than 0.97
+//! times that work within a minute. If no CPU is idle, nothing changes.
 //!
-//! Medians beside another program on two CPUs, as fractions of the time without pinning, for loops
-//! of 100 µs, 1 ms, 20 ms and 200 ms: 0.89, 0.59, 0.96 and 0.94 if the program is bound to one of
-//! the CPUs, and 0.71, 0.58, 0.84 and 0.96 if it is not bound. By the *mean*, loops of 100 µs and 1
-//! ms take 1.72 and 1.10 beside the bound program, since the helper loses its CPU for milliseconds
+//! Loops of 100 µs, 1 ms, 20 ms and 200 ms were measured beside another program on two CPUs. If the
+//! program is bound to one of the CPUs, the median times are 0.89, 0.59, 0.96 and 0.94 times the
+//! times without pinning. If the program is not bound, they are 0.71, 0.58, 0.84 and 0.96 times the
+//! times without pinning. Beside the bound program, the *mean* times of loops of 100 µs and 1 ms
+//! are 1.72 and 1.10 times those without pinning, since the helper loses its CPU for milliseconds
 //! in the middle of an item. A loop whose mean is worse for that reason is not shared for a while
 //! (`policy/alone_or_shared.rs`).
 
@@ -26,11 +27,12 @@ use crate::clock::Instant;
 /// The least time between two checks by a helper. A check takes some 3 µs. If the helper seems to
 /// have lost its CPU, the check also reads `/proc/stat`.
 const PIN_CHECK_INTERVAL: Duration = Duration::from_millis(30);
-/// The fraction 2/5: a helper has lost its CPU to another thread if it has waited for at least two
-/// fifths of the time in which it was ready to run. (Beside a thread that computes all the time it
-/// waits for a half.) Mean waits below [`SHORT_WAIT`] do not count.
+/// The fraction is 2/5: a helper has lost its CPU to another thread if it has waited for at least
+/// two fifths of the time in which it was ready to run. (Beside a thread that always computes, a
+/// helper waits for half of that time.) Mean waits below [`SHORT_WAIT`] do not count.
 const LOST_SHARE: (u32, u32) = (2, 5);
-/// The mean wait below which a helper has not lost its CPU: waking up takes as long.
+/// A helper whose mean wait is shorter than this has not lost its CPU, since waking up takes as
+/// long.
 const SHORT_WAIT: Duration = Duration::from_micros(500);
 /// The length of the first pause. During a pause a helper is not pinned, or does not check for an
 /// idle CPU.
@@ -85,7 +87,7 @@ pub(crate) struct PinMonitor {
 enum PinPhase {
     Pinned,
     /// The helper has waited for its CPU at the last check. Contains how long each CPU of the pool
-    /// had been idle by then.
+    /// had been idle by the time of that check.
     Suspects(Vec<Duration>),
     /// The helper is not pinned, or no other CPU was idle. Nothing changes until a pause after
     /// `since` is over.

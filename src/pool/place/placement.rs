@@ -24,11 +24,11 @@ use crate::{
 pub enum Pinning {
     /// Workers are not pinned: the system chooses their CPUs.
     Off,
-    /// Workers are pinned. If the system refuses that, a warning is logged and they run unpinned. A
-    /// worker whose CPU another program keeps busy while other CPUs are idle loses its pin for a
-    /// while. Workers are not pinned on systems other than Linux, nor under a CPU quota below the
-    /// number of CPUs, since other processes then share the CPUs; in both cases a line is logged at
-    /// debug level.
+    /// Workers are pinned. If the system refuses to pin workers, a warning is logged and they run
+    /// unpinned. A worker whose CPU another program keeps busy while other CPUs are idle loses its
+    /// pin for a while. Workers are not pinned on systems other than Linux, nor under a CPU quota
+    /// below the number of CPUs, since other processes then share the CPUs; in both cases a line is
+    /// logged at debug level.
     #[default]
     BestEffort,
     /// Workers are pinned, or building the pool fails. On systems other than Linux it always fails.
@@ -119,7 +119,7 @@ fn places(cpus: &[Cpu], of: &dyn Fn(&Cpu) -> (Whole, usize)) -> Vec<usize> {
     ranks
 }
 
-/// The reason for the number of workers. The first of these that applies sets it.
+/// The reason for the number of workers. The first variant that applies sets the number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum CountSource {
@@ -151,13 +151,13 @@ pub enum PinState {
     /// processes share the CPUs, and a pinned thread cannot move away from them. Never with
     /// [`Pinning::Required`].
     Quota,
-    /// The worker is not pinned, because the system has refused that.
+    /// The worker is not pinned, because the system has refused to pin it.
     Refused,
 }
 
 /// A restriction of the threads to fewer CPUs than are online. A user or a container may have set
-/// it on purpose. Launchers also set it without being told: by default they bind a process to one
-/// core, and then the program is as slow as the plain loop, without any message.
+/// it on purpose. Launchers also set it without a request of the user: by default they bind a
+/// process to one core. Then the program is as slow as the plain loop, and no message says why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Bound {
     allowed: usize,

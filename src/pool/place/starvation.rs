@@ -1,14 +1,14 @@
 //! Starved helpers. No worker can take back an item that a helper has claimed. If a program of
-//! higher priority takes the helper's CPU, the loop waits for the helper: a second instead of ten
-//! milliseconds. So a helper that has starved once takes no part in loops until it has shown that
-//! it gets its CPU again.
+//! higher priority takes the helper's CPU, the loop waits for the helper, and takes a second, say,
+//! instead of ten milliseconds. So a helper that has starved once takes no part in loops until it
+//! has shown that it gets its CPU again.
 //!
 //! Beside programs of its own priority a helper gets a half or a third of a CPU. Such a helper does
 //! not starve, and takes part in loops.
 //!
 //! `cargo bench --bench versus -- --rows starved` measures loops of four items of 2.75 ms, with a
-//! helper at nice 19 whose CPU another program takes. Without this module a hundred calls took 3.8
-//! of the plain loop's time on average, and one call took 33 of it.
+//! helper at nice 19 whose CPU another program takes. Without this module, a hundred calls took 3.8
+//! times the plain loop's time on average, and one call took 33 times that time.
 
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ impl Starvation {
     }
 
     /// Whether the helper may take part in the next loop. `turns` reads the kernel's times. When a
-    /// pause of a starved helper is over, it calls `run`, which runs for [`TRIAL`].
+    /// pause of a starved helper is over, this function calls `run`, which runs for [`TRIAL`].
     pub(crate) fn may_help(
         &mut self,
         now: Instant,
@@ -77,7 +77,7 @@ impl Starvation {
 }
 
 /// A closure that a helper calls between loops. It returns whether the helper may take part in the
-/// next loop; always true in models, where every thread gets its turn.
+/// next loop. In models it always returns true, since every thread gets its turn there.
 pub(crate) fn may_help() -> impl FnMut() -> bool + Send + Sync + 'static {
     let mut record = Starvation::new(Instant::now());
     let run = |time| {

@@ -266,16 +266,16 @@ impl Journal {
         }
     }
 
-    /// The worker has searched `items` items since it began. The last of these items has the index
-    /// `end - 1`.
-    pub(crate) fn ran_search(&mut self, items: usize, end: usize) {
-        if items == 0 {
+    /// The worker has gone through `indices` indices since it began. The last of these is `end - 1`.
+    pub(crate) fn ran_search(&mut self, indices: usize, end: usize) {
+        if indices == 0 {
             return; // a worker that comes after the end of a search counts as absent
         }
         let (begin, now) = (self.begun, Instant::now());
-        self.tally.indices += items;
-        self.add_run(items, begin, now);
-        let run = self.traced(end.saturating_sub(items)..end, begin, now, None);
+        self.tally.indices += indices;
+        let items = self.units.items(end.saturating_sub(indices)..end);
+        self.add_run(items.len(), begin, now);
+        let run = self.traced(items, begin, now, None);
         if let Some(notes) = &mut self.notes {
             notes.runs.push(run);
         }

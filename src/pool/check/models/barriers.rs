@@ -127,7 +127,7 @@ fn publish_by<'a>(
     ManuallyDrop::new(barrier.publish(turn, caller, offer, job))
 }
 
-/// Ends an offer. It is not dropped even if loom stops the model.
+/// Ends an offer. The offer is not dropped even if loom stops the model.
 fn end(published: ManuallyDrop<Published<'_, usize>>, help: impl Fn(usize)) {
     published.retract_and_wait(Some(&|entered| help(entered.job)));
 }
@@ -172,7 +172,7 @@ fn rests(bug: Option<Bug>) {
     };
     shared(bug, work, |barrier, word, turn| {
         barrier.rest(turn, Caller::default(), None);
-        word.say(); // it was called, or all have left
+        word.say(); // the caller was called, or all workers have left
     });
 }
 
@@ -213,8 +213,8 @@ fn a_worker_that_is_called_and_finds_no_place() {
     returns(Some(Bug::OpensNoPlace));
 }
 
-/// A worker that starves passes over a job, and sleeps until it is woken for another job or the
-/// pool stops.
+/// A worker that starves passes over a job, and sleeps until it is woken for another job or until
+/// the pool stops.
 #[test]
 fn a_worker_that_passes_over_a_job_may_take_the_next() {
     explore_all(None, || {
@@ -343,7 +343,7 @@ fn a_caller_that_is_not_woken_for_the_loop_inside() {
 }
 
 /// The worker stays in the first loop until the second loop, of another thread, is over. The caller
-/// of the first loop may hold a lock that items of the second need.
+/// of the first loop may hold a lock that items of the second loop need.
 fn a_loop_beside(bug: Option<Bug>) {
     explore(bug, || {
         let shared = Arc::new((barrier(1), Word::default()));

@@ -12,7 +12,7 @@ use crate::pool::{
 };
 
 /// Claims until nothing is left for worker `me`, and calls `claimed` for each claim. Once a
-/// `truncate` is announced, no claim begins at or behind it.
+/// `truncate` is announced, no claim begins at or behind its index.
 fn drain_before(
     ranges: &Ranges,
     claims: &Claims,

@@ -11,8 +11,8 @@ use crate::{
     sync::Patience,
 };
 
-/// A call, as its workers see it. It outlives the call, so that a worker that stays too long harms
-/// only the model.
+/// A call, as its workers see it. This value outlives the call, so a worker that stays too long
+/// harms only the model.
 pub(super) struct Frame {
     barrier: Barrier<usize>,
     local: Local,

@@ -7,7 +7,7 @@ use crate::{
     sync::Patience,
 };
 
-/// Visitors read, inside, a value that is changed once the gate is closed.
+/// Visitors read a value inside the gate. The value is changed once the gate is closed.
 fn visit(visitors: usize) {
     let (gate, local) = (Arc::new(Gate::new()), Arc::new(Local::new(1)));
     let visitors: Vec<_> = (0..visitors)

@@ -7,7 +7,7 @@ use crate::pool::protocol::deque::{Deque, Deques};
 /// before the write.
 struct Item(Local);
 
-/// The deques of a loop. Their owners keep `keeps` items each to themselves.
+/// The deques of a loop. Each owner keeps `keeps` items to itself.
 struct List {
     deques: Deques<Item>,
     claims: Claims,
@@ -156,7 +156,8 @@ fn settles_without_the_lock() {
     settles(Some(Bug::SettlesUnlocked));
 }
 
-/// The memory has room for two items. The third needs more memory, or the place of a stolen item.
+/// The memory has room for two items. The third item needs more memory, or the place of a stolen
+/// item.
 fn moves(bug: Option<Bug>) {
     explore_all(bug, || {
         let list = List::new(2, 0, 4);
@@ -207,7 +208,8 @@ fn an_owner_that_keeps_some() {
     });
 }
 
-/// A worker leaves while another shows an item: it sees the item, or is called back.
+/// A worker leaves while another worker shows an item. The leaving worker sees the item, or is
+/// called back.
 fn goes(bug: Option<Bug>) {
     explore_all(bug, || {
         let list = List::new(2, 0, 1);

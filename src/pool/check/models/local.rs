@@ -35,7 +35,7 @@ impl Local {
     }
 }
 
-/// Without loom's cell, the value of a read shows that it came too late.
+/// Without loom's cell, a read that comes too late returns a wrong value.
 #[cfg(shuttle)]
 pub(super) struct Local(crate::sync::AtomicUsize);
 

@@ -1,5 +1,5 @@
-//! Models of the real types. Beside each model stand models with a planted bug that must be found:
-//! a model that passes with every bug proves nothing.
+//! Models of the real types. Each model also runs with planted bugs, which it must find: a model
+//! that passes with every bug proves nothing.
 //!
 //! loom explores small models: the smaller ones exhaustively, the others with at most three
 //! preemptions (two have missed a real bug). `RUSTC_WORKSPACE_WRAPPER=$PWD/.ci/loom cargo test

@@ -1,6 +1,6 @@
-//! Random schedules of rounds that are too large for loom: 8 workers, 1,000 items. A seed repeats a
-//! schedule: a failure prints it ("failing seed"), and the same test with `SHUTTLE_RANDOM_SEED` set
-//! to it begins with that schedule. shuttle has no weak memory: loom and `litmus.rs` check the
+//! Random schedules of rounds that are too large for loom: 8 workers, 1,000 items. A failure prints
+//! the seed of its schedule ("failing seed"). If `SHUTTLE_RANDOM_SEED` is set to that seed, the
+//! same test begins with that schedule. shuttle has no weak memory: loom and `litmus.rs` check the
 //! fences.
 
 use std::sync::Mutex;

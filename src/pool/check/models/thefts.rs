@@ -93,7 +93,8 @@ fn a_thief_of_a_thief() {
     explore(None, || robbed::<1>(Fence::Symmetric, 4, &[(0, half), (1, FIRST)]));
 }
 
-/// The items stolen from it may be undone afterwards, and then run twice.
+/// The first theft may be undone after the second theft; then the items of the second theft run
+/// twice.
 #[test]
 #[should_panic(expected = "claimed twice")]
 fn a_thief_of_a_thief_that_is_undecided() {

@@ -12,8 +12,8 @@ use crate::{
 
 /// An item: its events, and its future, which polls read and write.
 struct Item {
-    /// Whether each event has happened. Each wakes the item. Relaxed: the wake queues must make the
-    /// last poll see all of them.
+    /// Whether each event has happened. Each event wakes the item. Relaxed: the wake queues must
+    /// make the last poll see all events.
     events: [Word; 2],
     needs: usize,
     future: Local,
@@ -30,8 +30,8 @@ struct Loop {
     under_way: Word,
     limit: usize,
     done: Claims,
-    /// The action of the last item when it is done: it wakes the first item, or lets its poll go
-    /// on.
+    /// The action of the last item when it is done: it wakes the first item, or lets the long poll
+    /// of another item go on.
     last: Last,
 }
 
@@ -106,7 +106,7 @@ impl Loop {
         waker.wake();
     }
 
-    /// The work of worker `me`. `begins`: whether it begins items too.
+    /// The work of worker `me`. `begins` says whether the worker also begins items.
     fn work(&self, me: usize, begins: bool, mut own_slots: Vec<Slot>) {
         let (queues, mut begins, mut seen) = (&self.queues, begins, usize::MAX);
         queues.come();
@@ -185,13 +185,13 @@ impl Loop {
 }
 
 /// A loop of `workers`. Worker 0 has begun all items. Each event of each item happens on a thread
-/// of its own, unless the last item lets another go on. With `stops`, a further thread stops the
-/// loop at this index.
+/// of its own, unless the last item lets another item go on: then all events happen on one thread.
+/// With `stops`, a further thread stops the loop at this index.
 fn woken(workers: usize, needs: &'static [usize], stops: Option<usize>) {
     woken_and(workers, needs, stops, Last::Nothing);
 }
 
-/// The same, with an action of the last item when it is done.
+/// Like `woken`, with an action of the last item when it is done.
 fn woken_and(workers: usize, needs: &'static [usize], stops: Option<usize>, last: Last) {
     let this = Loop::new(workers, needs.len(), needs, last);
     let (begun, wakers) = this.slots(needs.len());
@@ -226,7 +226,7 @@ fn woken_and(workers: usize, needs: &'static [usize], stops: Option<usize>, last
 }
 
 /// Explores the schedules with this number of preemptions, for models with more threads than the
-/// others have.
+/// other models have.
 fn explore_less(preemptions: usize, bug: Option<Bug>, model: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(preemptions);
@@ -267,8 +267,8 @@ fn a_poll_that_does_not_see_what_happened_is_the_last() {
     one_worker(Some(Bug::PollsUnseeing));
 }
 
-/// The second of two wake-ups may find that the item has been woken. The poll must see its event
-/// all the same.
+/// The second of two wake-ups may find that the item has been woken. The poll must still see the
+/// event of the second wake-up.
 fn two_wakers(bug: Option<Bug>) {
     explore(bug, || woken(1, &[2], None));
 }
@@ -369,7 +369,7 @@ fn a_stop_that_notifies_only_known_sleepers_is_lost() {
 }
 
 /// The loop has stopped at item 1, which waits. Two workers look for items to drop. One of them
-/// takes the slot of item 1 and begins item 0 in it. The other one must not drop item 0.
+/// takes the slot of item 1 and begins item 0 in it. The other worker must not drop item 0.
 fn taken_behind(bug: Option<Bug>) {
     explore_all(bug, || {
         let (queues, mut own_slots) = (WakeQueues::new(2, 1), Vec::new());
@@ -412,9 +412,10 @@ fn who_drops_an_item_looks_again_which_it_is() {
     taken_behind(Some(Bug::DropsAnother));
 }
 
-/// Like `taken_behind`, and then the loop stops at item 0 as well, which nobody wakes. The worker
-/// that began item 0 may look while the other one has its slot by mistake. So the other one must
-/// look again, if it `notes` the item that it has put back.
+/// Like `taken_behind`, but then the loop also stops at item 0, which nobody wakes. The worker that
+/// began item 0 may look for items to drop while the other worker holds the slot of item 0 by
+/// mistake. So the other worker must look again after it has put item 0 back. It does so if it
+/// `notes` the item.
 fn put_back(notes: bool) {
     explore_all(None, move || {
         let (queues, mut own_slots) = (WakeQueues::new(2, 1), Vec::new());
@@ -457,8 +458,9 @@ fn an_item_that_is_put_back_and_not_noted() {
     put_back(false);
 }
 
-/// Two items are woken one after the other, and the first one is polled until the second is done.
-/// So the worker that took the first must not leave the second to itself.
+/// Two items are woken one after the other. The poll of the first item lasts until the second item
+/// is done. So another worker must poll the second item, although the worker with the first item
+/// has taken the list.
 fn long_poll(bug: Option<Bug>) {
     explore_less(1, bug, || woken_and(2, &[1, 1], None, Last::LetsGoOn(Notify::new())));
 }
@@ -474,8 +476,10 @@ fn a_worker_that_takes_items_watches_for_sleepers() {
     long_poll(Some(Bug::WatchesOnce));
 }
 
-/// Three items in two slots. The first item waits for the last, which needs the slot of the second.
-/// A worker that begins nothing completes the second. Another worker only waits for woken items.
+/// Three items in two slots. The first item waits for the third item. The third item needs the slot
+/// of the second item, and one worker waits for a slot to begin it. The worker that completes the
+/// second item begins no items, so it must pass this slot on. A further worker also begins no items
+/// and waits for woken items.
 fn hungry(bug: Option<Bug>) {
     explore_less(2, bug, || {
         let this = Loop::new(3, 2, &[1, 0, 0], Last::Wakes(std::sync::Mutex::new(None)));
