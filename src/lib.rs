@@ -46,8 +46,9 @@
 //! The aim is that a loop over a slice, inside an iterative algorithm, runs as fast as the machine
 //! allows. At worst, such a loop should take some tens of nanoseconds longer than the plain loop.
 //! `benches/README.md` in the repository lists the targets that are missed. With two threads a long
-//! call takes half the time of the plain loop plus 1 %, wherever its slow items are. After two
-//! calls of a loop, the pool knows whether sharing makes this loop slower. For that speed the crate
+//! call takes half the time of the plain loop plus 1 %, wherever its slow items are. The
+//! third shared call of a loop is first tried alone, and tells the pool whether sharing makes this
+//! loop slower. For that speed the crate
 //! supports only what such loops need:
 //!
 //! * Loops run over slices, ranges of integers, chains of these, and lists that grow;
@@ -66,10 +67,9 @@
 //!
 //! A claim costs one store, one load and one comparison. If items take 0.4 µs or more, a claim also
 //! costs a fence of a few nanoseconds. If items are so cheap that the cost of claims shows, a claim
-//! takes a block of 8 items, or of 64 items if that measures faster. The price of blocks: up to 63
-//! items can wait behind an unexpectedly slow item of the same claim. If the items before the slow
-//! item, or the items of the last round on average, took 2 ns or more, at most 7 items can wait. If
-//! these items took 128 ns or more, no item can wait.
+//! takes a block: 8 items if an item takes less than 128 ns, 64 if it takes less than 16 ns and
+//! that measures faster, 512 if it takes less than 0.25 ns. The other items of a block can wait
+//! behind an unexpectedly slow item of the same claim.
 //!
 //! In a loop over a list that grows ([`Pool::grow`]) each worker adds new items to its own deque.
 //! The owner takes the newest item; a thief takes the older half of all. If items are cheap and no

@@ -29,9 +29,9 @@ pub(crate) fn spawn(thread: ThreadBuilder, life: Box<dyn FnOnce() + Send>) -> io
     thread.spawn(life)
 }
 
-/// Locks `mutex`, even if it is poisoned. User code runs under two locks of this crate: the turn,
-/// whose data does not change meanwhile, and the lock of a worker's kept state, which belongs to
-/// the user. So a panic never leaves data of this crate half-changed.
+/// Locks `mutex`, even if it is poisoned. User code runs under one lock of this crate, that of a
+/// worker's kept state, which belongs to the user. So a panic never leaves data of this crate
+/// half-changed.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

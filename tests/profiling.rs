@@ -314,7 +314,7 @@ fn flame_graphs() {
             .map(|(_, name)| name)
             .collect();
         let Some(work) =
-            frames.iter().position(|frame| frame.starts_with("rangesteal::pool::protocol::crew::work "))
+            frames.iter().position(|frame| frame.starts_with("rangesteal::pool::protocol::threads::work "))
         else {
             continue;
         };
@@ -323,7 +323,7 @@ fn flame_graphs() {
         let rounds = loops.iter().filter(|frame| frame.contains("::Round::work ")).count();
         assert!(rounds <= 1, "{stack}");
         seen += 1;
-        stretches += usize::from(loops.iter().any(|frame| frame.contains("stretch")));
+        stretches += usize::from(loops.iter().any(|frame| frame.contains("::kernel")));
     }
     assert!(seen > 0 && stretches > 0, "{seen} stacks of the worker, {stretches} in its loop");
 }

@@ -142,9 +142,9 @@ impl Executor {
 
     /// Folds the indices of `slice`, and reduces the partial results in order.
     ///
-    /// Only this function, `call_with_care` and `accumulator.rs` are compiled once per loop. This
-    /// function contains the plain loop. Its code is kept small, because after a sleep a caller
-    /// finds little of the code in its caches.
+    /// Only this function, `call_with_care`, `call_for_nodes`, `kernel` and `accumulator.rs` are
+    /// compiled once per loop. This function contains the plain loop. Its code is kept small,
+    /// because after a sleep a caller finds little of the code in its caches.
     #[inline(always)]
     pub(crate) fn call<L: Body>(
         &self,

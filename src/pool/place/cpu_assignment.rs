@@ -28,8 +28,9 @@ use super::{
 };
 use crate::clock::Instant;
 
-/// The CPUs of the workers of a pool. The thread that has the turn writes it, and so do helpers
-/// that lose or regain their pin. All values are hints, so `Relaxed` is enough.
+/// The CPUs of the workers of a pool. A caller from outside writes it while no other such caller
+/// shares a loop, and so do helpers that lose or regain their pin. All values are hints, so
+/// `Relaxed` is enough.
 #[derive(Debug)]
 pub(crate) struct CpuAssignment {
     plan: SeatPlan,

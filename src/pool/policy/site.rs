@@ -21,7 +21,7 @@ impl Site {
     }
 }
 
-/// A slice: its address, and its number of items.
+/// A slice: its address, and its number of indices. An index is an item, or a block of items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Slice {
     pub(crate) address: usize,
