@@ -14,7 +14,7 @@ use super::{
     alone_or_shared::TRIAL_PARTS,
     grain::{LARGE_BLOCK, SMALL_BLOCK},
     memory::Memory,
-    prices::{AT_FIRST, AWAKE_NS, CLEARLY, Prices, THEFT_NS, TOO_SHORT_TO_TIME_NS},
+    prices::{ASLEEP_NS, AT_FIRST, AWAKE_NS, CLEARLY, Prices, TOO_SHORT_TO_TIME_NS},
     site::{Loop, LoopKind},
 };
 use crate::{clock::nanos, pool::record::why_alone::Alone};
@@ -34,10 +34,6 @@ const TIMED_ONE_IN: u64 = 16;
 const EXPLORED_ONE_IN: u64 = 256;
 /// In nanoseconds of work: after this much, a search reads the clock for the first time.
 const FIRST_LOOK_NS: f32 = TOO_SHORT_TO_TIME_NS / 2.0;
-/// In nanoseconds of work: a shorter loop in order is not shared. It has too few blocks
-/// ([`block_in_order`](super::prices::block_in_order)). (30,000 sums of `u64`, 7 µs, took 1.20 of
-/// the plain loop's time shared.)
-const LEAST_IN_ORDER_NS: f32 = 4.0 * THEFT_NS;
 
 /// A decision from a few words of memory, for most short loops.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -256,7 +252,9 @@ impl Case<'_> {
         }
         let Some(cost) = memory.recall(this) else { return self.unknown() };
         let expected = cost * this.slice.len as f32;
-        let least = if kind == LoopKind::InOrder { LEAST_IN_ORDER_NS } else { 0.0 };
+        // A shorter loop in order has too few blocks. (30,000 sums of `u64`, 7 µs, took 1.20 times the
+        // plain loop's time shared.)
+        let least = if kind == LoopKind::InOrder { ASLEEP_NS } else { 0.0 };
         let worth_sharing = f32::max(Self::clearly(cost, awake) * prices.help(awake), least);
         if expected >= worth_sharing {
             return self.faster(cost, expected, self.shared(expected, worth_sharing));

@@ -266,7 +266,7 @@ impl Journal {
         }
     }
 
-    /// The worker has gone through `indices` indices since it began. The last of these is `end - 1`.
+    /// The worker has gone through `indices` indices since it began. The last one is `end - 1`.
     pub(crate) fn ran_search(&mut self, indices: usize, end: usize) {
         if indices == 0 {
             return; // a worker that comes after the end of a search counts as absent
