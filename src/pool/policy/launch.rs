@@ -252,8 +252,8 @@ impl Case<'_> {
         }
         let Some(cost) = memory.recall(this) else { return self.unknown() };
         let expected = cost * this.slice.len as f32;
-        // A shorter loop in order has too few blocks. (30,000 sums of `u64`, 7 µs, took 1.20 times the
-        // plain loop's time shared.)
+        // A shorter loop in order has too few blocks. (30,000 sums of `u64`, 7 µs, took 1.20 times
+        // the plain loop's time shared.)
         let least = if kind == LoopKind::InOrder { ASLEEP_NS } else { 0.0 };
         let worth_sharing = f32::max(Self::clearly(cost, awake) * prices.help(awake), least);
         if expected >= worth_sharing {
