@@ -1,7 +1,7 @@
 //! Sources that are made of other sources: items in step, in pieces, in reverse, or some of the
 //! items.
 
-#![allow(unsafe_code)] // requests the items of other sources when its own are requested
+#![allow(unsafe_code)] // a source requests items of other sources when its own items are requested
 
 use std::{iter, ops::Range};
 
