@@ -30,7 +30,7 @@ pub(crate) struct List<'e, T> {
     executor: &'e Executor,
     watch: Watch<'e>,
     /// In nanoseconds: the time for which the calling thread works alone. Relaxed: only the calling
-    /// thread writes this limit, and only before the loop is shared.
+    /// thread writes this limit, and only while it works alone.
     limit: AtomicU64,
     /// In items: a worker folds this many items before the first time it reads the clock. Relaxed:
     /// a hint.

@@ -169,8 +169,9 @@ pub(crate) fn sort_by_cached_key<T: Send, K: Ord + Send>(
     Sides::new(items, &mut buffer).arrange(executor, keys);
 }
 
-/// Checks whether `items` are in order. First reverses them if they strictly descend at the
-/// beginning. Of slices above `bytes` bytes, checks only whether the beginning descends.
+/// Reverses a strictly descending beginning of `items`, and returns whether `items` are then known
+/// to be in order. A slice above `bytes` bytes is known to be in order only if the beginning was
+/// the whole slice.
 fn ascends<T>(items: &mut [T], bytes: usize, order: &dyn Comparator<T>) -> bool {
     let descending = order.run(items, true);
     items[..descending].reverse();
