@@ -355,7 +355,7 @@ pub(super) mod tests {
         items
     }
 
-    /// Two sorted runs, one after the other.
+    /// Two sorted runs, one behind the other.
     fn two_runs(left: usize, right: usize, keys: u64, seed: u64) -> Vec<Item> {
         let mut runs = items(left + right, keys, seed);
         runs[..left].sort_unstable();

@@ -305,8 +305,7 @@ impl<C: Chain<State = Stateless>, P> On<C, P> {
     /// ```
     ///
     /// # Panics
-    /// If the loop is [`reproducible`](Self::reproducible), or if `make` panics. A panic of `make`
-    /// ends the loop like a panic of any closure.
+    /// If the loop is [`reproducible`](Self::reproducible).
     #[inline(always)]
     pub fn with_kept<W: Send>(self, states: &mut PerWorker<W>) -> On<With<C, Kept<'_, W>>, P> {
         self.with_states(Kept(states))

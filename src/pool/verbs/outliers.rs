@@ -73,10 +73,10 @@ pub(super) fn sort_outliers<T: Send>(
     true
 }
 
-/// Whether few pairs of neighbours in a sample are out of order. The limit is two thirds of `most /
-/// n`, the fraction of outliers that is accepted in `n` items. The sample hardly ever rejects a
-/// slice with few outliers. The sampled places are spread over the slice at irregular distances,
-/// since the data may have a regular pattern.
+/// Whether few pairs of neighbours in a sample are out of order. The limit is two thirds of the
+/// fraction that `most` outliers are of all items. The margin of one third makes it less likely
+/// that a slice with too many outliers passes. The sampled places are spread over the slice at
+/// irregular distances, since the data may have a regular pattern.
 fn seem_few(items: &dyn Indexed, most: usize) -> bool {
     let places = (0..PAIRS_SAMPLED as u64).map(|i| below(i.wrapping_mul(GOLDEN), items.len() - 1));
     let found = places.filter(|&place| items.is_less(place + 1, place)).count();
@@ -221,8 +221,8 @@ fn before(out: &[usize], end: usize) -> Option<usize> {
 /// The staying items of the part are not in `found`; the staying items before the part are not in
 /// `all`. There are two candidates: the first items of the part that are less than the last item
 /// before the part; and the last items before the part that are greater than the first item of the
-/// part. The smaller group becomes outliers. Returns `None` if both groups have [`MEETING`] items
-/// or more.
+/// part. The smaller group becomes outliers. Returns `None` if both groups have `MEETING` items or
+/// more.
 fn meet(items: &dyn Indexed, all: &mut Vec<usize>, found: &mut Vec<usize>, part: Range<usize>) -> Option<()> {
     let mut before = iter::successors(before(all, part.start), |place| before(all, *place)).peekable();
     let mut behind = part.filter(|place| found.binary_search(place).is_err()).peekable();
@@ -245,9 +245,9 @@ struct Hole<'a, T> {
     items: &'a mut [T],
     /// The number of staying items before the hole.
     stay: usize,
-    /// The outliers that go on, and the outliers that go back. Together they are as many as the
-    /// places of the hole. This is an array because an index needs no branch: the kind of an
-    /// outlier is practically random, so a branch would often be mispredicted.
+    /// The outliers that go on, and the outliers that go back. The hole has one place for each of
+    /// them. This is an array because an index needs no branch: the kind of an outlier is
+    /// practically random, so a branch would often be mispredicted.
     out: [Vec<T>; 2],
 }
 

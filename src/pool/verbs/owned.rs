@@ -136,7 +136,8 @@ pub fn drain<T: Send>(vec: &mut Vec<T>, range: impl RangeBounds<usize>) -> Owned
         Bound::Unbounded => len,
     };
     assert!(start <= end && end <= len, "drain: {start}..{end} of a vector of {len} items");
-    // SAFETY: the vector has at least `start` items. From here on it does not own the others.
+    // SAFETY: the vector has at least `start` items. From here on the vector does not own the items
+    // from `start` on.
     unsafe { vec.set_len(start) };
     Owned::new(Drained { vec, part: end - start, behind: len - end }, end - start)
 }

@@ -54,8 +54,8 @@ pub(crate) fn append_in_place<R, X>(
     Ok(())
 }
 
-/// Returns two vectors of `len` results each, which `fold` writes to their final places; `None` if
-/// `fold` returns `None`.
+/// Returns two vectors of `len` results each, which `fold` writes to their final places. Returns
+/// `None` if `fold` returns `None`.
 pub(crate) fn in_two_places<A, B>(
     len: usize,
     fold: impl for<'a, 'b> FnOnce(

@@ -50,12 +50,13 @@ struct Front<'a, T> {
 /// A scan under way. No user code is called under the lock.
 struct Scan<'a, 'f, T, O, S> {
     state: Mutex<Front<'a, T>>,
-    /// The index of the front. Moved only by the worker of the block that begins at the front.
-    /// Written under the lock, together with the total. Relaxed: a worker that reads the first
-    /// index of its block here locks `state` before it takes the total.
+    /// The index of the front. Only one worker moves the front: the worker that has claimed the
+    /// block at the front. Written under the lock, together with the total. Relaxed: a worker that
+    /// reads the first index of its block here locks `state` before it takes the total.
     front: AtomicUsize,
     op: &'f O,
-    /// Scans items, given the total of all items before them. Returns the total at their end.
+    /// Scans items, given the total of all items before them. Returns the total behind the last of
+    /// them.
     pass: &'f S,
     /// Whether the total of a block is always reduced from the items of the block alone. Then the
     /// total depends neither on the worker nor on the time of the scan.
@@ -69,8 +70,8 @@ where
 {
     /// Scans or reduces `items`, a claimed block that begins at index `first`.
     fn block(&self, first: usize, items: &'a mut [T]) {
-        /// While a worker reduces a block, it compares the front with the block's first index this
-        /// often.
+        /// While a worker reduces a block, it checks this many times whether the front has reached
+        /// the block.
         const LOOKS: usize = 16;
         let len = items.len();
         let (mut reduced, mut total) = (0, None);
@@ -194,9 +195,10 @@ impl<'a, T: Clone + Send, E: Ending> On<Exclusive<'a, T>, OnPool<'_, E>> {
     /// pool.on(&mut balances).inclusive_scan(|a, b| a + b);
     /// assert_eq!(balances, [100, 70, 50, 100]);
     ///
-    /// // To scan the results of a chain, collect them first. let mut highest: Vec<u32> =
-    /// pool.on(&["7", "2", "9"]).map(|s| s.parse().unwrap()).collect(); pool.on(&mut
-    /// highest).inclusive_scan(|a, b| *a.max(b)); assert_eq!(highest, [7, 7, 9]);
+    /// // To scan the results of a chain, collect them first.
+    /// let mut highest: Vec<u32> = pool.on(&["7", "2", "9"]).map(|s| s.parse().unwrap()).collect();
+    /// pool.on(&mut highest).inclusive_scan(|a, b| *a.max(b));
+    /// assert_eq!(highest, [7, 7, 9]);
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     ///

@@ -68,9 +68,8 @@ pub(crate) fn sort_unstable<T: Send>(executor: &Executor, items: &mut [T], order
         return;
     }
     let (mut pieces, enough) = (vec![items], workers * PIECES_A_WORKER);
-    // Twice as many rounds as good pivots need. After these rounds a piece may still be long,
-    // because of bad pivots or an inconsistent order. Then std's sort of the long piece must be
-    // fast.
+    // Good pivots need half of these rounds. After all rounds a piece may still be long, because of
+    // bad pivots or an inconsistent order. Then std's sort of the long piece must be fast.
     for _ in 0..2 * enough.ilog2() {
         if pieces.len() >= enough {
             break;

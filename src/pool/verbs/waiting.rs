@@ -74,9 +74,9 @@ use super::{
 /// completes the items one after another, in order.
 ///
 /// Memory for futures is allocated in blocks. The first block has room for 16 futures, and each
-/// further block for twice as many as the block before. So there are at most twice as many places
-/// as items were ever under way at once. Each place takes 0.4 KiB plus the size of the future. A
-/// waker that outlives the call keeps 128 bytes alive for each place.
+/// further block for twice as many as the block before. So the number of places is at most twice
+/// the largest number of items that were under way at once. Each place takes 0.4 KiB plus the size
+/// of the future. A waker that outlives the call keeps 128 bytes alive for each place.
 ///
 /// # Scheduling
 /// At first the calling thread works alone: a few items that only wait need no second worker. When
@@ -85,8 +85,8 @@ use super::{
 /// does not search for work meanwhile.
 ///
 /// A woken item is polled by the worker that polled it last, or by an idle worker. If polls take
-/// only some microseconds on average, a single woken item does not unpark a sleeping worker. So if
-/// one poll then takes long, items that are woken meanwhile may wait until this poll ends.
+/// only some microseconds on average, a worker sleeps on when a single item is woken. So if one
+/// poll then takes long, items that are woken meanwhile may wait until this poll ends.
 ///
 /// A helping worker stays in the loop until the loop is over, even while the worker sleeps, and
 /// helps no other loop meanwhile. If the same program also runs loops that compute much, give a
