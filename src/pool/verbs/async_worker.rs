@@ -1,5 +1,5 @@
-//! A worker's part of a loop whose items may wait: it makes their futures, polls these, and folds
-//! their results.
+//! The worker of a loop whose items may wait. The worker makes the futures of the items, polls the
+//! futures, and folds their results.
 
 use std::{
     pin::Pin,
@@ -34,7 +34,8 @@ use crate::{
     sync::{Mutex, lock},
 };
 
-/// A call of such a loop: the executor, the options, the items, and how many may be under way.
+/// A call of a loop whose items may wait: the executor, the options, the items, and the limit on
+/// items under way.
 pub(super) struct AsyncCall<'p, 'o, C> {
     pub(super) executor: &'p Executor,
     pub(super) options: LoopOptions<'o>,
@@ -42,8 +43,8 @@ pub(super) struct AsyncCall<'p, 'o, C> {
     pub(super) limit: usize,
 }
 
-/// Completes all items of a loop. `make` makes the future of an item, and may move the partial
-/// result of the items before it into the future. `done` folds the future's output.
+/// Completes all items of a loop. `make` makes the future of an item. The partial result of the
+/// items before this item may be moved into the future. `done` folds the future's output.
 pub(super) fn run_async<C, B, D, R, F, A, Z>(
     call: AsyncCall<'_, '_, C>,
     make: B,
@@ -64,7 +65,8 @@ where
     let site = Site::new(run_async::<C, B, D, R, F, A, Z> as *const ());
     let workers = executor.workers().min(options.threads).min(limit);
     let queues = WakeQueues::new(workers, limit.min(slice.len).max(1));
-    // In cache lines of its own: all workers read this, and the caller's stack is written per item.
+    // In its own cache lines, since all workers read this value, and the caller's stack is written
+    // once per item.
     let async_loop = CachePadded::new(AsyncLoop {
         chain,
         make,
@@ -120,7 +122,7 @@ struct AsyncWorker<'v, C: Chain, B, D, R, F, A, Z> {
     state: Option<HeldBy<'v, C>>,
     /// The newest run of this worker, which the next item may continue.
     run: Option<DoneRun<A>>,
-    /// The run before the newest, if `hand_over` has not published it yet.
+    /// The second newest run, if `hand_over` has not published this run yet.
     to_publish: Option<DoneRun<A>>,
     /// The index of the item that the worker polls.
     at: usize,
@@ -149,8 +151,8 @@ where
     }
 
     /// Polls the item `index` for the first time. `acc` is the partial result of the items from
-    /// `first` to before `index`. If the item waits, `acc` stays, unless the item has taken it.
-    /// `Err` stops the loop.
+    /// `first` to before `index`. If the item waits, `acc` keeps its value, unless the item's
+    /// future has taken the value. `Err` stops the loop.
     #[inline(always)]
     fn begin_item(
         of: &'v AsyncLoop<C, B, D, R, F, A, Z>,
@@ -180,7 +182,8 @@ where
         }
     }
 
-    /// Takes the newest run if item `next` continues it: its first index, and its partial result.
+    /// If item `next` continues the newest run, takes the run, and returns its first index and its
+    /// partial result. Otherwise returns `next` and `None`.
     fn take_run_before(&mut self, next: usize) -> (usize, Option<A>) {
         match self.run.take_if(|run| run.end == next) {
             Some(run) => (run.first, Some(run.acc)),
@@ -188,13 +191,14 @@ where
         }
     }
 
-    /// Keeps a run as the newest, and marks the previous one, if any, for publication.
+    /// Keeps `run` as the newest run, and marks the previous run for publication.
     fn keep_run(&mut self, run: DoneRun<A>) {
         self.to_publish = self.run.replace(run);
     }
 
-    /// Keeps `acc`, which was folded from `first` on, and tells how the attempt to begin items has
-    /// ended: up to `end`, or at the last item that was `begun`, which is the one that is attended.
+    /// Keeps `acc` as a run that begins at `first`, and returns how the attempt to begin items
+    /// ended. If `begun` is ready, the run ends at `end`. If `begun` is pending, the item at
+    /// `self.at` waits, and the run ends there.
     fn keep(
         &mut self,
         (first, end): (usize, usize),
@@ -270,7 +274,7 @@ where
         place.future.set(None);
         let Some(Note { first, index: token }) = place.note.take() else { unreachable!("it has waited") };
         let acc = (of.done)(None, token, output).map_err(|found| self.stop(found))?;
-        // Items that wait equally long are often done one after the other.
+        // If items wait equally long, neighbours are often done one after the other.
         let (before, last) = self.take_run_before(first);
         let acc = match last {
             Some(last) => of.runs.reduce(last, acc),

@@ -11,9 +11,9 @@ use crate::pool::record::units::Blocks;
 /// [`Pool::on`](crate::Pool::on) runs it.
 ///
 /// [`map`](crate::On::map), [`copied`](crate::On::copied) and [`inspect`](crate::On::inspect) make
-/// one item of each item. A chain of a source and these stages is a [`Source`] itself. Behind
+/// one item of each item. A chain of a source and such stages is a [`Source`], too. Behind
 /// [`filter`](crate::On::filter), [`flat_map`](crate::On::flat_map) and [`with`](crate::On::with)
-/// items have no index, so the chain is no source.
+/// items have no index, so such a chain is not a source.
 ///
 /// Sealed: it cannot be implemented elsewhere.
 #[diagnostic::on_unimplemented(
@@ -23,7 +23,7 @@ use crate::pool::record::units::Blocks;
     note = "what is zipped is `source(&v)` and stages, not `pool.on(&v)`; other collections are collected into a `Vec` first"
 )]
 pub trait Chain: sealed::Sealed + IntoChain<Chain = Self> + Sized {
-    /// The type of the items that the closures of a loop are given.
+    /// The type of the items, which the closures of a loop receive.
     type Item;
 
     /// The type of the source that the chain begins with.
@@ -72,8 +72,8 @@ pub trait Chain: sealed::Sealed + IntoChain<Chain = Self> + Sized {
         });
     }
 
-    /// Makes the one item of an item of the source, for chains that [make](Self::MAKES) one item of
-    /// each.
+    /// Makes the one item of an item of the source, for chains that [make](Self::MAKES) exactly one
+    /// item of each source item.
     ///
     /// # Panics
     /// If the chain makes no item of `item`.
@@ -89,8 +89,8 @@ pub trait Chain: sealed::Sealed + IntoChain<Chain = Self> + Sized {
         made
     }
 
-    /// Makes an item of one item of the source, and returns whether the filters keep it. For chains
-    /// that [make](Self::MAKES) at most one item of each.
+    /// Makes an item of one item of the source, and returns whether the filters keep the item. For
+    /// chains that [make](Self::MAKES) at most one item of each source item.
     ///
     /// # Panics
     /// If the chain makes no item of `item`.
@@ -116,7 +116,7 @@ pub(super) type SourceItem<C> = <<C as Chain>::Source as Chain>::Item;
 pub enum Makes {
     /// One.
     One,
-    /// One, which a filter keeps or leaves out: see [`Chain::sift`].
+    /// One item, which a filter keeps or leaves out: see [`Chain::sift`].
     Sifted,
     /// Any number.
     Any,
@@ -125,7 +125,7 @@ pub enum Makes {
 /// A chain that makes one item of each item of its source. Sealed, as [`Chain`] is.
 pub trait Each: Chain {}
 
-/// A source of items: a loop runs over it, and each item has an index.
+/// A source of items for a loop. Each item has an index.
 ///
 /// | source | item |
 /// |---|---|
@@ -155,7 +155,8 @@ pub trait Source: Chain<State = Stateless> {
     #[doc(hidden)]
     fn address(&self) -> usize;
 
-    /// The claim log of a worker: empty, unless items are moved out.
+    /// The type of a worker's claim log. The type has no content, unless the source moves items
+    /// out.
     #[doc(hidden)]
     type Ledger<'s>
     where
@@ -165,7 +166,8 @@ pub trait Source: Chain<State = Stateless> {
     #[doc(hidden)]
     fn ledger(&self) -> Self::Ledger<'_>;
 
-    /// Notes that the items of `range` are claimed. They are requested once after this call.
+    /// Notes that the items of `range` are claimed. The worker requests these items once, after
+    /// this call.
     #[doc(hidden)]
     fn note(&self, ledger: &mut Self::Ledger<'_>, range: Range<usize>);
 
@@ -181,8 +183,8 @@ pub trait Source: Chain<State = Stateless> {
     ) -> impl ExactSizeIterator<Item = Self::Item> + DoubleEndedIterator;
 }
 
-/// A source whose neighbouring items can be requested as one piece: it can be cut into
-/// [chunks](crate::On::chunks). Sealed, as [`Source`] is.
+/// A source whose neighbouring items can be requested as one piece. A loop can run over the
+/// [chunks](crate::On::chunks) of such a source. Sealed, as [`Source`] is.
 pub trait Pieces: Source {
     /// The type of a piece: some neighbouring items.
     type Piece;
@@ -221,7 +223,7 @@ pub trait Shared: Pieces {}
 
 /// A type that can be converted to a [`Chain`]: slices, vectors and arrays by shared or exclusive
 /// reference; vectors, boxed slices and arrays by value; ranges of integers; tuples of up to eight
-/// of these, whose items go in step; and the results of [`source`](crate::source()).
+/// of these, as sources in step; and the results of [`source`](crate::source()).
 ///
 /// ```
 /// use rangesteal::{Pool, source::IntoChain};
@@ -279,9 +281,9 @@ pub trait IntoChain {
     fn into_chain(self) -> Self::Chain;
 }
 
-/// Implements [`IntoChain`] for a chain, which is converted to itself. (One implementation for all
-/// `C: Chain` would give users a second error message: the compiler would report that the type is a
-/// chain without its trait.)
+/// Implements [`IntoChain`] for a type of chain: the conversion returns the chain itself. (With one
+/// implementation for all `C: Chain`, users would get a second error message, in which the compiler
+/// reports that their type does not implement `Chain`.)
 macro_rules! itself {
     ([$($generic:tt)*] $chain:ty $(where $($bound:tt)*)?) => {
         impl<$($generic)*> $crate::pool::verbs::chain::sealed::Sealed for $chain $(where $($bound)*)? {}
@@ -298,8 +300,8 @@ macro_rules! itself {
 }
 pub(super) use itself;
 
-/// The part of [`Chain`] that all sources share: a source begins a chain, makes one item of each,
-/// and has no state.
+/// The part of [`Chain`] that all sources share: a source begins a chain, makes one item of each
+/// source item, and has no state.
 macro_rules! base {
     () => {
         type Source = Self;
@@ -330,7 +332,7 @@ macro_rules! base {
 }
 pub(super) use base;
 
-/// The part of [`Source`] for sources that lend items or count: they note nothing.
+/// The part of [`Source`] for sources that lend items or count integers: such sources note nothing.
 macro_rules! nothing_is_noted {
     () => {
         type Ledger<'s>
@@ -347,8 +349,8 @@ macro_rules! nothing_is_noted {
 }
 pub(super) use nothing_is_noted;
 
-/// The part of [`Source`] for a source that is made of another one: the other source notes the
-/// claims. `$there` are the indices there.
+/// The part of [`Source`] for a source that is made of another source: the other source notes the
+/// claims. `$there` are the indices in the other source.
 macro_rules! noted_by {
     ($source:tt, $self:ident, $range:ident => $there:expr) => {
         type Ledger<'s>

@@ -24,9 +24,9 @@ use crate::pool::{
 };
 
 /// A type that [`On::collect`] can make of items `T`: `Vec<T>`, `Box<[T]>`, `String`, the
-/// collections of the standard library, and `()` of units. Also `Result<B, E>` or `Option<B>` of
-/// one of these types `B`, if the items are results or options: then the loop stops at the first
-/// item that is an `Err` or a `None`. Sealed.
+/// collections of the standard library, and `()` for items of type `()`. If the items are results
+/// or options, also `Result<B, E>` or `Option<B>`, where `B` is one of these types. Such a loop
+/// stops at the first item that is an `Err` or a `None`. Sealed.
 ///
 /// Behind [`located`](On::located) the error contains the index of its item.
 #[diagnostic::on_unimplemented(
@@ -35,7 +35,7 @@ use crate::pool::{
 )]
 pub trait FromChain<T>: Sized {
     /// Runs the loop. `open` converts an item of the chain to an item of the collection, or to the
-    /// reason why there is no collection. Returns `None` if the loop was cancelled.
+    /// reason why the collection fails. Returns `None` if the loop was cancelled.
     #[doc(hidden)]
     fn from_chain<C: Chain + Sync, E: Ending, Z: Send>(
         on: On<C, OnPool<'_, E>>,
@@ -43,8 +43,8 @@ pub trait FromChain<T>: Sized {
     ) -> Option<Result<Self, Z>>;
 }
 
-/// Whether a loop whose error type is `Z` can fail: not if `Z` has no values. (Conditions on types
-/// stand in `const` blocks, so that the compiler makes code for one branch only.)
+/// Whether a loop whose error type is `Z` can fail: it cannot if `Z` has no values. (Conditions on
+/// types stand in `const` blocks, so that the compiler makes code for only one branch.)
 const fn can_fail<Z>() -> bool {
     size_of::<Option<Z>>() > 0
 }
@@ -62,8 +62,8 @@ fn never<T, Z>(opened: Result<T, Z>) -> T {
     }
 }
 
-/// The vectors that a run fills, in a box: with each block of items the loop moves one pointer and
-/// not six words per vector.
+/// The vectors that a run fills, in a box. So for each block of items the loop moves one pointer
+/// instead of six words per vector.
 type Boxed<R, const N: usize> = Box<[Gathered<R>; N]>;
 
 /// A run without items.
@@ -80,7 +80,7 @@ fn append_run<R, const N: usize>(mut before: Boxed<R, N>, behind: Boxed<R, N>) -
     before
 }
 
-/// Makes whole vectors of the pieces that the runs filled; `part_options` are the options of the
+/// Joins the pieces that the runs filled into whole vectors. `part_options` are the options of the
 /// loop that moves the pieces. Returns `None` if the loop was cancelled.
 #[inline(never)] // compiled once for all loops with results `R`
 fn join_pieces<R: Send, Z, const N: usize>(
@@ -88,7 +88,7 @@ fn join_pieces<R: Send, Z, const N: usize>(
     part_options: PartOptions<'_>,
 ) -> Option<Result<[Vec<R>; N], Z>> {
     let joined = filled.or(nothing).map(|mut filled| {
-        let mut all = [const { Vec::new() }; N]; // not `map`, which adds code for a panic in the middle
+        let mut all = [const { Vec::new() }; N]; // `map` would add code for a panic
         for (all, of) in iter::zip(&mut all, &mut *filled) {
             *all = mem::take(of).into_vec(part_options);
         }
@@ -109,7 +109,7 @@ fn in_steps<S: Source>(mut items: Claim<'_, S>, mut go: impl FnMut(Claim<'_, S>)
 
 impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     /// Runs a loop in which each run fills `N` vectors, and joins the vectors of all runs. `fill`
-    /// is given the vectors to append to, and claimed items of the source.
+    /// receives the vectors to append to, and claimed items of the source.
     #[inline(always)]
     fn gathered<R: Send, Z: Send, const N: usize>(
         self,
@@ -166,7 +166,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     }
 
     /// Collects the items, for a chain that makes any number of items of each item of its source.
-    /// Each run fills a vector of its own.
+    /// Each run fills its own vector.
     #[inline(always)]
     fn emitted<T: Send, Z: Send>(
         self,
@@ -203,8 +203,8 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     ///
     /// If the chain makes one item of each item of its source, each item is written once, at its
     /// final place in the vector. If the chain has a [`filter`](Self::filter) and the items need no
-    /// drop, the time does not depend on which items the filter keeps. The calling thread makes
-    /// maps, sets and other collections of such a vector.
+    /// drop, the time does not depend on which items the filter keeps. Maps, sets and other
+    /// collections are made by the calling thread from a vector of all items.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -253,8 +253,8 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     }
 
     /// Splits the items into two vectors, as [`Iterator::partition`]: the items for which `test`
-    /// returns true, and the others, both in their order. If the items need no drop, the time does
-    /// not depend on the results of `test`.
+    /// returns true, and the items for which it returns false. Both vectors keep the order of the
+    /// items. If the items need no drop, the time does not depend on the results of `test`.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -382,7 +382,8 @@ of_a_vector! {
     [K: Send + Eq + Hash, V: Send, S: BuildHasher + Default] HashMap<K, V, S>, (K, V);
 }
 
-/// The items are anything that extends a string: characters, strings, references to these.
+/// An item may be of any type that extends a string: a character, a string, or a reference to one
+/// of these.
 impl<T> FromChain<T> for String
 where
     Self: Extend<T>,
@@ -411,8 +412,8 @@ impl FromChain<()> for () {
     }
 }
 
-/// Why a loop collects nothing. `Own` is an item of this `Result` or `Option`; `Outer` is an item
-/// of the type that contains this one.
+/// The reason why a loop collects nothing. `Own` comes from this `Result` or `Option`, and `Outer`
+/// from the type that contains it.
 enum Reason<Z, X> {
     Outer(Z),
     Own(X),

@@ -1,15 +1,15 @@
 //! The order by which a slice is sorted, and the loops that compare many items.
 //!
-//! Only these loops are compiled once for each comparison of a program, with the comparison inline.
-//! The rest of a sort is compiled once for each type of items: it calls these loops, or compares a
-//! few items, through a [`Comparator`].
+//! These loops are compiled once for each comparison of a program, with the comparison inline. The
+//! rest of a sort is compiled only once for each type of items, and uses a [`Comparator`] to call
+//! these loops or to compare a few items.
 
 use std::mem;
 
 use super::interleave::{MergePart, interleave};
 
-/// In items: a run is compared pair by pair up to this length, and in blocks afterwards. In slices
-/// with outliers, runs are often short.
+/// In items: a run is compared pair by pair up to this length, and its further items in blocks. In
+/// slices with outliers, runs are often short.
 const FEW_IN_ORDER: usize = 8;
 /// In items: the size of the blocks that are compared without a branch per pair.
 const BLOCK: usize = 32;
@@ -22,11 +22,13 @@ pub(crate) trait Comparator<T>: Sync {
     /// Sorts on the calling thread, with one of std's sorts.
     fn sort(&self, items: &mut [T]);
 
-    /// The length of the run at the front: items that ascend or, if `descending`, strictly descend.
+    /// The length of the run at the front of `items`. A run ascends or, if `descending`, strictly
+    /// descends.
     fn run(&self, items: &[T], descending: bool) -> usize;
 
-    /// The index at which `item` belongs among the sorted `items`: behind the items equal to it if
-    /// `behind_equal`, otherwise before them. Indices near the end take fewer comparisons.
+    /// The index at which `item` belongs among the sorted `items`: behind all equal items if
+    /// `behind_equal`, otherwise before all equal items. If the index is near the end, the search
+    /// takes fewer comparisons.
     fn place(&self, items: &[T], item: &T, behind_equal: bool) -> usize;
 
     /// Merges a part until one of its sides is empty.
@@ -36,8 +38,8 @@ pub(crate) trait Comparator<T>: Sync {
     fn merge_four(&self, parts: &mut [MergePart<'_, T>; 4]);
 }
 
-/// Items that are compared by their indices. Code that needs no more is compiled once for all types
-/// of items.
+/// Items that are compared by their indices. Code that needs only such comparisons is compiled once
+/// for all types of items.
 pub(super) trait Indexed {
     fn len(&self) -> usize;
 
@@ -138,8 +140,8 @@ where
     }
 }
 
-/// The partition point of `0..end`: the first index for which `goes_before` is false. Searched from
-/// the end: an index near the end takes fewer calls.
+/// The partition point of `0..end`: the first index for which `goes_before` is false. The search
+/// begins at the end, so a partition point near the end takes fewer calls.
 pub(super) fn last_part(end: usize, goes_before: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high, mut step) = (0, end, 1);
     while high > 0 {
@@ -163,7 +165,7 @@ pub(super) mod tests {
 
     use super::*;
 
-    /// The order `is_less`, with std's stable sort by it.
+    /// The order `is_less`, with std's stable sort by this order.
     pub(in super::super) fn by<T>(is_less: impl Fn(&T, &T) -> bool + Sync + Copy) -> impl Comparator<T> {
         let order = move |a: &T, b: &T| match (is_less(a, b), is_less(b, a)) {
             (true, _) => Ordering::Less,

@@ -1,4 +1,4 @@
-//! The ends of a chain that fold: each runs the loop and makes one value of all items.
+//! The ends of a chain that fold: each end runs the loop and makes one value of all items.
 
 use std::{
     cmp::Ordering,
@@ -17,7 +17,7 @@ use crate::pool::{
     policy::site::LoopKind,
 };
 
-/// The fold of a worker's claims that calls `step` item by item, up to the first `Err`.
+/// Folds a worker's claims: calls `step` with each item, up to the first `Err`.
 #[inline(always)]
 pub(super) fn folding<C: Chain, A, Z>(
     init: impl Fn() -> A + Sync,
@@ -40,8 +40,8 @@ pub(super) fn folding<C: Chain, A, Z>(
     }
 }
 
-/// The fold of a worker's claims that calls `f` with each item, up to the first `Err`. It does not
-/// use `numbered`: with indices, loops that gather numbers from other places took 1.2 times as
+/// Folds a worker's claims: calls `f` with each item, up to the first `Err`. Does not use
+/// `numbered`: with indices, loops that gather numbers from scattered addresses took 1.2 times as
 /// long.
 #[inline(always)]
 fn calling<C: Chain, Z>(
@@ -62,15 +62,14 @@ fn calling<C: Chain, Z>(
     }
 }
 
-/// The fold of a worker's claims that maps each item and reduces the results, up to the first
-/// `Err`.
+/// Folds a worker's claims: maps each item and reduces the results, up to the first `Err`.
 ///
-/// `map` is called at one place of the loop, although the first item of a run has no result before
-/// it to be reduced with. LLVM vectorises the loop nevertheless: a loop with a short body by
-/// peeling off the first item, and a loop with a long body only if `reduce` has a neutral element,
-/// such as 0 for a sum. (A loop that takes the `max` of 40 rounds of shift, xor and add has none:
-/// it takes 6 times as long as the vectorised loop. `fold` begins with an accumulator, so it needs
-/// no neutral element.)
+/// `map` is called at a single place in the code of the loop, although the first item of a run has
+/// no earlier result to be reduced with. LLVM can vectorise the loop nevertheless. If the body is
+/// short, LLVM peels off the first item. If the body is long, LLVM vectorises the loop only if
+/// `reduce` has a neutral element, such as 0 for a sum. (Example: a loop that takes the `max` of 40
+/// rounds of shift, xor and add. `max` has no neutral element, so this loop takes 6 times as long
+/// as a vectorised loop. `fold` needs no neutral element, since it begins with an accumulator.)
 #[inline(always)]
 pub(super) fn reducing<C: Chain, R, Z>(
     map: impl Fn(&mut WorkerOf<C>, C::Item) -> Result<R, Z> + Sync,
@@ -131,7 +130,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         if const { matches!(C::MAKES, Makes::One) } {
             return self.fold_and_reduce(kind, reducing(map, reduce), move |a, b| (*reduce)(a, b));
         }
-        // A block whose items are all left out has a result, too: `None`.
+        // If the chain leaves out all items of a block, the result of the block is `None`.
         let both = move |a: Option<R>, b| match (a, b) {
             (Some(a), Some(b)) => Some((*reduce)(a, b)),
             (a, b) => a.or(b),
@@ -181,11 +180,11 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         E::end(each.through())
     }
 
-    /// Calls `f` with every item until `f` returns an `Err`, as [`Iterator::try_for_each`]. Returns
-    /// the `Err` of the first item, in the order of the items, for which `f` returns one.
+    /// Calls `f` with every item until `f` returns an `Err`, as [`Iterator::try_for_each`]. If `f`
+    /// fails for several items, returns the error of the first of these in the order of the items.
     ///
-    /// `f` is called for all items before that one. `f` may also have been called for items behind
-    /// it that other workers had begun.
+    /// `f` is called for all items before the failing item. `f` may also have been called for items
+    /// behind the failing item, if other workers had begun these items.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -207,10 +206,10 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         E::end(self.each(LoopKind::MayStop, move |state, item| f(C::State::give(state, item))).ended())
     }
 
-    /// Folds the items into accumulators, one for each run of neighbouring items that a worker
-    /// takes, and merges the accumulators in the order of the items. `init` must be neutral to
-    /// `merge`, and `merge` must be associative; then the result is that of [`Iterator::fold`].
-    /// `step` is called once per item, `init` once per run.
+    /// Folds the items into accumulators, and merges the accumulators in the order of the items.
+    /// There is one accumulator for each run of neighbouring items that a worker takes. If `init`
+    /// is neutral to `merge` and `merge` is associative, the result is the result of
+    /// [`Iterator::fold`]. `step` is called once per item, `init` once per run.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -257,8 +256,9 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         E::end(self.reduced(LoopKind::LargePartials, |_, item| Ok(item), reduce).through())
     }
 
-    /// Reduces the values of items that are `Ok`, in their order, or returns the first item that is
-    /// an `Err`. `reduce` must be associative. Returns `Ok(None)` if there are no items.
+    /// Reduces the values of the `Ok` items in their order. If an item is an `Err`, returns the
+    /// first such item instead. `reduce` must be associative. Returns `Ok(None)` if there are no
+    /// items.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -284,11 +284,11 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         E::end(self.reduced(LoopKind::MayStop, |_, item| item, reduce).ended())
     }
 
-    /// Adds up the items, as [`Iterator::sum`]. The sum of no items is 0, or the sum that the type
-    /// of the result defines.
+    /// Adds up the items, as [`Iterator::sum`]. Without items the sum is 0, or the value that the
+    /// result type defines.
     ///
-    /// The rounding of a floating-point sum may differ from call to call, since the order of the
-    /// additions differs, unless the loop is [`reproducible`](Self::reproducible).
+    /// The order of the additions differs from call to call, so the rounding of a floating-point
+    /// sum may differ, unless the loop is [`reproducible`](Self::reproducible).
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -306,11 +306,11 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         E::end(self.folded(LoopKind::Through, nothing, step, add).through())
     }
 
-    /// Multiplies the items, as [`Iterator::product`]. The product of no items is 1, or the product
-    /// that the type of the result defines.
+    /// Multiplies the items, as [`Iterator::product`]. Without items the product is 1, or the value
+    /// that the result type defines.
     ///
-    /// The rounding of a floating-point product may differ from call to call, since the order of
-    /// the multiplications differs, unless the loop is [`reproducible`](Self::reproducible).
+    /// The order of the multiplications differs from call to call, so the rounding of a
+    /// floating-point product may differ, unless the loop is [`reproducible`](Self::reproducible).
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -344,8 +344,8 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         E::end(self.folded(LoopKind::Through, || 0, step, |a, b| a + b).through())
     }
 
-    /// The smallest item, as [`Iterator::min`]; of several equal items the first. Returns `None` if
-    /// there are no items.
+    /// The smallest item, as [`Iterator::min`]. Of several equal items, returns the first. Returns
+    /// `None` if there are no items.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -363,8 +363,8 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         self.min_by(C::Item::cmp)
     }
 
-    /// The largest item, as [`Iterator::max`]; of several equal items the last. Returns `None` if
-    /// there are no items.
+    /// The largest item, as [`Iterator::max`]. Of several equal items, returns the last. Returns
+    /// `None` if there are no items.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -382,8 +382,8 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         self.max_by(C::Item::cmp)
     }
 
-    /// The smallest item by `compare`, as [`Iterator::min_by`]; of several equal items the first.
-    /// Returns `None` if there are no items.
+    /// The smallest item by `compare`, as [`Iterator::min_by`]. Of several equal items, returns the
+    /// first. Returns `None` if there are no items.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -402,8 +402,8 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         self.reduce(move |a, b| if compare(&a, &b).is_gt() { b } else { a })
     }
 
-    /// The largest item by `compare`, as [`Iterator::max_by`]; of several equal items the last.
-    /// Returns `None` if there are no items.
+    /// The largest item by `compare`, as [`Iterator::max_by`]. Of several equal items, returns the
+    /// last. Returns `None` if there are no items.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -422,8 +422,9 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         self.reduce(move |a, b| if compare(&a, &b).is_gt() { a } else { b })
     }
 
-    /// The item with the smallest key, as [`Iterator::min_by_key`]; of several items with equal
-    /// keys the first. Returns `None` if there are no items. `key` is called once per item.
+    /// The item with the smallest key, as [`Iterator::min_by_key`]. Of several items with equal
+    /// keys, returns the first. Returns `None` if there are no items. `key` is called once per
+    /// item.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -445,8 +446,8 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         self.best_by_key(key, move |a, b| a > b)
     }
 
-    /// The item with the largest key, as [`Iterator::max_by_key`]; of several items with equal keys
-    /// the last. Returns `None` if there are no items. `key` is called once per item.
+    /// The item with the largest key, as [`Iterator::max_by_key`]. Of several items with equal
+    /// keys, returns the last. Returns `None` if there are no items. `key` is called once per item.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -470,7 +471,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
 }
 
 impl<S: Source<Source = S> + Sync> On<S, OnPool<'_>> {
-    /// Calls `f` once with every item. For items that are each long enough to pay for waking a
+    /// Calls `f` once with every item. For items that each take long enough to be worth waking a
     /// worker.
     #[inline(always)]
     pub(super) fn jobs(self, f: impl Fn(S::Item) + Sync) {

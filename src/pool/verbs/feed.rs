@@ -1,7 +1,7 @@
-//! The work list of a loop over a list that grows; the [`Feed`] by which closures add items; and
+//! The work list of a loop over a list that grows; the [`Feed`], with which closures add items; and
 //! the hot loop that folds the items.
 
-#![allow(unsafe_code)] // takes an item from a deque that has one
+#![allow(unsafe_code)] // takes an item from a deque that is not empty
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
 
 use std::{fmt, marker::PhantomData, time::Duration};
@@ -30,9 +30,10 @@ pub(crate) struct List<'e, T> {
     executor: &'e Executor,
     watch: Watch<'e>,
     /// In nanoseconds: the time for which the calling thread works alone. Relaxed: only the calling
-    /// thread writes it while it is alone.
+    /// thread writes this limit, and only while it works alone.
     limit: AtomicU64,
-    /// In items: a worker folds this many before its first reading of the clock. Relaxed: a hint.
+    /// In items: a worker folds this many items before the first time it reads the clock. Relaxed:
+    /// a hint.
     first: AtomicUsize,
     /// The arena in which the loop is shared. Relaxed: written before the loop is published.
     arena: AtomicUsize,
@@ -40,20 +41,21 @@ pub(crate) struct List<'e, T> {
     calls: Mutex<Calls>,
 }
 
-/// In items. Three limits have this value: a worker keeps at most this many from thieves; while
-/// another worker lacks work, a worker folds at most this many between two checks; a chain of items
-/// never shows this many to thieves.
+/// In items. Three limits have this value: a worker keeps at most this many items from thieves; a
+/// worker folds at most this many items between two checks while another worker lacks work; a chain
+/// of items never shows this many items to thieves.
 const KEPT: usize = 2 * SMALL_BLOCK;
-/// In items: a worker folds at most this many between two checks, since any item may take longer
-/// than all items before it.
+/// In items: a worker folds at most this many items between two checks, since any item may take
+/// longer than all items before it.
 const ITEMS_A_LOOK_AT_MOST: usize = KEPT * LARGE_BLOCK;
 
 /// When to call back workers that have left the loop.
 #[derive(Debug, Default)]
 struct Calls {
-    /// When the last worker was called back, or left.
+    /// When a worker was last called back, or last left the loop.
     last: Option<Instant>,
-    /// In nanoseconds: for this long after `last`, no worker is called back for a few items.
+    /// In nanoseconds: for this time after `last`, a worker is called back only if many items can
+    /// be stolen.
     pause: f32,
 }
 
@@ -94,15 +96,15 @@ impl<'e, T> List<'e, T> {
         end
     }
 
-    /// Calls back a worker that has left, if the deque shows items to steal.
+    /// If the deque shows items to steal, calls back a worker that has left the loop.
     fn call_back_for(&self, deque: &Deque<T>) {
         if self.deques.is_missed() && deque.shown() > 0 {
             self.call_back(deque.shown());
         }
     }
 
-    /// Calls back a worker that has left, if the pause since the last call is over or many items
-    /// are shown. (A chain of items never shows many.)
+    /// Calls back a worker that has left the loop, if the pause after the last call is over, or if
+    /// many items are shown. (A chain of items never shows many.)
     #[cold]
     #[inline(never)]
     fn call_back(&self, shown: usize) {
@@ -156,7 +158,7 @@ impl<T: Send> WorkList for List<'_, T> {
     fn try_steal(&self, me: usize, victim: usize) -> usize {
         let own = self.deques.of(me);
         let stolen = own.try_steal(self.deques.of(victim));
-        self.call_back_for(own); // the stolen items may suffice for another worker
+        self.call_back_for(own); // there may be enough stolen items for another worker
         stolen
     }
 
@@ -177,9 +179,9 @@ impl<T: Send> WorkList for List<'_, T> {
 /// Adds items to the list over which a loop runs: see [`Pool::grow`](crate::Pool::grow). A loop's
 /// closure receives a `&Feed` with each item.
 ///
-/// A `Feed` cannot be sent to another thread, nor shared with one. The worker that adds an item
-/// also folds that item, the newest first, unless another worker steals it. All that happened
-/// before an item was added is visible to the closure that folds the item.
+/// A `Feed` can be neither sent to another thread nor shared with another thread. Each worker folds
+/// the items that it has added, the newest first, unless another worker steals them. All writes
+/// made before an item is added are visible to the closure that folds the item.
 ///
 /// A function that adds items has the signature `fn visit(node: Node, feed: &Feed<'_, Node>)`. A
 /// closure that is bound to a variable must name the type:
@@ -207,8 +209,8 @@ impl<T> fmt::Debug for Feed<'_, T> {
 
 impl<T> Feed<'_, T> {
     /// Adds one item to the list, in about the time of [`Vec::push`]. Other workers may fold the
-    /// item while the closure is still running, except in a seed that is the loop's only one: see
-    /// [`Grow`](crate::Grow).
+    /// item while the closure is still running. If the loop has a single seed, items added by this
+    /// seed are shared only when the seed is done: see [`Grow`](crate::Grow).
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -234,9 +236,9 @@ impl<T> Feed<'_, T> {
     }
 
     /// Adds items to the list. They are folded in the order given, before all items that were added
-    /// earlier. So a closure that adds the parts of a structure in memory order walks it forward.
-    /// If more than 16 cheap items are added, the order may differ: thieves may already see the
-    /// first of them.
+    /// earlier. So a closure that adds the parts of a structure in memory order visits the
+    /// structure in memory order. If a call adds more than 16 cheap items, their order may differ,
+    /// since thieves may already have access to the first of these items.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -256,8 +258,8 @@ impl<T> Feed<'_, T> {
     pub fn extend(&self, items: impl IntoIterator<Item = T>) {
         let mut items = items.into_iter();
         let Some(first) = items.next() else { return };
-        // The first two items wait in registers: storing and loading them would take longer than
-        // all the rest of the push.
+        // The first two items stay in registers: storing and loading them would take longer than
+        // the rest of the push.
         let second = items.next();
         let third = second.is_some().then(|| items.next()).flatten();
         if third.is_none() {
@@ -281,9 +283,9 @@ impl<T> Feed<'_, T> {
 }
 
 impl<T> Feed<'_, T> {
-    /// Pushes `others` from the last to the first, and then `first`. For a worker that shows each
-    /// item to thieves at once, so that pushed items can no longer be reordered: its items are
-    /// expensive, or another worker lacks work.
+    /// Pushes `others` from the last to the first, and then `first`. For a worker whose items are
+    /// expensive, or while another worker lacks work. Such a worker shows each pushed item to
+    /// thieves at once, so pushed items can no longer be reordered.
     #[cold]
     #[inline(never)]
     fn push_backward(&self, first: T, others: Vec<T>) {
@@ -301,7 +303,7 @@ impl<T> Feed<'_, T> {
 }
 
 impl<T> Drop for Feed<'_, T> {
-    /// Stores the owner end in the deque, also after a panic.
+    /// Stores the owner end in the deque. This also happens after a panic.
     #[inline(always)]
     fn drop(&mut self) {
         self.deque.store_end(&self.end);
@@ -312,13 +314,14 @@ impl<T> Drop for Feed<'_, T> {
 pub(crate) struct Feeder<'a, T> {
     list: &'a List<'a, T>,
     me: usize,
-    /// When the worker began, and when it read the clock last.
+    /// When the worker began, and when it last read the clock.
     begun: Instant,
     clock: Instant,
     /// The time-stamp counter at the last reading of the clock; `None` before the first reading.
     moment: Option<Moment>,
-    /// In items: `chunk` is the distance of two checks, `stretch` the distance of two readings of
-    /// the clock. `left` of the stretch's items are not folded yet.
+    /// In items: `chunk` is the number of items between two checks, and `stretch` the number of
+    /// items between two readings of the clock. `left` is the number of items of the stretch that
+    /// are not yet folded.
     chunk: usize,
     stretch: usize,
     left: usize,
@@ -332,14 +335,14 @@ impl<'a, T> Feeder<'a, T> {
         Self { list, me, begun: now, clock: now, moment: None, chunk, stretch, left }
     }
 
-    /// Folds the items in the worker's deque and the `seeds`, and all items that these add, except
-    /// stolen ones.
+    /// Folds the items in the worker's deque, the `seeds`, and all items that these add, except
+    /// items that other workers steal.
     ///
     /// Returns early if the calling thread has worked alone for long enough, or the loop has
     /// stopped. The remaining items then stay in the list.
     ///
-    /// This is the hot loop: an item costs a push onto a `Vec`, a pop, and a load of one word that
-    /// hardly ever changes.
+    /// This is the hot loop: each item costs about a push onto a `Vec`, a pop, and a load of one
+    /// word that hardly ever changes.
     #[inline(always)]
     pub(crate) fn fold<A, Z>(
         &mut self,
@@ -350,7 +353,7 @@ impl<'a, T> Feeder<'a, T> {
         let list = self.list;
         let (deque, searching) = (list.deques.of(self.me), list.deques.hunger());
         if seeds.len() == 0 {
-            self.begin(Instant::now()); // some time has passed since the last fold
+            self.begin(Instant::now()); // time has passed since the last fold
         }
         let mut feed = Feed { list, deque, end: deque.load(), here: PhantomData };
         loop {
@@ -396,8 +399,9 @@ impl<'a, T> Feeder<'a, T> {
         (self.stretch, self.left) = (self.chunk, self.chunk);
     }
 
-    /// Checks whether other workers lack work, whether the loop must stop, and what time it is.
-    /// Returns the owner end, and whether to stop and leave the remaining items in the list.
+    /// Checks whether other workers lack work and whether the loop must stop, and reads the clock.
+    /// Returns the owner end, and whether the worker must stop and leave the remaining items in the
+    /// list.
     #[inline(never)]
     fn look(&mut self, deque: &Deque<T>, end: OwnerEnd<T>) -> (OwnerEnd<T>, bool) {
         let Self { list, chunk, stretch, left, .. } = *self;
@@ -448,7 +452,7 @@ mod tests {
     fn seeds_that_are_not_folded_in_time_are_left_in_the_list() {
         let executor = executor(2);
         let mut list = List::new(&executor, Watch::default());
-        list.until(Some(Duration::ZERO)); // it stops after the first item
+        list.until(Some(Duration::ZERO)); // the fold stops after the first item
         let mut feeder = Feeder::new(&list, 0);
         let folded = feeder.fold(vec![10, 20, 30].into_iter(), Vec::new(), |mut folded, item, _feed| {
             folded.push(item);

@@ -1,5 +1,5 @@
-//! Collects the results of a loop whose number is not known in advance: each run of items fills
-//! pieces of its own, and at the end all pieces are moved into one `Vec`.
+//! Collects the results of a loop if the number of results is not known in advance. Each run of
+//! items fills its own pieces. At the end all pieces are moved into one `Vec`.
 
 #![allow(unsafe_code)] // writes into the spare room of a Vec, and moves pieces as a whole
 
@@ -11,15 +11,16 @@ use std::{
 
 use super::{chain::IntoChain, options::PartOptions};
 
-/// In bytes: a piece is not made longer beyond this size. So the piece need not be copied to a
-/// larger allocation, and all workers have pieces to move at the end.
+/// In bytes: a piece of this size does not grow any more. So large pieces are never copied to a
+/// larger allocation, and at the end all workers have pieces to move.
 const PIECE: usize = 1 << 15;
-/// The first piece grows by up to this factor: less often than a vector that doubles. Pages that
-/// are never written take no memory. (Example: 0 to 7 results of each of 2M items, two workers:
-/// 0.53 of the serial loop's time; 0.59 if the first piece doubles; 0.76 if all results go to small
-/// pieces.)
+/// The first piece grows by up to this factor. So it grows less often than a vector that doubles
+/// its capacity. Pages that are never written take no memory. (Example: 2M items with 0 to 7
+/// results each, on two workers, take 0.53 times the serial loop's time. If the first piece
+/// doubles, they take 0.59 times the serial loop's time. If all results go to small pieces, they
+/// take 0.76 times the serial loop's time.)
 const AHEAD: usize = 16;
-/// In items: a filter processes this many between two checks of the remaining capacity.
+/// In items: a filter processes this many items between two checks of the remaining capacity.
 pub(crate) const ITEMS_A_LOOK: usize = 512;
 
 /// The results of a run of neighbouring items, in order.
@@ -28,7 +29,7 @@ pub(crate) struct Gathered<R> {
     full: Vec<Vec<R>>,
     last: Vec<R>,
     /// Whether the run begins with the loop's first item. Such a run is a single piece of any
-    /// length, and the other pieces are moved behind that piece.
+    /// length, and at the end the pieces of other runs are moved behind this piece.
     is_first: bool,
 }
 
@@ -39,9 +40,9 @@ impl<R> Default for Gathered<R> {
 }
 
 impl<R> Gathered<R> {
-    /// The piece to which the results of the `claimed` items are appended. If few items are
-    /// claimed, it has room for one result per item. `all` is the number of items of the whole
-    /// loop. Begins a new piece if the last piece is large and would have to grow.
+    /// The piece to which the caller appends the results of the `claimed` items. If few items are
+    /// claimed, the piece has room for one result per item. `all` is the number of items of the
+    /// whole loop. Begins a new piece if the last piece is large and would otherwise have to grow.
     #[inline(always)]
     pub(crate) fn last(&mut self, claimed: Range<usize>, all: usize) -> &mut Vec<R> {
         let items = claimed.end - claimed.start;
@@ -128,7 +129,8 @@ fn move_into<R>(mut piece: Vec<R>, own: &mut [MaybeUninit<R>]) {
 }
 
 /// Appends the items that are paired with `true`. `T` must not need a drop. No branch depends on
-/// the pair: each item is written, and the next one overwrites it unless it stays.
+/// the pair: each item is written, and the next item overwrites each item that is paired with
+/// `false`.
 #[inline(always)]
 pub(crate) fn extend_sifted<T>(kept: &mut Vec<T>, items: impl ExactSizeIterator<Item = (T, bool)>) {
     assert!(!mem::needs_drop::<T>());
@@ -149,9 +151,9 @@ pub(crate) fn extend_sifted<T>(kept: &mut Vec<T>, items: impl ExactSizeIterator<
     unsafe { kept.set_len(kept.len() + count) };
 }
 
-/// Appends the items that are paired with `true` to the first vector, the others to the second. `T`
-/// must not need a drop. No branch depends on the pair: each item is written to both vectors, and
-/// overwritten in one of them.
+/// Appends the items that are paired with `true` to the first vector, and the other items to the
+/// second. `T` must not need a drop. No branch depends on the pair: each item is written to both
+/// vectors, and later overwritten in one of them.
 #[inline(always)]
 pub(crate) fn extend_parted<T>([yes, no]: [&mut Vec<T>; 2], items: impl ExactSizeIterator<Item = (T, bool)>) {
     assert!(!mem::needs_drop::<T>());
@@ -226,8 +228,8 @@ mod tests {
         }
         assert!(gathered.full.is_empty() && gathered.last.iter().copied().eq(0..100_000));
         assert!((100_000..120_000).contains(&gathered.last.capacity()), "{}", gathered.last.capacity());
-        // At first only the first item has emitted results. The estimate for all items exceeds all
-        // memory.
+        // So far only the first item has emitted results. The estimate for all items exceeds the
+        // available memory.
         let mut gathered = Gathered::default();
         gathered.last(0..1, usize::MAX).extend(0..100_000_u32);
         gathered.last(1..2, usize::MAX).extend(0..100_000);

@@ -50,36 +50,38 @@ use crate::pool::{
 /// The options of [`On`] that exist here are `with`, `with_kept`, `cancel`, `report` and `threads`.
 ///
 /// # Order
-/// Items are folded in no defined order: every item is folded exactly once, by any worker.
-/// Therefore `reduce` must be associative *and commutative*, which the loops of [`On`] do not
-/// require. A result that depends on the order differs from run to run.
+/// Every item is folded exactly once, by any worker, in no defined order. Therefore `reduce` must
+/// be associative *and commutative*, which the loops of [`On`] do not require. A result that
+/// depends on the order differs from run to run.
 ///
-/// One worker alone folds the seeds first in, first out. It folds added items last in, first out,
-/// but the items of one [`extend`](Feed::extend) call in their own order. To have an item folded
-/// first, put it first among the seeds or in `extend`, and push it last.
+/// One worker alone folds the seeds first in, first out. The worker folds added items last in,
+/// first out. The items of one [`extend`](Feed::extend) call are folded in the order given. To have
+/// an item folded first, put it first among the seeds or in the argument of `extend`, or push it
+/// last.
 ///
 /// # Memory
-/// In a search tree, each worker's list holds at most about depth × children items, as many as the
-/// stack of a recursive program. The list has no limit: a loop whose every item adds two others
-/// uses up all memory.
+/// In a search tree, each worker's list holds at most about depth × children items, as the stack of
+/// a recursive program does. The list has no limit: if every item adds two others, the loop uses up
+/// all memory.
 ///
 /// # Scheduling
 /// A worker folds the items that it has added itself, the newest first. A worker without items
 /// steals the older half of another worker's items; in a search tree, older items are the roots of
-/// larger subtrees. A worker that finds no items for some microseconds sleeps until it is called
-/// back. The calling thread runs a short loop alone, without waking a worker. It also runs alone
-/// while no worker is idle.
+/// larger subtrees. A worker that finds no items for some microseconds sleeps until another worker
+/// wakes it. The calling thread runs a short loop alone, without waking a worker. The calling
+/// thread also runs the loop alone while no other worker is idle.
 ///
 /// If items are cheap, each worker keeps its newest 16 items from thieves while no other worker
-/// lacks work. So if one item takes much longer than the items before it, up to 16 others wait
-/// until that item is done. After a wake-up that was in vain, for example in a chain of items, no
-/// worker is woken for a few items for up to two milliseconds. A loop with one seed is shared only
-/// when that seed is done.
+/// lacks work. So if one item takes much longer than the items before it, up to 16 further items
+/// wait until the long item is done. If a woken worker found nothing to steal, for example in a
+/// chain of items, then for up to two milliseconds no worker is woken unless many items can be
+/// stolen. A loop with one seed is shared only when this seed is done.
 ///
 /// # Panics
-/// A panic in a closure ends the loop, and the call panics with the original payload; if several
-/// closures panic, with any one of their payloads. Each item that has not been folded is dropped
-/// once. The same holds after an error or a cancellation. A panic in such a drop is ignored.
+/// A panic in a closure ends the loop, and the call panics with the original payload. If several
+/// closures panic, the call panics with the payload of any one of them. After a panic, an error or
+/// a cancellation, each item that has not been folded is dropped once. A panic in such a drop is
+/// ignored.
 #[must_use = "options alone run nothing: a loop is their last method"]
 #[derive(Debug)]
 pub struct Grow<'p, T: Send, E = Uncancellable, M = Stateless> {
@@ -99,9 +101,8 @@ impl<'p, T: Send, E: Ending, M: State> Grow<'p, T, E, M> {
     /// The closures of the loop then receive `(&mut state, item)` instead of the item. The state
     /// stays on its thread, so it need not be `Send`.
     ///
-    /// A worker that leaves the loop for lack of work drops its state. If the worker is called
-    /// back, it makes another. If states are expensive, keep them: see
-    /// [`with_kept`](Self::with_kept).
+    /// A worker that leaves the loop for lack of work drops its state. If the worker returns to the
+    /// loop, it makes a new state. If states are expensive, use [`with_kept`](Self::with_kept).
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -137,9 +138,9 @@ impl<'p, T: Send, E: Ending, M: State> Grow<'p, T, E, M> {
         Grow { seeds: self.seeds, states: Kept(states) }
     }
 
-    /// Lets any thread end the loop through a [`CancelToken`]. The loop then returns
-    /// `Result<_, Cancelled>`, or `Result<Result<_, Z>, Cancelled>` if its closure can fail. After
-    /// a cancellation each worker finishes its current item, and begins no other.
+    /// Lets any thread end the loop through a [`CancelToken`]. The loop then returns `Result<_,
+    /// Cancelled>`, or `Result<Result<_, Z>, Cancelled>` if its closure can fail. After a
+    /// cancellation each worker finishes its current item, and begins no further item.
     ///
     /// ```
     /// use rangesteal::{CancelToken, Cancelled, Pool};
@@ -159,9 +160,9 @@ impl<'p, T: Send, E: Ending, M: State> Grow<'p, T, E, M> {
     }
 
     /// Writes statistics of the loop into `report`: see [`RunReport`]. The report counts all items,
-    /// seeds and added ones. In this report, a run is the work of one worker between two thefts. If
-    /// the loop ended early, the report covers the items until then. If the loop panics, `report`
-    /// is left unchanged.
+    /// both seeds and added items. In this report, a run is the work of one worker between two
+    /// thefts. If the loop ended early, the report counts only the items that were folded. If the
+    /// loop panics, `report` is left unchanged.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -192,7 +193,7 @@ impl<'p, T: Send, E: Ending, M: State> Grow<'p, T, E, M> {
         self
     }
 
-    /// Folds the items and reduces the results; `None` if the loop was cancelled.
+    /// Folds the items and reduces the results. Returns `None` if the loop was cancelled.
     #[inline(always)]
     fn folded<A: Send, Z: Send>(
         self,
@@ -236,8 +237,8 @@ type GrowChain<'f, T, M> = With<Owned<Vec<T>>, GrowStates<'f, T, M>>;
 impl<T: Send, E: Ending, M: State> Grow<'_, T, E, M> {
     /// Folds every item into an accumulator, in no defined order, and reduces the accumulators.
     ///
-    /// `init` is called at least once, and again whenever a worker joins the loop or steals seeds.
-    /// The closures must satisfy three conditions:
+    /// `init` is called at least once, and once more each time a worker joins the loop or steals
+    /// seeds. The closures must satisfy three conditions:
     /// - `init` is neutral: `reduce(init(), a)` is `a`.
     /// - `reduce` is associative and commutative.
     /// - Folding an item into `a` and then reducing with `b` gives the same as folding the item
@@ -246,8 +247,8 @@ impl<T: Send, E: Ending, M: State> Grow<'_, T, E, M> {
     /// An item costs one or two nanoseconds more than in a serial loop that uses a `Vec` as a
     /// stack.
     ///
-    /// To collect results in no order, fold them into a `Vec`, and append one `Vec` to the other in
-    /// `reduce`. Put an error that must not end the loop into the accumulator, too.
+    /// To collect results in no defined order, fold them into a `Vec`, and append one `Vec` to the
+    /// other in `reduce`. An error that must not end the loop belongs in the accumulator, too.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -338,8 +339,8 @@ impl<T: Send, E: Ending, M: State> Grow<'_, T, E, M> {
     /// [`for_each`](Self::for_each) for an `f` that can fail: an error ends the loop. If several
     /// items fail, any one of their errors is returned.
     ///
-    /// To search, return the solution as an error. To find the best of several solutions, go on,
-    /// and keep the best one in an atomic number or under a lock.
+    /// To search, return the solution as an error. To find the best of several solutions, return
+    /// `Ok` each time, and keep the best solution in an atomic number or under a lock.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;

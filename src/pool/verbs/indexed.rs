@@ -1,7 +1,7 @@
-//! Sources that are made of other sources: items in step, in pieces, in reverse, or some of the
-//! items.
+//! Sources that are made of other sources: pairs of items, pieces of items, the items in reverse
+//! order, or a selection of the items.
 
-#![allow(unsafe_code)] // requests the items of other sources when its own are requested
+#![allow(unsafe_code)] // a source requests items of other sources when its own items are requested
 
 use std::{iter, ops::Range};
 
@@ -34,7 +34,7 @@ impl<A: Source, B: Source> Zip<A, B> {
 }
 
 impl<A: Source, B: Source> Zip<Subrange<A>, Subrange<B>> {
-    /// Pairs up to the end of the shorter source.
+    /// Makes pairs up to the end of the shorter source.
     pub(crate) fn shortest(a: A, b: B) -> Self {
         let count = a.count().min(b.count());
         Self(Subrange::new(a, 0..count), Subrange::new(b, 0..count))
@@ -114,8 +114,8 @@ impl<A: Pieces, B: Pieces> Pieces for Zip<A, B> {
     }
 }
 
-/// Three to eight sources of equal length in step. Made of tuples. `S` is a [`Zip`] of a `Zip` and
-/// so on.
+/// Three to eight sources of equal length in step. Made of tuples. `S` is a [`Zip`] of a source and
+/// a further `Zip`, and so on.
 ///
 /// ```
 /// # let pool = rangesteal::Pool::new()?;
@@ -128,7 +128,7 @@ impl<A: Pieces, B: Pieces> Pieces for Zip<A, B> {
 #[derive(Clone, Copy, Debug)]
 pub struct InStep<S, const N: usize>(S);
 
-/// A pair of a pair and so on, with `N` values. Sealed.
+/// Nested pairs with `N` values in all. Sealed.
 #[doc(hidden)]
 pub trait Nested<const N: usize>: nested::Sealed<N> {
     /// The values in one tuple.
@@ -253,13 +253,13 @@ impl<S: Pieces> Chunks<S> {
         Self { blocks: Blocks { size, len: source.count() }, source }
     }
 
-    /// Pieces that all have this size. The remaining items are in no piece.
+    /// Makes pieces of exactly this size. The remaining items are in no piece.
     pub(crate) fn exact(source: S, size: usize) -> Self {
         let Self { source, blocks } = Self::new(source, size);
         Self { source, blocks: Blocks { len: blocks.len - blocks.len % size, ..blocks } }
     }
 
-    /// Pieces that all have this size, and the remaining items.
+    /// Makes pieces of exactly this size, and returns them with the remaining items.
     pub(crate) fn with_remainder(source: S, size: usize) -> (Self, S::Piece) {
         let chunks = Self::exact(source, size);
         let (source, left) = (&chunks.source, chunks.blocks.len..chunks.source.count());
@@ -350,7 +350,7 @@ impl<S: Shared> Source for Windows<S> {
     }
 }
 
-/// The items of a source from `first` on, `len` of them. Made by [`On::take`](crate::On::take) and
+/// The `len` items of a source from index `first` on. Made by [`On::take`](crate::On::take) and
 /// [`On::skip`](crate::On::skip), which have examples.
 #[doc(hidden)]
 #[derive(Debug)]
@@ -541,16 +541,16 @@ impl<S: Source> Pieces for StepBy<S> {
     }
 }
 
-/// The first item of each of the blocks `left`. (`Iterator::step_by` over the iterator of `map(f)`
-/// would call `f` for items that it leaves out.)
+/// The first item of each of the blocks `left`. (With `Iterator::step_by` over the iterator of
+/// `map(f)`, `f` would also be called for items that are left out.)
 struct Steps<'s, S: Source> {
     of: &'s StepBy<S>,
     left: Range<usize>,
 }
 
 impl<S: Source> Steps<'_, S> {
-    /// The first item of a block that has been removed from `left`. Drops the other items of the
-    /// block.
+    /// Returns the first item of a block that has been removed from `left`, and drops the other
+    /// items of the block.
     #[inline(always)]
     fn first(&self, block: usize) -> S::Item {
         let Self { of: StepBy { source, blocks }, .. } = *self;
@@ -695,7 +695,7 @@ pub struct At<E> {
     pub error: E,
 }
 
-/// The items of a source, whose errors get the index of their item. Made by
+/// The items of a source. If an item is an error, the index of the item is added. Made by
 /// [`On::located`](crate::On::located).
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
@@ -739,7 +739,7 @@ impl<T, E, S: Source<Item = Result<T, E>>> Source for Located<S> {
 }
 
 /// Cuts `items` into pieces of exactly `size` items each. Returns the source of the pieces, and the
-/// remaining items as one piece, which is empty or shorter.
+/// remaining items as one shorter piece, which may be empty.
 ///
 /// ```
 /// use rangesteal::{Pool, source};
@@ -762,8 +762,8 @@ pub fn chunks_exact<S: IntoChain<Chain: Pieces>>(
 }
 
 /// Cuts `items` into pieces: piece `i` begins at `offsets[i]` and ends before `offsets[i + 1]`. So
-/// there is one piece less than there are offsets. The call checks the offsets in one pass,
-/// O(`offsets.len()`), and allocates nothing.
+/// the number of pieces is the number of offsets minus one. The call checks the offsets in one
+/// pass, in O(`offsets.len()`) time, and allocates nothing.
 ///
 /// ```
 /// use rangesteal::{Pool, source};
@@ -779,8 +779,8 @@ pub fn chunks_exact<S: IntoChain<Chain: Pieces>>(
 /// ```
 ///
 /// # Panics
-/// If an offset is less than the one before it, or the last offset is greater than the number of
-/// items.
+/// If an offset is less than the offset before it, or if the last offset is greater than the number
+/// of items.
 #[track_caller]
 pub fn pieces<S: IntoChain<Chain: Pieces>>(items: S, offsets: &[usize]) -> Cuts<S::Chain, &[usize]> {
     Cuts::new(items.into_chain(), offsets)

@@ -1,6 +1,6 @@
 //! The kernel of the public loops: a chain and an end, as the executor sees them.
 
-#![allow(unsafe_code)] // requests the items of a source once, since the executor claims each index once
+#![allow(unsafe_code)] // each index is claimed once, so each item is requested once
 
 use std::{iter, marker::PhantomData, mem::ManuallyDrop, ops::Range};
 
@@ -35,8 +35,8 @@ impl<'s, S: Source> Claim<'s, S> {
         self.range.clone()
     }
 
-    /// The number of items. (`Range::len` also checks whether the range ends before it begins: in a
-    /// search that costs half an instruction per item.)
+    /// The number of items. (`Range::len` would also check whether the range ends before it begins.
+    /// In a search this check costs half an instruction per item.)
     #[inline(always)]
     pub(crate) fn len(&self) -> usize {
         self.range.end - self.range.start
@@ -61,10 +61,10 @@ impl<'s, S: Source> Claim<'s, S> {
         unsafe { claim.source.piece(claim.range.clone()) }
     }
 
-    /// The items with their indices. LLVM vectorises some loops over these that it does not
-    /// vectorise over [`items`](Self::items), since `zip` counts an index where the iterator of a
-    /// slice moves a pointer. (The sum of `3 * x` over `u64` takes 0.4 of the time, the maximum of
-    /// `x * x` over `f32` 0.2.)
+    /// The items with their indices. LLVM vectorises some loops over numbered items that it does
+    /// not vectorise over [`items`](Self::items): `zip` counts an index, while the iterator of a
+    /// slice moves a pointer. (The sum of `3 * x` over `u64` takes 0.4 times the time of the same
+    /// loop over `items`, and the maximum of `x * x` over `f32` takes 0.2 times the time.)
     #[inline(always)]
     pub(crate) fn numbered(self) -> impl Iterator<Item = (usize, S::Item)> + use<'s, S> {
         iter::zip(self.range(), self.items())
@@ -80,8 +80,8 @@ impl<'s, S: Source> Claim<'s, S> {
         let middle = self.range.start + len;
         let first = self.range.start..middle;
         self.range.start = middle;
-        // SAFETY: 1. as the caller of `new` promises, since `first` is a part of the range; 2. that
-        // part is no longer in this claim.
+        // SAFETY: 1. as the caller of `new` promises, since `first` is a part of the range; 2.
+        // `first` is no longer in this claim.
         unsafe { Self::new(self.source, first) }
     }
 }
@@ -91,7 +91,7 @@ impl<'s, S: Source> Claim<'s, S> {
 pub(crate) struct Index(usize);
 
 impl Index {
-    /// The index. Uses up the right.
+    /// Returns the index, and uses up the right.
     #[inline(always)]
     pub(crate) fn spend(self) -> usize {
         self.0
@@ -112,7 +112,7 @@ impl<S: Source> Claim<'_, S> {
     }
 }
 
-/// The claim of one index that the executor has claimed.
+/// Makes the claim of one index that the executor has claimed.
 #[inline(always)]
 pub(crate) fn claim_one<'s, S: Source>(
     source: &'s S,
@@ -120,9 +120,9 @@ pub(crate) fn claim_one<'s, S: Source>(
     index: usize,
 ) -> Claim<'s, S> {
     source.note(ledger, index..index + 1);
-    // SAFETY: *once*: 1. the executor claims indices of the source, and this one has just been
-    // noted; 2. it claims every index once, in a range or among those that are begun first, and
-    // begins each claim once (case 15).
+    // SAFETY: *once*: 1. the executor claims indices of the source, and this index has just been
+    // noted; 2. the executor claims every index once, either in a range or among the indices that
+    // are begun first, and begins each claim once (case 15).
     unsafe { Claim::new(source, index..index + 1) }
 }
 
@@ -153,8 +153,8 @@ impl<'s, C: Chain> Claimed<'_, '_, 's, C> {
         }
         let source = self.chain.begin();
         source.note(self.ledger, items.clone());
-        // SAFETY: *once*, *inside*: 1. the executor claims indices of the source, and these have
-        // just been noted; 2. it claims every index once, and folds each claim once.
+        // SAFETY: *once*, *inside*: 1. the executor claims indices of the source, and these indices
+        // have just been noted; 2. the executor claims every index once, and folds each claim once.
         Some(unsafe { Claim::new(source, items) })
     }
 
@@ -174,14 +174,15 @@ impl<'s, C: Chain> Claimed<'_, '_, 's, C> {
 /// The numbering of blocks, for states that belong to blocks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Numbered {
-    /// The number of the first block. It is not 0 if the items are a part of a larger whole.
+    /// The number of the first block. This number may exceed 0 if the items are a part of a larger
+    /// whole.
     pub(crate) first: usize,
     /// Items per block.
     pub(crate) size: usize,
 }
 
 impl Numbered {
-    /// The number of the block that begins with `item`.
+    /// The number of the block that begins at index `item`.
     fn block(self, item: usize) -> usize {
         self.first + item / self.size
     }

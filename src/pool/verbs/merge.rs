@@ -3,7 +3,7 @@
 //!
 //! Elements need not be `Sync`, because at any moment only one thread accesses an element. To
 //! ensure this, the calling thread finds the cuts of the merges (co-ranking) before the workers
-//! begin, and gives them disjoint parts.
+//! begin. Each worker then receives disjoint parts.
 
 #![allow(unsafe_code)] // moves elements bitwise between the slice and the buffer
 
@@ -27,24 +27,24 @@ use crate::{
 
 /// In items: the shortest piece that is sorted on its own.
 pub(super) const SHORTEST_PIECE: usize = 2 * 1024;
-/// In items: shorter slices are cut into at most one piece per worker, rounded up to a power of
-/// two.
+/// In items. Shorter slices are cut into at most one piece per worker, where the number of workers
+/// is rounded up to a power of two.
 const MANY_ITEMS: usize = 1 << 18;
 /// In items: the shortest part of a merge.
 const SHORTEST_PART: usize = 4 * 1024;
-/// Parts per worker in each merge round. There are several, so that other workers can take over
-/// parts of a late worker.
+/// Parts per worker in each merge round. There are several parts per worker, so that other workers
+/// can take over parts of a late worker.
 const PARTS_A_WORKER: usize = 4;
 /// In items: the shortest merge that is cut into four quarters whose steps are interleaved.
 const LONG: usize = 512;
 
-/// The number of pieces into which to cut `len` items: one per worker, rounded up to a power of
-/// two.
+/// The number of pieces into which a sort cuts `len` items: the number of workers, rounded up to a
+/// power of two.
 ///
 /// For many items the number of merge rounds is rounded up to an even number. After an odd number
-/// of rounds all items would be in the buffer and would have to be moved back; a round that merges
-/// costs no more, and leaves shorter pieces to std's sort. (Items with few distinct keys are sorted
-/// by std in 3 ns per item, and a merge takes as long.)
+/// of rounds all items would be in the buffer and would have to be moved back. A further merge
+/// round costs no more than the move, and the pieces that std sorts are shorter. (For items with
+/// few distinct keys there is no gain: std sorts them in 3 ns per item, and a merge takes as long.)
 pub(super) fn pieces(executor: &Executor, len: usize) -> usize {
     let long_enough = (len / SHORTEST_PIECE).max(1).ilog2();
     let rounds = executor.workers().next_power_of_two().ilog2();
@@ -77,7 +77,8 @@ pub(super) fn sort_pieces<T: Send>(
     }
 }
 
-/// The lengths of `count` parts of `len` items. The lengths differ by at most one.
+/// Divides `len` items into `count` parts, and returns the lengths of the parts. The lengths differ
+/// by at most one.
 pub(super) fn shares(len: usize, count: usize) -> impl Iterator<Item = usize> {
     (0..count).map(move |i| len / count + usize::from(i < len % count))
 }
@@ -87,7 +88,7 @@ pub(super) fn split<'a, T>(mut items: &'a mut [T], lengths: &[usize]) -> Vec<&'a
     lengths.iter().map(|&len| take(&mut items, len)).collect()
 }
 
-/// Joins neighbouring runs that need no merging into one run.
+/// Joins neighbouring runs into one run if together they are in order.
 fn join_ordered(items: &dyn Indexed, runs: &mut Vec<usize>) {
     let mut joined: Vec<usize> = Vec::with_capacity(runs.len());
     let mut end = 0;
@@ -101,10 +102,11 @@ fn join_ordered(items: &dyn Indexed, runs: &mut Vec<usize>) {
     *runs = joined;
 }
 
-/// The range of items that are not in their final places yet; shortens the first and last of `runs`
-/// to that range. Excluded are the items at the beginning that are not greater than any item of a
-/// later run, and the items at the end that are not less than any item of an earlier run. There
-/// must be at least two runs, and no run may be in order with the next.
+/// Returns the range of the items that must be merged, and shortens the first and the last of
+/// `runs` to this range. The range excludes the items at the beginning that are not greater than
+/// any item of a later run. The range also excludes the items at the end that are not less than any
+/// item of an earlier run. There must be at least two runs. No run may be in order with the next
+/// run.
 fn disordered(items: &dyn Indexed, runs: &mut [usize]) -> Range<usize> {
     let (mut least, mut greatest) = (runs[0], runs[0] - 1);
     let mut end = runs[0];
@@ -137,8 +139,8 @@ pub(super) fn in_parallel<J: Send>(executor: &Executor, jobs: Vec<J>, work: &(dy
     assert!(cells.iter().all(|cell| lock(cell).is_none()), "a loop has left out a job");
 }
 
-/// Calls `work` with each number below `end`, in parallel. All jobs of all sorts use this one loop,
-/// so it is compiled once.
+/// Calls `work` with each number below `end`, in parallel. All sorts use this one loop, so the loop
+/// is compiled once.
 #[inline(never)]
 #[track_caller]
 fn each_below(executor: &Executor, end: usize, work: &(dyn Fn(usize) + Sync)) {
@@ -155,8 +157,8 @@ pub(super) struct Sides<'a, T> {
 }
 
 impl<'a, T: Send> Sides<'a, T> {
-    /// Moves to place `i` the element from place `order[i].1`. If the drop of a key panics, no
-    /// element is moved in the end.
+    /// For each `i`, moves the element at place `order[i].1` to place `i`. If the drop of a key
+    /// panics, the slice stays unchanged.
     #[track_caller]
     pub(super) fn arrange<K: Send>(&mut self, executor: &Executor, order: Vec<(K, usize)>) {
         let elements = Elements(self.full);
@@ -169,14 +171,14 @@ impl<'a, T: Send> Sides<'a, T> {
     pub(super) fn new(items: &'a mut [T], buffer: &'a mut Vec<T>) -> Self {
         let spare = &mut buffer.spare_capacity_mut()[..items.len()];
         let full = ptr::from_mut(items) as *mut [MaybeUninit<T>];
-        // SAFETY: 1. `MaybeUninit<T>` has the layout of `T`; 2. `items` is borrowed as long as
-        // `full`; 3. when the caller's borrow ends, the slice holds elements: this is dropped
-        // before, and then the slice is full.
+        // SAFETY: 1. `MaybeUninit<T>` has the layout of `T`; 2. `items` is borrowed for the
+        // lifetime of `full`; 3. when the caller's borrow ends, the slice holds all elements, since
+        // the drop of this `Sides` has moved them back.
         Self { full: unsafe { &mut *full }, spare, away: false }
     }
 
-    /// Merges the first run with the second, the third with the fourth, and so on, into the other
-    /// of the two buffers.
+    /// Merges the first run with the second run, the third with the fourth, and so on. The results
+    /// go to the other of the two buffers.
     #[track_caller]
     fn merge_pairs(&mut self, executor: &Executor, runs: &[usize], order: &dyn Comparator<T>) {
         let part = (self.full.len() / (executor.workers() * PARTS_A_WORKER)).max(SHORTEST_PART);
@@ -209,17 +211,17 @@ impl<T> Drop for Sides<'_, T> {
     }
 }
 
-/// Elements that are only copied, bitwise.
+/// Elements of which only the bits are copied.
 struct Elements<'a, T>(&'a [MaybeUninit<T>]);
 
-// SAFETY: no one accesses an element through this type, only its bits are copied. `T: Send` permits
-// that another thread uses each copy.
+// SAFETY: this type gives no access to an element; only the bits are copied. `T: Send` permits
+// another thread to use each copy.
 unsafe impl<T: Send> Sync for Elements<'_, T> {}
 
 impl<T> Elements<'_, T> {
     fn copy(&self, place: usize, to: &mut MaybeUninit<T>) {
-        // SAFETY: both references are to one element each. The two do not overlap, since one is
-        // exclusive.
+        // SAFETY: each of the two references is to one element. The two elements do not overlap,
+        // since one reference is exclusive.
         unsafe { ptr::copy_nonoverlapping(&raw const self.0[place], to, 1) };
     }
 }
@@ -266,8 +268,8 @@ impl<T> MergePart<'_, T> {
     }
 
     /// Moves all elements to their places, bitwise. The source stays unchanged until the round is
-    /// over, so a panic loses no element. No element is compared after it has been moved, so a
-    /// comparison that changes an element through interior mutability changes the element that is
+    /// over, so a panic loses no element. No element is compared after it has been moved, so if a
+    /// comparison changes an element through interior mutability, the change is part of what is
     /// moved.
     fn merge(mut self, order: &dyn Comparator<T>) {
         if self.is_disjoint(order) {
@@ -285,8 +287,8 @@ impl<T> MergePart<'_, T> {
         }
     }
 
-    /// Whether the whole left side goes before the whole right side. If the whole right side goes
-    /// before the left side, swaps the two and returns true.
+    /// Whether the sides need no merge, because one side goes before the other as a whole. If the
+    /// right side goes before the left side, swaps the sides.
     fn is_disjoint(&mut self, order: &dyn Comparator<T>) -> bool {
         let ([first, ..], [.., last]) = (&*self.left, &*self.right) else {
             return true;
@@ -334,7 +336,7 @@ pub(super) mod tests {
         sync::{AtomicUsize, Ordering},
     };
 
-    /// A key, and a place that no order compares.
+    /// A key, and a place, which no comparison uses.
     pub(in super::super) type Item = (u64, usize);
 
     fn by_key(a: &Item, b: &Item) -> bool {
@@ -353,7 +355,7 @@ pub(super) mod tests {
         items
     }
 
-    /// Two sorted runs, one after the other.
+    /// Two sorted runs, one behind the other.
     fn two_runs(left: usize, right: usize, keys: u64, seed: u64) -> Vec<Item> {
         let mut runs = items(left + right, keys, seed);
         runs[..left].sort_unstable();
@@ -361,8 +363,8 @@ pub(super) mod tests {
         runs
     }
 
-    /// An executor with one thread under Miri, which does not support all system calls of a shared
-    /// loop.
+    /// An executor with `threads` threads. Under Miri it has one thread, since Miri does not
+    /// support all system calls of a shared loop.
     pub(in super::super) fn executor(threads: usize) -> Executor {
         let threads = if cfg!(miri) { 1 } else { threads };
         let builder = PoolBuilder::default().num_threads(threads);

@@ -1,21 +1,21 @@
 //! The loops that users call. A chain is a *source* (the items that a loop runs over), *stages*
-//! (which change or choose items), *options*, and an *end*, which runs the loop. All code that is
+//! (which convert or select items), *options*, and an *end*, which runs the loop. All code that is
 //! generic over closures is in this folder.
 //!
 //! `source` has slices and ranges, `owned` has items by value, and `indexed` has sources that are
 //! made of other sources. `chain` has the traits of chains, `stages` the stages, and `state` the
-//! states that workers keep between items. `on` has the type that users write, a chain and its
-//! pool, with the stages as methods. `options` has the options and hands the loop to the executor.
-//! `value` makes a chain without a pool a source. The ends are in `ends` (those that fold),
-//! `searches`, `scan` (running totals) and `collect`; `otherwise` has the names that other
-//! libraries have for them.
+//! states that workers keep between items. `on` has the type `On` of a chain and its pool, with the
+//! stages as methods. `options` has the options and hands the loop to the executor. `value` makes a
+//! chain without a pool a source. The ends are in `ends` (those that fold), `searches`, `scan`
+//! (running totals) and `collect`; `otherwise` has the names of rayon for methods with another name
+//! here.
 //!
 //! An end defines how the items of a claim are folded into a partial result, and how two partial
 //! results are reduced. The chain and the end make a kernel (`kernel`); the rest of the crate knows
-//! only the kernel of a loop. An end is given each claim of a worker as a `Claim`, from which it
-//! can take the items once: so ends are safe code, and only `kernel` relies on the executor.
-//! `places` writes results to their final places, `gather` joins the vectors of all runs,
-//! `reproducible` reduces results in a fixed order, and `part` does so with a part of a slice.
+//! only the kernel of a loop. An end receives each claim of a worker as a `Claim`, from which the
+//! end can take the items once. So the ends are safe code, and only `kernel` relies on the
+//! executor. `places` writes results to their final places, `gather` joins the vectors of all runs,
+//! `reproducible` reduces results in a fixed order, and `part` does the same for a part of a slice.
 //!
 //! `sort` is built on these loops: `merge` and `interleave` merge sorted pieces, `outliers` sorts
 //! slices that are nearly in order, and `comparator` has the code that is compiled for each
@@ -23,7 +23,8 @@
 //! add items, with the hot loop. `waiting` has the loops whose items wait, `async_worker` polls
 //! their futures, and `runs` keeps their results.
 //!
-//! May know: `call`, and the folders below it. Must not know `Pool`: a loop is given the executor.
+//! May know: `call`, and the folders below it. Must not know `Pool`: a loop receives the executor
+//! instead.
 
 pub(crate) mod async_worker;
 pub(crate) mod chain;

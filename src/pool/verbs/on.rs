@@ -1,5 +1,5 @@
-//! [`On`]: a chain and the pool that runs it. Users write its methods from left to right; those in
-//! this file are the stages.
+//! [`On`]: a chain and the pool that runs the chain. Users write its methods from left to right.
+//! This file contains the stages.
 
 use super::{
     chain::{Chain, IntoChain, Pieces, Shared, Source},
@@ -11,8 +11,8 @@ use super::{
 
 /// A source, the stages behind it, and the pool that runs them. Made by
 /// [`Pool::on`](crate::Pool::on). Options ([`grain`](Self::grain), [`report`](Self::report) and so
-/// on) may stand anywhere between them. The last method is an end ([`for_each`](Self::for_each),
-/// [`sum`](Self::sum) and so on), which runs the loop.
+/// on) may stand anywhere between the stages. The last method is an end
+/// ([`for_each`](Self::for_each), [`sum`](Self::sum) and so on), which runs the loop.
 ///
 /// ```
 /// # let pool = rangesteal::Pool::new()?;
@@ -29,10 +29,10 @@ use super::{
 /// # Ok::<(), rangesteal::BuildError>(())
 /// ```
 ///
-/// A method with the name of a method of [`Iterator`] means the same, and items keep their order.
-/// Two things differ. Closures are `Fn`, since all workers call them. And no closure is called for
-/// an item that a later [`skip`](Self::skip), [`take`](Self::take) or [`step_by`](Self::step_by)
-/// leaves out.
+/// A method with the same name as a method of [`Iterator`] has the same meaning, and items keep
+/// their order. There are two differences. Closures are `Fn`, since all workers call them. No
+/// closure is called for an item that a later [`skip`](Self::skip), [`take`](Self::take) or
+/// [`step_by`](Self::step_by) leaves out.
 ///
 /// A chain without a pool, made by [`source`](crate::source()), has [`NoPool`] as its `P`. A
 /// function can return such a chain, and [`Pool::on`](crate::Pool::on) takes it.
@@ -43,7 +43,7 @@ pub struct On<C, P = NoPool> {
     pub(super) place: P,
 }
 
-/// The place of a chain that has no pool yet.
+/// Stands for the pool in a chain that has no pool yet.
 #[derive(Clone, Copy, Debug)]
 pub struct NoPool;
 
@@ -71,7 +71,7 @@ pub fn source<C: IntoChain>(items: C) -> On<C::Chain> {
     On { chain: items.into_chain(), place: NoPool }
 }
 
-/// Stages. A closure behind [`with`](On::with) is given a pair of the state and the item.
+/// Stages. A closure behind [`with`](On::with) receives a pair of the state and the item.
 impl<C: Chain, P> On<C, P> {
     /// The chain with `stage` added, on the same pool.
     #[inline(always)]
@@ -89,10 +89,10 @@ impl<C: Chain, P> On<C, P> {
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     ///
-    /// If the chain before it is a source, the result is a source, too: [`zip`](Self::zip),
-    /// [`rev`](Self::rev) and so on may follow. A worker calls `f` once per item, when it needs the
-    /// result. `f` is not called for items that a later stage leaves out, nor for items by value
-    /// that no worker reaches.
+    /// If the chain before `map` is a source, the result is a source, too: [`zip`](Self::zip),
+    /// [`rev`](Self::rev) and so on may follow. A worker calls `f` once per item, when the worker
+    /// needs the result. `f` is not called for items that a later stage leaves out, nor for owned
+    /// items that no worker reaches.
     #[inline(always)]
     pub fn map<R, F>(self, f: F) -> On<Map<C, F>, P>
     where
@@ -152,9 +152,9 @@ impl<C: Chain, P> On<C, P> {
         self.behind(|chain| Inspect::new(chain, f))
     }
 
-    /// Keeps the items for which `keep` returns true, as [`Iterator::filter`]. The items behind it
-    /// have no index: [`zip`](Self::zip), [`enumerate`](Self::enumerate) and the like must stand
-    /// before.
+    /// Keeps the items for which `keep` returns true, as [`Iterator::filter`]. The items behind a
+    /// filter have no index: [`zip`](Self::zip), [`enumerate`](Self::enumerate) and similar stages
+    /// must stand before the filter.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -171,7 +171,7 @@ impl<C: Chain, P> On<C, P> {
     }
 
     /// Calls `f` with each item and goes on with the values of the results that are `Some`, as
-    /// [`Iterator::filter_map`]. The items behind it have no index.
+    /// [`Iterator::filter_map`]. The items behind this stage have no index.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -188,8 +188,8 @@ impl<C: Chain, P> On<C, P> {
     }
 
     /// Calls `f` with each item and goes on with all items of the results, as
-    /// [`Iterator::flat_map`]. One worker goes through one result. The items behind it have no
-    /// index.
+    /// [`Iterator::flat_map`]. All items of one result go to the same worker. The items behind this
+    /// stage have no index.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -206,9 +206,9 @@ impl<C: Chain, P> On<C, P> {
         self.behind(|chain| FlatMap::new(chain, f))
     }
 
-    /// Calls `f` with each item. Of a result `Ok`, each item goes on as `Ok(item)`; a result `Err`
-    /// goes on as one `Err`. For [`collect`](On::collect) into a `Result`. The items behind it have
-    /// no index.
+    /// Calls `f` with each item. If the result is `Ok`, each of its items goes on as `Ok(item)`. If
+    /// the result is `Err`, a single `Err` goes on. Made for [`collect`](On::collect) into a
+    /// `Result`. The items behind this stage have no index.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -227,8 +227,8 @@ impl<C: Chain, P> On<C, P> {
         self.behind(|chain| TryFlatMap::new(chain, f))
     }
 
-    /// Goes on with all items of each item, as [`Iterator::flatten`]. One worker goes through one
-    /// item. The items behind it have no index.
+    /// Goes on with all items of each item, as [`Iterator::flatten`]. The parts of one item all go
+    /// to the same worker. The items behind this stage have no index.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -245,20 +245,20 @@ impl<C: Chain, P> On<C, P> {
     }
 }
 
-/// States of workers or of blocks. The items behind one of these have no index.
+/// States of workers or of blocks. The items behind one of these stages have no index.
 impl<C: Chain<State = Stateless>, P> On<C, P> {
     /// Gives each worker a state of its own. `make(worker)` makes the state before the worker's
-    /// first item; the worker drops it after its last item. Workers are numbered from 0, the
-    /// calling thread. Behind this, closures that are given an item are given the pair `(&mut
-    /// state, item)`.
+    /// first item, and the worker drops the state after its last item. Workers are numbered from 0;
+    /// worker 0 is the calling thread. Behind this stage, closures receive the pair `(&mut state,
+    /// item)` instead of the item.
     ///
-    /// Each loop makes one state for each worker that gets any item. After a panic the worker makes
-    /// a new state, to finish the items before the panic. A state stays on its thread, so its type
-    /// need not be `Send`.
+    /// Each loop makes one state for each worker that receives any item. After a panic the worker
+    /// makes a new state, to finish the items before the item that panicked. A state stays on its
+    /// thread, so its type need not be `Send`.
     ///
-    /// Which worker gets which items differs from run to run, so a state must not influence the
-    /// results. Scratch memory does not; a random number generator does. For random numbers use
-    /// [`with_block`](Self::with_block).
+    /// The assignment of items to workers differs from run to run, so a state must not influence
+    /// the results. Scratch memory is fine, but a random number generator is not. For random
+    /// numbers use [`with_block`](Self::with_block).
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -274,8 +274,8 @@ impl<C: Chain<State = Stateless>, P> On<C, P> {
     /// ```
     ///
     /// # Panics
-    /// If the loop is [`reproducible`](Self::reproducible). If `make` panics, the loop ends as
-    /// after a panic of any closure.
+    /// If the loop is [`reproducible`](Self::reproducible), or if `make` panics. A panic of `make`
+    /// ends the loop like a panic of any closure.
     #[inline(always)]
     pub fn with<W, F: Fn(usize) -> W + Sync>(self, make: F) -> On<With<C, Fresh<F>>, P> {
         self.with_states(Fresh(make))
@@ -286,9 +286,9 @@ impl<C: Chain<State = Stateless>, P> On<C, P> {
         self.behind(|chain| With::new(chain, states))
     }
 
-    /// Gives each worker a state that is kept from loop to loop: see [`PerWorker`]. Closures are
-    /// given `(&mut state, item)`, as behind [`with`](Self::with). The number of states limits the
-    /// number of workers of the loop.
+    /// Gives each worker a state that is kept from loop to loop: see [`PerWorker`]. Closures
+    /// receive `(&mut state, item)`, as behind [`with`](Self::with). The number of states limits
+    /// the number of workers of the loop.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -305,24 +305,23 @@ impl<C: Chain<State = Stateless>, P> On<C, P> {
     /// ```
     ///
     /// # Panics
-    /// If the loop is [`reproducible`](Self::reproducible). If `make` panics, the loop ends as
-    /// after a panic of any closure.
+    /// If the loop is [`reproducible`](Self::reproducible).
     #[inline(always)]
     pub fn with_kept<W: Send>(self, states: &mut PerWorker<W>) -> On<With<C, Kept<'_, W>>, P> {
         self.with_states(Kept(states))
     }
 
     /// Gives each block of neighbouring items a state of its own. `make(block)` makes the state
-    /// before the first item of the block; it is dropped after the last item of the block. Blocks
-    /// are numbered from 0 in the order of the items. Closures are given `(&mut state, item)`, as
-    /// behind [`with`](Self::with).
+    /// before the first item of the block. The state is dropped after the last item of the block.
+    /// Blocks are numbered from 0 in the order of the items. Closures receive `(&mut state, item)`,
+    /// as behind [`with`](Self::with).
     ///
     /// The loop is [`reproducible`](Self::reproducible): the size of blocks depends only on the
-    /// number of items, or is set by [`grain`](Self::grain). So the same items meet the same states
-    /// on any number of threads, as random numbers require.
+    /// number of items, or is set by [`grain`](Self::grain). So each item meets the same state on
+    /// any number of threads, as random numbers require.
     ///
-    /// `make` is called at most once for each block: at most some 2100 times, or `n / grain` times.
-    /// A state stays on its thread, so its type need not be `Send`.
+    /// `make` is called at most once for each block: at most about 2100 times, or `n / grain` times
+    /// if a grain is set. A state stays on its thread, so its type need not be `Send`.
     ///
     /// ```
     /// /// A linear congruential generator (Knuth, The Art of Computer Programming, volume 2).
@@ -354,7 +353,7 @@ impl<C: Chain<State = Stateless>, P> On<C, P> {
 
 /// Stages that need a source, in which each item has an index.
 impl<S: Source, P> On<S, P> {
-    /// Runs over this source and another one in step: each item is a pair.
+    /// Runs over this source and another source in step: each item is a pair.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -370,7 +369,7 @@ impl<S: Source, P> On<S, P> {
         self.behind(|source| Zip::new(source, other.into_chain()))
     }
 
-    /// Runs over this source and another one in step, up to the end of the shorter one, as
+    /// Runs over this source and another source in step, up to the end of the shorter one, as
     /// [`Iterator::zip`]: each item is a pair.
     ///
     /// ```
@@ -414,8 +413,8 @@ impl<S: Source, P> On<S, P> {
         self.behind(|source| Subrange::new(source, 0..count))
     }
 
-    /// Runs over all items except the first `count`, as [`Iterator::skip`]; over none if there are
-    /// fewer.
+    /// Runs over all items except the first `count` items, as [`Iterator::skip`]. Runs over no
+    /// items if there are fewer than `count`.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -429,9 +428,9 @@ impl<S: Source, P> On<S, P> {
         self.behind(|source| Subrange::new(source, count..usize::MAX))
     }
 
-    /// Runs over the first item and every `step`th item behind it, as [`Iterator::step_by`]. If the
-    /// items are owned, the worker that leaves items out drops them; a panic of such a drop ends
-    /// the loop.
+    /// Runs over the first item and every `step`th item after the first, as [`Iterator::step_by`].
+    /// If the items are owned, a worker drops the items that it leaves out. A panic of such a drop
+    /// ends the loop.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -460,8 +459,8 @@ impl<S: Source, P> On<S, P> {
         self.behind(Rev::new)
     }
 
-    /// Runs over pieces of `size` neighbouring items; the last piece may be shorter. From here on
-    /// each piece is an item: workers claim pieces, and reports count pieces.
+    /// Runs over pieces of `size` neighbouring items; the last piece may be shorter. Behind this
+    /// stage each piece is an item: workers claim pieces, and reports count pieces.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -503,8 +502,8 @@ impl<S: Source, P> On<S, P> {
     }
 
     /// Runs over all windows of `size` neighbouring items, as [`slice::windows`]. There is no
-    /// window if there are fewer items. Only shared slices and ranges have windows, since windows
-    /// overlap.
+    /// window if there are fewer than `size` items. Only shared slices and ranges have windows,
+    /// since windows overlap.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -513,7 +512,7 @@ impl<S: Source, P> On<S, P> {
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     ///
-    /// A slice whose items are to be changed has no windows:
+    /// An exclusive slice has no windows:
     ///
     /// ```compile_fail,E0277
     /// # let pool = rangesteal::Pool::new()?;

@@ -31,8 +31,8 @@ use crate::pool::{
     },
 };
 
-/// The place of a chain that a pool runs: the pool and the options. `E` says whether the loop can
-/// be cancelled.
+/// The pool that runs a chain, and the options of the loop. The type `E` determines whether the
+/// loop can be cancelled.
 #[derive(Debug)]
 pub struct OnPool<'p, E = Uncancellable> {
     executor: &'p Executor,
@@ -94,7 +94,7 @@ impl Ending for Cancellable {
     }
 }
 
-/// The options that further loops of the same call inherit.
+/// The options that a call passes on to its further loops.
 #[derive(Clone, Copy)]
 pub(super) struct PartOptions<'p> {
     executor: &'p Executor,
@@ -113,7 +113,7 @@ impl<'p> PartOptions<'p> {
 }
 
 impl<'p, C: Chain> On<C, OnPool<'p>> {
-    /// Begins a chain. The place of the loop in the program text is that of the caller.
+    /// Begins a chain. The loop's place in the program text is the place of the caller.
     #[inline(always)]
     #[track_caller]
     pub(crate) fn new(executor: &'p Executor, chain: C) -> Self {
@@ -134,13 +134,13 @@ impl<'p, C: Chain> On<C, OnPool<'p>> {
 impl<'p, C: Chain, E: Ending> On<C, OnPool<'p, E>> {
     /// Workers claim exactly `items` items at once, in blocks that begin at multiples of `items`.
     /// The last block is shorter if fewer items are left. A loop that runs on the calling thread
-    /// alone claims nothing.
+    /// alone claims no blocks.
     ///
     /// Without this option the pool measures the cost of an item and chooses the size of claims
-    /// itself, which is usually better. Two cases need this option. If workers that write
-    /// neighbouring items share cache lines, set `items` to the number of items in a cache line. If
-    /// no item may ever wait behind a slow item of the same claim, set `items` to 1. `find`,
-    /// `position`, `any` and `all` use blocks of their own and ignore this option.
+    /// itself, which is usually better. Two cases need this option. If different workers would
+    /// write to the same cache line, set `items` to the number of items in a cache line. If an item
+    /// must never wait for a slow item of the same claim, set `items` to 1. `find`, `position`,
+    /// `any` and `all` choose their own blocks and ignore this option.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -175,22 +175,23 @@ impl<'p, C: Chain, E: Ending> On<C, OnPool<'p, E>> {
         self
     }
     /// Returns the same result, bit for bit, for every number of threads and every schedule, even
-    /// if `reduce` is not associative: the addition of floating-point numbers is not.
+    /// if `reduce` is not associative. (The addition of floating-point numbers is not associative.)
     ///
     /// The items are folded in blocks. The results of the blocks are reduced in pairs, then in
     /// pairs of pairs and so on; a result without a partner waits for the next level. The size of a
-    /// block depends only on the number `n` of items: `n / 256` items, but at most 64, or `n /
-    /// 2048` if that is more. [`grain`](Self::grain) sets another size. So the result depends only
-    /// on the items, their number and the grain. It is the same on a pool of one thread, but in
-    /// general not that of the plain loop (a sum is more exact on average). A different order of
-    /// reduction would be a breaking change of this crate: see `STABILITY.md`.
+    /// block depends only on the number `n` of items. A block has `n / 256` items, but at most 64,
+    /// or `n / 2048` items if this is more. [`grain`](Self::grain) sets another size. So the result
+    /// depends only on the items, their number and the grain. The result is the same on a pool of
+    /// one thread. In general it differs from the plain loop's result (a sum is more exact on
+    /// average). Changing the order of reduction would be a breaking change of this crate: see
+    /// `STABILITY.md`.
     ///
     /// Workers claim and steal whole blocks. `init` and `reduce` are called once per block: at most
-    /// some 2100 times, or `n / grain` times. If the accumulator is large, set a large grain; if
-    /// there are few items that take long each, set a grain of 1. The option matters for `reduce`,
-    /// `fold`, `sum` and the like. All other loops except `find_any` are reproducible without it.
-    /// For closures that need a state use [`with_block`](Self::with_block), which makes one for
-    /// each block.
+    /// about 2100 times, or `n / grain` times if a grain is set. If the accumulator is large, set a
+    /// large grain. If there are few items that each take long, set a grain of 1. The option
+    /// matters for `reduce`, `fold`, `sum` and similar loops. All other loops except `find_any` are
+    /// reproducible without the option. If closures need a state, use
+    /// [`with_block`](Self::with_block), which makes a state for each block.
     ///
     /// ```
     /// use rangesteal::Pool;
@@ -215,8 +216,8 @@ impl<'p, C: Chain, E: Ending> On<C, OnPool<'p, E>> {
         self
     }
     /// Lets any thread cancel the loop: see [`CancelToken`]. The loop returns `Result<_,
-    /// Cancelled>`. A loop that can fail returns `Result<Result<_, E>, Cancelled>`. If this option
-    /// is set twice, the second token counts.
+    /// Cancelled>`. If the loop can fail, it returns `Result<Result<_, E>, Cancelled>`. If this
+    /// option is set twice, only the second token has an effect.
     ///
     /// ```
     /// use rangesteal::{CancelToken, Cancelled, Pool};
@@ -252,7 +253,7 @@ impl<'p, C: Chain, E: Ending> On<C, OnPool<'p, E>> {
         self
     }
     /// Writes a report of the loop into `report`: see [`RunReport`]. If the loop panics, nothing is
-    /// written. The option costs some readings of the clock per loop.
+    /// written. With this option each loop reads the clock a few more times.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -266,9 +267,10 @@ impl<'p, C: Chain, E: Ending> On<C, OnPool<'p, E>> {
         self.place.wishes.report = Some(report);
         self
     }
-    /// Records in `trace` which worker does what at which time, for a diagram: see [`Trace`]. If
-    /// the loop panics, nothing is recorded. The option costs some readings of the clock, and
-    /// memory for each run of each loop. A shared loop inside an item also takes a lock at its end.
+    /// Records the work of each worker over time in `trace`, for a diagram: see [`Trace`]. If the
+    /// loop panics, nothing is recorded. The option costs some readings of the clock, and memory
+    /// for each run of each loop. A shared loop inside an item also takes a lock when the inner
+    /// loop ends.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -297,10 +299,12 @@ impl<'p, C: Chain, E: Ending> On<C, OnPool<'p, E>> {
 /// Stages of a slice.
 impl<'p, S: Lent<Element: Sync> + Sync, E: Ending> On<S, OnPool<'p, E>> {
     /// Runs over pieces of neighbouring items, as [`slice::chunk_by`]. A piece ends between two
-    /// neighbours for which `same` returns false. After a sort these are the groups of equal keys.
+    /// neighbours for which `same` returns false. If the slice is sorted, these pieces are the
+    /// groups of equal keys.
     ///
-    /// A loop of its own finds the ends of the pieces before this method returns. It calls `same`
-    /// once for each pair of neighbours, and allocates a vector with one index per piece.
+    /// A separate loop finds the ends of the pieces before this method returns. The separate loop
+    /// calls `same` once for each pair of neighbours, and allocates a vector with one index per
+    /// piece.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -338,7 +342,7 @@ impl<'p, S: Lent<Element: Sync> + Sync, E: Ending> On<S, OnPool<'p, E>> {
 
 /// How the loop runs.
 impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
-    /// The options for further loops of this call.
+    /// The options that this call passes on to its further loops.
     #[inline(always)]
     pub(super) fn part_options(&self) -> PartOptions<'p> {
         let OnPool { executor, threads, ref wishes, .. } = self.place;
@@ -360,7 +364,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     }
 
     /// Runs `fold` over the claims of each worker, and reduces the partial results in slice order.
-    /// For a loop whose result does not depend on where the items are cut.
+    /// For a loop whose result does not depend on where its items are divided between workers.
     #[inline(always)]
     pub(super) fn fold_claims<A: Send, Z: Send>(
         self,
@@ -374,8 +378,8 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         self.run(Shape { kind, blocks, leaves: None, list: None }, fold, reduce)
     }
 
-    /// As [`fold_claims`](Self::fold_claims), for a loop whose result depends on where the items
-    /// are cut. If the loop is reproducible, it runs block by block.
+    /// As [`fold_claims`](Self::fold_claims), for a loop whose result depends on where its items
+    /// are divided between workers. If the loop is reproducible, workers fold it block by block.
     #[inline(always)]
     pub(super) fn fold_and_reduce<A: Send, Z: Send>(
         self,
@@ -423,9 +427,8 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         executor.call(slice, options, &Kernel { chain, fold, reduce, states_of, makes })
     }
 
-    /// Runs a loop whose `blocks` are the leaves of a tree; the first one has the number
-    /// `first_block`. Returns the nodes of the tree, each reduced as far as one worker has folded
-    /// it.
+    /// Runs a loop whose `blocks` are the leaves of a tree. The first block has the number
+    /// `first_block`. Returns the nodes of the tree, reduced as far as possible.
     #[inline(always)]
     pub(super) fn fold_to_nodes<A: Send, Z: Send>(
         self,
@@ -445,7 +448,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     }
 
     /// An empty list for the items that closures add.
-    #[inline(always)] // the list is large: inlined, it is made at its final place
+    #[inline(always)] // since the list is large and should be made at its final place
     pub(super) fn list<T>(&self) -> List<'p, T> {
         List::new(self.place.executor, self.place.watch)
     }
@@ -480,9 +483,9 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         let is_first = kind == LoopKind::First;
         let kind = if is_first && C::State::BY_BLOCK { LoopKind::MayStop } else { kind };
         let blocks = match C::State::BY_BLOCK {
-            // The blocks of the states. `MayStop` also returns the first match.
+            // Each block has a state. A loop of kind `MayStop` also returns the first match.
             true => Some(self.block_of(self.source_count())),
-            false if is_first => None, // a search for the first match has blocks of its own
+            false if is_first => None, // a search for the first match chooses its own blocks
             false if kind == LoopKind::InOrder => self.block(),
             false => self.place.grain,
         };
@@ -520,7 +523,7 @@ impl<'a> Shape<'a> {
         (slice, LoopOptions { threads, watch, wishes, kind, units, list, leaves })
     }
 
-    /// The numbering of the blocks, in which the first one has the number `first`.
+    /// The numbering of the blocks. The first block has the number `first`.
     #[inline(always)]
     fn states_of(self, first: usize) -> Numbered {
         Numbered { first, size: self.blocks.map_or(1, |blocks| blocks.size) }

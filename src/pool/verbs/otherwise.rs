@@ -1,5 +1,5 @@
-//! rayon's names for methods that have another name here: calling one is a compile error that tells
-//! the name to use.
+//! Methods of rayon that have another name in this crate. A call by rayon's name is a compile
+//! error, whose message says the name to use.
 
 use super::{
     chain::Chain,

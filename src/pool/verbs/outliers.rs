@@ -1,14 +1,16 @@
 //! Sorts slices in which few items are out of order. These items, the outliers, are taken out,
-//! sorted, and put back where they belong. That takes about *n* comparisons and two moves of each
-//! item; a sort takes *n* log *n* comparisons.
+//! sorted, and put back at their correct places. That takes about *n* comparisons and two moves of
+//! each item, while a sort takes *n* log *n* comparisons.
 //!
 //! This is drop-merge sort (Emil Ernerfeldt, 2017), made stable and parallel.
 //!
-//! An outlier *goes back* if a staying item before it is greater. An outlier *goes on* if a staying
-//! item behind it is less. There is one list for each of the two kinds. Of equal items, those that
-//! go on come first in the slice, then those that stay, then those that go back. (If an outlier
-//! that goes back came before an equal one that goes on, a greater item would stay before a lesser
-//! one.) So the merge is stable without the original index of each outlier.
+//! All other items are *staying* items. An outlier *goes back* if a staying item before it is
+//! greater. An outlier *goes on* if a staying item behind it is less. There is one list for each of
+//! the two kinds. Among equal items, outliers that go on come first in the slice, then staying
+//! items, then outliers that go back. (Assume that an outlier that goes back came before an equal
+//! outlier that goes on. Then a greater staying item would come before a lesser staying item, so
+//! the staying items would not be in order.) So the merge is stable without the original index of
+//! each outlier.
 
 #![allow(unsafe_code)] // moves items bitwise: out of the slice, within the slice, and back
 
@@ -27,20 +29,21 @@ use crate::pool::{call::executor::Executor, policy::site::GOLDEN};
 
 /// A sample of this many pairs of neighbours, from all over the slice, is compared first.
 const PAIRS_SAMPLED: usize = 512;
-/// A slice of `n` items has few outliers if they are at most `n / (8 * workers)`: one thread takes
-/// them out and puts them back, while all workers would sort.
+/// A slice of `n` items has few outliers if their number is at most `n / (8 * workers)`. The number
+/// of workers matters because one thread alone takes the outliers out and puts them back, while all
+/// workers would take part in a sort.
 const ONE_IN_A_WORKER: usize = 8;
-/// A part of `n` items has few outliers if they are at most `n / 8`. That may be a larger fraction
-/// than in the whole slice, since outliers may be close together.
+/// A part of `n` items has few outliers if their number is at most `n / 8`. This fraction may be
+/// larger than the fraction for the whole slice, since outliers may be close together.
 const ONE_IN_A_PART: usize = 8;
-/// In items: if this many consecutive items are less than the last staying item, perhaps that item
-/// is the outlier.
+/// In items: if this many consecutive items are less than the last staying item, the search checks
+/// whether the last staying item is the outlier.
 const STREAK: usize = 8;
-/// In items: where two parts meet, fewer outliers than this are accepted.
+/// In items: where two parts meet, the search adds fewer outliers than this, or gives up.
 const MEETING: usize = 64;
 /// Parts per worker of the search for outliers.
 const SEARCHES_A_WORKER: usize = 4;
-/// In items: the calling thread sorts fewer outliers alone.
+/// In items: if there are fewer outliers than this, the calling thread sorts them alone.
 const SORTED_ALONE: usize = 1 << 14;
 
 /// Sorts `items` stably and returns true if there are few outliers. Otherwise leaves `items`
@@ -70,10 +73,10 @@ pub(super) fn sort_outliers<T: Send>(
     true
 }
 
-/// Whether a sample of neighbouring pairs has few that are out of order: at most two thirds of the
-/// share that `most` outliers would give. With that margin the sample hardly ever rejects a slice
-/// with few outliers. The sampled places are spread over the slice at irregular distances, since
-/// the data may have a regular pattern.
+/// Whether few pairs of neighbours in a sample are out of order. The limit is two thirds of the
+/// fraction that `most` outliers are of all items. The margin of one third makes it less likely
+/// that a slice with too many outliers passes. The sampled places are spread over the slice at
+/// irregular distances, since the data may have a regular pattern.
 fn seem_few(items: &dyn Indexed, most: usize) -> bool {
     let places = (0..PAIRS_SAMPLED as u64).map(|i| below(i.wrapping_mul(GOLDEN), items.len() - 1));
     let found = places.filter(|&place| items.is_less(place + 1, place)).count();
@@ -86,7 +89,8 @@ fn below(number: u64, end: usize) -> usize {
     ((u128::from(number) * end as u128) >> u64::BITS) as usize
 }
 
-/// The indices of the outliers, in ascending order; `None` if there are more than `most`.
+/// The indices of the outliers, in ascending order. `None` if there are more than `most`, or if the
+/// search takes too long.
 #[track_caller]
 fn places<T: Send>(
     executor: &Executor,
@@ -96,7 +100,7 @@ fn places<T: Send>(
 ) -> Option<Vec<usize>> {
     let parts: Vec<usize> = shares(items.len(), executor.workers() * SEARCHES_A_WORKER).collect();
     let mut found: Vec<Option<Vec<usize>>> = vec![None; parts.len()];
-    // Each part is accessed by one worker only, since items need not be `Sync`.
+    // Only one worker accesses each part, since items need not be `Sync`.
     let jobs = iter::zip(split(items, &parts), &mut found).collect();
     let given_up = AtomicBool::new(false); // Relaxed: a hint
     in_parallel(executor, jobs, &|(part, found): (&mut [T], &mut Option<Vec<usize>>)| {
@@ -108,7 +112,7 @@ fn places<T: Send>(
     places_of_all(&Items { items, order }, most, parts, found)
 }
 
-/// Joins the indices that were `found` in each of the `parts`, as [`places`].
+/// Joins the indices that were `found` in each of the `parts`, and returns them as [`places`] does.
 fn places_of_all(
     items: &dyn Indexed,
     most: usize,
@@ -129,17 +133,19 @@ fn places_of_all(
 }
 
 /// The indices of the outliers of one part, in ascending order. `None` if there are more than
-/// `most`, or if telling them apart takes too long.
+/// `most`, or if the search takes too long.
 ///
-/// An item that is less than the last staying item is an outlier; or the last staying item is one,
-/// perhaps with some items before it. The following items decide. If all of the next 8 (16, 32,
-/// ...) are less, and fewer staying items are greater than all of these, then the greater ones
-/// become the outliers, and the lesser ones are examined again.
+/// If an item is less than the last staying item, either the item is an outlier, or the last
+/// staying item is an outlier, perhaps together with some items before it. At first the lesser item
+/// counts as the outlier. After a streak of 8 (16, 32, ...) such lesser items, the search counts
+/// the staying items that are greater than the whole streak. If these are fewer than the streak's
+/// items, the greater items become the outliers instead, and the items of the streak are examined
+/// again.
 fn places_in<T>(items: &[T], most: usize, order: &dyn Comparator<T>) -> Option<Vec<usize>> {
     let mut out: Vec<usize> = Vec::new();
     let mut last = None; // the last staying item
-    // Where the streak of items begins that are all less than `last`, and the streak's length at
-    // which `last` is questioned.
+    // `begin` is the first index of the streak, whose items are all less than `last`. `streak` is
+    // the length at which the search checks whether `last` is an outlier.
     let (mut begin, mut streak) = (0, STREAK);
     let (mut at, mut again) = (0, 0);
     while at < items.len() {
@@ -161,8 +167,8 @@ fn places_in<T>(items: &[T], most: usize, order: &dyn Comparator<T>) -> Option<V
                 let [kept, before] = [first, begin].map(|end| out.partition_point(|out| *out < end));
                 out.truncate(kept);
                 out.extend(first..begin);
-                // Indices that were removed before are copied again. They are many only if the
-                // order gives another answer to the same question.
+                // Indices that were removed earlier are copied again. There are many of them only
+                // if repeated comparisons of the same items give different results.
                 again += (before - kept).saturating_sub(4 * (at - begin)) / STREAK;
                 (last, at, streak) = (stays, begin, STREAK);
                 again -= STREAK; // the items that become outliers are counted already
@@ -175,10 +181,11 @@ fn places_in<T>(items: &[T], most: usize, order: &dyn Comparator<T>) -> Option<V
     Some(out)
 }
 
-/// The new last staying item if all staying items that are greater than all of `next` became
-/// outliers; `Some(None)` if no item stays. `None` if these are as many as `next`, or far apart.
-/// The staying items are those that are not in `out`. The item at `last` is known to be greater and
-/// is not compared again, so that no order, however inconsistent, makes the search endless.
+/// Returns the last item that would stay if all staying items that are greater than all of `next`
+/// became outliers. Returns `Some(None)` if no item would stay. Returns `None` if there are more
+/// such greater items than items in `next`, or if they are far apart. An item is a staying item if
+/// its index is not in `out`. The item at `last` is known to be greater and is not compared again.
+/// So the search ends even if the order is inconsistent.
 #[expect(clippy::option_option, reason = "not many, and one is left")]
 fn without_few_greater(
     items: &dyn Indexed,
@@ -210,10 +217,12 @@ fn before(out: &[usize], end: usize) -> Option<usize> {
     (end - gone).checked_sub(1)
 }
 
-/// Makes the staying items of a part (those not in `found`) continue those before the part (not in
-/// `all`). Either the few items of the part that are less than the last item before it become
-/// outliers, or the few items before it that are greater than its first item. `None` if both are
-/// more than a few.
+/// Adds outliers where a part meets the items before it, so that the staying items are in order.
+/// The staying items of the part are not in `found`; the staying items before the part are not in
+/// `all`. There are two candidates: the first items of the part that are less than the last item
+/// before the part; and the last items before the part that are greater than the first item of the
+/// part. The smaller group becomes outliers. Returns `None` if both groups have `MEETING` items or
+/// more.
 fn meet(items: &dyn Indexed, all: &mut Vec<usize>, found: &mut Vec<usize>, part: Range<usize>) -> Option<()> {
     let mut before = iter::successors(before(all, part.start), |place| before(all, *place)).peekable();
     let mut behind = part.filter(|place| found.binary_search(place).is_err()).peekable();
@@ -230,14 +239,15 @@ fn meet(items: &dyn Indexed, all: &mut Vec<usize>, found: &mut Vec<usize>, part:
 }
 
 /// A slice from which outliers are taken out. The staying items come first, then the hole. The
-/// items behind the hole have not been examined yet, or are in their final places already. Dropping
-/// this moves the outliers back into the hole, so that the slice holds all items.
+/// items behind the hole are not yet examined or, later, already in their final places. Dropping a
+/// `Hole` moves the outliers back into the hole, so that the slice holds all items.
 struct Hole<'a, T> {
     items: &'a mut [T],
     /// The number of staying items before the hole.
     stay: usize,
-    /// The outliers that go on, and those that go back: one for each place of the hole. An array,
-    /// since the kind of an outlier is as good as random: indexing takes no branch.
+    /// The outliers that go on, and the outliers that go back. The hole has one place for each of
+    /// them. This is an array because an index needs no branch: the kind of an outlier is
+    /// practically random, so a branch would often be mispredicted.
     out: [Vec<T>; 2],
 }
 
@@ -252,8 +262,8 @@ impl<'a, T> Hole<'a, T> {
         self.out.iter().map(Vec::len).sum()
     }
 
-    /// Takes out the items at `places`, which are in ascending order. An item that is in order
-    /// between its staying neighbours stays.
+    /// Takes out the items at `places`, which are in ascending order. If an item turns out to be in
+    /// order between its staying neighbours, it stays.
     fn take_out(&mut self, places: &[usize], order: &dyn Comparator<T>) {
         for group in places.chunk_by(|a, b| a + 1 == *b) {
             let next = group[group.len() - 1] + 1;
@@ -273,8 +283,8 @@ impl<'a, T> Hole<'a, T> {
     /// Moves the hole to `place`: the items between the two become staying items.
     fn move_to(&mut self, place: usize) {
         let end = self.stay + self.len();
-        // SAFETY: the items move to the places of the hole and of themselves, and the places that
-        // they leave are the hole.
+        // SAFETY: the items move to the hole or to their own places, and the places that they leave
+        // become the hole.
         unsafe { shift(self.items, end..place, self.stay) };
         self.stay += place - end;
     }
@@ -289,7 +299,7 @@ impl<'a, T> Hole<'a, T> {
         out.push(unsafe { ptr::read(&raw const self.items[place]) });
     }
 
-    /// Puts the sorted outliers where they belong, the last one first.
+    /// Puts the sorted outliers at their correct places, the last outlier first.
     fn fill(mut self, order: &dyn Comparator<T>) {
         loop {
             let goes_back = match self.out.each_ref().map(|out| out.last()) {
@@ -303,16 +313,16 @@ impl<'a, T> Hole<'a, T> {
         }
     }
 
-    /// Puts the last outlier of one kind before the staying items from `place` on. These move to
-    /// their final places.
+    /// Puts the last outlier of one kind before the staying items from `place` on. These staying
+    /// items move to their final places.
     fn put(&mut self, goes_back: bool, place: usize) {
         let Some(item) = self.out[usize::from(goes_back)].pop() else { return };
         let left = self.len();
         // SAFETY: these staying items move to the end of the hole, which has one place more than
         // the outliers that are left.
         unsafe { shift(self.items, place..self.stay, place + left + 1) };
-        // SAFETY: this place of the hole lies right before the moved items. The hole before it has
-        // as many places as outliers are left.
+        // SAFETY: this place of the hole lies right before the moved items. The hole before this
+        // place has one place for each outlier that is left.
         unsafe { ptr::write(&raw mut self.items[place + left], item) };
         self.stay = place;
     }
@@ -331,8 +341,8 @@ impl<T> Drop for Hole<'_, T> {
 /// Moves the items `from` to the places from `to` on, bitwise.
 ///
 /// # Safety
-/// The caller owns the items that are overwritten: it has read or moved them before, or they are
-/// among those moved. The places that the items leave are not used as items any more.
+/// The caller owns the items that are overwritten: the caller has read or moved them before, or
+/// they are among the moved items. The places that the items leave are not used as items any more.
 unsafe fn shift<T>(items: &mut [T], from: Range<usize>, to: usize) {
     let len = items[from.clone()].len();
     assert!(len <= items[to..].len());
@@ -461,7 +471,8 @@ mod tests {
         }
     }
 
-    /// At first, eight items seem less than the first item; when compared again, none does.
+    /// The order first says of eight items that they are less than the first item. When compared
+    /// again, none of them is less.
     #[test]
     fn the_search_ends_although_the_order_lies() {
         let calls = AtomicUsize::new(0);
@@ -533,7 +544,7 @@ mod tests {
                 let lie = scatter(calls.fetch_add(1, Relaxed) as u64).is_multiple_of(200);
                 by_key(a, b) != lie
             };
-            // std documents that its sorts may panic with such an order.
+            // As std documents, its sorts may panic with such an order.
             let sorted = catch_unwind(AssertUnwindSafe(|| sort_outliers(&executor, &mut items, &by(&lies))));
             taken_out += usize::from(sorted.unwrap_or(false));
             assert!(is_complete(&items), "{seed}");
@@ -576,9 +587,9 @@ mod tests {
         assert_eq!(items, [0, 1, 2, 3, 4, 4, 5, 6, 9]);
     }
 
-    /// The order says of each large item that it is not greater than the small ones behind it, and
-    /// on the next comparison that it is greater. So items are removed one by one, from the last
-    /// large one back.
+    /// On the first comparison, the order says that a large item is not greater than the small
+    /// items behind it. On the next comparison, the order says that the large item is greater. So
+    /// the large items are removed one by one, beginning with the last.
     #[test]
     #[cfg_attr(miri, ignore = "many comparisons of safe code")]
     fn an_order_that_changes_its_mind_is_given_up_soon() {

@@ -1,5 +1,5 @@
-//! Items by value. Each item is moved out of a vector or an array once, to the worker that claims
-//! it. Items that no worker has claimed are dropped when the loop is over.
+//! Items by value. The worker that claims an item moves it out of the vector or the array. Items
+//! that no worker has claimed are dropped when the loop is over.
 
 #![allow(unsafe_code)] // moves items out of the memory of another value
 
@@ -20,7 +20,7 @@ use crate::{
     sync::{AtomicUsize, Mutex, Ordering, lock},
 };
 
-/// The source of a `Vec`, a boxed slice or an array by value, and of [`drain`]: closures are given
+/// The source of a `Vec`, a boxed slice or an array by value, and of [`drain`]: closures receive
 /// the items themselves.
 ///
 /// ```
@@ -35,12 +35,13 @@ use crate::{
 /// ```
 ///
 /// Each item is moved out once; the container is not copied. If the loop panics, stops at an error
-/// or is cancelled, the items that no closure has been given are dropped before the call returns:
-/// those of a claim by its worker, the others by the caller. A panic of such a drop is discarded.
-/// The memory of the container is freed when the loop is over.
+/// or is cancelled, the items that no closure has received are dropped before the call returns. A
+/// worker drops the items that it has claimed, and the caller drops all unclaimed items. A panic of
+/// such a drop is discarded. The memory of the container is freed when the loop is over.
 ///
-/// The pool remembers the cost of such a loop by its place in the program text and its number of
-/// items, and not by their address, which differs from loop to loop.
+/// The pool remembers the cost of such a loop by two things: the loop's place in the program text,
+/// and the number of items. The address of the items is not used, since it differs from loop to
+/// loop.
 pub struct Owned<H: Holder> {
     /// The container. Its own drop does not drop the items.
     holder: H,
@@ -68,7 +69,7 @@ impl<T> Holder for Vec<T> {
     }
 }
 
-/// `MaybeUninit` and not `ManuallyDrop`, which must not be moved after a box in it has been
+/// `MaybeUninit` is used because a `ManuallyDrop` must not be moved after a box in it has been
 /// dropped.
 impl<T, const N: usize> Holder for MaybeUninit<[T; N]> {
     type Item = T;
@@ -104,8 +105,8 @@ impl<T> Holder for Drained<'_, T> {
     }
 }
 
-/// A source of the items of `range` by value, which takes them out of the vector. When the loop is
-/// over, the items behind the range move up.
+/// A source that takes the items of `range` out of the vector, by value. When the loop is over, the
+/// items behind the range move to the front of the gap.
 ///
 /// ```
 /// use rangesteal::{Pool, source};
@@ -117,8 +118,8 @@ impl<T> Holder for Drained<'_, T> {
 /// # Ok::<(), rangesteal::BuildError>(())
 /// ```
 ///
-/// If the result is never dropped ([`mem::forget`]), the items of the range and those behind it
-/// leak; no item is there twice.
+/// If the result is never dropped ([`mem::forget`]), the items of the range and the items behind it
+/// leak. No item is duplicated.
 ///
 /// # Panics
 /// If the range ends before it begins, or does not lie within the vector.
@@ -135,7 +136,8 @@ pub fn drain<T: Send>(vec: &mut Vec<T>, range: impl RangeBounds<usize>) -> Owned
         Bound::Unbounded => len,
     };
     assert!(start <= end && end <= len, "drain: {start}..{end} of a vector of {len} items");
-    // SAFETY: the vector has at least `start` items. From here on it does not own the others.
+    // SAFETY: the vector has at least `start` items. From here on the vector does not own the items
+    // from `start` on.
     unsafe { vec.set_len(start) };
     Owned::new(Drained { vec, part: end - start, behind: len - end }, end - start)
 }
@@ -176,7 +178,7 @@ impl<H: Holder> Owned<H> {
         Self { holder, len, noted: AllClaimed::default() }
     }
 
-    /// The items at the indices of `range`, which now belong to the result.
+    /// The items at the indices of `range`. The result owns these items from now on.
     ///
     /// # Safety
     /// No index is requested twice.
@@ -227,7 +229,7 @@ impl<H: Holder> Source for Owned<H> {
         self.len
     }
 
-    /// The same for all: the next loop runs over other memory.
+    /// The same number for all, since the next loop runs over other memory.
     fn address(&self) -> usize {
         0
     }
@@ -287,7 +289,7 @@ struct MovedOut<'s, T> {
 }
 
 impl<T> MovedOut<'_, T> {
-    /// Moves the next `most` items, or all that are left if these are fewer, to a `Vec`.
+    /// Moves the next `most` items to a `Vec`, or all remaining items if there are fewer.
     fn next_few(&mut self, most: usize) -> Vec<T> {
         let count = most.min(self.left);
         let mut few = Vec::with_capacity(count);
@@ -323,8 +325,8 @@ impl<T> Iterator for MovedOut<'_, T> {
         (self.left, Some(self.left))
     }
 
-    /// Passes items on without an `Option`. (Through an `Option`, LLVM moved strings in two pieces
-    /// that it had just written as three, with a stall: 12 ns an item instead of 7.)
+    /// Passes items on without an `Option`. (With an `Option`, LLVM wrote each string in three
+    /// pieces and at once read it in two, which stalls: 12 ns per item instead of 7 ns.)
     #[inline(always)]
     fn fold<A, F: FnMut(A, T) -> A>(mut self, mut acc: A, mut f: F) -> A {
         while self.left > 0 {
@@ -398,15 +400,15 @@ impl<T> ExactSizeIterator for InPieces<'_, T> {}
 /// The claims of all workers.
 #[derive(Default)]
 struct AllClaimed {
-    /// The number of claim logs that have not been handed in. Relaxed: it is read by the owner of
-    /// all.
+    /// The number of claim logs that have not been handed in. Relaxed: only the owner of the whole
+    /// `AllClaimed` reads this number, when no worker is left.
     open: AtomicUsize,
     claimed: Mutex<DisjointRuns>,
 }
 
 impl AllClaimed {
-    /// The indices that no worker has claimed. If a claim log is missing, this is not known: then
-    /// the result is empty, and items leak.
+    /// The indices that no worker has claimed. If a claim log is missing, these indices are not
+    /// known. Then the result is empty, and items leak.
     fn gaps(&mut self, len: usize) -> Vec<Range<usize>> {
         if self.open.load(Ordering::Relaxed) > 0 {
             return Vec::new();
@@ -415,8 +417,8 @@ impl AllClaimed {
     }
 }
 
-/// The claim log of one worker, for items that need a drop. It is handed in when it is dropped,
-/// however the worker ends.
+/// The claim log of one worker, for items that need a drop. A claim log is handed in when it is
+/// dropped, so it is handed in however the worker ends.
 #[derive(Debug)]
 pub struct ClaimLog<'s, T> {
     to: &'s AllClaimed,
@@ -474,8 +476,8 @@ impl<T> Drop for ClaimLog<'_, T> {
     }
 }
 
-/// Disjoint runs of neighbouring items. The first run needs no allocation. Often there is no other,
-/// since stolen items lie beside the others.
+/// Disjoint runs of neighbouring items. The first run needs no allocation. Often there is no
+/// further run, since stolen items lie beside the items already claimed.
 #[derive(Debug, Default)]
 struct DisjointRuns {
     first: Range<usize>,

@@ -1,5 +1,5 @@
 //! One reproducible result from several slices that are parts of one whole. Each part is reduced to
-//! a few nodes of the reduction tree. A process that has the nodes of all parts reduces them to the
+//! a few nodes of the reduction tree. Afterwards one process reduces the nodes of all parts to the
 //! result.
 
 use std::{convert::Infallible, error::Error, fmt, ops::Range};
@@ -20,8 +20,8 @@ use crate::pool::{
 };
 
 /// The number of items per block of a whole of `len` items, unless a [`grain`](crate::On::grain) is
-/// set. It is the greater of `len / 2048` and `len / 256` limited to `1..=64`. There are always
-/// fewer than 4096 blocks.
+/// set. The number is `len / 256` limited to `1..=64`, or `len / 2048` if this is greater. There
+/// are always fewer than 4096 blocks.
 ///
 /// ```
 /// use rangesteal::reproducible::block;
@@ -51,7 +51,8 @@ pub fn block(len: usize) -> usize {
 pub fn share(len: usize, rank: usize, ranks: usize) -> Range<usize> {
     assert!(rank < ranks, "share: ranks are numbered from 0, and there are {ranks}; there is no rank {rank}");
     let blocks = Blocks { size: block(len), len };
-    // In 128 bits no product overflows; the quotient is one of a few thousand blocks.
+    // In 128 bits no product overflows. The quotient is the number of a block, so it fits into a
+    // `usize`.
     let bound = |rank: usize| (blocks.count() as u128 * rank as u128 / ranks as u128) as usize;
     blocks.items(bound(rank)..bound(rank + 1))
 }
@@ -66,8 +67,8 @@ pub type Place = [u64; 4];
 /// [`from_nodes`](Self::from_nodes) from the nodes of other parts.
 ///
 /// The parts of a whole, combined in order, give the same bits as one reproducible loop over the
-/// whole, wherever the whole was cut. A part of `b` blocks has at most 2 log2(`b` + 1) nodes: fewer
-/// than 24 unless a [`grain`](crate::On::grain) is set.
+/// whole. This holds for every division of the whole into parts. A part of `b` blocks has at most 2
+/// log2(`b` + 1) nodes: fewer than 24 unless a [`grain`](crate::On::grain) is set.
 ///
 /// ```
 /// use rangesteal::{Pool, reproducible::{Part, share}};
@@ -97,8 +98,8 @@ pub struct Part<A> {
     tree: Tree<A>,
 }
 
-/// Why nodes cannot be combined to a part, or why a part is not the whole. Later versions may add
-/// variants, and fields to each variant: match with `..` and `_`.
+/// The reason why nodes cannot be combined to a part, or why a part is not the whole. Later
+/// versions may add variants, and fields to each variant: match with `..` and `_`.
 ///
 /// ```
 /// use rangesteal::{Pool, reproducible::{Part, PartError}};
@@ -124,7 +125,8 @@ pub enum PartError {
     /// A node has blocks of another size than the nodes before it, or of size 0.
     #[non_exhaustive]
     OtherGrain {
-        /// The number of items per block of the nodes before it; 1 if there are none before it.
+        /// The number of items per block of the nodes before this node, or 1 if this node is the
+        /// first.
         expected: u64,
         /// The number of items per block of this node.
         found: u64,
@@ -137,19 +139,19 @@ pub enum PartError {
         /// The node's level.
         level: u64,
     },
-    /// A node does not begin where the preceding node ends: a node is missing, is there twice, or
-    /// is out of order.
+    /// A node does not begin where the preceding node ends. A node may be missing, duplicated or
+    /// out of order.
     #[non_exhaustive]
     NotTheNext {
-        /// The number of the block behind the preceding node.
+        /// The number of the first block behind the preceding node.
         expected: u64,
         /// The number of the node's first block.
         found: u64,
     },
-    /// Items of the whole are missing, at its beginning or its end.
+    /// Items at the beginning or at the end of the whole are missing.
     #[non_exhaustive]
     Incomplete {
-        /// The indices of the items that are there.
+        /// The indices of the items that the part contains.
         items: Range<usize>,
         /// The number of items of the whole.
         whole_len: usize,
@@ -207,8 +209,8 @@ impl<A> Part<A> {
     /// may come from an untrusted sender: their positions are checked.
     ///
     /// # Errors
-    /// If the nodes are not neighbours, or do not belong to the same whole. All results are dropped
-    /// then.
+    /// If the nodes are not neighbours, or do not belong to the same whole. On an error all results
+    /// are dropped.
     ///
     /// # Panics
     /// If `reduce` panics.
@@ -227,8 +229,8 @@ impl<A> Part<A> {
             if size != expected {
                 return Err(PartError::OtherGrain { expected, found: size });
             }
-            // A size that `usize` cannot hold exceeds the whole, so it makes one block, as
-            // `usize::MAX` does.
+            // If a size does not fit into a `usize`, it exceeds the whole, and so does
+            // `usize::MAX`. Both sizes give a single block.
             part.blocks.size = usize::try_from(size).unwrap_or(usize::MAX);
             let (first, level) = part.node(first, level).ok_or(PartError::NoSuchNode { first, level })?;
             let end = part.tree.blocks().end;
@@ -248,7 +250,7 @@ impl<A> Part<A> {
         (ends_inside && first.is_multiple_of(span)).then_some((first, level))
     }
 
-    /// The result of the whole; `None` if the whole has no items. `reduce` must be the `reduce` or
+    /// The result of the whole. `None` if the whole has no items. `reduce` must be the `reduce` or
     /// `merge` of the loops that made the part.
     ///
     /// # Errors
@@ -280,12 +282,12 @@ pub struct OnPart<C, P> {
 impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     /// Declares the items to be a part of a whole of `whole_len` items. The part begins at index
     /// `first` of the whole. The other parts may be in another process, on another machine, or not
-    /// yet read. The results of all parts together give the result of one
+    /// yet in memory. The results of all parts together give the same result as one
     /// [`reproducible`](Self::reproducible) loop over the whole: see [`Part`].
     ///
-    /// A part must begin and end at ends of blocks. The block size depends on the length of the
-    /// whole, not of the part: [`block`] returns it, unless a [`grain`](Self::grain) is set.
-    /// [`share`] cuts the whole into parts of about equal length.
+    /// A part must begin and end at block boundaries. The size of a block depends on the length of
+    /// the whole and not on the length of the part. [`block`] returns the size, unless a
+    /// [`grain`](Self::grain) is set. [`share`] cuts the whole into parts of about equal length.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -297,9 +299,9 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     /// ```
     ///
     /// # Panics
-    /// If the part does not begin and end at ends of blocks, or ends beyond the whole. Also if each
-    /// worker has a state (instead, [`with_block`](Self::with_block) makes a state for each block
-    /// of the whole).
+    /// If the part does not begin and end at block boundaries, or ends beyond the whole. Also if
+    /// each worker has a state. (Use [`with_block`](Self::with_block) instead, which makes a state
+    /// for each block of the whole.)
     #[inline(always)]
     #[track_caller]
     pub fn reproducible_part(self, first: usize, whole_len: usize) -> OnPart<C, OnPool<'p, E>> {
@@ -310,7 +312,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     }
 }
 
-/// Panics unless the `items` items from index `first` on are whole blocks of the whole.
+/// Panics unless the `items` items from index `first` on consist of complete blocks of the whole.
 fn check(first: usize, items: usize, blocks: Blocks) {
     let Blocks { size, len } = blocks;
     let end = first.checked_add(items).filter(|&end| end <= len);
@@ -325,7 +327,7 @@ fn check(first: usize, items: usize, blocks: Blocks) {
 }
 
 impl<C: Chain + Sync, E: Ending> OnPart<C, OnPool<'_, E>> {
-    /// Folds the items of the part; `None` if the loop was cancelled.
+    /// Folds the items of the part. Returns `None` if the loop was cancelled.
     #[inline(always)]
     fn folded<A: Send>(
         self,
@@ -344,8 +346,8 @@ impl<C: Chain + Sync, E: Ending> OnPart<C, OnPool<'_, E>> {
     }
 
     /// Reduces the items, as [`On::reduce`] does. The chain must make exactly one item of each
-    /// source item. (For a chain that filters, use [`fold`](Self::fold): a block without items has
-    /// no result to reduce.)
+    /// source item. (For a chain with a filter, use [`fold`](Self::fold), since the filter may
+    /// leave out all items of a block, and then `reduce` has no item to begin with.)
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;

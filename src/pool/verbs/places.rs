@@ -17,11 +17,11 @@ use super::{
 };
 use crate::pool::call::body::Stop;
 
-/// Returns a `Vec` of `len` results, which `fold` writes to their final places, or the error of
-/// `fold`.
+/// Returns a `Vec` of `len` results, which `fold` writes to their final places. If `fold` fails,
+/// returns its error.
 ///
 /// # Panics
-/// If `fold` succeeds and has not written all results.
+/// If `fold` succeeds although it has not written all results.
 pub(crate) fn in_place<R, X>(
     len: usize,
     fold: impl for<'a> FnOnce(&'a ResultPlaces<'a, R>) -> Result<Written<'a, R>, X>,
@@ -34,7 +34,7 @@ pub(crate) fn in_place<R, X>(
 /// and returns the error.
 ///
 /// # Panics
-/// If `fold` succeeds and has not written all results.
+/// If `fold` succeeds although it has not written all results.
 pub(crate) fn append_in_place<R, X>(
     results: &mut Vec<R>,
     len: usize,
@@ -54,8 +54,8 @@ pub(crate) fn append_in_place<R, X>(
     Ok(())
 }
 
-/// Returns two vectors of `len` results each, which `fold` writes to their final places; `None` if
-/// `fold` returns `None`.
+/// Returns two vectors of `len` results each, which `fold` writes to their final places. Returns
+/// `None` if `fold` returns `None`.
 pub(crate) fn in_two_places<A, B>(
     len: usize,
     fold: impl for<'a, 'b> FnOnce(
@@ -105,16 +105,16 @@ impl<'a, R> Written<'a, R> {
         Self { places, range: 0..0 }
     }
 
-    /// Writes `map(item)` of each claimed item, behind the results written before, if any.
+    /// Writes `map(item)` for each claimed item, behind the results already written.
     #[inline(always)]
     pub(crate) fn extend<S: Source>(self, items: Claim<'_, S>, map: impl FnMut(S::Item) -> R) -> Self {
         let range = items.range();
-        // SAFETY: *once*: 1. and 2. `range` is that of a claim; 3. a claim has as many items as
-        // indices.
+        // SAFETY: *once*: 1. and 2. `range` is the range of a claim; 3. a claim has as many items
+        // as indices.
         unsafe { self.write(range, items.items().map(map)) }
     }
 
-    /// [`extend`](Self::extend) until `map` fails.
+    /// As [`extend`](Self::extend), but stops when `map` fails.
     #[inline(always)]
     pub(crate) fn try_extend<S: Source, Z>(
         self,
@@ -133,8 +133,8 @@ impl<'a, R> Written<'a, R> {
                 None
             }
         });
-        // SAFETY: *once*: 1. and 2. `range` is that of a claim; 3. there is at most one result per
-        // index.
+        // SAFETY: *once*: 1. and 2. `range` is the range of a claim; 3. there is at most one result
+        // per index.
         let written = unsafe { self.write(range, results) };
         match error {
             None => Ok(written),
@@ -142,7 +142,7 @@ impl<'a, R> Written<'a, R> {
         }
     }
 
-    /// Writes the results for `range`, behind the results written before, if any.
+    /// Writes the results for `range`, behind the results already written.
     ///
     /// # Safety
     /// 1. No one else ever writes at an index of `range`. 2. `range.start <= range.end`. 3. There
@@ -157,18 +157,18 @@ impl<'a, R> Written<'a, R> {
         // `range.start <= range.end`, by the caller's contract.
         let mut place = unsafe { self.places.base.add(range.start) };
         results.for_each(|value| {
-            // SAFETY: *once*: by the caller's contract, 1. this is a place of `range`, since there
-            // are no more results than indices, and 2. no one else writes here; 3. no one reads
-            // before the loop is over.
+            // SAFETY: *once*: by the caller's contract, 1. the place belongs to `range`, since
+            // there are no more results than indices; 2. no one else writes to the place; 3. no one
+            // reads the place before the loop is over.
             unsafe { place.write(value) };
-            // SAFETY: the place was in `range`, as above, which ends within the capacity.
+            // SAFETY: the place was in `range`, as above, and `range` ends within the capacity.
             place = unsafe { place.add(1) };
             self.range.end += 1;
         });
         self
     }
 
-    /// Writes one result, behind the results written before, if any.
+    /// Writes one result, behind the results already written.
     #[inline(always)]
     pub(crate) fn put(self, index: Index, result: R) -> Self {
         let at = index.spend();
@@ -189,7 +189,8 @@ impl<'a, R> Written<'a, R> {
     }
 }
 
-/// Writes both results of each claimed item, each behind the results written before.
+/// Writes both results of each claimed item, each behind the results already written to the same
+/// vector.
 #[inline(always)]
 pub(crate) fn extend_both<'a, 'b, S: Source, A, B>(
     (mut firsts, mut seconds): (Written<'a, A>, Written<'b, B>),
@@ -211,8 +212,8 @@ impl<R> Drop for Written<'_, R> {
         // SAFETY: *inside*: `range` is within the capacity.
         let first = unsafe { self.places.base.add(self.range.start) };
         let written = NonNull::slice_from_raw_parts(first, self.range.len());
-        // SAFETY: all of `range` has been written, by this `Written` or one that joined. Nothing
-        // else drops it.
+        // SAFETY: all of `range` has been written, by this `Written` or by a `Written` that has
+        // joined it. Nothing else drops these results.
         unsafe { written.drop_in_place() };
     }
 }

@@ -1,28 +1,30 @@
-//! Reduces partial results in an order that depends only on the number of blocks: by pairs, pairs
-//! of pairs, and so on.
+//! Reduces partial results in an order that depends only on the number of blocks: first in pairs,
+//! then in pairs of pairs, and so on.
 //!
 //! The blocks are the leaves of a tree. A node of level `l` spans `2^l` blocks and begins at a
-//! multiple of `2^l`. A worker that holds both halves of a node reduces them. Nodes that are left
-//! over at the end are reduced from the right. So every value is computed by the same operations in
-//! the same order, whichever worker has folded a block. (This is pairwise summation, which also has
-//! a smaller error than the serial loop: Higham, The accuracy of floating point summation, 1993.)
+//! multiple of `2^l`. If a worker holds both halves of a node, the worker reduces them. Nodes that
+//! are left over at the end are reduced from the right. So every value is computed by the same
+//! operations in the same order, no matter which worker folds which block. (For sums this is
+//! pairwise summation, which also has a smaller error than the serial loop: see Higham, The
+//! accuracy of floating point summation, 1993.)
 
 use std::{mem, ops::Range};
 
 use crate::pool::call::ending::discard;
 
-/// The number of items per block for a slice of `len` items; depends on `len` alone. `len / 256`
-/// gives at least 256 blocks to share, since blocks are claimed whole. That size is at most 64,
-/// unless `len / 2048` is more: each block has a partial result, and there are always fewer than
-/// 4096 blocks.
+/// The number of items per block for a slice of `len` items. It depends on `len` alone: `len / 256`
+/// limited to `1..=64`, or `len / 2048` if that is greater. With `len / 256` items per block there
+/// are at least 256 blocks to share, since workers claim whole blocks. With `len / 2048` there are
+/// always fewer than 4096 blocks, and so fewer than 4096 partial results.
 pub(crate) fn block(len: usize) -> usize {
     (len / 256).clamp(1, 64).max(len / 2048)
 }
 
 /// The results of neighbouring blocks, reduced as far as possible.
 ///
-/// Dropping the tree drops the results one by one, and catches panics: if several of these drops
-/// panic, the process continues, as it does with the serial loop, which has no such results.
+/// Dropping the tree drops the results one by one, and catches panics. So the process does not
+/// abort if several of these drops panic. (The serial loop has no such results, so it does not
+/// abort either.)
 #[derive(Debug)]
 pub(crate) struct Tree<A> {
     /// First block, level, and result of each node, from left to right.
@@ -40,7 +42,7 @@ impl<A> Tree<A> {
         Self { nodes: Vec::new() }
     }
 
-    /// Adds a node behind those in the tree.
+    /// Adds a node behind the nodes in the tree.
     pub(crate) fn add(
         &mut self,
         mut first: usize,

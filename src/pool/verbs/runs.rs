@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::PoisonError};
 
 use crate::sync::{Mutex, lock};
 
-/// Neighbouring items that are done: the items `first..end`, with their partial result.
+/// A run of neighbouring items that are done: the items `first..end`, and their partial result.
 pub(super) struct DoneRun<A> {
     pub(super) first: usize,
     pub(super) end: usize,
@@ -13,10 +13,10 @@ pub(super) struct DoneRun<A> {
 }
 
 /// All runs of items that are done, each with its partial result. Neighbouring runs are reduced to
-/// one. So there are at most as many runs as items under way, plus items begun early, plus two for
-/// each worker.
+/// one run. So the number of runs is at most the number of items under way, plus the number of
+/// items begun early, plus two for each worker.
 pub(super) struct DoneRuns<A, R> {
-    /// Keyed by the first index of a run: its end and its partial result.
+    /// The end and the partial result of each run, by the first index of the run.
     runs: Mutex<BTreeMap<usize, (usize, A)>>,
     reduce: R,
 }
@@ -33,9 +33,9 @@ impl<A, R: Fn(A, A) -> A> DoneRuns<A, R> {
     }
 
     /// Adds a run, and reduces it with its neighbours. No user code is called under the lock: the
-    /// worker takes one neighbour out, reduces the two without the lock, and searches again. It
-    /// holds no third run during the call: if `reduce` panics, that run would be dropped during the
-    /// unwinding. `at` is set to the last item of the two runs.
+    /// worker takes one neighbour out, unlocks, reduces the two runs, and searches again. During
+    /// the call of `reduce` the worker holds no third run, because a panic of `reduce` would drop
+    /// the third run during the unwinding. `at` is set to the last item of the two runs.
     pub(super) fn add(&self, mut run: DoneRun<A>, at: &mut usize) {
         loop {
             let mut runs = lock(&self.runs);
@@ -58,7 +58,7 @@ impl<A, R: Fn(A, A) -> A> DoneRuns<A, R> {
         }
     }
 
-    /// The result of all items; `None` if there are no items.
+    /// The result of all items. `None` if there are no items.
     ///
     /// # Panics
     /// If not all `len` items are done.

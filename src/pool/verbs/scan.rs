@@ -1,16 +1,17 @@
 //! Running totals: the inclusive and the exclusive scan of a slice, in place.
 //!
-//! All workers claim blocks from the front, as a search does. The *front* is the index up to which
-//! the total of all items is known. A worker whose block begins at the front scans the block in one
-//! pass. Any other worker reduces its block meanwhile; as soon as the front arrives, the total
-//! moves over the whole block by one call of the operator, and the block is scanned in a second
-//! pass, while it is still in a cache. On two threads every third block takes two passes, so a scan
-//! takes two thirds of the plain loop's time; on `n` threads, `2 / (n + 1)`. A worker never waits
-//! for the front: it claims the next block.
+//! All workers claim blocks in ascending order, as in a search. The *front* is an index: the total
+//! of all items before the front is known. If a worker's block begins at the front, the worker
+//! scans the block in one pass. Otherwise the worker reduces the block to a total. When the front
+//! reaches such a block, one call of the operator gives the total behind the block, and the front
+//! moves to the end of the block. A worker then scans the block in a second pass, while the block
+//! is still in a cache. On two threads every third block takes two passes, so a scan takes two
+//! thirds of the plain loop's time. On `n` threads a scan takes `2 / (n + 1)` times the plain
+//! loop's time. A worker never waits for the front: it claims the next block.
 //!
 //! Source: Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", NVIDIA
-//! Technical Report NVR-2016-002. There each block looks back at its predecessors; here the worker
-//! that has the front moves it over the blocks behind it.
+//! Technical Report NVR-2016-002. In that paper each block looks back at its predecessors. Here one
+//! worker moves the front over all blocks that are reduced.
 
 use std::{convert::Infallible, mem, sync::PoisonError};
 
@@ -29,16 +30,17 @@ use crate::{
 struct Block<'a, T> {
     first: usize,
     items: &'a mut [T],
-    /// First the total of these items; then, when the front has passed, that of all before them.
+    /// The total of these items, until the front passes the block. Afterwards the total of all
+    /// items before the block.
     total: Option<T>,
 }
 
-/// How far the total of all items is known. Blocks are known by their first index.
+/// The total at the front, and the blocks that take two passes.
 struct Front<'a, T> {
-    /// The total of all items before [`Scan::front`]. None if there are none, or if the worker of
-    /// the block that begins there has taken the total.
+    /// The total of all items before [`Scan::front`]. `None` in two cases: there are no items
+    /// before the front; or a worker has taken the total and is about to move the front.
     total: Option<T>,
-    /// Blocks behind the front that are reduced.
+    /// The reduced blocks behind the front, in any order.
     reduced: Vec<Block<'a, T>>,
     /// Blocks that the front has passed, and that are not scanned yet.
     passed: Vec<Block<'a, T>>,
@@ -47,15 +49,16 @@ struct Front<'a, T> {
 /// A scan under way. No user code is called under the lock.
 struct Scan<'a, 'f, T, O, S> {
     state: Mutex<Front<'a, T>>,
-    /// The index that the front has reached. Only the worker that has claimed the block which
-    /// begins there moves it. Written under the lock, together with the total. Relaxed: a worker
-    /// that sees its block here takes the lock before it takes the total.
+    /// The index of the front. Only one worker moves the front: the worker that has claimed the
+    /// block at the front. Written under the lock, together with the total. Relaxed: a worker that
+    /// reads the first index of its block here locks `state` before it takes the total.
     front: AtomicUsize,
     op: &'f O,
-    /// Scans items that follow a total, and returns the total at their end.
+    /// Scans items, given the total of all items before them. Returns the total behind the last of
+    /// them.
     pass: &'f S,
-    /// Whether the total of a block is always made of its items alone, so that it does not depend
-    /// on who scans the block when.
+    /// Whether the total of a block is always reduced from the items of the block alone. Then the
+    /// total depends neither on the worker nor on the time of the scan.
     is_reproducible: bool,
 }
 
@@ -64,9 +67,10 @@ where
     O: Fn(&T, &T) -> T,
     S: Fn(&mut [T], Option<T>) -> Option<T>,
 {
-    /// A worker has claimed `items`, which begin at index `first`.
+    /// Scans or reduces `items`, a claimed block that begins at index `first`.
     fn block(&self, first: usize, items: &'a mut [T]) {
-        /// A worker looks for the front so many times in a block that it reduces.
+        /// While a worker reduces a block, it checks this many times whether the front has reached
+        /// the block.
         const LOOKS: usize = 16;
         let len = items.len();
         let (mut reduced, mut total) = (0, None);
@@ -84,15 +88,16 @@ where
         }
     }
 
-    /// Takes the total of all items before `first`, if the front is there.
+    /// If the front is at `first`, takes the total of all items before `first`.
     #[expect(clippy::option_option, reason = "there, and not empty")]
     fn take(&self, first: usize) -> Option<Option<T>> {
         let is_there = self.front.load(Ordering::Relaxed) == first;
         is_there.then(|| lock(&self.state).total.take())
     }
 
-    /// The front has arrived at `first` with the total `before`, and `reduced` of the items have
-    /// been reduced to `total` meanwhile. Moves the front behind the items.
+    /// Scans `items`, at whose first index `first` the front has arrived, and moves the front
+    /// behind them. `before` is the total of all items before `first`. The first `reduced` items
+    /// have already been reduced to `total`.
     fn follow(
         &self,
         (first, before): (usize, Option<T>),
@@ -114,7 +119,7 @@ where
         }
     }
 
-    /// Adds a block that is reduced. If the front has arrived since, moves the front.
+    /// Adds a reduced block. If the front is at the block, moves the front.
     fn add(&self, block: Block<'a, T>) {
         let first = block.first;
         let mut state = lock(&self.state);
@@ -124,11 +129,11 @@ where
         drop(state);
         if is_there {
             self.advance(first, total);
-        } // else the worker that moves the front there finds the block
+        } // otherwise the worker that moves the front to `first` finds the block
     }
 
-    /// The front is at index `front`, and the total of all items before it is `total`. Moves the
-    /// front over all blocks that are reduced.
+    /// Moves the front from index `front` over the reduced blocks that follow without a gap.
+    /// `total` is the total of all items before `front`.
     fn advance(&self, mut front: usize, mut total: Option<T>) {
         loop {
             let mut state = lock(&self.state);
@@ -147,12 +152,12 @@ where
         }
     }
 
-    /// A block that can be scanned.
+    /// Takes a block that the front has passed, to scan that block.
     fn passed(&self) -> Option<Block<'a, T>> {
         lock(&self.state).passed.pop()
     }
 
-    /// The total of `items` behind what `total` is of.
+    /// Reduces `total` and then `items`, in this order.
     #[inline(always)]
     fn reduce(&self, total: Option<T>, items: &[T]) -> Option<T> {
         let mut items = items.iter();
@@ -163,7 +168,7 @@ where
         Some(total)
     }
 
-    /// The total of neighbours, of which the one behind has an item.
+    /// The total of two neighbouring ranges of items. The second range has at least one item.
     fn both(&self, before: Option<&T>, behind: Option<T>) -> Option<T> {
         match (before, behind) {
             (Some(before), Some(behind)) => Some((self.op)(before, &behind)),
@@ -175,12 +180,13 @@ where
 
 /// Scans.
 impl<'a, T: Clone + Send, E: Ending> On<Exclusive<'a, T>, OnPool<'_, E>> {
-    /// Replaces each item by the total of all items up to and including that one, as a running sum
-    /// does. `op` must be associative, and need not be commutative.
+    /// Replaces each item by the total of all items up to and including this item, as in a running
+    /// sum. `op` must be associative, and need not be commutative.
     ///
-    /// `op` is called once per item if the loop runs alone, and up to twice if it is shared. A
-    /// scan on `n` threads takes at least `2 / (n + 1)` of the plain loop's time. It is shared only
-    /// if that is faster: sums of numbers, which wait for memory, mostly are not.
+    /// `op` is called once per item if the calling thread runs the loop alone, and up to twice per
+    /// item if several threads share the loop. A scan on `n` threads takes at least `2 / (n + 1)`
+    /// times the plain loop's time. The pool shares a scan only if that is faster. Sums of numbers
+    /// are mostly not shared, since memory limits their speed.
     ///
     /// With floating-point numbers, where addition is not associative, the last digits can differ
     /// from run to run, unless the loop is [`reproducible`](On::reproducible).
@@ -191,7 +197,7 @@ impl<'a, T: Clone + Send, E: Ending> On<Exclusive<'a, T>, OnPool<'_, E>> {
     /// pool.on(&mut balances).inclusive_scan(|a, b| a + b);
     /// assert_eq!(balances, [100, 70, 50, 100]);
     ///
-    /// // The totals of what a chain makes: collect it first.
+    /// // To scan the results of a chain, collect them first.
     /// let mut highest: Vec<u32> = pool.on(&["7", "2", "9"]).map(|s| s.parse().unwrap()).collect();
     /// pool.on(&mut highest).inclusive_scan(|a, b| *a.max(b));
     /// assert_eq!(highest, [7, 7, 9]);
@@ -199,8 +205,8 @@ impl<'a, T: Clone + Send, E: Ending> On<Exclusive<'a, T>, OnPool<'_, E>> {
     /// ```
     ///
     /// # Panics
-    /// If `op` or a `clone` of an item does. Each item is then as before the call, or a total.
-    /// The same holds after a cancelled scan.
+    /// If `op` or the `clone` of an item panics. Then each item either is unchanged or holds a
+    /// total. The same holds after a cancelled scan.
     pub fn inclusive_scan(self, op: impl Fn(&T, &T) -> T + Sync) -> E::Of<()> {
         let op = &op;
         let scan = move |items: &mut [T], before: Option<T>| {
@@ -215,10 +221,11 @@ impl<'a, T: Clone + Send, E: Ending> On<Exclusive<'a, T>, OnPool<'_, E>> {
         E::end(self.scanned(None, op, &scan).map(drop))
     }
 
-    /// Replaces each item by the total of `init` and all items before that one, and returns the
-    /// total of all. `op` must be associative, and need not be commutative.
+    /// Replaces each item by the total of `init` and all items before this item. Returns the total
+    /// of `init` and all items. `op` must be associative, and need not be commutative.
     ///
-    /// So lengths become offsets. [`inclusive_scan`](Self::inclusive_scan) says what a scan costs.
+    /// An exclusive scan turns lengths into offsets. For the cost of a scan see
+    /// [`inclusive_scan`](Self::inclusive_scan).
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -229,8 +236,8 @@ impl<'a, T: Clone + Send, E: Ending> On<Exclusive<'a, T>, OnPool<'_, E>> {
     /// ```
     ///
     /// # Panics
-    /// If `op` or a `clone` of an item does. Each item is then as before the call, or a total.
-    /// The same holds after a cancelled scan.
+    /// If `op` or the `clone` of an item panics. Then each item either is unchanged or holds a
+    /// total. The same holds after a cancelled scan.
     pub fn exclusive_scan(self, init: T, op: impl Fn(&T, &T) -> T + Sync) -> E::Of<T> {
         let op = &op;
         let scan = move |items: &mut [T], before: Option<T>| {
@@ -245,8 +252,8 @@ impl<'a, T: Clone + Send, E: Ending> On<Exclusive<'a, T>, OnPool<'_, E>> {
         E::end(total.map(|total| total.expect("there is an initial value")))
     }
 
-    /// Scans by `pass`. The total of all, if there is an item or an initial value; none of that if
-    /// the loop is cancelled.
+    /// Scans with `pass`, and returns the total of all items and `init`. Returns `None` if the loop
+    /// was cancelled, and `Some(None)` if there is neither an item nor an initial value.
     #[expect(clippy::option_option, reason = "not cancelled, and not empty")]
     fn scanned<O, S>(self, init: Option<T>, op: &O, pass: &S) -> Option<Option<T>>
     where
@@ -272,7 +279,8 @@ impl<'a, T: Clone + Send, E: Ending> On<Exclusive<'a, T>, OnPool<'_, E>> {
         let ended = self.search::<Infallible>(LoopKind::InOrder, blocks).through();
         ended?;
         let Front { total, passed, .. } = scan.state.into_inner().unwrap_or_else(PoisonError::into_inner);
-        // The last blocks: their workers had no further block after which to look.
+        // Passed blocks are left if no worker claimed another block after the front had passed
+        // them.
         for Block { items, total, .. } in passed {
             (scan.pass)(items, total);
         }

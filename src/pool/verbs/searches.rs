@@ -14,9 +14,9 @@ use crate::pool::{call::body::Stop, policy::site::LoopKind};
 /// The first claimed item for which `pick` returns `Some`: its index and the picked value.
 ///
 /// Takes eight items per step, a constant: the compiler unrolls their loop, and checks once that
-/// all eight exist. In a loop over a claim of unknown length the compiler checks before each item,
-/// even if eight items are taken from a claim known to have eight. (8M `u32` on one thread: 3.1
-/// instructions per item instead of 6.5; the serial loop has 5.)
+/// all eight exist. In a loop over a claim of unknown length, the compiler checks before each item,
+/// even where the claim has at least eight items. (8M `u32` on one thread: 3.1 instructions per
+/// item instead of 6.5; the serial loop has 5.)
 #[inline(always)]
 fn find<S: Source, K>(
     mut items: Claim<'_, S>,
@@ -42,8 +42,8 @@ fn find<S: Source, K>(
 
 impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     /// Finds a source item for which `pick` returns `Some`: its index in the source and the picked
-    /// value. Finds the first such item, or any if `is_any`. Returns `None` if the loop was
-    /// cancelled, `Some(None)` if there is no such item.
+    /// value. Finds the first such item, or any such item if `is_any`. Returns `None` if the loop
+    /// was cancelled, `Some(None)` if there is no such item.
     #[inline(always)]
     #[expect(clippy::option_option, reason = "not cancelled, and found")]
     fn found<K: Send>(
@@ -73,8 +73,8 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         self.search(kind, search).ended().map(Result::err)
     }
 
-    /// Whether `test` returns true for any item, as [`Iterator::any`]. The loop stops at such an
-    /// item.
+    /// Whether `test` returns true for any item, as [`Iterator::any`]. The loop stops at the first
+    /// such item that a worker meets.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -111,7 +111,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
 
     /// The first item for which `test` returns true, as [`Iterator::find`].
     ///
-    /// All workers advance together from the front, so few items behind the match are tested.
+    /// Workers claim items in ascending order, so few items behind the match are tested.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -254,7 +254,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
 /// Comparisons with another source.
 impl<S: Source + Sync, E: Ending> On<S, OnPool<'_, E>> {
     /// Whether this source and `other` have the same number of items, and equal items in the same
-    /// order, as [`Iterator::eq`]. The loop stops at a difference.
+    /// order, as [`Iterator::eq`]. The loop stops at the first difference that a worker meets.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -279,8 +279,8 @@ impl<S: Source + Sync, E: Ending> On<S, OnPool<'_, E>> {
         E::end(found.map(|found| are_as_many && found.is_none()))
     }
 
-    /// Compares this source with `other` in lexicographic order, as [`Iterator::cmp`]: the first
-    /// pair of different items decides; if there is none, the lengths.
+    /// Compares this source with `other` in lexicographic order, as [`Iterator::cmp`]. The first
+    /// pair of different items decides. If all pairs are equal, the lengths decide.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -305,9 +305,9 @@ impl<S: Source + Sync, E: Ending> On<S, OnPool<'_, E>> {
     }
 }
 
-/// The first and the last of a run of neighbouring items, and whether the run is sorted.
+/// The first and the last item of a run of neighbouring items, and whether the run is sorted.
 struct OrderRun<T> {
-    /// `None` if the run is a single item, which is `last`.
+    /// `None` if the run is a single item. Then `last` holds this item.
     first: Option<T>,
     last: T,
     is_sorted: bool,

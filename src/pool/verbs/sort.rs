@@ -1,14 +1,14 @@
 //! Parallel sorts.
 //!
-//! If few items are out of order, `outliers` takes these out, sorts them, and puts them back.
+//! If few items are out of order, `outliers` takes these items out, sorts them, and puts them back.
 //!
 //! Otherwise the stable sort cuts the slice into pieces, sorts each with std's sort, and merges
 //! them (`merge`). The unstable sort does the same with more than four workers.
 //!
 //! With up to four workers, the unstable sort partitions the slice at pivots, as quicksort does,
 //! until there are enough pieces for all workers, and sorts each piece with std's sort. Nothing is
-//! copied, and the partitions are steps that quicksort needs anyway. The calling thread does the
-//! first partition alone, which is why more workers merge instead.
+//! copied, and quicksort would need the same partitions. The calling thread does the first
+//! partition alone. With more than four workers that takes too long, so they merge.
 
 use std::iter;
 
@@ -21,8 +21,9 @@ use super::{
 };
 use crate::pool::call::executor::Executor;
 
-/// In items: the calling thread sorts shorter slices alone. (Random numbers would gain from 10,000
-/// items on, but slices with few distinct keys would not: std sorts these in 3 ns per item.)
+/// In items: the calling thread sorts shorter slices alone. (Slices of random numbers would gain
+/// from 10,000 items on. Slices with few distinct keys would not gain, since std sorts these in 3
+/// ns per item.)
 const SHORTEST_SHARED: usize = 32 * 1024;
 /// In workers: with more workers, merging takes less time than a first partition by one thread.
 const FEW_WORKERS: usize = 4;
@@ -30,16 +31,16 @@ const FEW_WORKERS: usize = 4;
 const PIECES_A_WORKER: usize = 2;
 /// In items: a pivot is the median of a sample of this size.
 const PIVOT_SAMPLE: usize = 511;
-/// In bytes: larger items are moved only if they are on the wrong side.
+/// In bytes: a partition moves items above this size only if they are on the wrong side.
 const SMALL_ITEM: usize = 64;
 /// In bytes: up to this size, the calling thread alone checks whether the slice is in order.
 const RECOGNISED_ALONE: usize = 1 << 20;
 
 /// An order by which a slice can be partitioned at a pivot.
 pub(crate) trait Partition<T>: Comparator<T> {
-    /// Partitions the items behind the pivot, which is the first item. Moves those less than the
-    /// pivot (if `equal_too`, those not greater) to the front of the others, and returns their
-    /// number.
+    /// Partitions the items behind the pivot, which is the first item. Moves the items less than
+    /// the pivot to the front of these items, and returns the number of items moved. If
+    /// `equal_too`, also moves items equal to the pivot.
     fn partition(&self, items: &mut [T], equal_too: bool) -> usize;
 }
 
@@ -56,7 +57,7 @@ where
     }
 }
 
-/// Sorts `items` unstably. `order` has one of std's unstable sorts.
+/// Sorts `items` unstably. The sort of `order` must be one of std's unstable sorts.
 #[track_caller]
 pub(crate) fn sort_unstable<T: Send>(executor: &Executor, items: &mut [T], order: &dyn Partition<T>) {
     let workers = executor.workers();
@@ -67,8 +68,8 @@ pub(crate) fn sort_unstable<T: Send>(executor: &Executor, items: &mut [T], order
         return;
     }
     let (mut pieces, enough) = (vec![items], workers * PIECES_A_WORKER);
-    // Twice as many rounds as good pivots need. After bad pivots, or with an inconsistent order, a
-    // piece may stay long: then std's sort of that piece must be fast.
+    // Good pivots need half of these rounds. After all rounds a piece may still be long, because of
+    // bad pivots or an inconsistent order. Then std's sort of the long piece must be fast.
     for _ in 0..2 * enough.ilog2() {
         if pieces.len() >= enough {
             break;
@@ -103,14 +104,14 @@ fn cut<'a, T>(items: &'a mut [T], order: &dyn Partition<T>) -> [&'a mut [T]; 2] 
     [less, &mut rest[1 + equal..]]
 }
 
-/// Moves the items for which `goes_before(item, pivot)` holds to the front of the others, and
-/// returns their number. The pivot is the first item, and stays there.
+/// Moves each item for which `goes_before(item, pivot)` holds to the front, right behind the pivot,
+/// and returns the number of these items. The pivot is the first item and is not moved.
 #[inline(never)]
 fn partition<T>(items: &mut [T], goes_before: impl Fn(&T, &T) -> bool) -> usize {
     let Some((pivot, items)) = items.split_first_mut() else { return 0 };
     let (mut before, mut end) = (0, items.len());
     if size_of::<T>() <= SMALL_ITEM {
-        // No branch on the comparison: its result is as good as random.
+        // No branch on the comparison, since its result is practically random.
         for at in 0..end {
             let goes = goes_before(&items[at], pivot);
             items.swap(before, at);
@@ -118,12 +119,12 @@ fn partition<T>(items: &mut [T], goes_before: impl Fn(&T, &T) -> bool) -> usize 
         }
         return before;
     }
-    // Items that are on the right side already are not written.
+    // Items that are already on the correct side are not written.
     loop {
         before += items[before..end].iter().take_while(|item| goes_before(item, pivot)).count();
         end -= items[before..end].iter().rev().take_while(|item| !goes_before(item, pivot)).count();
         if before + 1 >= end {
-            return before; // a single item left is known to stay
+            return before; // a single remaining item stays
         }
         end -= 1;
         items.swap(before, end);
@@ -167,8 +168,9 @@ pub(crate) fn sort_by_cached_key<T: Send, K: Ord + Send>(
     Sides::new(items, &mut buffer).arrange(executor, keys);
 }
 
-/// Whether `items` are known to be in order, after reversing a strictly descending beginning.
-/// Checks slices of at most `bytes` bytes; longer ones only for a descending beginning.
+/// Reverses a strictly descending beginning of `items`, and returns whether `items` are then known
+/// to be in order. A slice above `bytes` bytes is known to be in order only if the beginning was
+/// the whole slice.
 fn ascends<T>(items: &mut [T], bytes: usize, order: &dyn Comparator<T>) -> bool {
     let descending = order.run(items, true);
     items[..descending].reverse();

@@ -65,8 +65,8 @@ pub struct Integers<T> {
 /// An integer: `u8` to `u128`, `i8` to `i128`, `usize`, `isize`. Sealed.
 #[doc(hidden)]
 pub trait Integer: Sealed + Copy + PartialOrd + Send + Sync {
-    /// The number of integers from this one to `last`: 0 if `last` is less, and `None` if a `usize`
-    /// is too small for the number.
+    /// The number of integers from this integer to `last`, both included: 0 if `last` is less.
+    /// `None` if the number does not fit into a `usize`.
     #[doc(hidden)]
     fn count_to(self, last: Self) -> Option<usize>;
 
@@ -159,9 +159,9 @@ impl<T: Integer> Source for Integers<T> {
     }
 }
 
-/// The source of the indices of another source: see [`On::enumerate`](crate::On::enumerate). (With
-/// [`Integers`] from 0 on it took 1.1 times as long, since the compiler adds the first integer to
-/// each index.)
+/// The source of the indices of another source: see [`On::enumerate`](crate::On::enumerate). (A
+/// loop over [`Integers`] from 0 on took 1.1 times as long, since the compiler adds the first
+/// integer to each index.)
 #[doc(hidden)]
 #[derive(Clone, Debug)]
 pub struct Indices(pub(super) usize);
@@ -204,7 +204,8 @@ impl Pieces for Indices {
     }
 }
 
-/// A piece is a range. (A piece that ends with the largest integer wraps around and is empty.)
+/// A piece is a range. (If a piece ends with the largest integer, the end of the range wraps
+/// around, and the range is empty.)
 impl<T: Integer> Pieces for Integers<T> {
     type Piece = Range<T>;
 
@@ -225,7 +226,8 @@ pub struct Exclusive<'a, T> {
 // SAFETY: *once*: 1. a shared `Exclusive` gives each item to one thread, since each index is
 // requested at most once (`Source::items`); 2. that thread may be any, hence `T: Send`.
 unsafe impl<T: Send> Sync for Exclusive<'_, T> {}
-// SAFETY: it is an exclusive reference to items, which is `Send` if the items are.
+// SAFETY: `Exclusive` is an exclusive reference to items, and such a reference is `Send` if the
+// items are.
 unsafe impl<T: Send> Send for Exclusive<'_, T> {}
 
 impl<'a, T> Exclusive<'a, T> {
@@ -244,7 +246,7 @@ impl<'a, T> Exclusive<'a, T> {
         let first = unsafe { self.base.add(range.start) };
         // SAFETY: *once*, *inside*: 1. all of `range` lies within the slice; 2. the slice is
         // borrowed exclusively for `'a`; 3. no index is requested a second time, as the caller
-        // promises, so there is no other reference to these items.
+        // promises, so no other reference to these items exists.
         unsafe { slice::from_raw_parts_mut(first.as_ptr(), range.len()) }
     }
 }

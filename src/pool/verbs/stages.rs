@@ -1,6 +1,6 @@
 //! The stages of a chain.
 
-#![allow(unsafe_code)] // requests the items of its source when its own are requested
+#![allow(unsafe_code)] // a stage requests items of its source when its own items are requested
 
 use std::{convert::Infallible, fmt, ops::Range};
 
@@ -58,12 +58,12 @@ stage! {
     Map
 }
 stage! {
-    /// The items, each of which is given to a closure by reference first. Made by
+    /// The items. A closure first receives a reference to each item. Made by
     /// [`On::inspect`](crate::On::inspect).
     Inspect
 }
 stage! {
-    /// The items that a closure keeps. Made by [`On::filter`](crate::On::filter).
+    /// The items for which a closure returns true. Made by [`On::filter`](crate::On::filter).
     Filter
 }
 stage! {
@@ -76,8 +76,8 @@ stage! {
     FlatMap
 }
 stage! {
-    /// All items of the results of a closure that are `Ok`, and the errors of the others. Made by
-    /// [`On::try_flat_map`](crate::On::try_flat_map).
+    /// Of each result of a closure that is `Ok`, all items; of each other result, the error. Made
+    /// by [`On::try_flat_map`](crate::On::try_flat_map).
     TryFlatMap
 }
 
@@ -376,7 +376,7 @@ where
         })
     }
 
-    /// Extends the vector by all items at once: `extend` is fast for ranges and slices.
+    /// Extends the vector by all items with one call, since `extend` is fast for ranges and slices.
     #[inline(always)]
     fn emit<T>(
         &self,
@@ -417,7 +417,7 @@ where
     }
 }
 
-/// All items of each item. Made by [`On::flatten`](crate::On::flatten).
+/// The items of each item. Made by [`On::flatten`](crate::On::flatten).
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct Flatten<C> {
@@ -463,7 +463,7 @@ impl<C: Chain<Item: IntoIterator>> Chain for Flatten<C> {
     }
 }
 
-/// A chain whose closures are given a state. Made by [`On::with`](crate::On::with),
+/// A chain whose closures receive a state. Made by [`On::with`](crate::On::with),
 /// [`On::with_kept`](crate::On::with_kept) and [`On::with_block`](crate::On::with_block).
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]

@@ -1,5 +1,6 @@
-//! States that the closures of a loop keep between items: no state; a state that each worker makes
-//! for one loop; a state that each worker keeps for many loops; or a state for each block of items.
+//! The states that the closures of a loop keep between items. There are four kinds: no state; a
+//! state that each worker makes for one loop; a state that each worker keeps for many loops; a
+//! state for each block of items.
 
 use std::fmt;
 
@@ -12,14 +13,14 @@ pub trait State: sealed::Sealed + Sync {
     /// Whether each block of items has a state of its own.
     #[doc(hidden)]
     const BY_BLOCK: bool = false;
-    /// Whether the same items meet the same states in each run. They do not if each worker has a
-    /// state.
+    /// Whether each item meets the same state in every run of the loop. If each worker has a state,
+    /// an item may meet any of these.
     #[doc(hidden)]
     const MAY_REPRODUCE: bool = Self::BY_BLOCK;
 
-    /// The type of the state that the closures of a loop are given, by exclusive reference.
+    /// The type of the state. The closures of a loop receive an exclusive reference to the state.
     type Worker;
-    /// The type that closures are given for an item `T`: [`Given`] for each lifetime.
+    /// The type of a closure's argument for an item `T`: [`Given`] for each lifetime.
     #[doc(hidden)]
     type With<T>: ?Sized + for<'a> Lends<'a>;
     /// The type in which a worker holds its state.
@@ -29,7 +30,7 @@ pub trait State: sealed::Sealed + Sync {
         Self: 's;
 
     /// Makes or borrows the state of worker `me`. Called once per worker and loop, and again after
-    /// a panic, when the previous state is gone.
+    /// a panic has dropped the state.
     #[doc(hidden)]
     fn hold(&self, me: usize) -> Self::Held<'_>;
 
@@ -37,7 +38,7 @@ pub trait State: sealed::Sealed + Sync {
     #[doc(hidden)]
     fn get<'h>(held: &'h mut Self::Held<'_>) -> &'h mut Self::Worker;
 
-    /// The argument of a closure: the item, with the state, if there is one.
+    /// The argument of a closure: the item, together with the state if there is one.
     #[doc(hidden)]
     fn give<T>(state: &mut Self::Worker, item: T) -> Given<'_, Self, T>;
 
@@ -53,14 +54,14 @@ pub trait State: sealed::Sealed + Sync {
     }
 }
 
-/// The argument that a closure is given for an item `T`, in a loop with states `M`: the item alone
-/// if `M` is [`Stateless`], otherwise `(&mut state, item)`.
+/// The argument of a closure for an item `T` in a loop with states `M`: the item alone if `M` is
+/// [`Stateless`], otherwise `(&mut state, item)`.
 pub type Given<'a, M, T> = <<M as State>::With<T> as Lends<'a>>::Out;
 
 /// A type that depends on a lifetime. The trait objects `dyn for<'a> Lends<'a, Out = ..>` stand for
-/// such types; no value of one is ever made. (A generic associated type with a lifetime would
-/// require that every state lives for `'static`, wherever a closure takes a state with any
-/// lifetime.)
+/// such types; no value of these trait objects is ever made. (A generic associated type with a
+/// lifetime would not do: a closure that takes a state with any lifetime would then require a state
+/// that lives for `'static`.)
 #[doc(hidden)]
 pub trait Lends<'a> {
     /// The type.
@@ -92,8 +93,8 @@ impl State for Stateless {
     }
 }
 
-/// A state that each worker makes before its first item of the loop and drops after its last. See
-/// [`On::with`](crate::On::with).
+/// A state that each worker makes before its first item of the loop and drops after its last item.
+/// See [`On::with`](crate::On::with).
 #[doc(hidden)]
 #[derive(Clone, Copy)]
 pub struct Fresh<F>(pub(crate) F);
@@ -128,8 +129,8 @@ impl<W, F: Fn(usize) -> W + Sync> State for Fresh<F> {
     }
 }
 
-/// A state for each block of items, made before the first item of the block and dropped after its
-/// last. See [`On::with_block`](crate::On::with_block).
+/// A state for each block of items, made before the first item of the block and dropped after the
+/// last item. See [`On::with_block`](crate::On::with_block).
 #[doc(hidden)]
 #[derive(Clone, Copy)]
 pub struct PerBlock<F>(pub(crate) F);
@@ -172,7 +173,7 @@ impl<W, F: Fn(usize) -> W + Sync> State for PerBlock<F> {
     }
 }
 
-/// A state for each worker of a pool, which is kept for any number of loops. See
+/// A state for each worker of a pool. The states are kept for any number of loops. See
 /// [`On::with_kept`](crate::On::with_kept).
 ///
 /// Made by [`Pool::per_worker`](crate::Pool::per_worker). The number of states limits the number of
@@ -247,8 +248,8 @@ impl<W: Send> State for Kept<'_, W> {
     where
         Self: 's;
 
-    /// Never waits for the lock: one loop borrows the states exclusively, and a worker gives its
-    /// state back before it asks for the state again.
+    /// Never waits for the lock: only one loop borrows the states, and a worker returns its state
+    /// before the worker borrows the state again.
     fn hold(&self, me: usize) -> MutexGuard<'_, W> {
         lock(&self.0.0[me])
     }

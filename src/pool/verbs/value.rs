@@ -1,7 +1,7 @@
 //! A chain without a pool implements the traits of chains, so that a function can return it, `zip`
 //! can take it, and a pool can run it.
 
-#![allow(unsafe_code)] // requests the items of its source when its own are requested
+#![allow(unsafe_code)] // a chain requests items of its source when its own items are requested
 
 use std::ops::Range;
 

@@ -9,13 +9,13 @@ use super::{
     places::{Written, in_place},
 };
 
-/// A loop whose items sometimes wait: for a network, a disk, a timer, another program. Made by
+/// A loop whose items sometimes wait for a network, a disk, a timer or another program. Made by
 /// [`On::waiting`]. The last method call runs the loop.
 ///
-/// The closures return futures; an `async` closure does. While one item waits, its worker polls
-/// other items. So a loop over 500 pages that wait 50 ms each takes about 50 ms, and computations
-/// run on all cores. No thread is started for an item. The memory of a finished future is used for
-/// another.
+/// The closures return futures, as `async` closures do. While one item waits, its worker polls
+/// other items. So a loop over 500 pages that wait 50 ms each takes about 50 ms. Computations
+/// between the waits run on all cores. The loop starts no thread per item. The memory of a finished
+/// future is used for another future.
 ///
 /// ```
 /// # use std::{sync::mpsc, task::{Poll, Waker}, thread};
@@ -54,70 +54,75 @@ use super::{
 ///
 /// # What wakes the items
 /// Any thread may call an item's waker: a timer thread, a channel, the reactor of a runtime. This
-/// crate contains no runtime. A runtime that must be entered on each thread, such as tokio, is
-/// entered by each worker with [`On::with`]: the state is made before the worker's first poll,
-/// dropped when the worker leaves the loop, and not given to the closures. The
-/// [guide](crate::guide::waiting) shows tokio, smol, a timer and blocking calls.
+/// crate contains no runtime. If a runtime such as tokio must be entered on each thread, use
+/// [`On::with`] with a closure that enters the runtime. The state of a worker is made before the
+/// worker's first poll, and dropped when the worker leaves the loop. The closures of the loop do
+/// not receive this state. The [guide](crate::guide::waiting) shows tokio, smol, a timer and
+/// blocking calls.
 ///
 /// # Borrowing
-/// The call blocks until all futures are done or dropped, so the futures may borrow the items, and
-/// all that the closures capture by reference. The futures must be `Send`: any free worker polls a
-/// woken item. An `async move` closure that owns its captures lends them to its futures, which the
-/// bound `Fn(Item) -> F` cannot express: capture references instead.
+/// The call blocks until all futures are done or dropped. So the futures may borrow the items and
+/// everything that the closures capture by reference. The futures must be `Send`, since any free
+/// worker may poll a woken item. An `async move` closure that owns its captures does not compile:
+/// its futures would borrow from the closure, which the bound `Fn(Item) -> F` cannot express.
+/// Capture references instead.
 ///
 /// # The limit
-/// At most `limit` items are under way (begun and not done) at any time, over all workers,
-/// including the items that are being polled. The limit protects the service and memory, not the
-/// CPUs. With a limit of 1 the calling thread does the items one after another, in order.
+/// At most `limit` items are under way (begun and not done) at any time. This is the sum over all
+/// workers and includes the items that are being polled. The limit protects a service from too many
+/// requests, and bounds memory; the CPUs need no limit. With a limit of 1 the calling thread
+/// completes the items one after another, in order.
 ///
 /// Memory for futures is allocated in blocks. The first block has room for 16 futures, and each
-/// further block for twice as many as the block before. So there is room for at most twice the
-/// largest number of items that were under way together. Each place takes 0.4 KiB and the size of
-/// the future. A waker that outlives the call keeps 128 bytes alive for each place.
+/// further block for twice as many as the block before. So the number of places is at most twice
+/// the largest number of items that were under way at once. Each place takes 0.4 KiB plus the size
+/// of the future. A waker that outlives the call keeps 128 bytes alive for each place.
 ///
 /// # Scheduling
-/// The calling thread works alone as long as it keeps up: a few items that only wait need no second
-/// worker. When its backlog is worth more than help costs, other workers help until the loop is
-/// over. A worker that finds no item to poll sleeps until a waker unparks it, and searches for no
-/// work meanwhile.
+/// At first the calling thread works alone: a few items that only wait need no second worker. When
+/// the time to work off the backlog exceeds the cost of waking other workers, these help until the
+/// loop is over. A worker that finds no item to poll sleeps until a waker unparks the worker, and
+/// does not search for work meanwhile.
 ///
 /// A woken item is polled by the worker that polled it last, or by an idle worker. If polls take
-/// some microseconds on average, a single woken item does not unpark a sleeping worker. So if an
-/// item then computes for long, items that are woken meanwhile may wait for its end.
+/// only some microseconds on average, a worker sleeps on when a single item is woken. So if one
+/// poll then takes long, items that are woken meanwhile may wait until this poll ends.
 ///
-/// A helper stays until the loop is over, even while it sleeps, and helps no other loop meanwhile.
-/// If a loop waits for long beside loops that compute much, give it a pool of its own.
+/// A helping worker stays in the loop until the loop is over, even while the worker sleeps, and
+/// helps no other loop meanwhile. If the same program also runs loops that compute much, give a
+/// loop that waits for a long time a separate pool.
 ///
 /// If the same loop runs over the same slice again, the items that waited last time are begun
-/// first, so that the longest waits overlap with the other items' computation. This does not apply
-/// if all items waited, or more than `limit`. The pool remembers the indices for up to 64 loops.
-/// [`Progress`](crate::Progress) counts an item that was begun early only when all items before
-/// that one have been begun.
+/// first. So the longest waits overlap with the computation of the other items. If all items
+/// waited, or if more than `limit` items waited, no items are begun first. The pool remembers the
+/// indices for up to 64 loops. [`Progress`](crate::Progress) counts an item that was begun early
+/// only when all items before this item have been begun.
 ///
 /// # Order, errors, panics
-/// Results are reduced and collected in the order of the slice, in whatever order the items are
-/// done. Any worker may call `reduce`. The result is not reproducible if `reduce` is not
+/// Results are reduced and collected in the order of the slice, even if the items are done in
+/// another order. Any worker may call `reduce`. The result is not reproducible if `reduce` is not
 /// associative.
 ///
-/// An error or a panic of an item ends the loop. Of the items behind the failed one, none is begun
-/// any more, and those that wait are dropped at once. The items before it are still completed. So
-/// the call reports the error or panic that the serial loop would meet first.
+/// An error or a panic of an item ends the loop. Items behind the failed item are not begun any
+/// more, and if they wait, they are dropped at once. Items before the failed item are still
+/// completed. So the call reports the error or panic that the serial loop would meet first.
 ///
 /// [`On::cancel`] drops all waiting items at once; a poll that is under way is finished.
 ///
 /// # When not to use it
-/// For a loop without end, such as a server, use a runtime. For items that never wait, the loops of
+/// For a loop without end, such as a server, use a runtime. If items never wait, the loops of
 /// [`On`] are faster by some nanoseconds per item.
 ///
 /// Never call such a loop from `async` code: the call blocks a thread of the runtime, and may
-/// deadlock. Two cases deadlock: an item waits for a reactor that only this thread turns; or the
-/// call is inside a tokio task of any flavour, and tokio's cooperative budget makes every await
-/// return `Pending`, because the task never returns to its scheduler. Move the call to a thread
-/// that may block: `tokio::task::spawn_blocking`, or `block_in_place`.
+/// deadlock. There is a deadlock if an item waits for a reactor that only the blocked thread
+/// drives. There is also a deadlock inside a tokio task, whatever the flavour of the runtime: the
+/// task never returns to its scheduler, so tokio's cooperative budget runs out, and every await
+/// returns `Pending`. Move the call to a thread that may block: `tokio::task::spawn_blocking`, or
+/// `block_in_place`.
 ///
 /// # Options
 /// Options of [`On`] come before `waiting`. [`On::grain`] has no effect, since items are claimed
-/// one by one. A [`Trace`](crate::Trace) does not record such a loop yet.
+/// one by one. A [`Trace`](crate::Trace) does not record loops whose items wait.
 /// [`RunReport::waits`](crate::RunReport::waits) gives its statistics.
 #[must_use = "options alone run nothing: a loop is their last method"]
 #[derive(Debug)]
@@ -146,8 +151,8 @@ impl<'p, C: Each + Sync, E: Ending> On<C, OnPool<'p, E>> {
     /// ```
     ///
     /// # Panics
-    /// If `limit` is 0, or if the loop is [`reproducible`](Self::reproducible): waiting items are
-    /// done in another order each time.
+    /// If `limit` is 0, or if the loop is [`reproducible`](Self::reproducible), since waiting items
+    /// are done in another order each time.
     #[inline(always)]
     pub fn waiting(self, limit: usize) -> Waiting<C, OnPool<'p, E>> {
         assert!(limit > 0, "waiting: with a limit of 0 items under way, none would ever begin");
@@ -185,15 +190,15 @@ impl<C: Each + Sync, E: Ending> Waiting<C, OnPool<'_, E>> {
         E::end(folded.map(drop).through())
     }
 
-    /// Maps every item, and reduces the results in the order of the slice; `None` if there are no
-    /// items. `reduce` must be associative.
+    /// Maps every item, and reduces the results in the order of the slice. Returns `None` if there
+    /// are no items. `reduce` must be associative.
     ///
-    /// Two neighbouring results are reduced as soon as both are there. So the number of partial
-    /// results is at most the items under way, plus the items begun early, plus two for each
-    /// worker.
+    /// Two neighbouring results are reduced as soon as both exist. So the number of partial results
+    /// is at most the number of items under way, plus the number of items begun early, plus two for
+    /// each worker.
     ///
-    /// Results that grow, such as a `Vec` or a `String`, are better collected, and joined after the
-    /// loop: here one long result may be joined with the results behind it one by one.
+    /// If results grow, as a `Vec` or a `String` does, collect them and join them after the loop.
+    /// With `map_reduce`, one long result may be joined with many later results one by one.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -227,10 +232,11 @@ impl<C: Each + Sync, E: Ending> Waiting<C, OnPool<'_, E>> {
 
     /// Folds the items into accumulators, and reduces the accumulators in the order of the slice.
     ///
-    /// An item that begins receives the accumulator of the items right before it, if these are done
-    /// and no other item has their accumulator. Otherwise it receives a new accumulator, made by
-    /// `init`. An item keeps its accumulator while it waits. If all items wait, `init` is called
-    /// once for each item. `init` must be neutral: `reduce(init(), a)` is `a`.
+    /// An item that begins receives the accumulator of the items right before it, if these items
+    /// are done and no other item has taken the accumulator. Otherwise the item receives a new
+    /// accumulator, made by `init`. While an item waits, it keeps its accumulator. So if all items
+    /// wait, `init` is called once for each item. `init` must be neutral: `reduce(init(), a)` is
+    /// `a`.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
