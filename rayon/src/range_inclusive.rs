@@ -66,8 +66,8 @@ trait Next: Copy + PartialEq + Send + Sync {
     fn next(self) -> Self;
 }
 
-/// An end that receives a chain of all integers except the last. The last item of this chain also
-/// yields the last integer.
+/// An end that receives a chain of all integers except the last. From the integer before the last
+/// one, the loop yields that integer and the last one.
 struct WithLast<T, E> {
     last: T,
     is_backward: bool,
