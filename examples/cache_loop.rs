@@ -1,13 +1,13 @@
-//! Rounds over data of the size of the L2 caches. They show the cost to a worker of losing its CPU,
-//! and its cache with it.
+//! Rounds over data of the size of the L2 caches. They show the cost for a worker that loses its
+//! CPU, and the contents of its cache.
 //!
 //! ```text
 //! cargo run --release --example cache_loop -- --pinning off
 //! ```
 //!
-//! `profiling/placement` runs this program. Its loop is no model for others. The loops of the other
-//! examples stream through memory, or end before a second thread has woken if a cache holds their
-//! data. Here every step waits until the cache delivers the next cell.
+//! `profiling/placement` runs this program. Do not take its loop as a model. The loops of the other
+//! examples stream through memory. If a cache holds their data, they end before a second thread has
+//! woken. Here every step waits until the cache delivers the next cell.
 
 #[path = "pinning/mod.rs"]
 mod pinning;
@@ -92,7 +92,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     if let Some(threads) = num_threads {
         builder = builder.num_threads(threads.get());
     }
-    // This thread is a worker too. It has a CPU of its own as long as the rounds last.
+    // This thread is a worker too. It has a CPU of its own until the rounds end.
     builder.scope(|pool| {
         let number_of_chains = pool.num_threads() * kib.get().div_ceil(KIB_A_CHAIN);
         let mut chains: Vec<_> = (0..number_of_chains).map(|_| Chain::new()).collect();

@@ -23,7 +23,7 @@ struct Normal {
 }
 
 impl Normal {
-    /// Without a factor that all distributions have in common.
+    /// The density, without a factor that all distributions have in common.
     fn density(&self, x: f64) -> f64 {
         let distance = x - self.mean;
         self.weight / self.variance.sqrt() * (-0.5 * distance * distance / self.variance).exp()

@@ -47,7 +47,7 @@ impl Web {
         self.degrees.len()
     }
 
-    /// The rank of a page: the sum over the links to it of the rank that their page passes on.
+    /// The rank of a page: the sum of the ranks that pages pass on with their links to this page.
     fn rank(&self, page: usize, shares: &[f64]) -> f64 {
         let sources = &self.sources[self.begins[page]..self.begins[page + 1]];
         let passed_on: f64 = sources.iter().map(|&source| shares[source]).sum();

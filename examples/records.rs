@@ -108,7 +108,7 @@ impl Record {
         !self.fahrenheit.is_none_or(is_possible) || self.rain.is_some_and(|rain| rain < 0)
     }
 
-    /// Moves the name of the station. Empty if a value is missing.
+    /// Moves the name of the station. Returns `None` if a value is missing.
     fn measured(self) -> Option<Measurement> {
         let Self { station, seconds, fahrenheit, rain } = self;
         let celsius = (fahrenheit? - 3_200) * 5 / 9;
@@ -116,7 +116,7 @@ impl Record {
     }
 }
 
-/// A number with two digits behind the point. Empty if the field is empty.
+/// A number with two digits behind the point. Returns `None` if the field is empty.
 fn hundredths(field: &str) -> Result<Option<i64>, &'static str> {
     if field.is_empty() {
         return Ok(None);

@@ -62,9 +62,9 @@ impl Entrants {
         }
     }
 
-    /// A cell over a slice of this length. The target of a loop that runs alone is 1.05 of the
-    /// plain loop plus 60 ns. The target of a shared loop is 0.55, or 1.05 of the time of two
-    /// threads that each run one half.
+    /// A cell over a slice of this length. The target of a loop that runs alone is 1.05 times the
+    /// plain loop's time plus 60 ns. The target of a shared loop is 0.55 times the plain loop's
+    /// time, or 1.05 times the time of two threads that each run one half.
     pub(crate) fn row(&self, pool: &Pool, cell: &Cell, len: usize) -> Row {
         let plain = cell.outcome(By::Plain, len);
         for who in [Who::Rangesteal, Who::Rayon] {

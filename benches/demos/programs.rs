@@ -1,10 +1,10 @@
-// Programs of the kinds that rayon's own demonstrations have, at two sizes: one for which rayon is
-// made, and one that is short. Included twice.
+// Programs like rayon's own demonstrations, in two sizes: a long one, for which rayon is made, and
+// a short one. This file is included twice.
 
 use rayon::prelude::*;
 
-/// A program: its name, and what makes its data. Each call of what is made returns a number that
-/// tells whether the result is right.
+/// A program: its name, and a function that makes its data and returns a closure. Each call of the
+/// closure returns a number that shows whether the result is right.
 pub(crate) struct Program {
     pub(crate) name: &'static str,
     pub(crate) make: fn() -> Box<dyn Fn() -> u64 + Sync>,
@@ -63,7 +63,7 @@ fn n_body(bodies: usize) -> Box<dyn Fn() -> u64 + Sync> {
     })
 }
 
-/// Rows of the product of two square matrices, halved until few are left.
+/// The product of two square matrices. A range of rows is halved until few rows are left.
 fn product(side: usize) -> Box<dyn Fn() -> u64 + Sync> {
     fn rows(out: &mut [f64], a: &[f64], b: &[f64], side: usize) {
         let count = out.len() / side;
@@ -195,7 +195,8 @@ fn merge_sort(len: usize) -> Box<dyn Fn() -> u64 + Sync> {
     })
 }
 
-/// Primes below a limit: those below its root strike out their multiples, a stretch an item.
+/// Primes below a limit. The primes below the root of the limit strike out their multiples. An item
+/// is a stretch of numbers.
 fn sieve(limit: usize) -> Box<dyn Fn() -> u64 + Sync> {
     const STRETCH: usize = 1 << 14;
     Box::new(move || {

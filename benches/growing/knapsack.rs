@@ -57,8 +57,8 @@ impl Knapsack {
         Choice { decided: 0, room: self.room, value: 0 }
     }
 
-    /// An upper bound of the value of all choices that begin like this one: it allows a part of a
-    /// thing.
+    /// An upper bound of the value of all choices that begin like this one. The bound allows a part
+    /// of a thing.
     #[inline(never)] // one copy of the code for all entrants
     fn bound(&self, choice: Choice) -> u64 {
         let Choice { decided, mut room, mut value } = choice;

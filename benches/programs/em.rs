@@ -18,7 +18,7 @@ pub(crate) struct Normal {
 }
 
 impl Normal {
-    /// Without a factor that all distributions have in common.
+    /// The density, without a factor that all distributions have in common.
     #[inline(always)]
     fn density(&self, x: f64) -> f64 {
         let distance = x - self.mean;

@@ -95,7 +95,8 @@ impl Rivals {
     }
 }
 
-/// Threads that busy-wait are started right before the turn, untimed, and end with it.
+/// Starts the threads right before the turn, untimed, and ends them after the turn, since they
+/// busy-wait.
 pub(crate) fn openmp_turn(
     program: &dyn Turns,
     rounds: usize,

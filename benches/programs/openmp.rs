@@ -84,7 +84,8 @@ impl OpenMp {
         let (begins, sources, degrees) =
             (web.begins().as_ptr(), web.sources().as_ptr(), web.degrees().as_ptr());
         let (old, shares, new) = (old.as_mut_ptr(), shares.as_mut_ptr(), new.as_mut_ptr());
-        // SAFETY: 7. a `Web` leads to pages of its own, and there is a number a page.
+        // SAFETY: 7. all links of a `Web` are between its own pages, and each buffer has one number
+        // per page.
         unsafe { (self.pagerank)(begins, sources, degrees, pages, old, shares, new, rounds, number(threads)) }
     }
 
@@ -104,7 +105,7 @@ impl OpenMp {
         threads: usize,
     ) {
         assert!([old.len(), new.len()] == [side * side; 2], "squares");
-        // SAFETY: 9. `side` rows of so many numbers, in two buffers.
+        // SAFETY: 9. each of the two buffers has `side` rows of `side` numbers.
         unsafe { (self.stencil)(old.as_mut_ptr(), new.as_mut_ptr(), side, rounds, number(threads)) }
     }
 

@@ -8,8 +8,8 @@ use crate::{
     race::Turn,
 };
 
-/// The time of the untimed rounds at the start of each turn, in which threads fall into step and
-/// policies learn.
+/// The length of the untimed rounds at the start of each turn. In these rounds the threads start
+/// and the policies learn.
 const WARM_UP: Duration = Duration::from_millis(10);
 
 /// The length of a turn of the plain program.

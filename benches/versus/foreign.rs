@@ -71,7 +71,7 @@ impl Rival for Foreign<'_> {
 #[cfg(fork_union)]
 impl Rival for fork_union::ThreadPool {
     fn map_sum<T: Sync>(&mut self, items: &[T], cost: Cost, map: impl Fn(&T) -> u64 + Sync) -> u64 {
-        // It reduces no values: each thread adds to a number of its own.
+        // The library does not reduce values. So each thread adds to a number of its own.
         let sums: Vec<_> = (0..self.threads())
             .map(|_| crossbeam_utils::CachePadded::new(std::sync::atomic::AtomicU64::new(0)))
             .collect();

@@ -184,7 +184,7 @@ pub(crate) fn rows(runner: &Runner) -> Vec<Row> {
     let workers = runner.threads;
     let _freed = crate::machine::Freed::to(&runner.mask); // the children would inherit the CPU of this thread
     vec![
-        // The bar stands for no CPU time at all: this much is the cost of the sleep itself.
+        // This bar stands for no CPU time except the cost of the sleep itself.
         row("idle for 2 s: CPU time", Unit::Millis, 0.1, 1.0, &|who| {
             millis(who, Task::Sleep, calls, workers)
         }),

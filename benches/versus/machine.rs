@@ -29,9 +29,9 @@ pub(crate) fn thread_cpu_nanos() -> f64 {
     nanos(ClockId::CLOCK_THREAD_CPUTIME_ID)
 }
 
-/// CPU time of all other threads of this process, in nanoseconds. The clock of the process does not
-/// serve: it counts the time of a running thread some milliseconds late, and busy-waiting threads
-/// run without a stop.
+/// CPU time of all other threads of this process, in nanoseconds. The clock of the process is not
+/// suitable: it counts the time of a running thread some milliseconds late, and busy-waiting
+/// threads run without a stop.
 pub(crate) fn cpu_nanos_elsewhere() -> f64 {
     let clock = |thread: i32| {
         let clock = ClockId::from_raw(!thread << 3 | 6); // Linux, include/linux/posix-timers.h: CPUCLOCK_SCHED of a thread

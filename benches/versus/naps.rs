@@ -23,7 +23,7 @@ use crate::{
     work::{links, work},
 };
 
-/// Items of which one thread sleeps after every `BETWEEN`th that it runs.
+/// Items of a loop with a sleeper: one thread sleeps after every `BETWEEN`th item that it runs.
 struct Napping {
     links: Vec<u64>,
 }

@@ -182,7 +182,7 @@ impl Rival for Fastest {
         Some(results)
     }
 
-    /// Writes every number. The next number overwrites one that is not kept.
+    /// Writes every number. If a number is not kept, the next number overwrites it.
     fn keep(&mut self, items: &[u32], keep: impl Fn(&u32) -> bool + Sync) -> Option<Vec<u32>> {
         let (mut kept, mut room, mut count) = (Vec::new(), [0; KEPT], 0);
         for chunk in items.chunks(KEPT) {

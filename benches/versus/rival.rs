@@ -145,8 +145,8 @@ pub(crate) trait Rival {
         None
     }
 
-    /// One of the chains. Each executor has closures of its own for it, as its users would write
-    /// them. A row could not have them.
+    /// One of the chains. Each executor has its own closures for the chain, as its users would
+    /// write them. A row cannot pass such closures to all executors.
     fn chain(&mut self, _chain: Chained, _xs: &[u32], _ys: &[u32]) -> Option<u64> {
         None
     }

@@ -1,4 +1,5 @@
-//! The first calls of a pool. It has measured nothing of the loop, and tries which way is faster.
+//! The first calls of a pool. The pool has not measured the loop yet, and tries whether the loop is
+//! faster alone or shared.
 
 use rangesteal::Pool;
 

@@ -1,5 +1,5 @@
-//! The cost of a loop all of whose items wait: of the call, and of the time in which nothing
-//! happens.
+//! The cost of a loop whose items all wait: the cost of the call, and the cost of the time in which
+//! nothing happens.
 
 use std::{thread, time::Duration};
 

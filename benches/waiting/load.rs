@@ -24,7 +24,7 @@ pub(crate) struct Ideal {
     /// The lower bound: the largest of the work divided by the CPUs, the longest item, and the time
     /// that the limit allows.
     pub(crate) bound: f64,
-    /// The time of all work, and then (or before it) of the longest wait.
+    /// The time of all work plus the longest wait.
     pub(crate) sum: f64,
 }
 

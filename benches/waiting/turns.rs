@@ -88,7 +88,7 @@ impl Load {
         row
     }
 
-    /// The bar is a multiple of the time to compute first and wait then.
+    /// The bar is a multiple of the time to compute first and then wait.
     pub(crate) fn row_of_sum(&self, entrants: &Entrants<'_>, race: &Race, name: &str, bar: f64) -> Row {
         let Ideal { sum, bound, .. } = self.ideal_of(Self::all(race), entrants.rivals.threads);
         self.row(entrants, race, name, bar * sum / bound)

@@ -11,7 +11,7 @@ use std::{
 };
 use summary::Summary;
 
-/// The most errors reported for a file. More of them have a common cause.
+/// The most errors reported for a file. More errors usually have a common cause.
 const MOST_ERRORS: usize = 20;
 
 const DETAILS: &str = "\

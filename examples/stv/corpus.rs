@@ -1,8 +1,9 @@
 //! Recorded counts of real elections and hard cases, compared byte by byte. They are not part of
 //! this crate: `STV_CORPUS` is their directory.
 //!
-//! An unoptimised build leaves out the large elections, and uses one kind of threads. An optimised
-//! build uses one kind for the largest elections only. This command runs all in some minutes:
+//! An unoptimised build leaves out the large elections, and counts each of the others with one kind
+//! of threads. An optimised build counts the largest elections with one kind of threads, and the
+//! others with all kinds. This command counts all elections with all kinds, in some minutes:
 //!
 //! ```text
 //! STV_CORPUS_SWEEP=1 cargo test --release --test count corpus -- --nocapture
@@ -34,7 +35,8 @@ use std::{
 const MOST_BYTES: usize = if cfg!(debug_assertions) { 5_000 } else { usize::MAX };
 
 /// The largest file, in bytes, that all kinds of threads count. Larger files are counted with one
-/// kind, unless the test runs a sweep. Fractions take twenty times longer.
+/// kind, unless the test runs a sweep. Fractions take twenty times as long, so their limit is
+/// lower.
 fn large(arithmetic: &str) -> usize {
     if matches!(arithmetic, "exact" | "approx") { 100_000 } else { 1_000_000 }
 }
@@ -96,7 +98,8 @@ fn count(ballots: &[u8], options: Options<'_>, threads: Threads) -> (String, Res
     count_share(election, options, threads, &Alone)
 }
 
-/// Returns the output of several ranks. Each reads its share, and all get the same options.
+/// Returns the output of several ranks. Each rank reads its share, and all ranks get the same
+/// options.
 fn count_together(
     ballots: &[u8],
     options: Options<'_>,
@@ -207,7 +210,7 @@ fn transcripts_are_reproduced() {
 }
 
 /// The test data of stv-rs, an older counter: `meek/<group>/<ballots>[.equalize].<arithmetic>.log`
-/// and likewise for plurality.
+/// for Meek's method, and files with names of the same form for plurality.
 #[test]
 fn the_test_data_of_another_counter_is_reproduced() {
     let Some(corpus) = directory() else { return };
@@ -219,7 +222,7 @@ fn the_test_data_of_another_counter_is_reproduced() {
     let mut compared = 0;
     for log in &logs {
         let name = log.strip_prefix(&data).expect("a file of the data").to_str().expect("a name in UTF-8");
-        // The recorded total of ballots had wrapped around: 1 in place of 2^64 + 1.
+        // The recorded total of ballots is wrong: 2^64 + 1 had wrapped around to 1.
         if name.contains("ballot_sum_overflows") {
             continue;
         }
@@ -239,8 +242,8 @@ fn the_test_data_of_another_counter_is_reproduced() {
         for threads in threads(&ballots, options.arithmetic) {
             let (printed, result) = count(&ballots, options, threads);
             if wanted.is_empty() {
-                // The recorded count ended in an overflow. This one must fail too, or count like
-                // bigfixed9.
+                // The recorded count ended with an overflow. The new count must also fail, or agree
+                // with the count in bigfixed9.
                 let big =
                     || text(Path::new(&log.to_str().unwrap_or_default().replace("fixed9", "bigfixed9")));
                 assert!(printed.is_empty() && result.is_err() || printed == big(), "{name} {threads:?}");
@@ -266,7 +269,8 @@ fn files_in(folder: &Path, ending: &str, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// An election that is printed and read again is the same. So is its second printed form.
+/// Prints an election and reads it again. The result must be the same election, and have the same
+/// printed form.
 #[test]
 fn every_file_reads_as_it_is_printed() {
     let mut read = 0;
@@ -297,8 +301,8 @@ fn unpacked(path: &Path) -> Vec<u8> {
     })
 }
 
-/// No counts of these arithmetics are recorded. The counts must agree for all kinds of threads and
-/// in repeated runs.
+/// There are no recorded counts for these arithmetics. Counts must agree for all kinds of threads
+/// and in repeated runs.
 #[test]
 fn doubles_and_fractions_do_not_depend_on_the_threads() {
     let Some(corpus) = directory() else { return };

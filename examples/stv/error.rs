@@ -132,8 +132,8 @@ pub(crate) fn printable(text: &str) -> String {
     text.replace(misleads, "\u{fffd}")
 }
 
-/// Whether a spreadsheet would take this text for a formula. Some skip blanks and invisible
-/// characters before the sign, and some accept the wide signs of East Asia.
+/// Whether a spreadsheet would take this text for a formula. Some spreadsheets skip blanks and
+/// invisible characters before the sign. Some accept the wide signs of East Asia.
 pub(crate) fn is_formula(text: &str) -> bool {
     let unseen = |first: char| first.is_whitespace() || is_unseen(first) || first == '\u{fffd}';
     text.trim_start_matches(unseen).starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠'])
@@ -148,9 +148,9 @@ pub(crate) fn is_unseen(character: char) -> bool {
     ) || misleads(character)
 }
 
-/// Whether a character can make a line look like another one: terminals obey it, it breaks the line
-/// or changes its direction, or it is invisible. The joiners U+200C and U+200D are allowed, since
-/// Persian, Hindi and emoji need them. So are variation selectors.
+/// Whether a character can make a line look like another line. Such a character controls a
+/// terminal, breaks a line, changes the direction of text, or is invisible. The joiners U+200C and
+/// U+200D are allowed, since Persian, Hindi and emoji need them. So are variation selectors.
 pub(crate) fn misleads(character: char) -> bool {
     matches!(
         character,

@@ -131,8 +131,8 @@ impl Voter {
             while self.random.below(4) > 0 {
                 candidate += 1;
             }
-            // The candidates form a ring, which leaves the ratios of their popularity unchanged. A
-            // candidate that is already chosen gives way to the next one.
+            // The candidates form a ring, which leaves the ratios of their popularity unchanged. If
+            // a candidate is already chosen, the next one in the ring is taken.
             candidate %= candidates;
             while self.ballot.iter().any(|chosen| chosen.0 == candidate) {
                 candidate = (candidate + 1) % candidates;

@@ -15,22 +15,22 @@ use std::{
     path::Path,
 };
 
-/// The number of bytes of a file that a thread reads at once. Reading them takes much longer than
-/// starting a part, and a large file still has many parts.
+/// The size of a part of a file, in bytes. One thread reads a part as a whole. Reading a part takes
+/// much longer than starting one, and a large file still has many parts.
 const PART: u64 = 1 << 18;
 
 /// The first bytes of a file compressed with gzip.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// Whether several threads can read the file in parts: it is long and not compressed.
+/// Returns true if the file is long and not compressed. Several threads can then read it in parts.
 pub(crate) fn is_long(path: Option<&Path>) -> bool {
     const LONG: u64 = 1 << 20;
     let long = |path: &Path| fs::metadata(path).is_ok_and(|data| data.is_file() && data.len() >= LONG);
     path.is_some_and(|path| long(path) && is_compressed(path).is_ok_and(|compressed| !compressed))
 }
 
-/// Opens a file of which several ranks each read a share. The ranks read the file more than once.
-/// They can begin at any byte if the file is not compressed.
+/// Opens a file for several ranks, each of which reads a share. The ranks may read the file more
+/// than once. If the file is not compressed, a rank can begin at any byte.
 pub(crate) fn open_to_share<T>(
     path: Option<&Path>,
     reading: Reading,
@@ -41,7 +41,7 @@ pub(crate) fn open_to_share<T>(
     };
     let name = printable(&path.display().to_string());
     let data = fs::metadata(path).ok();
-    // A pipe is read once, by one rank.
+    // A pipe can be read only once, and only by one rank.
     let is_stream = data.as_ref().is_some_and(|data| !data.is_file() && !data.is_dir());
     let is_file = data.as_ref().is_some_and(fs::Metadata::is_file);
     let compressed = is_file && is_compressed(path).unwrap_or(false);
@@ -65,7 +65,7 @@ fn is_compressed(path: &Path) -> io::Result<bool> {
     Ok(begins == GZIP)
 }
 
-/// The first bytes of a file, and their number, which may be smaller.
+/// Returns the first bytes of a file, and their number. A short file does not fill the array.
 fn beginning(reader: &mut dyn Read) -> io::Result<([u8; GZIP.len()], usize)> {
     let (mut bytes, mut length) = ([0; GZIP.len()], 0);
     while length < bytes.len() {
@@ -166,8 +166,8 @@ fn unpack<T>(
     Ok(read(name, &mut whole))
 }
 
-/// The unpacked contents of a compressed file, up to a limit. A small file can unpack to more than
-/// any disk holds.
+/// The unpacked contents of a compressed file, up to a limit. Without a limit, a small file could
+/// unpack to more bytes than any disk holds.
 struct Unpacked<R> {
     reader: MultiGzDecoder<R>,
     most: u64,

@@ -7,7 +7,7 @@
 //! It is a library, so that two programs can use it: `program`, and `../stv-ranks`, which counts on
 //! several machines and needs MPI for that.
 //!
-//! The files, which call downwards only:
+//! Each file calls only files further down in this table:
 //!
 //! | file | owns |
 //! |---|---|
@@ -18,7 +18,7 @@
 //! | `output` | the outputs: formats, page, trace, progress bar |
 //! | `generate`, `random` | synthetic elections and their random numbers |
 //! | `crew` | the threads that prepare the count: one thread, or those of a pool |
-//! | `tally` | distributions as parallel loops, on the pool or, in `rival`, on rayon; `in_order` where sums depend on their order |
+//! | `tally` | distributions as parallel loops on the pool; `rival` has them on rayon; `in_order` adds numbers whose sum depends on the order |
 //! | `ranks`, `wire` | the messages between processes that count together, and their bytes |
 //! | `pinning` | the option of that name, shared with another example |
 //! | `meek` | the rounds of the count |

@@ -149,8 +149,8 @@ impl<A: Arithmetic, L: Listener<A>> Count<'_, '_, A, L> {
         self.tell(&Event::Distributed)
     }
 
-    /// Checks that every ballot is with the candidates or exhausted, in every build. A distribution
-    /// that loses or invents a vote ends the count.
+    /// Checks, in every build, that the candidates' votes and the exhausted votes add up to all
+    /// ballots. A distribution that loses or invents a vote ends the count.
     fn audit(&self) -> Result<(), CountError> {
         let found = self.standing.sum_of_votes()?.plus(&self.standing.exhausted)?;
         if found.balances(&self.total) {
@@ -198,8 +198,8 @@ impl<A: Arithmetic, L: Listener<A>> Count<'_, '_, A, L> {
         Ok(surplus)
     }
 
-    /// The hopeful with the fewest votes. Hopefuls whose votes exceed these by no more than the
-    /// surplus are tied with it, since the surplus could still reverse their order.
+    /// The hopeful with the fewest votes. Another hopeful is tied with this one if the difference
+    /// of their votes is at most the surplus, since the surplus could still reverse their order.
     fn lowest(&mut self) -> Result<CandidateIndex, CountError> {
         let Standing { votes, surplus, .. } = &self.standing;
         let mut low: Option<&A> = None;
@@ -246,7 +246,7 @@ impl<A: Arithmetic, L: Listener<A>> Count<'_, '_, A, L> {
         self.act(action)
     }
 
-    /// Shows the candidate with its votes, and then passes these to the others.
+    /// Shows the candidate with its votes, and then passes the votes on to the other candidates.
     fn defeat(&mut self, candidate: CandidateIndex, action: Action) -> Result<(), CountError> {
         self.standing.status[candidate] = Status::Defeated;
         self.act(action)?;

@@ -69,7 +69,8 @@ fn votes<A: Arithmetic>(election: &Election, votes_per_ballot: usize) -> Result<
         while left > 0 && !preferences.is_empty() {
             let (rank, below) = preferences.first_rank();
             let equals = rank.clone().count();
-            // A rank with more candidates than votes left shares these votes.
+            // If a rank has more candidates than the ballot has votes left, its candidates share
+            // these votes.
             let each = if equals <= left { A::one() } else { part(left, equals)? };
             let more = each.times_whole(&weight)?;
             for preference in rank {

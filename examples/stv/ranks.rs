@@ -1,9 +1,10 @@
 //! The messages between processes that count one election together, on several machines or on parts
 //! of one. The processes are numbered from 0 and called ranks, as in MPI.
 //!
-//! All ranks do the same, each with its share of the ballots, and all send a message at the same
-//! places of the program. A rank that ended early would keep the others waiting. So a message
-//! begins with a byte that says whether the rest is data or the reason of an end.
+//! All ranks do the same, each with its share of the ballots. All ranks send a message at the same
+//! places of the program. If a rank ended early without a message, the other ranks would wait for
+//! ever. So each message begins with a byte. The byte says whether the rest of the message is data,
+//! or the reason why the rank has ended.
 
 use std::{error::Error, fmt};
 
@@ -15,8 +16,8 @@ pub trait Ranks: Sync {
     /// The number of ranks.
     fn number(&self) -> usize;
 
-    /// Returns the messages of all ranks in their order, the same on every rank. Returns when all
-    /// ranks have sent their message.
+    /// Waits until all ranks have sent their message. Returns all messages in the order of the
+    /// ranks, the same list on every rank.
     fn gather(&self, said: &[u8]) -> Vec<Vec<u8>>;
 }
 
@@ -54,13 +55,14 @@ impl fmt::Display for Elsewhere {
 impl Error for Elsewhere {}
 
 impl Elsewhere {
-    /// The message of this rank does not come from this program.
+    /// The error if the message of this rank does not come from this program.
     pub(crate) fn unreadable(rank: usize) -> Self {
         Self { rank, reason: "what it says cannot be read; start the same program everywhere".into() }
     }
 }
 
-/// The messages of all ranks. If some have ended, the reason of the first of them.
+/// Returns the messages of all ranks. If ranks have ended, returns the reason of the first of
+/// these.
 pub(crate) fn gather<E: fmt::Display + From<Elsewhere>>(
     ranks: &dyn Ranks,
     said: Result<Vec<u8>, E>,
@@ -162,7 +164,8 @@ pub(crate) mod tests {
         }
     }
 
-    /// If two ranks have ended, all ranks report the first. That rank keeps its own reason.
+    /// If two ranks have ended, every rank reports the reason of the first one. The first one
+    /// reports its own reason, without a rank.
     #[test]
     fn the_first_that_has_ended_ends_all() {
         let ended = together(4, |ranks| {
@@ -194,7 +197,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Another program sends other messages.
+    /// Messages of another program are refused.
     #[test]
     fn what_nobody_says_is_refused() {
         struct Odd;

@@ -56,7 +56,7 @@ fn bytes(text: &str) -> Result<u64, String> {
     number.ok_or_else(|| "not a number of bytes such as 500000, 64M or 16G".to_owned())
 }
 
-/// A number of bytes in the form in which a user would write it.
+/// Formats a number of bytes as a user would write the number.
 pub(crate) fn in_units(bytes: u64) -> String {
     let units = [(40, "T"), (30, "G"), (20, "M"), (10, "K")];
     let whole = units.iter().find(|(shift, _)| bytes.trailing_zeros() >= *shift && bytes > 0);

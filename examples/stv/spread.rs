@@ -38,8 +38,8 @@ impl<A: Arithmetic> KeepFactor<A> {
         &self.keep
     }
 
-    /// The new factor of a candidate who has `votes` at this factor. With the new factor, the
-    /// candidate would have had just the quota. The result is rounded up.
+    /// The new factor of a candidate who has `votes` at the present factor. At the new factor, the
+    /// same ballots would have given the candidate just the quota. The result is rounded up.
     pub(crate) fn lowered(&self, quota: &A, votes: &A) -> Result<Self, Fault> {
         let keep = self.keep.times_up(quota)?.over_up(votes)?;
         Self::keeping(keep)
@@ -90,8 +90,8 @@ impl<A: Arithmetic> Votes<A> {
     }
 }
 
-/// A ballot on its way down the ranks. Power is the part of the ballot, at most one, that has come
-/// so far.
+/// A ballot that is spread down its ranks. The *power* at a rank is the part of the ballot that
+/// reaches this rank, at most one.
 struct Spread<'a, A> {
     keep: &'a [KeepFactor<A>],
     weight: &'a Integer,
@@ -126,16 +126,17 @@ impl<A: Arithmetic> Spread<'_, A> {
         Ok(())
     }
 
-    /// Spreads a ballot with a shared rank. The candidates of the rank get equal parts. The part
-    /// that each passes on goes down the ranks below separately.
+    /// Spreads a ballot with a shared rank. The candidates of the rank get equal parts. Each
+    /// candidate passes on a share of its part. The ranks below treat each passed-on share as a
+    /// power of its own.
     ///
-    /// A rank blocks the ballot if none of its candidates can hold it any more. A single defeated
-    /// candidate blocks it too. That is unfair to such ballots, but the reference counts do the
-    /// same.
+    /// If all candidates of a rank are defeated, the ranks below get nothing, even if the rank has
+    /// a single candidate. That is unfair to ballots with a shared rank, but the reference counts
+    /// do the same.
     ///
-    /// The number of steps grows exponentially with the number of shared ranks. The depth does not
-    /// grow with the ballot: each recursion leaves at most half of the power, and power below the
-    /// last decimal is gone.
+    /// The number of steps grows exponentially with the number of shared ranks. The depth of the
+    /// recursion does not grow with the ballot: each recursive call gets at most half of the power,
+    /// and a power below the last decimal is zero.
     fn ranks(&mut self, mut power: A, mut preferences: Preferences<'_>) -> Result<(), Fault> {
         while !preferences.is_empty() {
             let (rank, below) = preferences.first_rank();
@@ -145,8 +146,8 @@ impl<A: Arithmetic> Spread<'_, A> {
                 return Ok(());
             }
             let part = power.over_whole(&Integer::from(holders))?;
-            // This loop continues with the last holder's rest. The rests of the others go down by
-            // recursion.
+            // The outer loop continues with the share that the last candidate passes on. A
+            // recursive call spreads the share of each other candidate.
             let mut rest = A::zero();
             for preference in rank {
                 let KeepFactor { keep, pass } = &self.keep[preference.candidate()];
@@ -261,8 +262,8 @@ mod tests {
         assert_eq!(votes[3], "8.000000000");
     }
 
-    /// A ballot with many thousands of ranks, each passing nearly everything on. Ranks with one
-    /// holder need no recursion, so the stack stays shallow.
+    /// A ballot of many thousands of ranks, each of which passes on nearly everything. A rank with
+    /// one candidate needs no recursion, so the stack stays shallow.
     #[test]
     fn a_long_ballot_needs_no_deep_stack() {
         let candidates = 200_000;

@@ -1,5 +1,6 @@
-//! The tally: each distribution of all ballots is one parallel loop. Only this module, its
-//! submodules and `crew`, which prepares the ballots, use the pool. Only `rival` uses rayon.
+//! The tally: each distribution of all ballots is one parallel loop. The pool is used only by this
+//! module, its submodules, and the module `crew`, which prepares the ballots. Only the submodule
+//! `rival` uses rayon.
 
 use crate::{
     arithmetic::{Arithmetic, Fault, Words},
@@ -64,8 +65,8 @@ impl Threads {
         self.scope(|pool| work(Crew::of(pool)))
     }
 
-    /// Runs `work` with a pool. The calling thread is a worker of the pool, and pinned like the
-    /// others, until `work` returns.
+    /// Runs `work` with a pool. Until `work` returns, the calling thread is a worker of the pool,
+    /// and is pinned like the other workers.
     fn scope<R>(self, work: impl FnOnce(&Pool) -> R) -> Result<R, CountError> {
         let mut builder = Pool::builder();
         if let Some(pinning) = self.pinning {
@@ -113,7 +114,7 @@ pub(crate) fn count<A: Arithmetic, L: Listener<A> + Send>(
     together.end(count_share::<A, L>(election, rule, threads, &together, listener))
 }
 
-/// The count of this rank. The caller sends an error to the other ranks.
+/// Counts on this rank. If the count fails, the caller sends the error to the other ranks.
 fn count_share<A: Arithmetic, L: Listener<A> + Send>(
     election: &Election,
     rule: Rule,
@@ -126,7 +127,7 @@ fn count_share<A: Arithmetic, L: Listener<A> + Send>(
     let mut count = |distribute: &mut Distribute<'_, A>| {
         let mut everywhere = |keep: &[KeepFactor<A>]| {
             let found = distribute(keep);
-            // Where the order matters, the ranks have already exchanged their votes.
+            // If sums depend on their order, the ranks have already exchanged their votes.
             if A::SUMS_IN_ANY_ORDER { together.sum(found) } else { found }
         };
         meek::count(election, rule, &mut everywhere, listener)
@@ -283,7 +284,7 @@ impl<A: Arithmetic> InWords<A> {
         self.votes(sums)
     }
 
-    /// Every worker sums up its chunks. Sums of integers are the same in any order.
+    /// Every worker adds up the votes of its chunks. Sums of integers are the same in any order.
     fn on_pool(
         &self,
         pool: &Pool,

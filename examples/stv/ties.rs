@@ -151,9 +151,10 @@ impl Backwards {
         self.apart[first + 1..=other].iter().copied().max().flatten()
     }
 
-    /// Selects the tied candidates with the fewest votes in the last round in which the tied
-    /// differ. Repeats that with the selected candidates and earlier rounds. Returns the candidates
-    /// that no round distinguishes, and the last round that distinguished any.
+    /// Finds the last round in which the tied candidates have different votes, and selects the
+    /// candidates with the fewest votes in that round. Repeats this with the selected candidates
+    /// and earlier rounds. Returns the candidates that no round distinguishes, and the last round
+    /// that distinguished any.
     pub(crate) fn fewest(&self, tied: &Tied) -> (Tied, Option<usize>) {
         let mut places = (0..self.order.len()).filter(|&place| tied.contains(self.order[place]));
         let Some(first) = places.next() else { return (tied.clone(), None) };
@@ -231,7 +232,7 @@ mod tests {
     }
 
     proptest! {
-        /// The result is the same as that of going back through the rounds one by one.
+        /// Going back through the rounds one by one gives the same result.
         #[test]
         fn backwards_is_round_by_round(
             votes in vec(vec(0..3_u8, 7), 0..6),

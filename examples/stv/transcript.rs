@@ -52,8 +52,8 @@ impl<W: Write> Transcript<W> {
         Ok(())
     }
 
-    /// Writes one action. An action of a candidate or of all shows the votes of all candidates. The
-    /// others show only the sums.
+    /// Writes one action. `Iterate` and `BreakTie` show only the sums. All other actions also show
+    /// the votes of all candidates.
     fn action<A: Arithmetic>(&mut self, action: &Action, scene: &Scene<'_, A>) -> Written {
         let standing = scene.standing;
         let name = |candidate: CandidateIndex| self.names[candidate].as_str();

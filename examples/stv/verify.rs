@@ -48,8 +48,8 @@ pub(crate) struct Verify {
 /// A command line.
 type Words = Vec<OsString>;
 
-/// Compares the result with the record of `count`. Writes to `out` if they are the same. `count`
-/// counts according to a command line, and writes nothing.
+/// Compares the result with the record that `count` returns. If both are the same, writes a line to
+/// `out`. `count` counts according to a command line, and writes no output.
 pub(crate) fn verify(
     verify: &Verify,
     count: &dyn Fn(Words) -> Result<Record, Box<dyn Error>>,
@@ -91,8 +91,8 @@ pub(crate) fn verify(
     }
 }
 
-/// Opens the file behind its byte order mark, if it has one. A file that cannot be a result is an
-/// error.
+/// Opens the file, and skips its byte order mark if there is one. Returns an error if the file
+/// cannot be a result.
 fn opened(path: &Path) -> Result<impl Read, String> {
     let mut file = File::open(path).map_err(|error| error.to_string())?;
     if !file.metadata().is_ok_and(|data| data.is_file()) {

@@ -1,6 +1,6 @@
-//! Warnings about a file that can still be counted. A file may have a warning on every line. So
-//! only the first of each kind are printed, and then their number. A kind is a place in this
-//! program.
+//! Warnings about a file that can still be counted. A file may cause a warning on every line. So
+//! only the first warnings of each kind are printed, and then the last one with the number of all.
+//! Warnings from the same place in this program are of the same kind.
 
 use std::{mem, panic::Location};
 
@@ -36,7 +36,7 @@ impl Warnings {
         }
     }
 
-    /// Prints the last warning of each kind with omitted warnings, and their number.
+    /// For each kind of which warnings were omitted, prints the last warning and the number of all.
     pub(crate) fn rest(&mut self, source: &str) {
         for (line, message) in self.kinds.rest() {
             self.tell(source, line, message);
@@ -76,8 +76,8 @@ struct Kind {
 }
 
 impl Kinds {
-    /// Whether to print a warning. Its kind is the caller's place in the program. Keeps an omitted
-    /// warning until the next one.
+    /// Whether to print a warning. The kind of the warning is the caller's place in the program. If
+    /// the warning is omitted, keeps it until the next warning of this kind.
     #[track_caller]
     pub(crate) fn tells(&mut self, line: usize, warning: &str) -> bool {
         let place = Location::caller();
@@ -96,8 +96,8 @@ impl Kinds {
         tells
     }
 
-    /// A line for each kind with more warnings than were printed: the last warning, and their
-    /// number. Clears all kinds.
+    /// Returns a line for each kind of which warnings were omitted. The line has the last warning,
+    /// and the number of all warnings of the kind. Clears all kinds.
     pub(crate) fn rest(&mut self) -> Vec<(usize, String)> {
         let cut_short = mem::take(&mut self.0).into_iter().filter(|kind| kind.number > MOST_TOLD);
         let told = cut_short.map(|Kind { number, last: (line, last), .. }| {

@@ -1,4 +1,4 @@
-//! Numbers as bytes, for other ranks. Damaged bytes are not read as numbers.
+//! Converts numbers to bytes for other ranks, and back. Damaged bytes are refused.
 
 use num_bigint::BigInt;
 
@@ -12,7 +12,7 @@ pub(crate) fn word(from: &mut &[u8]) -> Option<u64> {
     Some(u64::from_le_bytes(*word))
 }
 
-/// Writes bytes after their number.
+/// Writes the number of the bytes, and then the bytes.
 pub(crate) fn put_bytes(bytes: &[u8], out: &mut Vec<u8>) {
     put_word(bytes.len() as u64, out);
     out.extend(bytes);

@@ -1,5 +1,6 @@
-//! Which pool a loop runs on: inside an item of a loop, or inside `install`, that pool; elsewhere
-//! the global pool.
+//! Selects the pool of a loop. A loop inside an item of another loop runs on the same pool as that
+//! loop. A loop inside `install` runs on the pool of `install`. Any other loop runs on the global
+//! pool.
 
 use std::{
     cell::RefCell,
@@ -90,14 +91,15 @@ pub(crate) fn current() -> Shared {
     Shared::clone(&here())
 }
 
-/// The pool on which loops of this thread run, counted for this thread alone.
+/// The pool on which loops of this thread run, with a reference count of this thread alone.
 pub(crate) fn here() -> Rc<Shared> {
     PLACE.with_borrow(|place| {
         place.as_ref().map_or_else(|| GLOBAL.with(Rc::clone), |place| Rc::clone(&place.pool))
     })
 }
 
-/// This thread's number in the pool `of`; if that is `None`, in the pool on which its loops run.
+/// This thread's number in the pool `of`. If `of` is `None`, the number in the pool on which loops
+/// of this thread run.
 pub(crate) fn worker(of: Option<&Pool>) -> Option<usize> {
     PLACE.with_borrow(|place| {
         let place = place.as_ref()?;
@@ -114,8 +116,8 @@ pub(crate) enum Seat {
 }
 
 impl Seat {
-    /// Makes loops of this thread run on `pool`, with the number `worker`. If they run on that pool
-    /// already, the thread keeps its number.
+    /// Makes loops of this thread run on `pool`, with the number `worker`. If its loops run on that
+    /// pool already, the thread keeps its number.
     pub(crate) fn take(pool: &Shared, worker: usize) -> Self {
         if PLACE.with_borrow(|place| place.as_ref().is_some_and(|place| place.pool.is(pool))) {
             return Self::Kept;

@@ -6,9 +6,9 @@ use rangesteal::source;
 
 use crate::iter::{End, IndexedEnd};
 
-/// Declares what `Range` and `RangeInclusive` have in common: the iterator `Iter`; and the trait
-/// `Number`, which each type of numbers implements, and `Counted`, for numbers whose ranges are
-/// never longer than `usize::MAX`.
+/// Declares the common parts of `Range` and `RangeInclusive`: the iterator `Iter` and two traits.
+/// Every type of numbers implements the trait `Number`. If ranges of a type are never longer than
+/// `usize::MAX`, the type also implements `Counted`.
 macro_rules! range_iter {
     ($range:ident) => {
         /// An iterator over the integers, or characters, of a range.
@@ -68,7 +68,7 @@ macro_rules! range_iter {
             fn known_len(range: &$range<Self>) -> Option<usize>;
         }
 
-        /// An integer or a character of whose ranges each item has an index.
+        /// An integer or a character. Each item of a range of this type has an index.
         #[doc(hidden)]
         pub trait Counted: Number {
             /// Gives the source of a range to `end`.
@@ -120,8 +120,7 @@ counted!(
     chars(range.start, u32::from(range.end)) as usize
 );
 
-/// In integers: if a range is longer than `usize::MAX`, an item of the chain is a block of this
-/// length.
+/// If a range is longer than `usize::MAX`, an item of the chain is a block of this many integers.
 const BLOCK: u128 = 1 << 32;
 
 macro_rules! uncounted {

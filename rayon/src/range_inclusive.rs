@@ -66,8 +66,8 @@ trait Next: Copy + PartialEq + Send + Sync {
     fn next(self) -> Self;
 }
 
-/// An end that receives a chain of all integers except the last. The item before the last yields
-/// both.
+/// An end that receives a chain of all integers except the last. From the integer before the last
+/// one, the loop yields that integer and the last one.
 struct WithLast<T, E> {
     last: T,
     is_backward: bool,

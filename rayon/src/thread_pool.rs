@@ -265,7 +265,7 @@ impl ThreadPoolBuilder {
         self
     }
 
-    /// Has no effect: this crate has no `spawn` whose tasks it would order.
+    /// Has no effect: this crate has no `spawn` whose tasks this option would order.
     #[deprecated(note = "use `scope_fifo`")]
     #[must_use]
     pub fn breadth_first(self) -> Self {

@@ -46,8 +46,8 @@ impl Arithmetic for Float64 {
         self > quota
     }
 
-    /// Each addition is wrong by at most 1.1e-16 of its sum, so 1e-9 allows for some millions of
-    /// additions.
+    /// The error of an addition is at most 1.1e-16 of the sum. So a tolerance of 1e-9 allows some
+    /// millions of additions.
     fn balances(&self, ballots: &Self) -> bool {
         (self.0 - ballots.0).abs() <= ballots.0 * 1e-9
     }

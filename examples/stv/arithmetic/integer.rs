@@ -86,7 +86,7 @@ impl Integer {
         self.combine_big(other, bigs)
     }
 
-    /// Not inlined, so that the path of words is short enough to be inlined into the count.
+    /// Not inlined, so that the code for words is short enough to be inlined into the count.
     #[cold]
     #[inline(never)]
     fn combine_big(&self, other: &Self, bigs: impl FnOnce(BigInt, BigInt) -> BigInt) -> Self {

@@ -18,7 +18,8 @@ pub(crate) const MOST_DIGITS: usize = 1000;
 #[derive(Debug, Default)]
 pub(super) struct Ids {
     /// Two hashes of each id, since ids may take more memory than ballots. The keys of the hashes
-    /// are random in each run. An equal pair for two ids is less likely than a fault of the memory.
+    /// are random in each run. That two ids have the same two hashes is less likely than a fault of
+    /// the memory.
     given: HashSet<[u64; 2]>,
     keys: [RandomState; 2],
     /// The line of the first ballot without an id.
@@ -219,7 +220,7 @@ impl Reader<'_> {
     }
 
     /// Reads the ranks of any ballot, and the `0` after them. Returns whether the ballot names a
-    /// candidate twice, if that is no error.
+    /// candidate twice, if that is not an error.
     fn ranks(&mut self) -> Result<bool, InputError> {
         let line = self.text.last_line();
         self.ranked.clear();

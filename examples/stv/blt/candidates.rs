@@ -3,8 +3,8 @@
 use crate::election::CandidateIndex;
 use std::collections::HashMap;
 
-/// The number of candidates that have an entry from the start. The others wait, so a wrong number
-/// in a header costs little memory.
+/// The number of candidates that have an entry from the start. The other candidates get an entry
+/// later. So a wrong number in a header costs little memory.
 const FIRST: usize = 2048;
 /// All candidates get an entry once the file has named one in this many of them.
 const NAMED: usize = 4;

@@ -1,5 +1,5 @@
-//! Hostile files, and properties of all files: no panic, no endless reading, a result that does not
-//! depend on the sizes of blocks, and a printed form that can be read again.
+//! Tests hostile files, and the properties of all files. Reading ends without a panic. The result
+//! does not depend on the sizes of blocks. The printed form can be read again.
 
 use super::{dialects::Trickle, *};
 use proptest::{collection::vec, prelude::*, sample};
@@ -9,8 +9,8 @@ fn told(read: Result<Election, InputError>) -> Result<String, InputError> {
     read.map(|election| format!("{election:?}"))
 }
 
-/// Reads these bytes in blocks of several sizes. The result must be the same. An error must name
-/// one of their lines.
+/// Reads these bytes in blocks of several sizes. The result must be the same. An error must name a
+/// line of these bytes.
 pub(super) fn read_in_blocks(bytes: &[u8], most: usize) -> Result<String, InputError> {
     let whole = told(read("test", bytes));
     assert_eq!(told(read_from("test", &mut Trickle { bytes, most })), whole, "blocks of {most}");

@@ -62,7 +62,8 @@ const _: () = assert!(MOST_CANDIDATES <= Preference::MAX_CANDIDATES);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct InputError {
     source: String,
-    /// The line, or 0 if the error is about no line. Then the message names the source.
+    /// The line, or 0 if the error does not concern a line. In that case the message names the
+    /// source.
     line: usize,
     message: String,
 }

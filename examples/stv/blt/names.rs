@@ -26,8 +26,8 @@ pub(super) fn read(
 ) -> Result<Names, InputError> {
     text.names_in_comments = Some(Vec::new());
     let mut phrases = Vec::new();
-    // Two phrases per candidate, then title, source and comment. One more shows that something else
-    // follows.
+    // Two phrases per candidate, then title, source and comment. One more phrase shows that
+    // something else follows.
     let most = 2 * candidates + 4;
     while phrases.len() < most
         && let Some(phrase) = text.next_phrase()?
@@ -141,8 +141,8 @@ fn check_lines(text: &mut Text<'_>, phrases: &[Phrase], candidates: usize) -> Re
     let lines: Vec<_> = phrases.chunk_by(|left, right| line(left) == line(right)).collect();
     let alone = lines.iter().take(candidates).all(|line| line.len() == 1);
     let first = lines[0].len();
-    // Lines of two, one and one strings are ambiguous: two names, title and source; or a name with
-    // its party, another name and the title.
+    // Lines of two, one and one strings are ambiguous. They may be two names, the title and the
+    // source. Or they may be a name with its party, another name, and the title.
     let in_a_row = first > candidates || first == candidates && (candidates != 2 || phrases.len() == 3);
     if !alone && !in_a_row {
         let (at, found) = match lines.iter().find(|line| line.len() != first) {
@@ -168,8 +168,8 @@ fn check_lines(text: &mut Text<'_>, phrases: &[Phrase], candidates: usize) -> Re
     Ok(())
 }
 
-/// Checks the usual shape: a quoted string for each name and one for the title. Up to two more,
-/// source and comment, do not matter to the count.
+/// Checks the usual shape: a quoted string for each name and one for the title. Up to two more
+/// strings, the source and the comment, do not matter to the count.
 fn check_quotes(text: &mut Text<'_>, phrases: &[Phrase], candidates: usize) -> Result<(), InputError> {
     for place in 0..=candidates {
         let what = if place < candidates {

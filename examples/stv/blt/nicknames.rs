@@ -12,7 +12,7 @@ pub(super) struct Nicknames {
 }
 
 /// The number of places of the table that a search tries. If all places of a name are taken, the
-/// name is only in the other map. So no choice of names makes this slow.
+/// name is only in the other map. So no choice of names makes a search slow.
 const PLACES: usize = 4;
 
 impl Nicknames {

@@ -93,7 +93,8 @@ impl Reader<'_> {
             if closes {
                 break;
             }
-            // An option of more words has no closing bracket, and the words are ballots.
+            // If there are more words than an option can have, the closing bracket is missing, and
+            // the words are ballots.
             let next = if words.len() > most { None } else { self.text.next()? };
             word = next.ok_or_else(|| self.text.error(opening.line, never_closed))?;
         }

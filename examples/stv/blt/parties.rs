@@ -1,4 +1,4 @@
-//! Candidates with parties: which of two strings is the name.
+//! Candidates with parties: finds which of two strings is the name.
 //!
 //! Some programs write the name first, others the party. A count that takes the party for the name
 //! elects "Labour". So the strings of all candidates must show the order, or the user must give the
@@ -155,8 +155,8 @@ pub(super) fn of_one(
     Ok((people, title))
 }
 
-/// Warns of a line of another shape than most. Because of such a line, no line is read as name and
-/// party.
+/// Warns of a line whose shape differs from the shape of most lines. Because of such a line, no
+/// line is read as name and party.
 fn warn_of_others(text: &mut Text<'_>, phrases: &[Phrase]) {
     let is_two = |phrase: &&Phrase| Shape::of(phrase).is_some();
     if 2 * phrases.iter().filter(is_two).count() > phrases.len()
@@ -180,8 +180,8 @@ fn split(text: String, order: Order) -> (String, Option<String>) {
     split.map_or((text, None), |pair| pair.person(order))
 }
 
-/// The order in which all these strings must be read. `None` if nothing shows it, or if the signs
-/// contradict each other.
+/// The order in which all these strings must be read. Returns `None` if nothing shows the order, or
+/// if the signs contradict each other.
 fn told(pairs: &[Pair], usual: Option<Order>) -> Option<Order> {
     let capitals = by_capitals(pairs);
     let mut told = [usual, by_repetition(pairs), capitals].into_iter().flatten();

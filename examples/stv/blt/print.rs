@@ -19,8 +19,8 @@ pub(crate) enum Naming {
     Nicknames,
 }
 
-/// Calls `on_ballot` with every ballot: its weight and its candidates, each with whether the next
-/// one shares its rank.
+/// Calls `on_ballot` with the weight and the candidates of every ballot. Each candidate has a flag:
+/// whether the next candidate shares its rank.
 pub(crate) fn each_ballot<E>(
     ballots: &Ballots,
     mut on_ballot: impl FnMut(&Integer, &[(CandidateIndex, bool)]) -> Result<(), E>,

@@ -18,7 +18,8 @@ pub(super) fn quoted(line: &str) -> Option<(&str, usize)> {
     Some((&inside[..length], opening.len_utf8() + length + quote.len()))
 }
 
-/// The same for a string with doubled inner quotes, which the result has single.
+/// Like `quoted`, for a string with doubled inner quotes. In the result each doubled quote is one
+/// quote.
 pub(super) fn doubled(line: &str) -> Option<(String, usize)> {
     let mut rest = line.strip_prefix('"')?;
     let mut string = String::new();

@@ -2,10 +2,10 @@
 //!
 //! Each rank reads a piece of the file. Pieces are cut at line ends, and a rank assumes that its
 //! piece begins between two ballots. A piece is *plain* if each line has one whole ballot, without
-//! ids and without errors. If the first piece is plain, the second does begin between two ballots,
-//! and so on. So if all pieces are plain up to the 0 after the ballots, the ranks have read what a
-//! single rank reads. All ranks then read the names that follow, and exchange their numbers of
-//! ballots and lines.
+//! ids and without errors. If the first piece is plain, the second piece does begin between two
+//! ballots, and so on. So if all pieces are plain up to the 0 after the ballots, the ranks have
+//! read what a single rank reads. All ranks then read the names that follow, and exchange their
+//! numbers of ballots and lines.
 //!
 //! If a piece is not plain, all ranks read the whole file twice: first to count the ballots, then
 //! to keep their own. That takes longer, and gives the error messages of a single rank.
@@ -78,7 +78,8 @@ pub(crate) fn read_share(
     ranks: &dyn Ranks,
     crew: Crew<'_>,
 ) -> Result<Election, Box<dyn Error>> {
-    // A rank without the file, or with another file, would expect other pieces than the others.
+    // A rank without the file, or with another file, would not agree with the other ranks about the
+    // pieces.
     let opened = source.len.map_or_else(|| (source.open)(0).map(|_| 0), Ok);
     let said = opened.map(|len| len.to_le_bytes().to_vec());
     let said = said.map_err(|error| Box::<dyn Error>::from(unreadable(source, &error)));
@@ -90,8 +91,8 @@ pub(crate) fn read_share(
 }
 
 /// Returns this rank's election if all ranks have read the same election in the same way. A rank
-/// that could not read reports its error. A rank with another election, or another way of reading,
-/// is an error, since the shares would not fit together.
+/// that could not read reports its error. If a rank has another election, or has read it in another
+/// way, that is an error, since the shares would not fit together.
 pub(crate) fn all_alike(
     election: Result<Election, InputError>,
     was_in_pieces: bool,
@@ -118,7 +119,7 @@ pub(crate) fn all_alike(
 
 /// Reads the file in pieces, and keeps a share. Returns `None` if the file cannot be read in
 /// pieces, a piece is not plain, or the rest of the file has an error. Then `twice` gives the
-/// message of a single rank. Only an error of all ranks is an error here.
+/// message of a single rank. Returns an error only if all ranks have it.
 fn in_pieces(
     source: &Source<'_>,
     reading: Reading,
@@ -254,8 +255,8 @@ pub(crate) fn unreadable(source: &Source<'_>, error: &io::Error) -> InputError {
     }
 }
 
-/// The end of the line that contains this byte. For a byte that ends a line, the end of the line
-/// above.
+/// The end of the line that contains this byte. For the first byte of a line, returns the end of
+/// the line above.
 fn line_end(source: &Source<'_>, at: u64, len: u64) -> io::Result<u64> {
     let (mut reader, mut at) = ((source.open)(at - 1)?, at - 1);
     let mut bytes = [0; 1 << 12];

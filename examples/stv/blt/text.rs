@@ -8,8 +8,8 @@ use super::{
 use crate::warnings::Warnings;
 use std::io::Read;
 
-/// No word or line of names of a real file is this long. A file of another kind ends with an error
-/// here, before it fills the memory.
+/// The largest length of a word, or of a line of names. No real file has such long ones. Reading a
+/// file of another kind fails at this limit, before the file fills the memory.
 pub(super) const LONGEST: usize = 1 << 16;
 
 /// Reads word by word.
@@ -37,7 +37,8 @@ pub(super) struct Word {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Phrase {
     Quoted(Word),
-    /// A quoted text with doubled inner quotes, as in CSV. The word has them single.
+    /// A quoted text with doubled inner quotes, as in CSV. In the word each doubled quote is one
+    /// quote.
     Doubled(Word),
     /// A whole line that does not start with a quote.
     Bare(Word),
@@ -270,8 +271,8 @@ impl<'a> Text<'a> {
         self.names_left = self.names_left.saturating_sub(bytes);
     }
 
-    /// The distance to the match of `find`, or to the end of the file. Reads all bytes up to there
-    /// into the window. The first `searched` bytes have no match.
+    /// Returns the distance to the match of `find`, or to the end of the file. Reads all bytes up
+    /// to that place into the window. The first `searched` bytes have no match.
     fn length_until(
         &mut self,
         mut searched: usize,
@@ -281,8 +282,8 @@ impl<'a> Text<'a> {
             let rest = &self.window()[searched..];
             let found = find(rest);
             searched += found.unwrap_or(rest.len());
-            // Also an error if the end is already in the window, so that block sizes make no
-            // difference.
+            // A long word is an error even if its end is already in the window. So the size of
+            // blocks makes no difference.
             if searched > LONGEST {
                 let message = "what stands here is longer than 64 KiB without an end; this is no ballot file";
                 return Err(self.error(self.line, message));

@@ -101,7 +101,7 @@ impl<'a> Window<'a> {
         self.broken.clone().map_or(Ok(false), Err)
     }
 
-    /// Takes the text in these bytes, the last ones read, into the window.
+    /// Adds the text in these bytes to the window. These are the last bytes that were read.
     fn admit(&mut self, bytes: Range<usize>) {
         let at_start = self.end_line == 1 && self.end_column == 1;
         let marked = at_start && self.buffer[bytes.clone()].starts_with("\u{feff}".as_bytes());
@@ -148,7 +148,8 @@ impl<'a> Window<'a> {
 }
 
 /// Makes a CR a line end if no LF follows, as in files of old Macintosh programs. Returns the
-/// length of the text that is certain. If a CR ends the text, the next byte decides about it.
+/// length of the text that is certain. If more text follows, the length excludes a CR at the end,
+/// since the next byte may be its LF.
 fn end_lines(text: &mut [u8], all_is_read: bool) -> usize {
     if !text.contains(&b'\r') {
         return text.len();

@@ -59,7 +59,8 @@ impl<'a> Summary<'a> {
     }
 }
 
-/// The number of ballots that differ in more than their weight and the written order of equals.
+/// The number of distinct ballots. Two ballots are alike if they differ only in their weight, or in
+/// the written order of equals.
 fn distinct(election: &Election) -> usize {
     // One vector for the candidates of all ballots, the first of each rank with a flag, and one for
     // the start of each ballot. That takes less memory than a vector per ballot.

@@ -37,8 +37,8 @@ pub(super) fn election(
                     formats::read_share(source, reading, tally::in_order::block, ranks, crew)
                 })
             };
-            // A rank without a pool reads as well, since the other ranks would wait for it. The
-            // count reports the reason.
+            // A rank whose pool did not start also reads its share, since the other ranks wait for
+            // it. The count then reports why the pool did not start.
             let together = in_parts.then(|| threads(meek, ranks).together(read)).and_then(Result::ok);
             let election = together.unwrap_or_else(|| read(Crew::ALONE))?;
             // Each rank, and each thread, has read only a part of the file. The first rank writes

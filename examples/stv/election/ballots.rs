@@ -143,8 +143,8 @@ impl Ballots {
         Self::sharing(0..usize::MAX)
     }
 
-    /// Creates an empty list that keeps the ballots with these numbers. Other ranks keep the
-    /// others.
+    /// Creates an empty list that keeps the ballots with these numbers. Other ranks keep the other
+    /// ballots.
     pub(crate) fn sharing(share: Range<usize>) -> Self {
         let (records, bytes, large) = (Vec::new(), Vec::new(), Vec::new());
         Self { records, bytes, large, total: Integer::Word(0), number: 0, share, equalize: false }

@@ -48,7 +48,8 @@ fn told_apart(candidates: &[Candidate]) -> Vec<bool> {
             let several = alike.into_values().filter(|places| places.len() > 1).flatten();
             others.extend(several.filter(|&place| !has_number[place]));
         }
-        // Goes another round if candidates are alike, since a name may itself contain a number.
+        // Repeats the check if candidates are still alike, since a name may itself contain a
+        // number.
         if others.is_empty() {
             return has_number;
         }

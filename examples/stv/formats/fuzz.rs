@@ -78,8 +78,8 @@ fn any<T: Copy>(random: &mut SplitMix64, of: &[T]) -> T {
     of[random.below(of.len())]
 }
 
-/// Ballots of this many candidates. Each has a weight and numbers, each number with whether the
-/// next rank begins behind it.
+/// Random ballots for this many candidates. A ballot has a weight, and the numbers of candidates.
+/// Each number has a flag: whether the next number begins a new rank.
 fn ballots(random: &mut SplitMix64, candidates: usize) -> Vec<(&'static str, Vec<(usize, bool)>)> {
     let ballot = |random: &mut SplitMix64| {
         let weight = any(random, &["1", "3", "250", "18446744073709551616", "0", "07"]);
@@ -223,7 +223,8 @@ fn scottish_inputs_by_the_million() {
     by_the_million(|random| input(random, &files, scottish), examine);
 }
 
-/// BLT files too: with the user's seats and duplicates, recognised, and written in other formats.
+/// Also tests BLT files: they are recognised, read with the user's seats and duplicates, and
+/// written in other formats.
 #[test]
 fn blt_inputs_by_the_million() {
     let twice =

@@ -3,8 +3,9 @@
 use crate::blt::{InputError, Window};
 use std::io::Read;
 
-/// The longest line, twice as long as a ballot that ranks the largest number of candidates. A file
-/// of another kind ends with an error here, before it fills the memory.
+/// The largest length of a line: twice the length of a ballot that ranks the largest number of
+/// candidates. Reading a file of another kind fails at this limit, before the file fills the
+/// memory.
 const LONGEST: usize = 1 << 24;
 
 /// Reads line by line. Only the present line and the rest of its block are in memory.
@@ -13,7 +14,7 @@ pub(super) struct Lines<'a> {
     window: Window<'a>,
     /// The number of the last line.
     number: usize,
-    /// The length of the last line in the window. The next call takes it out.
+    /// The last line takes this many bytes of the window. The next call removes that line.
     given: usize,
 }
 
@@ -31,8 +32,8 @@ impl<'a> Lines<'a> {
             let rest = &self.window.bytes()[searched..];
             let end = rest.iter().position(|&byte| byte == b'\n');
             searched += end.unwrap_or(rest.len());
-            // Also an error if the end is already in the window, so that block sizes make no
-            // difference.
+            // A long line is an error even if its end is already in the window. So the size of
+            // blocks makes no difference.
             if searched > LONGEST {
                 let message = "this line is longer than 16 MiB; this is no ballot file";
                 return Err(self.window.error(self.number + 1, message));

@@ -33,7 +33,7 @@ use preflib::PrefLib;
 use recognised::{Format, recognise};
 use std::{error::Error, io::Read};
 
-/// The longest name, party or title. All formats can write such names.
+/// The longest name, party or title. All formats can hold names of this length.
 const LONGEST_NAME: usize = 1 << 13;
 
 /// A name, party or title that is not too long.

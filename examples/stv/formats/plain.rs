@@ -33,8 +33,8 @@ pub(crate) enum Target {
 }
 
 impl<'a> Plain<'a> {
-    /// The election without the data that the format cannot hold, if the count stays the same. The
-    /// error gives the reason why not.
+    /// Leaves out the data that the format cannot hold. If that would change the count, returns an
+    /// error with the reason.
     pub(crate) fn of(election: &'a Election, target: Target) -> Result<Self, String> {
         let format = match target {
             Target::Scottish => "a Scottish CSV file",

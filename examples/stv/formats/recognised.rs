@@ -7,14 +7,14 @@ use super::{
 use crate::blt::is_number;
 use std::io::{self, Cursor, ErrorKind, Read};
 
-/// The number of bytes from which the format is recognised. It is more than the longest title in a
-/// header.
+/// The format of a file is recognised from this many bytes at its beginning. The number is larger
+/// than the longest title in a header.
 const BEGINNING: usize = 2 * LONGEST_NAME;
 
 /// The format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
-    /// BLT, or an unknown format, whose errors the BLT reader reports.
+    /// BLT, or an unknown format. The BLT reader reports the error of an unknown format.
     Blt,
     Scottish,
     PrefLib,
@@ -57,8 +57,8 @@ const CSV: &str = "this looks like CSV, but not like that of Scottish elections,
 /// Keys in the first lines of a `PrefLib` header. No comment of a BLT file has them.
 const KEYS: [&str; 4] = ["FILE NAME:", "DATA TYPE:", "NUMBER ALTERNATIVES:", "ALTERNATIVE NAME "];
 
-/// The format of a file, and a reader of the same bytes from the beginning. That reader returns a
-/// read error later.
+/// Returns the format of a file, and a reader of the file from its beginning. If the beginning
+/// cannot be read, that reader returns the error later.
 pub(super) fn recognise<'a>(mut reader: Box<dyn Read + 'a>) -> (Format, Box<dyn Read + 'a>) {
     let mut beginning = vec![0; BEGINNING];
     let mut length = 0;

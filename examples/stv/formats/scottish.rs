@@ -121,7 +121,7 @@ fn ballot(collected: &mut Collected, text: &str, number: usize) -> Result<(), St
     collected.begin();
     for field in fields {
         let field = field?;
-        // A rank that the voter left out, or a filler of the column.
+        // An empty field is a rank that the voter left out, or only fills the column.
         if !field.is_missing() {
             collected.mention(field.text())?;
             collected.next_rank();
@@ -173,8 +173,8 @@ fn is_guarded_formula(text: &str) -> bool {
     is_formula(text.trim_start_matches('\''))
 }
 
-/// Adds an apostrophe to a text that is a formula without its apostrophes. Spreadsheets then take
-/// it for text.
+/// Adds an apostrophe if the text, without its leading apostrophes, is a formula. Spreadsheets then
+/// take the formula for text.
 fn guarded(text: &str) -> String {
     if is_guarded_formula(text) { format!("'{text}") } else { text.to_owned() }
 }

@@ -76,8 +76,8 @@ fn a_scottish_file() {
     assert_eq!(names(&election), (parties.to_vec(), "Ward 3 - Wick"));
 }
 
-/// The changes that spreadsheets make: blanks, commas up to the last column, other line ends, no
-/// quotes, a byte order mark.
+/// Tests the changes that spreadsheets make: blanks, commas up to the last column, other line ends,
+/// no quotes, a byte order mark.
 #[test]
 fn a_scottish_file_in_other_clothes() {
     let wanted = format!("{:?}", read_text(SCOTTISH));
@@ -232,7 +232,7 @@ fn several_errors() {
     assert_eq!(lines(2), ["test:2:", "test:3:"]);
 }
 
-/// The same ballots in all formats. Two of them name a candidate twice.
+/// The same ballots in all formats. Two of these ballots name a candidate twice.
 #[test]
 fn duplicates_are_mended_alike_in_all_formats() {
     let blt = "3 1\n4 1 2 1 3 0\n2 1=2 3=1 2 0\n3 2 2 0\n1 3 1 0\n0\n\"A\"\n\"B\"\n\"C\"\n\"T\"\n";
@@ -255,8 +255,8 @@ fn duplicates_are_mended_alike_in_all_formats() {
     for (text, line) in [(blt, 2), (preflib, 6), (csv, 2)] {
         fails(text, seats(1), line, "--duplicates");
     }
-    // Equals have no order. So in any written order the rank with the second mention ends the
-    // ballot.
+    // Equals have no order. So for any written order of equals, the ballot ends before the rank
+    // with the second mention.
     let equals = |ballot: &str| {
         let text = format!("3 1\n1 {ballot} 0\n9 3 0\n0\n\"A\"\n\"B\"\n\"C\"\n\"T\"\n");
         mended(&text, Duplicates::Truncate).0[0].clone()
@@ -322,7 +322,7 @@ fn a_device_that_fails_within_the_first_bytes() {
     }
 }
 
-/// Several ranks together have the ballots that one rank has.
+/// Several ranks together read the same ballots as a single rank.
 #[test]
 fn every_format_is_shared() {
     let many =
@@ -363,7 +363,7 @@ fn every_format_is_shared() {
     }
 }
 
-/// A rank with a file of another format reports it, and no rank waits.
+/// A rank that has a file of another format reports the difference, and no rank waits for ever.
 #[test]
 fn ranks_with_files_of_other_formats() {
     let read = together(3, |ranks| {

@@ -37,8 +37,8 @@ fn held(election: &Election, target: Target) -> String {
     format!("{title:?} {names:?} {} {all:?}", election.seats)
 }
 
-/// Checks that an election that is written and read again is the same. If it cannot be written,
-/// there must be a reason.
+/// Writes an election, reads it again, and checks that it is the same. If the format cannot hold
+/// the election, the error must give a reason.
 pub(super) fn reads_as_printed(election: &Election, target: Target) {
     let plain = match Plain::of(election, target) {
         Ok(plain) => plain,
@@ -68,8 +68,8 @@ proptest! {
         for target in [Target::Scottish, Target::PrefLib] {
             reads_as_printed(&election, target);
         }
-        // Most elections cannot be written, because of the order of ties or equal ranks. Without
-        // these they can.
+        // Most elections cannot be written, because they have an order of ties or equal ranks. Both
+        // are removed here.
         election.tie_break.sort_unstable();
         reads_as_printed(&election, Target::PrefLib);
         let (ballots, names) = text.split_once("\n0\n").expect("the end of the ballots");

@@ -1,4 +1,5 @@
-//! The candidates of a shared rank: those that hold it, and those that pass something on.
+//! The candidates of a shared rank. A candidate *holds* a rank if it keeps anything. Some holders
+//! also pass something on.
 
 use super::{
     groups::{Group, Groups},
@@ -6,11 +7,11 @@ use super::{
     trie::Rank,
 };
 
-/// A rank that several candidates may share: a set of candidates, or the number of a group if there
-/// are too many candidates for sets.
+/// A rank that several candidates may share. It is a set of candidates. If there are too many
+/// candidates for sets, it is the number of a group.
 pub(super) trait Equals: Rank {
-    /// The number of candidates that hold the rank, those of them that pass something on, and those
-    /// that do not.
+    /// Returns the number of holders of the rank, the holders that pass something on, and the other
+    /// holders.
     fn stand<'a>(
         self,
         groups: &'a Groups,
@@ -58,8 +59,8 @@ impl Equals for Group {
     }
 }
 
-/// The groups that a worker has met in this distribution. In each, the candidates that pass
-/// something on come first, then the others that hold it.
+/// The groups that a worker has met in this distribution. In each group, the candidates that pass
+/// something on come first, then the other holders.
 #[derive(Debug, Default)]
 pub(super) struct Arranged {
     candidates: Vec<u32>,

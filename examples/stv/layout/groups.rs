@@ -1,5 +1,5 @@
-//! Shared ranks by number. For `--equalize`, also the share of each candidate of a rank, computed
-//! once per distribution.
+//! Numbers the shared ranks. With `--equalize`, also computes the share of each candidate of a
+//! rank, once per distribution.
 
 use super::{ONE, kept::Kept};
 use crate::{
@@ -35,7 +35,8 @@ pub(super) struct Numbers<'a> {
     ranks: Vec<Preferences<'a>>,
 }
 
-/// The most equals under `--equalize`. The polynomials of more may not fit in a word.
+/// The most equals of a rank with `--equalize`. The polynomials of more equals may not fit in a
+/// word.
 pub(super) const MOST_EQUALS: usize = 32;
 
 impl<'a> Numbers<'a> {
@@ -54,7 +55,7 @@ impl<'a> Numbers<'a> {
     }
 }
 
-/// The numbers of some ballots' groups among the groups of all ballots.
+/// For each group of some ballots, its number among the groups of all ballots.
 pub(super) struct Names(Vec<Group>);
 
 impl Names {

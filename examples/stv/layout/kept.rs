@@ -35,7 +35,8 @@ impl Kept {
 
     /// Adds a keep factor. Returns false if it is above one.
     pub(super) fn push(&mut self, keep: u32) -> bool {
-        // Sets hold the first 64 candidates. They are only used if there are no more.
+        // A set can hold the first 64 candidates. Sets are used only if there are no other
+        // candidates.
         let bit = 1_u64.checked_shl(self.splits.len().try_into().unwrap_or(u32::MAX)).unwrap_or(0);
         if keep > ONE {
             return false;
@@ -97,9 +98,9 @@ pub(super) struct Split {
 }
 
 impl Split {
-    /// The factors are rounded up. For a power up to one, that adds less than 10^-9 to the result,
-    /// which counts billionths. The exact result is a multiple of 10^-9, so truncation removes the
-    /// addition.
+    /// Rounds the factors up. For a power of at most one, the rounding adds less than 10^-9 of a
+    /// billionth to a result in billionths. The exact result is a multiple of 10^-9 of a billionth,
+    /// so truncation removes the addition.
     fn keeping(keep: u32) -> Self {
         let factor = |part: u32| {
             let factor = (u128::from(part) << 63).div_ceil(u128::from(ONE));

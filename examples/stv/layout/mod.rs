@@ -1,11 +1,11 @@
 //! A layout of the ballots for counting. Identical ballots are merged and common beginnings written
 //! once, so that a distribution streams through memory.
 //!
-//! The part of a ballot that reaches a rank depends only on the ranks before it, not on the weight.
-//! So ballots with the same beginning are counted together up to its end. The sorted ballots form a
-//! tree of prefixes, and every node has the weight of all ballots through it. Where nothing is
-//! passed on, a whole subtree is skipped. The sums are integers, so every digit is the same as in
-//! counting ballot by ballot.
+//! The part of a ballot that reaches a rank depends on the ranks above, not on the ballot's weight.
+//! So ballots with the same beginning are counted together up to the end of that beginning. The
+//! sorted ballots form a tree of prefixes. Each node has the weight of all ballots with its prefix.
+//! If a node passes nothing on, its subtree is skipped. The sums are integers, so counting ballot
+//! by ballot would give the same digits.
 //!
 //! | file | owns |
 //! |---|---|
@@ -13,7 +13,7 @@
 //! | `piece` | a piece of the ballots as trees |
 //! | `trie` | a tree |
 //! | `walk` | the distribution of votes down a tree |
-//! | `steps` | a walk written as a list of steps, where it would have many branches |
+//! | `steps` | a walk with many branches, written as a list of steps |
 //! | `equals` | the candidates that hold a shared rank |
 //! | `groups` | shared ranks by number: those of `--equalize`, and those of too many candidates for sets |
 //! | `kept` | the keep factors |
@@ -47,8 +47,9 @@ use std::{
 use steps::Steps;
 use trie::{MOST_BALLOTS, Trie};
 
-/// An election's ballots as trees, in pieces that were laid out separately. A beginning that two
-/// pieces share is written twice, and counted twice with a part of the weight.
+/// An election's ballots as trees, in pieces that were laid out separately. If two pieces have
+/// ballots with the same beginning, each piece has that beginning, with the weight of its own
+/// ballots.
 #[derive(Debug)]
 pub(crate) struct Layout {
     pieces: Vec<Piece>,
@@ -70,25 +71,26 @@ pub(crate) struct Chunk {
     piece: usize,
     tree: Tree,
     nodes: Range<u32>,
-    /// Where the nodes above the first one are listed, from the root down. They determine the power
-    /// with which a ballot arrives at the first node.
+    /// The place of a list: the nodes above the first node of the chunk, from the root down. These
+    /// nodes determine the power with which a ballot arrives at the first node.
     above: Range<u32>,
 }
 
 /// One in billionths.
 pub(crate) const ONE: u32 = 1_000_000_000;
-/// The most candidates of sets, which have one bit for each.
+/// The most candidates for sets. A set has one bit for each candidate.
 const MOST_IN_SETS: usize = 64;
 const MOST_IN_SMALL_SETS: usize = 32;
 /// The most candidates. A strict rank has 16 bits, and so has the depth of a node.
 const MOST_CANDIDATES: usize = 1 << 16;
-/// The number of ballots in a piece: large, so that little is written twice, and small enough that
-/// large elections have many pieces. It does not depend on the number of threads, so neither does
-/// the layout.
+/// The number of ballots in a piece. It is large, so that few beginnings are written twice, and
+/// small enough that large elections have many pieces. It does not depend on the number of threads.
+/// So the layout does not depend on the threads either.
 const PIECE: usize = 1 << 14;
 /// The least cost of a chunk: much more than the cost to begin one.
 const LEAST: u64 = 512;
-/// The approximate largest number of chunks. That many can be divided evenly among threads.
+/// The approximate largest number of chunks. Such a number of chunks can be divided evenly among
+/// threads.
 const MOST: u64 = 2048;
 
 impl Layout {
@@ -180,9 +182,9 @@ impl Layout {
         }
     }
 
-    /// The result of a distribution. The ballots in the trees that no candidate has are exhausted.
-    /// That number is a difference, so it does not show nodes that were lost or counted twice. A
-    /// check of the number of nodes does.
+    /// The result of a distribution. The exhausted votes are computed as the total of the ballots
+    /// minus the votes of the candidates. This difference does not show whether nodes were lost or
+    /// counted twice. So the number of counted nodes is checked too.
     pub(crate) fn votes<A: Arithmetic>(
         &self,
         sums: &Sums,

@@ -1,4 +1,4 @@
-//! The ballots in an order that puts equal beginnings next to each other.
+//! Sorts the ballots, so that ballots with equal beginnings are neighbours.
 
 use crate::{
     crew::Crew,
@@ -9,13 +9,13 @@ use std::{
     sync::atomic::{AtomicBool, Ordering::Relaxed},
 };
 
-/// The first word has a flag for equal ranks, then as many codes of the ballot as fit. The second
-/// word is the weight if the first words hold all codes of all ballots. Otherwise it is the place
-/// of the ballot.
+/// The sort key of a ballot: two words. The first word has a flag for equal ranks, and as many
+/// codes of the ballot as fit. The second word is the weight of the ballot, if every ballot's codes
+/// fit into its first word. If not, the second word is the place of the ballot.
 pub(super) type Key = (u64, u64);
 
-/// The form of the keys. Codes in a key need no access to the ballot. Sorted ballots are scattered
-/// in memory, so that access would be slow.
+/// The form of the keys. For codes in the key, the ballot itself is not read. Sorted ballots are
+/// scattered in memory, so reading them would be slow.
 pub(super) struct Writing<'a> {
     ballots: &'a Ballots,
     /// The number of bits of a code.
@@ -43,7 +43,8 @@ impl<'a> Writing<'a> {
         self.ballots.preferences(Ballot::at(key.1))
     }
 
-    /// The candidates of the ballot. If equals have no order, they may come in any order.
+    /// The candidates of the ballot. If the order of equals does not matter, equals may come in any
+    /// order.
     pub(super) fn preferences(&self, key: Key) -> Written<'a> {
         if self.is_all {
             let (bits, codes) = (self.bits, key.0 << (u64::BITS - self.bits * self.fit));
@@ -80,7 +81,7 @@ impl Iterator for Written<'_> {
     }
 }
 
-/// The keys of the ballots in order, and their form. Strict ballots come before those with equal
+/// The keys of the ballots in order, and their form. Strict ballots come before ballots with equal
 /// ranks. `as_written` says whether the order of equals matters. Returns `None` if a ballot weighs
 /// too much for a word.
 pub(super) fn order<'a>(
@@ -111,7 +112,8 @@ pub(super) fn order<'a>(
     };
     let mut keys = crew.map(ballots.records(), Vec::new, key);
     let (some_are_longer, some_are_equal) = (some_are_longer.into_inner(), some_are_equal.into_inner());
-    // Groups are numbered by the bytes of their ranks, which only the ballots have.
+    // A group is identified by the bytes of its rank. The keys do not have these bytes, only the
+    // ballots.
     let is_all = !(some_are_longer || as_written && some_are_equal);
     let mut writing = Writing { ballots, bits, fit, is_all: false };
     if is_all {
@@ -155,8 +157,8 @@ pub(super) fn pieces<R: Send>(
     made
 }
 
-/// The number of pieces that are made at once, for each thread. After them, the memory of their
-/// keys is freed, since the memory of the results grows.
+/// The number of pieces per thread that are made together. The memory of their keys is then freed,
+/// to make room for the results.
 const PIECES: usize = 8;
 
 /// The codes of a ballot. With `in_any_order`, equals come in candidate order, so that ranks with
@@ -178,7 +180,8 @@ fn encode(preferences: Preferences<'_>, in_any_order: bool, codes: &mut Vec<u32>
     }
 }
 
-/// Compares two ballots with the same beginning in their keys. Both or neither have equal ranks.
+/// Compares two ballots with the same beginning in their keys. Either both ballots have equal
+/// ranks, or neither has.
 fn compare(ballots: &Ballots, as_written: bool, left: Ballot, right: Ballot) -> Ordering {
     let [left_ones, right_ones] = [left, right].map(|ballot| ballots.preferences(ballot));
     if ballots.has_equal_ranks(left) && !as_written {

@@ -1,6 +1,6 @@
-//! A piece of the ballots, neighbours in their order, as trees. The ranks of strict ballots are
-//! candidates. The ranks of ballots with equal ranks are sets. They are numbered groups if there
-//! are too many candidates for sets, or under `--equalize`.
+//! A piece of the sorted ballots, as trees. In the tree of the strict ballots, a rank is a
+//! candidate. In a tree of ballots with equal ranks, a rank is a set of candidates. If there are
+//! too many candidates for sets, or with `--equalize`, a rank is a numbered group.
 
 use super::{
     MOST_IN_SETS, MOST_IN_SMALL_SETS,
@@ -16,7 +16,7 @@ pub(super) struct Piece {
     pub(super) small_sets: Trie<u32>,
     pub(super) sets: Trie<u64>,
     pub(super) grouped: Trie<Group>,
-    /// The cost of its ranks.
+    /// The cost of all ranks of the piece.
     pub(super) cost: u64,
 }
 

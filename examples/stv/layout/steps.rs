@@ -1,8 +1,8 @@
-//! Shared ranks without branches. As long as no candidate is elected or defeated, a walk down a
-//! tree visits the same ranks in every distribution, and only the numbers differ. So the walk is
-//! written once as a list of steps, and the list is repeated. The processor then need not predict
-//! how many equals hold a rank, and how many parts of a ballot reach it. A step takes a third of
-//! the time.
+//! Counts shared ranks without branches. Until a candidate is elected or defeated, every
+//! distribution visits the same ranks of a tree, with other keep factors. So a walk down the tree
+//! is written once as a list of steps, and later distributions repeat the list. The processor then
+//! does not have to predict how many equals hold a rank, or how many parts of a ballot reach the
+//! rank. A repeated step takes a third of the time of a step in a walk.
 
 use super::{
     MOST_IN_SETS, ONE,
@@ -49,9 +49,9 @@ const SET_BITS: u32 = 6;
 const WEIGHT_BITS: u32 = 8;
 const _: () = assert!(MOST_IN_SETS == 1 << SET_BITS && FROM_BITS + 2 * SET_BITS + WEIGHT_BITS == 31);
 
-/// The most steps of a chunk, since later steps could not be numbered. A chunk that needs more is
-/// walked through. Only a ballot in very many parts makes such a chunk. The steps of all chunks
-/// take some megabytes at most.
+/// The most steps of a chunk. The number of a step has no more bits. If a chunk needs more steps,
+/// every distribution walks through it. Only a ballot in very many parts makes such a chunk. The
+/// steps of all chunks together take some megabytes at most.
 const MOST_STEPS: usize = (1 << FROM_BITS) - 1;
 
 impl Step {
@@ -59,7 +59,8 @@ impl Step {
         Self(from | candidate << FROM_BITS | (equals - 1) << (FROM_BITS + SET_BITS))
     }
 
-    /// This step for some of the ballots, and the number of ballots left over.
+    /// Returns this step for some of the ballots, and the number of the ballots that need another
+    /// step.
     fn about(self, weight: u64) -> (Self, u64) {
         let most = (1 << WEIGHT_BITS) - 1;
         let (digit, times) = if weight > most { ((weight >> WEIGHT_BITS).min(most), 1) } else { (weight, 0) };

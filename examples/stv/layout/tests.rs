@@ -1,5 +1,5 @@
-//! The layout gives the same digits as `spread`, ballot by ballot, for every election and all keep
-//! factors.
+//! Compares the layout with `spread`, which counts ballot by ballot. Both must give the same digits
+//! for every election and all keep factors.
 
 use super::{trie::Rank, *};
 use crate::{
@@ -111,7 +111,8 @@ fn equalized_ranks_count_as_one_by_one() {
     }
 }
 
-/// Eight ranks of three who all pass on make more parts than go down together.
+/// Eight shared ranks of three candidates, all of which pass something on. They split a ballot into
+/// more parts than one lot holds.
 #[test]
 fn a_ballot_in_thousands_of_parts_counts_as_one() {
     let random = &mut SplitMix64::new(1);
@@ -160,7 +161,7 @@ fn what_words_cannot_hold_is_left_to_the_plain_loop() {
     assert!(!keep(&mut kept, &[beyond], Fixed9::WORDS.unwrap().billionths));
 }
 
-/// The number of ballots in a piece and the threads make no difference.
+/// Neither the number of ballots in a piece nor the threads change the votes.
 #[test]
 fn pieces_count_as_one() {
     let pool = Pool::builder().num_threads(3).build().unwrap();

@@ -5,20 +5,20 @@ use std::{
     ops::{Add, Range},
 };
 
-/// A run of ranks. Every ballot that reaches the first of them has all of them. The nodes below
-/// this one follow in the array.
+/// A node: a run of ranks. Every ballot that reaches the first rank of the run has all ranks of the
+/// run. The nodes below this node follow in the array.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Node {
     /// The weight of all ballots through this node. The lowest bits are the number of ranks above.
     weight_and_depth: u64,
-    /// The index of the node after the last one below this node.
+    /// The index of the next node in the array that is not below this node.
     next: u32,
-    /// Where the ranks of this node begin. They end where those of the next node begin.
+    /// The index of the first rank of this node. The ranks end at the first rank of the next node.
     ranks: u32,
 }
 
 const DEPTH_BITS: u32 = 16;
-/// The most ballots of a tree. More would not fit in a word, in billionths.
+/// The most ballots of a tree. A larger number of ballots, in billionths, would not fit in a word.
 pub(super) const MOST_BALLOTS: u64 = u64::MAX / super::ONE as u64;
 const _: () = assert!(MOST_BALLOTS < 1 << (u64::BITS - DEPTH_BITS), "they fit beside a depth");
 
@@ -38,7 +38,7 @@ impl Node {
 
 #[derive(Debug)]
 pub(super) struct Trie<S> {
-    /// All nodes, and one more for the end of the last node's ranks.
+    /// All nodes, and one more. The first rank of that one is the end of the last node's ranks.
     nodes: Vec<Node>,
     ranks: Vec<S>,
     chunks: Vec<(Range<u32>, Range<u32>)>,
@@ -90,7 +90,7 @@ pub(super) struct Builder<S> {
 struct Open {
     depth: usize,
     weight: u64,
-    /// The number of nodes that had been written before those below this one.
+    /// The number of nodes that had been written before the nodes below this one.
     written: usize,
 }
 
@@ -123,8 +123,8 @@ impl<S: Rank> Builder<S> {
         }
     }
 
-    /// Writes the nodes that end below depth `shared`. No later ballot shares more ranks with the
-    /// last one.
+    /// Writes the nodes that end below depth `shared`. No later ballot shares more than `shared`
+    /// ranks with the last ballot.
     fn close(&mut self, shared: usize) {
         while let Some(node) = self.open.pop_if(|node| node.depth > shared) {
             let above = self.open.last_mut().filter(|above| above.depth >= shared);
@@ -160,10 +160,11 @@ impl<S: Rank> Builder<S> {
     }
 }
 
-/// A rank costs at most this many parts, since few ballots split into as many parts as they could.
+/// The highest cost of a rank, in parts of a ballot. Few ballots split into as many parts as they
+/// could.
 const MOST_COUNTED: u32 = 4096;
 /// A chunk begins inside a tree only if the ranks above have split a ballot into at most this many
-/// parts. The chunk has to repeat that work.
+/// parts. The chunk has to compute these parts again.
 const MOST_PARTS: u32 = 8;
 
 impl<S: Rank> Trie<S> {
@@ -237,11 +238,11 @@ impl<S: Rank> Trie<S> {
         (self.chunks, self.above) = (chunks, list);
     }
 
-    /// The number of parts that a ballot can be in before each node, and the cost of the node's
+    /// For each node, the number of parts in which a ballot can arrive, and the cost of the node's
     /// ranks.
     fn costs(&self, parts_of: impl Fn(S) -> u32) -> impl Iterator<Item = (u32, u64)> {
-        // For each node above: the index after the last node below it, and the number of parts in
-        // which a ballot leaves it.
+        // For each node above: its `next`, and the number of parts in which a ballot leaves the
+        // node.
         let mut path: Vec<(usize, u32)> = Vec::new();
         self.nodes().enumerate().map(move |(at, (node, ranks))| {
             while path.pop_if(|above| above.0 <= at).is_some() {}

@@ -11,15 +11,15 @@ use super::{
 };
 use std::ops::Range;
 
-/// The sums of a worker, in billionths, and its place in a tree. Loops reuse it.
+/// The sums of a worker, in billionths, and its place in a tree. Later loops reuse the memory.
 #[derive(Debug)]
 pub(crate) struct Sums {
     votes: Vec<u64>,
     /// The number of nodes in these sums. It shows whether a distribution lost nodes or counted
     /// them twice.
     pub(super) covered: usize,
-    /// The part of a ballot that has come to each depth. A strict ballot has one power per depth.
-    /// Others have the powers of all parts, depth after depth.
+    /// The powers that have come to each depth, depth after depth. A strict ballot has one power
+    /// per depth. Another ballot has one power for each of its parts.
     powers: Vec<u32>,
     /// The powers of depth `d` are `powers[ends[d]..ends[d + 1]]`.
     ends: Vec<usize>,
@@ -30,8 +30,8 @@ pub(crate) struct Sums {
     arranged: Arranged,
 }
 
-/// The largest number of parts of a ballot that go down together. More parts go in several lots, to
-/// save memory.
+/// The largest number of parts of a ballot in a lot. The parts of a lot are counted together. More
+/// parts are divided into several lots, to save memory.
 const LOT: usize = 4096;
 
 impl Sums {
@@ -135,8 +135,8 @@ impl Sums {
         self.room.repeat(steps, kept, &mut self.votes);
     }
 
-    /// Equals get equal parts. The part that each passes on goes down separately. A rank without a
-    /// holder blocks the ballot.
+    /// Equals get equal parts. The power that one of them passes on stays a part of its own in the
+    /// ranks below. If a rank has no holder, the ranks below get nothing.
     pub(super) fn shared<S: Equals>(
         &mut self,
         tree: &Trie<S>,
@@ -214,8 +214,7 @@ impl Sums {
         let powers = &powers[from..];
         let mut end = 0;
         if let [power] = powers {
-            // The usual case, with few branches. Hopefuls also pass on their rest, which is
-            // nothing.
+            // The usual case, with few branches. Hopefuls also pass on their rest, which is zero.
             let part = share.of(*power);
             for candidate in elected.chain(hopefuls) {
                 let (used, rest) = kept.split(candidate).of(part);
@@ -255,8 +254,9 @@ impl Sums {
     }
 }
 
-/// Walks through the nodes of `above`, with weight 0, and then through these nodes. Calls `run`
-/// with the depth, the ranks and the weight of each. If `run` returns false, skips the nodes below.
+/// Visits the nodes of `above`, with weight 0, and then the nodes of `range`. Calls `run` with the
+/// depth, the ranks and the weight of each node. If `run` returns false, skips the nodes below that
+/// node.
 #[inline(always)]
 pub(super) fn walk<S: Rank>(
     tree: &Trie<S>,
@@ -303,8 +303,8 @@ fn leave_out_nothing(powers: &mut [u32]) {
     }
 }
 
-/// A division that takes no longer than a multiplication. Most of the time would otherwise go into
-/// divisions.
+/// A division that takes no longer than a multiplication. Otherwise divisions would take most of
+/// the time.
 #[derive(Clone, Copy)]
 pub(super) struct Share {
     factor: u64,
@@ -312,8 +312,8 @@ pub(super) struct Share {
 }
 
 impl Share {
-    /// The factor is rounded up. For a power below 2^30, that adds less than `1 / parts` to the
-    /// result. Truncation removes it.
+    /// Rounds the factor up. For a power below 2^30, the rounding adds less than `1 / parts` to the
+    /// result. Truncation removes the addition.
     const fn among(parts: u32) -> Self {
         let shift = 32 + parts.ilog2();
         Self { factor: (1 << shift) / parts as u64 + 1, shift }
@@ -336,7 +336,7 @@ impl Share {
     }
 }
 
-/// The share for each number of other equals.
+/// The share of one of several equals. The index is the number of the other equals.
 pub(super) static SHARES: [Share; MOST_IN_SETS] = {
     let mut shares = [Share::among(1); MOST_IN_SETS];
     let mut others = 0;

@@ -1,4 +1,4 @@
-//! Small elections counted by hand: each clause of the method, and each way to fail.
+//! Small elections that were counted by hand. They test each clause of the method and each error.
 
 use super::*;
 use crate::{
@@ -9,7 +9,8 @@ use crate::{
 
 const RULE: Rule = Rule { omega_exponent: 6, force_positive_surplus: false, backwards: false };
 
-/// The transcript. If the count fails, the transcript up to the error, and the error.
+/// Returns the transcript. If the count fails, returns the transcript up to the error, and the
+/// error.
 fn count_as<A: Arithmetic>(ballots: &str, rule: Rule) -> Result<String, (String, String)> {
     let election = blt::read("test", ballots.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
     let mut distribute = |keep: &[KeepFactor<A>]| {
@@ -106,7 +107,7 @@ fn nothing_counts_as_exhausted_at_the_start() {
     assert!(first_round.contains("\tVotes: 1.999999998\n\tResidual: 0.000000002\n\tTotal: 2.000000000\n"));
 }
 
-/// Ada does not need four of her votes. They decide the second seat.
+/// Ada has four votes more than she needs. These four votes decide the second seat.
 #[test]
 fn a_surplus_is_passed_on() {
     let ballots = "3 2\n10 1 2 0\n4 2 0\n5 3 0\n0\n\"Ada\" \"Bert\" \"Cleo\" \"T\"";
@@ -211,8 +212,8 @@ fn who_has_just_the_quota_is_elected_by_decimals_only() {
     assert!(counted(ballots, RULE).unwrap().contains("\tQuota: 2.000000001\n"));
 }
 
-/// One iteration by hand: Ada has 7 of 10 votes and a quota of 10/3, so she keeps 10/21, rounded up
-/// to 0.476191 by approx.
+/// One iteration, computed by hand. Ada has 7 of 10 votes, and the quota is 10/3. So her keep
+/// factor becomes 10/21, which `approx` rounds up to 0.476191.
 #[test]
 fn keep_factors_of_fractions() {
     let ballots = "3 2\n7 1 2 0\n3 3 0\n0\n\"Ada\" \"Bert\" \"Cleo\" \"T\"";
@@ -275,10 +276,10 @@ fn a_distribution_that_loses_a_vote_ends_the_count() {
     );
 }
 
-/// The tie goes back round by round to one in which the tied candidates differ.
+/// Goes back round by round, to a round in which the tied candidates have different votes.
 #[test]
 fn backwards_decides_by_the_votes_of_earlier_rounds() {
-    // Dora's vote goes to Cleo, so that all three have three votes. Before that, Cleo had two.
+    // After Dora's vote goes to Cleo, all three candidates have three votes. Before, Cleo had two.
     let ballots =
         "4 1\n[tie 1 2 3 4]\n3 1 0\n3 2 0\n2 3 0\n1 4 3 0\n0\n\"Ada\" \"Bert\" \"Cleo\" \"Dora\" \"T\"";
     let by_order = counted(ballots, RULE).unwrap();

@@ -1,5 +1,5 @@
 //! The comparison of a JSON result with a new count: field by field, and one step after the other.
-//! All steps of a long count at once would take ten times the memory of the file.
+//! To hold all steps of a long count would take ten times as much memory as the size of the file.
 
 use super::{json, record::Record};
 use crate::error::printable;
@@ -124,8 +124,8 @@ impl<'de> Visitor<'de> for Elements<'_, '_> {
     }
 }
 
-/// A comparison with a result of this version or another one. A result of another version may have
-/// more fields, and still agree in all digits.
+/// A comparison with a result, whose format may have another version. A result of another version
+/// may have more fields, and still agree in all digits.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Comparison {
     pub(crate) is_same_version: bool,

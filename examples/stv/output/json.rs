@@ -83,8 +83,8 @@ fn list(out: &mut dyn Write, name: &str, values: impl Iterator<Item = Value>, co
     writeln!(out, "\n]{comma}")
 }
 
-/// The value as JSON. Escapes also characters that JSON allows and that can make a line look like
-/// another one. They only occur inside strings.
+/// The value as JSON. Also escapes characters that JSON allows but that can make a line look like
+/// another line. Such characters occur only inside strings.
 fn escaped(value: &Value) -> String {
     let text = value.to_string();
     if !text.contains(misleads) {

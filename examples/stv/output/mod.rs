@@ -92,7 +92,7 @@ pub(crate) enum Detail {
     Changes,
 }
 
-/// A function that counts, and tells the listeners what happens.
+/// A function that counts, and sends each event of the count to the listeners.
 pub(crate) type Count<'a, A, R> =
     dyn FnMut(&mut Vec<&mut (dyn Listener<A> + Send)>) -> Result<R, CountError> + 'a;
 
@@ -160,7 +160,8 @@ impl Output {
             ..recipe
         };
         let mut recorder = Recorder::new(package.clone(), recipe);
-        // The ties come first: if they end the count, the other listeners do not hear of the tie.
+        // The listener for ties comes first. If it ends the count, the other listeners do not
+        // receive the event of the tie.
         let mut listeners: Vec<&mut (dyn Listener<A> + Send)> = vec![&mut ties];
         let (mut trace, mut transcript);
         match (&self.trace, self.format) {

@@ -25,8 +25,8 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Returns `None` where a bar would disturb: standard error is not a terminal, or the
-    /// transcript appears on that terminal too.
+    /// Returns `None` if a bar would disturb: if standard error is not a terminal, or if the
+    /// transcript appears on the same terminal.
     pub(crate) fn new(writes_as_it_counts: bool) -> Option<Self> {
         let is_wanted = io::stderr().is_terminal() && !(writes_as_it_counts && io::stdout().is_terminal());
         is_wanted.then(|| Self { start: Instant::now(), bar: None, distributions: 0 })

@@ -20,10 +20,10 @@ pub(crate) const OPTIONS: [&str; 10] = [
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Recipe {
     /// Every option that can change a digit, by its name on the command line with _ for -, and its
-    /// value. Null if the user did not give it.
+    /// value. The value is null if the user did not give the option.
     pub(crate) options: Map<String, Value>,
-    /// The SHA-256 of the ballot file as stored, perhaps compressed, in hexadecimal digits. Or that
-    /// of standard input.
+    /// The SHA-256 of the stored ballot file (perhaps compressed) or of standard input, in
+    /// hexadecimal digits.
     pub(crate) sha256: Option<String>,
     /// Whether to write only the changes from step to step, instead of the states of all
     /// candidates.

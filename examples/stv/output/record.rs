@@ -62,8 +62,9 @@ pub(super) struct Step {
 pub(super) struct Transfer {
     pub(super) round: usize,
     pub(super) cause: Cause,
-    /// The candidates whose keep factor changed. If there is one, all moved votes came from there.
-    /// If there are several, the changes are net: each may have given and received.
+    /// The candidates whose keep factor changed. If there is one such candidate, all moved votes
+    /// came from this candidate. If there are several, the changes are net, since each of them may
+    /// have given and received votes.
     pub(super) from: Vec<CandidateIndex>,
     /// The candidates whose votes changed, with the differences. These and `exhausted` add up to
     /// zero.

@@ -1,4 +1,4 @@
-//! Results match `result.schema.json`, and damaged results do not.
+//! Tests that results match `result.schema.json`, and that damaged results do not match.
 //!
 //! This module checks the part of JSON Schema that the file uses. A full validator would add
 //! seventy crates.

@@ -5,7 +5,7 @@
 use crate::{election::CandidateIndex, standing::Status};
 use std::{mem::size_of, ops::Index, sync::Arc};
 
-/// The number of states in a chunk. A change copies a chunk, and a list with an entry per chunk.
+/// The number of states in a chunk. A change copies one chunk, and the list of all chunks.
 const CHUNK: usize = 64;
 
 /// The state of a candidate. Numbers are texts that the arithmetic prints.
@@ -54,8 +54,8 @@ impl States {
         self.0.iter().flat_map(|chunk| chunk.iter())
     }
 
-    /// The candidates whose state differs from `before`, in candidate order. All candidates if
-    /// `before` is empty.
+    /// The candidates whose state differs from `before`, in candidate order. Returns all candidates
+    /// if `before` is empty.
     pub(super) fn changed_since<'a>(&'a self, before: &'a Self) -> impl Iterator<Item = CandidateIndex> + 'a {
         let chunks =
             self.0.iter().enumerate().filter(|&(chunk, states)| {

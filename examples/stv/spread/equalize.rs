@@ -2,9 +2,10 @@
 //! an equal part of the ballot.
 //!
 //! The code does not enumerate the orders. In a random order of n equals, the number j of equals
-//! before candidate i has the same probability for every j below n. Any j of the others are equally
-//! likely. So the part that reaches i is the mean, over all j, of the mean product of j passed-on
-//! shares. That mean product is an elementary symmetric polynomial divided by its number of terms.
+//! before candidate i has the same probability for every j below n. Every choice of j of the other
+//! equals is equally likely. So for each j, the mean product of j passed-on shares counts. This
+//! mean is an elementary symmetric polynomial divided by its number of terms. The part that reaches
+//! i is the mean of these means over all j.
 
 use super::{KeepFactor, Spread};
 use crate::{
@@ -58,8 +59,8 @@ pub(crate) fn shares<A: Arithmetic>(
     let pass = |preference: &Preference| &factors[preference.candidate()].pass;
     let parts = Integer::from(rank.len() as u64);
     let mut passed_on = A::one();
-    // A hopeful passes nothing on. So every hopeful has the same others who pass on, and all
-    // hopefuls get the same share.
+    // A hopeful passes nothing on. So the equals that pass something on are the same for every
+    // hopeful, and all hopefuls get the same share.
     let mut hopefuls = None;
     for (place, &preference) in rank.iter().enumerate() {
         let factor = &factors[preference.candidate()];
@@ -86,8 +87,8 @@ pub(crate) fn shares<A: Arithmetic>(
     Ok(passed_on)
 }
 
-/// The part that reaches one of these equals, times their number, if the others pass on these
-/// shares. `polynomials` is scratch memory.
+/// The part that reaches one of these equals, times the number of equals. `others` are the shares
+/// that the other equals pass on. `polynomials` is scratch memory.
 fn reaching<'a, A: Arithmetic + 'a>(
     others: impl Iterator<Item = &'a A>,
     equals: usize,

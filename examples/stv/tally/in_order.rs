@@ -1,9 +1,9 @@
 //! Distributions in floating-point numbers, whose sums depend on their order. Here the order
 //! depends only on the number of ballots, so all threads and executors get the same bytes.
 //!
-//! The ballots are added up in blocks, the blocks in pairs, then pairs of pairs, and so on. The
-//! pool's `reproducible` does that. The plain loop and rayon have their own code for it. Each of
-//! several ranks has a part of that tree.
+//! The sums of blocks of ballots are added in pairs, then the sums of pairs in pairs, and so on.
+//! The pool's `reproducible` adds in this order. The plain loop and rayon have their own code for
+//! this order. If there are several ranks, each computes a part of this tree of sums.
 
 use super::together::{Together, both};
 use crate::{

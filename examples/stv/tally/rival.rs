@@ -15,8 +15,8 @@ use crate::{
 use rayon::prelude::*;
 use std::num::NonZeroUsize;
 
-/// Runs `work` inside rayon's threads, where starting a loop is cheapest, and passes it the number
-/// of threads. Without `number`, rayon decides it.
+/// Runs `work` on a thread of rayon, where starting a loop is cheapest, and passes the number of
+/// threads to `work`. Without `number`, rayon chooses the number of threads.
 pub(super) fn scope<R: Send>(
     number: Option<NonZeroUsize>,
     work: impl FnOnce(usize) -> R + Send,

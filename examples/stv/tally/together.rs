@@ -3,7 +3,7 @@
 //! digits.
 //!
 //! Every rank sends a message once per distribution, and once at the end. A rank that ends early
-//! sends the reason instead, which ends the others.
+//! sends the reason instead, and the other ranks then end too.
 
 use crate::{
     arithmetic::{Arithmetic, Fault},
@@ -18,7 +18,7 @@ use std::sync::OnceLock;
 /// The ranks of a count.
 pub(super) struct Together<'a> {
     ranks: &'a dyn Ranks,
-    /// The reason why another rank has ended, once one has.
+    /// The reason why another rank has ended, if one has ended.
     ended: OnceLock<Elsewhere>,
 }
 
@@ -209,7 +209,7 @@ mod tests {
         assert_eq!(found, [const { Err(Fault::Overflow) }; 3]);
     }
 
-    /// A rank with a full output ends in the middle of a count, while the others distribute.
+    /// A rank whose output is full ends in the middle of a count, while the other ranks distribute.
     #[test]
     fn who_ends_early_ends_all() {
         let ended = together(3, |ranks| {

@@ -70,7 +70,7 @@ pub trait Stage<T> {
     ) -> impl Chain<Item = Self::Made, State = Stateless> + Sync;
 }
 
-/// A stage behind which each item has an index still.
+/// A stage whose results each have an index.
 #[doc(hidden)]
 pub trait IndexedStage<T> {
     /// The type of the items behind the stage.
@@ -81,8 +81,8 @@ pub trait IndexedStage<T> {
         count
     }
 
-    /// The minimal and maximal length of a run, given those before the stage. Only
-    /// [`fold`](super::ParallelIterator::fold) obeys them.
+    /// The minimal and maximal length of a run, given these lengths before the stage. Only
+    /// [`fold`](super::ParallelIterator::fold) obeys these lengths.
     fn lengths(&self, lengths: (usize, usize)) -> (usize, usize) {
         lengths
     }

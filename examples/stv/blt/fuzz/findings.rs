@@ -13,7 +13,7 @@ fn error(input: &str) -> String {
     examined(input.as_bytes()).expect_err("nobody should take this for an election").to_string()
 }
 
-/// A table for all candidates took 17 bytes each: 17 MB for this header.
+/// A table for all candidates took 17 bytes per candidate. For this header it took 17 MB.
 #[test]
 fn a_header_is_only_a_promise() {
     for rest in
@@ -72,7 +72,7 @@ impl Read for Repeat {
     }
 }
 
-/// Blocks that split the first bytes made the reader take the file for Latin-1.
+/// If a block ended within the first bytes, the reader took the file for Latin-1.
 #[test]
 fn other_encodings_are_named_whatever_the_blocks_are() {
     for start in [&b"\xff\xfe"[..], b"\xfe\xff", b"\x1f\x8b"] {

@@ -7,8 +7,8 @@ use std::{
     cell::Cell,
 };
 
-/// The largest allocation of a thread that measures. A larger one would end the tests without a
-/// word about the input, so it is refused.
+/// The largest allocation of a thread that measures. A larger allocation is refused, since it would
+/// end the tests without a message about the input.
 const MOST_AT_ONCE: usize = 1 << 30;
 
 #[global_allocator]
@@ -70,7 +70,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // Counts the old and the new block for a moment. Both may exist, unless the system can grow
+        // Counts both the old and the new block for a moment. Both exist unless the system grows
         // the block in place.
         if !Self::take(size) {
             return std::ptr::null_mut();

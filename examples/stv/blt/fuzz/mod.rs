@@ -35,10 +35,10 @@ const BYTES_PER_BYTE: usize = 64;
 const TIME: Duration = Duration::from_millis(if cfg!(debug_assertions) { 100 } else { 5 });
 const TIME_PER_BYTE: Duration = Duration::from_nanos(if cfg!(debug_assertions) { 20_000 } else { 500 });
 
-/// A reader that takes this long hangs.
+/// A reader that takes this long counts as hanging.
 const HANGS: Duration = Duration::from_secs(60);
 
-/// The seed of the input that is being read. Failures that are no panics report this seed.
+/// The seed of the input that is being read. A failure other than a panic reports this seed.
 static NOW: Now = Now(AtomicU64::new(0));
 
 struct Now(AtomicU64);

@@ -1,5 +1,5 @@
-//! A long piece of the ballots, divided once more. The threads of a process read the parts at the
-//! same time, each like a piece, and their ballots are joined.
+//! Divides a long piece of the ballots into parts. The threads of a process read the parts at the
+//! same time, each part like a piece. The ballots of all parts are then joined.
 
 use super::{Report, Source, held_back, line_end};
 use crate::{
@@ -17,10 +17,11 @@ use std::{
     sync::Arc,
 };
 
-/// Any line but 1: in the middle of a file no byte order mark is expected.
+/// The assumed line at the beginning of a part: any line except 1. Only line 1 of a file may begin
+/// with a byte order mark.
 const FIRST_LINE: usize = 2;
 
-/// One thread reads a piece of fewer parts.
+/// A piece with fewer parts than this is read by one thread.
 const FEW: u64 = 4;
 
 impl<'a> Reader<'a> {
@@ -68,7 +69,8 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Reads a part of the ballots, which is the text. Returns `None` if it is not plain.
+    /// Reads a part of the ballots. The text of this reader is the part. Returns `None` if it is
+    /// not plain.
     fn part(&mut self, bytes: &Range<u64>) -> Option<Report> {
         let mut ids = Ids::default();
         let end = loop {

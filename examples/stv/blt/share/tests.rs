@@ -1,4 +1,4 @@
-//! Several ranks and threads that read one file get together the ballots that one thread reads.
+//! Tests that several ranks and threads together read the same ballots of a file as one thread.
 
 use super::{
     super::{fuzz::mutate, hostile::GOOD, read_from},
@@ -19,12 +19,12 @@ use std::{
     },
 };
 
-/// The pool of all tests. One rank at most uses the pool at any moment. The other ranks read
-/// without threads then.
+/// The pool of all tests. At any moment at most one rank uses the pool. The other ranks then read
+/// without a pool.
 static POOL: LazyLock<Pool> = LazyLock::new(|| Pool::builder().num_threads(3).build().unwrap());
 
-/// The functions that set the ballots of a block, from the number of all. Small blocks make small
-/// shares.
+/// Functions that compute the number of ballots in a block from the number of all ballots. Small
+/// blocks make small shares.
 const BLOCKS: [fn(usize) -> usize; 5] =
     [|_| 1, |_| 2, |_| 5, |ballots| (ballots / 4).max(1), |ballots| (ballots / 1024).max(64)];
 
@@ -371,7 +371,8 @@ fn threads_read_what_one_reads() {
     }
 }
 
-/// If a piece is not plain, all ranks read the file from the beginning. Each still keeps a share.
+/// If a piece is not plain, all ranks read the file from the beginning. Each rank still keeps a
+/// share.
 #[test]
 fn what_spans_lines_is_read_again() {
     for odd in [format!("/*\n{}*/\n", "1 1 0\n".repeat(50)), "1\n1 0\n".to_owned()] {

@@ -42,9 +42,9 @@ struct Growth {
     to: f64,
 }
 
-/// The new highs of a candidate's votes until the last seat is filled, each with the round of its
-/// transfers. Votes that come back after a surplus are no growth. Also returns the candidate's
-/// votes when the last seat was filled.
+/// Returns each new maximum of a candidate's votes until the last seat is filled, with its round.
+/// Votes that the candidate loses and gets back do not count as growth. Also returns the
+/// candidate's votes when the last seat was filled.
 fn growth(record: &Record, candidate: CandidateIndex) -> (Vec<Growth>, f64) {
     let mut votes = order::votes(&record.steps[0], candidate);
     let mut growth = vec![Growth { rounds: (0, 0), from: 0.0, to: votes }];

@@ -60,7 +60,7 @@ const GAP: f64 = 5.0;
 const NODE: f64 = 6.0;
 /// If there are more panels, all but the last are folded up.
 const FEW: usize = 3;
-/// Thinner bands are not drawn: they are rounding errors.
+/// Bands thinner than this are rounding errors, and are not drawn.
 const SEEN: f64 = 0.02;
 
 /// Transfers of a smaller share of the ballots are not drawn, since they would be invisibly thin.
@@ -100,7 +100,7 @@ fn moves(record: &Record) -> (Vec<Move<'_>>, usize) {
 }
 
 /// Draws all panels. Returns the number of transfers that are too small to draw, or `None` if all
-/// are.
+/// transfers are too small.
 pub(super) fn draw(
     record: &Record,
     order: &[CandidateIndex],
@@ -134,8 +134,8 @@ pub(super) fn draw(
 }
 
 /// The lanes of a panel, up to a limit: single givers, winners, and the candidates with most votes.
-/// All others share one lane, below that of the exhausted votes. Also returns the number of the
-/// others.
+/// All other candidates share one lane, below the lane of the exhausted votes. Also returns the
+/// number of these candidates.
 fn gathered<'a>(
     record: &Record,
     places: &[usize],
@@ -214,8 +214,8 @@ impl<'a> Panel<'a> {
     ) -> Self {
         let (places, moves, others) = gathered(record, places, moves, frame.lanes);
         let scale = frame.thickness / value(&record.ballots);
-        // Few transfers do not fill the width: ribbons longer than twice the least length would not
-        // show more.
+        // A few transfers do not fill the width, since ribbons longer than twice the least length
+        // would show nothing more.
         let room = frame.width - frame.names - NODE;
         let column = (room / count(moves.len())).min(frame.column * 2.2);
         let mut panel = Self {

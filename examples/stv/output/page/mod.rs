@@ -1,5 +1,5 @@
-//! `--html FILE`: the count as one page without other files: the result, the rounds, two pictures,
-//! the votes.
+//! `--html FILE`: writes the count as one page. The page has the result, the rounds, two pictures
+//! and the votes. It needs no other file.
 //!
 //! The page is well-formed XML, so that the tests can parse it.
 

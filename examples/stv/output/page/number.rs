@@ -1,4 +1,4 @@
-//! Rounded numbers for the page, with two decimals or in pixels. The exact ones are in the
+//! Rounded numbers for the page, with two decimals or in pixels. The exact numbers are in the
 //! transcript, in JSON and in CSV.
 
 use std::fmt::Write;
@@ -48,8 +48,8 @@ pub(super) fn aligned(value: f64, broken: bool) -> String {
     shown
 }
 
-/// Whether a number is more than its two decimals show. Votes equal to the shown value of such a
-/// quota do not reach it.
+/// Whether a number is larger than its shown value with two decimals. Votes that equal the shown
+/// value of such a quota do not reach the quota.
 pub(super) fn is_more_than_shown(text: &str) -> bool {
     let digits = text.split_once('.').map_or("", |(_, decimals)| decimals.get(2..).unwrap_or(""));
     if text.contains('/') {
@@ -69,7 +69,7 @@ pub(super) fn percent(share: f64) -> String {
     format!("{} %", aligned(share, true))
 }
 
-/// A number of rows or columns. It is far below the numbers that a double cannot distinguish.
+/// A number of rows or columns, as a double. Such numbers are small enough for an exact conversion.
 #[expect(clippy::cast_precision_loss, reason = "as its comment says")]
 pub(super) fn count(number: usize) -> f64 {
     number as f64

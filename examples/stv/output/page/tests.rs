@@ -254,7 +254,8 @@ fn a_wide_election_has_a_small_page_that_can_be_read() {
     let panels = between(flow, "<svg class=", "</svg>");
     for panel in &panels {
         let most = if panel.starts_with("\"wide\"") { 24 } else { 16 };
-        // One lane more for all who share one, and one for the exhausted.
+        // One more lane is for all candidates that share a lane, and one is for the exhausted
+        // votes.
         assert!(panel.matches("<path class=\"s\"").count() <= most + 2);
     }
     assert!(panels[0].contains("<title>56 others</title>"), "{}", panels[0]);

@@ -63,8 +63,8 @@ fn letters(text: &str) -> f64 {
 }
 
 /// The text in lines of about `width` letters, broken after blanks and hyphens, and inside words
-/// that are too long. Text beyond `most` lines ends with "…". A text that fits is one line. Not
-/// escaped.
+/// that are too long. Text beyond `most` lines ends with "…". A text that fits is one line. The
+/// lines are not escaped.
 pub(super) fn wrapped(text: &str, width: f64, most: usize) -> Vec<String> {
     // Longer texts are cut off here. Nobody reads more letters, and every picture wraps the names.
     const READ: usize = 200;

@@ -1,4 +1,4 @@
-//! A result describes how it was made, and any change in it is found.
+//! Tests that a result describes how it was made, and that `verify` finds any change in a result.
 
 use super::{
     super::{Comparison, head},
@@ -67,7 +67,7 @@ fn a_record_that_is_too_large_ends_the_count() {
     }
 }
 
-/// Every change in a result is found, and no other difference.
+/// `verify` finds every change in a result, and no other difference.
 #[test]
 fn a_difference_is_found_and_named() {
     let record = record(TIES);

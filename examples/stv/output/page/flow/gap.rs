@@ -5,9 +5,9 @@ use super::{Lane, Move, NODE, Panel, SEEN};
 use crate::output::page::{number::shown, text::apart};
 use std::fmt::Write;
 
-/// A thinner band is drawn as a line.
+/// A band thinner than this is drawn as a line.
 const HAIR: f64 = 0.6;
-/// A band whose ends differ in height by less looks straight.
+/// A band looks straight if its ends differ in height by less than this.
 const STRAIGHT: f64 = 0.4;
 
 impl Panel<'_> {
@@ -198,8 +198,9 @@ impl Flows {
         }
     }
 
-    /// The top of the ribbon to a receiver, at the single giver. Ribbons that go up leave above the
-    /// votes that stay, and ribbons that go down leave below them, in the order of the lanes.
+    /// Returns the top of the ribbon to a receiver, at the node of the single giver. At this node,
+    /// ribbons that go up are above the votes that stay, and ribbons that go down are below. Both
+    /// are in the order of the lanes.
     fn leave(&mut self, giver: usize, receiver: usize) -> f64 {
         let (before, after) = self.heights[giver];
         let kept = before.min(after);
