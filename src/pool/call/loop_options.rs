@@ -207,6 +207,7 @@ impl<'a> LoopOptions<'a> {
     /// the call.
     #[cold]
     #[inline(never)]
+    #[allow(clippy::boxed_local, reason = "moved as one word")]
     pub(crate) fn tell(&mut self, account: Box<Account>, program_report: Option<&ProgramReport>) {
         let Account { begin, mut report, timeline, help } = *account;
         report.end(begin.elapsed());
