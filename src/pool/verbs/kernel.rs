@@ -56,9 +56,9 @@ impl<'s, S: Source> Claim<'s, S> {
     where
         S: Pieces,
     {
-        let claim = ManuallyDrop::new(self);
+        let spent = ManuallyDrop::new(self);
         // SAFETY: as promised in `new`; this claim is gone.
-        unsafe { claim.source.piece(claim.range.clone()) }
+        unsafe { spent.source.piece(spent.range.clone()) }
     }
 
     /// The items with their indices. LLVM vectorises some loops over numbered items that it does
