@@ -22,7 +22,7 @@ impl Log for Lines {
     }
 
     fn log(&self, record: &Record<'_>) {
-        if record.level() == Level::Info && record.args().to_string().contains("it runs alone") {
+        if record.level() == Level::Info && record.args().to_string().contains("It now runs alone") {
             TOLD.fetch_add(1, Relaxed);
         }
         // A logger may itself use the pool.
