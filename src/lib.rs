@@ -127,14 +127,14 @@ pub use pool::{
 /// `impl Source<Item = T> + Sync`.
 pub mod source {
     pub use crate::pool::{
-        At, Chain, Each, Exclusive, FromChain, IntoChain, Owned, Pieces, Shared, Source, chunks_exact, drain,
-        pieces,
+        At, Chain, Each, Exclusive, FromChain, IntoChain, Owned, Permutation, PermutationError, Pieces,
+        Shared, Source, chunks_exact, drain, pieces,
     };
     #[doc(hidden)]
     pub use crate::pool::{
         Chunks, Cloned, Cuts, Drained, Filter, FilterMap, FlatMap, Flatten, Holder, InStep, Indices, Inspect,
-        Integer, Integers, Lent, Located, Makes, Map, Nested, Offsets, Rev, StepBy, Subrange, TryFlatMap,
-        Windows, With, Zip,
+        Integer, Integers, Lent, Located, Makes, Map, Nested, Offsets, Permuted, Rev, StepBy, Subrange,
+        TryFlatMap, Windows, With, Zip,
     };
 }
 

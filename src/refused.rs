@@ -272,3 +272,71 @@
 //! sent(pool.per_worker(|_| std::rc::Rc::new(0)));
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
+//!
+//! Indices are changed while a permutation borrows them.
+//! ```compile_fail,E0506
+//! let (pool, mut indices, mut values) = (rangesteal::Pool::new()?, [0, 1], [7, 8]);
+//! let places = pool.permutation(&indices, 2)?;
+//! indices[1] = 0;
+//! pool.on(&mut values).at(&places).for_each(|value| *value += 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The indices of a permutation are changed through it.
+//! ```compile_fail,E0594
+//! # let pool = rangesteal::Pool::new()?;
+//! let places = pool.permutation(vec![0, 1], 2)?;
+//! places.indices()[1] = 0;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A container that could return other indices later is not a slice.
+//! ```compile_fail,E0277
+//! # let pool = rangesteal::Pool::new()?;
+//! struct Liar;
+//! impl AsRef<[usize]> for Liar {
+//!     fn as_ref(&self) -> &[usize] { &[0, 0] }
+//! }
+//! pool.permutation(Liar, 2)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A reference to an item leaves the loop, and the slice is used again.
+//! ```compile_fail,E0502
+//! # let pool = rangesteal::Pool::new()?;
+//! let (places, mut values) = (pool.permutation(&[1, 0], 2)?, [7, 8]);
+//! let items: Vec<&mut i32> = pool.on(&mut values).at(&places).collect();
+//! println!("{values:?}");
+//! *items.into_iter().next().unwrap() = 0;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Items at given indices are not `Send`.
+//! ```compile_fail,E0277
+//! # let pool = rangesteal::Pool::new()?;
+//! let (places, mut values) = (pool.permutation(&[0], 1)?, [std::rc::Rc::new(0)]);
+//! pool.on(&mut values).at(&places).for_each(|value| *value = std::rc::Rc::new(1));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Items by value, or those of a part of a slice, have no permutation.
+//! ```compile_fail,E0277
+//! # let pool = rangesteal::Pool::new()?;
+//! let places = pool.permutation(&[0], 1)?;
+//! pool.on(vec![1]).at(&places).count();
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//! ```compile_fail,E0277
+//! # let pool = rangesteal::Pool::new()?;
+//! let places = pool.permutation(&[0], 1)?;
+//! pool.on(&[1, 2]).skip(1).at(&places).count();
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Items at given indices are no neighbours, so they form no pieces.
+//! ```compile_fail,E0277
+//! # let pool = rangesteal::Pool::new()?;
+//! let places = pool.permutation(&[0, 1], 2)?;
+//! pool.on(&[1, 2]).at(&places).chunks(2).count();
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```

@@ -96,6 +96,11 @@ fn numbers() -> Vec<u64> {
     (0..LEN as u64).map(|i| i * 7919 % 1009).collect()
 }
 
+/// All indices of [`numbers`], in another order: 7919 and the length have no common factor.
+fn shuffled() -> Vec<usize> {
+    (0..LEN).map(|i| i * 7919 % LEN).collect()
+}
+
 fn pool() -> Pool {
     Pool::builder().num_threads(3).build().unwrap()
 }
@@ -170,6 +175,9 @@ fn every_source_with_every_stage_shared() {
     with_every_stage!("inclusive range", pool.on(-7..=i8::MAX), -7..=i8::MAX);
     with_every_stage!("windows", pool.on(&xs).windows(3), xs.windows(3));
     let offsets: Vec<usize> = (0..40).map(|i| i * i % 7 + i * (LEN / 50)).collect();
+    let shuffled = shuffled();
+    let places = pool.permutation(&shuffled, LEN).unwrap();
+    with_every_stage!("at", pool.on(&xs).at(&places), shuffled.iter().map(|place| &xs[*place]));
     let cuts = || offsets.windows(2).map(|pair| &xs[pair[0]..pair[1]]);
     with_every_stage!("pieces", pool.on(pieces(&xs, &offsets)), cuts());
     let same = |a: &u64, b: &u64| a % 3 == b % 3;
@@ -192,6 +200,9 @@ fn every_source_with_every_stage_lent() {
     let offsets: Vec<usize> = (0..20).map(|i| i * (LEN / 20)).collect();
     let cuts = || offsets.windows(2).map(|pair| &plain[pair[0]..pair[1]]);
     with_every_stage!("pieces that are lent", pool.on(pieces(&mut xs, &offsets)), cuts());
+    let places = pool.permutation(shuffled(), LEN).unwrap();
+    let at = places.indices().iter().map(|place| &plain[*place]);
+    with_every_stage!("at of what is lent", pool.on_mut(&mut xs).at(&places), at.clone());
     let same = |a: &u64, b: &u64| a < b;
     with_every_stage!("chunk_by of what is lent", pool.on_mut(&mut xs).chunk_by(same), plain.chunk_by(same));
 }

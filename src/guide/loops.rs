@@ -56,6 +56,7 @@
 //! | several slices in lockstep | `pool.on((&mut y, &x))`, or `pool.on(&mut y).zip(&x)`; [`zip_shortest`](crate::On::zip_shortest) if lengths differ |
 //! | a part of the items | `pool.on(&v[a..b])`; of other sources [`skip`](crate::On::skip), [`take`](crate::On::take), [`step_by`](crate::On::step_by) |
 //! | rows of a matrix, blocks of items | [`chunks(width)`](crate::On::chunks), [`chunks_exact(width)`](crate::On::chunks_exact); overlapping [`windows(n)`](crate::On::windows); rows of different lengths [`source::pieces`](crate::source::pieces) |
+//! | items at distinct indices in any order: one colour of a mesh, a permutation | [`on(&mut v).at(&places)`](#items-at-given-indices) |
 //! | groups of equal items, as after a sort | [`chunk_by(same)`](#groups-of-equal-keys) |
 //! | blocks of two slices in lockstep, with different block sizes | `pool.on(&mut a).chunks(2).zip(source(&b).chunks(3))` |
 //! | a chain made elsewhere | `pool.on(chain)`, where the chain is [`source(&v).map(f)`](crate::source()) |
@@ -107,6 +108,28 @@
 //! * **One value for each key**: fold into a map. Each worker fills a map, and the maps are merged.
 //! * **All items of each key together**: sort by the key, and run a loop over the groups with
 //!   [`chunk_by`](crate::On::chunk_by).
+//!
+//! # Items at given indices
+//! ```
+//! # let pool = rangesteal::Pool::new()?;
+//! // A ring of six nodes. Neighbours have different colours.
+//! let mut heat = [0.0, 0.0, 0.0, 8.0, 0.0, 0.0];
+//! let colours = [[0, 2, 4], [1, 3, 5]];
+//! let places = colours.map(|nodes| pool.permutation(nodes.to_vec(), 6));
+//! for places in &places {
+//!     let places = places.as_ref().unwrap();
+//!     let mean = |node: &usize| (heat[(node + 5) % 6] + heat[(node + 1) % 6]) / 2.0;
+//!     let means: Vec<f64> = pool.on(places.indices()).map(mean).collect();
+//!     pool.on(&mut heat).at(places).zip(&means).for_each(|(heat, mean)| *heat = *mean);
+//! }
+//! assert_eq!(heat, [0.0, 2.0, 4.0, 4.0, 4.0, 2.0]);
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! [`pool.permutation(indices, len)`](crate::Pool::permutation) checks once that the indices are
+//! distinct. Then [`at`](crate::On::at) gives each worker `&mut` items at its indices, in each
+//! round, without a further check and without `unsafe` code. If indices may be equal, items can
+//! only be read: `pool.on(&indices).map(|index| &v[*index])`.
 //!
 //! # Scratch memory
 //! ```

@@ -46,13 +46,14 @@ pub use verbs::{
     options::{Cancellable, Ending, OnPool, Uncancellable},
     owned::{Drained, Holder, Owned, drain},
     part::{OnPart, Part as PartOfResult, PartError, Place, block, share},
+    permutation::{Permutation, PermutationError, Permuted},
     source::{Exclusive, Indices, Integer, Integers, Lent},
     stages::{Cloned, Filter, FilterMap, FlatMap, Flatten, Inspect, Map, TryFlatMap, With},
     state::{Fresh, Given, Kept, Lends, PerBlock, PerWorker, State, Stateless},
     waiting::Waiting,
 };
 
-use std::{cmp::Ordering, fmt, io};
+use std::{borrow::Cow, cmp::Ordering, fmt, io};
 
 use builder::{Assembled, PoolOptions, Role, Spawn};
 use call::executor::Executor;
@@ -637,6 +638,34 @@ impl Pool {
     #[track_caller]
     pub fn position<T: Sync>(&self, items: &[T], test: impl Fn(&T) -> bool + Sync) -> Option<usize> {
         self.on(items).position(test)
+    }
+
+    /// Checks that `indices` are distinct and less than `len`. [`On::at`] then runs over the items
+    /// of a slice at these indices, in any number of loops. The permutation borrows a slice or
+    /// array, or owns a `Vec<usize>`.
+    ///
+    /// The check is one parallel loop, in O(`indices.len()` + `len`) time, and uses `len` bytes of
+    /// memory while it runs.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let mut board = ['-'; 5];
+    /// let corners = pool.permutation(&[0, 4], board.len())?;
+    /// pool.on(&mut board).at(&corners).for_each(|field| *field = '#');
+    /// assert_eq!(board, ['#', '-', '-', '-', '#']);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If two indices are equal, or if an index is not less than `len`. The error has the position
+    /// of the first such index.
+    #[track_caller]
+    pub fn permutation<'i>(
+        &self,
+        indices: impl Into<Cow<'i, [usize]>>,
+        len: usize,
+    ) -> Result<Permutation<'i>, PermutationError> {
+        Permutation::new(self.executor(), indices.into(), len)
     }
 
     /// Sorts the slice. The sort is stable: equal items keep their order.

@@ -59,6 +59,9 @@ fn slices(pool: &Pool, costs: &[u64], of: &dyn Fn(&str) -> String) {
     result(&of("map_reduce"), pool.map_reduce(costs, value, add));
     let halves: Vec<usize> = pool.on(costs).chunk_by(|a, b| a == b).map(<[_]>::len).collect();
     result(&of("chunk_by"), halves);
+    let backwards: Vec<usize> = (0..costs.len()).rev().collect();
+    let places = pool.permutation(backwards, costs.len()).unwrap();
+    result(&of("at"), pool.on(costs).at(&places).map(value).collect::<Vec<_>>());
     let located = pool.on(costs).map(|cost| if late(cost) { Err(value(cost)) } else { Ok(()) }).located();
     result(&of("located"), located.collect::<Result<(), _>>());
     let mut doubled = costs.to_vec();

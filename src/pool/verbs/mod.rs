@@ -3,12 +3,12 @@
 //! generic over closures is in this folder.
 //!
 //! `source` has slices and ranges, `owned` has items by value, and `indexed` has sources that are
-//! made of other sources. `chain` has the traits of chains, `stages` the stages, and `state` the
-//! states that workers keep between items. `on` has the type `On` of a chain and its pool, with the
-//! stages as methods. `options` has the options and hands the loop to the executor. `value` makes a
-//! chain without a pool a source. The ends are in `ends` (those that fold), `searches`, `scan`
-//! (running totals) and `collect`; `otherwise` has the names of rayon for methods with another name
-//! here.
+//! made of other sources. `permutation` has the items of a slice at given indices. `chain` has the
+//! traits of chains, `stages` the stages, and `state` the states that workers keep between items.
+//! `on` has the type `On` of a chain and its pool, with the stages as methods. `options` has the
+//! options and hands the loop to the executor. `value` makes a chain without a pool a source. The
+//! ends are in `ends` (those that fold), `searches`, `scan` (running totals) and `collect`;
+//! `otherwise` has the names of rayon for methods with another name here.
 //!
 //! An end defines how the items of a claim are folded into a partial result, and how two partial
 //! results are reduced. The chain and the end make a kernel (`kernel`); the rest of the crate knows
@@ -44,6 +44,7 @@ pub(crate) mod otherwise;
 pub(crate) mod outliers;
 pub(crate) mod owned;
 pub(crate) mod part;
+pub(crate) mod permutation;
 pub(crate) mod places;
 pub(crate) mod reproducible;
 pub(crate) mod runs;

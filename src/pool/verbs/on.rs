@@ -75,7 +75,7 @@ pub fn source<C: IntoChain>(items: C) -> On<C::Chain> {
 impl<C: Chain, P> On<C, P> {
     /// The chain with `stage` added, on the same pool.
     #[inline(always)]
-    fn behind<B>(self, stage: impl FnOnce(C) -> B) -> On<B, P> {
+    pub(super) fn behind<B>(self, stage: impl FnOnce(C) -> B) -> On<B, P> {
         let Self { chain, place } = self;
         On { chain: stage(chain), place }
     }

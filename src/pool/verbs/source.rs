@@ -294,6 +294,10 @@ impl<'a, T> Pieces for Exclusive<'a, T> {
 /// A source that lends the items of a slice, by shared or exclusive reference. Sealed, as
 /// [`Source`] is.
 #[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not lend the items of a slice",
+    note = "`at` and `chunk_by` follow `on(&v)` or `on(&mut v)` directly"
+)]
 pub trait Lent: Pieces {
     /// An item of the slice.
     type Element;
@@ -301,6 +305,13 @@ pub trait Lent: Pieces {
     /// The slice.
     #[doc(hidden)]
     fn slice(&mut self) -> &[Self::Element];
+
+    /// The item at `index`.
+    ///
+    /// # Safety
+    /// As for [`Source::items`]: `index` is less than `self.count()`, and is requested once.
+    #[doc(hidden)]
+    unsafe fn at(&self, index: usize) -> Self::Item;
 }
 
 impl<T> Lent for &[T] {
@@ -309,15 +320,31 @@ impl<T> Lent for &[T] {
     fn slice(&mut self) -> &[T] {
         self
     }
+
+    #[inline(always)]
+    unsafe fn at(&self, index: usize) -> Self::Item {
+        // SAFETY: *inside*: as the caller promises.
+        unsafe { self.get_unchecked(index) }
+    }
 }
 
-impl<T> Lent for Exclusive<'_, T> {
+impl<'a, T> Lent for Exclusive<'a, T> {
     type Element = T;
 
     fn slice(&mut self) -> &[T] {
         // SAFETY: 1. pointer and length are those of the slice; 2. `self` is borrowed exclusively,
         // so no loop has its items.
         unsafe { slice::from_raw_parts(self.base.as_ptr(), self.len) }
+    }
+
+    #[inline(always)]
+    unsafe fn at(&self, index: usize) -> &'a mut T {
+        debug_assert!(index < self.len);
+        // SAFETY: *inside*: `index` lies within the slice, as the caller promises.
+        let mut item = unsafe { self.base.add(index) };
+        // SAFETY: *once*: 1. `index` is requested once, as the caller promises; 2. the slice is
+        // borrowed exclusively for `'a`.
+        unsafe { item.as_mut() }
     }
 }
 
