@@ -58,7 +58,7 @@ use std::{borrow::Cow, cmp::Ordering, fmt, io};
 use builder::{Assembled, PoolOptions, Role, Spawn};
 use call::executor::Executor;
 use executor_cell::ExecutorCell;
-use verbs::{comparator::By, sort};
+use verbs::{comparator::By, partition, select, sort};
 
 /// A team of threads that runs loops over slices.
 ///
@@ -836,5 +836,111 @@ impl Pool {
     pub fn sort_unstable_by_key<T: Send, K: Ord>(&self, items: &mut [T], key: impl Fn(&T) -> K + Sync) {
         let serial = |items: &mut [T]| items.sort_unstable_by_key(&key);
         sort::sort_unstable(self.executor(), items, &By::new(serial, |a: &T, b: &T| key(a).lt(&key(b))));
+    }
+
+    /// Moves the items that pass `test` to the front of the slice, and returns their number. Items
+    /// of both sides may change their order. [`On::partition`] keeps the order, and copies.
+    ///
+    /// Calls `test` once with each item, in parallel if that takes long enough. O(*n*) time;
+    /// memory for 16 pairs of slices per worker. Items need not be `Sync`.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let mut numbers = [7, 2, 5, 4];
+    /// let even = pool.partition_in_place(&mut numbers, |x| x % 2 == 0);
+    /// let (even, odd) = numbers.split_at_mut(even);
+    /// assert!(even.iter().all(|x| x % 2 == 0) && odd.iter().all(|x| x % 2 == 1));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `test` panics. Then the slice still holds all its items, in some order.
+    #[track_caller]
+    pub fn partition_in_place<T: Send>(&self, items: &mut [T], test: impl Fn(&T) -> bool + Sync) -> usize {
+        partition::partition_in_place(self.executor(), items, test)
+    }
+
+    /// Moves the item that a sort would put at `index` there, and returns it, with the items before
+    /// it, which are not greater, and the items behind it, which are not less. As
+    /// [`slice::select_nth_unstable`].
+    ///
+    /// O(*n*) comparisons on average, in parallel if the slice is long enough: about 1.6 *n* for
+    /// the median, and *n* for the least item. The call uses [`slice::select_nth_unstable`] for
+    /// short slices, and if no worker is idle.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let mut times = [31, 12, 45, 27, 18];
+    /// let (_, median, slower) = pool.select_nth_unstable(&mut times, 2);
+    /// assert_eq!((*median, slower.len()), (27, 2));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `index` is not less than the number of items, or if a comparison panics. If `Ord` is not
+    /// a total order, the call may panic, select another item, or take quadratic time. After a
+    /// panic the slice still holds all its items, in some order.
+    #[track_caller]
+    pub fn select_nth_unstable<'a, T: Ord + Send + Sync>(
+        &self,
+        items: &'a mut [T],
+        index: usize,
+    ) -> (&'a mut [T], &'a mut T, &'a mut [T]) {
+        let order = By::new(<[T]>::sort_unstable, T::lt);
+        let serial = |items: &mut [T], index| drop(items.select_nth_unstable(index));
+        select::select(self.executor(), items, index, &order, &serial)
+    }
+
+    /// Selects an item as [`select_nth_unstable`](Self::select_nth_unstable), by the order
+    /// `compare`. As [`slice::select_nth_unstable_by`].
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let mut shares = [0.25, 0.5, 0.125];
+    /// let (_, largest, _) = pool.select_nth_unstable_by(&mut shares, 0, |a: &f64, b| b.total_cmp(a));
+    /// assert_eq!(*largest, 0.5);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `index` is not less than the number of items, or if `compare` panics. If `compare` is not
+    /// a total order, the call may panic, select another item, or take quadratic time. After a
+    /// panic the slice still holds all its items, in some order.
+    #[track_caller]
+    pub fn select_nth_unstable_by<'a, T: Send + Sync>(
+        &self,
+        items: &'a mut [T],
+        index: usize,
+        compare: impl Fn(&T, &T) -> Ordering + Sync,
+    ) -> (&'a mut [T], &'a mut T, &'a mut [T]) {
+        let sort = |items: &mut [T]| items.sort_unstable_by(&compare);
+        let order = By::new(sort, |a: &T, b: &T| compare(a, b).is_lt());
+        let serial = |items: &mut [T], index| drop(items.select_nth_unstable_by(index, &compare));
+        select::select(self.executor(), items, index, &order, &serial)
+    }
+
+    /// Selects an item as [`select_nth_unstable`](Self::select_nth_unstable), by the order of a
+    /// key. As [`slice::select_nth_unstable_by_key`].
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let mut words = ["steal", "on", "range", "of"];
+    /// let (short, _, _) = pool.select_nth_unstable_by_key(&mut words, 2, |word| word.len());
+    /// assert!(short.contains(&"on") && short.contains(&"of"));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `index` is not less than the number of items, or if `key` or a comparison of keys panics.
+    /// If the order of keys is not total, the call may panic, or select another item. After a panic
+    /// the slice still holds all its items, in some order.
+    #[track_caller]
+    pub fn select_nth_unstable_by_key<'a, T: Send + Sync, K: Ord>(
+        &self,
+        items: &'a mut [T],
+        index: usize,
+        key: impl Fn(&T) -> K + Sync,
+    ) -> (&'a mut [T], &'a mut T, &'a mut [T]) {
+        self.select_nth_unstable_by(items, index, |a, b| key(a).cmp(&key(b)))
     }
 }

@@ -19,7 +19,8 @@
 //!
 //! `sort` is built on these loops: `merge` and `interleave` merge sorted pieces, `outliers` sorts
 //! slices that are nearly in order, and `comparator` has the code that is compiled for each
-//! comparison. `grow` has the loops over a list that grows, and `feed` the handle by which closures
+//! comparison. `partition` partitions a slice in place, for sorts, too, and `select` selects an
+//! item by its rank. `grow` has the loops over a list that grows, and `feed` the handle by which closures
 //! add items, with the hot loop. `waiting` has the loops whose items wait, `async_worker` polls
 //! their futures, and `runs` keeps their results.
 //!
@@ -44,12 +45,14 @@ pub(crate) mod otherwise;
 pub(crate) mod outliers;
 pub(crate) mod owned;
 pub(crate) mod part;
+pub(crate) mod partition;
 pub(crate) mod permutation;
 pub(crate) mod places;
 pub(crate) mod reproducible;
 pub(crate) mod runs;
 mod scan;
 pub(crate) mod searches;
+pub(crate) mod select;
 pub(crate) mod sort;
 pub(crate) mod source;
 pub(crate) mod stages;

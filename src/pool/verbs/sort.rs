@@ -18,41 +18,40 @@ use super::{
     merge::{SHORTEST_PIECE, Sides, in_parallel, pieces, sort_pieces},
     on::On,
     outliers::sort_outliers,
+    partition::pair,
 };
 use crate::pool::call::executor::Executor;
 
 /// In items: the calling thread sorts shorter slices alone. (Slices of random numbers would gain
 /// from 10,000 items on. Slices with few distinct keys would not gain, since std sorts these in 3
 /// ns per item.)
-const SHORTEST_SHARED: usize = 32 * 1024;
+pub(super) const SHORTEST_SHARED: usize = 32 * 1024;
 /// In workers: with more workers, merging takes less time than a first partition by one thread.
 const FEW_WORKERS: usize = 4;
 /// An unstable sort makes this many pieces per worker, since pieces differ in length.
 const PIECES_A_WORKER: usize = 2;
 /// In items: a pivot is the median of a sample of this size.
 const PIVOT_SAMPLE: usize = 511;
-/// In bytes: a partition moves items above this size only if they are on the wrong side.
-const SMALL_ITEM: usize = 64;
 /// In bytes: up to this size, the calling thread alone checks whether the slice is in order.
 const RECOGNISED_ALONE: usize = 1 << 20;
 
-/// An order by which a slice can be partitioned at a pivot.
+/// An order by which slices can be partitioned at a pivot.
 pub(crate) trait Partition<T>: Comparator<T> {
-    /// Partitions the items behind the pivot, which is the first item. Moves the items less than
-    /// the pivot to the front of these items, and returns the number of items moved. If
-    /// `equal_too`, also moves items equal to the pivot.
-    fn partition(&self, items: &mut [T], equal_too: bool) -> usize;
+    /// Partitions [a pair](super::partition::Pair) of slices: items that are less than the pivot pass. If
+    /// `equal_too`, so do those that are equal to it.
+    fn pair(&self, pivot: &T, equal_too: bool, left: &mut [T], right: &mut [T]) -> [usize; 2];
 }
 
 impl<T, S, L: Fn(&T, &T) -> bool + Sync> Partition<T> for By<S, L>
 where
     Self: Comparator<T>,
 {
-    fn partition(&self, items: &mut [T], equal_too: bool) -> usize {
+    #[inline(never)]
+    fn pair(&self, pivot: &T, equal_too: bool, left: &mut [T], right: &mut [T]) -> [usize; 2] {
         if equal_too {
-            partition(items, |item, pivot| !(self.is_less)(pivot, item))
+            pair(left, right, |item| !(self.is_less)(pivot, item))
         } else {
-            partition(items, &self.is_less)
+            pair(left, right, |item| (self.is_less)(item, pivot))
         }
     }
 }
@@ -93,43 +92,17 @@ fn cut<'a, T>(items: &'a mut [T], order: &dyn Partition<T>) -> [&'a mut [T]; 2] 
     (0..PIVOT_SAMPLE).for_each(|i| items.swap(i, i * step));
     order.sort(&mut items[..PIVOT_SAMPLE]);
     items.swap(0, PIVOT_SAMPLE / 2);
-    let before = order.partition(items, false);
+    let [pivot, others @ ..] = &mut *items else { unreachable!("more than one item") };
+    let [before, _] = order.pair(pivot, false, others, &mut []);
     items.swap(0, before);
     let (less, rest) = items.split_at_mut(before);
     if less.len() >= rest.len() / 8 {
         return [less, &mut rest[1..]];
     }
     // There may be many items equal to the pivot.
-    let equal = order.partition(rest, true);
-    [less, &mut rest[1 + equal..]]
-}
-
-/// Moves each item for which `goes_before(item, pivot)` holds to the front, right behind the pivot,
-/// and returns the number of these items. The pivot is the first item and is not moved.
-#[inline(never)]
-fn partition<T>(items: &mut [T], goes_before: impl Fn(&T, &T) -> bool) -> usize {
-    let Some((pivot, items)) = items.split_first_mut() else { return 0 };
-    let (mut before, mut end) = (0, items.len());
-    if size_of::<T>() <= SMALL_ITEM {
-        // No branch on the comparison, since its result is practically random.
-        for at in 0..end {
-            let goes = goes_before(&items[at], pivot);
-            items.swap(before, at);
-            before += usize::from(goes);
-        }
-        return before;
-    }
-    // Items that are already on the correct side are not written.
-    loop {
-        before += items[before..end].iter().take_while(|item| goes_before(item, pivot)).count();
-        end -= items[before..end].iter().rev().take_while(|item| !goes_before(item, pivot)).count();
-        if before + 1 >= end {
-            return before; // a single remaining item stays
-        }
-        end -= 1;
-        items.swap(before, end);
-        before += 1;
-    }
+    let [pivot, others @ ..] = rest else { unreachable!("the pivot") };
+    let [equal, _] = order.pair(pivot, true, others, &mut []);
+    [less, &mut others[equal..]]
 }
 
 /// Sorts `items`, stably if the sort of `order` is stable.
@@ -180,33 +153,6 @@ fn ascends<T>(items: &mut [T], bytes: usize, order: &dyn Comparator<T>) -> bool 
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::{super::merge::tests::items, *};
-
-    /// Partitions, and checks the result.
-    fn is_parted<T: Clone + Ord>(given: &[T]) {
-        let mut items = given.to_vec();
-        let before = partition(&mut items, |item, pivot| item < pivot);
-        assert!(items.first() == given.first(), "the pivot stays");
-        let ends = items.get(1..).map(|rest| rest.split_at(before));
-        assert!(ends.is_none_or(|(less, rest)| {
-            less.iter().all(|item| *item < items[0]) && rest.iter().all(|item| *item >= items[0])
-        }));
-        items.sort();
-        let mut given = given.to_vec();
-        given.sort();
-        assert!(items == given);
-    }
-
-    #[test]
-    fn items_change_places_until_each_is_on_its_side() {
-        for len in (0..40).chain([if cfg!(miri) { 50 } else { 1000 }]) {
-            for keys in [1, 2, 3, 100] {
-                let small = items(len, keys, len as u64);
-                is_parted(&small);
-                let large: Vec<[u64; 16]> = small.iter().map(|item| [item.0; 16]).collect();
-                is_parted(&large);
-            }
-        }
-    }
 
     #[test]
     fn a_cut_leaves_out_the_pivot_and_what_is_equal_to_it() {

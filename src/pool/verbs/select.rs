@@ -1,0 +1,86 @@
+//! Selection: the item that a sort would put at an index.
+//!
+//! As Floyd and Rivest's SELECT ("Expected time bounds for selection", Communications of the ACM
+//! 18(3), 1975), with one pivot a round. The pivot comes from a sorted sample. It lies a little
+//! beyond the wanted index, on the side that has more items. So the first partition, of *n* items,
+//! leaves little more than half of them if the median is wanted, and the second one leaves a few
+//! hundredths. All partitions are shared.
+
+use super::{
+    partition::partition,
+    sort::{Partition, SHORTEST_SHARED},
+};
+use crate::pool::call::executor::Executor;
+
+/// After this many rounds std's selection does the rest: pivots were bad, or the order is
+/// inconsistent.
+const ROUNDS: usize = 16;
+
+/// Moves the item that a sort would put at `index` there, items that are not greater before it, and
+/// items that are not less behind it. `serial` is one of std's selections.
+#[track_caller]
+pub(crate) fn select<'a, T: Send + Sync>(
+    executor: &Executor,
+    items: &'a mut [T],
+    index: usize,
+    order: &dyn Partition<T>,
+    serial: &dyn Fn(&mut [T], usize),
+) -> (&'a mut [T], &'a mut T, &'a mut [T]) {
+    let len = items.len();
+    assert!(index < len, "select_nth_unstable: index {index}, and there are {len} items");
+    narrow(executor, items, index, order, serial);
+    let (before, rest) = items.split_at_mut(index);
+    let [item, behind @ ..] = rest else { unreachable!("the index was checked") };
+    (before, item, behind)
+}
+
+/// Partitions, and goes on with the part that has the index.
+#[track_caller]
+fn narrow<T: Send + Sync>(
+    executor: &Executor,
+    mut items: &mut [T],
+    mut index: usize,
+    order: &dyn Partition<T>,
+    serial: &dyn Fn(&mut [T], usize),
+) {
+    for _ in 0..ROUNDS {
+        let len = items.len();
+        if len < SHORTEST_SHARED || size_of::<T>() == 0 || !executor.is_free() {
+            break;
+        }
+        let pivot = pivot(items, index, order);
+        items.swap(0, pivot);
+        let [pivot, others @ ..] = &mut *items else { unreachable!("a long slice") };
+        let less = partition(executor, others, &|left, right| order.pair(pivot, false, left, right));
+        items.swap(0, less);
+        if index < less {
+            items = &mut items[..less];
+            continue;
+        }
+        // The pivot is the first item of the rest.
+        let [pivot, others @ ..] = &mut items[less..] else { unreachable!("the pivot") };
+        let many_are_equal = less < len / 8;
+        let equal = if many_are_equal {
+            partition(executor, others, &|left, right| order.pair(pivot, true, left, right))
+        } else {
+            0
+        };
+        let Some(behind) = index.checked_sub(less + 1 + equal) else { return };
+        (items, index) = (&mut others[equal..], behind);
+    }
+    serial(items, index);
+}
+
+/// The index of a pivot that probably lies beyond `index`, on the side that has more items. Sorts a
+/// sample at the front of `items`.
+fn pivot<T>(items: &mut [T], index: usize, order: &dyn Partition<T>) -> usize {
+    let len = items.len();
+    let sample = 2 * len.isqrt();
+    let step = len / sample;
+    (0..sample).for_each(|i| items.swap(i, i * step));
+    order.sort(&mut items[..sample]);
+    // Three standard deviations of the rank of a median.
+    let beyond = 3 * sample.isqrt() / 2;
+    let rank = (index / step).min(sample - 1);
+    if index < len / 2 { (rank + beyond).min(sample - 1) } else { rank.saturating_sub(beyond) }
+}
