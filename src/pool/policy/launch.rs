@@ -193,8 +193,8 @@ pub(crate) fn is_join_timed(level: u32, last: u32, draw: Draw) -> bool {
     level > 0 && level < last || draw.is_one_in(TIMED_ONE_IN)
 }
 
-/// The number of helpers that pay for `work` nanoseconds of work. One helper pays for
-/// `worth_sharing` nanoseconds.
+/// The number of helpers that pay for `work` nanoseconds of work. Each helper needs `worth_sharing`
+/// nanoseconds of work to pay.
 fn helpers_worth(prices: &Prices, work: f32, worth_sharing: f32) -> f32 {
     f32::min(work / worth_sharing, prices.most_helpers(work))
 }
@@ -254,8 +254,8 @@ impl Case<'_> {
         }
         let Some(cost) = memory.recall(this) else { return self.unknown() };
         let expected = cost * this.slice.len as f32;
-        // A loop in order with less work has too few blocks. (The sums of 30,000 `u64`, which take
-        // 7 µs alone, took 1.20 times the plain loop's time when shared.)
+        // A loop in order with less work has too few blocks. (A scan of 30,000 sums of `u64`, which
+        // takes 7 µs alone, took 1.20 times the plain loop's time when shared.)
         let least = if kind == LoopKind::InOrder { ASLEEP_NS } else { 0.0 };
         let worth_sharing = f32::max(Self::clearly(cost, awake) * prices.help(awake), least);
         if expected >= worth_sharing {
@@ -400,7 +400,8 @@ pub(crate) fn unexpected(prices: &Prices, awake: bool) -> Launch {
     begun_alone(prices, awake, Why::Unexpected)
 }
 
-/// The indices and the work of a shared loop, without those that the plain loop would not have had.
+/// The indices and the work of a shared loop, reduced to the part that the plain loop would also
+/// have had.
 ///
 /// Helpers may have folded items behind the `stop`, which the plain loop never reaches. If these
 /// items counted, a loop that stops early would seem long after one shared call, and would be
@@ -593,7 +594,7 @@ mod tests {
     #[test]
     fn what_is_plain_by_the_quick_verdict_is_never_worth_sharing() {
         let costs = Costs::new(Duration::from_millis(1));
-        // `helpers`: the states of being awake to test.
+        // `helpers` lists the values of `awake` to test.
         let looks = |work: f32, helpers: &[bool]| {
             costs.learn(over(100), LoopKind::Through, 100, work);
             let mut plain = 0;
@@ -663,7 +664,8 @@ mod tests {
         (0..9).for_each(|i| costs.learn(window(i), LoopKind::MayStop, 10, 100.0));
         assert_eq!(unlooked(window(0)), Some(200), "over a slice that is known: 2 µs");
         assert_eq!(unlooked(window(99)), Some(20), "over another: twice as many as last time");
-        // A stop at the five hundredth item: the time of the last call is known.
+        // From now on calls stop at the five hundredth item, and the time of the last call is
+        // known.
         (0..9).for_each(|_| costs.learn(window(0), LoopKind::MayStop, 500, 5e3));
         assert_eq!(unlooked(window(0)), Some(1000));
         (0..100).for_each(|_| costs.learn_help(false, Some(100.0), 0.0, || 0.0));
