@@ -8,11 +8,11 @@
 //! next interval between trials has [`LONGER`] times as many calls.
 //!
 //! In a loop that is faster shared, a trial costs less than [`AT_FIRST`] times the time of a shared
-//! call, since the rest is shared once the caller falls behind. Over the first 100 calls that is 1
-//! %. In a loop that is faster alone, a trial costs three shared calls. The first of them does not
-//! count, since any first call is slow. The mean of the other two is compared with the time of the
-//! loop alone. The trial ends after its first call if that call takes clearly longer than the loop
-//! alone.
+//! call, since the rest is shared once the caller falls behind. All trials together cost 1 % of the
+//! first 100 calls. In a loop that is faster alone, a trial costs three shared calls. The first of
+//! them does not count, since any first call is slow. The mean of the other two is compared with
+//! the time of the loop alone. The trial ends after its first call if that call takes clearly
+//! longer than the loop alone.
 
 #![allow(clippy::cast_possible_truncation)] // fields of a word
 

@@ -136,9 +136,9 @@ impl Prices {
 
     /// The number of helpers with which `work` nanoseconds of work end soonest.
     ///
-    /// The caller wakes the helpers one after the other: the last of `n` helpers is late by `n *
-    /// wake`, and the average helper is late by half of that. So the time is `work / n + n * wake /
-    /// 2`. It is least where one more helper saves as much time as it costs.
+    /// The caller wakes the helpers one after the other. So the last of `n` helpers is late by
+    /// `n * wake`, and the average helper by half of that. The time of the loop is
+    /// `work / n + n * wake / 2`. It is least where one more helper saves as much time as it costs.
     pub(crate) fn most_helpers(&self, work: f32) -> f32 {
         (2.0 * work / self.wake.get()).sqrt()
     }
