@@ -2,16 +2,17 @@
 //!
 //! The price of help does not show that all items of a loop need one lock, or that a busy program
 //! has the CPU of a helper. The time of the whole call does. So a loop that is worth sharing by the
-//! prices is shared, and the faster way is found by trials: one call of a shared loop begins alone,
-//! or up to three calls of a loop that runs alone are shared. Trials back off exponentially: each
-//! trial that confirms the verdict makes the interval to the next one [`LONGER`] times as long, in
-//! calls.
+//! prices is shared at first, and trials find the faster way. In a trial of running alone, one call
+//! of a shared loop begins on the caller alone. In a trial of sharing, up to three calls of a loop
+//! that runs alone are shared. Trials back off exponentially: if a trial confirms the verdict, the
+//! next interval between trials has [`LONGER`] times as many calls.
 //!
-//! A trial costs a loop that is better shared less than [`AT_FIRST`] of a call, since the rest is
-//! shared as soon as the caller is behind. Over the first 100 calls that is 1 %. A trial costs a
-//! loop that is better alone three shared calls: the first does not count, since any first call is
-//! slow, and the mean of the other two is compared. The trial ends after the first one if that
-//! takes clearly longer than the loop alone.
+//! In a loop that is faster shared, a trial costs less than [`AT_FIRST`] times the time of a shared
+//! call, since the rest is shared once the caller falls behind. All trials together cost 1 % of the
+//! first 100 calls. In a loop that is faster alone, a trial costs three shared calls. The first of
+//! them does not count, since any first call is slow. The mean of the other two is compared with
+//! the time of the loop alone. The trial ends after its first call if that call takes clearly
+//! longer than the loop alone.
 
 #![allow(clippy::cast_possible_truncation)] // fields of a word
 
@@ -21,20 +22,20 @@ use super::prices::{AT_FIRST, CLEARLY, TOO_SHORT_TO_TIME_NS};
 use crate::clock::nanos;
 
 /// The most parts into which a trial divides the work. After each part the caller checks whether it
-/// is ahead of a shared call. Also the most items per worker of a loop that counts as one of few
-/// items.
+/// is ahead of a shared call. Also the limit of a loop of few items: it has at most this many items
+/// per worker.
 pub(crate) const TRIAL_PARTS: u16 = 16;
-/// The factor by which the interval between trials grows when a trial confirms the verdict. In
-/// calls: the first interval after the verdict has changed.
+/// The factor by which the interval between trials grows when a trial confirms the verdict. Also
+/// the first interval after a change of the verdict, in calls.
 const LONGER: u16 = 4;
 /// In calls: the longest interval between two trials, a power of two.
 const LONGEST_INTERVAL: u16 = 1 << (u16::BITS - 2);
-/// As a factor of the usual time of a shared call: a call that takes longer, even if helpers have
-/// slept, makes a trial due. (If the call was only interrupted, the mean changes little, and the
-/// trial fails.)
+/// A trial becomes due after a shared call that takes longer than this factor times the usual time,
+/// plus the delay of sleeping helpers. (If the call was only interrupted, the mean changes little,
+/// and the trial fails.)
 const MUCH_LONGER: f32 = 2.0;
-/// The number of calls that a mean is taken over. As a factor of the mean: a call that takes longer
-/// counts as this.
+/// The weight of a call in the mean is one part in this many. A call counts as at most this factor
+/// times the mean.
 const MEAN_OF: f32 = 2.0;
 
 /// The number of parts of a trial, if a shared call takes `shared`. A short loop has few parts:
@@ -46,20 +47,20 @@ pub(crate) fn parts_for(shared: Duration) -> u16 {
     (nanos(shared) / (2.0 * TOO_SHORT_TO_TIME_NS)).clamp(1.0, TRIAL_PARTS.into()) as u16
 }
 
-/// The time limit of a trial for the first `done` of `parts` equal parts of the work, if a shared
+/// The time limit of a trial after the first `done` of `parts` equal parts of the work. A shared
 /// call takes `shared` for all of the work.
 pub(crate) fn time_for(done: u16, parts: u16, shared: Duration) -> Duration {
     shared.mul_f32(f32::max(f32::from(done) / f32::from(parts), AT_FIRST))
 }
 
-/// The verdict on a loop, and when the other way is tried. All times are nanoseconds per index.
+/// The verdict on a loop, and when the opposite is tried next. All times are nanoseconds per index.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct AloneOrShared {
     /// The verdict: whether the loop runs alone.
     pub(crate) alone: bool,
     /// The calls of the present trial of sharing so far.
     tried: u8,
-    /// In calls: the interval until the next trial, and the part of it that is left.
+    /// In calls: the interval between two trials, and the rest of it until the next trial.
     lasts: u16,
     left: u16,
     /// The usual time of a shared call.
@@ -68,8 +69,8 @@ pub(crate) struct AloneOrShared {
 
 impl AloneOrShared {
     /// The verdict on a loop that has been shared for the first time, in `took`. The second call is
-    /// shared, too, before the first trial, since a first call is slow: caches are cold, and the
-    /// distribution of the work is unknown.
+    /// shared, too, and the first trial comes after it. The time of a first call says little:
+    /// caches are cold, and the distribution of the work is unknown.
     pub(crate) fn new(took: f32) -> Self {
         Self { alone: false, tried: 0, lasts: 1, left: 1, usually: took }
     }
@@ -79,14 +80,14 @@ impl AloneOrShared {
         self.left == 0
     }
 
-    /// Whether the verdict "alone" dates from cheaper items, and has to be tested again. The loop
-    /// would take `alone` now.
+    /// Whether the verdict is "alone" but was reached when items were cheaper, so that it has to be
+    /// tested again. `alone` is the present time of the loop alone.
     pub(crate) fn is_outdated(self, alone: f32) -> bool {
         self.alone && alone > self.usually
     }
 
-    /// Whether shared calls take clearly longer than the loop takes `alone`, even if helpers are
-    /// late by `cold`.
+    /// Whether a shared call usually takes clearly longer than `alone` plus `cold`: the time of the
+    /// loop alone, and the delay of sleeping helpers.
     pub(crate) fn is_clearly_longer(self, alone: f32, cold: f32) -> bool {
         self.usually > CLEARLY * (alone + cold)
     }
@@ -97,13 +98,15 @@ impl AloneOrShared {
     }
 
     /// The verdict after a trial of running alone that the caller has ended alone, in `took`. (A
-    /// loop that stops early ends its trial before the faster way is clear.)
+    /// loop that stops early may end before the caller notices that it has fallen behind. Then
+    /// `took` exceeds the usual time, and the trial fails.)
     pub(crate) fn after_trial(self, took: f32) -> Self {
         if took <= self.usually { self.changed() } else { self.confirmed() }
     }
 
-    /// The verdict after a shared call of `took`. The loop would take `alone`, and helpers are late
-    /// by at most `cold`. A call that `was_trial` of running alone has failed: its rest was shared.
+    /// The verdict after a shared call that took `took`. Alone the loop would take `alone`. Helpers
+    /// are late by at most `cold`. If the call `was_trial` of running alone, the trial has failed,
+    /// since its rest was shared.
     pub(crate) fn after_shared(self, took: f32, alone: f32, cold: f32, was_trial: bool) -> Self {
         let Self { usually, .. } = self;
         if was_trial {
@@ -138,7 +141,7 @@ impl AloneOrShared {
         Self { tried: 0, lasts, left: lasts, ..self }
     }
 
-    /// As two words. Either of them may be lost.
+    /// The verdict as two words. The table that stores them may lose either word.
     pub(crate) fn to_words(self) -> [u32; 2] {
         let Self { alone, tried, lasts, left, usually } = self;
         let [high, low] = left.to_be_bytes();
@@ -162,11 +165,11 @@ impl AloneOrShared {
 mod tests {
     use super::*;
 
-    /// A loop that takes 1 alone.
+    /// The calls of a loop that takes one unit of time alone.
     struct Calls(Option<AloneOrShared>);
 
     impl Calls {
-        /// How long the next call takes if a shared one takes `shared`.
+        /// The time of the next call, if a shared call takes `shared`.
         fn next(&mut self, shared: f32) -> f32 {
             let Some(verdict) = self.0 else {
                 self.0 = Some(AloneOrShared::new(shared)); // cold

@@ -1,11 +1,11 @@
 //! When a worker looks for work again, in a loop over a list that grows.
 //!
-//! An item of such a list may stand for a whole tree, or for nothing more than itself, and nobody
-//! can tell in advance. So a worker learns from the items that it has found: if they took less time
-//! than a theft, the worker waits before it looks again, twice as long each time. A loop whose
-//! items make one item each, or one and a trifle, is then left to one worker, and takes as long as
-//! the plain loop. For the same reason a thief watches a victim for a moment, and leaves the victim
-//! the items that the victim takes itself meanwhile.
+//! An item of such a list may produce a whole tree of items or none, which is unknown in advance.
+//! So a worker learns from the items that it has found. If these items took less time than a theft,
+//! the worker waits before it looks again. Each such wait is twice as long as the last one. So a
+//! loop whose items make hardly more than one item each is left to one worker, and takes as long as
+//! the plain loop. For the same reason a thief watches a victim for a [`MOMENT`], and leaves the
+//! victim the items that the victim takes itself during that time.
 
 #![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
 
@@ -14,25 +14,26 @@ use std::time::Duration;
 use super::prices::AWAKE_NS;
 use crate::clock::nanos;
 
-/// How long a thief watches a victim before it steals, and the work that a find must be worth:
-/// about the cost of a theft.
+/// About the cost of a theft. A thief watches a victim for this long before the theft. A find of
+/// less work than this was not worth its theft.
 pub(crate) const MOMENT: Duration = Duration::from_nanos(AWAKE_NS as u64);
-/// As a factor of the cost of help: the longest pause before a worker is called back. So calls in
-/// vain take at most one per cent of the caller's time.
+/// The longest pause before a worker is called back is this factor times the cost of help. So calls
+/// in vain take at most 1 % of the caller's time.
 const LONGEST_BACK_OFF: f32 = 100.0;
 
-/// The finds of a worker since it joined the loop. A find is all that the worker does from one
-/// theft to the next.
+/// The finds of a worker since it joined the loop. A find is all work of the worker from one theft
+/// to the next.
 #[derive(Debug, Default)]
 pub(crate) struct Finds {
-    /// The pause before the worker looks for the next find: zero if the last one was worth a theft.
+    /// The pause before the worker looks for the next find: zero if the last find was worth a
+    /// theft.
     pause: Duration,
-    /// The time of all finds.
+    /// The total work of all finds.
     worked: Duration,
 }
 
 impl Finds {
-    /// Adds a find that took the worker a `stint` of work.
+    /// Adds a find of `stint` of work.
     pub(crate) fn see(&mut self, stint: Duration) {
         self.worked += stint;
         self.pause = if stint < MOMENT { MOMENT.max(2 * self.pause) } else { Duration::ZERO };
@@ -47,9 +48,9 @@ impl Finds {
     }
 }
 
-/// The pause until the next worker is called back, in nanoseconds after the last one has left.
-/// `pause` was the pause before that one was called, and it has `worked` for that long. Help costs
-/// `help` nanoseconds.
+/// The pause in nanoseconds from the moment when a worker leaves until the next worker is called
+/// back. The worker that leaves was called after a pause of `pause` nanoseconds, and its work took
+/// `worked`. Help costs `help` nanoseconds.
 pub(crate) fn pause_after(pause: f32, worked: Duration, help: f32) -> f32 {
     if nanos(worked) < help { (2.0 * pause).clamp(help, LONGEST_BACK_OFF * help) } else { 0.0 }
 }

@@ -2,17 +2,22 @@
 //!
 //! A claimed item cannot be stolen, so a heavy item keeps the rest of its block from thieves. But a
 //! claim costs 1 or 2 ns, and a block may be folded by vector instructions. So a run begins with
-//! single items, or with the block size that suits the average item of the last round. It reads the
-//! clock between stretches of some 10 µs (a reading costs some 20 ns), and takes blocks of 8 if
-//! items are cheap. If they are very cheap, a stretch tries blocks of 64, which are kept if they
-//! are clearly faster: some loops are vectorised only in these. The run goes back to single items
-//! when items take longer, when a thief or a truncation has interfered (some worker is idle, and
-//! small claims leave it more to steal), and for the last items of a range.
+//! single items, or with the block size that suits the average item of the last round. The run
+//! reads the clock after each stretch of some 10 µs (a reading costs some 20 ns). It claims blocks
+//! of 8 if items are cheap. If items are very cheap, one stretch tries blocks of 64. The run keeps
+//! blocks of 64 if they are clearly faster, since some loops are vectorised only in large blocks.
+//! The run goes back to single items in three cases. Items take longer. Or a thief or a truncation
+//! has interfered: then some worker is idle, and small claims leave it more to steal. Or the last
+//! items of a range are left.
 //!
-//! Worst case: a heavy item traps 7 items if the items before it took less than 128 ns each; 63 if
-//! they took less than 16 ns each and blocks of 64 were faster; 511 if they took less than 0.25 ns
-//! each; otherwise none. The items before it are those of the same run; where a run begins, the
-//! average item of the last round counts instead.
+//! Worst case: a heavy item keeps the rest of its block from thieves. The number of these items
+//! depends on the time of the items before the heavy item in the same run. (At the begin of a run,
+//! the average item of the last round counts instead.) The heavy item traps
+//!
+//! * 511 items, if items before it took less than 0.25 ns each;
+//! * 63 items, if they took less than 16 ns each and blocks of 64 were faster;
+//! * 7 items, if they took less than 128 ns each;
+//! * otherwise no item.
 
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
 
@@ -25,32 +30,32 @@ use crate::clock::{Instant, nanos};
 pub(crate) const SMALL_BLOCK: usize = 8;
 pub(crate) const LARGE_BLOCK: usize = SMALL_BLOCK * SMALL_BLOCK;
 const HUGE_BLOCK: usize = SMALL_BLOCK * LARGE_BLOCK;
-/// In nanoseconds per item: cheaper items are claimed in blocks of 8, since single claims would
-/// cost more than 1 %; others are claimed one by one.
+/// In nanoseconds per item: items below this are claimed in blocks of 8, since single claims would
+/// add more than 1 % to their time. Other items are claimed one by one.
 const CHEAP_NS: f32 = 128.0;
-/// In nanoseconds per item: cheaper items are claimed in blocks of 512. An item that takes less
+/// In nanoseconds per item: items below this are claimed in blocks of 512. An item that takes less
 /// than a cycle is folded by vector instructions, and no loop with branches to longer items is that
-/// fast. (Sum of a million `u64` in cache by two workers: 0.55 of the plain loop; in blocks of 64,
-/// 0.8 to 1.0.)
+/// fast. (The sum of a million `u64` in cache by two workers took 0.55 times the plain loop's time.
+/// In blocks of 64 it took 0.8 to 1.0 times the plain loop's time.)
 const TRIVIAL_NS: f32 = 0.25;
-/// In nanoseconds per item: for cheaper items, blocks of 64 are tried. A vector loop starts anew in
-/// each block, and may load 20 constants for that. (Polynomial of degree 15 over 300,000 `f32` by
-/// two workers: 1.0 of the plain loop in blocks of 8.)
+/// In nanoseconds per item: for items below this, blocks of 64 are tried. A vector loop starts anew
+/// in each block, and may load 20 constants each time. (In blocks of 8, a polynomial of degree 15
+/// over 300,000 `f32` by two workers took 1.0 times the plain loop's time.)
 const MAY_PAY_NS: f32 = 16.0;
 /// In stretches of smaller blocks: the interval before the first trial of blocks of 64.
 const SOON: u32 = 1;
 /// In stretches of smaller blocks: the interval before the next trial of blocks of 64, if the last
 /// trial failed.
 const AGAIN: u32 = LARGE_BLOCK as u32;
-/// In nanoseconds per item: dearer items are claimed with full fences, which make thefts cheap.
+/// In nanoseconds per item: items above this are claimed with full fences, which make thefts cheap.
 pub(crate) const DEAR_NS: f32 = 400.0;
-/// In items: this many at the end of a range are claimed one by one, so that they can be stolen one
-/// by one.
+/// In items: the end of a range that is claimed one by one, so that thieves can steal each of these
+/// items.
 const TAIL: usize = LARGE_BLOCK;
-/// The least time of a stretch. After a shorter stretch the next one has more claims; after one of
-/// more than twice this time, the next one has fewer.
+/// The least time of a stretch. If a stretch is shorter, the next stretch has more claims. If a
+/// stretch takes more than twice this time, the next stretch has fewer claims.
 pub(crate) const STRETCH: Duration = Duration::from_micros(10);
-/// In claims: the first stretch of a run.
+/// In claims: the length of the first stretch of a run.
 const FIRST_STRETCH: usize = SMALL_BLOCK;
 
 /// The claims of a worker until its next reading of the clock.
@@ -62,14 +67,14 @@ pub(crate) struct Stretch {
     pub(crate) full_fences: bool,
 }
 
-/// The state of blocks of 64.
+/// Whether blocks of 64 are in use.
 #[derive(Clone, Copy, Debug)]
 enum Large {
-    /// Not in use: the number of stretches before the next trial.
+    /// Not in use. The number is the count of stretches before the next trial.
     Untried(u32),
-    /// On trial: the nanoseconds of an item in smaller blocks.
+    /// On trial. An item in smaller blocks takes this number of nanoseconds.
     Tried(f32),
-    /// Faster: the nanoseconds of an item in smaller blocks.
+    /// In use, since they are faster. An item in smaller blocks takes this number of nanoseconds.
     Faster(f32),
 }
 
@@ -85,13 +90,14 @@ pub(crate) struct Grain {
     large: Large,
     /// Whether items are so dear that claims use full fences. True before items are timed.
     dear: bool,
-    /// The current stretch: its items, and the number of items that the range has left after it if
-    /// nobody interferes.
+    /// The number of items in the current stretch, and the number of items that the range has left
+    /// after the stretch if no thief interferes.
     items: usize,
     left: usize,
-    /// In nanoseconds: an item in the fastest stretch of this partial result.
+    /// In nanoseconds: the average item in the fastest stretch of this partial result.
     fastest: f32,
-    /// Whether an item took more than twice as long in the last stretch.
+    /// Whether an item of the last stretch took more than twice as long as an item of the fastest
+    /// stretch.
     dearer: bool,
     clock: Instant,
 }
@@ -132,7 +138,7 @@ impl Grain {
         Stretch { size, claims, full_fences: self.dear }
     }
 
-    /// Starts the clock of the next stretch `now`, after something else has been done.
+    /// Starts the clock of the next stretch `now`. Called after other work, which must not count.
     pub(crate) fn restart(&mut self, now: Instant) {
         self.clock = now;
     }
@@ -161,9 +167,9 @@ impl Grain {
         self.choose(each);
     }
 
-    /// Whether items have become dearer, perhaps because the partial result grows: in a new one
-    /// they might be cheaper. If they are not, this is not true again until items are twice as dear
-    /// as now.
+    /// Whether items have become dearer, perhaps because the partial result grows. With a new
+    /// partial result they might be cheaper. If they are not, this method returns `false` until
+    /// items are twice as dear as now.
     pub(crate) fn is_dearer(&self) -> bool {
         self.dearer
     }

@@ -19,12 +19,12 @@ use super::{
 };
 use crate::{clock::nanos, pool::record::why_alone::Alone};
 
-/// In nanoseconds per item: for cheaper items, sharing pays only with more work, since a shared
-/// loop begins with small claims, while the plain loop is vectorised from end to end. (200,000
-/// items of 0.17 ns: 33 µs alone, 44 µs shared.)
+/// In nanoseconds per item: for items below this, sharing pays only with more work. The reason is
+/// that a shared loop begins with small claims, while the plain loop is vectorised from end to end.
+/// (200,000 items of 0.17 ns took 33 µs alone and 44 µs shared.)
 const VERY_CHEAP_NS: f32 = 1.0;
-/// As a factor of the cost of help: replaces [`CLEARLY`] if items are cheaper than
-/// [`VERY_CHEAP_NS`] and the helpers sleep.
+/// The factor that replaces [`CLEARLY`] if items are cheaper than [`VERY_CHEAP_NS`] and the helpers
+/// sleep.
 const VERY_CLEARLY: f32 = 2.0;
 /// Exploration: one call in 16 of a loop that is too short to time is timed, so that changes are
 /// noticed.
@@ -46,11 +46,11 @@ pub(crate) enum QuickVerdict {
     Unclear,
 }
 
-/// In items: a plain loop over at least this many is checked. The check costs 14 ns, which is a
-/// large part of a shorter loop.
+/// In items: a plain loop over at least this many items is checked once: whether its first items
+/// took microseconds. The check costs 14 ns, which is a large part of the time of a shorter loop.
 pub(crate) const CHECKED: usize = LARGE_BLOCK;
-/// In items: a plain loop is checked after this many. It is a multiple of the length of a vector:
-/// if the slice begins at a boundary of vectors, so does the rest.
+/// In items: a plain loop is checked after this many items. The number is a multiple of the length
+/// of a vector: if the slice begins at a boundary of vectors, the rest does too.
 pub(crate) const CHECKED_AFTER: usize = SMALL_BLOCK;
 
 /// Why a loop starts on the calling thread.
@@ -76,9 +76,10 @@ pub(crate) enum Launch {
     /// shared.
     Alone {
         limit: Duration,
-        /// The items before the first reading of the clock, which begins the measurement of time.
+        /// The number of items before the first reading of the clock. The measured time begins with
+        /// that reading.
         unlooked: usize,
-        /// The items between the first reading of the clock and the second.
+        /// The number of items between the first reading of the clock and the second.
         stretch: usize,
         why: Why,
     },
@@ -95,7 +96,7 @@ impl Launch {
         if let Self::Alone { unlooked, .. } = self { unlooked } else { 0 }
     }
 
-    /// The launch of a loop that is watched: it reads the clock, or a handle, from the start.
+    /// The launch of a watched loop: its caller checks the clock or a handle from the start.
     pub(crate) fn watched(self) -> Self {
         match self {
             Self::Plain => Self::alone(Duration::MAX, 1),
@@ -104,7 +105,7 @@ impl Launch {
         }
     }
 
-    /// Whether the call tells what other calls will cost.
+    /// Whether the pool learns the cost of items from the call.
     pub(crate) fn is_learnt_from(self) -> bool {
         !matches!(self, Self::Alone { why: Why::Unexpected, .. })
     }
@@ -119,7 +120,7 @@ impl Launch {
         }
     }
 
-    /// Whether the call shows whether the loop is faster alone.
+    /// Whether the call is a trial of running alone.
     pub(crate) fn is_trial(self) -> bool {
         matches!(self, Self::Trial { .. })
     }
@@ -130,21 +131,22 @@ impl Launch {
     }
 }
 
-/// A number that was drawn for one call; all numbers are equally likely.
+/// A random number for one call. All numbers are equally likely.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Draw(pub(crate) u64);
 
 impl Draw {
-    /// True in one call of `odds`, which is a power of two.
+    /// Returns `true` in one of `odds` calls on average. `odds` is a power of two.
     #[inline(always)]
     fn is_one_in(self, odds: u64) -> bool {
         self.0 < u64::MAX / odds
     }
 }
 
-/// A decision from a few words of memory, for a loop that has enough items for helpers. `idle`, the
-/// number of idle workers, is not called if the loop is short. If no worker is idle, a loop that
-/// would be over before help pays is the plain loop; a longer one may find help on its way.
+/// A decision from a few words of memory, for a loop that has enough items for helpers. `idle`
+/// returns the number of idle workers, and is not called if the loop is short. If no worker is
+/// idle, a loop that would end before help pays runs as the plain loop. A longer loop gets a full
+/// decision, since a worker may become idle while the loop runs.
 #[inline(always)]
 pub(crate) fn quick_verdict(
     memory: &Memory,
@@ -167,37 +169,37 @@ pub(crate) fn quick_verdict(
     }
 }
 
-/// The launch of the rest of a loop, of `work` nanoseconds. Its caller has begun alone because no
-/// worker was idle; now one is. `None` if the caller should go on alone.
+/// The launch of the rest of a loop, which has `work` nanoseconds of work. The caller has begun
+/// alone because no worker was idle. Now a worker is idle. `None` if the caller should go on alone.
 pub(crate) fn of_rest(prices: &Prices, work: f32, awake: bool) -> Option<Launch> {
     let worth_sharing = CLEARLY * prices.help(awake);
     let helpers = (helpers_worth(prices, work, worth_sharing) as usize).max(1);
     (work >= worth_sharing).then_some(Launch::Shared { helpers })
 }
 
-/// Whether the second closure of a join is offered to a worker. It takes `cost` nanoseconds, if
-/// that is known. It is offered if it is clearly worth a worker, or unknown, and otherwise now and
-/// then to see what it costs. Work that is too short to be timed is never worth a worker, whose
-/// caches are cold: it takes much longer there.
+/// Whether the second closure of a join is offered to a worker. The closure takes `cost`
+/// nanoseconds, if that is known. It is offered if its cost is unknown or clearly worth a worker. A
+/// cheaper closure is offered now and then, to measure its cost. Work that is too short to be timed
+/// is never worth a worker, since it takes much longer with the cold caches of that worker.
 pub(crate) fn is_join_worth_it(prices: &Prices, cost: Option<f32>, awake: bool, draw: Draw) -> bool {
     let worth_it = f32::max(CLEARLY * prices.help(awake), TOO_SHORT_TO_TIME_NS);
     cost.is_none_or(|cost| cost >= worth_it) || draw.is_one_in(EXPLORED_ONE_IN)
 }
 
-/// Whether the second closure of a join that is not offered is timed. Between the outermost level
-/// and the `last` of the upper levels it always is: these joins are few, and a recursion over more
-/// data is then soon noticed.
+/// Whether the second closure of a join that is not offered is timed. It is always timed below the
+/// outermost level and above level `last`: joins at these levels are few, and they soon show that a
+/// recursion runs over more data. At other levels it is timed now and then.
 pub(crate) fn is_join_timed(level: u32, last: u32, draw: Draw) -> bool {
     level > 0 && level < last || draw.is_one_in(TIMED_ONE_IN)
 }
 
-/// The number of helpers that `work` nanoseconds are worth, if `worth_sharing` nanoseconds are
-/// worth one.
+/// The number of helpers that pay for `work` nanoseconds of work. Each helper needs `worth_sharing`
+/// nanoseconds of work to pay.
 fn helpers_worth(prices: &Prices, work: f32, worth_sharing: f32) -> f32 {
     f32::min(work / worth_sharing, prices.most_helpers(work))
 }
 
-/// The pause between a call and the call before.
+/// The gap between a call and the last call of the pool.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Gap {
     /// The time since the last call began.
@@ -209,11 +211,11 @@ pub(crate) struct Gap {
 }
 
 impl Gap {
-    /// The gap of a call that measures none.
+    /// The gap of a call that does not measure one: long.
     pub(crate) const LONG: Self =
         Self { since_begin: Duration::MAX, since_end: None, patience: Duration::ZERO };
 
-    /// Whether helpers that poll would have stayed awake through the pause. A call of the loop is
+    /// Whether helpers that poll would have stayed awake through the gap. A call of the loop is
     /// expected to take `expected` nanoseconds.
     pub(crate) fn is_short(self, expected: f32) -> bool {
         let idle = self.since_end.map_or(nanos(self.since_begin) - expected, nanos);
@@ -221,20 +223,20 @@ impl Gap {
     }
 }
 
-/// A call, and all that its launch depends on.
+/// A call, with all inputs of the decision on its launch.
 pub(crate) struct Case<'a> {
     pub(crate) memory: &'a Memory,
     pub(crate) prices: &'a Prices,
     pub(crate) this: Loop,
     pub(crate) kind: LoopKind,
-    /// The number of workers that can help, whether the first of them is awake, and the number of
-    /// those that are awake.
+    /// The number of workers that can help; whether any idle worker is awake; and the number of
+    /// idle workers that are awake.
     pub(crate) helpers: usize,
     pub(crate) awake: bool,
     pub(crate) polling: usize,
-    /// Whether another loop is being shared.
+    /// Whether no worker is idle.
     pub(crate) is_busy: bool,
-    /// Whether the loop is timed however short it is.
+    /// Whether the loop is timed even if it is very short.
     pub(crate) is_timed: bool,
     pub(crate) gap: Gap,
     pub(crate) draw: Draw,
@@ -252,8 +254,8 @@ impl Case<'_> {
         }
         let Some(cost) = memory.recall(this) else { return self.unknown() };
         let expected = cost * this.slice.len as f32;
-        // A shorter loop in order has too few blocks. (30,000 sums of `u64`, 7 µs, took 1.20 times
-        // the plain loop's time shared.)
+        // A loop in order with less work has too few blocks. (A scan of 30,000 sums of `u64`, which
+        // takes 7 µs alone, took 1.20 times the plain loop's time when shared.)
         let least = if kind == LoopKind::InOrder { ASLEEP_NS } else { 0.0 };
         let worth_sharing = f32::max(Self::clearly(cost, awake) * prices.help(awake), least);
         if expected >= worth_sharing {
@@ -276,9 +278,10 @@ impl Case<'_> {
         Launch::alone(Duration::from_nanos(limit as u64), ((AT_FIRST * limit / cost) as usize).max(1))
     }
 
-    /// The launch of an unknown loop. If its items are few, each may be long, so helpers are woken
-    /// before the first one. That costs a loop of cheap items some microseconds, once. If they are
-    /// many, the caller begins alone, and reads the clock after the first item.
+    /// The launch of an unknown loop. If the loop has few items, each item may be long, so helpers
+    /// are woken before the first item. This costs a loop of cheap items some microseconds, once.
+    /// If the loop has many items, or no worker is idle, the caller begins alone, and reads the
+    /// clock after the first item.
     fn unknown(&self) -> Launch {
         let &Self { prices, this, helpers, awake, is_busy, .. } = self;
         let few = usize::from(TRIAL_PARTS) * (helpers + 1);
@@ -289,11 +292,12 @@ impl Case<'_> {
         }
     }
 
-    /// The launch of a loop that is worth sharing at the current price of help: by its verdict,
-    /// shared or alone, or as a trial of the other way. An item takes `cost` nanoseconds. A trial
-    /// of running alone can only be given up at the end of an item. So there is none if an item
-    /// costs [`TRIAL_PARTS`] times the price of help, or clearly more than that price and more than
-    /// one of [`TRIAL_PARTS`] equal parts of a shared call.
+    /// The launch of a loop that is worth sharing at the current price of help: shared or alone, as
+    /// its verdict says, or a trial of the opposite. An item takes `cost` nanoseconds. The caller
+    /// can give up a trial of running alone only at the end of an item. So a loop of long items is
+    /// not tried alone. Items are long in two cases. An item costs at least [`TRIAL_PARTS`] times
+    /// the price of help. Or an item costs clearly more than that price, and also more than one of
+    /// [`TRIAL_PARTS`] equal parts of a shared call.
     fn faster(&self, cost: f32, expected: f32, shared: Launch) -> Launch {
         let &Self { memory, prices, this, draw, .. } = self;
         let len = this.slice.len as f32;
@@ -317,9 +321,10 @@ impl Case<'_> {
         Launch::Alone { limit: Duration::from_nanos(limit as u64), unlooked: 0, stretch, why: Why::Faster }
     }
 
-    /// The launch of a loop that may stop at any item. It is expected to take as long as last time
-    /// over this slice or, if the slice is new, over any slice. If that is short, the loop begins
-    /// as the plain loop, and does not read the clock for twice that long.
+    /// The launch of a loop that may stop at any item. The loop is expected to take as long as its
+    /// last call over this slice. If the slice is new, the last call over any slice counts. If the
+    /// expected time is short, the loop begins as the plain loop, and first reads the clock after
+    /// about twice the expected time.
     fn launch_that_may_stop(&self) -> Launch {
         let &Self { memory, prices, this, awake, draw, .. } = self;
         let Some(pace) = memory.pace(this) else { return self.unknown() };
@@ -332,7 +337,7 @@ impl Case<'_> {
         }
         let items = |work: f32| ((work / pace) as usize).max(1);
         let unlooked = if draw.is_one_in(EXPLORED_ONE_IN) {
-            0 // items may take longer by now; a call that goes on for longer is timed anyway
+            0 // items may take longer by now; a longer call is timed anyway
         } else if known.is_some() {
             items((2.0 * expected).min(worth_sharing).max(FIRST_LOOK_NS))
         } else {
@@ -342,11 +347,11 @@ impl Case<'_> {
         Launch::Alone { limit, unlooked, stretch: items(FIRST_LOOK_NS), why: Why::Short }
     }
 
-    /// As many helpers as the work is worth, at least one. If helpers are awake, the number is
-    /// limited to those that would be worth waking from sleep, or to twice those that are awake,
-    /// whichever is more: if the loop comes again and again, all the helpers that it is worth are
-    /// soon awake. (With all of them at once, the caller would wake sleepers until those that are
-    /// awake have done the work.)
+    /// A shared launch with the number of helpers that pay for the work, at least one. If helpers
+    /// are awake, the number has two limits, of which the larger one counts: the number of helpers
+    /// that would pay if all of them slept, and twice the number of awake helpers. If the loop is
+    /// called again and again, all helpers that pay are soon awake. (If the caller called all of
+    /// them at once, it would still be waking sleepers when the awake helpers have done the work.)
     fn shared(&self, expected: f32, worth_sharing: f32) -> Launch {
         let Self { prices, awake, .. } = self;
         let mut worth = helpers_worth(prices, expected, worth_sharing);
@@ -363,10 +368,10 @@ impl Case<'_> {
         if cost < VERY_CHEAP_NS && !awake { VERY_CLEARLY } else { CLEARLY }
     }
 
-    /// Whether `expected` nanoseconds of work are shared with one helper: because they clearly
-    /// exceed the cost of help, or to explore whether help has become cheaper. While a helper is
-    /// awake, that is explored more often: it stays awake for a few calls only, after a call that
-    /// was shared as exploration.
+    /// Whether `expected` nanoseconds of work are shared with one helper. They are if they clearly
+    /// exceed the cost of help, or if this call explores whether help has become cheaper. While a
+    /// helper is awake, calls explore more often: a helper stays awake for only a few calls after a
+    /// call that explored.
     fn pays(&self, cost: f32, expected: f32, awake: bool) -> bool {
         let help = self.prices.help(awake);
         let imaginable = if awake { AWAKE_NS } else { TOO_SHORT_TO_TIME_NS };
@@ -376,7 +381,8 @@ impl Case<'_> {
     }
 
     /// Whether a helper that is woken now would probably still be awake when the next such loop
-    /// begins. If the last loop was shared, it would not: the helpers of that loop already sleep.
+    /// begins. If the last call was shared, the answer is no: the helpers of that call already
+    /// sleep.
     fn will_be_awake(&self, expected: f32) -> bool {
         self.gap.since_end.is_none() && self.gap.is_short(expected)
     }
@@ -388,16 +394,18 @@ fn begun_alone(prices: &Prices, awake: bool, why: Why) -> Launch {
     Launch::Alone { limit, unlooked: 0, stretch: 1, why }
 }
 
-/// The launch of the rest of a loop that was expected to be short, and whose first items took
+/// The launch of the rest of a loop that was expected to be short, but whose first items took
 /// microseconds.
 pub(crate) fn unexpected(prices: &Prices, awake: bool) -> Launch {
     begun_alone(prices, awake, Why::Unexpected)
 }
 
-/// The indices and the work of a shared loop that the plain loop would have had.
+/// The indices and the work of a shared loop, reduced to the part that the plain loop would also
+/// have had.
 ///
 /// Helpers may have folded items behind the `stop`, which the plain loop never reaches. If these
-/// counted, a loop that stops early and is shared once would seem long, and be shared again.
+/// items counted, a loop that stops early would seem long after one shared call, and would be
+/// shared again.
 pub(crate) fn up_to(stop: Option<usize>, indices: usize, work: f32) -> (usize, f32) {
     let needed = stop.map_or(indices, |place| indices.min(place + 1));
     (needed, work * needed as f32 / indices.max(1) as f32)
@@ -415,13 +423,13 @@ mod tests {
         *,
     };
 
-    /// Always at the same address: at one address in a hundred, two of the words that a test needs
-    /// would share a place in the table.
+    /// The address is always the same, since at one address in a hundred two of the words that a
+    /// test needs would share a place in the table.
     fn over(len: usize) -> Loop {
         Loop { site: Site::new(ptr::without_provenance(0x1230)), slice: Slice { address: 0x1000, len } }
     }
 
-    /// A pool, as far as its policy goes.
+    /// The policy of a pool.
     struct Costs {
         memory: Memory,
         prices: Prices,
@@ -478,7 +486,7 @@ mod tests {
 
     const MICRO: Duration = Duration::from_micros(1);
 
-    /// Where help costs 20 µs.
+    /// The launch of a loop where help costs 20 µs.
     fn launch(costs: &Costs, len: usize) -> Launch {
         costs.launch(over(len), false, LoopKind::Through)
     }
@@ -517,7 +525,8 @@ mod tests {
         );
     }
 
-    /// Help costs 20 µs from sleepers, and hardly anything from those that are awake.
+    /// Help from a sleeping helper costs 20 µs, and help from an awake helper costs hardly
+    /// anything.
     #[test]
     fn who_is_awake_is_asked_for_with_as_many_sleepers_or_those_that_pay() {
         let costs = Costs::new(Duration::ZERO);
@@ -576,7 +585,8 @@ mod tests {
             };
             helpers
         };
-        // The last one of `n` comes `n * wake` late: the best n is the root of 2 * 1 ms / wake.
+        // The last of `n` helpers comes `n * wake` late, so the best `n` is the root of 2 * 1 ms /
+        // wake.
         assert!((30..=33).contains(&helpers(2e3)));
         assert!((14..=17).contains(&helpers(8e3)), "by what help costs it would be three times as many");
     }
@@ -584,7 +594,7 @@ mod tests {
     #[test]
     fn what_is_plain_by_the_quick_verdict_is_never_worth_sharing() {
         let costs = Costs::new(Duration::from_millis(1));
-        // `helpers`: the states of being awake to test.
+        // `helpers` lists the values of `awake` to test.
         let looks = |work: f32, helpers: &[bool]| {
             costs.learn(over(100), LoopKind::Through, 100, work);
             let mut plain = 0;
@@ -650,11 +660,12 @@ mod tests {
                 .max()
         };
         let window = |i: usize| Loop { slice: Slice { address: 0x9000 + 8 * i, len: 1000 }, ..over(1000) };
-        // Items of 10 ns, a stop at the tenth of a million.
+        // Items of 10 ns each, and a stop at the tenth item.
         (0..9).for_each(|i| costs.learn(window(i), LoopKind::MayStop, 10, 100.0));
         assert_eq!(unlooked(window(0)), Some(200), "over a slice that is known: 2 µs");
         assert_eq!(unlooked(window(99)), Some(20), "over another: twice as many as last time");
-        // A stop at the five hundredth item: the time of the last call is known.
+        // From now on calls stop at the five hundredth item, and the time of the last call is
+        // known.
         (0..9).for_each(|_| costs.learn(window(0), LoopKind::MayStop, 500, 5e3));
         assert_eq!(unlooked(window(0)), Some(1000));
         (0..100).for_each(|_| costs.learn_help(false, Some(100.0), 0.0, || 0.0));

@@ -1,5 +1,5 @@
-//! What a pool remembers of its loops: the cost of their items, where they stop, and whether they
-//! are faster shared.
+//! The memory of a pool for its loops: the cost of a loop's items, the time until a loop stops, and
+//! whether a loop is faster shared.
 
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)] // estimates
 
@@ -29,11 +29,11 @@ fn known(second: &AtomicU64, number: u64) -> Option<u32> {
 
 /// The costs of the pool's loops, in nanoseconds per item, and the verdicts on them.
 ///
-/// A table of words, in pairs: a number may be in either word of its pair. (With one place for each
-/// number, one of three loops was never known in some processes, since another loop had its place.)
-/// A word holds a tag (upper half) and the bits of an `f32` or of an [`AloneOrShared`] (lower
-/// half); an empty word is 0, which has no tag. Relaxed throughout: each word stands alone, nothing
-/// is published through it, and a lost update loses a hint.
+/// A table of words, in pairs: a number may be in either word of its pair. (With one word for each
+/// number, the pool never knew one of three loops in some processes, since another loop had its
+/// word.) A word holds a tag (upper half) and the bits of an `f32` or of an [`AloneOrShared`]
+/// (lower half); an empty word is 0, which has no tag. All accesses are Relaxed: each word stands
+/// alone, nothing is published through it, and a lost update loses only a hint.
 #[derive(Debug)]
 pub(crate) struct Memory(Box<[AtomicU64; Self::SLOTS]>);
 
@@ -44,7 +44,7 @@ pub(crate) struct SharedCall {
     pub(crate) kind: LoopKind,
     /// Whether it began as a trial of running alone.
     pub(crate) was_trial: bool,
-    /// In nanoseconds.
+    /// The time of the call in nanoseconds.
     pub(crate) took: f32,
 }
 
@@ -62,8 +62,8 @@ impl Memory {
         self.over_this(this).or_else(|| self.pace(this))
     }
 
-    /// The cost of an item in nanoseconds over this slice, if known. For a loop that may stop: the
-    /// cost of a call, divided by the number of its indices.
+    /// The cost of an item in nanoseconds over this slice, if known. For a loop that may stop, it
+    /// is the time of a call divided by the number of indices of the slice.
     #[inline(always)]
     pub(crate) fn over_this(&self, this: Loop) -> Option<f32> {
         self.at(this.number())
@@ -85,8 +85,8 @@ impl Memory {
         self.at(this.site.stop_number())
     }
 
-    /// The verdict on a loop: over this slice or, if the slice is new, over slices of about as many
-    /// items.
+    /// The verdict on a loop: over this slice or, if the slice is new, over slices of about the
+    /// same length.
     pub(crate) fn verdict(&self, this: Loop) -> Option<AloneOrShared> {
         this.verdict_numbers().into_iter().find_map(|[way, usually]| {
             Some(AloneOrShared::from_words([self.word(way)?, self.word(usually)?]))
@@ -102,15 +102,15 @@ impl Memory {
     }
 
     /// Remembers that a loop took `work` nanoseconds of one thread for `indices` indices of its
-    /// slice. A jump is learnt gradually, since the loop may have been interrupted; but the loop is
-    /// timed from the next call on.
+    /// slice. A jump of the cost is learnt gradually, since an interruption may have caused it. But
+    /// after a jump the pool remembers at least a cost that makes it time the next call.
     pub(crate) fn learn(&self, this: Loop, kind: LoopKind, indices: usize, work: f32) {
         if indices == 0 {
             return;
         }
-        // A loop that may stop: the cost of a call over this slice and over any slice, wherever the
-        // call stopped. Other loops: the cost of an index, since a loop that panicked may go
-        // through all items next time.
+        // For a loop that may stop, the pool remembers the cost of a call, over this slice and over
+        // any slice, wherever the call stopped. For other loops it remembers the cost of an index,
+        // since a loop that panicked may go through all items next time.
         let call = if kind.may_stop() { this.slice.len } else { indices };
         let stop = kind.may_stop().then_some((this.site.stop_number(), 1));
         let loops = [(this.number(), call), (this.site.number(), indices)];
@@ -133,10 +133,10 @@ impl Memory {
         was_trial && verdict.alone && before.is_clearly_longer(took, cold(prices, this))
     }
 
-    /// Learns whether a loop is better shared, from a call that was shared. Unless the call was a
-    /// trial of sharing, it also learns from `work` what `indices` cost. (Where workers obstruct
-    /// each other, the work of a shared call is more than the loop takes alone, and a trial of
-    /// sharing is compared with what the loop takes alone.)
+    /// Learns whether a loop is better shared, from a call that was shared. Also learns the cost of
+    /// an index from the `work` on `indices`, unless the call was a trial of sharing. (A trial of
+    /// sharing is compared with the time of the loop alone. If workers obstruct each other, the
+    /// work of a shared call exceeds that time.)
     pub(crate) fn learn_shared(&self, prices: &Prices, call: SharedCall, indices: usize, work: f32) {
         let SharedCall { this, kind, was_trial, took } = call;
         let took = took / this.slice.len as f32;
@@ -182,7 +182,7 @@ impl Memory {
     }
 }
 
-/// By how much sleeping helpers are late, in nanoseconds per index.
+/// The delay of sleeping helpers, in nanoseconds per index of the slice.
 fn cold(prices: &Prices, this: Loop) -> f32 {
     prices.help(false) / this.slice.len as f32
 }
@@ -206,8 +206,8 @@ mod tests {
         assert!(known >= 95, "{known}");
     }
 
-    /// Items that all write one counter: two workers are slower than one, and both are busy all the
-    /// time.
+    /// All items write one counter: two workers are slower than one worker, and both are busy all
+    /// the time.
     #[test]
     fn a_loop_whose_workers_are_in_each_others_way_is_shared_less_and_less() {
         let this = Loop {

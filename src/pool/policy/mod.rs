@@ -1,27 +1,29 @@
-//! Which workers take part, and how many items a claim takes. All of it is hints: they decide which
-//! workers take part and how fast, never the result. Nothing here waits, locks or starts anything;
-//! time and random numbers are arguments.
+//! Policy: which workers take part in a loop, and how many items a claim takes. All decisions here
+//! are hints: they change the speed of a loop, never its result. Nothing here waits, locks or
+//! starts a thread. Time and random numbers are arguments.
 //!
 //! In the order of a call: `launch` decides whether workers are woken, from the `prices` of help
-//! and the `memory` of the loop. `alone_or_shared` decides whether sharing has paid, `split` where
-//! the ranges of workers begin, `rhythm` whether helpers stay awake for the next loop, and `grain`
-//! how many items a claim takes. `victim` chooses the worker that a thief steals from, and `theft`
-//! decides whether the theft pays and where it begins. `back_off` decides when a worker looks again
-//! for items that items have made, and `poll_costs` which workers take part in a loop whose items
-//! wait. `site` is the name under which a loop is remembered.
+//! and the `memory` of the loop. `alone_or_shared` decides whether sharing has paid. `split`
+//! decides where the ranges of workers begin, `rhythm` decides whether helpers stay awake for the
+//! next loop, and `grain` decides how many items a claim takes. `victim` chooses the worker that a
+//! thief steals from. `theft` decides whether the theft pays and where it divides the range. In a
+//! list that grows, `back_off` decides when a worker looks again for new items. In a loop whose
+//! items wait, `poll_costs` decides which workers take part. `site` is the key under which a loop
+//! is remembered.
 //!
-//! An attempt that has failed is repeated after an interval. Each interval has its own unit:
+//! An attempt that has failed is repeated after an interval. After each failure the interval grows,
+//! except the last one of this list:
 //!
-//! * trials of running alone or shared (`alone_or_shared`): 4 times the last one, up to 16,384
+//! * trials of running alone or shared (`alone_or_shared`): 4 times the last interval, up to 16,384
 //!   calls;
-//! * polls between loops (`rhythm`): about twice the last one, up to 254 calls;
-//! * searches for work in a list that grows (`back_off`): twice the last one, without a bound;
-//! * calls of workers to such a list (`back_off`): twice the last one, up to 100 times the cost of
-//!   help;
-//! * blocks of 64 (`grain`): always 64 stretches.
+//! * polls between loops (`rhythm`): about twice the last interval, up to 254 calls;
+//! * searches for work in a list that grows (`back_off`): twice the last pause, without a bound;
+//! * calls of workers to such a list (`back_off`): twice the last pause, up to 100 times the cost
+//!   of help;
+//! * trials of blocks of 64 items (`grain`): always 64 stretches.
 //!
-//! Each atomic is one word that is independent of all others, so they are `Relaxed`: a lost update
-//! loses a hint.
+//! Each atomic is independent of all others, so all accesses are `Relaxed`. A lost update loses
+//! only a hint.
 //!
 //! May know: `record`, and from `place` the distance between two workers. Must not know:
 //! `protocol`, `call`, `verbs`.

@@ -1,8 +1,8 @@
-//! Which workers take part in a loop whose items wait: one thread, as long as it is not behind with
-//! so much work that help would pay.
+//! Which workers take part in a loop whose items wait: the calling thread alone, until so much work
+//! is left that help pays.
 //!
-//! Work counts, not time: an item that waits takes no thread meanwhile. So a loop whose items wait
-//! and hardly compute stays on the calling thread, however long it takes.
+//! Only work counts, not the time that passes: an item that waits occupies no thread. So a loop
+//! whose items wait and hardly compute stays on the calling thread, even if it takes long.
 
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
 
@@ -31,22 +31,22 @@ impl PollCosts {
         Self { count: 0, expected: expected.unwrap_or(0.0) }
     }
 
-    /// The cost of a poll in nanoseconds, if all until now have cost `work`.
+    /// The average cost of a poll in nanoseconds. All polls so far have cost `work`.
     fn each(self, work: Duration) -> f32 {
         if self.count == 0 { self.expected } else { nanos(work) / self.count as f32 }
     }
 
-    /// The cost of `left` polls in nanoseconds. All until now have cost `work`.
+    /// The expected cost of `left` polls in nanoseconds. All polls so far have cost `work`.
     pub(crate) fn cost(self, left: usize, work: Duration) -> f32 {
         left as f32 * self.each(work)
     }
 
-    /// Whether `left` polls are worth the price of `help`, in nanoseconds. All until now have cost
-    /// `work`.
+    /// Whether `left` polls are worth the price of help, which is `help` nanoseconds. All polls so
+    /// far have cost `work`.
     ///
-    /// Before any measurement, a single poll must justify a wake-up. After it, the polls until now
-    /// must have cost as much as help does: the first polls take longer than others, and the next
-    /// few show what polls cost.
+    /// Before the first poll, the expected cost of a single poll must justify a wake-up. After it,
+    /// all polls so far must together have cost as much as help: the first polls take longer than
+    /// others, and a few more polls show the usual cost.
     pub(crate) fn are_worth_sharing(self, left: usize, work: Duration, help: f32) -> bool {
         let left = match self.count {
             0 => left.min(1),

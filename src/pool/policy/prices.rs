@@ -15,26 +15,26 @@ pub(crate) const AWAKE_NS: f32 = 500.0;
 /// In nanoseconds: the cost of a theft without its fence. Also the assumed cost of the fence, until
 /// it is measured.
 pub(crate) const THEFT_NS: f32 = 5_000.0;
-/// The factor by which one of two times clearly exceeds the other. A loop is shared if the work per
-/// helper clearly exceeds the cost of help.
+/// A time clearly exceeds another time if it is longer by this factor. A loop is shared if the work
+/// per helper clearly exceeds the cost of help.
 pub(crate) const CLEARLY: f32 = 1.3;
-/// As a part of the cost of help: the caller runs an unknown loop alone for this long before it
-/// shares the rest. As a part of the time of a shared call: the head start of a trial of running
-/// alone.
+/// The caller runs an unknown loop alone for this part of the cost of help before it shares the
+/// rest. A trial of running alone has a head start of this part of the time of a shared call.
 pub(crate) const AT_FIRST: f32 = 0.25;
-/// In nanoseconds of work: a loop of less than this is not timed, since the two readings of the
-/// clock would show.
+/// In nanoseconds of work: a loop of less than this is not timed, since two readings of the clock
+/// would make it slower.
 pub(crate) const TOO_SHORT_TO_TIME_NS: f32 = 4_000.0;
 
 /// The factor by which a sample moves an estimate.
 const SAMPLE_STEP: f32 = 1.0625;
-/// In nanoseconds: the largest estimate. No loop of a millisecond is run alone because of one.
+/// In nanoseconds: the largest value of an estimate. So no estimate makes a caller run much more
+/// than a millisecond of work alone.
 const MOST_NS: f32 = 1e6;
 
 /// An estimate in nanoseconds: roughly the running median of its samples. Each sample moves it by
 /// one step, so no outlier moves it far.
 ///
-/// Relaxed: a lost update loses a hint.
+/// Relaxed: a lost update loses only a hint.
 #[derive(Debug)]
 pub(crate) struct Estimate(AtomicU64);
 
@@ -58,9 +58,10 @@ impl Estimate {
     }
 }
 
-/// Items per block of a loop in order, whose items take `pace` nanoseconds each, if known. To hand
-/// the total of a block to another worker costs about as much as a theft. (30,000 sums of `u64`, 7
-/// µs, took 1.12 of the plain loop's time in blocks of 117 items.)
+/// The number of items per block of a loop in order. An item takes `pace` nanoseconds, if known. A
+/// block takes about as long as a theft, since it costs about as much to pass the total of a block
+/// to another worker. (A scan of 30,000 sums of `u64`, which takes 7 µs alone, took 1.12 times the
+/// plain loop's time in blocks of 117 items.)
 pub(crate) fn block_in_order(pace: Option<f32>) -> usize {
     pace.map_or(1, |pace| (THEFT_NS / pace) as usize).max(1)
 }
@@ -70,9 +71,10 @@ pub(crate) fn block_in_order(pace: Option<f32>) -> usize {
 #[repr(C)] // the word of the quick verdict comes first
 pub(crate) struct Prices {
     /// In nanoseconds of work: a loop of less than this is never worth sharing at the current cost
-    /// of help. It follows from that cost, and is kept here because the constants to compute it lie
-    /// in other cache lines. It is at most [`TOO_SHORT_TO_TIME_NS`]. It begins there, so that a
-    /// first call with cold caches does not send the next calls the long way.
+    /// of help. This word is computed from that cost. It is stored because the constants of the
+    /// computation lie in other cache lines. Its first and largest value is
+    /// [`TOO_SHORT_TO_TIME_NS`], so that a slow first call with cold caches does not make a full
+    /// decision necessary in the next calls.
     short: Estimate,
     /// The cost of help from a worker that sleeps, and from a worker that is awake.
     asleep: Estimate,
@@ -111,17 +113,17 @@ impl Prices {
     }
 
     /// How long a helper polls for the next loop before it sleeps: as long as it takes to wake the
-    /// helper, but not less than clearly the assumed cost of a wake-up. A helper that sleeps for
-    /// some microseconds only is woken sooner, because its CPU, or the host of a virtual machine,
-    /// polls meanwhile.
+    /// helper, but at least [`CLEARLY`] times the assumed cost of a wake-up. (Wake-ups can seem
+    /// cheap: a helper that sleeps for only some microseconds wakes up sooner, because its CPU, or
+    /// the host of a virtual machine, polls meanwhile.)
     pub(crate) fn worth_staying_awake(&self) -> Duration {
         self.help_time(false).max(Duration::from_nanos((CLEARLY * ASLEEP_NS) as u64))
     }
 
     /// How long the caller polls for the last worker before it sleeps: as long as it takes to wake
-    /// the caller, so that polling costs at most as much as sleeping. An `item` takes this many
-    /// nanoseconds, if known. If an item takes clearly longer than a wake-up, the time is shorter,
-    /// because the end of the last item is probably far away.
+    /// the caller, so that polling costs at most as much as sleeping. `item` is the time of an item
+    /// in nanoseconds, if known. If an item takes clearly longer than a wake-up, the caller polls
+    /// for less time, because the end of the last item is probably far away.
     pub(crate) fn worth_polling(&self, item: Option<f32>) -> Duration {
         let wake = self.help(false);
         let is_near = item.map_or(1.0, |item| f32::min(CLEARLY * wake / item, 1.0));
@@ -132,19 +134,19 @@ impl Prices {
         if awake { &self.awake } else { &self.asleep }
     }
 
-    /// The number of helpers with which `work` is done soonest.
+    /// The number of helpers with which `work` nanoseconds of work end soonest.
     ///
-    /// The caller wakes one after the other: the last of `n` is late by `n * wake`, and the mean
-    /// one by half of that. `work / n + n * wake / 2` is least where one more helper saves as much
-    /// as it costs.
+    /// The caller wakes the helpers one after the other. So the last of `n` helpers is late by
+    /// `n * wake`, and the average helper by half of that. The time of the loop is
+    /// `work / n + n * wake / 2`. It is least where one more helper saves as much time as it costs.
     pub(crate) fn most_helpers(&self, work: f32) -> f32 {
         (2.0 * work / self.wake.get()).sqrt()
     }
 
     /// Learns the cost of help from a round of `round()` nanoseconds. `delay` is the time until the
-    /// first of `helpers` began and the time behind the last item, in nanoseconds; `None` if the
-    /// round was over before a helper began. `wake` is the time in which the caller woke the
-    /// helpers, in nanoseconds.
+    /// first of `helpers` helpers began, plus the time after the last item, in nanoseconds. It is
+    /// `None` if the round was over before a helper began. `wake` is the time that the caller took
+    /// to wake the helpers, in nanoseconds.
     pub(crate) fn learn(
         &self,
         awake: bool,
@@ -156,9 +158,9 @@ impl Prices {
         let wake = wake / helpers as f32;
         self.wake.see(wake);
         let help = self.of(awake);
-        // Two workers that begin at `wake` and at `delay` and end at the same time take half of
-        // `work + wake + delay`. If the round was over before a helper began, it is only known that
-        // the delay is longer than the round.
+        // Two workers begin at `wake` and at `delay`. If they end at the same time, they end at
+        // half of `work + wake + delay`. If the round was over before a helper began, the delay is
+        // only known to be longer than the round.
         let cost = wake + delay.unwrap_or_else(round);
         let before = help.get();
         if delay.is_none() && cost <= before {
@@ -166,7 +168,7 @@ impl Prices {
         }
         if awake && cost < before / 2.0 {
             // Help was dear while another program had the CPUs. A helper that is awake may be late
-            // by chance, but never early. So an early one moves the estimate far.
+            // by chance, but never early. So an early helper moves the estimate far.
             help.set((before * cost).sqrt());
         } else {
             help.see(cost);

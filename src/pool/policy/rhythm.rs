@@ -1,33 +1,34 @@
 //! Whether helpers stay awake between loops.
 //!
-//! After a round a helper polls for the next one at most for as long as it takes to wake the
-//! helper, and only if the gap before this round was shorter. So polling and waking together cost
-//! at most twice as much as the better of the two, whatever the gaps are (A. R. Karlin and others,
-//! "Competitive randomized algorithms for nonuniform problems", 1990, section 1). Where waking is
-//! quick, a helper polls for longer, and this does not hold: see `Prices::worth_staying_awake`.
+//! After a round a helper polls for the next round. It polls at most for the time that it takes to
+//! wake the helper, and only if the gap before this round was shorter than that time. So polling
+//! and waking together cost at most twice as much as the better of the two, whatever the gaps are
+//! (A. R. Karlin and others, "Competitive randomized algorithms for nonuniform problems", 1990,
+//! section 1). If waking is quick, a helper polls for longer, and this bound does not hold: see
+//! `Prices::worth_staying_awake`.
 //!
 //! If helpers have polled in vain, they do not poll for a number of calls, which grows with each
-//! failure. Calls that are not shared count, too: otherwise a pool that has been disturbed, and
-//! shares hardly any loop, would never reach the end of a pause.
+//! failure. Calls that are not shared count, too. Otherwise a disturbed pool, which shares hardly
+//! any loop, would never reach the end of a pause.
 
 /// Whether helpers polled after the last round, and the record of earlier polls.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Rhythm {
     polls: bool,
-    /// The number of polls in vain, less the number of successful polls.
+    /// The number of polls in vain, minus the number of successful polls.
     failures: u8,
     /// The number of calls after which helpers may poll again.
     pause: u32,
 }
 
 impl Rhythm {
-    /// Before a call, shared or not.
+    /// The rhythm before a call, shared or not.
     pub(crate) fn before_call(self) -> Self {
         Self { pause: self.pause.saturating_sub(1), ..self }
     }
 
-    /// After a round. Before the round, helpers were `awake` or not, and the gap was `short` or
-    /// not.
+    /// The rhythm after a round. `awake` says whether helpers were awake before the round, and
+    /// `short` says whether the gap before the round was short.
     pub(crate) fn after(self, awake: bool, short: bool) -> Self {
         let now = match (self.polls, awake) {
             (true, true) => Self { failures: self.failures.saturating_sub(1), pause: 0, ..self },
@@ -37,7 +38,8 @@ impl Rhythm {
         Self { polls: short && now.pause == 0, ..now }
     }
 
-    /// Helpers have polled in vain, or would: other threads call loops, and need the CPUs.
+    /// The rhythm after a poll in vain. Also after a round in which other threads call loops and
+    /// need the CPUs, since a poll would be in vain then.
     #[allow(clippy::cast_possible_truncation)] // a small number
     pub(crate) fn in_vain(self) -> Self {
         let failures = (self.failures + 1).min(u8::BITS as u8);

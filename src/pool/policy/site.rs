@@ -1,4 +1,4 @@
-//! The identity of a loop, under which the pool remembers what it has learnt from the loop; and the
+//! The identity of a loop, which is the key to all that the pool has learnt from the loop. Also the
 //! kind of a loop.
 
 /// A loop in the program text: the address of its monomorphised code.
@@ -42,8 +42,8 @@ impl Loop {
         scatter(self.site.0 as u64 ^ scatter((address as u64).rotate_left(u32::BITS) ^ len as u64))
     }
 
-    /// Two pairs of numbers for the verdict on this loop: over this slice, and over any slice of
-    /// about as many items.
+    /// Two pairs of numbers for the verdict on this loop: one pair over this slice, and one pair
+    /// over any slice of about the same length.
     pub(crate) fn verdict_numbers(self) -> [[u64; 2]; 2] {
         let size = u64::from((self.slice.len | 1).ilog2());
         [self.number(), scatter(self.site.0 as u64 ^ scatter(size))].map(|of| {
@@ -66,7 +66,7 @@ pub(crate) enum LoopKind {
     /// A loop that an error or a match may end at any item. It is expected to take about as long as
     /// last time, wherever it stops.
     MayStop,
-    /// A loop like [`Through`](Self::Through) whose workers claim from the front together: a scan.
+    /// A scan: a loop like [`Through`](Self::Through) whose workers claim from the front together.
     InOrder,
     /// A search from the front, for the first match or for any. Items behind the first match are
     /// tested in vain.
@@ -76,12 +76,12 @@ pub(crate) enum LoopKind {
 }
 
 impl LoopKind {
-    /// Whether the loop is expected to go through all items, as long as nothing changes.
+    /// Whether the next call of the loop is expected to go through all items.
     pub(crate) fn goes_through(self) -> bool {
         matches!(self, Self::Through | Self::LargePartials | Self::InOrder)
     }
 
-    /// Whether all workers claim from the front together, instead of each from a range of its own.
+    /// Whether all workers claim from the front together, and have no ranges of their own.
     pub(crate) fn is_from_the_front(self) -> bool {
         matches!(self, Self::InOrder | Self::First)
     }
@@ -92,8 +92,8 @@ impl LoopKind {
     }
 }
 
-/// The golden ratio, as a part of 2^64: its multiples spread evenly over all numbers (Knuth, The
-/// Art of Computer Programming, volume 3, section 6.4).
+/// The golden ratio times 2^64: its multiples spread evenly over all numbers (Knuth, The Art of
+/// Computer Programming, volume 3, section 6.4).
 pub(crate) const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// Spreads numbers over all 64 bits: both halves of the product with the golden ratio.
@@ -121,7 +121,8 @@ mod tests {
             let pairs = (0..7).flat_map(|one| (0..one).map(move |other| (one, other)));
             equal += pairs.filter(|&(one, other)| places[one] == places[other]).count();
         }
-        // 21 pairs a loop, each at the same of 1024 places by chance.
+        // A loop has 21 pairs of numbers. By chance both numbers of a pair have the same one of
+        // 1024 places.
         let expected = SITES * 21 / 1024;
         assert!((expected / 2..expected * 3 / 2).contains(&equal), "{equal} instead of {expected}");
     }

@@ -2,9 +2,9 @@
 //! loop.
 //!
 //! An iterative algorithm runs over the same slice again and again, so the cost of an item last
-//! time is the best guess for this time. Workers that start late, because they have to wake up
-//! first, are given less. With good boundaries no worker has to steal, and the same core processes
-//! the same items. The partition is a hint: it decides where each worker begins, never the result.
+//! time is the best guess for this time. Workers that have to wake up first start late, so they are
+//! given less work. With good boundaries no worker has to steal, and the same core processes the
+//! same items. The partition is a hint: it decides where each worker begins, never the result.
 
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
 
@@ -23,15 +23,15 @@ use crate::{
 /// In nanoseconds: about the time in which a thread falls asleep and wakes up.
 pub(crate) const NAP: f32 = 2.0 * ASLEEP_NS;
 
-/// What a pool has learnt from its shared loops.
+/// The knowledge of a pool about its shared loops.
 #[derive(Debug)]
 pub(crate) struct Splits {
     /// A record of each loop over its slice; direct-mapped.
     table: Box<[Option<Box<LoopRecord>>]>,
-    /// How long after the start of a round each worker begins: first if helpers sleep, second if
-    /// they are awake.
+    /// The delay of each worker after the start of a round. The first slice is for helpers that
+    /// sleep, the second for helpers that are awake.
     delays: [Box<[Estimate]>; 2],
-    /// Loops whose items keep a CPU busy: more workers than CPUs are of no use to them.
+    /// Loops whose items keep a CPU busy, so that more workers than CPUs are of no use.
     /// Direct-mapped.
     cpu_bound: Box<[Option<Site>]>,
     /// Memory for the times of the next round.
@@ -42,10 +42,10 @@ pub(crate) struct Splits {
 #[derive(Debug)]
 struct LoopRecord {
     of: Loop,
-    /// From its last round with sleeping helpers, and from its last round with helpers that were
-    /// awake.
+    /// Knowledge from the last round with sleeping helpers, and from the last round with awake
+    /// helpers.
     known: [Option<Arc<Known>>; 2],
-    /// The items that waited last time, in ascending order; empty if they are of no use.
+    /// The items that waited last time, in ascending order; empty if the list is of no use.
     waited: Vec<usize>,
 }
 
@@ -61,7 +61,8 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// The boundaries between the ranges of `workers` workers, if the last round had as many.
+    /// The boundaries between the ranges of `workers` workers, if the last round had the same
+    /// number of workers.
     pub(crate) fn bounds(&self, workers: usize) -> Option<&[usize]> {
         Some(&*self.bounds).filter(|bounds| bounds.len() + 1 == workers)
     }
@@ -91,23 +92,23 @@ impl Splits {
         self.table[Self::slot(of)].as_deref().filter(|record| record.of == of)
     }
 
-    /// The record of a loop, in the place of another loop's if it is new.
+    /// The record of a loop. A new record replaces the record of another loop in its place.
     fn record_mut(&mut self, of: Loop) -> &mut LoopRecord {
         let place = &mut self.table[Self::slot(of)];
         place.take_if(|record| record.of != of);
         place.get_or_insert_with(|| Box::new(LoopRecord { of, known: [None, None], waited: Vec::new() }))
     }
 
-    /// The items of a loop that waited last time, in ascending order. Empty if `limit` is 1 or
-    /// below the number remembered.
+    /// The items of a loop that waited last time, in ascending order. Empty if `limit` is 1, or if
+    /// more than `limit` items waited.
     pub(crate) fn waited(&self, of: Loop, limit: usize) -> Vec<usize> {
         let waited = self.record(of).map(|record| &record.waited);
         waited.filter(|waited| limit > 1 && waited.len() <= limit).cloned().unwrap_or_default()
     }
 
     /// Remembers which items of a loop have `waited` this time, in any order. Forgets them if all
-    /// items waited, or more than the `limit` of items that may be under way: these cannot all be
-    /// begun first. So the list is short beside the memory of the loop itself.
+    /// items waited, or if more items waited than the `limit` of items under way, since then they
+    /// cannot all begin first. So the list is small compared with the memory of the loop itself.
     pub(crate) fn learn_waited(&mut self, of: Loop, mut waited: Vec<usize>, limit: usize) {
         if waited.len() == of.slice.len || waited.len() > limit {
             waited.clear();
@@ -124,8 +125,8 @@ impl Splits {
         self.record(of)?.known[usize::from(awake)].as_ref()
     }
 
-    /// The boundaries between the ranges of `workers` workers, if the last round had another
-    /// number.
+    /// The boundaries between the ranges of `workers` workers, if the last round had another number
+    /// of workers.
     pub(crate) fn bounds_for(&self, known: &Known, workers: usize) -> Vec<usize> {
         self.equal_work(known.awake, &known.profile, workers)
     }
@@ -142,14 +143,16 @@ impl Splits {
         meet.collect()
     }
 
-    /// When the last worker would finish, with boundaries at `bounds` and no thefts.
+    /// The time at which the last worker would finish, with boundaries at `bounds` and without
+    /// thefts.
     fn end(&self, awake: bool, profile: &Profile, bounds: &[usize]) -> f32 {
         let begun = self.delays[usize::from(awake)].iter().map(Estimate::get);
         let parts = parts(0..usize::MAX, bounds).zip(begun);
         parts.map(|(part, begun)| begun + profile.cost(&part)).fold(0.0, f32::max)
     }
 
-    /// The end of each of `parts` equal parts of the work, if the last round has shown it.
+    /// The index where each of `parts` equal parts of the work ends, if the last round has shown
+    /// the costs.
     pub(crate) fn ends(&self, of: Loop, awake: bool, parts: u16) -> Option<Vec<usize>> {
         let profile = &self.known(of, awake)?.profile;
         let cost = |part| profile.total() * f32::from(part) / f32::from(parts);
@@ -162,8 +165,9 @@ impl Splits {
     }
 
     /// Learns from a round on `cpus` CPUs whether its items keep a CPU busy. They do if the CPUs
-    /// were in use most of the time. They also do if other programs had the CPUs, but there were
-    /// hardly any voluntary context switches, except now and then for a lock between two runs.
+    /// were in use most of the time. They also do if the threads made hardly any voluntary context
+    /// switches, since then other programs had the CPUs. A few switches for a lock between two runs
+    /// do not count.
     pub(crate) fn learn_cpu_bound(&mut self, this: Loop, cpus: usize, times: &Times) {
         const NAPS_A_RUN: u64 = 2;
         if let Some(Usage { cpu, naps }) = times.usage {
@@ -174,7 +178,7 @@ impl Splits {
         }
     }
 
-    /// The memory of the times of an earlier round, for the next one.
+    /// The memory that held the times of an earlier round, to reuse it in the next round.
     pub(crate) fn take_times(&mut self) -> Times {
         mem::take(&mut self.times)
     }
@@ -191,16 +195,17 @@ impl Splits {
         sort(marks, |(a, _), (b, _)| a < b);
         let delays = &self.delays[usize::from(awake)];
         for (delay, Tally { span, .. }) in delays.iter().zip(&*tallies) {
-            // The delay of a worker that has not begun by the end is only known to be longer than
-            // the round.
+            // If a worker has not begun by the end of the round, its delay is only known to be
+            // longer than the round.
             if span.start.is_finite() || round > delay.get() {
                 delay.see(span.start);
             }
         }
         let profile = Profile::new(of.slice.len, marks);
         let new = self.equal_work(awake, &profile, tallies.len());
-        // Where items take long, equal work is a matter of luck: each boundary is off by up to an
-        // item, and a range may have an item too many.
+        // If items take long, ranges have equal work only by luck: each boundary is off by up to
+        // one item, so a range may have one item too many. So old boundaries are kept if the round
+        // was at least as fast as the new boundaries promise.
         let as_fast = |bounds: &[usize]| bounds.len() == new.len() && took <= self.end(awake, &profile, &new);
         let bounds = match self.known(of, awake) {
             Some(known) if as_fast(&known.bounds) => known.bounds.clone(),
@@ -217,7 +222,8 @@ pub(crate) fn equal_parts(items: &Range<usize>, workers: usize) -> Vec<usize> {
     (1..workers).map(|worker| items.start + share * worker + rest.min(worker)).collect()
 }
 
-/// The parts of `items` between `bounds`, whatever the bounds are.
+/// The parts of `items` between `bounds`. All bounds are valid, since a bound outside of the items
+/// that are left is clamped.
 pub(crate) fn parts(items: Range<usize>, bounds: &[usize]) -> impl Iterator<Item = Range<usize>> {
     let mut start = items.start;
     bounds.iter().copied().chain([items.end]).map(move |end| {
@@ -228,7 +234,7 @@ pub(crate) fn parts(items: Range<usize>, bounds: &[usize]) -> impl Iterator<Item
 }
 
 /// The cost of all items before an index, for some indices in ascending order. All items between
-/// two of these are assumed to cost the same.
+/// two neighbouring indices are assumed to cost the same.
 #[derive(Debug)]
 pub(crate) struct Profile(Vec<(usize, f32)>);
 
@@ -248,13 +254,13 @@ impl Profile {
         self.0.last().map_or(0.0, |&(_, cost)| cost)
     }
 
-    /// The index before which the items cost `goal`, rounded to the nearest item rather than down:
-    /// the first of two workers, which may be the caller, should finish last, since then no thread
-    /// has to be woken.
+    /// The index before which the items cost `goal`. The index is rounded to the nearest item, not
+    /// down: of two neighbouring workers, the first one should finish last, since it may be the
+    /// caller, and then no thread has to be woken.
     ///
-    /// But an item that takes longer than a nap goes to the later worker. That worker begins with
-    /// the item, so the items behind it can be stolen meanwhile. The earlier worker would reach the
-    /// item last, and nobody could help.
+    /// But an item that takes longer than a [`NAP`] goes to the second worker. That worker begins
+    /// with the long item, so other workers can steal its next items meanwhile. The first worker
+    /// would fold the long item last, when no other worker could help.
     fn index_at(&self, goal: f32) -> usize {
         match self.0.partition_point(|&(_, cost)| cost <= goal) {
             0 => 0,
@@ -370,7 +376,7 @@ mod tests {
             [(0.0, 0), (5.0, 5), (10.0, 10), (55.0, 15), (100.0, 80), (150.0, 90), (500.0, 100)]
         {
             assert_eq!(profile.index_at(goal), bound, "{goal}");
-            // Where no item is free, one is the inverse of the other.
+            // If every item has a cost, `cost_before` is the inverse of `index_at`.
             if (1..80).contains(&bound) {
                 assert!((profile.cost_before(bound) - goal).abs() < 1e-3, "{goal}");
             }
@@ -391,8 +397,8 @@ mod tests {
     #[test]
     fn the_next_round_begins_where_the_last_was_balanced() {
         let mut splits = Splits::new(2);
-        // 80 ms of work, three quarters of it in the last fifth of the slice; delays are short
-        // beside it.
+        // 80 ms of work, of which three quarters lie in the last fifth of the slice. Delays are
+        // short compared with that.
         learn(&mut splits, &[(0, 20e6), (800, 60e6)], &[0.0, 0.0]);
         let two = bounds(&splits, thousand(), 2).unwrap();
         assert!((866..=868).contains(&two[0]), "{two:?}");
@@ -422,7 +428,7 @@ mod tests {
             (None, false),
             (usage(19, 0), true),
             (usage(5, 300), false),
-            (usage(17, 300), true), // waits, but others use the time
+            (usage(17, 300), true), // the items wait, but other threads use the time
             (usage(5, 3), true),    // another program had the CPU
             (None, true),
         ] {
@@ -434,7 +440,7 @@ mod tests {
 
     #[test]
     fn no_boundary_lies_behind_the_slice() {
-        // Rounding makes the quotient 1, and the length more items than there are.
+        // Rounding makes the quotient 1, and makes the length exceed the number of items.
         for len in [67_109_869, usize::MAX] {
             let profile = Profile::new(len, &[(0, 475.214_36), (1000, 15_365.213)]);
             let almost = profile.total().next_down();

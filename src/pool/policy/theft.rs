@@ -9,29 +9,30 @@ use super::{
     split::{NAP, Profile},
 };
 
-/// In thefts of a worker in a round: up to this many, ranges are divided by the costs of the last
-/// round. A worker that steals more often shows that these costs are wrong, so its later thefts
-/// divide by number.
+/// The number of a worker's thefts in a round that divide ranges by the costs of the last round. If
+/// a worker steals more often, these costs are wrong, so its later thefts divide ranges by the
+/// number of items.
 const TRUSTED: usize = 2;
 const CALLER: usize = 0;
 
-/// What a thief has seen of a victim in a moment.
+/// The state of a victim that a thief has watched for a [`moment`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Watched {
     /// The victim will finish the rest before a theft would help.
     AlmostDone,
-    /// The victim has enough work left for two.
+    /// The victim has enough work left for two workers.
     Busy,
-    /// The victim has claimed nothing for a moment, and thefts from it are expensive: its claims
-    /// took less than 0.4 µs at its last reading of the clock, and now it is busy with a single
-    /// one. It cannot reach the rest of its range, and each theft of half of the rest would cost an
-    /// expensive fence, so the thief takes all of it. When the victim has finished its claim, it
-    /// steals.
+    /// The victim has claimed nothing for a [`moment`], and thefts from it are expensive. Its
+    /// claims took less than 0.4 µs each at its last reading of the clock, but now a single claim
+    /// takes longer. Until that claim ends, the victim does not reach the rest of its range. Each
+    /// theft of half of the rest would cost an expensive fence, so the thief takes all of the rest.
+    /// After the claim the victim steals in turn.
     Stuck,
 }
 
-/// How long a thief watches a victim whose fence costs `heavy` nanoseconds: the more expensive the
-/// theft, the longer. A victim that does not move may only have been interrupted.
+/// How long a thief watches a victim. The fence of the theft costs `heavy` nanoseconds. The more
+/// expensive the theft, the longer the thief watches. (A victim that claims nothing may only have
+/// been interrupted.)
 pub(crate) fn moment(heavy: f32) -> Duration {
     Duration::from_nanos((heavy / 2.0).clamp(AWAKE_NS, 2.0 * THEFT_NS) as u64)
 }
@@ -40,7 +41,7 @@ pub(crate) fn moment(heavy: f32) -> Duration {
 /// items left.
 pub(crate) fn watched(heavy: f32, is_dear: bool, moved: usize, left: usize) -> Watched {
     let moment = moment(heavy).as_nanos() as f32;
-    // A theft saves half of the time for the rest. The fence also delays the victim.
+    // A theft saves half of the time that the rest takes. The fence also delays the victim.
     if (left as f32) * moment < moved as f32 * (THEFT_NS + 2.0 * heavy) {
         Watched::AlmostDone
     } else if moved == 0 && is_dear {
@@ -50,9 +51,9 @@ pub(crate) fn watched(heavy: f32, is_dear: bool, moved: usize, left: usize) -> W
     }
 }
 
-/// The index where the `nth` theft of a worker begins, in the range that `victim` has `left`: by
-/// cost if the last round has shown it, otherwise by number. `None` if the victim should keep the
-/// range.
+/// The index where the `nth` theft of a worker divides the range that `victim` has `left`. Both
+/// parts have equal costs if the last round has shown the costs; otherwise they have equal numbers
+/// of items. `None` if the victim should keep the range.
 pub(crate) fn middle(
     profile: Option<&Profile>,
     nth: usize,

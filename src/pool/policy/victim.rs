@@ -1,19 +1,21 @@
-//! Which worker a thief steals from: the one that has the most left, or, among several that have
-//! about as much, the nearest.
+//! The choice of a victim: a thief steals from the worker that has the most items left. If several
+//! workers have about the same number of items left, it steals from the nearest of them.
 //!
-//! A cell lies in the cache of the worker that claims from it. If there was a round before, the
-//! items of the worker most likely lie there, too. A thief that shares this cache gets both
-//! cheaply; from another cache of the same NUMA node they cost more, and from another node they
-//! cost the most. But a thief that takes little must soon steal again, so a victim that has much
-//! more left is worth the distance. `check/simulator.rs` shows what that saves on large machines.
+//! A cell lies in the cache of the worker that claims from it. After an earlier round, the items of
+//! the worker most likely lie there, too. A thief that shares this cache gets the cell and the
+//! items cheaply. From another cache of the same NUMA node they cost more, and from another node
+//! they cost the most. But a thief that takes few items must soon steal again, so a victim that has
+//! many more items left is worth the distance. `check/simulator.rs` shows the time that this saves
+//! on large machines.
 
 use super::site::scatter;
 use crate::pool::place::locality::Distance;
 
 /// In workers: from this many on, victims are chosen partly at random. If many thieves choose the
-/// same victim at once, all but one find less than they saw.
+/// same victim at once, all but one of them find fewer items than they saw.
 const MANY_WORKERS: usize = 32;
-/// A range counts as about as large as another if it is smaller by at most one part in this many.
+/// Two ranges count as about equally large if the smaller range lacks at most one part in this many
+/// of the larger range.
 const CLOSE_PARTS: usize = 4;
 
 /// Which workers an idle worker steals from; an option of
@@ -29,12 +31,12 @@ const CLOSE_PARTS: usize = 4;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Stealing {
-    /// Steal from the worker with the largest range. If other workers have at least three quarters
-    /// as much left, steal from the nearest of all of these: preferably from one that shares the
-    /// last-level cache, otherwise from one on the same NUMA node. A worker that is not pinned is
-    /// near no other. In loops of 32 workers or more, thieves that look at the same time choose
-    /// different victims, if there are several. This is the default, since it makes few thefts, and
-    /// few of them from far away.
+    /// Steal from the worker with the largest range. If several workers have at least three
+    /// quarters of that number of items left, steal from the nearest of them: preferably from a
+    /// worker that shares the last-level cache, otherwise from a worker on the same NUMA node. A
+    /// worker that is not pinned counts as far from all others. In loops of 32 workers or more,
+    /// thieves that look at the same time choose different victims, if several workers qualify.
+    /// This is the default, since it makes few thefts, and few of them from far away.
     #[default]
     Largest,
     /// Steal from no worker that has begun: a static partition, for comparison. The share of a
@@ -43,9 +45,9 @@ pub enum Stealing {
 }
 
 impl Stealing {
-    /// The victim of a worker among `others`: the other workers and what they have left, beginning
-    /// with the next worker in worker order. `distance` is how far away one of them is, and `asks`
-    /// tells the thieves apart.
+    /// The victim of a thief. `others` are the other workers, each with the number of its items
+    /// left, beginning with the next worker in worker order. `distance` returns the distance of a
+    /// worker. `asks` identifies the thief and the request.
     pub(crate) fn victim(
         self,
         others: &mut dyn Iterator<Item = (usize, usize)>,
@@ -76,22 +78,23 @@ impl Asks {
     }
 }
 
-/// The victim among `others`: workers, what they have left, and how far away they are. It is the
-/// nearest of those that have at least three quarters of the most that any of them has left. Among
-/// equally near ones it is the one that has the most, and among these the last, so that the caller,
-/// worker 0, is spared if possible. `None` if nothing is left.
+/// The victim among `others`. Each entry is a worker, the number of its items left, and its
+/// distance. A worker qualifies if it has at least three quarters of the largest number of items
+/// left. The victim is the nearest worker that qualifies. Of several equally near workers, it is
+/// the one with the most items. Of several with equally many items, it is the last, so that the
+/// caller (worker 0) is spared if possible. `None` if no items are left.
 ///
-/// With a `draw`, each worker seems to have less than it has, by a random part of up to a quarter.
-/// Of equally near workers, the one that seems to have the most is chosen. So of those that have
-/// the same, each is equally likely, one that has less is less likely, and one that has less than
-/// three quarters of the most is never chosen.
+/// With a `draw`, equally near workers are compared by reduced numbers: a random part of up to a
+/// quarter is taken off the items of each worker. So workers with equal numbers of items are
+/// equally likely. A worker with fewer items is less likely. A worker with less than three quarters
+/// of the largest number is never chosen.
 ///
-/// The threshold is three quarters and not a half: a range that has just been halved must not count
-/// as being as large as one that no thief has halved yet. Otherwise thieves would use up the near
-/// ranges before they turn to the far ones, and then do so all at once: in the simulator, rounds
-/// whose cost grows with the index or lies on one node took up to 6 % longer than with victims
-/// chosen by size alone. With nine tenths there are up to twice as many thefts between nodes if
-/// costs are noisy.
+/// The threshold is three quarters and not a half, since a range that has just been halved must not
+/// qualify beside a range that no thief has halved yet. With a threshold of a half, thieves would
+/// empty the near ranges first, and then all turn to the far ranges at once. In the simulator,
+/// rounds whose cost grows with the index or lies on one node then took up to 6 % longer than with
+/// victims chosen by size alone. With a threshold of nine tenths, the number of thefts between
+/// nodes grows by a factor of up to two if costs are noisy.
 fn victim(others: impl IntoIterator<Item = (usize, usize, Distance)>, draw: Option<u64>) -> Option<usize> {
     let mut richest = [(0, 0, 0); Distance::Beyond as usize + 1]; // at each distance, the nearest first
     let mut most = 0;
@@ -105,7 +108,7 @@ fn victim(others: impl IntoIterator<Item = (usize, usize, Distance)>, draw: Opti
     found.filter(|_| most > 0).map(|(_, worker, _)| worker)
 }
 
-/// As much of `whole` as `draw` is of the largest number.
+/// The part of `whole` that corresponds to `draw` as a part of 2^64.
 #[allow(clippy::cast_possible_truncation, reason = "at most `whole`")]
 fn part(whole: usize, draw: u64) -> usize {
     ((whole as u128 * u128::from(draw)) >> u64::BITS) as usize
@@ -126,14 +129,14 @@ mod tests {
         assert_eq!(from(&[]), None);
         assert_eq!(from(&[(1, 0, Cache), (2, 0, Beyond)]), None);
         assert_eq!(from(&[(1, 0, Cache), (2, 1, Beyond)]), Some(2));
-        // A near one that has three quarters of the most, or just less.
+        // A near worker has three quarters of the most items, or just less.
         assert_eq!(from(&[(1, 75, Cache), (2, 100, Beyond)]), Some(1));
         assert_eq!(from(&[(1, 74, Cache), (2, 100, Beyond)]), Some(2));
         assert_eq!(from(&[(1, 74, Cache), (2, 75, Node), (3, 100, Beyond)]), Some(2));
         assert_eq!(from(&[(1, 80, Beyond), (2, 80, Node), (3, 80, Cache), (4, 80, Node)]), Some(3));
-        // Among the near ones it is the largest.
+        // Among near workers, the victim is the largest.
         assert_eq!(from(&[(1, 80, Cache), (2, 90, Cache), (3, 76, Cache), (4, 100, Node)]), Some(2));
-        // It holds for few items, too: three of four, but not two of three.
+        // The rule holds for few items, too: three of four items qualify, two of three do not.
         assert_eq!(from(&[(1, 3, Cache), (2, 4, Node)]), Some(1));
         assert_eq!(from(&[(1, 2, Cache), (2, 3, Node)]), Some(2));
         assert_eq!(from(&[(1, 1, Cache), (2, 1, Node)]), Some(1));
