@@ -102,7 +102,7 @@ fn a_test_that_panics_leaves_all_items_in_the_slice() {
         let tested = AtomicUsize::new(0);
         let test = |item: &String| {
             assert!(tested.fetch_add(1, Relaxed) != at, "planned");
-            item.len() % 2 == 0
+            item.len().is_multiple_of(2)
         };
         assert!(catch_unwind(AssertUnwindSafe(|| pool.partition_in_place(&mut items, test))).is_err());
         let mut values: Vec<usize> = items.iter().map(|item| item.parse().unwrap()).collect();

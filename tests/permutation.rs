@@ -1,6 +1,8 @@
 //! Items at given indices: each is visited once, whatever the schedule, and faulty indices are
 //! refused with their positions.
 
+#![allow(clippy::cast_precision_loss)] // small numbers
+
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
@@ -72,7 +74,7 @@ proptest! {
         indices in prop::collection::vec(0..12_usize, 0..8),
         len in 0..14_usize,
     ) {
-        let mut seen = vec![None; 12];
+        let mut seen = [None; 12];
         let fault = indices.iter().enumerate().find_map(|(position, &index)| {
             let first = seen[index].replace(position);
             (index >= len || first.is_some()).then_some((index, first, position))
@@ -117,7 +119,7 @@ fn a_permutation_for_another_length_is_refused() {
     let pool = pool(2);
     let places = pool.permutation(&[1, 0], 3).unwrap();
     for len in [0, 2, 4] {
-        let mut values = vec![7; len];
+        let mut values = [7; 4][..len].to_vec();
         let refused =
             catch_unwind(AssertUnwindSafe(|| pool.on(&mut values).at(&places).for_each(|v| *v = 0)));
         let message = *refused.unwrap_err().downcast::<String>().unwrap();
@@ -179,7 +181,7 @@ fn colours(mesh: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let (mut colour_of, mut nodes_of) = (vec![usize::MAX; mesh.len()], Vec::<Vec<usize>>::new());
     for (node, neighbours) in mesh.iter().enumerate() {
         let is_free = |colour: &usize| neighbours.iter().all(|other| colour_of[*other] != *colour);
-        let colour = (0..).find(is_free).unwrap();
+        let colour = (0..mesh.len()).find(is_free).unwrap();
         colour_of[node] = colour;
         nodes_of.resize(nodes_of.len().max(colour + 1), Vec::new());
         nodes_of[colour].push(node);

@@ -9,7 +9,7 @@ use crate::{
     results::Results,
     rows::Rows,
     runner::Runner,
-    scans, several, sorts, starved,
+    scans, several, slices, sorts, starved,
     table::{Reference, Table},
     thefts, windows, young,
 };
@@ -18,7 +18,7 @@ use crate::{
 type Group = fn(&mut Rows<'_>);
 
 /// Letters are the core suite. Words are known weak spots with targets.
-const GROUPS: [(&str, Group); 42] = [
+const GROUPS: [(&str, Group); 43] = [
     ("a", |rows| rows.starting()),
     ("b", |rows| rows.cache()),
     ("c", |rows| rows.memory()),
@@ -61,6 +61,7 @@ const GROUPS: [(&str, Group); 42] = [
     ("several", |rows| rows.group_of(several::rows)),
     ("joins", |rows| rows.group_of(joins::rows)),
     ("scans", |rows| rows.group_of(scans::rows)),
+    ("slices", |rows| rows.group_of(slices::rows)),
 ];
 
 /// The names that `--rows` takes.

@@ -51,6 +51,7 @@ mod runner;
 mod scans;
 mod scene;
 mod several;
+mod slices;
 mod sorts;
 mod starved;
 mod table;

@@ -4,7 +4,7 @@ use std::{cmp::Ordering, hint::black_box};
 
 use rangesteal::{Pool, RunReport, Trace};
 
-use crate::rival::{Chained, Cost, Rival};
+use crate::rival::{Chained, Cost, Rival, Written};
 
 impl Rival for &Pool {
     fn map_sum<T: Sync>(&mut self, items: &[T], _: Cost, map: impl Fn(&T) -> u64 + Sync) -> u64 {
@@ -90,6 +90,10 @@ impl Rival for &Pool {
     ) -> Option<()> {
         Pool::sort_by(self, items, compare);
         Some(())
+    }
+
+    fn written<W: Written>(&mut self, work: &W, data: &mut W::Data) -> Option<W::Output> {
+        Some(work.ours(self, data))
     }
 
     fn scan<T: Clone + Send + Sync>(

@@ -2,7 +2,7 @@
 
 use std::{cmp::Ordering, mem};
 
-use crate::rival::{Chained, Cost, Rival};
+use crate::rival::{Chained, Cost, Rival, Written};
 
 /// The loop of the standard library.
 #[derive(Clone, Copy)]
@@ -92,6 +92,10 @@ impl Rival for Plain {
     ) -> Option<()> {
         items.sort_by(compare);
         Some(())
+    }
+
+    fn written<W: Written>(&mut self, work: &W, data: &mut W::Data) -> Option<W::Output> {
+        Some(work.plain(data))
     }
 
     fn scan<T: Clone + Send + Sync>(

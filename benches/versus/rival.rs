@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use rangesteal::Pool;
+
 /// The cost of a loop's items, for rivals with a parameter for it.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Cost {
@@ -151,6 +153,11 @@ pub(crate) trait Rival {
         None
     }
 
+    /// A loop that the users of each executor write in their own way.
+    fn written<W: Written>(&mut self, _work: &W, _data: &mut W::Data) -> Option<W::Output> {
+        None
+    }
+
     /// Runs two closures, one after the other unless the executor has a better way.
     fn join<A: Send, B: Send>(
         &self,
@@ -175,6 +182,21 @@ pub(crate) trait Rival {
         _items: &[u64],
         _map: impl Fn(&u64) -> Result<u64, u64> + Sync,
     ) -> Option<Result<u64, u64>> {
+        None
+    }
+}
+
+/// A loop over `data` that the users of each executor write in their own way.
+pub(crate) trait Written: Sync {
+    type Data: Send;
+    type Output: PartialEq + Send;
+
+    fn plain(&self, data: &mut Self::Data) -> Self::Output;
+
+    fn ours(&self, pool: &Pool, data: &mut Self::Data) -> Self::Output;
+
+    /// Runs on a thread of a rayon pool. `None` if rayon's users have no such loop.
+    fn rayon(&self, _data: &mut Self::Data) -> Option<Self::Output> {
         None
     }
 }

@@ -14,7 +14,7 @@ use rayon::{
 
 use crate::{
     plain::Plain,
-    rival::{Chained, Cost, Rival},
+    rival::{Chained, Cost, Rival, Written},
 };
 
 impl Rival for &rayon::ThreadPool {
@@ -130,6 +130,10 @@ impl Rival for &rayon::ThreadPool {
     ) -> Option<()> {
         self.install(|| items.par_sort_by(&compare));
         Some(())
+    }
+
+    fn written<W: Written>(&mut self, work: &W, data: &mut W::Data) -> Option<W::Output> {
+        self.install(|| work.rayon(data))
     }
 
     /// As written by hand: two loops over chunks, four for each thread.

@@ -887,7 +887,7 @@ impl Pool {
         index: usize,
     ) -> (&'a mut [T], &'a mut T, &'a mut [T]) {
         let order = By::new(<[T]>::sort_unstable, T::lt);
-        let serial = |items: &mut [T], index| drop(items.select_nth_unstable(index));
+        let serial = |items: &mut [T], index| _ = items.select_nth_unstable(index);
         select::select(self.executor(), items, index, &order, &serial)
     }
 
@@ -915,7 +915,7 @@ impl Pool {
     ) -> (&'a mut [T], &'a mut T, &'a mut [T]) {
         let sort = |items: &mut [T]| items.sort_unstable_by(&compare);
         let order = By::new(sort, |a: &T, b: &T| compare(a, b).is_lt());
-        let serial = |items: &mut [T], index| drop(items.select_nth_unstable_by(index, &compare));
+        let serial = |items: &mut [T], index| _ = items.select_nth_unstable_by(index, &compare);
         select::select(self.executor(), items, index, &order, &serial)
     }
 

@@ -20,9 +20,9 @@
 //! `sort` is built on these loops: `merge` and `interleave` merge sorted pieces, `outliers` sorts
 //! slices that are nearly in order, and `comparator` has the code that is compiled for each
 //! comparison. `partition` partitions a slice in place, for sorts, too, and `select` selects an
-//! item by its rank. `grow` has the loops over a list that grows, and `feed` the handle by which closures
-//! add items, with the hot loop. `waiting` has the loops whose items wait, `async_worker` polls
-//! their futures, and `runs` keeps their results.
+//! item by its rank. `grow` has the loops over a list that grows, and `feed` the handle by which
+//! closures add items, with the hot loop. `waiting` has the loops whose items wait, `async_worker`
+//! polls their futures, and `runs` keeps their results.
 //!
 //! May know: `call`, and the folders below it. Must not know `Pool`: a loop receives the executor
 //! instead.

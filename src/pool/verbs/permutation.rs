@@ -55,7 +55,9 @@ impl<'i> Permutation<'i> {
                 mark.store(1, Ordering::Relaxed);
             }
         });
-        let marked: usize = marks.iter_mut().map(|mark| usize::from(*mark.get_mut())).sum();
+        // Sums of at most 255 marks fit in a byte, and are vectorised as bytes.
+        let sum = |marks: &mut [AtomicU8]| marks.iter_mut().fold(0, |sum, mark| sum + *mark.get_mut());
+        let marked: usize = marks.chunks_mut(255).map(|marks| usize::from(sum(marks))).sum();
         if marked < indices.len()
             && let Some(fault) = first_fault(&indices, len)
         {

@@ -37,8 +37,8 @@ const RECOGNISED_ALONE: usize = 1 << 20;
 
 /// An order by which slices can be partitioned at a pivot.
 pub(crate) trait Partition<T>: Comparator<T> {
-    /// Partitions [a pair](super::partition::Pair) of slices: items that are less than the pivot pass. If
-    /// `equal_too`, so do those that are equal to it.
+    /// Partitions [a pair](super::partition::Pair) of slices: items that are less than the pivot
+    /// pass. If `equal_too`, so do those that are equal to it.
     fn pair(&self, pivot: &T, equal_too: bool, left: &mut [T], right: &mut [T]) -> [usize; 2];
 }
 
