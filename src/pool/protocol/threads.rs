@@ -17,8 +17,8 @@ use super::{
 };
 use crate::sync::{JoinHandle, Ordering, Patience, ThreadBuilder, spawn};
 
-/// The threads of one pool. Dropping this stops them, joins those that the pool has started, and
-/// waits until the others have left the gate.
+/// The threads of one pool. Dropping this value stops the threads, joins the threads that the pool
+/// has started, and waits until the threads of the program have left the gate.
 #[derive(Debug)]
 pub(crate) struct Threads {
     barrier: Arc<Barrier<Job>>,
@@ -30,12 +30,13 @@ pub(crate) struct Threads {
     pub(crate) process: Process,
 }
 
-// A panic in user code never leaves the threads or the barrier half-changed.
+// After a panic in user code, the threads and the barrier are in a consistent state.
 impl UnwindSafe for Threads {}
 impl RefUnwindSafe for Threads {}
 
 impl Threads {
-    /// Without threads yet, with room for `workers`. They poll for `patience` before they sleep.
+    /// No threads yet, with room for `workers` threads, which poll at least for `patience` before
+    /// they sleep.
     pub(crate) fn new(workers: usize, fence: Fence, patience: Patience) -> Self {
         Self {
             barrier: Arc::new(Barrier::new(workers, fence, patience)),
@@ -46,7 +47,7 @@ impl Threads {
         }
     }
 
-    /// About how many threads are in no loop, with no place open for them.
+    /// About how many threads are in no loop, minus the number of open places.
     #[inline(always)]
     pub(crate) fn idle(&self) -> usize {
         self.barrier.idle()
@@ -74,8 +75,8 @@ impl Threads {
         self.barrier.waiting()
     }
 
-    /// About how many waiting callers would help a loop that the calling thread calls now: the
-    /// callers of the loops around it.
+    /// About how many callers of the loops around the calling thread wait. If this thread calls a
+    /// loop now, these callers would help.
     #[inline(always)]
     pub(crate) fn waiting_around(&self) -> usize {
         if self.waiting() == 0 {
@@ -99,8 +100,8 @@ impl Threads {
         self.barrier.arenas.made().map(|arena| arena.ranges.thefts()).sum()
     }
 
-    /// Runs `work` on the helpers that come, in the seats from 1, and `own` on the calling thread.
-    /// Returns when no worker is inside `work`.
+    /// Runs `own` on the calling thread, and `work` on each helper that comes. `work` gets the seat
+    /// of the helper, from 1. Returns when no worker is inside `work`.
     ///
     /// `work` must not unwind. If `own` unwinds, this function waits before it unwinds.
     pub(crate) fn share(
@@ -113,14 +114,14 @@ impl Threads {
         job::share(&self.barrier, turn, offer, work, own);
     }
 
-    /// Calls a thread into the work of this arena: its caller if that rests, otherwise an idle
-    /// thread.
+    /// Calls a thread back into the loop of this arena: the caller of the loop if it sleeps,
+    /// otherwise an idle thread.
     pub(crate) fn call(&self, arena: usize) {
         self.barrier.call(arena);
     }
 
-    /// The caller rests while others work. Returns true if it was called, and false if all others
-    /// have left.
+    /// The caller rests while workers are inside. Returns true if the caller was called back, and
+    /// false if all workers have left.
     pub(crate) fn rest(&self, turn: &Turn<'_>) -> bool {
         let outside = here::caller(self.barrier.address());
         self.barrier.rest(turn, outside, Some(&job::work))
@@ -131,7 +132,7 @@ impl Threads {
         self.posts
     }
 
-    /// Gives up the threads, without stopping or joining them.
+    /// Gives up the threads. Does not stop or join them.
     pub(crate) fn leave(&mut self) {
         mem::forget(mem::take(&mut self.handles));
         self.gate = None;
@@ -177,7 +178,7 @@ impl Post {
 fn work(barrier: &Barrier<Job>, me: usize, mut may_help: impl FnMut() -> bool) {
     let mut seen = barrier.nothing_seen();
     loop {
-        // Checked outside of every round: nobody waits for the result.
+        // Checked outside of every loop: no thread waits for this worker.
         while !may_help() {
             if barrier.pass_over(me, &mut seen).is_none() {
                 return;
@@ -192,7 +193,7 @@ fn work(barrier: &Barrier<Job>, me: usize, mut may_help: impl FnMut() -> bool) {
 impl Drop for Threads {
     fn drop(&mut self) {
         if !self.process.is_current() {
-            self.leave(); // the threads do not exist in the child, and a lock may have been held
+            self.leave(); // the threads do not exist in the child, and a lock may stay locked
         }
         let (threads, gate) = (mem::take(&mut self.handles), self.gate.take());
         if threads.is_empty() && gate.is_none() {
@@ -247,8 +248,8 @@ mod tests {
         }
     }
 
-    /// No work unwinds. If it did while a caller helps, nothing borrowed would be touched after the
-    /// call.
+    /// The work of a loop never unwinds. If it unwound while a caller helps, no worker would touch
+    /// a borrowed value after the call all the same.
     #[test]
     fn a_caller_whose_help_unwinds_has_waited_all_the_same() {
         let mut threads = Threads::new(1, Fence::Symmetric, Patience::default());
