@@ -115,7 +115,7 @@ impl KnownMachine {
 }
 
 /// The plan for two sockets.
-pub(crate) fn two_sockets(wish: Wish) -> SeatPlan {
+pub(super) fn two_sockets(wish: Wish) -> SeatPlan {
     KnownMachine::new(SOCKETS).plan_of(wish, None).unwrap()
 }
 

@@ -33,8 +33,8 @@ impl FirstIndices {
         Some(self.indices[at])
     }
 
-    /// How far the next first index lies behind `index`: 0 if `index` is a first index, `usize::MAX`
-    /// if none follows.
+    /// The distance from `index` to the next first index: 0 if `index` is a first index,
+    /// `usize::MAX` if no first index follows.
     #[inline(always)]
     pub(crate) fn distance(&self, index: usize) -> usize {
         if self.indices.is_empty() {
