@@ -105,8 +105,8 @@ fn barrier(workers: usize) -> Barrier<usize> {
     Barrier::new(workers, Fence::Symmetric, Patience::default())
 }
 
-/// Publishes `job`. The offer is not dropped if loom stops the model, because loom has no execution
-/// then.
+/// Publishes `job`. If loom stops the model, the offer is not dropped, because then loom has no
+/// execution.
 fn publish<'a>(
     barrier: &'a Barrier<usize>,
     turn: &'a Turn<'_>,
@@ -132,7 +132,7 @@ fn end(published: ManuallyDrop<Published<'_, usize>>, help: impl Fn(usize)) {
     published.retract_and_wait(Some(&|entered| help(entered.job)));
 }
 
-/// A job for one worker, which does `work` at each visit. Meanwhile the caller does `own`.
+/// A job for one worker, which does `work` whenever it enters. Meanwhile the caller does `own`.
 fn shared(
     bug: Option<Bug>,
     work: fn(&Barrier<usize>, &Word, usize),
@@ -162,7 +162,7 @@ fn shared(
     });
 }
 
-/// The worker calls the caller, and goes on when the caller has come.
+/// The worker calls the caller back, and goes on when the caller has come.
 fn rests(bug: Option<Bug>) {
     let work = |barrier: &Barrier<usize>, word: &Word, visits| {
         if visits == 1 {
@@ -172,7 +172,7 @@ fn rests(bug: Option<Bug>) {
     };
     shared(bug, work, |barrier, word, turn| {
         barrier.rest(turn, Caller::default(), None);
-        word.say(); // the caller was called, or all workers have left
+        word.say(); // the caller was called back, or all workers have left
     });
 }
 
@@ -187,7 +187,7 @@ fn a_caller_that_rests_and_does_not_listen() {
     rests(Some(Bug::RestsUncalled));
 }
 
-/// The caller calls the worker once more, and waits for its second visit.
+/// The caller calls the worker back, and waits until the worker has entered a second time.
 fn returns(bug: Option<Bug>) {
     let work = |_: &Barrier<usize>, word: &Word, visits| {
         if visits == 2 {
@@ -343,7 +343,8 @@ fn a_caller_that_is_not_woken_for_the_loop_inside() {
 }
 
 /// The worker stays in the first loop until the second loop, of another thread, is over. The caller
-/// of the first loop may hold a lock that items of the second loop need.
+/// of the first loop must not help in the second loop: it may hold a lock that items of the second
+/// loop need.
 fn a_loop_beside(bug: Option<Bug>) {
     explore(bug, || {
         let shared = Arc::new((barrier(1), Word::default()));
@@ -438,7 +439,7 @@ fn an_arena_with_two_callers() {
     two_arenas(Some(Bug::TakesWhatIsTaken));
 }
 
-/// Two helpers of one loop have different seats, whatever their numbers.
+/// Two helpers of one loop have different seats, for all numbers of the helpers.
 fn two_seats(bug: Option<Bug>) {
     explore(bug, || {
         let shared = Arc::new((barrier(3), [local(), local(), local()]));

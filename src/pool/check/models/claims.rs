@@ -1,4 +1,4 @@
-//! Pop against steal: whole workers, each of which pops and steals until nothing is left.
+//! Pop against steal. Each worker pops and steals until nothing is left.
 
 use super::{small::*, *};
 
@@ -100,7 +100,7 @@ fn three_workers_steal_from_the_largest() {
     explore(None, || drain(3, Fence::Symmetric, Stealing::Largest, 3, 3));
 }
 
-/// Two thieves from the beginning: a bug is found at once, but without a bug there are too many
+/// Two thieves from the beginning. loom finds a bug at once, but without a bug there are too many
 /// schedules to explore.
 fn two_rob_the_third(bug: Option<Bug>, fence: Fence) {
     explore(bug, move || drain(3, fence, Stealing::Largest, 2, 1));

@@ -1,4 +1,4 @@
-//! A call as its workers see it: an offer that they may take or not.
+//! A call as its workers see it: an offer that they may take.
 
 use std::mem::ManuallyDrop;
 
@@ -44,8 +44,8 @@ pub(super) fn leave_too_early(frame: &Frame, me: usize) {
     }
 }
 
-/// Takes an arena. The turn is not dropped if loom stops the model, because loom has no execution
-/// then.
+/// Takes an arena. If loom stops the model, the turn is not dropped, because then loom has no
+/// execution.
 pub(super) fn take(barrier: &Barrier<usize>) -> ManuallyDrop<Turn<'_>> {
     ManuallyDrop::new(barrier.arenas.take().expect("an arena is free"))
 }

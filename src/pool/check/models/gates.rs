@@ -1,5 +1,5 @@
-//! A thread that enters a gate which is being closed, and a thread that works inside a gate for a
-//! pool.
+//! Models of gates: a thread enters while another thread closes the gate, and a thread works inside
+//! a gate for a pool.
 
 use super::{local::Local, small::*, *};
 use crate::{

@@ -3,8 +3,8 @@
 use super::{local::Local, small::*, *};
 use crate::pool::protocol::deque::{Deque, Deques};
 
-/// An item: its number, written by the worker that made it. loom reports a read that may come
-/// before the write.
+/// An item. It contains its number, which the worker that made the item has written. loom reports a
+/// read that may come before this write.
 struct Item(Local);
 
 /// The deques of a loop. Each owner keeps `keeps` items to itself.
@@ -156,8 +156,8 @@ fn settles_without_the_lock() {
     settles(Some(Bug::SettlesUnlocked));
 }
 
-/// The memory has room for two items. The third item needs more memory, or the place of a stolen
-/// item.
+/// The memory has room for two items. The third item needs a larger memory, or the place of a
+/// stolen item.
 fn moves(bug: Option<Bug>) {
     explore_all(bug, || {
         let list = List::new(2, 0, 4);

@@ -1,10 +1,11 @@
-//! Single thefts: by one thief or two, of many items and of few, from a victim that pops and from a
-//! thief.
+//! Single thefts: by one thief or two thieves, of many items or few items, from a victim that pops
+//! or from a victim that steals.
 
 use super::{small::*, *};
 
-/// Thefts of all items, and of as few as possible: a profile may suggest both.
+/// A theft of all items. A profile may suggest this.
 const FIRST: At = |left| Some(left.start);
+/// The smallest theft. A profile may suggest this.
 const LAST: At = |left| Some(left.end - 1);
 
 /// Worker 0 pops blocks of `N` while each thief makes one attempt to steal from its `victim`. The
@@ -93,8 +94,8 @@ fn a_thief_of_a_thief() {
     explore(None, || robbed::<1>(Fence::Symmetric, 4, &[(0, half), (1, FIRST)]));
 }
 
-/// The first theft may be undone after the second theft; then the items of the second theft run
-/// twice.
+/// The first theft may be undone after the second theft. Then the items of the second theft are
+/// claimed twice.
 #[test]
 #[should_panic(expected = "claimed twice")]
 fn a_thief_of_a_thief_that_is_undecided() {
