@@ -93,7 +93,7 @@ impl<'a> GrowWorker<'a> {
                 worker_log.journal.ran_made_items(victim, begin, end);
             }
             taken?;
-            list.searching().end();
+            list.searching().end_work();
             victim = self.find(rest);
             if victim.is_none() {
                 return Ok(());
@@ -117,7 +117,7 @@ impl<'a> GrowWorker<'a> {
             }
             // If the policy demands a long pause, the worker leaves even if there is work.
             if !list.try_leave(self.finds.worked()) && is_soon {
-                let _or_another_was_called = list.searching().come();
+                let _or_another_was_called = list.searching().come_back();
             } else if me > 0 || !rest() {
                 return None;
             } else {
@@ -130,7 +130,7 @@ impl<'a> GrowWorker<'a> {
     /// Searches for a victim for a moment. During this search all other workers show their items.
     fn search(&mut self) -> Option<usize> {
         let searching = self.list.searching();
-        searching.look();
+        searching.begin_search();
         let mut found = self.steal();
         if found.is_none() {
             Patience::BRIEF.poll(|| {
@@ -138,7 +138,7 @@ impl<'a> GrowWorker<'a> {
                 found.is_some() || searching.is_over()
             });
         }
-        searching.look_away();
+        searching.end_search();
         found
     }
 
@@ -160,12 +160,12 @@ impl<'a> GrowWorker<'a> {
         if !is_there {
             return None;
         }
-        list.searching().begin();
+        list.searching().begin_work();
         if list.try_steal(me, victim) > 0 {
             self.ranges.count_theft();
             return Some(victim);
         }
-        list.searching().end();
+        list.searching().end_work();
         None
     }
 }

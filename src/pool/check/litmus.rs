@@ -208,7 +208,7 @@ enum LitmusStep {
     Pop { size: usize, claims: usize },
     /// If the range of the thief is empty, steals from `victim`, `ahead` items behind the victim's
     /// next claim.
-    Rob { victim: usize, ahead: usize },
+    Steal { victim: usize, ahead: usize },
     /// Chooses its pair of fences.
     UseFullFences(bool),
     /// Truncates all ranges at `at`.
@@ -218,7 +218,7 @@ enum LitmusStep {
 fn step() -> impl Strategy<Value = LitmusStep> {
     prop_oneof![
         8 => (prop_oneof![Just(1), Just(8), Just(64)], 1..6_usize).prop_map(|(size, claims)| LitmusStep::Pop { size, claims }),
-        8 => (0..3_usize, 0..80_usize).prop_map(|(victim, ahead)| LitmusStep::Rob { victim, ahead }),
+        8 => (0..3_usize, 0..80_usize).prop_map(|(victim, ahead)| LitmusStep::Steal { victim, ahead }),
         3 => any::<bool>().prop_map(LitmusStep::UseFullFences),
         1 => (0..LEN).prop_map(|at| LitmusStep::Cut { at }),
     ]
@@ -243,8 +243,8 @@ fn perform(fence: Fence, script: &[(usize, LitmusStep)]) -> Vec<Vec<usize>> {
             LitmusStep::Pop { size: 1, claims } => pop::<1>(owner, claims),
             LitmusStep::Pop { size: 8, claims } => pop::<8>(owner, claims),
             LitmusStep::Pop { claims, .. } => pop::<64>(owner, claims),
-            LitmusStep::Rob { victim, .. } if victim == me || owner.left() > 0 => vec![],
-            LitmusStep::Rob { victim, ahead } => {
+            LitmusStep::Steal { victim, .. } if victim == me || owner.left() > 0 => vec![],
+            LitmusStep::Steal { victim, ahead } => {
                 let theft =
                     owner.try_steal(victim, &mut |left| (ahead < left.len()).then(|| left.start + ahead));
                 match theft {
@@ -336,11 +336,11 @@ mod wrong {
         #[test]
         fn a_refused_fence_steals_nothing(script in prop::collection::vec((0..3_usize, step()), 0..60)) {
             let alone = |script: &[(usize, LitmusStep)]| {
-                let stays = |&(_, step): &(usize, LitmusStep)| !matches!(step, LitmusStep::Rob { .. });
+                let stays = |&(_, step): &(usize, LitmusStep)| !matches!(step, LitmusStep::Steal { .. });
                 perform(Fence::Symmetric, &script.iter().copied().filter(stays).collect::<Vec<_>>())
             };
             let trace = perform(Fence::Refusing, &script);
-            let rest = (0..3).chain(3..trace.len()).filter(|&at| at < 3 || !matches!(script[at - 3].1, LitmusStep::Rob { .. }));
+            let rest = (0..3).chain(3..trace.len()).filter(|&at| at < 3 || !matches!(script[at - 3].1, LitmusStep::Steal { .. }));
             prop_assert_eq!(rest.map(|at| trace[at].clone()).collect::<Vec<_>>(), alone(&script));
         }
     }

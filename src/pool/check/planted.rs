@@ -395,7 +395,7 @@ pub(crate) fn leave<J: Copy>(entered: &Entered<'_, J>) -> bool {
     if !is_planted(Bug::LooksBeforeItLeaves) {
         return barrier::leave(entered);
     }
-    let looked = entered.barrier.lock().rounds[entered.number].caller_waits;
+    let looked = entered.barrier.lock().jobs[entered.number].caller_sleeps;
     barrier::leave_under(entered, &mut entered.barrier.lock()) && looked
 }
 

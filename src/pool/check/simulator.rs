@@ -46,7 +46,7 @@ pub(super) struct SimPrices {
     pub(super) door: u64,
     /// The time to read the cell of a worker in the same cache, in the same node, and in another
     /// node. Assumed: the latency of a cache line, with several requests in flight.
-    glance: [u64; 3],
+    view: [u64; 3],
     /// The time of a theft from such a cell without the fence, while both cells are locked.
     /// Assumed.
     theft: [u64; 3],
@@ -66,7 +66,7 @@ pub(super) const PRICES: SimPrices = SimPrices {
     latency: 20_000,
     notice: 300,
     door: 150,
-    glance: [15, 25, 50],
+    view: [15, 25, 50],
     theft: [200, 400, 800],
     fence: 500,
     fence_each: 50,
@@ -264,7 +264,7 @@ enum SimStep {
     },
     /// The worker locks the cell of the victim for a theft. It has tried to do so since the time
     /// `since`.
-    Rob {
+    Steal {
         victim: usize,
         is_stuck: bool,
         since: u64,
@@ -415,7 +415,7 @@ impl SimRound<'_> {
 
     fn scan(&mut self, me: usize, now: u64) {
         let others = (0..self.workers.len()).filter(|&other| other != me);
-        let price: u64 = others.map(|other| self.of.prices.glance[self.distance(me, other) as usize]).sum();
+        let price: u64 = others.map(|other| self.of.prices.view[self.distance(me, other) as usize]).sum();
         self.then(me, now + price, SimStep::Scan(self.moves));
     }
 
@@ -486,7 +486,7 @@ impl SimRound<'_> {
 
     fn try_steal(&mut self, me: usize, now: u64, victim: usize, is_stuck: bool, since: u64) {
         if let Some(later) = self.waits(now, victim, since) {
-            return self.then(me, later, SimStep::Rob { victim, is_stuck, since });
+            return self.then(me, later, SimStep::Steal { victim, is_stuck, since });
         }
         let range = self.start(victim, now)..self.workers[victim].end;
         if range.is_empty() {
@@ -512,12 +512,12 @@ impl SimRound<'_> {
         self.outcome.thefts += 1;
         self.outcome.between_nodes += u64::from(distance == Distance::Beyond);
         self.moves += 1;
-        let robbed = &mut self.workers[victim];
-        robbed.end = middle;
-        robbed.locked_until = now + price;
+        let cell_of_victim = &mut self.workers[victim];
+        cell_of_victim.end = middle;
+        cell_of_victim.locked_until = now + price;
         // The next claim of the victim finds the new end, takes the items that are left, and ends
         // the stretch.
-        if let Some(mut claims) = robbed.claims {
+        if let Some(mut claims) = cell_of_victim.claims {
             let claimed = claims.claimed(self.items, now);
             if claimed < claims.end {
                 claims.end = (claimed + claims.size).min(middle).max(claimed);
@@ -554,7 +554,9 @@ impl SimRound<'_> {
                 SimStep::Scan(moves) => self.choose(me, now, moves),
                 SimStep::Watch { victim, start, is_dear } => self.watch(me, now, victim, start, is_dear),
                 SimStep::Look { victim, since } => self.look(me, now, victim, since),
-                SimStep::Rob { victim, is_stuck, since } => self.try_steal(me, now, victim, is_stuck, since),
+                SimStep::Steal { victim, is_stuck, since } => {
+                    self.try_steal(me, now, victim, is_stuck, since)
+                }
             }
         }
         let Self { of: Setting { prices, awake, .. }, items, door, caller, .. } = self;
@@ -919,7 +921,7 @@ fn helpers_that_cost_more_than_they_save() {
 const SMALL_VM: SimPrices = SimPrices {
     wake: 8_000,
     latency: 5_400,
-    glance: [100; 3],
+    view: [100; 3],
     theft: [500; 3],
     fence: 8_000,
     fence_each: 0,

@@ -79,27 +79,27 @@ impl Machine {
     /// files per CPU; each file takes 5 to 10 µs.
     pub(crate) fn read(allowed: &[usize], file: File<'_>) -> Self {
         let mut doubts = Vec::new();
-        let mut believe = |what: &str, known: Relation<usize>, otherwise: &dyn Fn() -> Vec<usize>| match known
-        {
-            Ok(known) => known,
-            Err(unknown) => {
-                match unknown {
-                    Unknown::Doubtful(why) => doubts.push(format!("{what} not used: {why}")),
-                    Unknown::Missing if what == "cores" => {
-                        doubts.push(
-                            "sysfs tells nothing of cores: CPUs are used in the order of their numbers"
-                                .into(),
-                        );
+        let mut known_or =
+            |what: &str, known: Relation<usize>, otherwise: &dyn Fn() -> Vec<usize>| match known {
+                Ok(known) => known,
+                Err(unknown) => {
+                    match unknown {
+                        Unknown::Doubtful(why) => doubts.push(format!("{what} not used: {why}")),
+                        Unknown::Missing if what == "cores" => {
+                            doubts.push(
+                                "sysfs tells nothing of cores: CPUs are used in the order of their numbers"
+                                    .into(),
+                            );
+                        }
+                        Unknown::Missing => {} // many systems have no NUMA nodes and do not report caches: no warning
                     }
-                    Unknown::Missing => {} // many systems have no NUMA nodes and do not report caches: no warning
+                    otherwise()
                 }
-                otherwise()
-            }
-        };
-        let nodes = believe("nodes", nodes(allowed, file), &|| packages(allowed, file));
-        let caches = believe("caches", caches(allowed, file), &|| lowest_of(&nodes, allowed));
-        let cores = believe("cores", cores(allowed, &nodes, file), &|| allowed.to_vec());
-        let classes = believe("classes of cores", classes(allowed, file), &|| vec![0; allowed.len()]);
+            };
+        let nodes = known_or("nodes", nodes(allowed, file), &|| packages(allowed, file));
+        let caches = known_or("caches", caches(allowed, file), &|| lowest_of(&nodes, allowed));
+        let cores = known_or("cores", cores(allowed, &nodes, file), &|| allowed.to_vec());
+        let classes = known_or("classes of cores", classes(allowed, file), &|| vec![0; allowed.len()]);
         let cpus = (0..allowed.len()).map(|i| {
             let thread = cores[..i].iter().filter(|core| **core == cores[i]).count();
             let (cache, node, class) = (caches[i], nodes[i], classes[i]);

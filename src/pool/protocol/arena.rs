@@ -30,7 +30,7 @@ pub(crate) struct Arena {
     pub(crate) ranges: Arc<Ranges>,
     /// How many times a thread was called back into the loop. The caller polls this while it rests:
     /// a hint, Relaxed.
-    pub(super) calls: AtomicU64,
+    pub(super) callbacks: AtomicU64,
     /// The caller sleeps here until the last worker leaves, or until the caller is called back.
     pub(super) done: Condvar,
     /// For each seat, the number of the thread in it, plus one; 0 if the seat is free. A caller
@@ -57,7 +57,7 @@ impl Arena {
         Self {
             is_taken: AtomicBool::new(false),
             ranges: Arc::new(Ranges::new(workers, fence)),
-            calls: AtomicU64::new(0),
+            callbacks: AtomicU64::new(0),
             done: Condvar::new(),
             seats: (0..workers).map(|_| Hint::new(0)).collect(),
             outer: Hint::new(0),

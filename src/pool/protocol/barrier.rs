@@ -118,7 +118,7 @@ pub(crate) struct BarrierState<J> {
     /// The number of callers that rest, or wait for the last worker.
     waiting: usize,
     pub(crate) stop: bool,
-    pub(crate) rounds: [ArenaJob<J>; ARENAS],
+    pub(crate) jobs: [ArenaJob<J>; ARENAS],
 }
 
 /// The job of an arena, and its open places.
@@ -132,9 +132,9 @@ pub(crate) struct ArenaJob<J> {
     places: usize,
     /// How many places are open for threads that were called back.
     called: usize,
-    visits: Visits,
+    reentry: Reentry,
     /// Whether the caller sleeps on `done`.
-    pub(crate) caller_waits: bool,
+    pub(crate) caller_sleeps: bool,
 }
 
 /// A thread that calls a loop.
@@ -154,9 +154,9 @@ impl Caller {
     }
 }
 
-/// How often a worker may enter a job.
+/// Whether a worker may enter a job again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Visits {
+pub(crate) enum Reentry {
     /// A worker leaves when nothing is left to do. After the first worker has left, no worker
     /// enters.
     #[default]
@@ -171,7 +171,7 @@ pub(crate) enum Visits {
 pub(crate) struct Offer {
     /// The maximum number of helpers.
     pub(crate) helpers: usize,
-    pub(crate) visits: Visits,
+    pub(crate) reentry: Reentry,
     pub(crate) polls: PollTimes,
 }
 
@@ -213,7 +213,7 @@ impl<J: Copy> BarrierState<J> {
 
 impl<J> ArenaJob<J> {
     const NONE: Self =
-        Self { job: None, helpers: 0, places: 0, called: 0, visits: Visits::Once, caller_waits: false };
+        Self { job: None, helpers: 0, places: 0, called: 0, reentry: Reentry::Once, caller_sleeps: false };
 
     fn open(&self) -> usize {
         self.places + self.called
@@ -239,7 +239,7 @@ impl<J: Copy> Barrier<J> {
             callers: 0,
             waiting: 0,
             stop: false,
-            rounds: [ArenaJob::NONE; ARENAS],
+            jobs: [ArenaJob::NONE; ARENAS],
         };
         Self {
             hinted: CachePadded::new(HintedState { hints, state: Mutex::new(state) }),
@@ -300,14 +300,14 @@ impl<J: Copy> Barrier<J> {
         offer: Offer,
         job: J,
     ) -> Published<'a, J> {
-        let Offer { helpers, visits, polls } = offer;
+        let Offer { helpers, reentry, polls } = offer;
         let &Turn { arena, number } = turn;
         arena.prepare(caller.thread(), caller.outer, helpers);
         let mut state = lock(&self.hinted.state);
         state.epoch += 1;
         (state.asked, state.patience) = (helpers, polls.between);
-        state.rounds[number] =
-            ArenaJob { job: Some(job), helpers, places: helpers, called: 0, visits, caller_waits: false };
+        state.jobs[number] =
+            ArenaJob { job: Some(job), helpers, places: helpers, called: 0, reentry, caller_sleeps: false };
         state.open += helpers;
         state.callers += usize::from(caller.worker.is_none());
         self.announce_inside(number);
@@ -343,7 +343,7 @@ impl<J: Copy> Barrier<J> {
         if state.waiting == 0 || !steps::wants_more(open, awake) {
             return;
         }
-        let has_places = |number: &usize| state.rounds[*number].open() > 0;
+        let has_places = |number: &usize| state.jobs[*number].open() > 0;
         for number in (0..ARENAS).filter(has_places) {
             let mut around = self.arenas.around(number);
             if let Some((_, arena)) = around.find(|(around, _)| steps::sleeps(state, *around)) {
@@ -448,14 +448,14 @@ impl<J: Copy> Barrier<J> {
         // loops in its items. A place that was opened for a called worker may have no free seat
         // yet: a worker that has announced that it goes keeps its seat until it has left. Then the
         // leaving worker takes the place itself.
-        let rounds = state.rounds[..steps::arenas_in_sight()].iter_mut().enumerate();
-        let (number, round, arena) = rounds
-            .filter(|(number, round)| round.open() > 0 && self.is_open_to(entrant, *number))
-            .filter_map(|(number, round)| Some((number, round, self.arenas.get(number)?)))
-            .find(|(_, round, arena)| arena.active.load(Ordering::Relaxed) < round.helpers)?;
-        let job = round.job?;
-        let seat = arena.take_seat(entrant.thread, round.helpers)?;
-        let place = if round.places > 0 { &mut round.places } else { &mut round.called };
+        let jobs = state.jobs[..steps::arenas_in_sight()].iter_mut().enumerate();
+        let (number, arena_job, arena) = jobs
+            .filter(|(number, arena_job)| arena_job.open() > 0 && self.is_open_to(entrant, *number))
+            .filter_map(|(number, arena_job)| Some((number, arena_job, self.arenas.get(number)?)))
+            .find(|(_, arena_job, arena)| arena.active.load(Ordering::Relaxed) < arena_job.helpers)?;
+        let job = arena_job.job?;
+        let seat = arena.take_seat(entrant.thread, arena_job.helpers)?;
+        let place = if arena_job.places > 0 { &mut arena_job.places } else { &mut arena_job.called };
         *place -= 1;
         state.open -= 1;
         let me = if entrant.waits_for.is_none() { entrant.thread.checked_sub(1) } else { None };
@@ -497,9 +497,9 @@ impl<J: Copy> Barrier<J> {
             patience.poll(|| arena.is_over_or_wanted());
             return lock(&self.hinted.state);
         }
-        state.rounds[of].caller_waits = true;
+        state.jobs[of].caller_sleeps = true;
         state = wait(&arena.done, state);
-        state.rounds[of].caller_waits = false;
+        state.jobs[of].caller_sleeps = false;
         state
     }
 
@@ -512,12 +512,12 @@ impl<J: Copy> Barrier<J> {
 
     /// Calls a thread back into the loop in arena `number`: the caller of that loop if it sleeps,
     /// otherwise the next idle worker.
-    pub(crate) fn call(&self, number: usize) {
+    pub(crate) fn call_back(&self, number: usize) {
         let Some(arena) = self.arenas.get(number) else { return };
         let mut state = lock(&self.hinted.state);
         steps::open_place(&mut state, number);
-        arena.calls.fetch_add(1, Ordering::Relaxed);
-        if state.rounds[number].caller_waits {
+        arena.callbacks.fetch_add(1, Ordering::Relaxed);
+        if state.jobs[number].caller_sleeps {
             self.update_hints(&state);
             drop(state);
             arena.done.notify_one();
@@ -531,9 +531,9 @@ impl<J: Copy> Barrier<J> {
     /// inside its own loop. Returns true if it was called back, and false if no worker is inside.
     pub(crate) fn rest(&self, turn: &Turn<'_>, caller: Caller, help: HelpInside<'_, J>) -> bool {
         let &Turn { arena, number } = turn;
-        let calls = arena.calls.load(Ordering::Relaxed);
+        let callbacks = arena.callbacks.load(Ordering::Relaxed);
         self.patience.poll(|| {
-            arena.active.load(Ordering::Relaxed) == 0 || arena.calls.load(Ordering::Relaxed) != calls
+            arena.active.load(Ordering::Relaxed) == 0 || arena.callbacks.load(Ordering::Relaxed) != callbacks
         });
         let mut state = lock(&self.hinted.state);
         self.set_waits(&mut state, arena, true);
@@ -663,22 +663,22 @@ pub(crate) fn wants_more(open: usize, awake: usize) -> bool {
 #[inline(always)]
 pub(crate) fn retract<J: Copy>(state: &mut BarrierState<J>, number: usize) {
     close(state, number);
-    state.rounds[number].job = None;
+    state.jobs[number].job = None;
 }
 
 /// No worker enters from now on.
 fn close<J: Copy>(state: &mut BarrierState<J>, number: usize) {
-    let round = &mut state.rounds[number];
-    state.open -= round.open();
-    (round.places, round.called) = (0, 0);
+    let arena_job = &mut state.jobs[number];
+    state.open -= arena_job.open();
+    (arena_job.places, arena_job.called) = (0, 0);
 }
 
 /// Opens a place for a called worker, if the job is not retracted.
 #[inline(always)]
 pub(crate) fn open_place<J: Copy>(state: &mut BarrierState<J>, number: usize) {
-    if state.rounds[number].job.is_some() {
+    if state.jobs[number].job.is_some() {
         state.epoch += 1;
-        state.rounds[number].called += 1;
+        state.jobs[number].called += 1;
         state.open += 1;
     }
 }
@@ -686,7 +686,7 @@ pub(crate) fn open_place<J: Copy>(state: &mut BarrierState<J>, number: usize) {
 /// Whether a place for a called worker is open. If so, the caller takes that place.
 #[inline(always)]
 pub(crate) fn takes_the_call<J: Copy>(state: &mut BarrierState<J>, number: usize) -> bool {
-    let called = &mut state.rounds[number].called;
+    let called = &mut state.jobs[number].called;
     let is_called = *called > 0;
     *called -= usize::from(is_called);
     state.open -= usize::from(is_called);
@@ -716,7 +716,7 @@ pub(crate) fn wait_for_the_last<J: Copy>(published: &Published<'_, J>, help: Hel
 /// Whether the caller of the loop in arena `number` sleeps.
 #[inline(always)]
 pub(crate) fn sleeps<J>(state: &BarrierState<J>, number: usize) -> bool {
-    state.rounds[number].caller_waits
+    state.jobs[number].caller_sleeps
 }
 
 /// Whether a waiting caller may help a loop. `is_around`: the caller's own loop is around that
@@ -730,7 +730,7 @@ pub(crate) fn may_help(is_around: bool) -> bool {
 #[inline(always)]
 pub(crate) fn leave<J: Copy>(entered: &Entered<'_, J>) -> bool {
     let mut state = lock(&entered.barrier.hinted.state);
-    leave_under(entered, &mut state) && state.rounds[entered.number].caller_waits
+    leave_under(entered, &mut state) && state.jobs[entered.number].caller_sleeps
 }
 
 /// A worker leaves its loop. The calling thread holds the state lock. Returns whether the worker
@@ -741,9 +741,9 @@ pub(crate) fn leave_under<J: Copy>(entered: &Entered<'_, J>, state: &mut Barrier
     if let Some(me) = me {
         state.set_worker_state(me, WorkerState::Awake);
     }
-    match state.rounds[number].visits {
-        Visits::Once => close(state, number),
-        Visits::Again => arena.leave_seat(seat),
+    match state.jobs[number].reentry {
+        Reentry::Once => close(state, number),
+        Reentry::Again => arena.leave_seat(seat),
     }
     barrier.update_hints(state);
     was_last

@@ -27,7 +27,7 @@ impl Cell {
     }
 
     /// The number of items left, read without the lock. A hint.
-    pub(crate) fn glance(&self) -> usize {
+    pub(crate) fn left(&self) -> usize {
         let end = self.end.load(Ordering::Relaxed);
         end.saturating_sub(self.start.load(Ordering::Relaxed))
     }

@@ -426,7 +426,7 @@ impl<T> Deques<T> {
         Self { first: Deque::new(), others: OnceLock::new(), searching: Arc::new(Searching::new()) }
     }
 
-    pub(crate) fn hunger(&self) -> &Arc<Searching> {
+    pub(crate) fn searching(&self) -> &Arc<Searching> {
         &self.searching
     }
 
@@ -628,7 +628,7 @@ mod tests {
     #[test]
     fn who_has_gone_is_called_once() {
         let deques = two(0, 0..0);
-        let call = || deques.hunger().come();
+        let call = || deques.searching().come_back();
         assert!(!deques.is_missed() && !call());
         assert!(deques.go() && deques.is_missed());
         assert_eq!([call(), call()], [true, false]);

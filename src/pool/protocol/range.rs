@@ -121,7 +121,7 @@ impl Ranges {
     /// during a theft, this function could count a range twice or not at all.
     pub(crate) fn left(&self) -> usize {
         let _guards: Vec<_> = self.cells.iter().map(|cell| lock(&cell.lock)).collect();
-        self.cells.iter().map(|cell| cell.glance()).sum()
+        self.cells.iter().map(|cell| cell.left()).sum()
     }
 }
 
@@ -155,7 +155,7 @@ impl VictimView<'_> {
 
     /// The number of items that the victim has left.
     pub(crate) fn left(&self) -> usize {
-        self.0.glance()
+        self.0.left()
     }
 
     /// The pair of fences between the victim and its thieves. `None` if the victim has not entered
@@ -394,7 +394,7 @@ impl Owner<'_> {
     fn others(&self, spared: Option<usize>) -> impl Iterator<Item = (usize, usize)> {
         let Self { ranges: Ranges { cells, .. }, me, late_only, .. } = *self;
         let others = (me + 1..cells.len()).chain(0..me).filter(move |&worker| Some(worker) != spared);
-        let left = others.map(|worker| (worker, cells[worker].glance())).filter(|&(_, left)| left > 0);
+        let left = others.map(|worker| (worker, cells[worker].left())).filter(|&(_, left)| left > 0);
         left.filter(move |&(worker, _)| !late_only || lock(&cells[worker].lock).is_none())
     }
 
@@ -464,12 +464,12 @@ mod tests {
     }
 
     #[test]
-    fn a_glance_tells_what_a_victim_has_left_and_which_fence_it_asks_for() {
+    fn a_view_has_what_a_victim_has_left_and_which_fence_it_asks_for() {
         let ranges = Ranges::new(1, Fence::Asymmetric);
         ranges.partition(2..10, &[]);
         let seen = || {
-            let glance = VictimView(&ranges.cells[0]);
-            (glance.start(), glance.left(), glance.fence())
+            let view = VictimView(&ranges.cells[0]);
+            (view.start(), view.left(), view.fence())
         };
         assert_eq!(seen(), (2, 8, None), "it has not entered");
         let (mut owner, _) = ranges.enter(0);

@@ -44,12 +44,12 @@ impl Searching {
     }
 
     /// A worker begins to search.
-    pub(crate) fn look(&self) {
+    pub(crate) fn begin_search(&self) {
         self.searchers.fetch_add(1, Ordering::Relaxed);
     }
 
     /// A worker ends its search.
-    pub(crate) fn look_away(&self) {
+    pub(crate) fn end_search(&self) {
         self.searchers.fetch_sub(1, Ordering::Relaxed);
     }
 
@@ -63,12 +63,12 @@ impl Searching {
     }
 
     /// A worker has items from now on, or may get some.
-    pub(crate) fn begin(&self) {
+    pub(crate) fn begin_work(&self) {
         self.busy.fetch_add(1, Ordering::Relaxed);
     }
 
     /// The worker has no items.
-    pub(crate) fn end(&self) {
+    pub(crate) fn end_work(&self) {
         self.busy.fetch_sub(1, Ordering::Relaxed);
     }
 
@@ -84,7 +84,7 @@ impl Searching {
 
     /// Decrements the count of gone workers, because a worker comes back or is called back. Returns
     /// whether the count was above 0.
-    pub(crate) fn come(&self) -> bool {
+    pub(crate) fn come_back(&self) -> bool {
         let less_one = |gone: usize| gone.checked_sub(1);
         self.gone.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less_one).is_ok()
     }

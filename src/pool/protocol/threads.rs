@@ -116,8 +116,8 @@ impl Threads {
 
     /// Calls a thread back into the loop of this arena: the caller of the loop if it sleeps,
     /// otherwise an idle thread.
-    pub(crate) fn call(&self, arena: usize) {
-        self.barrier.call(arena);
+    pub(crate) fn call_back(&self, arena: usize) {
+        self.barrier.call_back(arena);
     }
 
     /// The caller rests while workers are inside. Returns true if the caller was called back, and
