@@ -26,8 +26,9 @@ pub(crate) struct Solo<'a> {
     begin: Instant,
     watch: Watch<'a>,
     units: Units,
-    /// How many indices have been begun, and how many the loop has.
+    /// How many indices have been begun.
     begun: usize,
+    /// How many indices the loop has.
     len: usize,
     /// The number of indices that were folded at the last reading of the clock, and the time from
     /// `begin` to this reading.
@@ -220,7 +221,8 @@ impl<'a> Solo<'a> {
         watch.is_cancelled().then_some(Outcome::Cancelled)
     }
 
-    /// The time from the begin of the call to the last reading of the clock.
+    /// The time from `begin` to the last reading of the clock. Does not contain items that were
+    /// folded before `begin`.
     pub(crate) fn elapsed(&self) -> Duration {
         self.took
     }

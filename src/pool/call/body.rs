@@ -53,8 +53,8 @@ pub(crate) fn kernel<'s, L: Body>(
 /// value, because the value is stored elsewhere.
 ///
 /// This is the error type of the kernel, and its layout matters. (When this type had a `bool`
-/// instead of `needed_end`, the `bool` occupied the bytes of an accumulator's pointer or length. The
-/// compiler then wrote that pointer or length in several pieces and read it as a whole, which
+/// instead of `needed_end`, the `bool` occupied the bytes of an accumulator's pointer or length.
+/// The compiler then wrote that pointer or length in several pieces and read it as a whole, which
 /// stalls the CPU.)
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stop<Z = ()> {

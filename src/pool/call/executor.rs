@@ -53,8 +53,9 @@ pub(crate) struct Executor {
     pub(super) threads: Threads,
     pub(super) cpus: CpuAssignment,
     pub(super) stealing: Stealing,
-    /// The memory of shared loops. A call locks it before and after it shares a loop. This memory
-    /// is only a hint: a call that cannot get the lock soon does without it.
+    /// The memory of shared loops. A call locks it before and after it shares a loop, after a trial
+    /// of running a loop alone, and in a loop whose items wait. This memory is only a hint: a call
+    /// that cannot get the lock soon does without it.
     pub(super) learnt: Mutex<Splits>,
     /// Which messages have been logged, one bit each. Relaxed: a repeated message does no harm.
     logged: AtomicU64,
@@ -353,8 +354,8 @@ impl Executor {
         self.memory.learn(this, kind, this.slice.len, nanos(begin.elapsed()));
     }
 
-    /// Notes that two threads share loops at the same time. A call inside an item of a shared loop
-    /// is not noted.
+    /// Notes that this thread calls a loop while a thread outside the pool shares a loop. A call
+    /// inside an item of a shared loop is not noted.
     fn notice_crowd(&self) {
         if self.threads.callers() > 0 && !Inside::is_here() && !self.is_crowded.load(Ordering::Relaxed) {
             self.is_crowded.store(true, Ordering::Relaxed);
@@ -369,9 +370,9 @@ impl Executor {
         let polling = self.threads.awake();
         let awake = polling > 0;
         let (mut launch, mut gap) = (Launch::Plain, None);
-        let is_busy = self.idle() == 0;
+        let none_idle = self.idle() == 0;
         self.notice_crowd();
-        if !is_busy {
+        if !none_idle {
             gap = Some(self.gaps.gap(&self.prices));
         }
         if most > 0 && !options.watch.is_cancelled() {
@@ -383,7 +384,7 @@ impl Executor {
                 helpers: most,
                 awake,
                 polling,
-                is_busy,
+                none_idle,
                 is_timed: verdict == QuickVerdict::Timed,
                 gap: gap.unwrap_or(Gap::LONG),
                 draw: draw(),

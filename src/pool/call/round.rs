@@ -162,8 +162,8 @@ impl Round<'_> {
         }
     }
 
-    /// Folds the claimed item `first` and then the worker's range. Large partial results are stored
-    /// in parts. Returns the first index of the last part.
+    /// Folds the claimed item `first` and then the worker's range. A large partial result is stored
+    /// as several partial results. Returns the first index of the last partial result.
     fn fold_from(
         &self,
         owner: &mut Owner<'_>,

@@ -44,7 +44,7 @@ impl Starvation {
 
     /// Whether the helper may take part in the next loop. `turns` reads the kernel's times. When a
     /// pause of a starved helper is over, this function calls `run`, which runs for [`TRIAL`].
-    pub(crate) fn may_help(
+    pub(crate) fn has_cpu(
         &mut self,
         now: Instant,
         turns: impl Fn() -> Option<Turns>,
@@ -78,7 +78,7 @@ impl Starvation {
 /// A closure that a helper calls between loops. It returns whether the helper may take part in the
 /// next loop. In models the closure always returns true, since the model checkers do not let a
 /// thread starve.
-pub(crate) fn may_help() -> impl FnMut() -> bool + Send + Sync + 'static {
+pub(crate) fn has_cpu() -> impl FnMut() -> bool + Send + Sync + 'static {
     let mut record = Starvation::new(Instant::now());
     let run = |time| {
         let begin = Instant::now();
@@ -87,7 +87,7 @@ pub(crate) fn may_help() -> impl FnMut() -> bool + Send + Sync + 'static {
         }
         Instant::now()
     };
-    move || cfg!(any(loom, shuttle)) || record.may_help(Instant::now(), super::affinity::turns, run)
+    move || cfg!(any(loom, shuttle)) || record.has_cpu(Instant::now(), super::affinity::turns, run)
 }
 
 #[cfg(all(test, not(any(loom, shuttle, miri))))] // minutes each under Miri, which has nothing to check in safe code on one thread
@@ -125,7 +125,7 @@ mod tests {
             // The trial ends by the clock, but the helper runs for a few milliseconds before it is
             // interrupted.
             let run_by_clock = |time: Duration| run((time / (1 + *waits)).max(3 * MILLI));
-            let may_help = record.may_help(
+            let has_cpu = record.has_cpu(
                 *now,
                 || Some(turns.get()),
                 |trial| {
@@ -133,8 +133,8 @@ mod tests {
                     *now + run_by_clock(trial)
                 },
             );
-            *now += if may_help { run(millis * MILLI) } else { millis * MILLI };
-            may_help
+            *now += if has_cpu { run(millis * MILLI) } else { millis * MILLI };
+            has_cpu
         }
     }
 
@@ -169,7 +169,7 @@ mod tests {
         let mut record = Starvation::new(now);
         for second in 1..10 {
             let now = now + Duration::from_secs(second);
-            assert!(record.may_help(now, || None, |_| unreachable!("no trial")));
+            assert!(record.has_cpu(now, || None, |_| unreachable!("no trial")));
         }
     }
 }

@@ -232,8 +232,8 @@ pub(crate) struct Case<'a> {
     pub(crate) helpers: usize,
     pub(crate) awake: bool,
     pub(crate) polling: usize,
-    /// Whether another loop is being shared.
-    pub(crate) is_busy: bool,
+    /// Whether no worker is idle.
+    pub(crate) none_idle: bool,
     /// Whether the loop is timed however short it is.
     pub(crate) is_timed: bool,
     pub(crate) gap: Gap,
@@ -280,9 +280,9 @@ impl Case<'_> {
     /// before the first one. That costs a loop of cheap items some microseconds, once. If they are
     /// many, the caller begins alone, and reads the clock after the first item.
     fn unknown(&self) -> Launch {
-        let &Self { prices, this, helpers, awake, is_busy, .. } = self;
+        let &Self { prices, this, helpers, awake, none_idle, .. } = self;
         let few = usize::from(TRIAL_PARTS) * (helpers + 1);
-        if (2..=few).contains(&this.slice.len) && !is_busy {
+        if (2..=few).contains(&this.slice.len) && !none_idle {
             Launch::Shared { helpers }
         } else {
             begun_alone(prices, awake, Why::Short)
@@ -462,8 +462,8 @@ mod tests {
         ) -> Launch {
             let Self { memory, prices, patience, .. } = self;
             let gap = Gap { since_begin: MICRO, since_end: None, patience: *patience };
-            let (is_busy, is_timed, draw) = (false, false, self.draw());
-            Case { memory, prices, this, kind, helpers, awake, polling, is_busy, is_timed, gap, draw }
+            let (none_idle, is_timed, draw) = (false, false, self.draw());
+            Case { memory, prices, this, kind, helpers, awake, polling, none_idle, is_timed, gap, draw }
                 .launch()
         }
 

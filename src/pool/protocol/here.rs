@@ -19,18 +19,18 @@ thread_local! {
 /// While this value exists, the calling thread is a worker. (The identity is removed afterwards,
 /// because another pool may get the same address later.)
 #[derive(Debug)]
-pub(super) struct Settled {
+pub(super) struct IsWorker {
     before: (usize, usize),
 }
 
-impl Settled {
+impl IsWorker {
     /// Makes the calling thread worker `number` of `pool`, from 1.
     pub(super) fn new(pool: usize, number: usize) -> Self {
         Self { before: WORKER.with(|worker| worker.replace((pool, number))) }
     }
 }
 
-impl Drop for Settled {
+impl Drop for IsWorker {
     fn drop(&mut self) {
         WORKER.with(|worker| worker.set(self.before));
     }

@@ -12,7 +12,7 @@ use super::{
     barrier::{Barrier, Offer},
     fork::Process,
     gate::Gate,
-    here::{self, Settled},
+    here::{self, IsWorker},
     job::{self, Job},
 };
 use crate::sync::{JoinHandle, Ordering, Patience, ThreadBuilder, spawn};
@@ -22,7 +22,8 @@ use crate::sync::{JoinHandle, Ordering, Patience, ThreadBuilder, spawn};
 #[derive(Debug)]
 pub(crate) struct Threads {
     barrier: Arc<Barrier<Job>>,
-    posts: usize,
+    /// The number of threads.
+    number: usize,
     handles: Vec<JoinHandle<()>>,
     /// The gate of threads that the program has started, if there are any.
     gate: Option<Arc<Gate>>,
@@ -40,7 +41,7 @@ impl Threads {
     pub(crate) fn new(workers: usize, fence: Fence, patience: Patience) -> Self {
         Self {
             barrier: Arc::new(Barrier::new(workers, fence, patience)),
-            posts: 0,
+            number: 0,
             handles: Vec::with_capacity(workers),
             gate: None,
             process: Process::current(),
@@ -129,7 +130,7 @@ impl Threads {
 
     /// The number of threads.
     pub(crate) fn size(&self) -> usize {
-        self.posts
+        self.number
     }
 
     /// Gives up the threads. Does not stop or join them.
@@ -138,15 +139,15 @@ impl Threads {
         self.gate = None;
     }
 
-    /// The post of the next thread.
-    pub(crate) fn post(&mut self) -> Post {
-        self.posts += 1;
-        Post { barrier: Arc::clone(&self.barrier), worker: self.posts }
+    /// The right of the next thread to work for the pool.
+    pub(crate) fn new_worker(&mut self) -> WorkerHandle {
+        self.number += 1;
+        WorkerHandle { barrier: Arc::clone(&self.barrier), worker: self.number }
     }
 
-    /// Starts a thread that runs `life`, in which it works at a post.
-    pub(crate) fn start(&mut self, thread: ThreadBuilder, life: Box<dyn FnOnce() + Send>) -> io::Result<()> {
-        self.handles.push(spawn(thread, life)?);
+    /// Starts a thread that runs `body`. In `body` the thread works for the pool.
+    pub(crate) fn start(&mut self, thread: ThreadBuilder, body: Box<dyn FnOnce() + Send>) -> io::Result<()> {
+        self.handles.push(spawn(thread, body)?);
         Ok(())
     }
 
@@ -156,30 +157,30 @@ impl Threads {
     }
 }
 
-/// The work place of a thread, until the threads are dropped.
+/// The right of a thread to work for the pool, until the threads are dropped.
 #[derive(Debug)]
-pub(crate) struct Post {
+pub(crate) struct WorkerHandle {
     barrier: Arc<Barrier<Job>>,
     /// From 1: worker 0 is a thread that calls a loop.
     worker: usize,
 }
 
-impl Post {
+impl WorkerHandle {
     /// Runs jobs on the calling thread until the threads are dropped. Before each job it calls
-    /// `may_help` to decide whether to take part. The thread may do other work before and after
-    /// this.
-    pub(crate) fn work(self, may_help: impl FnMut() -> bool) {
-        let _settled = Settled::new(self.barrier.address(), self.worker);
-        work(&self.barrier, self.worker - 1, may_help);
+    /// `has_cpu`, and takes the job only if this returns true. The thread may do other work before
+    /// and after this.
+    pub(crate) fn work(self, has_cpu: impl FnMut() -> bool) {
+        let _is_worker = IsWorker::new(self.barrier.address(), self.worker);
+        work(&self.barrier, self.worker - 1, has_cpu);
     }
 }
 
 /// The work of a worker. Thread `me` is worker `me + 1`.
-fn work(barrier: &Barrier<Job>, me: usize, mut may_help: impl FnMut() -> bool) {
+fn work(barrier: &Barrier<Job>, me: usize, mut has_cpu: impl FnMut() -> bool) {
     let mut seen = barrier.nothing_seen();
     loop {
         // Checked outside of every loop: no thread waits for this worker.
-        while !may_help() {
+        while !has_cpu() {
             if barrier.pass_over(me, &mut seen).is_none() {
                 return;
             }
@@ -225,8 +226,8 @@ mod tests {
         let threads = |patience| {
             let mut threads = Threads::new(1, Fence::Symmetric, patience);
             assert_eq!(threads.awake(), 1, "a thread that has not slept yet looks for a job");
-            let post = threads.post();
-            threads.start(ThreadBuilder::new(), Box::new(move || post.work(|| true))).unwrap();
+            let worker = threads.new_worker();
+            threads.start(ThreadBuilder::new(), Box::new(move || worker.work(|| true))).unwrap();
             threads
         };
         let impatient = threads(Patience::default());
@@ -253,8 +254,8 @@ mod tests {
     #[test]
     fn a_caller_whose_help_unwinds_has_waited_all_the_same() {
         let mut threads = Threads::new(1, Fence::Symmetric, Patience::default());
-        let post = threads.post();
-        threads.start(ThreadBuilder::new(), Box::new(move || post.work(|| true))).unwrap();
+        let worker = threads.new_worker();
+        threads.start(ThreadBuilder::new(), Box::new(move || worker.work(|| true))).unwrap();
         let (threads, caller) = (threads, thread::current().id());
         let [came, helped, is_inside] = [const { AtomicBool::new(false) }; 3];
         let offer = Offer { helpers: 1, ..Offer::default() };
@@ -283,11 +284,11 @@ mod tests {
     #[test]
     fn a_thread_that_has_left_is_no_worker() {
         let mut threads = Threads::new(1, Fence::Symmetric, Patience::default());
-        let (post, pass, address) =
-            (threads.post(), threads.gate().enter().unwrap(), threads.barrier.address());
+        let (worker, pass, address) =
+            (threads.new_worker(), threads.gate().enter().unwrap(), threads.barrier.address());
         let lent = thread::spawn(move || {
             let mut at_work = 0;
-            post.work(|| {
+            worker.work(|| {
                 at_work = here::worker(address);
                 true
             });

@@ -81,12 +81,12 @@ impl Team {
     pub(super) fn new(workers: usize) -> Self {
         let mut threads = Threads::new(workers - 1, Fence::Symmetric, Patience::default());
         for _ in 1..workers {
-            let (post, (sender, receiver)) = (threads.post(), oneshot::channel());
-            let life = move || {
+            let (worker_handle, (sender, receiver)) = (threads.new_worker(), oneshot::channel());
+            let body = move || {
                 sender.send(());
-                post.work(|| true);
+                worker_handle.work(|| true);
             };
-            threads.start(ThreadBuilder::new(), Box::new(life)).unwrap();
+            threads.start(ThreadBuilder::new(), Box::new(body)).unwrap();
             receiver.receive().expect("it has come");
         }
         Self { threads }
