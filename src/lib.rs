@@ -42,7 +42,8 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! # Trade-offs The aim is that a loop over a slice, inside an iterative algorithm, runs as fast as
+//! # Trade-offs
+//! The aim is that a loop over a slice, inside an iterative algorithm, runs as fast as
 //! the machine allows. At worst, such a loop should take some tens of nanoseconds longer than the
 //! plain loop. `benches/README.md` in the repository lists the targets that are missed. With two
 //! threads a long call takes half the time of the plain loop plus 1 %, wherever its slow items are.
@@ -68,6 +69,7 @@
 //! takes a block: 8 items if an item takes less than 128 ns, 64 if it takes less than 16 ns and
 //! that measures faster, 512 if it takes less than 0.25 ns. The other items of a block can wait
 //! behind an unexpectedly slow item of the same claim.
+//!
 //! In a loop over a list that grows ([`Pool::grow`]) each worker adds new items to its own deque.
 //! The owner takes the newest item. A thief takes the older half of the items that the owner shows.
 //! If items are cheap and no worker lacks work, the owner keeps the newest 16 items to itself, and

@@ -235,6 +235,7 @@ impl<S> PoolBuilder<S> {
 
     /// How long an idle worker polls for the next loop before it sleeps, and the least time for
     /// which the calling thread polls for the end of a loop.
+    ///
     /// Most programs need no value. By default workers poll only if the gaps between loops are
     /// shorter than a limit: the time to wake a worker, or 26 µs if that is longer. They poll for
     /// at most this limit. If no loop comes while they poll, they poll less and less often. With

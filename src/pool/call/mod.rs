@@ -20,6 +20,7 @@
 //! | `order`, `ending` | the order of the reductions; how a loop ends |
 //! | `handles`, `loop_options` | tokens and progress; the user's options for a call |
 //! | `inputs` | the policy's inputs: times and random numbers |
+//!
 //! Only `Executor::call`, `call_with_care`, `call_for_nodes`, `body` and `accumulator` know the
 //! types of a loop, and `join` knows the types of its closures. All other code calls a worker's
 //! accumulator through a vtable, about once in some microseconds. A program contains this other

@@ -4,6 +4,7 @@
 //! The policy is the shipped one: this module calls `Case::launch`, `Gap`, `Rhythm`, `Memory` and
 //! `Prices` as an executor does. The costs of helpers are the table of `simulator`. Time is
 //! computed; no thread is started.
+//!
 //! Simplifications: within a loop, work is spread evenly at no cost; a caller that waits for the
 //! last helper does not sleep, but polls.
 

@@ -1,11 +1,13 @@
 //! Tests of the fences on real cores. In one test, each of two workers steals items exactly where
 //! the other worker claims items. Another test shows that two pairs of fences lead to the same
-//! claims. A plain test run has 20,000 encounters. An encounter is a theft, which stands or is
-//! undone. `cargo test --release --lib litmus -- --ignored --test-threads=1` runs 10^8 of each
-//! kind, or the number in `RANGESTEAL_LITMUS`. Builds with `--cfg planted` also test wrong fences
-//! (`mod wrong`). An optimised build for x86-64 ran on two CPUs, of whose time the workers got a
-//! tenth. There, with wrong fences, an item was claimed twice: without the heavy fence after 22 to
-//! 100 encounters, within 0.03 s; with a full light fence and no heavy fence after 160 to 7,300
+//! claims.
+//!
+//! A plain test run has 20,000 encounters. An encounter is a theft, which stands or is undone.
+//! `cargo test --release --lib litmus -- --ignored --test-threads=1` runs 10^8 of each kind, or the
+//! number in `RANGESTEAL_LITMUS`. Builds with `--cfg planted` also test wrong fences (`mod wrong`).
+//! An optimised build for x86-64 ran on two CPUs, of whose time the workers got a tenth. There,
+//! with wrong fences, an item was claimed twice: without the heavy fence after 22 to 100
+//! encounters, within 0.03 s; with a full light fence and no heavy fence after 160 to 7,300
 //! encounters, within 0.11 s; with the heavy fence alone after 22 to 160 encounters; and with
 //! fences that change without telling thieves after 54 to 460 encounters. In an unoptimised build,
 //! 10^6 encounters with the light fence alone showed no wrong claim.

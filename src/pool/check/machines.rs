@@ -1,5 +1,6 @@
 //! Tests of placement on described machines. The descriptions are in `machines/`. The tests below
 //! contain the expected CPUs of the workers.
+//!
 //! The files were written for these tests, in the form in which Linux describes such machines. Each
 //! line has a path and a text. A path that does not begin with `/` is below `/sys/devices/system`.
 //! `[0-6:2]` in a path stands for each number of the list. `{}`, `{+1}`, `{-1}` in the text stand

@@ -1,9 +1,11 @@
 //! Simulated rounds of up to 256 workers: one thread simulates a round in milliseconds.
+//!
 //! The policy is the shipped one: this module calls `Stealing::victim`, `theft`, `Grain`, `Splits`
 //! and the pieces of a journal as a round does. `SimRound` has the protocol in a few lines, and a
 //! table of prices has the costs of its steps. The events are the ends of stretches and the steps
 //! of thieves. Between two events, the index that a worker has reached is computed from the sums of
 //! the costs of the items.
+//!
 //! Simplifications: hyper-threads do not slow each other; an item from another node costs its thief
 //! no more than an item from its own node; a claim is free; a theft is never undone; reducing is
 //! free.
@@ -555,7 +557,7 @@ impl SimRound<'_> {
                 SimStep::Watch { victim, start, is_dear } => self.watch(me, now, victim, start, is_dear),
                 SimStep::Look { victim, since } => self.look(me, now, victim, since),
                 SimStep::Steal { victim, is_stuck, since } => {
-                    self.try_steal(me, now, victim, is_stuck, since)
+                    self.try_steal(me, now, victim, is_stuck, since);
                 }
             }
         }
@@ -774,13 +776,15 @@ fn fewer_thefts_between_nodes_and_hardly_a_longer_makespan() {
 
 /// Makespans of first rounds of 1 ms per worker with awake helpers, as multiples of the lower
 /// bound. They are computed for thieves that choose the largest victim, and for thieves that choose
-/// partly at random. In a hot run on 64 workers, all workers without hot items run out of items at
-/// the same moment, and few ranges have many items left. If thefts need expensive fences, as at the
-/// start of rounds of cheap items, choosing the largest victim causes more thefts. There are few
-/// largest ranges, so several thieves choose the same range, get fewer items than they have seen,
-/// and steal again. On 128 workers, thieves find the hot items only when three quarters of the
-/// round are over. Each hot item takes half of a round, so with every rule the makespan is at least
-/// 1.25 times the lower bound.
+/// partly at random.
+///
+/// In a hot run on 64 workers, all workers without hot items run out of items at the same moment,
+/// and few ranges have many items left. If thefts need expensive fences, as at the start of rounds
+/// of cheap items, choosing the largest victim causes more thefts. There are few largest ranges, so
+/// several thieves choose the same range, get fewer items than they have seen, and steal again. On
+/// 128 workers, thieves find the hot items only when three quarters of the round are over. Each hot
+/// item takes half of a round, so with every rule the makespan is at least 1.25 times the lower
+/// bound.
 #[test]
 fn many_thieves_look_for_many_victims() {
     for (name, workers, items, bar) in [

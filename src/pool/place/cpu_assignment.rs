@@ -1,13 +1,15 @@
 //! The assignment of workers to CPUs while the pool runs, and the CPU that is left free for the
-//! caller. Helpers are pinned; the caller (outside of `scope`) is not. If the system has put the
-//! caller on the CPU of a helper, that helper moves to the free CPU. The pool checks the caller's
-//! CPU before it publishes a round. The pool also checks whenever the caller reads the clock in the
-//! round, since a caller that sleeps in an item can wake up on the CPU of a helper. Without the
-//! check, the system leaves both threads on one CPU while the other CPU is idle. On two quiet CPUs,
-//! after a test had moved the caller, both threads stayed on one CPU for 16 to 20 ms, or for 60 to
-//! 80 of the caller's items of 100 µs. While the caller keeps sleeping, this happens again and
-//! again. Without the check, 20 to 30 % of the caller's items in the loop of `tests/places.rs` run
-//! on the helper's CPU.
+//! caller.
+//!
+//! Helpers are pinned; the caller (outside of `scope`) is not. If the system has put the caller on
+//! the CPU of a helper, that helper moves to the free CPU. The pool checks the caller's CPU before
+//! it publishes a round. The pool also checks whenever the caller reads the clock in the round,
+//! since a caller that sleeps in an item can wake up on the CPU of a helper. Without the check, the
+//! system leaves both threads on one CPU while the other CPU is idle. On two quiet CPUs, after a
+//! test had moved the caller, both threads stayed on one CPU for 16 to 20 ms, or for 60 to 80 of
+//! the caller's items of 100 µs. While the caller keeps sleeping, this happens again and again.
+//! Without the check, 20 to 30 % of the caller's items in the loop of `tests/places.rs` run on the
+//! helper's CPU.
 
 use std::{
     fmt, io,

@@ -149,7 +149,8 @@ impl InheritedScheduling {
 
     /// Gives the calling thread these CPUs and this priority.
     ///
-    /// # Errors The error of the system call, for example because only a privileged process may
+    /// # Errors
+    /// The error of the system call, for example because only a privileged process may
     /// lower a nice value (setpriority(2)).
     pub(crate) fn take_over(&self) -> io::Result<()> {
         let mask = self.mask.as_ref().map_or(Ok(()), Mask::apply);

@@ -38,6 +38,7 @@ pub enum Pinning {
 
 /// The CPUs that workers are put on, and their order. Set by
 /// [`PoolBuilder::placement`](crate::PoolBuilder::placement).
+///
 /// If the cores of a processor differ by design, strong cores come before weak cores; a list keeps
 /// its order. Workers with neighbouring numbers share caches and memory where possible, except with
 /// `Spread` and with a list.

@@ -2,8 +2,10 @@
 //! program of higher priority then takes the helper's CPU, the loop waits for the helper. The loop
 //! may take a second instead of ten milliseconds. So a helper that has starved once takes no part
 //! in loops until it has shown that it gets its CPU again.
+//!
 //! If a helper shares its CPU with programs of its own priority, it gets a half or a third of the
 //! CPU. Such a helper does not starve, and takes part in loops.
+//!
 //! `cargo bench --bench versus -- --rows starved` measures loops of four items of 2.75 ms, with a
 //! helper at nice 19 whose CPU another program takes. Without this module, a hundred calls took 3.8
 //! times the plain loop's time on average, and one call took 33 times the plain loop's time.

@@ -1,5 +1,6 @@
 //! The topology of the CPUs, as Linux reports it: which CPUs share a core, a cache or a NUMA node,
 //! and which CPUs are weaker than others.
+//!
 //! This module reads the topology from sysfs: see `Documentation/admin-guide/cputopology.rst` and
 //! `Documentation/ABI/{testing,stable}/sysfs-devices-*` of the kernel. If a relation is missing for
 //! some CPU or contradicts itself, this module uses that relation for no CPU: an order of only some

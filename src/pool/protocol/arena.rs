@@ -1,7 +1,9 @@
 //! Arenas: while a loop is shared, it has an arena.
+//!
 //! An arena has at most one caller at any moment. The caller takes the arena, partitions the
 //! ranges, and gives the arena back when no worker is inside. The number of a worker in an arena is
 //! its *seat*: the caller has seat 0, and a helper gets a seat when it enters.
+//!
 //! Arenas are made on demand. They are freed with the pool and not earlier, since a worker that
 //! leaves a loop may touch its arena after the caller has returned.
 

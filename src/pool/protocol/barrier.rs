@@ -1,9 +1,11 @@
 //! The barrier of a pool, where callers and workers meet: publish, enter, leave, retract, for
 //! several loops at the same time. This module does not know slices or items.
+//!
 //! All steps happen under one lock, the *state lock*, which a thread holds for some ten
 //! nanoseconds. The state lock provides every happens-before edge between callers and workers:
 //! publish → enter, leave → end of the wait. A worker that wakes up late finds the job retracted. A
 //! caller waits only for workers that have entered its arena.
+//!
 //! A caller offers *places* in its arena. A worker scans the places of all arenas before it sleeps,
 //! and enters one of them. While any worker sleeps, at least as many workers are awake as places
 //! are open. A caller that opens places wakes workers until this invariant holds again. One lock

@@ -1,6 +1,7 @@
 //! A list that grows: each worker pushes and pops at the top of its own deque, and a thief takes
 //! the older half of another deque. `src/pool/README.md` proves that every item is taken exactly
 //! once. The comments here refer to its cases 7 to 10.
+//!
 //! The deque mirrors the range cell: only its owner writes `top`, and `bottom` is written under the
 //! lock. There are two differences. First, items lie in the memory of the deque, and a thief copies
 //! them. A thief must see only written items, so `top` is stored with Release and loaded with
@@ -147,8 +148,8 @@ impl<T> OwnerEnd<T> {
     /// Takes the newest item. Returns no `Option`: with one, LLVM would read the item in other
     /// pieces than those in which it was written, and such a read stalls.
     ///
-    /// # Safety [`has_item`](Self::has_item) has returned true, and nothing has been taken since
-    /// then.
+    /// # Safety
+    /// [`has_item`](Self::has_item) has returned true, and nothing has been taken since then.
     #[inline(always)]
     pub(crate) unsafe fn take(&self) -> T {
         let next = self.next.get() - 1;

@@ -1,17 +1,21 @@
 //! The light and the heavy fence: a store-load barrier between two threads, whose cost falls on the
-//! thread that runs it rarely. A claim must make its store to `start` visible before it reads
-//! `end`. A theft must make its store to `end` visible before it reads `start` (Dekker's pattern).
-//! With two `SeqCst` fences each claim would cost 2 to 3 ns. Most items have a claim of their own,
-//! and thefts are rare. So on Linux the claim only forbids the *compiler* to reorder. The theft
-//! asks the kernel to run a full barrier on every CPU that runs a thread of this process:
-//! `membarrier(2)`, command `PRIVATE_EXPEDITED`. A thread that is not running has executed a full
-//! barrier at its context switch. The pair orders like two `SeqCst` fences: the thief sees every
-//! store of a claim that the CPU executed before the barrier, and every load of a claim after the
-//! barrier sees the thief's store. The kernel's barrier costs the thief 0.5 µs on idle hardware. On
-//! a busy virtual machine it costs the thief 25 µs and the victim 10 µs. So a worker whose items
-//! take long, or are not timed yet, uses the full fence in its claims. Thieves of this worker then
-//! also use a full fence instead of the kernel's barrier. Each cell has its own pair of fences,
-//! which changes under the lock of the cell.
+//! thread that runs it rarely.
+//!
+//! A claim must make its store to `start` visible before it reads `end`. A theft must make its
+//! store to `end` visible before it reads `start` (Dekker's pattern). With two `SeqCst` fences each
+//! claim would cost 2 to 3 ns. Most items have a claim of their own, and thefts are rare. So on
+//! Linux the claim only forbids the *compiler* to reorder. The theft asks the kernel to run a full
+//! barrier on every CPU that runs a thread of this process: `membarrier(2)`, command
+//! `PRIVATE_EXPEDITED`. A thread that is not running has executed a full barrier at its context
+//! switch. The pair orders like two `SeqCst` fences: the thief sees every store of a claim that the
+//! CPU executed before the barrier, and every load of a claim after the barrier sees the thief's
+//! store.
+//!
+//! The kernel's barrier costs the thief 0.5 µs on idle hardware. On a busy virtual machine it costs
+//! the thief 25 µs and the victim 10 µs. So a worker whose items take long, or are not timed yet,
+//! uses the full fence in its claims. Thieves of this worker then also use a full fence instead of
+//! the kernel's barrier. Each cell has its own pair of fences, which changes under the lock of the
+//! cell.
 //!
 //! On other systems, and under loom, shuttle and Miri, both fences are `fence(SeqCst)`: the same
 //! protocol in its textbook form.

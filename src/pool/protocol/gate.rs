@@ -1,6 +1,7 @@
 //! A gate, like that of Seastar: threads enter and leave until the gate is closed, and closing
 //! waits for the threads inside. The pool uses a gate for workers whose threads it has not started,
 //! since it cannot join these threads.
+//!
 //! The invariant: `inside` counts the passes that exist, and does not rise once `is_closed` is set.
 //! One lock protects both. So when `close` has returned, no thread is inside, and no thread can
 //! enter. Each step needs the lock:

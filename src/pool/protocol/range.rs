@@ -1,10 +1,12 @@
 //! Range cells: each worker owns a range of indices, pops from its front, and steals the back of
 //! another range. `src/pool/README.md` proves that every index is claimed exactly once. The
 //! comments here refer to its cases 1 to 6.
+//!
 //! Only the owner of a cell writes `start`, except the caller between rounds. `end` is written only
 //! under the lock of the cell. A claim stores `start` and then reads `end`; a theft stores `end`
 //! and then reads `start`. A fence of [`Fence`] stands between the store and the load, so at least
 //! one of the two sees the other's store.
+//!
 //! Accesses to `start` and `end` are `Relaxed`, except one store that scans rely on. The fences
 //! order a claim and a theft, the locks order two thieves, and the lock of the barrier orders two
 //! rounds. Nothing is published *through* an index: the caller publishes the items before the

@@ -1,5 +1,6 @@
 //! The cursor of a search for the first match: all workers claim blocks of the slice from the
 //! front.
+//!
 //! A block is small compared to the number of items before it. So when a match is found, few items
 //! behind the match have been tested. Nothing is stolen, because no worker owns a range. No item
 //! depends on a worker that comes late or never.

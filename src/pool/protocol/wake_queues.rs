@@ -1,12 +1,14 @@
 //! The wake queues of a loop whose items wait. They hold the woken items, and record which workers
 //! sleep. `src/pool/README.md` proves that no wake-up is lost, and that at most one worker polls a
-//! future at any moment. The comments here refer to its cases 11 to 15. An item that has begun and
-//! is not done has a *slot*. The number of slots limits the number of items under way. The holder
-//! of a [`Slot`] may poll the item of that slot, or begin an item if the slot is free. A slot whose
-//! item waits has no holder, until a waker takes it and puts it into the run queue of the worker
-//! that polled the item last. A worker first empties its own run queue, then takes half of another
-//! run queue. [`Parked`] has the sleeping workers and the free slots. A worker that always finds
-//! woken items does not lock it.
+//! future at any moment. The comments here refer to its cases 11 to 15.
+//!
+//! An item that has begun and is not done has a *slot*. The number of slots limits the number of
+//! items under way. The holder of a [`Slot`] may poll the item of that slot, or begin an item if
+//! the slot is free. A slot whose item waits has no holder, until a waker takes it and puts it into
+//! the run queue of the worker that polled the item last. A worker first empties its own run queue,
+//! then takes half of another run queue. [`Parked`] has the sleeping workers and the free slots. A
+//! worker that always finds woken items does not lock it.
+//!
 //! Nothing here borrows anything, or contains a future or an item. So a waker may outlive the loop.
 
 #![allow(unused_qualifications)] // models use the steps of `check`
@@ -648,6 +650,7 @@ impl Wake for SlotWaker {
 
 /// Records that an item is woken. Returns true if the item waited; then its slot belongs to the
 /// calling thread.
+///
 /// This writes even if the item was woken before, because the next poll must see the earlier writes
 /// of the calling thread (case 12). Partners: `poll_again`; `try_suspend`, for the writes of the
 /// last poll.
@@ -687,6 +690,7 @@ pub(crate) fn is_still_behind(item: usize, stop: usize) -> bool {
 
 /// Makes every run queue watched, for a worker that has recorded that it sleeps. Returns false if
 /// an item has been woken. Otherwise the waker of the next item unparks a worker.
+///
 /// Checks each queue under the lock of the queue, so that a thread that later takes items from it
 /// sees that a worker sleeps.
 #[inline(always)]
