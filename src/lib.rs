@@ -43,13 +43,12 @@
 //! ```
 //!
 //! # Trade-offs
-//! The aim is that a loop over a slice, inside an iterative algorithm, runs as fast as the machine
-//! allows. At worst, such a loop should take some tens of nanoseconds longer than the plain loop.
-//! `benches/README.md` in the repository lists the targets that are missed. With two threads a long
-//! call takes half the time of the plain loop plus 1 %, wherever its slow items are. The
-//! third shared call of a loop is first tried alone, and tells the pool whether sharing makes this
-//! loop slower. For that speed the crate
-//! supports only what such loops need:
+//! The aim is that a loop over a slice, inside an iterative algorithm, runs as fast as
+//! the machine allows. At worst, such a loop should take some tens of nanoseconds longer than the
+//! plain loop. `benches/README.md` in the repository lists the targets that are missed. With two
+//! threads a long call takes half the time of the plain loop plus 1 %, wherever its slow items are.
+//! The third shared call of a loop is first tried alone, and tells the pool whether sharing makes
+//! this loop slower. For that speed the crate supports only what such loops need:
 //!
 //! * Loops run over slices, ranges of integers, chains of these, and lists that grow;
 //!   [`join`](Pool::join) runs divide and conquer. There are no tasks that outlive their call: use
@@ -72,9 +71,9 @@
 //! behind an unexpectedly slow item of the same claim.
 //!
 //! In a loop over a list that grows ([`Pool::grow`]) each worker adds new items to its own deque.
-//! The owner takes the newest item; a thief takes the older half of all. If items are cheap and no
-//! worker lacks work, the owner keeps the newest 16 items to itself, and takes these without a
-//! claim.
+//! The owner takes the newest item. A thief takes the older half of the items that the owner shows.
+//! If items are cheap and no worker lacks work, the owner keeps the newest 16 items to itself, and
+//! takes these without a claim.
 //!
 //! The thread that calls a loop is worker 0 and begins at once. The other workers sleep on
 //! condition variables. The pool decides how many of them to wake, if any. It compares the cost of

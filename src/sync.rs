@@ -23,10 +23,10 @@ use std::{
     time::Duration,
 };
 
-/// Starts a thread. `life` is boxed because the code that starts a thread is compiled once for each
+/// Starts a thread. `body` is boxed because the code that starts a thread is compiled once for each
 /// type of closure.
-pub(crate) fn spawn(thread: ThreadBuilder, life: Box<dyn FnOnce() + Send>) -> io::Result<JoinHandle<()>> {
-    thread.spawn(life)
+pub(crate) fn spawn(thread: ThreadBuilder, body: Box<dyn FnOnce() + Send>) -> io::Result<JoinHandle<()>> {
+    thread.spawn(body)
 }
 
 /// Locks `mutex`, even if it is poisoned. User code runs under one lock of this crate, that of a

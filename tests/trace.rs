@@ -35,8 +35,8 @@ fn check(timeline: &Timeline, report: &RunReport) {
         let own: Vec<&Run> = runs.iter().filter(|run| run.worker == number).collect();
         assert_eq!(own.iter().map(|run| run.items.len()).sum::<usize>(), worker.items, "{timeline:?}");
         assert_eq!(own.iter().filter(|run| run.theft.is_some()).count(), worker.thefts, "{timeline:?}");
-        let robbed = |run: &&Run| run.theft.as_ref().is_some_and(|theft| theft.victim == number);
-        assert_eq!(runs.iter().filter(robbed).count(), worker.thefts_suffered, "{timeline:?}");
+        let is_stolen_from = |run: &&Run| run.theft.as_ref().is_some_and(|theft| theft.victim == number);
+        assert_eq!(runs.iter().filter(is_stolen_from).count(), worker.thefts_suffered, "{timeline:?}");
         assert!(own.iter().all(|run| run.begin <= run.end && run.end <= *wall), "{timeline:?}");
         assert!(own.windows(2).all(|pair| pair[0].end <= pair[1].begin), "one after the other: {timeline:?}");
         let waited: Duration = timeline.waits(number).map(|wait| wait.end.saturating_sub(wait.start)).sum();

@@ -238,8 +238,8 @@ impl<S> PoolBuilder<S> {
     ///
     /// Most programs need no value. By default workers poll only if the gaps between loops are
     /// shorter than a limit: the time to wake a worker, or 26 µs if that is longer. They poll for
-    /// at most this limit. If no loop comes while they poll, they poll less and less often.
-    /// `Duration::ZERO` turns polling off.
+    /// at most this limit. If no loop comes while they poll, they poll less and less often. With
+    /// `Duration::ZERO`, idle workers do not poll.
     ///
     /// The value trades CPU time for latency. A worker that polls begins a loop within 1 µs; a
     /// worker that sleeps begins within some 10 to 40 µs. In return, each thread of the pool keeps
@@ -469,9 +469,9 @@ impl PoolOptions {
                 start_handler: self.start_handler.clone(),
                 exit_handler: self.exit_handler.clone(),
             };
-            let (post, (sender, arrival)) = (threads.post(), oneshot::channel());
-            let may_help = starvation::may_help();
-            let body = Box::new(move || body.run(post, sender, may_help));
+            let (worker_handle, (sender, arrival)) = (threads.new_worker(), oneshot::channel());
+            let has_cpu = starvation::has_cpu();
+            let body = Box::new(move || body.run(worker_handle, sender, has_cpu));
             let started = if let Some(spawn) = &mut spawn {
                 spawn(WorkerThread::new(worker, name, self.stack_size, body, threads.gate()))
             } else {

@@ -14,7 +14,7 @@ use super::{
         affinity::{self, Pinned},
         inherited_scheduling::InheritedScheduling,
     },
-    protocol::{fork::Process, gate::Gate, oneshot::Sender, threads::Post},
+    protocol::{fork::Process, gate::Gate, oneshot::Sender, threads::WorkerHandle},
 };
 
 /// A function of the program that runs on each thread, with the number of its worker.
@@ -46,7 +46,7 @@ pub(crate) struct Arrived {
 
 impl ThreadBody {
     /// Does the work on the calling thread.
-    pub(crate) fn run(self, post: Post, arrival: Sender<Arrived>, may_help: impl FnMut() -> bool) {
+    pub(crate) fn run(self, handle: WorkerHandle, arrival: Sender<Arrived>, has_cpu: impl FnMut() -> bool) {
         let taken_over = self.inherited.map_or(Ok(()), |of| of.take_over());
         let (pinned, _lent) = match self.cpu {
             None => (Ok(()), None),
@@ -60,7 +60,7 @@ impl ThreadBody {
         let stays = started.is_ok();
         arrival.send(Arrived { thread: affinity::this_thread(), taken_over, pinned, started });
         if stays {
-            post.work(may_help);
+            handle.work(has_cpu);
             let _reported_by_the_panic_hook = call(self.exit_handler, self.worker);
         }
     }

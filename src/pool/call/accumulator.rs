@@ -170,7 +170,11 @@ pub(crate) struct InBlocks<'a> {
 impl InBlocks<'_> {
     fn fold(&mut self, blocks: Range<usize>) -> Result<(), Stop> {
         let Self { blocks: all, .. } = *self;
-        let block = |Stop { at, place, found }| Stop { at: at / all.size, place: place / all.size, found };
+        let block = |Stop { at, needed_end, found }| Stop {
+            at: at / all.size,
+            needed_end: needed_end / all.size,
+            found,
+        };
         self.of.take(&mut Claims::of(all.items(blocks))).map_err(block)
     }
 }
@@ -263,9 +267,9 @@ impl<A, Z> WorkerPartials<A, Z> {
     /// Stores the found value of a stop.
     #[cold]
     #[inline(never)]
-    fn store_found(&mut self, Stop { at, place, found }: Stop<Z>) -> Stop {
-        discard(self.stored().found.note(place, found));
-        Stop { at, place, found: () }
+    fn store_found(&mut self, Stop { at, needed_end, found }: Stop<Z>) -> Stop {
+        discard(self.stored().found.note(needed_end, found));
+        Stop { at, needed_end, found: () }
     }
 
     /// Adds the partial results of another worker. If both workers have found a value, returns the

@@ -26,8 +26,9 @@ pub(crate) struct Solo<'a> {
     begin: Instant,
     watch: Watch<'a>,
     units: Units,
-    /// How many indices have been begun, and how many the loop has.
-    done: usize,
+    /// How many indices have been begun.
+    begun: usize,
+    /// How many indices the loop has.
     len: usize,
     /// The number of indices that were folded at the last reading of the clock, and the time from
     /// `begin` to this reading.
@@ -39,7 +40,7 @@ pub(crate) struct Solo<'a> {
 
 impl Drop for Solo<'_> {
     fn drop(&mut self) {
-        self.watch.done(self.units.items(self.done..self.len).len());
+        self.watch.done(self.units.items(self.begun..self.len).len());
     }
 }
 
@@ -50,13 +51,13 @@ impl<'a> Solo<'a> {
         let begin = Instant::now();
         let closeup = options.closeup(left.start, begin);
         let list = options.list;
-        let (done, len, timed, took) = (left.start, left.end, left.start, Duration::ZERO);
-        Self { begin, watch, units, done, len, timed, took, closeup, list }
+        let (begun, len, timed, took) = (left.start, left.end, left.start, Duration::ZERO);
+        Self { begin, watch, units, begun, len, timed, took, closeup, list }
     }
 
     /// Whether all indices have been begun, and no made item is left.
     pub(crate) fn is_through(&self) -> bool {
-        self.done == self.len && self.list.is_none_or(|list| list.is_dry(0))
+        self.begun == self.len && self.list.is_none_or(|list| list.is_dry(0))
     }
 
     /// Whether the loop runs over a list that grows.
@@ -103,7 +104,7 @@ impl<'a> Solo<'a> {
 
     /// The indices that have not been begun.
     pub(crate) fn left(&self) -> Range<usize> {
-        self.done..self.len
+        self.begun..self.len
     }
 
     /// About how many nanoseconds of work are left.
@@ -143,11 +144,11 @@ impl<'a> Solo<'a> {
             if self.watch.is_cancelled() {
                 return Some(Outcome::Cancelled);
             }
-            let next = if list.is_dry(0) { seeds.min(self.len - self.done) } else { 0 };
-            let range = self.done..self.done + next;
-            self.done = range.end;
+            let next = if list.is_dry(0) { seeds.min(self.len - self.begun) } else { 0 };
+            let range = self.begun..self.begun + next;
+            self.begun = range.end;
             match acc.take(&mut Claims::of(range)) {
-                Ok(()) => self.timed = self.done,
+                Ok(()) => self.timed = self.begun,
                 Err(_) if self.watch.is_cancelled() => return Some(Outcome::Cancelled),
                 Err(_) => {
                     self.took = self.begin.elapsed();
@@ -186,17 +187,17 @@ impl<'a> Solo<'a> {
         };
         let mut stretch = expected.min(launch::CHECKED_AFTER);
         let mut elapsed = Duration::ZERO;
-        while self.done < end && elapsed < limit {
-            let until = self.done + stretch.min(end - self.done);
-            while self.done < until {
+        while self.begun < end && elapsed < limit {
+            let until = self.begun + stretch.min(end - self.begun);
+            while self.begun < until {
                 if watch.is_cancelled() {
                     return Some(Outcome::Cancelled);
                 }
-                let range = self.done..self.done + most.min(until - self.done);
-                self.done = range.end;
+                let range = self.begun..self.begun + most.min(until - self.begun);
+                self.begun = range.end;
                 watch.done(units.items(range.clone()).len());
                 match acc.take(&mut Claims::of(range)) {
-                    Ok(()) => self.timed = self.done,
+                    Ok(()) => self.timed = self.begun,
                     Err(_) if watch.is_cancelled() => return Some(Outcome::Cancelled),
                     Err(Stop { at, .. }) => {
                         (self.timed, self.took) = (at + 1, self.begin.elapsed());
@@ -207,7 +208,7 @@ impl<'a> Solo<'a> {
             let now = self.begin.elapsed();
             self.took = now;
             if let Some(closeup) = &mut self.closeup {
-                closeup.tick(self.done, self.begin + now);
+                closeup.tick(self.begun, self.begin + now);
             }
             let took = now.saturating_sub(elapsed);
             if took < lasts {
@@ -220,27 +221,28 @@ impl<'a> Solo<'a> {
         watch.is_cancelled().then_some(Outcome::Cancelled)
     }
 
-    /// The time from the begin of the call to the last reading of the clock.
+    /// The time from `begin` to the last reading of the clock. Does not contain items that were
+    /// folded before `begin`.
     pub(crate) fn elapsed(&self) -> Duration {
         self.took
     }
 
     /// The calling thread's work until now.
     pub(crate) fn so_far(&mut self) -> Before {
-        let Self { begin, done, .. } = *self;
-        let took = if done == 0 { Duration::ZERO } else { begin.elapsed() };
+        let Self { begin, begun, .. } = *self;
+        let took = if begun == 0 { Duration::ZERO } else { begin.elapsed() };
         let mut closeup = self.closeup.take();
         if let Some(closeup) = &mut closeup {
-            closeup.tick_last(done, begin + took);
+            closeup.tick_last(begun, begin + took);
         }
         let counted = self.list.map(|list| list.folded(0));
-        Before { begin, indices: done, counted, took, closeup }
+        Before { begin, indices: begun, counted, took, closeup }
     }
 
     /// Leaves the rest of the indices to a shared loop. Returns the calling thread's work until
     /// now.
     pub(crate) fn hand_over(mut self) -> Before {
-        self.len = self.done;
+        self.len = self.begun;
         self.so_far()
     }
 }
@@ -278,9 +280,9 @@ mod tests {
             let options = LoopOptions::new(2, Watch::default(), Wishes::here(), LoopKind::Through);
             let mut solo = Solo::new(&options, 0..1000);
             assert!(solo.fold_before(&mut Slow, 500, Duration::from_micros(500), expected).is_none());
-            assert!((1..=20).contains(&solo.done), "{} instead of 10", solo.done);
-            assert!(solo.fold_before(&mut Slow, solo.done + 1, Duration::MAX, expected).is_none());
-            assert!((2..=21).contains(&solo.done), "one more");
+            assert!((1..=20).contains(&solo.begun), "{} instead of 10", solo.begun);
+            assert!(solo.fold_before(&mut Slow, solo.begun + 1, Duration::MAX, expected).is_none());
+            assert!((2..=21).contains(&solo.begun), "one more");
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::{
         policy::{poll_costs, site::Loop},
         protocol::{
             Fence,
-            barrier::{Offer, PollTimes, Visits},
+            barrier::{Offer, PollTimes, Reentry},
             first_indices::FirstIndices,
             range::Ranges,
             wake_queues::WakeQueues,
@@ -45,7 +45,7 @@ impl Executor {
     ) -> Result<Outcome, Panic> {
         let (begin, len, watch) = (Instant::now(), this.slice.len, options.watch);
         let _stay = options.enter();
-        let mut helpers = self.most(this, options).min(self.placed).min(queues.limit() - 1);
+        let mut helpers = self.most(this, options).min(self.helpers_at_a_time).min(queues.limit() - 1);
         if watch.is_cancelled() {
             let (mut before, why) = (Before::nothing(begin), Err(Alone::Cancelled));
             let everybody = self.program_report.is_some();
@@ -113,7 +113,7 @@ impl Executor {
                     }
                 });
             };
-            let offer = Offer { helpers, visits: Visits::Once, polls: round.plan.polls };
+            let offer = Offer { helpers, reentry: Reentry::Once, polls: round.plan.polls };
             self.threads.share(turn, offer, &work, || caller.work());
         } else {
             caller.leave();

@@ -449,9 +449,9 @@ impl AsyncRoundWorker<'_> {
         self.hand.extend(self.held.take());
     }
 
-    fn stop_at(&mut self, Stop { place, .. }: Stop) {
+    fn stop_at(&mut self, Stop { needed_end, .. }: Stop) {
         self.free_slot();
-        self.stop(place, None);
+        self.stop(needed_end, None);
     }
 
     /// Ends the loop at `place`: from now on, workers begin only items before `place`. Waiting

@@ -53,8 +53,8 @@ pub(crate) fn kernel<'s, L: Body>(
 /// value, because the value is stored elsewhere.
 ///
 /// This is the error type of the kernel, and its layout matters. (When this type had a `bool`
-/// instead of `place`, the `bool` occupied the bytes of an accumulator's pointer or length. The
-/// compiler then wrote that pointer or length in several pieces and read it as a whole, which
+/// instead of `needed_end`, the `bool` occupied the bytes of an accumulator's pointer or length.
+/// The compiler then wrote that pointer or length in several pieces and read it as a whole, which
 /// stalls the CPU.)
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stop<Z = ()> {
@@ -62,7 +62,7 @@ pub(crate) struct Stop<Z = ()> {
     pub(crate) at: usize,
     /// Items from this index on are no longer needed. This is 0 if no item is needed, and `at`
     /// otherwise.
-    pub(crate) place: usize,
+    pub(crate) needed_end: usize,
     pub(crate) found: Z,
 }
 
@@ -70,6 +70,6 @@ impl<Z> Stop<Z> {
     /// A stop at `at`. The items before `at` are still needed.
     #[inline(always)]
     pub(crate) fn there(at: usize, found: Z) -> Self {
-        Self { at, place: at, found }
+        Self { at, needed_end: at, found }
     }
 }

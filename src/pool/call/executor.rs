@@ -37,7 +37,7 @@ use crate::{
 
 /// The threads of a pool, and the data that its loops share.
 #[derive(Debug)]
-#[repr(C, align(64))] // `glance` reads one cache line
+#[repr(C, align(64))] // `quick_verdict` reads one cache line
 pub(crate) struct Executor {
     pub(super) workers: usize,
     /// Whether another thread called a loop during the last shared loops. Then a helper that polls
@@ -49,12 +49,13 @@ pub(crate) struct Executor {
     pub(super) prices: Prices,
     pub(super) gaps: Gaps,
     /// How many helpers can run at the same time.
-    pub(super) placed: usize,
+    pub(super) helpers_at_a_time: usize,
     pub(super) threads: Threads,
     pub(super) cpus: CpuAssignment,
     pub(super) stealing: Stealing,
-    /// The memory of shared loops. A call locks it before and after it shares a loop. This memory
-    /// is only a hint: a call that cannot get the lock soon does without it.
+    /// The memory of shared loops. A call locks it before and after it shares a loop, after a trial
+    /// of running a loop alone, and in a loop whose items wait. This memory is only a hint: a call
+    /// that cannot get the lock soon does without it.
     pub(super) learnt: Mutex<Splits>,
     /// Which messages have been logged, one bit each. Relaxed: a repeated message does no harm.
     logged: AtomicU64,
@@ -78,7 +79,7 @@ impl Executor {
             prices: Prices::new(),
             gaps: Gaps::new(patience),
             program_report: ProgramReport::if_wanted(),
-            placed: workers.min(cpus.at_a_time()).max(2) - 1,
+            helpers_at_a_time: workers.min(cpus.at_a_time()).max(2) - 1,
             threads,
             cpus,
             stealing,
@@ -153,15 +154,15 @@ impl Executor {
         body: &L,
     ) -> Outcome<Option<L::Acc>, L::Found> {
         let (this, len) = (loop_of::<L>(slice), slice.len);
-        let glance = self.glance(&this, options.kind, options.threads, options.is_plain());
+        let verdict = self.quick_verdict(&this, options.kind, options.threads, options.is_plain());
         let from = 'plain: {
-            if glance == QuickVerdict::Unclear || options.units.are_blocks() {
+            if verdict == QuickVerdict::Unclear || options.units.are_blocks() {
                 break 'plain (0, None);
             }
             if len == 0 {
                 return Outcome::Through(None);
             }
-            let timed = (glance == QuickVerdict::Timed).then(Instant::now);
+            let timed = (verdict == QuickVerdict::Timed).then(Instant::now);
             // The loop was short last time but may be long this time.
             let first = if len < CHECKED { len } else { CHECKED_AFTER };
             let begin = (first < len).then(Moment::now);
@@ -184,7 +185,7 @@ impl Executor {
             return Outcome::of(ended);
         };
         let mut options = options; // from here on the options are in memory
-        self.call_with_care(this, glance, from, &mut options, body)
+        self.call_with_care(this, verdict, from, &mut options, body)
     }
 
     /// A call for which the plain loop is not enough. The first `done` indices are already folded.
@@ -193,13 +194,13 @@ impl Executor {
     fn call_with_care<'b, L: Body>(
         &self,
         this: Loop,
-        glance: QuickVerdict,
+        verdict: QuickVerdict,
         (mut done, mut begun): (usize, Option<Started<'b, L>>),
         options: &mut LoopOptions<'_>,
         body: &'b L,
     ) -> Outcome<Option<L::Acc>, L::Found> {
-        let is_plain = glance == QuickVerdict::Plain || done > 0;
-        let call = if is_plain { None } else { self.weigh(this, glance, options) };
+        let is_plain = verdict == QuickVerdict::Plain || done > 0;
+        let call = if is_plain { None } else { self.weigh(this, verdict, options) };
         // A loop that stops at one of its first items does not need the setup below.
         let first = call.as_ref().map_or(0, |call| call.launch.unlooked().min(this.slice.len));
         if L::MAY_STOP && first > 0 && options.list.is_none() && !options.units.are_blocks() {
@@ -231,8 +232,8 @@ impl Executor {
         body: &L,
     ) -> Outcome<Vec<(Node, L::Acc)>, L::Found> {
         let this = loop_of::<L>(slice);
-        let glance = self.glance(&this, options.kind, options.threads, options.is_plain());
-        let call = if glance == QuickVerdict::Plain { None } else { self.weigh(this, glance, &options) };
+        let verdict = self.quick_verdict(&this, options.kind, options.threads, options.is_plain());
+        let call = if verdict == QuickVerdict::Plain { None } else { self.weigh(this, verdict, &options) };
         let made = Partials::new();
         let mut own = Accumulator::new(body, 0, &made);
         let others = &Lender { body, made: &made };
@@ -330,7 +331,7 @@ impl Executor {
     /// short loop cannot pay for more than this verdict, so this function reads few places in
     /// memory.
     #[inline(never)]
-    fn glance(&self, this: &Loop, kind: LoopKind, threads: usize, is_plain: bool) -> QuickVerdict {
+    fn quick_verdict(&self, this: &Loop, kind: LoopKind, threads: usize, is_plain: bool) -> QuickVerdict {
         if !is_plain || is_logged() || self.program_report.is_some() {
             QuickVerdict::Unclear
         } else if most(this.slice.len, self.workers.min(threads)) == 0 {
@@ -341,7 +342,7 @@ impl Executor {
                 // A timed loop writes to memory that all threads read, so loops inside items are
                 // not timed.
                 QuickVerdict::Timed if Inside::is_here() => QuickVerdict::Plain,
-                glance => glance,
+                verdict => verdict,
             }
         }
     }
@@ -353,8 +354,8 @@ impl Executor {
         self.memory.learn(this, kind, this.slice.len, nanos(begin.elapsed()));
     }
 
-    /// Notes that two threads share loops at the same time. A call inside an item of a shared loop
-    /// is not noted.
+    /// Notes that this thread calls a loop while a thread outside the pool shares a loop. A call
+    /// inside an item of a shared loop is not noted.
     fn notice_crowd(&self) {
         if self.threads.callers() > 0 && !Inside::is_here() && !self.is_crowded.load(Ordering::Relaxed) {
             self.is_crowded.store(true, Ordering::Relaxed);
@@ -364,14 +365,14 @@ impl Executor {
     /// How a call begins after the quick verdict; `None` if it runs the plain loop. A watched loop
     /// never runs as the plain loop.
     #[inline(never)]
-    fn weigh(&self, this: Loop, glance: QuickVerdict, options: &LoopOptions<'_>) -> Option<Call> {
+    fn weigh(&self, this: Loop, verdict: QuickVerdict, options: &LoopOptions<'_>) -> Option<Call> {
         let most = self.most(this, options);
         let polling = self.threads.awake();
         let awake = polling > 0;
         let (mut launch, mut gap) = (Launch::Plain, None);
-        let is_busy = self.idle() == 0;
+        let none_idle = self.idle() == 0;
         self.notice_crowd();
-        if !is_busy {
+        if !none_idle {
             gap = Some(self.gaps.gap(&self.prices));
         }
         if most > 0 && !options.watch.is_cancelled() {
@@ -383,8 +384,8 @@ impl Executor {
                 helpers: most,
                 awake,
                 polling,
-                is_busy,
-                is_timed: glance == QuickVerdict::Timed,
+                none_idle,
+                is_timed: verdict == QuickVerdict::Timed,
                 gap: gap.unwrap_or(Gap::LONG),
                 draw: draw(),
             };

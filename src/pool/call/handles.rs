@@ -1,5 +1,6 @@
 //! Handles for other threads: they end a loop or show its progress. The handles read the ranges of
-//! the loop. The workers of a round do not read the handles.
+//! the loop. The workers of a round over ranges do not read the handles. A search reads its token
+//! between blocks, and a loop over a list that grows reads its token after each item.
 
 #![allow(unused_qualifications)] // model-checked builds import `steps` from `check`
 

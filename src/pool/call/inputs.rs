@@ -86,7 +86,8 @@ impl Gaps {
 
 thread_local!(static DEPTH: Cell<usize> = const { Cell::new(0) });
 
-/// While this value lives, the thread works in a shared loop of some pool.
+/// While this value lives, the thread works in a shared loop of some pool. Loops whose items wait
+/// do not make this value.
 #[derive(Debug)]
 pub(crate) struct Inside(());
 
@@ -96,7 +97,7 @@ impl Inside {
         Self(())
     }
 
-    /// Whether this thread works in a shared loop.
+    /// Whether this thread works in a shared loop, other than one whose items wait.
     #[inline(always)]
     pub(crate) fn is_here() -> bool {
         DEPTH.get() > 0

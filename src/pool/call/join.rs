@@ -29,7 +29,7 @@ use crate::{
         },
         protocol::{
             arena::Turn,
-            barrier::{Offer, PollTimes, Visits},
+            barrier::{Offer, PollTimes, Reentry},
         },
     },
     sync::{Mutex, Ordering, Patience, lock},
@@ -149,7 +149,7 @@ impl Executor {
     /// How long threads poll before they sleep. The next join of the same recursion comes soon. The
     /// next recursion may come soon.
     fn polls_of_join(&self, gap: Option<Gap>) -> PollTimes {
-        if self.workers > self.placed + 1 {
+        if self.workers > self.helpers_at_a_time + 1 {
             return PollTimes { at_end: Patience::BRIEF, between: self.gaps.asked() };
         }
         let at_end = Patience::of(self.prices.worth_polling(None)).max(Patience::BRIEF);
@@ -187,7 +187,7 @@ impl Executor {
                 self.learn_join(this, begin);
             }
         };
-        let offer = Offer { helpers: 1, visits: Visits::Once, polls: self.polls_of_join(gap) };
+        let offer = Offer { helpers: 1, reentry: Reentry::Once, polls: self.polls_of_join(gap) };
         self.threads.share(turn, offer, &work, || {
             let went_well = {
                 let _inside = Inside::new();

@@ -1,6 +1,6 @@
-//! One call decides how to run its loop: plain, alone, busy or shared. Then it runs the loop and
-//! combines the results. This module joins the policy, which takes no lock, and the protocol, which
-//! reads no clock.
+//! A call decides how to run its loop: as the plain loop, alone, or shared. Then it runs the loop
+//! and combines the results. This module joins the policy, which takes no lock, and the protocol,
+//! which reads no clock.
 //!
 //! Read `executor` first. It calls all other modules.
 //!
@@ -21,9 +21,10 @@
 //! | `handles`, `loop_options` | tokens and progress; the user's options for a call |
 //! | `inputs` | the policy's inputs: times and random numbers |
 //!
-//! Only `Executor::call`, `call_with_care`, `body` and `accumulator` know the types of a loop. All
-//! other code calls a worker's accumulator through a vtable, about once in some microseconds. A
-//! program contains this other code once, whatever its number of loops.
+//! Only `Executor::call`, `call_with_care`, `call_for_nodes`, `body` and `accumulator` know the
+//! types of a loop, and `join` knows the types of its closures. All other code calls a worker's
+//! accumulator through a vtable, about once in some microseconds. A program contains this other
+//! code once, whatever its number of loops.
 //!
 //! May know: `policy`, `protocol`, `place`, `record`. Must not know: `verbs`.
 

@@ -32,7 +32,7 @@ use crate::{
         },
         protocol::{
             arena::Turn,
-            barrier::{Offer, Visits},
+            barrier::{Offer, Reentry},
             range::{Claims, Owner, Ranges, Stolen},
             threads::Threads,
         },
@@ -78,8 +78,8 @@ impl Round<'_> {
                 }
             });
         };
-        let visits = if self.list.is_some() { Visits::Again } else { Visits::Once };
-        let offer = Offer { helpers: self.plan.workers - 1, visits, polls: self.plan.polls };
+        let reentry = if self.list.is_some() { Reentry::Again } else { Reentry::Once };
+        let offer = Offer { helpers: self.plan.workers - 1, reentry, polls: self.plan.polls };
         threads.share(turn, offer, &work, || self.work(0, entered, own, &|| threads.rest(turn)));
         watch.end(self.ranges);
         self.log.into_inner()
@@ -102,7 +102,7 @@ impl Round<'_> {
             owner.steal_from_late_only();
         }
         if let Some(list) = self.list {
-            list.searching().begin();
+            list.searching().begin_work();
         }
         loop {
             let drained = catch_unwind(AssertUnwindSafe(|| {
@@ -153,17 +153,17 @@ impl Round<'_> {
             };
             match self.fold_from(owner, item, theft, acc, worker_log) {
                 Ok(first) => acc.end(Node::run(first)),
-                Err(Stop { place, .. }) => {
+                Err(Stop { needed_end, .. }) => {
                     worker_log.journal.mark(owner.next(), Instant::now()); // at the item that has stopped it
-                    self.stop(place, None, &mut worker_log.stop);
+                    self.stop(needed_end, None, &mut worker_log.stop);
                 }
             }
             worker_log.journal.end(owner.next());
         }
     }
 
-    /// Folds the claimed item `first` and then the worker's range. Large partial results are stored
-    /// in parts. Returns the first index of the last part.
+    /// Folds the claimed item `first` and then the worker's range. A large partial result is stored
+    /// as several partial results. Returns the first index of the last partial result.
     fn fold_from(
         &self,
         owner: &mut Owner<'_>,
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_that_has_come_and_does_not_move_is_robbed_unless_that_is_switched_off() {
+    fn a_worker_that_has_come_and_does_not_move_is_a_victim_unless_that_is_switched_off() {
         let (runs, [thief, victim]) = round(Fence::Symmetric, Stealing::Largest, true);
         assert_eq!(runs, [(0, 5), (5, 1), (6, 1), (7, 1), (8, 2)]);
         assert_eq!(counts(&thief), [9, 9, 4, 3, 0, 0]);

@@ -62,7 +62,7 @@ impl<'a> Search<'a> {
                 }
                 if let Err(stop) = acc.take(&mut Claims::of(block)) {
                     self.cursor.close();
-                    discard(worker_log.stop.note(stop.place, None));
+                    discard(worker_log.stop.note(stop.needed_end, None));
                     break;
                 }
             }

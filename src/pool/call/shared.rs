@@ -26,7 +26,7 @@ use crate::{
             victim::Stealing,
         },
         protocol::{
-            barrier::{Offer, PollTimes, Visits},
+            barrier::{Offer, PollTimes, Reentry},
             shared_cursor::SharedCursor,
         },
         record::{
@@ -69,9 +69,9 @@ impl Executor {
         let asked = if let Launch::Shared { helpers } = launch { helpers.min(most) } else { most };
         let mut splits = try_lock_soon(&self.learnt);
         let is_cpu_bound = splits.as_ref().is_some_and(|splits| splits.is_cpu_bound(this.site));
-        let asked = if is_cpu_bound { asked.min(self.placed) } else { asked };
+        let asked = if is_cpu_bound { asked.min(self.helpers_at_a_time) } else { asked };
         let asked = if options.list.is_some() { asked } else { asked.min(left.len() - 1) };
-        let has_cpus = is_cpu_bound || self.workers <= self.placed + 1;
+        let has_cpus = is_cpu_bound || self.workers <= self.helpers_at_a_time + 1;
         let free = if has_cpus { self.free_cpus(here > 0) } else { usize::MAX };
         let helpers = asked.min(free);
         if helpers < asked.min(1) {
@@ -84,7 +84,7 @@ impl Executor {
         let known = from.and_then(|splits| splits.known(this, awake)).map(Arc::clone);
         let others = from.zip(known.as_deref()).filter(|(_, known)| known.bounds(dealt).is_none());
         let new_bounds = others.map(|(splits, known)| splits.bounds_for(known, dealt));
-        let measures_usage = self.workers > self.placed + 1;
+        let measures_usage = self.workers > self.helpers_at_a_time + 1;
         let times = splits.as_deref_mut().map(Splits::take_times).unwrap_or_default();
         let times = times.of(helpers + 1, measures_usage);
         Some(FoundHelp { turn, helpers, is_full, dealt, is_whole, idle, known, new_bounds, times })
@@ -105,7 +105,7 @@ impl Executor {
         let inside = (self.workers - 1).saturating_sub(self.threads.idle());
         let is_counted = is_worker || Inside::is_here();
         let running = inside + self.threads.callers() + usize::from(!is_counted);
-        (self.placed + 1 + self.threads.waiting()).saturating_sub(running)
+        (self.helpers_at_a_time + 1 + self.threads.waiting()).saturating_sub(running)
     }
 
     /// Shares the remaining part of the loop and learns from its times. `before` is the part that
@@ -142,7 +142,7 @@ impl Executor {
             let FoundHelp { is_full, is_whole, ref known, ref new_bounds, .. } = shared.help;
             let is_of_use = stop.is_none() && !cancelled && is_full;
             if is_of_use {
-                splits.learn_cpu_bound(this, workers.min(self.placed + 1), &times);
+                splits.learn_cpu_bound(this, workers.min(self.helpers_at_a_time + 1), &times);
             }
             let same = known.is_some() && new_bounds.is_none();
             let balanced = same && times.runs() == workers && times.are_balanced();
@@ -160,7 +160,7 @@ impl Executor {
     /// loops, no helper polls between loops.
     fn polls(&self, call: &Call, workers: usize) -> PollTimes {
         let is_crowded = self.is_crowded.swap(false, Ordering::Relaxed);
-        if workers > self.placed + 1 {
+        if workers > self.helpers_at_a_time + 1 {
             return PollTimes { at_end: Patience::BRIEF, between: self.gaps.asked() };
         }
         let at_end = Patience::of(self.prices.worth_polling(self.memory.pace(call.this)));
@@ -189,7 +189,7 @@ impl Executor {
         };
         let cursor = SharedCursor::new(left.clone(), help.helpers + 1, smallest);
         let search = Search::new(cursor, options.watch, options.units, log);
-        let offer = Offer { helpers: help.helpers, visits: Visits::Once, polls };
+        let offer = Offer { helpers: help.helpers, reentry: Reentry::Once, polls };
         let (times, stop) = search.run((&self.threads, &help.turn), offer, own, others);
         // When a search is over, all its items count as done.
         options.watch.done(left.len().saturating_sub(times.indices()));

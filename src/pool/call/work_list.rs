@@ -1,6 +1,6 @@
-//! A worker of a round over a list that grows, after all seeds are claimed. The worker takes items
-//! that were made during the loop: its own items and items of other workers. It leaves when no
-//! worker has an item left.
+//! A worker of a round over a list that grows, when no seed is left for this worker. The worker
+//! takes items that were made during the loop: its own items and items of other workers. It leaves
+//! when the loop is over, or when it has found no item for a while.
 //!
 //! A worker that finds no item polls for some microseconds and then leaves the round. When there is
 //! work again, the worker is called back. So a worker may come and leave several times. The caller
@@ -54,7 +54,7 @@ pub(crate) trait WorkList: Sync {
     fn folded(&self, me: usize) -> usize;
 }
 
-/// A worker that has found no seeds left.
+/// A worker for which no seed is left.
 pub(crate) struct GrowWorker<'a> {
     list: &'a dyn WorkList,
     me: usize,
@@ -71,8 +71,9 @@ impl<'a> GrowWorker<'a> {
         Self { list, me, plan, ranges, finds: Finds::default(), asked: 0 }
     }
 
-    /// Takes made items until no worker has any. The function `rest` lets the caller rest: `rest`
-    /// returns `true` when the caller is called back, and `false` when all other workers have left.
+    /// Takes made items until the loop is over, or until the worker has found no item for a while.
+    /// The function `rest` lets the caller rest: `rest` returns `true` when the caller is called
+    /// back, and `false` when all other workers have left.
     pub(crate) fn run(
         mut self,
         acc: &mut dyn Accumulate,
@@ -85,6 +86,8 @@ impl<'a> GrowWorker<'a> {
             let (begin, has_items) = (Instant::now(), !list.is_dry(me));
             let mut taken = Ok(());
             while taken.is_ok() && !list.is_dry(me) && !list.searching().is_closed() {
+                // The empty claim makes the kernel call the fold of the list, which takes made
+                // items.
                 taken = acc.take(&mut Claims::of(0..0));
             }
             if has_items {
@@ -93,7 +96,7 @@ impl<'a> GrowWorker<'a> {
                 worker_log.journal.ran_made_items(victim, begin, end);
             }
             taken?;
-            list.searching().end();
+            list.searching().end_work();
             victim = self.find(rest);
             if victim.is_none() {
                 return Ok(());
@@ -117,7 +120,7 @@ impl<'a> GrowWorker<'a> {
             }
             // If the policy demands a long pause, the worker leaves even if there is work.
             if !list.try_leave(self.finds.worked()) && is_soon {
-                let _or_another_was_called = list.searching().come();
+                let _or_another_was_called = list.searching().come_back();
             } else if me > 0 || !rest() {
                 return None;
             } else {
@@ -130,7 +133,7 @@ impl<'a> GrowWorker<'a> {
     /// Searches for a victim for a moment. During this search all other workers show their items.
     fn search(&mut self) -> Option<usize> {
         let searching = self.list.searching();
-        searching.look();
+        searching.begin_search();
         let mut found = self.steal();
         if found.is_none() {
             Patience::BRIEF.poll(|| {
@@ -138,7 +141,7 @@ impl<'a> GrowWorker<'a> {
                 found.is_some() || searching.is_over()
             });
         }
-        searching.look_away();
+        searching.end_search();
         found
     }
 
@@ -160,12 +163,12 @@ impl<'a> GrowWorker<'a> {
         if !is_there {
             return None;
         }
-        list.searching().begin();
+        list.searching().begin_work();
         if list.try_steal(me, victim) > 0 {
             self.ranges.count_theft();
             return Some(victim);
         }
-        list.searching().end();
+        list.searching().end_work();
         None
     }
 }

@@ -5,8 +5,8 @@ use crate::{
     sync::{self, Ordering},
 };
 
-/// Used in place of [`fence::Fence`] by tests in builds for loom and shuttle, and with `--cfg
-/// planted`.
+/// The fences of tests in builds for loom and shuttle, and in builds with `--cfg planted`. They
+/// replace [`fence::Fence`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(any(shuttle, miri), allow(dead_code))] // neither finds a missing fence
 pub(crate) enum TestFence {
@@ -33,7 +33,7 @@ impl TestFence {
         }
     }
 
-    /// The shipped fence that this stands for, if any.
+    /// The shipped fence that this stands for. `None` for a wrong fence.
     fn real(self) -> Option<fence::Fence> {
         match self {
             Self::Asymmetric => Some(fence::Fence::Asymmetric),

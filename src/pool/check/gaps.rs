@@ -1,12 +1,12 @@
-//! Simulated sequences of loops with serial work between them: the cost of helpers that poll
-//! between loops, and of helpers that sleep.
+//! Simulated sequences of loops with serial work between them. They show the cost of helpers that
+//! poll between loops, and the cost of helpers that sleep.
 //!
 //! The policy is the shipped one: this module calls `Case::launch`, `Gap`, `Rhythm`, `Memory` and
 //! `Prices` as an executor does. The costs of helpers are the table of `simulator`. Time is
 //! computed; no thread is started.
 //!
 //! Simplifications: within a loop, work is spread evenly at no cost; a caller that waits for the
-//! last helper polls.
+//! last helper does not sleep, but polls.
 
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
 
@@ -25,15 +25,15 @@ use crate::pool::policy::{
 /// In nanoseconds of work.
 const ITEM: u64 = 100;
 
-/// A helper polls from `since` to `until`, then it sleeps. Before `since` it is on its way: it was
-/// woken for a loop that is over.
+/// A helper polls from `since` to `until`, then it sleeps. Before `since` the helper is waking up:
+/// it was woken for a loop that is over.
 #[derive(Clone, Copy, Default)]
 struct GapHelper {
     since: u64,
     until: u64,
 }
 
-/// A helper that comes to a loop.
+/// The arrival of a helper at a loop.
 struct Coming {
     me: usize,
     /// The time when the helper reaches the state lock.
@@ -45,11 +45,11 @@ struct Coming {
 /// The cost of loops, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cost {
-    /// The time that the loops took beyond evenly spread work.
+    /// The time that the loops took, minus the time of evenly spread work.
     lost: u64,
-    /// The CPU time of all threads beyond the work, and the part of it in which helpers polled
-    /// between loops.
+    /// The CPU time of all threads, minus the work.
     cpu: u64,
+    /// The CPU time in which helpers polled between loops. `cpu` contains it.
     polled: u64,
 }
 
@@ -125,7 +125,7 @@ impl Team {
             helpers: self.helpers.len(),
             awake,
             polling,
-            is_busy: false,
+            none_idle: false,
             is_timed: false,
             gap,
             draw: Draw(self.drawn),
@@ -159,8 +159,8 @@ impl Team {
         self.cost.lost += (self.now - begin).saturating_sub(work / (all as u64 + 1));
     }
 
-    /// Publishes `work` for this number of helpers, which poll for `patience` afterwards. Learns
-    /// what help costs.
+    /// Publishes `work` for this number of helpers, which poll for `patience` afterwards. The
+    /// policy learns the cost of the help.
     fn share(&mut self, helpers: usize, work: u64, patience: u64, awake: bool) {
         let begin = self.now;
         let published = begin + PRICES.deal * (helpers as u64 + 1);
@@ -212,7 +212,7 @@ impl Team {
         self.prices.learn(awake, helpers, first, own.unwrap_or(0.0), || round.unwrap_or(0.0));
     }
 
-    /// The cost of `calls`, from now on.
+    /// Runs `calls`, and returns their cost.
     fn run(&mut self, calls: impl IntoIterator<Item = GapCall>) -> Cost {
         self.cost = Cost::default();
         calls.into_iter().for_each(|call| self.call(call));
@@ -242,7 +242,7 @@ struct GapCall {
     work: u64,
 }
 
-/// The number of calls before the measured ones, and the number of measured calls.
+/// The number of calls before the measured calls.
 const LEARNING: u64 = 100;
 const CALLS: u64 = 300;
 const MICRO: u64 = 1_000;
@@ -278,10 +278,11 @@ fn random(nth: u64, mean: u64) -> u64 {
 /// How long a helper may poll after a loop: the time of a wake-up.
 const PRICE: u64 = PRICES.wake + PRICES.latency * 3 / 2;
 
-/// Prints a row for each sequence, number of workers and work (in µs for two workers). A row has
-/// three parts: for the policy, for helpers that always poll, and for helpers that always sleep.
-/// The columns of each part are, in µs per loop: the lost time, the polling of one helper, and the
-/// CPU time of all threads beyond the work. `cargo test --lib gaps -- --nocapture`
+/// Prints a row for each sequence, each number of workers and each amount of work (in µs for two
+/// workers). A row has three parts: for the policy, for helpers that always poll, and for helpers
+/// that always sleep. The columns of each part are, in µs per loop: the lost time, the polling of
+/// one helper, and the CPU time of all threads beyond the work. `cargo test --lib gaps --
+/// --nocapture`
 #[test]
 fn polling_costs_at_most_about_twice_the_better_of_always_and_never() {
     let us = |sum: u64| sum as f64 / (CALLS * MICRO) as f64;
@@ -306,7 +307,8 @@ fn polling_costs_at_most_about_twice_the_better_of_always_and_never() {
         let better = total(spins).min(total(sleeps));
         // Helpers poll for the time of one wake-up; waking many helpers takes longer. If the
         // helpers sleep, a loop that is shorter than a wake-up runs alone, and loses only half of
-        // its time. Polling may cost more than this loss, since it makes the loop faster.
+        // its time. If the policy polls instead, this costs up to one wake-up more, but makes the
+        // loop faster.
         let twice = if workers > 16 { 2.3 } else { 2.0 } * better + 5.0;
         let bar = if each * MICRO < PRICE { better + PRICE as f64 / MICRO as f64 } else { twice };
         assert!(total(now) <= bar, "{row}: {:.1} of {bar:.1} us", total(now));

@@ -7,7 +7,7 @@ use crate::pool::{
     protocol::range::{StealPolicy, VictimView},
 };
 
-/// Steals without watching the victim, and takes half of its items by number.
+/// Steals without watching the victim, and takes half of the number of its items.
 pub(crate) struct Halves(pub(crate) Stealing);
 
 impl StealPolicy for Halves {
@@ -28,7 +28,7 @@ impl StealPolicy for Halves {
     }
 }
 
-/// The middle of the range by number.
+/// The middle index of the range.
 #[allow(clippy::unnecessary_wraps, reason = "where a theft may begin")]
 pub(crate) fn half(left: Range<usize>) -> Option<usize> {
     Some(left.start + left.len() / 2)

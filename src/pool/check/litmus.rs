@@ -2,15 +2,15 @@
 //! the other worker claims items. Another test shows that two pairs of fences lead to the same
 //! claims.
 //!
-//! A plain test run has 20,000 encounters (thefts that stand or are undone). `cargo test --release
-//! --lib litmus -- --ignored --test-threads=1` runs 10^8 of each kind, or the number in
-//! `RANGESTEAL_LITMUS`. Builds with `--cfg planted` also test wrong fences (`mod wrong`). In an
-//! optimised build for x86-64, on two CPUs of whose time the workers had a tenth, an item was
-//! claimed twice: without the heavy fence after 22 to 100 encounters, within 0.03 s; with a full
-//! light fence and no heavy fence after 160 to 7,300 encounters, within 0.11 s; with the heavy
-//! fence alone after 22 to 160 encounters; and with fences that change without telling thieves
-//! after 54 to 460 encounters. In an unoptimised build, 10^6 encounters with the light fence alone
-//! showed no wrong claim.
+//! A plain test run has 20,000 encounters. An encounter is a theft, which stands or is undone.
+//! `cargo test --release --lib litmus -- --ignored --test-threads=1` runs 10^8 of each kind, or the
+//! number in `RANGESTEAL_LITMUS`. Builds with `--cfg planted` also test wrong fences (`mod wrong`).
+//! An optimised build for x86-64 ran on two CPUs, of whose time the workers got a tenth. There,
+//! with wrong fences, an item was claimed twice: without the heavy fence after 22 to 100
+//! encounters, within 0.03 s; with a full light fence and no heavy fence after 160 to 7,300
+//! encounters, within 0.11 s; with the heavy fence alone after 22 to 160 encounters; and with
+//! fences that change without telling thieves after 54 to 460 encounters. In an unoptimised build,
+//! 10^6 encounters with the light fence alone showed no wrong claim.
 
 use std::{
     env, iter,
@@ -37,7 +37,7 @@ use crate::pool::{
 enum LitmusAsks {
     /// The best pair.
     Best,
-    /// The best pair and the full pair, in turn at random.
+    /// The best pair or the full pair, chosen at random again and again.
     Both,
 }
 
@@ -55,9 +55,9 @@ impl XorShift {
 
 const ITEMS: usize = 1 << 14;
 
-/// One worker in one round: pops items one by one, and steals from the other worker, a few items
+/// One worker in one round. It pops items one by one, and steals from the other worker, a few items
 /// before or behind that worker's claims. It records its claims without an atomic, since an atomic
-/// would provide the order that the fences must provide.
+/// would provide the order that only the fences should provide.
 fn fight(ranges: &Ranges, me: usize, asks: LitmusAsks, random: &mut XorShift, claimed: &mut [u8]) -> usize {
     const NEAR: usize = 48;
     let (mut owner, first) = ranges.enter(me);
@@ -84,7 +84,7 @@ fn fight(ranges: &Ranges, me: usize, asks: LitmusAsks, random: &mut XorShift, cl
         let ahead = random.below(NEAR);
         match owner.try_steal(1 - me, &mut |left| Some(left.start + ahead.min(left.len() - 1))) {
             Attempt::Done(item) => claimed[item] += 1,
-            Attempt::Nothing => return owner.failed(), // both cells were locked: nothing is left at all
+            Attempt::Nothing => return owner.failed(), // both cells were locked, so both are empty
             Attempt::Left | Attempt::Refused => unreachable!("the middle is given, and no fence is refused"),
         }
         if asks == LitmusAsks::Best {
@@ -208,9 +208,9 @@ fn fences_may_be_changed_for_long() {
 enum LitmusStep {
     /// Makes `claims` claims of `size` items: 1, 8 or 64.
     Pop { size: usize, claims: usize },
-    /// Steals from `victim`, `ahead` items behind its next claim, if the range of the thief is
-    /// empty.
-    Rob { victim: usize, ahead: usize },
+    /// If the range of the thief is empty, steals from `victim`, `ahead` items behind the victim's
+    /// next claim.
+    Steal { victim: usize, ahead: usize },
     /// Chooses its pair of fences.
     UseFullFences(bool),
     /// Truncates all ranges at `at`.
@@ -220,7 +220,7 @@ enum LitmusStep {
 fn step() -> impl Strategy<Value = LitmusStep> {
     prop_oneof![
         8 => (prop_oneof![Just(1), Just(8), Just(64)], 1..6_usize).prop_map(|(size, claims)| LitmusStep::Pop { size, claims }),
-        8 => (0..3_usize, 0..80_usize).prop_map(|(victim, ahead)| LitmusStep::Rob { victim, ahead }),
+        8 => (0..3_usize, 0..80_usize).prop_map(|(victim, ahead)| LitmusStep::Steal { victim, ahead }),
         3 => any::<bool>().prop_map(LitmusStep::UseFullFences),
         1 => (0..LEN).prop_map(|at| LitmusStep::Cut { at }),
     ]
@@ -245,8 +245,8 @@ fn perform(fence: Fence, script: &[(usize, LitmusStep)]) -> Vec<Vec<usize>> {
             LitmusStep::Pop { size: 1, claims } => pop::<1>(owner, claims),
             LitmusStep::Pop { size: 8, claims } => pop::<8>(owner, claims),
             LitmusStep::Pop { claims, .. } => pop::<64>(owner, claims),
-            LitmusStep::Rob { victim, .. } if victim == me || owner.left() > 0 => vec![],
-            LitmusStep::Rob { victim, ahead } => {
+            LitmusStep::Steal { victim, .. } if victim == me || owner.left() > 0 => vec![],
+            LitmusStep::Steal { victim, ahead } => {
                 let theft =
                     owner.try_steal(victim, &mut |left| (ahead < left.len()).then(|| left.start + ahead));
                 match theft {
@@ -282,8 +282,8 @@ fn pop<const N: usize>(owner: &mut Owner<'_>, claims: usize) -> Vec<usize> {
 
 proptest! {
     /// The asymmetric pair, and the pair that replaces it where the kernel has no `membarrier`,
-    /// differ only in their fences. (The cost of a fence decides when a thief stops watching and
-    /// steals. It does not change the effect of a theft.)
+    /// differ only in their fences. (The cost of a fence influences when a thief stops watching and
+    /// steals. The cost does not change the effect of a theft.)
     #[test]
     fn both_pairs_of_fences_claim_alike(script in prop::collection::vec((0..3_usize, step()), 0..60)) {
         prop_assert_eq!(perform(Fence::of_this_process(), &script), perform(Fence::Symmetric, &script));
@@ -297,8 +297,8 @@ mod wrong {
     use super::*;
     use crate::pool::check::planted::{Bug, plant};
 
-    /// If each worker can have a CPU of its own, a wrong claim must occur within a minute. If none
-    /// occurs, the litmus tests cannot find wrong fences on this machine.
+    /// If there is a CPU for each worker, a wrong claim must occur within a minute. If no wrong
+    /// claim occurs, the litmus tests cannot find wrong fences on this machine.
     fn fails(bug: Option<Bug>, fence: Fence, asks: LitmusAsks) {
         if Mask::of_this_thread().is_ok_and(|mask| mask.cpus().len() > 1) {
             let fought = litmus(|| plant(bug), fence, asks, u64::MAX, Duration::from_secs(60));
@@ -338,11 +338,11 @@ mod wrong {
         #[test]
         fn a_refused_fence_steals_nothing(script in prop::collection::vec((0..3_usize, step()), 0..60)) {
             let alone = |script: &[(usize, LitmusStep)]| {
-                let stays = |&(_, step): &(usize, LitmusStep)| !matches!(step, LitmusStep::Rob { .. });
+                let stays = |&(_, step): &(usize, LitmusStep)| !matches!(step, LitmusStep::Steal { .. });
                 perform(Fence::Symmetric, &script.iter().copied().filter(stays).collect::<Vec<_>>())
             };
             let trace = perform(Fence::Refusing, &script);
-            let rest = (0..3).chain(3..trace.len()).filter(|&at| at < 3 || !matches!(script[at - 3].1, LitmusStep::Rob { .. }));
+            let rest = (0..3).chain(3..trace.len()).filter(|&at| at < 3 || !matches!(script[at - 3].1, LitmusStep::Steal { .. }));
             prop_assert_eq!(rest.map(|at| trace[at].clone()).collect::<Vec<_>>(), alone(&script));
         }
     }

@@ -1,10 +1,11 @@
-//! Tests of placement on described machines. The descriptions are in `machines/`; the expected
-//! places of workers are below.
+//! Tests of placement on described machines. The descriptions are in `machines/`. The tests below
+//! contain the expected CPUs of the workers.
 //!
-//! The files are written for these tests, in the form in which such machines describe themselves. A
-//! line is a path, below `/sys/devices/system` unless it begins with `/`, and its text. `[0-6:2]`
-//! in a path stands for each number of the list. `{}`, `{+1}`, `{-1}` in the text stand for that
-//! number and its neighbours. Several lines with one path are several lines of the file.
+//! The files were written for these tests, in the form in which Linux describes such machines. Each
+//! line has a path and a text. A path that does not begin with `/` is below `/sys/devices/system`.
+//! `[0-6:2]` in a path stands for each number of the list. `{}`, `{+1}`, `{-1}` in the text stand
+//! for that number and its neighbours. Several lines with the same path are several lines of one
+//! file.
 
 use std::{collections::HashMap, io};
 
@@ -73,7 +74,7 @@ impl KnownMachine {
         text.push('\n');
     }
 
-    /// Replaces the text of the files whose paths end with this.
+    /// Replaces the text of the files whose paths end with `ending`.
     fn lie(mut self, ending: &str, text: &str) -> Self {
         let mut lied = 0;
         for (_, told) in self.files.iter_mut().filter(|(path, _)| path.ends_with(ending)) {
@@ -115,7 +116,7 @@ impl KnownMachine {
 }
 
 /// The plan for two sockets.
-pub(crate) fn two_sockets(wish: Wish) -> SeatPlan {
+pub(super) fn two_sockets(wish: Wish) -> SeatPlan {
     KnownMachine::new(SOCKETS).plan_of(wish, None).unwrap()
 }
 
@@ -195,8 +196,8 @@ fn strong_cores_and_weak_ones() {
     assert_eq!(desktop.order(Compact), list("0-31"));
     assert_eq!(desktop.order(Spread), list("0-14:2,16-31,1-15:2"));
 
-    // Linux has equal capacities for different cores if there are SMT siblings. Also: a third kind
-    // of cores; and a kind that is offline.
+    // Linux reports equal capacities for different cores if there are SMT siblings. This test also
+    // has a third kind of core, and a kind whose cores are offline.
     let mut equal = KnownMachine::new(HYBRID).lie("cpu_atom/cpus", "0-15");
     for cpu in 0..32 {
         equal.add(&format!("cpu/cpu{cpu}/cpu_capacity"), "1024");
@@ -257,7 +258,8 @@ fn a_container() {
     assert_eq!(plan.at_a_time, 2, "more would wait for the quota");
     let plan = narrow.plan_of(required, Some(" 4 ")).unwrap();
     assert_eq!((order(&plan), plan.counted_by), (vec![3, 7, 11, 3], CountSource::Variable));
-    // Other programs use the rest of these CPUs, and their pools would be pinned to the same CPUs.
+    // Other programs use the rest of the CPU time, and their pools would be pinned to the same
+    // CPUs.
     let plan = narrow.plan(LogicalCpus);
     assert_eq!(
         (plan.workers, plan.cpu(0), plan.unpinned_because, plan.doubts.len()),
@@ -321,7 +323,7 @@ fn what_cannot_be_true_is_not_used() {
     // The files call 3 a sibling of 11, but not 11 a sibling of 3.
     let plan = KnownMachine::new(CONTAINER).lie("cpu3/topology/core_cpus_list", "3").plan(LogicalCpus);
     assert_eq!((order(&plan), plan.doubts.len()), (by_cache.to_vec(), 1), "{:?}", plan.doubts);
-    // The files call 7 a sibling of 3, and 3 a sibling of 2, which is not allowed.
+    // The files call 7 a sibling of 3, and 3 a sibling of 2. CPU 2 is not allowed.
     let lie = |machine: KnownMachine| {
         machine.lie("cpu3/topology/core_cpus_list", "2-3").lie("cpu11/topology/core_cpus_list", "11")
     };
@@ -363,18 +365,18 @@ fn what_cannot_be_true_is_not_used() {
 /// Machines whose files look wrong but are right.
 #[test]
 fn what_is_true_though_strange() {
-    // Emulated nodes have all CPUs each.
+    // Each emulated node has all CPUs.
     let mut fake = KnownMachine::new(LAPTOP).lie("node/online", "0-3\n");
     for node in 1..4 {
         fake.add(&format!("node/node{node}/cpulist"), "0-7");
     }
     assert_eq!(fake.order(PhysicalCores), [0, 1, 2, 3]);
-    // A node without CPUs, and half of the machine offline.
+    // A node has no CPUs, and half of the machine is offline.
     let mut half = KnownMachine::new(LAPTOP).lie("node/online", "0,2\n");
     half.add("node/node2/cpulist", "");
     half.allowed = vec![0, 3, 4, 5, 7];
     assert_eq!(half.order(LogicalCpus), [0, 5, 3, 4, 7], "5 has core 1 to itself");
-    // A large core made of two small ones with a cache each.
+    // A large core consists of two small cores with a cache each.
     let mut large = KnownMachine { allowed: list("0-15"), files: HashMap::new() };
     for cpu in 0..16 {
         let core = cpu / 8 * 8;
@@ -391,7 +393,8 @@ fn what_is_true_though_strange() {
 fn what_is_not_told() {
     let plan = KnownMachine::new(SOCKETS).without("/").plan(LogicalCpus);
     assert_eq!((order(&plan), plan.doubts.len()), (list("0-71"), 1), "{:?}", plan.doubts);
-    // No nodes: there are caches. No caches: there are sockets. Neither is worth a warning.
+    // Without nodes, the order uses the caches. Without caches, it uses the sockets. There is no
+    // warning in either case.
     assert_eq!(KnownMachine::new(SOCKETS).without("/node/").order(PhysicalCores), list("0-34:2,1-35:2"));
     assert_eq!(KnownMachine::new(SOCKETS).without("/cache/").order(PhysicalCores), list("0-34:2,1-35:2"));
     let plan = KnownMachine::new(SOCKETS).without("/cache/").plan(LogicalCpus);
@@ -400,7 +403,7 @@ fn what_is_not_told() {
         KnownMachine::new(VM).without("topology/physical").without("/node/").order(LogicalCpus),
         [0, 1]
     );
-    // Nothing is known of one CPU: it counts as a core of its own.
+    // The files say nothing about one CPU, so this CPU counts as a core of its own.
     assert_eq!(KnownMachine::new(LAPTOP).without("cpu4/topology").order(PhysicalCores), [0, 1, 2, 3, 4]);
     assert_eq!(KnownMachine::new(LAPTOP).without("cpu4/cache").order(PhysicalCores), [0, 1, 2, 3]);
     // One CPU has no order.
@@ -444,7 +447,7 @@ fn quotas() {
     };
     assert_eq!(told(CONTAINER), Some(2.5));
     assert_eq!(told(LAPTOP), None);
-    // Version 1: the controller is mounted together with another, under a name of its own.
+    // Version 1: the controller is mounted together with another controller, under its own name.
     let old = "\
         /proc/self/cgroup 12:memory:/a\n/proc/self/cgroup 4:cpu,cpuacct:/a/b\n/proc/self/cgroup 0::/other\n\
         /proc/self/mountinfo 33 32 0:29 / /sys/fs/cgroup/cpu\\040time rw - cgroup cgroup rw,cpu,cpuacct\n\
@@ -457,8 +460,8 @@ fn quotas() {
         )
     };
     let with = |limits: &[String]| {
-        // A path with a blank cannot be written in such a line, so it is added here as the kernel
-        // writes the mount point.
+        // The lines of `machines/` cannot contain a path with a blank. So this test adds the file,
+        // with the mount point in the form that the kernel writes.
         let mut machine = KnownMachine::new(old);
         for line in limits.concat().lines() {
             let (path, text) = line.rsplit_once(' ').unwrap();
@@ -475,8 +478,8 @@ fn quotas() {
     );
     assert_eq!(with(&[limit("cpu time/a/b", "0")]), None);
     assert_eq!(with(&[limit("cpu time/a/b", "many")]), None);
-    // A container that sees its own group as the top of the hierarchy, because it is mounted there;
-    // or that sees it from outside.
+    // A container in which its own group is mounted as the top of the hierarchy, and a container
+    // that sees its group from outside.
     let container = |group: &str, root: &str| {
         told(&format!(
             "/proc/self/cgroup 0::{group}\n/proc/self/mountinfo 1 2 0:27 {root} /cg rw - cgroup2 none rw\n\
@@ -530,7 +533,7 @@ worker    CPU   core thread  cache   node  class
     assert_eq!(seating.to_string(), expected);
 }
 
-/// A mask of fewer CPUs than the machine has is reported, whatever the other options are.
+/// If the mask has fewer CPUs than the machine, the plan reports this with all options.
 #[test]
 fn who_is_bound_is_told() {
     let told = |machine: &KnownMachine, wish: Wish| {
@@ -581,8 +584,8 @@ fn who_is_bound_is_told() {
     assert_eq!((plan.bound, plan.remarks), (None, Vec::new()), "no mask, no CPU that is forbidden");
 }
 
-/// Every program begins with the same CPUs. A worker that loses its CPU to another program may run
-/// on all CPUs of the plan.
+/// Every program puts its workers on the same CPUs first. A worker that loses its CPU to another
+/// program may run on all CPUs of the plan.
 #[test]
 fn two_programs_begin_with_the_same_cpus() {
     let [one, other] = [(); 2].map(|()| two_sockets(Wish { workers: Some(4), ..Wish::default() }));
@@ -599,8 +602,8 @@ fn two_programs_begin_with_the_same_cpus() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: if cfg!(miri) { 4 } else { 256 }, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// For any content of the files, every CPU is in the order once, and there is at most one line
-    /// of doubt for each kind of fact.
+    /// For any content of the files, every CPU is in the order once, and there is at most one
+    /// warning for each kind of relation.
     #[test]
     fn whatever_the_files_say(
         machine in prop::sample::select(&[LAPTOP, PHONE, VM, CONTAINER][..]),

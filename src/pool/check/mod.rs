@@ -7,11 +7,13 @@
 //! and under shuttle, which tries random schedules of large rounds. Each model passes without a
 //! bug, and fails when the bug that it must find is planted. `litmus` tests the fences on real
 //! cores, which no model checker covers. `machines` tests placement on described machines,
-//! `simulator` simulates rounds on large machines, and `gaps` simulates sequences of rounds with
-//! serial work between them.
+//! and `assignments` tests which worker moves to which CPU there. `simulator` simulates rounds on
+//! large machines, and `gaps` simulates sequences of rounds with serial work between them.
 //!
 //! May name every folder. Nothing that is built for users may name this folder.
 
+#[cfg(all(test, not(any(loom, shuttle, miri))))] // Miri knows no CPUs
+mod assignments;
 #[cfg(all(test, any(loom, shuttle, planted)))]
 pub(crate) mod fences;
 #[cfg(all(test, not(any(loom, shuttle, miri))))] // minutes each under Miri; safe code on one thread
@@ -21,7 +23,7 @@ pub(crate) mod halves;
 #[cfg(all(test, not(any(loom, shuttle, miri))))]
 mod litmus;
 #[cfg(all(test, not(any(loom, shuttle, miri))))] // minutes each under Miri; safe code on one thread
-pub(crate) mod machines;
+mod machines;
 #[cfg(all(test, any(loom, shuttle)))]
 mod models;
 #[cfg(any(loom, shuttle, planted))]

@@ -1,6 +1,6 @@
 //! The steps of the protocol and of a call, in a form in which each step can be done wrong. A model
 //! plants such a mistake in the real code, to show that the model finds the mistake. Builds for
-//! loom and for shuttle, and builds with `--cfg planted`, use these steps in place of those in
+//! loom and for shuttle, and builds with `--cfg planted`, use these steps in place of the steps in
 //! `protocol` and `call`. A plain `cargo test` does not contain this file. `.ci/planted` builds it
 //! for the sanitizers, and `.ci/plant` for the litmus tests.
 
@@ -33,14 +33,14 @@ pub(crate) enum Bug {
     EntersUnknown,
     /// A worker that changes its fences does not tell thieves.
     ChangesUntold,
-    /// A thief's comparison with `<=` is off by one, so the thief keeps the item that its victim
-    /// has just claimed.
+    /// A thief's comparison with `<=` is off by one. So the thief keeps an item that its victim has
+    /// just claimed.
     KeepsOneTooMany,
     /// A thief leaves an item to its victim, and claims the same item.
     CutsOneTooFew,
     /// A thief unlocks its own range for a moment while the theft is undecided.
     LetsGoUndecided,
-    /// A thief always locks its own cell before that of its victim.
+    /// A thief always locks its own cell before the cell of its victim.
     OwnLockFirst,
     /// A thief shortens the victim's range before its own range shows the stolen items.
     CutsBeforeItShows,
@@ -54,7 +54,7 @@ pub(crate) enum Bug {
     CutsLonger,
     /// A round checks for a cancelled token before the token knows its ranges.
     LooksBeforeItTells,
-    /// The ranges of a round that is over stay with its token.
+    /// A token keeps the ranges of a round that is over.
     StaysWithToken,
     /// A block of a search is claimed by a load and a store.
     ClaimsInTwoSteps,
@@ -80,7 +80,7 @@ pub(crate) enum Bug {
     SuspendsByStore,
     /// A worker drops an item that is not needed without taking its slot.
     DropsUntaken,
-    /// A worker that takes a slot to drop its item does not check again which item that is.
+    /// A worker takes a slot to drop its item, and does not check again which item is in the slot.
     DropsAnother,
     /// A worker parks although items were woken in the meantime.
     SleepsUnwatched,
@@ -88,7 +88,7 @@ pub(crate) enum Bug {
     WatchesOnce,
     /// A thread unparks a worker without the lock.
     UnparksUnlocked,
-    /// A stop notifies nobody if no worker seems to sleep.
+    /// A stop notifies no worker if no worker seems to sleep.
     StopsUnheard,
     /// A slot is given to a worker that does not want one.
     FeedsAnybody,
@@ -98,19 +98,19 @@ pub(crate) enum Bug {
     LeavesAlone,
     /// A worker leaves a list that grows without a last look at the deques.
     GoesWithoutLooking,
-    /// The caller rests although it was called.
+    /// The caller rests although it was called back.
     RestsUncalled,
-    /// A worker that is called finds no open place.
+    /// A worker that is called back finds no open place.
     OpensNoPlace,
     /// Two callers take one arena.
     TakesWhatIsTaken,
-    /// A caller wakes nobody for the places that it opens.
+    /// A caller opens places and wakes no worker.
     WakesNobody,
     /// A worker sleeps although a place is open in an arena other than the first.
     SleepsBesideAPlace,
-    /// A sleeping caller is not woken for a loop inside its own.
+    /// A sleeping caller is not woken for a loop inside its own loop.
     WakesNoCaller,
-    /// A waiting caller sleeps without a look at the loops inside its own.
+    /// A waiting caller sleeps without a look at the loops inside its own loop.
     HelpsNobodyInside,
     /// A waiting caller helps any loop.
     HelpsAnybody,
@@ -122,7 +122,7 @@ pub(crate) enum Bug {
     WaitsForNobody,
     /// The end of a call does not take the lock if it has seen the last worker leave.
     SeesTheEndUnlocked,
-    /// The last worker checks whether the caller sleeps before it has left.
+    /// The last worker checks whether the caller sleeps, and leaves only afterwards.
     LooksBeforeItLeaves,
     /// A pool that stops wakes its workers before they can see that it stops.
     WakesBeforeItStops,
@@ -143,7 +143,7 @@ fn is_planted(bug: Bug) -> bool {
     *PLANTED == format!("{bug:?}")
 }
 
-// Thread-local: a model checker runs all threads of a model on the calling thread.
+// Thread-local, because a model checker runs all threads of a model on the calling thread.
 #[cfg(test)]
 thread_local!(static PLANTED: std::cell::Cell<Option<Bug>> = const { std::cell::Cell::new(None) });
 
@@ -395,7 +395,7 @@ pub(crate) fn leave<J: Copy>(entered: &Entered<'_, J>) -> bool {
     if !is_planted(Bug::LooksBeforeItLeaves) {
         return barrier::leave(entered);
     }
-    let looked = entered.barrier.lock().rounds[entered.number].caller_waits;
+    let looked = entered.barrier.lock().jobs[entered.number].caller_sleeps;
     barrier::leave_under(entered, &mut entered.barrier.lock()) && looked
 }
 

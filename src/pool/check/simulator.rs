@@ -2,12 +2,13 @@
 //!
 //! The policy is the shipped one: this module calls `Stealing::victim`, `theft`, `Grain`, `Splits`
 //! and the pieces of a journal as a round does. `SimRound` has the protocol in a few lines, and a
-//! table of prices has its costs. Nothing happens between two events, which are the ends of
-//! stretches and the steps of thieves. The place of a worker between them is computed from the sums
-//! of the costs of the items.
+//! table of prices has the costs of its steps. The events are the ends of stretches and the steps
+//! of thieves. Between two events, the index that a worker has reached is computed from the sums of
+//! the costs of the items.
 //!
-//! Simplifications: hyper-threads do not slow each other; a far item costs its thief no more than a
-//! near item; a claim is free; a theft is never undone; reducing is free.
+//! Simplifications: hyper-threads do not slow each other; an item from another node costs its thief
+//! no more than an item from its own node; a claim is free; a theft is never undone; reducing is
+//! free.
 
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
 
@@ -35,25 +36,28 @@ use crate::{
 pub(super) struct SimPrices {
     /// Partitioning one cell. Assumed: a free lock and three stores.
     pub(super) deal: u64,
-    /// Waking one sleeper, for the caller. Assumed; 8 µs on a virtual machine of two CPUs.
+    /// The time that the caller takes to wake one sleeper. Assumed; 8 µs on a virtual machine of
+    /// two CPUs.
     pub(super) wake: u64,
-    /// The time until a woken thread begins: between 0.5 and 1.5 times this. Assumed; 5 µs (median)
-    /// to 38 µs (one in ten) on that virtual machine.
+    /// The mean time until a woken thread begins. A thread takes between 0.5 and 1.5 times this.
+    /// Assumed; on that virtual machine the median is 5 µs, and one in ten takes 38 µs or more.
     pub(super) latency: u64,
     /// The time until a polling helper has seen the job. Assumed.
     pub(super) notice: u64,
     /// The state lock, through which workers enter and leave one after the other. Assumed.
     pub(super) door: u64,
-    /// Reading a cell in the same cache, in the same node, and beyond. Assumed: the latency of a
-    /// cache line, with several requests in flight.
-    glance: [u64; 3],
-    /// A theft from such a cell without its fence, while both cells are locked. Assumed.
+    /// The time to read the cell of a worker in the same cache, in the same node, and in another
+    /// node. Assumed: the latency of a cache line, with several requests in flight.
+    view: [u64; 3],
+    /// The time of a theft from such a cell without the fence, while both cells are locked.
+    /// Assumed.
     theft: [u64; 3],
-    /// The expensive heavy fence, for the thief: once, and for each worker. Assumed; 5 to 12 µs
-    /// with two workers on that virtual machine.
+    /// The time that the expensive heavy fence takes the thief: a fixed part. Assumed; with two
+    /// workers on that virtual machine, the whole fence takes 5 to 12 µs.
     fence: u64,
+    /// The further time that this fence takes the thief for each worker. Assumed.
     fence_each: u64,
-    /// The expensive heavy fence, for each other worker, which it interrupts. Assumed.
+    /// The time for which the expensive heavy fence interrupts each other worker. Assumed.
     tax: u64,
 }
 
@@ -64,7 +68,7 @@ pub(super) const PRICES: SimPrices = SimPrices {
     latency: 20_000,
     notice: 300,
     door: 150,
-    glance: [15, 25, 50],
+    view: [15, 25, 50],
     theft: [200, 400, 800],
     fence: 500,
     fence_each: 50,
@@ -81,8 +85,8 @@ struct SimMachine {
 }
 
 impl SimMachine {
-    /// Two nodes, with two hyper-threads a core: the first hyper-threads of all cores, then the
-    /// second ones.
+    /// Two nodes, with two hyper-threads per core. The workers are numbered over the first
+    /// hyper-threads of all cores, then over the second hyper-threads.
     fn two_nodes(name: &'static str, cores: usize, caches: usize) -> Self {
         let home = |worker| {
             let core = worker % cores;
@@ -100,7 +104,7 @@ impl SimMachine {
     }
 }
 
-/// The setting of all rounds of a row.
+/// The setting of all rounds in a row of a table.
 #[derive(Clone, Copy)]
 struct Setting<'a> {
     prices: SimPrices,
@@ -119,7 +123,8 @@ impl<'a> Setting<'a> {
         Self { prices: PRICES, homes, known: homes, awake: true, told: homes.len() }
     }
 
-    /// With the rule for few workers: thieves choose the largest of the nearest victims.
+    /// The same setting with the rule for few workers: thieves choose the largest of the nearest
+    /// victims.
     fn the_largest(self) -> Self {
         Self { told: 2, ..self }
     }
@@ -129,13 +134,15 @@ impl<'a> Setting<'a> {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct SimOutcome {
     thefts: u64,
-    /// The number of thefts between nodes, and of thefts with an expensive fence.
+    /// The number of thefts between nodes.
     between_nodes: u64,
+    /// The number of thefts with an expensive fence.
     fences: u64,
     /// The number of scans that found no victim, or a victim that was almost done.
     vain: u64,
-    /// The time until the caller returns, in nanoseconds, and a lower bound of it.
+    /// The time until the caller returns, in nanoseconds.
     makespan: u64,
+    /// A lower bound of the makespan.
     bound: u64,
 }
 
@@ -164,7 +171,8 @@ impl Random {
     }
 }
 
-/// The items of a round: the sum of the costs before each item, and of all.
+/// The items of a round: for each item, the sum of the costs of the items before it; and the sum of
+/// all costs.
 struct SimItems(Vec<u64>);
 
 impl SimItems {
@@ -181,7 +189,7 @@ impl SimItems {
         self.0.len() - 1
     }
 
-    /// The time of the items from one index to another.
+    /// The time of the items `first..behind`.
     fn take(&self, first: usize, behind: usize) -> u64 {
         self.0[behind] - self.0[first]
     }
@@ -197,7 +205,7 @@ impl SimItems {
     }
 }
 
-/// Claims of `size` items, one after the other, from `first` to `end`.
+/// A sequence of claims of `size` items each, from `first` to `end`.
 #[derive(Clone, Copy)]
 struct SimClaims {
     since: u64,
@@ -207,7 +215,7 @@ struct SimClaims {
 }
 
 impl SimClaims {
-    /// The end of the claim that the worker processes.
+    /// The end of the claim whose items the worker folds.
     fn claimed(&self, items: &SimItems, now: u64) -> usize {
         let gone = now.saturating_sub(self.since);
         let (mut begun, mut not_begun) = (0, (self.end - self.first).div_ceil(self.size));
@@ -231,7 +239,7 @@ impl SimClaims {
 struct SimRun {
     begin: u64,
     pieces: OpenPieces,
-    /// None while the first item is folded.
+    /// `None` while the worker folds the first item.
     grain: Option<Grain>,
 }
 
@@ -243,8 +251,8 @@ enum SimStep {
     Fold,
     /// The worker has scanned all cells. Contains the number of thefts at the start of the scan.
     Scan(usize),
-    /// The worker locks the cell of the victim to read the victim's fence. It has tried since the
-    /// given time.
+    /// The worker locks the cell of the victim to read the victim's fence. It has tried to do so
+    /// since the time `since`.
     Look {
         victim: usize,
         since: u64,
@@ -256,8 +264,9 @@ enum SimStep {
         start: usize,
         is_dear: bool,
     },
-    /// The worker locks the cell of the victim for a theft. It has tried since the given time.
-    Rob {
+    /// The worker locks the cell of the victim for a theft. It has tried to do so since the time
+    /// `since`.
+    Steal {
         victim: usize,
         is_stuck: bool,
         since: u64,
@@ -269,16 +278,17 @@ struct Worker {
     next: usize,
     end: usize,
     claims: Option<SimClaims>,
-    /// Whether the fence of its cell is expensive for thieves. `None` if it has not entered.
+    /// Whether the fence of the worker's cell is expensive for thieves. `None` if the worker has
+    /// not entered.
     is_dear: Option<bool>,
     locked_until: u64,
     run: Option<SimRun>,
     step: SimStep,
-    /// Events with an older version are void.
+    /// Events of the worker with an older version are void.
     version: u32,
-    /// As in `Thief`: the number of the worker's current theft, from 1, and how often the worker
-    /// has asked for a victim.
+    /// As in `Thief`: the number of the worker's current theft, from 1.
     nth: usize,
+    /// As in `Thief`: how often the worker has asked for a victim.
     asked: u64,
     spared: Option<usize>,
 }
@@ -293,13 +303,15 @@ struct SimRound<'a> {
     /// The time 0.
     begin: Instant,
     workers: Vec<Worker>,
-    /// The events: time, order in which they were made, worker, and version of the worker.
+    /// The events, each with its time, its number in the order of creation, its worker, and the
+    /// version of the worker.
     events: BinaryHeap<Reverse<(u64, u64, usize, u32)>>,
     made: u64,
     moves: usize,
     folded: usize,
-    /// The time when the last worker has passed the state lock, and when the caller has.
+    /// The time when the last worker has passed the state lock.
     door: u64,
+    /// The time when the caller has passed the state lock at the end.
     caller: u64,
     marks: Vec<Mark>,
     times: Times,
@@ -311,7 +323,7 @@ impl SimRound<'_> {
         self.begin + Duration::from_nanos(now)
     }
 
-    /// In the unit of the policy.
+    /// Converts a time to the unit of the policy.
     fn nanos(time: u64) -> f32 {
         nanos(Duration::from_nanos(time))
     }
@@ -344,7 +356,7 @@ impl SimRound<'_> {
         self.door
     }
 
-    /// Begins a run with an item that has been claimed.
+    /// Begins a run. Its first item has been claimed already.
     fn begin_run(&mut self, me: usize, first: usize, now: u64) {
         self.workers[me].run =
             Some(SimRun { begin: now, pieces: OpenPieces::new(first, self.at(now), None), grain: None });
@@ -356,7 +368,7 @@ impl SimRound<'_> {
         self.then(me, claims.done(self.items), SimStep::Fold);
     }
 
-    /// What `fold_from` does after a stretch, or after the first item.
+    /// The work of `fold_from` after a stretch, or after the first item.
     fn fold(&mut self, me: usize, now: u64) {
         let at = self.at(now);
         let Worker { next, end, claims, run, is_dear, locked_until, .. } = &mut self.workers[me];
@@ -405,7 +417,7 @@ impl SimRound<'_> {
 
     fn scan(&mut self, me: usize, now: u64) {
         let others = (0..self.workers.len()).filter(|&other| other != me);
-        let price: u64 = others.map(|other| self.of.prices.glance[self.distance(me, other) as usize]).sum();
+        let price: u64 = others.map(|other| self.of.prices.view[self.distance(me, other) as usize]).sum();
         self.then(me, now + price, SimStep::Scan(self.moves));
     }
 
@@ -428,7 +440,7 @@ impl SimRound<'_> {
             let left = self.pass(now);
             if me == 0 {
                 self.caller = left;
-                // It retracts the job.
+                // The caller retracts the job.
                 for late in self.workers.iter_mut().filter(|worker| worker.is_dear.is_none()) {
                     late.version += 1;
                 }
@@ -438,8 +450,8 @@ impl SimRound<'_> {
         self.look(me, now, victim, now);
     }
 
-    /// The time when a thief tries again to lock a cell. The thief has waited for the cell since
-    /// `since`: it polls for a moment, then sleeps. `None` if the lock is free.
+    /// The time when a thief tries again to lock a cell; `None` if the lock is free. The thief has
+    /// waited for the lock since the time `since`: it polls for a moment, then sleeps.
     fn waits(&self, now: u64, victim: usize, since: u64) -> Option<u64> {
         let free = self.workers[victim].locked_until;
         let slept = free > since + BRIEF;
@@ -476,7 +488,7 @@ impl SimRound<'_> {
 
     fn try_steal(&mut self, me: usize, now: u64, victim: usize, is_stuck: bool, since: u64) {
         if let Some(later) = self.waits(now, victim, since) {
-            return self.then(me, later, SimStep::Rob { victim, is_stuck, since });
+            return self.then(me, later, SimStep::Steal { victim, is_stuck, since });
         }
         let range = self.start(victim, now)..self.workers[victim].end;
         if range.is_empty() {
@@ -502,11 +514,12 @@ impl SimRound<'_> {
         self.outcome.thefts += 1;
         self.outcome.between_nodes += u64::from(distance == Distance::Beyond);
         self.moves += 1;
-        let robbed = &mut self.workers[victim];
-        robbed.end = middle;
-        robbed.locked_until = now + price;
-        // Its next claim finds the new end, takes what is left, and ends the stretch.
-        if let Some(mut claims) = robbed.claims {
+        let cell_of_victim = &mut self.workers[victim];
+        cell_of_victim.end = middle;
+        cell_of_victim.locked_until = now + price;
+        // The next claim of the victim finds the new end, takes the items that are left, and ends
+        // the stretch.
+        if let Some(mut claims) = cell_of_victim.claims {
             let claimed = claims.claimed(self.items, now);
             if claimed < claims.end {
                 claims.end = (claimed + claims.size).min(middle).max(claimed);
@@ -543,7 +556,9 @@ impl SimRound<'_> {
                 SimStep::Scan(moves) => self.choose(me, now, moves),
                 SimStep::Watch { victim, start, is_dear } => self.watch(me, now, victim, start, is_dear),
                 SimStep::Look { victim, since } => self.look(me, now, victim, since),
-                SimStep::Rob { victim, is_stuck, since } => self.try_steal(me, now, victim, is_stuck, since),
+                SimStep::Steal { victim, is_stuck, since } => {
+                    self.try_steal(me, now, victim, is_stuck, since);
+                }
             }
         }
         let Self { of: Setting { prices, awake, .. }, items, door, caller, .. } = self;
@@ -574,7 +589,7 @@ impl Learnt {
         }
     }
 
-    /// The time when each worker comes, the caller first.
+    /// The times when the workers come; the first is that of the caller.
     fn comings(&mut self, of: &Setting<'_>) -> Vec<u64> {
         let Setting { prices, homes, awake, .. } = of;
         let workers = homes.len() as u64;
@@ -630,7 +645,7 @@ impl Learnt {
             times,
             outcome: SimOutcome::default(),
         };
-        round.come(0, comings[0]); // it has entered its cell before it wakes the others
+        round.come(0, comings[0]); // the caller enters its cell before it wakes helpers
         for (me, at) in comings.into_iter().enumerate().skip(1) {
             round.then(me, at, SimStep::Come);
         }
@@ -649,7 +664,7 @@ impl Learnt {
 struct Size {
     workers: u64,
     items: u64,
-    /// The share of a worker in the work, in nanoseconds.
+    /// The work divided by the number of workers, in nanoseconds.
     each: u64,
 }
 
@@ -721,9 +736,9 @@ fn shape(name: &str) -> Costs {
     SHAPES.into_iter().find(|(its, _)| *its == name).expect("a shape").1
 }
 
-/// For every machine, size and shape, there are fewer thefts between nodes than without known
-/// localities, and the mean makespan is at most 2 % longer. To see the table: `cargo test --lib
-/// fewer_thefts -- --nocapture`.
+/// For every machine, size and shape: if thieves know the localities, there are fewer thefts
+/// between nodes than if they do not, and the mean makespan is at most 2 % longer. To see the
+/// table: `cargo test --lib fewer_thefts -- --nocapture`.
 #[test]
 fn fewer_thefts_between_nodes_and_hardly_a_longer_makespan() {
     const SEEDS: u64 = 2;
@@ -759,15 +774,17 @@ fn fewer_thefts_between_nodes_and_hardly_a_longer_makespan() {
     assert!(bad.is_empty(), "{bad:#?}");
 }
 
-/// First rounds of 1 ms a worker, with awake helpers: makespans as multiples of the lower bound, if
-/// thieves take the largest victim, and if chance has a share in the choice.
+/// Makespans of first rounds of 1 ms per worker with awake helpers, as multiples of the lower
+/// bound. They are computed for thieves that choose the largest victim, and for thieves that choose
+/// partly at random.
 ///
-/// In a hot run on 64 workers, all other workers run out of items at the same moment, and few
-/// ranges have many items left. Where thefts take expensive fences, as at the start of rounds of
-/// cheap items, choosing the largest victim causes more thefts: there are few largest ranges, so
+/// In a hot run on 64 workers, all workers without hot items run out of items at the same moment,
+/// and few ranges have many items left. If thefts need expensive fences, as at the start of rounds
+/// of cheap items, choosing the largest victim causes more thefts. There are few largest ranges, so
 /// several thieves choose the same range, get fewer items than they have seen, and steal again. On
-/// 128 workers, the hot items are found only when the other workers have done three quarters of the
-/// round. Each hot item takes half of a round, so no rule gets below 1.25 times the lower bound.
+/// 128 workers, thieves find the hot items only when three quarters of the round are over. Each hot
+/// item takes half of a round, so with every rule the makespan is at least 1.25 times the lower
+/// bound.
 #[test]
 fn many_thieves_look_for_many_victims() {
     for (name, workers, items, bar) in [
@@ -787,13 +804,13 @@ fn many_thieves_look_for_many_victims() {
     }
 }
 
-/// A hot run: 64 adjacent items have half of the costs, each half as much as the share of a worker.
-/// A boundary among them is up to one item from its best place. If each boundary is chosen for
-/// itself, one worker may get three of these items. No other worker can help, because all other
-/// workers are done when it claims the third item. Microseconds, such as the expected delays of
-/// workers, decide which worker gets three items, if any. So the policy keeps good boundaries.
-/// Before it did, a good round (1.02 times the lower bound) and a bad round (1.53 times) alternated
-/// for ever.
+/// A hot run: 64 adjacent items have half of the costs. Each of them costs half as much as the mean
+/// work of a worker. A boundary among these items is up to one item from its best index. If each
+/// boundary is chosen independently, one worker may get three of these items. No other worker can
+/// help, because all other workers are done when it claims the third item. Microseconds, such as
+/// the expected delays of workers, decide which worker gets three items, if any. So the policy
+/// keeps good boundaries. Without this rule, a good round (1.02 times the lower bound) and a bad
+/// round (1.53 times the lower bound) alternated for ever.
 #[test]
 fn good_boundaries_stay_where_items_take_long() {
     const ROUNDS: usize = 10;
@@ -823,9 +840,9 @@ fn few_thieves_do_as_ever() {
 }
 
 /// Prints makespans as multiples of the lower bound, and the thefts, fences and vain scans per
-/// worker. It does so for a first round and for the next round over the same items, both if thieves
-/// choose the largest victim and if chance has a share in the choice. `cargo test --release --lib
-/// simulator::table -- --ignored --nocapture`
+/// worker. The rows are for a first round and for the next round over the same items, with thieves
+/// that choose the largest victim and with thieves that choose partly at random. `cargo test
+/// --release --lib simulator::table -- --ignored --nocapture`
 #[test]
 #[ignore = "a table for people"]
 fn table() {
@@ -861,16 +878,16 @@ fn table() {
     }
 }
 
-/// The caller wakes sleeping helpers one after the other, and begins when all are woken. Prints
-/// mean makespans in µs of rounds over noise with known costs: with the current number of helpers,
-/// with at most `sqrt(1.5 * work / wake)` helpers, and with the best number of workers. `cargo test
-/// --release --lib simulator::helpers -- --ignored --nocapture`
+/// The caller wakes sleeping helpers one after the other, and begins when it has woken all helpers.
+/// This prints the mean makespans, in µs, of rounds over noise with known costs: with the policy's
+/// number of helpers, with at most `sqrt(1.5 * work / wake)` helpers, and with the best number of
+/// workers. `cargo test --release --lib simulator::helpers -- --ignored --nocapture`
 #[test]
 #[ignore = "a table for people"]
 fn helpers_that_cost_more_than_they_save() {
     const SEEDS: u64 = 4;
     const ROUNDS: usize = 8;
-    /// In nanoseconds: a loop gets one helper for this much work.
+    /// A loop gets one helper for this much work, in nanoseconds.
     const WORTH_SHARING: u64 = 26_000;
     println!("pool  wake   work: workers now, µs | at most, µs | best, µs");
     for (pool, wake) in [64, 128, 256].into_iter().flat_map(|pool| [2_000, 8_000].map(|wake| (pool, wake))) {
@@ -903,12 +920,12 @@ fn helpers_that_cost_more_than_they_save() {
     }
 }
 
-/// The virtual machine of two CPUs on which some prices were measured, each alone and not in
-/// rounds.
+/// The prices of the virtual machine of two CPUs on which some prices were measured. Each price was
+/// measured alone, and not in rounds.
 const SMALL_VM: SimPrices = SimPrices {
     wake: 8_000,
     latency: 5_400,
-    glance: [100; 3],
+    view: [100; 3],
     theft: [500; 3],
     fence: 8_000,
     fence_each: 0,
@@ -916,9 +933,9 @@ const SMALL_VM: SimPrices = SimPrices {
     ..PRICES
 };
 
-/// Rounds of two workers on this machine and in the simulator, with the prices of `SMALL_VM`:
-/// medians in µs. On a machine with two free CPUs: `cargo test --release --lib simulator::two --
-/// --ignored --nocapture`
+/// Prints the median times, in µs, of rounds of two workers on this machine and in the simulator
+/// with the prices of `SMALL_VM`. To be run on a machine with two free CPUs: `cargo test --release
+/// --lib simulator::two -- --ignored --nocapture`
 #[test]
 #[ignore = "measures"]
 fn two_workers_here_and_in_the_simulator() {
@@ -941,7 +958,7 @@ fn two_workers_here_and_in_the_simulator() {
     let machine = SimMachine { name: "small", homes: vec![Locality::default(); 2] };
     let setting = Setting { prices: SMALL_VM, awake: false, ..Setting::new(&machine) };
     println!("each µs  costs             alone | a first round: here, predicted | settled: here, predicted");
-    let mut seen = Vec::new(); // no address comes back, so no loop is known
+    let mut seen = Vec::new(); // kept, so that no address comes back and no loop is known
     for (each, items) in
         [(100_000, 200), (300_000, 600), (1_000_000, 2_000), (1_000_000, 10_000), (10_000_000, 2_000)]
     {

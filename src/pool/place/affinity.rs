@@ -47,8 +47,8 @@ mod mask {
         sched_getcpu().ok()
     }
 
-    /// The CPUs on which a thread may run, one bit per CPU. The `CpuSet` of nix has only 1024 bits,
-    /// so system calls with it fail on larger machines.
+    /// The CPUs on which a thread may run, one bit per CPU. This is not the `CpuSet` of nix, which
+    /// has only 1024 bits: system calls with it fail on larger machines.
     #[derive(Clone, Debug)]
     pub(crate) struct Mask(Vec<libc::c_ulong>);
 
@@ -120,8 +120,9 @@ mod mask {
         online(file).unwrap_or(1)
     }
 
-    /// How long the calling thread ran and waited for a CPU (see `scheduler/sched-stats.rst` in the
-    /// kernel's documentation). `None` if the kernel does not report it.
+    /// How long the calling thread has run, and how long it has waited for a CPU (see
+    /// `scheduler/sched-stats.rst` in the kernel's documentation). `None` if the kernel does not
+    /// report these times.
     pub(crate) fn turns() -> Option<Turns> {
         let text = text(&this_system, "/proc/thread-self/schedstat")?;
         let [ran, waited, count] = parts(&text, ' ')[..] else { return None };
@@ -129,8 +130,8 @@ mod mask {
         Some(Turns { ran: nanos(ran)?, waited: nanos(waited)?, count: number(count)? as u64 })
     }
 
-    /// How long each of these CPUs has been idle, or waiting for a disk, since the system started,
-    /// in steps of 10 ms: `proc_stat`(5).
+    /// For each of these CPUs, how long it has been idle or has waited for a disk since the system
+    /// started, in steps of 10 ms: `proc_stat`(5).
     pub(crate) fn idle(cpus: &[usize]) -> Option<Vec<Duration>> {
         const TICK: Duration = Duration::from_millis(10); // the unit of all Linux interfaces, whatever the tick of the kernel
         let text = text(&this_system, "/proc/stat")?;
@@ -164,7 +165,7 @@ mod mask {
         record::journal::Usage,
     };
 
-    /// The name of the system; on bare wasm, which has none, the name of the processor.
+    /// The name of the system. Bare wasm has no such name; there this is the name of the processor.
     const SYSTEM: &str = if env::consts::OS.is_empty() { env::consts::ARCH } else { env::consts::OS };
 
     #[derive(Clone, Copy, Debug)]
@@ -237,16 +238,17 @@ pub(crate) use mask::{
     Mask, Thread, count_of_unknown, here, idle, is_main_thread, this_thread, turns, usage,
 };
 
-/// The mask of the main thread outside its [`scope`](crate::PoolBuilder::scope), while a scope pins
-/// the main thread. The scope writes it before it pins the thread, and clears it at its end.
-/// Without this copy of the mask, a global pool that is first used inside a scope would run on one
-/// CPU. Read with `lock_unless_stuck`: a child may have been forked while another thread held the
-/// lock.
+/// While a [`scope`](crate::PoolBuilder::scope) pins the main thread: the mask that the main thread
+/// has outside the scope. The scope writes this mask before it pins the thread, and clears it at
+/// the end of the scope. Without this mask, a global pool that is first used inside a scope would
+/// run on one CPU. Read with `lock_unless_stuck`, because the process may have been forked while
+/// another thread held the lock.
 static OUTSIDE_SCOPE: Mutex<Option<Mask>> = Mutex::new(None);
 
-/// The CPUs on which this process may run: the mask of its main thread, outside of a scope.
+/// The CPUs on which this process may run: the mask of the main thread, as it is outside of any
+/// scope.
 pub(crate) fn of_process() -> io::Result<Mask> {
-    let outside = lock_unless_stuck(&OUTSIDE_SCOPE); // locked while the mask is read, so that no scope begins meanwhile
+    let outside = lock_unless_stuck(&OUTSIDE_SCOPE); // held during the reading, so that no scope begins meanwhile
     let known = outside.as_deref().and_then(Option::clone);
     known.map_or_else(|| Mask::of_main_thread().or_else(|_| Mask::of_this_thread()), Ok)
 }
@@ -256,7 +258,7 @@ pub(crate) fn pin(cpu: usize) -> io::Result<()> {
     Mask::of(&[cpu])?.apply()
 }
 
-/// Pins the calling thread. Dropping this restores the old mask of the thread.
+/// The calling thread is pinned. Dropping this value restores the old mask of the thread.
 #[derive(Debug)]
 pub(crate) struct Pinned {
     before: Mask,
@@ -331,7 +333,7 @@ mod tests {
         if let (Some(before), Some(now)) = (before, turns()) {
             let ran = now.ran.saturating_sub(before.ran);
             let waited = now.waited.saturating_sub(before.waited);
-            // The kernel updates the times at its ticks; a hypervisor may swallow some.
+            // The kernel updates the times at its ticks. A hypervisor may suppress some ticks.
             assert!(ran + waited >= Duration::from_millis(10), "{ran:?} {waited:?}");
             assert!(ran < Duration::from_millis(100) && now.count > before.count, "{ran:?}: it has slept");
         }
@@ -343,7 +345,7 @@ mod tests {
         let before = usage().unwrap();
         let clock = || Duration::from(clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).unwrap());
         let end = clock() + Duration::from_millis(40);
-        while clock() < end {} // system calls, which take longer than the rest
+        while clock() < end {} // most of this time is spent in system calls
         let used = usage().unwrap().since(before);
         assert!((20..60).contains(&used.cpu.as_millis()), "{:?}", used.cpu);
     }

@@ -3,12 +3,13 @@
 //!
 //! Helpers are pinned; the caller (outside of `scope`) is not. If the system has put the caller on
 //! the CPU of a helper, that helper moves to the free CPU. The pool checks the caller's CPU before
-//! it publishes a round. It also checks whenever the caller reads the clock in the round, since a
-//! caller that sleeps in an item can wake up on the CPU of a helper. Without the check, the system
-//! leaves both threads on one CPU while the other CPU is idle. On two quiet CPUs this lasted for 16
-//! to 20 ms, or 60 to 80 of the caller's items of 100 µs, after the caller had been moved on
-//! purpose. It recurs while the caller keeps sleeping. Without the check, 20 to 30 % of the
-//! caller's items in the loop of `tests/places.rs` run on the helper's CPU.
+//! it publishes a round. The pool also checks whenever the caller reads the clock in the round,
+//! since a caller that sleeps in an item can wake up on the CPU of a helper. Without the check, the
+//! system leaves both threads on one CPU while the other CPU is idle. On two quiet CPUs, after a
+//! test had moved the caller, both threads stayed on one CPU for 16 to 20 ms, or for 60 to 80 of
+//! the caller's items of 100 µs. While the caller keeps sleeping, this happens again and again.
+//! Without the check, 20 to 30 % of the caller's items in the loop of `tests/places.rs` run on the
+//! helper's CPU.
 
 use std::{
     fmt, io,
@@ -28,9 +29,9 @@ use super::{
 };
 use crate::clock::Instant;
 
-/// The CPUs of the workers of a pool. A caller from outside writes it while no other such caller
-/// shares a loop, and so do helpers that lose or regain their pin. All values are hints, so
-/// `Relaxed` is enough.
+/// The CPUs of the workers of a pool. Two kinds of threads write this: a caller that is not a
+/// worker, while no other such caller shares a loop; and helpers that lose or regain their pin. All
+/// values are hints, so `Relaxed` is enough.
 #[derive(Debug)]
 pub(crate) struct CpuAssignment {
     plan: SeatPlan,
@@ -38,7 +39,7 @@ pub(crate) struct CpuAssignment {
     helpers: Vec<PinnedHelper>,
     /// The cache and node of each worker. A thief that reads an old or a premature value makes a
     /// worse choice but no error.
-    localities: Box<[AtomicLocality]>,
+    pub(crate) localities: Box<[AtomicLocality]>,
     /// The CPU that is left free for the caller.
     free: AtomicUsize,
     /// The CPU on which the caller was last seen.
@@ -54,7 +55,7 @@ struct PinnedHelper {
     cpu: AtomicUsize,
     /// Whether the helper is unpinned at the moment because another program keeps its CPU busy.
     evicted: AtomicBool,
-    /// The record in which the helper tracks whether it gets its CPU.
+    /// Tracks whether the helper gets its CPU. Only the helper uses this.
     monitor: Mutex<PinMonitor>,
 }
 
@@ -98,9 +99,9 @@ impl CpuAssignment {
     }
 
     /// Makes room for a caller that is not pinned. If the system has put the caller on the CPU of a
-    /// helper, that helper could not run, so the helper moves to the free CPU. If the caller has
-    /// not moved since the last call, this function only reads the number of the CPU, which costs
-    /// some nanoseconds. Within a scope this does nothing, whichever thread calls the loop.
+    /// helper, this function moves the helper to the free CPU, since otherwise the helper could not
+    /// run. If the caller has not moved since the last call, this function only reads the number of
+    /// the CPU, which costs some nanoseconds. Within a scope this function does nothing.
     pub(crate) fn make_room(&self) {
         if self.caller_pin == PinState::Free
             && !self.helpers.is_empty()
@@ -111,10 +112,10 @@ impl CpuAssignment {
         }
     }
 
-    /// Checks the CPU of a worker that reads the clock in the middle of a round. The caller may
-    /// have slept and woken up on the CPU of a helper. Both then share this CPU until the system
-    /// moves the caller: after some 10 ms, or never while the caller keeps sleeping. A helper may
-    /// have lost its CPU to another program.
+    /// Checks the CPU of a worker that reads the clock in the middle of a round. For the caller: it
+    /// may have slept and woken up on the CPU of a helper. Both then share this CPU until the
+    /// system moves the caller, after some 10 ms; it never does so while the caller keeps sleeping.
+    /// For a helper: it may have lost its CPU to another program.
     pub(crate) fn look(&self, worker: usize, now: Instant) {
         if worker == 0 {
             self.make_room();
@@ -126,7 +127,7 @@ impl CpuAssignment {
         }
     }
 
-    fn make_room_at(&self, here: usize, pin: impl Fn(Thread, usize) -> io::Result<()>) {
+    pub(crate) fn make_room_at(&self, here: usize, pin: impl Fn(Thread, usize) -> io::Result<()>) {
         self.caller.store(here, Relaxed);
         let set_locality = |worker: usize, cpu| {
             if let Some(cpu) = self.plan.machine.cpu(cpu) {
@@ -144,7 +145,7 @@ impl CpuAssignment {
                 before if before == free => here,
                 _ => continue,
             };
-            let is_evicted = evicted.load(Relaxed); // it will be pinned there later, and has no locality until then
+            let is_evicted = evicted.load(Relaxed); // has no locality, and will be pinned to that CPU later
             if is_evicted || pin(*thread, there).is_ok() {
                 cpu.store(there, Relaxed);
                 if !is_evicted {
@@ -194,8 +195,8 @@ impl OsClocks for SeatPlan {
 }
 
 impl PinnedHelper {
-    /// Checks whether this helper gets its CPU, and changes its pin if needed. Called by the
-    /// helper.
+    /// Checks whether this helper gets its CPU, and changes its pin if needed. The helper itself
+    /// calls this.
     fn check_pin(&self, now: Instant, plan: &SeatPlan, at: &AtomicLocality) {
         let Ok(mut monitor) = self.monitor.try_lock() else { return };
         let Some(change) = monitor.check(now, plan) else { return };
@@ -218,9 +219,9 @@ fn locality_of(cpu: Cpu) -> Locality {
 
 /// The CPU of each worker of a pool, and why it has that CPU. Returned by
 /// [`Pool::placement`](crate::Pool::placement). Its `Display` is a table. If the pool may use fewer
-/// CPUs than are online, a line above the table says, for example, "bound to 1 of 64 CPUs": a
-/// launcher (`mpirun`, `taskset`, SLURM), a container, or the scope of another pool may be the
-/// reason.
+/// CPUs than are online, a line above the table says so, for example "bound to 1 of 64 CPUs". The
+/// reason may be a launcher (`mpirun`, `taskset`, SLURM), a container, or the scope of another
+/// pool.
 ///
 /// ```
 /// use rangesteal::{CountSource, Pool};
@@ -241,8 +242,8 @@ pub struct Seating {
     pub order: Placement,
     /// One entry for each worker, in the order of worker numbers.
     pub seats: Vec<Seat>,
-    /// The warnings that were logged while the pool was built: information of the system that is
-    /// missing or not plausible, and refused system calls.
+    /// The warnings that were logged while the pool was built. They report information of the
+    /// system that is missing or not plausible, and refused system calls.
     pub doubts: Vec<String>,
     bound: Option<Bound>,
 }
@@ -259,7 +260,7 @@ pub struct Seat {
     pub pin: PinState,
 }
 
-/// A table with one line per worker, below lines that concern the whole pool.
+/// Lines that concern the whole pool, and below them a table with one line per worker.
 impl fmt::Display for Seating {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const HEADS: [&str; 6] = ["CPU", "core", "thread", "cache", "node", "class"];
@@ -302,69 +303,5 @@ impl fmt::Display for Seating {
             }
         }
         Ok(())
-    }
-}
-
-#[cfg(all(test, not(any(loom, shuttle, miri))))]
-mod tests {
-    use super::{super::placement::Wish, *};
-    use crate::pool::check::machines;
-
-    /// Six workers on two sockets, whose CPUs are numbered alternately: 0, 2 and 4 belong to the
-    /// first socket.
-    fn assignment() -> CpuAssignment {
-        let wish =
-            Wish { workers: Some(6), placement: Placement::Cpus(vec![0, 1, 2, 3, 4]), ..Wish::default() };
-        let plan = machines::two_sockets(wish);
-        CpuAssignment::new(plan, (1..6).map(|worker| (worker, affinity::this_thread())).collect())
-    }
-
-    fn cpus(assignment: &CpuAssignment) -> Vec<usize> {
-        assignment.seating().seats.iter().map(|seat| seat.cpu.unwrap().number).collect()
-    }
-
-    /// The socket of each worker, from its locality.
-    fn sockets(assignment: &CpuAssignment) -> Vec<usize> {
-        let socket = |locality: &AtomicLocality| (0..2).find(|&at| locality.load() == Locality::new(at, at));
-        assignment.localities.iter().map(|locality| socket(locality).unwrap()).collect()
-    }
-
-    #[test]
-    fn localities_are_those_of_the_cpus() {
-        let assignment = assignment();
-        assert_eq!(sockets(&assignment), [0, 1, 0, 1, 0, 0]);
-        assert_eq!(assignment.distance(2, 4), Distance::Cache);
-        assert_eq!(assignment.distance(2, 3), Distance::Beyond);
-        let plan = machines::two_sockets(Wish { workers: Some(20), ..Wish::default() });
-        let pinned = (1..20).filter(|worker| *worker != 7);
-        let assignment =
-            CpuAssignment::new(plan, pinned.map(|worker| (worker, affinity::this_thread())).collect());
-        let locality = |worker: usize| assignment.localities[worker].load();
-        assert_eq!([0, 1, 17].map(locality), [Locality::new(0, 0); 3]);
-        assert_eq!([18, 19].map(locality), [Locality::new(1, 1); 2]);
-        assert_eq!(locality(7), Locality::default(), "a worker that is not pinned may be anywhere");
-    }
-
-    #[test]
-    fn the_worker_on_the_callers_cpu_moves_to_the_free_cpu() {
-        let assignment = assignment();
-        let moves = |here: usize, pinned: bool| {
-            let refused = || Err(io::ErrorKind::PermissionDenied.into());
-            assignment.make_room_at(here, |_, _| if pinned { Ok(()) } else { refused() });
-            (cpus(&assignment), sockets(&assignment))
-        };
-        assert_eq!(cpus(&assignment), [0, 1, 2, 3, 4, 0], "round robin");
-        let before = (vec![0, 1, 2, 3, 4, 0], vec![1, 1, 0, 1, 0, 0]);
-        assert_eq!(moves(7, true), before, "no worker has this CPU");
-        // Worker 5 has shared the free CPU. It moves to the caller's CPU, so worker 3 has the free
-        // CPU to itself.
-        let moved = (vec![3, 1, 2, 0, 4, 3], vec![1, 1, 0, 0, 0, 1]);
-        assert_eq!(moves(3, true), moved);
-        assert_eq!(moves(3, true), moved, "nothing changes");
-        let moved = [4, 1, 2, 0, 3, 4];
-        assert_eq!(moves(4, true), (moved.to_vec(), vec![0, 1, 0, 0, 1, 0]));
-        let stays = (moved.to_vec(), vec![1, 1, 0, 0, 1, 0]);
-        assert_eq!(moves(1, false), stays, "the system refuses");
-        assert_eq!(moves(9999, true), stays, "a CPU that came later");
     }
 }

@@ -1,8 +1,8 @@
 //! The scheduling of the global pool's threads, on Linux. A new thread inherits the CPUs on which
-//! it may run, the scheduling policy and the nice value of the thread that starts it. The thread
-//! that happens to use the global pool first starts the threads of that pool. They do not keep its
-//! scheduling: they take over the CPUs and the priority of the process, which are those of the main
-//! thread.
+//! it may run, the scheduling policy and the nice value of the thread that starts it. The threads
+//! of the global pool are started by the thread that happens to use the global pool first. They do
+//! not keep the scheduling of that thread. They take over the CPUs and the priority of the process,
+//! which are those of the main thread.
 //!
 //! Without this module a program could have a global pool for its whole life
 //! * on one CPU, if the first thread that uses the pool is pinned: a helper of another pool, say,
@@ -27,9 +27,9 @@ mod kernel {
     /// In the system calls below, the number 0 means the calling thread.
     const CALLING_THREAD: libc::c_int = 0;
 
-    /// The scheduling policy and the priority of a thread. The system calls are made by number,
-    /// since the functions of the same names in musl do nothing; `sched_setscheduler`(2) lists the
-    /// valid values.
+    /// The scheduling policy and the priority of a thread. This module makes the system calls by
+    /// number, since the functions of the same names in musl do nothing. `sched_setscheduler`(2)
+    /// lists the valid values.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(crate) struct Priority {
         policy: libc::c_int,
@@ -65,8 +65,8 @@ mod kernel {
         }
 
         fn of_thread(thread: libc::c_int) -> io::Result<Self> {
-            /// With this flag new threads inherit no privileged policy and no raised priority
-            /// (sched(7)).
+            /// If a thread has this flag, its new threads inherit neither a privileged policy nor a
+            /// raised priority (sched(7)).
             const RESET: libc::c_int = libc::SCHED_RESET_ON_FORK;
             // SAFETY: the call takes a number and no pointer.
             let policy = answer(unsafe { libc::syscall(libc::SYS_sched_getscheduler, thread) })?;
@@ -127,7 +127,8 @@ mod kernel {
     }
 }
 
-/// The CPUs and the priority of the main thread. `None` where the system does not report one.
+/// The CPUs and the priority of the main thread. A field is `None` if the system does not report
+/// it.
 #[derive(Clone, Debug)]
 pub(crate) struct InheritedScheduling {
     mask: Option<Mask>,
@@ -149,8 +150,8 @@ impl InheritedScheduling {
     /// Gives the calling thread these CPUs and this priority.
     ///
     /// # Errors
-    /// The error of the system call: only a privileged process may lower a nice value
-    /// (setpriority(2)).
+    /// The error of the system call, for example because only a privileged process may
+    /// lower a nice value (setpriority(2)).
     pub(crate) fn take_over(&self) -> io::Result<()> {
         let mask = self.mask.as_ref().map_or(Ok(()), Mask::apply);
         let priority = self.priority.map_or(Ok(()), kernel::Priority::apply);

@@ -1,4 +1,4 @@
-//! The cache and the NUMA node of a worker, from which thieves compute distances.
+//! The cache and the NUMA node of a worker. From these a thief computes the distance to a victim.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -33,9 +33,9 @@ impl Locality {
     }
 }
 
-/// The locality of a worker, which can change. It is a hint in one word, independent of all others,
-/// hence `Relaxed`. The atomic is that of std, not of loom: no step of the protocol depends on its
-/// value, so loom has nothing to explore.
+/// The locality of a worker, which can change. It is a hint in one word, and no other word depends
+/// on it, hence `Relaxed`. The atomic is that of std, not of loom: no step of the protocol depends
+/// on the value, so loom has nothing to explore.
 #[derive(Debug, Default)]
 pub(crate) struct AtomicLocality(AtomicU64);
 
@@ -51,8 +51,8 @@ impl AtomicLocality {
     }
 }
 
-/// How far a victim is from a thief: in the same last-level cache, in another cache of the same
-/// NUMA node, or farther.
+/// The distance from a thief to a victim. The two share a last-level cache, or are in different
+/// caches of one NUMA node, or are farther apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Distance {
     Cache,

@@ -1,17 +1,18 @@
-//! Workers and CPUs: how many workers a pool has, on which CPUs, and which worker is on which CPU
-//! at the moment.
+//! Workers and CPUs: how many workers a pool has, on which CPUs it puts them, and on which CPU each
+//! worker is at the moment.
 //!
-//! `files` reads text files of the system. `topology` reads which CPUs exist, `quota` reads how
-//! many CPUs' worth of time the process may use, and `placement` makes a plan from both and from
-//! the wishes of the user. `affinity` makes the system calls. `inherited_scheduling` gives the
-//! threads of the global pool the CPUs and the priority of the process. `cpu_assignment` tracks
-//! which worker is on which CPU while the pool runs, and moves a helper away from the CPU of the
-//! caller. `pin_monitor` unpins a helper whose CPU another program keeps busy. `starvation` keeps a
-//! helper that does not get its CPU out of loops. `locality` tells thieves which workers share a
-//! cache or a NUMA node.
+//! `files` reads text files of the system. `topology` reads which CPUs exist. `quota` reads how
+//! much CPU time the process may use. `placement` makes a plan from both and from the wishes of the
+//! user. `affinity` makes the system calls. `inherited_scheduling` gives the threads of the global
+//! pool the CPUs and the priority of the process. `cpu_assignment` tracks which worker is on which
+//! CPU while the pool runs, and moves a helper away from the CPU of the caller. `pin_monitor`
+//! unpins a helper whose CPU another program keeps busy. If a helper does not get its CPU,
+//! `starvation` keeps the helper out of loops. `locality` tells thieves which workers share a cache
+//! or a NUMA node.
 //!
-//! No result of a loop depends on this folder. If the system does not report something, or refuses
-//! a call, an order or a pin is lost, and a warning is logged.
+//! No result of a loop depends on this folder. If information of the system is missing
+//! or contradicts itself, the order of the CPUs may be worse. If the system refuses a call, a
+//! worker may not be pinned. Contradictions and refused calls are logged as warnings.
 //!
 //! May know: `record`. Must not know: `policy`, `call`, `verbs`.
 

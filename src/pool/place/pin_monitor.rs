@@ -1,41 +1,44 @@
 //! The pin monitor: unpins a helper that does not get the CPU that it is pinned to. Every program
-//! begins with the same CPUs. So on sixteen CPUs two pools of four workers pin their helpers to the
-//! same three CPUs, while twelve CPUs are idle. A helper loses its pin if it is ready to run but
-//! keeps waiting for its CPU, while another CPU is idle. Then the system chooses its CPU. After a
-//! pause the helper is pinned again. If the helper has to wait again, the next pause is longer.
+//! puts its workers on the same CPUs first. So on sixteen CPUs the pools of two programs, with four
+//! workers each, pin their helpers to the same three CPUs, while twelve CPUs are idle. A helper
+//! loses its pin if it is ready to run but keeps waiting for its CPU, while another CPU is idle.
+//! Then the system chooses the CPU of the helper. After a pause the helper is pinned again. If it
+//! has to wait again, the next pause is longer.
 //!
 //! The pin is kept if no other CPU is idle, since a helper without a pin often wakes up on the CPU
 //! of the caller that wakes it. (On two CPUs that other programs kept busy, loops of 100 µs took
-//! 1.02 times the plain loop's time without a pin, and 0.60 times that time with a pin.)
+//! 1.02 times the plain loop's time without a pin, and 0.60 times the plain loop's time with a
+//! pin.)
 //!
 //! The tests below model two pools of four workers on sixteen CPUs. Without this module, the
-//! helpers do half of the work that they could do. With this module, they reach more than 0.97
-//! times that work within a minute. If no CPU is idle, nothing changes.
+//! helpers do half of the work that they could do. With this module, within a minute, they do more
+//! than 0.97 times the work that they could do. If no CPU is idle, this module changes nothing.
 //!
-//! Loops of 100 µs, 1 ms, 20 ms and 200 ms were measured beside another program on two CPUs. If the
-//! program is bound to one of the CPUs, the median times are 0.89, 0.59, 0.96 and 0.94 times the
-//! times without pinning. If the program is not bound, they are 0.71, 0.58, 0.84 and 0.96 times the
-//! times without pinning. Beside the bound program, the *mean* times of loops of 100 µs and 1 ms
-//! are 1.72 and 1.10 times those without pinning, since the helper loses its CPU for milliseconds
-//! in the middle of an item. A loop whose mean is worse for that reason is not shared for a while
-//! (`policy/alone_or_shared.rs`).
+//! Loops of 100 µs, 1 ms, 20 ms and 200 ms were measured beside another program on two CPUs. If
+//! that program is bound to one of the CPUs, the median times are 0.89, 0.59, 0.96 and 0.94 times
+//! the times without pinning. If that program is not bound, the median times are 0.71, 0.58, 0.84
+//! and 0.96 times the times without pinning. Beside the bound program, the *mean* times of loops of
+//! 100 µs and 1 ms are 1.72 and 1.10 times the times without pinning, since the helper loses its
+//! CPU for milliseconds in the middle of an item. A loop whose mean is worse for that reason is not
+//! shared for a while (`policy/alone_or_shared.rs`).
 
 use std::time::Duration;
 
 use crate::clock::Instant;
 
-/// The least time between two checks by a helper. A check takes some 3 µs. If the helper seems to
-/// have lost its CPU, the check also reads `/proc/stat`.
+/// A helper lets at least this time pass between two checks. A check takes some 3 µs. If the helper
+/// seems to have lost its CPU, the check also reads `/proc/stat`.
 const PIN_CHECK_INTERVAL: Duration = Duration::from_millis(30);
-/// The fraction is 2/5: a helper has lost its CPU to another thread if it has waited for at least
-/// two fifths of the time in which it was ready to run. (Beside a thread that always computes, a
-/// helper waits for half of that time.) Mean waits below [`SHORT_WAIT`] do not count.
+/// The fraction 2/5: a helper has lost its CPU to another thread if it has waited for at least two
+/// fifths of its ready time, in which it ran or waited. (If another thread on the same CPU always
+/// computes, the helper waits for half of its ready time.) Mean waits below [`SHORT_WAIT`] do not
+/// count.
 const LOST_SHARE: (u32, u32) = (2, 5);
-/// A helper whose mean wait is shorter than this has not lost its CPU, since waking up takes as
-/// long.
+/// A helper whose mean wait is shorter than this has not lost its CPU: after a wake-up, a thread
+/// waits about this long.
 const SHORT_WAIT: Duration = Duration::from_micros(500);
-/// The length of the first pause. During a pause a helper is not pinned, or does not check for an
-/// idle CPU.
+/// The length of the first pause. A pause begins when a helper is unpinned, or when it has lost its
+/// CPU and no other CPU is idle. Nothing changes during a pause.
 pub(super) const FIRST_PAUSE: Duration = Duration::from_millis(100);
 /// The length of the longest pause.
 pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(10);
@@ -72,7 +75,7 @@ pub(crate) enum Change {
     Pin,
 }
 
-/// The record in which a helper tracks whether it gets its CPU.
+/// The state with which a helper tracks whether it gets its CPU.
 #[derive(Debug)]
 pub(crate) struct PinMonitor {
     last_check: Instant,
@@ -86,11 +89,11 @@ pub(crate) struct PinMonitor {
 #[derive(Debug)]
 enum PinPhase {
     Pinned,
-    /// The helper has waited for its CPU at the last check. Contains how long each CPU of the pool
-    /// had been idle by the time of that check.
+    /// At the last check, the helper had waited for its CPU. Contains the idle time of each CPU of
+    /// the pool, up to that check.
     Suspects(Vec<Duration>),
-    /// The helper is not pinned, or no other CPU was idle. Nothing changes until a pause after
-    /// `since` is over.
+    /// The helper is not pinned, or no other CPU was idle. Nothing changes until the pause that
+    /// began at `since` is over.
     Pauses {
         since: Instant,
         is_pinned: bool,
@@ -98,7 +101,7 @@ enum PinPhase {
 }
 
 impl PinMonitor {
-    /// The record of a helper that is pinned `now`.
+    /// The state of a helper that is pinned at the time `now`.
     pub(crate) fn new(now: Instant) -> Self {
         Self {
             last_check: now,
@@ -216,7 +219,7 @@ mod tests {
         for (pause, expected) in pauses.iter().zip([100, 200, 400, 800, 1600, 3200, 6400, 10_000]) {
             assert!((expected..=expected + 30).contains(pause), "{pauses:?}");
         }
-        // After a while alone on its CPU the pauses of the thread are short again.
+        // When the thread has been alone on its CPU for a while, its pauses are short again.
         let mut now = begin + TICK * 6_000;
         while !thread.is_pinned() || now < begin + TICK * 9_000 {
             now += TICK;
@@ -247,7 +250,7 @@ mod tests {
         let begin = Instant::now();
         for (ran, waited, count, has_lost) in [
             (10_000, 10_000, 5, true),
-            (10_000, 10_000, 40, false), // 250 µs each: waking up takes as long
+            (10_000, 10_000, 40, false), // a mean wait of 250 µs, as after a wake-up
             (18_000, 9_000, 5, false),   // a third
             (18_000, 13_000, 5, true),
             (0, 29_000, 1, true), // the thread has not run at all
@@ -260,9 +263,9 @@ mod tests {
         }
     }
 
-    /// Two programs with three helpers each, pinned to the same three of sixteen CPUs; the callers
-    /// have two other CPUs. Returns the fraction of the work of six CPUs that the helpers do in
-    /// `ticks` ticks. A helper without a pin has a CPU to itself.
+    /// Two programs with three helpers each, which are pinned to the same three of sixteen CPUs.
+    /// The callers have two other CPUs. A helper without a pin has a CPU to itself. Returns the
+    /// work that the helpers do in `ticks` ticks, as a fraction of the work of six CPUs.
     fn done(ticks: u32, others_are_idle: bool) -> f64 {
         let begin = Instant::now();
         let mut helpers: Vec<(usize, Thread)> =

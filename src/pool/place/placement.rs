@@ -24,23 +24,24 @@ use crate::{
 pub enum Pinning {
     /// Workers are not pinned: the system chooses their CPUs.
     Off,
-    /// Workers are pinned. If the system refuses to pin workers, a warning is logged and they run
-    /// unpinned. A worker whose CPU another program keeps busy while other CPUs are idle loses its
-    /// pin for a while. Workers are not pinned on systems other than Linux, nor under a CPU quota
-    /// below the number of CPUs, since other processes then share the CPUs; in both cases a line is
-    /// logged at debug level.
+    /// Workers are pinned. If the system refuses to pin workers, a warning is logged and the
+    /// workers run unpinned. If another program keeps the CPU of a worker busy while other CPUs are
+    /// idle, the worker loses its pin for a while. Workers are not pinned on systems other than
+    /// Linux. They are not pinned under a CPU quota below the number of CPUs, since other processes
+    /// then share the CPUs. In these two cases a line is logged at debug level.
     #[default]
     BestEffort,
-    /// Workers are pinned, or building the pool fails. On systems other than Linux it always fails.
+    /// Workers are pinned, or building the pool fails. On systems other than Linux, building always
+    /// fails.
     Required,
 }
 
 /// The CPUs that workers are put on, and their order. Set by
 /// [`PoolBuilder::placement`](crate::PoolBuilder::placement).
 ///
-/// If the cores of a processor differ by design, strong cores come before weak ones, except in a
-/// list. Workers with neighbouring numbers are neighbours in cache and memory, except with `Spread`
-/// and in a list.
+/// If the cores of a processor differ by design, strong cores come before weak cores; a list keeps
+/// its order. Workers with neighbouring numbers share caches and memory where possible, except with
+/// `Spread` and with a list.
 ///
 /// ```
 /// use rangesteal::{Placement, Pool};
@@ -59,19 +60,19 @@ pub enum Placement {
     /// One CPU of every physical core and no SMT siblings: for loops that depend on the
     /// floating-point units or the cache of a core.
     PhysicalCores,
-    /// All CPUs, core by core, with all SMT siblings of each. A small number of workers then shares
-    /// caches, and leaves other cores free.
+    /// All CPUs, core by core, with all SMT siblings of each core. A small number of workers then
+    /// shares caches, and leaves other cores free.
     Compact,
-    /// All CPUs: each worker goes to the next NUMA node and the next cache; SMT siblings come last.
-    /// With a small number of workers, each has much cache and memory bandwidth.
+    /// All CPUs: each worker goes to the next NUMA node and the next cache. SMT siblings come last.
+    /// If there are few workers, each worker has much cache and memory bandwidth.
     Spread,
     /// These CPUs, in this order. A CPU that is listed twice gets two workers.
     Cpus(Vec<usize>),
 }
 
 impl Placement {
-    /// The CPUs in the order in which workers are put on them. The CPUs of a list must have been
-    /// checked.
+    /// The CPUs in the order in which workers are put on them. The caller has checked the CPUs of a
+    /// list.
     pub(crate) fn order(&self, machine: &Machine) -> Vec<Cpu> {
         let mut cpus = machine.cpus.clone();
         let near = |cpu: &Cpu| (cpu.node, cpu.cache, cpu.core, cpu.number);
@@ -94,11 +95,11 @@ impl Placement {
     }
 }
 
-/// The key of a whole: CPUs with equal keys are in the same whole.
+/// The key of a whole, such as a node or a cache: CPUs with equal keys are in the same whole.
 type Whole = (usize, usize, usize);
 
-/// For each CPU, the rank of its part among the parts of its whole, in the order of `cpus`. `of`
-/// returns the key of the whole and the part.
+/// For each CPU, the rank of its part (such as a core) among the parts of its whole, in the order
+/// of `cpus`. `of` returns the key of the whole and the number of the part.
 fn places(cpus: &[Cpu], of: &dyn Fn(&Cpu) -> (Whole, usize)) -> Vec<usize> {
     let mut ranks = Vec::with_capacity(cpus.len());
     for cpu in cpus {
@@ -140,24 +141,25 @@ pub enum PinState {
     /// The worker is pinned.
     Pinned,
     /// The worker is not pinned for a while, because another program keeps its CPU busy while other
-    /// CPUs are idle. It is pinned again later. Never with [`Pinning::Required`].
+    /// CPUs are idle. The worker is pinned again later. Does not occur with [`Pinning::Required`].
     Evicted,
     /// This CPU is left free for the calling thread, which is not pinned.
     Free,
     /// The worker is not pinned, because of [`Pinning::Off`] or because this system cannot pin
     /// threads.
     Off,
-    /// The worker is not pinned, because a CPU quota below the number of CPUs shows that other
-    /// processes share the CPUs, and a pinned thread cannot move away from them. Never with
-    /// [`Pinning::Required`].
+    /// The worker is not pinned, because of a CPU quota below the number of CPUs. Such a quota
+    /// shows that other processes share the CPUs, and a pinned thread cannot move to another CPU.
+    /// Does not occur with [`Pinning::Required`].
     Quota,
     /// The worker is not pinned, because the system has refused to pin it.
     Refused,
 }
 
 /// A restriction of the threads to fewer CPUs than are online. A user or a container may have set
-/// it on purpose. Launchers also set it without a request of the user: by default they bind a
-/// process to one core. Then the program is as slow as the plain loop, and no message says why.
+/// the restriction on purpose. A launcher may also set it without a request of the user: by
+/// default, some launchers bind a process to one core. Then the program is as slow as the plain
+/// loop, and without this message the user does not know why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Bound {
     allowed: usize,
@@ -166,7 +168,8 @@ pub(crate) struct Bound {
 }
 
 impl Bound {
-    /// `None` if no CPU is forbidden, or if the system does not report which CPUs are online.
+    /// Returns `None` if the threads may use all CPUs, or if the system does not report which CPUs
+    /// are online.
     fn new(machine: &Machine, file: File<'_>) -> Option<Self> {
         let allowed = Some(machine.cpus.len()).filter(|allowed| *allowed > 0)?;
         let online = online(file).filter(|online| *online > allowed)?;
@@ -188,7 +191,7 @@ impl fmt::Display for Bound {
     }
 }
 
-/// The wishes of the program: number of workers, pinning and placement.
+/// The settings of the program: number of workers, pinning and placement.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wish {
     pub(crate) workers: Option<usize>,
@@ -228,7 +231,7 @@ pub(crate) struct SeatPlan {
     /// Worker `i` goes to the CPU at index `i`, round robin. Empty if workers are not pinned.
     order: Vec<Cpu>,
     pub(crate) machine: Machine,
-    /// How many workers can run at the same time.
+    /// The number of workers that can run at the same time.
     pub(crate) at_a_time: usize,
     pub(crate) pinning: Pinning,
     /// Why no worker is pinned; `None` if workers are pinned.
@@ -283,7 +286,7 @@ impl SeatPlan {
         let mut machine = if unpinned_because.is_none() || placement == Placement::PhysicalCores {
             Machine::read(&allowed, system.file)
         } else {
-            Machine::unknown(&allowed) // counting needs no more
+            Machine::unknown(&allowed) // enough to count the CPUs
         };
         doubts.append(&mut machine.doubts);
         let bound = Bound::new(&machine, system.file);
@@ -348,7 +351,7 @@ impl SeatPlan {
         self.order.iter().map(|cpu| cpu.number).collect()
     }
 
-    /// The error of a worker that could not be pinned.
+    /// The error if a worker could not be pinned.
     pub(crate) fn refused(&self, worker: usize, cpu: usize, source: io::Error) -> BuildError {
         BuildError::Pin {
             worker,
@@ -417,7 +420,7 @@ fn restrict(
     Ok(())
 }
 
-/// The number of CPUs that a quota keeps busy: the quota rounded up, at least 1.
+/// The number of CPUs that a quota can keep busy: the quota rounded up, at least 1.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive, and saturates")]
 fn round_up(quota: f64) -> usize {
     (quota.ceil() as usize).max(1)

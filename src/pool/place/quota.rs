@@ -1,6 +1,6 @@
-//! The CPU quota of the control group of this process: cgroups(7), and `cpu.max` and
-//! `cpu.cfs_quota_us` in the kernel's `Documentation/admin-guide/cgroup-v2.rst` and
-//! `Documentation/scheduler/sched-bwc.rst`.
+//! The CPU quota of the control group of this process. See cgroups(7). In the kernel's
+//! documentation, see `cpu.max` in `Documentation/admin-guide/cgroup-v2.rst` and `cpu.cfs_quota_us`
+//! in `Documentation/scheduler/sched-bwc.rst`.
 //!
 //! [`std::thread::available_parallelism`] reads the same files and rounds down: with a quota of 2.5
 //! CPUs it leaves half a CPU idle.
@@ -60,14 +60,14 @@ impl Mount {
         if !inside.is_empty() && !inside.starts_with('/') {
             return None; // another part of the hierarchy is mounted here
         }
-        // The group may lie outside the part that a container sees. The top of that part still
-        // limits the group.
+        // The group may lie outside the part of the hierarchy that a container sees. The top group
+        // of that part still limits the process.
         let leads_out = parts(inside, '/').contains(&"..");
         Some(self.point.clone() + if leads_out { "" } else { inside })
     }
 
-    /// The quota of the group in `dir`, in CPUs. The files contain microseconds of CPU time, and
-    /// the period in microseconds.
+    /// The quota of the group in `dir`, in CPUs. The files contain the CPU time per period and the
+    /// period, both in microseconds.
     fn limit(&self, dir: &str, file: File<'_>) -> Option<f64> {
         let (quota, period) = if self.unified {
             let max = text(file, &format!("{dir}/cpu.max"))?; // `max 100000` without a limit

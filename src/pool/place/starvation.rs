@@ -1,40 +1,41 @@
-//! Starved helpers. No worker can take back an item that a helper has claimed. If a program of
-//! higher priority takes the helper's CPU, the loop waits for the helper, and takes a second, say,
-//! instead of ten milliseconds. So a helper that has starved once takes no part in loops until it
-//! has shown that it gets its CPU again.
+//! Starved helpers. If a helper has claimed an item, no other worker can take over this item. If a
+//! program of higher priority then takes the helper's CPU, the loop waits for the helper. The loop
+//! may take a second instead of ten milliseconds. So a helper that has starved once takes no part
+//! in loops until it has shown that it gets its CPU again.
 //!
-//! Beside programs of its own priority a helper gets a half or a third of a CPU. Such a helper does
-//! not starve, and takes part in loops.
+//! If a helper shares its CPU with programs of its own priority, it gets a half or a third of the
+//! CPU. Such a helper does not starve, and takes part in loops.
 //!
 //! `cargo bench --bench versus -- --rows starved` measures loops of four items of 2.75 ms, with a
 //! helper at nice 19 whose CPU another program takes. Without this module, a hundred calls took 3.8
-//! times the plain loop's time on average, and one call took 33 times that time.
+//! times the plain loop's time on average, and one call took 33 times the plain loop's time.
 
 use std::time::Duration;
 
 use super::pin_monitor::{FIRST_PAUSE, LONGEST_PAUSE, Turns};
 use crate::clock::Instant;
 
-/// The least time between two checks, each of which takes some 3 µs. A helper that has waited less
-/// than this for its CPU between two checks has not starved.
+/// A helper lets at least this time pass between two checks. A check takes some 3 µs. A helper that
+/// has waited for its CPU less than this time between two checks has not starved.
 const CHECK_INTERVAL: Duration = Duration::from_millis(20);
-/// A helper has starved if it has waited for its CPU at least 16 times as long as it has run.
-/// Beside one thread of nice 0, a thread at nice 19 waits 68 times as long as it runs, and one at
-/// `SCHED_IDLE` 341 times (`sched_prio_to_weight` of the kernel).
+/// A helper has starved if it has waited for its CPU at least 16 times as long as it has run. On a
+/// CPU with one thread at nice 0, a thread at nice 19 waits 68 times as long as it runs, and a
+/// thread at `SCHED_IDLE` waits 341 times as long as it runs (`sched_prio_to_weight` of the
+/// kernel).
 const STARVES: u32 = 16;
-/// The length of a trial: a helper that has starved runs for this time, by the clock, to show that
-/// it gets its CPU. It is two ticks of the slowest scheduler. The trial succeeds if the helper
-/// waits less than four times as long as it runs.
+/// The length of a trial. In a trial, a helper that has starved runs until this time has passed by
+/// the clock, to show that it gets its CPU. The length is two ticks of the slowest scheduler. The
+/// trial succeeds if the helper waits less than four times as long as it runs.
 const TRIAL: Duration = Duration::from_millis(20);
 
-/// The record in which a helper tracks whether it gets its CPU. The helper updates it between
-/// loops, when no other thread waits for it.
+/// The state with which a helper tracks whether it gets its CPU. The helper updates it between
+/// loops, when no other thread waits for the helper.
 #[derive(Debug)]
 pub(crate) struct Starvation {
     last_check: Instant,
     turns: Turns,
     has_starved: bool,
-    /// How long the helper takes no part in loops before its next trial.
+    /// The time for which the helper takes no part in loops before its next trial.
     pause: Duration,
 }
 
@@ -45,7 +46,7 @@ impl Starvation {
 
     /// Whether the helper may take part in the next loop. `turns` reads the kernel's times. When a
     /// pause of a starved helper is over, this function calls `run`, which runs for [`TRIAL`].
-    pub(crate) fn may_help(
+    pub(crate) fn has_cpu(
         &mut self,
         now: Instant,
         turns: impl Fn() -> Option<Turns>,
@@ -77,8 +78,9 @@ impl Starvation {
 }
 
 /// A closure that a helper calls between loops. It returns whether the helper may take part in the
-/// next loop. In models it always returns true, since every thread gets its turn there.
-pub(crate) fn may_help() -> impl FnMut() -> bool + Send + Sync + 'static {
+/// next loop. In models the closure always returns true, since the model checkers do not let a
+/// thread starve.
+pub(crate) fn has_cpu() -> impl FnMut() -> bool + Send + Sync + 'static {
     let mut record = Starvation::new(Instant::now());
     let run = |time| {
         let begin = Instant::now();
@@ -87,7 +89,7 @@ pub(crate) fn may_help() -> impl FnMut() -> bool + Send + Sync + 'static {
         }
         Instant::now()
     };
-    move || cfg!(any(loom, shuttle)) || record.may_help(Instant::now(), super::affinity::turns, run)
+    move || cfg!(any(loom, shuttle)) || record.has_cpu(Instant::now(), super::affinity::turns, run)
 }
 
 #[cfg(all(test, not(any(loom, shuttle, miri))))] // minutes each under Miri, which has nothing to check in safe code on one thread
@@ -125,7 +127,7 @@ mod tests {
             // The trial ends by the clock, but the helper runs for a few milliseconds before it is
             // interrupted.
             let run_by_clock = |time: Duration| run((time / (1 + *waits)).max(3 * MILLI));
-            let may_help = record.may_help(
+            let has_cpu = record.has_cpu(
                 *now,
                 || Some(turns.get()),
                 |trial| {
@@ -133,8 +135,8 @@ mod tests {
                     *now + run_by_clock(trial)
                 },
             );
-            *now += if may_help { run(millis * MILLI) } else { millis * MILLI };
-            may_help
+            *now += if has_cpu { run(millis * MILLI) } else { millis * MILLI };
+            has_cpu
         }
     }
 
@@ -169,7 +171,7 @@ mod tests {
         let mut record = Starvation::new(now);
         for second in 1..10 {
             let now = now + Duration::from_secs(second);
-            assert!(record.may_help(now, || None, |_| unreachable!("no trial")));
+            assert!(record.has_cpu(now, || None, |_| unreachable!("no trial")));
         }
     }
 }

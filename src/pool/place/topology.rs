@@ -1,9 +1,10 @@
 //! The topology of the CPUs, as Linux reports it: which CPUs share a core, a cache or a NUMA node,
-//! and which are weaker than others.
+//! and which CPUs are weaker than others.
 //!
-//! It is read from sysfs: see `Documentation/admin-guide/cputopology.rst` and
-//! `Documentation/ABI/{testing,stable}/sysfs-devices-*` of the kernel. A relation that is missing
-//! or contradicts itself is used for no CPU: an order of some CPUs is worse than no order.
+//! This module reads the topology from sysfs: see `Documentation/admin-guide/cputopology.rst` and
+//! `Documentation/ABI/{testing,stable}/sysfs-devices-*` of the kernel. If a relation is missing for
+//! some CPU or contradicts itself, this module uses that relation for no CPU: an order of only some
+//! CPUs is worse than no order.
 
 use super::files::{File, number, number_in, parts, text};
 use crate::sorted::sort;
@@ -24,9 +25,9 @@ const MOST_CPUS: usize = 1 << 20;
 /// number far above that is taken for an error.
 const MOST_CAPACITY: usize = 1 << 20;
 
-/// A CPU (a hardware thread), with the core, the cache and the memory that it shares with others.
-/// If the system does not report something, each CPU is a core of its own, each node has one cache,
-/// the node is 0, and the class is 0.
+/// A CPU (a hardware thread), with the core, the cache and the NUMA node that it belongs to. If the
+/// system does not report a value: each CPU is a core of its own, each node has one cache, the node
+/// is 0, and the class is 0.
 ///
 /// ```
 /// let pool = rangesteal::Pool::new()?;
@@ -49,11 +50,11 @@ pub struct Cpu {
     pub thread: usize,
     /// The last-level cache, usually L3: the lowest number of the CPUs that share it.
     pub cache: usize,
-    /// The number of the NUMA node; of the socket if the system has no nodes.
+    /// The number of the NUMA node. If the system has no nodes: the number of the socket.
     pub node: usize,
     /// The class of the core: 0 for the strongest cores; 1, 2 and so on for weaker ones. The
-    /// strongest core of a class has less than nine tenths of the capacity of the strongest core of
-    /// the class before.
+    /// strongest core of each class has less than nine tenths of the capacity of the strongest core
+    /// in the next stronger class.
     pub class: usize,
 }
 
@@ -75,31 +76,31 @@ enum Unknown {
 type Relation<T> = Result<Vec<T>, Unknown>;
 
 impl Machine {
-    /// Reads the topology of the `allowed` CPUs, in ascending order. Reads some four files per CPU,
-    /// in 5 to 10 µs each.
+    /// Reads the topology of the `allowed` CPUs, which are in ascending order. Reads some four
+    /// files per CPU; each file takes 5 to 10 µs.
     pub(crate) fn read(allowed: &[usize], file: File<'_>) -> Self {
         let mut doubts = Vec::new();
-        let mut believe = |what: &str, known: Relation<usize>, otherwise: &dyn Fn() -> Vec<usize>| match known
-        {
-            Ok(known) => known,
-            Err(unknown) => {
-                match unknown {
-                    Unknown::Doubtful(why) => doubts.push(format!("{what} not used: {why}")),
-                    Unknown::Missing if what == "cores" => {
-                        doubts.push(
-                            "sysfs tells nothing of cores: CPUs are used in the order of their numbers"
-                                .into(),
-                        );
+        let mut known_or =
+            |what: &str, known: Relation<usize>, otherwise: &dyn Fn() -> Vec<usize>| match known {
+                Ok(known) => known,
+                Err(unknown) => {
+                    match unknown {
+                        Unknown::Doubtful(why) => doubts.push(format!("{what} not used: {why}")),
+                        Unknown::Missing if what == "cores" => {
+                            doubts.push(
+                                "sysfs tells nothing of cores: CPUs are used in the order of their numbers"
+                                    .into(),
+                            );
+                        }
+                        Unknown::Missing => {} // many systems have no NUMA nodes and do not report caches: no warning
                     }
-                    Unknown::Missing => {} // many systems have no NUMA nodes and do not report caches
+                    otherwise()
                 }
-                otherwise()
-            }
-        };
-        let nodes = believe("nodes", nodes(allowed, file), &|| packages(allowed, file));
-        let caches = believe("caches", caches(allowed, file), &|| lowest_of(&nodes, allowed));
-        let cores = believe("cores", cores(allowed, &nodes, file), &|| allowed.to_vec());
-        let classes = believe("classes of cores", classes(allowed, file), &|| vec![0; allowed.len()]);
+            };
+        let nodes = known_or("nodes", nodes(allowed, file), &|| packages(allowed, file));
+        let caches = known_or("caches", caches(allowed, file), &|| lowest_of(&nodes, allowed));
+        let cores = known_or("cores", cores(allowed, &nodes, file), &|| allowed.to_vec());
+        let classes = known_or("classes of cores", classes(allowed, file), &|| vec![0; allowed.len()]);
         let cpus = (0..allowed.len()).map(|i| {
             let thread = cores[..i].iter().filter(|core| **core == cores[i]).count();
             let (cache, node, class) = (caches[i], nodes[i], classes[i]);
@@ -146,8 +147,8 @@ fn first_with(groups: &[usize], i: usize) -> usize {
     groups[..i].iter().position(|group| *group == groups[i]).unwrap_or(i)
 }
 
-/// For each CPU, its group, named by the lowest CPU, and the size of that group. `list` returns the
-/// group of a CPU as text. A CPU without text is a group of its own.
+/// For each CPU, the lowest CPU of its group, and the size of that group. `list` returns the group
+/// of a CPU as text. A CPU without such a text is a group of its own.
 fn groups(
     allowed: &[usize],
     list: &dyn Fn(usize) -> Option<String>,
@@ -237,8 +238,8 @@ fn nodes(allowed: &[usize], file: File<'_>) -> Relation<usize> {
         if list.is_empty() {
             continue; // a node with memory and without CPUs
         }
-        // Emulated nodes (`numa=fake`) are parts of the memory, and each has all CPUs of the real
-        // node. The first of them is used.
+        // Emulated nodes (`numa=fake`) are parts of the memory, and each emulated node has all CPUs
+        // of the real node. The first emulated node stands for the real node.
         if lists.contains(&list) {
             continue;
         }
@@ -261,8 +262,8 @@ fn nodes(allowed: &[usize], file: File<'_>) -> Relation<usize> {
     Ok(node_of.into_iter().flatten().collect())
 }
 
-/// The socket of each CPU. It is 0 if the firmware does not report it: then the file contains -1 or
-/// is missing.
+/// The socket of each CPU. If the firmware does not report the socket, the file contains -1 or is
+/// missing, and the socket is 0.
 fn packages(allowed: &[usize], file: File<'_>) -> Vec<usize> {
     let package = |cpu| number_in(file, &format!("{CPU}{cpu}/topology/physical_package_id"));
     allowed.iter().map(|cpu| package(cpu).unwrap_or(0)).collect()
@@ -270,7 +271,7 @@ fn packages(allowed: &[usize], file: File<'_>) -> Vec<usize> {
 
 /// The class of each CPU: from `cpu_capacity` if Linux knows that cores differ (Arm, RISC-V, hybrid
 /// x86 without SMT), otherwise from the lists of the weaker kinds of hybrid x86. Clock rates are
-/// not used: a favoured core belongs to the same kind as the others.
+/// not used, because a core with a higher clock rate may be of the same kind as the other cores.
 fn classes(allowed: &[usize], file: File<'_>) -> Relation<usize> {
     let mut known = Vec::new();
     for cpu in allowed {
@@ -299,8 +300,8 @@ fn classes(allowed: &[usize], file: File<'_>) -> Relation<usize> {
     Ok(known.into_iter().map(class).collect())
 }
 
-/// The class of each CPU from the lists of the performance counters. Each kind of core has such a
-/// list of its CPUs. The list is empty while all these CPUs are offline.
+/// The class of each CPU, from the lists of the performance counters. Each kind of core has a list
+/// of the CPUs of this kind. The list is empty while all these CPUs are offline.
 fn listed_classes(allowed: &[usize], file: File<'_>) -> Relation<usize> {
     let mut classes = vec![0; allowed.len()];
     for (kind, weakness) in [("cpu_atom", 1), ("cpu_lowpower", 2)] {

@@ -235,7 +235,7 @@ pub(crate) struct Case<'a> {
     pub(crate) awake: bool,
     pub(crate) polling: usize,
     /// Whether no worker is idle.
-    pub(crate) is_busy: bool,
+    pub(crate) none_idle: bool,
     /// Whether the loop is timed even if it is very short.
     pub(crate) is_timed: bool,
     pub(crate) gap: Gap,
@@ -283,9 +283,9 @@ impl Case<'_> {
     /// If the loop has many items, or no worker is idle, the caller begins alone, and reads the
     /// clock after the first item.
     fn unknown(&self) -> Launch {
-        let &Self { prices, this, helpers, awake, is_busy, .. } = self;
+        let &Self { prices, this, helpers, awake, none_idle, .. } = self;
         let few = usize::from(TRIAL_PARTS) * (helpers + 1);
-        if (2..=few).contains(&this.slice.len) && !is_busy {
+        if (2..=few).contains(&this.slice.len) && !none_idle {
             Launch::Shared { helpers }
         } else {
             begun_alone(prices, awake, Why::Short)
@@ -470,8 +470,8 @@ mod tests {
         ) -> Launch {
             let Self { memory, prices, patience, .. } = self;
             let gap = Gap { since_begin: MICRO, since_end: None, patience: *patience };
-            let (is_busy, is_timed, draw) = (false, false, self.draw());
-            Case { memory, prices, this, kind, helpers, awake, polling, is_busy, is_timed, gap, draw }
+            let (none_idle, is_timed, draw) = (false, false, self.draw());
+            Case { memory, prices, this, kind, helpers, awake, polling, none_idle, is_timed, gap, draw }
                 .launch()
         }
 

@@ -124,7 +124,7 @@ mod tests {
     use crate::pool::place::locality::Distance::*;
 
     #[test]
-    fn the_near_are_robbed_if_they_have_about_as_much() {
+    fn the_near_are_victims_if_they_have_about_as_much() {
         let from = |others: &[_]| victim(others.iter().copied(), None);
         assert_eq!(from(&[]), None);
         assert_eq!(from(&[(1, 0, Cache), (2, 0, Beyond)]), None);
@@ -214,7 +214,7 @@ mod tests {
         }
 
         #[test]
-        fn where_all_are_equally_far_the_largest_is_robbed(others in others()) {
+        fn where_all_are_equally_far_the_largest_is_the_victim(others in others()) {
             let largest = others.iter().filter(|&&(_, left, _)| left > 0).max_by_key(|&&(worker, left, _)| (left, worker));
             for distance in [Cache, Node, Beyond] {
                 let equally_far = others.iter().map(|&(worker, left, _)| (worker, left, distance));
@@ -234,7 +234,7 @@ mod tests {
             };
             thieves.map(victim).collect::<BTreeSet<_>>().len()
         };
-        assert_eq!(victims(MANY_WORKERS - 1, |_| 100), 2, "all but the last rob the last");
+        assert_eq!(victims(MANY_WORKERS - 1, |_| 100), 2, "all but the last steal from the last");
         assert!(victims(MANY_WORKERS, |_| 100) > MANY_WORKERS / 2);
         assert!(victims(MANY_WORKERS, |worker| 80 + worker % 20) > MANY_WORKERS / 6);
         assert_eq!(

@@ -1,13 +1,13 @@
-//! Arenas: each shared loop has one while it runs.
+//! Arenas: while a loop is shared, it has an arena.
 //!
-//! An arena has at most one caller at any moment. The caller takes the arena, partitions ranges,
-//! and gives the arena back when no worker is inside. Workers have numbers of their own in an
-//! arena, *seats*: the caller has seat 0, and a helper gets a seat when it enters.
+//! An arena has at most one caller at any moment. The caller takes the arena, partitions the
+//! ranges, and gives the arena back when no worker is inside. The number of a worker in an arena is
+//! its *seat*: the caller has seat 0, and a helper gets a seat when it enters.
 //!
-//! Arenas are made on demand and freed with the pool: a worker that leaves a loop touches its arena
-//! after the caller may have returned.
+//! Arenas are made on demand. They are freed with the pool and not earlier, since a worker that
+//! leaves a loop may touch its arena after the caller has returned.
 
-#![allow(unused_qualifications)] // builds for models take the steps from `check`
+#![allow(unused_qualifications)] // models use the steps of `check`
 
 use std::sync::{Arc, OnceLock, atomic::AtomicUsize as Hint};
 
@@ -30,26 +30,27 @@ pub(crate) struct Arena {
     /// Whether a caller has taken this arena.
     pub(crate) is_taken: AtomicBool,
     pub(crate) ranges: Arc<Ranges>,
-    /// The number of calls into the loop. The caller polls this while it rests: a hint, Relaxed.
-    pub(super) calls: AtomicU64,
-    /// The caller waits here for the last worker to leave.
+    /// How many times a thread was called back into the loop. The caller polls this while it rests:
+    /// a hint, Relaxed.
+    pub(super) callbacks: AtomicU64,
+    /// The caller sleeps here until the last worker leaves, or until the caller is called back.
     pub(super) done: Condvar,
-    /// The thread in each seat, plus one; 0 if the seat is free. A caller that is not a thread of
-    /// the pool is thread 0. The caller clears the seats before it publishes; then they are written
-    /// under the state lock. Thieves read them as hints, hence Relaxed.
+    /// For each seat, the number of the thread in it, plus one; 0 if the seat is free. A caller
+    /// that is not a thread of the pool is thread 0. The caller clears the seats before it
+    /// publishes. Later writes hold the state lock. Thieves read the seats as hints, hence Relaxed.
     seats: Box<[Hint]>,
-    /// The arena of the loop in whose item this loop was called, plus one; 0 if there is none. The
-    /// caller writes it before it publishes. It is read under the state lock, and as a hint by
-    /// threads that work in this loop.
+    /// The number of the outer loop's arena, plus one; 0 if this loop was not called in an item of
+    /// another loop. The caller writes this before it publishes. Threads read this under the state
+    /// lock; threads that work in this loop also read it as a hint.
     outer: Hint,
-    /// Whether the caller waits for the last worker, and whether a place has been opened inside
-    /// since the caller last checked. Hints, Relaxed.
+    /// Whether the caller rests, or waits for the last worker. A hint, Relaxed.
     pub(super) waits: AtomicBool,
+    /// Whether an inner loop has opened a place since the caller last checked. A hint, Relaxed.
     pub(super) is_wanted: AtomicBool,
     /// The number of workers that have entered and not left. Written under the state lock, which
-    /// orders it, hence Relaxed. Read without the lock only by threads that poll. Each change is
-    /// one read-modify-write, for loom: loom does not move a store before an access of another
-    /// thread that the storing thread has seen.
+    /// orders the writes, hence Relaxed. Only threads that poll read this without the lock. Each
+    /// change is one read-modify-write because of loom: loom does not move a store before another
+    /// thread's access that the storing thread has seen.
     pub(crate) active: CachePadded<AtomicUsize>,
 }
 
@@ -58,7 +59,7 @@ impl Arena {
         Self {
             is_taken: AtomicBool::new(false),
             ranges: Arc::new(Ranges::new(workers, fence)),
-            calls: AtomicU64::new(0),
+            callbacks: AtomicU64::new(0),
             done: Condvar::new(),
             seats: (0..workers).map(|_| Hint::new(0)).collect(),
             outer: Hint::new(0),
@@ -68,12 +69,13 @@ impl Arena {
         }
     }
 
-    /// The thread in `seat`. If the seat is free, the thread that has it most often.
+    /// The thread in `seat`. If the seat is free, the thread whose number is that of the seat: this
+    /// thread has the seat most often.
     pub(crate) fn thread_at(&self, seat: usize) -> usize {
         self.seats[seat].load(Ordering::Relaxed).checked_sub(1).unwrap_or(seat)
     }
 
-    /// Whether no worker is inside, or a place has been opened in an inner loop. A hint.
+    /// Whether no worker is inside, or an inner loop has opened a place. A hint.
     pub(super) fn is_over_or_wanted(&self) -> bool {
         self.active.load(Ordering::Relaxed) == 0 || self.is_wanted.load(Ordering::Relaxed)
     }
@@ -142,9 +144,8 @@ impl Arenas {
         self.all[number].get().map(|arena| &**arena)
     }
 
-    /// The arenas of the loops around the loop in arena `number`, from the inside to the outside:
-    /// the loop in whose item that loop was called, and so on. Threads work in all of them as long
-    /// as that loop runs.
+    /// The arenas of the loops around the loop in arena `number`, from the innermost to the
+    /// outermost. While the loop in arena `number` runs, threads work in all loops around it.
     pub(super) fn around(&self, number: usize) -> impl Iterator<Item = (usize, &Arena)> {
         let next = |number: usize| self.get(number).map(|arena| (number, arena));
         let mut at = self.get(number).and_then(Arena::outer).and_then(next);
@@ -155,8 +156,8 @@ impl Arenas {
         })
     }
 
-    /// Makes an arena outside of the `OnceLock`: an allocator may call a loop, which then takes
-    /// another arena or none.
+    /// Returns an arena, and makes it first if it does not exist. The allocation happens outside of
+    /// the `OnceLock`, because an allocator may call a loop. That loop takes another arena or none.
     fn get_or_make(&self, number: usize) -> &Arena {
         let place = &self.all[number];
         if let Some(arena) = place.get() {
@@ -186,7 +187,7 @@ pub(crate) fn is_free(thread: usize) -> bool {
     thread == 0
 }
 
-/// Takes an arena if it is free. Returns whether it was.
+/// Takes an arena if it is free. Returns whether the arena was free.
 #[inline(always)]
 pub(crate) fn takes_arena(arena: &Arena) -> bool {
     // Acquire; partner: `Turn::drop`. The loop of the previous caller is over.

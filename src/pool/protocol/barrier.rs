@@ -1,21 +1,22 @@
 //! The barrier of a pool, where callers and workers meet: publish, enter, leave, retract, for
 //! several loops at the same time. This module does not know slices or items.
 //!
-//! Everything happens under one lock, the *state lock*, which is held for some ten nanoseconds. It
-//! carries every happens-before edge between callers and workers: publish → enter, leave → end of
-//! the wait. A worker that wakes up late finds the job retracted. A caller waits only for workers
-//! that entered its arena.
+//! All steps happen under one lock, the *state lock*, which a thread holds for some ten
+//! nanoseconds. The state lock provides every happens-before edge between callers and workers:
+//! publish → enter, leave → end of the wait. A worker that wakes up late finds the job retracted. A
+//! caller waits only for workers that have entered its arena.
 //!
 //! A caller offers *places* in its arena. A worker scans the places of all arenas before it sleeps,
 //! and enters one of them. While any worker sleeps, at least as many workers are awake as places
-//! are open: a caller that opens places wakes workers until that holds again. One lock protects
-//! sleep and all jobs, so this is an invariant of one state. With one lock for each arena and one
-//! for sleep, a caller would have to check twice, and a worker three times.
+//! are open. A caller that opens places wakes workers until this invariant holds again. One lock
+//! protects the sleeping workers and all jobs, so the invariant concerns one state. With a lock for
+//! each arena and another for the sleeping workers, a caller would have to check twice, and a
+//! worker three times.
 //!
 //! A caller that waits for the last worker helps the loops that are called in items of its own loop
 //! (leapfrogging: Wagner and Calder 1993), and no others.
 
-#![allow(unused_qualifications)] // builds for models take the steps from `check`
+#![allow(unused_qualifications)] // models use the steps of `check`
 
 use std::{
     mem, ptr,
@@ -40,9 +41,9 @@ pub(crate) struct Barrier<J> {
     hinted: CachePadded<HintedState<J>>,
     announced: CachePadded<Announced>,
     pub(crate) arenas: Arenas,
-    /// How long a worker polls for its first job, and a caller for a call, before they sleep.
+    /// The least time that threads poll before they sleep.
     patience: Patience,
-    /// One for each worker, so that a round for three workers wakes three.
+    /// One for each worker, so that a loop for three workers wakes three workers.
     wake: Box<[Condvar]>,
 }
 
@@ -54,21 +55,23 @@ struct HintedState<J> {
     state: Mutex<BarrierState<J>>,
 }
 
-/// Counts of the state that are read without its lock: hints, Relaxed. Written under the lock.
-/// These are atomics of std, not of loom: no step depends on their values, so loom has nothing to
-/// explore.
+/// Counts of the state, which threads read without the state lock: hints, Relaxed. Written under
+/// the state lock. These are atomics of std, not of loom: no step depends on their values, so loom
+/// has nothing to explore.
 #[derive(Debug, Default)]
 struct StateHints {
-    /// Workers in no loop, without the open places; workers that would find a job without a
-    /// wake-up; callers of shared loops that are not workers; and callers that wait.
+    /// The number of workers in no loop, minus the number of open places.
     idle: Hint,
+    /// The number of workers in no loop that would find a job without a wake-up.
     awake: Hint,
+    /// The number of callers of shared loops that are not workers.
     callers: Hint,
+    /// The number of callers that rest, or wait for the last worker.
     waiting: Hint,
 }
 
-/// Two words that workers with patience poll: hints, as in [`StateHints`]. A worker looks for the
-/// job under the lock.
+/// Two words that workers poll before they sleep: hints, as in [`StateHints`]. A worker then looks
+/// for the job under the state lock.
 #[derive(Debug)]
 struct Announced {
     epoch: AtomicU64,
@@ -76,104 +79,110 @@ struct Announced {
     open: Hint,
 }
 
-/// Whether a worker is in a loop, and if not, whether it sleeps.
+/// Whether a worker is in a loop, and if it is in none, whether it sleeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WorkerState {
-    /// It looks for a job, or will before it sleeps.
+    /// It looks for a job, or will look for one before it sleeps.
     Awake,
     /// It sleeps on its `wake`.
     Asleep,
-    /// It has passed over a job and sleeps. Others are woken first.
+    /// It has passed over a job, and sleeps. Callers wake workers that are `Asleep` first.
     Away,
     /// It is in a loop.
     Inside,
 }
 
-/// The state that a worker remembers from its last job.
+/// What a worker remembers of its last job.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Seen {
-    /// The epoch when it last looked; 0 at first.
+    /// The epoch when the worker last looked for a job; 0 at first.
     epoch: u64,
-    /// How long it polls for the next job before it sleeps.
+    /// How long the worker polls for the next job before it sleeps.
     patience: Patience,
 }
 
-/// The workers and the offers of a pool. The state lock protects it.
+/// The workers and the offers of a pool. The state lock protects this.
 #[derive(Debug)]
 pub(crate) struct BarrierState<J> {
-    /// Counts the published jobs and the calls. `STOP` when the pool stops.
+    /// Counts the published jobs and the threads that were called back. `STOP` when the pool stops.
     epoch: u64,
-    /// The number of workers that the last job was for, and how long they poll after it.
+    /// The number of helpers that the last job was offered to.
     asked: usize,
+    /// How long workers poll after the last job.
     patience: Patience,
     /// The number of open places in all arenas.
     open: usize,
     worker_states: Box<[WorkerState]>,
     /// The number of workers in each state, in the order of [`WorkerState`].
     counts: [usize; 4],
-    /// Callers of shared loops that are not workers, and callers that wait.
+    /// The number of callers of shared loops that are not workers.
     callers: usize,
+    /// The number of callers that rest, or wait for the last worker.
     waiting: usize,
     pub(crate) stop: bool,
-    pub(crate) rounds: [ArenaJob<J>; ARENAS],
+    pub(crate) jobs: [ArenaJob<J>; ARENAS],
 }
 
-/// The job of an arena, and the places that are open for it.
+/// The job of an arena, and its open places.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ArenaJob<J> {
     /// The published job.
     pub(crate) job: Option<J>,
-    /// The maximum number of helpers. They have the seats from 1.
+    /// The maximum number of helpers. Their seats are numbered from 1.
     helpers: usize,
-    /// How many helpers may still enter for the first time, and how many were called since.
+    /// How many helpers may still enter for the first time.
     places: usize,
+    /// How many places are open for threads that were called back.
     called: usize,
-    visits: Visits,
+    reentry: Reentry,
     /// Whether the caller sleeps on `done`.
-    pub(crate) caller_waits: bool,
+    pub(crate) caller_sleeps: bool,
 }
 
 /// A thread that calls a loop.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Caller {
-    /// The number of the worker, if it is one.
+    /// The index of the thread in `worker_states`, if the thread is a worker: its thread number
+    /// less 1.
     pub(crate) worker: Option<usize>,
-    /// The arena of the innermost loop of this pool in which it works.
+    /// The arena of the innermost loop of this pool in which the thread works.
     pub(crate) outer: Option<usize>,
 }
 
 impl Caller {
-    /// Its number as a thread of the pool; 0 if it is none.
+    /// The number of the caller as a thread of the pool; 0 if it is not a thread of the pool.
     fn thread(self) -> usize {
         self.worker.map_or(0, |worker| worker + 1)
     }
 }
 
-/// How often a worker may enter a job.
+/// Whether a worker may enter a job again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Visits {
-    /// A worker leaves when nothing is left to do. So no worker enters after that.
+pub(crate) enum Reentry {
+    /// A worker leaves when nothing is left to do. After the first worker has left, no worker
+    /// enters.
     #[default]
     Once,
-    /// A worker leaves when it finds nothing to do at the moment. It is called when there is.
+    /// A worker leaves when it finds nothing to do at the moment. A worker is called back when
+    /// there is something to do.
     Again,
 }
 
 /// An offer of a caller to idle workers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Offer {
-    /// The number of helpers that it is for.
+    /// The maximum number of helpers.
     pub(crate) helpers: usize,
-    pub(crate) visits: Visits,
+    pub(crate) reentry: Reentry,
     pub(crate) polls: PollTimes,
 }
 
 /// How long threads poll before they sleep.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PollTimes {
-    /// The caller, for the last worker of a round.
+    /// How long the caller polls for the last worker of a loop.
     pub(crate) at_end: Patience,
-    /// A worker, for the next job after a round.
+    /// How long a worker polls for the next job after a loop.
     pub(crate) between: Patience,
 }
 
@@ -188,9 +197,9 @@ impl<J: Copy> BarrierState<J> {
         self.worker_states[me] = to;
     }
 
-    /// Chooses a worker to wake, if more places are open than workers are awake: the first one from
-    /// `first` that sleeps, otherwise one that has passed over a job. The worker counts as awake
-    /// from now on.
+    /// If more places are open than workers are awake, chooses a worker to wake: from `first` on,
+    /// the first worker that is `Asleep`, or the first that is `Away` if none is `Asleep`. The
+    /// chosen worker counts as awake from now on.
     fn take_sleeper(&mut self, first: usize) -> Option<usize> {
         let awake = self.count(WorkerState::Awake);
         let sleep = if self.count(WorkerState::Asleep) > 0 { WorkerState::Asleep } else { WorkerState::Away };
@@ -206,7 +215,7 @@ impl<J: Copy> BarrierState<J> {
 
 impl<J> ArenaJob<J> {
     const NONE: Self =
-        Self { job: None, helpers: 0, places: 0, called: 0, visits: Visits::Once, caller_waits: false };
+        Self { job: None, helpers: 0, places: 0, called: 0, reentry: Reentry::Once, caller_sleeps: false };
 
     fn open(&self) -> usize {
         self.places + self.called
@@ -217,8 +226,8 @@ impl<J: Copy> Barrier<J> {
     /// The epoch of a pool that stops.
     const STOP: u64 = u64::MAX;
 
-    /// A barrier for `workers` threads of a pool. `fence` is the pair between them and their
-    /// thieves.
+    /// A barrier for `workers` threads of a pool. `fence` is the pair of fences between a claim and
+    /// a theft.
     pub(crate) fn new(workers: usize, fence: Fence, patience: Patience) -> Self {
         let hints =
             StateHints { idle: Hint::new(workers), awake: Hint::new(workers), ..StateHints::default() };
@@ -232,7 +241,7 @@ impl<J: Copy> Barrier<J> {
             callers: 0,
             waiting: 0,
             stop: false,
-            rounds: [ArenaJob::NONE; ARENAS],
+            jobs: [ArenaJob::NONE; ARENAS],
         };
         Self {
             hinted: CachePadded::new(HintedState { hints, state: Mutex::new(state) }),
@@ -243,17 +252,17 @@ impl<J: Copy> Barrier<J> {
         }
     }
 
-    /// The address that identifies the pool to its threads.
+    /// The address by which threads recognize their pool.
     pub(crate) fn address(&self) -> usize {
         ptr::from_ref(self).addr()
     }
 
-    /// The memory of a worker before its first job.
+    /// What a worker remembers before its first job.
     pub(crate) fn nothing_seen(&self) -> Seen {
         Seen { epoch: 0, patience: self.patience }
     }
 
-    /// About how many workers are in no loop, with no place open for them.
+    /// About how many workers are in no loop, minus the number of open places.
     #[inline(always)]
     pub(crate) fn idle(&self) -> usize {
         self.hinted.hints.idle.load(Ordering::Relaxed)
@@ -277,8 +286,8 @@ impl<J: Copy> Barrier<J> {
         self.hinted.hints.waiting.load(Ordering::Relaxed)
     }
 
-    /// About how many callers of the loops around the calling thread wait, and so would help a loop
-    /// that it calls. The calling thread works in the loop of arena `number`.
+    /// About how many callers wait, of the loop in arena `number` and of the loops around it. The
+    /// calling thread works in that loop. If it calls a loop, these callers would help.
     pub(crate) fn waiting_around(&self, number: usize) -> usize {
         let waits = |arena: &Arena| usize::from(arena.waits.load(Ordering::Relaxed));
         let own = self.arenas.get(number).map_or(0, waits);
@@ -293,14 +302,14 @@ impl<J: Copy> Barrier<J> {
         offer: Offer,
         job: J,
     ) -> Published<'a, J> {
-        let Offer { helpers, visits, polls } = offer;
+        let Offer { helpers, reentry, polls } = offer;
         let &Turn { arena, number } = turn;
         arena.prepare(caller.thread(), caller.outer, helpers);
         let mut state = lock(&self.hinted.state);
         state.epoch += 1;
         (state.asked, state.patience) = (helpers, polls.between);
-        state.rounds[number] =
-            ArenaJob { job: Some(job), helpers, places: helpers, called: 0, visits, caller_waits: false };
+        state.jobs[number] =
+            ArenaJob { job: Some(job), helpers, places: helpers, called: 0, reentry, caller_sleeps: false };
         state.open += helpers;
         state.callers += usize::from(caller.worker.is_none());
         self.announce_inside(number);
@@ -308,10 +317,10 @@ impl<J: Copy> Barrier<J> {
         Published { barrier: self, arena, number, caller, patience: polls.at_end.max(self.patience) }
     }
 
-    /// Announces the open places, and wakes workers, from `first` on, until enough are awake; if
-    /// there are not enough, it wakes callers. It wakes one after the other and checks each time
-    /// whether that is still needed: a wake-up takes a microsecond or more, during which the lock
-    /// is not held.
+    /// Announces the open places, and wakes workers, from `first` on, until enough workers are
+    /// awake. If there are not enough workers, it wakes callers. It wakes the workers one by one,
+    /// without the state lock, since a wake-up takes a microsecond or more. Before each wake-up it
+    /// checks whether another worker is still needed.
     fn open<'a>(&'a self, mut state: MutexGuard<'a, BarrierState<J>>, mut first: usize) {
         while let Some(worker) = state.take_sleeper(first) {
             self.update_hints(&state);
@@ -329,14 +338,14 @@ impl<J: Copy> Barrier<J> {
         self.arenas.around(number).for_each(|(_, arena)| arena.is_wanted.store(true, Ordering::Relaxed));
     }
 
-    /// If more places are open than workers are awake: wakes, for each loop that has places, the
-    /// innermost sleeping caller around it.
+    /// If more places are open than workers are awake: for each loop with open places, wakes the
+    /// innermost sleeping caller of the loops around it.
     fn wake_callers(&self, state: &BarrierState<J>) {
         let (open, awake) = (state.open, state.count(WorkerState::Awake));
         if state.waiting == 0 || !steps::wants_more(open, awake) {
             return;
         }
-        let has_places = |number: &usize| state.rounds[*number].open() > 0;
+        let has_places = |number: &usize| state.jobs[*number].open() > 0;
         for number in (0..ARENAS).filter(has_places) {
             let mut around = self.arenas.around(number);
             if let Some((_, arena)) = around.find(|(around, _)| steps::sleeps(state, *around)) {
@@ -376,13 +385,15 @@ impl<J: Copy> Barrier<J> {
                 seen.epoch = state.epoch;
                 let entrant = Entrant { thread: me + 1, waits_for: None };
                 if let Some(entered) = self.take_place(&mut state, entrant) {
-                    // The last published job may be for others. Its patience counts all the same:
-                    // the next job is probably for the same workers.
+                    // The last published job may not be the one that this worker has entered. The
+                    // worker takes over the patience of the last job all the same: the next job is
+                    // probably for the same workers.
                     seen.patience = state.patience.max(self.patience);
                     self.update_hints(&state);
                     return Some(entered);
                 }
-                // It comes too late. If the job was for it, it polls as if it had been in time.
+                // This worker comes too late. If the job was meant for it, it polls as long as
+                // after a job.
                 let was_meant = is_new && state.count(WorkerState::Awake) <= state.asked;
                 let learnt = if was_meant { state.patience } else { Patience::default() };
                 seen.patience = learnt.max(self.patience);
@@ -394,8 +405,8 @@ impl<J: Copy> Barrier<J> {
         }
     }
 
-    /// Passes over all jobs, and sleeps until worker `me` is woken. Others are woken first. To
-    /// callers it comes too late. Returns `None` if the pool stops.
+    /// Passes over all jobs, and sleeps until worker `me` is woken. Callers wake other sleeping
+    /// workers first. Returns `None` if the pool stops.
     pub(crate) fn pass_over(&self, me: usize, seen: &mut Seen) -> Option<()> {
         let mut state = lock(&self.hinted.state);
         seen.epoch = state.epoch;
@@ -405,9 +416,9 @@ impl<J: Copy> Barrier<J> {
         state.set_worker_state(me, WorkerState::Away);
         let others = state.count(WorkerState::Asleep) > 0;
         if others && let Some(other) = state.take_sleeper(me + 1) {
-            self.wake[other].notify_one(); // it replaces this one
+            self.wake[other].notify_one(); // it replaces this worker
         }
-        self.wake_callers(&state); // or one of these
+        self.wake_callers(&state); // or a caller replaces this worker
         let state = self.sleep(state, me, WorkerState::Away);
         (!state.stop).then_some(())
     }
@@ -430,22 +441,23 @@ impl<J: Copy> Barrier<J> {
         state
     }
 
-    /// Takes a place, if one is open to the thread.
+    /// Takes a place, if a place is open to the thread.
     fn take_place<'a>(&'a self, state: &mut BarrierState<J>, entrant: Entrant) -> Option<Entered<'a, J>> {
         if state.open == 0 {
             return None;
         }
-        // Callers take the first free arena, so a loop mostly comes before the loops in its items.
-        // A called place may lack a seat here: a worker that has gone keeps its seat until it has
-        // left. Then that worker takes the place itself.
-        let rounds = state.rounds[..steps::arenas_in_sight()].iter_mut().enumerate();
-        let (number, round, arena) = rounds
-            .filter(|(number, round)| round.open() > 0 && self.is_open_to(entrant, *number))
-            .filter_map(|(number, round)| Some((number, round, self.arenas.get(number)?)))
-            .find(|(_, round, arena)| arena.active.load(Ordering::Relaxed) < round.helpers)?;
-        let job = round.job?;
-        let seat = arena.take_seat(entrant.thread, round.helpers)?;
-        let place = if round.places > 0 { &mut round.places } else { &mut round.called };
+        // Callers take the first free arena, so the arena of a loop mostly precedes those of the
+        // loops in its items. A place that was opened for a called worker may have no free seat
+        // yet: a worker that has announced that it goes keeps its seat until it has left. Then the
+        // leaving worker takes the place itself.
+        let jobs = state.jobs[..steps::arenas_in_sight()].iter_mut().enumerate();
+        let (number, arena_job, arena) = jobs
+            .filter(|(number, arena_job)| arena_job.open() > 0 && self.is_open_to(entrant, *number))
+            .filter_map(|(number, arena_job)| Some((number, arena_job, self.arenas.get(number)?)))
+            .find(|(_, arena_job, arena)| arena.active.load(Ordering::Relaxed) < arena_job.helpers)?;
+        let job = arena_job.job?;
+        let seat = arena.take_seat(entrant.thread, arena_job.helpers)?;
+        let place = if arena_job.places > 0 { &mut arena_job.places } else { &mut arena_job.called };
         *place -= 1;
         state.open -= 1;
         let me = if entrant.waits_for.is_none() { entrant.thread.checked_sub(1) } else { None };
@@ -463,9 +475,10 @@ impl<J: Copy> Barrier<J> {
             .is_none_or(|of| steps::may_help(self.arenas.around(number).any(|(around, _)| around == of)))
     }
 
-    /// The caller of the loop in arena `of` helps a loop inside its own, if there is a place.
-    /// Otherwise it sleeps until a worker has left, somebody is called, or a place opens inside.
-    /// After helping it polls for `patience`.
+    /// The caller of the loop in arena `of` helps a loop inside its own loop, if such a loop has an
+    /// open place. Otherwise the caller sleeps until the last worker has left, the caller is called
+    /// back, or a loop inside its own opens a place. After helping, the caller polls for
+    /// `patience`.
     fn help_or_sleep<'a>(
         &'a self,
         mut state: MutexGuard<'a, BarrierState<J>>,
@@ -486,27 +499,27 @@ impl<J: Copy> Barrier<J> {
             patience.poll(|| arena.is_over_or_wanted());
             return lock(&self.hinted.state);
         }
-        state.rounds[of].caller_waits = true;
+        state.jobs[of].caller_sleeps = true;
         state = wait(&arena.done, state);
-        state.rounds[of].caller_waits = false;
+        state.jobs[of].caller_sleeps = false;
         state
     }
 
-    /// Records whether the caller of the loop in an arena waits for the last worker.
+    /// Records whether the caller of the loop in an arena rests or waits for the last worker.
     fn set_waits(&self, state: &mut BarrierState<J>, arena: &Arena, waits: bool) {
         state.waiting = if waits { state.waiting + 1 } else { state.waiting - 1 };
         arena.waits.store(waits, Ordering::Relaxed);
         self.update_hints(state);
     }
 
-    /// Calls a thread into the loop in arena `number`: its caller if that rests, otherwise the next
-    /// idle worker.
-    pub(crate) fn call(&self, number: usize) {
+    /// Calls a thread back into the loop in arena `number`: the caller of that loop if it sleeps,
+    /// otherwise the next idle worker.
+    pub(crate) fn call_back(&self, number: usize) {
         let Some(arena) = self.arenas.get(number) else { return };
         let mut state = lock(&self.hinted.state);
         steps::open_place(&mut state, number);
-        arena.calls.fetch_add(1, Ordering::Relaxed);
-        if state.rounds[number].caller_waits {
+        arena.callbacks.fetch_add(1, Ordering::Relaxed);
+        if state.jobs[number].caller_sleeps {
             self.update_hints(&state);
             drop(state);
             arena.done.notify_one();
@@ -516,13 +529,13 @@ impl<J: Copy> Barrier<J> {
         }
     }
 
-    /// The caller rests while others work, until it is called or no worker is inside. Returns
-    /// whether it was called. Meanwhile it helps loops inside its own.
+    /// The caller rests while workers are inside, until it is called back. Meanwhile it helps loops
+    /// inside its own loop. Returns true if it was called back, and false if no worker is inside.
     pub(crate) fn rest(&self, turn: &Turn<'_>, caller: Caller, help: HelpInside<'_, J>) -> bool {
         let &Turn { arena, number } = turn;
-        let calls = arena.calls.load(Ordering::Relaxed);
+        let callbacks = arena.callbacks.load(Ordering::Relaxed);
         self.patience.poll(|| {
-            arena.active.load(Ordering::Relaxed) == 0 || arena.calls.load(Ordering::Relaxed) != calls
+            arena.active.load(Ordering::Relaxed) == 0 || arena.callbacks.load(Ordering::Relaxed) != callbacks
         });
         let mut state = lock(&self.hinted.state);
         self.set_waits(&mut state, arena, true);
@@ -555,7 +568,8 @@ impl<J: Copy> Barrier<J> {
     }
 }
 
-/// Runs the job of a loop that a waiting caller has entered. `None` if the caller is unwinding.
+/// The function with which a waiting caller runs the job of a loop that it has entered. `None` if
+/// the caller is unwinding.
 pub(crate) type HelpInside<'a, J> = Option<&'a dyn Fn(&Entered<'_, J>)>;
 
 /// A published job. Ending or dropping it retracts the job and waits until every worker that
@@ -571,9 +585,9 @@ pub(crate) struct Published<'a, J: Copy> {
 
 impl<J: Copy> Published<'_, J> {
     /// Ends the offer. While the caller waits, it helps the loops that are called in items of this
-    /// loop: `help` does the work of a worker in a loop.
+    /// loop: `help` does the work of a worker in such a loop.
     pub(crate) fn end(self, help: impl Fn(&Entered<'_, J>)) {
-        self.retract_and_wait(Some(&help)); // if that unwinds, the drop of `self` waits
+        self.retract_and_wait(Some(&help)); // if `help` unwinds, the drop of `self` waits
         mem::forget(self);
     }
 
@@ -608,14 +622,14 @@ impl<J: Copy> Drop for Published<'_, J> {
 /// A thread that looks for a place.
 #[derive(Clone, Copy, Debug)]
 struct Entrant {
-    /// Its number as a thread of the pool; 0 if it is none.
+    /// The number of the thread in the pool; 0 if it is not a thread of the pool.
     thread: usize,
-    /// The arena of the loop whose last worker it waits for, as its caller. It helps only loops
-    /// inside that loop. `None` for a worker in no loop.
+    /// The arena of the loop whose caller this thread is, and whose last worker it waits for. The
+    /// thread helps only loops inside that loop. `None` for a worker in no loop.
     waits_for: Option<usize>,
 }
 
-/// A worker inside a round. Dropping it leaves the round.
+/// A worker inside a loop. Dropping this value leaves the loop.
 #[derive(Debug)]
 pub(crate) struct Entered<'a, J: Copy> {
     pub(crate) barrier: &'a Barrier<J>,
@@ -647,48 +661,49 @@ pub(crate) fn wants_more(open: usize, awake: usize) -> bool {
     open > awake
 }
 
-/// Retracts the job: a worker that comes later finds none.
+/// Retracts the job: a worker that comes later finds no job.
 #[inline(always)]
 pub(crate) fn retract<J: Copy>(state: &mut BarrierState<J>, number: usize) {
     close(state, number);
-    state.rounds[number].job = None;
+    state.jobs[number].job = None;
 }
 
 /// No worker enters from now on.
 fn close<J: Copy>(state: &mut BarrierState<J>, number: usize) {
-    let round = &mut state.rounds[number];
-    state.open -= round.open();
-    (round.places, round.called) = (0, 0);
+    let arena_job = &mut state.jobs[number];
+    state.open -= arena_job.open();
+    (arena_job.places, arena_job.called) = (0, 0);
 }
 
 /// Opens a place for a called worker, if the job is not retracted.
 #[inline(always)]
 pub(crate) fn open_place<J: Copy>(state: &mut BarrierState<J>, number: usize) {
-    if state.rounds[number].job.is_some() {
+    if state.jobs[number].job.is_some() {
         state.epoch += 1;
-        state.rounds[number].called += 1;
+        state.jobs[number].called += 1;
         state.open += 1;
     }
 }
 
-/// Whether a call is open. If so, the caller takes its place.
+/// Whether a place for a called worker is open. If so, the caller takes that place.
 #[inline(always)]
 pub(crate) fn takes_the_call<J: Copy>(state: &mut BarrierState<J>, number: usize) -> bool {
-    let called = &mut state.rounds[number].called;
+    let called = &mut state.jobs[number].called;
     let is_called = *called > 0;
     *called -= usize::from(is_called);
     state.open -= usize::from(is_called);
     is_called
 }
 
-/// Whether no worker is inside the round. The caller of this function holds the lock.
+/// Whether no worker is inside the loop. The calling thread holds the state lock.
 #[inline(always)]
 pub(crate) fn is_empty(arena: &Arena) -> bool {
     arena.active.load(Ordering::Relaxed) == 0
 }
 
-/// Waits under the lock until no worker is inside the round. Takes the lock even if the end has
-/// been seen already: the lock is the happens-before edge from leaving to returning.
+/// Waits until no worker is inside the loop. Takes the state lock even if the caller has already
+/// seen that no worker is inside: the lock provides the happens-before edge from the leaving of the
+/// workers to the return of the caller.
 #[inline(always)]
 pub(crate) fn wait_for_the_last<J: Copy>(published: &Published<'_, J>, help: HelpInside<'_, J>) {
     let &Published { barrier, arena, number, caller, patience } = published;
@@ -703,33 +718,34 @@ pub(crate) fn wait_for_the_last<J: Copy>(published: &Published<'_, J>, help: Hel
 /// Whether the caller of the loop in arena `number` sleeps.
 #[inline(always)]
 pub(crate) fn sleeps<J>(state: &BarrierState<J>, number: usize) -> bool {
-    state.rounds[number].caller_waits
+    state.jobs[number].caller_sleeps
 }
 
-/// Whether a waiting caller may help a loop: only if its own loop is around that loop.
+/// Whether a waiting caller may help a loop. `is_around`: the caller's own loop is around that
+/// loop.
 #[inline(always)]
 pub(crate) fn may_help(is_around: bool) -> bool {
     is_around
 }
 
-/// A worker leaves its round. Returns whether it was the last one and the caller sleeps.
+/// A worker leaves its loop. Returns whether it was the last worker and the caller sleeps.
 #[inline(always)]
 pub(crate) fn leave<J: Copy>(entered: &Entered<'_, J>) -> bool {
     let mut state = lock(&entered.barrier.hinted.state);
-    leave_under(entered, &mut state) && state.rounds[entered.number].caller_waits
+    leave_under(entered, &mut state) && state.jobs[entered.number].caller_sleeps
 }
 
-/// A worker leaves its round. The caller of this function holds the lock. Returns whether it was
-/// the last worker.
+/// A worker leaves its loop. The calling thread holds the state lock. Returns whether the worker
+/// was the last one.
 pub(crate) fn leave_under<J: Copy>(entered: &Entered<'_, J>, state: &mut BarrierState<J>) -> bool {
     let &Entered { barrier, seat, arena, number, me, .. } = entered;
     let was_last = arena.active.fetch_sub(1, Ordering::Relaxed) == 1;
     if let Some(me) = me {
         state.set_worker_state(me, WorkerState::Awake);
     }
-    match state.rounds[number].visits {
-        Visits::Once => close(state, number),
-        Visits::Again => arena.leave_seat(seat),
+    match state.jobs[number].reentry {
+        Reentry::Once => close(state, number),
+        Reentry::Again => arena.leave_seat(seat),
     }
     barrier.update_hints(state);
     was_last

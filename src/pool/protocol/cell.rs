@@ -1,5 +1,5 @@
 //! The range of one worker, and the single steps of the protocol. Each step is a function, so that
-//! a model can replace it by a wrong one (`check/planted.rs`).
+//! a model can replace it by a wrong step (`check/planted.rs`).
 
 use crossbeam_utils::CachePadded;
 
@@ -9,13 +9,14 @@ use crate::sync::{AtomicUsize, Mutex, MutexGuard, Ordering, lock};
 /// The range of one worker.
 #[derive(Debug)]
 pub(crate) struct Cell {
-    /// The first index that is not claimed. Written only by the owner; between rounds, by the
-    /// caller.
+    /// The first index that is not claimed. In a round only the owner writes this; between rounds,
+    /// the caller writes it.
     pub(crate) start: AtomicUsize,
     /// The end of the range. Written only under the lock.
     pub(crate) end: AtomicUsize,
-    /// Held to write `end`. Contains the pair of fences between the owner and its thieves. `None`
-    /// until the owner has entered the round: until then it claims nothing.
+    /// A thread that writes `end` holds this lock. Contains the pair of fences between the owner
+    /// and its thieves; `None` until the owner has entered the round. Before it has entered, the
+    /// owner claims nothing.
     pub(crate) lock: Mutex<Option<Fence>>,
 }
 
@@ -26,7 +27,7 @@ impl Cell {
     }
 
     /// The number of items left, read without the lock. A hint.
-    pub(crate) fn glance(&self) -> usize {
+    pub(crate) fn left(&self) -> usize {
         let end = self.end.load(Ordering::Relaxed);
         end.saturating_sub(self.start.load(Ordering::Relaxed))
     }
@@ -44,23 +45,23 @@ pub(crate) struct Both<'a> {
     pub(crate) victim: Locked<'a>,
 }
 
-/// Whether a thief locks its own cell first. Of two cells, the one with the lower index is locked
-/// first. Otherwise two thieves that steal from each other could wait for ever.
+/// Whether a thief locks its own cell first. Every thief locks the cell with the lower index first.
+/// Otherwise two thieves that steal from each other could wait for ever.
 #[inline(always)]
 pub(crate) fn own_lock_first(me: usize, victim: usize) -> bool {
     me < victim
 }
 
 /// Tells thieves which pair of fences the owner of a cell uses in its claims from now on. The
-/// caller holds the lock.
+/// calling thread holds the lock of the cell.
 #[inline(always)]
 pub(crate) fn tell(known: &mut Option<Fence>, fence: Fence) {
     *known = Some(fence);
 }
 
-/// Moves the range behind `middle` from the victim's cell to the thief's. The range appears in the
-/// thief's cell first, then `moves` is incremented, and then the victim's cell is shortened. So no
-/// scan misses the range.
+/// Moves the range behind `middle` from the victim's cell to the thief's. The range first appears
+/// in the thief's cell. Then this function increments `moves`, and then it shortens the victim's
+/// cell. So no scan misses the range.
 #[inline(always)]
 pub(crate) fn transfer<'a>(both: Both<'a>, middle: usize, end: usize, moves: &AtomicUsize) -> Both<'a> {
     both.own.cell.start.store(middle + 1, Ordering::Relaxed);
@@ -88,7 +89,7 @@ pub(crate) fn lock_all(cells: &[CachePadded<Cell>]) -> Vec<MutexGuard<'_, Option
     cells.iter().map(|cell| lock(&cell.lock)).collect()
 }
 
-/// Lowers the end of a range to `at`. The caller holds all locks.
+/// Lowers the end of a range to `at`. The calling thread holds the locks of all cells.
 #[inline(always)]
 pub(crate) fn lower(cell: &Cell, at: usize) {
     let end = cell.end.load(Ordering::Relaxed);

@@ -3,13 +3,14 @@
 //! once. The comments here refer to its cases 7 to 10.
 //!
 //! The deque mirrors the range cell: only its owner writes `top`, and `bottom` is written under the
-//! lock. Two things differ. Items lie in the memory of the deque, so a thief copies them, and must
-//! see only written items: `top` is stored with Release and loaded with Acquire. And the owner
-//! keeps its newest items above `top`, where no thief sees them: a push and a pop there cost as
-//! much as in a `Vec`. So claims are few, and both sides of a claim and a theft use the full fence.
+//! lock. There are two differences. First, items lie in the memory of the deque, and a thief copies
+//! them. A thief must see only written items, so `top` is stored with Release and loaded with
+//! Acquire. Second, the owner keeps its newest items above `top`, where no thief sees them. A push
+//! and a pop of such an item cost as much as in a `Vec`. So the owner rarely claims items below
+//! `top`, and both the claim and the theft use the full fence.
 
 #![allow(unsafe_code)] // moves items in and out of memory that two threads know
-#![allow(unused_qualifications)] // builds for models take the steps from `check`
+#![allow(unused_qualifications)] // models use the steps of `check`
 
 use std::{
     cell::Cell,
@@ -28,12 +29,13 @@ use crate::pool::check::planted as steps;
 use crate::pool::protocol::deque as steps;
 use crate::sync::{AtomicUsize, Mutex, MutexGuard, Ordering, fence, lock, lock_soon};
 
-/// Storage for items. Its length is 0: the thread that holds the lock of the deque knows where
-/// items are.
+/// Storage for items. The length of the `Vec` stays 0; `bottom` and the owner's end say which
+/// places hold items.
 type Storage<T> = Vec<MaybeUninit<T>>;
 
-/// The items that one worker has made and no worker has taken, at the places `bottom..next`. Take
-/// the rest with [`left`](Self::left) before dropping it, or these items leak.
+/// The items that one worker has made and no worker has taken, at the places `bottom..next`.
+/// Dropping a deque leaks the items that are still in it, so take these with [`left`](Self::left)
+/// first.
 pub(crate) struct Deque<T> {
     ends: CachePadded<ThiefEnd<T>>,
     own: CachePadded<Owners<T>>,
@@ -45,27 +47,28 @@ struct ThiefEnd<T> {
     bottom: AtomicUsize,
     /// Thieves can take items below this place. Written only by the owner.
     top: AtomicUsize,
-    /// Held to write `bottom`, to copy items out, and to change the memory.
+    /// A thread that writes `bottom`, copies items out, or changes the memory holds this lock.
     memory: Mutex<Storage<T>>,
 }
 
 /// The part that only the owner uses.
 struct Owners<T> {
-    /// The owner's end, while it is not loaded into a local variable.
+    /// The owner's end, while the owner has not loaded it into a local variable.
     end: OwnerEnd<T>,
     /// The number of items for which there is memory.
     room: Cell<usize>,
-    /// The number of newest items that the owner keeps to itself. It keeps up to twice as many
-    /// before it shows some.
+    /// The number of newest items that the owner keeps to itself. When the owner has
+    /// more than twice this number, it shows the older items.
     keeps: Cell<usize>,
     /// The number of items that the owner has folded, by its own count.
     folded: Cell<usize>,
 }
 
 /// The owner's end of a deque. While the owner folds, it holds this end in a local variable, whose
-/// parts the compiler can keep in registers. Functions that are not inlined get a copy and return
-/// another, so that no other thread could know its address. (In shared memory it was loaded and
-/// stored for each item, which took as long as the rest of `push` and `take`.)
+/// parts the compiler can keep in registers. Functions that are not inlined get a copy of the end
+/// and return a new one, so that the compiler knows that no other thread has the address of the
+/// variable. (When the end lay in shared memory, it was loaded and stored for each item, which took
+/// as long as the rest of `push` and `take`.)
 pub(crate) struct OwnerEnd<T> {
     /// The address of the memory.
     items: Cell<NonNull<T>>,
@@ -73,7 +76,7 @@ pub(crate) struct OwnerEnd<T> {
     next: Cell<usize>,
     /// The owner's copy of `top`. The two differ while a claim is in flight.
     floor: Cell<usize>,
-    /// From this place on, a push does more than write the item.
+    /// A push at this place, or behind it, does more than write the item.
     limit: Cell<usize>,
 }
 
@@ -104,7 +107,7 @@ impl<T> OwnerEnd<T> {
         self.limit.set(other.limit.get());
     }
 
-    /// Adds an item at the top. If that takes more than writing it, `slowly` adds it: see
+    /// Adds an item at the top. At or behind the limit, `slowly` adds the item: see
     /// [`Deque::push_and_show`].
     #[inline(always)]
     pub(crate) fn push(&self, item: T, slowly: impl FnOnce(Self, T) -> Self) {
@@ -123,13 +126,13 @@ impl<T> OwnerEnd<T> {
     unsafe fn write(&self, next: usize, item: T) {
         // SAFETY: *room*: there is room.
         let place = unsafe { self.items.get().add(next) };
-        // SAFETY: nobody else comes near: thieves copy what lies below `top`.
+        // SAFETY: no other thread accesses this place: thieves copy items below `top`.
         unsafe { place.write(item) };
         self.next.set(next + 1);
     }
 
-    /// Whether the owner has an item to take. If it keeps none, `claim`, which is [`Deque::claim`],
-    /// claims some that thieves can see.
+    /// Whether the owner has an item to take. If the owner keeps no items, `claim` claims some that
+    /// thieves can see; `claim` is [`Deque::claim`].
     #[inline(always)]
     pub(crate) fn has_item(&self, claim: impl FnOnce(Self) -> Self) -> bool {
         if self.next.get() > self.floor.get() {
@@ -142,31 +145,32 @@ impl<T> OwnerEnd<T> {
         self.next.get() > 0 // otherwise all were stolen
     }
 
-    /// Takes the newest item. No item goes through an `Option`: LLVM would then read it in other
-    /// pieces than it was written in, which stalls.
+    /// Takes the newest item. Returns no `Option`: with one, LLVM would read the item in other
+    /// pieces than those in which it was written, and such a read stalls.
     ///
     /// # Safety
-    /// [`has_item`](Self::has_item) returned true, and nothing has been taken since.
+    /// [`has_item`](Self::has_item) has returned true, and nothing has been taken since then.
     #[inline(always)]
     pub(crate) unsafe fn take(&self) -> T {
         let next = self.next.get() - 1;
         self.next.set(next);
         // SAFETY: it lies within the memory.
         let place = unsafe { self.items.get().add(next) };
-        // SAFETY: 1. it was written by `write` or copied by `try_steal`; 2. it lies at `floor` or
-        // above, so no thief takes it, and it is not there any more.
+        // SAFETY: 1. `write` has written the item, or `try_steal` has copied it; 2. it lies at
+        // `floor` or above, so no thief takes it, and the owner takes it once, since `next` is
+        // lower now.
         unsafe { place.read() }
     }
 
-    /// Reverses the newest `count` items, or as many of them as thieves do not see. (Not by
-    /// `slice::reverse`: for a few items, its setup takes longer than the swaps.)
+    /// Reverses the newest `count` items, or all items that thieves do not see if these are fewer.
+    /// (Not by `slice::reverse`, whose setup takes longer than the swaps of a few items.)
     #[inline(always)]
     pub(crate) fn reverse(&self, count: usize) {
         let next = self.next.get();
         let count = count.min(next - self.floor.get());
         // SAFETY: it lies within the memory.
         let first = unsafe { self.items.get().add(next - count) };
-        // SAFETY: the places from `floor` to `next` hold items, and only their owner comes near.
+        // SAFETY: the places from `floor` to `next` hold items, which only the owner accesses.
         let mut items = unsafe { slice::from_raw_parts_mut(first.as_ptr(), count) };
         while let [low, between @ .., high] = items {
             mem::swap(low, high);
@@ -183,11 +187,11 @@ impl<T> OwnerEnd<T> {
 
 /// For the owner alone.
 impl<T> Deque<T> {
-    /// Without items. The owner keeps all items to itself until the deque is shared.
+    /// An empty deque. The owner keeps all items to itself until the deque is shared.
     pub(crate) fn new() -> Self {
         let (bottom, top) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let ends = ThiefEnd { bottom, top, memory: Mutex::new(Storage::new()) };
-        let room = Storage::<T>::new().capacity(); // without bound, if items take no memory
+        let room = Storage::<T>::new().capacity(); // `usize::MAX` if items have no size
         let end = OwnerEnd {
             items: Cell::new(NonNull::dangling()),
             next: Cell::new(0),
@@ -230,14 +234,14 @@ impl<T> Deque<T> {
         self.own.keeps.get() != usize::MAX
     }
 
-    /// Whether the owner shows nearly each item at once: it never keeps three.
+    /// Whether the owner shows nearly each item at once: it never keeps three items to itself.
     #[inline(always)]
     pub(crate) fn shows_all(&self) -> bool {
         self.own.keeps.get() < 2
     }
 
-    /// Adds an item at the top. Makes room for it first if there is none, and afterwards shows the
-    /// items that the owner does not keep, if they are enough.
+    /// Adds an item at the top. First makes room for the item, if there is no room. If the item
+    /// lies at or behind the limit, shows the items that the owner does not keep.
     pub(crate) fn push_and_show(&self, end: OwnerEnd<T>, item: T) -> OwnerEnd<T> {
         if end.next.get() == self.own.room.get() {
             self.make_room(&end, 1);
@@ -276,7 +280,7 @@ impl<T> Deque<T> {
         end.limit.set(most.min(self.own.room.get()));
     }
 
-    /// Claims some of the items that thieves can see. The owner has no others.
+    /// Claims some of the items that thieves can see. The owner keeps no items at this moment.
     pub(crate) fn claim(&self, end: OwnerEnd<T>) -> OwnerEnd<T> {
         let ends = &*self.ends;
         let lower = end.floor.get().saturating_sub(self.own.keeps.get().max(1));
@@ -290,8 +294,8 @@ impl<T> Deque<T> {
         end
     }
 
-    /// A thief has taken items: claims under the lock the items that are left, or begins again with
-    /// an empty deque.
+    /// A thief has taken some of the items that the owner claims. Claims the items that are left,
+    /// under the lock; if none are left, makes the deque empty.
     #[cold]
     fn resolve(&self, end: &OwnerEnd<T>, lower: usize) {
         let ends = &*self.ends;
@@ -307,8 +311,8 @@ impl<T> Deque<T> {
         self.owns_from(end, floor);
     }
 
-    /// Makes room for at least `more` items: moves all items to the front of the memory if half of
-    /// it is free there, otherwise to a larger memory.
+    /// Makes room for at least `more` items. If the front half of the memory is free, moves all
+    /// items to the front; otherwise moves them to a larger memory.
     #[cold]
     fn make_room(&self, end: &OwnerEnd<T>, more: usize) {
         const FEWEST: usize = if cfg!(loom) { 2 } else { 8 };
@@ -320,18 +324,19 @@ impl<T> Deque<T> {
         // SAFETY: the items lie in the memory from `bottom` on.
         let from = unsafe { end.items.get().add(bottom) };
         if bottom >= len.max(more).max(1) && room - len >= more {
-            // SAFETY: they do not overlap, since as many places are free before them.
+            // SAFETY: source and target do not overlap, since at least `len` places are free before
+            // `bottom`.
             unsafe { ptr::copy_nonoverlapping(from.as_ptr(), end.items.get().as_ptr(), len) };
         } else {
             let mut larger = Storage::with_capacity((2 * len).max(len + more).max(FEWEST));
             let items = NonNull::new(larger.as_mut_ptr().cast()).expect("memory lies somewhere");
             if len > 0 {
-                // SAFETY: there is room, and it is another memory.
+                // SAFETY: the larger memory has room, and does not overlap the former memory.
                 unsafe { ptr::copy_nonoverlapping(from.as_ptr(), items.as_ptr(), len) };
             }
             self.own.room.set(larger.capacity());
             end.items.set(items);
-            *memory = larger; // of the former memory, whose length is 0, no item is dropped
+            *memory = larger; // the length of the former `Vec` is 0, so no item is dropped
         }
         let floor = end.floor.get() - bottom;
         ends.bottom.store(0, Ordering::Relaxed);
@@ -341,7 +346,7 @@ impl<T> Deque<T> {
     }
 }
 
-/// For everybody.
+/// For all threads.
 impl<T> Deque<T> {
     /// The number of items that a thief could take, read without the lock. A hint.
     pub(crate) fn shown(&self) -> usize {
@@ -359,7 +364,7 @@ impl<T> Deque<T> {
             return 0;
         }
         if room.get() < most {
-            self.make_room(end, most); // before the victim's lock is taken: no thread holds two
+            self.make_room(end, most); // before taking the victim's lock: no thread holds two locks
         }
         // Case 8: no other thief of this victim at the same time, and the owner moves nothing.
         let memory = lock_soon(&victim.ends.memory);
@@ -376,8 +381,8 @@ impl<T> Deque<T> {
                 // SAFETY: the place lies in the victim's memory.
                 let from = unsafe { memory.as_ptr().cast::<T>().add(bottom) };
                 // SAFETY: 1. the items were written before `top` was stored (case 9), and the
-                // victim claims none of them (case 7); 2. there is room for them, and nobody else
-                // sees them yet; 3. the two deques have different memories.
+                // victim claims none of them (case 7); 2. the thief's memory has room, and no other
+                // thread sees these items yet; 3. the two deques have different memories.
                 unsafe { ptr::copy_nonoverlapping(from, end.items.get().as_ptr(), taken) };
             } else {
                 victim.ends.bottom.store(bottom, Ordering::Relaxed);
@@ -389,7 +394,7 @@ impl<T> Deque<T> {
         taken
     }
 
-    /// Takes all items that are left. No other thread sees the deque any more.
+    /// Takes all items that are left. To be called when no other thread sees the deque any more.
     pub(crate) fn left(&mut self) -> impl Iterator<Item = T> {
         let bottom = self.ends.bottom.load(Ordering::Relaxed);
         let end = &self.own.end;
@@ -422,11 +427,11 @@ impl<T> Deques<T> {
         Self { first: Deque::new(), others: OnceLock::new(), searching: Arc::new(Searching::new()) }
     }
 
-    pub(crate) fn hunger(&self) -> &Arc<Searching> {
+    pub(crate) fn searching(&self) -> &Arc<Searching> {
         &self.searching
     }
 
-    /// The deque of worker `me`. Only that worker loads its end, or steals with it.
+    /// The deque of worker `me`. Only that worker loads the end of this deque, or steals into it.
     ///
     /// # Panics
     /// If there is no worker `me`.
@@ -451,7 +456,7 @@ impl<T> Deques<T> {
         }
     }
 
-    /// Announces that a worker leaves the round. Returns false if work has appeared, so that the
+    /// Announces that a worker leaves the round. Returns false if items have appeared; then the
     /// worker stays.
     pub(crate) fn go(&self) -> bool {
         self.searching.go();
@@ -459,8 +464,8 @@ impl<T> Deques<T> {
         !self.all().any(|deque| steps::is_seen(deque.shown()))
     }
 
-    /// Whether a worker has gone that would find items now. To be called after the owner has shown
-    /// more.
+    /// Whether a worker has gone that would find items now. The owner calls this after it has shown
+    /// more items.
     pub(crate) fn is_missed(&self) -> bool {
         fence(Ordering::SeqCst); // case 10; partner: the fence in `go`
         self.searching.has_gone()
@@ -479,13 +484,13 @@ pub(crate) fn order_of_top() -> Ordering {
     Ordering::Release
 }
 
-/// Between the store of `top` and the load of `bottom` in a claim.
+/// The fence between the store of `top` and the load of `bottom` in a claim.
 #[inline(always)]
 pub(crate) fn fence_of_claim() {
     fence(Ordering::SeqCst);
 }
 
-/// Between the store of `bottom` and the load of `top` in a theft.
+/// The fence between the store of `bottom` and the load of `top` in a theft.
 #[inline(always)]
 pub(crate) fn fence_of_theft() {
     fence(Ordering::SeqCst);
@@ -498,7 +503,7 @@ pub(crate) fn stands_at(middle: usize, top: usize) -> bool {
     middle <= top
 }
 
-/// Locks a deque for its owner, which has found it shorter than before.
+/// Locks a deque for its owner, after a thief has taken items.
 #[inline(always)]
 #[allow(clippy::unnecessary_wraps, reason = "as the step with the mistake")]
 pub(crate) fn lock_own<M>(memory: &Mutex<M>) -> Option<MutexGuard<'_, M>> {
@@ -624,7 +629,7 @@ mod tests {
     #[test]
     fn who_has_gone_is_called_once() {
         let deques = two(0, 0..0);
-        let call = || deques.hunger().come();
+        let call = || deques.searching().come_back();
         assert!(!deques.is_missed() && !call());
         assert!(deques.go() && deques.is_missed());
         assert_eq!([call(), call()], [true, false]);

@@ -1,19 +1,21 @@
-//! The light and the heavy fence: a store-load barrier whose cost is paid by the side that runs
-//! rarely.
+//! The light and the heavy fence: a store-load barrier between two threads, whose cost falls on the
+//! thread that runs it rarely.
 //!
 //! A claim must make its store to `start` visible before it reads `end`. A theft must make its
 //! store to `end` visible before it reads `start` (Dekker's pattern). With two `SeqCst` fences each
-//! claim would cost 2 to 3 ns. Most items have a claim each; thefts are rare. So on Linux the claim
-//! only forbids the *compiler* to reorder, and the theft asks the kernel to run a full barrier on
-//! every CPU that runs a thread of this process: `membarrier(2)`, command `PRIVATE_EXPEDITED`. A
-//! thread that is not running has executed a full barrier at its context switch. The pair orders
-//! like two `SeqCst` fences: the thief sees every store of a claim before the barrier reached that
-//! CPU, and every later load of the claim sees the thief's store.
+//! claim would cost 2 to 3 ns. Most items have a claim of their own, and thefts are rare. So on
+//! Linux the claim only forbids the *compiler* to reorder. The theft asks the kernel to run a full
+//! barrier on every CPU that runs a thread of this process: `membarrier(2)`, command
+//! `PRIVATE_EXPEDITED`. A thread that is not running has executed a full barrier at its context
+//! switch. The pair orders like two `SeqCst` fences: the thief sees every store of a claim that the
+//! CPU executed before the barrier, and every load of a claim after the barrier sees the thief's
+//! store.
 //!
 //! The kernel's barrier costs the thief 0.5 µs on idle hardware. On a busy virtual machine it costs
 //! the thief 25 µs and the victim 10 µs. So a worker whose items take long, or are not timed yet,
-//! uses the full fence in its claims, and its thieves then need no more than a full fence either.
-//! Each cell has its own pair in force, which changes under the lock of the cell.
+//! uses the full fence in its claims. Thieves of this worker then also use a full fence instead of
+//! the kernel's barrier. Each cell has its own pair of fences, which changes under the lock of the
+//! cell.
 //!
 //! On other systems, and under loom, shuttle and Miri, both fences are `fence(SeqCst)`: the same
 //! protocol in its textbook form.
@@ -22,20 +24,20 @@
 
 use crate::sync::{Ordering, fence};
 
-#[cfg(all(target_os = "linux", not(any(loom, shuttle, miri, portable))))] // Android kills a process for a system call it does not allow
+#[cfg(all(target_os = "linux", not(any(loom, shuttle, miri, portable))))] // Android kills a process for a forbidden system call
 mod membarrier {
     use nix::libc;
 
     /// Asks the kernel for `command`. Returns whether the kernel did it.
     pub(super) fn call(command: libc::c_int) -> bool {
         const FLAGS: libc::c_uint = 0;
-        // SAFETY: 1. membarrier reads its two integers and no memory of ours; 2. an unknown system
-        // call or command is answered with an error.
+        // SAFETY: 1. membarrier reads its two integers and no memory of ours; 2. for an unknown
+        // system call or command, the kernel returns an error.
         unsafe { libc::syscall(libc::SYS_membarrier, command, FLAGS) == 0 }
     }
 
-    /// Registers this process. Takes 1 µs in a process with one thread, and up to about 20 ms in
-    /// others.
+    /// Registers this process. Takes 1 µs in a process with one thread, and up to about 20 ms in a
+    /// process with several threads.
     pub(super) fn register() -> bool {
         call(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED)
     }
@@ -92,12 +94,12 @@ impl Fence {
         }
     }
 
-    /// Whether the heavy side costs microseconds.
+    /// Whether the heavy fence costs microseconds.
     pub(crate) fn is_dear_for_thieves(self) -> bool {
         self == Self::Asymmetric
     }
 
-    /// The side that runs once per claim. Partner: [`heavy`](Self::heavy).
+    /// The fence of a claim. Partner: [`heavy`](Self::heavy).
     #[inline(always)]
     pub(crate) fn light(self) {
         match self {
@@ -106,9 +108,9 @@ impl Fence {
         }
     }
 
-    /// The side that runs once per theft. Partner: [`light`](Self::light). Returns false if the
-    /// kernel refused, for example because of a seccomp filter that was set after the start. Then
-    /// nothing is ordered, and the theft must be undone.
+    /// The fence of a theft. Partner: [`light`](Self::light). Returns false if the kernel refused,
+    /// for example because of a seccomp filter that was set after the start. Then nothing is
+    /// ordered, and the theft must be undone.
     #[must_use]
     pub(crate) fn heavy(self) -> bool {
         match self {

@@ -1,12 +1,12 @@
-//! Items that begin before all others: those that waited in the last call.
+//! Items that begin before all others: the items that waited in the previous call of the loop.
 
 use crossbeam_utils::CachePadded;
 
 use super::shared_cursor::advance;
 use crate::sync::AtomicUsize;
 
-/// Indices of a round that all workers claim first, one by one. A worker that later claims one of
-/// them in a range skips it. So each of them begins once (case 15).
+/// Indices of a round that all workers claim first, one by one. A worker that later claims a range
+/// skips these indices in it. So each of these items begins once (case 15).
 #[derive(Debug)]
 pub(crate) struct FirstIndices {
     /// In ascending order.
@@ -16,7 +16,7 @@ pub(crate) struct FirstIndices {
 }
 
 impl FirstIndices {
-    /// From `indices`, which ascend.
+    /// The first indices `indices`, in ascending order.
     pub(crate) fn new(indices: Vec<usize>) -> Self {
         debug_assert!(indices.is_sorted());
         Self { indices, next: CachePadded::new(AtomicUsize::new(0)) }
@@ -33,7 +33,8 @@ impl FirstIndices {
         Some(self.indices[at])
     }
 
-    /// The number of indices from `index` up to the next first index.
+    /// The distance from `index` to the next first index: 0 if `index` is a first index,
+    /// `usize::MAX` if no first index follows.
     #[inline(always)]
     pub(crate) fn distance(&self, index: usize) -> usize {
         if self.indices.is_empty() {

@@ -1,5 +1,6 @@
-//! Detects that this process is a forked child of the process that made a value. The threads of the
-//! parent do not exist in the child, and a lock that one of them held stays locked.
+//! Detects whether this process is a forked child of the process that made a value. The threads of
+//! the parent do not exist in the child. If such a thread held a lock, the lock stays locked in the
+//! child.
 
 #![allow(unsafe_code)] // pthread_atfork is not in std or nix
 
@@ -7,8 +8,8 @@
 mod count {
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-    /// Incremented in the child of every fork, from the first process that called `start` to this
-    /// one.
+    /// The number of forks from the first process that called `start` down to this process. The
+    /// child increments this at each fork.
     static FORKS: AtomicUsize = AtomicUsize::new(0);
 
     unsafe extern "C" {
@@ -24,17 +25,17 @@ mod count {
         FORKS.fetch_add(1, Ordering::Relaxed); // Relaxed: the child has one thread
     }
 
-    /// Registers the handler. This uses no `Once`: a child forked while another thread is in it
-    /// would wait for that thread for ever. Two threads that come at the same time register the
-    /// handler twice, and then a fork counts twice.
+    /// Registers the handler. This uses no `Once`: if the process forked while another thread ran
+    /// the `Once`, the child would wait for that thread for ever. If two threads call this at the
+    /// same time, both register the handler, and then a fork counts twice.
     pub(super) fn start() {
         static STARTED: AtomicBool = AtomicBool::new(false);
         if STARTED.load(Ordering::Acquire) {
-            return; // partner: the store below; the handler is registered for forks after this
+            return; // partner: the store below; later forks run the handler
         }
-        // SAFETY: 1. the declaration is the one of POSIX; 2. the handler touches an atomic only,
-        // which is allowed in a child of a process with threads; 3. it is never unloaded before the
-        // process (or its library) is.
+        // SAFETY: 1. the declaration is that of POSIX; 2. the handler touches only an atomic, which
+        // is allowed in a child of a process with threads; 3. the handler is unloaded only together
+        // with the process or with the library that contains it.
         let refused = unsafe { pthread_atfork(None, None, Some(forked)) };
         if refused == 0 {
             STARTED.store(true, Ordering::Release); // partner: the load above
@@ -73,7 +74,7 @@ impl Process {
         Self(count::now())
     }
 
-    /// Whether this is the current process. Costs one load, and takes no lock.
+    /// Whether `self` is the current process. Costs one load, and takes no lock.
     pub(crate) fn is_current(self) -> bool {
         self.0 == count::now()
     }

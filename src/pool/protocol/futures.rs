@@ -1,4 +1,4 @@
-//! The futures of a loop whose items wait. Each lies at the place of its slot.
+//! The futures of a loop whose items wait. Each future lies at the place of its slot.
 
 #![allow(unsafe_code)] // the holder of a slot polls the future at its place
 
@@ -29,8 +29,8 @@ struct FuturePlace<F, N> {
     item: UnsafeCell<(Option<F>, Option<N>)>,
 }
 
-// SAFETY: *slot*: 1. a shared `Futures` gives what lies at a place only to who has the slot (`at`),
-// one thread at a time; 2. that thread may be any, hence `Send`.
+// SAFETY: *slot*: 1. a shared `Futures` gives the contents of a place only to the holder of the
+// slot (`at`), which is one thread at any moment; 2. any thread may be the holder, hence `Send`.
 unsafe impl<F: Send, N: Send> Sync for Futures<F, N> {}
 
 /// The future and the note of a slot.
@@ -42,7 +42,7 @@ pub(crate) struct AtSlot<'a, F, N> {
 }
 
 impl<F, N> Futures<F, N> {
-    /// For the slots of `queues` only.
+    /// Futures for the slots of `queues`.
     pub(crate) fn new(queues: Arc<WakeQueues>) -> Self {
         Self { queues, places: Slab::new() }
     }
@@ -54,12 +54,12 @@ impl<F, N> Futures<F, N> {
             CachePadded::new(FuturePlace { waker: OnceLock::new(), item: UnsafeCell::new((None, None)) })
         });
         let waker = place.waker.get_or_init(|| self.queues.waker(slot));
-        // SAFETY: *slot*: 1. `slot` is borrowed exclusively, and there is no other of this number:
-        // the queues give each out once, and take it back before they give it out again (case 11);
-        // 2. the writes of the previous holder are seen by way of the queues.
+        // SAFETY: *slot*: 1. `slot` is borrowed exclusively, and no other `Slot` has this number:
+        // the queues give out a number again only after they have taken it back (case 11); 2. this
+        // thread sees the writes of the previous holder, since the slot went through the queues.
         let (future, note) = unsafe { &mut *place.item.get() };
-        // SAFETY: places never move (`Slab`), and this is the only way to a future, so it is
-        // dropped where it lies.
+        // SAFETY: places never move (`Slab`), and a future is accessed only here, so it is dropped
+        // at its place.
         let future = unsafe { Pin::new_unchecked(future) };
         AtSlot { future, note, waker }
     }

@@ -1,17 +1,17 @@
-//! A gate, like that of Seastar: threads enter and leave until it is closed, and closing waits for
-//! the threads inside. It is for workers whose threads the pool has not started, and so cannot
-//! join.
+//! A gate, like that of Seastar: threads enter and leave until the gate is closed, and closing
+//! waits for the threads inside. The pool uses a gate for workers whose threads it has not started,
+//! since it cannot join these threads.
 //!
 //! The invariant: `inside` counts the passes that exist, and does not rise once `is_closed` is set.
-//! One lock protects both. So when `close` has returned, no thread is inside, and none will be.
-//! Each step needs the lock:
+//! One lock protects both. So when `close` has returned, no thread is inside, and no thread can
+//! enter. Each step needs the lock:
 //!
 //! * A thread that reads `is_closed` before it has the lock could count itself in after `close` has
-//!   found nobody. It would work for a pool that is gone.
-//! * A thread that notifies before it counts itself out could notify between the check of `close`
-//!   and its sleep. `close` would sleep for ever.
+//!   found no thread inside. This thread would work for a pool that does not exist any more.
+//! * A thread that notifies before it counts itself out could notify after `close` has checked the
+//!   count and before `close` sleeps. Then `close` would sleep for ever.
 
-#![allow(unused_qualifications)] // builds for models take the steps from `check`
+#![allow(unused_qualifications)] // models use the steps of `check`
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ pub(crate) struct GateState {
     pub(crate) is_closed: bool,
 }
 
-/// A thread is inside as long as it holds a [`Pass`].
+/// A gate. A thread is inside while it holds a [`Pass`].
 #[derive(Debug)]
 pub(crate) struct Gate {
     pub(crate) state: Mutex<GateState>,
@@ -69,7 +69,7 @@ impl Drop for Pass {
     }
 }
 
-/// Whether a thread may enter. The caller holds the lock.
+/// Whether a thread may enter. The calling thread holds the lock.
 #[inline(always)]
 pub(crate) fn is_open(state: &GateState) -> bool {
     !state.is_closed

@@ -1,4 +1,5 @@
-//! The identity of the calling thread: which worker of which pool it is, and in which of its loops.
+//! The identity of the calling thread: which worker of which pool it is, and in which loop it
+//! works.
 
 use std::cell::Cell;
 
@@ -6,8 +7,8 @@ use super::barrier::Caller;
 use crate::sync::thread_local;
 
 thread_local! {
-    /// The pool of this thread, identified by the address of its barrier, and the number of the
-    /// thread there, from 1.
+    /// The pool of this thread, as the address of the pool's barrier, and the number of the thread
+    /// in that pool, from 1.
     #[allow(clippy::missing_const_for_thread_local, reason = "loom's macro takes no block")]
     static WORKER: Cell<(usize, usize)> = Cell::new((0, 0));
     /// The pool of the innermost loop that this thread calls or helps, and the number of its arena.
@@ -15,27 +16,27 @@ thread_local! {
     static LOOP: Cell<(usize, usize)> = Cell::new((0, 0));
 }
 
-/// The calling thread is a worker until this is dropped. (Another pool may get the same address
-/// later.)
+/// While this value exists, the calling thread is a worker. (The identity is removed afterwards,
+/// because another pool may get the same address later.)
 #[derive(Debug)]
-pub(super) struct Settled {
+pub(super) struct IsWorker {
     before: (usize, usize),
 }
 
-impl Settled {
-    /// Worker `number` of `pool`, from 1.
+impl IsWorker {
+    /// Makes the calling thread worker `number` of `pool`, from 1.
     pub(super) fn new(pool: usize, number: usize) -> Self {
         Self { before: WORKER.with(|worker| worker.replace((pool, number))) }
     }
 }
 
-impl Drop for Settled {
+impl Drop for IsWorker {
     fn drop(&mut self) {
         WORKER.with(|worker| worker.set(self.before));
     }
 }
 
-/// The number of the calling thread in `pool`, from 1; 0 if it is none of its threads.
+/// The number of the calling thread in `pool`, from 1; 0 if it is not a thread of that pool.
 pub(super) fn worker(pool: usize) -> usize {
     let (of, number) = WORKER.with(Cell::get);
     if of == pool { number } else { 0 }
@@ -52,14 +53,14 @@ pub(super) fn caller(pool: usize) -> Caller {
     Caller { worker: worker(pool).checked_sub(1), outer: arena(pool) }
 }
 
-/// The calling thread works in a loop until this is dropped.
+/// While this value exists, the calling thread works in a loop.
 #[derive(Debug)]
 pub(super) struct InLoop {
     before: (usize, usize),
 }
 
 impl InLoop {
-    /// In the loop of `pool` in arena `number`.
+    /// The calling thread works in the loop of `pool` in arena `number`.
     pub(super) fn new(pool: usize, number: usize) -> Self {
         Self { before: LOOP.with(|of| of.replace((pool, number))) }
     }

@@ -1,4 +1,4 @@
-//! Lifetime erasure: threads that live as long as the pool run a closure that borrows local
+//! Lifetime erasure. The threads live as long as the pool, and run a closure that borrows local
 //! variables of the caller.
 
 #![allow(unsafe_code)] // the one place where a lifetime is erased
@@ -13,17 +13,17 @@ use super::{
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Job(*const (dyn Fn(usize) + Sync));
 
-// SAFETY: *wait*: 1. a shared reference to a `Sync` closure may be used from any thread; 2. that it
-// is still alive there is the promise of `share`.
+// SAFETY: *wait*: 1. any thread may use a shared reference to a `Sync` closure; 2. `share`
+// guarantees that the closure is still alive.
 unsafe impl Send for Job {}
 
 impl Job {
-    /// Runs the closure in this seat. The caller must have entered the round that published the
-    /// job, and not left it.
+    /// Runs the closure in this seat. The calling thread must be inside the loop that published the
+    /// job.
     pub(crate) fn run(self, seat: usize) {
-        // SAFETY: *wait*: 1. the pointer comes from the reference that `share` was given; 2. a
-        // worker gets hold of a job by entering the barrier and `share` does not return or unwind
-        // before every worker that entered has left.
+        // SAFETY: *wait*: 1. the pointer comes from the reference that was passed to `share`; 2. a
+        // worker gets a job when it enters the barrier, and `share` does not return or unwind
+        // before every worker that has entered has left.
         let work = unsafe { &*self.0 };
         work(seat);
     }
@@ -47,10 +47,11 @@ pub(crate) fn share(
     own: impl FnOnce(),
 ) {
     let pointer: *const (dyn Fn(usize) + Sync + '_) = work;
-    // SAFETY: the types differ in the lifetime alone. It is kept by hand: `published` is ended or
-    // dropped before `work`'s borrow ends, on every way out of this function, and both retract the
-    // job and wait for those inside, even if what the caller helps meanwhile unwinds (barrier.rs).
-    // It goes to `end` alone, so nobody else can forget it.
+    // SAFETY: the two types differ only in the lifetime. The borrow of `work` lasts long enough: 1.
+    // on every way out of this function, `published` is ended or dropped before that borrow ends;
+    // 2. the end and the drop both retract the job and wait for the workers inside, even if the
+    // loop that the caller helps meanwhile unwinds (barrier.rs); 3. `published` is moved only to
+    // `end`, so no other code can forget it.
     #[expect(clippy::transmute_ptr_to_ptr, reason = "only a transmute may lengthen a lifetime")]
     let erased = unsafe {
         std::mem::transmute::<*const (dyn Fn(usize) + Sync + '_), *const (dyn Fn(usize) + Sync + 'static)>(

@@ -1,11 +1,12 @@
-//! A channel for one value. A sender that is dropped without a value reports that. (The channel of
-//! std adds 17 KB to a program.)
+//! A channel for one value. If the sender is dropped before it has sent, the receiver gets `None`.
+//! (The channel of std adds 17 KB to a program.)
 
 use std::sync::Arc;
 
 use crate::sync::{Condvar, Mutex, lock, wait};
 
-/// `None` until the sender has sent or was dropped; then the value, or `None` if it was dropped.
+/// `None` until the sender has sent or was dropped; `Some(Some(value))` after it has sent;
+/// `Some(None)` if it was dropped.
 type Letter<T> = Mutex<Option<Option<T>>>;
 
 /// Both ends of a channel for one value.
@@ -27,7 +28,7 @@ impl<T> Sender<T> {
         self.post(Some(value));
     }
 
-    /// Writes under the lock under which the receiver checks before it sleeps.
+    /// Writes under the lock. The receiver checks under the same lock before it sleeps.
     fn post(&mut self, content: Option<T>) {
         if let Some(letter) = self.0.take() {
             *lock(&letter.0) = Some(content);

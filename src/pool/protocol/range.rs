@@ -4,13 +4,13 @@
 //!
 //! Only the owner of a cell writes `start`, except the caller between rounds. `end` is written only
 //! under the lock of the cell. A claim stores `start` and then reads `end`; a theft stores `end`
-//! and then reads `start`. By the fences of [`Fence`] between the two, at least one of them sees
-//! the other.
+//! and then reads `start`. A fence of [`Fence`] stands between the store and the load, so at least
+//! one of the two sees the other's store.
 //!
 //! Accesses to `start` and `end` are `Relaxed`, except one store that scans rely on. The fences
 //! order a claim and a theft, the locks order two thieves, and the lock of the barrier orders two
-//! rounds. Nothing is published *through* an index: the items are shared before the round, and the
-//! results after it.
+//! rounds. Nothing is published *through* an index: the caller publishes the items before the
+//! round, and the workers publish the results after it.
 
 use std::{iter, ops::Range};
 
@@ -30,7 +30,7 @@ use crate::sync::{AtomicU64, AtomicUsize, MutexGuard, Ordering, fence, lock, loc
 #[derive(Debug)]
 pub(crate) struct Ranges {
     cells: Box<[CachePadded<Cell>]>,
-    /// The best pair of fences that this process may use.
+    /// The pair with the cheapest claims that this process may use.
     fence: Fence,
     /// Counts the thefts that have begun. If it changes during a scan that found every cell empty,
     /// some items may be left.
@@ -59,8 +59,8 @@ impl Ranges {
         self.thefts.fetch_add(1, Ordering::Relaxed); // a count: orders nothing
     }
 
-    /// Partitions `items` among the workers, of which there is one more than `bounds`. Only between
-    /// rounds, when no other thread may touch the cells.
+    /// Partitions `items` at `bounds` among the first workers, one more than there are bounds. To
+    /// be called between rounds, when no other thread may touch the cells.
     ///
     /// The bounds are hints: for any bounds, every item goes to exactly one worker (case 6).
     pub(crate) fn partition(&self, items: Range<usize>, bounds: &[usize]) {
@@ -86,7 +86,7 @@ impl Ranges {
             // Case 2: a claim in flight sees the lower end, or was made before this store.
             steps::lower(cell, at);
         }
-        // For promptness only: without the fence a worker would see the lower end a little later.
+        // Without this fence, a worker would only see the lower end a little later.
         let _done = self.fence.heavy();
         drop(guards);
     }
@@ -120,28 +120,29 @@ impl Ranges {
     }
 
     /// The number of indices that are not claimed. Locks all cells, so that no theft is under way:
-    /// during a theft, a range could be seen twice or not at all.
+    /// during a theft, this function could count a range twice or not at all.
     pub(crate) fn left(&self) -> usize {
         let _guards: Vec<_> = self.cells.iter().map(|cell| lock(&cell.lock)).collect();
-        self.cells.iter().map(|cell| cell.glance()).sum()
+        self.cells.iter().map(|cell| cell.left()).sum()
     }
 }
 
 /// The decisions of a thief, which are policy. For any decisions, every item is claimed exactly
 /// once.
 pub(crate) trait StealPolicy {
-    /// Chooses the victim among `others`: workers, and the number of items that each has left,
-    /// which is at least one and may be out of date. With `None` the thief steals from nobody, and
-    /// leaves the round if no theft has begun in the meantime.
+    /// Chooses the victim among `others`: pairs of a worker and the number of items that this
+    /// worker has left. That number is at least one, and may be out of date. With `None` the thief
+    /// steals from nobody, and leaves the round if no theft has begun in the meantime.
     fn victim(&mut self, others: &mut dyn Iterator<Item = (usize, usize)>) -> Option<usize>;
 
-    /// Whether to steal from this victim, after watching it for a moment. If not, the thief chooses
-    /// a victim again.
+    /// Watches this victim for a moment. Returns whether to steal from it. If not, the thief
+    /// chooses a victim again.
     fn pays(&mut self, victim: VictimView<'_>) -> bool;
 
-    /// The index where the theft begins, one of those that the victim has `left`. The thief claims
-    /// it. With `None` the victim keeps its range, and the thief chooses another victim. In one
-    /// scan, `None` may be returned for one victim only: the thief skips no other.
+    /// The index where the theft begins: one of the indices that the victim has `left`. The thief
+    /// claims this index. With `None` the victim keeps its range, and the thief chooses another
+    /// victim. In one scan, this function may return `None` for one victim only: the thief
+    /// remembers one spared victim.
     fn middle(&mut self, victim: usize, left: Range<usize>) -> Option<usize>;
 }
 
@@ -156,7 +157,7 @@ impl VictimView<'_> {
 
     /// The number of items that the victim has left.
     pub(crate) fn left(&self) -> usize {
-        self.0.glance()
+        self.0.left()
     }
 
     /// The pair of fences between the victim and its thieves. `None` if the victim has not entered
@@ -177,7 +178,7 @@ pub(crate) struct Stolen {
 pub(crate) enum Attempt {
     /// The theft stands: the thief has claimed this item, and owns the range behind it.
     Done(usize),
-    /// The victim had nothing left, or this worker may not steal from it any more.
+    /// The victim had nothing left, or this thief may not steal from it any more.
     Nothing,
     /// The policy left the range to the victim.
     Left,
@@ -195,25 +196,26 @@ pub(crate) struct Owner<'a> {
     me: usize,
     /// Whether this worker steals only from workers that have not entered the round.
     late_only: bool,
-    /// The owner's copy of the cell's `start`. The two differ while a claim is in flight. They also
-    /// differ after a theft that was undone, when the range is empty.
+    /// The owner's copy of the cell's `start`. The copy differs from `start` while a claim is in
+    /// flight, and after a theft that was undone; then the range is empty.
     next: usize,
-    /// The cell's `end` as last read under the lock. The cell's `end` may be lower by now.
-    /// Otherwise the two differ only after a theft that was undone, when the range is empty.
+    /// The cell's `end` as last read under the lock. The cell's `end` may be lower by now. After a
+    /// theft that was undone, the two may differ in any way; then the range is empty.
     end: usize,
     /// How many of this worker's attempts at a theft brought nothing.
     failed: usize,
 }
 
-/// Claims to be made one after the other: from the front of a range that other threads may shorten,
-/// or from items that belong to the calling thread alone.
+/// A sequence of claims: from the front of a range that other threads may shorten, or from items
+/// that belong to the calling thread alone.
 #[derive(Debug)]
 pub(crate) struct Claims<'a> {
     /// The range. `None` if the items belong to the calling thread alone.
     cell: Option<&'a Cell>,
     fence: Fence,
-    /// The first item that is not claimed, and the end of the items to be claimed.
+    /// The first item that is not claimed.
     next: usize,
+    /// The end of the items to be claimed.
     behind: usize,
     /// Items per claim.
     size: usize,
@@ -223,7 +225,7 @@ pub(crate) struct Claims<'a> {
 }
 
 impl Claims<'_> {
-    /// One claim of `items`, which belong to the calling thread alone and may be none.
+    /// One claim of `items`, which belong to the calling thread alone. `items` may be empty.
     #[inline(always)]
     pub(crate) fn of(items: Range<usize>) -> Self {
         let Range { start: next, end } = items;
@@ -237,8 +239,8 @@ impl Claims<'_> {
         self.size = size;
     }
 
-    /// The head of the hot loop: claims the next items. Returns `None` if all claims are made, or
-    /// if a theft or a `truncate` has moved the end.
+    /// Claims the next items, at the head of the hot loop. Returns `None` if all claims are made,
+    /// or if a theft or a `truncate` has moved the end.
     #[inline(always)]
     pub(crate) fn next(&mut self) -> Option<Range<usize>> {
         let first = self.next;
@@ -273,8 +275,8 @@ impl Owner<'_> {
         self.next
     }
 
-    /// Gives up the worker's own range after a panic, which lost the count of the claims. Returns
-    /// the last claimed index.
+    /// Gives up the worker's own range after a panic. The panic has dropped the count of the
+    /// claims, so this reads the claims from the cell. Returns the last claimed index.
     pub(crate) fn abandon(&mut self) -> usize {
         self.next = self.cell.start.load(Ordering::Relaxed);
         self.end = self.next;
@@ -309,8 +311,8 @@ impl Owner<'_> {
     }
 
     /// Lets `work` make `count` claims of `size` items each. `size * count` must not exceed
-    /// [`left`](Self::left). Returns whether the last claim is contested. If so,
-    /// [`resolve`](Self::resolve) returns the items that are claimed.
+    /// [`left`](Self::left). Returns the result of `work`, and whether the last claim is contested.
+    /// If so, [`resolve`](Self::resolve) returns the items of that claim.
     #[inline(always)]
     pub(crate) fn claim<T>(
         &mut self,
@@ -327,7 +329,7 @@ impl Owner<'_> {
     }
 
     /// Resolves a claim of `size` items whose range has a new end. Returns the claimed items: all
-    /// of them if the range still reaches that far, otherwise those that are left.
+    /// `size` items if the range still contains them, otherwise those that are left.
     #[cold]
     #[inline(never)]
     pub(crate) fn resolve(&mut self, size: usize) -> Range<usize> {
@@ -335,14 +337,14 @@ impl Owner<'_> {
         let lock = match try_lock(&self.cell.lock) {
             Some(lock) => lock,
             // Case 2: a theft is under way. After the light fence of the claim, the `end` that the
-            // thief has stored shows which items are safe. It is not remembered, because the theft
-            // may be undone.
+            // thief has stored shows which items are safe. The owner does not remember this `end`,
+            // because the theft may be undone.
             None if first + size <= self.cell.end.load(Ordering::Relaxed) => {
                 self.next += size;
                 return first..self.next;
             }
-            // With the items only put back here, an owner and a thief could keep each other from
-            // the last item for ever.
+            // If the owner only gave the items back here, an owner and a thief could keep each
+            // other from the last item for ever.
             None => lock_soon(&self.cell.lock),
         };
         self.claim_under(size, &lock)
@@ -368,7 +370,7 @@ impl Owner<'_> {
         loop {
             // Partner: the Release increment in `transfer`. If a scan reads an end that a theft has
             // moved, the load of `moves` after the Acquire fence sees the increment of that theft,
-            // and the scan is repeated.
+            // and the thief scans again.
             let before = self.ranges.moves.load(Ordering::Acquire);
             let Some(victim) = policy.victim(&mut self.others(spared)) else {
                 fence(Ordering::Acquire);
@@ -389,11 +391,12 @@ impl Owner<'_> {
         }
     }
 
-    /// All workers that seem to have items left, and how many; except this worker and `spared`.
+    /// All workers that seem to have items left, and the numbers of these items; except this worker
+    /// and `spared`.
     fn others(&self, spared: Option<usize>) -> impl Iterator<Item = (usize, usize)> {
         let Self { ranges: Ranges { cells, .. }, me, late_only, .. } = *self;
         let others = (me + 1..cells.len()).chain(0..me).filter(move |&worker| Some(worker) != spared);
-        let left = others.map(|worker| (worker, cells[worker].glance())).filter(|&(_, left)| left > 0);
+        let left = others.map(|worker| (worker, cells[worker].left())).filter(|&(_, left)| left > 0);
         left.filter(move |&(worker, _)| !late_only || lock(&cells[worker].lock).is_none())
     }
 
@@ -428,7 +431,7 @@ impl Owner<'_> {
                 return Attempt::Done(middle);
             }
             // Case 6. The victim has claimed `middle`, or the kernel has refused the fence. First
-            // give the victim its end back, then empty the own cell.
+            // restores the victim's end, then empties the own cell.
             both.victim.cell.end.store(end, Ordering::Relaxed);
             both.own.cell.end.store(middle + 1, Ordering::Relaxed);
             self.failed += 1;
@@ -463,12 +466,12 @@ mod tests {
     }
 
     #[test]
-    fn a_glance_tells_what_a_victim_has_left_and_which_fence_it_asks_for() {
+    fn a_view_has_what_a_victim_has_left_and_which_fence_it_asks_for() {
         let ranges = Ranges::new(1, Fence::Asymmetric);
         ranges.partition(2..10, &[]);
         let seen = || {
-            let glance = VictimView(&ranges.cells[0]);
-            (glance.start(), glance.left(), glance.fence())
+            let view = VictimView(&ranges.cells[0]);
+            (view.start(), view.left(), view.fence())
         };
         assert_eq!(seen(), (2, 8, None), "it has not entered");
         let (mut owner, _) = ranges.enter(0);

@@ -8,21 +8,20 @@
 
 use crate::sync::{AtomicUsize, Ordering};
 
-/// Padding: no other data shares the cache lines between two of these. (`CachePadded` would make
-/// each list ask for aligned memory, which takes the allocator 60 ns longer.)
+/// Padding before and behind the counts, so that no other data shares their cache lines. (With
+/// `CachePadded`, each list would need aligned memory, whose allocation takes 60 ns longer.)
 type Padding = [u64; 16];
 
-/// Counts of workers. Relaxed, except where stated: each word stands alone, and nothing is
-/// published through it.
+/// Counts of workers. Relaxed, since each word stands alone, and nothing is published through it.
 #[derive(Debug)]
 #[repr(C)] // in this order
 pub(crate) struct Searching {
     _before: Padding,
-    /// The number of workers that search now; and [`CLOSED`](Self::CLOSED). Owners read it after
-    /// each item, and show all their items if it is not 0.
+    /// The number of workers that search now, plus [`CLOSED`](Self::CLOSED) if the loop has
+    /// stopped. Owners read this word after each item, and show all their items if it is not 0.
     searchers: AtomicUsize,
-    /// The number of workers that have gone and were not called back. Ordered by the fences of case
-    /// 10.
+    /// The number of workers that have gone and were not called back. The fences of case 10 order
+    /// this word.
     gone: AtomicUsize,
     /// The number of workers that have items, or may get some.
     busy: AtomicUsize,
@@ -45,12 +44,12 @@ impl Searching {
     }
 
     /// A worker begins to search.
-    pub(crate) fn look(&self) {
+    pub(crate) fn begin_search(&self) {
         self.searchers.fetch_add(1, Ordering::Relaxed);
     }
 
     /// A worker ends its search.
-    pub(crate) fn look_away(&self) {
+    pub(crate) fn end_search(&self) {
         self.searchers.fetch_sub(1, Ordering::Relaxed);
     }
 
@@ -64,12 +63,12 @@ impl Searching {
     }
 
     /// A worker has items from now on, or may get some.
-    pub(crate) fn begin(&self) {
+    pub(crate) fn begin_work(&self) {
         self.busy.fetch_add(1, Ordering::Relaxed);
     }
 
     /// The worker has no items.
-    pub(crate) fn end(&self) {
+    pub(crate) fn end_work(&self) {
         self.busy.fetch_sub(1, Ordering::Relaxed);
     }
 
@@ -83,9 +82,9 @@ impl Searching {
         self.gone.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Takes one from the count of gone workers: one comes back, or is called. Returns whether the
-    /// count was above 0.
-    pub(crate) fn come(&self) -> bool {
+    /// Decrements the count of gone workers, because a worker comes back or is called back. Returns
+    /// whether the count was above 0.
+    pub(crate) fn come_back(&self) -> bool {
         let less_one = |gone: usize| gone.checked_sub(1);
         self.gone.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less_one).is_ok()
     }

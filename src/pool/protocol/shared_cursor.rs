@@ -1,11 +1,11 @@
 //! The cursor of a search for the first match: all workers claim blocks of the slice from the
 //! front.
 //!
-//! A block is small compared to the items before it. So when a match is found, few items behind it
-//! have been tested. Nothing is stolen, because no worker owns a range. A worker that comes late,
-//! or never, is not missed.
+//! A block is small compared to the number of items before it. So when a match is found, few items
+//! behind the match have been tested. Nothing is stolen, because no worker owns a range. No item
+//! depends on a worker that comes late or never.
 
-#![allow(unused_qualifications)] // builds for models take the steps from `check`
+#![allow(unused_qualifications)] // models use the steps of `check`
 
 use std::ops::Range;
 
@@ -27,14 +27,15 @@ pub(crate) struct SharedCursor {
     end: usize,
     /// `block ≤ start / divisor`, where `start` is the first item of the block.
     divisor: usize,
-    /// The minimum and the maximum number of items per block.
+    /// The minimum number of items per block.
     smallest: usize,
+    /// The maximum number of items per block.
     largest: usize,
 }
 
 impl SharedCursor {
     /// A search of `items`, the rest of a slice, in blocks of at least `smallest` items. All items
-    /// before these have been searched.
+    /// before `items` have been searched.
     pub(crate) fn new(items: Range<usize>, searchers: usize, smallest: usize) -> Self {
         const EIGHT_TIMES: usize = 8;
         /// Blocks per worker in a long slice, so that all workers end together.
@@ -58,8 +59,8 @@ impl SharedCursor {
         Some(start..behind(start)?)
     }
 
-    /// Ends the search: no block is claimed from now on. Workers that are still active have claimed
-    /// all blocks before.
+    /// Ends the search: no block is claimed from now on. All blocks before the match have been
+    /// claimed, by workers that may still test them.
     pub(crate) fn close(&self) {
         self.next.fetch_max(self.end, Ordering::Relaxed);
     }

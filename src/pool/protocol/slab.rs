@@ -17,7 +17,7 @@ impl<T> Slab<T> {
         Self { blocks: [const { OnceLock::new() }; BLOCKS] }
     }
 
-    /// Entry `number`. Makes its block with `make` if that does not exist yet.
+    /// Entry `number`. If the block of this entry does not exist yet, makes the block with `make`.
     #[inline(always)]
     pub(crate) fn get(&self, number: usize, make: impl Fn() -> T) -> &T {
         // Block k begins with entry FIRST_BLOCK * (2^k - 1).

@@ -12,17 +12,18 @@ use super::{
     barrier::{Barrier, Offer},
     fork::Process,
     gate::Gate,
-    here::{self, Settled},
+    here::{self, IsWorker},
     job::{self, Job},
 };
 use crate::sync::{JoinHandle, Ordering, Patience, ThreadBuilder, spawn};
 
-/// The threads of one pool. Dropping this stops them, joins those that the pool has started, and
-/// waits until the others have left the gate.
+/// The threads of one pool. Dropping this value stops the threads, joins the threads that the pool
+/// has started, and waits until the threads of the program have left the gate.
 #[derive(Debug)]
 pub(crate) struct Threads {
     barrier: Arc<Barrier<Job>>,
-    posts: usize,
+    /// The number of threads.
+    number: usize,
     handles: Vec<JoinHandle<()>>,
     /// The gate of threads that the program has started, if there are any.
     gate: Option<Arc<Gate>>,
@@ -30,23 +31,24 @@ pub(crate) struct Threads {
     pub(crate) process: Process,
 }
 
-// A panic in user code never leaves the threads or the barrier half-changed.
+// After a panic in user code, the threads and the barrier are in a consistent state.
 impl UnwindSafe for Threads {}
 impl RefUnwindSafe for Threads {}
 
 impl Threads {
-    /// Without threads yet, with room for `workers`. They poll for `patience` before they sleep.
+    /// No threads yet, with room for `workers` threads, which poll at least for `patience` before
+    /// they sleep.
     pub(crate) fn new(workers: usize, fence: Fence, patience: Patience) -> Self {
         Self {
             barrier: Arc::new(Barrier::new(workers, fence, patience)),
-            posts: 0,
+            number: 0,
             handles: Vec::with_capacity(workers),
             gate: None,
             process: Process::current(),
         }
     }
 
-    /// About how many threads are in no loop, with no place open for them.
+    /// About how many threads are in no loop, minus the number of open places.
     #[inline(always)]
     pub(crate) fn idle(&self) -> usize {
         self.barrier.idle()
@@ -74,8 +76,8 @@ impl Threads {
         self.barrier.waiting()
     }
 
-    /// About how many waiting callers would help a loop that the calling thread calls now: the
-    /// callers of the loops around it.
+    /// About how many callers of the loops around the calling thread wait. If this thread calls a
+    /// loop now, these callers would help.
     #[inline(always)]
     pub(crate) fn waiting_around(&self) -> usize {
         if self.waiting() == 0 {
@@ -99,8 +101,8 @@ impl Threads {
         self.barrier.arenas.made().map(|arena| arena.ranges.thefts()).sum()
     }
 
-    /// Runs `work` on the helpers that come, in the seats from 1, and `own` on the calling thread.
-    /// Returns when no worker is inside `work`.
+    /// Runs `own` on the calling thread, and `work` on each helper that comes. `work` gets the seat
+    /// of the helper, from 1. Returns when no worker is inside `work`.
     ///
     /// `work` must not unwind. If `own` unwinds, this function waits before it unwinds.
     pub(crate) fn share(
@@ -113,14 +115,14 @@ impl Threads {
         job::share(&self.barrier, turn, offer, work, own);
     }
 
-    /// Calls a thread into the work of this arena: its caller if that rests, otherwise an idle
-    /// thread.
-    pub(crate) fn call(&self, arena: usize) {
-        self.barrier.call(arena);
+    /// Calls a thread back into the loop of this arena: the caller of the loop if it sleeps,
+    /// otherwise an idle thread.
+    pub(crate) fn call_back(&self, arena: usize) {
+        self.barrier.call_back(arena);
     }
 
-    /// The caller rests while others work. Returns true if it was called, and false if all others
-    /// have left.
+    /// The caller rests while workers are inside. Returns true if the caller was called back, and
+    /// false if all workers have left.
     pub(crate) fn rest(&self, turn: &Turn<'_>) -> bool {
         let outside = here::caller(self.barrier.address());
         self.barrier.rest(turn, outside, Some(&job::work))
@@ -128,24 +130,24 @@ impl Threads {
 
     /// The number of threads.
     pub(crate) fn size(&self) -> usize {
-        self.posts
+        self.number
     }
 
-    /// Gives up the threads, without stopping or joining them.
+    /// Gives up the threads. Does not stop or join them.
     pub(crate) fn leave(&mut self) {
         mem::forget(mem::take(&mut self.handles));
         self.gate = None;
     }
 
-    /// The post of the next thread.
-    pub(crate) fn post(&mut self) -> Post {
-        self.posts += 1;
-        Post { barrier: Arc::clone(&self.barrier), worker: self.posts }
+    /// The right of the next thread to work for the pool.
+    pub(crate) fn new_worker(&mut self) -> WorkerHandle {
+        self.number += 1;
+        WorkerHandle { barrier: Arc::clone(&self.barrier), worker: self.number }
     }
 
-    /// Starts a thread that runs `life`, in which it works at a post.
-    pub(crate) fn start(&mut self, thread: ThreadBuilder, life: Box<dyn FnOnce() + Send>) -> io::Result<()> {
-        self.handles.push(spawn(thread, life)?);
+    /// Starts a thread that runs `body`. In `body` the thread works for the pool.
+    pub(crate) fn start(&mut self, thread: ThreadBuilder, body: Box<dyn FnOnce() + Send>) -> io::Result<()> {
+        self.handles.push(spawn(thread, body)?);
         Ok(())
     }
 
@@ -155,30 +157,30 @@ impl Threads {
     }
 }
 
-/// The work place of a thread, until the threads are dropped.
+/// The right of a thread to work for the pool, until the threads are dropped.
 #[derive(Debug)]
-pub(crate) struct Post {
+pub(crate) struct WorkerHandle {
     barrier: Arc<Barrier<Job>>,
     /// From 1: worker 0 is a thread that calls a loop.
     worker: usize,
 }
 
-impl Post {
+impl WorkerHandle {
     /// Runs jobs on the calling thread until the threads are dropped. Before each job it calls
-    /// `may_help` to decide whether to take part. The thread may do other work before and after
-    /// this.
-    pub(crate) fn work(self, may_help: impl FnMut() -> bool) {
-        let _settled = Settled::new(self.barrier.address(), self.worker);
-        work(&self.barrier, self.worker - 1, may_help);
+    /// `has_cpu`, and takes the job only if this returns true. The thread may do other work before
+    /// and after this.
+    pub(crate) fn work(self, has_cpu: impl FnMut() -> bool) {
+        let _is_worker = IsWorker::new(self.barrier.address(), self.worker);
+        work(&self.barrier, self.worker - 1, has_cpu);
     }
 }
 
 /// The work of a worker. Thread `me` is worker `me + 1`.
-fn work(barrier: &Barrier<Job>, me: usize, mut may_help: impl FnMut() -> bool) {
+fn work(barrier: &Barrier<Job>, me: usize, mut has_cpu: impl FnMut() -> bool) {
     let mut seen = barrier.nothing_seen();
     loop {
-        // Checked outside of every round: nobody waits for the result.
-        while !may_help() {
+        // Checked outside of every loop: no thread waits for this worker.
+        while !has_cpu() {
             if barrier.pass_over(me, &mut seen).is_none() {
                 return;
             }
@@ -192,7 +194,7 @@ fn work(barrier: &Barrier<Job>, me: usize, mut may_help: impl FnMut() -> bool) {
 impl Drop for Threads {
     fn drop(&mut self) {
         if !self.process.is_current() {
-            self.leave(); // the threads do not exist in the child, and a lock may have been held
+            self.leave(); // the threads do not exist in the child, and a lock may stay locked
         }
         let (threads, gate) = (mem::take(&mut self.handles), self.gate.take());
         if threads.is_empty() && gate.is_none() {
@@ -224,8 +226,8 @@ mod tests {
         let threads = |patience| {
             let mut threads = Threads::new(1, Fence::Symmetric, patience);
             assert_eq!(threads.awake(), 1, "a thread that has not slept yet looks for a job");
-            let post = threads.post();
-            threads.start(ThreadBuilder::new(), Box::new(move || post.work(|| true))).unwrap();
+            let worker = threads.new_worker();
+            threads.start(ThreadBuilder::new(), Box::new(move || worker.work(|| true))).unwrap();
             threads
         };
         let impatient = threads(Patience::default());
@@ -247,13 +249,13 @@ mod tests {
         }
     }
 
-    /// No work unwinds. If it did while a caller helps, nothing borrowed would be touched after the
-    /// call.
+    /// The work of a loop never unwinds. If it unwound while a caller helps, no worker would touch
+    /// a borrowed value after the call all the same.
     #[test]
     fn a_caller_whose_help_unwinds_has_waited_all_the_same() {
         let mut threads = Threads::new(1, Fence::Symmetric, Patience::default());
-        let post = threads.post();
-        threads.start(ThreadBuilder::new(), Box::new(move || post.work(|| true))).unwrap();
+        let worker = threads.new_worker();
+        threads.start(ThreadBuilder::new(), Box::new(move || worker.work(|| true))).unwrap();
         let (threads, caller) = (threads, thread::current().id());
         let [came, helped, is_inside] = [const { AtomicBool::new(false) }; 3];
         let offer = Offer { helpers: 1, ..Offer::default() };
@@ -282,11 +284,11 @@ mod tests {
     #[test]
     fn a_thread_that_has_left_is_no_worker() {
         let mut threads = Threads::new(1, Fence::Symmetric, Patience::default());
-        let (post, pass, address) =
-            (threads.post(), threads.gate().enter().unwrap(), threads.barrier.address());
+        let (worker, pass, address) =
+            (threads.new_worker(), threads.gate().enter().unwrap(), threads.barrier.address());
         let lent = thread::spawn(move || {
             let mut at_work = 0;
-            post.work(|| {
+            worker.work(|| {
                 at_work = here::worker(address);
                 true
             });

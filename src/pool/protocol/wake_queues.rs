@@ -1,17 +1,17 @@
-//! The wake queues of a loop whose items wait: which items have been woken, which worker polls
-//! them, and which workers sleep. `src/pool/README.md` proves that no wake-up is lost, and that at
-//! most one worker polls a future at any moment. The comments here refer to its cases 11 to 15.
+//! The wake queues of a loop whose items wait. They hold the woken items, and record which workers
+//! sleep. `src/pool/README.md` proves that no wake-up is lost, and that at most one worker polls a
+//! future at any moment. The comments here refer to its cases 11 to 15.
 //!
-//! An item that has begun and is not done has a *slot*. There are as many slots as items may be
-//! under way. The holder of a [`Slot`] may poll its item, or begin one if the slot is free. A slot
-//! whose item waits has no holder, until a waker takes it and puts it into the run queue of the
-//! worker that polled the item last. A worker first empties its own run queue, then takes half of
-//! another one. [`Parked`] has the sleeping workers and the free slots. A worker with enough to do
-//! does not need it.
+//! An item that has begun and is not done has a *slot*. The number of slots limits the number of
+//! items under way. The holder of a [`Slot`] may poll the item of that slot, or begin an item if
+//! the slot is free. A slot whose item waits has no holder, until a waker takes it and puts it into
+//! the run queue of the worker that polled the item last. A worker first empties its own run queue,
+//! then takes half of another run queue. [`Parked`] has the sleeping workers and the free slots. A
+//! worker that always finds woken items does not lock it.
 //!
-//! Nothing here borrows, or knows a future or an item. So a waker may outlive the loop.
+//! Nothing here borrows anything, or contains a future or an item. So a waker may outlive the loop.
 
-#![allow(unused_qualifications)] // builds for models take the steps from `check`
+#![allow(unused_qualifications)] // models use the steps of `check`
 
 use std::{
     collections::VecDeque,
@@ -29,7 +29,7 @@ use crate::pool::check::planted as steps;
 use crate::pool::protocol::wake_queues as steps;
 use crate::sync::{AtomicUsize, Condvar, Mutex, MutexGuard, Ordering, lock, wait};
 
-/// The right to a slot. At most one exists for each number (case 11).
+/// The right to a slot. At most one `Slot` exists for each number (case 11).
 #[derive(Debug)]
 pub(crate) struct Slot(usize);
 
@@ -48,13 +48,13 @@ pub(crate) struct WakeQueues {
     /// One for each worker.
     condvars: Box<[Condvar]>,
     pub(crate) hints: CachePadded<Hints>,
-    /// Items at this index and behind it are not needed any more.
+    /// The items from this index on are not needed any more.
     stop: AtomicUsize,
     records: Slab<CachePadded<Record>>,
     limit: usize,
 }
 
-/// The run queue of one worker: the woken items that it polled last.
+/// The run queue of one worker: the woken items whose last poll was by this worker.
 #[derive(Debug)]
 pub(crate) struct RunQueue {
     /// The slot that was woken last, or `EMPTY`, or `WATCHED`. See [`Record::next`].
@@ -63,16 +63,16 @@ pub(crate) struct RunQueue {
     ready: Mutex<VecDeque<Slot>>,
     /// The length of `ready`. A hint: Relaxed.
     queued: AtomicUsize,
-    /// The number of items that the worker suspended for the first time, and the number of items
-    /// that had waited and that it has ended. Written only by this worker. Counts that order
-    /// nothing: Relaxed.
+    /// How many items this worker has suspended for the first time. Written only by this worker. A
+    /// count that orders nothing: Relaxed.
     suspended: AtomicUsize,
+    /// How many items that had waited this worker has ended. Ordered like `suspended`.
     ended: AtomicUsize,
 }
 
 /// No item has been woken.
 const EMPTY: usize = 0;
-/// No item has been woken, and the waker of the next one must unpark a worker.
+/// No item has been woken, and the waker of the next item must unpark a worker.
 const WATCHED: usize = 1;
 /// The word for slot 0 in a list. The other slots follow.
 const FIRST_SLOT: usize = 2;
@@ -85,23 +85,25 @@ pub(crate) struct Parked {
     /// The number of slots that were ever in use.
     used: usize,
     park_states: Box<[ParkState]>,
-    /// The number of workers in the loop, and the number of those that sleep.
+    /// The number of workers in the loop.
     present: usize,
+    /// The number of workers that sleep.
     sleepers: usize,
 }
 
-/// Hints: copies of values of [`Parked`], read without the lock, also by policy. Written under the
-/// lock, except `worth`.
+/// Hints: copies of values of [`Parked`] that workers, and the policy, read without the lock.
+/// Written under the lock, except `worth`.
 #[derive(Debug)]
 pub(crate) struct Hints {
-    /// The number of workers that sleep, and the number of those that want a slot. Relaxed: a
-    /// thread that must see a sleeper sees it through the lock of a run queue (case 13).
+    /// The number of workers that sleep. Relaxed: a thread that must see a sleeper sees it through
+    /// the lock of a run queue (case 13).
     sleepers: AtomicUsize,
+    /// The number of sleeping workers that want a slot. Ordered like `sleepers`.
     wants_slot: AtomicUsize,
     /// The number of slots that can still be given out. A hint: Relaxed.
     spare: AtomicUsize,
-    /// The number of woken items that is worth unparking a worker while another is awake. A hint:
-    /// Relaxed.
+    /// The number of woken items for which it is worth unparking a worker while another worker is
+    /// awake. A hint: Relaxed.
     worth: AtomicUsize,
 }
 
@@ -119,30 +121,30 @@ pub(crate) enum ParkState {
 struct Record {
     /// `SCHEDULED` and `NOTIFIED`.
     state: AtomicUsize,
-    /// The slot that was woken before this slot: a list that begins at [`RunQueue::woken`]. Written
-    /// by the thread that has taken the slot and puts it into the list. Relaxed: `woken` orders the
-    /// list.
+    /// The slot that was woken before this slot, as in [`RunQueue::woken`]: the next entry of the
+    /// list that begins there. The thread that has taken the slot writes this when it puts the slot
+    /// into the list. Relaxed: `woken` orders the list.
     next: AtomicUsize,
-    /// The index of the item that waits here. Written by the holder of the slot. Relaxed: the next
-    /// holder sees it through `state`; until then it is a hint.
+    /// The index of the item that waits in this slot. Written by the holder of the slot. Relaxed:
+    /// the next holder sees this through `state`; for other threads it is a hint.
     item: AtomicUsize,
-    /// The worker that polled the item last. Ordered like `item`.
+    /// The worker whose poll of the item was the last one. Ordered like `item`.
     last: AtomicUsize,
 }
 
 /// The slot has a holder: a worker, a run queue, or [`Parked`].
 pub(crate) const SCHEDULED: usize = 1;
-/// The item was woken since it was last polled.
+/// The item was woken after its last poll began.
 pub(crate) const NOTIFIED: usize = 2;
 
 /// Whether a worker would begin an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Begins {
-    /// No: none is left.
+    /// It does not: no item is left to begin.
     Nothing,
-    /// If no item has been woken.
+    /// It does if no item has been woken.
     Later,
-    /// Before it polls a woken item, if there is a slot.
+    /// It does, before it polls a woken item, if a slot is free.
     First,
 }
 
@@ -201,8 +203,8 @@ impl Parked {
         hints.wants_slot.store(wants_slot, Ordering::Relaxed);
     }
 
-    /// Chooses a sleeping worker to unpark, `first` if that sleeps. It counts as awake from now on,
-    /// so no other thread unparks it.
+    /// Chooses a sleeping worker to unpark; prefers worker `first`. The chosen worker counts as
+    /// awake from now on, so no other thread unparks it.
     pub(crate) fn take_sleeper(
         &mut self,
         first: usize,
@@ -228,7 +230,7 @@ impl Parked {
 }
 
 impl WakeQueues {
-    /// For a loop of `workers` workers with at most `limit` items under way.
+    /// The wake queues of a loop of `workers` workers with at most `limit` items under way.
     pub(crate) fn new(workers: usize, limit: usize) -> Arc<Self> {
         Arc::new(Self {
             queues: (0..workers).map(|_| CachePadded::new(RunQueue::new())).collect(),
@@ -284,7 +286,7 @@ impl WakeQueues {
         queue.queued.load(Ordering::Relaxed) + usize::from(queue.woken.load(Ordering::Relaxed) >= FIRST_SLOT)
     }
 
-    /// Sets how many woken items are worth unparking a worker while another is awake.
+    /// Sets for how many woken items it is worth unparking a worker while another worker is awake.
     pub(crate) fn set_worth(&self, items: usize) {
         let worth = &self.hints.worth;
         if worth.load(Ordering::Relaxed) != items {
@@ -361,9 +363,10 @@ impl WakeQueues {
         (0..used).map(|number| (self.record(number).item.load(Ordering::Relaxed), number))
     }
 
-    /// Takes slot `number` if its item waits and is not needed, since the loop stops at `stop`. (A
-    /// woken item needs no search: its slot is in a run queue.) If the slot has a needed item by
-    /// now, that item is suspended again, and `put_back` gets its index first.
+    /// Takes slot `number` if its item waits and is not needed, since the loop stops at `stop`.
+    /// (This function leaves out woken items: workers find them in the run queues.) If the slot
+    /// contains a needed item by now, this function passes the index of that item to `put_back`,
+    /// and suspends the item again.
     pub(crate) fn take_behind(
         &self,
         number: usize,
@@ -391,7 +394,7 @@ impl WakeQueues {
         }
     }
 
-    /// Puts `slot` into the run queue of the worker that polled its item last.
+    /// Puts a slot into the run queue of the worker that polled the item of the slot last.
     fn push(&self, Slot(number): Slot) {
         let record = self.record(number);
         let queue = record.last.load(Ordering::Relaxed);
@@ -399,8 +402,8 @@ impl WakeQueues {
         let mut before = woken.load(Ordering::Relaxed);
         loop {
             record.next.store(before, Ordering::Relaxed);
-            // Release, also of earlier stores by other threads, since this is a read-modify-write.
-            // Partner: `fetch`.
+            // Release. Since this is a read-modify-write, it also continues the release sequences
+            // of earlier stores by other threads. Partner: `fetch`.
             let put = woken.compare_exchange_weak(
                 before,
                 number + FIRST_SLOT,
@@ -417,7 +420,8 @@ impl WakeQueues {
         }
     }
 
-    /// Unparks a sleeping worker, if there is one: the owner of this queue, or another.
+    /// Unparks a sleeping worker, if there is one: the owner of this queue if it sleeps, otherwise
+    /// another worker.
     #[cold]
     fn unpark(&self, queue: usize) {
         let mut parked = steps::lock_to_unpark(self); // case 13
@@ -459,15 +463,16 @@ impl WakeQueues {
             last = self.record(slot.0).next.load(Ordering::Relaxed);
             ready.push_back(slot);
         }
-        // The list has the latest wake-up in front: reverse it.
+        // The list begins with the latest wake-up. Reverse it.
         let mut new = ready.range_mut(before..);
         while let (Some(front), Some(back)) = (new.next(), new.next_back()) {
             mem::swap(front, back);
         }
     }
 
-    /// To be called after taking items from queue `number`, of which `left` are left. If a worker
-    /// sleeps, unparks one if that many items are worth it, and makes the next waker unpark one.
+    /// To be called after taking items from queue `number`, in which `left` items are left. If a
+    /// worker sleeps: unparks it if it is worth that for `left` items, and makes the next waker
+    /// unpark a worker.
     fn pass_on(&self, number: usize, left: usize) {
         let worth = self.worth();
         if self.sleepers() == 0 {
@@ -526,9 +531,9 @@ impl WakeQueues {
         })
     }
 
-    /// The next step of worker `me`, and whether the worker has slept before it. `own_slots` are
-    /// the free slots of the worker. `begins`: whether it would begin an item. `seen`: where the
-    /// loop stops, as far as the worker knows.
+    /// The next step of worker `me`, and whether the worker has parked before this step.
+    /// `own_slots` are the free slots of the worker. `begins`: whether the worker would begin an
+    /// item. `seen`: where the loop stops, as far as the worker knows.
     pub(crate) fn next(
         &self,
         me: usize,
@@ -562,11 +567,11 @@ impl WakeQueues {
         }
     }
 
-    /// A free slot. If many are free, a few more go into `own_slots`.
+    /// Takes a free slot. If many slots are free, also moves a few of them into `own_slots`.
     fn slot(&self, own_slots: &mut Vec<Slot>) -> Option<Slot> {
-        /// The maximum number that is taken at once; and the divisor of the number in use that
-        /// limits it.
+        /// The maximum number of slots that a worker takes at once.
         const FEW: usize = 8;
+        /// A worker takes at most this fraction of the slots in use: 1/16.
         const PART: usize = 16;
         if self.spare() == 0 {
             return None;
@@ -584,7 +589,7 @@ impl WakeQueues {
         self.hints.spare.store(parked.spare(self.limit), Ordering::Relaxed);
     }
 
-    /// Gives all slots except the first `kept` back, because a worker wants one.
+    /// Gives all slots except the first `kept` slots back, because another worker wants a slot.
     #[cold]
     fn give_back(&self, own_slots: &mut Vec<Slot>, kept: usize) {
         let mut parked = lock(&self.parked);
@@ -595,8 +600,8 @@ impl WakeQueues {
         self.notify(who);
     }
 
-    /// Sleeps, unless there is something to do by now. Returns `None` after a sleep, or if the
-    /// worker must look for items again.
+    /// Parks the worker, unless there is something to do by now. Returns `None` after the worker
+    /// has slept, or if it must look for items again.
     fn park(&self, me: usize, own_slots: &mut Vec<Slot>, begins: bool, seen: usize) -> Option<Next> {
         let mut parked = lock(&self.parked);
         parked.free.append(own_slots);
@@ -614,7 +619,8 @@ impl WakeQueues {
             return Some(Next::Leave);
         }
         parked.set_park_state(me, if begins { ParkState::WantsSlot } else { ParkState::Asleep }, &self.hints);
-        // If all workers sleep, or one item pays for a wake-up, every wake must unpark a worker.
+        // If all workers sleep, or if it is worth unparking a worker for one item, every waker must
+        // unpark a worker.
         let watches = parked.sleepers == parked.present || self.worth() <= 1;
         if !watches || steps::watches(&self.queues) {
             self.notify(steps::sleeper_for_slot(&mut parked, self.limit, &self.hints));
@@ -642,24 +648,27 @@ impl Wake for SlotWaker {
     }
 }
 
-/// Records that an item is woken. Returns true if it waited: its slot then belongs to the caller.
+/// Records that an item is woken. Returns true if the item waited; then its slot belongs to the
+/// calling thread.
 ///
 /// This writes even if the item was woken before, because the next poll must see the earlier writes
-/// of the caller (case 12). Partners: `poll_again`; `try_suspend`, for the writes of the last poll.
+/// of the calling thread (case 12). Partners: `poll_again`; `try_suspend`, for the writes of the
+/// last poll.
 #[inline(always)]
 pub(crate) fn try_schedule(state: &AtomicUsize) -> bool {
     state.fetch_or(SCHEDULED | NOTIFIED, Ordering::AcqRel) & SCHEDULED == 0
 }
 
-/// To be called before the next poll of a woken item: the poll sees all writes before the wake-up.
-/// Not a plain store, so that wake-ups by later wakers are seen too. Partner: `try_schedule`.
+/// To be called before the next poll of a woken item: the poll then sees all writes before the
+/// wake-up. This is a read-modify-write and not a store, so that the poll also sees the writes of
+/// every further waker. Partner: `try_schedule`.
 #[inline(always)]
 pub(crate) fn poll_again(state: &AtomicUsize) {
     state.swap(SCHEDULED, Ordering::Acquire);
 }
 
 /// Suspends an item that is not done. Returns false if the item was woken since its poll began; the
-/// caller then keeps the slot. Partners: `try_schedule`, `try_take`.
+/// calling thread then keeps the slot. Partners: `try_schedule`, `try_take`.
 #[inline(always)]
 pub(crate) fn try_suspend(state: &AtomicUsize) -> bool {
     state.compare_exchange(SCHEDULED, 0, Ordering::Release, Ordering::Relaxed).is_ok()
@@ -672,18 +681,18 @@ pub(crate) fn try_take(state: &AtomicUsize) -> bool {
     state.fetch_or(SCHEDULED, Ordering::Acquire) & SCHEDULED == 0
 }
 
-/// Whether `item`, read after its slot was taken, is at or behind the stop. Between the check and
-/// the taking, the slot may have passed to an item before the stop.
+/// Whether `item` is at or behind the stop. `item` was read after its slot was taken. Before the
+/// slot was taken, an item before the stop may have begun in it.
 #[inline(always)]
 pub(crate) fn is_still_behind(item: usize, stop: usize) -> bool {
     item >= stop
 }
 
-/// Makes every run queue watched, for a worker that has recorded its sleep. Returns false if an
-/// item has been woken; otherwise the waker of the next item unparks a worker.
+/// Makes every run queue watched, for a worker that has recorded that it sleeps. Returns false if
+/// an item has been woken. Otherwise the waker of the next item unparks a worker.
 ///
-/// Checks each queue under its lock: a thread that later takes items from the queue sees that a
-/// worker sleeps.
+/// Checks each queue under the lock of the queue, so that a thread that later takes items from it
+/// sees that a worker sleeps.
 #[inline(always)]
 pub(crate) fn watches(queues: &[CachePadded<RunQueue>]) -> bool {
     queues.iter().all(|queue| {
@@ -692,7 +701,7 @@ pub(crate) fn watches(queues: &[CachePadded<RunQueue>]) -> bool {
     })
 }
 
-/// Makes a run queue watched. Returns false if an item has been woken; otherwise the waker of the
+/// Makes a run queue watched. Returns false if an item has been woken. Otherwise the waker of the
 /// next item unparks a worker. Relaxed: a parking worker holds the lock of `Parked`, and the waker
 /// that replaces this word takes that lock afterwards.
 #[inline(always)]
@@ -708,15 +717,15 @@ pub(crate) fn is_watched_again(woken: &AtomicUsize) -> bool {
     is_watched(woken)
 }
 
-/// Takes the lock that every unparking thread needs. A parking worker either checks after the
-/// writes of this thread, or already sleeps and is notified.
+/// Takes the lock that every unparking thread needs. So a parking worker either checks after the
+/// writes of this thread, or it already sleeps, and this thread notifies it.
 #[inline(always)]
 pub(crate) fn lock_to_unpark(queues: &WakeQueues) -> MutexGuard<'_, Parked> {
     lock(&queues.parked)
 }
 
-/// Makes all workers check their items: the loop stops at another index. Takes the lock even if no
-/// worker seems to sleep: a worker that has not seen the stop may be about to.
+/// Makes all workers check their items, because the loop stops at another index. Takes the lock
+/// even if no worker seems to sleep: a worker that has not seen the stop may be about to sleep.
 #[inline(always)]
 pub(crate) fn make_all_check(queues: &WakeQueues) {
     queues.unpark_all(steps::lock_to_unpark(queues));

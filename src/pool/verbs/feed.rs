@@ -65,7 +65,7 @@ impl<'e, T> List<'e, T> {
     pub(crate) fn new(executor: &'e Executor, watch: Watch<'e>) -> Self {
         let limit = if executor.workers() > 1 { TOO_SHORT_TO_TIME_NS as u64 } else { u64::MAX };
         let deques = Deques::new();
-        watch.begin_with(deques.hunger());
+        watch.begin_with(deques.searching());
         Self {
             deques,
             executor,
@@ -75,10 +75,6 @@ impl<'e, T> List<'e, T> {
             arena: AtomicUsize::new(0),
             calls: Mutex::new(Calls::default()),
         }
-    }
-
-    fn hunger(&self) -> &Searching {
-        self.deques.hunger()
     }
 
     #[cold]
@@ -115,8 +111,8 @@ impl<'e, T> List<'e, T> {
         }
         calls.last = Some(now);
         drop(calls);
-        if self.hunger().come() {
-            self.executor.threads().call(self.arena.load(Ordering::Relaxed));
+        if self.deques.searching().come_back() {
+            self.executor.threads().call_back(self.arena.load(Ordering::Relaxed));
         }
     }
 }
@@ -125,14 +121,14 @@ impl<T> Drop for List<'_, T> {
     /// Drops the items that were not folded because the loop was stopped.
     #[inline(never)]
     fn drop(&mut self) {
-        self.watch.end_with(self.deques.hunger());
+        self.watch.end_with(self.deques.searching());
         self.deques.left().for_each(discard);
     }
 }
 
 impl<T: Send> WorkList for List<'_, T> {
     fn searching(&self) -> &Searching {
-        self.hunger()
+        self.deques.searching()
     }
 
     fn share(&self, workers: usize, arena: usize) {
@@ -351,7 +347,7 @@ impl<'a, T> Feeder<'a, T> {
         mut fold: impl FnMut(A, T, &Feed<'_, T>) -> Result<A, Z>,
     ) -> Result<A, Z> {
         let list = self.list;
-        let (deque, searching) = (list.deques.of(self.me), list.deques.hunger());
+        let (deque, searching) = (list.deques.of(self.me), list.deques.searching());
         if seeds.len() == 0 {
             self.begin(Instant::now()); // time has passed since the last fold
         }
@@ -405,7 +401,7 @@ impl<'a, T> Feeder<'a, T> {
     #[inline(never)]
     fn look(&mut self, deque: &Deque<T>, end: OwnerEnd<T>) -> (OwnerEnd<T>, bool) {
         let Self { list, chunk, stretch, left, .. } = *self;
-        let searching = list.hunger();
+        let searching = list.deques.searching();
         if !searching.is_closed() {
             if left > 0 {
                 self.left = left.min(KEPT); // another worker lacks work

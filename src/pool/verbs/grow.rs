@@ -221,7 +221,7 @@ impl<'p, T: Send, E: Ending, M: State> Grow<'p, T, E, M> {
                 let (at, state) = (seeds.range().start, M::get(held));
                 match feeder.fold(seeds.items(), acc, |acc, item, feed| fold(state, acc, item, feed)) {
                     Ok(folded) => acc = folded,
-                    Err(found) => return Err(Stop { at, place: 0, found }),
+                    Err(found) => return Err(Stop { at, needed_end: 0, found }),
                 }
             }
         };

@@ -1,6 +1,6 @@
 //! The loops that users call. A chain is a *source* (the items that a loop runs over), *stages*
 //! (which convert or select items), *options*, and an *end*, which runs the loop. All code that is
-//! generic over closures is in this folder.
+//! generic over closures is in this folder, except `call/join.rs`.
 //!
 //! `source` has slices and ranges, `owned` has items by value, and `indexed` has sources that are
 //! made of other sources. `permutation` has the items of a slice at given indices. `chain` has the

@@ -64,8 +64,8 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
                     pushed.err()
                 });
                 if let Some((at, found)) = found {
-                    let place = if is_any { 0 } else { at };
-                    return Err(Stop { at, place, found: (at, found) });
+                    let needed_end = if is_any { 0 } else { at };
+                    return Err(Stop { at, needed_end, found: (at, found) });
                 }
             }
             Ok(())
@@ -241,7 +241,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
                             None => Ok(Some(next)),
                         }
                     });
-                    run = longer.map_err(|found| Stop { at, place: 0, found })?;
+                    run = longer.map_err(|found| Stop { at, needed_end: 0, found })?;
                 }
             }
             Ok(run)

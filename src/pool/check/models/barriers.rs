@@ -11,7 +11,7 @@ use super::{
 use crate::{
     pool::protocol::{
         arena::Turn,
-        barrier::{Barrier, Caller, Offer, Published, Seen, Visits},
+        barrier::{Barrier, Caller, Offer, Published, Reentry, Seen},
     },
     sync::{Ordering, Patience},
 };
@@ -105,25 +105,25 @@ fn barrier(workers: usize) -> Barrier<usize> {
     Barrier::new(workers, Fence::Symmetric, Patience::default())
 }
 
-/// Publishes `job`. The offer is not dropped if loom stops the model, because loom has no execution
-/// then.
+/// Publishes `job`. If loom stops the model, the offer is not dropped, because then loom has no
+/// execution.
 fn publish<'a>(
     barrier: &'a Barrier<usize>,
     turn: &'a Turn<'_>,
-    (helpers, visits): (usize, Visits),
+    (helpers, reentry): (usize, Reentry),
     job: usize,
 ) -> ManuallyDrop<Published<'a, usize>> {
-    publish_by(Caller::default(), barrier, turn, (helpers, visits), job)
+    publish_by(Caller::default(), barrier, turn, (helpers, reentry), job)
 }
 
 fn publish_by<'a>(
     caller: Caller,
     barrier: &'a Barrier<usize>,
     turn: &'a Turn<'_>,
-    (helpers, visits): (usize, Visits),
+    (helpers, reentry): (usize, Reentry),
     job: usize,
 ) -> ManuallyDrop<Published<'a, usize>> {
-    let offer = Offer { helpers, visits, ..Offer::default() };
+    let offer = Offer { helpers, reentry, ..Offer::default() };
     ManuallyDrop::new(barrier.publish(turn, caller, offer, job))
 }
 
@@ -132,7 +132,7 @@ fn end(published: ManuallyDrop<Published<'_, usize>>, help: impl Fn(usize)) {
     published.retract_and_wait(Some(&|entered| help(entered.job)));
 }
 
-/// A job for one worker, which does `work` at each visit. Meanwhile the caller does `own`.
+/// A job for one worker, which does `work` whenever it enters. Meanwhile the caller does `own`.
 fn shared(
     bug: Option<Bug>,
     work: fn(&Barrier<usize>, &Word, usize),
@@ -144,17 +144,17 @@ fn shared(
             let shared = Arc::clone(&shared);
             thread::spawn(move || {
                 let (barrier, word) = &*shared;
-                let (mut seen, mut visits) = (barrier.nothing_seen(), 0);
+                let (mut seen, mut entries) = (barrier.nothing_seen(), 0);
                 while let Some(entered) = barrier.enter(0, &mut seen) {
-                    visits += 1;
-                    work(barrier, word, visits);
+                    entries += 1;
+                    work(barrier, word, entries);
                     drop(entered);
                 }
             })
         };
         let (barrier, word) = &*shared;
         let turn = take(barrier);
-        let published = publish(barrier, &turn, (1, Visits::Again), 0);
+        let published = publish(barrier, &turn, (1, Reentry::Again), 0);
         own(barrier, word, &turn);
         drop(ManuallyDrop::into_inner(published));
         barrier.stop();
@@ -162,17 +162,17 @@ fn shared(
     });
 }
 
-/// The worker calls the caller, and goes on when the caller has come.
+/// The worker calls the caller back, and goes on when the caller has come.
 fn rests(bug: Option<Bug>) {
-    let work = |barrier: &Barrier<usize>, word: &Word, visits| {
-        if visits == 1 {
-            barrier.call(0);
+    let work = |barrier: &Barrier<usize>, word: &Word, entries| {
+        if entries == 1 {
+            barrier.call_back(0);
             word.hear();
         }
     };
     shared(bug, work, |barrier, word, turn| {
         barrier.rest(turn, Caller::default(), None);
-        word.say(); // the caller was called, or all workers have left
+        word.say(); // the caller was called back, or all workers have left
     });
 }
 
@@ -187,16 +187,16 @@ fn a_caller_that_rests_and_does_not_listen() {
     rests(Some(Bug::RestsUncalled));
 }
 
-/// The caller calls the worker once more, and waits for its second visit.
+/// The caller calls the worker back, and waits until the worker has entered a second time.
 fn returns(bug: Option<Bug>) {
-    let work = |_: &Barrier<usize>, word: &Word, visits| {
-        if visits == 2 {
+    let work = |_: &Barrier<usize>, word: &Word, entries| {
+        if entries == 2 {
             word.say();
         }
     };
     shared(bug, work, |barrier, word, turn| {
         if turn.arena.active.load(Ordering::Relaxed) > 0 {
-            barrier.call(0);
+            barrier.call_back(0);
             word.hear();
         }
     });
@@ -235,7 +235,7 @@ fn a_worker_that_passes_over_a_job_may_take_the_next() {
         for job in 1..3 {
             let turn = take(barrier);
             frame.write(job);
-            drop(ManuallyDrop::into_inner(publish(barrier, &turn, (1, Visits::Once), job)));
+            drop(ManuallyDrop::into_inner(publish(barrier, &turn, (1, Reentry::Once), job)));
             frame.write(0);
             drop(ManuallyDrop::into_inner(turn));
         }
@@ -267,7 +267,7 @@ fn two_loops(bug: Option<Bug>, workers: usize) {
             let (barrier, came, frames) = shared;
             let turn = take(barrier);
             frames[job].write(1);
-            let published = publish(barrier, &turn, (1, Visits::Once), job);
+            let published = publish(barrier, &turn, (1, Reentry::Once), job);
             came[job].hear();
             drop(ManuallyDrop::into_inner(published));
             drop(ManuallyDrop::into_inner(turn));
@@ -303,7 +303,7 @@ fn a_loop_inside(bug: Option<Bug>) {
                     let turn = take(barrier);
                     frame.write(1);
                     let caller = Caller { worker: Some(0), outer: Some(entered.number) };
-                    let published = publish_by(caller, barrier, &turn, (1, Visits::Once), 1);
+                    let published = publish_by(caller, barrier, &turn, (1, Reentry::Once), 1);
                     came.hear();
                     end(published, |_| panic!("no other worker exists"));
                     frame.write(0);
@@ -314,7 +314,7 @@ fn a_loop_inside(bug: Option<Bug>) {
         };
         let (barrier, came, frame) = &*shared;
         let turn = take(barrier);
-        let published = publish(barrier, &turn, (1, Visits::Once), 0);
+        let published = publish(barrier, &turn, (1, Reentry::Once), 0);
         end(published, |job| {
             assert_eq!((job, frame.read()), (1, 1), "the frame is gone");
             came.say();
@@ -343,7 +343,8 @@ fn a_caller_that_is_not_woken_for_the_loop_inside() {
 }
 
 /// The worker stays in the first loop until the second loop, of another thread, is over. The caller
-/// of the first loop may hold a lock that items of the second loop need.
+/// of the first loop must not help in the second loop: it may hold a lock that items of the second
+/// loop need.
 fn a_loop_beside(bug: Option<Bug>) {
     explore(bug, || {
         let shared = Arc::new((barrier(1), Word::default()));
@@ -362,7 +363,7 @@ fn a_loop_beside(bug: Option<Bug>) {
         };
         let call = |barrier: &Barrier<usize>, job| {
             let turn = take(barrier);
-            let published = publish(barrier, &turn, (1, Visits::Once), job);
+            let published = publish(barrier, &turn, (1, Reentry::Once), job);
             end(published, |_| panic!("the loop of another thread"));
             drop(ManuallyDrop::into_inner(turn));
         };
@@ -438,7 +439,7 @@ fn an_arena_with_two_callers() {
     two_arenas(Some(Bug::TakesWhatIsTaken));
 }
 
-/// Two helpers of one loop have different seats, whatever their numbers.
+/// Two helpers of one loop have different seats, for all numbers of the helpers.
 fn two_seats(bug: Option<Bug>) {
     explore(bug, || {
         let shared = Arc::new((barrier(3), [local(), local(), local()]));
@@ -458,7 +459,7 @@ fn two_seats(bug: Option<Bug>) {
             .collect();
         let (barrier, _) = &*shared;
         let turn = take(barrier);
-        drop(ManuallyDrop::into_inner(publish(barrier, &turn, (2, Visits::Once), 0)));
+        drop(ManuallyDrop::into_inner(publish(barrier, &turn, (2, Reentry::Once), 0)));
         barrier.stop();
         threads.into_iter().for_each(|thread| thread.join().unwrap());
     });

@@ -24,7 +24,7 @@ fn a_call_that_panics_and_one_that_does_not() {
 }
 
 /// Worker 0 panics in an item that it has stolen from worker 1, which sleeps. No other worker could
-/// claim the items before it.
+/// claim the items before this item.
 #[test]
 #[should_panic(expected = "left out")]
 fn a_call_whose_workers_leave_after_a_panic() {

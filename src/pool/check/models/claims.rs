@@ -1,4 +1,4 @@
-//! Pop against steal: whole workers, each of which pops and steals until nothing is left.
+//! Pop against steal. Each worker pops and steals until nothing is left.
 
 use super::{small::*, *};
 
@@ -74,7 +74,7 @@ fn nothing_is_left_out_without_stealing() {
 /// Late workers are victims even without stealing.
 #[test]
 #[should_panic(expected = "claimed twice")]
-fn who_enters_unknown_is_robbed_without_a_fence() {
+fn a_worker_that_enters_unknown_is_a_victim_without_a_fence() {
     two(Some(Bug::EntersUnknown), Fence::Symmetric, Stealing::Off);
 }
 
@@ -100,20 +100,20 @@ fn three_workers_steal_from_the_largest() {
     explore(None, || drain(3, Fence::Symmetric, Stealing::Largest, 3, 3));
 }
 
-/// Two thieves from the beginning: a bug is found at once, but without a bug there are too many
+/// Two thieves from the beginning. loom finds a bug at once, but without a bug there are too many
 /// schedules to explore.
-fn two_rob_the_third(bug: Option<Bug>, fence: Fence) {
+fn two_steal_from_the_third(bug: Option<Bug>, fence: Fence) {
     explore(bug, move || drain(3, fence, Stealing::Largest, 2, 1));
 }
 
 #[test]
 #[should_panic(expected = "claimed twice")]
 fn three_workers_that_keep_too_much() {
-    two_rob_the_third(Some(Bug::KeepsOneTooMany), Fence::Symmetric);
+    two_steal_from_the_third(Some(Bug::KeepsOneTooMany), Fence::Symmetric);
 }
 
 #[test]
 #[should_panic(expected = "claimed twice")]
 fn three_workers_without_fences() {
-    two_rob_the_third(None, Fence::Missing);
+    two_steal_from_the_third(None, Fence::Missing);
 }

@@ -3,8 +3,8 @@
 use super::{small::*, *};
 use crate::pool::protocol::shared_cursor::SharedCursor;
 
-/// Several workers search three items for the second one. All items before it are claimed exactly
-/// once, the items behind it at most once.
+/// Several workers search three items for the second item. All items up to the second item are
+/// claimed exactly once, the item behind it at most once.
 fn search(searchers: usize) {
     let front = Arc::new(SharedCursor::new(0..3, searchers, 1));
     let claims = Arc::new(Claims::new(3));

@@ -40,8 +40,8 @@ fn drain_before(
     }
 }
 
-/// A `truncate` at 1 while worker 0 drains, and worker 1, this thread, has not begun. Item 0 is
-/// claimed exactly once all the same. No claim of another item begins after the `truncate`.
+/// A `truncate` at 1 while worker 0 drains. Worker 1, which is this thread, has not begun. Item 0
+/// is claimed exactly once all the same. No claim of another item begins after the `truncate`.
 fn cut_while_draining(bug: Option<Bug>) {
     explore_all(bug, || {
         let round = Round::new(2, Fence::Symmetric, Stealing::Largest, 6, 2);
@@ -69,8 +69,8 @@ fn a_claim_starts_behind_a_cut_of_one_cell_after_the_other() {
     cut_while_draining(Some(Bug::CutsOneByOne));
 }
 
-/// Of two workers, the one that claims the item at `at` truncates there. The other one pops and
-/// steals meanwhile. At first all items belong to worker 0.
+/// The worker that claims the item at `at` truncates the ranges there. Meanwhile the other worker
+/// pops and steals. At first all items belong to worker 0.
 fn stop(bug: Option<Bug>, items: usize, at: usize) {
     explore(bug, move || {
         let round = Round::new(2, Fence::Symmetric, Stealing::Largest, items, 1);
@@ -124,7 +124,7 @@ fn a_cut_during_a_theft() {
 }
 
 #[test]
-#[should_panic(expected = "item")] // claimed twice, or left out
+#[should_panic(expected = "item")] // claimed twice or not at all
 fn a_cut_during_a_theft_that_locks_nothing() {
     cut_during_a_theft(Some(Bug::CutsUnlocked));
 }

@@ -1,4 +1,4 @@
-//! A call as its workers see it: an offer that they may take or not.
+//! A call as its workers see it: an offer that they may take.
 
 use std::mem::ManuallyDrop;
 
@@ -6,7 +6,7 @@ use super::{local::Local, *};
 use crate::{
     pool::protocol::{
         arena::Turn,
-        barrier::{Barrier, Caller, Offer, Visits},
+        barrier::{Barrier, Caller, Offer, Reentry},
     },
     sync::Patience,
 };
@@ -16,13 +16,13 @@ use crate::{
 pub(super) struct Frame {
     barrier: Barrier<usize>,
     local: Local,
-    visits: AtomicUsize,
+    entries: AtomicUsize,
 }
 
 impl Frame {
     fn visit(&self, job: usize) {
         assert_eq!(self.local.read(), job, "a job from another round");
-        self.visits.fetch_add(1, SeqCst);
+        self.entries.fetch_add(1, SeqCst);
     }
 }
 
@@ -44,8 +44,8 @@ pub(super) fn leave_too_early(frame: &Frame, me: usize) {
     }
 }
 
-/// Takes an arena. The turn is not dropped if loom stops the model, because loom has no execution
-/// then.
+/// Takes an arena. If loom stops the model, the turn is not dropped, because then loom has no
+/// execution.
 pub(super) fn take(barrier: &Barrier<usize>) -> ManuallyDrop<Turn<'_>> {
     ManuallyDrop::new(barrier.arenas.take().expect("an arena is free"))
 }
@@ -55,7 +55,7 @@ pub(super) fn rounds(workers: usize, rounds: usize, work: fn(&Frame, usize)) {
     let frame = Arc::new(Frame {
         barrier: Barrier::new(workers, Fence::Symmetric, Patience::default()),
         local: Local::new(0),
-        visits: AtomicUsize::new(0),
+        entries: AtomicUsize::new(0),
     });
     let threads: Vec<_> = (0..workers)
         .map(|me| {
@@ -67,7 +67,7 @@ pub(super) fn rounds(workers: usize, rounds: usize, work: fn(&Frame, usize)) {
         frame.local.write(round);
         let turn = take(&frame.barrier);
         // The first worker that leaves does not close the offer, so more workers come late.
-        let offer = Offer { helpers: workers, visits: Visits::Again, ..Offer::default() };
+        let offer = Offer { helpers: workers, reentry: Reentry::Again, ..Offer::default() };
         let published = frame.barrier.publish(&turn, Caller::default(), offer, round);
         assert_eq!(frame.local.read(), round);
         drop(published);
@@ -78,5 +78,5 @@ pub(super) fn rounds(workers: usize, rounds: usize, work: fn(&Frame, usize)) {
     for worker in threads {
         worker.join().unwrap();
     }
-    assert!(frame.visits.load(SeqCst) <= rounds * workers, "a worker entered a round twice");
+    assert!(frame.entries.load(SeqCst) <= rounds * workers, "a worker entered a round twice");
 }

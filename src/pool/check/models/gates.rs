@@ -1,5 +1,5 @@
-//! A thread that enters a gate which is being closed, and a thread that works inside a gate for a
-//! pool.
+//! Models of gates: a thread enters while another thread closes the gate, and a thread works inside
+//! a gate for a pool.
 
 use super::{local::Local, small::*, *};
 use crate::{
@@ -47,10 +47,10 @@ fn a_gate_that_is_never_closed() {
 fn a_lent_thread_leaves() {
     explore(None, || {
         let mut threads = Threads::new(1, Fence::Symmetric, Patience::default());
-        let (post, gate) = (threads.post(), threads.gate());
+        let (worker, gate) = (threads.new_worker(), threads.gate());
         let lent = thread::spawn(move || {
             if let Some(_inside) = gate.enter() {
-                post.work(|| true);
+                worker.work(|| true);
             }
         });
         drop(threads);

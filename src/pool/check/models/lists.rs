@@ -3,8 +3,8 @@
 use super::{local::Local, small::*, *};
 use crate::pool::protocol::deque::{Deque, Deques};
 
-/// An item: its number, written by the worker that made it. loom reports a read that may come
-/// before the write.
+/// An item. It contains its number, which the worker that made the item has written. loom reports a
+/// read that may come before this write.
 struct Item(Local);
 
 /// The deques of a loop. Each owner keeps `keeps` items to itself.
@@ -57,7 +57,7 @@ impl List {
 }
 
 /// Runs `owner` as worker 0, and each of the `thieves` (worker, victim) on a thread of its own.
-fn robbed(list: &Arc<List>, thieves: &[(usize, usize)], owner: impl Fn(&List)) {
+fn stolen_from(list: &Arc<List>, thieves: &[(usize, usize)], owner: impl Fn(&List)) {
     let threads = thieves.iter().map(|&(me, victim)| {
         let list = Arc::clone(list);
         thread::spawn(move || {
@@ -78,7 +78,7 @@ fn takes_and_makes(bug: Option<Bug>) {
     explore_all(bug, || {
         let list = List::new(2, 0, 4);
         list.push(0, 0..3);
-        robbed(&list, &[(1, 0)], |list| {
+        stolen_from(&list, &[(1, 0)], |list| {
             list.take(0, 2);
             list.push(0, 3..4);
             list.take(0, 1);
@@ -114,7 +114,7 @@ fn makes(bug: Option<Bug>) {
     explore_all(bug, || {
         let list = List::new(2, 0, 2);
         list.push(0, 0..1);
-        robbed(&list, &[(1, 0)], |list| {
+        stolen_from(&list, &[(1, 0)], |list| {
             list.take(0, 1);
             list.push(0, 1..2);
         });
@@ -137,7 +137,7 @@ fn settles(bug: Option<Bug>) {
     explore_all(bug, || {
         let list = List::new(2, 0, 2);
         list.push(0, 0..1);
-        robbed(&list, &[(1, 0)], |list| {
+        stolen_from(&list, &[(1, 0)], |list| {
             list.take(0, 1);
             list.push(0, 1..2);
             list.take(0, 1);
@@ -156,13 +156,13 @@ fn settles_without_the_lock() {
     settles(Some(Bug::SettlesUnlocked));
 }
 
-/// The memory has room for two items. The third item needs more memory, or the place of a stolen
-/// item.
+/// The memory has room for two items. The third item needs a larger memory, or the place of a
+/// stolen item.
 fn moves(bug: Option<Bug>) {
     explore_all(bug, || {
         let list = List::new(2, 0, 4);
         list.push(0, 0..2);
-        robbed(&list, &[(1, 0)], |list| list.push(0, 2..4));
+        stolen_from(&list, &[(1, 0)], |list| list.push(0, 2..4));
     });
 }
 
@@ -182,7 +182,7 @@ fn two_thieves_of_one_owner() {
     explore(None, || {
         let list = List::new(3, 0, 3);
         list.push(0, 0..3);
-        robbed(&list, &[(1, 0), (2, 0)], |list| list.take(0, 1));
+        stolen_from(&list, &[(1, 0), (2, 0)], |list| list.take(0, 1));
     });
 }
 
@@ -191,7 +191,7 @@ fn a_thief_of_a_thief() {
     explore(None, || {
         let list = List::new(3, 0, 4);
         list.push(0, 0..4);
-        robbed(&list, &[(1, 0), (2, 1)], |list| list.take(0, 2));
+        stolen_from(&list, &[(1, 0), (2, 1)], |list| list.take(0, 2));
     });
 }
 
@@ -201,7 +201,7 @@ fn an_owner_that_keeps_some() {
     explore_all(None, || {
         let list = List::new(2, 1, 5);
         list.push(0, 0..4);
-        robbed(&list, &[(1, 0)], |list| {
+        stolen_from(&list, &[(1, 0)], |list| {
             list.take(0, 3);
             list.push(0, 4..5);
         });
@@ -218,13 +218,13 @@ fn goes(bug: Option<Bug>) {
             thread::spawn(move || {
                 let goes = list.deques.go();
                 if !goes {
-                    list.deques.hunger().come();
+                    list.deques.searching().come_back();
                 }
                 goes
             })
         };
         list.push(0, 0..1);
-        let called = list.deques.is_missed() && list.deques.hunger().come();
+        let called = list.deques.is_missed() && list.deques.searching().come_back();
         let has_gone = other.join().unwrap();
         assert!(!has_gone || called, "it is missed for ever");
         list.assert_all_claimed(2);

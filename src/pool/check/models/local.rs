@@ -6,12 +6,12 @@ use std::sync::atomic::Ordering::SeqCst;
 #[cfg(loom)]
 use loom::cell::UnsafeCell;
 
-/// Stands for the caller's stack: written before and after each round, and read by the workers
-/// during the round.
+/// Stands for a value on the caller's stack. The caller writes it before and after each round, and
+/// workers read it during the round.
 #[cfg(loom)]
 pub(super) struct Local(UnsafeCell<usize>);
 
-// SAFETY: loom's cell checks every access, which is what these models are for.
+// SAFETY: loom's cell checks every access, and reports a conflict.
 #[cfg(loom)]
 #[allow(unsafe_code)]
 unsafe impl Sync for Local {}

@@ -1,9 +1,9 @@
 //! Models of the real types. Each model also runs with planted bugs, which it must find: a model
 //! that passes with every bug proves nothing.
 //!
-//! loom explores small models: the smaller ones exhaustively, the others with at most three
-//! preemptions (two have missed a real bug). `RUSTC_WORKSPACE_WRAPPER=$PWD/.ci/loom cargo test
-//! --release --lib models`
+//! loom explores small models. It explores the smallest models exhaustively, and the other models
+//! with at most three preemptions (with two preemptions, a real bug was missed).
+//! `RUSTC_WORKSPACE_WRAPPER=$PWD/.ci/loom cargo test --release --lib models`
 //!
 //! shuttle runs large models in random schedules (`schedules.rs`):
 //! `RUSTC_WORKSPACE_WRAPPER=$PWD/.ci/shuttle cargo test --release --lib models`
@@ -59,7 +59,7 @@ use crate::pool::{
 };
 
 /// The number of claims of each item.
-struct Claims(Vec<AtomicUsize>); // atomics of std: loom need not interleave the counting
+struct Claims(Vec<AtomicUsize>); // atomics of std, so that loom does not interleave the counting
 
 impl Claims {
     fn new(items: usize) -> Self {

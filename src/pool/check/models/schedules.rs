@@ -1,7 +1,7 @@
 //! Random schedules of rounds that are too large for loom: 8 workers, 1,000 items. A failure prints
 //! the seed of its schedule ("failing seed"). If `SHUTTLE_RANDOM_SEED` is set to that seed, the
-//! same test begins with that schedule. shuttle has no weak memory: loom and `litmus.rs` check the
-//! fences.
+//! same test begins with that schedule. shuttle does not model weak memory: loom and `litmus.rs`
+//! check the fences.
 
 use std::sync::Mutex;
 
@@ -46,7 +46,8 @@ fn find(bug: Bug, model: impl Fn() + Sync + Send + 'static) {
     Runner::new(RandomScheduler::new_from_seed(SEED, 1000), config()).run(model);
 }
 
-/// A team makes calls of `items` items each, `ITEMS` in all, partitioned at random bounds.
+/// A team makes calls of `items` items each, which are partitioned at random bounds. The calls have
+/// `ITEMS` items in total.
 fn calls(items: usize, call: impl Fn(&Team, usize, &[usize])) {
     let team = Team::new(WORKERS);
     for _ in 0..ITEMS / items {
@@ -206,8 +207,8 @@ fn threads_that_sleep_for_ever() {
     find(Bug::WakesBeforeItStops, || drop(Team::new(WORKERS)));
 }
 
-/// Loops over lists that grow, on a whole pool: six trees of up to 200 items, one after the other,
-/// whose workers leave and are called back.
+/// Loops over lists that grow, on a whole pool: six trees of up to 200 items, one after the other.
+/// Workers leave these loops and are called back.
 fn lists() {
     const TREES: [usize; 6] = [200, 1, 30, 0, 3, 100];
     let pool = crate::Pool::builder().num_threads(4).build().unwrap();
@@ -245,7 +246,7 @@ fn lists_whose_caller_is_not_woken() {
     find(Bug::LooksBeforeItLeaves, lists);
 }
 
-/// A thread that wakes items: it gets their wakers.
+/// A thread that wakes items. Items send it their wakers.
 struct Service(shuttle::sync::mpsc::Sender<std::task::Waker>);
 
 impl Service {
@@ -277,8 +278,8 @@ impl Service {
     }
 }
 
-/// Loops whose items wait, on a whole pool: of 200 items, with a limit or none, that complete or
-/// stop at an item.
+/// Loops whose items wait, on a whole pool. The loops have 200 items and a limit or none. They
+/// complete, or stop at an item.
 fn waits() {
     const WAITING: usize = 200;
     let pool = crate::Pool::builder().num_threads(4).build().unwrap();
@@ -319,8 +320,8 @@ fn items_that_wait_and_are_let_go_by_a_store() {
     find(Bug::SuspendsByStore, waits);
 }
 
-/// Random nests of loops and joins on a whole pool, by two callers. One of them holds a lock around
-/// each of its loops, and items of the other one take that lock.
+/// Random nests of loops and joins on a whole pool, by two callers. The first caller holds a lock
+/// around each of its loops, and items of the second caller take that lock.
 fn nests() {
     fn nest(pool: &crate::Pool, levels: usize, leaf: &(dyn Fn() + Sync)) {
         let items = thread_rng().gen_range(2..6);

@@ -8,7 +8,7 @@ use crate::pool::protocol::range::{self, Attempt, Owner};
 /// The index where a theft begins.
 pub(super) type At = fn(Range<usize>) -> Option<usize>;
 
-/// Explores every schedule of `model`, with a bug or without.
+/// Explores every schedule of `model`, with or without a bug.
 pub(super) fn explore_all(bug: Option<Bug>, model: impl Fn() + Sync + Send + 'static) {
     plant(bug);
     Builder::new().check(model);
@@ -30,7 +30,7 @@ pub(super) struct Round {
 }
 
 impl Round {
-    /// The number of workers, from worker 0 on, that get items.
+    /// A round of `workers` workers. The items are partitioned among the first `dealt_to` workers.
     pub(super) fn new(
         workers: usize,
         fence: Fence,
@@ -45,7 +45,7 @@ impl Round {
         Arc::new(round)
     }
 
-    /// Does the work of the real round, item by item.
+    /// Does the work of a worker in a real round, item by item.
     pub(super) fn drain(&self, me: usize) {
         let (mut owner, mut first) = self.ranges.enter(me);
         if self.stealing == Stealing::Off {

@@ -81,12 +81,12 @@ impl Team {
     pub(super) fn new(workers: usize) -> Self {
         let mut threads = Threads::new(workers - 1, Fence::Symmetric, Patience::default());
         for _ in 1..workers {
-            let (post, (sender, receiver)) = (threads.post(), oneshot::channel());
-            let life = move || {
+            let (worker_handle, (sender, receiver)) = (threads.new_worker(), oneshot::channel());
+            let body = move || {
                 sender.send(());
-                post.work(|| true);
+                worker_handle.work(|| true);
             };
-            threads.start(ThreadBuilder::new(), Box::new(life)).unwrap();
+            threads.start(ThreadBuilder::new(), Box::new(body)).unwrap();
             receiver.receive().expect("it has come");
         }
         Self { threads }
@@ -97,8 +97,9 @@ impl Team {
         self.threads.thefts()
     }
 
-    /// A call for several items, partitioned at `bounds`. If several items panic, the first panic
-    /// comes out, and all items before it are claimed, unless the call is cancelled.
+    /// A call for several items, partitioned at `bounds`. If several items panic, the call returns
+    /// the panic of the first such item, and all items before this item are claimed, unless the
+    /// call is cancelled.
     pub(super) fn call(&self, items: usize, bounds: &[usize], panics: &[usize], watch: Watch<'_>) {
         let (local, claims) = (Local::new(1), Claims::new(items));
         let body = Borrowing { local: &local, claims: &claims, panics };
@@ -109,7 +110,7 @@ impl Team {
             pace: None,
             profile: None,
             stealing: Stealing::Largest,
-            has_large_partials: cfg!(shuttle), // loom needs the same in every execution
+            has_large_partials: cfg!(shuttle), // loom needs the same value in every execution
             heavy: &heavy,
             places: None,
             polls: PollTimes::default(),

@@ -1,15 +1,16 @@
-//! Single thefts: by one thief or two, of many items and of few, from a victim that pops and from a
-//! thief.
+//! Single thefts: by one thief or two thieves, of many items or few items, from a victim that pops
+//! or from a victim that steals.
 
 use super::{small::*, *};
 
-/// Thefts of all items, and of as few as possible: a profile may suggest both.
+/// A theft of all items. A profile may suggest this.
 const FIRST: At = |left| Some(left.start);
+/// The smallest theft. A profile may suggest this.
 const LAST: At = |left| Some(left.end - 1);
 
 /// Worker 0 pops blocks of `N` while each thief makes one attempt to steal from its `victim`. The
 /// items that are left are claimed afterwards.
-fn robbed<const N: usize>(fence: Fence, items: usize, thieves: &[(usize, At)]) {
+fn stolen_from<const N: usize>(fence: Fence, items: usize, thieves: &[(usize, At)]) {
     let workers = 1 + thieves.len();
     let round = Round::new(workers, fence, Stealing::Largest, items, 1);
     let threads: Vec<_> = (1..)
@@ -29,77 +30,77 @@ fn robbed<const N: usize>(fence: Fence, items: usize, thieves: &[(usize, At)]) {
 
 #[test]
 fn blocks_against_a_thief() {
-    explore_all(None, || robbed::<2>(Fence::Symmetric, 5, &[(0, half)]));
+    explore_all(None, || stolen_from::<2>(Fence::Symmetric, 5, &[(0, half)]));
 }
 
 #[test]
 #[should_panic(expected = "claimed twice")]
 fn blocks_against_a_thief_without_fences() {
-    explore_all(None, || robbed::<2>(Fence::Missing, 5, &[(0, half)]));
+    explore_all(None, || stolen_from::<2>(Fence::Missing, 5, &[(0, half)]));
 }
 
 #[test]
 fn pop_against_a_thief_of_all() {
-    explore_all(None, || robbed::<1>(Fence::Symmetric, 4, &[(0, FIRST)]));
+    explore_all(None, || stolen_from::<1>(Fence::Symmetric, 4, &[(0, FIRST)]));
 }
 
 #[test]
 #[should_panic(expected = "claimed twice")]
 fn pop_against_a_thief_of_all_without_fences() {
-    explore_all(None, || robbed::<1>(Fence::Missing, 4, &[(0, FIRST)]));
+    explore_all(None, || stolen_from::<1>(Fence::Missing, 4, &[(0, FIRST)]));
 }
 
 #[test]
 fn pop_against_a_thief_of_the_last() {
-    explore_all(None, || robbed::<1>(Fence::Symmetric, 3, &[(0, LAST)]));
+    explore_all(None, || stolen_from::<1>(Fence::Symmetric, 3, &[(0, LAST)]));
 }
 
 #[test]
 #[should_panic(expected = "claimed twice")]
 fn pop_against_a_thief_of_the_last_without_fences() {
-    explore_all(None, || robbed::<1>(Fence::Missing, 3, &[(0, LAST)]));
+    explore_all(None, || stolen_from::<1>(Fence::Missing, 3, &[(0, LAST)]));
 }
 
 #[test]
 fn nothing_is_left_out_when_fences_are_refused() {
-    explore_all(None, || robbed::<1>(Fence::Refusing, 4, &[(0, half)]));
+    explore_all(None, || stolen_from::<1>(Fence::Refusing, 4, &[(0, half)]));
 }
 
 #[test]
 #[should_panic(expected = "claimed twice")]
 fn a_refused_fence_that_is_taken_for_done() {
-    explore_all(None, || robbed::<1>(Fence::OnlyLight, 4, &[(0, half)]));
+    explore_all(None, || stolen_from::<1>(Fence::OnlyLight, 4, &[(0, half)]));
 }
 
 #[test]
 fn two_thieves_on_one_victim() {
-    explore(None, || robbed::<1>(Fence::Symmetric, 4, &[(0, half), (0, half)]));
+    explore(None, || stolen_from::<1>(Fence::Symmetric, 4, &[(0, half), (0, half)]));
 }
 
 #[test]
 #[should_panic(expected = "claimed twice")]
 fn two_thieves_on_one_victim_without_fences() {
-    explore(None, || robbed::<1>(Fence::Missing, 4, &[(0, half), (0, half)]));
+    explore(None, || stolen_from::<1>(Fence::Missing, 4, &[(0, half), (0, half)]));
 }
 
 #[test]
 #[should_panic(expected = "claimed twice")]
 fn two_thieves_that_keep_too_much() {
-    explore(Some(Bug::KeepsOneTooMany), || robbed::<1>(Fence::Symmetric, 4, &[(0, half), (0, half)]));
+    explore(Some(Bug::KeepsOneTooMany), || stolen_from::<1>(Fence::Symmetric, 4, &[(0, half), (0, half)]));
 }
 
 #[test]
 fn a_thief_of_a_thief() {
-    explore(None, || robbed::<1>(Fence::Symmetric, 4, &[(0, half), (1, FIRST)]));
+    explore(None, || stolen_from::<1>(Fence::Symmetric, 4, &[(0, half), (1, FIRST)]));
 }
 
-/// The first theft may be undone after the second theft; then the items of the second theft run
-/// twice.
+/// The first theft may be undone after the second theft. Then the items of the second theft are
+/// claimed twice.
 #[test]
 #[should_panic(expected = "claimed twice")]
 fn a_thief_of_a_thief_that_is_undecided() {
     let bug = Some(Bug::LetsGoUndecided);
-    explore(bug, || robbed::<1>(Fence::Symmetric, 4, &[(0, half), (1, FIRST)]));
+    explore(bug, || stolen_from::<1>(Fence::Symmetric, 4, &[(0, half), (1, FIRST)]));
 }
 
 /// All items belong to worker 1, which sleeps. Worker 0 takes them. Meanwhile worker 2 reads cell 0

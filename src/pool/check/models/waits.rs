@@ -1,4 +1,4 @@
-//! Items that wait: workers that poll them and sleep, and threads that wake them.
+//! Items that wait: workers poll them and sleep, and other threads wake them.
 
 use std::task::Waker;
 
@@ -10,7 +10,8 @@ use crate::{
     sync::{AtomicUsize as Word, Ordering},
 };
 
-/// An item: its events, and its future, which polls read and write.
+/// An item, with its events, and with a value that stands for its future: polls read and write this
+/// value.
 struct Item {
     /// Whether each event has happened. Each event wakes the item. Relaxed: the wake queues must
     /// make the last poll see all events.
@@ -30,8 +31,8 @@ struct Loop {
     under_way: Word,
     limit: usize,
     done: Claims,
-    /// The action of the last item when it is done: it wakes the first item, or lets the long poll
-    /// of another item go on.
+    /// The action of the last item when this item is done: it wakes the first item, or lets the
+    /// long poll of another item go on.
     last: Last,
 }
 
@@ -162,7 +163,8 @@ impl Loop {
             (slot, self.begin().unwrap())
         });
         let begun: Vec<_> = begun.collect();
-        // Makes the records of the slots before there are threads: loom does not know a `OnceLock`.
+        // Makes the records of the slots before there are threads, because loom does not model
+        // `OnceLock`.
         assert_eq!(self.queues.items().count(), items);
         let wakers = begun.iter().map(|(slot, _)| self.queues.waker(slot)).collect();
         (begun, wakers)
@@ -184,9 +186,9 @@ impl Loop {
     }
 }
 
-/// A loop of `workers`. Worker 0 has begun all items. Each event of each item happens on a thread
-/// of its own, unless the last item lets another item go on: then all events happen on one thread.
-/// With `stops`, a further thread stops the loop at this index.
+/// A loop of `workers` workers. Worker 0 has begun all items. Each event of each item happens on a
+/// thread of its own. But if the last item lets another item go on, all events happen on one
+/// thread. With `stops`, a further thread stops the loop at this index.
 fn woken(workers: usize, needs: &'static [usize], stops: Option<usize>) {
     woken_and(workers, needs, stops, Last::Nothing);
 }
@@ -225,8 +227,8 @@ fn woken_and(workers: usize, needs: &'static [usize], stops: Option<usize>, last
     }
 }
 
-/// Explores the schedules with this number of preemptions, for models with more threads than the
-/// other models have.
+/// Explores the schedules with at most this number of preemptions. For models that have more
+/// threads than the other models.
 fn explore_less(preemptions: usize, bug: Option<Bug>, model: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(preemptions);
@@ -314,7 +316,7 @@ fn two_items_and_two_workers() {
     two_items(None);
 }
 
-/// A loop that stops while an item is woken: the item is dropped once.
+/// A loop stops while a thread wakes an item. The item is dropped once.
 fn stopped(bug: Option<Bug>) {
     explore(bug, || woken(1, &[1], Some(0)));
 }
@@ -335,14 +337,14 @@ fn an_item_is_not_needed_any_more_by_two_workers() {
     explore_less(1, None, || woken(2, &[1], Some(0)));
 }
 
-/// A loop that stops behind an item, which is completed all the same.
+/// A loop stops behind an item. This item is completed all the same.
 #[test]
 fn an_item_is_needed_all_the_same() {
     explore(None, || woken(1, &[1], Some(1)));
 }
 
-/// A loop that stops while its only item waits for an event that never happens: only the stop wakes
-/// the worker.
+/// A loop stops while its only item waits for an event that never happens. Only the stop wakes the
+/// worker.
 fn stopped_unwoken(bug: Option<Bug>) {
     explore_all(bug, || {
         let this = Loop::new(1, 1, &[1], Last::Nothing);
@@ -412,10 +414,10 @@ fn who_drops_an_item_looks_again_which_it_is() {
     taken_behind(Some(Bug::DropsAnother));
 }
 
-/// Like `taken_behind`, but then the loop also stops at item 0, which nobody wakes. The worker that
-/// began item 0 may look for items to drop while the other worker holds the slot of item 0 by
-/// mistake. So the other worker must look again after it has put item 0 back. It does so if it
-/// `notes` the item.
+/// Like `taken_behind`, but then the loop also stops at item 0, which no thread wakes. While the
+/// other worker holds the slot of item 0 by mistake, the worker that began item 0 may look for
+/// items to drop. So the other worker must look again after it has put item 0 back. It does so if
+/// it `notes` the item.
 fn put_back(notes: bool) {
     explore_all(None, move || {
         let (queues, mut own_slots) = (WakeQueues::new(2, 1), Vec::new());
@@ -478,8 +480,8 @@ fn a_worker_that_takes_items_watches_for_sleepers() {
 
 /// Three items in two slots. The first item waits for the third item. The third item needs the slot
 /// of the second item, and one worker waits for a slot to begin it. The worker that completes the
-/// second item begins no items, so it must pass this slot on. A further worker also begins no items
-/// and waits for woken items.
+/// second item begins no items, so it must pass the slot of that item on. A further worker also
+/// begins no items, and waits for woken items.
 fn hungry(bug: Option<Bug>) {
     explore_less(2, bug, || {
         let this = Loop::new(3, 2, &[1, 0, 0], Last::Wakes(std::sync::Mutex::new(None)));

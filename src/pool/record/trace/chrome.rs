@@ -110,7 +110,7 @@ impl Timeline {
         for run in &self.runs {
             let Some(Theft { victim, items }) = &run.theft else { continue };
             let span = Span { from: self.at(run.begin), lasts: Micros(Duration::from_nanos(1)) };
-            Event { worker: *victim, kind: "theft", name: "robbed", span }.write(f)?;
+            Event { worker: *victim, kind: "theft", name: "stolen from", span }.write(f)?;
             write!(f, "\"detail\":\"{items:?} by worker {}\",\"items\":{}}}}}", run.worker, items.len())?;
             *number += 1;
             for (phase, worker) in [("s", *victim), ("f", run.worker)] {
