@@ -1,7 +1,7 @@
 //! Selection: the item that a sort would put at an index.
 //!
 //! As Floyd and Rivest's SELECT ("Expected time bounds for selection", Communications of the ACM
-//! 18(3), 1975), with one pivot a round. The pivot comes from a sorted sample. It lies a little
+//! 18(3), 1975), with one pivot a round. The pivot is selected from a sample. It lies a little
 //! beyond the wanted index, on the side that has more items. So the first partition, of *n* items,
 //! leaves little more than half of them if the median is wanted, and the second one leaves a few
 //! hundredths. All partitions are shared.
@@ -48,10 +48,11 @@ fn narrow<T: Send + Sync>(
         if len < SHORTEST_SHARED || size_of::<T>() == 0 || !executor.is_free() {
             break;
         }
-        let pivot = pivot(items, index, order);
+        let pivot = pivot(items, index, serial);
         items.swap(0, pivot);
         let [pivot, others @ ..] = &mut *items else { unreachable!("a long slice") };
-        let less = partition(executor, others, &|left, right| order.pair(pivot, false, left, right));
+        let less =
+            partition(executor, others, &|left, failed, right| order.pair(pivot, false, left, failed, right));
         items.swap(0, less);
         if index < less {
             items = &mut items[..less];
@@ -61,7 +62,7 @@ fn narrow<T: Send + Sync>(
         let [pivot, others @ ..] = &mut items[less..] else { unreachable!("the pivot") };
         let many_are_equal = less < len / 8;
         let equal = if many_are_equal {
-            partition(executor, others, &|left, right| order.pair(pivot, true, left, right))
+            partition(executor, others, &|left, failed, right| order.pair(pivot, true, left, failed, right))
         } else {
             0
         };
@@ -71,16 +72,17 @@ fn narrow<T: Send + Sync>(
     serial(items, index);
 }
 
-/// The index of a pivot that probably lies beyond `index`, on the side that has more items. Sorts a
-/// sample at the front of `items`.
-fn pivot<T>(items: &mut [T], index: usize, order: &dyn Partition<T>) -> usize {
+/// The index of a pivot that probably lies beyond `index`, on the side that has more items. Moves a
+/// sample to the front of `items`, and selects the pivot from it.
+fn pivot<T>(items: &mut [T], index: usize, serial: &dyn Fn(&mut [T], usize)) -> usize {
     let len = items.len();
-    let sample = 2 * len.isqrt();
+    let sample = len.isqrt();
     let step = len / sample;
     (0..sample).for_each(|i| items.swap(i, i * step));
-    order.sort(&mut items[..sample]);
     // Three standard deviations of the rank of a median.
     let beyond = 3 * sample.isqrt() / 2;
     let rank = (index / step).min(sample - 1);
-    if index < len / 2 { (rank + beyond).min(sample - 1) } else { rank.saturating_sub(beyond) }
+    let rank = if index < len / 2 { (rank + beyond).min(sample - 1) } else { rank.saturating_sub(beyond) };
+    serial(&mut items[..sample], rank);
+    rank
 }

@@ -39,7 +39,7 @@ const RECOGNISED_ALONE: usize = 1 << 20;
 pub(crate) trait Partition<T>: Comparator<T> {
     /// Partitions [a pair](super::partition::Pair) of slices: items that are less than the pivot
     /// pass. If `equal_too`, so do those that are equal to it.
-    fn pair(&self, pivot: &T, equal_too: bool, left: &mut [T], right: &mut [T]) -> [usize; 2];
+    fn pair(&self, pivot: &T, equal_too: bool, left: &mut [T], failed: usize, right: &mut [T]) -> [usize; 2];
 }
 
 impl<T, S, L: Fn(&T, &T) -> bool + Sync> Partition<T> for By<S, L>
@@ -47,11 +47,11 @@ where
     Self: Comparator<T>,
 {
     #[inline(never)]
-    fn pair(&self, pivot: &T, equal_too: bool, left: &mut [T], right: &mut [T]) -> [usize; 2] {
+    fn pair(&self, pivot: &T, equal_too: bool, left: &mut [T], failed: usize, right: &mut [T]) -> [usize; 2] {
         if equal_too {
-            pair(left, right, |item| !(self.is_less)(pivot, item))
+            pair(left, failed, right, |item| !(self.is_less)(pivot, item))
         } else {
-            pair(left, right, |item| (self.is_less)(item, pivot))
+            pair(left, failed, right, |item| (self.is_less)(item, pivot))
         }
     }
 }
@@ -93,7 +93,7 @@ fn cut<'a, T>(items: &'a mut [T], order: &dyn Partition<T>) -> [&'a mut [T]; 2] 
     order.sort(&mut items[..PIVOT_SAMPLE]);
     items.swap(0, PIVOT_SAMPLE / 2);
     let [pivot, others @ ..] = &mut *items else { unreachable!("more than one item") };
-    let [before, _] = order.pair(pivot, false, others, &mut []);
+    let [before, _] = order.pair(pivot, false, others, 0, &mut []);
     items.swap(0, before);
     let (less, rest) = items.split_at_mut(before);
     if less.len() >= rest.len() / 8 {
@@ -101,7 +101,7 @@ fn cut<'a, T>(items: &'a mut [T], order: &dyn Partition<T>) -> [&'a mut [T]; 2] 
     }
     // There may be many items equal to the pivot.
     let [pivot, others @ ..] = rest else { unreachable!("the pivot") };
-    let [equal, _] = order.pair(pivot, true, others, &mut []);
+    let [equal, _] = order.pair(pivot, true, others, 0, &mut []);
     [less, &mut others[equal..]]
 }
 
