@@ -668,6 +668,44 @@ fn items_that_wake_themselves_keep_no_others_from_beginning() {
     });
 }
 
+/// The items are done at their first poll, so a worker begins many of them before the panic.
+#[test]
+fn no_item_before_a_panic_begins_twice() {
+    const BAD: usize = 100;
+    for &threads in THREADS {
+        let (pool, begun) = (pool(threads), [const { AtomicUsize::new(0) }; 200]);
+        let payload = payload(|| {
+            pool.on(0..200).waiting(10).for_each(async |item| {
+                begun[item].fetch_add(1, SeqCst);
+                if item == BAD {
+                    std::panic::panic_any(item);
+                }
+            });
+        });
+        assert_eq!(payload, BAD);
+        let begun = begun.map(AtomicUsize::into_inner);
+        assert!(begun[..BAD].iter().all(|begun| *begun == 1) && begun.iter().all(|begun| *begun <= 1));
+    }
+}
+
+/// Each item wakes itself until all items have been resumed.
+#[test]
+fn items_that_wake_themselves_keep_no_others_from_being_resumed() {
+    let (pool, resumed) = (pool(1), &AtomicUsize::new(0));
+    pool.on(0..10).waiting(10).for_each(async |_| {
+        let mut polls = 0;
+        poll_fn(|context| {
+            polls += 1;
+            if resumed.fetch_add(usize::from(polls == 2), SeqCst) == 10 {
+                return Poll::Ready(());
+            }
+            context.waker().wake_by_ref();
+            Poll::Pending
+        })
+        .await;
+    });
+}
+
 /// Every second item waits for ever. The other items fail, the last one first: each fails when the
 /// next of them in the slice has failed. Each error drops one waiting item.
 fn falling_errors(items: usize) -> Duration {
