@@ -435,6 +435,8 @@ fn every_stage_with_every_end() {
     with_every_end!("flat_map", on().flat_map(few), of().flat_map(few).collect());
     let thrice = of().flat_map(few).filter(third).map(|x| x + 1).collect();
     with_every_end!("three stages", on().map(few).flatten().filter(third).map(|x| x + 1), thrice);
+    let refused = on().try_flat_map(|x| if x == xs[9] { Err(x) } else { Ok(few(x)) });
+    assert_eq!(refused.collect::<Result<Vec<_>, _>>(), Err(xs[9]));
 }
 
 /// The closures of an end receive the worker's state, if there is one.

@@ -444,6 +444,25 @@ fn in_a_state() {
     panics_with("drop", |pool, items, strike| pool.on(items).with(|_| Bomb(strike)).for_each(|_| work()));
 }
 
+/// The helper panics at its first item, and then steals items before the panic.
+#[test]
+#[cfg_attr(miri, ignore = "the time of items is not known")]
+fn no_state_is_used_after_a_panic() {
+    let (pool, is_used) = (pool(), AtomicBool::new(false));
+    let run = || {
+        pool.on(0..200).with(|_| false).for_each(|(has_panicked, i)| {
+            is_used.fetch_or(*has_panicked, Relaxed);
+            thread::sleep(Duration::from_millis(1));
+            if i >= 50 {
+                *has_panicked = true;
+                panic_any(i);
+            }
+        });
+    };
+    assert!(catch_unwind(AssertUnwindSafe(run)).is_err());
+    assert!(!is_used.into_inner());
+}
+
 #[test]
 fn while_a_handle_watches() {
     let (pool, token, progress) = (pool(), CancelToken::new(), Progress::new());

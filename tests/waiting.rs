@@ -581,6 +581,31 @@ impl Drop for Bomb {
     }
 }
 
+/// A future whose poll panics, and whose drop panics too.
+struct Bad(Option<Bomb>);
+
+impl Future for Bad {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        if self.0.is_some() { std::panic::panic_any(5_usize) } else { Poll::Ready(()) }
+    }
+}
+
+/// A worker that has panicked begins items before the panic in the same slot.
+#[test]
+#[cfg_attr(miri, ignore = "the time of items is not known")]
+fn the_drop_of_a_future_that_has_panicked_does_not_hide_its_panic() {
+    let pool = pool(2);
+    let panics = payload(|| {
+        pool.on(0..200).waiting(10).for_each(|item| {
+            thread::sleep(Duration::from_millis(1));
+            Bad((item >= 50).then(|| Bomb))
+        });
+    });
+    assert_eq!(panics, 5);
+}
+
 #[test]
 fn whatever_panics_when_workers_leave_no_thread_is_lost() {
     let (pool, service) = (pool(2), &Service::new());
