@@ -769,15 +769,16 @@ mod tests {
         };
         let waker = queues.waker(&slot);
         queues.suspend_first(slot, 1, 0);
-        let (worker, (resumes, is_resumed)) = (Arc::clone(&queues), mpsc::channel());
-        thread::spawn(move || {
-            let next = worker.next(1, &mut Vec::new(), Begins::Nothing, NO_STOP).0;
-            resumes.send(matches!(next, Next::Resume(_)))
+        let (of_worker, (resumes, is_resumed)) = (Arc::clone(&queues), mpsc::channel());
+        let worker = thread::spawn(move || {
+            let next = of_worker.next(1, &mut Vec::new(), Begins::Nothing, NO_STOP).0;
+            resumes.send(matches!(next, Next::Resume(_))).unwrap();
         });
         while queues.sleepers() == 0 {
             thread::yield_now();
         }
         waker.wake();
         assert_eq!(is_resumed.recv_timeout(Duration::from_secs(10)), Ok(true));
+        worker.join().unwrap();
     }
 }
