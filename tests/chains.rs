@@ -434,15 +434,20 @@ fn every_stage_with_every_end() {
     let (pool, xs) = (pool(), numbers());
     let of = || xs.iter().copied();
     let third = |x: &u64| x.is_multiple_of(3);
+    let odd = |x: &u64| x % 2 == 1;
     let few = |x: u64| 0..x % 3;
     let some = |x: u64| (x % 5 > 1).then_some(x + 1);
     let on = || pool.on(&xs).copied();
     with_every_end!("filter", on().filter(third), of().filter(third).collect());
+    let both = of().filter(third).filter(odd).collect();
+    with_every_end!("two filters", on().filter(third).filter(odd), both);
     with_every_end!("filter of none", on().filter(|_| false), vec![]);
     with_every_end!("filter_map", on().filter_map(some), of().filter_map(some).collect());
     with_every_end!("flat_map", on().flat_map(few), of().flat_map(few).collect());
     let thrice = of().flat_map(few).filter(third).map(|x| x + 1).collect();
     with_every_end!("three stages", on().map(few).flatten().filter(third).map(|x| x + 1), thrice);
+    let refused = on().try_flat_map(|x| if x == xs[9] { Err(x) } else { Ok(few(x)) });
+    assert_eq!(refused.collect::<Result<Vec<_>, _>>(), Err(xs[9]));
 }
 
 /// The closures of an end receive the worker's state, if there is one.

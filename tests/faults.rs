@@ -153,6 +153,30 @@ fn a_forked_child_cancels_a_loop_whose_items_wait_by_its_parents_token() {
 
 #[test]
 #[cfg_attr(portable, ignore = "forks are not noticed")]
+fn a_forked_child_cancels_a_loop_that_grows_by_its_parents_token() {
+    const MOST: usize = 5_000;
+    if !in_child("a_forked_child_cancels_a_loop_that_grows_by_its_parents_token") {
+        return;
+    }
+    let token = CancelToken::new();
+    forked(|| {
+        let (own, folded) = (pool(1), AtomicUsize::new(0));
+        let ended = own.grow([()]).cancel(&token).for_each(|(), feed| {
+            work(2_000);
+            match folded.fetch_add(1, Relaxed) {
+                1_000 => token.cancel(),
+                MOST.. => return,
+                _ => {}
+            }
+            feed.push(());
+        });
+        assert!(ended == Err(Cancelled) && folded.into_inner() < MOST);
+    });
+    assert!(!token.is_cancelled(), "the parent's own");
+}
+
+#[test]
+#[cfg_attr(portable, ignore = "forks are not noticed")]
 fn a_child_builds_a_pool_forked_while_its_parent_builds_the_first() {
     const NAME: &str = "a_child_builds_a_pool_forked_while_its_parent_builds_the_first";
     if !is_child() {

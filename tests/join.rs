@@ -8,7 +8,7 @@ use std::{
     rc::Rc,
     sync::{
         Mutex,
-        atomic::{AtomicUsize, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
     },
     thread,
     time::{Duration, Instant},
@@ -82,6 +82,8 @@ fn the_first_closure_stays_on_the_calling_thread() {
 #[cfg_attr(miri, ignore = "the time of items is not known")]
 fn both_run_at_the_same_time() {
     let pool = pool(2);
+    // Joins that are over are not around the next join.
+    (0..100).for_each(|_| assert_eq!(pool.join(|| 1, || 2), (1, 2)));
     assert!(once_in_a_while(|| {
         let nap = || thread::sleep(Duration::from_millis(10));
         let begin = Instant::now();
@@ -144,6 +146,33 @@ fn the_panic_of_the_first_comes_out_and_everything_is_dropped() {
         }
     }
     assert_eq!(pool.join(|| 1, || 2), (1, 2));
+}
+
+/// The only worker is busy, so it does not take the second closure of the inner join.
+#[test]
+#[cfg_attr(miri, ignore = "polls for a second")]
+fn the_second_closure_does_not_run_after_a_panic_of_the_first() {
+    let (pool, is_busy, is_over) = (pool(2), AtomicBool::new(false), AtomicBool::new(false));
+    let poll = |flag: &AtomicBool| {
+        let begin = Instant::now();
+        while !flag.load(Relaxed) && begin.elapsed() < Duration::from_secs(1) {
+            thread::yield_now();
+        }
+    };
+    let first = || {
+        poll(&is_busy);
+        let has_run = AtomicBool::new(false);
+        let panics = || -> () { resume_unwind(Box::new("first")) };
+        let join = || pool.join(panics, || has_run.store(true, Relaxed));
+        let panic = catch_unwind(AssertUnwindSafe(join)).expect_err("a panic");
+        is_over.store(true, Relaxed);
+        assert_eq!((panic.downcast_ref(), has_run.into_inner()), (Some(&"first"), false));
+    };
+    let second = || {
+        is_busy.store(true, Relaxed);
+        poll(&is_over);
+    };
+    pool.join(first, second);
 }
 
 /// The second closure is dropped because the first has panicked, and panics in its drop.

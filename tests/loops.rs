@@ -104,6 +104,20 @@ fn a_helper_that_holds_up_loops_is_left_alone() {
     assert!((1..=20).contains(&held_up), "{held_up} of 60 calls; 4 on a quiet machine");
 }
 
+/// The caller has the error. A helper has half of the items, and would take 100 ms for them.
+#[test]
+#[cfg_attr(miri, ignore = "the time of items is not known")]
+fn an_error_ends_the_loop_for_all_workers() {
+    let (pool, visits) = (pool(2), AtomicUsize::new(0));
+    let ended = pool.on(0..200).try_for_each(|i| {
+        visits.fetch_add(1, Relaxed);
+        thread::sleep(Duration::from_millis(1));
+        if i == 2 { Err(i) } else { Ok(()) }
+    });
+    assert_eq!(ended, Err(2));
+    assert!(visits.into_inner() < 100);
+}
+
 #[test]
 fn every_item_is_mapped_once() {
     let (all_threads, lengths): (&[_], &[_]) = if cfg!(miri) {

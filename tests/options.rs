@@ -636,6 +636,22 @@ mod cancelling {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "about time")]
+    fn ends_a_shared_search() {
+        let (pool, token, visits) = (pool(2), CancelToken::new(), AtomicUsize::new(0));
+        let ended = pool.on(0..200).cancel(&token).find(|&i| {
+            visits.fetch_add(1, Relaxed);
+            thread::sleep(Duration::from_millis(1));
+            if i == 20 {
+                token.cancel();
+            }
+            false
+        });
+        assert_eq!(ended, Err(Cancelled));
+        assert!(visits.into_inner() < 100);
+    }
+
+    #[test]
     fn before_the_call_lets_no_item_begin() {
         let (pool, visits) = (pool(2), AtomicUsize::new(0));
         let run = |token: &CancelToken| {

@@ -396,6 +396,31 @@ fn in_a_search() {
     }
 }
 
+/// Another worker finds the next item before this item panics.
+#[test]
+#[cfg_attr(miri, ignore = "the time of items is not known")]
+fn a_match_right_behind_a_panic_does_not_count() {
+    const BAD: usize = 20;
+    let (pool, is_found) = (pool(), AtomicBool::new(false));
+    let search = || {
+        pool.on(0..100).find(|&i| {
+            thread::sleep(Duration::from_millis(1));
+            if i == BAD {
+                let begin = Instant::now();
+                while !is_found.load(Relaxed) && begin.elapsed() < Duration::from_secs(1) {
+                    thread::yield_now();
+                }
+                thread::sleep(Duration::from_millis(10)); // the other worker leaves the loop
+                panic_any(i);
+            }
+            is_found.fetch_or(i == BAD + 1, Relaxed);
+            i == BAD + 1
+        })
+    };
+    let payload = catch_unwind(AssertUnwindSafe(search)).expect_err("a panic");
+    assert_eq!(payload.downcast_ref(), Some(&BAD));
+}
+
 #[test]
 fn in_a_state() {
     struct Bomb<'a>(&'a (dyn Fn(usize) + Sync));
@@ -417,6 +442,25 @@ fn in_a_state() {
         pool.on(items).with_block(|_| Bomb(strike)).for_each(|_| work());
     });
     panics_with("drop", |pool, items, strike| pool.on(items).with(|_| Bomb(strike)).for_each(|_| work()));
+}
+
+/// The helper panics at its first item, and then steals items before the panic.
+#[test]
+#[cfg_attr(miri, ignore = "the time of items is not known")]
+fn no_state_is_used_after_a_panic() {
+    let (pool, is_used) = (pool(), AtomicBool::new(false));
+    let run = || {
+        pool.on(0..200).with(|_| false).for_each(|(has_panicked, i)| {
+            is_used.fetch_or(*has_panicked, Relaxed);
+            thread::sleep(Duration::from_millis(1));
+            if i >= 50 {
+                *has_panicked = true;
+                panic_any(i);
+            }
+        });
+    };
+    assert!(catch_unwind(AssertUnwindSafe(run)).is_err());
+    assert!(!is_used.into_inner());
 }
 
 #[test]

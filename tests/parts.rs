@@ -59,6 +59,21 @@ fn nodes_of_parts(len: usize, grain: Option<usize>, about: &[usize]) -> Vec<(Pla
     parts.flat_map(Part::into_nodes).collect()
 }
 
+#[test]
+fn blocks_of_parts_have_the_states_of_the_whole() {
+    const LEN: usize = 1_000;
+    let (pool, cut) = (pool(2), 10 * block(LEN));
+    #[expect(clippy::cast_precision_loss, reason = "of small numbers")]
+    let with_block = |(block, i): (&mut usize, usize)| number(i) + *block as f64;
+    let wanted = pool.on(0..LEN).with_block(|block| block).map(with_block).reduce(add);
+    let parts = [0..cut, cut..LEN].map(|part| {
+        let on = pool.on(part.clone()).with_block(|block| block).map(with_block);
+        on.reproducible_part(part.start, LEN).reduce(add)
+    });
+    let nodes = parts.into_iter().flat_map(Part::into_nodes);
+    assert_eq!(Part::from_nodes(LEN, nodes, add).unwrap().into_result(add), Ok(wanted));
+}
+
 proptest! {
     #![proptest_config(config())]
 

@@ -581,6 +581,31 @@ impl Drop for Bomb {
     }
 }
 
+/// A future whose poll panics, and whose drop panics too.
+struct Bad(Option<Bomb>);
+
+impl Future for Bad {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        if self.0.is_some() { std::panic::panic_any(5_usize) } else { Poll::Ready(()) }
+    }
+}
+
+/// A worker that has panicked begins items before the panic in the same slot.
+#[test]
+#[cfg_attr(miri, ignore = "the time of items is not known")]
+fn the_drop_of_a_future_that_has_panicked_does_not_hide_its_panic() {
+    let pool = pool(2);
+    let panics = payload(|| {
+        pool.on(0..200).waiting(10).for_each(|item| {
+            thread::sleep(Duration::from_millis(1));
+            Bad((item >= 50).then(|| Bomb))
+        });
+    });
+    assert_eq!(panics, 5);
+}
+
 #[test]
 fn whatever_panics_when_workers_leave_no_thread_is_lost() {
     let (pool, service) = (pool(2), &Service::new());
@@ -659,6 +684,44 @@ fn items_that_wake_themselves_keep_no_others_from_beginning() {
         // Waits until all items have begun.
         poll_fn(|context| {
             if begun.load(SeqCst) == 10 {
+                return Poll::Ready(());
+            }
+            context.waker().wake_by_ref();
+            Poll::Pending
+        })
+        .await;
+    });
+}
+
+/// The items are done at their first poll, so a worker begins many of them before the panic.
+#[test]
+fn no_item_before_a_panic_begins_twice() {
+    const BAD: usize = 100;
+    for &threads in THREADS {
+        let (pool, begun) = (pool(threads), [const { AtomicUsize::new(0) }; 200]);
+        let payload = payload(|| {
+            pool.on(0..200).waiting(10).for_each(async |item| {
+                begun[item].fetch_add(1, SeqCst);
+                if item == BAD {
+                    std::panic::panic_any(item);
+                }
+            });
+        });
+        assert_eq!(payload, BAD);
+        let begun = begun.map(AtomicUsize::into_inner);
+        assert!(begun[..BAD].iter().all(|begun| *begun == 1) && begun.iter().all(|begun| *begun <= 1));
+    }
+}
+
+/// Each item wakes itself until all items have been resumed.
+#[test]
+fn items_that_wake_themselves_keep_no_others_from_being_resumed() {
+    let (pool, resumed) = (pool(1), &AtomicUsize::new(0));
+    pool.on(0..10).waiting(10).for_each(async |_| {
+        let mut polls = 0;
+        poll_fn(|context| {
+            polls += 1;
+            if resumed.fetch_add(usize::from(polls == 2), SeqCst) == 10 {
                 return Poll::Ready(());
             }
             context.waker().wake_by_ref();

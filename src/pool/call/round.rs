@@ -238,7 +238,7 @@ mod tests {
             order::Order,
         },
         policy::prices::Estimate,
-        protocol::{Fence, barrier::PollTimes},
+        protocol::{Fence, barrier::PollTimes, range::Attempt},
         record::journal::Tally,
     };
 
@@ -332,6 +332,15 @@ mod tests {
         let (runs, [thief, victim]) = round(Fence::Symmetric, Stealing::Off, true);
         assert_eq!(runs, [(0, 5), (5, 5)]);
         assert_eq!((counts(&thief), counts(&victim)), ([5, 5, 1, 0, 0, 0], [5, 5, 1, 0, 0, 0]));
+    }
+
+    #[test]
+    fn an_item_whose_claim_is_contested_is_claimed() {
+        let ranges = Ranges::new(2, Fence::Symmetric);
+        ranges.partition(0..8, &[8]);
+        let ((mut owner, _), (mut thief, _)) = (ranges.enter(0), ranges.enter(1));
+        assert!(matches!(thief.try_steal(0, &mut |_| Some(4)), Attempt::Done(4)));
+        assert_eq!(claim_one(&mut owner), Some(1));
     }
 
     #[test]

@@ -193,3 +193,18 @@ pub(crate) fn takes_arena(arena: &Arena) -> bool {
     // Acquire; partner: `Turn::drop`. The loop of the previous caller is over.
     !arena.is_taken.load(Ordering::Relaxed) && !arena.is_taken.swap(true, Ordering::Acquire)
 }
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_loops_around_a_loop_are_those_from_the_inside_to_the_outside() {
+        let arenas = Arenas::new(2, Fence::Symmetric);
+        let turns: Vec<_> = (0..3).map(|_| arenas.take().expect("an arena is free")).collect();
+        for (turn, outer) in turns.iter().zip([None, Some(0), Some(1)]) {
+            turn.arena.prepare(0, outer, 1);
+        }
+        assert!(arenas.around(2).map(|(number, _)| number).eq([1, 0]));
+    }
+}

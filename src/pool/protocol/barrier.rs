@@ -760,3 +760,53 @@ pub(crate) fn stop<J: Copy>(barrier: &Barrier<J>) {
     drop(state);
     barrier.wake_all();
 }
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use std::{
+        thread,
+        time::{Duration, Instant},
+    };
+
+    use super::*;
+
+    fn barrier(workers: usize) -> Barrier<usize> {
+        Barrier::new(workers, Fence::Symmetric, Patience::default())
+    }
+
+    fn offer(visits: Visits) -> Offer {
+        Offer { helpers: 1, visits, ..Offer::default() }
+    }
+
+    /// A worker that entered such a place would find a job whose caller has returned.
+    #[test]
+    fn a_call_after_the_end_of_a_job_opens_no_place() {
+        let barrier = barrier(1);
+        let turn = barrier.arenas.take().expect("an arena is free");
+        drop(barrier.publish(&turn, Caller::default(), offer(Visits::Again), 7));
+        barrier.call(turn.number);
+        assert_eq!(barrier.lock().open, 0);
+    }
+
+    #[test]
+    fn a_worker_that_passes_over_a_job_wakes_another() {
+        let barrier = &barrier(2);
+        thread::scope(|scope| {
+            let job = || barrier.enter(0, &mut barrier.nothing_seen()).map(|entered| entered.job);
+            let helper = scope.spawn(job);
+            while barrier.lock().count(WorkerState::Asleep) == 0 {
+                thread::yield_now();
+            }
+            let turn = barrier.arenas.take().expect("an arena is free");
+            let published = barrier.publish(&turn, Caller::default(), offer(Visits::Once), 7);
+            scope.spawn(|| barrier.pass_over(1, &mut barrier.nothing_seen()));
+            let begin = Instant::now();
+            while !helper.is_finished() && begin.elapsed() < Duration::from_secs(10) {
+                thread::yield_now();
+            }
+            drop(published);
+            barrier.stop();
+            assert_eq!(helper.join().unwrap(), Some(7));
+        });
+    }
+}

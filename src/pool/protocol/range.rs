@@ -531,6 +531,32 @@ mod tests {
         assert_eq!((owner.failed(), ranges.thefts()), (1, 0));
     }
 
+    /// Leaves the range of worker 1 to that worker.
+    struct Spares;
+
+    impl StealPolicy for Spares {
+        fn victim(&mut self, others: &mut dyn Iterator<Item = (usize, usize)>) -> Option<usize> {
+            others.next().map(|(worker, _)| worker)
+        }
+
+        fn pays(&mut self, _victim: VictimView<'_>) -> bool {
+            true
+        }
+
+        fn middle(&mut self, victim: usize, left: Range<usize>) -> Option<usize> {
+            (victim != 1).then_some(left.start)
+        }
+    }
+
+    #[test]
+    fn a_thief_that_leaves_a_range_to_its_victim_steals_from_another() {
+        let ranges = Ranges::new(3, Fence::Symmetric);
+        ranges.partition(0..9, &[0, 4]);
+        let (mut owner, _) = ranges.enter(0);
+        let stolen = owner.steal(&mut Spares).map(|stolen| (stolen.item, stolen.victim));
+        assert_eq!(stolen, Some((4, 2)));
+    }
+
     #[test]
     fn thefts_are_counted() {
         let ranges = Ranges::new(2, Fence::Symmetric);

@@ -758,3 +758,36 @@ pub(crate) fn sleeper_for_slot(parked: &mut Parked, limit: usize, hints: &Hints)
 pub(crate) fn release_all(queues: &WakeQueues, parked: MutexGuard<'_, Parked>) {
     queues.unpark_all(parked);
 }
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use std::{sync::mpsc, thread, time::Duration};
+
+    use super::*;
+
+    /// Worker 0 has left. Worker 1 sleeps, and so do all workers that are present.
+    #[test]
+    fn the_last_worker_that_is_present_is_unparked() {
+        const NO_STOP: usize = usize::MAX;
+        let queues = WakeQueues::new(2, 1);
+        (0..2).for_each(|_| queues.come());
+        assert!(matches!(queues.next(0, &mut Vec::new(), Begins::Nothing, NO_STOP).0, Next::Leave));
+        queues.set_worth(2); // one item unparks a worker only if all workers sleep
+        let Next::Begin(slot) = queues.next(1, &mut Vec::new(), Begins::First, NO_STOP).0 else {
+            unreachable!("a slot is free")
+        };
+        let waker = queues.waker(&slot);
+        queues.suspend_first(slot, 1, 0);
+        let (of_worker, (resumes, is_resumed)) = (Arc::clone(&queues), mpsc::channel());
+        let worker = thread::spawn(move || {
+            let next = of_worker.next(1, &mut Vec::new(), Begins::Nothing, NO_STOP).0;
+            resumes.send(matches!(next, Next::Resume(_))).unwrap();
+        });
+        while queues.sleepers() == 0 {
+            thread::yield_now();
+        }
+        waker.wake();
+        assert_eq!(is_resumed.recv_timeout(Duration::from_secs(10)), Ok(true));
+        worker.join().unwrap();
+    }
+}

@@ -455,9 +455,8 @@ mod tests {
             Ok::<_, ()>(folded)
         });
         assert_eq!(folded, Ok(vec![10]));
-        let mut left: Vec<i32> = list.deques.left().collect();
-        left.sort_unstable();
-        assert_eq!(left, [20, 30]);
+        let left: Vec<i32> = list.deques.left().collect();
+        assert_eq!(left, [30, 20], "the next seed is taken first");
     }
 
     /// Includes a worker that keeps no items from thieves, since its items are expensive or another
