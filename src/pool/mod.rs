@@ -897,7 +897,8 @@ impl Pool {
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
     /// let mut shares = [0.25, 0.5, 0.125];
-    /// let (_, largest, _) = pool.select_nth_unstable_by(&mut shares, 0, |a: &f64, b| b.total_cmp(a));
+    /// let downwards = |a: &f64, b: &f64| b.total_cmp(a);
+    /// let (_, largest, _) = pool.select_nth_unstable_by(&mut shares, 0, downwards);
     /// assert_eq!(*largest, 0.5);
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```

@@ -774,8 +774,8 @@ mod tests {
         Barrier::new(workers, Fence::Symmetric, Patience::default())
     }
 
-    fn offer(visits: Visits) -> Offer {
-        Offer { helpers: 1, visits, ..Offer::default() }
+    fn offer(reentry: Reentry) -> Offer {
+        Offer { helpers: 1, reentry, ..Offer::default() }
     }
 
     /// A worker that entered such a place would find a job whose caller has returned.
@@ -783,8 +783,8 @@ mod tests {
     fn a_call_after_the_end_of_a_job_opens_no_place() {
         let barrier = barrier(1);
         let turn = barrier.arenas.take().expect("an arena is free");
-        drop(barrier.publish(&turn, Caller::default(), offer(Visits::Again), 7));
-        barrier.call(turn.number);
+        drop(barrier.publish(&turn, Caller::default(), offer(Reentry::Again), 7));
+        barrier.call_back(turn.number);
         assert_eq!(barrier.lock().open, 0);
     }
 
@@ -798,7 +798,7 @@ mod tests {
                 thread::yield_now();
             }
             let turn = barrier.arenas.take().expect("an arena is free");
-            let published = barrier.publish(&turn, Caller::default(), offer(Visits::Once), 7);
+            let published = barrier.publish(&turn, Caller::default(), offer(Reentry::Once), 7);
             scope.spawn(|| barrier.pass_over(1, &mut barrier.nothing_seen()));
             let begin = Instant::now();
             while !helper.is_finished() && begin.elapsed() < Duration::from_secs(10) {
