@@ -416,3 +416,52 @@ fn a_sort_inside_a_loop() {
     });
     assert_eq!(sorted, [true; 4]);
 }
+
+#[test]
+fn two_runs_are_merged_stably_wherever_they_meet() {
+    for threads in [1, 2, 3, 6] {
+        let pool = Pool::builder().num_threads(threads).build().unwrap();
+        for len in [0, 1, 2, 1000, 100_000] {
+            for keys in [1, 5, 1 << 30] {
+                for middle in [0, 1, len / 3, len / 2, len].map(|middle| middle.min(len)) {
+                    // An item is a key and the index that it had: equal keys must keep their order.
+                    let mut items: Vec<(usize, usize)> =
+                        (0..len).map(|i| (i * 7919 % 1009 % keys, i)).collect();
+                    items[..middle].sort_unstable();
+                    items[middle..].sort_unstable();
+                    let mut expected = items.clone();
+                    expected.sort_by_key(|item| item.0);
+                    pool.merge_by(&mut items, middle, |a, b| a.0.cmp(&b.0));
+                    assert!(items == expected, "{len} items, {keys} keys, {middle}, {threads} threads");
+                    items.sort_unstable();
+                    items.rotate_left(middle);
+                    pool.merge(&mut items, len - middle);
+                    expected.sort_unstable();
+                    assert!(items == expected);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_merge_of_runs_that_are_not_sorted_or_of_an_order_that_panics_loses_no_item() {
+    let pool = Pool::builder().num_threads(3).build().unwrap();
+    let len = 100_000;
+    for panics_at in [usize::MAX, 5, 20_000] {
+        let calls = AtomicUsize::new(0);
+        let mut items: Vec<String> = (0..len).map(|i| (i * 7919 % len).to_string()).collect();
+        let _ = catch_unwind(AssertUnwindSafe(|| {
+            pool.merge_by(&mut items, len / 3, |a, b| {
+                assert!(calls.fetch_add(1, Relaxed) != panics_at, "planned");
+                a.cmp(b)
+            });
+        }));
+        let mut values: Vec<usize> = items.iter().map(|item| item.parse().unwrap()).collect();
+        values.sort_unstable();
+        assert!(values.into_iter().eq(0..len));
+    }
+    let behind = catch_unwind(AssertUnwindSafe(|| pool.merge(&mut [1, 2], 3))).unwrap_err();
+    let message = behind.downcast::<String>().unwrap();
+    assert_eq!(*message, "merge: the second run begins at 3, and there are 2 items");
+}

@@ -838,6 +838,60 @@ impl Pool {
         sort::sort_unstable(self.executor(), items, &By::new(serial, |a: &T, b: &T| key(a).lt(&key(b))));
     }
 
+    /// Merges two sorted runs: the items before index `middle`, and the items from there on. The
+    /// merge is stable: equal items keep their order. So `v.extend(more)` and `merge` add a sorted
+    /// batch to a sorted vector.
+    ///
+    /// O(*n*) comparisons, in parallel if the slice is long enough. The call allocates memory for
+    /// *n* items. It uses [`slice::sort`], which finds the two runs, for short slices, and if no
+    /// worker is idle. Items need not be `Sync`.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let mut times = vec![1, 4, 9, 16];
+    /// let middle = times.len();
+    /// times.extend([2, 4, 8]);
+    /// pool.merge(&mut times, middle);
+    /// assert_eq!(times, [1, 2, 4, 4, 8, 9, 16]);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `middle` is greater than the number of items, or if a comparison panics. If a run is not
+    /// sorted, or `Ord` is not a total order, the call may panic, or leave the items in an
+    /// unspecified order. After a panic the slice still holds all its items, in some order.
+    #[track_caller]
+    pub fn merge<T: Ord + Send>(&self, items: &mut [T], middle: usize) {
+        sort::merge(self.executor(), items, middle, &By::new(<[T]>::sort, T::lt));
+    }
+
+    /// Merges two runs that are sorted by `compare`, as [`merge`](Self::merge). [`Ordering`] by a
+    /// key is `|a, b| key(a).cmp(&key(b))`.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let mut shares = [0.5, 0.25, 0.75, 0.125];
+    /// pool.merge_by(&mut shares, 2, |a: &f64, b| b.total_cmp(a));
+    /// assert_eq!(shares, [0.75, 0.5, 0.25, 0.125]);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `middle` is greater than the number of items, or if `compare` panics. If a run is not
+    /// sorted, or `compare` is not a total order, the call may panic, or leave the items in an
+    /// unspecified order. After a panic the slice still holds all its items, in some order.
+    #[track_caller]
+    pub fn merge_by<T: Send>(
+        &self,
+        items: &mut [T],
+        middle: usize,
+        compare: impl Fn(&T, &T) -> Ordering + Sync,
+    ) {
+        let serial = |items: &mut [T]| items.sort_by(&compare);
+        let order = By::new(serial, |a: &T, b: &T| compare(a, b).is_lt());
+        sort::merge(self.executor(), items, middle, &order);
+    }
+
     /// Moves the items that pass `test` to the front of the slice, and returns their number. Items
     /// of both sides may change their order. [`On::partition`] keeps the order, and copies.
     ///

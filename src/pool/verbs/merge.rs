@@ -60,8 +60,19 @@ pub(super) fn sort_pieces<T: Send>(
     pieces: usize,
     order: &dyn Comparator<T>,
 ) {
-    let mut runs: Vec<usize> = shares(items.len(), pieces).collect();
+    let runs: Vec<usize> = shares(items.len(), pieces).collect();
     in_parallel(executor, split(items, &runs), &|piece| order.sort(piece));
+    merge_runs(executor, items, runs, order);
+}
+
+/// Merges sorted runs of these lengths, which make up `items`.
+#[track_caller]
+pub(super) fn merge_runs<T: Send>(
+    executor: &Executor,
+    items: &mut [T],
+    mut runs: Vec<usize>,
+    order: &dyn Comparator<T>,
+) {
     join_ordered(&Items { items, order }, &mut runs);
     if runs.len() == 1 {
         return;

@@ -15,7 +15,7 @@ use std::iter;
 use super::{
     chain::IntoChain,
     comparator::{By, Comparator},
-    merge::{SHORTEST_PIECE, Sides, in_parallel, pieces, sort_pieces},
+    merge::{SHORTEST_PIECE, Sides, in_parallel, merge_runs, pieces, sort_pieces},
     on::On,
     outliers::sort_outliers,
     partition::pair,
@@ -121,6 +121,19 @@ pub(crate) fn sort<T: Send>(executor: &Executor, items: &mut [T], order: &dyn Co
     if !ascends(items, RECOGNISED_ALONE, order) && !sort_outliers(executor, items, order) {
         sort_pieces(executor, items, pieces(executor, items.len()), order);
     }
+}
+
+/// Merges two sorted runs, which meet at `middle`, stably if the sort of `order` is stable.
+#[track_caller]
+pub(crate) fn merge<T: Send>(executor: &Executor, items: &mut [T], middle: usize, order: &dyn Comparator<T>) {
+    let len = items.len();
+    assert!(middle <= len, "merge: the second run begins at {middle}, and there are {len} items");
+    if len < SHORTEST_SHARED || size_of::<T>() == 0 || !executor.is_free() {
+        return order.sort(items); // std's sort finds both runs
+    }
+    let mut runs = vec![middle, len - middle];
+    runs.retain(|run| *run > 0);
+    merge_runs(executor, items, runs, order);
 }
 
 /// Sorts `items` stably by a key that is computed once per item.
