@@ -1,12 +1,17 @@
-//! What slices want besides loops: items at given indices, partitions, selections.
+//! Loops over slices beyond those of iterators: items at given indices, partitions, selections,
+//! merges, groups, histograms.
 
+#![allow(clippy::trivially_copy_pass_by_ref)] // closures of loops over slices
 #![allow(unsafe_code)] // the loop of rayon's users for items at given indices
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // indices
 
-use std::{cell::RefCell, marker::PhantomData};
+use std::{cell::RefCell, collections::HashMap, marker::PhantomData};
 
 use rangesteal::{Pool, source::Permutation};
-use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
+use rayon::{
+    iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator},
+    slice::{ParallelSlice, ParallelSliceMut},
+};
 
 use crate::{
     random::Random,
@@ -149,6 +154,102 @@ impl Written for Select {
     }
 }
 
+/// Merges two sorted runs, which meet at an index.
+struct Merge(usize);
+
+impl Written for Merge {
+    type Data = Vec<u32>;
+    type Output = [u32; 3];
+
+    fn plain(&self, items: &mut Vec<u32>) -> [u32; 3] {
+        items.sort_by(u32::cmp); // std's stable sort finds both runs
+        three(items)
+    }
+
+    fn ours(&self, pool: &Pool, items: &mut Vec<u32>) -> [u32; 3] {
+        pool.merge(items, self.0);
+        three(items)
+    }
+
+    fn rayon(&self, items: &mut Vec<u32>) -> Option<[u32; 3]> {
+        items.par_sort();
+        Some(three(items))
+    }
+}
+
+fn three(items: &[u32]) -> [u32; 3] {
+    [items[0], items[items.len() / 2], items[items.len() - 1]]
+}
+
+/// The greatest price of each key, in the order of the keys. The plain loop has a hash map.
+struct Groups;
+
+type Sale = (u32, u32);
+
+impl Written for Groups {
+    type Data = Vec<Sale>;
+    type Output = Vec<Sale>;
+
+    fn plain(&self, sales: &mut Vec<Sale>) -> Vec<Sale> {
+        let mut dearest = HashMap::new();
+        for (key, price) in &*sales {
+            let greatest = dearest.entry(*key).or_insert(0);
+            *greatest = u32::max(*greatest, *price);
+        }
+        let mut dearest: Vec<Sale> = dearest.into_iter().collect();
+        dearest.sort_unstable();
+        dearest
+    }
+
+    fn ours(&self, pool: &Pool, sales: &mut Vec<Sale>) -> Vec<Sale> {
+        pool.sort_unstable_by_key(sales, |sale| sale.0);
+        pool.on(&*sales).chunk_by(|a, b| a.0 == b.0).map(dearest).collect()
+    }
+
+    fn rayon(&self, sales: &mut Vec<Sale>) -> Option<Vec<Sale>> {
+        sales.par_sort_unstable_by_key(|sale| sale.0);
+        Some(sales.par_chunk_by(|a, b| a.0 == b.0).map(dearest).collect())
+    }
+}
+
+fn dearest(group: &[Sale]) -> Sale {
+    group.iter().copied().max_by_key(|sale| sale.1).expect("groups have items")
+}
+
+/// The number of items of each kind. The counts are in a box, since a step of `fold` moves them.
+struct Histogram;
+
+type Counts = Box<[u32; 256]>;
+
+fn count(mut counts: Counts, x: &u32) -> Counts {
+    counts[(x >> 24) as usize] += 1;
+    counts
+}
+
+#[allow(clippy::needless_pass_by_value, reason = "as a reduction is called")]
+fn add(mut counts: Counts, others: Counts) -> Counts {
+    counts.iter_mut().zip(*others).for_each(|(count, other)| *count += other);
+    counts
+}
+
+impl Written for Histogram {
+    type Data = Vec<u32>;
+    type Output = Counts;
+
+    fn plain(&self, items: &mut Vec<u32>) -> Counts {
+        items.iter().fold(Counts::new([0; 256]), count)
+    }
+
+    fn ours(&self, pool: &Pool, items: &mut Vec<u32>) -> Counts {
+        pool.on(&*items).fold(|| Counts::new([0; 256]), count, add)
+    }
+
+    fn rayon(&self, items: &mut Vec<u32>) -> Option<Counts> {
+        let none = || Counts::new([0; 256]);
+        Some(items.par_iter().fold(none, count).reduce(none, add))
+    }
+}
+
 pub(crate) fn rows(pool: &Pool, runner: &mut Runner) -> Vec<Row> {
     let mut random = Random::default();
     let numbers: Vec<u32> = (0..10_000_000).map(|_| random.draw()).collect();
@@ -188,5 +289,17 @@ pub(crate) fn rows(pool: &Pool, runner: &mut Runner) -> Vec<Row> {
     ] {
         row!(name, 0.60, Select(at), numbers[..len].to_vec());
     }
+    for (name, middle) in [("halves", 5_000_000), ("hundredths", 9_900_000)] {
+        let mut runs = numbers.clone();
+        runs[..middle].sort_unstable();
+        runs[middle..].sort_unstable();
+        row!(format!("merge of 10M u32 that meet at {name}"), 0.60, Merge(middle), runs);
+    }
+    for keys in [100, 1_000_000] {
+        let sales = numbers.iter().map(|x| (x % keys, x >> 8)).collect();
+        row!(format!("group by {keys} keys, 10M, to a hash map"), 1.05, Groups, sales);
+    }
+    row!("histogram of 10M u32, 256 kinds", 0.60, Histogram, numbers.clone());
+    row!("histogram of 10k u32, 256 kinds", 1.05, Histogram, numbers[..10_000].to_vec(), Pace::calls(100));
     rows
 }

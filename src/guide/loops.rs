@@ -31,6 +31,9 @@
 //! | the index of the first error | [`located()`](#the-line-of-the-first-error) before the end |
 //! | running totals: of each item, the total up to it; offsets from lengths | `pool.on(&mut v)` and [`inclusive_scan`](crate::On::inclusive_scan), [`exclusive_scan`](crate::On::exclusive_scan) |
 //! | to sort the items | [`pool.sort(&mut v)`](crate::Pool::sort), `sort_by_key`, `sort_unstable` and so on |
+//! | to add a sorted batch to a sorted vector | [`pool.merge(&mut v, middle)`](crate::Pool::merge) |
+//! | the median, or the ten largest | [`pool.select_nth_unstable(&mut v, index)`](crate::Pool::select_nth_unstable) |
+//! | the items that pass a test at the front, without copies | [`pool.partition_in_place(&mut v, test)`](crate::Pool::partition_in_place) |
 //! | two closures at the same time, and both results | [`pool.join(a, b)`](crate::Pool::join) |
 //! | to use a lock or an atomic inside the closure | `fold` if it can replace the lock, otherwise `for_each` |
 //!
@@ -106,6 +109,9 @@
 //! ```
 //!
 //! * **One value for each key**: fold into a map. Each worker fills a map, and the maps are merged.
+//! * **Few keys, such as a histogram**: fold into a `Box` of an array or a `Vec`. A step moves the
+//!   accumulator, so `[0; 256]` without a box is copied for each item: 22 ns instead of 0.2 ns. (In
+//!   [`Iterator::fold`], too: 19 ns.)
 //! * **All items of each key together**: sort by the key, and run a loop over the groups with
 //!   [`chunk_by`](crate::On::chunk_by).
 //!

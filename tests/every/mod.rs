@@ -217,6 +217,39 @@ fn sorts(pool: &Pool, len: usize, of: &dyn Fn(&str) -> String) {
     sorted("sort_unstable", &|items| pool.sort_unstable(items));
     sorted("sort_unstable_by", &|items| pool.sort_unstable_by(items, |a, b| b.cmp(a)));
     sorted("sort_unstable_by_key", &|items| pool.sort_unstable_by_key(items, |i| u32::MAX - i));
+    sorted("merge", &|items| {
+        let (left, right) = items.split_at_mut(len * 15);
+        left.sort_unstable();
+        right.sort_unstable();
+        pool.merge(items, len * 15);
+    });
+    sorted("merge_by", &|items| {
+        items.reverse();
+        items[..len].sort_unstable();
+        items[len..].sort_unstable();
+        pool.merge_by(items, len, u32::cmp);
+    });
+    // The order within each side depends on the schedule.
+    sorted("partition_in_place", &|items| {
+        let even = pool.partition_in_place(items, |i| i % 2 == 0);
+        items[..even].sort_unstable();
+        items[even..].sort_unstable();
+    });
+    let selected = |by: &str, select: &dyn Fn(&mut [u32]) -> u32| {
+        sorted(by, &|items| {
+            if !items.is_empty() {
+                let selected = select(items);
+                items.fill(selected);
+            }
+        });
+    };
+    selected("select_nth_unstable", &|items| *pool.select_nth_unstable(items, len * 9).1);
+    selected("select_nth_unstable_by", &|items| {
+        *pool.select_nth_unstable_by(items, len * 9, |a, b| b.cmp(a)).1
+    });
+    selected("select_nth_unstable_by_key", &|items| {
+        *pool.select_nth_unstable_by_key(items, len * 9, |i| u32::MAX - i).1
+    });
 }
 
 fn lists(pool: &Pool, costs: &[u64], token: &CancelToken, of: &dyn Fn(&str) -> String) {

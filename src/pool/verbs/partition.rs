@@ -12,8 +12,8 @@ use std::{iter, mem, ops::Range};
 
 use super::merge::{in_parallel, shares, split};
 use crate::{
-    clock::{Instant, nanos},
-    pool::{call::executor::Executor, policy::prices::AT_FIRST},
+    clock::{Instant, Moment, nanos},
+    pool::call::executor::Executor,
 };
 
 /// In bytes: a partition moves items above this size only if they are on the wrong side.
@@ -55,7 +55,7 @@ pub(crate) fn partition_in_place<T: Send>(
 #[track_caller]
 pub(super) fn partition<T: Send>(executor: &Executor, items: &mut [T], pair: Pair<'_, T>) -> usize {
     let len = items.len();
-    let begun = (len > FIRST_TESTED).then(Instant::now);
+    let begun = (len > FIRST_TESTED).then(|| (Instant::now(), Moment::now()));
     let (mut passed, mut tested, mut block) = (0, 0, FIRST_TESTED);
     let mut test_up_to = |items: &mut [T], end: usize| {
         let [more, _] = pair(&mut items[passed..end], tested - passed, &mut []);
@@ -65,11 +65,12 @@ pub(super) fn partition<T: Send>(executor: &Executor, items: &mut [T], pair: Pai
     let pace = loop {
         let end = len.min(block);
         let (passed, _) = test_up_to(items, end);
-        let Some(begun) = begun.filter(|_| end < len) else { return passed };
-        let (spent, help) = (nanos(begun.elapsed()), executor.prices().help(false));
-        let pace = spent / end as f32;
-        if spent > AT_FIRST * help && pace * (len - end) as f32 > WORTH * help && executor.is_free() {
-            break pace / help;
+        let Some((begun, moment)) = begun.filter(|_| end < len) else { return passed };
+        if moment.is_microseconds_ago() {
+            let (pace, help) = (nanos(begun.elapsed()) / end as f32, executor.prices().help(false));
+            if pace * (len - end) as f32 > WORTH * help && executor.is_free() {
+                break pace / help;
+            }
         }
         block *= BLOCK_GROWTH;
     };
