@@ -127,13 +127,13 @@ pub use pool::{
 pub mod source {
     pub use crate::pool::{
         At, Chain, Each, Exclusive, FromChain, IntoChain, Owned, Permutation, PermutationError, Pieces,
-        Shared, Source, chunks_exact, drain, pieces,
+        Shared, Source, Tile, chunks_exact, drain, pieces, tiles,
     };
     #[doc(hidden)]
     pub use crate::pool::{
         Chunks, Cloned, Cuts, Drained, Filter, FilterMap, FlatMap, Flatten, Holder, InStep, Indices, Inspect,
         Integer, Integers, Lent, Located, Makes, Map, Nested, Offsets, Permuted, Rev, StepBy, Subrange,
-        TryFlatMap, Windows, With, Zip,
+        Tiles, TryFlatMap, Windows, With, Zip,
     };
 }
 

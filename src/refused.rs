@@ -340,3 +340,34 @@
 //! pool.on(&[1, 2]).at(&places).chunks(2).count();
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! Two rows of a tile are borrowed by two calls.
+//! ```compile_fail,E0499
+//! let mut matrix = [0; 4];
+//! # let pool = rangesteal::Pool::new()?;
+//! pool.on(rangesteal::source::tiles(&mut matrix, 2, [2, 2])).for_each(|mut tile| {
+//!     let first = tile.cells().next();
+//!     let second = tile.cells().next();
+//!     println!("{first:?} {second:?}");
+//! });
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! A tile outlives the matrix.
+//! ```compile_fail,E0597
+//! # let pool = rangesteal::Pool::new()?;
+//! let tiles: Vec<_> = {
+//!     let mut matrix = [0; 4];
+//!     pool.on(rangesteal::source::tiles(&mut matrix, 2, [1, 1])).collect()
+//! };
+//! println!("{}", tiles.len());
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! Tiles of cells that are not `Send` go to other threads.
+//! ```compile_fail,E0277
+//! # let pool = rangesteal::Pool::new()?;
+//! let mut matrix: [std::rc::Rc<u8>; 2] = [1.into(), 2.into()];
+//! pool.on(rangesteal::source::tiles(&mut matrix, 2, [1, 1])).count();
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```

@@ -7,7 +7,7 @@
 
 use std::{cell::RefCell, collections::HashMap, marker::PhantomData};
 
-use rangesteal::{Pool, source::Permutation};
+use rangesteal::{Pool, source, source::Permutation};
 use rayon::{
     iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator},
     slice::{ParallelSlice, ParallelSliceMut},
@@ -250,6 +250,86 @@ impl Written for Histogram {
     }
 }
 
+/// The side of a square matrix, and of its tiles.
+const SIDE: usize = 4000;
+const TILE: usize = 32;
+
+/// Transposes a matrix by tiles. The reference is the same pool by bands of whole rows.
+struct Transpose<'p>(&'p Pool, Vec<f32>);
+
+fn transpose(matrix: &[f32], row: usize, first: usize, cells: &mut [f32]) {
+    for (column, cell) in (first..).zip(cells) {
+        *cell = matrix[column * SIDE + row];
+    }
+}
+
+impl Written for Transpose<'_> {
+    type Data = Vec<f32>;
+    type Output = [f32; 2];
+
+    fn plain(&self, out: &mut Vec<f32>) -> [f32; 2] {
+        self.0.on_mut(out).chunks(TILE * SIDE).enumerate().for_each(|(band, rows)| {
+            for first in (0..SIDE).step_by(TILE) {
+                for (row, cells) in (band * TILE..).zip(rows.chunks_mut(SIDE)) {
+                    transpose(&self.1, row, first, &mut cells[first..first + TILE]);
+                }
+            }
+        });
+        [out[1], out[SIDE * SIDE - 2]]
+    }
+
+    fn ours(&self, pool: &Pool, out: &mut Vec<f32>) -> [f32; 2] {
+        pool.on(source::tiles(out, SIDE, [TILE, TILE])).for_each(|mut tile| {
+            let (rows, first) = (tile.rows(), tile.columns().start);
+            rows.zip(tile.cells()).for_each(|(row, cells)| transpose(&self.1, row, first, cells));
+        });
+        [out[1], out[SIDE * SIDE - 2]]
+    }
+}
+
+/// The means of 5 by 5 cells, by tiles. The reference is the same pool by bands of whole rows.
+struct Blur<'p>(&'p Pool, Vec<f32>);
+
+/// The means of cells of a row that is no border. `first` is the column of the first cell.
+fn blur(image: &[f32], row: usize, first: usize, cells: &mut [f32]) {
+    let (first, skipped) = (first.max(2), first.max(2) - first);
+    let width = cells.len().saturating_sub(skipped).min(SIDE - 2 - first);
+    let cells = &mut cells[skipped..skipped + width];
+    cells.fill(0.0);
+    for above in row - 2..=row + 2 {
+        let line = &image[above * SIDE + first - 2..][..width + 4];
+        for (cell, window) in cells.iter_mut().zip(line.windows(5)) {
+            *cell += window.iter().sum::<f32>() / 25.0;
+        }
+    }
+}
+
+impl Written for Blur<'_> {
+    type Data = Vec<f32>;
+    type Output = [f32; 2];
+
+    fn plain(&self, out: &mut Vec<f32>) -> [f32; 2] {
+        self.0.on_mut(out).chunks(SIDE).enumerate().for_each(|(row, cells)| {
+            if (2..SIDE - 2).contains(&row) {
+                blur(&self.1, row, 0, cells);
+            }
+        });
+        [out[SIDE * 2 + 2], out[SIDE * SIDE / 2 + 7]]
+    }
+
+    fn ours(&self, pool: &Pool, out: &mut Vec<f32>) -> [f32; 2] {
+        pool.on(source::tiles(out, SIDE, [TILE, 512])).for_each(|mut tile| {
+            let (rows, first) = (tile.rows(), tile.columns().start);
+            for (row, cells) in rows.zip(tile.cells()) {
+                if (2..SIDE - 2).contains(&row) {
+                    blur(&self.1, row, first, cells);
+                }
+            }
+        });
+        [out[SIDE * 2 + 2], out[SIDE * SIDE / 2 + 7]]
+    }
+}
+
 pub(crate) fn rows(pool: &Pool, runner: &mut Runner) -> Vec<Row> {
     let mut random = Random::default();
     let numbers: Vec<u32> = (0..10_000_000).map(|_| random.draw()).collect();
@@ -299,6 +379,10 @@ pub(crate) fn rows(pool: &Pool, runner: &mut Runner) -> Vec<Row> {
         let sales = numbers.iter().map(|x| (x % keys, x >> 8)).collect();
         row!(format!("group by {keys} keys, 10M, to a hash map"), 1.05, Groups, sales);
     }
+    let image: Vec<f32> =
+        numbers[..SIDE * SIDE / 2].iter().chain(&numbers[..SIDE * SIDE / 2]).map(|x| *x as f32).collect();
+    row!("transposition by tiles, to bands", 1.05, Transpose(pool, image.clone()), vec![0.0; SIDE * SIDE]);
+    row!("blur by tiles, to bands", 1.05, Blur(pool, image), vec![0.0; SIDE * SIDE]);
     row!("histogram of 10M u32, 256 kinds", 0.60, Histogram, numbers.clone());
     row!("histogram of 10k u32, 256 kinds", 1.05, Histogram, numbers[..10_000].to_vec(), Pace::calls(100));
     rows

@@ -50,6 +50,7 @@ pub use verbs::{
     source::{Exclusive, Indices, Integer, Integers, Lent},
     stages::{Cloned, Filter, FilterMap, FlatMap, Flatten, Inspect, Map, TryFlatMap, With},
     state::{Fresh, Given, Kept, Lends, PerBlock, PerWorker, State, Stateless},
+    tiles::{Tile, Tiles, tiles},
     waiting::Waiting,
 };
 

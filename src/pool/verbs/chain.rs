@@ -137,6 +137,8 @@ pub trait Each: Chain {}
 /// | [`On::chunks`](crate::On::chunks) of a source | `&[T]`, `&mut [T]`, `Range<T>`, tuples of these, or `Vec<T>` |
 /// | [`On::windows`](crate::On::windows) of a source | `&[T]` or `Range<T>` |
 /// | [`source::pieces`](crate::source::pieces), [`On::chunk_by`](crate::On::chunk_by) | as [`On::chunks`](crate::On::chunks) |
+/// | [`On::at`](crate::On::at) of a slice | `&T` or `&mut T` |
+/// | [`source::tiles`](crate::source::tiles) of a `&mut [T]` | [`Tile<T>`](crate::source::Tile) |
 /// | `map`, `copied`, `inspect`, `enumerate`, `take`, `skip`, `rev`, `step_by` of a source | as [`Iterator`] |
 ///
 /// Sealed: it cannot be implemented elsewhere.

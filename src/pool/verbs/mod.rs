@@ -3,7 +3,8 @@
 //! generic over closures is in this folder, except `call/join.rs`.
 //!
 //! `source` has slices and ranges, `owned` has items by value, and `indexed` has sources that are
-//! made of other sources. `permutation` has the items of a slice at given indices. `chain` has the
+//! made of other sources. `permutation` has the items of a slice at given indices, and `tiles`
+//! the rectangles of a matrix. `chain` has the
 //! traits of chains, `stages` the stages, and `state` the states that workers keep between items.
 //! `on` has the type `On` of a chain and its pool, with the stages as methods. `options` has the
 //! options and hands the loop to the executor. `value` makes a chain without a pool a source. The
@@ -57,5 +58,6 @@ pub(crate) mod sort;
 pub(crate) mod source;
 pub(crate) mod stages;
 pub(crate) mod state;
+pub(crate) mod tiles;
 pub(crate) mod value;
 pub(crate) mod waiting;

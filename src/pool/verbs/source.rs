@@ -235,12 +235,21 @@ impl<'a, T> Exclusive<'a, T> {
         Self { len: items.len(), base: NonNull::from(items).cast(), slice: PhantomData }
     }
 
+    /// The same slice once more.
+    ///
+    /// # Safety
+    /// No index is requested from both, unless the last reference to its item is gone.
+    #[inline(always)]
+    pub(super) unsafe fn alias(&self) -> Self {
+        Self { base: self.base, len: self.len, slice: PhantomData }
+    }
+
     /// The items at the indices of `range`.
     ///
     /// # Safety
-    /// No index is requested twice.
+    /// No index is requested twice, unless the last reference to its item is gone.
     #[inline(always)]
-    unsafe fn part(&self, range: Range<usize>) -> &'a mut [T] {
+    pub(super) unsafe fn part(&self, range: Range<usize>) -> &'a mut [T] {
         assert!(range.start <= range.end && range.end <= self.len);
         // SAFETY: *inside*: `range` lies within the slice, as just checked.
         let first = unsafe { self.base.add(range.start) };
