@@ -16,7 +16,8 @@ use mpi::{
 /// Runs a program, once on each rank, with the options of the command line.
 ///
 /// Wrong options end all ranks with one message, since all ranks have the same options. An error or
-/// a panic may occur on one rank alone, while the others wait for it. That rank aborts all ranks.
+/// a panic may occur on one rank alone, while the other ranks wait for it. The failed rank aborts
+/// all ranks.
 #[must_use]
 pub fn run<O: Parser>(
     program: impl FnOnce(&SimpleCommunicator, &O) -> Result<(), Box<dyn Error>>,

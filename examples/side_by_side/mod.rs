@@ -22,7 +22,7 @@ pub(crate) fn size_or(default: usize) -> usize {
 /// relative to the first version.
 ///
 /// # Panics
-/// If the result of a version is not the `same` as that of the first version.
+/// If `same` says that the result of a version differs from the result of the first version.
 pub(crate) fn compare<R>(
     versions: [(&str, &dyn Fn() -> R); 3],
     show: impl Fn(&R) -> String,

@@ -292,8 +292,8 @@ pub(crate) fn run(ranks: &dyn Ranks) -> Result<ExitCode, Box<dyn Error>> {
     done.map(|()| ExitCode::SUCCESS).map_err(error::of_standard_output)
 }
 
-/// Checks that all ranks have the same arguments. A rank without work takes part too, since the
-/// others wait for it.
+/// Checks that all ranks have the same arguments. A rank without work calls this function too,
+/// since the other ranks wait for its message.
 fn agree(ranks: &dyn Ranks, arguments: &Result<Arguments, clap::Error>) -> Result<(), Box<dyn Error>> {
     let said = match arguments {
         Ok(arguments) => Ok(format!("{} {arguments:?}", env!("CARGO_PKG_VERSION")).into_bytes()),

@@ -175,7 +175,7 @@ pub(crate) mod tests {
         });
         let heard = Elsewhere { rank: 1, reason: "reason of 1".into() };
         let wanted = [heard.clone(), Elsewhere { rank: 99, ..heard.clone() }, heard.clone(), heard];
-        // Rank 1 reports its own reason, not one that another rank tells.
+        // Rank 1 reports its own reason, not a reason from another rank.
         let wanted = wanted.map(|mut ended| {
             if ended.rank == 99 {
                 ended.reason = "reason of 1".into();

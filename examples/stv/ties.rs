@@ -11,7 +11,8 @@ use std::{cmp::Ordering, fmt, str::FromStr};
 pub(crate) enum Tie {
     /// The order of the file, or of the ballot paper.
     Order,
-    /// The candidate with fewer votes in an earlier round; then the order.
+    /// The candidate with fewer votes in an earlier round. If no round distinguishes the
+    /// candidates, the order.
     Backwards,
     /// An order drawn from this seed, in place of the file's.
     Random(u64),

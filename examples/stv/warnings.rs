@@ -57,7 +57,7 @@ impl Warnings {
         self.list.push(Warning { line, message });
     }
 
-    /// The warnings with their lines, in words.
+    /// The warnings with their lines, as text.
     pub(crate) fn told(&self) -> Vec<String> {
         self.list.iter().map(|Warning { line, message }| format!("line {line}: {message}")).collect()
     }

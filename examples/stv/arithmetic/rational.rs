@@ -1,7 +1,7 @@
 //! `exact` and `approx`: fractions of whole numbers without limit.
 //!
-//! A fraction is reduced only where that pays: in a keep factor, because many operations use it,
-//! and for printing. In between, a distribution adds thousands of fractions. Their denominators are
+//! A fraction is reduced in two cases: a keep factor, because many operations use it, and a number
+//! to print. In between, a distribution adds thousands of fractions. Their denominators are
 //! products of the denominators of a few keep factors, so they divide each other. A sum then finds
 //! its common denominator by one division. Reducing every sum would cost a greatest common divisor.
 
@@ -21,8 +21,9 @@ pub(crate) type Approx = Rational<true>;
 /// The denominator of the keep factors of `approx`.
 const MILLION: u32 = 1_000_000;
 
-/// The most bits of a keep factor's denominator, which is its larger part. A distribution with such
-/// keep factors takes seconds, and the next one takes many times longer.
+/// The most bits of the denominator of a keep factor. The numerator is not larger. With keep
+/// factors of this size a distribution takes seconds, and the next distribution takes many times
+/// longer.
 const MOST_BITS: u64 = 1 << 18;
 
 /// Equal numbers may have different numerators and denominators, since few fractions are reduced.
@@ -107,8 +108,8 @@ impl<const ROUNDED: bool> Arithmetic for Rational<ROUNDED> {
     }
 
     fn times(&self, other: &Self) -> Result<Self, Fault> {
-        // The usual case: most ballots reach hopefuls with a power of one, and hopefuls keep all of
-        // it.
+        // The usual case: most ballots reach a hopeful with a power of one, and the hopeful keeps
+        // all of it.
         if other.is_one() {
             return Ok(self.clone());
         }

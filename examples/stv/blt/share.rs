@@ -1,14 +1,14 @@
-//! Several ranks read one file. Each keeps a share of the ballots, and all other data.
+//! Several ranks read one file. Each rank keeps a share of the ballots, and all other data.
 //!
 //! Each rank reads a piece of the file. Pieces are cut at line ends, and a rank assumes that its
 //! piece begins between two ballots. A piece is *plain* if each line has one whole ballot, without
 //! ids and without errors. If the first piece is plain, the second piece does begin between two
-//! ballots, and so on. So if all pieces are plain up to the 0 after the ballots, the ranks have
-//! read what a single rank reads. All ranks then read the names that follow, and exchange their
-//! numbers of ballots and lines.
+//! ballots, and so on. So if all pieces are plain up to the 0 after the ballots, the ranks together
+//! have read what a single rank would read. All ranks then read the names after the ballots, and
+//! exchange their numbers of ballots and lines.
 //!
 //! If a piece is not plain, all ranks read the whole file twice: first to count the ballots, then
-//! to keep their own. That takes longer, and gives the error messages of a single rank.
+//! to keep their own. Reading twice takes longer, and gives the error messages of a single rank.
 //!
 //! The threads of a rank read its piece in the same way, in parts.
 //!
@@ -91,8 +91,8 @@ pub(crate) fn read_share(
 }
 
 /// Returns this rank's election if all ranks have read the same election in the same way. A rank
-/// that could not read reports its error. If a rank has another election, or has read it in another
-/// way, that is an error, since the shares would not fit together.
+/// that could not read reports its error. A rank with another election, or with another way of
+/// reading, causes an error, since the shares would not fit together.
 pub(crate) fn all_alike(
     election: Result<Election, InputError>,
     was_in_pieces: bool,
@@ -118,8 +118,9 @@ pub(crate) fn all_alike(
 }
 
 /// Reads the file in pieces, and keeps a share. Returns `None` if the file cannot be read in
-/// pieces, a piece is not plain, or the rest of the file has an error. Then `twice` gives the
-/// message of a single rank. Returns an error only if all ranks have it.
+/// pieces, a piece is not plain, or the rest of the file has an error. The caller then calls
+/// `twice`, which gives the message of a single rank. If one rank returns an error, all ranks
+/// return the same error.
 fn in_pieces(
     source: &Source<'_>,
     reading: Reading,
@@ -136,7 +137,7 @@ fn in_pieces(
     let mut reports: Vec<Report> = Vec::new();
     for (rank, mut said) in heard.iter().map(|said| &said[..]).enumerate() {
         if said.is_empty() {
-            return Ok(None); // the ballots go on behind it, and it is not plain
+            return Ok(None); // this piece is not plain, and no piece before it has the end of the ballots
         }
         let report = Report::read(&mut said).ok_or_else(|| Elsewhere::unreadable(rank))?;
         if reports.last().is_some_and(|before| before.bytes.end != report.bytes.start) {
@@ -256,7 +257,7 @@ pub(crate) fn unreadable(source: &Source<'_>, error: &io::Error) -> InputError {
 }
 
 /// The end of the line that contains this byte. For the first byte of a line, returns the end of
-/// the line above.
+/// the previous line.
 fn line_end(source: &Source<'_>, at: u64, len: u64) -> io::Result<u64> {
     let (mut reader, mut at) = ((source.open)(at - 1)?, at - 1);
     let mut bytes = [0; 1 << 12];
@@ -272,7 +273,7 @@ fn line_end(source: &Source<'_>, at: u64, len: u64) -> io::Result<u64> {
     }
 }
 
-/// Reads the whole file to count the ballots, and again to keep those of this rank.
+/// Reads the whole file to count the ballots, and again to keep the share of this rank.
 fn twice(
     source: &Source<'_>,
     reading: Reading,
@@ -290,8 +291,8 @@ fn twice(
     counted_first(read, block, ranks)
 }
 
-/// Reads once to count the ballots, and again to keep those of this rank. A single rank keeps all,
-/// and reads once.
+/// Reads once to count the ballots, and again to keep the share of this rank. A single rank keeps
+/// all ballots, and reads once.
 pub(crate) fn counted_first(
     read: impl Fn(Range<usize>, bool) -> Result<Election, InputError>,
     block: fn(usize) -> usize,

@@ -33,8 +33,8 @@ pub(crate) enum Target {
 }
 
 impl<'a> Plain<'a> {
-    /// Leaves out the data that the format cannot hold. If that would change the count, returns an
-    /// error with the reason.
+    /// Leaves out the data that the format cannot hold. If leaving data out would change the count,
+    /// returns an error with the reason.
     pub(crate) fn of(election: &'a Election, target: Target) -> Result<Self, String> {
         let format = match target {
             Target::Scottish => "a Scottish CSV file",

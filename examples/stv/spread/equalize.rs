@@ -1,11 +1,11 @@
 //! The spread of ballots with equal ranks under `--equalize`. Every order of the equals counts for
 //! an equal part of the ballot.
 //!
-//! The code does not enumerate the orders. In a random order of n equals, the number j of equals
-//! before candidate i has the same probability for every j below n. Every choice of j of the other
-//! equals is equally likely. So for each j, the mean product of j passed-on shares counts. This
-//! mean is an elementary symmetric polynomial divided by its number of terms. The part that reaches
-//! i is the mean of these means over all j.
+//! The code does not enumerate the orders. In a random order of n equals, j equals come before
+//! candidate i. Every j below n is equally likely, and so is every choice of j from the other
+//! equals. So for each j, the mean product of j passed-on shares counts. This mean is an elementary
+//! symmetric polynomial divided by its number of terms. The part that reaches i is the mean of
+//! these means over all j.
 
 use super::{KeepFactor, Spread};
 use crate::{
@@ -170,8 +170,8 @@ mod tests {
 
     #[test]
     fn the_rest_of_an_equal_goes_to_its_equals() {
-        // The hopeful gets the half in which it comes first. Of the other half, it gets the part
-        // that the elected candidate passes on.
+        // The hopeful comes first in half of the orders, and gets that half. Of the other half, the
+        // hopeful gets the part that the elected candidate passes on.
         assert_eq!(spread::<Exact>(8, &PAIR, &[1, 4, 4], 4), ["1", "7", "0", "0"]);
         assert_eq!(spread::<Exact>(8, &PAIR, &[0, 4, 4], 4), ["0", "8", "0", "0"]);
         assert_eq!(spread::<Exact>(8, &PAIR, &[0, 0, 4], 4), ["0", "0", "8", "0"], "nothing is blocked");
@@ -198,8 +198,9 @@ mod tests {
         );
     }
 
-    /// Another program calculated these digits. The last decimals change if the other equals come
-    /// in another order, or if the division comes before the keep factor.
+    /// Another program calculated these digits. The last decimals depend on the order of
+    /// operations: the shares of the other equals are multiplied in written order, and the division
+    /// by the number of equals comes after the multiplication by the keep factor.
     #[test]
     fn four_equals() {
         let keep = [500_000_001, 500_000_001, 500_000_001, 666_666_666, 1_000_000_000];
@@ -236,8 +237,8 @@ mod tests {
         assert!(close[..100].iter().all(|votes| votes == "0.999999900"), "{}", close[0]);
     }
 
-    /// A hundred candidates keep a half each. They share equally all that is not passed on, which
-    /// is 1 - 2^-100.
+    /// A hundred candidates keep a half each. The candidates share equally the part that is not
+    /// passed on, which is 1 - 2^-100.
     fn votes_of_one() -> String {
         let all = Exact::one();
         let passed = (0..100).fold(all.clone(), |part, _| part.over_whole(&Integer::Word(2)).unwrap());

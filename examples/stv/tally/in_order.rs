@@ -13,8 +13,8 @@ use crate::{
 };
 use rangesteal::{On, options::OnPool, reproducible};
 
-/// The number of ballots in a block. A block is large enough that its sums (one per candidate) cost
-/// little, and small enough that threads have blocks to share.
+/// The number of ballots in a block. A block is so large that its sums (one per candidate) cost
+/// little, but there are still enough blocks for all threads.
 pub(crate) fn block(ballots: usize) -> usize {
     (ballots / 1024).max(64)
 }
@@ -24,7 +24,7 @@ fn sum<A: Arithmetic>(block: &[Ballot], ballots: &Ballots, keep: &[KeepFactor<A>
 }
 
 /// The sum of these ballots. The number of blocks in the first half is the largest power of two
-/// that leaves a rest for the second half.
+/// that leaves at least one block for the second half.
 fn in_pairs<A: Arithmetic>(
     records: &[Ballot],
     block: usize,

@@ -254,8 +254,8 @@ fn a_wide_election_has_a_small_page_that_can_be_read() {
     let panels = between(flow, "<svg class=", "</svg>");
     for panel in &panels {
         let most = if panel.starts_with("\"wide\"") { 24 } else { 16 };
-        // One more lane is for all candidates that share a lane, and one is for the exhausted
-        // votes.
+        // Two lanes are not counted in `most`: the shared lane of other candidates, and the lane of
+        // the exhausted votes.
         assert!(panel.matches("<path class=\"s\"").count() <= most + 2);
     }
     assert!(panels[0].contains("<title>56 others</title>"), "{}", panels[0]);

@@ -42,8 +42,8 @@ impl Panel<'_> {
         self.through_gate(&mut flows, (left, right), &heading, out);
     }
 
-    /// Draws a transfer from several givers. The losses and gains are known, but not which
-    /// candidate gave to which. So all votes pass one gate.
+    /// Draws a transfer from several givers. The losses and gains of the candidates are known, but
+    /// not the receiver of each loss. So all votes pass one gate.
     fn through_gate(&self, flows: &mut Flows, (left, right): (f64, f64), heading: &str, out: &mut String) {
         let total: f64 = flows.receivers.iter().map(|&lane| flows.amount(lane)).sum();
         let ends = flows.givers.iter().chain(&flows.receivers);
@@ -109,8 +109,8 @@ impl Panel<'_> {
     }
 }
 
-/// The lanes that give and receive in one transfer, and the parts of their nodes that are already
-/// used.
+/// The lanes that give or receive votes in one transfer, and the parts of their nodes that ribbons
+/// already use.
 struct Flows {
     givers: Vec<usize>,
     receivers: Vec<usize>,
