@@ -18,8 +18,8 @@ pub(crate) fn size_or(default: usize) -> usize {
     std::env::args().nth(1).map_or(default, |size| size.parse().expect("the size is a number"))
 }
 
-/// Runs the versions three times in turn. Prints the result of each, its best time, and that time
-/// relative to the first version.
+/// Runs the versions three times in turn. Prints the result of each version, its best time, and
+/// this time divided by the best time of the first version.
 ///
 /// # Panics
 /// If `same` says that the result of a version differs from the result of the first version.
