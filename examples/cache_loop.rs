@@ -28,7 +28,7 @@ struct Arguments {
     /// Whether the pool pins each thread to a CPU of its own
     #[arg(long, value_enum, default_value_t)]
     pinning: Pinning,
-    /// Number of threads [default: all that the machine has]
+    /// Number of threads [default: all threads of the machine]
     #[arg(long, value_name = "N")]
     num_threads: Option<NonZeroUsize>,
     /// KiB of data per thread: more than its L1 cache holds, less than its L2 cache

@@ -11,19 +11,19 @@ use std::{
 /// The election to generate.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Synthetic {
-    /// How the voters choose
+    /// The distribution of the voters' choices
     #[arg(long, value_enum)]
     kind: Kind,
-    /// How many ballots, each on a line of its own
+    /// Number of ballots, each on its own line
     #[arg(long, value_name = "N", default_value = "10000")]
     ballots: NonZeroU64,
-    /// How many candidates [default: 64 for sorted, otherwise 10]
+    /// Number of candidates [default: 64 for sorted, otherwise 10]
     #[arg(long, value_name = "N")]
     candidates: Option<NonZeroUsize>,
-    /// How many seats [default: 48 for sorted, otherwise 3]
+    /// Number of seats [default: 48 for sorted, otherwise 3]
     #[arg(long, value_name = "N")]
     seats: Option<NonZeroUsize>,
-    /// Where the random numbers start
+    /// The seed of the random numbers
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 }
@@ -34,8 +34,8 @@ enum Kind {
     Uniform,
     /// Each candidate is three quarters as popular as the previous candidate
     Geometric,
-    /// From plain ballots to ballots with more and more equal ranks, each of which triples the
-    /// cost: nearly all work is in the last few
+    /// The number of shared ranks grows from the first ballot to the last one. Each shared rank
+    /// triples the cost of a ballot, so nearly all work is in the last few ballots
     Sorted,
 }
 

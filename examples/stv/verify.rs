@@ -40,7 +40,7 @@ pub(crate) struct Verify {
     /// The ballot file; - for standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// How many threads distribute the ballots [default: all that the machine has]
+    /// Number of threads that distribute the ballots [default: all threads of the machine]
     #[arg(long, value_name = "N")]
     num_threads: Option<NonZeroUsize>,
 }

@@ -20,7 +20,7 @@ pub(crate) enum Order {
     NameParty,
     /// The party, then the name
     PartyName,
-    /// The name and nothing else, whatever quotes are in it
+    /// The name alone, even if it has quotes inside
     Whole,
 }
 
