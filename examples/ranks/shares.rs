@@ -90,7 +90,7 @@ impl Shares {
     /// The items of a rank.
     ///
     /// # Panics
-    /// If there is no such rank.
+    /// If `rank` is not below the number of ranks.
     #[must_use]
     pub fn of(&self, rank: usize) -> Range<usize> {
         let item = |bound: usize| (bound * block(self.len)).min(self.len);
@@ -320,7 +320,7 @@ mod tests {
         for times in [[9.0, 1.0], [9.0, 1.0], fair, [9.0, 1.0], [1.0, 9.0], [9.0, 9.0]] {
             assert!(!shares.learn(&times));
         }
-        // Each rank was slow in one round, which is no reason to move.
+        // Each rank was slow in one round only, so the boundaries stay.
         for (times, moves) in [([9.0, 1.0], false), ([1.0, 9.0], false), ([9.0, 1.0], false)] {
             assert_eq!(shares.learn(&times), moves);
         }

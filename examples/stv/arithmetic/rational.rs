@@ -11,8 +11,8 @@ use num_bigint::{BigInt, Sign};
 use num_integer::Integer as _;
 use std::{borrow::Cow, cmp::Ordering, fmt};
 
-/// Fractions without rounding. Every iteration multiplies the digits of the keep factors, so this
-/// suits elections with few seats and rounds.
+/// Fractions without rounding. Every iteration multiplies the number of digits of the keep factors,
+/// so `exact` suits elections with few seats and rounds.
 pub(crate) type Exact = Rational<false>;
 
 /// Only keep factors are rounded, up to six decimals.
@@ -26,7 +26,8 @@ const MILLION: u32 = 1_000_000;
 /// longer.
 const MOST_BITS: u64 = 1 << 18;
 
-/// Equal numbers may have different numerators and denominators, since few fractions are reduced.
+/// Equal numbers may have different numerators and denominators, since most fractions are not
+/// reduced.
 #[derive(Debug, Clone)]
 pub(crate) struct Rational<const ROUNDED: bool> {
     numerator: BigInt,

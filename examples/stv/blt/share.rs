@@ -64,8 +64,8 @@ struct Report {
     empty_lines: u64,
     /// The number of line ends in the piece.
     line_ends: usize,
-    /// The end of the ballots: its byte in the file, and the number of lines of the piece before
-    /// it.
+    /// If the ballots end in this piece: the byte of the end in the file, and the number of lines
+    /// of the piece before the end.
     end: Option<(u64, usize)>,
 }
 
@@ -137,7 +137,7 @@ fn in_pieces(
     let mut reports: Vec<Report> = Vec::new();
     for (rank, mut said) in heard.iter().map(|said| &said[..]).enumerate() {
         if said.is_empty() {
-            return Ok(None); // this piece is not plain, and no piece before it has the end of the ballots
+            return Ok(None); // the ballots have not ended yet, and this piece is not plain
         }
         let report = Report::read(&mut said).ok_or_else(|| Elsewhere::unreadable(rank))?;
         if reports.last().is_some_and(|before| before.bytes.end != report.bytes.start) {

@@ -66,7 +66,7 @@ impl Preference {
         self.0 & 1 != 0
     }
 
-    /// The preference of this code, or `None` for 0, which is no code.
+    /// The preference of this code, or `None` for 0, which ends a ballot.
     #[inline]
     pub(crate) fn of_code(code: u64) -> Option<Self> {
         u32::try_from(code.checked_sub(1)?).ok().map(Self)

@@ -198,7 +198,7 @@ fn winners(transcript: &str) -> usize {
 
 #[test]
 fn who_has_just_the_quota_is_elected_by_decimals_only() {
-    // Two seats and six ballots: the quota is 2, or the smallest step more.
+    // With two seats and six ballots, the quota is 2, or 2 plus the smallest step.
     let ballots = "3 2\n2 1 0\n2 2 0\n2 3 0\n0\n\"A\" \"B\" \"C\" \"T\"";
     let exact = count_as::<Exact>(ballots, RULE).unwrap();
     assert!(exact.contains("\tQuota: 2\n\tOmega: 1/1000000\n"), "{exact}");

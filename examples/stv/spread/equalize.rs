@@ -3,9 +3,9 @@
 //!
 //! The code does not enumerate the orders. In a random order of n equals, j equals come before
 //! candidate i. Every j below n is equally likely, and so is every choice of j from the other
-//! equals. So for each j, the mean product of j passed-on shares counts. This mean is an elementary
-//! symmetric polynomial divided by its number of terms. The part that reaches i is the mean of
-//! these means over all j.
+//! equals. The part that reaches i after j equals is the mean, over these choices, of the product
+//! of the j passed-on shares. This mean is an elementary symmetric polynomial divided by its number
+//! of terms. The part that reaches i is the mean of these means over all j.
 
 use super::{KeepFactor, Spread};
 use crate::{
@@ -237,8 +237,8 @@ mod tests {
         assert!(close[..100].iter().all(|votes| votes == "0.999999900"), "{}", close[0]);
     }
 
-    /// A hundred candidates keep a half each. The candidates share equally the part that is not
-    /// passed on, which is 1 - 2^-100.
+    /// A hundred equals keep a half each. The part that is not passed on is 1 - 2^-100. The equals
+    /// share this part equally.
     fn votes_of_one() -> String {
         let all = Exact::one();
         let passed = (0..100).fold(all.clone(), |part, _| part.over_whole(&Integer::Word(2)).unwrap());

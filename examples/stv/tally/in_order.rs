@@ -13,8 +13,8 @@ use crate::{
 };
 use rangesteal::{On, options::OnPool, reproducible};
 
-/// The number of ballots in a block. A block is so large that its sums (one per candidate) cost
-/// little, but there are still enough blocks for all threads.
+/// The number of ballots in a block. A block is large, so that its sums (one per candidate) cost
+/// little, but small enough to give every thread some blocks.
 pub(crate) fn block(ballots: usize) -> usize {
     (ballots / 1024).max(64)
 }
