@@ -1,5 +1,5 @@
-//! Rounds over data of the size of the L2 caches. They show the cost for a worker that loses its
-//! CPU, and with it the contents of the cache.
+//! Rounds over data of the size of the L2 caches. They show how much time a worker loses if it
+//! loses its CPU, and with the CPU the contents of the cache.
 //!
 //! ```text
 //! cargo run --release --example cache_loop -- --pinning off
@@ -55,8 +55,8 @@ struct Cell {
     visits: usize,
 }
 
-/// An item: a ring of cells. Each cell has the index of the next one, so the processor cannot
-/// prefetch.
+/// An item: a ring of cells. Each cell has the index of the next cell, so the processor cannot
+/// prefetch cells.
 struct Chain(Vec<Cell>);
 
 impl Chain {

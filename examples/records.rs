@@ -10,8 +10,9 @@
 //! 1. *Read*: `flat_map` cuts the text into lines, and `filter_map` makes records of them. Real
 //!    files have broken lines. Each worker puts the broken lines and their numbers into a vector of
 //!    its own (`with_kept`).
-//! 2. *Check*: `pool.on(records)` gives the records by value, so `partition` moves them into two
-//!    vectors: values that no instrument can have measured, and the others.
+//! 2. *Check*: `pool.on(records)` gives the records by value, so `partition` moves the records into
+//!    two vectors: one for records with values that no instrument can have measured, and one for
+//!    all other records.
 //! 3. *Convert*: again by value, `filter_map` makes measurements of records and moves their strings
 //!    along. Each worker drops its records with a missing value.
 //! 4. *Sort*: `sort_by`, by station and time. The sort is stable, so measurements of the same

@@ -113,7 +113,7 @@ fn passed_on(rank: f64, degree: f64) -> f64 {
 }
 
 /// The change of a page's rank, and the rank that the page spreads evenly over all pages. A page
-/// without links spreads all of its rank, any other page none.
+/// without links spreads its whole rank. Any other page spreads nothing.
 fn change_and_rest(new: f64, old: f64, degree: f64) -> [f64; 2] {
     [(new - old).abs(), if degree > 0.0 { 0.0 } else { new }]
 }

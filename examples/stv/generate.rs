@@ -1,5 +1,5 @@
-//! Synthetic elections from a seed. They are written ballot by ballot, so they may be larger than
-//! the memory.
+//! Synthetic elections from a seed. The program writes an election ballot by ballot, so an election
+//! may be larger than the memory.
 
 use crate::{election::CandidateIndex, error::plural, random::SplitMix64};
 use std::{

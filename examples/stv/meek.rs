@@ -1,6 +1,6 @@
-//! Meek's method. Each round lowers the keep factors of the elected until their surplus is gone,
-//! and then defeats a candidate. This module reads ballots only through `distribute`, and uses no
-//! threads.
+//! Meek's method. Each round lowers the keep factors of the elected candidates until their surplus
+//! is gone, and then defeats a candidate. This module reads ballots only through `distribute`, and
+//! uses no threads.
 
 use crate::{
     arithmetic::{Arithmetic, Fault, Integer},
@@ -198,8 +198,9 @@ impl<A: Arithmetic, L: Listener<A>> Count<'_, '_, A, L> {
         Ok(surplus)
     }
 
-    /// The hopeful with the fewest votes. Another hopeful is tied with this one if the difference
-    /// of their votes is at most the surplus, since the surplus could still reverse their order.
+    /// The hopeful with the fewest votes. Another hopeful is tied with the lowest hopeful if the
+    /// difference of their votes is at most the surplus, since the surplus could still reverse
+    /// their order.
     fn lowest(&mut self) -> Result<CandidateIndex, CountError> {
         let Standing { votes, surplus, .. } = &self.standing;
         let mut low: Option<&A> = None;

@@ -1,5 +1,5 @@
 //! The messages between processes that count one election together, on several machines or on parts
-//! of one. The processes are numbered from 0 and called ranks, as in MPI.
+//! of one machine. The processes are numbered from 0 and called ranks, as in MPI.
 //!
 //! All ranks do the same, each with its share of the ballots. All ranks send a message at the same
 //! places of the program. If a rank ended early without a message, the other ranks would wait for

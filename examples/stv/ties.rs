@@ -154,8 +154,8 @@ impl Backwards {
 
     /// Finds the last round in which the tied candidates have different votes, and selects the
     /// candidates with the fewest votes in that round. Repeats this with the selected candidates
-    /// and earlier rounds. Returns the candidates that no round distinguishes, and the last round
-    /// that distinguished any.
+    /// and earlier rounds. Returns the candidates that no round distinguishes. Also returns the
+    /// last round in which any tied candidates differ.
     pub(crate) fn fewest(&self, tied: &Tied) -> (Tied, Option<usize>) {
         let mut places = (0..self.order.len()).filter(|&place| tied.contains(self.order[place]));
         let Some(first) = places.next() else { return (tied.clone(), None) };

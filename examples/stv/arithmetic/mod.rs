@@ -36,8 +36,8 @@ pub(crate) trait Arithmetic: Clone + PartialOrd + fmt::Display + fmt::Debug + Se
     /// Whether a candidate with these votes is elected at this quota.
     fn reaches(&self, quota: &Self) -> bool;
 
-    /// Whether this sum of votes and residual is the number of all ballots. Arithmetics that round
-    /// sums override this with their error bound.
+    /// Whether this sum of votes and residual is the number of all ballots. An arithmetic that
+    /// rounds sums overrides this function, to allow for its rounding error.
     fn balances(&self, ballots: &Self) -> bool {
         self == ballots
     }

@@ -1,9 +1,10 @@
 //! `exact` and `approx`: fractions of whole numbers without limit.
 //!
 //! A fraction is reduced in two cases: a keep factor, because many operations use it, and a number
-//! to print. In between, a distribution adds thousands of fractions. Their denominators are
-//! products of the denominators of a few keep factors, so they divide each other. A sum then finds
-//! its common denominator by one division. Reducing every sum would cost a greatest common divisor.
+//! to print. In between, a distribution adds thousands of fractions. The denominators of these
+//! fractions are products of the denominators of a few keep factors, so one denominator divides the
+//! other. One division then finds the common denominator of a sum. Reducing every sum would cost a
+//! greatest common divisor.
 
 use super::{Arithmetic, Fault, Integer};
 use crate::wire;

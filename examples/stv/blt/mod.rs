@@ -339,8 +339,8 @@ impl<'a> Reader<'a> {
         Ok(names)
     }
 
-    /// Keeps an error for the end, so that reading can go on. Returns the error instead if it is
-    /// the last one that the caller wants.
+    /// Keeps an error for the end, so that reading can go on. If the caller wants no further
+    /// errors, returns this error instead.
     fn complain(&mut self, error: InputError) -> Result<(), InputError> {
         if self.errors.len() + 1 >= self.most_errors {
             return Err(error);

@@ -119,7 +119,7 @@ fn is_unquoted(phrases: &[Phrase], candidates: usize) -> bool {
 }
 
 /// Whether each line has the name and party of a candidate, followed by the title. The title is
-/// alone on its line, unless that line is the last one.
+/// alone on its line, or stands on the last line.
 fn is_name_and_party(phrases: &[Phrase], candidates: usize) -> bool {
     let line = |place: usize| phrases.get(place).map(|phrase| phrase.word().line);
     let quoted = |phrase: &Phrase| matches!(phrase, Phrase::Quoted(_) | Phrase::Doubled(_));

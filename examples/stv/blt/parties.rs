@@ -46,7 +46,7 @@ enum Shape {
 }
 
 impl Shape {
-    /// The order in which programs write this shape, if they agree.
+    /// The order in which programs write this shape, if all programs use the same order.
     fn usual(self) -> Option<Order> {
         match self {
             Self::Doubled => None,

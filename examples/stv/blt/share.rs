@@ -13,7 +13,8 @@
 //! The threads of a rank read its piece in the same way, in parts.
 //!
 //! Shares are whole blocks of ballots, because sums of floating-point numbers need them. So a rank
-//! leaves its first ballots to the previous rank, and reads on to the end of its last block.
+//! leaves its first ballots to the previous rank if they belong to a block of that rank, and reads
+//! beyond its piece to the end of its last block.
 
 use super::{
     Header, InputError, Reader,

@@ -1,5 +1,5 @@
-//! The limits of formats other than BLT: whether they can hold an election, and which data they
-//! leave out.
+//! The limits of formats other than BLT: whether a format can hold an election, and the data that
+//! the format leaves out.
 
 use super::{preflib, scottish, short};
 use crate::{
@@ -85,7 +85,7 @@ impl<'a> Plain<'a> {
         Ok(Self { target, election, names, numbers, left_out })
     }
 
-    /// Writes the election, so that reading it gives the same election.
+    /// Writes the election. Reading the written file gives the same election.
     pub(crate) fn print(&self, out: &mut dyn Write) -> io::Result<()> {
         match self.target {
             Target::Scottish => scottish::print(self, out),

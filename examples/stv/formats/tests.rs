@@ -9,7 +9,8 @@ use crate::{
 };
 use std::{convert::Infallible, fmt::Write, io, num::NonZeroUsize};
 
-/// The written data of a ballot: its weight, and for each candidate whether the next one is equal.
+/// The written data of a ballot: its weight, and for each candidate whether the next candidate
+/// shares its rank.
 pub(super) type Written = (Integer, Vec<(usize, bool)>);
 
 pub(super) fn ballots(election: &Election) -> Vec<Written> {

@@ -66,7 +66,7 @@ pub(super) struct Arranged {
     candidates: Vec<u32>,
     /// For each group, the number of holders that pass something on, and the number of all holders.
     counts: Vec<(usize, usize)>,
-    /// For each group, the number of the distribution for which it was arranged.
+    /// For each group, the number of the last distribution in which a worker arranged the group.
     when: Vec<u64>,
 }
 

@@ -186,8 +186,8 @@ mod tests {
         // Candidate 0: the sum is 1 + (0.333333334 + 0.666666667)/2 + 0.222222222 = 1.722222222. It
         // keeps 0.574074073, a third of which is 0.191358024.
         //
-        // Candidate 1: the sum is 1 + 1.333333334/2 + 0.444444444 = 2.111111111. It keeps
-        // 0.666666666 of that, 1.407407405, a third of which is 0.469135801.
+        // Candidate 1: the sum is 1 + 1.333333334/2 + 0.444444444 = 2.111111111. The candidate
+        // keeps 0.666666666 of that sum, which is 1.407407405. A third of this is 0.469135801.
         let third = 333_333_333;
         let votes = spread::<Fixed9>(10, &THREE, &[third, 2 * third, third, 1_000_000_000], 1_000_000_000);
         // Passed on: 0.666666667 * 0.333333334 = 0.222222222, * 0.666666667 = 0.148148148.

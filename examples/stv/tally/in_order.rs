@@ -3,7 +3,7 @@
 //!
 //! The sums of blocks of ballots are added in pairs, then the sums of pairs in pairs, and so on.
 //! The pool's `reproducible` adds in this order. The plain loop and rayon have their own code for
-//! this order. If there are several ranks, each computes a part of this tree of sums.
+//! this order. If there are several ranks, each rank computes a part of this tree of sums.
 
 use super::together::{Together, both};
 use crate::{

@@ -28,7 +28,8 @@ static POOL: LazyLock<Pool> = LazyLock::new(|| Pool::builder().num_threads(3).bu
 const BLOCKS: [fn(usize) -> usize; 5] =
     [|_| 1, |_| 2, |_| 5, |ballots| (ballots / 4).max(1), |ballots| (ballots / 1024).max(64)];
 
-/// The kept data of a ballot: its weight, and for each candidate whether the next one is its equal.
+/// The kept data of a ballot: its weight, and for each candidate whether the next candidate shares
+/// its rank.
 type Kept = (Integer, Vec<(usize, bool)>);
 
 fn kept(ballots: &Ballots) -> Vec<Kept> {
@@ -85,8 +86,8 @@ fn listening<T>(read: impl FnOnce() -> T) -> (T, Vec<String>) {
     (read(), TOLD.take().unwrap_or_default())
 }
 
-/// The result of one rank: its share, the messages to the user, how often it opened the file at the
-/// first byte, and the number of bytes read.
+/// The result of one rank: its share, the messages to the user, the number of times that the rank
+/// opened the file at the first byte, and the number of bytes read.
 struct Done {
     read: Result<Election, String>,
     told: Vec<String>,

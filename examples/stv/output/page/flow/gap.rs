@@ -11,8 +11,8 @@ const HAIR: f64 = 0.6;
 const STRAIGHT: f64 = 0.4;
 
 impl Panel<'_> {
-    /// Draws everything between two columns. Adds the votes that stay to the paths of their lanes,
-    /// and the votes that move to `out`.
+    /// Draws everything between two columns. Adds unmoved votes to the paths of their lanes
+    /// (`stays`), and ribbons of moved votes to `out`.
     pub(super) fn gap(&self, column: usize, step: &Move<'_>, stays: &mut [String], out: &mut String) {
         let (left, right) = (self.x(column) + NODE, self.x(column + 1));
         let mut flows = Flows::new(self, step);
@@ -199,8 +199,8 @@ impl Flows {
     }
 
     /// Returns the top of the ribbon to a receiver, at the node of the single giver. At this node,
-    /// ribbons that go up are above the votes that stay, and ribbons that go down are below. Both
-    /// are in the order of the lanes.
+    /// ribbons that go up are above the unmoved votes, and ribbons that go down are below them.
+    /// Both are in the order of the lanes.
     fn leave(&mut self, giver: usize, receiver: usize) -> f64 {
         let (before, after) = self.heights[giver];
         let kept = before.min(after);
