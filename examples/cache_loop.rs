@@ -1,12 +1,12 @@
-//! Rounds over data of the size of the L2 caches. They show the cost for a worker that loses its
-//! CPU, and the contents of its cache.
+//! Rounds over data of the size of the L2 caches. They show how much time a worker loses if it
+//! loses its CPU, and with the CPU the contents of the cache.
 //!
 //! ```text
 //! cargo run --release --example cache_loop -- --pinning off
 //! ```
 //!
-//! `profiling/placement` runs this program. Do not take its loop as a model. The loops of the other
-//! examples stream through memory. If a cache holds their data, they end before a second thread has
+//! `profiling/placement` runs this program. Do not copy its loop. The loops of the other examples
+//! stream through memory. If their data fit in a cache, those loops end before a second thread has
 //! woken. Here every step waits until the cache delivers the next cell.
 
 #[path = "pinning/mod.rs"]
@@ -28,7 +28,7 @@ struct Arguments {
     /// Whether the pool pins each thread to a CPU of its own
     #[arg(long, value_enum, default_value_t)]
     pinning: Pinning,
-    /// Number of threads [default: all that the machine has]
+    /// Number of threads [default: all threads of the machine]
     #[arg(long, value_name = "N")]
     num_threads: Option<NonZeroUsize>,
     /// KiB of data per thread: more than its L1 cache holds, less than its L2 cache
@@ -39,11 +39,12 @@ struct Arguments {
     rounds: NonZeroUsize,
 }
 
-/// More than the L1 cache holds. Otherwise only the first lap would miss that cache.
+/// A chain is larger than the L1 cache. Otherwise only the first lap would miss that cache.
 const CELLS_A_CHAIN: usize = 1024;
 const KIB_A_CHAIN: usize = CELLS_A_CHAIN * size_of::<Cell>() / 1024;
 
-/// A round is just long enough to be shared, so that the cost of a cold cache shows.
+/// With this number of laps, a round is just long enough to be shared. In longer rounds, the cost
+/// of a cold cache would not show.
 const LAPS: usize = 6;
 
 /// A cache line.
@@ -54,8 +55,8 @@ struct Cell {
     visits: usize,
 }
 
-/// An item: a ring of cells. Each cell has the index of the next one, so the processor cannot
-/// prefetch.
+/// An item: a ring of cells. Each cell has the index of the next cell, so the processor cannot
+/// prefetch cells.
 struct Chain(Vec<Cell>);
 
 impl Chain {

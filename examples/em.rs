@@ -8,7 +8,7 @@
 //! The parallel loop is `fold` in `step_by_rangesteal`. `with_block` gives each block of numbers a
 //! scratch vector, so that no item allocates. It also makes the sums the same, bit for bit, for
 //! every number of threads and in every run. The plain loop adds in another order, so its sums
-//! differ: the versions are compared to nine digits.
+//! differ in the last digits. So the example compares only nine digits of the versions.
 
 mod side_by_side;
 
@@ -30,8 +30,8 @@ impl Normal {
     }
 }
 
-/// The sums from which a distribution is made: its share of the numbers, of their sum, and of the
-/// sum of their squares.
+/// For each distribution, three sums: its share of the numbers, of their sum, and of the sum of
+/// their squares.
 type Sums = Vec<[f64; 3]>;
 
 /// Divides a number among the distributions in proportion to their likelihoods. `densities` is
@@ -79,7 +79,7 @@ fn step_by_rangesteal(pool: &Pool, numbers: &[f64], mixture: &[Normal]) -> Sums 
     )
 }
 
-/// Twenty steps from three distributions that lie side by side.
+/// Takes twenty steps. The three distributions lie side by side at first.
 fn fit(numbers: &[f64], step: impl Fn(&[f64], &[Normal]) -> Sums) -> Vec<Normal> {
     let mut mixture: Vec<_> =
         [-1.0, 0.0, 1.0].map(|mean| Normal { weight: 1.0, mean, variance: 1.0 }).to_vec();

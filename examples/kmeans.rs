@@ -62,7 +62,7 @@ fn sums_by_rangesteal(pool: &Pool, points: &[Point], centres: &[Point]) -> Vec<C
     pool.fold_reduce(points, none, |clusters, point| add(clusters, point, centres), merge)
 }
 
-/// Moves the centres to the middle of their points until they rest, at most 100 times.
+/// Moves each centre to the middle of its points, until no centre moves, at most 100 times.
 fn kmeans(points: &[Point], k: usize, sums: impl Fn(&[Point], &[Point]) -> Vec<Cluster>) -> Vec<Point> {
     let mut centres: Vec<_> = points.iter().copied().step_by(points.len() / k).take(k).collect();
     for _ in 0..100 {

@@ -4,10 +4,10 @@
 //! cargo run --release --example pagerank [pages]
 //! ```
 //!
-//! The three parallel loops are in `round_by_rangesteal`: a tuple of three vectors in step,
-//! `enumerate` where the index selects data outside of the slice, and a `reproducible` sum. Few
-//! pages have most of the links, so some items cost ten thousand times more than others. One worker
-//! sums each rank, in the order of its links, so all versions find the same ranks.
+//! The three parallel loops are in `round_by_rangesteal`: a loop over a tuple of three vectors, a
+//! loop with `enumerate`, whose index selects data outside of the slice, and a `reproducible` sum.
+//! Few pages have most of the links, so some items cost ten thousand times more than others. One
+//! worker sums each rank, in the order of its links, so all versions find the same ranks.
 
 mod side_by_side;
 
@@ -18,8 +18,8 @@ const DAMPING: f64 = 0.85;
 
 /// The links between pages.
 struct Web {
-    /// For each page, the index in `sources` of the first link to it; then the end of the last
-    /// page's links.
+    /// For each page, the index in `sources` of the first link to the page. The last element is the
+    /// end of the last page's links.
     begins: Vec<usize>,
     sources: Vec<usize>,
     /// The number of links on each page.
@@ -27,7 +27,7 @@ struct Web {
 }
 
 impl Web {
-    /// A page with a smaller number has more links to it.
+    /// A page with a smaller number is the target of more links.
     fn new(pages: usize, links_a_page: usize) -> Self {
         let mut random = side_by_side::random(1);
         let mut to = vec![Vec::new(); pages];
@@ -60,8 +60,8 @@ fn as_f64(count: usize) -> f64 {
     count as f64
 }
 
-/// One round computes the rank that each page passes on with a link, and the new ranks. It returns
-/// the sum of their differences to the old ones.
+/// One round. Computes the rank that each page passes on with each of its links, and then the new
+/// ranks. Returns the sum of the differences between new and old ranks.
 type Round<'a> = &'a dyn Fn(&Web, &[f64], &mut [f64], &mut [f64]) -> f64;
 
 fn round_plain(web: &Web, old: &[f64], shares: &mut [f64], new: &mut [f64]) -> f64 {
@@ -90,8 +90,9 @@ fn round_by_rangesteal(pool: &Pool, web: &Web, old: &[f64], shares: &mut [f64], 
     pool.on((&*new, old)).map(|(new, old)| (new - old).abs()).reproducible().sum()
 }
 
-/// Ranks, and the number of rounds until they rest. That number depends on a floating-point sum.
-/// Without `reproducible`, one run in a billion may stop a round earlier or later than the others.
+/// The ranks, and the number of rounds until they hardly change. That number depends on a
+/// floating-point sum. Without `reproducible`, one run in a billion may stop a round earlier or
+/// later than other runs.
 fn pagerank(web: &Web, round: Round) -> (usize, Vec<f64>) {
     let (mut old, mut new) = (vec![1.0 / as_f64(web.pages()); web.pages()], vec![0.0; web.pages()]);
     let mut shares = old.clone();

@@ -1,13 +1,14 @@
-//! Queens on a chessboard without an attack: loops over a list that grows.
+//! Places queens on a chessboard so that no queen attacks another: loops over a list that grows.
 //!
 //! ```text
 //! cargo run --release --example queens [side]
 //! ```
 //!
-//! An item is a board with queens in its first rows. The closure feeds the list with the boards
-//! that have one queen more. The program does not say which branches are large, or which are too
-//! small to be shared. The parallel loops are in `count_by_rangesteal` and in `find_by_rangesteal`.
-//! The second one is a search: it returns its find as an error, which ends the loop.
+//! An item is a board with queens in its first rows. The closure feeds the list with all boards
+//! that have one more queen. The program does not say which branches of the search are large, or
+//! which are too small to be shared. The parallel loops are in `count_by_rangesteal` and in
+//! `find_by_rangesteal`. `find_by_rangesteal` is a search: its closure returns the found board as
+//! an error, which ends the loop.
 
 #[expect(dead_code, reason = "the size has bounds here")]
 mod side_by_side;
@@ -33,7 +34,8 @@ impl Rules {
     }
 }
 
-/// Queens in the first rows. The board keeps the columns of the first N rows. For a count N is 0.
+/// Queens in the first rows. The board keeps the columns of the first N rows. A count needs no
+/// columns, so N is 0.
 #[derive(Clone, Copy)]
 struct Board<const N: usize> {
     queens: [u8; N],
@@ -48,7 +50,7 @@ struct Board<const N: usize> {
 impl<const N: usize> Board<N> {
     const EMPTY: Self = Self { queens: [0; N], rows: 0, ahead: 0, left: 0, right: 0 };
 
-    /// The boards with a queen in the next row that is not attacked.
+    /// The boards with an additional queen in the next row, on each column that is not attacked.
     fn next(self, &Rules { side, is_endless, ref first }: &Rules) -> impl Iterator<Item = Self> {
         let (all, first) = (u32::MAX >> (32 - side), first[self.rows as usize]);
         let mut free = all & !(self.ahead | self.left | self.right);

@@ -5,15 +5,16 @@
 //! cargo run --release --example records [lines]
 //! ```
 //! The parallel loops are in `by_rangesteal`, a few lines for each step. `plain` and `by_rayon`
-//! take the same steps:
+//! have the same steps:
 //!
 //! 1. *Read*: `flat_map` cuts the text into lines, and `filter_map` makes records of them. Real
-//!    files have broken lines: each worker puts its broken lines into a vector of its own
-//!    (`with_kept`), with their numbers.
-//! 2. *Check*: `pool.on(records)` gives the records by value, so `partition` moves them into two
-//!    vectors: values that no instrument can have measured, and the others.
+//!    files have broken lines. Each worker puts the broken lines and their numbers into a vector of
+//!    its own (`with_kept`).
+//! 2. *Check*: `pool.on(records)` gives the records by value, so `partition` moves the records into
+//!    two vectors: one for records with values that no instrument can have measured, and one for
+//!    all other records.
 //! 3. *Convert*: again by value, `filter_map` makes measurements of records and moves their strings
-//!    along. A worker drops its records without a value.
+//!    along. Each worker drops its records with a missing value.
 //! 4. *Sort*: `sort_by`, by station and time. The sort is stable, so measurements of the same
 //!    station and time stay in the order of the file.
 //! 5. *Sum up*: `filter` finds where stations begin, `windows` makes pairs of these indices, and
@@ -212,7 +213,7 @@ fn by_rangesteal(pool: &Pool, text: &str) -> Findings {
 
 /// The lines that begin in a range of bytes.
 fn lines_in(text: &str, bytes: Range<usize>) -> std::str::Lines<'_> {
-    // A line begins at the start of the text, or behind the end of another line.
+    // A line begins at the start of the text, or after the end of another line.
     let begin = |at: usize| match at.checked_sub(1) {
         None => 0,
         Some(before) => {

@@ -3,7 +3,7 @@
 //!
 //! `cargo run --release --example timeline -- loops.svg [loops.json]`
 //!
-//! The items sleep instead of computing, so that four workers show on any number of CPUs.
+//! The items sleep instead of computing, so the picture shows four workers on any number of CPUs.
 
 use rangesteal::{Pool, Stealing, Trace};
 use std::{env, error::Error, fs, thread, time::Duration};

@@ -7,7 +7,7 @@ use rangesteal::RunReport;
 
 use crate::{Fetch, pages::Sum, rivals, table::with_bar};
 
-/// Fetches pages from a server of its own and sums them up, in several ways
+/// Fetches pages from its own server and sums them up, in several ways
 #[derive(Debug, Parser)]
 #[command(name = "fetch")]
 pub(crate) struct Options {
@@ -23,7 +23,7 @@ pub(crate) struct Options {
     /// Mean time in milliseconds until the server sends a page; a page takes 0.4 to 1.6 times that
     #[arg(long, value_name = "MS", default_value_t = 50)]
     latency: u64,
-    /// Milliseconds after which rangesteal gives up
+    /// Milliseconds after which the loop of rangesteal is cancelled
     #[arg(long, value_name = "MS")]
     deadline: Option<u64>,
     /// Runs only these ways, separated by commas
@@ -69,7 +69,8 @@ pub(crate) enum Way {
     RayonWide,
     /// Rayon, with a thread for each CPU
     Rayon,
-    /// One page after the other; only the first 40, which suffice for the time per page
+    /// One page after the other; only the first 40 pages, which suffice to measure the time per
+    /// page
     Plain,
 }
 

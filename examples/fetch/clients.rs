@@ -1,4 +1,5 @@
-//! Two clients of the server: one gives its thread back while it waits, the other keeps it.
+//! Two clients of the server. An asynchronous client frees its thread during a wait. A blocking
+//! client keeps its thread.
 
 use std::net::SocketAddr;
 
@@ -15,8 +16,8 @@ fn address(server: SocketAddr, page: usize) -> String {
     format!("http://{server}/{page}")
 }
 
-/// A client that gives its thread back while it waits. Any thread that has entered a tokio runtime
-/// may poll its futures.
+/// A client that frees its thread during a wait. Any thread that has entered a tokio runtime may
+/// poll its futures.
 #[derive(Clone, Debug)]
 pub(crate) struct Client {
     server: SocketAddr,
@@ -42,7 +43,7 @@ impl Client {
     }
 }
 
-/// A client that blocks its thread while it waits.
+/// A client that blocks its thread during a wait.
 #[derive(Debug)]
 pub(crate) struct Blocking {
     server: SocketAddr,

@@ -1,4 +1,4 @@
-//! CPU time, on systems for which this crate can read it. Elsewhere zero.
+//! CPU time. It is zero on systems for which this crate cannot read CPU times.
 
 use std::time::Duration;
 

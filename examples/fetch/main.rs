@@ -3,25 +3,26 @@
 //! ```text
 //! cargo run --release --example fetch [-- --help]
 //! ```
-//! Far more pages are in flight than there are threads, because a worker must not wait for a single
-//! page. So the closures are asynchronous, and `waiting(100)` allows 100 pages in flight with any
-//! number of workers. Each worker goes on with a page that has come. The loops are in `sum` and
-//! `dead`, the first functions of this file. Such loops need more than closures:
+//! A worker must not wait for a single page, so the number of pages in flight is far larger than
+//! the number of threads. So the closures are asynchronous, and `waiting(100)` allows 100 pages in
+//! flight with any number of workers. A worker continues with any page that has arrived. The loops
+//! are in `sum` and `dead`, the first functions of this file. Such loops need more than closures:
 //!
 //! * *A reactor*, which wakes the futures when data has come. Here it is the reactor of tokio. It
 //!   has a thread of its own, and reads from the connections while the workers compute. The
 //!   client's futures look for the runtime on the thread that polls them, so each worker enters the
-//!   runtime for the time of the loop (`with`).
-//! * *A limit*: as many pages in flight as the server and the memory can bear.
-//! * *No blocking calls*: such a call would block a worker, and the pages that the worker could
-//!   compute. Computing is allowed: compute in the closure, as soon as the page has come, and spawn
-//!   nothing.
+//!   runtime before the loop and leaves it after the loop (`with`).
+//! * *A limit* on the pages in flight, for the server and the memory.
+//! * *No blocking calls*: such a call would block a worker, and delay all pages that this worker
+//!   could compute. Computing is allowed: compute in the closure, as soon as the page has come, and
+//!   spawn nothing.
 //! * *A choice about failures*: a `try_` loop returns the first failure in the order of the list,
-//!   not in the order of time. If the other pages should go on, `map_collect` returns the result of
-//!   each page.
+//!   not in the order of time. If a failure should not end the other pages, `map_collect` returns
+//!   the result of each page.
 //!
 //! Closures and futures may borrow, since all of them have ended when the call returns. The other
-//! options are those of all loops: a progress bar reads `progress`, and a deadline calls `cancel`.
+//! options are the same as for all loops: a progress bar reads `progress`, and a deadline calls
+//! `cancel`.
 //!
 //! For items that wait and compute little, tokio is equally good. Items that only compute need no
 //! runtime: leave out `waiting`.
@@ -83,7 +84,7 @@ impl Fetch {
         Ok(sum??.unwrap_or_default()) // the outer error is a cancel, the inner one a failed page
     }
 
-    /// Finds the pages that cannot be fetched. A failure does not end the others.
+    /// Finds the pages that cannot be fetched. A failed page does not end the other pages.
     fn dead(&self, links: &[usize]) -> Vec<Failure> {
         let pages = self.pool.on(links).with(|_worker| self.reactor.enter()).waiting(self.in_flight);
         let failures = pages.map_collect(async |page| self.client.get(*page).await.err());

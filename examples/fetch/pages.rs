@@ -2,7 +2,7 @@
 
 use std::{error::Error, fmt, ops::Add};
 
-/// The count of numbers in a row, without their total.
+/// The number of columns, without the column of totals.
 const COLUMNS: u64 = 48;
 
 /// The reason why a page has no result.
@@ -58,7 +58,8 @@ impl fmt::Display for Decimal {
     }
 }
 
-/// Sums the table up. Its lines are numbers, each with the total at the end, which must be right.
+/// Sums the table up. Each line has numbers, and their total at the end. A wrong total is a
+/// failure.
 pub(crate) fn parse(page: usize, text: &str) -> Result<Sum, Failure> {
     let mut sum = Sum::default();
     for (line, row) in (1..).zip(text.lines()) {
@@ -89,7 +90,7 @@ fn hundredths(field: &str) -> Result<i64, &'static str> {
     }
 }
 
-/// Some 20 to 60 KB of numbers, the same for the same page everywhere.
+/// Some 20 to 60 KB of numbers. A page has the same numbers on every platform.
 pub(crate) fn text(page: usize) -> String {
     let seed = mixed(page as u64);
     let rows = (0..60 + seed % 120).map(|row| {
@@ -103,7 +104,7 @@ pub(crate) fn text(page: usize) -> String {
     rows.collect()
 }
 
-/// Any number of a number, the same everywhere (`SplitMix64`).
+/// A pseudo-random number for each number, the same on every platform (`SplitMix64`).
 pub(crate) fn mixed(number: u64) -> u64 {
     let state = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

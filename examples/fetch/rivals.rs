@@ -1,4 +1,4 @@
-//! The same without rangesteal. Each way starts without threads and without connections.
+//! The same sums without rangesteal. Each way starts without threads and without connections.
 
 use std::{error::Error, net::SocketAddr, sync::Arc};
 
@@ -29,8 +29,8 @@ pub(crate) fn by_rayon(server: SocketAddr, links: &[usize], threads: usize) -> R
     Ok(sum?)
 }
 
-/// A task for each page. It ends at the first failure in time, which need not be the first in
-/// order.
+/// A task for each page. The first failure in time ends all tasks. It need not be the first failure
+/// in the order of the pages.
 pub(crate) fn by_tokio(
     server: SocketAddr,
     links: &[usize],
@@ -44,7 +44,7 @@ pub(crate) fn by_tokio(
         let mut sum = Sum::default();
         let mut tasks = JoinSet::new(); // its drop aborts its tasks
         for page in links.iter().copied() {
-            // A task needs data that live as long as the task may: it cannot borrow.
+            // A task cannot borrow, since it may outlive this function.
             let permit = Arc::clone(&permits).acquire_owned().await?;
             let client = client.clone();
             tasks.spawn(async move {

@@ -98,10 +98,11 @@ impl Drop for Server {
 async fn accept(listener: TcpListener, site: Arc<Site>) {
     loop {
         let Ok((stream, _)) = listener.accept().await else {
-            sleep(Duration::from_millis(10)).await; // too many open files, perhaps
+            sleep(Duration::from_millis(10)).await; // the reason may be too many open files
             continue;
         };
-        // Sends small packets at once. If the system refuses the option, they come later.
+        // Sends small packets at once. If the system refuses this option, small packets arrive
+        // later.
         drop(stream.set_nodelay(true));
         let site = Arc::clone(&site);
         tokio::spawn(async move {
@@ -130,7 +131,7 @@ pub(crate) fn latency(page: usize, mean: Duration) -> Duration {
     mean * u32::try_from(percent).expect("160 at most") / 100
 }
 
-/// Counts a request until it is answered or its client has gone.
+/// Counts a request until the server has answered, or the client has gone.
 struct InFlight<'a>(&'a Counts);
 
 impl<'a> InFlight<'a> {

@@ -34,7 +34,7 @@ fn late_and_soon() -> [usize; 2] {
 fn all_ways_find_the_same() -> AnyResult {
     let server = server(30)?;
     for count in [0, 1, 30] {
-        // In any order, and more than once.
+        // Links in no order, some of them more than once.
         let links: Vec<_> = (0..count).map(|i| i * i % 29).collect();
         let sums = links.iter().map(|page| parse(*page, &pages::text(*page)));
         let expected = total(&sums.collect::<Result<Vec<_>, _>>()?);

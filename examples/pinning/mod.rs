@@ -1,4 +1,4 @@
-//! The option `--pinning` of the examples that have one.
+//! The option `--pinning` of some examples.
 
 /// The library's `Pinning`, for a command line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]

@@ -19,11 +19,11 @@ pub struct Told<const N: usize> {
     pub times: Vec<f64>,
 }
 
-/// Combines the parts of all ranks, with the same bits on each rank. One more word of the message
-/// has the computing time of this rank.
+/// Combines the parts of all ranks, with the same bits on each rank. The message also has a word
+/// with the computing time of this rank.
 ///
 /// # Errors
-/// If the parts of all ranks are not a whole of `len` items.
+/// If the parts of all ranks together are not exactly `len` items.
 pub fn sums<const N: usize>(
     world: &impl CommunicatorCollectives,
     len: usize,
@@ -70,7 +70,8 @@ pub fn add<const N: usize>(mut a: [f64; N], b: [f64; N]) -> [f64; N] {
 /// Gathers the slices of all ranks, in their order. `lengths` are the lengths of the slices.
 ///
 /// # Panics
-/// If they are longer than `whole`, or longer than the 2^31 items that MPI can count.
+/// If the slices together are longer than `whole`, or longer than the 2^31 items that MPI can
+/// count.
 pub fn gather_into<T: Equivalence>(
     world: &impl CommunicatorCollectives,
     mine: &[T],

@@ -6,8 +6,8 @@ use std::{
 };
 
 /// A number from 0 to below 1 for each index, the same on every rank and platform (`SplitMix64`).
-/// So each rank makes only the data of its share. The number uses all bits that fit: with fewer
-/// bits, sums of thousands would be exact, and would not depend on the order.
+/// So each rank makes only the data of its share. The number uses all bits that fit. With fewer
+/// bits, the sum of thousands of numbers would be exact, and would not depend on the order.
 #[must_use]
 pub fn random(index: u64) -> f64 {
     let mixed = index.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -49,7 +49,8 @@ pub struct Round {
 }
 
 impl Round {
-    /// The times of a round that ends now. `loops` is the time of its loops, from its beginning.
+    /// The times of a round that ends now. The loops come first in the round, and take the time
+    /// `loops`.
     #[must_use]
     pub fn behind(begin: Instant, loops: Duration, imbalance: f64) -> Self {
         let (whole, loops) = (begin.elapsed().as_secs_f64(), loops.as_secs_f64());

@@ -5,7 +5,7 @@
 //! cargo build --release -p ranks
 //! mpirun -n 2 --map-by slot:PE=8 target/release/kmeans
 //! ```
-//! Every rank has whole blocks of the points (`share`), and the threads of its pool add up its
+//! Every rank has whole blocks of the points (`share`). The threads of the rank's pool add up its
 //! points (`reproducible_part`). The result of a rank is a few nodes of a tree. All ranks gather
 //! these nodes and combine them. So all ranks move the centres equally, and stop in the same round.
 

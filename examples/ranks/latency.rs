@@ -19,7 +19,7 @@ use ranks::{
 #[derive(Debug, Parser)]
 #[command(name = "latency")]
 struct Options {
-    /// How many times each is measured; the table has the medians
+    /// Number of measurements of each; the table has their medians
     #[arg(long, value_name = "N", default_value_t = 100)]
     times: u32,
     /// Number of calls per measurement, back to back

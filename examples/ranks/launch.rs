@@ -1,4 +1,4 @@
-//! Starts and ends a program on all ranks, so that no rank waits for one that has ended.
+//! Starts and ends a program on all ranks, so that no rank waits for a rank that has ended.
 
 use std::{
     error::Error,
@@ -16,7 +16,8 @@ use mpi::{
 /// Runs a program, once on each rank, with the options of the command line.
 ///
 /// Wrong options end all ranks with one message, since all ranks have the same options. An error or
-/// a panic may occur on one rank alone, while the others wait for it. That rank aborts all ranks.
+/// a panic may occur on one rank alone, while the other ranks wait for it. The failed rank aborts
+/// all ranks.
 #[must_use]
 pub fn run<O: Parser>(
     program: impl FnOnce(&SimpleCommunicator, &O) -> Result<(), Box<dyn Error>>,
@@ -36,8 +37,8 @@ pub fn run<O: Parser>(
                 // A failure to print cannot be reported to anyone.
                 let _ = message.print();
             }
-            // The first rank that exits with an error ends the others, so the message must be
-            // printed before.
+            // When the first rank exits with an error, mpirun ends the other ranks. So the message
+            // must be printed before that.
             world.barrier();
             return ExitCode::from(u8::try_from(message.exit_code()).unwrap_or(1));
         }

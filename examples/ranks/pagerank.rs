@@ -1,14 +1,14 @@
-//! `PageRank` over ranks. Each rank gets pages for the same computing time, and the result has the
-//! same bits for any boundaries.
+//! `PageRank` over ranks. The pages of each rank take the same computing time, and the result has
+//! the same bits for any boundaries.
 //!
 //! ```text
 //! cargo build --release -p ranks
 //! mpirun -n 2 --map-by slot:PE=8 target/release/pagerank
 //! ```
-//! The first pages have by far the most links, so equal numbers of pages are unequal work. In each
-//! round the ranks exchange their computing times, together with the sums (`exchange::sums`), and
-//! move the boundaries if it pays (`Shares::learn`). A rank with a new share makes its new links
-//! itself. Only the PageRanks of pages are sent.
+//! By far the most links lead to the first pages, so equal numbers of pages are unequal work. In
+//! each round the ranks exchange their computing times, together with the sums (`exchange::sums`),
+//! and move the boundaries if it pays (`Shares::learn`). A rank with a new share makes its new
+//! links itself. Only the PageRanks of pages are sent.
 
 use std::{
     error::Error,
@@ -58,8 +58,8 @@ struct Web {
 }
 
 impl Web {
-    /// The number of links to the pages before this one. A page with a smaller number has more
-    /// links to it: the first sixteenth of the pages has half of the links.
+    /// The number of links to the pages before this one. A page with a smaller number is the target
+    /// of more links: half of the links lead to the first sixteenth of the pages.
     fn links_before(self, page: usize) -> u64 {
         let place = as_f64(page as u64) / f64::from(self.pages);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most `links`")]
@@ -112,8 +112,8 @@ fn passed_on(rank: f64, degree: f64) -> f64 {
     if degree > 0.0 { rank / degree } else { 0.0 }
 }
 
-/// The change of a page's rank, and the rank that the page passes on to no page, since it has no
-/// links.
+/// The change of a page's rank, and the rank that the page spreads evenly over all pages. A page
+/// without links spreads its whole rank. Any other page spreads nothing.
 fn change_and_rest(new: f64, old: f64, degree: f64) -> [f64; 2] {
     [(new - old).abs(), if degree > 0.0 { 0.0 } else { new }]
 }
@@ -130,7 +130,8 @@ fn pagerank(world: &SimpleCommunicator, options: &Options) -> Result<(), Box<dyn
     let mut mine = Mine::load(&pool, web, shares.of(rank));
     let degrees = degrees(world, pages, &mine);
 
-    // The ranks of the pages of this rank, and the rank that each page passes on.
+    // `old` has the ranks of the pages of this rank. `passed` has the rank that each page passes on
+    // with a link.
     let all_alike = 1.0 / f64::from(web.pages);
     let mut old = vec![all_alike; mine.pages.len()];
     let mut passed: Vec<_> = degrees.iter().map(|&degree| passed_on(all_alike, degree)).collect();

@@ -12,20 +12,22 @@ use rangesteal::reproducible::{block, share};
 
 use crate::figures::as_f64;
 
-/// A round is unfair if the slowest rank takes more than this many times the mean.
+/// A round is unfair if the time of the slowest rank is more than the mean time of all ranks, times
+/// this number.
 pub const UNFAIR: f64 = 1.1;
-/// The boundaries move after this many unfair rounds in a row. If the last move has not helped, the
-/// number doubles, so that shares without a fair cut do not move in every round.
+/// The boundaries move after this number of unfair rounds in a row. If the last move has not
+/// helped, the number doubles. Otherwise items that cannot be divided evenly would move again and
+/// again.
 const PATIENCE: usize = 3;
-/// The boundaries stay unless the slowest rank is expected to gain a twentieth, since a move has a
-/// price.
+/// The boundaries move only if the slowest rank is expected to gain a twentieth of its time, since
+/// a move costs time.
 const WORTHWHILE: f64 = 0.95;
-/// This part of the learnt costs fades with each correction. Otherwise a block that once cost
-/// nothing would count as free for ever.
+/// With each correction, this part of the learnt costs is spread evenly. Otherwise a block that
+/// once cost nothing would always have an estimate of zero.
 const FORGOTTEN: f64 = 0.1;
 
-/// The time of the slowest rank, relative to the mean of all ranks. It is 1 if all take the same
-/// time.
+/// The time of the slowest rank, divided by the mean time of all ranks. It is 1 if all ranks take
+/// the same time.
 ///
 /// ```
 /// assert_eq!(ranks::shares::imbalance(&[1.0, 3.0]), 1.5);
@@ -44,7 +46,7 @@ fn most(times: &[f64]) -> f64 {
     times.iter().copied().fold(0.0, f64::max)
 }
 
-/// The shares of all ranks in a number of items. Boundaries lie between
+/// The division of a number of items into a share for each rank. Boundaries lie between
 /// [blocks](rangesteal::reproducible::block), as parts of a reproducible result require.
 #[derive(Clone, Debug)]
 pub struct Shares {
@@ -57,7 +59,7 @@ pub struct Shares {
     unfair: usize,
     /// The number of unfair rounds in a row after which the boundaries move.
     patience: usize,
-    /// The imbalance before the last move, unless a fair round has followed.
+    /// The imbalance before the last move, unless there was a fair round after it.
     before: f64,
     /// The least time of each rank in these rounds.
     quickest: Vec<f64>,
@@ -88,7 +90,7 @@ impl Shares {
     /// The items of a rank.
     ///
     /// # Panics
-    /// If there is no such rank.
+    /// If `rank` is not below the number of ranks.
     #[must_use]
     pub fn of(&self, rank: usize) -> Range<usize> {
         let item = |bound: usize| (bound * block(self.len)).min(self.len);
@@ -154,8 +156,8 @@ impl Shares {
         }
     }
 
-    /// Boundaries of shares with equal costs. A block belongs to the share in which its middle
-    /// lies.
+    /// Boundaries of shares with equal costs. If a share would begin within a block, the block
+    /// belongs to the share that contains its middle.
     fn fair_bounds(&self) -> Vec<usize> {
         let ranks = self.ranks();
         let fair = self.costs.iter().sum::<f64>() / as_f64(ranks as u64);
@@ -238,7 +240,7 @@ mod tests {
                     }
                     assert_eq!(end, len, "{ranks} ranks");
                     assert_eq!(shares.lengths().iter().sum::<usize>(), len);
-                    // From zero to a second.
+                    // Times between zero and a second.
                     let index = |rank| ((seed * 100 + ranks) * 100 + round) * 100 + rank;
                     let times =
                         (0..ranks).map(|rank| (2.0 * random(index(rank) as u64) - 1.0).max(0.0).powi(8));
@@ -318,7 +320,7 @@ mod tests {
         for times in [[9.0, 1.0], [9.0, 1.0], fair, [9.0, 1.0], [1.0, 9.0], [9.0, 9.0]] {
             assert!(!shares.learn(&times));
         }
-        // Each rank was slow once, which is no reason to move.
+        // Each rank was slow in one round only, so the boundaries stay.
         for (times, moves) in [([9.0, 1.0], false), ([1.0, 9.0], false), ([9.0, 1.0], false)] {
             assert_eq!(shares.learn(&times), moves);
         }

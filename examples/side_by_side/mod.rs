@@ -18,11 +18,11 @@ pub(crate) fn size_or(default: usize) -> usize {
     std::env::args().nth(1).map_or(default, |size| size.parse().expect("the size is a number"))
 }
 
-/// Runs the versions three times in turn. Prints the result of each, its best time, and that time
-/// relative to the first version.
+/// Runs the versions three times in turn. Prints the result of each version, its best time, and
+/// this time divided by the best time of the first version.
 ///
 /// # Panics
-/// If the result of a version is not the `same` as that of the first version.
+/// If `same` says that the result of a version differs from the result of the first version.
 pub(crate) fn compare<R>(
     versions: [(&str, &dyn Fn() -> R); 3],
     show: impl Fn(&R) -> String,

@@ -72,7 +72,8 @@ fn main() -> ExitCode {
     let world = universe.world();
     let number = |number: Count| usize::try_from(number).expect("ranks are counted from 0");
     let ranks = Mpi { rank: number(world.rank()), number: number(world.size()) };
-    // A rank that panics prints its message and aborts the others, which would wait for it.
+    // A rank that panics prints its message. Then it aborts the other ranks, which would wait for
+    // it.
     let Ok(code) = panic::catch_unwind(AssertUnwindSafe(|| stv::run(&ranks))) else { world.abort(101) };
     // mpirun ends all ranks when one exits with an error. The barrier lets all of them finish their
     // output first.

@@ -15,21 +15,21 @@ use summary::Summary;
 const MOST_ERRORS: usize = 20;
 
 const DETAILS: &str = "\
-For every file a summary: title, seats, candidates; how many ballots count (the sum of the weights), on how many lines, how many of them \
-differ; empty ballots, which do not count: those that rank nobody or withdrawn candidates only; ballots with equal ranks; how many \
-candidates a ballot ranks; for every candidate how many ballots rank it first (alone or with equals) and how many rank it at all. Then \
-warnings: what can be counted but may be a mistake.
+Prints a summary of every file: title, seats and candidates; the number of ballots (the sum of the weights), of their lines, and of \
+distinct ballots; the number of empty ballots, which rank no candidate or only withdrawn ones, and do not count; the number of ballots \
+with equal ranks; the number of candidates that a ballot ranks; for every candidate the number of ballots that rank it first (alone or \
+with equals), and the number of ballots that rank it at all. Then prints warnings: possible mistakes in a file that can be counted.
 
-Errors go to standard error, up to 20 a file, each with file, line, what is wrong and what to do. After an error in a ballot the check \
-goes on with the next line. A file with an error has no summary.
+Errors go to standard error, up to 20 per file, each with the file, the line, the mistake and a remedy. After an error in a ballot the \
+check continues with the next line. A file with an error has no summary.
 
 BALLOT FILES
     4 2                # candidates, seats
     [nick a b c d]     # short names, if ballots use them
-    [withdrawn b] -4   # have withdrawn: by name, or as negative numbers
-    [tie 3 1 2 4]      # of tied candidates the first is defeated; default: as listed
+    [withdrawn b] -4   # withdrawn candidates, as short names or as negative numbers
+    [tie 3 1 2 4]      # the first of the tied candidates is defeated; default: the order of the names
     25 1 3 2 0         # 25 ballots with candidate 1 first, then 3, then 2
-    3 a=c - 2 0        # two first candidates of equal rank, nobody second
+    3 a=c - 2 0        # two equal candidates in the first rank, nobody in the second
     0                  # the end of the ballots
     \"Ada\"              # the names
     \"Bert\"
@@ -37,34 +37,35 @@ BALLOT FILES
     \"Dan\"
     \"Council\"          # the title; \"source\" and \"comment\" may follow
 
-    White space of any kind separates words, so that a ballot may span lines. If all ballots have an id it stands in the place of the \
-weight: (b7) 1 3 0. Comments run from # to the end of the line or from /* to */. Names and title may stand without quotes if each is on a \
-line of its own and nothing follows. The text is UTF-8, with or without a byte order mark, with line ends of any system.
+    White space of any kind separates words, so a ballot may span lines. All ballots may have an id in place of the weight: \
+(b7) 1 3 0. Comments run from # to the end of the line or from /* to */. Names and title may have no quotes if each is on its own \
+line and nothing follows. The text is UTF-8, with or without a byte order mark, with line ends of any system.
 
 NAMES AND PARTIES
     \"Ann Li\" \"Red Party\"     two strings on the line of each candidate
-    \"Ann Li \"\"Red Party\"\"\"   what a spreadsheet makes of that
-    \"Red \"\"Ann Li\"\"\"         the same, with the party first
-    Red \"Ann Li\"             the party bare, the name in quotes
+    \"Ann Li \"\"Red Party\"\"\"   the same after a spreadsheet
+    \"Red \"\"Ann Li\"\"\"         the same as the second line, with the party first
+    Red \"Ann Li\"             the party without quotes, the name in quotes
 
-    All candidates of a file are written alike. Which string is the name is seen from all of them: parties stand several times, and \
-family names are often in capitals. Where that does not tell, or tells two things, the file is refused: say what is so with --names \
-name-party or --names party-name, or --names whole if all of it is the name. William \"\"Bill\"\" Li has a nickname and no party.
+    All candidates of a file are written alike. All lines together show which string is the name: parties occur several times, and \
+family names are often in capitals. If these facts show no order, or contradict each other, the file is refused. Then give the order \
+with --names name-party or --names party-name, or give --names whole if both strings are the name. William \"\"Bill\"\" Li has a \
+nickname and no party.
 
-    Scottish CSV and files of PrefLib are read as well, see examples/stv/README.md; what a file is, is seen in it.
+    Scottish CSV and files of PrefLib are read as well (see examples/stv/README.md). The contents of a file show its format.
 
 EXAMPLES
     One file, compressed or not:
         stv check ward1.blt
         stv check ward1.csv.gz
         stv check --seats 3 dublin.soi
-    All wards, and only what is wrong with them:
+    All wards, with errors only:
         stv check wards/*.blt > /dev/null
-    What another program writes:
+    The output of another program:
         other-program | stv check -
 
 EXIT STATUS
-    0 if all files can be counted, with or without warnings; 1 if one of them cannot; 2 if the command line is wrong";
+    0 if all files can be counted, with or without warnings; 1 if a file cannot be counted; 2 if the command line is wrong";
 
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_long_help = DETAILS)]

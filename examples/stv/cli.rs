@@ -91,13 +91,14 @@ enum Command {
     /// Count by Meek's method
     #[command(after_long_help = help::MEEK)]
     Meek(MeekArguments),
-    /// Give one vote to each of the first candidates of every ballot, for comparison
+    /// Count by block voting, for comparison: each of the first candidates of a ballot gets one
+    /// vote
     Plurality(PluralityArguments),
     /// Check ballot files and summarise them
     Check(Check),
     /// Write a ballot file in plain BLT, or in another format, to standard output
     Convert(Convert),
-    /// Count a ballot file again as a JSON result says, and compare the two
+    /// Repeat the count of a JSON result from its ballot file, and compare the two
     Verify(Verify),
     /// Write a synthetic election to standard output; the same options give the same bytes
     /// everywhere
@@ -113,36 +114,36 @@ struct MeekArguments {
     /// Do not let elected candidates below the quota lower the surplus
     #[arg(long)]
     force_positive_surplus: bool,
-    /// How to decide which of several candidates with the fewest votes is defeated: order (of the
-    /// file's [tie …], or the ballot paper), backwards (fewer votes in the last round where they
-    /// differ, then order), or random:SEED (an order drawn from this number) [default: order]
+    /// The rule that decides which of the tied candidates is defeated: order (the order of [tie …]
+    /// in the file, or of the ballot paper), backwards (fewest votes in the last round in which
+    /// they differ, then order), or random:SEED (an order drawn from this number) [default: order]
     #[arg(long, value_name = "HOW")]
     tie: Option<Tie>,
-    /// Count nothing, and write nothing, if there is something to warn of
+    /// Turn warnings into errors: with any warning, count nothing and write nothing
     #[arg(long)]
     strict: bool,
     /// Count a ballot with equal ranks as all orders of the equals, each for an equal part
     #[arg(long)]
     equalize: bool,
-    /// Who distributes the ballots
+    /// The threads that distribute the ballots
     #[arg(long, value_enum, default_value_t = Parallel::Pool)]
     parallel: Parallel,
-    /// How many threads distribute the ballots, with rayon and pool [default: all that the machine
-    /// has]
+    /// Number of threads of rayon or the pool [default: all threads of the machine]
     #[arg(long, value_name = "N")]
     num_threads: Option<NonZeroUsize>,
-    /// Whether the pool keeps its threads on CPUs of their own [default: best-effort; off with
-    /// several ranks, whose CPUs may be the same]
+    /// Whether each thread of the pool stays on its own CPU [default: best-effort; with several
+    /// ranks off, since ranks may share CPUs]
     #[arg(long, value_enum)]
     pinning: Option<Pinning>,
-    /// Leave every thread of the pool alone with its share of the ballots
+    /// Idle threads of the pool do not take ballots from busy threads
     #[arg(long)]
     disable_work_stealing: bool,
-    /// Say on standard error what reading and counting took and how the loops were shared
+    /// Print on standard error the times of reading and counting, and how the threads shared the
+    /// loops
     #[arg(long)]
     stats: bool,
-    /// Write what every thread did when: a picture of the last eight distributions if the name ends
-    /// in .svg, else all of them for a profiler
+    /// Write a timeline of all threads: a picture of the last eight distributions if the name ends
+    /// in .svg, otherwise all distributions for a profiler
     #[arg(long, value_name = "FILE")]
     timeline: Option<PathBuf>,
     #[command(flatten)]
@@ -158,7 +159,7 @@ struct MeekArguments {
 
 #[derive(Debug, Args)]
 struct PluralityArguments {
-    /// How many candidates of a ballot get a vote [default: as many as there are seats]
+    /// Number of candidates of a ballot that get a vote [default: the number of seats]
     #[arg(long, value_name = "N")]
     votes_per_ballot: Option<NonZeroUsize>,
     #[command(flatten)]
@@ -292,8 +293,8 @@ pub(crate) fn run(ranks: &dyn Ranks) -> Result<ExitCode, Box<dyn Error>> {
     done.map(|()| ExitCode::SUCCESS).map_err(error::of_standard_output)
 }
 
-/// Checks that all ranks have the same arguments. A rank without work takes part too, since the
-/// others wait for it.
+/// Checks that all ranks have the same arguments. A rank without work calls this function too,
+/// since the other ranks wait for its message.
 fn agree(ranks: &dyn Ranks, arguments: &Result<Arguments, clap::Error>) -> Result<(), Box<dyn Error>> {
     let said = match arguments {
         Ok(arguments) => Ok(format!("{} {arguments:?}", env!("CARGO_PKG_VERSION")).into_bytes()),

@@ -3,16 +3,17 @@
 
   compare.py RIVAL OURS FILE...      e.g. compare.py stv-rs target/release/examples/stv ballots.blt
 
-RIVAL takes the options of stv-rs 0.5.1 and runs with --parallel=custom. FILE is BLT with [nick ...], or that with .gz.
-The runs are interleaved, so that a busy machine is busy for both; medians and minima of the whole process, its start and the
-reading of the file included. Peak memory is from /usr/bin/time. Exit status 1 if a transcript differs.
+RIVAL takes the options of stv-rs 0.5.1 and runs with --parallel=custom. FILE is BLT with [nick ...], possibly compressed as .gz.
+The runs are interleaved, so that other load disturbs both. Prints medians and minima of the whole process, including its start and the
+reading of the file. Peak memory is from /usr/bin/time. The exit status is 1 if a transcript differs.
 """
 import argparse, gzip, os, shutil, statistics, subprocess, sys, tempfile, time
 
 
 def run(command):
     """Wall time, user time, peak memory in MB, and the transcript without the line that names the program."""
-    # A program inherits the peak memory of the one that starts it: time is smaller than Python.
+    # A program inherits the peak memory of its parent process, and `time` takes less memory than
+    # Python.
     with tempfile.TemporaryFile() as out, tempfile.NamedTemporaryFile() as peak:
         command = ['/usr/bin/time', '-f', '%M', '-o', peak.name, *command]
         start = time.perf_counter()

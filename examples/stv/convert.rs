@@ -15,33 +15,33 @@ use std::{
 };
 
 const DETAILS: &str = "\
-What is written as BLT is read by OpenSTV, OpaVote, Droop and others: one ballot (or several identical ones) a line, candidates as numbers, \
-withdrawn candidates as negative numbers after the header and on no ballot, names and title in double quotes. Comments, ballot ids, \
-empty ballots, ranks left out and what follows the title are dropped. A party is written behind the name and in the same string, \"Ann Li \
-(SNP)\": a string of its own would be the next candidate to most programs. The count of both files is the same, with the same transcript. \
-Double quotes within a name are doubled where they could be taken for its end.
+OpenSTV, OpaVote, Droop and other programs can read the BLT that this command writes: on each line one ballot (or several identical ones), \
+candidates as numbers, withdrawn candidates as negative numbers after the header and on no ballot, names and title in double quotes. \
+Comments, ballot ids, empty ballots, ranks left out, and the text after the title are dropped. A party is written after the name in the same \
+string, \"Ann Li (SNP)\", since most programs would read a separate string as the next candidate. The count of both files has the \
+same transcript. Double quotes within a name are doubled if they could be read as its end.
 
-With --to csv it is the CSV of the collection of Scottish elections, which VoteKit reads; with --to preflib a file of PrefLib (soc, soi, \
-toc or toi, by what the ballots are), with identical ballots as one and the number of seats in a line more of its header. What they cannot hold \
-is left out where the count stays the same, and told: withdrawn candidates, so that the others have new numbers, and in PrefLib parties. An \
-order of ties of its own, and in CSV equal ranks, are refused. A name that a spreadsheet would take for a formula has an apostrophe before it in \
-CSV, which is not part of the name when it is read again.
+--to csv writes the CSV of the collection of Scottish elections, which VoteKit reads. --to preflib writes a file of PrefLib (soc, soi, toc \
+or toi, depending on the ballots), with identical ballots as one, and the number of seats in an additional line of the header. If these \
+formats cannot hold some data that changes no count, the data is left out with a message: withdrawn candidates (the other candidates then \
+have new numbers), and in PrefLib parties. An order of ties, and in CSV equal ranks, cause an error. If a spreadsheet would take a name for \
+a formula, CSV has an apostrophe before the name. Reading the file again removes it.
 
 Nothing is written if the input has an error.
 
 EXAMPLES
-    Make a file with nicknames and comments readable for other programs:
+    Remove nicknames and comments, for other programs:
         stv convert ward1.blt > plain.blt
-    For programs that take no numbers in ballots, such as stv-rs:
+    For programs that do not accept numbers in ballots, such as stv-rs:
         stv convert --nick ward1.blt.gz | stv-rs --arithmetic fixed9 meek
-    For VoteKit, and from PrefLib, which does not say how many seats there are:
+    For VoteKit; and from PrefLib, which has no number of seats:
         stv convert --to csv ward1.blt > ward1.csv
         stv convert --seats 3 dublin.soi > dublin.blt
     From one program to another:
         stv generate --kind uniform | stv convert | gzip > uniform.blt.gz
 
 EXIT STATUS
-    0 if all was written, 1 if the input cannot be read, 2 if the command line is wrong";
+    0 if the whole file was written, 1 if the input cannot be read, 2 if the command line is wrong";
 
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_long_help = DETAILS)]

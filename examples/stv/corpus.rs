@@ -1,9 +1,10 @@
 //! Recorded counts of real elections and hard cases, compared byte by byte. They are not part of
 //! this crate: `STV_CORPUS` is their directory.
 //!
-//! An unoptimised build leaves out the large elections, and counts each of the others with one kind
-//! of threads. An optimised build counts the largest elections with one kind of threads, and the
-//! others with all kinds. This command counts all elections with all kinds, in some minutes:
+//! An unoptimised build leaves out the large elections, and counts every other election with one
+//! kind of threads. An optimised build counts the largest elections with one kind of threads, and
+//! every other election with all kinds. This command counts all elections with all kinds, in some
+//! minutes:
 //!
 //! ```text
 //! STV_CORPUS_SWEEP=1 cargo test --release --test count corpus -- --nocapture

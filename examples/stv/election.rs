@@ -29,7 +29,7 @@ pub(crate) struct Election {
 /// The source of a tie-break order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TieOrder {
-    /// The order of the list of candidates. Nobody gave another order.
+    /// The order of the list of candidates, because nobody gave another order.
     BallotPaper,
     /// The order in the file.
     File,

@@ -22,10 +22,10 @@ pub(crate) enum CountError {
         found: String,
         ballots: String,
     },
-    /// Two ways of counting give different votes. That is a fault of this program, too.
+    /// Two ways of counting give different votes. That is a fault of this program.
     Disagreement,
-    /// The record is too large. `everybody` is set if it has all candidates at every step, instead
-    /// of changes.
+    /// The record is too large. `everybody` says whether the record has all candidates at every
+    /// step, instead of only changes.
     TooLarge {
         round: usize,
         everybody: bool,

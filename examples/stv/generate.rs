@@ -1,5 +1,5 @@
-//! Synthetic elections from a seed. They are written ballot by ballot, so they may be larger than
-//! the memory.
+//! Synthetic elections from a seed. The program writes an election ballot by ballot, so an election
+//! may be larger than the memory.
 
 use crate::{election::CandidateIndex, error::plural, random::SplitMix64};
 use std::{
@@ -11,19 +11,19 @@ use std::{
 /// The election to generate.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Synthetic {
-    /// How the voters choose
+    /// The distribution of the voters' choices
     #[arg(long, value_enum)]
     kind: Kind,
-    /// How many ballots, each on a line of its own
+    /// Number of ballots, each on its own line
     #[arg(long, value_name = "N", default_value = "10000")]
     ballots: NonZeroU64,
-    /// How many candidates [default: 10, for sorted 64]
+    /// Number of candidates [default: 64 for sorted, otherwise 10]
     #[arg(long, value_name = "N")]
     candidates: Option<NonZeroUsize>,
-    /// How many seats [default: 3, for sorted 48]
+    /// Number of seats [default: 48 for sorted, otherwise 3]
     #[arg(long, value_name = "N")]
     seats: Option<NonZeroUsize>,
-    /// Where the random numbers start
+    /// The seed of the random numbers
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 }
@@ -32,10 +32,10 @@ pub(crate) struct Synthetic {
 enum Kind {
     /// All candidates are equally popular
     Uniform,
-    /// Each candidate is three quarters as popular as the one before
+    /// Each candidate is three quarters as popular as the previous candidate
     Geometric,
-    /// From plain ballots to ballots with more and more equal ranks, each of which triples the
-    /// cost: nearly all work is in the last few
+    /// The number of shared ranks grows from the first ballot to the last one. Each shared rank
+    /// triples the cost of a ballot, so nearly all work is in the last few ballots
     Sorted,
 }
 
@@ -104,8 +104,8 @@ struct Voter {
 
 impl Voter {
     fn new(candidates: usize, seats: usize, seed: u64) -> Self {
-        // The favourites of `sorted` must be elected early and pass votes on for long, so they take
-        // half of the seats.
+        // The favourites of `sorted` must be elected early and pass votes on for many rounds, so
+        // they take half of the seats.
         let most_shared_ranks = (seats / 2 / EQUALS).max(1).min(candidates / EQUALS).min(MOST_SHARED_RANKS);
         Self {
             random: SplitMix64::new(seed),
@@ -141,8 +141,9 @@ impl Voter {
         }
     }
 
-    /// Fills in a `sorted` ballot. `from_end` counts down to 1 for the last ballot. At least one
-    /// shared rank is on the last quarter of the ballots, two on the last eighth, and so on.
+    /// Fills in a `sorted` ballot. `from_end` counts down to 1 for the last ballot. Each ballot of
+    /// the last quarter has at least one shared rank, each ballot of the last eighth at least two,
+    /// and so on.
     fn sorted(&mut self, from_end: u64, ballots: u64) {
         let favourites = self.most_shared_ranks * EQUALS;
         let shared_ranks =

@@ -16,7 +16,7 @@ use std::{
 };
 
 /// The size of a part of a file, in bytes. One thread reads a part as a whole. Reading a part takes
-/// much longer than starting one, and a large file still has many parts.
+/// much longer than starting to read a part, and a large file still has many parts.
 const PART: u64 = 1 << 18;
 
 /// The first bytes of a file compressed with gzip.

@@ -4,8 +4,8 @@
 //! ```text
 //! cargo run --release --example stv -- --input examples/stv/sample.blt meek
 //! ```
-//! It is a library, so that two programs can use it: `program`, and `../stv-ranks`, which counts on
-//! several machines and needs MPI for that.
+//! The code is a library, so that two programs can use it: `program`, and `../stv-ranks`, which
+//! counts on several machines and needs MPI.
 //!
 //! Each file calls only files further down in this table:
 //!

@@ -1,6 +1,6 @@
-//! Meek's method. Each round lowers the keep factors of the elected until their surplus is gone,
-//! and then defeats a candidate. This module reads ballots only through `distribute`, and uses no
-//! threads.
+//! Meek's method. Each round lowers the keep factors of the elected candidates until their surplus
+//! is gone, and then defeats a candidate. This module reads ballots only through `distribute`, and
+//! uses no threads.
 
 use crate::{
     arithmetic::{Arithmetic, Fault, Integer},
@@ -17,9 +17,9 @@ use crate::{
 pub(crate) struct Rule {
     /// Iteration ends when the surplus is at most 10 to the power of minus this.
     pub(crate) omega_exponent: u32,
-    /// An elected candidate below the quota counts as no surplus instead of a negative one.
+    /// An elected candidate below the quota counts as a surplus of zero, not as a negative surplus.
     pub(crate) force_positive_surplus: bool,
-    /// Ties are decided by the votes of earlier rounds, where these differ.
+    /// Ties are decided by the votes of earlier rounds, if these votes differ.
     pub(crate) backwards: bool,
 }
 
@@ -82,8 +82,8 @@ impl<A: Arithmetic, L: Listener<A>> Count<'_, '_, A, L> {
         self.standing.quota = self.quota()?;
         // The first distribution precedes the first event, so a fault in it leaves no transcript.
         self.distribute()?;
-        // The count starts with nothing exhausted, although equal ranks may already have lost some
-        // of the last decimals.
+        // The count starts with zero exhausted votes, although rounding at equal ranks may already
+        // have lost some of the last decimals.
         self.standing.exhausted = A::zero();
         self.remember();
         self.act(Action::Begin)
@@ -198,8 +198,9 @@ impl<A: Arithmetic, L: Listener<A>> Count<'_, '_, A, L> {
         Ok(surplus)
     }
 
-    /// The hopeful with the fewest votes. Another hopeful is tied with this one if the difference
-    /// of their votes is at most the surplus, since the surplus could still reverse their order.
+    /// The hopeful with the fewest votes. Another hopeful is tied with the lowest hopeful if the
+    /// difference of their votes is at most the surplus, since the surplus could still reverse
+    /// their order.
     fn lowest(&mut self) -> Result<CandidateIndex, CountError> {
         let Standing { votes, surplus, .. } = &self.standing;
         let mut low: Option<&A> = None;
@@ -227,7 +228,7 @@ impl<A: Arithmetic, L: Listener<A>> Count<'_, '_, A, L> {
         Ok(first)
     }
 
-    /// Elects hopefuls without a quota while seats are left. Defeats the other hopefuls.
+    /// Elects hopefuls below the quota while seats are left. Defeats the other hopefuls.
     fn settle_remaining(&mut self) -> Result<(), CountError> {
         let remaining: Vec<_> = self.standing.with(Status::Hopeful).collect();
         for candidate in remaining {
@@ -246,7 +247,7 @@ impl<A: Arithmetic, L: Listener<A>> Count<'_, '_, A, L> {
         self.act(action)
     }
 
-    /// Shows the candidate with its votes, and then passes the votes on to the other candidates.
+    /// Shows the candidate with its votes. Then passes these votes on to the other candidates.
     fn defeat(&mut self, candidate: CandidateIndex, action: Action) -> Result<(), CountError> {
         self.standing.status[candidate] = Status::Defeated;
         self.act(action)?;

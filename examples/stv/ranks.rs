@@ -1,5 +1,5 @@
 //! The messages between processes that count one election together, on several machines or on parts
-//! of one. The processes are numbered from 0 and called ranks, as in MPI.
+//! of one machine. The processes are numbered from 0 and called ranks, as in MPI.
 //!
 //! All ranks do the same, each with its share of the ballots. All ranks send a message at the same
 //! places of the program. If a rank ended early without a message, the other ranks would wait for
@@ -175,7 +175,7 @@ pub(crate) mod tests {
         });
         let heard = Elsewhere { rank: 1, reason: "reason of 1".into() };
         let wanted = [heard.clone(), Elsewhere { rank: 99, ..heard.clone() }, heard.clone(), heard];
-        // Rank 1 reports its own reason, not one that another rank tells.
+        // Rank 1 reports its own reason, not a reason from another rank.
         let wanted = wanted.map(|mut ended| {
             if ended.rank == 99 {
                 ended.reason = "reason of 1".into();

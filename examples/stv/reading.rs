@@ -10,18 +10,17 @@ const MOST_UNPACKED: u64 = 16 << 30;
 /// The options of all commands that read ballot files.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(crate) struct Reading {
-    /// How to read a line with the name and the party of a candidate, where the file does not show
-    /// which is which
+    /// The order of name and party in the line of a candidate, if the file does not show it
     #[arg(long, value_enum, value_name = "ORDER")]
     pub(crate) names: Option<Order>,
     #[allow(clippy::doc_markdown)] // it is the help
-    /// How many seats are filled, instead of the number in the file; PrefLib files have none
+    /// Number of seats, in place of the number in the file; PrefLib files have no number
     #[arg(long, value_name = "N")]
     pub(crate) seats: Option<NonZeroUsize>,
-    /// What becomes of a ballot that names a candidate twice
+    /// The treatment of a ballot that names a candidate twice
     #[arg(long, value_enum, default_value_t)]
     pub(crate) duplicates: Duplicates,
-    /// How many bytes a compressed file may unpack to, as a number or with K, M, G or T behind it
+    /// Largest unpacked size of a compressed file, in bytes, or with K, M, G or T after the number
     #[arg(long, value_name = "BYTES", default_value = "16G", value_parser = bytes)]
     pub(crate) most_unpacked: u64,
 }
@@ -35,12 +34,12 @@ impl Default for Reading {
 /// The treatment of a ballot that names a candidate twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum Duplicates {
-    /// The file is refused, and the ballot named
+    /// The file is refused, with an error that names the ballot
     #[default]
     Refuse,
-    /// The first mention counts; later ones are left out
+    /// The first mention counts; later mentions are left out
     First,
-    /// The ballot ends before the rank that names somebody once more
+    /// The ballot ends before the rank with a second mention
     Truncate,
 }
 

@@ -38,8 +38,8 @@ impl<A: Arithmetic> KeepFactor<A> {
         &self.keep
     }
 
-    /// The new factor of a candidate who has `votes` at the present factor. At the new factor, the
-    /// same ballots would have given the candidate just the quota. The result is rounded up.
+    /// The new factor of a candidate who has `votes` at the present factor. With the new factor,
+    /// the same ballots would have given the candidate just the quota. The result is rounded up.
     pub(crate) fn lowered(&self, quota: &A, votes: &A) -> Result<Self, Fault> {
         let keep = self.keep.times_up(quota)?.over_up(votes)?;
         Self::keeping(keep)
@@ -90,7 +90,7 @@ impl<A: Arithmetic> Votes<A> {
     }
 }
 
-/// A ballot that is spread down its ranks. The *power* at a rank is the part of the ballot that
+/// The spread of a ballot down its ranks. The *power* at a rank is the part of the ballot that
 /// reaches this rank, at most one.
 struct Spread<'a, A> {
     keep: &'a [KeepFactor<A>],

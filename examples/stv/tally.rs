@@ -264,8 +264,8 @@ impl<A: Arithmetic> InWords<A> {
         Some(votes)
     }
 
-    /// Checks the last distribution by counting it again, ballot by ballot. That code shares only
-    /// the arithmetic with the trees.
+    /// Checks the last distribution by counting it again, ballot by ballot. The code for single
+    /// ballots shares only the arithmetic with the trees.
     fn audit(
         this: Option<&Self>,
         ballot_by_ballot: impl FnOnce(&[KeepFactor<A>]) -> Result<Votes<A>, Fault>,

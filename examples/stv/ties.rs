@@ -11,7 +11,8 @@ use std::{cmp::Ordering, fmt, str::FromStr};
 pub(crate) enum Tie {
     /// The order of the file, or of the ballot paper.
     Order,
-    /// The candidate with fewer votes in an earlier round; then the order.
+    /// The candidate with fewer votes in an earlier round. If no round distinguishes the
+    /// candidates, the order.
     Backwards,
     /// An order drawn from this seed, in place of the file's.
     Random(u64),
@@ -153,8 +154,8 @@ impl Backwards {
 
     /// Finds the last round in which the tied candidates have different votes, and selects the
     /// candidates with the fewest votes in that round. Repeats this with the selected candidates
-    /// and earlier rounds. Returns the candidates that no round distinguishes, and the last round
-    /// that distinguished any.
+    /// and earlier rounds. Returns the candidates that no round distinguishes. Also returns the
+    /// last round in which any tied candidates differ.
     pub(crate) fn fewest(&self, tied: &Tied) -> (Tied, Option<usize>) {
         let mut places = (0..self.order.len()).filter(|&place| tied.contains(self.order[place]));
         let Some(first) = places.next() else { return (tied.clone(), None) };

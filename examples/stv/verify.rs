@@ -16,20 +16,20 @@ use std::{
 };
 
 const DETAILS: &str = "\
-Reads from the result how it was counted, counts the ballot file again in that way, and compares every field, step and transfer with the \
-result: each digit must be the same. The result may have been formatted again. First of all the SHA-256 of the ballot file must be that of \
-the result: a file that was unpacked or packed since then is another one.
+Counts the ballot file again with the options in the result, and compares every field, step and transfer: each digit must be the same. \
+The white space of the result may differ. Before the count, the SHA-256 of the ballot file is compared with the SHA-256 in the result. \
+Packing or unpacking the ballot file changes its SHA-256.
 
-That another version of this program has written the result is told, and is no difference.
+If another version of this program has written the result, a note says so. This is not a difference.
 
 EXAMPLES
-    Count and publish, and check what was published:
+    Count, and check the published result:
         stv meek ward.blt --format json > ward.json
         stv verify ward.json ward.blt
 
 EXIT STATUS
-    0 if they are the same, with a line on standard output that says so; 1 if not, or if one of the files cannot be read, with a line on \
-standard error that tells the first difference; 2 if the command line is wrong";
+    0 if the result and the count are the same, with a line on standard output; 1 if they differ, or if a file cannot be read, with the \
+first difference or the error on standard error; 2 if the command line is wrong";
 
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_long_help = DETAILS)]
@@ -40,7 +40,7 @@ pub(crate) struct Verify {
     /// The ballot file; - for standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// How many threads distribute the ballots [default: all that the machine has]
+    /// Number of threads that distribute the ballots [default: all threads of the machine]
     #[arg(long, value_name = "N")]
     num_threads: Option<NonZeroUsize>,
 }

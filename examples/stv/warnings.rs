@@ -1,6 +1,7 @@
 //! Warnings about a file that can still be counted. A file may cause a warning on every line. So
-//! only the first warnings of each kind are printed, and then the last one with the number of all.
-//! Warnings from the same place in this program are of the same kind.
+//! only the first warnings of each kind are printed. If there are more, the last warning of the
+//! kind follows, with the number of all. Warnings from the same place in this program are of the
+//! same kind.
 
 use std::{mem, panic::Location};
 
@@ -57,7 +58,7 @@ impl Warnings {
         self.list.push(Warning { line, message });
     }
 
-    /// The warnings with their lines, in words.
+    /// The warnings with their lines, as text.
     pub(crate) fn told(&self) -> Vec<String> {
         self.list.iter().map(|Warning { line, message }| format!("line {line}: {message}")).collect()
     }

@@ -52,7 +52,7 @@ impl Arithmetic for BigFixed9 {
 
     #[inline]
     fn times(&self, other: &Self) -> Result<Self, Fault> {
-        // A count spends its time here. Nearly all numbers fit in fixed9.
+        // A count spends most of its time here. Nearly all numbers fit in a word, as in `fixed9`.
         if let (Integer::Word(left), Integer::Word(right)) = (&self.0, &other.0)
             && let Ok(product) = Fixed9(*left).times(&Fixed9(*right))
         {
@@ -100,7 +100,7 @@ impl fmt::Display for BigFixed9 {
             Integer::Big(big) => {
                 let sign = if self.0 < Integer::Word(0) { "-" } else { "" };
                 let scale = BigUint::from(SCALE.unsigned_abs());
-                // The formatter of `BigUint` does not pad in every release, so a string is padded.
+                // Pads a string, since the formatter of `BigUint` does not pad in every release.
                 let fraction = (big.magnitude() % &scale).to_string();
                 write!(f, "{sign}{}.{fraction:0>9}", big.magnitude() / &scale)
             }
@@ -122,8 +122,8 @@ mod tests {
         BigFixed9(Integer::Word(number))
     }
 
-    /// Both kinds agree as long as nothing overflows. Other tests check the roundings of `fixed9`
-    /// by hand.
+    /// `fixed9` and `bigfixed9` agree if nothing overflows. Other tests check the roundings of
+    /// `fixed9` by hand.
     #[test]
     fn agrees_with_fixed9_where_that_does_not_overflow() {
         let samples = [

@@ -1,5 +1,5 @@
 //! Whole numbers without a limit, for weights, totals and the digits of `bigfixed9`. A number that
-//! fits in a machine word is kept in one.
+//! fits in a machine word takes one word.
 
 use num_bigint::BigInt;
 use std::{

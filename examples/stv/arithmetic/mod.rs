@@ -29,15 +29,15 @@ pub(crate) trait Arithmetic: Clone + PartialOrd + fmt::Display + fmt::Debug + Se
 
     fn zero() -> Self;
     fn one() -> Self;
-    /// The smallest step. It is added to the quota so that no more candidates than seats can reach
-    /// it.
+    /// The smallest step. The quota includes one such step, so that at most as many candidates as
+    /// there are seats can reach the quota.
     fn epsilon() -> Self;
     fn is_zero(&self) -> bool;
     /// Whether a candidate with these votes is elected at this quota.
     fn reaches(&self, quota: &Self) -> bool;
 
-    /// Whether this sum of votes and residual is the number of all ballots. Arithmetics that round
-    /// sums override this with their error bound.
+    /// Whether this sum of votes and residual is the number of all ballots. An arithmetic that
+    /// rounds sums overrides this function, to allow for its rounding error.
     fn balances(&self, ballots: &Self) -> bool {
         self == ballots
     }
@@ -45,7 +45,7 @@ pub(crate) trait Arithmetic: Clone + PartialOrd + fmt::Display + fmt::Debug + Se
     fn plus(&self, other: &Self) -> Result<Self, Fault>;
     fn minus(&self, other: &Self) -> Result<Self, Fault>;
     fn times(&self, other: &Self) -> Result<Self, Fault>;
-    /// A product rounded up, for places where rounding down would take a vote below the quota.
+    /// A product rounded up, for cases in which rounding down would lower votes below the quota.
     fn times_up(&self, other: &Self) -> Result<Self, Fault>;
     /// A quotient rounded up, for keep factors.
     fn over_up(&self, divisor: &Self) -> Result<Self, Fault>;

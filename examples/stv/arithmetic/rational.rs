@@ -1,9 +1,10 @@
 //! `exact` and `approx`: fractions of whole numbers without limit.
 //!
-//! A fraction is reduced only where that pays: in a keep factor, because many operations use it,
-//! and for printing. In between, a distribution adds thousands of fractions. Their denominators are
-//! products of the denominators of a few keep factors, so they divide each other. A sum then finds
-//! its common denominator by one division. Reducing every sum would cost a greatest common divisor.
+//! A fraction is reduced in two cases: a keep factor, because many operations use it, and a number
+//! to print. In between, a distribution adds thousands of fractions. The denominators of these
+//! fractions are products of the denominators of a few keep factors, so one denominator divides the
+//! other. One division then finds the common denominator of a sum. Reducing every sum would cost a
+//! greatest common divisor.
 
 use super::{Arithmetic, Fault, Integer};
 use crate::wire;
@@ -11,8 +12,8 @@ use num_bigint::{BigInt, Sign};
 use num_integer::Integer as _;
 use std::{borrow::Cow, cmp::Ordering, fmt};
 
-/// Fractions without rounding. Every iteration multiplies the digits of the keep factors, so this
-/// suits elections with few seats and rounds.
+/// Fractions without rounding. Every iteration multiplies the number of digits of the keep factors,
+/// so `exact` suits elections with few seats and rounds.
 pub(crate) type Exact = Rational<false>;
 
 /// Only keep factors are rounded, up to six decimals.
@@ -21,11 +22,13 @@ pub(crate) type Approx = Rational<true>;
 /// The denominator of the keep factors of `approx`.
 const MILLION: u32 = 1_000_000;
 
-/// The most bits of a keep factor's denominator, which is its larger part. A distribution with such
-/// keep factors takes seconds, and the next one takes many times longer.
+/// The most bits of the denominator of a keep factor. The numerator is not larger. With keep
+/// factors of this size a distribution takes seconds, and the next distribution takes many times
+/// longer.
 const MOST_BITS: u64 = 1 << 18;
 
-/// Equal numbers may have different numerators and denominators, since few fractions are reduced.
+/// Equal numbers may have different numerators and denominators, since most fractions are not
+/// reduced.
 #[derive(Debug, Clone)]
 pub(crate) struct Rational<const ROUNDED: bool> {
     numerator: BigInt,
@@ -107,8 +110,8 @@ impl<const ROUNDED: bool> Arithmetic for Rational<ROUNDED> {
     }
 
     fn times(&self, other: &Self) -> Result<Self, Fault> {
-        // The usual case: most ballots reach hopefuls with a power of one, and hopefuls keep all of
-        // it.
+        // The usual case: most ballots reach a hopeful with a power of one, and the hopeful keeps
+        // all of it.
         if other.is_one() {
             return Ok(self.clone());
         }

@@ -17,9 +17,9 @@ pub(crate) const MOST_DIGITS: usize = 1000;
 /// The ballots that have an id instead of a weight.
 #[derive(Debug, Default)]
 pub(super) struct Ids {
-    /// Two hashes of each id, since ids may take more memory than ballots. The keys of the hashes
-    /// are random in each run. That two ids have the same two hashes is less likely than a fault of
-    /// the memory.
+    /// Two hashes of each id instead of the id, since ids may take more memory than ballots. The
+    /// keys of the hashes are random in each run. Two ids with the same pair of hashes are less
+    /// likely than a memory fault.
     given: HashSet<[u64; 2]>,
     keys: [RandomState; 2],
     /// The line of the first ballot without an id.
@@ -106,7 +106,8 @@ impl Reader<'_> {
         Ok(Step::Ballot)
     }
 
-    /// Takes the weight of the next ballot, if it is a small number and stands in the window.
+    /// Takes the weight of the next ballot, if the weight is a small number and the window contains
+    /// it.
     #[inline]
     fn weight_at_once(&mut self) -> Option<Integer> {
         let window = self.text.window();
@@ -127,8 +128,8 @@ impl Reader<'_> {
         Some(Integer::Word(weight))
     }
 
-    /// Reads the ranks of a ballot and the `0` after them, if all of it stands in the window and
-    /// nothing is unusual.
+    /// Reads the ranks of a ballot and the `0` after them, if the window contains the whole ballot
+    /// and nothing in the ballot is unusual.
     #[inline]
     fn ranks_at_once(&mut self) -> Option<()> {
         self.ranked.clear();
@@ -149,7 +150,7 @@ impl Reader<'_> {
                             break byte;
                         }
                         if byte < b' ' {
-                            return None; // zero bytes before a name would not show in the packed word
+                            return None; // the packed word would not show zero bytes before a name
                         }
                     }
                     let digit = byte.wrapping_sub(b'0');
@@ -220,7 +221,7 @@ impl Reader<'_> {
     }
 
     /// Reads the ranks of any ballot, and the `0` after them. Returns whether the ballot names a
-    /// candidate twice, if that is not an error.
+    /// candidate twice. Such a ballot is an error, unless the user has chosen how to count it.
     fn ranks(&mut self) -> Result<bool, InputError> {
         let line = self.text.last_line();
         self.ranked.clear();

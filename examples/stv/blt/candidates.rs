@@ -3,10 +3,10 @@
 use crate::election::CandidateIndex;
 use std::collections::HashMap;
 
-/// The number of candidates that have an entry from the start. The other candidates get an entry
-/// later. So a wrong number in a header costs little memory.
+/// The number of candidates that have an entry from the start. Later candidates get an entry when
+/// the file names them. So a wrong number of candidates in a header costs little memory.
 const FIRST: usize = 2048;
-/// All candidates get an entry once the file has named one in this many of them.
+/// Once the file has named one in four of the later candidates, all candidates get an entry.
 const NAMED: usize = 4;
 
 #[derive(Debug, Clone)]
@@ -48,7 +48,8 @@ impl Candidates {
         self.number - known.filter(|known| known.withdrawn).count()
     }
 
-    /// The entry of a candidate, if it is one of the first. Other candidates take the slower path.
+    /// The entry of one of the first candidates. Returns `None` for other candidates, which take
+    /// the slower path.
     #[inline]
     pub(super) fn get_first(&mut self, candidate: CandidateIndex) -> Option<&mut Known> {
         self.first.get_mut(candidate)

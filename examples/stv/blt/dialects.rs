@@ -35,9 +35,9 @@ fn open_stv() {
     assert_eq!((seen.lines, seen.empty_lines, seen.empty_ballots), (4, 2, Integer::Word(2)));
 }
 
-/// `OpaVote`, after its help page. Each voter has a ballot of weight 1. Or one ballot stands for
-/// very many identical ones, and their number is its weight. Withdrawn candidates are negative
-/// numbers. Ranks left out, equal ranks, empty ballots, comments, blank lines and CRLF occur.
+/// `OpaVote`, after its help page. Each voter has a ballot of weight 1, or the weight of a ballot
+/// is a very large number of identical ballots. Withdrawn candidates are negative numbers. Ranks
+/// left out, equal ranks, empty ballots, comments, blank lines and CRLF occur.
 #[test]
 fn opavote() {
     let text = "4 2   # candidates, seats\r\n-1 -3\r\n\r\n1 2 - 4 0\r\n6 1 0  # none is left\r\n1 0\r\n12 2=4 3 0\r\n   1 4 0   \r\n0\r\n\"Ann (Red)\"\r\n\"Ben \"Buddy\"-Li\"\r\n\r\n\"Cy\" # 3\r\n\"Write-in\"\r\n\"Chair, 2026\" # the end\r\n";

@@ -1,7 +1,7 @@
 //! The messages for bytes that are not UTF-8.
 
 /// The message for bytes that are not UTF-8: the probable encoding, and a remedy. `column` is the
-/// place of the first byte in its line, from 1.
+/// column of the first of these bytes, from 1.
 pub(super) fn complaint(bytes: &[u8], column: usize, on_first_line: bool) -> String {
     let byte = bytes[0];
     match (bytes, on_first_line, column) {

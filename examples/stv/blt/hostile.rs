@@ -4,7 +4,7 @@
 use super::{dialects::Trickle, *};
 use proptest::{collection::vec, prelude::*, sample};
 
-/// The election with all its parts, as text, or the error.
+/// All parts of the election as text, or the error.
 fn told(read: Result<Election, InputError>) -> Result<String, InputError> {
     read.map(|election| format!("{election:?}"))
 }

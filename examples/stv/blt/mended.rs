@@ -1,4 +1,4 @@
-//! Ballots that name a candidate twice, and that the user's option makes valid.
+//! Ballots that name a candidate twice, but are valid because of the user's option.
 
 use crate::{arithmetic::Integer, reading::Duplicates};
 

@@ -13,7 +13,7 @@
 //! ```
 //! White space of any kind separates words. A ballot may span lines, and a line may hold several
 //! ballots. If one ballot has an id in parentheses instead of a weight, all must. Comments run from
-//! `#` to the end of the line or from `/*` to `*/`. Candidates may have their parties beside them.
+//! `#` to the end of the line or from `/*` to `*/`. A candidate's name may have a party beside it.
 
 mod ballots;
 mod candidates;
@@ -89,15 +89,15 @@ impl InputError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Seen {
     pub(crate) lines: u64,
-    /// The number of written ballots without a candidate who stands. They do not count.
+    /// The number of written ballots on which no candidate stands. Such ballots do not count.
     pub(crate) empty_lines: u64,
     pub(crate) empty_ballots: Integer,
-    /// The number of ballots that span lines. `first_spanning` is the line on which the first
-    /// begins.
+    /// The number of ballots that span lines. `first_spanning` is the line on which the first of
+    /// them begins.
     spanning: u64,
     first_spanning: usize,
     /// The number of ballots that begin on the line on which the previous ballot ends.
-    /// `first_crowded` is the line of the first.
+    /// `first_crowded` is the line of the first of them.
     crowded: u64,
     first_crowded: usize,
     /// The line on which the last ballot ends.
@@ -135,7 +135,8 @@ pub(crate) fn read_from(source: &str, reader: &mut dyn Read) -> Result<Election,
     survey.map(|(election, _)| election).map_err(|mut errors| errors.remove(0))
 }
 
-/// Reads like `read_from`. Also returns the facts of `Seen`, or one to `most_errors` errors.
+/// Reads like `read_from`. Returns the election with the facts of `Seen`, or the first errors, at
+/// most `most_errors`.
 #[cfg(test)]
 pub(crate) fn survey(
     source: &str,
@@ -145,8 +146,8 @@ pub(crate) fn survey(
     survey_as(source, reader, Reading::default(), most_errors)
 }
 
-/// Reads an election with the user's options. Messages call the file `source`. Also returns the
-/// facts of `Seen`, or one to `most_errors` errors.
+/// Reads an election with the user's options. Messages call the file `source`. Returns the election
+/// with the facts of `Seen`, or the first errors, at most `most_errors`.
 pub(crate) fn survey_as(
     source: &str,
     reader: &mut dyn Read,
@@ -163,7 +164,7 @@ struct Header {
     line: usize,
     candidates: usize,
     seats: usize,
-    /// The number of seats in the file, if the user has given another one.
+    /// The number of seats in the file, if the user has given another number.
     seats_in_file: Option<usize>,
 }
 
@@ -332,14 +333,14 @@ impl<'a> Reader<'a> {
             let message = "no ballot ranks any candidate; there is nothing to count";
             return Err(self.text.error(end_of_ballots, message));
         }
-        // The rest of the file has no meaning. It is read nevertheless: damage there suggests
-        // damage elsewhere.
+        // The rest of the file has no meaning. The reader still reads it, since damage there
+        // suggests damage elsewhere.
         while self.text.skip_line()? {}
         Ok(names)
     }
 
-    /// Notes an error after which reading can go on. Returns the error instead if it is the last
-    /// that the caller wants.
+    /// Keeps an error for the end, so that reading can go on. If the caller wants no further
+    /// errors, returns this error instead.
     fn complain(&mut self, error: InputError) -> Result<(), InputError> {
         if self.errors.len() + 1 >= self.most_errors {
             return Err(error);

@@ -26,8 +26,8 @@ pub(super) fn read(
 ) -> Result<Names, InputError> {
     text.names_in_comments = Some(Vec::new());
     let mut phrases = Vec::new();
-    // Two phrases per candidate, then title, source and comment. One more phrase shows that
-    // something else follows.
+    // Two phrases per candidate, then title, source and comment. If there is one more phrase,
+    // something else follows the comment.
     let most = 2 * candidates + 4;
     while phrases.len() < most
         && let Some(phrase) = text.next_phrase()?
@@ -101,9 +101,9 @@ fn in_comments(text: &mut Text<'_>, phrases: &[Phrase], candidates: usize) -> Op
     Some(vec![(String::new(), None); candidates])
 }
 
-/// Whether each name and the title have a line of their own, some without quotes. Names without
-/// quotes must be clear: if any line has quotes, the bare lines must not contain a quote or a
-/// number sign.
+/// Whether each name and the title have a line of their own, and some of these lines have no
+/// quotes. If any line has quotes, the lines without quotes must not contain a quote or a number
+/// sign.
 fn is_unquoted(phrases: &[Phrase], candidates: usize) -> bool {
     let bare = |phrase: &&Phrase| matches!(phrase, Phrase::Bare(_));
     let plain = |phrase: &Phrase| match phrase {
@@ -119,7 +119,7 @@ fn is_unquoted(phrases: &[Phrase], candidates: usize) -> bool {
 }
 
 /// Whether each line has the name and party of a candidate, followed by the title. The title is
-/// alone on its line, unless that line is the last one.
+/// alone on its line, or stands on the last line.
 fn is_name_and_party(phrases: &[Phrase], candidates: usize) -> bool {
     let line = |place: usize| phrases.get(place).map(|phrase| phrase.word().line);
     let quoted = |phrase: &Phrase| matches!(phrase, Phrase::Quoted(_) | Phrase::Doubled(_));
@@ -134,8 +134,8 @@ fn is_name_and_party(phrases: &[Phrase], candidates: usize) -> bool {
         && (line(2 * candidates) != line(2 * candidates + 1) || is_last)
 }
 
-/// Refuses strings that could be confused, since the wrong names would win. Either every name has a
-/// line of its own, or all stand on the first line.
+/// Refuses strings with two possible readings, since wrong names could win. Either every name has a
+/// line of its own, or all names stand on the first line.
 fn check_lines(text: &mut Text<'_>, phrases: &[Phrase], candidates: usize) -> Result<(), InputError> {
     let line = |phrase: &Phrase| phrase.word().line;
     let lines: Vec<_> = phrases.chunk_by(|left, right| line(left) == line(right)).collect();

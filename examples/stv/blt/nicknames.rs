@@ -12,12 +12,12 @@ pub(super) struct Nicknames {
 }
 
 /// The number of places of the table that a search tries. If all places of a name are taken, the
-/// name is only in the other map. So no choice of names makes a search slow.
+/// name is only in the map `all`. So no choice of names makes a search slow.
 const PLACES: usize = 4;
 
 impl Nicknames {
     /// Makes room for this many names. The table has two to four places per name. More places would
-    /// make searches faster, but a hostile file names thousands.
+    /// make searches faster, but a hostile file has thousands of names.
     pub(super) fn with_room_for(names: usize) -> Self {
         Self { all: HashMap::with_capacity(names), short: vec![(0, 0); (2 * names).next_power_of_two()] }
     }
@@ -46,7 +46,7 @@ impl Nicknames {
     }
 
     /// The candidate of a name whose bytes are packed into a word, the first byte highest. No byte
-    /// is zero. Some names are only in the other map, and are not found here.
+    /// is zero. Does not find names that are only in the map `all`.
     #[inline]
     pub(super) fn get_short(&self, name: u64) -> Option<CandidateIndex> {
         if self.short.is_empty() {

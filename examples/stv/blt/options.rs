@@ -75,7 +75,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Reads an option from its name to its closing bracket, which may be a word of its own.
+    /// Reads an option from its name to its closing bracket. The bracket may be a separate word.
     fn option(&mut self) -> Result<BracketOption, InputError> {
         let most = 2 * self.candidates.number() + 100;
         let never_closed = "the option that starts here is never closed; add ]";

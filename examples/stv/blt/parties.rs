@@ -20,7 +20,7 @@ pub(crate) enum Order {
     NameParty,
     /// The party, then the name
     PartyName,
-    /// The name and nothing else, whatever quotes are in it
+    /// The name alone, even if it has quotes inside
     Whole,
 }
 
@@ -46,7 +46,7 @@ enum Shape {
 }
 
 impl Shape {
-    /// The order in which programs write this shape, if they agree.
+    /// The order in which programs write this shape, if all programs use the same order.
     fn usual(self) -> Option<Order> {
         match self {
             Self::Doubled => None,

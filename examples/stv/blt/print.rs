@@ -38,8 +38,8 @@ pub(crate) fn each_ballot<E>(
     Ok(())
 }
 
-/// Writes the election so that reading it gives the same one. Each party becomes the end of the
-/// name, since most programs read a second string on a line as another name.
+/// Writes the election. Reading the written file gives the same election. Each party becomes the
+/// end of the name, since most programs read a second string on a line as another name.
 pub(crate) fn print(election: &Election, naming: Naming, out: &mut dyn Write) -> io::Result<()> {
     let name = |candidate| Name { candidate, naming };
     let candidates = election.candidates.len();
@@ -53,7 +53,7 @@ pub(crate) fn print(election: &Election, naming: Naming, out: &mut dyn Write) ->
         (Naming::Nicknames, Some(first)) => {
             option(out, "withdrawn", std::iter::once(first).chain(withdrawn).map(name))?;
         }
-        // More programs accept this than [withdrawn …].
+        // More programs accept negative numbers than [withdrawn …].
         (Naming::Numbers, Some(first)) => {
             write!(out, "-{}", name(first))?;
             withdrawn.try_for_each(|candidate| write!(out, " -{}", name(candidate)))?;

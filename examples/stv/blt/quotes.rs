@@ -2,7 +2,8 @@
 
 use super::parties::looks_like_two;
 
-/// The opening quotes. Text processors make English or German ones by themselves.
+/// The opening quotes. Text processors replace plain quotes by English or German ones
+/// automatically.
 pub(super) const OPENING: [char; 4] = ['"', '“', '”', '„'];
 
 /// The quoted string at the beginning of the line, and its length with the quotes. A quote closes

@@ -1,19 +1,20 @@
-//! Several ranks read one file. Each keeps a share of the ballots, and all other data.
+//! Several ranks read one file. Each rank keeps a share of the ballots, and all other data.
 //!
 //! Each rank reads a piece of the file. Pieces are cut at line ends, and a rank assumes that its
 //! piece begins between two ballots. A piece is *plain* if each line has one whole ballot, without
 //! ids and without errors. If the first piece is plain, the second piece does begin between two
-//! ballots, and so on. So if all pieces are plain up to the 0 after the ballots, the ranks have
-//! read what a single rank reads. All ranks then read the names that follow, and exchange their
-//! numbers of ballots and lines.
+//! ballots, and so on. So if all pieces are plain up to the 0 after the ballots, the ranks together
+//! have read what a single rank would read. All ranks then read the names after the ballots, and
+//! exchange their numbers of ballots and lines.
 //!
 //! If a piece is not plain, all ranks read the whole file twice: first to count the ballots, then
-//! to keep their own. That takes longer, and gives the error messages of a single rank.
+//! to keep their own. Reading twice takes longer, and gives the error messages of a single rank.
 //!
 //! The threads of a rank read its piece in the same way, in parts.
 //!
 //! Shares are whole blocks of ballots, because sums of floating-point numbers need them. So a rank
-//! leaves its first ballots to the previous rank, and reads on to the end of its last block.
+//! leaves its first ballots to the previous rank if they belong to a block of that rank, and reads
+//! beyond its piece to the end of its last block.
 
 use super::{
     Header, InputError, Reader,
@@ -64,8 +65,8 @@ struct Report {
     empty_lines: u64,
     /// The number of line ends in the piece.
     line_ends: usize,
-    /// The end of the ballots: its byte in the file, and the number of lines of the piece before
-    /// it.
+    /// If the ballots end in this piece: the byte of the end in the file, and the number of lines
+    /// of the piece before the end.
     end: Option<(u64, usize)>,
 }
 
@@ -91,8 +92,8 @@ pub(crate) fn read_share(
 }
 
 /// Returns this rank's election if all ranks have read the same election in the same way. A rank
-/// that could not read reports its error. If a rank has another election, or has read it in another
-/// way, that is an error, since the shares would not fit together.
+/// that could not read reports its error. A rank with another election, or with another way of
+/// reading, causes an error, since the shares would not fit together.
 pub(crate) fn all_alike(
     election: Result<Election, InputError>,
     was_in_pieces: bool,
@@ -118,8 +119,9 @@ pub(crate) fn all_alike(
 }
 
 /// Reads the file in pieces, and keeps a share. Returns `None` if the file cannot be read in
-/// pieces, a piece is not plain, or the rest of the file has an error. Then `twice` gives the
-/// message of a single rank. Returns an error only if all ranks have it.
+/// pieces, a piece is not plain, or the rest of the file has an error. The caller then calls
+/// `twice`, which gives the message of a single rank. If one rank returns an error, all ranks
+/// return the same error.
 fn in_pieces(
     source: &Source<'_>,
     reading: Reading,
@@ -136,7 +138,7 @@ fn in_pieces(
     let mut reports: Vec<Report> = Vec::new();
     for (rank, mut said) in heard.iter().map(|said| &said[..]).enumerate() {
         if said.is_empty() {
-            return Ok(None); // the ballots go on behind it, and it is not plain
+            return Ok(None); // the ballots have not ended yet, and this piece is not plain
         }
         let report = Report::read(&mut said).ok_or_else(|| Elsewhere::unreadable(rank))?;
         if reports.last().is_some_and(|before| before.bytes.end != report.bytes.start) {
@@ -256,7 +258,7 @@ pub(crate) fn unreadable(source: &Source<'_>, error: &io::Error) -> InputError {
 }
 
 /// The end of the line that contains this byte. For the first byte of a line, returns the end of
-/// the line above.
+/// the previous line.
 fn line_end(source: &Source<'_>, at: u64, len: u64) -> io::Result<u64> {
     let (mut reader, mut at) = ((source.open)(at - 1)?, at - 1);
     let mut bytes = [0; 1 << 12];
@@ -272,7 +274,7 @@ fn line_end(source: &Source<'_>, at: u64, len: u64) -> io::Result<u64> {
     }
 }
 
-/// Reads the whole file to count the ballots, and again to keep those of this rank.
+/// Reads the whole file to count the ballots, and again to keep the share of this rank.
 fn twice(
     source: &Source<'_>,
     reading: Reading,
@@ -290,8 +292,8 @@ fn twice(
     counted_first(read, block, ranks)
 }
 
-/// Reads once to count the ballots, and again to keep those of this rank. A single rank keeps all,
-/// and reads once.
+/// Reads once to count the ballots, and again to keep the share of this rank. A single rank keeps
+/// all ballots, and reads once.
 pub(crate) fn counted_first(
     read: impl Fn(Range<usize>, bool) -> Result<Election, InputError>,
     block: fn(usize) -> usize,

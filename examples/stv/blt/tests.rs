@@ -295,7 +295,8 @@ proptest::proptest! {
     }
 }
 
-/// Pieces of ballot files. Half of them are valid often enough that some texts get past the header.
+/// Pieces of ballot files. Half of the pieces are valid in most places, so that some texts get past
+/// the header.
 const WORDS: &[&str] = &[
     "2 1\n",
     "3 1\n",

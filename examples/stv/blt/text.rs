@@ -8,15 +8,15 @@ use super::{
 use crate::warnings::Warnings;
 use std::io::Read;
 
-/// The largest length of a word, or of a line of names. No real file has such long ones. Reading a
-/// file of another kind fails at this limit, before the file fills the memory.
+/// The largest length of a word, or of a line of names. No real file has such long ones. At this
+/// limit, reading a file that is not a ballot file fails before the file fills the memory.
 pub(super) const LONGEST: usize = 1 << 16;
 
 /// Reads word by word.
 pub(super) struct Text<'a> {
     window: Window<'a>,
-    /// A line of names, and the number of its bytes that are left. The line is searched for its end
-    /// and checked as text only once.
+    /// A line of names, and the number of its bytes that are not taken yet. The reader searches for
+    /// the end of the line, and checks that it is UTF-8, only once.
     names: String,
     names_left: usize,
     line: usize,
@@ -94,7 +94,7 @@ impl<'a> Text<'a> {
     }
 
     /// Warns the user, and does not stop the count. Drops the warning if there were too many of its
-    /// kind. Each place that calls this is a kind.
+    /// kind. Warnings from the same call in the source code are of the same kind.
     #[track_caller]
     pub(super) fn warn(&mut self, line: usize, message: &str) {
         self.warnings.add(self.window.source, line, message);
@@ -282,8 +282,8 @@ impl<'a> Text<'a> {
             let rest = &self.window()[searched..];
             let found = find(rest);
             searched += found.unwrap_or(rest.len());
-            // A long word is an error even if its end is already in the window. So the size of
-            // blocks makes no difference.
+            // A long word is an error even if its end is already in the window. So the result does
+            // not depend on the size of blocks.
             if searched > LONGEST {
                 let message = "what stands here is longer than 64 KiB without an end; this is no ballot file";
                 return Err(self.error(self.line, message));
@@ -309,7 +309,7 @@ fn line_end(rest: &[u8]) -> Option<usize> {
     rest.iter().position(|&byte| byte == b'\n')
 }
 
-/// The length of the white space character that these bytes begin with.
+/// The length of the white space character at the beginning of these bytes.
 fn white_space(text: &[u8]) -> Option<usize> {
     match text {
         [b' ' | b'\t'..=b'\r', ..] => Some(1),

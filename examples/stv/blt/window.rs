@@ -22,7 +22,7 @@ pub(crate) struct Window<'a> {
     /// Bytes beyond the window that may become text: part of a character, or a CR.
     held: usize,
     ended: bool,
-    /// The error that ends the text after the window.
+    /// The error at the end of the window, if there is one. No text after it can be read.
     broken: Option<InputError>,
     /// The line at the end of the window.
     end_line: usize,
@@ -101,15 +101,16 @@ impl<'a> Window<'a> {
         self.broken.clone().map_or(Ok(false), Err)
     }
 
-    /// Adds the text in these bytes to the window. These are the last bytes that were read.
+    /// Adds the text in these bytes to the window. They are the last bytes of the buffer that were
+    /// read.
     fn admit(&mut self, bytes: Range<usize>) {
         let at_start = self.end_line == 1 && self.end_column == 1;
         let marked = at_start && self.buffer[bytes.clone()].starts_with("\u{feff}".as_bytes());
         let read = &mut self.buffer[bytes.clone()];
         let (valid, invalid) = match std::str::from_utf8(read) {
             Ok(text) => (text.len(), false),
-            // An error without a length is the beginning of a character. Two invalid bytes are
-            // enough to guess the encoding.
+            // An error without a length means that the bytes end within a character. Two invalid
+            // bytes are enough to guess the encoding.
             Err(error) => {
                 let rest = read.len() - error.valid_up_to();
                 (error.valid_up_to(), self.ended || error.error_len().is_some() && rest > 1)
@@ -129,7 +130,7 @@ impl<'a> Window<'a> {
         self.end = bytes.start + valid;
         self.held = bytes.end - self.end;
         if marked {
-            // The byte order mark that some programs write first.
+            // Skips the byte order mark, which some programs write first.
             self.take("\u{feff}".len());
         }
     }
@@ -148,8 +149,8 @@ impl<'a> Window<'a> {
 }
 
 /// Makes a CR a line end if no LF follows, as in files of old Macintosh programs. Returns the
-/// length of the text that is certain. If more text follows, the length excludes a CR at the end,
-/// since the next byte may be its LF.
+/// length of the finished text. Unless all is read, this length excludes a CR at the end, since the
+/// next byte may be an LF.
 fn end_lines(text: &mut [u8], all_is_read: bool) -> usize {
     if !text.contains(&b'\r') {
         return text.len();

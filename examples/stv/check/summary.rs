@@ -62,8 +62,9 @@ impl<'a> Summary<'a> {
 /// The number of distinct ballots. Two ballots are alike if they differ only in their weight, or in
 /// the written order of equals.
 fn distinct(election: &Election) -> usize {
-    // One vector for the candidates of all ballots, the first of each rank with a flag, and one for
-    // the start of each ballot. That takes less memory than a vector per ballot.
+    // `all` has the candidates of all ballots. A flag marks the first candidate of each rank.
+    // `starts` has the start of each ballot in `all`. Two vectors take less memory than a vector
+    // per ballot.
     let (mut all, mut starts) = (Vec::new(), vec![0]);
     let Ok(()) = blt::each_ballot(&election.ballots, |_, ranked| {
         for rank in ranked.split_inclusive(|preference| !preference.1) {

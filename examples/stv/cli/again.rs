@@ -105,8 +105,8 @@ mod tests {
     use super::*;
     use crate::ranks::{Alone, tests::together};
 
-    /// The record of several ranks includes the hash of the file, which no rank gets from its
-    /// share.
+    /// With several ranks, the record also includes the hash of the file. A rank cannot compute
+    /// that hash from its share.
     #[test]
     fn ranks_keep_the_record_of_one_process() {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/stv/sample.blt");

@@ -3,7 +3,7 @@
 //!
 //! A ballot is a list of numbers: its weight with two flags, then a code for each candidate, best
 //! first, then 0. Each byte holds seven bits of a number. So most ballots take one byte per
-//! candidate and two more.
+//! candidate, and two additional bytes.
 
 use super::CandidateIndex;
 use crate::{arithmetic::Integer, crew::Crew};
@@ -26,7 +26,8 @@ pub(crate) struct Ballots {
     pub(crate) equalize: bool,
 }
 
-/// A ballot, or several identical ones written as one. The number is its place in the bytes.
+/// A ballot, or several identical ballots written as one. The number is the place of the ballot in
+/// the bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ballot(usize);
 
@@ -65,7 +66,7 @@ impl Preference {
         self.0 & 1 != 0
     }
 
-    /// The preference of this code, or `None` for 0, which is no code.
+    /// The preference of this code, or `None` for 0, which ends a ballot.
     #[inline]
     pub(crate) fn of_code(code: u64) -> Option<Self> {
         u32::try_from(code.checked_sub(1)?).ok().map(Self)
@@ -102,12 +103,14 @@ impl<'a> Preferences<'a> {
         (Self(rank), below)
     }
 
-    /// Whether both have the same candidates in every rank, in any order of equals.
+    /// Whether both lists have the same candidates in every rank. The order of equals does not
+    /// matter.
     pub(crate) fn has_the_ranks_of(&self, other: &Self) -> bool {
         let (mut left, mut right) = (self.clone(), other.clone());
         while !left.is_empty() && !right.is_empty() {
             let [(rank, below), (other_rank, other_below)] = [left, right].map(|all| all.first_rank());
-            // A ballot names each candidate once.
+            // Ranks of equal length are the same if one contains the other, since a ballot names
+            // each candidate once.
             let is_there =
                 |one: Preference| other_rank.clone().any(|other| other.candidate() == one.candidate());
             if rank.clone().count() != other_rank.clone().count() || !rank.clone().all(is_there) {

@@ -16,7 +16,8 @@ use crate::{
 };
 use std::{fmt::Write, num::NonZeroUsize};
 
-/// One in this many inputs is long, to show costs that grow faster than the input.
+/// A random input is long with probability 1 / `ONE_IN_LONG`. Long inputs show costs that grow
+/// faster than the input.
 const ONE_IN_LONG: usize = 500;
 /// The approximate length of a long input, in bytes.
 const LONG: usize = 100_000;

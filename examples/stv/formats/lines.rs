@@ -4,8 +4,8 @@ use crate::blt::{InputError, Window};
 use std::io::Read;
 
 /// The largest length of a line: twice the length of a ballot that ranks the largest number of
-/// candidates. Reading a file of another kind fails at this limit, before the file fills the
-/// memory.
+/// candidates. At this limit, reading a file that is not a ballot file fails before the file fills
+/// the memory.
 const LONGEST: usize = 1 << 24;
 
 /// Reads line by line. Only the present line and the rest of its block are in memory.
@@ -23,8 +23,8 @@ impl<'a> Lines<'a> {
         Self { source, window: Window::new(source, reader, 1), number: 0, given: 0 }
     }
 
-    /// The next line with its number, without its end and the blanks around it. `None` at the end
-    /// of the file.
+    /// The next line and its number. The line excludes its end and the blanks around it. `None` at
+    /// the end of the file.
     pub(super) fn next(&mut self) -> Result<Option<(usize, &str)>, InputError> {
         self.window.take(std::mem::take(&mut self.given));
         let mut searched = 0;
@@ -32,8 +32,8 @@ impl<'a> Lines<'a> {
             let rest = &self.window.bytes()[searched..];
             let end = rest.iter().position(|&byte| byte == b'\n');
             searched += end.unwrap_or(rest.len());
-            // A long line is an error even if its end is already in the window. So the size of
-            // blocks makes no difference.
+            // A long line is an error even if its end is already in the window. So the result does
+            // not depend on the size of blocks.
             if searched > LONGEST {
                 let message = "this line is longer than 16 MiB; this is no ballot file";
                 return Err(self.window.error(self.number + 1, message));

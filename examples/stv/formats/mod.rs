@@ -1,4 +1,4 @@
-//! Ballot files of all formats. The contents of a file decide its format, not its name.
+//! Ballot files of all formats. The contents of a file, not its name, decide its format.
 //!
 //! | format | first lines |
 //! |---|---|
@@ -70,7 +70,8 @@ pub(crate) fn read(source: &str, reader: &mut dyn Read, reading: Reading) -> Res
     survey.map(|(election, _)| election).map_err(|mut errors| errors.remove(0))
 }
 
-/// Reads like `read`. Also returns the facts of `Seen`, or one to `most_errors` errors.
+/// Reads like `read`. Returns the election with the facts of `Seen`, or the first errors, at most
+/// `most_errors`.
 pub(crate) fn survey(
     source: &str,
     reader: &mut dyn Read,

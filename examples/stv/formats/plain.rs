@@ -1,5 +1,5 @@
-//! The limits of formats other than BLT: whether they can hold an election, and which data they
-//! leave out.
+//! The limits of formats other than BLT: whether a format can hold an election, and the data that
+//! the format leaves out.
 
 use super::{preflib, scottish, short};
 use crate::{
@@ -33,8 +33,8 @@ pub(crate) enum Target {
 }
 
 impl<'a> Plain<'a> {
-    /// Leaves out the data that the format cannot hold. If that would change the count, returns an
-    /// error with the reason.
+    /// Leaves out the data that the format cannot hold. If leaving data out would change the count,
+    /// returns an error with the reason.
     pub(crate) fn of(election: &'a Election, target: Target) -> Result<Self, String> {
         let format = match target {
             Target::Scottish => "a Scottish CSV file",
@@ -85,7 +85,7 @@ impl<'a> Plain<'a> {
         Ok(Self { target, election, names, numbers, left_out })
     }
 
-    /// Writes the election, so that reading it gives the same election.
+    /// Writes the election. Reading the written file gives the same election.
     pub(crate) fn print(&self, out: &mut dyn Write) -> io::Result<()> {
         match self.target {
             Target::Scottish => scottish::print(self, out),

@@ -121,7 +121,7 @@ fn ballot(collected: &mut Collected, text: &str, number: usize) -> Result<(), St
     collected.begin();
     for field in fields {
         let field = field?;
-        // An empty field is a rank that the voter left out, or only fills the column.
+        // An empty field is a rank that the voter left out, or fills the row up to the last column.
         if !field.is_missing() {
             collected.mention(field.text())?;
             collected.next_rank();

@@ -9,7 +9,8 @@ use crate::{
 };
 use std::{convert::Infallible, fmt::Write, io, num::NonZeroUsize};
 
-/// The written data of a ballot: its weight, and for each candidate whether the next one is equal.
+/// The written data of a ballot: its weight, and for each candidate whether the next candidate
+/// shares its rank.
 pub(super) type Written = (Integer, Vec<(usize, bool)>);
 
 pub(super) fn ballots(election: &Election) -> Vec<Written> {
@@ -94,7 +95,7 @@ fn a_scottish_file_in_other_clothes() {
     assert_eq!(shown(&read_text(&SCOTTISH.replace("2,2,", "7,"))), ["5: 1 3", "1: 3 2 1"], "an empty ballot");
 }
 
-/// Real titles have gone through a program that adds quotes and does not double inner quotes.
+/// Titles of real files, written by a program that adds quotes and does not double inner quotes.
 #[test]
 fn titles_as_they_are() {
     for (title, wanted) in [
@@ -255,8 +256,8 @@ fn duplicates_are_mended_alike_in_all_formats() {
     for (text, line) in [(blt, 2), (preflib, 6), (csv, 2)] {
         fails(text, seats(1), line, "--duplicates");
     }
-    // Equals have no order. So for any written order of equals, the ballot ends before the rank
-    // with the second mention.
+    // Equals have no order. So the ballot ends before the rank with the second mention, for any
+    // written order of the equals.
     let equals = |ballot: &str| {
         let text = format!("3 1\n1 {ballot} 0\n9 3 0\n0\n\"A\"\n\"B\"\n\"C\"\n\"T\"\n");
         mended(&text, Duplicates::Truncate).0[0].clone()
@@ -380,8 +381,8 @@ fn ranks_with_files_of_other_formats() {
     );
 }
 
-/// Files that resemble ballots and are something else: pairs of candidates with the number of
-/// voters who prefer one to the other, categories, and seats given twice.
+/// Files that resemble ballot files but are not valid: pairs of candidates with the number of
+/// voters who prefer one to the other, categories, and a number of seats given twice.
 #[test]
 fn what_only_looks_like_ballots_is_refused() {
     let names = "1,Ada\n2,Bert\n3,Cleo\n";

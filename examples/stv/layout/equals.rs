@@ -7,8 +7,8 @@ use super::{
     trie::Rank,
 };
 
-/// A rank that several candidates may share. It is a set of candidates. If there are too many
-/// candidates for sets, it is the number of a group.
+/// A rank that several candidates may share. The rank is a set of candidates, or the number of a
+/// group if there are too many candidates for sets.
 pub(super) trait Equals: Rank {
     /// Returns the number of holders of the rank, the holders that pass something on, and the other
     /// holders.
@@ -59,14 +59,14 @@ impl Equals for Group {
     }
 }
 
-/// The groups that a worker has met in this distribution. In each group, the candidates that pass
+/// The groups that a worker has met in this distribution. In each group, the holders that pass
 /// something on come first, then the other holders.
 #[derive(Debug, Default)]
 pub(super) struct Arranged {
     candidates: Vec<u32>,
-    /// For each group, the number of candidates that pass something on, and of those that hold it.
+    /// For each group, the number of holders that pass something on, and the number of all holders.
     counts: Vec<(usize, usize)>,
-    /// For each group, the number of the distribution for which it was arranged.
+    /// For each group, the number of the last distribution in which a worker arranged the group.
     when: Vec<u64>,
 }
 

@@ -101,7 +101,8 @@ impl Groups {
     }
 }
 
-/// The shares that a worker has computed in this distribution, for the ranks that it met.
+/// The shares that a worker has computed in this distribution, for the ranks that the worker has
+/// met.
 #[derive(Debug, Default)]
 pub(super) struct Shares {
     /// The share of each member of each group, in billionths of the power that comes to the rank.

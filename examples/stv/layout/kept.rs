@@ -66,7 +66,8 @@ impl Kept {
         self.distribution
     }
 
-    /// The candidates that keep anything, and those of them that pass something on.
+    /// Two sets: the candidates that keep anything, and the candidates that keep something and pass
+    /// something on.
     pub(super) fn standing(&self) -> Standing {
         (self.holders, self.elected)
     }
@@ -98,9 +99,9 @@ pub(super) struct Split {
 }
 
 impl Split {
-    /// Rounds the factors up. For a power of at most one, the rounding adds less than 10^-9 of a
-    /// billionth to a result in billionths. The exact result is a multiple of 10^-9 of a billionth,
-    /// so truncation removes the addition.
+    /// Rounds the factors up. For a power of at most one, the rounding adds less than 10^-18 to a
+    /// result. The exact result is a multiple of 10^-18, so truncating to billionths removes this
+    /// error.
     fn keeping(keep: u32) -> Self {
         let factor = |part: u32| {
             let factor = (u128::from(part) << 63).div_ceil(u128::from(ONE));

@@ -1,5 +1,5 @@
-//! A layout of the ballots for counting. Identical ballots are merged and common beginnings written
-//! once, so that a distribution streams through memory.
+//! A layout of the ballots for counting. Identical ballots are merged, and a common beginning is
+//! written once. So a distribution streams through memory.
 //!
 //! The part of a ballot that reaches a rank depends on the ranks above, not on the ballot's weight.
 //! So ballots with the same beginning are counted together up to the end of that beginning. The
@@ -83,14 +83,14 @@ const MOST_IN_SETS: usize = 64;
 const MOST_IN_SMALL_SETS: usize = 32;
 /// The most candidates. A strict rank has 16 bits, and so has the depth of a node.
 const MOST_CANDIDATES: usize = 1 << 16;
-/// The number of ballots in a piece. It is large, so that few beginnings are written twice, and
-/// small enough that large elections have many pieces. It does not depend on the number of threads.
-/// So the layout does not depend on the threads either.
+/// The number of ballots in a piece. It is large, so that few beginnings are written twice, but
+/// large elections still have many pieces. Neither this number nor the layout depends on the number
+/// of threads.
 const PIECE: usize = 1 << 14;
 /// The least cost of a chunk: much more than the cost to begin one.
 const LEAST: u64 = 512;
-/// The approximate largest number of chunks. Such a number of chunks can be divided evenly among
-/// threads.
+/// The largest number of chunks, approximately. It is large enough to divide the chunks evenly
+/// among threads.
 const MOST: u64 = 2048;
 
 impl Layout {
@@ -184,7 +184,7 @@ impl Layout {
 
     /// The result of a distribution. The exhausted votes are computed as the total of the ballots
     /// minus the votes of the candidates. This difference does not show whether nodes were lost or
-    /// counted twice. So the number of counted nodes is checked too.
+    /// counted twice, so this function also checks the number of counted nodes.
     pub(crate) fn votes<A: Arithmetic>(
         &self,
         sums: &Sums,

@@ -10,12 +10,12 @@ use std::{
 };
 
 /// The sort key of a ballot: two words. The first word has a flag for equal ranks, and as many
-/// codes of the ballot as fit. The second word is the weight of the ballot, if every ballot's codes
-/// fit into its first word. If not, the second word is the place of the ballot.
+/// codes of the ballot as fit. If the codes of every ballot fit into the first word, the second
+/// word is the weight of the ballot. Otherwise, the second word is the place of the ballot.
 pub(super) type Key = (u64, u64);
 
-/// The form of the keys. For codes in the key, the ballot itself is not read. Sorted ballots are
-/// scattered in memory, so reading them would be slow.
+/// The form of the keys. If a key has all codes of a ballot, the ballot itself is not read. Reading
+/// sorted ballots would be slow, since they are scattered in memory.
 pub(super) struct Writing<'a> {
     ballots: &'a Ballots,
     /// The number of bits of a code.
@@ -112,8 +112,8 @@ pub(super) fn order<'a>(
     };
     let mut keys = crew.map(ballots.records(), Vec::new, key);
     let (some_are_longer, some_are_equal) = (some_are_longer.into_inner(), some_are_equal.into_inner());
-    // A group is identified by the bytes of its rank. The keys do not have these bytes, only the
-    // ballots.
+    // A group is identified by the bytes of its rank. Only the ballots have these bytes, not the
+    // keys.
     let is_all = !(some_are_longer || as_written && some_are_equal);
     let mut writing = Writing { ballots, bits, fit, is_all: false };
     if is_all {
@@ -157,7 +157,7 @@ pub(super) fn pieces<R: Send>(
     made
 }
 
-/// The number of pieces per thread that are made together. The memory of their keys is then freed,
+/// The number of pieces per thread that are made together. Then the memory of their keys is freed,
 /// to make room for the results.
 const PIECES: usize = 8;
 

@@ -1,8 +1,8 @@
 //! Counts shared ranks without branches. Until a candidate is elected or defeated, every
 //! distribution visits the same ranks of a tree, with other keep factors. So a walk down the tree
 //! is written once as a list of steps, and later distributions repeat the list. The processor then
-//! does not have to predict how many equals hold a rank, or how many parts of a ballot reach the
-//! rank. A repeated step takes a third of the time of a step in a walk.
+//! does not have to predict the number of equals that hold a rank, or the number of parts of a
+//! ballot that reach the rank. A repeated step takes a third of the time of a step in a walk.
 
 use super::{
     MOST_IN_SETS, ONE,
@@ -18,7 +18,8 @@ use std::ops::Range;
 pub(super) struct Steps {
     /// The states of the candidates in the last distribution.
     standing: Option<Standing>,
-    /// The steps for these states. Empty until the states occur a second time.
+    /// Whether `list` has the steps for these states. The steps are written when the states occur a
+    /// second time.
     written: Written,
     list: Vec<Step>,
 }
@@ -36,11 +37,14 @@ enum Written {
     Never,
 }
 
-/// One of the equals of a rank gets a part of a power, keeps some of it, and passes on the rest.
-/// Every distribution reads all steps, so a step is one word. Its fields, from the lowest bits,
-/// are: the step that has passed on the power (from 1; 0 is a whole ballot), the candidate, the
-/// number of equals that share the power (less one), and the number of ballots (or that number
-/// divided by 256).
+/// One candidate of a rank gets a part of a power, keeps some of this part, and passes on the rest.
+/// Every distribution reads all steps, so a step is one word. The fields of the word, from the
+/// lowest bits, are:
+///
+/// * the number of the step that has passed on the power, from 1 (0 stands for a whole ballot);
+/// * the candidate;
+/// * the number of candidates that share the power, less one;
+/// * the number of ballots, or that number divided by 256.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Step(u32);
 
@@ -49,9 +53,10 @@ const SET_BITS: u32 = 6;
 const WEIGHT_BITS: u32 = 8;
 const _: () = assert!(MOST_IN_SETS == 1 << SET_BITS && FROM_BITS + 2 * SET_BITS + WEIGHT_BITS == 31);
 
-/// The most steps of a chunk. The number of a step has no more bits. If a chunk needs more steps,
-/// every distribution walks through it. Only a ballot in very many parts makes such a chunk. The
-/// steps of all chunks together take some megabytes at most.
+/// The most steps of a chunk. A step refers to another step with `FROM_BITS` bits, so more steps
+/// have no number. If a chunk needs more steps, every distribution walks through the chunk. Only
+/// ballots with very many parts need more steps. The steps of all chunks together take some
+/// megabytes at most.
 const MOST_STEPS: usize = (1 << FROM_BITS) - 1;
 
 impl Step {
@@ -154,7 +159,8 @@ impl Steps {
 struct Writer<'a> {
     standing: Standing,
     steps: &'a mut Vec<Step>,
-    /// The steps that have passed on the parts of the ballot, depth after depth.
+    /// The parts of the ballot at each depth, depth after depth. A part is the number of the step
+    /// that has passed it on.
     parts: Vec<u16>,
     /// The parts of depth `d` are `parts[ends[d]..ends[d + 1]]`.
     ends: Vec<usize>,
@@ -183,7 +189,7 @@ impl Writer<'_> {
         self.ends.truncate(depth + 2);
         for part in parts {
             let from = self.parts[part];
-            // Above the chunk, only candidates that pass something on matter.
+            // In the ranks above the chunk, only candidates that pass something on matter.
             for candidate in members(if weight > 0 { holders } else { elected }) {
                 #[allow(clippy::cast_possible_truncation)] // one of a set
                 let step = Step::new(from.into(), candidate as u32, holders.count_ones());

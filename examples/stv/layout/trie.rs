@@ -11,7 +11,7 @@ use std::{
 pub(super) struct Node {
     /// The weight of all ballots through this node. The lowest bits are the number of ranks above.
     weight_and_depth: u64,
-    /// The index of the next node in the array that is not below this node.
+    /// The index of the first later node that is not below this node.
     next: u32,
     /// The index of the first rank of this node. The ranks end at the first rank of the next node.
     ranks: u32,
@@ -38,7 +38,8 @@ impl Node {
 
 #[derive(Debug)]
 pub(super) struct Trie<S> {
-    /// All nodes, and one more. The first rank of that one is the end of the last node's ranks.
+    /// All nodes, and an additional node at the end. The first rank of the additional node is the
+    /// end of the last node's ranks.
     nodes: Vec<Node>,
     ranks: Vec<S>,
     chunks: Vec<(Range<u32>, Range<u32>)>,
@@ -90,7 +91,7 @@ pub(super) struct Builder<S> {
 struct Open {
     depth: usize,
     weight: u64,
-    /// The number of nodes that had been written before the nodes below this one.
+    /// The number of nodes that were written before the nodes below this node.
     written: usize,
 }
 
@@ -160,11 +161,11 @@ impl<S: Rank> Builder<S> {
     }
 }
 
-/// The highest cost of a rank, in parts of a ballot. Few ballots split into as many parts as they
-/// could.
+/// The highest cost of a rank, in parts of a ballot. Few ballots split into the largest possible
+/// number of parts.
 const MOST_COUNTED: u32 = 4096;
 /// A chunk begins inside a tree only if the ranks above have split a ballot into at most this many
-/// parts. The chunk has to compute these parts again.
+/// parts, since the chunk has to compute these parts again.
 const MOST_PARTS: u32 = 8;
 
 impl<S: Rank> Trie<S> {
@@ -214,8 +215,8 @@ impl<S: Rank> Trie<S> {
         self.costs(parts).map(|(_, cost)| cost).sum()
     }
 
-    /// Cuts the nodes into chunks of about equal cost, at least `least`. Cuts only where a cut
-    /// costs little.
+    /// Cuts the nodes into chunks of about equal cost, each at least `least`. Cuts only at nodes
+    /// where a cut costs little.
     pub(super) fn split(&mut self, least: u64, parts: impl Fn(S) -> u32) {
         let count = index(self.nodes.len() - 1);
         let (mut chunks, mut list) = (Vec::new(), Vec::new());
@@ -238,8 +239,8 @@ impl<S: Rank> Trie<S> {
         (self.chunks, self.above) = (chunks, list);
     }
 
-    /// For each node, the number of parts in which a ballot can arrive, and the cost of the node's
-    /// ranks.
+    /// For each node, the number of parts in which a ballot can arrive at the node, and the cost of
+    /// the node's ranks.
     fn costs(&self, parts_of: impl Fn(S) -> u32) -> impl Iterator<Item = (u32, u64)> {
         // For each node above: its `next`, and the number of parts in which a ballot leaves the
         // node.

@@ -19,7 +19,7 @@ pub(crate) struct Sums {
     /// them twice.
     pub(super) covered: usize,
     /// The powers that have come to each depth, depth after depth. A strict ballot has one power
-    /// per depth. Another ballot has one power for each of its parts.
+    /// per depth. A ballot with equal ranks has one power per part.
     powers: Vec<u32>,
     /// The powers of depth `d` are `powers[ends[d]..ends[d + 1]]`.
     ends: Vec<usize>,
@@ -30,8 +30,8 @@ pub(crate) struct Sums {
     arranged: Arranged,
 }
 
-/// The largest number of parts of a ballot in a lot. The parts of a lot are counted together. More
-/// parts are divided into several lots, to save memory.
+/// The largest number of parts in a lot. The parts of a lot are counted together. If a ballot has
+/// more parts, they are divided into several lots, to save memory.
 const LOT: usize = 4096;
 
 impl Sums {
@@ -135,8 +135,8 @@ impl Sums {
         self.room.repeat(steps, kept, &mut self.votes);
     }
 
-    /// Equals get equal parts. The power that one of them passes on stays a part of its own in the
-    /// ranks below. If a rank has no holder, the ranks below get nothing.
+    /// Equals get equal parts. The power that one of the equals passes on remains a separate part
+    /// in the ranks below. If a rank has no holder, the ranks below get nothing.
     pub(super) fn shared<S: Equals>(
         &mut self,
         tree: &Trie<S>,
@@ -214,7 +214,8 @@ impl Sums {
         let powers = &powers[from..];
         let mut end = 0;
         if let [power] = powers {
-            // The usual case, with few branches. Hopefuls also pass on their rest, which is zero.
+            // The usual case, with few branches. The loop also passes on the rest of hopefuls,
+            // which is zero.
             let part = share.of(*power);
             for candidate in elected.chain(hopefuls) {
                 let (used, rest) = kept.split(candidate).of(part);
@@ -303,8 +304,8 @@ fn leave_out_nothing(powers: &mut [u32]) {
     }
 }
 
-/// A division that takes no longer than a multiplication. Otherwise divisions would take most of
-/// the time.
+/// A divisor, in a form in which a division is a multiplication. Real divisions would take most of
+/// the time of a distribution.
 #[derive(Clone, Copy)]
 pub(super) struct Share {
     factor: u64,
@@ -313,7 +314,7 @@ pub(super) struct Share {
 
 impl Share {
     /// Rounds the factor up. For a power below 2^30, the rounding adds less than `1 / parts` to the
-    /// result. Truncation removes the addition.
+    /// result. Truncating the result removes this error.
     const fn among(parts: u32) -> Self {
         let shift = 32 + parts.ilog2();
         Self { factor: (1 << shift) / parts as u64 + 1, shift }
@@ -336,7 +337,7 @@ impl Share {
     }
 }
 
-/// The share of one of several equals. The index is the number of the other equals.
+/// The share of one equal in a rank. The index is the number of equals in the rank, less one.
 pub(super) static SHARES: [Share; MOST_IN_SETS] = {
     let mut shares = [Share::among(1); MOST_IN_SETS];
     let mut others = 0;

@@ -198,7 +198,7 @@ fn winners(transcript: &str) -> usize {
 
 #[test]
 fn who_has_just_the_quota_is_elected_by_decimals_only() {
-    // Two seats and six ballots: the quota is 2, or the smallest step more.
+    // With two seats and six ballots, the quota is 2, or 2 plus the smallest step.
     let ballots = "3 2\n2 1 0\n2 2 0\n2 3 0\n0\n\"A\" \"B\" \"C\" \"T\"";
     let exact = count_as::<Exact>(ballots, RULE).unwrap();
     assert!(exact.contains("\tQuota: 2\n\tOmega: 1/1000000\n"), "{exact}");
@@ -212,7 +212,7 @@ fn who_has_just_the_quota_is_elected_by_decimals_only() {
     assert!(counted(ballots, RULE).unwrap().contains("\tQuota: 2.000000001\n"));
 }
 
-/// One iteration, computed by hand. Ada has 7 of 10 votes, and the quota is 10/3. So her keep
+/// One iteration, computed by hand. Ada has 7 of 10 votes, and the quota is 10/3. So Ada's keep
 /// factor becomes 10/21, which `approx` rounds up to 0.476191.
 #[test]
 fn keep_factors_of_fractions() {
@@ -279,7 +279,8 @@ fn a_distribution_that_loses_a_vote_ends_the_count() {
 /// Goes back round by round, to a round in which the tied candidates have different votes.
 #[test]
 fn backwards_decides_by_the_votes_of_earlier_rounds() {
-    // After Dora's vote goes to Cleo, all three candidates have three votes. Before, Cleo had two.
+    // After Dora's vote goes to Cleo, the three other candidates have three votes each. Before
+    // that, Cleo had two votes.
     let ballots =
         "4 1\n[tie 1 2 3 4]\n3 1 0\n3 2 0\n2 3 0\n1 4 3 0\n0\n\"Ada\" \"Bert\" \"Cleo\" \"Dora\" \"T\"";
     let by_order = counted(ballots, RULE).unwrap();

@@ -1,5 +1,5 @@
 //! The comparison of a JSON result with a new count: field by field, and one step after the other.
-//! To hold all steps of a long count would take ten times as much memory as the size of the file.
+//! All steps of a long count in memory would take ten times the size of the file.
 
 use super::{json, record::Record};
 use crate::error::printable;
@@ -198,7 +198,7 @@ impl Comparison {
         found: &Map<String, Value>,
         counted: &Map<String, Value>,
     ) -> Option<String> {
-        // A missing field is a difference for a result of any version. An unknown field is a
+        // A missing field is a difference, for results of all versions. An unknown field is a
         // difference only if the versions are the same.
         let mut known = counted.iter().map(|(name, value)| match found.get(name) {
             Some(found) => self.in_value(&format!("{place}, {name}"), found, value),

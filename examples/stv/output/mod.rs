@@ -43,21 +43,21 @@ pub(crate) use {
 /// The options about output.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Output {
-    /// What to write to standard output
+    /// The output on standard output
     #[arg(long, value_enum, default_value_t = Format::Transcript)]
     format: Format,
     /// Also write the result, the rounds and two pictures of them to a page for browsers and
     /// printers
     #[arg(long, value_name = "FILE", value_parser = PathBufValueParser::new().try_map(a_file))]
     html: Option<PathBuf>,
-    /// What JSON and CSV show of a step
+    /// The candidates that JSON and CSV show at each step
     #[arg(long, value_enum, default_value_t = Detail::Full)]
     record: Detail,
-    /// Say in the transcript by what each tie was decided, on a line below it
+    /// Add a line to the transcript below each tie, with the reason of the decision
     #[arg(long, conflicts_with = "trace")]
     explain_ties: bool,
-    /// Show instead where the weight of this ballot lies after every round: "3 1=2", or "Cleo >
-    /// Ada = Bert"
+    /// Write, instead of the transcript, which candidates have the weight of this ballot after
+    /// every round: "3 1=2", or "Cleo > Ada = Bert"
     #[arg(long, value_name = "BALLOT", conflicts_with = "format")]
     trace: Option<String>,
     /// Keeps messages on ties from standard error, because only the record is wanted.
@@ -75,7 +75,7 @@ fn a_file(path: PathBuf) -> Result<PathBuf, &'static str> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
-    /// Every action with the votes that led to it, written as the count goes on
+    /// Every action with the votes that led to it, written during the count
     Transcript,
     /// The whole count as one JSON object, when it is complete
     Json,
@@ -85,9 +85,9 @@ enum Format {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Detail {
-    /// Everybody
+    /// All candidates
     Full,
-    /// Candidates whose state has changed since the step before, for elections with thousands of
+    /// Candidates whose state has changed since the previous step, for elections with thousands of
     /// candidates
     Changes,
 }

@@ -1,4 +1,5 @@
-//! Instructions to repeat the count. They are kept in a record, so that anyone can check it.
+//! Instructions to repeat the count. A record has these instructions, so that anyone can check the
+//! record.
 
 use serde_json::{Map, Value};
 

@@ -78,7 +78,7 @@ pub(super) enum Cause {
     /// The elected passed on their votes above the quota.
     Surplus,
     Defeat,
-    /// The last seat is filled, and the hopefuls that are left leave the count.
+    /// The last seat is filled, and the remaining hopefuls leave the count.
     NoSeatLeft,
 }
 
@@ -252,7 +252,7 @@ impl<A: Arithmetic> Listener<A> for Recorder<A> {
     fn hear(&mut self, event: &Event, scene: &Scene<'_, A>) -> Result<(), CountError> {
         match event {
             Event::Distributed => {
-                // Keeps the votes from before the count begins. The residual then still includes
+                // Keeps the votes from before the count begins, since their residual still includes
                 // the rounding losses of equal ranks.
                 self.before.get_or_insert_with(|| Placement::of(scene));
             }

@@ -8,8 +8,8 @@ use crate::{
 };
 use std::fmt::Write;
 
-/// The most ties with a line of their own. Each line has some of the names, shortened. The record
-/// has all ties and names.
+/// The most ties with a line of their own. Each line has some of the names, in a short form. The
+/// record has all ties and names.
 const MOST_TIES: usize = 20;
 const MOST_NAMES: usize = 4;
 const MOST_LETTERS: usize = 40;

@@ -1,11 +1,11 @@
 //! The spread of ballots with equal ranks under `--equalize`. Every order of the equals counts for
 //! an equal part of the ballot.
 //!
-//! The code does not enumerate the orders. In a random order of n equals, the number j of equals
-//! before candidate i has the same probability for every j below n. Every choice of j of the other
-//! equals is equally likely. So for each j, the mean product of j passed-on shares counts. This
-//! mean is an elementary symmetric polynomial divided by its number of terms. The part that reaches
-//! i is the mean of these means over all j.
+//! The code does not enumerate the orders. In a random order of n equals, j equals come before
+//! candidate i. Every j below n is equally likely, and so is every choice of j from the other
+//! equals. The part that reaches i after j equals is the mean, over these choices, of the product
+//! of the j passed-on shares. This mean is an elementary symmetric polynomial divided by its number
+//! of terms. The part that reaches i is the mean of these means over all j.
 
 use super::{KeepFactor, Spread};
 use crate::{
@@ -170,8 +170,8 @@ mod tests {
 
     #[test]
     fn the_rest_of_an_equal_goes_to_its_equals() {
-        // The hopeful gets the half in which it comes first. Of the other half, it gets the part
-        // that the elected candidate passes on.
+        // The hopeful comes first in half of the orders, and gets that half. Of the other half, the
+        // hopeful gets the part that the elected candidate passes on.
         assert_eq!(spread::<Exact>(8, &PAIR, &[1, 4, 4], 4), ["1", "7", "0", "0"]);
         assert_eq!(spread::<Exact>(8, &PAIR, &[0, 4, 4], 4), ["0", "8", "0", "0"]);
         assert_eq!(spread::<Exact>(8, &PAIR, &[0, 0, 4], 4), ["0", "0", "8", "0"], "nothing is blocked");
@@ -186,8 +186,8 @@ mod tests {
         // Candidate 0: the sum is 1 + (0.333333334 + 0.666666667)/2 + 0.222222222 = 1.722222222. It
         // keeps 0.574074073, a third of which is 0.191358024.
         //
-        // Candidate 1: the sum is 1 + 1.333333334/2 + 0.444444444 = 2.111111111. It keeps
-        // 0.666666666 of that, 1.407407405, a third of which is 0.469135801.
+        // Candidate 1: the sum is 1 + 1.333333334/2 + 0.444444444 = 2.111111111. The candidate
+        // keeps 0.666666666 of that sum, which is 1.407407405. A third of this is 0.469135801.
         let third = 333_333_333;
         let votes = spread::<Fixed9>(10, &THREE, &[third, 2 * third, third, 1_000_000_000], 1_000_000_000);
         // Passed on: 0.666666667 * 0.333333334 = 0.222222222, * 0.666666667 = 0.148148148.
@@ -198,8 +198,9 @@ mod tests {
         );
     }
 
-    /// Another program calculated these digits. The last decimals change if the other equals come
-    /// in another order, or if the division comes before the keep factor.
+    /// Another program calculated these digits. The last decimals depend on the order of
+    /// operations: the shares of the other equals are multiplied in written order, and the division
+    /// by the number of equals comes after the multiplication by the keep factor.
     #[test]
     fn four_equals() {
         let keep = [500_000_001, 500_000_001, 500_000_001, 666_666_666, 1_000_000_000];
@@ -236,8 +237,8 @@ mod tests {
         assert!(close[..100].iter().all(|votes| votes == "0.999999900"), "{}", close[0]);
     }
 
-    /// A hundred candidates keep a half each. They share equally all that is not passed on, which
-    /// is 1 - 2^-100.
+    /// A hundred equals keep a half each. The part that is not passed on is 1 - 2^-100. The equals
+    /// share this part equally.
     fn votes_of_one() -> String {
         let all = Exact::one();
         let passed = (0..100).fold(all.clone(), |part, _| part.over_whole(&Integer::Word(2)).unwrap());

@@ -3,7 +3,7 @@
 //!
 //! The sums of blocks of ballots are added in pairs, then the sums of pairs in pairs, and so on.
 //! The pool's `reproducible` adds in this order. The plain loop and rayon have their own code for
-//! this order. If there are several ranks, each computes a part of this tree of sums.
+//! this order. If there are several ranks, each rank computes a part of this tree of sums.
 
 use super::together::{Together, both};
 use crate::{
@@ -13,8 +13,8 @@ use crate::{
 };
 use rangesteal::{On, options::OnPool, reproducible};
 
-/// The number of ballots in a block. A block is large enough that its sums (one per candidate) cost
-/// little, and small enough that threads have blocks to share.
+/// The number of ballots in a block. A block is large, so that its sums (one per candidate) cost
+/// little, but small enough to give every thread some blocks.
 pub(crate) fn block(ballots: usize) -> usize {
     (ballots / 1024).max(64)
 }
@@ -24,7 +24,7 @@ fn sum<A: Arithmetic>(block: &[Ballot], ballots: &Ballots, keep: &[KeepFactor<A>
 }
 
 /// The sum of these ballots. The number of blocks in the first half is the largest power of two
-/// that leaves a rest for the second half.
+/// that leaves at least one block for the second half.
 fn in_pairs<A: Arithmetic>(
     records: &[Ballot],
     block: usize,

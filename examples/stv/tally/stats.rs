@@ -13,7 +13,7 @@ use std::{
 pub(super) struct Stats {
     /// The size of the layout. `None` if the ballots are counted one by one.
     layout: Option<Size>,
-    /// The number of measured loops of the pool. `shared` counts the loops with more than one
+    /// The number of measured loops of the pool. `shared` is the number of loops with more than one
     /// working thread.
     loops: u32,
     shared: u32,

@@ -13,7 +13,7 @@ fn error(input: &str) -> String {
     examined(input.as_bytes()).expect_err("nobody should take this for an election").to_string()
 }
 
-/// A table for all candidates took 17 bytes per candidate. For this header it took 17 MB.
+/// The table of all candidates took 17 bytes per candidate, which was 17 MB for this header.
 #[test]
 fn a_header_is_only_a_promise() {
     for rest in
@@ -72,7 +72,7 @@ impl Read for Repeat {
     }
 }
 
-/// If a block ended within the first bytes, the reader took the file for Latin-1.
+/// The reader took the file for Latin-1 if the first block had only one byte.
 #[test]
 fn other_encodings_are_named_whatever_the_blocks_are() {
     for start in [&b"\xff\xfe"[..], b"\xfe\xff", b"\x1f\x8b"] {

@@ -24,7 +24,7 @@ thread_local! {
     static MOST: Cell<isize> = const { Cell::new(0) };
 }
 
-/// Returns the result of the code, and the most bytes that it had allocated at any moment.
+/// Returns the result of the code, and its peak memory in bytes.
 pub(super) fn most_taken<T>(code: impl FnOnce() -> T) -> (T, usize) {
     TAKEN.set(0);
     MOST.set(0);

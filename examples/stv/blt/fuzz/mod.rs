@@ -88,7 +88,8 @@ impl Figures {
         assert!(memory <= budget, "{memory} bytes of memory for {} bytes", input.len());
         let budget = TIME + TIME_PER_BYTE * u32::try_from(input.len()).expect("an input is not that long");
         for _ in 0..3 {
-            // Measures up to three times more, since other work on the machine may take time.
+            // Repeats the measurement up to three times, since other work on the machine may take
+            // time.
             if time > budget {
                 let begin = cpu_time();
                 drop(survey());
@@ -171,8 +172,8 @@ fn watch(done: &AtomicBool) {
     }
 }
 
-/// Makes inputs and examines them, each with its seed. The readers run one after the other, so at
-/// most one input runs without an end.
+/// Makes inputs and examines them, each with its seed. The tests of the readers run one after the
+/// other, so at most one input is read at any moment.
 pub(crate) fn by_the_million(
     make: impl Fn(&mut SplitMix64) -> Vec<u8>,
     examine: impl Fn(&[u8], u64, &mut Figures),

@@ -4,7 +4,8 @@
 use crate::random::SplitMix64;
 use std::fmt::Write;
 
-/// One in this many inputs is long, to show costs that grow faster than the input.
+/// A random input is long with probability 1 / `ONE_IN_LONG`. Long inputs show costs that grow
+/// faster than the input.
 const ONE_IN_LONG: usize = 500;
 /// The approximate length of a long input, in bytes.
 const LONG: usize = 100_000;

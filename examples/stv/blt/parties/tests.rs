@@ -53,11 +53,11 @@ fn what_is_not_clear_is_refused() {
         "\"Red \"\"Ada Orr\"\"\"\n\"Blue \"\"Ben Reid\"\"\"\nT",
         // A first string and a second string occur twice.
         "\"Red \"\"Ada Orr\"\"\"\n\"Red \"\"Ben Reid\"\"\"\n\"Blue \"\"Ben Reid\"\"\"\nT",
-        // Two candidates share a name and have different parties. That looks like two candidates of
-        // a party.
+        // Two candidates share a name and have different parties. Their lines look like two
+        // candidates of one party.
         "\"Red \"\"Ada Orr\"\"\"\n\"Blue \"\"Ada Orr\"\"\"\n\"Green \"\"Ben Reid\"\"\"\nT",
         "\"Red \"\"Ada ORR\"\"\"\n\"Blue \"\"Ada ORR\"\"\"\n\"Green \"\"Ben REID\"\"\"\nT",
-        // Programs write these shapes in the other order.
+        // The words show one order, but programs write these shapes in the opposite order.
         "Red \"Ada Party\"\nBlue \"Ada Party\"\nGreen \"Ben Party\"\nT",
         "Ada Orr \"Red\"\nBen Reid \"Blue\"\nT",
         "\"Red\" \"Ada Orr\"\n\"Red\" \"Ben Reid\"\n\"Blue\" \"Cy Dunn\"\n\"T\"",
@@ -129,7 +129,7 @@ fn nicknames_are_no_parties() {
     assert_eq!(read(last, Some(Order::Whole)).unwrap(), ["Bill ORR \"Billy\"", "Ada LOW \"Addie\"", "T"]);
 }
 
-/// If the user has given the order, a nickname or a missing party changes nothing.
+/// If the user has given the order, a line with a nickname or without a party is no error.
 #[test]
 fn odd_lines_of_a_known_order() {
     let party_first =

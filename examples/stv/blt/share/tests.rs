@@ -28,7 +28,8 @@ static POOL: LazyLock<Pool> = LazyLock::new(|| Pool::builder().num_threads(3).bu
 const BLOCKS: [fn(usize) -> usize; 5] =
     [|_| 1, |_| 2, |_| 5, |ballots| (ballots / 4).max(1), |ballots| (ballots / 1024).max(64)];
 
-/// The kept data of a ballot: its weight, and for each candidate whether the next one is its equal.
+/// The kept data of a ballot: its weight, and for each candidate whether the next candidate shares
+/// its rank.
 type Kept = (Integer, Vec<(usize, bool)>);
 
 fn kept(ballots: &Ballots) -> Vec<Kept> {
@@ -52,7 +53,7 @@ fn common(election: &Election) -> String {
 struct Told;
 
 thread_local! {
-    /// `None` unless a test collects messages: other tests measure the memory of reading.
+    /// `None` unless a test collects messages, since other tests measure the memory of reading.
     static TOLD: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
 }
 
@@ -85,8 +86,8 @@ fn listening<T>(read: impl FnOnce() -> T) -> (T, Vec<String>) {
     (read(), TOLD.take().unwrap_or_default())
 }
 
-/// The result of one rank: its share, the messages to the user, how often it opened the file at the
-/// first byte, and the number of bytes read.
+/// The result of one rank: its share, the messages to the user, the number of times that the rank
+/// opened the file at the first byte, and the number of bytes read.
 struct Done {
     read: Result<Election, String>,
     told: Vec<String>,
@@ -170,7 +171,7 @@ fn is_read_in_parts_alike(
     in_pieces
 }
 
-/// Odd text, most of it spanning lines. A cut inside such text may hide a mistake.
+/// Odd texts, most of which span lines. A cut inside such a text may hide a mistake.
 const ODD: &[&str] = &[
     "/*\n",
     "*/\n",
@@ -206,7 +207,7 @@ const ODD: &[&str] = &[
     "x",
 ];
 
-/// An election of a few hundred bytes, most of them ballots. Some lines are odd.
+/// An election of a few hundred bytes, which are mostly ballots. Some lines are odd.
 fn small(random: &mut SplitMix64) -> Vec<u8> {
     let candidates = 1 + random.below(4);
     let line_end = ["\n", "\n", "\n", "\r\n", "\r"][random.below(5)];
@@ -317,8 +318,9 @@ fn plain(ballots: usize, line_end: &str) -> String {
     text + "0" + line_end + &["\"A\"", "\"B\"", "\"C\"", "\"T\"", ""].join(line_end)
 }
 
-/// A rank reads its piece, the block behind it, the text before and after the ballots, and the rest
-/// of the windows in which these end. It reads nothing more.
+/// A rank reads its piece, the block after its piece, and the text before and after the ballots.
+/// Files are read in whole windows, so the rank also reads each of these texts to the end of a
+/// window. It reads nothing more.
 #[test]
 fn a_plain_file_is_read_once_by_all_together() {
     for line_end in ["\n", "\r\n"] {
@@ -417,7 +419,8 @@ fn read_each(found: &[Option<&str>]) -> Vec<Result<Election, String>> {
     })
 }
 
-/// All ranks report a rank that has no file, wherever the ballots are in the file.
+/// All ranks report a rank that has no file. The place of the ballots in the file makes no
+/// difference.
 #[test]
 fn a_file_that_is_missing_somewhere_ends_all() {
     let early = "2 1\n1 1 0\n0\n\"A\"\n\"B\"\n\"A title that is longer than the ballots\"\n";
@@ -487,7 +490,7 @@ fn who_has_another_file_is_named() {
     }
 }
 
-/// A word that is too long is an error, wherever the windows end.
+/// A word that is too long is an error. The ends of the windows make no difference.
 #[test]
 fn a_line_that_is_too_long_is_so_for_all() {
     for length in [60_000, 70_000, 100_000, 140_000] {

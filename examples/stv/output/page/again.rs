@@ -7,7 +7,7 @@ use crate::{
 };
 use std::fmt::Write;
 
-/// A word in the form in which a shell takes it for one word.
+/// A word, quoted if a shell would otherwise change or split it.
 fn in_a_shell(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-=_:.".contains(letter);
     if word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }

@@ -125,7 +125,7 @@ fn no_other_colours_are_used() {
                 let is_none = ["none", "0", "url(#hatch)"].contains(&value);
                 assert!(of_palette || is_none, "{selector}: {name}: {value}");
             }
-            // Votes that stay in a lane are pale, between two lines that are not.
+            // Votes that stay in a lane are pale, between two lines that are not pale.
             let is_pale = name.contains("opacity");
             assert!(!is_pale || selector == ".s" && text.contains("stroke: var(--c)"), "{selector}");
         }

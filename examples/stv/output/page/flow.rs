@@ -75,7 +75,7 @@ struct Move<'a> {
     after: Vec<f64>,
 }
 
-/// The visible transfers, and the number of the others.
+/// The visible transfers, and the number of invisible transfers.
 fn moves(record: &Record) -> (Vec<Move<'_>>, usize) {
     let Some(begin) = record.steps.first() else { return (Vec::new(), 0) };
     let mut votes: Vec<f64> = begin.states.iter().map(|state| value(&state.votes)).collect();
@@ -108,7 +108,7 @@ pub(super) fn draw(
     out: &mut String,
 ) -> Option<usize> {
     let (moves, hidden) = moves(record);
-    // The lane of the exhausted is below all others.
+    // The lane of the exhausted votes is below all other lanes.
     let places: Vec<_> = order.iter().copied().chain([record.candidates.len()]).collect();
     for frame in [WIDE, NARROW] {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few columns")]
@@ -214,8 +214,8 @@ impl<'a> Panel<'a> {
     ) -> Self {
         let (places, moves, others) = gathered(record, places, moves, frame.lanes);
         let scale = frame.thickness / value(&record.ballots);
-        // A few transfers do not fill the width, since ribbons longer than twice the least length
-        // would show nothing more.
+        // A few transfers do not fill the width: no ribbon is longer than twice the least length,
+        // since a longer ribbon would show nothing more.
         let room = frame.width - frame.names - NODE;
         let column = (room / count(moves.len())).min(frame.column * 2.2);
         let mut panel = Self {

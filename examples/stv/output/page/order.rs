@@ -11,8 +11,8 @@ use crate::{
 };
 use std::borrow::Cow;
 
-/// Winners in the order of their election, then the others: the candidate that lasted longest comes
-/// first. Withdrawn candidates are left out.
+/// Winners in the order of their election, then the other candidates. Of these, the candidate that
+/// lasted longest comes first. Withdrawn candidates are left out.
 pub(super) fn of_result(record: &Record) -> Vec<CandidateIndex> {
     let chosen = |wanted: fn(&Action) -> Option<CandidateIndex>| {
         record.steps.iter().rev().filter_map(move |step| wanted(&step.action))
@@ -77,9 +77,9 @@ pub(super) fn in_full(record: &Record, candidate: CandidateIndex) -> String {
 pub(super) const WINNERS: usize = 12;
 pub(super) const OTHERS: usize = 8;
 
-/// The colour class of each candidate, and of the exhausted, which come last. Winners have strong
-/// colours, the others faint ones. There are more candidates than distinct colours, so only
-/// neighbours are sure to differ.
+/// The colour class of each candidate, and at the end the class of the exhausted votes. Winners
+/// have strong colours, the other candidates faint ones. There may be more candidates than colours,
+/// so only neighbours are sure to differ.
 pub(super) fn colours(record: &Record, order: &[CandidateIndex]) -> Vec<String> {
     let mut colours = vec!["kx".to_owned(); record.candidates.len() + 1];
     let (winners, others) = order.split_at(record.elected.len());

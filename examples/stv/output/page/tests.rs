@@ -208,8 +208,8 @@ fn long_names_are_wrapped_and_whole_in_tips() {
     }
 }
 
-/// One name changes the direction of its neighbours, one runs from right to left, and one has many
-/// lines and marks.
+/// Three difficult names. The first changes the direction of its neighbours and breaks its line,
+/// the second runs from right to left, and the third has many marks on one letter.
 #[test]
 fn names_of_strangers_stay_in_their_place() {
     let hostile = "3 1\n4 1 2 0\n3 2 0\n2 3 2 0\n0\n\"Eve\u{202e}\u{2066}\u{200f}99\u{2028}x\" \"\"\n\"שרה לוי\" \"\u{2069}ליכוד\"\n\"Z\u{301}\u{301}\u{301}\u{301}\u{301}\u{301}\u{301}\" \"\"\n\"\u{2067}T\"\n";
@@ -254,8 +254,8 @@ fn a_wide_election_has_a_small_page_that_can_be_read() {
     let panels = between(flow, "<svg class=", "</svg>");
     for panel in &panels {
         let most = if panel.starts_with("\"wide\"") { 24 } else { 16 };
-        // One more lane is for all candidates that share a lane, and one is for the exhausted
-        // votes.
+        // Two lanes are not counted in `most`: the shared lane of other candidates, and the lane of
+        // the exhausted votes.
         assert!(panel.matches("<path class=\"s\"").count() <= most + 2);
     }
     assert!(panels[0].contains("<title>56 others</title>"), "{}", panels[0]);

@@ -1,4 +1,5 @@
-//! Tests that a result describes how it was made, and that `verify` finds any change in a result.
+//! Tests that a result has all options of its count, and that `verify` finds any change in a
+//! result.
 
 use super::{
     super::{Comparison, head},

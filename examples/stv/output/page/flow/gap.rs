@@ -11,8 +11,8 @@ const HAIR: f64 = 0.6;
 const STRAIGHT: f64 = 0.4;
 
 impl Panel<'_> {
-    /// Draws everything between two columns. Adds the votes that stay to the paths of their lanes,
-    /// and the votes that move to `out`.
+    /// Draws everything between two columns. Adds unmoved votes to the paths of their lanes
+    /// (`stays`), and ribbons of moved votes to `out`.
     pub(super) fn gap(&self, column: usize, step: &Move<'_>, stays: &mut [String], out: &mut String) {
         let (left, right) = (self.x(column) + NODE, self.x(column + 1));
         let mut flows = Flows::new(self, step);
@@ -42,8 +42,8 @@ impl Panel<'_> {
         self.through_gate(&mut flows, (left, right), &heading, out);
     }
 
-    /// Draws a transfer from several givers. The losses and gains are known, but not which
-    /// candidate gave to which. So all votes pass one gate.
+    /// Draws a transfer from several givers. The losses and gains of the candidates are known, but
+    /// not the receiver of each loss. So all votes pass one gate.
     fn through_gate(&self, flows: &mut Flows, (left, right): (f64, f64), heading: &str, out: &mut String) {
         let total: f64 = flows.receivers.iter().map(|&lane| flows.amount(lane)).sum();
         let ends = flows.givers.iter().chain(&flows.receivers);
@@ -109,8 +109,8 @@ impl Panel<'_> {
     }
 }
 
-/// The lanes that give and receive in one transfer, and the parts of their nodes that are already
-/// used.
+/// The lanes that give or receive votes in one transfer, and the parts of their nodes that ribbons
+/// already use.
 struct Flows {
     givers: Vec<usize>,
     receivers: Vec<usize>,
@@ -199,8 +199,8 @@ impl Flows {
     }
 
     /// Returns the top of the ribbon to a receiver, at the node of the single giver. At this node,
-    /// ribbons that go up are above the votes that stay, and ribbons that go down are below. Both
-    /// are in the order of the lanes.
+    /// ribbons that go up are above the unmoved votes, and ribbons that go down are below them.
+    /// Both are in the order of the lanes.
     fn leave(&mut self, giver: usize, receiver: usize) -> f64 {
         let (before, after) = self.heights[giver];
         let kept = before.min(after);
