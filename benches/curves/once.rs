@@ -67,7 +67,8 @@ fn time(run: impl FnOnce() -> u64) -> f64 {
     begin.elapsed().as_secs_f64() * 1e9
 }
 
-/// A pool that has run other loops. It has measured the cost of help, but not the next loop.
+/// A pool that has run other loops. It has measured the cost of help, but not the cost of the next
+/// loop.
 fn old_pool() -> Pool {
     let pool = Pool::new().expect("a pool");
     let other = vec![links(300); 1000];

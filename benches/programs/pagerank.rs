@@ -1,4 +1,4 @@
-//! `PageRank`: three loops per round, two of which take a nanosecond per item. Few pages have most
+//! `PageRank`. A round has three loops. Two of them take a nanosecond per item. Few pages have most
 //! of the links. See `examples/pagerank.rs`.
 
 use std::mem;

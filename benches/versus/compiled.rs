@@ -1,4 +1,4 @@
-//! Rivals written in C++. They are compiled at start, if there is a compiler, and loaded.
+//! Rivals written in C++. If there is a compiler, the bench compiles and loads them when it starts.
 
 #![allow(unsafe_code, reason = "foreign functions")]
 
@@ -11,7 +11,7 @@ use std::{
 use libloading::Library;
 
 /// Compiles `source`, a path in `benches/`, with OpenMP or another library that `flags` name.
-/// Returns the path of the library, or the reason why it is missing.
+/// Returns the path of the compiled library, or the reason why it could not be compiled.
 pub(crate) fn build(source: &str, name: &str, flags: &[&str]) -> Result<PathBuf, String> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(source);
     let kind = source.file_stem().unwrap_or_default().to_string_lossy();

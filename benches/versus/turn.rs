@@ -25,7 +25,7 @@ const WARM_UP_NANOS: f64 = 10e6;
 enum Gap {
     /// Links of serial work.
     Work(u64),
-    /// Sleep, in which the core cools down.
+    /// Sleep, so that the caches of the core become cold.
     Sleep(Duration),
 }
 
@@ -96,7 +96,7 @@ impl Pace {
         Self { warm_up_nanos: WARM_UP_NANOS / 10.0, ..self }
     }
 
-    /// The turn of one executor whose threads have not started. They start on `cpus`.
+    /// The turn of one executor whose threads have not started. The threads start on `cpus`.
     pub(crate) fn first_turn<L: Loop, R: Rival>(
         self,
         lap: &L,
@@ -134,7 +134,7 @@ impl Pace {
         }
         let between = match self.gap {
             Gap::Work(_) => nanos_since(begin) - nanos, // serial: CPU time and time are equal
-            Gap::Sleep(_) => 0.0, // falling asleep and waking up count, also for the plain loop
+            Gap::Sleep(_) => 0.0, // the times of falling asleep and waking up count, also for the plain loop
         };
         let here = machine::thread_cpu_nanos() - here - between;
         let cpu = here + machine::cpu_nanos_elsewhere() - elsewhere;

@@ -1,5 +1,4 @@
-//! The notes of a shared loop. Each worker of a round or a search hands over its notes when it
-//! leaves.
+//! The notes of a shared loop. When a worker leaves a round or a search, it hands over its notes.
 
 use std::sync::PoisonError;
 
