@@ -127,9 +127,9 @@ impl Executor {
         self.threads.process.is_current() && self.idle() > 0
     }
 
-    /// The calling thread shares a loop. Moves a helper away from the CPU of this thread, if the
-    /// thread is the only caller from outside the pool: two such callers would move one helper to
-    /// and fro.
+    /// If a helper is on the CPU of the calling thread, which shares a loop, moves the helper away.
+    /// Only done for a single caller from outside the pool: two such callers would move one helper
+    /// to and fro.
     pub(super) fn make_room(&self) {
         if self.threads.here() == 0 && self.threads.callers() == 0 {
             self.cpus.make_room();

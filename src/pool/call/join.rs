@@ -146,8 +146,8 @@ impl Executor {
         if is_worth_it && self.threads.process.is_current() { self.threads.take_turn() } else { None }
     }
 
-    /// How long threads poll before they sleep: first within a recursion, whose next join comes
-    /// soon; then after a recursion, since the next recursion may come soon.
+    /// How long threads poll before they sleep. Polling pays, since the next join of the same
+    /// recursion comes soon, and the next recursion may come soon.
     fn polls_of_join(&self, gap: Option<Gap>) -> PollTimes {
         if self.workers > self.helpers_at_a_time + 1 {
             return PollTimes { at_end: Patience::BRIEF, between: self.gaps.asked() };

@@ -139,8 +139,8 @@ impl Closeup {
         }
     }
 
-    /// All indices before `next` are done. The time of the last reading of the clock counts for
-    /// these indices, because a loop that stops early may stop between two readings.
+    /// All indices before `next` are done. Does nothing if these indices are already noted. (A loop
+    /// that stops early may stop between two readings of the clock, and then they are not noted.)
     pub(crate) fn tick_last(&mut self, next: usize, now: Instant) {
         if next > self.next {
             self.tick(next, now);
