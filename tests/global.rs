@@ -187,7 +187,7 @@ fn it_gets_the_cpus_of_the_process_whoever_comes_first() {
         }
         assert_eq!(mask(), all, "a scope is over, and leaves nothing behind");
         is_of_the_process(&all);
-        // The pool also frees the memory of the mask.
+        // A later scope pins its thread, too. So the pool has not kept an old mask.
         Pool::builder().scope(|_| assert_eq!(mask().len(), 1)).unwrap();
     });
 }
@@ -356,7 +356,8 @@ fn a_logger_uses_it_while_it_is_built() {
     assert!(*LOGGER.writes.lock().unwrap() >= 2);
 }
 
-/// The logger is the first user of the pool, and holds a lock. The pool then logs a warning.
+/// The logger is the first user of the pool, and holds a lock during this use. The pool has a
+/// warning to log.
 #[test]
 fn a_logger_is_the_first_to_use_it() {
     const NAME: &str = "a_logger_is_the_first_to_use_it";

@@ -48,7 +48,7 @@ fn panics_with<P: PartialEq + std::fmt::Debug + Copy + Send + Sync + 'static>(
         };
         let mut struck = false;
         for _ in 0..50 {
-            // The other workers were too late to get an item, so the loop is repeated.
+            // If the other workers were too late to get an item, the loop is repeated.
             match catch_unwind(AssertUnwindSafe(|| body(&pool, &items, &strike))) {
                 Ok(()) => {}
                 Err(caught) => {

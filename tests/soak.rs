@@ -128,8 +128,8 @@ impl<'p> Pools<'p> {
     }
 }
 
-/// Whether an inner loop has ended differently from the serial loop. A panic alone would not be
-/// enough: it may be lost, since another item may end the outer loop.
+/// Whether an inner loop has ended differently from the serial loop. The panic of this check may be
+/// lost, since another item may end the outer loop.
 static IS_WRONG: AtomicBool = AtomicBool::new(false);
 
 impl Nest {

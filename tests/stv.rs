@@ -454,8 +454,8 @@ fn every_arithmetic_names_itself_and_counts_alike_on_all_threads() {
     }
 }
 
-/// The ballots have thirds as weights, and there are many blocks. In another order, the sum would
-/// have other last digits.
+/// The sums of the count have thirds, in many blocks. In another order, a sum would have other last
+/// digits.
 #[test]
 fn doubles_have_the_same_digits_on_all_threads() {
     let generate =

@@ -76,7 +76,7 @@ pub trait IndexedStage<T> {
     /// The type of the items behind the stage.
     type Made: Send;
 
-    /// The number of items behind the stage, if there are `count` before it.
+    /// The number of items behind the stage, if there are `count` items before the stage.
     fn count(&self, count: usize) -> usize {
         count
     }
