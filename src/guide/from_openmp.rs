@@ -179,12 +179,13 @@
 //! ```
 //!
 //! Each [block of items](super::random) has a generator of its own, so the samples are the same on
-//! any number of threads. For a state that does not affect the results, such as scratch memory, use
-//! one state for each worker: [`with_kept`](crate::On::with_kept).
+//! any number of threads. If a state does not affect the results, such as scratch memory, use one
+//! state for each worker: [`with_kept`](crate::On::with_kept).
 //!
 //! # What differs
 //! * **No item is bound to a thread.** With `schedule(static)` the same thread runs the same
-//!   indices in every loop. Here that is likely, but not promised.
+//!   indices in every loop. Here, the same worker is likely to get the same items, but this is not
+//!   promised.
 //! * **The order of a reduction** is the order of the slice, so the function must be associative.
 //!   It need not be commutative. With [`reproducible`](crate::On::reproducible), floating-point
 //!   sums are the same for every number of threads.

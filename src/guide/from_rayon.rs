@@ -12,14 +12,14 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! Most methods have the same names: write `pool.on(&v)` for `v.par_iter()`, and leave the rest of
-//! the line as it is. Three names have another meaning here: `zip`, `fold` and `reduce`. The
+//! Most methods have the same names: write `pool.on(&v)` for `v.par_iter()`, and do not change the
+//! rest of the line. Three names have another meaning here: `zip`, `fold` and `reduce`. The
 //! compiler refuses calls of `fold` and `reduce` with rayon's arguments. `zip` panics if lengths
 //! differ.
 //!
 //! # Try it without changing code
-//! The package `rangesteal-rayon` in this repository has rayon's names. To try it, change one line
-//! of `Cargo.toml`, and none of the code:
+//! The package `rangesteal-rayon` in this repository has rayon's names. To try this package, change
+//! one line of `Cargo.toml`, and no line of the code:
 //!
 //! ```sh
 //! cargo remove rayon
@@ -127,9 +127,10 @@
 //!
 //! # What differs
 //! * **Order.** Partial results are reduced in slice order, as in rayon. With
-//!   [`reproducible`](crate::On::reproducible), floating-point results do not depend on threads or
-//!   timing either. Only a loop over a list that grows ([`grow`](super::grow)) has no order.
-//! * **The first error** in slice order reaches the caller, in every run. So does the first panic.
+//!   [`reproducible`](crate::On::reproducible), floating-point results also do not depend on
+//!   threads or timing. Only a loop over a list that grows ([`grow`](super::grow)) has no order.
+//! * **The first error** in slice order reaches the caller in every run. The first panic in slice
+//!   order does so, too.
 //! * **Idle workers help nested loops**, and loops that other threads call at the same time. If no
 //!   worker is idle, the calling thread runs the loop, and workers help as soon as they are idle. A
 //!   thread that waits for its loop helps only the loops inside it. A thread of rayon may run any
@@ -250,7 +251,8 @@ mod tests {
 
     use crate::{BuildError, Pool, source};
 
-    /// Compares two values of one type. So the compiler infers the type of each from the other one.
+    /// Compares two values of the same type, so that the compiler infers the type of each value
+    /// from the other one.
     #[track_caller]
     #[expect(clippy::needless_pass_by_value, reason = "most are made for it")]
     fn agree<T: PartialEq + Debug>(ours: T, theirs: T) {

@@ -37,19 +37,20 @@
 //! | jobs of different kinds | a boxed closure | [calls the closure](#jobs-of-different-kinds) |
 //!
 //! * **The order is not defined**, so `reduce` must be commutative.
-//! * **The newest item runs first**, as in a recursive function. So the list is about as long as
-//!   the stack of that function would be deep. Items that one call of `extend` adds run in their
-//!   order, so a loop walks a structure in memory forward. Walking it backward took three times as
-//!   long.
+//! * **The newest item runs first**, as in a recursive function. So the length of the list is about
+//!   the depth that the function's stack would have. If one call of `extend` adds several items,
+//!   they run in their order. So a loop walks forward through a structure in memory. Walking
+//!   backward took three times as long.
 //! * **No item waits for its children.** If a step needs the results of all parts, put it behind
-//!   the loop. Or let each part decrement a counter, and let the last part do the step. If a parent
-//!   combines the results of its two halves, use [`pool.join(a, b)`](crate::Pool::join).
+//!   the loop. Or let each part decrement a counter, and let the part that ends last do the step.
+//!   If a parent combines the results of its two halves, use [`pool.join(a,
+//!   b)`](crate::Pool::join).
 //! * **An item should take more than some nanoseconds.** Items of 100 ns lose nothing. If an item
 //!   takes 1 ns, call the plain recursive function for small parts.
 //!
 //! # Level by level
-//! This is a breadth-first walk in a defined order. For each level, a loop makes the next level by
-//! [`flat_map`](crate::On::flat_map).
+//! This example is a breadth-first walk in a defined order. For each level, a loop makes the next
+//! level by [`flat_map`](crate::On::flat_map).
 //!
 //! ```
 //! # let pool = rangesteal::Pool::new()?;

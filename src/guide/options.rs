@@ -1,4 +1,4 @@
-//! Options of a loop: they stand anywhere before its end.
+//! Options of a loop. An option may stand anywhere before the end of the chain.
 //!
 //! ```
 //! use rangesteal::{Pool, Progress, RunReport};
@@ -45,13 +45,15 @@
 //! ```
 //!
 //! A loop with [`cancel`](crate::On::cancel) returns a `Result`. If the loop can fail, its own
-//! `Result` is inside that one. After a cancel, workers finish the items that they have claimed,
-//! and claim no more: [`CancelToken`](crate::CancelToken) says how many items a claim has.
+//! `Result` is inside the `Result` of `cancel`. After a cancel, workers finish the items that they
+//! have claimed, and claim no more: [`CancelToken`](crate::CancelToken) says how many items a claim
+//! has.
 //!
 //! # Options of a pool
 //! [`PoolBuilder`](crate::PoolBuilder) has the options for all loops of a pool: the number of
 //! threads, pinning, placement, names, stacks and handlers of threads. Environment variables set
-//! options, too. The first two have no effect on pools whose builder sets the option:
+//! options, too. If a pool's builder sets the same option, the first two of these variables have no
+//! effect:
 //!
 //! | variable | effect |
 //! |---|---|
