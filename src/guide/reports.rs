@@ -161,8 +161,8 @@
 //!   [`fold`](crate::On::fold).
 //!
 //! # A branch that cannot be predicted
-//! In the step of k-means below, finding the nearest of 16 centres takes 60 ns per point with `if
-//! distance < best`, and 27 ns per point with
+//! In the step of k-means below, finding the nearest of 16 centres takes 60 ns per point with
+//! `if distance < best`, and 27 ns per point with
 //! [`select_unpredictable`](std::hint::select_unpredictable). The plain loop and the pool's loop
 //! take the same time:
 //!
