@@ -159,7 +159,7 @@ fn a_helper_that_does_not_get_its_cpu_is_waited_for_once() {
     const ITEM: Duration = Duration::from_micros(2_750);
     let Some(_alone) = two_cpus() else { return };
     let build = || {
-        // SAFETY: the call takes and returns numbers; 0 is the calling thread.
+        // SAFETY: the call takes and returns numbers. 0 is the calling thread.
         let refused = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, 19) };
         assert_eq!(refused, 0, "anybody may be nicer");
         Pool::builder().num_threads(2).build().unwrap()

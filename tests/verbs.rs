@@ -1,5 +1,5 @@
-//! Tests that every loop over every source gives the result of the serial loop, and that early
-//! exits are those of the serial loop, under any schedule.
+//! Tests that, under any schedule, every loop over every source gives the result of the serial
+//! loop, and ends early where the serial loop ends.
 
 mod busy;
 
@@ -409,7 +409,7 @@ fn a_search_looks_at_little_behind_what_it_finds() {
     const ITEMS: usize = 1 << 21;
     let pool = Pool::builder().num_threads(2).build().unwrap();
     let mut looks = pool.per_worker(|_| 0);
-    // The number of tested items behind the match; `None` if the other worker did not help in time.
+    // The number of tested items behind the match. `None` if the other worker did not help in time.
     // Each worker has its own counter. If the workers wrote one counter, the pool would soon find
     // that the loop is faster alone.
     let mut in_vain = |sought| {

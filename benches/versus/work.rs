@@ -1,5 +1,5 @@
-//! Work of a given cost that does not read the clock: a chain of dependent integer operations with
-//! a result that can be checked.
+//! Work of a given cost, without readings of the clock. The work is a chain of dependent integer
+//! operations. Its result can be checked.
 
 use std::{hint::black_box, sync::LazyLock, time::Instant};
 

@@ -54,10 +54,10 @@
 //! # Ok::<(), BuildError>(())
 //! ```
 //!
-//! The loop borrows fields: `self.pool` shared, `self.places` exclusively. A closure that calls a
-//! method of `self` borrows the whole struct, so the compiler refuses it in a loop over
-//! `&mut self.places`. [`PerWorker`](crate::PerWorker) states have no lifetime, so the struct can
-//! keep them beside the pool.
+//! The loop borrows two fields: `self.pool` shared, and `self.places` exclusively. A closure that
+//! calls a method of `self` borrows the whole struct, so the compiler refuses such a closure in a
+//! loop over `&mut self.places`. [`PerWorker`](crate::PerWorker) states have no lifetime, so the
+//! struct can keep them beside the pool.
 //!
 //! # Several pools
 //! A pool pins a thread to each CPU except one. So six pools have six threads on each of these

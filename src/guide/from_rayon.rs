@@ -68,7 +68,7 @@
 //! | `fold_chunks`, `fold_chunks_with` | `.chunks(n).map(\|chunk\| chunk.iter().fold(init(), f))` |
 //! | `update` | `.map(\|mut x\| { f(&mut x); x })` |
 //! | `chain` | two loops: `.collect_into(&mut both)` of each |
-//! | `interleave`, `interleave_shortest` | `.zip(&b).flat_map(\|(a, b)\| [a, b])`, then append the rest of the longer one |
+//! | `interleave`, `interleave_shortest` | `.zip(&b).flat_map(\|(a, b)\| [a, b])`, then append the remaining items of the longer slice |
 //! | `intersperse` | `.flat_map(\|x\| [x, &between])`, then `pop` the last |
 //! | `positions` | `.enumerate().filter_map(\|(i, x)\| p(x).then_some(i))` |
 //! | `skip_any`, `take_any` | `.skip(n)`, `.take(n)` |
@@ -81,7 +81,7 @@
 //! | `position_first`, `position_any`, `position_last` | `.position(p)`; `.rev().position(p)` counts from the end |
 //! | `find_map_first`, `find_map_any`, `find_map_last` | `.find_map(f)`, `.rev().find_map(f)` |
 //! | `partition_map` | two loops with `.filter_map(f)`, or `.fold(..)` into two vectors |
-//! | `from_par_iter`, `FromParallelIterator` | [`FromChain`](crate::source::FromChain): only the collections of the standard library implement it |
+//! | `from_par_iter`, `FromParallelIterator` | [`FromChain`](crate::source::FromChain): only the collections of the standard library implement this trait |
 //! | `collect_into_vec`, `par_extend`, `ParallelExtend` | `out.clear()` and `.collect_into(&mut out)`; `set.extend(pool.map_collect(&v, f))` |
 //! | `collect_vec_list` | `.collect::<Vec<_>>()` |
 //! | `unzip_into_vecs` | `pool.on((&v, &mut a, &mut b)).for_each(\|(x, a, b)\| (*a, *b) = f(x))` |

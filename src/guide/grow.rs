@@ -29,10 +29,10 @@
 //! |---|---|---|
 //! | a tree: files, states of a game | a node | calls `feed.extend(&node.children)`, and folds the node itself |
 //! | a graph | a node | marks its neighbours (atomic flags), and pushes the newly marked ones |
-//! | a graph, for its connected components | a node; all nodes are seeds | lowers its neighbours' labels (`fetch_min`) to its own, and pushes the neighbours whose label was higher |
-//! | branch and bound | a partial solution | returns if the solution cannot beat the best one so far; otherwise pushes its extensions, the most promising first |
+//! | a graph, for its connected components | a node; all nodes are seeds | lowers the labels of its neighbours to its own label (`fetch_min`), and pushes the neighbours whose labels were higher |
+//! | branch and bound | a partial solution | returns if the solution cannot beat the best solution so far; otherwise pushes its extensions, the most promising one first |
 //! | any solution of a puzzle | a position | returns `Err(solution)` in [`try_for_each`](crate::Grow::try_for_each), which ends the loop |
-//! | divide and conquer | a part | pushes its parts, or folds itself if it is small |
+//! | divide and conquer | a part | if the part is small, folds it; otherwise pushes its parts |
 //! | jobs in several steps | a job and its step | does the step, and pushes the job with the next step |
 //! | jobs of different kinds | a boxed closure | [calls the closure](#jobs-of-different-kinds) |
 //!

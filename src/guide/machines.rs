@@ -28,7 +28,7 @@
 //! |---|---|
 //! | all CPUs: one of each core first, then the others | [`LogicalCpus`](crate::Placement::LogicalCpus), the default |
 //! | one worker for each core | [`PhysicalCores`](crate::Placement::PhysicalCores) |
-//! | few workers that share caches, and other cores left free | [`Compact`](crate::Placement::Compact) |
+//! | few workers that share caches, while other cores stay free | [`Compact`](crate::Placement::Compact) |
 //! | few workers, each with much cache and memory bandwidth | [`Spread`](crate::Placement::Spread) |
 //! | certain CPUs | [`Cpus`](crate::Placement::Cpus) |
 //!
@@ -107,7 +107,7 @@
 //! ## What to send
 //! | the result is | do | the bits are the same |
 //! |---|---|---|
-//! | an integer, or a few | `all_reduce` with `MPI_SUM` | always |
+//! | one integer or a few integers | `all_reduce` with `MPI_SUM` | always |
 //! | any value that is reduced in order | `all_gather`, then fold in the order of the ranks | for the same number of ranks |
 //! | a floating-point sum | `all_gather` and fold, as above; or [`reproducible_part`](crate::On::reproducible_part), and gather its nodes | with `reproducible_part`, for any number of ranks and threads |
 //!

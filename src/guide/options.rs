@@ -22,9 +22,9 @@
 //! | fewer threads | [`threads(n)`](crate::On::threads); `threads(1)` runs the loop on the calling thread |
 //! | blocks of a certain size | [`grain(n)`](crate::On::grain) |
 //!
-//! A loop over [a list that grows](crate::Grow) has `cancel`, `report` and `threads`. Options of
-//! [items that wait](crate::Waiting) stand before `waiting`; `grain` has no effect there, and
-//! `reproducible` panics.
+//! A loop over [a list that grows](crate::Grow) has `cancel`, `report` and `threads`. Options of a
+//! loop whose [items wait](crate::Waiting) stand before `waiting`. In such a loop `grain` has no
+//! effect, and `reproducible` panics.
 //!
 //! # Cancelling a loop
 //! ```

@@ -37,11 +37,11 @@
 //! |---|---|---|
 //! | one line only | the loop ran on the calling thread alone; the first line says why (see [`Alone`](crate::Alone)) | `short`, `one worker`: none. `faster`: see the last row, and look for other programs that use the CPUs. `the pool was busy`: none, since all workers had work |
 //! | `to start` of some 10 to 100 µs | the thread had to wake up | none, if the loop takes a millisecond or more. Otherwise less work between loops, or fewer and longer loops |
-//! | `to start` as long as the loop | the thread came too late for any item: its CPU had other work | fewer threads, or less other work on the machine |
-//! | `at end` is long for all workers but one | the others waited for the last item of that worker | divide heavy items; sort them to the front |
+//! | `to start` is as long as the loop | the thread came too late for any item: its CPU had other work | fewer threads, or less other work on the machine |
+//! | `at end` is long for all workers but one | the other workers waited for the last item of this worker | divide heavy items; sort them to the front |
 //! | few thefts, a balance of nearly 1 | the loop is well balanced | none |
 //! | thefts in every round | the cost of items changes from round to round | none: the thefts restore the balance |
-//! | many `failed` | fewer ranges are left than workers that want to steal | more and smaller items, or fewer threads |
+//! | many `failed` | there are fewer ranges than workers that want to steal | more and smaller items, or fewer threads |
 //! | all are `working`, and their times add up to much more than the plain loop's time | workers wait for memory, for a lock, or for a cache line that all of them write; or they share a core; or the compiler vectorised the plain loop and not the blocks | touch less memory; fold instead of locking; try a large [`grain`](crate::On::grain), such as 4096 |
 //!
 //! # A report of a program
@@ -60,7 +60,7 @@
 //! |---|---|
 //! | `loop` | the place of the call in the source |
 //! | `time` | the time of all calls together |
-//! | `gain` | the sum of the workers' `working` times, divided by `time`: the mean number of working workers. It is not a speed-up. With two threads 1.9 is good; the plain loop has 1. Items that wait for memory or for each other make it high, too: compare the time with that of `threads(1)` |
+//! | `gain` | the sum of the workers' `working` times, divided by `time`: the mean number of working workers. The gain is not a speed-up. With two threads, a gain of 1.9 is good. The plain loop has a gain of 1. Items that wait for memory or for each other also make the gain high, so compare the time with that of `threads(1)` |
 //! | `idle` | the number of idle workers when a call was shared: the median of the shared calls |
 //! | `balance` | the [balance](crate::RunReport::balance) of the shared calls |
 //! | `help` | the cost of waking a worker, as the pool estimates it |

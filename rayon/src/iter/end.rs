@@ -1,5 +1,5 @@
-//! The ends of loops. A chain's type cannot be named, so an iterator does not return its chain: the
-//! iterator receives an end, and passes its chain to the end.
+//! The ends of loops. A chain's type cannot be named, so an iterator cannot return its chain.
+//! Instead, the iterator receives an end, and passes its chain to this end.
 
 use rangesteal::{
     options::Stateless,

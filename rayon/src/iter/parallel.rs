@@ -26,7 +26,7 @@ use crate::absent::IsOfThisCrate;
 
 /// An iterator whose items are processed by the threads of a pool.
 ///
-/// Names and meanings are those of rayon; the README of this package lists the differences. Only
+/// Names and meanings are those of rayon. The README of this package lists the differences. Only
 /// the iterators of this crate implement this trait. A type of your own implements
 /// [`IntoParallelIterator`], and returns one of these iterators.
 #[diagnostic::on_unimplemented(

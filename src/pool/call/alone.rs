@@ -177,8 +177,8 @@ impl<'a> Solo<'a> {
         const FEW: usize = 8;
         /// The largest number of indices that count as done when they begin.
         const BEGUN: usize = 64;
-        // The shortest time between two readings of the clock: a part of the limit, but at most 10
-        // µs, as in a round.
+        // The shortest time between two readings of the clock. It is a part of the limit, but at
+        // most 10 µs, as in a round.
         let lasts = (limit / 32).clamp(Duration::from_micros(1), Duration::from_micros(10));
         let Self { watch, units, .. } = *self;
         let most = match (watch.cancel, watch.progress) {

@@ -191,11 +191,11 @@ pub(crate) struct AsyncRoundWorker<'w> {
     /// dropped all items behind the stop `cleared`.
     seen: usize,
     cleared: usize,
-    /// The items that the worker may have to drop at the next stop: the index of each item and the
-    /// number of its slot. Some of these items may no longer wait. At its first stop the worker
-    /// adds the items of all slots. After its first stop the worker adds each item that it
-    /// suspends, even an item that it took by mistake. So each waiting item is listed at the worker
-    /// that suspended it last, if that worker has seen a stop.
+    /// The items that the worker may have to drop at the next stop. For each item, the list has its
+    /// index and the number of its slot. Some of these items may no longer wait. At its first stop
+    /// the worker adds the items of all slots. After its first stop the worker adds each item that
+    /// it suspends, even an item that it took by mistake. So each waiting item is listed at the
+    /// worker that suspended it last, if that worker has seen a stop.
     behind: BinaryHeap<(usize, usize)>,
     /// The length of `behind` when it was last filled from all slots.
     behind_before: usize,

@@ -13,8 +13,8 @@ use super::{
 };
 use crate::clock::{Instant, nanos};
 
-/// The cost of neighbouring items: the index of the first item, and the time, in nanoseconds, of
-/// all items up to the next mark.
+/// The cost of neighbouring items: the index of the first item, and the nanoseconds of all items up
+/// to the next mark.
 pub(crate) type Mark = (usize, f32);
 
 /// The work of one worker in a round.

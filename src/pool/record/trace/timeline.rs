@@ -78,8 +78,7 @@ pub struct Slow {
     pub took: Duration,
 }
 
-/// An inner loop: a loop that was called by an item of a traced loop, or by an item of another
-/// inner loop.
+/// An inner loop. It was called by an item of a traced loop, or by an item of another inner loop.
 ///
 /// ```
 /// # use std::time::Duration;
