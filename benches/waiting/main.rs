@@ -66,7 +66,7 @@ struct Options {
     /// Workers of each executor. One per CPU by default.
     #[arg(long, value_name = "N", env = "RANGESTEAL_NUM_THREADS")]
     threads: Option<usize>,
-    /// Multiplies by five the number of items in the rows whose items take 2 ms.
+    /// Five times as many items in the rows whose items take 2 ms.
     #[arg(long)]
     full: bool,
     /// Draws the table into benches/results/, and writes it there as text.
