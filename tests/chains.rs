@@ -295,7 +295,7 @@ fn sources_of_other_lengths_are_refused() {
     assert_eq!(empty, [0, 0]);
 }
 
-/// Closures are called once for each item that a later stage uses. They are called for no other
+/// Closures are called once for each item that a later stage uses. Closures are called for no other
 /// item.
 #[test]
 fn what_is_left_out_is_not_mapped() {

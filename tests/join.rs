@@ -148,7 +148,7 @@ fn the_panic_of_the_first_comes_out_and_everything_is_dropped() {
     assert_eq!(pool.join(|| 1, || 2), (1, 2));
 }
 
-/// The only worker is busy, so it does not take the second closure of the inner join.
+/// The only worker is busy, so this worker does not take the second closure of the inner join.
 #[test]
 #[cfg_attr(miri, ignore = "polls for a second")]
 fn the_second_closure_does_not_run_after_a_panic_of_the_first() {

@@ -1,5 +1,5 @@
 //! Tests of failing allocations, and of memory that is not returned. This binary has its own
-//! allocator, so its tests are few. They run one by one, each in a child.
+//! allocator, so its tests are few. The tests run one by one, each in a child.
 
 #![cfg(target_os = "linux")]
 #![allow(unsafe_code)] // an allocator
@@ -83,7 +83,7 @@ fn collect(pool: &Pool) {
 }
 
 /// A loop over a million items, of which up to a hundred wait. The hundredth item that waits wakes
-/// all of them.
+/// all waiting items.
 #[test]
 fn a_million_items_that_wait_take_little() {
     const ITEMS: usize = 1_000_000;

@@ -28,9 +28,9 @@ fn work() {
     busy::work(if cfg!(miri) { 0 } else { 10_000 });
 }
 
-/// Runs `body` twice. It must panic with `payload`: first on the caller's thread, then on another
-/// worker's thread. `body` gets a function that panics at some item on the chosen thread. Checks
-/// that the pool still counts afterwards.
+/// Runs `body` twice. `body` must panic with `payload`: first on the caller's thread, then on
+/// another worker's thread. `body` gets a function that panics at some item on the chosen thread.
+/// Checks that the pool still counts afterwards.
 fn panics_with<P: PartialEq + std::fmt::Debug + Copy + Send + Sync + 'static>(
     payload: P,
     body: impl Fn(&Pool, &[usize], &(dyn Fn(usize) + Sync)),

@@ -1,5 +1,5 @@
-//! Tests of the CPUs on which workers run, beside other programs. They run in a process of their
-//! own, since they bind threads to CPUs.
+//! Tests of the CPUs on which workers run, beside other programs. These tests run in a process of
+//! their own, since they bind threads to CPUs.
 #![cfg(all(target_os = "linux", not(portable)))]
 
 mod busy;
@@ -74,7 +74,7 @@ fn items_of_the_caller(pool: &Pool) -> (usize, usize) {
     const OFTEN: usize = 500;
     let (caller, before) = (thread::current().id(), mask());
     let helper_is_on = AtomicUsize::new(usize::MAX);
-    let counts = Mutex::new((0, 0)); // of the caller's items: all, and those on the helper's CPU
+    let counts = Mutex::new((0, 0)); // the caller's items: all items, and the items on the helper's CPU
     pool.on(0..ITEMS).for_each(|_| {
         work(50_000);
         if thread::current().id() != caller {

@@ -65,7 +65,7 @@ fn scans_are_those_of_the_plain_loop() {
             let inclusive = plain_inclusive(&items, Matrix::times);
             let (exclusive, total) = plain_exclusive(&items, Matrix::of(99), Matrix::times);
             // Short loops run alone at first, and are shared later as a trial. An option divides
-            // them into blocks.
+            // the loops into blocks.
             for round in 0..if cfg!(miri) { 2 } else { 20 } {
                 let mut scanned = items.clone();
                 match round % 3 {

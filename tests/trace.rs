@@ -569,7 +569,8 @@ fn profilers_can_read_it() {
     let expected = &trace.timelines()[0].slowest[0];
     assert_eq!(slowest["items"], format!("{:?}", expected.items));
 
-    // The fields of an event that the Firefox Profiler shows. It also shows a row for each name.
+    // The fields of an event that the Firefox Profiler shows. The profiler also shows a row for
+    // each name.
     let details: Vec<_> = of("loop").map(|event| event["args"]["detail"].as_str().unwrap()).collect();
     assert!(details[0].starts_with(&format!("{ITEMS} items; slowest {:?}, ", expected.items)), "{details:?}");
     assert_eq!(details[2], "0 items");

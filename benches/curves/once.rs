@@ -1,6 +1,6 @@
 //! Loops that are called once. The time is that of the first call of a loop over few items, on a
-//! pool that has run other loops. It is compared with the times of the plain loop and of rayon.
-//! Draws a picture of all points.
+//! pool that has run other loops. This time is compared with the times of the plain loop and of
+//! rayon. Draws a picture of all points.
 
 use std::{
     fmt::Write,

@@ -30,7 +30,7 @@ pub(crate) fn open(path: &Path) -> Result<&'static Library, String> {
     // SAFETY: 1. the library was built from a source of this folder. Its initialisers are those of
     // OpenMP or oneTBB.
     let library = unsafe { Library::new(path) }.map_err(|error| error.to_string())?;
-    Ok(Box::leak(Box::new(library))) // its threads may outlive us
+    Ok(Box::leak(Box::new(library))) // the library's threads may still run when this program ends
 }
 
 /// The version that the library reports.

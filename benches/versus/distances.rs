@@ -1,5 +1,5 @@
-//! Searches over one slice. They look in turn for a near item and for a far item. Also searches by
-//! one worker.
+//! Searches over one slice. The searches look alternately for a near item and for a far item. Also
+//! searches by one worker.
 
 use rangesteal::Pool;
 

@@ -103,7 +103,7 @@ pub(crate) fn be_nice() {
     assert_eq!(refused, 0, "anybody may be nicer");
 }
 
-/// Gives the calling thread a still lower priority: it runs only on idle CPUs.
+/// Gives the calling thread a still lower priority, so that the thread runs only on idle CPUs.
 pub(crate) fn be_idle() {
     let priority = libc::sched_param { sched_priority: 0 };
     // SAFETY: 2. `priority` is read during the call. 0 is the calling thread.

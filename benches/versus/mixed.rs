@@ -1,6 +1,6 @@
-//! One loop that runs alternately over cheap and heavy data. It has three forms: a function over
-//! indices, a wrapper whose closure captures the cost, and a loop with a closure of type `&dyn Fn`.
-//! Before a call, nothing shows whether it is heavy or cheap.
+//! One loop that runs alternately over cheap and heavy data. The loop has three forms: a function
+//! over indices, a wrapper whose closure captures the cost, and a loop with a closure of type `&dyn
+//! Fn`. Before a call, nothing shows whether the call is heavy or cheap.
 
 use std::hint::black_box;
 

@@ -32,7 +32,7 @@ pub(crate) enum Chained {
     ZipSum,
 }
 
-/// The loops of an executor. `None` means that it has no such loop.
+/// The loops of an executor. `None` means that the executor has no such loop.
 pub(crate) trait Rival {
     fn map_sum<T: Sync>(&mut self, items: &[T], cost: Cost, map: impl Fn(&T) -> u64 + Sync) -> u64;
 

@@ -70,7 +70,7 @@ impl Pace {
         Self { calls, times, gap: Gap::Work(0), long: false, warm_up_nanos: WARM_UP_NANOS }
     }
 
-    /// Calls timed one by one, each prepared, after `gap` links of serial work.
+    /// Calls that are prepared and timed one by one, each after `gap` links of serial work.
     pub(crate) const fn apart(times: u32, gap: u64) -> Self {
         Self { gap: Gap::Work(gap), ..Self::bursts(1, times) }
     }
@@ -81,7 +81,7 @@ impl Pace {
         Self::apart(20, links(20_000))
     }
 
-    /// Calls timed one by one, each prepared, after the caller has slept.
+    /// Calls that are prepared and timed one by one, each after the caller has slept.
     pub(crate) const fn cold(times: u32) -> Self {
         Self { gap: Gap::Sleep(Duration::from_millis(1)), ..Self::bursts(1, times) }
     }

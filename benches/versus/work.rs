@@ -1,5 +1,5 @@
 //! Work of a given cost, without readings of the clock. The work is a chain of dependent integer
-//! operations. Its result can be checked.
+//! operations. The result of the chain can be checked.
 
 use std::{hint::black_box, sync::LazyLock, time::Instant};
 

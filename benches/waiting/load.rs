@@ -11,7 +11,7 @@ pub(crate) struct Load {
     pub(crate) items: Arc<[Item]>,
     /// The largest number of items in flight.
     pub(crate) limit: Option<usize>,
-    /// Whether the load must run on pools that have never run it.
+    /// Whether the load must run on new pools.
     pub(crate) is_new: bool,
     /// The number of items, from the front, whose work is measured.
     sample: usize,

@@ -75,8 +75,8 @@ impl fmt::Debug for ScopeFifo<'_> {
 }
 
 impl<'scope> Scope<'scope> {
-    /// Adds a task to the scope. The new task begins after the closure or task that adds it has
-    /// ended.
+    /// Adds a task to the scope. The new task begins after the end of the closure or task that adds
+    /// it.
     pub fn spawn<BODY: FnOnce(&Scope<'scope>) + Send + 'scope>(&self, body: BODY) {
         self.0.add(body);
     }

@@ -70,11 +70,11 @@
 //! helper of [such a loop](super::waiting) stays with it until the end of the loop.
 //!
 //! # In a program that uses rayon
-//! Threads of rayon may call loops. A loop uses the CPUs that are idle. This was measured with two
-//! workers of rayon: one was busy, the other one called loops. Loops of 0.1, 1 and 10 ms took 0.60,
-//! 0.52 and 0.71 times the plain loop's time beside the same busy worker. A loop of 20 µs took 1.02
-//! times the plain loop's time. (These are medians. For the loop of 20 µs, the mean was 1.23.) The
-//! busy worker loses the time that the loop gains.
+//! Threads of rayon may call loops. A loop uses the CPUs that are idle. Loops were measured on two
+//! workers of rayon: one worker was busy, and the other worker called the loops. Loops of 0.1, 1
+//! and 10 ms took 0.60, 0.52 and 0.71 times the plain loop's time beside the same busy worker. A
+//! loop of 20 µs took 1.02 times the plain loop's time. (These are medians. For the loop of 20 µs,
+//! the mean was 1.23.) The busy worker loses the time that the loop gains.
 //!
 //! # In a program that uses tokio
 //! Call loops in `spawn_blocking`, never in an async task. [Items that wait](super::waiting) can
@@ -114,8 +114,8 @@
 //! * loops on a pool of the parent run on the calling thread, and so do loops with a
 //!   [`CancelToken`](crate::CancelToken) or [`Progress`](crate::Progress) of the parent;
 //! * loops on a pool that the child has built are shared;
-//! * loops on [`Pool::global`](crate::Pool::global) are shared if the parent had not used it
-//!   before.
+//! * loops on [`Pool::global`](crate::Pool::global) are shared if the parent had not used the
+//!   global pool before.
 //!
 //! If a closure forks inside a loop, the child must not return into the loop: let it exec or exit.
 //! If the parent will print [a report](super::reports#a-report-of-a-program), its later children

@@ -192,4 +192,4 @@
 //! * **A loop in a loop**: idle workers help the inner loop. No thread is started for it.
 //! * **A panic** (or an `Err`, in `try_for_each`) ends the loop and reaches the caller. In
 //!   `OpenMP`, an exception must not leave the loop.
-//! * **Several threads** may call loops of one pool. Idle workers help each of them.
+//! * **Several threads** may call loops of one pool. Idle workers help each of these loops.

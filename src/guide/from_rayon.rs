@@ -198,7 +198,7 @@
 //! library takes [an `Option<&Pool>`](super::beside).
 //!
 //! # A function that returns a parallel iterator
-//! In rayon, such a function returns `impl ParallelIterator`. Here, it returns a
+//! In rayon, such a function returns `impl ParallelIterator`. Here, such a function returns a
 //! [`source`](crate::source()) with stages, and the caller passes them to the `on` of a pool.
 //! Values of a type that implements [`IntoChain`](crate::source::IntoChain) can be passed to `on`
 //! directly.

@@ -41,10 +41,10 @@
 //!   the depth that the function's stack would have. If one call of `extend` adds several items,
 //!   they run in their order. So a loop walks forward through a structure in memory. Walking
 //!   backward took three times as long.
-//! * **No item waits for its children.** If a step needs the results of all parts, put it behind
-//!   the loop. Or let each part decrement a counter, and let the part that ends last do the step.
-//!   If a parent combines the results of its two halves, use
-//!   [`pool.join(a, b)`](crate::Pool::join).
+//! * **No item waits for its children.** If a step needs the results of all parts, put the step
+//!   behind the loop. Or let each part decrement a counter, and let the part that ends last do the
+//!   step. If a parent combines the results of its two halves, use [`pool.join(a,
+//!   b)`](crate::Pool::join).
 //! * **An item should take more than some nanoseconds.** Items of 100 ns lose nothing. If an item
 //!   takes 1 ns, call the plain recursive function for small parts.
 //!

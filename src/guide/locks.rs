@@ -16,10 +16,10 @@
 //! **The rule.** A thread that waits for the end of a loop runs only items of loops that are called
 //! inside that loop. A plain inner loop would run its items at the same place, under the same
 //! locks. [The last section](#what-can-deadlock) has the remaining deadlocks. A program of plain
-//! threads has them as well.
+//! threads has these deadlocks as well.
 //!
-//! The tests that this page names are in `tests/locks.rs`. They run on pools of 2, 4 and 8 threads,
-//! with one caller and with several.
+//! The tests that this page names are in `tests/locks.rs`. The tests run on pools of 2, 4 and 8
+//! threads, with one caller and with several callers.
 //!
 //! # A lock held across a loop
 //! The caller runs the loop under the lock, and idle workers help. Other items that want the lock

@@ -39,8 +39,8 @@
 //! On Linux a pool pins its threads, except under [a CPU quota](super::beside#cpu-quotas).
 //! [`pinning`](crate::PoolBuilder::pinning) or `RANGESTEAL_PINNING` changes that. Only a
 //! [`scope`](crate::PoolBuilder::scope) pins the calling thread. Without a scope, the pool leaves a
-//! CPU free for it. A thread that a pinned thread starts may use only the same CPU, so start other
-//! threads before a scope, not inside.
+//! CPU free for the calling thread. A thread that a pinned thread starts may use only the same CPU,
+//! so start other threads before a scope, not inside.
 //!
 //! # NUMA
 //! One pool may span all NUMA nodes of a machine. No machine with several nodes was measured.

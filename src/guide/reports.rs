@@ -152,8 +152,8 @@
 //! * **`max` or `min` of a large closure.** For the first item, the loop has no earlier value to
 //!   compare with, so the loop handles this item separately. If the closure has more than some 150
 //!   instructions, the compiler then does not vectorise the loop. `fold` with an initial value
-//!   avoids this: with it, a loop whose closure has 40 rounds of shift, xor and add takes a fifth
-//!   of the time.
+//!   avoids this problem: with `fold`, a loop whose closure has 40 rounds of shift, xor and add
+//!   takes a fifth of the time.
 //! * **`reproducible` with few items and a large accumulator.** The loop calls `init` and `merge`
 //!   once for each block, and 10,000 items make 257 blocks of 39 items. If the accumulator is a
 //!   table, ask for larger blocks: `.reproducible().grain(1000)`.

@@ -248,7 +248,7 @@ fn variables(folder: &Path) -> BTreeSet<String> {
     text.split('"').filter(is_variable).map(str::to_owned).collect()
 }
 
-/// The rows of the tables of rayon's names. All of them must be in the part `PART`.
+/// The rows of the tables of rayon's names. All these rows must be in the part `PART`.
 fn rows() -> Vec<Row> {
     let rows: Vec<_> = crate::guide::rows(PAGE).into_iter().filter(|row| row.title == "rayon").collect();
     let elsewhere = rows.iter().find(|row| row.part != PART);

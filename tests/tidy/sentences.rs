@@ -21,7 +21,7 @@ use crate::{
     unsafe_inventory::flat,
 };
 
-/// A text with fewer words is not a sentence.
+/// A text with fewer words does not count as a sentence.
 const FEWEST_WORDS: usize = 4;
 
 /// The sentences of one text, each with the line where its paragraph begins.

@@ -220,8 +220,8 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         Staged { base: self, stage: stages::FilterMapBy(filter_op) }
     }
 
-    /// Maps each item to a parallel iterator, and iterates over the items of all these iterators.
-    /// Each of them is gathered into a vector by a loop of its own.
+    /// Maps each item to a parallel iterator, and iterates over the items of all these iterators. A
+    /// loop of its own gathers each of these iterators into a vector.
     #[track_caller]
     fn flat_map<F, PI>(self, map_op: F) -> FlatMap<Self, F>
     where

@@ -229,7 +229,8 @@ impl Lend for BlocksOf<'_> {
     }
 }
 
-/// The partial results of one worker. They are in a box because only shared loops have them.
+/// The partial results of one worker. The partial results are in a box because only shared loops
+/// have partial results.
 pub(crate) struct WorkerPartials<A, Z>(Option<Box<Stored<A, Z>>>);
 
 struct Stored<A, Z> {

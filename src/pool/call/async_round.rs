@@ -2,8 +2,8 @@
 //! that have been woken. The worker sleeps while no item can be begun or resumed. The worker leaves
 //! when no item is left.
 //!
-//! After the worker has resumed an item, it begins a new one. This keeps the number of items in
-//! flight near its limit. In all other cases the worker prefers woken items to new ones.
+//! After the worker has resumed an item, it begins a new item. So the number of items in flight
+//! stays near its limit. In all other cases the worker prefers woken items to new ones.
 
 use std::{
     collections::BinaryHeap,

@@ -1,5 +1,5 @@
-//! One call decides how to run its loop: plain, alone, busy or shared. Then it runs the loop and
-//! combines the results.
+//! One call decides how to run its loop: plain, alone, busy or shared. Then the call runs the loop
+//! and combines the results.
 
 use std::{panic::Location, sync::Arc, time::Duration};
 
@@ -53,9 +53,9 @@ pub(crate) struct Executor {
     pub(super) threads: Threads,
     pub(super) cpus: CpuAssignment,
     pub(super) stealing: Stealing,
-    /// The memory of shared loops. A call locks it before and after it shares a loop, after a trial
-    /// of running a loop alone, and in a loop whose items wait. This memory is only a hint: a call
-    /// that cannot get the lock soon continues without the memory.
+    /// The memory of shared loops. A call locks this memory before and after it shares a loop,
+    /// after a trial of running a loop alone, and in a loop whose items wait. This memory is only a
+    /// hint: a call that cannot get the lock soon continues without the memory.
     pub(super) learnt: Mutex<Splits>,
     /// Which messages have been logged, one bit each. Relaxed: a repeated message does no harm.
     logged: AtomicU64,

@@ -100,7 +100,7 @@ impl Cancel {
     }
 }
 
-/// Adds the ranges of a round to a token. Truncates them if the token is already cancelled.
+/// Adds the ranges of a round to a token. Truncates the ranges if the token is already cancelled.
 #[inline(always)]
 pub(crate) fn tell_token(token: &Cancel, ranges: &Arc<Ranges>) {
     let mut rounds = lock(&token.rounds);

@@ -112,10 +112,10 @@ impl Drop for Inside {
 
 /// The next number of this thread.
 ///
-/// The numbers are multiples of the golden ratio. They are spread evenly, and so is every second or
-/// third number. A counter of calls would be wrong: if short loops alternate, a fixed period would
-/// always select the same loop. Each thread has its own sequence, because a common sequence would
-/// cost each caller a cache miss.
+/// The numbers are multiples of the golden ratio. These multiples are spread evenly, and so is
+/// every second or third multiple. A counter of calls would be wrong: if short loops alternate, a
+/// fixed period would always select the same loop. Each thread has its own sequence, because a
+/// common sequence would cost each caller a cache miss.
 #[inline(always)]
 pub(crate) fn draw() -> Draw {
     thread_local!(static LAST: Cell<u64> = const { Cell::new(0) });

@@ -46,8 +46,8 @@ pub(crate) trait WorkList: Sync {
     /// Worker `me` has no item and steals from `victim`. Returns the number of stolen items.
     fn try_steal(&self, me: usize, victim: usize) -> usize;
 
-    /// Announces that a worker leaves after it has `worked` for this time. Returns `false` if there
-    /// is work to take.
+    /// Announces that a worker leaves. `worked` is the time that it has worked. Returns `false` if
+    /// there is work to take.
     fn try_leave(&self, worked: Duration) -> bool;
 
     /// How many items worker `me` has folded since the last call of this function.
@@ -59,7 +59,7 @@ pub(crate) struct GrowWorker<'a> {
     list: &'a dyn WorkList,
     me: usize,
     plan: &'a Plan<'a>,
-    /// The ranges of the seeds. They have the counter of thefts.
+    /// The ranges of the seeds. These ranges have the counter of thefts.
     ranges: &'a Ranges,
     finds: Finds,
     /// How often this worker has asked the policy for a victim.

@@ -1,5 +1,5 @@
-//! The notes of a worker in a round. Each worker has its own journal. When the worker leaves, it
-//! hands the journal over.
+//! The notes of a worker in a round. Each worker has its own journal. When the worker leaves, the
+//! worker hands its journal over.
 
 use std::{ops::Range, thread, time::Duration};
 
@@ -282,7 +282,8 @@ impl Journal {
         }
     }
 
-    /// The worker has folded items that other items made: its own, or those stolen from `victim`.
+    /// The worker has folded items that other items made. These were its own items, or items stolen
+    /// from `victim`.
     pub(crate) fn ran_made_items(&mut self, victim: Option<usize>, begin: Instant, end: Instant) {
         self.add_run(0, begin, end);
         if let Some(victim) = victim {
@@ -327,8 +328,8 @@ impl Journal {
         timeline::Run { worker: self.worker, items, begin, end, theft, ticks: Vec::new() }
     }
 
-    /// The worker leaves. `failed` is the number of thefts that it tried without success. `usage`
-    /// is the worker's usage, if its usage was measured.
+    /// The worker leaves. `failed` is the number of thefts that the worker tried without success.
+    /// `usage` is the worker's usage, if its usage was measured.
     pub(crate) fn close(&mut self, failed: usize, usage: Option<Usage>) {
         self.tally.failed = failed;
         self.usage = usage;

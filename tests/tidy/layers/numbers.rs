@@ -1,7 +1,7 @@
 //! The count of numbers in the policy. Each number was chosen by hand. `docs/numbers.md` has the
 //! effect of each number. A line in `benches/ablate` measures this effect.
 //!
-//! `cargo test -p rangesteal-tidy numbers -- --nocapture` lists them.
+//! `cargo test -p rangesteal-tidy numbers -- --nocapture` lists these numbers.
 
 use proc_macro2::TokenTree;
 use syn::Lit;

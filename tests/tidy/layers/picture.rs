@@ -1,6 +1,6 @@
 //! The picture of the rooms in `src/pool/README.md`. Each room names only rooms below it.
 //!
-//! `UPDATE_PICTURE=1 cargo test -p rangesteal-tidy picture` draws it again.
+//! `UPDATE_PICTURE=1 cargo test -p rangesteal-tidy picture` draws the picture again.
 
 use std::{collections::BTreeMap, env, fmt::Write, fs};
 

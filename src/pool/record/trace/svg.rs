@@ -234,7 +234,7 @@ impl Timeline {
     }
 }
 
-/// The scale of time: converts times to places.
+/// The scale of time, which converts times to places.
 #[derive(Clone, Copy)]
 struct Scale {
     /// The time that the width stands for.

@@ -17,8 +17,8 @@ pub struct Timeline {
     /// Why the loop ran on the calling thread alone; `None` if it was shared.
     pub alone: Option<Alone>,
     /// The items that each worker got when the loop was shared. The first worker is the calling
-    /// thread. It folded all earlier items alone, before the loop was shared. In a search all
-    /// ranges are empty, because its workers take turns.
+    /// thread. The calling thread folded all earlier items alone, before the loop was shared. In a
+    /// search all ranges are empty, because its workers take turns.
     pub dealt: Vec<Range<usize>>,
     /// The runs of all workers, in the order in which they ended.
     pub runs: Vec<Run>,
@@ -26,10 +26,10 @@ pub struct Timeline {
     /// a shared search.
     pub slowest: Vec<Slow>,
     /// The inner loops: loops that items of this loop called, and loops that items of inner loops
-    /// called. They are in the order in which they began. If there were more than a thousand inner
-    /// loops, the list has the thousand longest. The list has only loops that were worth sharing:
-    /// loops that a pool shared, and loops that found no idle worker until their end. Short loops
-    /// are missing, because a short loop does not check whether it is traced.
+    /// called. The inner loops are in the order in which they began. If there were more than a
+    /// thousand inner loops, the list has the thousand longest. The list has only loops that were
+    /// worth sharing: loops that a pool shared, and loops that found no idle worker until their
+    /// end. Short loops are missing, because a short loop does not check whether it is traced.
     pub inner: Vec<InnerLoop>,
 }
 
@@ -37,7 +37,7 @@ pub struct Timeline {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Run {
-    /// The worker that folded them; 0 is the calling thread.
+    /// The worker that folded these items; 0 is the calling thread.
     pub worker: usize,
     /// The items of the run. In a search only the number of items is exact. The range is then near
     /// the last items that the worker searched.
@@ -70,15 +70,15 @@ pub struct Theft {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Slow {
-    /// The worker that folded them.
+    /// The worker that folded these items.
     pub worker: usize,
     /// The items.
     pub items: Range<usize>,
-    /// The time that all of them took together.
+    /// The time that all of these items took together.
     pub took: Duration,
 }
 
-/// An inner loop. It was called by an item of a traced loop, or by an item of another inner loop.
+/// An inner loop. An item of a traced loop, or an item of another inner loop, has called this loop.
 ///
 /// ```
 /// # use std::time::Duration;
