@@ -43,14 +43,14 @@ fn the_next_round_needs_fewer_thefts() {
         later.sort_unstable();
         2 * later[10] <= first
     };
-    // If other programs take a core away, the pool learns anew each round.
+    // If other programs take a core, the pool learns again in each round.
     assert!((0..50).any(fewer), "as many thefts in later rounds as in the first");
 }
 
 #[test]
 fn heavy_items_in_a_row_are_shared_one_by_one() {
-    // The worker that begins the heavy run must not keep all of it: with two workers no share may
-    // exceed half by more than the block that contains the start of the run.
+    // The worker that begins the heavy run must not keep the whole run. With two workers, a share
+    // may exceed one half by at most one block: the block that contains the start of the run.
     let Some((items, _alone)) = heavy_run() else { return };
     let pool = Pool::builder().num_threads(2).build().unwrap();
     let heavy_here = || {
@@ -65,8 +65,8 @@ fn heavy_items_in_a_row_are_shared_one_by_one() {
         mine.into_inner()
     };
     heavy_here();
-    // If other programs take a core away, the fair share differs: wait for five rounds with both
-    // cores.
+    // If other programs take a core, the fair share differs. So the test waits for five rounds with
+    // both cores.
     let (begin, mut shares) = (Instant::now(), Vec::new());
     while shares.iter().filter(|share| (24..=40).contains(*share)).count() < 5 {
         assert!(begin.elapsed() < Duration::from_secs(20), "heavy items on the caller: {shares:?}");

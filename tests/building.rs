@@ -1,5 +1,5 @@
-//! Tests of building a pool, and of everything that the system can refuse. A test that changes the
-//! whole process runs in a child: this test binary again, with one test.
+//! Tests of building a pool, and of all system calls that can fail. A test that changes the whole
+//! process runs in a child. The child runs the same test binary with only this test.
 
 #![cfg(target_os = "linux")]
 #![allow(unsafe_code)] // a raw system call
@@ -37,8 +37,8 @@ const VARIABLE: &str = "RANGESTEAL_NUM_THREADS";
 /// A time within which a helper gets a CPU on a busy machine.
 const LONG: Duration = Duration::from_secs(60);
 
-/// Runs the test `name` in a child, by the command `through` if there is one, checks that it
-/// passes, and returns its standard error.
+/// Runs the test `name` in a child, and checks that the child passes. If there is a command
+/// `through`, this command starts the child. Returns the child's standard error.
 fn child(through: &[&str], name: &str, variable: Option<&str>) -> String {
     let variable = variable.map(|value| (VARIABLE, value));
     child::passed(&child::run(through, name, variable.as_slice()))
@@ -109,19 +109,20 @@ fn counts(pool: &Pool) {
 }
 
 /// From this call on, `sched_getaffinity` refuses masks of fewer than 2048 CPUs, as on a machine
-/// that can have 2048.
+/// that can have 2048 CPUs.
 fn pretend_2048_cpus() {
     refuse_masks(1, libc::BPF_JGE, 2048 / 8, false, libc::EINVAL);
 }
 
 /// From this call on, `sched_getaffinity` fails for the calling thread's own mask (number 0). Calls
-/// with a thread number succeed, since sanitizers need them.
+/// with the number of a thread still succeed, because sanitizers need these calls.
 fn refuse_own_mask() {
     refuse_masks(0, libc::BPF_JEQ, 0, true, libc::EPERM);
 }
 
-/// From this call on, `sched_getaffinity` fails if argument number `argument` (0: the thread, 1:
-/// the bytes of the mask) compares with `value` as stated.
+/// From this call on, `sched_getaffinity` fails if one of its arguments compares with `value` as
+/// stated. `argument` is the number of this argument: 0 for the thread, 1 for the bytes of the
+/// mask.
 fn refuse_masks(argument: u32, comparison: u32, value: u32, said: bool, number: libc::c_int) {
     let low_word = if cfg!(target_endian = "little") { 0 } else { 4 };
     let (if_so, if_not) = if said { (0, 1) } else { (1, 0) }; // statements to skip
@@ -242,8 +243,8 @@ fn are_gone(prefix: &str) -> bool {
     })
 }
 
-/// Names the threads, and makes the system refuse certain calls from just before the thread of
-/// worker `k` is started.
+/// Names the threads. Right before the thread of worker `k` is started, makes the system refuse
+/// certain calls.
 fn refuse_from(k: usize, prefix: &'static str, calls: &'static [libc::c_long]) -> PoolBuilder {
     Pool::builder().num_threads(6).thread_name(move |worker| {
         if worker == k {
@@ -258,7 +259,7 @@ fn refuse_from(k: usize, prefix: &'static str, calls: &'static [libc::c_long]) -
 #[test]
 fn every_thread_can_be_the_one_that_is_not_started() {
     for k in 1..6 {
-        // Each try needs a thread of its own, since a filter can never be removed.
+        // Each try needs a thread of its own, because a filter cannot be removed.
         let build = || refuse_from(k, "unstarted-", &[libc::SYS_clone3, libc::SYS_clone]).build();
         let error = std::thread::scope(|scope| scope.spawn(build).join().unwrap()).unwrap_err();
         let BuildError::Spawn { worker, ref source, .. } = error else { panic!("{error}") };
@@ -361,7 +362,7 @@ fn one_cpu_is_left() {
     }
 }
 
-/// The number of CPUs online: those with a line in `/proc/stat`.
+/// The number of CPUs that are online. These CPUs have a line in `/proc/stat`.
 fn online() -> usize {
     let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
     let is_cpu = |line: &&str| {
@@ -438,7 +439,7 @@ fn a_worker_makes_room_for_the_caller() {
         let mut only = CpuSet::new();
         only.set(cpu).unwrap();
         sched_setaffinity(Pid::from_raw(0), &only).unwrap(); // as if the system had moved this thread
-        // While another program has the helper's CPU, the helper is not pinned.
+        // While another program uses the helper's CPU, the helper is not pinned.
         let mut tries = (0..20).map(|_| {
             std::thread::sleep(Duration::from_millis(20));
             masks(&pool)
@@ -522,7 +523,7 @@ fn best_effort_pinning_that_is_refused() {
         counts(&pool);
         let holds: Vec<PinState> = pool.placement().seats.iter().map(|seat| seat.pin).collect();
         assert_eq!(holds, [PinState::Free, PinState::Refused, PinState::Refused]);
-        Pool::builder().num_threads(2).scope(counts).unwrap(); // the caller is refused, too: one warning for both
+        Pool::builder().num_threads(2).scope(counts).unwrap(); // the system also refuses the caller: one warning for both threads
     }
 }
 
@@ -565,16 +566,16 @@ fn membarrier_that_is_refused_from_the_start() {
 #[cfg_attr(portable, ignore = "there is no membarrier")]
 fn membarrier_that_is_refused_later() {
     if in_child("membarrier_that_is_refused_later", None, &[]) {
-        // Threads inherit the filter of the thread that starts them: register first, then refuse,
-        // then start the workers.
+        // Threads inherit the filter of the thread that starts them. So the test first registers,
+        // then installs the filter, and then starts the workers.
         let unfiltered = Pool::builder().num_threads(2).build().unwrap();
         refuse(libc::SYS_membarrier);
-        // SAFETY: a query; reads two integers.
+        // SAFETY: this call is a query, and reads two integers.
         assert_eq!(unsafe { libc::syscall(libc::SYS_membarrier, libc::MEMBARRIER_CMD_QUERY, 0) }, -1);
         let pool = Pool::builder().num_threads(3).build().unwrap();
         counts(&pool);
         counts(&unfiltered); // the filter holds for the caller, not for the worker of this pool
-        // Cheap items, so that ranges are large when a theft is tried, refused and undone.
+        // The items are cheap, so that ranges are large when a theft is tried, refused and undone.
         let items: Vec<u32> = (0..8000).collect();
         let begin = Instant::now();
         while begin.elapsed() < Duration::from_secs(2) {
@@ -596,8 +597,8 @@ fn masks_in_proc() -> HashMap<String, String> {
     tasks.filter_map(mask).collect()
 }
 
-/// Drops the pool and waits until its threads are gone, since those of the next pool have the same
-/// names.
+/// Drops the pool, and waits until its threads are gone, because the threads of the next pool have
+/// the same names.
 fn end(pool: Pool) {
     drop(pool);
     assert!(are_gone("rangesteal-"), "threads are left: {:?}", masks_in_proc().keys());
@@ -757,12 +758,12 @@ fn no_sysfs() {
     }
 }
 
-/// A control group of version 1 that exists during a test: its directory, with these settings
-/// written.
+/// The directory of a control group of version 1, which exists during a test and has these
+/// settings.
 struct Group(PathBuf);
 
 impl Group {
-    /// Makes a group for the test `name`: tests of a process run in parallel.
+    /// Makes a group for the test `name` alone, because tests of a process run in parallel.
     fn new(test: &str, controller: &str, settings: &[(&str, &str)]) -> Option<Self> {
         let path = Path::new("/sys/fs/cgroup").join(controller);
         let path = path.join(format!("rangesteal-{}-{test}", std::process::id()));

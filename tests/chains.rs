@@ -1,5 +1,5 @@
-//! Every source with every stage, every stage with every end, every option with every end, and
-//! random chains: all give what the chain of the standard library gives.
+//! Tests every source with every stage, every stage with every end, every option with every end,
+//! and random chains. Each chain gives the result of the standard library's chain.
 
 use std::{
     collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, LinkedList, VecDeque},
@@ -18,7 +18,7 @@ use rangesteal::{
     source::{At, Source, chunks_exact, drain, pieces},
 };
 
-/// The number of items: few under an interpreter, otherwise enough for many claims.
+/// The number of items: few items under an interpreter, otherwise enough items for many claims.
 const LEN: usize = if cfg!(miri) { 20 } else { 1003 };
 
 /// Maps an item of any source to a number.
@@ -96,7 +96,8 @@ fn numbers() -> Vec<u64> {
     (0..LEN as u64).map(|i| i * 7919 % 1009).collect()
 }
 
-/// All indices of [`numbers`], in another order: 7919 and the length have no common factor.
+/// All indices of [`numbers`], in another order. Each index occurs once, because 7919 and the
+/// length have no common factor.
 fn shuffled() -> Vec<usize> {
     (0..LEN).map(|i| i * 7919 % LEN).collect()
 }
@@ -294,7 +295,8 @@ fn sources_of_other_lengths_are_refused() {
     assert_eq!(empty, [0, 0]);
 }
 
-/// Closures are called once for each item that a later stage uses, and for no other item.
+/// Closures are called once for each item that a later stage uses. Closures are called for no other
+/// item.
 #[test]
 fn what_is_left_out_is_not_mapped() {
     let (pool, calls) = (pool(), AtomicUsize::new(0));
@@ -328,7 +330,7 @@ fn what_is_left_out_is_not_mapped() {
     called(LEN.div_ceil(5));
 }
 
-/// `$un` unwraps an end's result where options change its type: nothing, or `unwrap`.
+/// If options change the type of an end's result, `$un` is `unwrap`. Otherwise `$un` is empty.
 macro_rules! with_every_end {
     ($name:expr, $on:expr, $plain:expr $(, $un:ident)?) => {
         let plain: Vec<u64> = $plain;
@@ -528,7 +530,7 @@ fn collections_are_those_of_the_iterator() {
     assert_eq!(on().map(|x| if x < 2000 { Ok(()) } else { Err(x) }).collect::<Result<(), _>>(), Ok(()));
     let words = on().map(|x| x.to_string()).collect::<String>();
     assert_eq!(words, of().map(|x| x.to_string()).collect::<String>());
-    // The outer error comes from the outer collection, regardless of the order in the slice.
+    // The outer error comes from the outer collection. The order in the slice does not matter.
     let nested = |x: u64| match x {
         1000.. => Err("outer"),
         x => Ok(if x == xs[LEN - 1] { None } else { Some(x) }),
@@ -667,8 +669,8 @@ fn a_panic_at_any_stage_drops_every_item_once() {
         ];
         for (number, end) in ends.iter().enumerate() {
             let caught = catch_unwind(AssertUnwindSafe(end));
-            // Two of the ends need not panic: end 9 skips every second item, and end 6 may reduce
-            // another item first.
+            // Two of the ends may return without a panic: end 9 skips every second item, and end 6
+            // may reduce another item first.
             let may_pass = number == 9 || number == 6 && bad == 0;
             assert!(caught.is_err() || may_pass, "end {number} with a panic at {bad}");
             assert_eq!(alive.load(Relaxed), 0, "end {number} with a panic at {bad}");

@@ -1,5 +1,5 @@
-//! Events that affect a whole process while pools exist: forks, signals, exits. Each test runs in a
-//! child, so a hang is ended.
+//! Tests of events that affect a whole process while pools exist: forks, signals, exits. Each test
+//! runs in a child, so that a hang ends.
 
 #![cfg(target_os = "linux")]
 
@@ -49,7 +49,7 @@ fn pool(threads: usize) -> Pool {
     Pool::builder().num_threads(threads).build().expect("a small pool")
 }
 
-/// Runs a loop that is shared, and then one that need not be.
+/// Runs a loop that is shared, and then a loop that need not be shared.
 fn counts(pool: &Pool) {
     for nanos in [10_000, 0] {
         let item = |i: usize| {
@@ -60,7 +60,7 @@ fn counts(pool: &Pool) {
     }
 }
 
-/// Runs `meanwhile` while another thread, which has begun already, repeats `other`.
+/// Another thread begins first, and repeats `other`. Runs `meanwhile` at the same time.
 fn beside(other: impl Fn() + Sync, meanwhile: impl FnOnce()) {
     struct Raise<'a>(&'a AtomicBool);
     impl Drop for Raise<'_> {
@@ -76,7 +76,7 @@ fn beside(other: impl Fn() + Sync, meanwhile: impl FnOnce()) {
                 other();
             }
         });
-        let _over = Raise(&over); // also if this panics
+        let _over = Raise(&over); // even if this closure panics
         while !begun.load(Relaxed) {
             std::hint::spin_loop();
         }
@@ -108,8 +108,8 @@ fn a_forked_child_uses_the_handles_of_loops_under_way() {
                         assert_eq!(watched(), Ok(()));
                         assert_eq!(progress.done(), done + 500);
                         assert_eq!([(); 2].map(|()| watch(&own)), [Ok(()); 2]);
-                        // A loop is also not shared if only its pool, or only its token, is the
-                        // parent's.
+                        // If only the pool or only the token of a loop is the parent's, the loop is
+                        // not shared either.
                         let (token_here, progress_here) = (CancelToken::new(), Progress::new());
                         let mixed = own.on(0..500).cancel(&token_here).progress(&progress);
                         assert_eq!(mixed.for_each(|_| work(2_000)), Ok(()));
@@ -126,7 +126,8 @@ fn a_forked_child_uses_the_handles_of_loops_under_way() {
     assert!(!token.is_cancelled(), "the parent's own");
 }
 
-/// In the child, no lock of the parent's token may be touched: the workers look at its flag.
+/// In the child, no thread may touch a lock of the parent's token. So the workers read the token's
+/// flag.
 #[test]
 #[cfg_attr(portable, ignore = "forks are not noticed")]
 fn a_forked_child_cancels_a_loop_whose_items_wait_by_its_parents_token() {
@@ -186,7 +187,7 @@ fn a_child_builds_a_pool_forked_while_its_parent_builds_the_first() {
         return;
     }
     // The first pool registers with the kernel, which takes time. This pool has no thread, so that
-    // no fork happens while std starts one.
+    // no fork happens while std starts a thread.
     beside(
         || drop(pool(1)),
         || {
@@ -220,8 +221,9 @@ fn children_of_children_build_pools_of_their_own() {
     }
 }
 
-/// The number of threads that share a loop whose items sleep. A helper whose CPU another program
-/// has does not take part for a while, so the loop is repeated until all threads have shared it.
+/// The number of threads that share a loop whose items sleep. If another program uses the CPU of a
+/// helper, the helper does not take part for a while. So the loop is repeated until all threads
+/// have shared it.
 fn threads_of(pool: &Pool) -> usize {
     let count = || {
         let ids: Vec<_> = pool
@@ -271,7 +273,8 @@ fn strike_all_threads() {
     for task in fs::read_dir("/proc/self/task").unwrap() {
         let thread: libc::pid_t = task.unwrap().file_name().to_str().unwrap().parse().unwrap();
         if thread != me {
-            // SAFETY: the call takes three numbers; for a thread that is gone it returns an error.
+            // SAFETY: the call takes three numbers. For a thread that is gone, the call returns an
+            // error.
             unsafe { libc::syscall(libc::SYS_tgkill, process, thread, libc::SIGUSR1) };
         }
     }
@@ -393,7 +396,7 @@ fn the_process_ends_in_the_middle_of_a_loop() {
     }
     let way = std::env::var(WAY).unwrap();
     #[expect(unsafe_code, reason = "not in std")]
-    // SAFETY: a Rust function that unwinds here ends the process, which this test would notice.
+    // SAFETY: if a Rust function unwinds here, the process ends, and the test fails.
     let refused = unsafe { libc::atexit(last_words) };
     assert_eq!(refused, 0);
     counts(&SHARED);
@@ -422,11 +425,12 @@ fn the_process_ends_in_the_middle_of_a_loop() {
     match &*way {
         "other" => process::exit(42),
         "panic" => panic!("as ordered"),
-        _ => {} // the test returns, and then `main` does
+        _ => {} // the test returns, and then `main` returns
     }
 }
 
-/// Runs a loop in a loop, and so on. Returns the number of items, which is one more than the loops.
+/// Runs a loop inside a loop inside a loop, and so on. Returns the number of items, which is the
+/// number of loops plus one.
 fn nest(pool: &Pool, depth: usize) -> usize {
     let inner = |i| {
         work(if depth.is_multiple_of(16) { 1_000 } else { 0 });

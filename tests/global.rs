@@ -1,5 +1,5 @@
-//! Tests of the global pool. Every test runs in a child of its own, since a process has one such
-//! pool.
+//! Tests of the global pool. Every test runs in a child of its own, since a process has only one
+//! global pool.
 
 #![cfg(target_os = "linux")]
 
@@ -49,7 +49,7 @@ fn mask() -> Vec<usize> {
     (0..CpuSet::count()).filter(|&cpu| set.is_set(cpu).unwrap()).collect()
 }
 
-/// Runs a loop that is shared, and one that need not be.
+/// Runs a loop that is shared, and a loop that need not be shared.
 fn counts(pool: &Pool) {
     for nanos in [10_000, 0] {
         let item = |i: usize| {
@@ -60,8 +60,8 @@ fn counts(pool: &Pool) {
     }
 }
 
-/// The results of `tell` on the threads that run loops, once at least `enough` threads have taken
-/// part.
+/// The results of `tell` on all threads that run loops. Loops are repeated until at least `enough`
+/// threads have taken part.
 fn of_threads<T: Ord + Send>(enough: usize, tell: impl Fn() -> T + Sync) -> BTreeSet<T> {
     let told = Mutex::new((BTreeSet::new(), BTreeSet::new()));
     let begin = Instant::now();
@@ -187,12 +187,12 @@ fn it_gets_the_cpus_of_the_process_whoever_comes_first() {
         }
         assert_eq!(mask(), all, "a scope is over, and leaves nothing behind");
         is_of_the_process(&all);
-        // The pool does not leave the memory of a mask behind either.
+        // A later scope pins its thread, too. So the pool has not kept an old mask.
         Pool::builder().scope(|_| assert_eq!(mask().len(), 1)).unwrap();
     });
 }
 
-/// Without pins, a new thread has the mask of the one that starts it.
+/// If threads are not pinned, a new thread has the mask of the thread that starts it.
 #[test]
 #[cfg_attr(portable, ignore = "no thread is pinned")]
 fn its_threads_get_the_mask_of_the_process_where_they_are_not_pinned() {
@@ -247,7 +247,7 @@ fn threads_that_the_program_starts_keep_their_priority() {
     if !in_child("threads_that_the_program_starts_keep_their_priority", &[], 0) {
         return;
     }
-    // Only slightly lower: a starving thread takes no part in loops.
+    // The priority is only slightly lower, because a starving thread takes no part in loops.
     let (own, lower) = (nice(), nice() + 1);
     let spawn = |worker: WorkerThread| {
         let life = move || {
@@ -325,14 +325,14 @@ impl log::Log for Logger {
     fn flush(&self) {}
 }
 
-/// The thread that builds the pool logs, and waits for a lock. The thread that has the lock uses
+/// One thread builds the pool, logs, and waits for a lock. Another thread holds the lock and uses
 /// the pool.
 #[test]
 fn a_logger_uses_it_while_it_is_built() {
     if !in_child_that_logs("a_logger_uses_it_while_it_is_built", &[]) {
         return;
     }
-    log::set_max_level(log::LevelFilter::Warn); // loops of this thread are not to log while it has the lock
+    log::set_max_level(log::LevelFilter::Warn); // loops of this thread must not log while the thread has the lock
     let writes = LOGGER.writes.lock().unwrap();
     let (begun, has_begun) = mpsc::channel();
     let builder = thread::spawn(move || {
@@ -356,7 +356,8 @@ fn a_logger_uses_it_while_it_is_built() {
     assert!(*LOGGER.writes.lock().unwrap() >= 2);
 }
 
-/// The logger uses the pool first, while it has a lock, and the pool has a warning to log.
+/// The logger is the first user of the pool, and holds a lock during this use. The pool has a
+/// warning to log.
 #[test]
 fn a_logger_is_the_first_to_use_it() {
     const NAME: &str = "a_logger_is_the_first_to_use_it";
@@ -382,7 +383,7 @@ fn scopes_do_not_hide_the_cpus_of_the_process() {
     for turn in 0..60 {
         forked(|| {
             let all = mask();
-            let last = Placement::Cpus(vec![all[all.len() - 1]]); // the thread has to move there
+            let last = Placement::Cpus(vec![all[all.len() - 1]]); // the thread has to move to that CPU
             thread::scope(|scope| {
                 let first = scope.spawn(|| {
                     work(turn * 20_000);
@@ -451,7 +452,7 @@ fn an_allocator_uses_it_while_it_is_built() {
     counts(Pool::global());
 }
 
-/// Forks while another thread builds the pool. In the child no thread continues the building.
+/// Forks while another thread builds the pool. In the child, no thread finishes the pool.
 #[test]
 #[cfg_attr(portable, ignore = "forks are not noticed")]
 fn a_child_is_forked_while_it_is_built() {

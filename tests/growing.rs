@@ -1,4 +1,4 @@
-//! Tests of loops over a list that grows: every item is folded or dropped once in all cases.
+//! Tests of loops over a list that grows. In all cases, every item is folded or dropped once.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, panic_any},
@@ -92,8 +92,8 @@ fn every_seed_is_folded_once_with_all_that_it_makes() {
     }
 }
 
-/// The calling thread begins a loop that was short last time, and shares it when it takes long. The
-/// remaining seeds are folded too.
+/// The last call of a loop was short, so the calling thread begins the next call alone. This call
+/// takes long, so the thread shares it. No remaining seed is lost.
 #[test]
 fn no_seed_is_lost_when_a_short_loop_takes_long() {
     let pool = pool(2);
@@ -320,8 +320,8 @@ fn items_without_size_and_large_ones() {
     assert_eq!(large, (3_usize.pow(8) - 1) / 2);
 }
 
-/// While the calling thread folds a long item, other workers fold the items that this thread has
-/// added before.
+/// While the calling thread folds a long item, other workers fold the items that the calling thread
+/// has already added.
 #[test]
 #[cfg_attr(miri, ignore = "needs time")]
 fn nothing_waits_behind_a_long_item() {
@@ -331,7 +331,7 @@ fn nothing_waits_behind_a_long_item() {
         let elsewhere = AtomicUsize::new(0);
         pool.grow([0]).for_each(|item, feed| match item {
             0 => {
-                spin(Duration::from_millis(1)); // it is shared from here on
+                spin(Duration::from_millis(1)); // the loop is shared from here on
                 feed.push(1);
             }
             1 => {
@@ -350,7 +350,8 @@ fn nothing_waits_behind_a_long_item() {
     panic!("items have waited for a long one, ten times");
 }
 
-/// A chain of cheap items, in which other workers find nothing and leave; then some long items.
+/// First a chain of cheap items. Meanwhile other workers find no item and leave. Then some long
+/// items.
 fn after_a_chain(pool: &Pool, long: u32, f: impl Fn(u32) + Sync) {
     const CHEAP: u32 = 1_000_000;
     pool.grow([0]).for_each(|item, feed| match item {
@@ -375,8 +376,8 @@ fn long_items_behind_cheap_ones_are_shared() {
     assert!((0..10).any(|_| (12..40).contains(&shared())), "one worker has folded nearly all of 40");
 }
 
-/// A long chain, during which the other worker has come and left; then some long items. A worker
-/// that is not called never comes back.
+/// First a long chain. Meanwhile the other worker comes and leaves. Then some long items. If the
+/// caller does not call the worker, the worker never comes back.
 #[test]
 #[cfg_attr(miri, ignore = "needs time")]
 fn who_has_gone_is_called_back() {
@@ -412,7 +413,7 @@ fn long_items_behind_cheap_ones_are_cancelled() {
                 token.cancel();
                 thread::sleep(Duration::from_millis(1));
             }
-            feed.push(item + 1); // added last, so that no other worker begins it in time
+            feed.push(item + 1); // added last, so that no other worker begins this item in time
         });
         assert_eq!(ended, Err(Cancelled));
         assert_eq!(long.into_inner(), 1, "nothing is begun after that");
@@ -428,8 +429,8 @@ fn who_has_nothing_to_do_sleeps() {
         let time = nix::time::clock_gettime(nix::time::ClockId::CLOCK_PROCESS_CPUTIME_ID).unwrap();
         time.into()
     }
-    // In milliseconds. A busy-waiting worker would use 300. (On a busy machine with a sanitizer:
-    // 80.)
+    // In milliseconds. A busy-waiting worker would use 300 ms. (On a busy machine with a sanitizer:
+    // 80 ms.)
     const BAR: Duration = Duration::from_micros(150);
     let mut best = Duration::MAX;
     for _round in 0..40 {
@@ -439,7 +440,7 @@ fn who_has_nothing_to_do_sleeps() {
         let pool = pool(2); // a new pool, which knows nothing of this loop
         let before = cpu();
         let mut report = RunReport::default();
-        // A chain, in which one item exists at any time, and most items sleep.
+        // A chain. At any time, only one item exists. Most items sleep.
         pool.grow([300_u32]).report(&mut report).for_each(|item, feed| {
             thread::sleep(Duration::from_micros(300));
             feed.extend(item.checked_sub(1));
@@ -463,7 +464,7 @@ fn a_short_loop_wakes_nobody() {
         };
         (0..100).filter(|_| is_alone()).count()
     };
-    // Other tests use the CPUs too: an interrupted call is not short.
+    // Other tests also use the CPUs, and an interrupted call is not short.
     assert!((0..20).any(|_| alone_of_100() > 60), "short loops have woken a worker");
 }
 
@@ -513,8 +514,8 @@ fn states_are_made_and_dropped_by_their_workers() {
     assert_eq!(kept.into_vec().iter().sum::<usize>(), nodes(end).len());
 }
 
-/// Loops that starve their workers repeatedly: the items are short or empty, and the loops long
-/// enough for a worker to leave and be called back many times.
+/// Loops whose workers often find no item. The items are short or empty, and the loops are so long
+/// that a worker leaves and is called back many times.
 #[test]
 fn workers_that_leave_and_come_back() {
     let pool = pool(4);

@@ -46,7 +46,7 @@ fn mask() -> Vec<usize> {
     (0..CpuSet::count()).filter(|&cpu| set.is_set(cpu).unwrap()).collect()
 }
 
-/// The threads that run a loop, once `threads` of them have taken part.
+/// The threads that run a loop. The loop is repeated until `threads` threads have taken part.
 fn threads_of(pool: &Pool, enough: usize) -> HashSet<ThreadId> {
     let seen = Mutex::new(HashSet::new());
     let begin = Instant::now();
@@ -60,7 +60,7 @@ fn threads_of(pool: &Pool, enough: usize) -> HashSet<ThreadId> {
     seen.into_inner().unwrap()
 }
 
-/// Runs a loop that is shared, and one that need not be.
+/// Runs a loop that is shared, and a loop that need not be shared.
 fn counts(pool: &Pool) {
     for nanos in [10_000, 0] {
         let item = |i: usize| {
@@ -348,7 +348,8 @@ fn scoped_threads_and_a_scope() {
     assert!(panicked.is_err());
 }
 
-/// Builds a pool of six whose handler calls `what` with worker `k`, and starts the other workers.
+/// Builds a pool of six workers. Its handler calls `what` with worker `k`, and starts the other
+/// workers.
 fn except(k: usize, mut what: impl FnMut(WorkerThread) -> std::io::Result<()>) -> Result<Pool, BuildError> {
     let builder = Pool::builder().num_threads(6).thread_name(|worker| format!("un-{worker}"));
     let spawn = move |worker: WorkerThread| if worker.index() == k { what(worker) } else { start(worker) };
@@ -430,7 +431,7 @@ fn a_worker_of_a_pool_that_was_never_built() {
         .build();
     assert!(matches!(built, Err(BuildError::Spawn { worker: 3, .. })));
     for worker in kept.try_iter() {
-        worker.run(); // at once, on whatever thread
+        worker.run(); // at once, on any thread
     }
     assert_eq!(workers(&started), [0; 0], "no worker has started");
     assert_eq!(Arc::strong_count(&started), 1, "the handlers are dropped");

@@ -1,5 +1,5 @@
 //! Tests of the election counter of `examples/stv` with damaged files and odd command lines. For
-//! any input, the counter ends with a documented exit code and one line that states the reason.
+//! any input, the counter ends with a documented exit code. One line states the reason.
 //!
 //! ```text
 //! STV_FUZZ_RUNS=5000 STV_FUZZ_SEED=1 cargo test --release --test hostile
@@ -10,7 +10,7 @@
 #[path = "../examples/stv/blt/fuzz/mutate.rs"]
 mod mutate;
 mod program;
-#[allow(dead_code)] // not all of it is needed here
+#[allow(dead_code)] // this test needs only a part of the module
 #[path = "../examples/stv/random.rs"]
 mod random;
 
@@ -31,7 +31,7 @@ use std::{
 /// A run that takes longer counts as hanging.
 const HANGS: Duration = Duration::from_secs(60);
 
-/// A check of a file whose every line is wrong prints this many lines.
+/// If every line of a file is wrong, a check of the file prints this number of lines.
 const MOST_ERRORS: usize = 21;
 
 const COMMANDS: &[&[&str]] = &[
@@ -158,7 +158,7 @@ fn run(folder: &Folder, arguments: &[OsString], input: &Path) -> Ended {
     let (output, complaints) = (folder.file("output"), folder.file("complaints"));
     let mut child = Command::new(program())
         .args(arguments)
-        .current_dir(&folder.0) // for a page whose name is a word of another option
+        .current_dir(&folder.0) // for a page whose name is also a word of another option
         .env_remove("RUST_LOG")
         .env_remove("RANGESTEAL_NUM_THREADS")
         .stdin(File::open(input).expect("the file just written"))
@@ -206,7 +206,7 @@ fn judge(ended: &Ended, most_errors: usize) {
     assert!(str::from_utf8(&ended.output).is_ok(), "the program writes UTF-8");
 }
 
-/// Runs the check once for each seed; a failure names the seed.
+/// Runs the check once for each seed. A failure names the seed.
 fn each_seed(name: &str, mut examine: impl FnMut(&Folder, &mut SplitMix64)) {
     let folder = Folder::new(name);
     let first = number("STV_FUZZ_SEED", 1);
@@ -223,7 +223,7 @@ fn each_seed(name: &str, mut examine: impl FnMut(&Folder, &mut SplitMix64)) {
 
 /// Writes a damaged file, packed or not, and returns its path.
 fn damaged(folder: &Folder, random: &mut SplitMix64) -> PathBuf {
-    // Half of the files have little damage, so that many are counted.
+    // Half of the files have little damage, so that many files are counted.
     let mut bytes = files()[random.below(2)].clone();
     match random.below(4) {
         0 => {}
@@ -274,13 +274,15 @@ fn damaged_files() {
     println!("{} runs succeeded, {} did not", codes[0], codes[1]);
 }
 
-/// The replacements of each word of a file, and their symbols in the table below.
+/// The replacements of each word of a file, and the symbols of these replacements in the table
+/// below.
 const OTHERS: [(&str, char); 8] =
     [("", '-'), ("0", '0'), ("2", '2'), ("9", '9'), ("1048577", 'm'), ("x", 'x'), ("[]", 'b'), ("\"", 'q')];
 
 /// For each word of each line of `files`: the replacements with which the file is still valid. All
-/// other replacements are errors. In a ballot without its weight, the first candidate may be valid
-/// as the weight; a ballot without its final 0 continues on the next line; names need no quotes.
+/// other replacements are errors. If a ballot's weight is missing, its first candidate may be valid
+/// as the weight. If a ballot's final 0 is missing, the ballot continues on the next line. Names
+/// need no quotes.
 const RIGHT: [&[&str]; 2] = [
     &[". 2", "-29m -0 -2 0", "-29m -2 0", "29m -0 -2 0", "0", "029mxb", "029mxb", "029mxb", "029mxb"],
     &[
@@ -301,9 +303,9 @@ const RIGHT: [&[&str]; 2] = [
     ],
 ];
 
-/// Replaces each word in turn: missing, too large, too small, or something else. Random damage of a
-/// few files hardly ever reaches the reader's checks, each of which concerns one kind of word. This
-/// test reaches them, and notices a missing check.
+/// Replaces each word in turn: with nothing, with a number that is too large or too small, or with
+/// other text. Each of the reader's checks concerns one kind of word. Random damage of a few files
+/// hardly ever reaches these checks. This test reaches them, and fails if a check is missing.
 #[test]
 fn each_word_replaced() {
     let folder = Folder::new("each_word_replaced");

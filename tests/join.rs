@@ -82,7 +82,7 @@ fn the_first_closure_stays_on_the_calling_thread() {
 #[cfg_attr(miri, ignore = "the time of items is not known")]
 fn both_run_at_the_same_time() {
     let pool = pool(2);
-    // Joins that are over are not around the next join.
+    // A join that is over does not count as an outer join of the next one.
     (0..100).for_each(|_| assert_eq!(pool.join(|| 1, || 2), (1, 2)));
     assert!(once_in_a_while(|| {
         let nap = || thread::sleep(Duration::from_millis(10));
@@ -92,7 +92,7 @@ fn both_run_at_the_same_time() {
     }));
 }
 
-/// The second closure is itself a recursion, and the first ends at once: then the waiting caller
+/// The first closure ends at once, and the second closure is a recursion. Then the waiting caller
 /// takes half of the recursion.
 #[test]
 #[cfg_attr(miri, ignore = "the time of items is not known")]
@@ -106,7 +106,7 @@ fn the_caller_helps_what_it_waits_for() {
     let pool = pool(2);
     assert!(once_in_a_while(|| {
         let begin = Instant::now();
-        // Long enough for the worker to come.
+        // This lasts long enough for the worker to come.
         pool.join(|| thread::sleep(Duration::from_millis(2)), || naps(&pool, 16));
         begin.elapsed() < Duration::from_millis(60)
     }));
@@ -148,7 +148,7 @@ fn the_panic_of_the_first_comes_out_and_everything_is_dropped() {
     assert_eq!(pool.join(|| 1, || 2), (1, 2));
 }
 
-/// The only worker is busy, so it does not take the second closure of the inner join.
+/// The only worker is busy, so this worker does not take the second closure of the inner join.
 #[test]
 #[cfg_attr(miri, ignore = "polls for a second")]
 fn the_second_closure_does_not_run_after_a_panic_of_the_first() {
@@ -175,7 +175,7 @@ fn the_second_closure_does_not_run_after_a_panic_of_the_first() {
     pool.join(first, second);
 }
 
-/// The second closure is dropped because the first has panicked, and panics in its drop.
+/// The first closure panics. So the second closure is dropped, and its drop panics as well.
 #[test]
 fn a_closure_that_panics_when_it_is_dropped_does_no_harm() {
     struct Bomb;

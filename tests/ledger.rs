@@ -26,8 +26,8 @@ use rangesteal::Pool;
 
 const VARIABLE: &str = "RANGESTEAL_REPORT";
 
-/// The report's row of the last loop in this file whose line contains `text`: the columns, and why
-/// the loop ran alone.
+/// The columns of a row of the report, and why the loop ran alone. The row is that of the last loop
+/// in this file whose line contains `text`.
 fn told<'a>(stderr: &'a str, text: &str) -> (Vec<&'a str>, &'a str) {
     let own = include_str!("ledger.rs");
     let before = &own[..own.rfind(text).expect("a loop")];
@@ -150,7 +150,7 @@ fn loop_and_exit() -> ! {
     exit(7);
 }
 
-/// Far above the time that an exit may wait, and far below the time after which a child is ended.
+/// This time is far longer than an exit may wait, and far shorter than a child may run.
 const NO_HANG: Duration = Duration::from_secs(60);
 
 #[test]
@@ -183,7 +183,8 @@ fn the_exit_does_not_wait_for_a_reader_of_standard_error() {
         loop_and_exit();
     }
     let (_reader, writer) = io::pipe().unwrap();
-    // More bytes than a pipe holds: the thread fills the pipe, and then waits for ever.
+    // These are more bytes than a pipe holds. So the thread fills the pipe, and then waits for
+    // ever.
     let mut filler = writer.try_clone().unwrap();
     thread::spawn(move || filler.write_all(&vec![b' '; 4 << 20]));
     thread::sleep(Duration::from_millis(50));

@@ -1,6 +1,6 @@
 //! Tests of locks that are held across loops, and taken in items of several loops. The programs of
-//! rayon#592, rayon#1174 and rayon#1251 end here, since a thread that waits for the end of a loop
-//! runs no item of another loop.
+//! rayon#592, rayon#1174 and rayon#1251 do not deadlock with this library, since a thread that
+//! waits for the end of a loop runs no item of another loop.
 
 mod busy;
 
@@ -35,7 +35,7 @@ fn each(pool: &Pool, items: usize, f: impl Fn(usize) + Sync) {
     pool.on(0..items).for_each(f);
 }
 
-/// One item in four sleeps, so that more threads than there are CPUs take part.
+/// One item in four sleeps, so that more threads than CPUs take part.
 fn work(item: usize) {
     if item.is_multiple_of(4) {
         thread::sleep(Duration::from_micros(50));
@@ -112,7 +112,7 @@ fn a_lock_is_held_across_a_loop_on_another_pool() {
     held_across("a lock held across a loop on another pool", |_| inner(&library));
 }
 
-/// The items of one of the loops hold the lock across an inner loop.
+/// One of the loops has an inner loop in each item. The item holds the lock across its inner loop.
 #[test]
 fn items_of_two_loops_at_a_time_take_one_lock() {
     let lock = Mutex::new(0);
@@ -134,7 +134,7 @@ fn items_of_two_loops_at_a_time_take_one_lock() {
     assert_eq!(lock.into_inner().unwrap(), calls * 2 * OUTER * INNER);
 }
 
-/// Each level has a lock, which its items hold across the level below.
+/// Each level has a lock. Items of the level hold this lock across the loop of the level below.
 #[test]
 fn a_lock_of_each_level_is_held_across_the_levels_below() {
     fn level(pool: &Pool, locks: &[Mutex<usize>]) {
@@ -187,8 +187,8 @@ fn values_are_made_by_loops_inside_get_or_init() {
     });
 }
 
-/// A thread inside an item begins no other item of the same loop, and no item of the same level of
-/// another nest.
+/// A thread inside an item begins no other item of the same loop. It also begins no item of the
+/// same level of another nest.
 #[test]
 fn what_an_item_borrows_of_its_thread_is_not_borrowed_by_another_item() {
     const LEVELS: usize = 3;

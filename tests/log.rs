@@ -1,5 +1,5 @@
-//! Tests of the log: one line per loop at debug level, and a table at trace level; none of it while
-//! a loop is published. One line per pool at info level about a loop that is faster alone.
+//! Tests of the log. Each loop logs a line at debug level and a table at trace level, but never
+//! while the loop is published. Each pool logs one line at info level if a loop is faster alone.
 
 use std::{
     sync::{
@@ -40,7 +40,7 @@ impl Log for Lines {
 }
 
 static LINES: Lines = Lines(Mutex::new(Vec::new()));
-/// A logger that is enabled and disabled in turn.
+/// A logger that is alternately enabled and disabled.
 static MOODY: AtomicBool = AtomicBool::new(false);
 static TURN: AtomicUsize = AtomicUsize::new(0);
 static TOLD: AtomicUsize = AtomicUsize::new(0);

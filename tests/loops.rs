@@ -1,5 +1,5 @@
-//! Tests of the loops' contracts: every item once, in order, on any number of threads, for any
-//! length.
+//! Tests of the loops' contracts. For any length and any number of threads, every item is folded
+//! once and in order.
 
 mod busy;
 
@@ -19,9 +19,9 @@ fn pool(threads: usize) -> Pool {
     Pool::builder().num_threads(threads).build().expect("a pool of a few threads")
 }
 
-/// A million items would be worth sharing; the three items up to the error are not, even if a
-/// helper is awake. (In the first calls the pool does not know where the loop stops, and any call
-/// may be interrupted.)
+/// A million items would be worth sharing. The three items up to the error are not worth sharing,
+/// even if a helper is awake. (In the first calls the pool does not know where the loop stops, and
+/// any call may be interrupted.)
 #[test]
 #[cfg_attr(miri, ignore = "Miri gives a function many addresses, so no loop is known again")]
 fn a_loop_that_stops_early_again_and_again_wakes_nobody() {
@@ -41,8 +41,8 @@ fn a_loop_that_stops_early_again_and_again_wakes_nobody() {
     assert!(alone.into_iter().all(|calls| calls > 20), "{alone:?} of 40 on the calling thread alone");
 }
 
-/// One call site over cheap and heavy items: nothing that is known before a call tells whether its
-/// items are cheap or heavy.
+/// One call site over cheap and heavy items. Before a call, the pool cannot know whether its items
+/// are cheap or heavy.
 #[test]
 #[cfg_attr(miri, ignore = "Miri gives a function many addresses, so no loop is known again")]
 fn a_loop_that_used_to_be_short_is_shared_when_it_is_long() {
@@ -61,11 +61,11 @@ fn a_loop_that_used_to_be_short_is_shared_when_it_is_long() {
         (0..50).for_each(|_| assert_eq!(helped(Duration::ZERO), 0));
         helped(Duration::from_micros(100)) > 50
     });
-    // A helper does half of 20 ms, unless another program has its CPU.
+    // A helper does half of the work of 20 ms, unless another program uses its CPU.
     assert!(calls.count() >= 10, "the helper comes too late, or not at all");
 }
 
-/// If each of two workers moved its merged result with every item, 10^8 numbers would be moved.
+/// If each of two workers moved its merged result for every item, 10^8 numbers would be moved.
 #[test]
 #[cfg_attr(miri, ignore = "long")]
 fn partial_results_that_grow_are_not_moved_with_every_item() {
@@ -83,7 +83,7 @@ fn partial_results_that_grow_are_not_moved_with_every_item() {
     assert!(moved.load(Relaxed) < 30_000_000, "{moved:?} numbers moved");
 }
 
-/// A helper whose CPU another program has: it begins an item, and ends that item much later.
+/// Another program uses a helper's CPU. The helper begins an item, and ends this item much later.
 #[test]
 #[cfg_attr(miri, ignore = "Miri's clock is not that of the threads")]
 fn a_helper_that_holds_up_loops_is_left_alone() {
@@ -104,7 +104,8 @@ fn a_helper_that_holds_up_loops_is_left_alone() {
     assert!((1..=20).contains(&held_up), "{held_up} of 60 calls; 4 on a quiet machine");
 }
 
-/// The caller has the error. A helper has half of the items, and would take 100 ms for them.
+/// An item of the caller returns the error. A helper has half of the items, which would take 100
+/// ms.
 #[test]
 #[cfg_attr(miri, ignore = "the time of items is not known")]
 fn an_error_ends_the_loop_for_all_workers() {
@@ -234,12 +235,13 @@ fn more_workers_than_cpus_are_for_items_that_sleep() {
         });
         ids.into_iter().collect::<HashSet<_>>().len()
     };
-    // A loop is known by its code, and both calls have the same code: the pool must learn it anew.
+    // A loop is known by its code. Both calls have the same code, so the pool must learn the loop
+    // again.
     let within_thirty = |item: &(dyn Fn() + Sync), enough: &dyn Fn(usize) -> bool| {
         let counts: Vec<usize> = (0..30).map(|_| threads(item)).collect();
         assert!(counts.iter().copied().any(enough), "{counts:?} of {} threads on {cpus} CPUs", cpus + 4);
     };
-    // On other systems the pool does not know which items sleep: all loops use all workers.
+    // On other systems the pool does not know which items sleep, so all loops use all workers.
     let told = cfg!(all(target_os = "linux", not(portable)));
     within_thirty(&|| work(20_000), &|threads| !told || threads <= cpus.max(2));
     within_thirty(&|| thread::sleep(Duration::from_millis(1)), &|threads| threads == cpus + 4);
@@ -249,7 +251,8 @@ fn more_workers_than_cpus_are_for_items_that_sleep() {
 #[test]
 fn zero_sized_items_of_any_number() {
     let pool = pool(2);
-    // All of 2^33 - 1 items. A loop that is optimised to nothing costs one claim per 64 items.
+    // The loop runs over all of 2^33 - 1 items. Its closure is optimised to nothing, so the loop
+    // costs one claim per 64 items.
     let len = match () {
         () if cfg!(miri) => 1 << 10,
         () if cfg!(debug_assertions) => 1 << 21,
@@ -260,7 +263,7 @@ fn zero_sized_items_of_any_number() {
         let count = pool.fold_reduce(&many, || 0usize, |count, ()| count + 1, |a, b| a + b);
         assert_eq!(count, many.len());
     }
-    // No index beyond the last may be computed. A panic ends the loop.
+    // The loop must not compute an index beyond the last one. A panic ends the loop.
     let endless = vec![(); usize::MAX];
     let enough = if cfg!(miri) { 1_000 } else { 100_000 };
     let steps = AtomicUsize::new(0);
@@ -330,8 +333,8 @@ fn a_short_loop_wakes_nobody() {
         }
         elsewhere.into_inner()
     };
-    // An interrupted call looks long, so on a busy machine some calls are shared: require one quiet
-    // batch.
+    // An interrupted call looks long, so on a busy machine some calls are shared. One quiet batch
+    // suffices.
     let batches: Vec<usize> = (0..100).map(|_| elsewhere()).take_while(|&count| count > 0).collect();
     assert!(batches.len() < 100, "items that ran elsewhere, of 2000 each: {batches:?}");
 }
@@ -339,7 +342,7 @@ fn a_short_loop_wakes_nobody() {
 #[test]
 #[cfg_attr(miri, ignore = "about time")]
 fn without_stealing_nothing_is_stolen_from_who_has_begun() {
-    // All heavy items are in the caller's share, and the caller begins before any worker is woken.
+    // All heavy items are in the caller's share. The caller begins before any worker is woken.
     let items: Vec<u64> = (0..200).map(|i| if i < 90 { 50_000 } else { 0 }).collect();
     let caller = thread::current().id();
     let elsewhere = |stealing| {
@@ -371,7 +374,7 @@ thread_local! {
 
 #[test]
 fn a_worker_stack_is_flat() {
-    // No item runs inside another: a shared loop does not nest items on one stack.
+    // No item runs inside another item: a shared loop does not nest items on one stack.
     let pool = pool(3);
     pool.for_each(&[500u64; 500], |cost| {
         DEPTH.with(|depth| {

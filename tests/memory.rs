@@ -1,5 +1,5 @@
-//! Tests of failing allocations, and of memory that is not returned. This binary has an allocator
-//! of its own, so its tests are few and run one by one, each in a child.
+//! Tests of failing allocations, and of memory that is not returned. This binary has its own
+//! allocator, so its tests are few. The tests run one by one, each in a child.
 
 #![cfg(target_os = "linux")]
 #![allow(unsafe_code)] // an allocator
@@ -29,7 +29,8 @@ use rangesteal::Pool;
 static LIVE: AtomicIsize = AtomicIsize::new(0);
 /// The maximum of allocated bytes so far.
 static MOST_LIVE: AtomicIsize = AtomicIsize::new(0);
-/// The number of allocations until one fails; if the number is huge, none fails.
+/// The number of allocations until an allocation fails. If this number is huge, no allocation
+/// fails.
 static UNTIL_FAILURE: AtomicUsize = AtomicUsize::new(usize::MAX / 2);
 /// Requests of more bytes than this fail.
 const MOST: usize = 1 << 40;
@@ -82,7 +83,7 @@ fn collect(pool: &Pool) {
 }
 
 /// A loop over a million items, of which up to a hundred wait. The hundredth item that waits wakes
-/// all of them.
+/// all waiting items.
 #[test]
 fn a_million_items_that_wait_take_little() {
     const ITEMS: usize = 1_000_000;
@@ -98,7 +99,7 @@ fn a_million_items_that_wait_take_little() {
                 return Poll::Ready(());
             }
             // The count changes under the lock. Otherwise the item that is counted last might wake
-            // the list before another item is in it, and nothing would wake that item.
+            // the list before another item is in the list. Then nothing would wake that other item.
             let mut waiting = waiting.lock().unwrap();
             let all = begun.fetch_add(1, Relaxed) + 1;
             waiting.push(context.waker().clone());
@@ -177,9 +178,9 @@ fn the_kth_allocation_fails() {
         println!("{}", if was_enough { "enough" } else { "did without" });
         return;
     }
-    // Fails allocations of the closure, the loops, the sort and the new pool. Fewer and fewer of
-    // the later allocations fail. If std has no memory to read a system file, the file counts as
-    // unreadable.
+    // Makes allocations of the closure, the loops, the sort and the new pool fail. Later
+    // allocations fail less and less often. If std has no memory to read a system file, the file
+    // counts as unreadable.
     let (mut k, mut failed) = (0, 0);
     loop {
         let output = run(&[], NAME, &[(K, &k.to_string())]);
@@ -189,7 +190,7 @@ fn the_kth_allocation_fails() {
             break;
         }
         if !output.status.success() {
-            // As std does, the process ends with a message. No thread is left waiting, and no loop
+            // The process ends with a message, as std ends it. No thread keeps waiting, and no loop
             // returns without its items.
             let context = format!("allocation {k}: {}\n{stdout}{stderr}", output.status);
             assert_eq!(output.status.signal(), Some(libc::SIGABRT), "{context}");
@@ -256,8 +257,8 @@ fn held() -> [usize; 3] {
 #[test]
 fn ten_thousand_pools_leave_nothing() {
     const POOLS: usize = if cfg!(debug_assertions) { 1_000 } else { 10_000 };
-    /// On a quiet machine the test takes 4 s, mostly waiting for threads. Where many other
-    /// processes wait, fewer pools suffice.
+    /// On a quiet machine the test takes 4 s, and mostly waits for threads. If many other processes
+    /// wait for a CPU, fewer pools suffice.
     const ENOUGH: Duration = Duration::from_secs(60);
     if in_child("ten_thousand_pools_leave_nothing") {
         let pools = |number| {
@@ -281,8 +282,8 @@ fn ten_thousand_pools_leave_nothing() {
         assert_eq!(LIVE.load(Relaxed), live, "bytes allocated");
         let after = held();
         assert_eq!(after[..2], [threads, files], "threads and files");
-        // Memory that the allocator does not see, such as stacks: one page per pool would be 40
-        // MiB.
+        // Memory that the allocator does not count, such as stacks. If each pool lost one page, the
+        // sum would be 40 MiB.
         assert!(after[2] < resident + 256 + POOLS / 10, "{} pages, and before {resident}", after[2]);
     }
 }

@@ -62,7 +62,7 @@ fn handles_and_states_go_to_other_threads() {
     fn check<T: Send + Sync + std::panic::UnwindSafe + std::panic::RefUnwindSafe>() {}
     check::<(CancelToken, Progress, RunReport, Cancelled)>();
     check::<PerWorker<u8>>();
-    send_and_sync::<PerWorker<Cell<u8>>>(); // each worker has its own
+    send_and_sync::<PerWorker<Cell<u8>>>(); // each worker has its own state
     send_and_sync::<Exclusive<'_, u8>>();
 }
 
@@ -96,7 +96,7 @@ mod states {
                 distinct(makers.iter().map(|(_, thread)| thread).collect::<HashSet<_>>().len());
                 assert!(makers.iter().all(|(worker, _)| *worker < threads));
                 assert!(makers.iter().all(|(worker, id)| (*worker == 0) == (*id == thread::current().id())));
-                // Each state is used, and each worker makes one state only.
+                // Each state is used, and each worker makes only one state.
                 distinct(counts.iter().filter(|(_, count)| *count == 0).count());
                 assert_eq!(counts.iter().collect::<HashSet<_>>().len(), ITEMS);
             }
@@ -157,7 +157,7 @@ mod states {
         let mut counts = small.per_worker(|_| 0);
         for _ in 0..ROUNDS {
             big.on(0..ITEMS).with_kept(&mut counts).threads(4).for_each(|(count, _)| {
-                thread::sleep(Duration::from_micros(100)); // all workers share such items
+                thread::sleep(Duration::from_micros(100)); // all workers share items of this cost
                 *count += 1;
             });
         }
@@ -220,7 +220,7 @@ mod states_of_blocks {
 
     use super::*;
 
-    /// A generator of random numbers. Its numbers are dropped only with the generator.
+    /// A generator of random numbers. Its numbers are dropped when the generator is dropped.
     struct Rng<'a>(u64, #[expect(dead_code, reason = "counts")] Alive<'a>);
 
     impl Rng<'_> {
@@ -267,7 +267,7 @@ mod states_of_blocks {
                     made.fetch_add(1, Relaxed);
                     Rng(block as u64, Alive::new(&alive))
                 };
-                // Twice: at the second call the pool knows the loop.
+                // The loop is called twice. At the second call the pool knows the loop.
                 for _ in 0..2 {
                     let on = || {
                         let on = pool.on(0..len).with_block(make);
@@ -324,7 +324,7 @@ mod states_of_blocks {
                     let whole = on().map(float).reduce(add);
                     let folded = on().reproducible().fold(|| 0.0, |sum, with| sum + float(with), add);
                     sums.push((whole.map(f64::to_bits), folded.to_bits()));
-                    // In three parts, as on three machines.
+                    // The loop is divided into three parts, as for three machines.
                     if grain.is_none() {
                         let nodes = (0..3).flat_map(|rank| {
                             let mine = share(len, rank, 3);
@@ -385,7 +385,7 @@ mod shares {
                     assert!(block.is_sorted_by_key(|(_, when)| *when), "in order");
                     begins.push(block[0]);
                 }
-                // No item of another block comes between.
+                // Between the items of a block, the thread runs no item of another block.
                 for block in folded.chunks(grain) {
                     let inside = block[0].1..block[block.len() - 1].1;
                     let between =
@@ -426,10 +426,10 @@ mod reproducibility {
     /// Numbers of both signs, so that sums depend on the order of additions.
     #[allow(clippy::cast_precision_loss)]
     fn number(i: usize) -> f64 {
-        ((i * 7919 % 10_007) as f64 - 5_000.1) / 3.0 // no sines: Miri adds noise to them
+        ((i * 7919 % 10_007) as f64 - 5_000.1) / 3.0 // without sines, because Miri adds noise to them
     }
 
-    /// The bits of three results, and the order in which the non-commutative one was reduced.
+    /// The bits of three results, and the order of the reductions of the non-commutative result.
     fn results(
         pool: &Pool,
         len: usize,
@@ -491,9 +491,9 @@ mod reproducibility {
         assert!(sums.len() > 3, "{sums:?}");
     }
 
-    /// The order that `On::reproducible` documents and STABILITY.md guarantees, computed
-    /// independently: blocks of a size that depends on the length alone, then pairs, pairs of pairs
-    /// and so on.
+    /// Computes independently the order that `On::reproducible` documents and STABILITY.md
+    /// guarantees: blocks whose size depends only on the length, then pairs, pairs of pairs and so
+    /// on.
     fn as_documented(len: usize, grain: Option<usize>) -> Option<u64> {
         let size = grain.unwrap_or((len / 256).clamp(1, 64).max(len / 2048));
         let sums = |numbers: &[f64], size| -> Vec<f64> {
@@ -596,7 +596,7 @@ mod cancelling {
             let pool = pool(threads);
             for cancellers in [1, 4] {
                 for _ in 0..ROUNDS {
-                    // Items of 20 µs are claimed one by one, and each worker may have claimed one
+                    // Items of 20 µs are claimed one by one. Each worker may have claimed an item
                     // that has not begun.
                     let behind = begun_behind(&pool, cancellers);
                     assert!(behind <= threads, "{behind} items on {threads} threads");
@@ -847,7 +847,7 @@ mod progress {
     #[cfg_attr(miri, ignore = "long")]
     fn is_ahead_by_a_claim_a_worker_at_most() {
         // On a busy machine, workers that are not pinned are woken late, and the caller works alone
-        // for long.
+        // for a long time.
         for pinning in [Pinning::BestEffort, Pinning::Off] {
             follow(&Pool::builder().num_threads(4).pinning(pinning).build().unwrap());
         }
@@ -1013,7 +1013,7 @@ mod reports {
         for (items, threads) in [(ITEMS, 1), (1, 2), (0, 2)] {
             assert_eq!(why(&pool, items, threads, &item), Some(Alone::OneWorker), "{items} items");
         }
-        // An interrupted call is not short; under Miri, no call is.
+        // An interrupted call is not short. Under Miri, no call is short.
         assert!(cfg!(miri) || (0..100).any(|_| why(&pool, 3, 2, &|| ()) == Some(Alone::Short)));
         let busy = AtomicUsize::new(0);
         let inside = || {

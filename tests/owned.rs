@@ -1,5 +1,5 @@
-//! Tests of loops over items by value: each item goes to one closure or is dropped, once, however
-//! the loop ends. Also tests of source shapes.
+//! Tests of loops over items by value. However a loop ends, each item goes to one closure or is
+//! dropped once. Also tests of source shapes.
 
 mod busy;
 
@@ -53,7 +53,7 @@ impl Drop for Item<'_> {
     fn drop(&mut self) {
         self.alive.fetch_sub(1, Relaxed);
         if self.bad {
-            panic_any(()); // the payload of a panic in a drop is forgotten: one without memory leaks nothing
+            panic_any(()); // the payload of a panic in a drop is forgotten, so a payload without memory leaks nothing
         }
     }
 }
@@ -80,8 +80,8 @@ fn is_ok(work: impl FnOnce()) -> bool {
     catch_unwind(AssertUnwindSafe(work)).is_ok()
 }
 
-/// A name, and a loop over items that ends early at one item. The loop returns true if it runs
-/// through.
+/// A name, and a loop over items that ends early at one item. The loop returns true if it does not
+/// end early.
 type Way<'a> = (&'a str, &'a (dyn Fn(Vec<Item<'_>>) -> bool + 'a));
 
 proptest! {
@@ -130,7 +130,7 @@ proptest! {
             given.fetch_add(1, Relaxed);
             let number = item.number;
             work(item.cost);
-            std::mem::forget(item); // its drop may panic, which another test covers
+            std::mem::forget(item); // the drop of this item may panic, which another test covers
             alive.fetch_sub(1, Relaxed);
             number
         };
@@ -179,7 +179,7 @@ proptest! {
                 }
             }
         }
-        // The loop runs over a part only; the rest is dropped too.
+        // The loop runs over a part of the items. The other items are also dropped.
         prop_assert_eq!(pool.on(items(&alive, &costs)).skip(size).step_by(2).count(), len.saturating_sub(size).div_ceil(2));
         prop_assert_eq!(alive.load(Relaxed), 0, "a part");
         let mut vec = items(&alive, &costs);
@@ -277,8 +277,8 @@ fn drops_that_panic() {
     let pool = pool(2);
     let (alive, costs) = (AtomicIsize::new(0), vec![500; if cfg!(miri) { 30 } else { 1000 }]);
     for _ in 0..5 {
-        // The drop is in the closure, so the panic is that item's. The other items are dropped,
-        // although their drops panic.
+        // The closure drops the item, so this panic counts as a panic of the item. The other items
+        // are dropped, although their drops panic.
         let mut all = items(&alive, &costs);
         for item in &mut all {
             item.bad = true;
@@ -313,7 +313,7 @@ fn a_state_whose_drop_panics_loses_no_result() {
                 let all = items(&alive, &vec![cost; len]);
                 let fails =
                     |(_, item): (&mut Bad, Item<'_>)| if item.number == len / 2 { Err(()) } else { Ok(()) };
-                // Either the error comes first, or the panic of a worker that ended earlier.
+                // The loop ends with its error, or with the panic of a worker that ended earlier.
                 is_ok(|| assert_eq!(pool.on(all).with(|_| Bad).try_for_each(fails), Err(())));
                 assert_eq!(alive.load(Relaxed), 0, "{len}");
             }

@@ -28,9 +28,9 @@ fn work() {
     busy::work(if cfg!(miri) { 0 } else { 10_000 });
 }
 
-/// Runs `body`, which must panic with `payload`, on the caller's thread and on another worker's,
-/// and checks that the pool still counts afterwards. `body` gets a function that panics on the
-/// chosen side at some item.
+/// Runs `body` twice. `body` must panic with `payload`: first on the caller's thread, then on
+/// another worker's thread. `body` gets a function that panics at some item on the chosen thread.
+/// Checks that the pool still counts afterwards.
 fn panics_with<P: PartialEq + std::fmt::Debug + Copy + Send + Sync + 'static>(
     payload: P,
     body: impl Fn(&Pool, &[usize], &(dyn Fn(usize) + Sync)),
@@ -48,7 +48,7 @@ fn panics_with<P: PartialEq + std::fmt::Debug + Copy + Send + Sync + 'static>(
         };
         let mut struck = false;
         for _ in 0..50 {
-            // The other workers may be too late to get an item: try again.
+            // If the other workers were too late to get an item, the loop is repeated.
             match catch_unwind(AssertUnwindSafe(|| body(&pool, &items, &strike))) {
                 Ok(()) => {}
                 Err(caught) => {
@@ -137,8 +137,8 @@ fn in_reduce_with_partial_results_that_panic_when_dropped() {
     pool.for_each(&items, |_| work());
     let mut struck = false;
     for _ in 0..20 {
-        // The caller reduces at least two runs, and its first reduction panics: the others must not
-        // end the process.
+        // The caller reduces at least two runs, and its first reduction panics. The other runs must
+        // not end the process.
         let caller = thread::current().id();
         let result = catch_unwind(AssertUnwindSafe(|| {
             let last = pool.fold_reduce(
@@ -176,7 +176,7 @@ fn the_loop_ends_early() {
         });
     }));
     assert!(result.is_err());
-    // Each worker may have been inside one block.
+    // Each worker may have been in the middle of a block.
     assert!(visits.into_inner() < 100 + 3 * 64);
 }
 
@@ -190,7 +190,7 @@ fn a_payload_that_panics_when_dropped() {
     }
     let pool = pool();
     for _ in 0..OFTEN {
-        // Every worker panics: all payloads except one are dropped.
+        // Every worker panics, so all payloads except one are dropped.
         let payload = catch_unwind(AssertUnwindSafe(|| {
             pool.for_each(&[0u8; ITEMS], |_| {
                 work();
@@ -261,7 +261,8 @@ impl Drop for Numbered<'_> {
 const PLACES: &[usize] =
     if cfg!(miri) { &[3, ITEMS / 2, ITEMS - 1] } else { &[0, 3, ITEMS / 3 + 1, ITEMS / 2, ITEMS - 1] };
 
-/// All items before the first such item are slow, so that workers reach later such items earlier.
+/// All items before the first of these items are slow, so that workers reach the later ones
+/// earlier.
 fn slowly_before(first: usize, i: usize) {
     busy::work(if cfg!(miri) {
         0
@@ -311,7 +312,7 @@ fn of_an_error_and_a_panic_the_first_by_index_ends_the_loop() {
                 }
                 if i == error { Err(Numbered::new(i, &ALIVE)) } else { Ok(Numbered::new(i, &ALIVE)) }
             };
-            // The value that ends one of these loops is the number of the item.
+            // If a value ends one of these loops, the value is the number of the item.
             let loops: [&dyn Fn() -> usize; 3] = [
                 &|| pool.on(0..ITEMS).try_for_each(|i| strike(i).map(drop)).unwrap_err().0,
                 &|| pool.on(0..ITEMS).map(strike).try_reduce(|_, b| b).unwrap_err().0,
@@ -473,8 +474,8 @@ fn while_a_handle_watches() {
         }));
         assert_eq!(panicked.unwrap_err().downcast_ref(), Some(&round));
     }
-    // The token and the progress must forget an ended round: otherwise they would end, or count,
-    // another round.
+    // The token and the progress must forget an ended round. Otherwise the token would end another
+    // round, and the progress would count another round.
     token.cancel();
     let before = progress.done();
     assert_eq!(
@@ -599,7 +600,7 @@ impl Drop for Bomb {
     }
 }
 
-/// A loop ends early while a helper has a partial result that is no longer needed, and whose drop
+/// A loop ends early, so a helper drops a partial result that is no longer needed. This drop
 /// panics. The helper takes part in the next loop all the same.
 #[test]
 #[cfg_attr(miri, ignore = "the time of items is not known")]

@@ -1,5 +1,5 @@
-//! Tests of parts of a whole: wherever the whole is cut, the result has the bits of one
-//! reproducible loop; and damaged messages are refused.
+//! Tests of parts of a whole. Wherever the whole is divided, the result has the bits of one
+//! reproducible loop. Damaged messages are refused.
 
 use std::{ops::Range, panic::catch_unwind};
 
@@ -103,7 +103,7 @@ proptest! {
         prop_assert_eq!(Part::from_nodes(len, nodes, add).unwrap().into_result(add), Ok(wanted));
     }
 
-    /// Changes one number of one place: no such message is accepted as the whole.
+    /// Changes one number of one place. No message with such a change is accepted as the whole.
     #[test]
     fn a_damaged_place_is_refused(
         len in 2..LONGEST,
@@ -188,7 +188,8 @@ fn nothing_is_reduced_that_another_part_may_need() {
 fn there_are_few_nodes() {
     for len in [1, 1_000, 100_000, usize::MAX] {
         let blocks = len.div_ceil(block(len));
-        // All blocks except the first and the last: on both sides one node of each level.
+        // All blocks except the first and the last. The part then has one node of each level at
+        // each of its ends.
         let inside = block(len)..(blocks - 1).max(1) * block(len);
         let pool = pool(2);
         let part = pool.on(inside).chunks(block(len)).grain(1);

@@ -1,5 +1,5 @@
-//! Tests of the CPUs on which workers run, beside other programs. They run in a process of their
-//! own, since they bind threads to CPUs.
+//! Tests of the CPUs on which workers run, beside other programs. These tests run in a process of
+//! their own, since they bind threads to CPUs.
 #![cfg(all(target_os = "linux", not(portable)))]
 
 mod busy;
@@ -22,7 +22,7 @@ use nix::{
 };
 use rangesteal::{PinState, Pool};
 
-/// The lock that keeps the tests from running at the same time; `None` if there is one CPU.
+/// The lock that keeps the tests from running at the same time; `None` if there is only one CPU.
 fn two_cpus() -> Option<MutexGuard<'static, ()>> {
     static ALONE: Mutex<()> = Mutex::new(());
     if mask().count() < 2 {
@@ -68,13 +68,13 @@ fn here() -> usize {
 
 const ITEMS: usize = 20_000;
 
-/// How many of `ITEMS` items the caller folds, and how many of these it folds on its helper's CPU.
-/// The caller is moved to that CPU from time to time.
+/// The number of `ITEMS` items that the caller folds, and the number of these that the caller folds
+/// on its helper's CPU. From time to time, the caller is moved to that CPU.
 fn items_of_the_caller(pool: &Pool) -> (usize, usize) {
     const OFTEN: usize = 500;
     let (caller, before) = (thread::current().id(), mask());
     let helper_is_on = AtomicUsize::new(usize::MAX);
-    let counts = Mutex::new((0, 0)); // of the caller's items: all, and those on the helper's CPU
+    let counts = Mutex::new((0, 0)); // the caller's items: all items, and the items on the helper's CPU
     pool.on(0..ITEMS).for_each(|_| {
         work(50_000);
         if thread::current().id() != caller {
@@ -94,8 +94,8 @@ fn items_of_the_caller(pool: &Pool) -> (usize, usize) {
     counts.into_inner().unwrap()
 }
 
-/// Now and then the system wakes a sleeping caller on its helper's CPU. This test imitates that.
-/// The system would leave both threads on that CPU for about ten milliseconds.
+/// Now and then the system wakes a sleeping caller on its helper's CPU. This test moves the caller
+/// in the same way. The system would leave both threads on that CPU for about ten milliseconds.
 #[test]
 fn a_caller_that_wakes_up_on_the_cpu_of_its_helper_does_not_stay_with_it() {
     let Some(_alone) = two_cpus() else { return };
@@ -120,7 +120,7 @@ fn a_helper_gives_way_to_another_program_and_comes_back() {
     };
     run();
     let hold = || pool.placement().seats[1].pin;
-    // Repeat until the condition holds, or until a time limit.
+    // Repeats `f` until the condition holds, or until a time limit.
     let becomes = |wanted: PinState| {
         let begin = Instant::now();
         while hold() != wanted && begin.elapsed() < Duration::from_secs(20) {
@@ -152,14 +152,14 @@ fn a_helper_gives_way_to_another_program_and_comes_back() {
 }
 
 /// A program of higher priority takes the helper's CPU, and the loop waits for the helper's item.
-/// This must not happen repeatedly.
+/// The pool must not let this happen repeatedly.
 #[test]
 #[expect(unsafe_code, reason = "setpriority is not in std")]
 fn a_helper_that_does_not_get_its_cpu_is_waited_for_once() {
     const ITEM: Duration = Duration::from_micros(2_750);
     let Some(_alone) = two_cpus() else { return };
     let build = || {
-        // SAFETY: the call takes and returns numbers; 0 is the calling thread.
+        // SAFETY: the call takes and returns numbers. 0 is the calling thread.
         let refused = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, 19) };
         assert_eq!(refused, 0, "anybody may be nicer");
         Pool::builder().num_threads(2).build().unwrap()
@@ -183,7 +183,7 @@ fn a_helper_that_does_not_get_its_cpu_is_waited_for_once() {
         is_over.store(true, Relaxed);
         times
     });
-    // A factor of ten, since the caller shares its CPU with other programs too.
+    // A factor of ten, since the caller also shares its CPU with other programs.
     let bad = times.iter().filter(|time| **time > 10 * 4 * ITEM).count();
     assert!(bad <= 2, "{bad} of 150 calls: {times:?}");
 }

@@ -1,5 +1,5 @@
-//! Tests of every script of `profiling/` on small inputs: its output, the files it makes, and its
-//! behaviour without its tools.
+//! Tests of every script of `profiling/` on small inputs: the script's output, the files that it
+//! makes, and its behaviour without its tools.
 #![cfg(target_os = "linux")]
 
 use std::{
@@ -85,7 +85,7 @@ fn clean(text: String) -> String {
     text
 }
 
-/// The examples of the build profile of this test, which `cargo test` has built.
+/// The examples that `cargo test` has built, in the build profile of this test.
 fn examples() -> &'static Path {
     static EXAMPLES: OnceLock<PathBuf> = OnceLock::new();
     EXAMPLES.get_or_init(|| {
@@ -127,7 +127,7 @@ fn answered((output, folder): (Output, PathBuf)) -> Answer {
     Answer { said: clean(said), folder }
 }
 
-/// Whether to skip the test because tools are missing.
+/// Whether the test is skipped because tools are missing.
 fn lacks(tools: &[&str]) -> bool {
     let missing = tools.iter().find(|tool| {
         let probe: &[&str] = match **tool {
@@ -252,7 +252,7 @@ fn counters() {
         "{}",
         answer.said
     );
-    // Either hardware counters, or a message that they are missing.
+    // The output has either hardware counters, or a message that they are missing.
     let cycles = answer.row("cycles");
     assert_eq!(
         cycles.is_empty(),
@@ -297,8 +297,8 @@ fn flame_graphs() {
         assert!(words.iter().all(|word| picture.contains(word)), "{words:?}");
     }
     assert!(answer.row("rangesteal-1")[0] >= 1.0);
-    // The file for the Firefox Profiler: a worker's stack is flat, from the start of its thread
-    // through its loop to the closure.
+    // The file for the Firefox Profiler. A worker's stack is flat: it leads from the start of its
+    // thread through its loop to the closure.
     let stacks = answer.files("flame-pool", ".perf.txt");
     let head: Vec<&str> = stacks[0].lines().next().unwrap().split_whitespace().collect();
     assert!(
@@ -407,7 +407,7 @@ fn placement() {
             answer.said.contains("migrations and times by CPU: /proc"),
             path.is_some() || lacks(&["perf"])
         );
-        // A helper, if there is a CPU for it.
+        // A helper takes part if there is a CPU for it.
         let thread = if cpus() > 1.0 { "rangesteal-1, migrations" } else { "stv, migrations" };
         assert!(answer.row(thread).len() == 2, "{}", answer.said);
     }
@@ -429,12 +429,14 @@ fn delay() {
     if lacks(&["python3"]) {
         return;
     }
-    // A round's row: wall, in use, shared, displaced, asleep, others, steal and idle.
+    // The columns of a round's row: wall, in use, shared, displaced, asleep, others, steal and
+    // idle.
     let round = |name: &str, words: &[&str]| -> [f64; 8] {
         let answer = ask(name, "delay", &[&["--quick"], words].concat());
         let row: [f64; 8] = answer.row("round 1 ").try_into().unwrap_or_else(|_| panic!("{}", answer.said));
         let of: f64 = answer.said.split(", ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
-        // CPUs are in use or missing, and the missing ones add up, except for the rounding of each.
+        // Each CPU is either in use or missing. The missing parts add up to their sum, except for
+        // rounding.
         assert!((row[1..5].iter().sum::<f64>() - of).abs() < 0.03, "{}", answer.said);
         assert!(row[5..].iter().sum::<f64>() < cpus() + 0.1, "{}", answer.said);
         assert!(answer.said.contains(&format!(" of {of} CPUs in use. Of the missing ")), "{}", answer.said);
@@ -446,7 +448,7 @@ fn delay() {
     let asleep = round("delay-asleep", &["--", "sleep", "0.5"]);
     assert!(asleep[4] > 0.8, "{asleep:?}");
 
-    // Another program has the CPU for about half of the time.
+    // Another program uses the CPU for about half of the time.
     let busy = ["--", "python3", "-c", BUSY];
     let beside = Beside(Command::new("python3").args(["-c", FOREVER]).spawn().unwrap());
     let displaced = round("delay-displaced", &[&["--cpus", "1"], &busy[..], &["0", "0"]].concat());

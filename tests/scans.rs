@@ -1,4 +1,5 @@
-//! Running totals: whatever the schedule, each item becomes the total that the plain loop gives.
+//! Tests of running totals. Under any schedule, each item becomes the total that the plain loop
+//! gives.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -63,8 +64,8 @@ fn scans_are_those_of_the_plain_loop() {
             let items: Vec<Matrix> = (0..len).map(Matrix::of).collect();
             let inclusive = plain_inclusive(&items, Matrix::times);
             let (exclusive, total) = plain_exclusive(&items, Matrix::of(99), Matrix::times);
-            // Short loops run alone at first, and are shared later as a trial. An option cuts them
-            // into blocks.
+            // Short loops run alone at first, and are shared later as a trial. An option divides
+            // the loops into blocks.
             for round in 0..if cfg!(miri) { 2 } else { 20 } {
                 let mut scanned = items.clone();
                 match round % 3 {
@@ -131,7 +132,7 @@ fn reproducible_scans_of_floats_have_the_same_bits() {
     }
 }
 
-/// Progress, reports and traces count items, also if the scan is cut into blocks.
+/// Progress, reports and traces count items, even if the scan is divided into blocks.
 #[test]
 #[cfg_attr(miri, ignore = "a matter of time")]
 fn scans_are_reported_in_items() {
@@ -180,8 +181,8 @@ impl Drop for Counted {
     }
 }
 
-/// After a panic, and after a cancelled scan, an item is what it was or a total; and nothing is
-/// lost or dropped twice.
+/// After a panic, and after a cancelled scan, each item has its old value or is a total. No value
+/// is lost or dropped twice.
 #[test]
 fn an_item_is_old_or_a_total_after_a_panic() {
     let pool = pool(3);
@@ -233,7 +234,8 @@ fn scans_nest() {
     assert_eq!(rows, expected);
 }
 
-/// An operator that is not associative gives any totals, of each item once; it cannot do harm.
+/// With an operator that is not associative, the totals are arbitrary, but each item is used once,
+/// and nothing else goes wrong.
 #[test]
 fn an_operator_that_is_not_associative_does_no_harm() {
     let pool = pool(3);

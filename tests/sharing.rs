@@ -48,8 +48,8 @@ fn nested_loops() {
     }
 }
 
-/// Runs two items, each of which waits until the other has begun, and then works. Returns whether
-/// the other one began.
+/// Runs two items. Each item waits until the other item has begun, and then works. Returns whether
+/// the other item began in time.
 fn meet(begun: &AtomicUsize) -> bool {
     let (calls, begin) = (begun.fetch_add(1, Relaxed) / 2, Instant::now());
     while begun.load(Relaxed) < 2 * calls + 2 && begin.elapsed() < Duration::from_secs(2) {
@@ -60,8 +60,8 @@ fn meet(begun: &AtomicUsize) -> bool {
 }
 
 /// In each of its first calls, a loop of two long items has a helper before its first item is over.
-/// A helper whose CPU other threads use is not woken again for a while, so one quiet pool of
-/// several is enough.
+/// If other threads use a helper's CPU, the helper is not woken again for a while. So one quiet
+/// pool of several is enough.
 #[test]
 #[cfg_attr(miri, ignore = "the time of items is not known")]
 fn few_long_items_are_shared_from_the_first_call_on() {
@@ -96,7 +96,7 @@ fn few_long_items_are_shared_from_the_first_call_on() {
     }
 }
 
-/// Counts the items of a loop that are under way together.
+/// Counts the items of a loop that run at the same time.
 #[derive(Default)]
 struct Crowd {
     now: AtomicUsize,
@@ -159,7 +159,8 @@ fn a_caller_that_waits_helps_a_loop_inside_its_own() {
     }));
 }
 
-/// Both loops are shared, although the first has all workers when the second begins alone.
+/// Both loops are shared, although the first loop has all workers when the second loop begins
+/// alone.
 #[test]
 #[cfg_attr(miri, ignore = "the time of items is not known")]
 fn a_loop_that_finds_nobody_idle_is_helped_later() {
@@ -218,7 +219,7 @@ fn loops_from_eight_threads_at_once() {
 #[test]
 #[cfg_attr(miri, ignore = "its threads never end")]
 fn a_leaked_pool_keeps_nothing_borrowed() {
-    // Never dropped, as by `mem::forget`, but reachable for leak checkers.
+    // Never dropped, as after `mem::forget`, but leak checkers can still reach the value.
     static LEAKED: Mutex<Vec<ManuallyDrop<Pool>>> = Mutex::new(Vec::new());
     let pool = ManuallyDrop::new(pool(2));
     let items = vec![1; 300];
@@ -249,8 +250,8 @@ fn closures_borrow_locals() {
     }
 }
 
-/// Detects ended threads by their last action, not by `/proc`, which may still list a joined thread
-/// for a moment, often under an emulator.
+/// Detects ended threads by their last action. `/proc` may still list a joined thread for a moment,
+/// often under an emulator.
 #[test]
 #[cfg_attr(miri, ignore = "who comes in time is a matter of time")]
 fn drop_joins() {
@@ -295,7 +296,7 @@ mod threads {
     use super::*;
 
     /// The scheduler statistics of a thread of this name (Documentation/scheduler/sched-stats.rst):
-    /// nanoseconds on a CPU, nanoseconds waiting for one, time slices.
+    /// nanoseconds on a CPU, nanoseconds of waiting for a CPU, and the number of time slices.
     fn on_cpu(name: &str) -> String {
         let name_of = |task: &Path| fs::read_to_string(task.join("comm")).unwrap_or_default();
         let mut tasks = fs::read_dir("/proc/self/task").unwrap().map(|task| task.unwrap().path());
@@ -310,8 +311,8 @@ mod threads {
             let pool = builder.thread_name(move |worker| format!("{name}-{worker}")).build().unwrap();
             count(&pool, &ITEMS);
             let worker = format!("{name}-1");
-            // The thread may have been woken late for the last loop, or, on a busy machine, may not
-            // have had its CPU for 2 ms yet.
+            // The thread may have been woken late for the last loop. On a busy machine, it may also
+            // have had its CPU for less than 2 ms so far.
             let quiet = (0..20).any(|_| {
                 thread::sleep(Duration::from_millis(50));
                 let before = on_cpu(&worker);
@@ -382,8 +383,8 @@ mod threads {
 
         let pool = pool(3);
         count(&pool, &ITEMS);
-        // SAFETY: the child drops a pool, which in a child joins no thread and touches no lock, and
-        // exits.
+        // SAFETY: the child drops a pool and exits. In a child, the drop of a pool joins no thread
+        // and touches no lock.
         match unsafe { fork() }.unwrap() {
             ForkResult::Child => {
                 drop(pool);

@@ -1,11 +1,11 @@
-//! An endurance test. It runs a hundred small loops for each unbalanced loop. It also runs nests of
-//! loops, three deep, with panics and stops, from several threads at once. Each loop is compared
-//! with the serial loop.
+//! An endurance test. It runs a hundred small loops for each unbalanced loop. Several threads also
+//! run nests of loops at the same time. These nests are three levels deep, and have panics and
+//! stops. Each loop is compared with the serial loop.
 //!
-//! `RANGESTEAL_SOAK_SECONDS` sets the duration, by default a few seconds. A failure prints its
-//! seed; `RANGESTEAL_SOAK_SEED` repeats that episode for the whole duration. In one minute on two
-//! cores, an optimised build runs five million small loops, fifty thousand unbalanced ones, and 280
-//! thousand nests.
+//! `RANGESTEAL_SOAK_SECONDS` sets the duration. The default is a few seconds. A failure prints its
+//! seed. `RANGESTEAL_SOAK_SEED` repeats the episode of this seed for the whole duration. In one
+//! minute on two cores, an optimised build runs five million small loops, fifty thousand unbalanced
+//! loops, and 280 thousand nests.
 
 mod busy;
 
@@ -58,7 +58,7 @@ impl Random {
     }
 }
 
-/// Functions `x -> a x + b`, whose composition is associative and not commutative.
+/// Functions `x -> a x + b`. Their composition is associative, but not commutative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Affine(u64, u64);
 
@@ -87,7 +87,7 @@ enum End {
     Cancelled,
 }
 
-/// A loop, and the events in it.
+/// A loop, and the panics, stops and waits of its items.
 #[derive(Debug)]
 struct Plan {
     verb: Verb,
@@ -111,7 +111,7 @@ struct Nest {
     is_elsewhere: bool,
 }
 
-/// The pool on which a loop runs, and another for inner loops; often the same.
+/// The pool on which a loop runs, and a second pool for inner loops. Often both are the same pool.
 #[derive(Clone, Copy)]
 struct Pools<'p> {
     here: &'p Pool,
@@ -128,7 +128,7 @@ impl<'p> Pools<'p> {
     }
 }
 
-/// Whether an inner loop has ended differently from the serial one. The panic of that check may be
+/// Whether an inner loop has ended differently from the serial loop. The panic of this check may be
 /// lost, since another item may end the outer loop.
 static IS_WRONG: AtomicBool = AtomicBool::new(false);
 
@@ -218,8 +218,8 @@ impl Plan {
         }
     }
 
-    /// A loop with loops inside, to `depth` levels. An item panics after its inner loop has run, as
-    /// if the panic came from there.
+    /// A loop with `depth` levels of inner loops. If an item panics, the panic comes after the
+    /// item's inner loop, as if the panic came from the inner loop.
     fn nest(random: &mut Random, depth: usize) -> Self {
         let mut plan = Self::leaf(random, 12);
         if depth > 0 && plan.len > 0 && plan.verb != Verb::Sort {
@@ -334,7 +334,7 @@ impl Plan {
                 ended.map_or_else(|Cancelled| End::Cancelled, End::With)
             }
             Verb::Grow => {
-                // The indices form a tree, each node of which adds up to three others.
+                // The indices form a tree. Each node adds up to three other nodes.
                 let roots = pool.grow(indices.take(1));
                 let folded = roots.try_fold_unordered(
                     Vec::new,
@@ -419,8 +419,8 @@ impl Plan {
     }
 }
 
-/// Three threads that wake the wakers sent to them: at once, or several in reverse order; now and
-/// then a second time, in vain.
+/// Three threads that wake the wakers they receive: each waker at once, or several wakers in
+/// reverse order. Now and then they wake a waker a second time, which has no effect.
 static CALLED: LazyLock<[mpsc::Sender<Waker>; 3]> = LazyLock::new(|| {
     [0, 1, 2].map(|seed| {
         let (send, asked) = mpsc::channel::<Waker>();
@@ -504,8 +504,8 @@ fn episode(seed: u64, counts: &Counts) {
     assert!(!IS_WRONG.load(Relaxed), "an inner loop ended differently");
 }
 
-/// Several threads run nests on one pool. Now and then one of them has a pool of its own, which it
-/// drops while the others' loops run.
+/// Several threads run nests on one pool. Now and then one of these threads has its own pool, and
+/// drops this pool while the loops of the other threads run.
 fn nests(random: &mut Random, counts: &Counts) {
     const ROUNDS: usize = 100;
     const DEPTH: usize = 2; // levels of loops inside the outermost
@@ -552,7 +552,7 @@ fn loops(random: &mut Random, counts: &Counts) {
     counts.thefts.fetch_add(pool.thefts(), Relaxed);
 }
 
-/// Runs `call` on each of `callers` threads, which have random numbers of their own.
+/// Runs `call` on each of `callers` threads. Each thread has its own random numbers.
 fn by_callers(callers: usize, random: &mut Random, call: impl Fn(&mut Random) + Sync) {
     let seeds: Vec<u64> = (0..callers).map(|_| random.next()).collect();
     thread::scope(|scope| {

@@ -132,8 +132,8 @@ fn what_a_count_is_made_of_stands_before_the_command_or_after_it() {
     assert_eq!(transcript(&["convert", "--input", path], ""), plain);
 }
 
-/// A second ballot file is an error: otherwise one of the two would silently be left out of the
-/// count.
+/// A second ballot file is an error. Otherwise one of the two files would silently be left out of
+/// the count.
 #[test]
 fn two_ballot_files_are_no_command_line() {
     let wrong: &[&[&str]] = &[
@@ -152,7 +152,7 @@ fn two_ballot_files_are_no_command_line() {
     }
 }
 
-/// A terminal executes control characters, direction marks and line ends mislead readers, and a
+/// A terminal executes control characters. Direction marks and line ends mislead readers. A
 /// spreadsheet evaluates a cell that begins like a formula.
 #[test]
 fn names_are_text_in_every_output() {
@@ -404,8 +404,8 @@ fn synthetic_elections_are_counted_alike_by_all() {
 
 const EQUALS: &str = "4 2\n7 1=2 3 0\n3 2=3=4 1 0\n5 4 1=3 0\n2 3 0\n4 1 2=4 3 0\n0\n\"Ada\"\n\"Bert\"\n\"Cleo\"\n\"Dora\"\n\"Two\"\n";
 
-/// A file long enough for all threads to read: without errors, with a ballot that spans lines, and
-/// with an invalid ballot.
+/// A file that is long enough for all threads to read: once without errors, once with a ballot that
+/// spans lines, and once with an invalid ballot.
 #[test]
 fn large_files_are_read_alike_by_all() {
     let plain =
@@ -454,7 +454,8 @@ fn every_arithmetic_names_itself_and_counts_alike_on_all_threads() {
     }
 }
 
-/// Ballots of thirds in many blocks: a sum in another order would have other last digits.
+/// The sums of the count have thirds, in many blocks. In another order, a sum would have other last
+/// digits.
 #[test]
 fn doubles_have_the_same_digits_on_all_threads() {
     let generate =
@@ -612,7 +613,7 @@ fn a_file_that_is_not_there() {
     assert!(complaint.contains("cannot read /no/such/file.blt: "), "{complaint}");
 }
 
-/// Names come from the command line and from files, and either may come from an attacker.
+/// Names come from the command line and from files. Both may come from an attacker.
 #[test]
 fn an_error_is_one_line_whatever_its_names_are() {
     let odd = "/no/such\nfile\u{1b}[2J";
@@ -684,7 +685,7 @@ fn warnings_do_not_stop_the_count() {
     assert_eq!(text(&output.stderr).lines().count(), 1, "RUST_LOG silences warnings");
 }
 
-/// The 0 at the end of a ballot is missing: two ballots become one.
+/// The 0 at the end of a ballot is missing, so two ballots become one.
 #[test]
 fn a_ballot_that_goes_on_where_others_do_not_is_a_warning() {
     let ballots = "5 2\n2 1 2\n4 3 0\n1 1 0\n0\n\"A\"\n\"B\"\n\"C\"\n\"D\"\n\"E\"\n\"T\"\n";
@@ -737,8 +738,8 @@ fn convert_writes_plain_ballots() {
     assert!(error(&["convert"], &ballots.replace("Mayor", "")).contains("standard input:"));
 }
 
-/// The lines behind the ballots as returning officers publish them: each elected candidate is a
-/// person, and the converted file says the same.
+/// The lines behind the ballots are as returning officers publish them. The output names each
+/// elected candidate as a person. The converted file gives the same result.
 #[test]
 fn people_are_elected_and_not_parties() {
     let ballots = "3 1\n4 1 2 0\n3 2 0\n2 3 2 0\n0\n";
@@ -786,7 +787,7 @@ fn who_is_who_is_asked_where_nothing_tells() {
         assert!(said("party-name").contains("Ann Orr (Red)") && said("name-party").contains("Red (Ann Orr)"));
         assert!(said("whole").contains("Red \"Ann Orr\""));
     }
-    // One of them has no party.
+    // One of the candidates has no party.
     let mixed = ballots.replace("2 1\n", "3 1\n").replace("Ward", "\"Cy Day\"\nWard");
     let warned = text(&stv(&["check", "-"], &mixed).stderr).to_owned();
     assert!(warned.starts_with("stv: warn: standard input:7: most lines have name and party"), "{warned}");
@@ -922,7 +923,8 @@ fn every_tie_is_told_with_what_decided_it() {
         assert_eq!(lines[0], format!("stv: round 1: tie of Ada, Bert, Cleo, decided by {by}"), "{lines:?}");
         assert_eq!(lines.len(), 2, "one more tie, and no other warning: {lines:?}");
     }
-    // Dora's vote makes all equal, and before that Cleo had fewer than the others.
+    // Dora's vote makes all candidates equal. In the earlier round, Cleo had fewer votes than the
+    // others.
     let earlier = "4 1\n3 1 0\n3 2 0\n2 3 0\n1 4 3 0\n0\n\"Ada\" \"Bert\" \"Cleo\" \"Dora\" \"T\"";
     let lines = told(&["meek", "--tie", "backwards"], earlier);
     assert!(lines[1].ends_with("decided by fewer votes in round 1: Cleo is defeated"), "{lines:?}");
@@ -1047,8 +1049,8 @@ fn a_result_is_verified() {
     assert!(error(&["verify", read.path(), "/no/such.blt"], "").contains("cannot read /no/such.blt: "));
 }
 
-/// Thousands of candidates on two ballots give thousands of rounds, in each of which little
-/// changes. A record of each whole round took more than a gigabyte.
+/// Thousands of candidates on two ballots give thousands of rounds. Little changes in each round. A
+/// record of each whole round took more than a gigabyte.
 #[test]
 #[cfg(target_os = "linux")]
 #[cfg_attr(debug_assertions, ignore = "twenty seconds unoptimised: `.ci/run` runs it optimised")]
@@ -1129,7 +1131,7 @@ fn the_count_of_the_front_page() {
     let (cargo, arguments) = command.split_once(" -- ").expect("arguments");
     assert_eq!(cargo, "cargo run --release --no-default-features --example stv");
     let mut count = Command::new(program());
-    count.args(arguments.split_whitespace()).current_dir(top); // the path in it is relative
+    count.args(arguments.split_whitespace()).current_dir(top); // the path in the command is relative
     let output = count.output().expect("the program starts");
     assert!(output.status.success(), "{command}: {}", text(&output.stderr));
     let transcript = text(&output.stdout);
@@ -1171,7 +1173,7 @@ fn what_may_be_meant_otherwise_is_warned_of() {
         let strict = stv(&["meek", "--tie", "order", "--strict"], ballots);
         assert_eq!((strict.status.code(), text(&strict.stdout)), (Some(1), ""), "{ballots}");
     }
-    // If many lines have the same form, the form is intended.
+    // If many lines have the same form, this form counts as intended.
     let joined = format!("3 1\n4 1 2 0 5 2 0\n4 1 2 0 5 2 0 6 3 0\n7 3 0\n{names}");
     assert!(!text(&stv(&["check", "-"], &joined).stderr).contains("several ballots"));
     let tied = stv(&["plurality"], &format!("3 1\n4 1 0\n4 2 0\n{names}"));

@@ -1,5 +1,5 @@
-//! Tests of the ballot files, other than BLT, that the election counter of `examples/stv` reads and
-//! writes, and of its behaviour with odd files.
+//! Tests of the election counter of `examples/stv`: how it reads and writes ballot files other than
+//! BLT, and how it treats odd files.
 
 #![cfg(not(miri))] // Miri starts no other programs
 
@@ -30,8 +30,8 @@ fn text(bytes: &[u8]) -> &str {
     str::from_utf8(bytes).expect("the program writes UTF-8")
 }
 
-/// The standard output of a run that must succeed, and the lines of standard error that begin with
-/// these words.
+/// The output of a run that must succeed: the standard output, and the lines of standard error that
+/// begin with these words.
 fn done(arguments: &[&str], input: &str) -> (String, Vec<String>) {
     let output = stv(arguments, input.as_bytes());
     let told = text(&output.stderr);
@@ -81,7 +81,7 @@ const BLT: &str = "4 2\n9 1 2 0\n7 2 4 0\n6 3 0\n5 4 1 3 0\n2 2 1 0\n0\n\"Ada\"\
 const SCOTTISH: &str = "4,2,\n9,1,2,\n7,2,4,\n6,3,\n5,4,1,3,\n2,2,1,\n\"Candidate 1\",\"Ada\",\n\"Candidate 2\",\"Bert\",\n\"Candidate 3\",\"Cleo\",\n\"Candidate 4\",\"Dora\",\n\"\"Ward 1, North\"\",";
 const PREFLIB: &str = "# FILE NAME: 00001-00000001.soi\n# TITLE: Ward 1, North\n# DATA TYPE: soi\n# NUMBER ALTERNATIVES: 4\n# NUMBER VOTERS: 29\n# NUMBER UNIQUE ORDERS: 5\n# ALTERNATIVE NAME 1: Ada\n# ALTERNATIVE NAME 2: Bert\n# ALTERNATIVE NAME 3: Cleo\n# ALTERNATIVE NAME 4: Dora\n9: 1,2\n7: 2,4\n6: 3\n5: 4,1,3\n2: 2,1\n";
 
-/// The contents of a file tell its format; its name does not.
+/// The contents of a file show its format. Its name does not matter.
 #[test]
 fn a_file_is_what_is_in_it() {
     for command in ["meek", "plurality"] {

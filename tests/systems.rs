@@ -1,5 +1,5 @@
-//! Tests for every system, including systems that cannot pin threads, or cannot start them.
-//! `--cfg portable` makes Linux one of these.
+//! Tests for every system, including systems that cannot pin or cannot start threads. With `--cfg
+//! portable`, Linux counts as such a system.
 
 mod kinds;
 

@@ -22,12 +22,12 @@ fn pool(threads: usize) -> Pool {
     Pool::builder().num_threads(threads).build().expect("a small pool")
 }
 
-/// Items that take some microseconds; those at the end take ten times as long.
+/// Items that take some microseconds. The items at the end take ten times as long.
 fn visit(i: usize) {
     work(if i >= ITEMS - ITEMS / 8 { 50_000 } else { 5_000 });
 }
 
-/// Checks that hold for each timeline under any schedule; `report` is of the same loop.
+/// Checks that hold for each timeline under any schedule. `report` is the report of the same loop.
 fn check(timeline: &Timeline, report: &RunReport) {
     let Timeline { wall, alone, dealt, runs, slowest, .. } = timeline;
     assert_eq!((*wall, *alone, dealt.len()), (report.wall, report.alone, report.workers.len()));
@@ -89,9 +89,9 @@ fn helpers(timeline: &Timeline, worker: usize) -> impl Iterator<Item = &Helper> 
     all.filter(move |helper| helper.worker == worker)
 }
 
-/// The times of a worker: its runs, and its help outside of them. Checks that no two overlap,
-/// unless one contains the other: a worker that waits for an inner loop helps loops inside that
-/// one.
+/// The times of a worker: its runs, and its help outside of these runs. Checks that two of these
+/// times overlap only if one contains the other. (A worker that waits for an inner loop helps loops
+/// events inside the loop that inner loop.)
 fn works(timeline: &Timeline, worker: usize) -> Vec<(Duration, Duration)> {
     let runs = timeline.runs.iter().filter(|run| run.worker == worker).map(|run| (run.begin, run.end));
     let helped = helpers(timeline, worker).map(|helper| (helper.begin, helper.end));
@@ -122,8 +122,8 @@ fn check_inner(timeline: &Timeline) {
             assert!(helper.worker != worker && helper.items > 0, "{inner:?}");
             assert!(begin <= helper.begin && helper.begin <= helper.end && helper.end <= end, "{inner:?}");
         }
-        // The inner loop lies in an item: of a run, or of an enclosing loop that its worker called
-        // or helped.
+        // The inner loop lies in an item. This item belongs to a run, or to an enclosing loop that
+        // the item's worker called or helped.
         let is_around = |span: (Duration, Duration)| span.0 <= begin && end <= span.1;
         let mut runs = timeline.runs.iter().filter(|run| run.worker == worker);
         let in_run = runs.any(|run| is_around((run.begin, run.end)));
@@ -192,8 +192,7 @@ fn the_slowest_items_are_named() {
     let took = |i: usize| 100_000 + 50_000 * (i as u64 % 10);
     for threads in [1, 2] {
         let pool = pool(threads);
-        // If another program takes the CPU away, other items are slow, but not in each of fifty
-        // runs.
+        // If another program takes the CPU, other items are slow, but not in each of fifty runs.
         let all_found = |_| {
             let mut trace = Trace::new();
             let light = 30_000; // long enough to be distinguished
@@ -322,7 +321,7 @@ fn loops_inside_items_are_seen_with_their_helpers() {
         found.sort_unstable();
         // A pool may measure a loop alone, which the trace does not show.
         let all = found == [(1, 30), (1, 30), (2, 20), (2, 20)];
-        // Workers that never enter the outer loop help too.
+        // Workers that never enter the outer loop also help.
         let others = [2, 3].iter().all(|worker| helpers(timeline, *worker).count() > 0);
         let deep = timeline.inner.iter().any(|inner| inner.depth == 2 && !inner.helpers.is_empty());
         all && timeline.dealt.len() == 2 && others && deep
@@ -369,7 +368,8 @@ fn loops_inside_items_are_drawn_inside_them() {
         let detail = event["args"]["detail"].as_str().unwrap();
         assert!(detail.contains(&format!("at {}:", file!())), "{detail}");
     }
-    // Events of a worker must nest, or follow one another: viewers do not show others.
+    // Events of a worker must nest or follow one another. Viewers do not show events that overlap
+    // in another way.
     let nanos = |value: &Value| (value.as_f64().unwrap() * 1e3).round();
     let span = |event: &Value| (nanos(&event["ts"]), nanos(&event["ts"]) + nanos(&event["dur"]));
     let lasting: Vec<_> = events.iter().filter(|event| event["ph"] == "X").collect();
@@ -457,7 +457,7 @@ fn a_traced_loop_inside_another_is_in_both_traces() {
     check_inner(last(&outer));
     let all: Vec<_> = last(&outer).inner.iter().map(|inner| (inner.depth, inner.items)).collect();
     assert_eq!(all, [(1, 20), (2, 10)]);
-    // Loops of another thread at the same time are in neither trace.
+    // Loops that another thread calls at the same time are in neither trace.
     pool.on(0..1).trace(&mut outer).for_each(|_| {
         thread::scope(|scope| {
             scope.spawn(|| pool.on(0..20).for_each(|_| nap(200)));
@@ -569,7 +569,8 @@ fn profilers_can_read_it() {
     let expected = &trace.timelines()[0].slowest[0];
     assert_eq!(slowest["items"], format!("{:?}", expected.items));
 
-    // The fields of an event that the Firefox Profiler shows, and a row for each name.
+    // The fields of an event that the Firefox Profiler shows. The profiler also shows a row for
+    // each name.
     let details: Vec<_> = of("loop").map(|event| event["args"]["detail"].as_str().unwrap()).collect();
     assert!(details[0].starts_with(&format!("{ITEMS} items; slowest {:?}, ", expected.items)), "{details:?}");
     assert_eq!(details[2], "0 items");

@@ -1,5 +1,5 @@
-//! Tests that every loop over every source gives the result of the serial loop, and that early
-//! exits are those of the serial loop, under any schedule.
+//! Tests that, under any schedule, every loop over every source gives the result of the serial
+//! loop, and ends early where the serial loop ends.
 
 mod busy;
 
@@ -56,7 +56,8 @@ fn teams() -> impl Strategy<Value = Team> {
     )
 }
 
-/// The costs of items, in nanoseconds: 0, or up to 20 µs for one item in `one_in`.
+/// The costs of items, in nanoseconds. One item in `one_in` costs up to 20 µs, and all other items
+/// cost 0.
 fn costs() -> impl Strategy<Value = Vec<u64>> {
     let len = prop_oneof![1 => prop::sample::select(&[0usize, 1, 2, 3, 63, 64, 65][..]), if cfg!(miri) { 99 } else { 2 } => 0..LONGEST];
     let cost = prop_oneof![30 => Just(0u64), 1 => 0u64..20_000];
@@ -85,7 +86,7 @@ fn join<T>(mut a: Vec<T>, b: Vec<T>) -> Vec<T> {
     a
 }
 
-/// Returns true for about half of all values, and always the same for a value.
+/// Returns true for about half of all values. The result for a value is always the same.
 fn coin(value: &impl Hash) -> bool {
     BuildHasherDefault::<DefaultHasher>::default().hash_one(value) % 2 == 0
 }
@@ -247,7 +248,7 @@ proptest! {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)] // a place in the slice
         let stops: Vec<usize> = stops.iter().map(|part: &f64| (part * len as f64) as usize).filter(|stop| *stop < len).collect();
         let first = stops.iter().min().copied();
-        // All items shortly before the first stop are slow, so that later stops are found first.
+        // All items shortly before the first stop are slow, so that workers find later stops first.
         let cost = |i: usize| costs[i] + if slow && first.is_some_and(|first| (first.saturating_sub(20)..=first).contains(&i)) { 3_000 } else { 0 };
         for _ in 0..3 {
             let looked_at = |search: &dyn Fn(Test<'_>)| {
@@ -408,9 +409,9 @@ fn a_search_looks_at_little_behind_what_it_finds() {
     const ITEMS: usize = 1 << 21;
     let pool = Pool::builder().num_threads(2).build().unwrap();
     let mut looks = pool.per_worker(|_| 0);
-    // The number of tested items behind the match; `None` if the other worker did not help in time.
-    // Each worker has a counter, since a loop whose workers write one counter is soon found to be
-    // faster alone.
+    // The number of tested items behind the match. `None` if the other worker did not help in time.
+    // Each worker has its own counter. If the workers wrote one counter, the pool would soon find
+    // that the loop is faster alone.
     let mut in_vain = |sought| {
         looks.iter_mut().for_each(|looks| *looks = 0);
         let found = pool.on(0..ITEMS).with_kept(&mut looks).find(|(looks, &i)| {
@@ -421,8 +422,8 @@ fn a_search_looks_at_little_behind_what_it_finds() {
         let looks: Vec<usize> = looks.iter_mut().map(|looks| *looks).collect();
         (looks[1] > sought / 4).then(|| looks[0] + looks[1] - sought)
     };
-    // The limit is one eighth. A worker that loses its CPU for a while costs more: require one
-    // quiet round.
+    // The limit is one eighth. If a worker loses its CPU for a while, more items are tested in
+    // vain, so one quiet round suffices.
     for sought in [ITEMS / 8, ITEMS / 2, ITEMS - 1] {
         let rounds: Vec<_> = (0..100)
             .map(|_| in_vain(sought))
@@ -458,7 +459,7 @@ fn a_loop_that_an_error_has_stopped_is_shared_when_it_goes_through() {
         run().unwrap();
         elsewhere.into_inner() > 0
     };
-    // If other threads have the CPU, no worker helps: one quiet pool of several is enough.
+    // If other threads use the CPU, no worker helps. So one quiet pool of several is enough.
     let is_quiet = |_| {
         let pool = Pool::builder().num_threads(2).build().unwrap();
         (0..3).all(|_| is_shared(&pool))

@@ -16,8 +16,8 @@ use std::{
 
 use rangesteal::{CancelToken, Cancelled, Pool, RunReport, source};
 
-/// A thread that wakes the wakers sent to it, in an order other than theirs. Later it wakes each of
-/// them a second time.
+/// A thread that wakes the wakers it receives, in a different order. Later the thread wakes each
+/// waker a second time.
 struct Service(mpsc::Sender<Waker>);
 
 impl Service {
@@ -238,8 +238,8 @@ fn the_first_error_comes_out_and_what_is_behind_it_is_dropped_at_once() {
                 let counted = Counted(gone);
                 async move {
                     let _counted = counted;
-                    // Fewer of these items than the limit: otherwise no item before them could
-                    // begin.
+                    // There are fewer of these items than the limit. Otherwise no item before them
+                    // could begin.
                     if item > 40 && item.is_multiple_of(4) {
                         Never.await;
                     }
@@ -483,7 +483,7 @@ fn who_waited_last_time_begins_first() {
             if round == 0 {
                 assert!(order.is_sorted(), "nothing is known");
             } else if !cfg!(miri) {
-                // (Under Miri a function has another address each time, so no loop is recognised.)
+                // (Under Miri the address of a function changes, so no loop is recognised.)
                 assert_eq!(order[..10], [7, 17, 27, 37, 47, 57, 67, 77, 87, 97]);
             }
         }
@@ -515,7 +515,7 @@ fn what_only_waits_is_left_to_one_thread() {
         })
         .await;
     };
-    // An item computes for a short time, unless another program has the CPU.
+    // An item computes for a short time, unless another program uses the CPU.
     let mut last = RunReport::default();
     let is_alone = (0..200).any(|_| {
         let mut report = RunReport::default();
@@ -570,7 +570,7 @@ fn a_panic_of_reduce_comes_after_the_errors_before_it() {
     }
 }
 
-/// A value whose drop panics too.
+/// A value whose drop panics.
 struct Bomb;
 
 impl Drop for Bomb {
@@ -581,7 +581,7 @@ impl Drop for Bomb {
     }
 }
 
-/// A future whose poll panics, and whose drop panics too.
+/// A future whose poll and drop both panic.
 struct Bad(Option<Bomb>);
 
 impl Future for Bad {
@@ -636,7 +636,7 @@ fn whatever_panics_when_workers_leave_no_thread_is_lost() {
 fn a_state_that_cannot_be_made_ends_the_loop() {
     let (pool, service, begun) = (pool(2), &Service::new(), &AtomicUsize::new(0));
     for fails in [0, 1] {
-        // The helper takes part only if there is work to compute.
+        // The helper takes part only if the loop has enough work to compute.
         let run = || {
             let on = pool.on(0..100).with(|worker| {
                 if worker == fails {
@@ -713,7 +713,7 @@ fn no_item_before_a_panic_begins_twice() {
     }
 }
 
-/// Each item wakes itself until all items have been resumed.
+/// Each item wakes itself again and again, until all items have been resumed.
 #[test]
 fn items_that_wake_themselves_keep_no_others_from_being_resumed() {
     let (pool, resumed) = (pool(1), &AtomicUsize::new(0));
@@ -731,8 +731,8 @@ fn items_that_wake_themselves_keep_no_others_from_being_resumed() {
     });
 }
 
-/// Every second item waits for ever. The other items fail, the last one first: each fails when the
-/// next of them in the slice has failed. Each error drops one waiting item.
+/// Every second item waits for ever. The other items fail from the last to the first: each of them
+/// waits for the failure of the next one in the slice. Each error drops one waiting item.
 fn falling_errors(items: usize) -> Duration {
     let (pool, alive) = (pool(2), AtomicUsize::new(0));
     let wakers: Vec<Mutex<Option<Waker>>> = (0..items).map(|_| Mutex::new(None)).collect();
@@ -789,7 +789,7 @@ fn falling_errors_do_not_cost_the_square_of_their_number() {
     let fewest = if cfg!(miri) { 8 } else { 4_000 };
     let least = |items| (0..3).map(|_| falling_errors(items)).min().unwrap();
     let (few, many) = (least(fewest), least(4 * fewest));
-    // With four times the items, the loop takes 16 times as long if each error scans all slots, and
+    // The loop with four times the items takes 16 times as long if each error scans all slots, and
     // about 5 times as long with a heap.
     assert!(many < 9 * few || cfg!(miri), "{few:?} and {many:?}");
 }

@@ -28,7 +28,7 @@ pub(crate) struct Data {
 }
 
 impl Data {
-    /// The same for all entrants.
+    /// All entrants get the same inputs.
     pub(crate) fn new(len: usize) -> Self {
         let mut random = Random::default();
         let words: Vec<u32> = (0..len).map(|_| random.draw()).collect();

@@ -15,7 +15,7 @@ use crate::{
     who::Who,
 };
 
-/// The time of a turn: its number of calls is chosen so that the plain loop takes this long.
+/// The time of a turn of the plain loop. It sets the number of calls in a turn.
 const TURN_NANOS: f64 = 1e6;
 /// The time of the untimed calls at the start of each turn.
 const WARM_UP_NANOS: f64 = 2e6;
@@ -24,7 +24,7 @@ const WARM_UP_ROUNDS: usize = 2;
 /// A loop is expected to be shared if the plain loop takes at least this long.
 const SHARED_NANOS: f64 = 100_000.0;
 
-/// The smaller ratio: a disturbance of the halves must not make a bar easier.
+/// The smaller of the two ratios. A disturbance of the halves must not make the bar easier.
 fn least((median, of_minima): (f64, f64)) -> f64 {
     median.min(of_minima)
 }
@@ -88,7 +88,7 @@ impl Entrants {
     }
 
     fn turn(&self, pool: &Pool, who: Who, cell: &Cell, data: &mut Data, calls: u32) -> Turn {
-        // The pool has pinned this thread, which would be a handicap to rayon's threads.
+        // The pool has pinned this thread. The pin would be a handicap to rayon's threads.
         let _freed = matches!(who, Who::Rayon | Who::Halves).then(|| Freed::to(&self.mask));
         let by = self.by(pool, who);
         let begin = Instant::now();

@@ -1,4 +1,4 @@
-//! Searches whose closures could end the loop, and never do.
+//! Searches for an item that does not exist.
 
 use crate::{
     cell::Cell,

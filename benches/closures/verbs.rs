@@ -1,5 +1,5 @@
-//! A macro for each kind of loop makes a cell: the three functions that a user would write, with
-//! the same closures written out in each, and a dispatch on the entrant.
+//! A macro for each kind of loop makes a cell. The cell has the three functions that a user would
+//! write, and a dispatch on the entrant. Each function contains the text of the same closures.
 
 /// The cell of a loop that reads a slice and returns a result. `let` declares the variables that
 /// its closures borrow.

@@ -1,5 +1,6 @@
-//! Loops that are called once: the first call of a loop over few items, in a pool that has run
-//! other loops, compared with the plain loop and rayon. Draws a picture of all points.
+//! Loops that are called once. The time is that of the first call of a loop over few items, on a
+//! pool that has run other loops. This time is compared with the times of the plain loop and of
+//! rayon. Draws a picture of all points.
 
 use std::{
     fmt::Write,
@@ -67,7 +68,8 @@ fn time(run: impl FnOnce() -> u64) -> f64 {
     begin.elapsed().as_secs_f64() * 1e9
 }
 
-/// A pool that has run other loops. It has measured the cost of help, but not the next loop.
+/// A pool that has run other loops. It has measured the cost of help, but not the cost of the next
+/// loop.
 fn old_pool() -> Pool {
     let pool = Pool::new().expect("a pool");
     let other = vec![links(300); 1000];

@@ -1,5 +1,5 @@
-// Programs like rayon's own demonstrations, in two sizes: a long one, for which rayon is made, and
-// a short one. This file is included twice.
+// Programs like rayon's own demonstrations, each in a long and a short version. rayon is made for
+// long programs. This file is included twice.
 
 use rayon::prelude::*;
 
@@ -94,7 +94,7 @@ fn product(side: usize) -> Box<dyn Fn() -> u64 + Sync> {
     })
 }
 
-/// The shortest tour, by search with a bound: the branches differ much.
+/// The shortest tour, by search with a bound. The branches of the search differ much in size.
 fn salesman(towns: usize) -> Box<dyn Fn() -> u64 + Sync> {
     use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -115,7 +115,7 @@ fn salesman(towns: usize) -> Box<dyn Fn() -> u64 + Sync> {
             self.branches(at, rest, 0..rest.len(), length);
         }
 
-        /// Goes to each of some towns next.
+        /// Extends the tour by each of some towns.
         fn branches(&self, at: usize, rest: &[usize], next: std::ops::Range<usize>, length: u64) {
             if next.len() > 1 {
                 let middle = next.start + next.len() / 2;

@@ -10,7 +10,8 @@ use crate::{
     who::Who,
 };
 
-/// Stacks of rayon's threads. A thread that steals recurses deeper than the height of the tree.
+/// The stack size of rayon's threads. A thread that steals recurses deeper than the height of the
+/// tree.
 const STACK: usize = 256 << 20;
 
 /// The rivals' executors, and the features of the machine.

@@ -22,7 +22,7 @@ const EDGES: usize = 2 * NODES;
 const UNSEEN: u32 = u32::MAX;
 
 struct Graph {
-    /// The index of the first neighbour of each node, and the end of the last one's neighbours.
+    /// For each node, the index of its first neighbour; then the end of the last node's neighbours.
     starts: Vec<usize>,
     neighbours: Vec<u32>,
 }
@@ -44,8 +44,8 @@ impl Graph {
     }
 }
 
-/// The result, equal for all entrants. Searches begin in the order of the nodes, so a component has
-/// the number of its first node, in any order of the visits.
+/// The result, equal for all entrants. Searches begin in the order of the nodes. So the number of a
+/// component is that of its first node, and does not depend on the order of the visits.
 fn sum(components: impl Iterator<Item = u32>) -> u64 {
     components.map(u64::from).sum()
 }
@@ -70,7 +70,7 @@ fn plain(graph: &Graph, components: &mut [u32]) {
     }
 }
 
-/// Whether this is the first visit of a node.
+/// Whether this is the first visit to a node.
 #[inline]
 fn is_new(component: &AtomicU32, first: u32) -> bool {
     component.load(Relaxed) == UNSEEN && component.swap(first, Relaxed) == UNSEEN

@@ -1,5 +1,5 @@
-//! Branch and bound: the best value that fits into a knapsack. The number of visited choices
-//! depends on how soon a good choice is found.
+//! Branch and bound: the best value that fits into a knapsack. The sooner a search finds a good
+//! choice, the fewer choices it visits.
 
 use std::{
     hint::black_box,
@@ -27,11 +27,11 @@ struct Knapsack {
     room: u64,
 }
 
-/// A choice among the first `decided` things.
+/// A choice among the first `decided` things: which of them are in the knapsack.
 #[derive(Clone, Copy)]
 struct Choice {
     decided: u32,
-    /// The room that is left.
+    /// The remaining room.
     room: u64,
     value: u64,
 }
@@ -39,7 +39,7 @@ struct Choice {
 impl Knapsack {
     const THINGS: usize = 40;
 
-    /// Things whose value is nearly their weight, so that no choice is much better than others. The
+    /// Things whose value is nearly their weight, so that many choices are about equally good. The
     /// search visits 5.4 million choices.
     fn random() -> Self {
         let mut random = Random::default();
@@ -57,8 +57,8 @@ impl Knapsack {
         Choice { decided: 0, room: self.room, value: 0 }
     }
 
-    /// An upper bound of the value of all choices that begin like this one. The bound allows a part
-    /// of a thing.
+    /// An upper bound of the values of all choices that extend this one. For the bound, a thing may
+    /// be cut into parts.
     #[inline(never)] // one copy of the code for all entrants
     fn bound(&self, choice: Choice) -> u64 {
         let Choice { decided, mut room, mut value } = choice;

@@ -11,7 +11,7 @@ use crate::{
     work::links,
 };
 
-/// Calls `each` with the next node. In a comb there is also a leaf, a 0, which is folded first.
+/// Calls `each` with the next node. In a comb, calls `each` with a leaf (a 0) first.
 #[inline]
 fn next<const COMB: bool>(node: u64, mut each: impl FnMut(u64)) {
     if node > 0 {
@@ -43,7 +43,7 @@ fn grow<const COMB: bool>(pool: &Pool, nodes: u64, cost: impl Fn(u64) -> u64 + S
     )
 }
 
-/// A row whose nodes each do `cost`. A call has `parts` nodes.
+/// A row of nodes with work of `cost` each. A call has `parts` nodes.
 fn row<const COMB: bool>(
     entrants: &Entrants<'_>,
     name: &str,

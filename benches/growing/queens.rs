@@ -1,5 +1,5 @@
-//! The number of placements of 13 queens on a board of 13 x 13 without an attack. Each item is a
-//! board, as in the benchmark of Lace (van Dijk and van de Pol, 2014).
+//! The number of ways to place 13 queens on a board of 13 x 13 so that no queen attacks another
+//! one. Each item is a board, as in the benchmark of Lace (van Dijk and van de Pol, 2014).
 
 use std::hint::black_box;
 

@@ -1,4 +1,5 @@
-//! Lists of nearly constant length: items that come back, and items that add no item.
+//! Lists of nearly constant length. Either each item is replaced by a new one, or no item adds
+//! another one.
 
 use std::{
     cell::Cell,
@@ -29,7 +30,7 @@ struct Feedback {
 impl Feedback {
     const ON_THE_WAY: u64 = 1000;
 
-    /// The successor of a stage of a request: the request's next stage, or another request.
+    /// The item after a stage of a request: the request's next stage, or another request.
     #[inline]
     fn next(self, stage: u32, request: u64) -> Option<(u32, u64)> {
         if stage + 1 < self.stages {
@@ -99,7 +100,7 @@ pub(crate) fn feedback(entrants: &Entrants<'_>) -> Vec<Row> {
     [(2, 1, 100_000), (4, 10, 20_000)].map(row).into()
 }
 
-/// The extra cost of a list that could grow, and does not.
+/// The extra cost of a list that could grow, but does not grow.
 pub(crate) fn flat(entrants: &Entrants<'_>) -> Vec<Row> {
     const LEN: u64 = 1_000_000;
     fn add(sum: u64, item: u64) -> u64 {

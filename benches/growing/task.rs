@@ -40,7 +40,8 @@ impl<'a> Task<'a> {
         self
     }
 
-    /// By a growing list: once by the pool, and once by the control, an equal pool.
+    /// By a growing list. The list runs once on the pool, and once on the control, which is an
+    /// equal pool.
     pub(crate) fn grow(self, run: impl Fn(&Pool) -> u64 + Copy + 'a) -> Self {
         self.way(Who::Rangesteal, move |entrants| run(entrants.pool(Who::Rangesteal)))
             .way(Who::Control, move |entrants| run(entrants.pool(Who::Control)))
@@ -78,7 +79,7 @@ impl<'a> Task<'a> {
         Self { parts: parts as f64, ..self }
     }
 
-    /// Gives every entrant a turn in each round, after one round that does not count.
+    /// Gives every entrant a turn in each round. The first round does not count.
     pub(crate) fn race(&self, entrants: &Entrants<'_>) -> Race {
         let who: Vec<Who> = self.ways.iter().map(|(who, _)| *who).collect();
         let mut agreed = self.result;
@@ -111,8 +112,8 @@ impl<'a> Task<'a> {
     }
 }
 
-/// Work of `links` links, in one copy of the code for all entrants. Inlined, it takes up to 5 %
-/// longer in one place than in another.
+/// Work of `links` links, in one copy of the code for all entrants. If the work is inlined, it
+/// takes up to 5 % longer in one place than in another.
 #[inline(never)]
 pub(crate) fn busy(links: u64) -> u64 {
     work(links)

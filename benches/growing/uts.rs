@@ -47,7 +47,8 @@ impl Node {
 enum Shape {
     /// 4 children on average, and none at a height of 10.
     Geometric,
-    /// The root has 2000 children. The other nodes mostly have none, and the rest have 8.
+    /// The root has 2000 children. Each other node has either no child, which is the usual case, or
+    /// 8 children.
     Binomial,
 }
 

@@ -64,8 +64,8 @@ fn race(pool: &Pool, numbers: &[u64], calls: u32, pause: Option<Duration>) -> Ra
     })
 }
 
-/// Prints a line for each loop: length, name, ratio to the plain loop (median of the rounds, and of
-/// the minima), and the plain loop's time in microseconds.
+/// Prints a line for each loop: its length, its name, its ratio to the plain loop's time (median of
+/// the rounds, and of the minima), and the plain loop's time in microseconds.
 fn main() {
     let parks = Pool::builder().num_threads(2).build().expect("a pool");
     let spins = Pool::builder().num_threads(2).spin_before_park(Duration::from_micros(50));

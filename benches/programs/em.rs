@@ -1,5 +1,5 @@
-//! Expectation maximisation of a mixture of normal distributions: one fold a round, then the new
-//! mixture. See `examples/em.rs`.
+//! Expectation maximisation of a mixture of normal distributions. Each round is a fold, followed by
+//! the computation of the new mixture. See `examples/em.rs`.
 
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
@@ -18,7 +18,7 @@ pub(crate) struct Normal {
 }
 
 impl Normal {
-    /// The density, without a factor that all distributions have in common.
+    /// The density, without the constant factor that is the same for all distributions.
     #[inline(always)]
     fn density(&self, x: f64) -> f64 {
         let distance = x - self.mean;
@@ -26,7 +26,7 @@ impl Normal {
     }
 }
 
-/// The sums from which each distribution is made: the distribution's share of the numbers, of their
+/// The sums that determine each distribution: the distribution's share of the numbers, of their
 /// sum, and of the sum of their squares.
 type Sums = Vec<[f64; 3]>;
 

@@ -1,4 +1,5 @@
-//! k-means clustering: one fold a round, then new centres. See `examples/kmeans.rs`.
+//! k-means clustering. Each round is a fold, followed by the computation of the new centres. See
+//! `examples/kmeans.rs`.
 
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
@@ -21,7 +22,7 @@ struct Cluster {
 pub(crate) struct KMeans(Vec<Point>);
 
 impl KMeans {
-    /// Points around nine places.
+    /// Points in nine clusters.
     pub(crate) fn new(points: usize) -> Self {
         let mut random = uniform();
         let mut around = |place: usize| {

@@ -84,8 +84,8 @@ impl OpenMp {
         let (begins, sources, degrees) =
             (web.begins().as_ptr(), web.sources().as_ptr(), web.degrees().as_ptr());
         let (old, shares, new) = (old.as_mut_ptr(), shares.as_mut_ptr(), new.as_mut_ptr());
-        // SAFETY: 7. all links of a `Web` are between its own pages, and each buffer has one number
-        // per page.
+        // SAFETY: 7. all links of a `Web` connect pages of this `Web`, and each buffer has one
+        // number per page.
         unsafe { (self.pagerank)(begins, sources, degrees, pages, old, shares, new, rounds, number(threads)) }
     }
 

@@ -1,5 +1,5 @@
-//! `PageRank`: three loops per round, two of which take a nanosecond per item. Few pages have most
-//! of the links. See `examples/pagerank.rs`.
+//! `PageRank`. A round has three loops. Two of these loops take a nanosecond per item. Few pages
+//! have most of the links. See `examples/pagerank.rs`.
 
 use std::mem;
 

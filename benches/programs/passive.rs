@@ -1,6 +1,6 @@
-//! OpenMP whose threads sleep after a loop. The library reads its wait policy from the environment
-//! when it is loaded, and a process has one copy of the library. So each turn is a process of its
-//! own.
+//! OpenMP with threads that sleep after a loop. The library reads its wait policy from the
+//! environment when it is loaded, and a process loads only one copy of the library. So each turn is
+//! a process of its own.
 
 use std::{
     env,
@@ -28,7 +28,7 @@ impl Passive {
     pub(crate) fn run(&self) {
         let openmp = OpenMp::open(&self.library).expect("the parent has loaded it");
         let mask = machine::mask();
-        machine::pin(machine::cpus(&mask)[0]); // as the pool does in the parent
+        machine::pin(machine::cpus(&mask)[0]); // the pool pins the parent's thread in the same way
         let program = groups::program(&self.program, self.points);
         let (result, turn) = entrants::openmp_turn(&*program, self.rounds, &openmp, self.threads, &mask);
         let mut text = String::new();

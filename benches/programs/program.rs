@@ -23,6 +23,6 @@ pub(crate) trait Program: Sync {
 
     fn rounds(&self, state: &mut Self::State, rounds: usize, by: By<'_>);
 
-    /// The result. All entrants must agree on it, up to rounding.
+    /// The result. All entrants must agree on the result, up to rounding.
     fn result(&self, state: Self::State) -> Vec<f64>;
 }

@@ -1,4 +1,4 @@
-//! Pages that link to each other.
+//! Web pages and the links between them.
 
 use std::mem;
 

@@ -39,8 +39,8 @@ impl Asleep {
         loops * Self::ITEMS as u64
     }
 
-    /// The number of threads that can work. With rangesteal these are seven helpers and all
-    /// callers. With rayon these are its eight threads, and the callers wait.
+    /// The number of threads that can work. rangesteal has seven helpers, and all callers work,
+    /// too. rayon has eight threads, and its callers wait.
     fn threads(self, who: Who) -> u64 {
         match self {
             Self::Callers(callers) if who != Who::Rayon => MANY as u64 - 1 + callers,

@@ -1,5 +1,5 @@
-//! Short loops whose caller has slept for 1 ms before each call. Its core has slept as well, and
-//! its caches are cold. The same holds for the plain loop.
+//! Short loops whose caller sleeps for 1 ms before each call. The core also sleeps, so its caches
+//! are cold at the call. The same holds for the plain loop.
 
 use rangesteal::Pool;
 

@@ -1,4 +1,4 @@
-//! Rivals written in C++. They are compiled at start, if there is a compiler, and loaded.
+//! Rivals written in C++. If there is a compiler, the bench compiles and loads them when it starts.
 
 #![allow(unsafe_code, reason = "foreign functions")]
 
@@ -11,7 +11,7 @@ use std::{
 use libloading::Library;
 
 /// Compiles `source`, a path in `benches/`, with OpenMP or another library that `flags` name.
-/// Returns the path of the library, or the reason why it is missing.
+/// Returns the path of the compiled library, or the reason why it could not be compiled.
 pub(crate) fn build(source: &str, name: &str, flags: &[&str]) -> Result<PathBuf, String> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(source);
     let kind = source.file_stem().unwrap_or_default().to_string_lossy();
@@ -27,10 +27,10 @@ pub(crate) fn build(source: &str, name: &str, flags: &[&str]) -> Result<PathBuf,
 }
 
 pub(crate) fn open(path: &Path) -> Result<&'static Library, String> {
-    // SAFETY: 1. the library was built from a source of this folder; its initialisers are those of
+    // SAFETY: 1. the library was built from a source of this folder. Its initialisers are those of
     // OpenMP or oneTBB.
     let library = unsafe { Library::new(path) }.map_err(|error| error.to_string())?;
-    Ok(Box::leak(Box::new(library))) // its threads may outlive us
+    Ok(Box::leak(Box::new(library))) // the library's threads may still run when this program ends
 }
 
 /// The version that the library reports.

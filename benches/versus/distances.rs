@@ -1,5 +1,5 @@
-//! Searches over one slice that alternate between a near and a far item, and searches by one
-//! worker.
+//! Searches over one slice. The searches look alternately for a near item and for a far item. Also
+//! searches by one worker.
 
 use rangesteal::Pool;
 

@@ -12,14 +12,14 @@ use crate::{
     work::{links, work},
 };
 
-/// The loop that ends.
+/// The loop that an error ends.
 #[derive(Clone, Copy)]
 enum Verb {
     Each,
     Sum,
 }
 
-/// A loop that ends at an item, after calls that end at another item.
+/// A loop with an error at one item, after calls with an error at another item.
 struct Failing<'a> {
     verb: Verb,
     items: &'a [u64],

@@ -91,7 +91,7 @@ fn first_calls<C: FnMut()>(rounds: usize, mut anew: impl FnMut() -> C) -> Vec<f6
     took.into_iter().map(|took| median(took.into_iter())).collect()
 }
 
-/// The longest of the first calls, relative to `bound` nanoseconds.
+/// The time of the longest of the first calls, divided by `bound` nanoseconds.
 fn longest(calls: &[f64], bound: f64) -> Cell {
     Cell {
         nanos: Some(median(calls.iter().copied())),

@@ -1,4 +1,4 @@
-//! The rivals written in C++: one adapter each, with the loops that it has.
+//! An adapter for each rival written in C++, with the loops that the rival has.
 
 use std::{
     any::Any,
@@ -12,7 +12,8 @@ use crate::{
     rival::{Cost, Rival},
 };
 
-/// Accumulators for rivals that only sum numbers. A range takes a free one and puts it back.
+/// Accumulators for rivals that only sum numbers. A range takes a free accumulator and puts it
+/// back.
 struct Accumulators<A>(Mutex<Vec<A>>);
 
 impl<A> Accumulators<A> {
@@ -71,7 +72,7 @@ impl Rival for Foreign<'_> {
 #[cfg(fork_union)]
 impl Rival for fork_union::ThreadPool {
     fn map_sum<T: Sync>(&mut self, items: &[T], cost: Cost, map: impl Fn(&T) -> u64 + Sync) -> u64 {
-        // The library does not reduce values. So each thread adds to a number of its own.
+        // The library cannot reduce values, so each thread adds to a number of its own.
         let sums: Vec<_> = (0..self.threads())
             .map(|_| crossbeam_utils::CachePadded::new(std::sync::atomic::AtomicU64::new(0)))
             .collect();

@@ -1,5 +1,5 @@
-//! The cost of a pool that has little to do. Each figure comes from a process of its own. strace
-//! counts the system calls.
+//! The cost of a pool in a program that runs few loops. Each figure comes from a process of its
+//! own. strace counts the system calls.
 
 use std::{env, error::Error, fs, hint::black_box, path::Path, process::Command, thread, time::Duration};
 
@@ -42,8 +42,8 @@ enum Task {
     Two,
     /// Loops of 200 µs, with sleep between.
     Long,
-    /// Loops of 20 µs, with 20 µs of work between them, by helpers that stay awake until the
-    /// program ends.
+    /// Loops of 20 µs, with 20 µs of work between them. The helpers stay awake until the program
+    /// ends.
     Awake,
 }
 
@@ -128,8 +128,8 @@ fn millis(executor: Executor, task: Task, calls: u32, workers: usize) -> Figure 
     Ok(median(figures.into_iter()))
 }
 
-/// System calls of `calls` loops: the count of a process with them, minus the count of a process
-/// without.
+/// System calls of `calls` loops: the count of a process with these loops, minus the count of a
+/// process without them.
 fn system_calls(executor: Executor, task: Task, calls: u32, workers: usize) -> Figure {
     let count = |calls| -> Figure {
         let list = Path::new(env!("CARGO_TARGET_TMPDIR")).join("versus-strace");
@@ -142,7 +142,7 @@ fn system_calls(executor: Executor, task: Task, calls: u32, workers: usize) -> F
         }
         Ok(fs::read_to_string(list)?.lines().filter_map(count_of_line).sum::<u32>().into())
     };
-    Ok((count(calls)? - count(0)?).max(0.0)) // start and end of a process vary by a call
+    Ok((count(calls)? - count(0)?).max(0.0)) // the number of calls at the start and end of a process varies by one
 }
 
 /// Parses `% time, seconds, usecs/call, calls, [errors], syscall`. Leaves out the program's own
@@ -184,7 +184,7 @@ pub(crate) fn rows(runner: &Runner) -> Vec<Row> {
     let workers = runner.threads;
     let _freed = crate::machine::Freed::to(&runner.mask); // the children would inherit the CPU of this thread
     vec![
-        // This bar stands for no CPU time except the cost of the sleep itself.
+        // Under this bar, a call costs no CPU time except that of the sleep itself.
         row("idle for 2 s: CPU time", Unit::Millis, 0.1, 1.0, &|who| {
             millis(who, Task::Sleep, calls, workers)
         }),

@@ -77,7 +77,7 @@ fn skewed(rival: impl Rival + Copy + Sync, n: u32) -> u64 {
 impl Scene for Recursion {
     type Output = Turn;
 
-    /// Runs for at least a millisecond.
+    /// Repeats the computation for at least a millisecond.
     fn play(&self, rival: impl Rival + Copy + Send + Sync) -> Turn {
         let (begin, mut calls) = (Instant::now(), 0_u32);
         while begin.elapsed().as_micros() < 1000 {

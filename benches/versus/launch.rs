@@ -21,7 +21,7 @@ use crate::{
 
 const CALLS: usize = 20_000;
 
-/// The begins and the ends of both items, in nanoseconds since `base`.
+/// The start and end times of both items, in nanoseconds since `base`.
 struct Stamps {
     base: Instant,
     begin: [AtomicU64; 2],

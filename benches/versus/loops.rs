@@ -52,7 +52,7 @@ impl Items {
         items
     }
 
-    /// Items of no cost, and from `first` on `count` items of `nanos`.
+    /// The `count` items from index `first` on cost `nanos` each. All other items cost nothing.
     pub(crate) fn heavy(len: usize, first: usize, count: usize, nanos: u64) -> Self {
         let run = first..first + count;
         Self::new((0..len).map(|i| if run.contains(&i) { nanos } else { 0 }), Cost::Uneven)
@@ -137,7 +137,7 @@ impl Loop for Results<'_> {
     }
 }
 
-/// For each wanted number, finds the first number for which `is` holds. All are found.
+/// For each wanted number, finds the first number for which `is` holds. Every search finds one.
 pub(crate) struct First<'a, F> {
     pub(crate) numbers: &'a [u32],
     pub(crate) wanted: &'a [u32],
@@ -152,8 +152,8 @@ impl<'a> First<'a, fn(u32, u32) -> bool> {
         First { numbers, wanted, is: |x, wanted| x == wanted }
     }
 
-    /// Any larger number matches as well, so only a search from the front finds the wanted one
-    /// first. A test takes `links`.
+    /// Any number that is not less than the wanted one matches. So only a search from the front
+    /// finds the wanted number. A test takes `links` links.
     pub(crate) fn as_large(
         numbers: &'a [u32],
         wanted: &'a [u32],
@@ -235,8 +235,8 @@ impl<T: Ord + Clone + Send + Sync + 'static> Loop for Sorted<T> {
     }
 }
 
-/// Sorts by a key of few values, the upper bits of each number. The lower bits show the order of
-/// equal items.
+/// Sorts by the upper bits of each number, a key with few values. The lower bits show the order of
+/// items with equal keys.
 pub(crate) struct ByKey(Sorted<u32>);
 
 impl ByKey {

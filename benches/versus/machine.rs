@@ -30,8 +30,8 @@ pub(crate) fn thread_cpu_nanos() -> f64 {
 }
 
 /// CPU time of all other threads of this process, in nanoseconds. The clock of the process is not
-/// suitable: it counts the time of a running thread some milliseconds late, and busy-waiting
-/// threads run without a stop.
+/// suitable, because it counts the time of a running thread some milliseconds late. A busy-waiting
+/// thread runs all the time.
 pub(crate) fn cpu_nanos_elsewhere() -> f64 {
     let clock = |thread: i32| {
         let clock = ClockId::from_raw(!thread << 3 | 6); // Linux, include/linux/posix-timers.h: CPUCLOCK_SCHED of a thread
@@ -52,8 +52,8 @@ pub(crate) fn switches() -> i64 {
     usage.voluntary_context_switches() + usage.involuntary_context_switches()
 }
 
-/// Waits until no other thread of this process computes, at most a quarter of a second. Some pools
-/// look for work long after a loop.
+/// Waits until no other thread of this process computes, but at most a quarter of a second. Some
+/// pools look for work long after a loop.
 pub(crate) fn settle() {
     let begin = Instant::now();
     let mut before = cpu_nanos_elsewhere();
@@ -98,12 +98,12 @@ pub(crate) fn pin(cpu: usize) {
 /// Gives the calling thread, and the threads that it starts, the lowest priority of ordinary
 /// threads.
 pub(crate) fn be_nice() {
-    // SAFETY: 1. numbers go in and a number comes out. 0 is the calling thread.
+    // SAFETY: 1. the arguments and the result are numbers. 0 is the calling thread.
     let refused = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, 19) };
     assert_eq!(refused, 0, "anybody may be nicer");
 }
 
-/// Gives the calling thread a still lower priority: it runs only on idle CPUs.
+/// Gives the calling thread a still lower priority, so that the thread runs only on idle CPUs.
 pub(crate) fn be_idle() {
     let priority = libc::sched_param { sched_priority: 0 };
     // SAFETY: 2. `priority` is read during the call. 0 is the calling thread.
@@ -128,8 +128,8 @@ impl Drop for Freed {
     }
 }
 
-/// The median time from the notification of a sleeping thread to its first instruction, in
-/// nanoseconds, on another CPU of the machine.
+/// The median time of a wake-up, in nanoseconds: from the notification of a thread that sleeps on
+/// another CPU to its first instruction.
 pub(crate) fn start_delay(mask: &CpuSet) -> f64 {
     let bell = Arc::new((Mutex::new(None::<Instant>), Condvar::new()));
     let sleeper = {

@@ -1,6 +1,6 @@
-//! One loop that runs alternately over cheap and over heavy data. Three forms: a function over
-//! indices, a wrapper whose closure captures the cost, and a loop over a closure of type `&dyn Fn`.
-//! Nothing before the call distinguishes a heavy call from a cheap one.
+//! One loop that runs alternately over cheap and heavy data. The loop has three forms: a function
+//! over indices, a wrapper whose closure captures the cost, and a loop with a closure of type `&dyn
+//! Fn`. Before a call, nothing shows whether the call is heavy or cheap.
 
 use std::hint::black_box;
 
@@ -34,7 +34,7 @@ enum Weight {
     Heavy,
 }
 
-/// A call of one weight, after a number of calls of the other weight.
+/// The time of a heavy call after cheap calls, or of a cheap call after heavy calls.
 struct InTurn<'a> {
     form: Form,
     costs: &'a Costs,

@@ -23,7 +23,8 @@ use crate::{
     work::{links, work},
 };
 
-/// Items of a loop with a sleeper: one thread sleeps after every `BETWEEN`th item that it runs.
+/// The items of a loop with a sleeper. After every `BETWEEN` items that it runs, the sleeper
+/// sleeps.
 struct Napping {
     links: Vec<u64>,
 }

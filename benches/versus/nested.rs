@@ -1,5 +1,5 @@
-//! A loop inside an item of a loop. It runs alone on its thread, and should cost hardly more than
-//! the plain loop.
+//! A loop inside an item of another loop. The inner loop runs alone on its thread, and should cost
+//! hardly more than the plain loop.
 
 use std::{hint::black_box, time::Instant};
 
@@ -42,7 +42,7 @@ fn grow(pool: Option<&Pool>) {
     });
 }
 
-/// The time of an inner loop inside the items of a loop on `outer`, in nanoseconds of one thread.
+/// The time of an inner loop inside the items of a loop on `outer`, in nanoseconds on one thread.
 fn turn(outer: &Pool, inner: Inner, pool: Option<&Pool>) -> Turn {
     let begin = Instant::now();
     outer.on(0..ITEMS).for_each(|_| (0..CALLS).for_each(|_| inner(pool)));

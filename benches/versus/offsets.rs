@@ -18,7 +18,7 @@ pub(crate) fn buffer<T>(len: usize, numbers: impl Iterator<Item = T>) -> Vec<T> 
     numbers.take(len + 2 * LINE / size_of::<T>()).collect()
 }
 
-/// A slice of `len` that begins this many bytes behind a boundary.
+/// A slice of `len` that begins `bytes` bytes behind the start of a cache line.
 pub(crate) fn at<T>(buffer: &[T], bytes: usize, len: usize) -> &[T] {
     let first = buffer.as_ptr().align_offset(LINE) + bytes / size_of::<T>();
     &buffer[first..first + len]

@@ -7,7 +7,8 @@ use std::{
     thread,
 };
 
-/// Another process. It ends when its standard input ends, so at the latest with this process.
+/// Another process. It ends when its standard input ends, which is at the latest when this process
+/// ends.
 pub(crate) struct Other(Child);
 
 impl Other {
@@ -25,7 +26,7 @@ impl Drop for Other {
     }
 }
 
-/// Ends this process when its standard input does.
+/// Ends this process when its standard input ends.
 pub(crate) fn end_with_stdin() {
     thread::spawn(|| {
         let _ = stdin().read_to_end(&mut Vec::new());

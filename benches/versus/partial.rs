@@ -1,4 +1,4 @@
-//! Partial results that are not a number: they grow, or are a small table.
+//! Partial results other than numbers: vectors that grow, or a small table.
 
 use std::{array, hint::black_box};
 
@@ -14,7 +14,7 @@ use crate::{
     who::Who,
 };
 
-/// Sorted vectors, merged. For each number, the plain loop moves everything that it has merged so
+/// Merges sorted vectors. For each number, the plain loop moves all numbers that it has merged so
 /// far.
 struct Merged(usize);
 
@@ -32,8 +32,8 @@ impl Loop for Merged {
     type Output = Vec<u64>;
 
     fn run(&self, rival: &mut impl Rival) -> Option<Vec<u64>> {
-        // Multiples of 2^64 divided by the golden ratio are spread evenly (Knuth, The Art of
-        // Computer Programming 3, section 6.4).
+        // The multiples of a number are spread evenly if the number is 2^64 divided by the golden
+        // ratio (Knuth, The Art of Computer Programming 3, section 6.4).
         let number = |i: usize| (i as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         rival.index_reduce(black_box(self.0), |i| vec![number(i)], merge)
     }
@@ -91,7 +91,8 @@ impl Loop for Nearest {
 
 pub(crate) fn rows(pool: &Pool, runner: &mut Runner) -> Vec<Row> {
     let (few, everybody) = (runner.few(), runner.everybody());
-    // The bar is rayon's time. Without rayon's time, it is the time of an earlier run.
+    // The bar is rayon's time in this run. If rayon did not run, the bar is rayon's time in an
+    // earlier run.
     let row = |race: &Race, name: &str, once: f64| {
         let has_rayon = race.others().any(|who| who == Who::Rayon);
         let bar = if has_rayon { race.ratio(Who::Rayon).0 } else { once };

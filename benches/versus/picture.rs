@@ -30,7 +30,7 @@ const REFERENCE: f64 = 600.0;
 const BAR: f64 = 740.0;
 const FIRST: f64 = 760.0;
 const CELL: f64 = 142.0;
-/// The part of a cell for its bar. The number stands to the right of it.
+/// The part of a cell for its bar. The number stands to the right of this part.
 const SCALE: f64 = 72.0;
 
 /// Writes the picture of `table` and returns its path.

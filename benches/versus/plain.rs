@@ -152,11 +152,11 @@ impl Rival for Plain {
     }
 }
 
-/// The form of a careful programmer: several items per step, which the compiler turns into vector
+/// The form of a careful programmer. It has several items per step, so the compiler uses vector
 /// instructions.
 pub(crate) struct Fastest;
 
-/// The number of sums side by side.
+/// The number of separate sums.
 const SUMS: usize = 16;
 /// The number of items that are tested before a branch on the results.
 const LOOK: usize = 64;

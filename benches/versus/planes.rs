@@ -21,7 +21,7 @@ const PLANE: usize = EDGE * EDGE;
 const BLOCK: usize = 20;
 
 /// A way to run a loop over planes. `planes` are the planes of the written array with their
-/// numbers. Every call is another loop in the program text.
+/// numbers. Each call site in the program text is a loop of its own.
 #[derive(Clone, Copy)]
 enum Way<'a> {
     Plain,
@@ -175,7 +175,7 @@ pub(crate) fn rows(pool: &Pool, runner: &mut Runner) -> Vec<Row> {
             let is_rayons = matches!(who, Who::Rayon | Who::Halves);
             let _freed = is_rayons.then(|| machine::Freed::to(&runner.mask));
             let steps: Vec<_> = (0..BLOCK).map(|_| cube.step(way(*who))).collect();
-            took.extend_from_slice(&steps[BLOCK / 5..]); // in the first steps the caches have the arrays of other entrants
+            took.extend_from_slice(&steps[BLOCK / 5..]); // in the first steps, the caches hold the arrays of other entrants
             machine::settle();
         }
     }

@@ -36,14 +36,14 @@ impl Race {
         race
     }
 
-    /// This race, with another reference.
+    /// The same race, relative to another reference.
     pub(crate) fn relative_to(mut self, who: Who) -> Self {
         let place = self.entrants.iter().position(|(entrant, _)| *entrant == who).expect("an entrant");
         self.entrants.swap(0, place);
         self
     }
 
-    /// The entrants that have such a loop, without the reference.
+    /// The entrants that have such a loop, except the reference.
     pub(crate) fn others(&self) -> impl Iterator<Item = Who> {
         self.entrants.iter().skip(1).filter(|(_, turns)| !turns.is_empty()).map(|(who, _)| *who)
     }
@@ -71,27 +71,28 @@ impl Race {
         least(self.turns(who))
     }
 
-    /// Time relative to the reference: median of the rounds' ratios, and the ratio of the minima.
+    /// Time divided by the reference's time: the median of the rounds' ratios, and the ratio of the
+    /// minima.
     pub(crate) fn ratio(&self, who: Who) -> (f64, f64) {
         let pairs = self.turns(who).iter().zip(self.reference());
         let (ours, theirs) = (least(self.turns(who)), least(self.reference()));
         (median(pairs.map(|(turn, plain)| turn.nanos / plain.nanos)), ours / theirs)
     }
 
-    /// Nanoseconds above the reference: median of the rounds' differences, and the difference of
-    /// the minima.
+    /// Time minus the reference's time, in nanoseconds: the median of the rounds' differences, and
+    /// the difference of the minima.
     pub(crate) fn excess(&self, who: Who) -> (f64, f64) {
         let pairs = self.turns(who).iter().zip(self.reference());
         let (ours, theirs) = (least(self.turns(who)), least(self.reference()));
         (median(pairs.map(|(turn, plain)| turn.nanos - plain.nanos)), ours - theirs)
     }
 
-    /// CPU time relative to the reference: ratio of the means.
+    /// CPU time divided by the reference's CPU time: the ratio of the means.
     pub(crate) fn cpu(&self, who: Who) -> f64 {
         mean(self.turns(who), |turn| turn.cpu) / mean(self.reference(), |turn| turn.cpu)
     }
 
-    /// Nanoseconds of CPU time per call above the reference: difference of the means.
+    /// CPU time per call minus the reference's, in nanoseconds: the difference of the means.
     pub(crate) fn cpu_excess(&self, who: Who) -> f64 {
         mean(self.turns(who), |turn| turn.cpu) - mean(self.reference(), |turn| turn.cpu)
     }

@@ -32,7 +32,7 @@ pub(crate) enum Chained {
     ZipSum,
 }
 
-/// The loops of an executor. `None` means that it has no such loop.
+/// The loops of an executor. `None` means that the executor has no such loop.
 pub(crate) trait Rival {
     fn map_sum<T: Sync>(&mut self, items: &[T], cost: Cost, map: impl Fn(&T) -> u64 + Sync) -> u64;
 
@@ -141,8 +141,8 @@ pub(crate) trait Rival {
         None
     }
 
-    /// A stable sort by the decimal digits of each number. The digits are made once per number; the
-    /// plain loop does so only if they are `cached`.
+    /// A stable sort by the decimal digits of each number. Executors make the digits of each number
+    /// once. The plain loop does so only if `cached`.
     fn sort_by_digits(&mut self, _items: &mut [u32], _cached: bool) -> Option<()> {
         None
     }
@@ -201,8 +201,8 @@ pub(crate) trait Written: Sync {
     }
 }
 
-/// A loop, for any executor. All entrants must agree on its result. `None` means that the executor
-/// has no such loop.
+/// A loop that any executor can run. All entrants must return the same result. `None` means that
+/// the executor has no such loop.
 pub(crate) trait Loop {
     type Output: PartialEq;
 

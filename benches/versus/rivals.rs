@@ -136,7 +136,7 @@ impl Rival for &rayon::ThreadPool {
         self.install(|| work.rayon(data))
     }
 
-    /// As written by hand: two loops over chunks, four for each thread.
+    /// As written by hand: two loops over chunks. Each thread has four chunks.
     fn scan<T: Clone + Send + Sync>(
         &mut self,
         items: &mut [T],
@@ -311,7 +311,7 @@ impl Rival for &mut Chili {
     }
 }
 
-// Its sort is left out: it is experimental and not stable.
+// The sort of this library is left out, because it is experimental and not stable.
 impl Rival for &BasicPool {
     fn map_sum<T: Sync>(&mut self, items: &[T], _: Cost, map: impl Fn(&T) -> u64 + Sync) -> u64 {
         let items = items.par().runner(Runner::adaptive_with_pool(*self));
@@ -344,7 +344,7 @@ impl Rival for &BasicPool {
         wanted: impl Fn(&T) -> bool + Sync,
     ) -> Option<Option<&'t T>> {
         let items = items.par().runner(Runner::adaptive_with_pool(*self));
-        Some(items.find(|item| wanted(item))) // the first one by default
+        Some(items.find(|item| wanted(item))) // the default is the first one
     }
 
     fn any<T: Sync>(&mut self, items: &[T], wanted: impl Fn(&T) -> bool + Sync) -> Option<bool> {

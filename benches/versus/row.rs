@@ -5,9 +5,9 @@ use crate::{race::Race, who::Who};
 /// The kind of a row's figures.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Unit {
-    /// Relative to the reference.
+    /// Divided by the reference's figure.
     Ratio,
-    /// Minus the reference.
+    /// Minus the reference's figure.
     Nanos,
     Millis,
     Calls,
@@ -77,7 +77,7 @@ impl Cell {
         }
     }
 
-    /// A computed time: a measurement would take too long.
+    /// A computed time, for entrants whose measurement would take too long.
     pub(crate) fn computed(figure: f64, nanos: f64) -> Self {
         Self { nanos: Some(nanos), ..Self::of(figure) }
     }

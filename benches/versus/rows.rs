@@ -63,7 +63,7 @@ impl Rows<'_> {
     }
 
     /// The two rows of ratios. Their target follows from the time of two threads of rayon that each
-    /// run one half of the slice: the limit that memory bandwidth sets.
+    /// run one half of the slice. That time is the limit that memory bandwidth sets.
     fn beside_halves(&mut self, name: &str, bar: impl Fn(f64) -> f64, lap: &impl Loop) -> Race {
         let entrants = [self.runner.everybody(), vec![Who::Fastest, Who::Halves]].concat();
         let race = self.race(&entrants, Pace::ONCE, lap);
@@ -235,7 +235,8 @@ impl Rows<'_> {
         self.push(Row::of(&race, name, Unit::Nanos, Some(60.0)));
         let lap = First::as_large(&numbers[..20_000], &[15_000], links(100));
         self.ratios("first of 20k items of 100 ns, from 3/4 on", 0.55, Pace::ONCE, &lap);
-        // A rival that deals out halves meets the first place at once, and the second place last.
+        // If a rival divides the slice into halves, it finds the first place at once, and the
+        // second place last.
         for (place, wanted) in [("middle", middle), ("one before the middle", [len / 2 - 1])] {
             let lap = Any { numbers, wanted: &wanted };
             self.both_ratios(&format!("any in 8M u32, {place}"), 0.6, Pace::ONCE, &lap);
@@ -253,7 +254,7 @@ impl Rows<'_> {
         self.ratios("sort of 10M random u32", 0.65, Pace::LONG, &Sorted::new(random(10_000_000)));
         self.ratios("sort of 100k random u32", 0.75, Pace::ONCE, &Sorted::new(random(100_000)));
         for (len, count) in [(100_000, "100k"), (1_000_000, "1M")] {
-            let pace = Pace::apart(5, 0); // these are short
+            let pace = Pace::apart(5, 0); // these rows are short
             self.ratios(&format!("sort of {count} u32 in order"), 1.05, pace, &Sorted::new(0..len));
             let reversed = Sorted::new((0..len).rev());
             self.ratios(&format!("sort of {count} u32 in reverse order"), 1.05, pace, &reversed);

@@ -38,7 +38,7 @@ pub(crate) struct Runner {
     unpinned: Pool,
     spinning: Pool,
     control: Pool,
-    /// Without rivals.
+    /// The runner without rivals.
     alone: bool,
 }
 
@@ -93,7 +93,7 @@ impl Runner {
         [&[Who::Plain], &self.columns()[..]].concat()
     }
 
-    /// The plain loop, rangesteal and rayon, the rival that has all loops.
+    /// The plain loop, rangesteal and rayon. rayon is the rival that has all loops.
     pub(crate) fn few(&self) -> Vec<Who> {
         let mut few = vec![Who::Plain, Who::Rangesteal, Who::Control];
         few.extend((!self.alone).then_some(Who::Rayon));
@@ -129,13 +129,13 @@ impl Runner {
     }
 
     /// Runs a turn that leaves no running threads behind. Threads of `fork_union` and OpenMP
-    /// busy-wait between loops for milliseconds or for ever, so they start right before the turn,
-    /// untimed, and end with it. Other pools may look for work for a while, and the next turn waits
-    /// for their end.
+    /// busy-wait between loops for milliseconds or for ever. So these threads start right before
+    /// the turn, untimed, and end with the turn. Threads of other pools may look for work for a
+    /// while. The next turn waits until they stop.
     fn turn<L: Loop>(&mut self, pool: &Pool, who: Who, pace: Pace, lap: &L) -> Option<(L::Output, Turn)> {
-        // The pool has pinned this thread. For most rivals that would be a handicap, since threads
-        // that they start inherit the mask. A rival whose calling thread busy-waits gains from a
-        // CPU of its own, as rangesteal does.
+        // The pool has pinned this thread. For most rivals the pin would be a handicap, since the
+        // threads that they start inherit the mask. For rangesteal, and for rivals whose calling
+        // thread busy-waits, a calling thread with a CPU of its own is an advantage.
         let pinned = matches!(
             who,
             Who::Plain

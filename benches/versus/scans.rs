@@ -11,7 +11,8 @@ use crate::{
     turn::Pace,
 };
 
-/// Scans the same items again and again. They are neutral, so a scan does not change them.
+/// Scans the same items again and again. The items are neutral elements, so a scan does not change
+/// them.
 struct Scans<T, O> {
     items: RefCell<Vec<T>>,
     op: O,

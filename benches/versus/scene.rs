@@ -51,7 +51,7 @@ impl Executors {
     }
 }
 
-/// A turn whose CPU time and switches are not counted.
+/// A turn without counts of CPU time and context switches.
 pub(crate) fn taking(nanos: f64) -> Turn {
     Turn { nanos, cpu: f64::NAN, switches: f64::NAN }
 }

@@ -74,7 +74,7 @@ impl Scene for Callers {
     }
 }
 
-/// A long loop, and short loops of another thread until the long one ends.
+/// A long loop of one thread. Until this loop ends, another thread calls short loops.
 struct Stream {
     long: Items,
     short: Items,

@@ -49,8 +49,8 @@ impl<T: Ord + Clone + Send + Sync + 'static> Loop for Sorts<T> {
     }
 }
 
-/// Sorts by the decimal digits, made once per number; the plain loop makes them once only if
-/// `cached`.
+/// Sorts by the decimal digits. Executors make the digits of each number once. The plain loop does
+/// so only if `cached`.
 struct ByDigits {
     sorts: Sorts<u32>,
     cached: bool,

@@ -1,4 +1,4 @@
-//! Loops while a busy program has the CPU of a helper.
+//! Loops while a busy program uses the CPU of a helper.
 
 use std::thread;
 
@@ -16,8 +16,8 @@ use crate::{
     who::Who,
 };
 
-/// The helper inherits a low priority from the thread that built the pool. It begins an item, and
-/// loses its CPU before the end of the item.
+/// The helper inherits a low priority from the thread that built the pool. The helper begins an
+/// item, and loses its CPU before the end of the item.
 pub(crate) fn lowered(runner: &Runner) -> Vec<Row> {
     let _burner = burner::start(&runner.mask);
     let (items, calls) = (Items::even(1000, 11_000), runner.rounds.max(10));
@@ -85,7 +85,8 @@ fn long_items(how: &str, pool: &Pool) -> [Row; 3] {
     ]
 }
 
-/// A pool built by a thread that has called `lower`, whose effect its threads inherit.
+/// A pool whose threads inherit the effect of `lower`: the thread that builds the pool calls
+/// `lower` first.
 fn pool_of_a_thread(runner: &Runner, lower: fn()) -> Pool {
     let _freed = Freed::to(&runner.mask);
     let threads = runner.threads;
@@ -96,7 +97,7 @@ fn pool_of_a_thread(runner: &Runner, lower: fn()) -> Pool {
     thread::spawn(build).join().expect("a pool")
 }
 
-/// A busy-waiting pool. Its helper had a CPU to itself when the pool was built.
+/// A busy-waiting pool. When the pool was built, no other program used the CPU of its helper.
 pub(crate) fn spinning(pool: &Pool, runner: &mut Runner) -> Vec<Row> {
     let _burner = burner::start(&runner.mask);
     let row = |micros: u64| {

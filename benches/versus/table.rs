@@ -9,7 +9,7 @@ use crate::{
     who::Who,
 };
 
-/// The reference of a table's figures, unless a row names another one.
+/// The reference of a table's figures, unless a row names another reference.
 #[derive(Clone, Copy, PartialEq)]
 #[allow(dead_code, reason = "each bench has one of them")]
 pub(crate) enum Reference {
@@ -67,7 +67,8 @@ impl Table {
         println!("  bar");
     }
 
-    /// Whether the row met its target, and on how many hosts, if other hosts have figures.
+    /// Whether the row met its target. If other hosts have figures: on how many hosts it met the
+    /// target.
     pub(crate) fn verdict(&self, group: &str, row: &Row, met: &str, missed: &str) -> Option<String> {
         let here = row.met()?;
         let (mut verdict, (there, hosts)) =

@@ -30,7 +30,7 @@ fn thefts(runner: &Runner, workers: usize, costs: &[u64], item: fn(u64) -> u64) 
     Pool::builder().num_threads(workers).scope(measure).expect("a pool")
 }
 
-/// Sleeps instead of working, so that more workers than CPUs run in parallel.
+/// The items sleep instead of computing, so that more workers than CPUs can run in parallel.
 fn sleep(micros: u64) -> u64 {
     if micros > 0 {
         thread::sleep(Duration::from_micros(micros));
@@ -38,8 +38,8 @@ fn sleep(micros: u64) -> u64 {
     micros
 }
 
-/// Unbalanced slices: costs that grow with the index, costs that fall, and the heavy items of row
-/// `f`. `unit` is the mean cost of the first slice.
+/// Unbalanced slices: costs that grow with the index, costs that fall with the index, and the heavy
+/// items of row `f`. `unit` is the mean cost of the first slice.
 fn unbalanced(unit: u64) -> [Vec<u64>; 3] {
     let growing: Vec<u64> = (0..1000).map(|i| 2 * unit * i / 1000).collect();
     let falling = growing.iter().rev().copied().collect();

@@ -25,7 +25,7 @@ const WARM_UP_NANOS: f64 = 10e6;
 enum Gap {
     /// Links of serial work.
     Work(u64),
-    /// Sleep, in which the core cools down.
+    /// Sleep, so that the caches of the core become cold.
     Sleep(Duration),
 }
 
@@ -70,7 +70,7 @@ impl Pace {
         Self { calls, times, gap: Gap::Work(0), long: false, warm_up_nanos: WARM_UP_NANOS }
     }
 
-    /// Calls timed one by one, each prepared, after `gap` links of serial work.
+    /// Calls that are prepared and timed one by one, each after `gap` links of serial work.
     pub(crate) const fn apart(times: u32, gap: u64) -> Self {
         Self { gap: Gap::Work(gap), ..Self::bursts(1, times) }
     }
@@ -81,7 +81,7 @@ impl Pace {
         Self::apart(20, links(20_000))
     }
 
-    /// Calls timed one by one, each prepared, after the caller has slept.
+    /// Calls that are prepared and timed one by one, each after the caller has slept.
     pub(crate) const fn cold(times: u32) -> Self {
         Self { gap: Gap::Sleep(Duration::from_millis(1)), ..Self::bursts(1, times) }
     }
@@ -96,7 +96,7 @@ impl Pace {
         Self { warm_up_nanos: WARM_UP_NANOS / 10.0, ..self }
     }
 
-    /// The turn of one executor whose threads have not started. They start on `cpus`.
+    /// The turn of one executor whose threads have not started. The threads start on `cpus`.
     pub(crate) fn first_turn<L: Loop, R: Rival>(
         self,
         lap: &L,
@@ -134,7 +134,7 @@ impl Pace {
         }
         let between = match self.gap {
             Gap::Work(_) => nanos_since(begin) - nanos, // serial: CPU time and time are equal
-            Gap::Sleep(_) => 0.0, // falling asleep and waking up count, also for the plain loop
+            Gap::Sleep(_) => 0.0, // the times of falling asleep and waking up count, also for the plain loop
         };
         let here = machine::thread_cpu_nanos() - here - between;
         let cpu = here + machine::cpu_nanos_elsewhere() - elsewhere;

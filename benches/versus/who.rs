@@ -10,7 +10,8 @@ pub(crate) enum Who {
     /// The fastest known form without threads.
     Fastest,
     Rangesteal,
-    /// Another pool of rangesteal, equal to the first. A difference between the two means nothing.
+    /// Another pool of rangesteal, equal to the first one. A difference between the two pools is
+    /// noise.
     Control,
     Rayon,
     Paralight,
@@ -34,7 +35,7 @@ pub(crate) enum Who {
     Reporting,
     /// rangesteal that records a timeline.
     Tracing,
-    /// rangesteal's ordinary loop, compared with its loops of other kinds.
+    /// rangesteal's ordinary loop, for comparison with its other kinds of loops.
     On,
     /// rangesteal without pinning.
     Unpinned,

@@ -1,4 +1,4 @@
-//! Searches that begin in a new window of one slice each time, like a parser's search for the next
+//! Searches in one slice. Each search begins in a new window, like a parser's search for the next
 //! separator.
 
 use std::{cell::Cell, hint::black_box};
@@ -22,7 +22,8 @@ enum Verb {
 struct Window<'a> {
     verb: Verb,
     numbers: &'a [u32],
-    /// The number of calls before the timed one, and the distance of their number.
+    /// The number of calls before the timed call, and the distance of the number that these calls
+    /// search.
     before: (usize, u32),
     ahead: u32,
     at: Cell<u32>,

@@ -1,5 +1,5 @@
-//! Work of a given cost that does not read the clock: a chain of dependent integer operations with
-//! a result that can be checked.
+//! Work of a given cost, without readings of the clock. The work is a chain of dependent integer
+//! operations. The result of the chain can be checked.
 
 use std::{hint::black_box, sync::LazyLock, time::Instant};
 
@@ -11,8 +11,9 @@ pub(crate) fn work(links: u64) -> u64 {
     (0..links).fold(links, |x, _| (x ^ x >> 29).wrapping_mul(0x9E37_79B9_7F4A_7C15))
 }
 
-/// The time of items of 1, 2, 4 and so on links in a plain loop, in nanoseconds. Each length is
-/// measured, since the processor overlaps consecutive items, which makes short items cheaper.
+/// The time of an item in a plain loop, in nanoseconds, for items of 1, 2, 4 and so on links. Each
+/// length is measured, because the processor overlaps consecutive items, and so makes short items
+/// cheaper.
 static COSTS: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| {
     let cost = |links: u64| {
         let items = vec![links; (1 << 17) / links as usize];

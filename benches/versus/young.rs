@@ -1,5 +1,5 @@
-//! The first calls of a pool. The pool has not measured the loop yet, and tries whether the loop is
-//! faster alone or shared.
+//! The first calls of a loop on a pool. The pool has not measured the loop yet, and tries whether
+//! the loop is faster alone or shared.
 
 use rangesteal::Pool;
 
@@ -41,7 +41,7 @@ impl Loop for Second {
     }
 }
 
-/// The first calls of a new pool. The calls of rayon's pool are not its first ones.
+/// The first calls of a new pool. rayon's pool is not new: it has run other calls.
 fn race(runner: &Runner, calls: u32, lap: &impl Loop) -> Race {
     let pace = Pace::first(calls);
     Race::interleaved(&runner.few(), runner.rounds.max(10), |_, who| {

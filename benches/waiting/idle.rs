@@ -1,5 +1,5 @@
-//! The cost of a loop whose items all wait: the cost of the call, and the cost of the time in which
-//! nothing happens.
+//! The cost of a loop whose items all wait. It consists of the cost of the call and the cost of the
+//! time in which all items wait.
 
 use std::{thread, time::Duration};
 
@@ -15,8 +15,8 @@ use crate::{
 };
 
 const WAIT: Duration = Duration::from_secs(2);
-/// The time until all items have begun, and the length of the time in which nothing happens after
-/// it.
+/// The time until all items have begun, and the length of the time after that, in which all items
+/// wait.
 const BEGUN: Duration = Duration::from_millis(200);
 const NOTHING: Duration = Duration::from_millis(1600);
 /// A round takes two seconds for each entrant.

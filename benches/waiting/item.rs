@@ -4,7 +4,7 @@ use std::{hint::black_box, thread, time::Duration};
 
 use crate::{timer::Timer, work::work};
 
-/// `steps` steps in sequence. Each computes, waits, and computes again.
+/// `steps` steps in sequence. Each step computes, waits, and computes again.
 #[derive(Clone, Copy)]
 pub(crate) struct Item {
     pub(crate) number: u64,
@@ -25,7 +25,7 @@ pub(crate) enum Work {
 impl Work {
     pub(crate) const NONE: Self = Self::Links(0);
 
-    /// Runs the work. Every call does all of it again.
+    /// Runs the work. Every call does all of the work again.
     fn run(self) -> u64 {
         match self {
             Self::Links(0) => 0,

@@ -11,7 +11,7 @@ pub(crate) struct Load {
     pub(crate) items: Arc<[Item]>,
     /// The largest number of items in flight.
     pub(crate) limit: Option<usize>,
-    /// Whether the load must run on pools that have never run it.
+    /// Whether the load must run on new pools.
     pub(crate) is_new: bool,
     /// The number of items, from the front, whose work is measured.
     sample: usize,
@@ -19,7 +19,7 @@ pub(crate) struct Load {
 
 /// The times of an ideal schedule, in nanoseconds.
 pub(crate) struct Ideal {
-    /// The work of all items on one thread.
+    /// The time of the work of all items on one thread.
     pub(crate) compute: f64,
     /// The lower bound: the largest of the work divided by the CPUs, the longest item, and the time
     /// that the limit allows.

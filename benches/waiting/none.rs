@@ -1,4 +1,4 @@
-//! Loops that could wait, and do not, compared with the plain loop.
+//! Loops whose items could wait, but do not wait, compared with the plain loop.
 
 use std::{hint::black_box, sync::Arc};
 
@@ -25,7 +25,7 @@ const ALL: [Who; 9] = [
     Who::Unordered,
     Who::Rayon,
 ];
-/// Without the entrants that take a thousand times as long.
+/// Leaves out the entrants that take a thousand times as long.
 const FAST: [Who; 5] = [Who::Plain, Who::Rangesteal, Who::Control, Who::On, Who::Rayon];
 
 pub(crate) fn rows(entrants: &Entrants<'_>) -> Vec<Row> {
@@ -58,7 +58,8 @@ fn per_part(turn: &Turn, parts: f64) -> Turn {
     Turn { nanos: turn.nanos / parts, cpu: turn.cpu / parts, switches: turn.switches / parts }
 }
 
-/// The first of `who` is the reference. A turn has `calls` calls, and one for slow entrants.
+/// The first of `who` is the reference. A turn of a slow entrant has one call. All other turns have
+/// `calls` calls.
 fn race(
     entrants: &Entrants<'_>,
     who: &[Who],

@@ -13,7 +13,8 @@ pub(crate) fn run(pool: &Pool, items: &[Item], limit: Option<usize>, timer: impl
     items.map_reduce(|item| item.run(timer), u64::wrapping_add).unwrap_or(0)
 }
 
-/// Each worker enters the runtime, which is how tokio's timers are found.
+/// Each worker enters the runtime, since tokio's timers use the runtime that the thread has
+/// entered.
 pub(crate) fn run_in(runtime: &Handle, pool: &Pool, items: &[Item], limit: Option<usize>) -> u64 {
     let items = pool.on(items).with(|_| runtime.enter()).waiting(limit.unwrap_or(usize::MAX));
     items.map_reduce(|item| item.run(Tokio), u64::wrapping_add).unwrap_or(0)

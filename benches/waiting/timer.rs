@@ -1,4 +1,5 @@
-//! The timers that items wait for: of this bench's own thread, of tokio, or of `async-io`.
+//! The timers that items wait for. This bench has its own timer thread. Other timers are those of
+//! tokio and of `async-io`.
 
 use std::{
     collections::BTreeMap,

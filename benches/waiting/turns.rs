@@ -16,7 +16,7 @@ const TOO_LONG: f64 = 3e9;
 /// Not every system allows more threads.
 const MOST_THREADS: usize = 6000;
 
-/// Gives every entrant a turn in each round, after one round that does not count. Checks that all
+/// Gives every entrant a turn in each round. The first round does not count. Checks that all
 /// entrants with a result return the same one.
 pub(crate) fn race(rounds: usize, who: &[Who], mut turn: impl FnMut(Who) -> (Option<u64>, Turn)) -> Race {
     let mut agreed = None;
@@ -44,7 +44,7 @@ pub(crate) fn turn(run: impl FnOnce() -> u64) -> (Option<u64>, Turn) {
 }
 
 impl Load {
-    /// The entrants whose turns are not too long, and `more`.
+    /// The entrants whose turns are short enough, and the entrants in `more`.
     pub(crate) fn race(&self, entrants: &Entrants<'_>, more: &[Who]) -> Race {
         let threads = entrants.rivals.threads;
         let mut who = vec![Who::Bound, Who::Rangesteal, Who::Control];

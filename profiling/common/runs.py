@@ -5,8 +5,8 @@ import os, signal, statistics, subprocess, sys, time
 QUESTION, WORK, STAMP, QUICK = os.environ["QUESTION"], os.environ["WORK"], os.environ["STAMP"], bool(os.environ["QUICK"])
 PLACES = ["first", "second", "third", "fourth"]
 
-signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # the reader of the answer may stop
-signal.signal(signal.SIGINT, signal.SIG_DFL)  # and so may the user
+signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # the program that reads the answer may end
+signal.signal(signal.SIGINT, signal.SIG_DFL)  # the user may interrupt the script
 
 
 def commands(words):

@@ -64,7 +64,7 @@ given() {
     commands=(-- "$@")
 }
 
-# The tools that a script cannot do without. A package of another name stands behind the tool:
+# The tools that a script needs. If a tool's package has another name, the name stands behind the tool:
 # perf=linux-perf.
 needs() {
     local tool
@@ -108,8 +108,8 @@ without_paths() {
     echo "${flags[*]}"
 }
 
-# Sets $file to a generated election unless a file was given. Few ballots with many equal ranks are
-# most of its work.
+# If no file was given, sets $file to a generated election. Few ballots with many equal ranks are
+# most of the work of this election.
 election() {
     [ -z "$file" ] || return 0
     file=$work/election.blt

@@ -5,7 +5,7 @@ import os, re, subprocess, time
 import runs
 
 POLL, TICK = 0.005, 1e3 / os.sysconf("SC_CLK_TCK")
-SWITCHES = ["--quiet", "--no-buildid-cache", "--switch-events", "--sample-cpu", "-e", "dummy:u"]  # any user may record that of own programs
+SWITCHES = ["--quiet", "--no-buildid-cache", "--switch-events", "--sample-cpu", "-e", "dummy:u"]  # any user may record these events of their own programs
 WAKES = ["-e", "sched:sched_waking"]  # only root; perf attributes the event sched_wakeup to the woken CPU, not to the waker
 
 
@@ -131,8 +131,8 @@ def look(task, thread, now):
         moves = re.search(r"nr_migrations\s*:\s*(\d+)", open(f"{task}/sched").read())
     except OSError:
         moves = None
-    # Without the kernel's count, the moves between two samples: the thread was on another CPU at
-    # the last one.
+    # If the kernel does not count, a move shows between two samples: the thread was on another CPU at
+    # the last sample.
     thread.moves = int(moves[1]) if moves else thread.moves + (getattr(thread, "cpu", cpu) != cpu)
     thread.name, thread.total, thread.cpu, thread.state = name, total, cpu, fields[0]
     if ran > 0:

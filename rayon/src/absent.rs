@@ -1,5 +1,5 @@
-//! Items of rayon that this crate does not have. Each has a bound that no type meets, so that a use
-//! is a compile error with an explanation.
+//! Items of rayon that this crate does not have. Each of these items has a bound that no type
+//! meets. So a use is a compile error with an explanation.
 
 use std::marker::PhantomData;
 

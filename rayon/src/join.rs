@@ -8,7 +8,7 @@ use std::{
 use crate::pool::{Seat, Shared, here};
 
 /// Calls both closures and returns both results. An idle thread of the pool calls the second
-/// closure in parallel; if no thread is idle, the calling thread calls both.
+/// closure in parallel. If no thread is idle, the calling thread calls both closures.
 ///
 /// ```
 /// # use rangesteal_rayon as rayon;
@@ -54,8 +54,9 @@ impl FnContext {
     }
 }
 
-/// Calls both closures: this thread calls the first, and an idle thread of the pool the second; if
-/// no thread is idle, this thread calls both. The second is called even if the first panics.
+/// Calls both closures. This thread calls the first closure, and an idle thread of the pool calls
+/// the second one. If no thread is idle, this thread calls both closures. The second closure is
+/// called even if the first one panics.
 pub(crate) fn join_in<RA, RB: Send>(
     pool: &Shared,
     a: impl FnOnce() -> RA,

@@ -39,8 +39,9 @@ impl Deref for Shared {
     }
 }
 
-/// The pool of a thread, and the thread's number in the pool. The reference count is the thread's
-/// own (`Rc`): all threads write the count of a `Shared`, and recursive joins would contend for it.
+/// The pool of a thread, and the thread's number in the pool. The thread has its own reference
+/// count (`Rc`). All threads write the count of a `Shared`, so recursive joins would contend for
+/// this count.
 #[derive(Clone)]
 pub(crate) struct Place {
     pool: Rc<Shared>,
@@ -107,17 +108,17 @@ pub(crate) fn worker(of: Option<&Pool>) -> Option<usize> {
     })
 }
 
-/// While this value lives, loops of this thread run on a certain pool.
+/// While this value lives, loops of this thread run on the pool of this value.
 pub(crate) enum Seat {
-    /// The thread ran loops on that pool before.
+    /// The thread already ran its loops on this pool.
     Kept,
-    /// The thread's place before, which is restored at the end.
+    /// The thread's earlier place, which is restored at the end.
     Taken(Option<Place>),
 }
 
 impl Seat {
-    /// Makes loops of this thread run on `pool`, with the number `worker`. If its loops run on that
-    /// pool already, the thread keeps its number.
+    /// Makes loops of this thread run on `pool`, with the number `worker`. If the thread's loops
+    /// already run on `pool`, the thread keeps its number.
     pub(crate) fn take(pool: &Shared, worker: usize) -> Self {
         if PLACE.with_borrow(|place| place.as_ref().is_some_and(|place| place.pool.is(pool))) {
             return Self::Kept;

@@ -7,7 +7,7 @@ use rangesteal::source;
 use crate::iter::{End, IndexedEnd};
 
 /// Declares the common parts of `Range` and `RangeInclusive`: the iterator `Iter` and two traits.
-/// Every type of numbers implements the trait `Number`. If ranges of a type are never longer than
+/// Every type of numbers implements the trait `Number`. If no range of a type is longer than
 /// `usize::MAX`, the type also implements `Counted`.
 macro_rules! range_iter {
     ($range:ident) => {
@@ -60,7 +60,7 @@ macro_rules! range_iter {
         /// compiler infer the type.)
         #[doc(hidden)]
         pub trait Number: Sized + Send {
-            /// Gives the chain of a range to `end`; in reverse, if `is_backward`.
+            /// Gives the chain of a range to `end`. If `is_backward`, the chain is in reverse.
             #[track_caller]
             fn run<E: End<Self>>(range: $range<Self>, is_backward: bool, end: E) -> E::Out;
 
@@ -79,8 +79,8 @@ macro_rules! range_iter {
 }
 pub(crate) use range_iter;
 
-/// Implements `Number` and `Counted` for types of numbers: by the source of a range, and its
-/// length.
+/// Implements `Number` and `Counted` for types of numbers. The arguments are the source of a range
+/// and the length of the range.
 macro_rules! counted {
     ($range_type:ident [$($number:ty)+], |$range:ident| $source:expr, $len:expr) => {$(
         impl Number for $number {
@@ -163,8 +163,8 @@ uncounted! {
     i128, u128;
 }
 
-/// Surrogates are not characters. `BEHIND_SURROGATES` is the first code behind them, `SURROGATES`
-/// their number.
+/// Surrogates are not characters. `BEHIND_SURROGATES` is the first code behind the surrogates.
+/// `SURROGATES` is the number of surrogates.
 const BEHIND_SURROGATES: u32 = 0xE000;
 const SURROGATES: u32 = 0x800;
 
@@ -185,7 +185,7 @@ pub(crate) fn chars(first: char, behind: u32) -> u32 {
 /// Converts a range bound into a range of indices below `len`.
 ///
 /// # Panics
-/// If the range is not within `0..len`.
+/// Panics if the range is not within `0..len`.
 pub(crate) fn within(range: impl RangeBounds<usize>, len: usize) -> Range<usize> {
     let start = match range.start_bound() {
         Bound::Included(&start) => start,

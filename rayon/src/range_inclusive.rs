@@ -38,7 +38,8 @@ macro_rules! uncounted {
                 if Number::known_len(&range).is_some() {
                     return if is_backward { end.chain(source(range).rev()) } else { end.chain(source(range)) };
                 }
-                // Without its last item, the range is a `Range`. The last item is added behind it.
+                // Without its last item, the range is a `Range`. The last item is added behind this
+                // `Range`.
                 let (first, last) = range.into_inner();
                 range::Number::run(first..last, is_backward, WithLast { last, is_backward, end })
             }
@@ -66,8 +67,8 @@ trait Next: Copy + PartialEq + Send + Sync {
     fn next(self) -> Self;
 }
 
-/// An end that receives a chain of all integers except the last. From the integer before the last
-/// one, the loop yields that integer and the last one.
+/// An end that receives a chain of all integers except the last one. When the loop reaches the
+/// second-to-last integer, it yields both this integer and the last integer.
 struct WithLast<T, E> {
     last: T,
     is_backward: bool,

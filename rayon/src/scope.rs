@@ -1,4 +1,5 @@
-//! Scopes: tasks that may spawn further tasks, as a loop over a list that grows.
+//! Scopes of tasks that may spawn further tasks. A scope runs its tasks as a loop over a list that
+//! grows.
 
 use std::{
     any::Any,
@@ -39,7 +40,7 @@ impl<'scope, S> Tasks<'scope, S> {
         mem::take(&mut lock(&self.waiting))
     }
 
-    /// Runs a task, and keeps its panic if it is the first.
+    /// Runs a task. If the task is the first one that panics, keeps its panic.
     #[track_caller]
     fn run<R>(&self, task: impl FnOnce() -> R) -> Option<R> {
         let ended = catch_unwind(AssertUnwindSafe(task));
@@ -55,7 +56,7 @@ impl<'scope, S> Tasks<'scope, S> {
     }
 }
 
-/// A scope whose tasks may borrow all that outlives the scope. See [`scope`].
+/// A scope whose tasks may borrow all values that outlive the scope. See [`scope`].
 pub struct Scope<'scope>(Tasks<'scope, Scope<'scope>>);
 
 /// A scope whose tasks begin in the order in which they are spawned. See [`scope_fifo`].
@@ -74,8 +75,8 @@ impl fmt::Debug for ScopeFifo<'_> {
 }
 
 impl<'scope> Scope<'scope> {
-    /// Adds a task to the scope. The new task begins after the closure or task that adds it has
-    /// ended.
+    /// Adds a task to the scope. The new task begins after the end of the closure or task that adds
+    /// it.
     pub fn spawn<BODY: FnOnce(&Scope<'scope>) + Send + 'scope>(&self, body: BODY) {
         self.0.add(body);
     }
@@ -103,8 +104,8 @@ impl<'scope> ScopeFifo<'scope> {
     }
 }
 
-/// Calls `op` with a scope, then runs all tasks of the scope, and returns when all have ended. All
-/// tasks run, even if one panics.
+/// Calls `op` with a scope, then runs all tasks of the scope, and returns when all tasks have
+/// ended. All tasks run, even if one of them panics.
 ///
 /// ```
 /// # use rangesteal_rayon as rayon;
@@ -155,10 +156,10 @@ fn in_rounds<'scope, S, R>(
     let seat = Seat::take(pool, 0);
     let returned = tasks.run(|| op(scope));
     loop {
-        // Tasks that threads outside of the loop have added run in the next round.
+        // If threads outside of the loop have added tasks, these tasks run in the next round.
         match <[_; 1]>::try_from(tasks.take()) {
-            // No other thread would help with a single task, and its tasks form the next round.
-            // Calling it here saves the stack of a loop.
+            // No other thread could help with a single task, so this thread calls the task without
+            // a loop, which needs less stack. The tasks that the task spawns form the next round.
             Ok([task]) => _ = tasks.run(|| task(scope)),
             Err(none) if none.is_empty() => break,
             Err(several) => many(pool, scope, several),
@@ -177,8 +178,8 @@ fn newest_first<'scope>(pool: &Shared, scope: &Scope<'scope>, mut tasks: Vec<Tas
     });
 }
 
-/// Runs a scope on a pool, the oldest tasks first. Runs in rounds: tasks that a task adds are
-/// younger than all others.
+/// Runs a scope on a pool, the oldest tasks first. The tasks run in rounds, because tasks that a
+/// task adds are younger than all other tasks.
 pub(crate) fn in_order<'scope, R>(pool: &Shared, op: impl FnOnce(&ScopeFifo<'scope>) -> R) -> R {
     let scope = ScopeFifo(Tasks::new());
     in_rounds(pool, &scope, &scope.0, op, oldest_first)

@@ -1,7 +1,7 @@
 //! Macros for iterators that begin a chain, and for collections.
 
-/// Implements both iterator traits for an iterator that begins a chain: by its source and its
-/// length.
+/// Implements both iterator traits for an iterator that begins a chain. The arguments are the
+/// source and the length of the iterator.
 macro_rules! begins {
     ([$($generic:tt)*] $iter:ty => $item:ty, |$self:ident| $source:expr, |$of:ident| $len:expr) => {
         impl<$($generic)*> $crate::absent::IsOfThisCrate for $iter {}

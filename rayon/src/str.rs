@@ -23,8 +23,8 @@ pub type SplitAsciiWhitespace<'ch> = Gathered<Listed<str::SplitAsciiWhitespace<'
 pub type Split<'ch, P> = Gathered<ByPattern<'ch, P, SPLIT>>;
 /// Iterates over the pieces that end with a match of a pattern.
 pub type SplitInclusive<'ch, P> = Gathered<ByPattern<'ch, P, INCLUSIVE>>;
-/// Iterates over the pieces that end before a match of a pattern. A match at the end of the string
-/// begins no further piece.
+/// Iterates over the pieces that end before a match of a pattern. Behind a match at the end of the
+/// string, there is no empty piece.
 pub type SplitTerminator<'ch, P> = Gathered<ByPattern<'ch, P, TERMINATOR>>;
 /// Iterates over the matches of a pattern.
 pub type Matches<'ch, P> = Gathered<ByPattern<'ch, P, MATCHES>>;
@@ -161,8 +161,8 @@ pub trait ParallelString {
         Gathered(ByPattern { text: self.as_parallel_string(), pattern: separator })
     }
 
-    /// Iterates over the pieces that end before a match of a pattern. A match at the end of the
-    /// string begins no further piece.
+    /// Iterates over the pieces that end before a match of a pattern. Behind a match at the end of
+    /// the string, there is no empty piece.
     fn par_split_terminator<P: Pattern>(&self, terminator: P) -> SplitTerminator<'_, P> {
         Gathered(ByPattern { text: self.as_parallel_string(), pattern: terminator })
     }

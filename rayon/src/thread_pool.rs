@@ -18,7 +18,7 @@ use crate::{
     scope::{Scope, ScopeFifo, in_order, in_scope},
 };
 
-/// A pool of threads. Loops inside [`install`](Self::install) run on it.
+/// A pool of threads. Loops inside [`install`](Self::install) run on this pool.
 ///
 /// ```
 /// # use rangesteal_rayon as rayon;
@@ -51,7 +51,7 @@ impl ThreadPool {
         pool::worker(Some(&self.0))
     }
 
-    /// `Some(false)` if this thread works for the pool: a thread never has pending tasks.
+    /// `Some(false)` if this thread works for the pool, because a thread never has pending tasks.
     #[must_use]
     pub fn current_thread_has_pending_tasks(&self) -> Option<bool> {
         self.current_thread_index().map(|_| false)
@@ -88,14 +88,14 @@ impl ThreadPool {
         in_order(&self.0, op)
     }
 
-    /// Does nothing, since there are no tasks to run in between. Returns `None` if this thread does
+    /// Does nothing, because a thread never has pending tasks. Returns `None` if this thread does
     /// not work for this pool.
     #[must_use]
     pub fn yield_now(&self) -> Option<Yield> {
         self.current_thread_index().map(|_| Yield::Idle)
     }
 
-    /// Does nothing, since there are no tasks to run in between. Returns `None` if this thread does
+    /// Does nothing, because a thread never has pending tasks. Returns `None` if this thread does
     /// not work for this pool.
     #[must_use]
     pub fn yield_local(&self) -> Option<Yield> {
@@ -134,27 +134,27 @@ pub enum Yield {
     Idle,
 }
 
-/// Does nothing, since there are no tasks to run in between. Returns `None` if this thread works
-/// for no pool.
+/// Does nothing, because a thread never has pending tasks. Returns `None` if this thread works for
+/// no pool.
 #[must_use]
 pub fn yield_now() -> Option<Yield> {
     current_thread_index().map(|_| Yield::Idle)
 }
 
-/// Does nothing, since there are no tasks to run in between. Returns `None` if this thread works
-/// for no pool.
+/// Does nothing, because a thread never has pending tasks. Returns `None` if this thread works for
+/// no pool.
 #[must_use]
 pub fn yield_local() -> Option<Yield> {
     yield_now()
 }
 
-/// The number of threads that work at a loop that this thread calls, including this thread.
+/// The number of threads, including this thread, that work at a loop of this thread.
 #[must_use]
 pub fn current_num_threads() -> usize {
     current().num_threads()
 }
 
-/// The number of this thread in its pool, if it works for one.
+/// The number of this thread in its pool, if the thread works for a pool.
 #[must_use]
 pub fn current_thread_index() -> Option<usize> {
     pool::worker(None)
@@ -298,7 +298,7 @@ impl ThreadPoolBuilder {
     /// Not in this crate: a call is a compile error.
     ///
     /// # Errors
-    /// Never: a call is a compile error.
+    /// Never returns an error: a call is a compile error.
     pub fn build_scoped<W, F, R>(self, _wrapper: W, with_pool: F) -> Result<R, ThreadPoolBuildError>
     where
         W: Fn(ThreadBuilder) + Sync + SpawnedThreadsAreNotThere,

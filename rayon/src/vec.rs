@@ -56,7 +56,7 @@ becomes!(['data, T: Send] &'data mut Vec<T> => &'data mut T, IterMut<'data, T>, 
 #[derive(Debug)]
 #[must_use = "an iterator runs nothing: its last method does"]
 pub struct Drain<'data, T: Send> {
-    /// `None` once a loop has taken it.
+    /// `None` once a loop has taken the vector.
     vec: Option<&'data mut Vec<T>>,
     range: Range<usize>,
 }

@@ -31,8 +31,7 @@ fn the_calling_thread_works_and_install_calls_on_it() {
 
 #[test]
 fn a_thread_that_waits_does_nothing_else() {
-    // If an item began on a thread while an outer item of that thread waits for a loop, `was` would
-    // be true.
+    // `was` would be true if an item began on a thread while another item of the same thread waits.
     let depth = AtomicUsize::new(0);
     pool(2).install(|| {
         (0..50).into_par_iter().for_each(|_| {

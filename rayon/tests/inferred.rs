@@ -1,4 +1,4 @@
-//! Generic functions with bounds of rayon's traits, whose types the compiler must infer.
+//! Tests that the compiler infers the types of generic functions with bounds of rayon's traits.
 
 use rangesteal_rayon as rayon;
 use rayon::prelude::*;

@@ -1,4 +1,4 @@
-//! A use of an item that the crate does not have fails to compile, and the error names the README.
+//! Tests that the use of an item that the crate lacks is a compile error, which names the README.
 
 use std::{fs, path::Path, process::Command};
 
@@ -26,7 +26,7 @@ pub fn all(pool: &rayon::ThreadPool) {
 }
 ";
 
-/// Texts in the compiler's output, and how often each must occur at least.
+/// Texts in the compiler's output, and the least number of occurrences of each.
 const SAID: [(&str, usize); 6] = [
     ("`spawn` outside of a scope is not in rangesteal-rayon", 3),
     ("`broadcast` is not in rangesteal-rayon", 4),

@@ -54,13 +54,13 @@
 //! # Ok::<(), BuildError>(())
 //! ```
 //!
-//! The loop borrows fields: `self.pool` shared, `self.places` exclusively. A closure that calls a
-//! method of `self` borrows the whole struct, so the compiler refuses it in a loop over `&mut
-//! self.places`. [`PerWorker`](crate::PerWorker) states have no lifetime, so the struct can keep
-//! them beside the pool.
+//! The loop borrows two fields: `self.pool` shared, and `self.places` exclusively. A closure that
+//! calls a method of `self` borrows the whole struct, so the compiler refuses such a closure in a
+//! loop over `&mut self.places`. [`PerWorker`](crate::PerWorker) states have no lifetime, so the
+//! struct can keep them beside the pool.
 //!
 //! # Several pools
-//! A pool pins a thread to each CPU except one, so six pools have six threads on each of these
+//! A pool pins a thread to each CPU except one. So six pools have six threads on each of these
 //! CPUs. Use one pool: several threads can call its loops. Idle workers help these loops, beginning
 //! with the loop that was shared first. A call that never gets help is counted as `busy`, in
 //! [`RunReport::alone`](crate::RunReport::alone) and in [the report of the
@@ -70,11 +70,11 @@
 //! helper of [such a loop](super::waiting) stays with it until the end of the loop.
 //!
 //! # In a program that uses rayon
-//! Threads of rayon may call loops. A loop uses the CPUs that are idle. This was measured with two
-//! workers of rayon: one was busy, the other one called loops. Loops of 0.1, 1 and 10 ms took 0.60,
-//! 0.52 and 0.71 of the time of the plain loop beside the same busy worker. A loop of 20 µs took
-//! 1.02. (These are medians; the mean of the loop of 20 µs was 1.23.) The busy worker loses the
-//! time that the loop gains.
+//! Threads of rayon may call loops. A loop uses the CPUs that are idle. Loops were measured on two
+//! workers of rayon: one worker was busy, and the other worker called the loops. Loops of 0.1, 1
+//! and 10 ms took 0.60, 0.52 and 0.71 times the plain loop's time beside the same busy worker. A
+//! loop of 20 µs took 1.02 times the plain loop's time. (These are medians. For the loop of 20 µs,
+//! the mean was 1.23.) The busy worker loses the time that the loop gains.
 //!
 //! # In a program that uses tokio
 //! Call loops in `spawn_blocking`, never in an async task. [Items that wait](super::waiting) can
@@ -88,8 +88,8 @@
 //! MPI](super::machines#more-than-one-machine).
 //!
 //! # Measured
-//! Loops of 1 ms, called again and again on two CPUs: their time, divided by the time of plain
-//! loops in the same place. The command is `cargo bench --bench versus -- --rows beside`.
+//! The table has the time of loops of 1 ms, called again and again on two CPUs, divided by the time
+//! of plain loops in the same place. The command is `cargo bench --bench versus -- --rows beside`.
 //!
 //! | loops of 1 ms | rangesteal | rayon |
 //! |---|---|---|
@@ -109,24 +109,24 @@
 //! wait. [`PoolBuilder::num_threads`](crate::PoolBuilder::num_threads) has all rules.
 //!
 //! # `fork`
-//! The child has only one thread, the one that called `fork`. So in the child
+//! The child has only the thread that called `fork`. So in the child
 //!
 //! * loops on a pool of the parent run on the calling thread, and so do loops with a
 //!   [`CancelToken`](crate::CancelToken) or [`Progress`](crate::Progress) of the parent;
 //! * loops on a pool that the child has built are shared;
-//! * loops on [`Pool::global`](crate::Pool::global) are shared if the parent had not used it
-//!   before.
+//! * loops on [`Pool::global`](crate::Pool::global) are shared if the parent had not used the
+//!   global pool before.
 //!
 //! If a closure forks inside a loop, the child must not return into the loop: let it exec or exit.
-//! If the parent will print [a report](super::reports#a-report-of-a-program), children that it
-//! forks later print none.
+//! If the parent will print [a report](super::reports#a-report-of-a-program), its later children
+//! print no report.
 //!
 //! # Loggers and allocators
 //! A logger or an allocator may run loops on [`Pool::global`](crate::Pool::global), even while that
 //! pool is being built. Until the pool is ready, these loops run on their calling threads.
 //!
-//! * **A logger**: each loop logs a line at level `debug`. If the logger runs a loop for that line,
-//!   too, it recurses for ever.
-//! * **An allocator**: each loop may allocate. If the allocator runs a loop for that allocation,
-//!   too, it recurses for ever. During a loop, the allocator must not hold a lock that other
-//!   threads need to allocate.
+//! * **A logger**: each loop logs a line at level `debug`. If the logger runs a loop for each line,
+//!   this loop logs another line, and the recursion never ends.
+//! * **An allocator**: each loop may allocate. If the allocator runs a loop for each allocation,
+//!   this loop allocates again, and the recursion never ends. During a loop, the allocator must not
+//!   hold a lock that other threads need to allocate.

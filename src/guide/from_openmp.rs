@@ -31,7 +31,7 @@
 //! | `if (n > 1000)` | nothing: short loops run on the calling thread |
 //! | `private(x)` | a `let` in the closure |
 //! | `firstprivate(x)` | borrow `x`; if items change it, [`.with(\|_worker\| x.clone())`](crate::On::with) |
-//! | `lastprivate(x)` | none: compute it from the last item after the loop |
+//! | `lastprivate(x)` | none: compute `x` from the last item after the loop |
 //! | `threadprivate` | [`pool.per_worker`](crate::Pool::per_worker) and [`.with_kept(&mut states)`](crate::On::with_kept) |
 //! | `omp_get_thread_num()` | the argument of the closure of `with` |
 //! | `critical`, `atomic` | `fold`; otherwise a `Mutex` or an atomic, which are as slow as in `OpenMP` |
@@ -42,8 +42,8 @@
 //! | `OMP_NUM_THREADS` | `RANGESTEAL_NUM_THREADS`; a call of `num_threads` overrides it |
 //! | `OMP_PROC_BIND=close`, `OMP_PLACES=threads` | [`Placement::Compact`](crate::Placement::Compact) |
 //! | `OMP_PROC_BIND=spread` | [`Placement::Spread`](crate::Placement::Spread) |
-//! | `OMP_PLACES=cores` | [`Placement::PhysicalCores`](crate::Placement::PhysicalCores); the default uses one CPU of every core first, then the others |
-//! | `OMP_PLACES={3},{7}`, `GOMP_CPU_AFFINITY` | [`Placement::Cpus`](crate::Placement::Cpus); CPUs that the program may not use are left out (`taskset` narrows them) |
+//! | `OMP_PLACES=cores` | [`Placement::PhysicalCores`](crate::Placement::PhysicalCores); the default uses one CPU of every core first, then the other CPUs |
+//! | `OMP_PLACES={3},{7}`, `GOMP_CPU_AFFINITY` | [`Placement::Cpus`](crate::Placement::Cpus); CPUs that the program may not use are left out (`taskset` sets the CPUs that it may use) |
 //! | `OMP_PROC_BIND=false` | `RANGESTEAL_PINNING=off`, or [`Pinning::Off`](crate::Pinning::Off) |
 //! | `OMP_DISPLAY_AFFINITY` | `println!("{}", pool.placement())`: [`Pool::placement`](crate::Pool::placement) |
 //! | `OMP_WAIT_POLICY=active`, `GOMP_SPINCOUNT` | nothing: idle threads poll if loops follow each other quickly, and sleep otherwise; [`spin_before_park`](crate::PoolBuilder::spin_before_park) sets the time by hand |
@@ -63,11 +63,11 @@
 //! | `sections` | a vector of closures: [`pool.on(jobs).for_each(\|job\| job())`](super::grow#jobs-of-different-kinds) |
 //! | `scope` | none: there is no code that every thread runs; `with` or `pool.per_worker(..)` makes a state for each worker |
 //! | `schedule(runtime)` | none: there is no schedule to choose |
-//! | `monotonic`, `nonmonotonic` | nothing: a worker may run items in any order, since it may steal earlier ones |
+//! | `monotonic`, `nonmonotonic` | nothing: a worker may run items in any order, since it may steal earlier items |
 //! | `schedule(simd:)` | `grain(n)`, with a multiple of the items in a vector register |
 //! | `order(concurrent)`, `unconstrained` | nothing: the order of items is never defined |
 //! | `reproducible` (of `order`) | none: no item is bound to a thread |
-//! | `default`, `shared` | nothing: a closure borrows what it names, and the compiler refuses races |
+//! | `default`, `shared` | nothing: a closure borrows the variables that it names, and the compiler refuses races |
 //! | `linear` | `enumerate`, and `start + step * i` in the closure |
 //! | `lastprivate(conditional:)` | `pool.on(&v).rev().position(p)`: the index of the last item that assigns the variable, counted from the end |
 //! | `reduction(inscan,)`, `scan`, `inclusive`, `exclusive` | [`inclusive_scan`](crate::On::inclusive_scan), [`exclusive_scan`](crate::On::exclusive_scan): [an example](#prefix-sums) |
@@ -179,16 +179,17 @@
 //! ```
 //!
 //! Each [block of items](super::random) has a generator of its own, so the samples are the same on
-//! any number of threads. For a state that does not affect the results, such as scratch memory, use
-//! one state for each worker: [`with_kept`](crate::On::with_kept).
+//! any number of threads. If a state does not affect the results, such as scratch memory, use one
+//! state for each worker: [`with_kept`](crate::On::with_kept).
 //!
 //! # What differs
 //! * **No item is bound to a thread.** With `schedule(static)` the same thread runs the same
-//!   indices in every loop. Here that is likely, but not promised.
+//!   indices in every loop. Here, the same worker is likely to get the same items, but this is not
+//!   promised.
 //! * **The order of a reduction** is the order of the slice, so the function must be associative.
 //!   It need not be commutative. With [`reproducible`](crate::On::reproducible), floating-point
 //!   sums are the same for every number of threads.
 //! * **A loop in a loop**: idle workers help the inner loop. No thread is started for it.
 //! * **A panic** (or an `Err`, in `try_for_each`) ends the loop and reaches the caller. In
 //!   `OpenMP`, an exception must not leave the loop.
-//! * **Several threads** may call loops of one pool. Idle workers help each of them.
+//! * **Several threads** may call loops of one pool. Idle workers help each of these loops.

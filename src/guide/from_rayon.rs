@@ -12,14 +12,14 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! Most methods have the same names: write `pool.on(&v)` for `v.par_iter()`, and leave the rest of
-//! the line as it is. Three names have another meaning here: `zip`, `fold` and `reduce`. The
+//! Most methods have the same names: write `pool.on(&v)` for `v.par_iter()`, and do not change the
+//! rest of the line. Three names have another meaning here: `zip`, `fold` and `reduce`. The
 //! compiler refuses calls of `fold` and `reduce` with rayon's arguments. `zip` panics if lengths
 //! differ.
 //!
 //! # Try it without changing code
-//! The package `rangesteal-rayon` in this repository has rayon's names. To try it, change one line
-//! of `Cargo.toml`, and none of the code:
+//! The package `rangesteal-rayon` in this repository has rayon's names. To try this package, change
+//! one line of `Cargo.toml`, and no line of the code:
 //!
 //! ```sh
 //! cargo remove rayon
@@ -68,7 +68,7 @@
 //! | `fold_chunks`, `fold_chunks_with` | `.chunks(n).map(\|chunk\| chunk.iter().fold(init(), f))` |
 //! | `update` | `.map(\|mut x\| { f(&mut x); x })` |
 //! | `chain` | two loops: `.collect_into(&mut both)` of each |
-//! | `interleave`, `interleave_shortest` | `.zip(&b).flat_map(\|(a, b)\| [a, b])`, then append the rest of the longer one |
+//! | `interleave`, `interleave_shortest` | `.zip(&b).flat_map(\|(a, b)\| [a, b])`, then append the remaining items of the longer slice |
 //! | `intersperse` | `.flat_map(\|x\| [x, &between])`, then `pop` the last |
 //! | `positions` | `.enumerate().filter_map(\|(i, x)\| p(x).then_some(i))` |
 //! | `skip_any`, `take_any` | `.skip(n)`, `.take(n)` |
@@ -81,7 +81,7 @@
 //! | `position_first`, `position_any`, `position_last` | `.position(p)`; `.rev().position(p)` counts from the end |
 //! | `find_map_first`, `find_map_any`, `find_map_last` | `.find_map(f)`, `.rev().find_map(f)` |
 //! | `partition_map` | two loops with `.filter_map(f)`, or `.fold(..)` into two vectors |
-//! | `from_par_iter`, `FromParallelIterator` | [`FromChain`](crate::source::FromChain): only the collections of the standard library implement it |
+//! | `from_par_iter`, `FromParallelIterator` | [`FromChain`](crate::source::FromChain): only the collections of the standard library implement this trait |
 //! | `collect_into_vec`, `par_extend`, `ParallelExtend` | `out.clear()` and `.collect_into(&mut out)`; `set.extend(pool.map_collect(&v, f))` |
 //! | `collect_vec_list` | `.collect::<Vec<_>>()` |
 //! | `unzip_into_vecs` | `pool.on((&v, &mut a, &mut b)).for_each(\|(x, a, b)\| (*a, *b) = f(x))` |
@@ -127,9 +127,10 @@
 //!
 //! # What differs
 //! * **Order.** Partial results are reduced in slice order, as in rayon. With
-//!   [`reproducible`](crate::On::reproducible), floating-point results do not depend on threads or
-//!   timing either. Only a loop over a list that grows ([`grow`](super::grow)) has no order.
-//! * **The first error** in slice order reaches the caller, in every run. So does the first panic.
+//!   [`reproducible`](crate::On::reproducible), floating-point results also do not depend on
+//!   threads or timing. Only a loop over a list that grows ([`grow`](super::grow)) has no order.
+//! * **The first error** in slice order reaches the caller in every run. The first panic in slice
+//!   order does so, too.
 //! * **Idle workers help nested loops**, and loops that other threads call at the same time. If no
 //!   worker is idle, the calling thread runs the loop, and workers help as soon as they are idle. A
 //!   thread that waits for its loop helps only the loops inside it. A thread of rayon may run any
@@ -197,7 +198,7 @@
 //! library takes [an `Option<&Pool>`](super::beside).
 //!
 //! # A function that returns a parallel iterator
-//! In rayon, such a function returns `impl ParallelIterator`. Here, it returns a
+//! In rayon, such a function returns `impl ParallelIterator`. Here, such a function returns a
 //! [`source`](crate::source()) with stages, and the caller passes them to the `on` of a pool.
 //! Values of a type that implements [`IntoChain`](crate::source::IntoChain) can be passed to `on`
 //! directly.
@@ -250,7 +251,8 @@ mod tests {
 
     use crate::{BuildError, Pool, source};
 
-    /// Compares two values of one type. So the compiler infers the type of each from the other one.
+    /// Compares two values of the same type, so that the compiler infers the type of each value
+    /// from the other one.
     #[track_caller]
     #[expect(clippy::needless_pass_by_value, reason = "most are made for it")]
     fn agree<T: PartialEq + Debug>(ours: T, theirs: T) {

@@ -29,27 +29,28 @@
 //! |---|---|---|
 //! | a tree: files, states of a game | a node | calls `feed.extend(&node.children)`, and folds the node itself |
 //! | a graph | a node | marks its neighbours (atomic flags), and pushes the newly marked ones |
-//! | a graph, for its connected components | a node; all nodes are seeds | lowers its neighbours' labels (`fetch_min`) to its own, and pushes the neighbours whose label was higher |
-//! | branch and bound | a partial solution | returns if the solution cannot beat the best one so far; otherwise pushes its extensions, the most promising first |
+//! | a graph, for its connected components | a node; all nodes are seeds | lowers the labels of its neighbours to its own label (`fetch_min`), and pushes the neighbours whose labels were higher |
+//! | branch and bound | a partial solution | returns if the solution cannot beat the best solution so far; otherwise pushes its extensions, the most promising one first |
 //! | any solution of a puzzle | a position | returns `Err(solution)` in [`try_for_each`](crate::Grow::try_for_each), which ends the loop |
-//! | divide and conquer | a part | pushes its parts, or folds itself if it is small |
+//! | divide and conquer | a part | if the part is small, folds it; otherwise pushes its parts |
 //! | jobs in several steps | a job and its step | does the step, and pushes the job with the next step |
 //! | jobs of different kinds | a boxed closure | [calls the closure](#jobs-of-different-kinds) |
 //!
 //! * **The order is not defined**, so `reduce` must be commutative.
-//! * **The newest item runs first**, as in a recursive function. So the list is about as long as
-//!   the stack of that function would be deep. Items that one call of `extend` adds run in their
-//!   order, so a loop walks a structure in memory forward. Walking it backward took three times as
-//!   long.
-//! * **No item waits for its children.** If a step needs the results of all parts, put it behind
-//!   the loop. Or let each part decrement a counter, and let the last part do the step. If a parent
-//!   combines the results of its two halves, use [`pool.join(a, b)`](crate::Pool::join).
+//! * **The newest item runs first**, as in a recursive function. So the length of the list is about
+//!   the depth that the function's stack would have. If one call of `extend` adds several items,
+//!   they run in their order. So a loop walks forward through a structure in memory. Walking
+//!   backward took three times as long.
+//! * **No item waits for its children.** If a step needs the results of all parts, put the step
+//!   behind the loop. Or let each part decrement a counter, and let the part that ends last do the
+//!   step. If a parent combines the results of its two halves, use [`pool.join(a,
+//!   b)`](crate::Pool::join).
 //! * **An item should take more than some nanoseconds.** Items of 100 ns lose nothing. If an item
 //!   takes 1 ns, call the plain recursive function for small parts.
 //!
 //! # Level by level
-//! This is a breadth-first walk in a defined order. For each level, a loop makes the next level by
-//! [`flat_map`](crate::On::flat_map).
+//! This example is a breadth-first walk in a defined order. For each level, a loop makes the next
+//! level by [`flat_map`](crate::On::flat_map).
 //!
 //! ```
 //! # let pool = rangesteal::Pool::new()?;

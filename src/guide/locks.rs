@@ -14,12 +14,12 @@
 //! ```
 //!
 //! **The rule.** A thread that waits for the end of a loop runs only items of loops that are called
-//! inside that loop. The plain loop would run these items at the same place, under the same locks.
-//! [The last section](#what-can-deadlock) has the remaining deadlocks. A program of plain threads
-//! has them as well.
+//! inside that loop. A plain inner loop would run its items at the same place, under the same
+//! locks. [The last section](#what-can-deadlock) has the remaining deadlocks. A program of plain
+//! threads has these deadlocks as well.
 //!
-//! The tests that this page names are in `tests/locks.rs`. They run on pools of 2, 4 and 8 threads,
-//! with one caller and with several.
+//! The tests that this page names are in `tests/locks.rs`. The tests run on pools of 2, 4 and 8
+//! threads, with one caller and with several callers.
 //!
 //! # A lock held across a loop
 //! The caller runs the loop under the lock, and idle workers help. Other items that want the lock
@@ -59,12 +59,12 @@
 //! that other task wants a lock that the thread holds, the lock is never released: [rayon#592], and
 //! in `get_or_init` [rayon#1251]. Here, a caller without further items waits for the threads that
 //! are still in its loop, and helps only the loops of these threads. None of these threads waits
-//! for the caller. So the loops that wait for each other form a tree, and its leaves make progress.
-//! (Test `items_of_two_loops_at_a_time_take_one_lock`.)
+//! for the caller. So the loops that wait for each other form a tree, and the leaves of this tree
+//! make progress. (Test `items_of_two_loops_at_a_time_take_one_lock`.)
 //!
 //! # What can deadlock
-//! * **A lock that the caller holds around a loop, and that items take.** No item can get the lock,
-//!   not even an item on the thread of the caller. (Test
+//! * **A lock that the caller holds around a loop while items of the loop take it.** No item can
+//!   get the lock, not even an item on the thread of the caller. (Test
 //!   `a_lock_that_the_caller_holds_around_a_loop_is_free_to_none_of_its_items`.)
 //!
 //!   ```

@@ -8,8 +8,8 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! prints the CPU of each worker, and the reasons. `LogicalCpus` is the default. On four cores of
-//! two hardware threads each:
+//! prints the CPU of each worker, and the reasons. `LogicalCpus` is the default. On four cores with
+//! two hardware threads each, the output is:
 //!
 //! ```text
 //! 8 workers, by the CPUs there are; LogicalCpus
@@ -21,14 +21,14 @@
 //! ```
 //!
 //! # Which CPUs
-//! [`Placement`](crate::Placement) is the order in which workers get CPUs. It also sets the number
-//! of workers, if nothing else does.
+//! [`Placement`](crate::Placement) is the order in which workers get CPUs. If no other setting sets
+//! the number of workers, the placement also sets this number.
 //!
 //! | I want | placement |
 //! |---|---|
 //! | all CPUs: one of each core first, then the others | [`LogicalCpus`](crate::Placement::LogicalCpus), the default |
 //! | one worker for each core | [`PhysicalCores`](crate::Placement::PhysicalCores) |
-//! | few workers that share caches, and other cores left free | [`Compact`](crate::Placement::Compact) |
+//! | few workers that share caches, while other cores stay free | [`Compact`](crate::Placement::Compact) |
 //! | few workers, each with much cache and memory bandwidth | [`Spread`](crate::Placement::Spread) |
 //! | certain CPUs | [`Cpus`](crate::Placement::Cpus) |
 //!
@@ -39,15 +39,15 @@
 //! On Linux a pool pins its threads, except under [a CPU quota](super::beside#cpu-quotas).
 //! [`pinning`](crate::PoolBuilder::pinning) or `RANGESTEAL_PINNING` changes that. Only a
 //! [`scope`](crate::PoolBuilder::scope) pins the calling thread. Without a scope, the pool leaves a
-//! CPU free for it. A thread that a pinned thread starts may use only the same CPU, so start other
-//! threads before a scope, not inside.
+//! CPU free for the calling thread. A thread that a pinned thread starts may use only the same CPU,
+//! so start other threads before a scope, not inside.
 //!
 //! # NUMA
 //! One pool may span all NUMA nodes of a machine. No machine with several nodes was measured.
 //!
 //! * Workers with neighbouring numbers have neighbouring caches and nodes, except with `Spread`.
-//! * Among the workers with about the most work left, a worker steals from the nearest one: first
-//!   from one that shares its last-level cache, then from one of its node. See
+//! * A worker steals from the nearest of the workers that have about the most work left: first from
+//!   a worker that shares its last-level cache, then from a worker on its node. See
 //!   [`Stealing`](crate::Stealing).
 //! * If the same loop runs over the same slice again, each worker is likely to get the same items
 //!   as in the last round. These items may lie in its cache or on its node. This is not promised.
@@ -82,15 +82,16 @@
 //! Use ranks if the items do not fit into one memory, or if a round takes some ten milliseconds on
 //! all cores of one machine and there are thousands of rounds.
 //!
-//! * An exchange takes 0.3 µs between two ranks on one machine, and 2 to 100 µs through a network
-//!   (the usual values of InfiniBand and Ethernet, not measured here).
+//! * An exchange takes 0.3 µs between two ranks on one machine. Through a network it takes 2 to 100
+//!   µs (the usual values of InfiniBand and Ethernet, not measured here).
 //! * The main cost of ranks is the wait for the slowest rank of each round: 10 to 700 µs in rounds
 //!   of 0.5 to 5 ms, on two cores.
 //! * Threads steal from each other, and ranks do not. So one process balances the load of a machine
 //!   better than several ranks.
 //!
-//! Time of two ranks with one thread each, divided by the time of one process with two threads, on
-//! two cores of an Intel Xeon with Open MPI 4.1.4 in shared memory (no network was measured):
+//! The table has the time of two ranks with one thread each, divided by the time of one process
+//! with two threads, on two cores of an Intel Xeon with Open MPI 4.1.4 in shared memory (no network
+//! was measured):
 //!
 //! | program | time |
 //! |---|---|
@@ -106,16 +107,16 @@
 //! ## What to send
 //! | the result is | do | the bits are the same |
 //! |---|---|---|
-//! | an integer, or a few | `all_reduce` with `MPI_SUM` | always |
+//! | one integer or a few integers | `all_reduce` with `MPI_SUM` | always |
 //! | any value that is reduced in order | `all_gather`, then fold in the order of the ranks | for the same number of ranks |
 //! | a floating-point sum | `all_gather` and fold, as above; or [`reproducible_part`](crate::On::reproducible_part), and gather its nodes | with `reproducible_part`, for any number of ranks and threads |
 //!
 //! `reproducible_part`, as in the example, makes a tree whose shape depends only on the total
-//! number of items. MPI's own floating-point sums have the same bits at most for the same number of
+//! number of items. MPI's own floating-point sums may have different bits for different numbers of
 //! ranks.
 //!
 //! ## How to start ranks
-//! In the repository are `examples/ranks` (k-means and `PageRank`, with
+//! The repository has two examples: `examples/ranks` (k-means and `PageRank`, with
 //! [rsmpi](https://docs.rs/mpi)) and `examples/stv-ranks` (an election).
 //!
 //! ```sh
@@ -125,18 +126,18 @@
 //! mpirun -n 2 --bind-to none target/release/latency
 //! ```
 //!
-//! * **CPUs.** Open MPI 4 binds each of one or two ranks to one core unless an option says
-//!   otherwise. The pool then has a worker for each hardware thread of that core, and
+//! * **CPUs.** If there are only one or two ranks, Open MPI 4 binds each rank to one core unless an
+//!   option says otherwise. The pool then has a worker for each hardware thread of this core, and
 //!   [`Pool::placement`](crate::Pool::placement) says "bound to 1 of 64 CPUs" (or to 2). The first
-//!   `mpirun` above gives each rank 8 cores of its own, which is the best way.
+//!   `mpirun` above gives each rank 8 cores of its own, which is best.
 //! * **Pinning.** Ranks that may run on the same CPUs pin their workers to the same CPUs. A rank
-//!   that waits in MPI polls all the time, and keeps its CPU busy: an election count took 27 times
-//!   as long. So give each rank its own CPUs, or set `RANGESTEAL_PINNING=off`.
+//!   that waits in MPI polls all the time, and keeps its CPU busy. With shared CPUs, an election
+//!   count took 27 times as long. So give each rank its own CPUs, or set `RANGESTEAL_PINNING=off`.
 //! * **Threads.** Initialise MPI with `Funneled`, on the thread that calls the loops. This thread
 //!   is worker 0 of every loop. It may call MPI between loops. Closures of loops must not call MPI.
-//! * **The end.** If a rank returns early, the others wait for ever. So let every message have room
-//!   for an error in the place of a result, and let `main` catch a panic and call `abort`. The
-//!   examples do both.
+//! * **The end.** If a rank returns early, the other ranks wait for ever. So every message should
+//!   be able to carry an error instead of a result, and `main` should catch a panic and call
+//!   `abort`. The examples do both.
 //!
 //! ## Shares of unequal cost
 //! Ranks do not steal from each other, but they can adjust their shares from round to round. Each
@@ -145,8 +146,9 @@
 //! `examples/ranks/shares.rs` does this in some hundred lines. On a skewed graph, it reduced the
 //! imbalance of `PageRank` from 1.45 to 1.07, and the time of a round from 1.75 to 1.36 ms.
 //!
-//! If items need no data except their index, a counter from which all ranks fetch chunks is better
-//! still: see LB4MPI (Mohammed, Eleliemy, Ciorba, Kasielke, Banicescu).
+//! If items need no data except their index, a shared counter is even better: all ranks fetch
+//! chunks of indices from this counter. See LB4MPI (Mohammed, Eleliemy, Ciorba, Kasielke,
+//! Banicescu).
 //!
 //! # wasm and other systems
 //! On wasm, with or without WASI, loops run on the calling thread, which is the only worker.

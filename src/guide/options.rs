@@ -1,4 +1,4 @@
-//! Options of a loop: they stand anywhere before its end.
+//! Options of a loop. An option may stand anywhere before the end of the chain.
 //!
 //! ```
 //! use rangesteal::{Pool, Progress, RunReport};
@@ -22,9 +22,9 @@
 //! | fewer threads | [`threads(n)`](crate::On::threads); `threads(1)` runs the loop on the calling thread |
 //! | blocks of a certain size | [`grain(n)`](crate::On::grain) |
 //!
-//! A loop over [a list that grows](crate::Grow) has `cancel`, `report` and `threads`. Options of
-//! [items that wait](crate::Waiting) stand before `waiting`; `grain` has no effect there, and
-//! `reproducible` panics.
+//! A loop over [a list that grows](crate::Grow) has `cancel`, `report` and `threads`. Options of a
+//! loop whose [items wait](crate::Waiting) stand before `waiting`. In such a loop `grain` has no
+//! effect, and `reproducible` panics.
 //!
 //! # Cancelling a loop
 //! ```
@@ -45,13 +45,15 @@
 //! ```
 //!
 //! A loop with [`cancel`](crate::On::cancel) returns a `Result`. If the loop can fail, its own
-//! `Result` is inside that one. After a cancel, workers finish the items that they have claimed,
-//! and claim no more: [`CancelToken`](crate::CancelToken) says how many items a claim has.
+//! `Result` is inside the `Result` of `cancel`. After a cancel, workers finish the items that they
+//! have claimed, and claim no more: [`CancelToken`](crate::CancelToken) says how many items a claim
+//! has.
 //!
 //! # Options of a pool
 //! [`PoolBuilder`](crate::PoolBuilder) has the options for all loops of a pool: the number of
 //! threads, pinning, placement, names, stacks and handlers of threads. Environment variables set
-//! options, too. The first two have no effect on pools whose builder sets the option:
+//! options, too. If a pool's builder sets the same option, the first two of these variables have no
+//! effect:
 //!
 //! | variable | effect |
 //! |---|---|

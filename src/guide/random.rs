@@ -53,9 +53,9 @@
 //! worker runs an item, so the results differ from run to run.
 //!
 //! # Seeds of several loops
-//! If two loops must not draw the same numbers, their seeds must be at least 4096 apart: a loop has
-//! fewer than 4096 blocks. A loop with a [`grain`](crate::On::grain) may have more, namely one
-//! block for each `grain` items.
+//! If two loops must not draw the same numbers, their seeds must be at least 4096 apart, because a
+//! loop has fewer than 4096 blocks. A loop with a [`grain`](crate::On::grain) has one block for
+//! each `grain` items, which may be more blocks.
 //!
 //! ```
 //! # let pool = rangesteal::Pool::new()?;

@@ -30,18 +30,18 @@
 //! [balance](crate::RunReport::balance) is the mean of the workers' `working` times, divided by the
 //! longest of them.
 //!
-//! Report a round in the middle of your algorithm: the pool learns in the first rounds how much a
-//! loop costs. Then look for
+//! Report a round in the middle of your algorithm, because the pool learns the cost of a loop in
+//! the first rounds. Then look for these signs:
 //!
 //! | you see | meaning | remedy |
 //! |---|---|---|
 //! | one line only | the loop ran on the calling thread alone; the first line says why (see [`Alone`](crate::Alone)) | `short`, `one worker`: none. `faster`: see the last row, and look for other programs that use the CPUs. `the pool was busy`: none, since all workers had work |
 //! | `to start` of some 10 to 100 µs | the thread had to wake up | none, if the loop takes a millisecond or more. Otherwise less work between loops, or fewer and longer loops |
-//! | `to start` as long as the loop | the thread came too late for any item: its CPU had other work | fewer threads, or less other work on the machine |
-//! | `at end` is long for all workers but one | the others waited for the last item of that worker | divide heavy items; sort them to the front |
+//! | `to start` is as long as the loop | the thread came too late for any item: its CPU had other work | fewer threads, or less other work on the machine |
+//! | `at end` is long for all workers but one | the other workers waited for the last item of this worker | divide heavy items; sort them to the front |
 //! | few thefts, a balance of nearly 1 | the loop is well balanced | none |
 //! | thefts in every round | the cost of items changes from round to round | none: the thefts restore the balance |
-//! | many `failed` | fewer ranges are left than workers that want to steal | more and smaller items, or fewer threads |
+//! | many `failed` | there are fewer ranges than workers that want to steal | more and smaller items, or fewer threads |
 //! | all are `working`, and their times add up to much more than the plain loop's time | workers wait for memory, for a lock, or for a cache line that all of them write; or they share a core; or the compiler vectorised the plain loop and not the blocks | touch less memory; fold instead of locking; try a large [`grain`](crate::On::grain), such as 4096 |
 //!
 //! # A report of a program
@@ -60,7 +60,7 @@
 //! |---|---|
 //! | `loop` | the place of the call in the source |
 //! | `time` | the time of all calls together |
-//! | `gain` | the sum of the workers' `working` times, divided by `time`: the mean number of working workers. It is not a speed-up. With two threads 1.9 is good; the plain loop has 1. Items that wait for memory or for each other make it high, too: compare the time with that of `threads(1)` |
+//! | `gain` | the sum of the workers' `working` times, divided by `time`: the mean number of working workers. The gain is not a speed-up. With two threads, a gain of 1.9 is good. The plain loop has a gain of 1. Items that wait for memory or for each other also make the gain high, so compare the time with that of `threads(1)` |
 //! | `idle` | the number of idle workers when a call was shared: the median of the shared calls |
 //! | `balance` | the [balance](crate::RunReport::balance) of the shared calls |
 //! | `help` | the cost of waking a worker, as the pool estimates it |
@@ -68,8 +68,8 @@
 //! | `idle: 1 to 7` | the smallest and the largest number of idle workers, if they differ |
 //! | `begun alone: 2.0ms` | the time that callers worked alone before they shared calls |
 //!
-//! * **A low gain and few idle workers**: the others worked in other loops when the loop was
-//!   called.
+//! * **A low gain and few idle workers**: when the loop was called, most workers worked in other
+//!   loops.
 //! * **A low gain and many idle workers**: the loop was too short to use many workers, or they
 //!   started too late.
 //! * The time of an inner loop also counts as time of the outer loop.
@@ -77,8 +77,8 @@
 //!   may count a second call, which moves the results together.
 //! * Not listed: sorts that run alone, calls of `join`, and calls that panic.
 //! * The report adds some 0.5 µs to each call.
-//! * The report needs Unix. A program that a signal ends prints none. The exit waits at most a
-//!   second for a full pipe.
+//! * The report needs Unix. If a signal ends the program, no report is printed. If the report goes
+//!   to a full pipe, the exit waits at most a second.
 //!
 //! # Log lines
 //! A pool logs through the crate `log`. The texts and the levels may change.
@@ -142,27 +142,29 @@
 //!
 //! # What makes a loop slow
 //! * **Large accumulators by value.** `fold` moves the accumulator for every item. Moving a `Vec`
-//!   or a `Box` costs almost nothing. An array of 256 counters is copied for every item, which
-//!   takes a hundred times as long. [`Iterator::fold`] does the same.
+//!   or a `Box` costs almost nothing. An array of 256 counters is copied for every item, so the
+//!   loop takes a hundred times as long. [`Iterator::fold`] does the same.
 //! * **Indices where items would do.** `pool.on(0..n)` with `x[i]` in the closure checks a bound
 //!   for every item. A tuple of slices, `pool.on((&x, &y))`, checks none. A closure that captures a
 //!   `Vec` loads its address again for every item. Capture a slice instead: `let x = &x[..];`
 //!   before `move |i| x[i]`.
 //! * **An unpredictable branch.** See [the next section](#a-branch-that-cannot-be-predicted).
-//! * **`max` or `min` of a large closure.** The loop has no value to compare the first item with,
-//!   and handles it separately. So the compiler does not vectorise the loop if the closure has more
-//!   than some 150 instructions. `fold` with an initial value avoids this: a closure of 40 rounds
-//!   of shift, xor and add then takes a fifth of the time.
+//! * **`max` or `min` of a large closure.** For the first item, the loop has no earlier value to
+//!   compare with, so the loop handles this item separately. If the closure has more than some 150
+//!   instructions, the compiler then does not vectorise the loop. `fold` with an initial value
+//!   avoids this problem: with `fold`, a loop whose closure has 40 rounds of shift, xor and add
+//!   takes a fifth of the time.
 //! * **`reproducible` with few items and a large accumulator.** The loop calls `init` and `merge`
-//!   once for each block, and 10,000 items make 257 blocks of 39. For a table, ask for larger
-//!   blocks: `.reproducible().grain(1000)`.
+//!   once for each block, and 10,000 items make 257 blocks of 39 items. If the accumulator is a
+//!   table, ask for larger blocks: `.reproducible().grain(1000)`.
 //! * **Shared state in the closure**: a lock, an atomic counter, an allocator with a lock. Use
 //!   [`fold`](crate::On::fold).
 //!
 //! # A branch that cannot be predicted
-//! In the step of k-means below, finding the nearest of 16 centres takes 60 ns per point with `if
-//! distance < best`, and 27 ns with [`select_unpredictable`](std::hint::select_unpredictable). The
-//! times of the plain loop and of the pool's loop are the same:
+//! In the step of k-means below, finding the nearest of 16 centres takes 60 ns per point with
+//! `if distance < best`, and 27 ns per point with
+//! [`select_unpredictable`](std::hint::select_unpredictable). The plain loop and the pool's loop
+//! take the same time:
 //!
 //! ```
 //! use std::hint::select_unpredictable;

@@ -16,15 +16,15 @@
 //! ```
 //!
 //! With [`waiting`](crate::On::waiting) the closures return futures. While an item waits, its
-//! worker goes on with another item. At most `limit` items (100 in the example) are in flight:
-//! begun and not done. A runtime, a reactor or another thread must wake the futures.
-//! [`Waiting`](crate::Waiting) lists the ends.
+//! worker continues with another item. At most `limit` items (100 in the example) are in flight at
+//! the same time. An item is in flight from its begin until it is done. A runtime, a reactor or
+//! another thread must wake the futures. [`Waiting`](crate::Waiting) lists the ends.
 //!
 //! # tokio
 //! The timers and sockets of tokio need two things: a runtime that has a thread of its own, and a
 //! polling thread that has entered this runtime. In the example above, the runtime has one thread,
 //! and each worker enters it by `with`. Without `with`, tokio panics with "there is no reactor
-//! running", perhaps in a helper only.
+//! running", perhaps only in a helper.
 //!
 //! # smol
 //! `async-io` has a thread of its own, and a worker need not enter anything:
@@ -42,7 +42,7 @@
 //!
 //! # A thread of your own
 //! A future sends its waker to the thread. The thread waits for a millisecond, and then wakes all
-//! futures that have sent theirs:
+//! futures whose wakers it has received:
 //!
 //! ```
 //! use std::{future::poll_fn, sync::mpsc, task::{Poll, Waker}, thread, time::Duration};
@@ -117,5 +117,5 @@
 //! | no time `asleep` | none: the workers always had an item to poll |
 //!
 //! # When not to use it
-//! A server has no last item, so use a runtime for it. If other threads of the program compute
-//! meanwhile, blocking a thread costs little.
+//! A server has no last item, so use a runtime for a server. If other threads of the program
+//! compute meanwhile, blocking a thread costs little.

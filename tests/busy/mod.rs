@@ -1,4 +1,5 @@
-//! Work of a known duration, for all tests: a pool's decisions depend on how long items take.
+//! Work of a known duration, for all tests. The duration matters because a pool's decisions depend
+//! on it.
 
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,5 @@
-//! Support for tests that change or end a whole process. Such a test runs in a child: this test
-//! binary again, with one test.
+//! Support for tests that change or end a whole process. Such a test runs in a child. The child
+//! runs the same test binary with only this test.
 
 use std::{
     env,
@@ -12,7 +12,7 @@ const MARK: &str = "RANGESTEAL_TEST_CHILD";
 /// The environment variable with the level of the child's logger; by default, warnings.
 #[allow(dead_code, reason = "not in all tests")]
 pub(crate) const LEVEL: &str = "RANGESTEAL_TEST_LEVEL";
-/// In seconds: a child that takes longer hangs.
+/// In seconds. A child that takes longer counts as hanging.
 const LIMIT: libc::c_uint = 300;
 
 /// Whether this is the child. In the child, sends the log to standard error, and sets an alarm, so
@@ -23,14 +23,14 @@ pub(crate) fn is_child() -> bool {
     if is_child {
         let level = env::var(LEVEL).map_or(log::LevelFilter::Warn, |level| level.parse().unwrap());
         let _before = env_logger::Builder::new().filter_level(level).try_init();
-        // SAFETY: the call takes a number; this process has no other alarm.
+        // SAFETY: the call takes a number. This process has no other alarm.
         unsafe { libc::alarm(LIMIT) };
     }
     is_child
 }
 
-/// Runs the test `name` in a child, by the command `through` if there is one, with these variables
-/// set.
+/// Runs the test `name` in a child with these variables set. If there is a command `through`, this
+/// command starts the child.
 pub(crate) fn run(through: &[&str], name: &str, variables: &[(&str, &str)]) -> Output {
     command(through, name, variables).output().unwrap()
 }
@@ -52,7 +52,7 @@ pub(crate) fn command(through: &[&str], name: &str, variables: &[(&str, &str)]) 
     command
 }
 
-/// Checks that the child's test has passed, and returns what it wrote to standard error.
+/// Checks that the child's test has passed, and returns its standard error.
 pub(crate) fn passed(output: &Output) -> String {
     let [stdout, stderr] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
     assert!(output.status.success() && stdout.contains("1 passed"), "{}\n{stdout}{stderr}", output.status);

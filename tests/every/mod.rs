@@ -17,8 +17,8 @@ fn result(of: &str, result: impl Debug) {
     println!("{MARK}{of}: {result:?}");
 }
 
-/// Costs of items in nanoseconds. Short loops run on the caller, long ones are shared, and the
-/// uneven ones have one long item among short ones.
+/// Costs of items in nanoseconds. Short loops run on the caller. Long loops are shared. Uneven
+/// loops have one long item among short items.
 fn costs() -> [(&'static str, Vec<u64>); 4] {
     let mut uneven = vec![0; 1000];
     uneven[990] = 300_000;
@@ -32,7 +32,7 @@ pub(crate) fn print() {
     for threads in [1, 2, 3] {
         let pool = Pool::builder().num_threads(threads).build().unwrap();
         for (name, costs) in costs() {
-            // In the first calls the pool measures the loop; later calls know it.
+            // In the first calls the pool measures the loop. In later calls it knows the loop.
             for _ in 0..4 {
                 let of = |loop_: &str| format!("{loop_}, {name}, {threads} threads");
                 slices(&pool, &costs, &of);
@@ -85,7 +85,7 @@ fn slices(pool: &Pool, costs: &[u64], of: &dyn Fn(&str) -> String) {
     result(&of("try_for_each"), pool.on(costs).try_for_each(|cost| fails(cost).map(drop)));
     result(&of("sum"), pool.on(costs).map(value).sum::<u64>());
     result(&of("count"), pool.on(costs).filter(|cost| late(cost)).count());
-    // Two to the power of 60 at most.
+    // The factor is at most 2 to the power of 60.
     result(&of("product"), pool.on(costs).map(|cost| 1 + u64::from(late(cost))).product::<u64>());
     result(&of("min"), pool.on(costs).map(value).min());
     result(&of("max"), pool.on(costs).map(value).max());
@@ -203,7 +203,8 @@ fn results(pool: &Pool, costs: &[u64], of: &dyn Fn(&str) -> String) {
 }
 
 fn sorts(pool: &Pool, len: usize, of: &dyn Fn(&str) -> String) {
-    // More items than elsewhere, since std alone sorts a small number of items.
+    // More items than in other loops, because the pool leaves a small number of items to the sort
+    // of std.
     let items: Vec<u32> = (0..len as u32 * 40).map(|i| i.wrapping_mul(0x9E37_79B9) >> 8).collect();
     let sorted = |by: &str, sort: &dyn Fn(&mut [u32])| {
         let mut items = items.clone();
@@ -283,7 +284,8 @@ fn lists(pool: &Pool, costs: &[u64], token: &CancelToken, of: &dyn Fn(&str) -> S
     result(&of("grow, cancelled"), pool.grow(seeds()).cancel(token).for_each(|_, _| ()));
 }
 
-/// A future that is not ready at its first poll; it wakes itself, or another thread wakes it.
+/// A future that is not ready at its first poll. The future wakes itself, or another thread wakes
+/// it.
 async fn pause(is_woken_elsewhere: bool) {
     let mut is_asked = false;
     poll_fn(|context| {
@@ -339,7 +341,7 @@ fn waits(pool: &Pool, costs: &[u64], token: &CancelToken, of: &dyn Fn(&str) -> S
     }
 }
 
-/// The inner loops find the pool busy, or have one worker.
+/// The inner loops find the pool busy, or have only one worker.
 fn nested(pool: &Pool) {
     let rows: Vec<_> = pool
         .on(0..50)

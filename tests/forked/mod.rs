@@ -15,7 +15,7 @@ pub(crate) fn forked(work: impl FnOnce()) {
     // SAFETY: the child runs the code under test, which must not need another thread.
     match unsafe { fork() }.unwrap() {
         ForkResult::Child => {
-            // SAFETY: the call takes a number; a child does not inherit the parent's alarm.
+            // SAFETY: the call takes a number. A child does not inherit the parent's alarm.
             unsafe { libc::alarm(60) };
             let fine = catch_unwind(AssertUnwindSafe(work)).is_ok();
             // SAFETY: ends the child without running the parent's destructors and exit handlers.

@@ -8,8 +8,8 @@ use std::{
     sync::OnceLock,
 };
 
-/// Builds the program first: for an example that has tests of its own, cargo builds only the test
-/// executable.
+/// Builds the program first, because cargo builds only the test executable of an example that has
+/// tests of its own.
 pub(crate) fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {

@@ -1,4 +1,4 @@
-//! `tests/tidy/api.txt` lists the public interface, so a diff shows each change of it.
+//! `tests/tidy/api.txt` lists the public interface, so a diff shows each change of the interface.
 //!
 //! `UPDATE_API=1 cargo test -p rangesteal-tidy api` writes the file again.
 
@@ -19,7 +19,8 @@ fn the_public_surface_is_as_listed() {
         return;
     }
     let root = top();
-    // A target folder of its own: cargo locks the usual one while it builds tests.
+    // The listing has its own target folder, because cargo locks the usual folder while it builds
+    // tests.
     let target = root.join("target/api");
     let status = Command::new(env!("CARGO"))
         .args(["rustdoc", "--quiet", "--package", "rangesteal", "--lib", "--target-dir"])

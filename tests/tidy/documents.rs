@@ -1,6 +1,6 @@
-//! The files, headings, test programs and stages of `.ci/long` that documents name must exist. In
-//! `CONTRIBUTING.md` and `docs/`, each path, script, package, test and identifier in code must
-//! exist, too.
+//! Tests that the files, headings, test programs and stages of `.ci/long` that documents name
+//! exist. In `CONTRIBUTING.md` and `docs/`, each path, script, package, test and identifier in code
+//! must also exist.
 
 use std::{
     collections::HashSet,
@@ -43,12 +43,12 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()
 }
 
-/// For each `before` in `text`: the text up to the next `behind`.
+/// For each `before` in `text`: the text between this `before` and the next `behind`.
 pub(crate) fn between<'a>(text: &'a str, before: &'a str, behind: &'a str) -> impl Iterator<Item = &'a str> {
     text.split(before).skip(1).filter_map(move |rest| Some(rest.split_once(behind)?.0))
 }
 
-/// The name of a heading in links.
+/// The name by which links refer to a heading.
 pub(crate) fn slug(heading: &str) -> String {
     let kept =
         heading.trim().chars().filter(|letter| letter.is_alphanumeric() || matches!(letter, ' ' | '-' | '_'));
@@ -157,7 +157,7 @@ struct Names {
     words: HashSet<String>,
     functions: HashSet<String>,
     /// The paths of files without their endings, and the names of functions and inline modules. A
-    /// filter of `cargo test` must be a part of one of these.
+    /// filter of `cargo test` must be a part of one of these names.
     filtered: String,
     packages: HashSet<String>,
     files: HashSet<String>,
@@ -203,7 +203,7 @@ impl Names {
         names
     }
 
-    /// The fault of a word of code, or `None`.
+    /// Returns the fault of a word of code; `None` if there is no fault.
     fn fault(&self, word: &str) -> Option<&'static str> {
         let word = word.trim_matches(['"', '\'', '(', ')', ',', ';']).trim_end_matches(['.', ':']);
         let word = word.rsplit_once('=').map_or(word, |(_, value)| value);
@@ -233,10 +233,12 @@ impl Names {
         None
     }
 
-    /// The fault of a command, or `None`. Checks packages, filters and stages.
+    /// Checks the packages, filters and stages of a command. Returns the fault of the command;
+    /// `None` if there is no fault.
     fn fault_of_command(&self, command: &str) -> Option<String> {
         if let Some(stages) = command.strip_prefix(".ci/long ") {
-            // Split at quotation marks: texts with odd numbers are inside quotation marks.
+            // The command is split at quotation marks. Parts with odd numbers are inside quotation
+            // marks.
             let words = stages.split('"').enumerate().flat_map(|(at, text)| match at % 2 {
                 0 => text.split_whitespace().collect(),
                 _ => vec![text],

@@ -1,4 +1,4 @@
-//! The page on OpenMP has a row for each directive and clause of a loop.
+//! Tests that the page on OpenMP has a row for each directive and clause of a loop.
 
 use std::collections::BTreeSet;
 
@@ -6,8 +6,8 @@ use crate::guide::{methods, own_methods, rows, spans};
 
 const PAGE: &str = "src/guide/from_openmp.rs";
 
-/// The sections of the OpenMP API 5.2 on loops, each with its names: directives of loops, their
-/// clauses, the modifiers of clauses, and directives within loops.
+/// The sections of the OpenMP API 5.2 on loops. Each section has its names: directives of loops,
+/// their clauses, the modifiers of clauses, and directives within loops.
 const NAMES: [(&str, &str); 19] = [
     ("3.4 if", "if"),
     ("4.4 loop concepts", "collapse; ordered(n)"),

@@ -1,5 +1,5 @@
-//! The page on rayon has a row for each name of rayon. The test reads the names from the sources of
-//! the rayon that it is built with.
+//! Tests that the page on rayon has a row for each name of rayon. The names come from the sources
+//! of the version of rayon that this test is built with.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -14,9 +14,9 @@ use syn::{Attribute, File, ImplItem, Item, TraitItem, Type, UseTree, Visibility}
 use crate::guide::{Row, methods, own_methods, spans};
 
 const PAGE: &str = "src/guide/from_rayon.rs";
-/// The part of the page that has a row for each name.
+/// The part of the page with a row for each name.
 const PART: &str = "Every name";
-/// If the test finds fewer names, it reads the sources in a wrong way.
+/// If the test finds fewer names, its reading of the sources is wrong.
 const AT_LEAST: usize = 240;
 
 /// All modules of a crate.
@@ -27,7 +27,7 @@ struct Sources {
 struct Module {
     /// The path from the root of the crate, such as `collections::hash_map`.
     path: String,
-    /// Whether other crates can name it.
+    /// Whether other crates can name the module.
     is_public: bool,
     items: Vec<Item>,
 }
@@ -37,9 +37,9 @@ fn folders() -> [PathBuf; 2] {
     let rustc = Command::new("rustc").arg("-vV").output().expect("rustc");
     let said = String::from_utf8_lossy(&rustc.stdout);
     let host = said.lines().find_map(|line| line.strip_prefix("host: ")).expect("rustc -vV names the host");
-    // Filtered by host, since packages for other systems need not be downloaded. Not `--offline`,
-    // since cargo needs the packages of all members, and the default build has not downloaded all
-    // of them.
+    // The list is filtered by host, because packages for other systems need not be downloaded. The
+    // option `--offline` would fail: cargo needs the packages of all members, but the default build
+    // has not downloaded all of them.
     let metadata = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version", "1", "--filter-platform", host])
         .current_dir(crate::top())
@@ -61,7 +61,7 @@ fn package<'a>(metadata: &'a Value, key: &str, value: &str) -> &'a Value {
     packages.find(|package| package[key] == value).unwrap_or_else(|| panic!("cargo knows no {value}"))
 }
 
-/// The package that `of` depends on by this name.
+/// The package of this name on which `of` depends.
 fn dependency<'a>(metadata: &'a Value, of: &Value, name: &str) -> &'a Value {
     let mut nodes = metadata["resolve"]["nodes"].as_array().expect("nodes").iter();
     let node = nodes.find(|node| node["id"] == *of).expect("a node of each package");
@@ -83,7 +83,7 @@ impl Sources {
         for item in &items {
             let Item::Mod(inner) = item else { continue };
             let name = inner.ident.to_string();
-            // `plumbing` is for other libraries. The rest are tests, or must not compile.
+            // `plumbing` is for other libraries. The other modules are tests, or must not compile.
             if ["plumbing", "compile_fail", "test", "tests"].contains(&name.as_str()) {
                 continue;
             }
@@ -101,8 +101,8 @@ impl Sources {
         self.modules.push(Module { path, is_public, items });
     }
 
-    /// The items that a user of `rayon` can name, each with the path of the module that has it.
-    /// `reexported` has the items that public modules of rayon re-export.
+    /// The items that a user of `rayon` can name, each with the path of its module. `reexported`
+    /// has the items that public modules of rayon re-export.
     fn shown<'a>(
         &'a self,
         reexported: &'a BTreeMap<String, String>,
@@ -160,11 +160,12 @@ fn note_used(tree: &UseTree, path: &str, shown: &mut BTreeMap<String, String>) {
     }
 }
 
-/// The names that a user of rayon can write: methods of traits without the trait (`map`), methods
-/// of types with the type (`ThreadPool::install`), functions and modules with their path
-/// (`rayon::join`, `iter::empty`), traits, the types of the pool, and environment variables.
+/// The names that a user of rayon can write. Methods of traits stand without the trait (`map`),
+/// methods of types with the type (`ThreadPool::install`), and functions and modules with their
+/// path (`rayon::join`, `iter::empty`). The list also has the traits, the types of the pool, and
+/// the environment variables.
 ///
-/// The types of iterators are left out, since users rarely name them: methods return them.
+/// The types of iterators are left out, because users rarely name the types that methods return.
 fn names() -> BTreeSet<String> {
     let folders = folders();
     let [rayon, core] = folders.each_ref().map(|folder| Sources::read(folder));
@@ -247,7 +248,7 @@ fn variables(folder: &Path) -> BTreeSet<String> {
     text.split('"').filter(is_variable).map(str::to_owned).collect()
 }
 
-/// The rows of the tables of rayon's names. All of them must be in the part `PART`.
+/// The rows of the tables of rayon's names. All these rows must be in the part `PART`.
 fn rows() -> Vec<Row> {
     let rows: Vec<_> = crate::guide::rows(PAGE).into_iter().filter(|row| row.title == "rayon").collect();
     let elsewhere = rows.iter().find(|row| row.part != PART);
@@ -272,8 +273,8 @@ fn each_name_of_rayon_has_a_row() {
     assert!(unknown.is_empty(), "rayon has no {unknown:?}, but {PAGE} has rows of these");
 }
 
-/// If a row says "the same", a stage, an end or a builder's method has that name. The methods that
-/// a row calls on a pool or a chain exist. A row that says "none" gives a reason.
+/// If a row says "the same", a stage, an end or a builder's method has the name of the row. The
+/// methods that a row calls on a pool or a chain exist. A row that says "none" gives a reason.
 #[test]
 fn what_the_rows_say_is_here_is_here() {
     let (on, pool, builder) = (own_methods("On"), own_methods("Pool"), own_methods("PoolBuilder"));

@@ -1,5 +1,5 @@
-//! The README is a front page: it is short and complete, and its commands work. The test
-//! `the_count_of_the_front_page` in `tests/stv.rs` runs the first command of "Try it".
+//! Tests of the README, which is a front page: it is short and complete, and its commands work. The
+//! test `the_count_of_the_front_page` in `tests/stv.rs` runs the first command of "Try it".
 
 use crate::{documents::between, unsafe_inventory::read};
 
@@ -29,7 +29,7 @@ cargo run --release --no-default-features --example stv -- --input examples/stv/
 cargo test
 ";
 
-/// The number of words in a document, headings, tables and links included. A word stands between
+/// The number of words in a document, including headings, tables and links. A word stands between
 /// blanks and has a letter or a digit, so the bars of a table are not words. Code blocks and HTML
 /// tags do not count.
 fn words(text: &str) -> usize {
@@ -43,7 +43,7 @@ fn words(text: &str) -> usize {
     outside_tags.split_whitespace().filter(|word| word.contains(char::is_alphanumeric)).count()
 }
 
-/// The lines below a heading, up to the next one.
+/// The lines between a heading and the next heading.
 fn part<'a>(readme: &'a str, heading: &'a str) -> &'a str {
     let heading = format!("{heading}\n");
     let (_, rest) = readme.split_once(&heading).unwrap_or_else(|| panic!("no heading {heading}"));
@@ -90,7 +90,7 @@ fn front_page_has_all_parts_in_order() {
     assert!(part(&readme, "## Licence").contains("MIT or Apache-2.0"));
 }
 
-/// The ratios have one unit: each cell is a number and nothing else.
+/// All ratios have the same unit, so each cell has only a number.
 #[test]
 fn front_page_has_four_ratios_and_the_command_that_measures_them() {
     let readme = read("README.md");

@@ -7,15 +7,15 @@ use crate::{
     unsafe_inventory::{read, sources},
 };
 
-/// The page that lists the others.
+/// The page that lists the other pages.
 const LIST: &str = "src/guide.rs";
 
 /// A row of a table with two columns.
 #[derive(Debug)]
 pub(crate) struct Row {
-    /// The heading (`#`) that it is below.
+    /// The heading (`#`) above this row.
     pub(crate) part: String,
-    /// The title of its first column.
+    /// The title of the first column of the table.
     pub(crate) title: String,
     pub(crate) there: String,
     pub(crate) here: String,
@@ -80,7 +80,7 @@ fn methods_are_found_in_expressions() {
     assert_eq!(spans("`a`, `b c`: d"), ["a", "b c"]);
 }
 
-/// The rest of a line behind the generic arguments that it begins with.
+/// The part of a line behind its leading generic arguments.
 fn behind_generics(line: &str) -> Option<&str> {
     let mut depth = 0_usize;
     for (at, letter) in line.char_indices() {
@@ -150,7 +150,7 @@ fn each_page_is_listed_and_begins_with_an_example() {
     }
 }
 
-/// rustdoc checks the page of a link, but not the heading.
+/// rustdoc checks the page that a link names, but not the heading.
 #[test]
 fn links_to_headings_of_the_guide_lead_somewhere() {
     let headings = headings();

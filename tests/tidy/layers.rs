@@ -1,5 +1,5 @@
-//! The rooms of `src/pool`: which rooms a room may name, and which words it must not contain. No
-//! files name each other in a circle, in `src/pool` or elsewhere.
+//! Tests of the rooms of `src/pool`: the rooms that a room may name, and the words that it must not
+//! contain. In all of `src`, no files name each other in a circle.
 //!
 //! `cargo test -p rangesteal-tidy layers -- --nocapture` prints the numbers of files, floors and
 //! arrows.
@@ -22,7 +22,7 @@ use syn::Lit;
 
 use crate::unsafe_inventory::{flat, read, sources, text};
 
-/// Each room, and the rooms that it must not name, or the file that has `Pool`.
+/// Each room, with the rooms that it must not name. The file that has `Pool` counts as a room.
 const FORBIDDEN: [(&str, &[&str]); 6] = [
     ("protocol", &["policy", "place", "record", "verbs", "call"]),
     ("policy", &["protocol", "call", "verbs"]),
@@ -34,10 +34,10 @@ const FORBIDDEN: [(&str, &[&str]); 6] = [
 const ROOMS: [&str; 7] = ["verbs", "call", "policy", "protocol", "place", "record", "check"];
 /// The protocol does not depend on time, and computes with integers only.
 const NOT_IN_PROTOCOL: [&str; 5] = ["f32", "f64", "Instant", "SystemTime", "Duration"];
-/// Policies are plain functions; time and chance are arguments.
+/// Policies are plain functions. Times and random numbers are arguments.
 const NOT_IN_POLICY: [&str; 9] =
     ["unsafe", "Mutex", "Condvar", "lock", "lock_soon", "try_lock", "thread", "elapsed", "thread_local"];
-/// The lines of a room's essay: at most a screen.
+/// The largest number of lines of a room's essay, which is a screen.
 const ESSAY: RangeInclusive<usize> = 5..=45;
 
 /// The room of a file in `src/pool`. For a file without a room: its name.
@@ -83,7 +83,7 @@ fn circles(arrows: &Arrows) -> BTreeSet<Vec<&str>> {
     ahead.keys().filter_map(|file| circle(file, &ahead)).map(from_the_first).collect()
 }
 
-/// The files that each file names.
+/// For each file, the files that it names.
 fn ahead(arrows: &Arrows) -> BTreeMap<&str, Vec<&str>> {
     let mut ahead = BTreeMap::<_, Vec<_>>::new();
     for (from, to) in arrows.keys() {
@@ -203,7 +203,7 @@ pub(super) fn production(files: &BTreeMap<String, String>) -> BTreeMap<String, S
     sources.map(|(file, source)| (file, source.text)).collect()
 }
 
-/// The files of `src` that the files `those` name, except `those` themselves.
+/// The files of `src` that the files in `those` name, except the files in `those`.
 pub(super) fn named_by(files: &BTreeMap<String, String>, those: &BTreeSet<String>) -> BTreeSet<String> {
     let arrows = Crate::new("src", files).arrows().into_keys();
     arrows.filter(|(from, to)| those.contains(from) && !those.contains(to)).map(|(_, to)| to).collect()
@@ -213,7 +213,7 @@ fn tree(root: &str) -> Crate {
     Crate::new(root, &sources(root).into_iter().map(|file| (file.clone(), read(&file))).collect())
 }
 
-/// Fails with all of `wrong`.
+/// Fails if `wrong` has faults, and prints all of them.
 #[track_caller]
 fn none(what: &str, wrong: impl IntoIterator<Item = impl ToString>) {
     let wrong: Vec<_> = wrong.into_iter().map(|wrong| wrong.to_string()).collect();
@@ -251,8 +251,8 @@ fn the_protocol_knows_no_time_no_fractions_and_no_tests() {
     none("in protocol", wrong_in_protocol(&tree("src")));
 }
 
-/// A plain `cargo test` runs the code that is shipped. Only builds for models, and builds with
-/// planted bugs, take steps and fences from `check/`.
+/// A plain `cargo test` runs the same code as a user's program. Only builds for models and builds
+/// with planted bugs use the steps and fences of `check/`.
 #[test]
 fn tests_of_the_library_run_the_shipped_steps() {
     let conditions =

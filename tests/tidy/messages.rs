@@ -1,4 +1,4 @@
-//! Errors of the compiler: a user's mistake gives one error, which says what to write.
+//! Errors of the compiler. A user's mistake gives one error. This error says what to write instead.
 
 use crate::users::Program;
 

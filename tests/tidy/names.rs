@@ -1,10 +1,11 @@
-//! One name, one thing: no two files of `src/pool` define types or constants of the same name, or
-//! have the same name themselves.
+//! Tests that a name stands for one thing. No two files of `src/pool` have the same name, or define
+//! types or constants of the same name.
 //!
-//! These may share a name: types and constants of tests, or inside functions, traits and
-//! implementations; the traits of modules `sealed`, which seal other traits; files called `mod.rs`;
-//! and a file of `check/models` with the file whose code it explores. Other files of `check` must
-//! have names of their own, since tests and messages name files without their folder.
+//! Some types, constants and files may share a name. These are types and constants of tests; types
+//! and constants inside functions, traits and implementations; the traits of modules `sealed`,
+//! which seal other traits; files called `mod.rs`; and a file of `check/models` together with the
+//! file whose code it explores. Other files of `check` must have names of their own, because tests
+//! and messages name files without their folder.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +18,7 @@ use crate::{
 
 const MODELS: &str = "src/pool/check/models/";
 
-/// The files that define each name.
+/// For each name, the files that define it.
 type Defined = BTreeMap<String, BTreeSet<String>>;
 
 /// Notes the types and constants of `items`, and of the modules inside them.

@@ -1,10 +1,10 @@
-//! A loop compiles its closure once. One function of a user's program has the closure's code,
-//! inside a loop. It has no more copies of that code than the plain loop's function has. `EXCUSED`
-//! lists the exceptions.
+//! Tests that a loop compiles its closure once. One function of a user's program has the closure's
+//! code, inside a loop. This function has no more copies of the code than the plain loop's function
+//! has. `EXCUSED` lists the exceptions.
 //!
 //! Each closure multiplies by a number of its own. The number is an immediate operand in the code,
-//! because it is too long for a shift or a `lea`. A division follows, so that the compiler does not
-//! vectorise the loop: a vectorised loop would have the number in a constant.
+//! because the number is too long for a shift or a `lea`. A division follows, so that the compiler
+//! does not vectorise the loop: a vectorised loop would load the number from a constant.
 
 use std::{collections::BTreeMap, fmt::Write, process::Command};
 
@@ -19,7 +19,8 @@ const BUILDS: [(&str, &[(&str, &str)]); 4] = [
 ];
 
 /// The rounds of five instructions before the multiplication. The compiler inlines the smallest
-/// closure everywhere. With two callers, it inlines the largest one nowhere.
+/// closure into all callers. If the largest closure has two callers, the compiler inlines it into
+/// neither.
 const ROUNDS: [usize; 3] = [1, 8, 40];
 
 /// A verb, the arguments of its function, the loop of the pool, and the plain loop. `WORK` is an
@@ -76,12 +77,13 @@ const VERBS: [[&str; 4]; 9] = [
     ],
 ];
 
-/// A verb, the number of copies that it may have beyond those of the plain loop, and whether its
-/// closure must be inside a loop.
+/// A verb, the number of copies that the verb may have beyond those of the plain loop, and whether
+/// its closure must be inside a loop.
 ///
-/// LLVM peels the first item off a reduction without an initial value. A search checks eight items
-/// in each step, and then the rest, which takes 0.65 to 1.03 of the plain search's time (a closure
-/// of 40 rounds is then a function of its own). A search with one simple loop takes 1.0 to 2.0.
+/// LLVM handles the first item of a reduction without an initial value separately. A search checks
+/// eight items in each step, and then the remaining items. Such a search takes 0.65 to 1.03 times
+/// the plain search's time (a closure of 40 rounds is then a function of its own). A search with
+/// one simple loop takes 1.0 to 2.0 times the plain search's time.
 const EXCUSED: [(&str, usize, bool); 3] =
     [("map_reduce", 1, true), ("try_map_reduce", 1, true), ("any", 8, false)];
 
@@ -98,7 +100,8 @@ fn work(rounds: usize, factor: u64) -> String {
     )
 }
 
-/// A program with all closures, each in two functions: one has the pool's loop, one the plain loop.
+/// A program with all closures. Each closure is in two functions: one function has the pool's loop,
+/// and the other one has the plain loop.
 fn source() -> String {
     let (mut functions, mut calls) = ("use rangesteal::Pool;\n".to_owned(), String::new());
     for (verb, [name, signature, ours, plain]) in VERBS.into_iter().enumerate() {
@@ -132,7 +135,7 @@ struct Found {
     in_loops: usize,
 }
 
-/// The functions that have each factor, as `objdump` lists them.
+/// For each factor, the functions whose code has this factor, as `objdump` lists them.
 fn found(listing: &str) -> BTreeMap<u64, BTreeMap<String, Found>> {
     let mut found = BTreeMap::<u64, BTreeMap<String, Found>>::new();
     for function in listing.split("\n\n") {

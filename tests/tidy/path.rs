@@ -1,9 +1,9 @@
 //! The amount of code that one `map_reduce` runs through: files, and lines without blank lines,
 //! comments and tests.
 //!
-//! `cargo test -p rangesteal-tidy path_of -- --ignored --nocapture` prints it, and the unlisted
-//! files that the mechanics name. With `BASE=d80e16d` the test reads the files of that revision,
-//! and leaves out files that the revision lacks.
+//! `cargo test -p rangesteal-tidy path_of -- --ignored --nocapture` prints this amount, and the
+//! unlisted files that the mechanics name. With `BASE=d80e16d` the test reads the files of the
+//! revision `d80e16d`, and leaves out files that this revision lacks.
 
 use std::collections::BTreeSet;
 
@@ -13,11 +13,12 @@ use crate::{
     tokens::lines,
 };
 
-/// The mechanics: the code that a call over a slice runs from `Executor::call` to the closure and
-/// back, whether it runs alone or shared. The order is a good one for reading.
+/// The mechanics: the code of an alone or shared call over a slice, from `Executor::call` to the
+/// closure and back. The files are in a good order for reading.
 ///
-/// Not listed: the chain of a loop (`verbs` except its kernel), since other loops have the same
-/// one; searches, lists that grow, items that wait, and handles; the building of a pool.
+/// Some code is not listed: the chain of a loop (`verbs` except its kernel), since other loops have
+/// the same chain; searches, lists that grow, items that wait, and handles; and the building of a
+/// pool.
 const MECHANICS: [&str; 23] = [
     "protocol/cell",
     "protocol/range",
@@ -43,7 +44,7 @@ const MECHANICS: [&str; 23] = [
     "call/body",
     "verbs/kernel",
 ];
-/// The files that decide for the mechanics, record their work, and place their threads.
+/// The files that make the decisions for the mechanics, record the work, and place the threads.
 const POLICY_RECORDS_AND_PLACES: [&str; 18] = [
     "policy/launch",
     "policy/alone_or_shared",

@@ -9,8 +9,8 @@ pub(super) fn base() -> Option<String> {
     env::var("BASE").ok().filter(|base| !base.is_empty())
 }
 
-/// The texts of the files that git tracks in `folder` and whose names end in `.extension`, by path.
-/// Without a revision they are read from the working tree.
+/// The texts, by path, of the files that git tracks in `folder` and whose names end in
+/// `.extension`. If there is no revision, the texts are those of the working tree.
 pub(super) fn texts(revision: Option<&str>, folder: &str, extension: &str) -> BTreeMap<String, String> {
     let list = match revision {
         Some(revision) => git(&["ls-tree", "-r", "--name-only", revision, "--", folder]),

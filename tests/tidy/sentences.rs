@@ -1,9 +1,9 @@
 //! Draws sentences at random for a reader to judge: from comments, documentation, messages of the
 //! library, and documents.
 //!
-//! `cargo test -p rangesteal-tidy sentences_drawn -- --ignored --nocapture` prints 200 of them, one
-//! per line. `SEED=2` draws others, `N=50` draws fewer, `KEY=1` prints the place of each, and
-//! `BASE=d80e16d` draws from that revision.
+//! `cargo test -p rangesteal-tidy sentences_drawn -- --ignored --nocapture` prints 200 sentences,
+//! one per line. `SEED=2` draws other sentences, `N=50` draws 50 sentences, `KEY=1` prints the
+//! place of each sentence, and `BASE=d80e16d` draws from the revision `d80e16d`.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -21,14 +21,14 @@ use crate::{
     unsafe_inventory::flat,
 };
 
-/// A text with fewer words is not a sentence.
+/// A text with fewer words does not count as a sentence.
 const FEWEST_WORDS: usize = 4;
 
 /// The sentences of one text, each with the line where its paragraph begins.
 #[derive(Default)]
 struct Sentences {
     found: Vec<(usize, String)>,
-    /// The paragraph up to the current line, and the number of its first line.
+    /// The paragraph up to the current line, and the number of the paragraph's first line.
     paragraph: String,
     start: usize,
     is_in_code: bool,

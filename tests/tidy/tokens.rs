@@ -2,8 +2,8 @@
 //! code that only test builds have.
 //!
 //! `BASE=d80e16d cargo test -p rangesteal-tidy tokens -- --ignored --nocapture` prints the tokens
-//! of each room, now and in the revision `d80e16d`, and the percentage. With `FILES=1` it prints a
-//! row for each file.
+//! of each room, now and in the revision `d80e16d`, and the percentage. With `FILES=1` the test
+//! prints a row for each file.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,9 +17,10 @@ use crate::{
     revision::{base, texts},
 };
 
-/// The positions of the tokens of a text, documentation left out.
+/// The positions of the tokens of a text, without documentation.
 ///
-/// A bracket is a token. `::` is two tokens, since this counts single characters.
+/// A bracket is a token. `::` counts as two tokens, because each character of punctuation is a
+/// token.
 pub(super) fn tokens(text: &str) -> Vec<Span> {
     let mut found = Vec::new();
     collect(text.parse().expect("tokens"), &mut found);

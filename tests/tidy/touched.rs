@@ -1,8 +1,8 @@
-//! The memory that a call touches. After other work, little of that memory is in the caches, so
-//! every cache line (64 bytes) and every page costs time.
+//! Measures the memory that a call touches. After other work, little of this memory is in the
+//! caches, so every cache line (64 bytes) and every page costs time.
 //!
-//! Valgrind's tool lackey lists every memory access of a program. It slows the program down so much
-//! that no loop would seem short, so the test slows down the program's clock, too.
+//! Valgrind's tool lackey lists every memory access of a program. The tool slows the program down
+//! so much that every loop would seem long. So the test slows down the program's clock, too.
 
 use std::{
     collections::HashSet,
@@ -20,16 +20,18 @@ struct Kind {
     name: &'static str,
     /// The most cache lines of code and data that a call may touch beyond those of the plain loop.
     lines: usize,
-    /// A call that touches fewer cache lines has not run as `name` says.
+    /// If a call touches fewer cache lines, it has not run in the way that `name` says.
     least: usize,
     /// The most pages that a call may touch beyond those of the plain loop.
     pages: usize,
 }
 
-/// Commit b7145fd touched 58 lines and 13 pages, 157 and 29, 673 and 65. A shared call touches more
-/// now: it records where the work lies, checks whether helpers get their CPUs, and allocates four
-/// times. Sharing several loops at the same time, callers that help loops inside their own, and
-/// traces of these added some 115 lines: 1,109 before, 1,223 to 1,265 after, on one machine.
+/// At commit b7145fd, the three kinds of calls touched 58 lines and 13 pages, 157 lines and 29
+/// pages, and 673 lines and 65 pages. A shared call touches more now: it records where the work
+/// lies, checks whether helpers get their CPUs, and allocates four times. Three features added some
+/// 115 lines to a shared call: sharing several loops at the same time, callers that help loops
+/// inside their own loop, and traces of inner loops. On one machine, a shared call touched 1,109
+/// lines before, and 1,223 to 1,265 lines after.
 const KINDS: [Kind; 3] = [
     Kind { name: "2 items", lines: 36, least: 0, pages: 8 },
     Kind { name: "2 items, timed", lines: 75, least: 0, pages: 18 },
@@ -49,9 +51,10 @@ int clock_gettime(clockid_t clock, struct timespec *time) {
 }
 ";
 
-/// Prints the addresses of its mark and of the clock function. It writes the mark before and after
-/// each call of the plain loop and of the pool's loop. The first calls have 2 items, and some of
-/// these calls are timed. The later calls have items that take 4 µs each by the slow clock.
+/// This program prints the addresses of its mark and of the clock function. It writes the mark
+/// before and after each call of the plain loop and of the pool's loop. The first calls have 2
+/// items, and the pool times some of these calls. The later calls have items that take 4 µs each by
+/// the slow clock.
 const PROGRAM: &str = "
 use rangesteal::Pool;
 use std::{hint::black_box, sync::atomic::{AtomicU64, Ordering::Relaxed}, thread, time::Duration};
@@ -192,7 +195,7 @@ fn a_call_touches_little() {
         eprintln!("SKIPPED: the bars are for x86-64 Linux, and need valgrind and cc (Debian: valgrind, gcc)");
         return;
     }
-    // If other programs use the CPUs, calls seem long and take other paths, so one quiet run
+    // If other programs use the CPUs, calls seem long and take other paths. So one quiet run
     // suffices.
     let mut told = Vec::new();
     let is_quiet = (0..3).any(|_| {

@@ -4,7 +4,7 @@
 //! `UPDATE_UNSAFE=1 cargo test -p rangesteal-tidy unsafe` writes the list again.
 //!
 //! `COVERAGE=export.json cargo test -p rangesteal-tidy unsafe_inventory` reads the output of
-//! `llvm-cov export`; `.ci/long` runs it.
+//! `llvm-cov export`. `.ci/long` runs this command.
 
 use std::{collections::BTreeMap, env, fmt::Write, fs, ops::Range, path::Path};
 
@@ -37,12 +37,12 @@ enum Kind {
 #[derive(Debug)]
 struct Site {
     file: String,
-    /// The function, with its type if it has one; or the type alone.
+    /// The function, with its type if the function belongs to a type. Otherwise only the type.
     place: String,
     kind: Kind,
-    /// Its text. For functions and implementations: the beginning.
+    /// The text of the code. For functions and implementations, this is only the beginning.
     code: String,
-    /// Its SAFETY comment, or the section *Safety* of a function.
+    /// The SAFETY comment of the code, or the section *Safety* of a function.
     argument: String,
     /// The position of the code that can be executed.
     runs: Option<Range<LineColumn>>,
@@ -114,7 +114,7 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The last SAFETY comment in these lines. They end at an `unsafe`.
+/// The last SAFETY comment in these lines, which end at an `unsafe`.
 fn comment(lines: &[&str]) -> Option<String> {
     let start = lines.iter().rposition(|line| line.contains("// SAFETY:"))?;
     let comment = lines[start..].iter().map_while(|line| Some(line.split_once("//")?.1));
@@ -359,8 +359,8 @@ fn segments(export: &str) -> BTreeMap<String, Segments> {
         .collect()
 }
 
-/// Whether anything in `range` has been executed. Dereferences and additions have no counter; for
-/// them, the last counter up to that line decides.
+/// Whether any code in `range` has been executed. Dereferences and additions have no counter. For
+/// such code, the last counter up to its line decides.
 fn executed(segments: &Segments, range: &Range<LineColumn>) -> bool {
     let counted = || segments.iter().filter_map(|(at, count)| count.map(|count| (at, count)));
     let mut inside = counted().filter(|(at, _)| range.contains(at)).peekable();
@@ -370,8 +370,8 @@ fn executed(segments: &Segments, range: &Range<LineColumn>) -> bool {
     counted().take_while(|(at, _)| at.line <= range.end.line).last().is_some_and(|(_, count)| count > 0)
 }
 
-/// The inventory lists files that a build with coverage does not contain, as `* `file`: why`. They
-/// are exempt.
+/// The inventory lists files that a build with coverage does not contain, in the form `* `file`:
+/// why`. These files are exempt.
 #[test]
 fn every_unsafe_block_is_executed() {
     let Some(export) = env::var_os("COVERAGE") else {

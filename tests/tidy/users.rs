@@ -1,4 +1,4 @@
-//! Programs of users, built as users build them.
+//! Programs of users, built in the ways of users.
 
 use std::{
     fs,
@@ -88,7 +88,7 @@ impl<'a> Program<'a> {
         let mut cargo = Command::new(env!("CARGO"));
         for flags in ["RUSTFLAGS", "RUSTC_WORKSPACE_WRAPPER", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_TARGET"]
         {
-            cargo.env_remove(flags); // a user's build has no such flags
+            cargo.env_remove(flags); // a user's build does not have these flags
         }
         for (key, value) in self.profile {
             cargo.env(format!("CARGO_PROFILE_RELEASE_{key}"), value);

@@ -1,8 +1,8 @@
 //! The size of one more loop in a user's program, and the size of a program with one loop.
 //!
-//! Two programs have one loop and 21 loops, each with a closure of a different size. Two more
-//! programs have the plain loops. Their functions are the user's own code, so their size is
-//! subtracted.
+//! One program has a single loop, and another one has 21 loops. Each loop has a closure of a
+//! different size. Two more programs have the plain loops instead. The functions of plain loops are
+//! the user's own code, so their size is subtracted.
 
 #![allow(clippy::cast_precision_loss, reason = "sizes of programs")]
 
@@ -24,10 +24,10 @@ const FURTHER: usize = 20;
 /// A loop that a user may write.
 struct Loop {
     name: &'static str,
-    /// The most bytes of one more loop, minus those of its plain loop: code, constants and tables
-    /// for unwinding.
+    /// The largest size of one more loop minus the size of its plain loop. The size is in bytes of
+    /// code, constants and tables for unwinding.
     bar: usize,
-    /// The target, in the same bytes as `bar`.
+    /// The target, in the same unit as `bar`.
     aim: usize,
     ours: &'static str,
     plain: &'static str,
@@ -70,9 +70,9 @@ const LOOPS: [Loop; 5] = [
         plain: "{ let (mut all, mut a) = (items.to_vec(), 0); while let Some(x) = all.pop() { if x > SITE { all.push(x / 2) } let x = &x; a ^= WORK } a }",
         rayon: "",
     },
-    // The bytes beyond the sort of std: the search for sorted runs, the merges, and the search for
-    // an item's place, each with the closure inlined. All other code exists once for each type of
-    // items.
+    // The bytes beyond the sort of std come from three functions, each with the closure inlined:
+    // the search for sorted runs, the merges, and the search for an item's place. All other code
+    // exists once for each type of items.
     Loop {
         name: "sort_by_key",
         bar: 7_000,
@@ -182,7 +182,7 @@ fn further(name: &str, uses: Uses, expression: &str) -> Cost {
         let name = format!("weight-{}-{uses:?}-{loops}", name.replace(' ', "-")).to_lowercase();
         let source = source(uses, expression, loops);
         let begin = children();
-        let program = Program { uses, ..Program::new(&name, &source) }.built(); // built again: its source is new
+        let program = Program { uses, ..Program::new(&name, &source) }.built(); // built again, because the source is new
         (text(&program), children() - begin)
     };
     cost(1); // builds the dependencies
@@ -190,7 +190,8 @@ fn further(name: &str, uses: Uses, expression: &str) -> Cost {
     Cost { bytes: (all.0 - one.0) / FURTHER, seconds: (all.1 - one.1) / FURTHER as f64 }
 }
 
-/// The cost of one more loop minus that of the plain loop. Prints a line with it, and with rayon's.
+/// The cost of one more loop minus the cost of the plain loop. Prints a line with this cost, and
+/// with rayon's cost.
 fn above_plain(it: &Loop, beside_rayon: bool) -> Cost {
     let (ours, plain) =
         (further(it.name, Uses::Rangesteal, it.ours), further(it.name, Uses::Nothing, it.plain));
@@ -212,7 +213,7 @@ fn above_plain(it: &Loop, beside_rayon: bool) -> Cost {
     ours
 }
 
-/// Whether this machine can compare bytes with the bar.
+/// Whether bytes on this machine can be compared with the bar.
 fn can_be_weighed() -> bool {
     let can = cfg!(all(target_os = "linux", target_arch = "x86_64")) && Command::new("size").output().is_ok();
     if !can {
@@ -230,11 +231,12 @@ fn a_further_loop_is_light() {
     }
 }
 
-/// The most CPU seconds of the compiler for one more loop, minus those of its plain loop.
+/// The most CPU seconds of the compiler for one more loop, minus the CPU seconds for its plain
+/// loop.
 const SECONDS_BAR: f64 = 0.10;
 
-/// `cargo test -p rangesteal-tidy weight -- --ignored --nocapture --test-threads 1`: one thread,
-/// because the seconds are those of all children of this process.
+/// `cargo test -p rangesteal-tidy weight -- --ignored --nocapture --test-threads 1`. The tests run
+/// on one thread, because the CPU seconds are those of all children of this process.
 #[test]
 #[ignore = "long"]
 fn further_loops_of_five_kinds_are_light() {
@@ -246,7 +248,7 @@ fn further_loops_of_five_kinds_are_light() {
     }
 }
 
-/// Prints the cost of each loop of `OTHERS`; same command as above.
+/// Prints the cost of each loop of `OTHERS`. The command is the one above.
 #[test]
 #[ignore = "no bar, and long"]
 fn what_other_loops_weigh() {
@@ -257,20 +259,23 @@ fn what_other_loops_weigh() {
     }
 }
 
-/// The most bytes of a stripped program with one loop, divided by those of rayon's.
+/// The largest size of a stripped program with one loop, divided by the size of the same program
+/// with rayon.
 ///
-/// The target was 1.25: 555 KB, with rayon's 444. The program has 655 to 660 KB; the amount depends
-/// on how the compiler groups functions into units. A program without threads has 346 KB. With the
-/// loop split between two threads of `std::thread::scope` it has 374 KB. With named threads, locks,
-/// two files to read and times to print it has 402 KB. The other 255 KB are the code of this
-/// library, in KB: 46 `call`, 49 `place` and the builder, 28 `record`, 26 `policy` and `protocol`,
-/// 7 sorts, 35 functions of std for its types, 20 drops of its types. The rest are tables for
-/// unwinding and relocation, which grow with the code. `opt-level = "s"` saves 20 KB. No few
-/// functions make up the 100 KB above the target: `Executor::go_on` has 15 KB, `SeatPlan::new` 10,
-/// `Machine::read` 8, every other function at most 5.
+/// The target was 1.25, which is 555 KB, since rayon's program has 444 KB. The program has 655 to
+/// 660 KB. The amount depends on how the compiler groups functions into units. A program without
+/// threads has 346 KB. A program whose loop is divided between two threads of `std::thread::scope`
+/// has 374 KB. With named threads, locks, two files to read and times to print, that program has
+/// 402 KB. The other 255 KB are the code of this library, in KB: 46 `call`, 49 `place` and the
+/// builder, 28 `record`, 26 `policy` and `protocol`, 7 sorts, 35 functions of std for its types, 20
+/// drops of its types. The remaining bytes are tables for unwinding and relocation, which grow with
+/// the code. `opt-level = "s"` saves 20 KB. The 100 KB above the target are spread over many
+/// functions: `Executor::go_on` has 15 KB, `SeatPlan::new` 10 KB, `Machine::read` 8 KB, and every
+/// other function at most 5 KB.
 const STRIPPED_BAR: f64 = 1.52;
-/// The most seconds of its release build from clean, on two cores. If other programs use the cores,
-/// the build takes up to twice as long. The printed CPU seconds depend less on that.
+/// The longest time, in seconds, of this program's release build from clean on two cores. If other
+/// programs use the cores, the build takes up to twice as long. The printed CPU seconds depend less
+/// on other programs.
 const CLEAN_BAR: f64 = 12.0; // aim: 8
 /// The number of symbols to print.
 const LARGEST: usize = 25;

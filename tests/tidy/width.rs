@@ -6,8 +6,8 @@ const WIDEST: usize = 100;
 /// The most lines that a message lists.
 const TOLD: usize = 20;
 
-/// Whether a line is a comment that is too wide. Addresses and rows of tables are exempt, since
-/// they cannot be wrapped.
+/// Whether a line is a comment that is too wide. Addresses and rows of tables are exempt, because a
+/// line break would damage them.
 fn is_too_wide(line: &str) -> bool {
     let comment = line.trim_start();
     let is_row = ["//! |", "/// |"].iter().any(|row| comment.starts_with(row));

@@ -1,5 +1,5 @@
-//! Collections made from parallel iterators, or extended by them: the loop collects the items into
-//! a vector, and the calling thread makes the collection from the vector.
+//! Collections that are made from parallel iterators, or extended by them. The loop collects the
+//! items into a vector. The calling thread makes the collection from this vector.
 
 use std::{
     borrow::Cow,

@@ -1,5 +1,5 @@
-//! The ends of loops. A chain's type cannot be named, so an iterator does not return its chain: the
-//! iterator receives an end, and passes its chain to the end.
+//! The ends of loops. A chain's type cannot be named, so an iterator cannot return its chain.
+//! Instead, the iterator receives an end, and passes its chain to this end.
 
 use rangesteal::{
     options::Stateless,
@@ -76,7 +76,7 @@ pub trait IndexedStage<T> {
     /// The type of the items behind the stage.
     type Made: Send;
 
-    /// The number of items behind the stage, if there are `count` before it.
+    /// The number of items behind the stage, if there are `count` items before the stage.
     fn count(&self, count: usize) -> usize {
         count
     }

@@ -1,4 +1,4 @@
-//! The ends: each runs a loop and reduces all items to one value.
+//! The ends. Each end runs a loop and reduces all items to one value.
 
 use std::{
     iter::{Product, Sum},
@@ -40,7 +40,7 @@ end! {
     |self, chain, pool| on!(pool, chain).for_each(|(_, item)| (self.f)(item))
 }
 end! {
-    /// Calls a closure with each item until it returns an error.
+    /// Calls a closure with each item until the closure returns an error.
     TryEach { f: F } [T, Z: Send, F: Fn(T) -> Result<(), Z> + Sync] T => Result<(), Z>,
     |self, chain, pool| on!(pool, chain).try_for_each(|(_, item)| (self.f)(item))
 }
@@ -90,7 +90,7 @@ end! {
     |self, chain, pool| on!(pool, chain).any(|(_, item)| (self.f)(item))
 }
 end! {
-    /// Folds the items into accumulators, and merges these in order.
+    /// Folds the items into accumulators, and merges the accumulators in order.
     FoldMerge { init: ID, step: F, merge: M }
     [T, A: Send, ID: Fn() -> A + Sync, F: Fn(A, T) -> A + Sync, M: Fn(A, A) -> A + Sync] T => A,
     |self, chain, pool| on!(pool, chain).fold(self.init, |acc, (_, item)| (self.step)(acc, item), self.merge)
@@ -114,7 +114,7 @@ end! {
     }
 }
 end! {
-    /// Calls a closure with a state for each worker and each item, until it returns an error.
+    /// Calls a closure with the worker's state and each item, until the closure returns an error.
     TryEachWithState { init: ID, f: F }
     [T, W, Z: Send, ID: Fn() -> W + Sync, F: Fn(&mut W, T) -> Result<(), Z> + Sync] T => Result<(), Z>,
     |self, chain, pool| {
@@ -123,7 +123,7 @@ end! {
     }
 }
 end! {
-    /// Calls a closure with a state for each worker and each item.
+    /// Calls a closure with the worker's state and each item.
     EachWithState { init: ID, f: F } [T, W, ID: Fn() -> W + Sync, F: Fn(&mut W, T) + Sync] T => (),
     |self, chain, pool| {
         let state = |worker| (Seat::take(&pool, worker), (self.init)());

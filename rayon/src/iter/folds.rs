@@ -19,7 +19,7 @@ struct Runs<T> {
     last: Option<(T, usize)>,
 }
 
-/// Folds runs of items, whose length has bounds.
+/// Folds runs of items. The length of a run has bounds.
 struct InRuns<ID, F> {
     init: ID,
     op: F,

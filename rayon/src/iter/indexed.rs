@@ -8,7 +8,7 @@ use super::{
     Staged, StepBy, Take, UniformBlocks, Zip, ZipEq, ends, folds, mixed, places, stages,
 };
 
-/// A parallel iterator with a known number of items, each of which has an index.
+/// A parallel iterator with a known number of items. Each item has an index.
 #[diagnostic::on_unimplemented(
     message = "the items of `{Self}` have no index",
     note = "behind `filter`, `flat_map` and the like there is none; custom iterators (`plumbing`) are not there: see \"What is not there\" in the README of rangesteal-rayon"
@@ -23,13 +23,13 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// The number of items.
     fn len(&self) -> usize;
 
-    /// Returns the items unchanged: searches always go from the front.
+    /// Returns this iterator unchanged, because searches always go from the front.
     #[track_caller]
     fn by_exponential_blocks(self) -> ExponentialBlocks<Self> {
         Staged { base: self, stage: stages::Same }
     }
 
-    /// Returns the items unchanged: `block_size` has no effect.
+    /// Returns this iterator unchanged: `block_size` has no effect.
     ///
     /// # Panics
     /// If `block_size` is 0.
@@ -56,7 +56,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
         (*left, *right) = self.run(ends::Unzip {});
     }
 
-    /// Iterates over pairs of items of two iterators. Ends with the shorter one.
+    /// Iterates over pairs of items of two iterators. Ends with the shorter iterator.
     #[track_caller]
     fn zip<Z>(self, zip_op: Z) -> Zip<Self, Z::Iter>
     where
@@ -80,7 +80,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     }
 
     /// Iterates over items of two iterators in turn, then over the remaining items of the longer
-    /// one. All items are gathered into a vector when the loop begins.
+    /// iterator. All items are gathered into a vector when the loop begins.
     #[track_caller]
     fn interleave<I>(self, other: I) -> Interleave<Self, I::Iter>
     where
@@ -89,8 +89,8 @@ pub trait IndexedParallelIterator: ParallelIterator {
         Gathered(mixed::ByTurns { a: self, b: other.into_par_iter(), ends_early: false })
     }
 
-    /// Iterates over items of two iterators in turn. Ends when the iterator whose turn it is has no
-    /// item. All items are gathered into a vector when the loop begins.
+    /// Iterates over items of two iterators in turn. Ends as soon as one iterator has no item for
+    /// its turn. All items are gathered into a vector when the loop begins.
     #[track_caller]
     fn interleave_shortest<I>(self, other: I) -> InterleaveShortest<Self, I::Iter>
     where
@@ -99,7 +99,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
         Gathered(mixed::ByTurns { a: self, b: other.into_par_iter(), ends_early: true })
     }
 
-    /// Iterates over vectors of `chunk_size` neighbouring items. The last may be shorter.
+    /// Iterates over vectors of `chunk_size` neighbouring items. The last vector may be shorter.
     ///
     /// # Panics
     /// If `chunk_size` is 0.
@@ -237,7 +237,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
         Placed { base: self, stage: places::Numbered() }
     }
 
-    /// Iterates over the first of each `step` items.
+    /// Iterates over the first item of each group of `step` items.
     ///
     /// # Panics
     /// If `step` is 0.
@@ -253,14 +253,14 @@ pub trait IndexedParallelIterator: ParallelIterator {
         Placed { base: self, stage: places::Without(n) }
     }
 
-    /// Iterates over the first `n` items, or over all if there are fewer.
+    /// Iterates over the first `n` items, or over all items if there are fewer.
     #[track_caller]
     fn take(self, n: usize) -> Take<Self> {
         Placed { base: self, stage: places::First(n) }
     }
 
-    /// Returns the index of the first item for which `predicate` returns true, as
-    /// [`position_first`](Self::position_first).
+    /// Does the same as [`position_first`](Self::position_first): returns the index of the first
+    /// item for which `predicate` returns true.
     #[track_caller]
     fn position_any<P: Fn(Self::Item) -> bool + Sync + Send>(self, predicate: P) -> Option<usize> {
         self.position_first(predicate)
@@ -291,15 +291,15 @@ pub trait IndexedParallelIterator: ParallelIterator {
         Placed { base: self, stage: places::Reversed() }
     }
 
-    /// Sets the length of the runs that [`fold`](ParallelIterator::fold) folds; other loops ignore
-    /// it.
+    /// Sets the length of the runs that [`fold`](ParallelIterator::fold) folds. Other loops ignore
+    /// this length.
     #[track_caller]
     fn with_min_len(self, min: usize) -> MinLen<Self> {
         Placed { base: self, stage: places::AtLeast(min) }
     }
 
-    /// Sets the length of the runs that [`fold`](ParallelIterator::fold) folds; other loops ignore
-    /// it.
+    /// Sets the length of the runs that [`fold`](ParallelIterator::fold) folds. Other loops ignore
+    /// this length.
     #[track_caller]
     fn with_max_len(self, max: usize) -> MaxLen<Self> {
         Placed { base: self, stage: places::AtMost(max) }

@@ -101,8 +101,8 @@ pub struct RepeatN<T> {
     n: usize,
 }
 
-/// An iterator over `n` items: clones of `element`, and `element` itself as the last item that is
-/// made. A lock guards the element, since `T` need not be `Sync`.
+/// An iterator over `n` items: clones of `element`, and finally `element` itself. A lock guards the
+/// element, since `T` need not be `Sync`.
 pub fn repeat_n<T: Clone + Send>(element: T, n: usize) -> RepeatN<T> {
     RepeatN { element: (n > 0).then_some(element), n }
 }
@@ -235,8 +235,8 @@ impl<S: Send, B: Fn(&S) -> I + Send + Sync, I: IntoIterator<Item = S>, const PAR
 {
     type Item = S;
 
-    /// Visits parents first. For children first, it visits the last child first, and reverses the
-    /// result.
+    /// Visits parents first. If children must come first, visits the children from the last to the
+    /// first, and reverses the result.
     fn gather(self) -> Vec<S> {
         let (mut nodes, mut open) = (Vec::new(), vec![self.root]);
         while let Some(node) = open.pop() {

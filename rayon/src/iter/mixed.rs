@@ -1,9 +1,9 @@
-//! Iterators over the items of two iterators, or over items with a separator: their items are
+//! Iterators over the items of two iterators, or over items with a separator. The items are
 //! gathered when the loop begins.
 
 use super::{Gather, GatherExact, Gathered, IndexedParallelIterator, ParallelIterator, shown};
 
-/// The items of one iterator, then those of another.
+/// The items of one iterator, then the items of another one.
 #[doc(hidden)]
 #[derive(Clone)]
 pub struct OneAfterOther<A, B>(pub(super) A, pub(super) B);
@@ -37,7 +37,7 @@ impl<A: IndexedParallelIterator, B: IndexedParallelIterator<Item = A::Item>> Gat
 pub struct ByTurns<A, B> {
     pub(super) a: A,
     pub(super) b: B,
-    /// Whether to end when the iterator whose turn it is has no item.
+    /// Whether to end as soon as one iterator has no item for its turn.
     pub(super) ends_early: bool,
 }
 shown!(ByTurns<A, B>);

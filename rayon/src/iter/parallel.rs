@@ -26,7 +26,7 @@ use crate::absent::IsOfThisCrate;
 
 /// An iterator whose items are processed by the threads of a pool.
 ///
-/// Names and meanings are those of rayon; the README of this package lists the differences. Only
+/// Names and meanings are those of rayon. The README of this package lists the differences. Only
 /// the iterators of this crate implement this trait. A type of your own implements
 /// [`IntoParallelIterator`], and returns one of these iterators.
 #[diagnostic::on_unimplemented(
@@ -220,8 +220,8 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         Staged { base: self, stage: stages::FilterMapBy(filter_op) }
     }
 
-    /// Maps each item to a parallel iterator, and iterates over the items of all these iterators.
-    /// Each of them is gathered into a vector by a loop of its own.
+    /// Maps each item to a parallel iterator, and iterates over the items of all these iterators. A
+    /// loop of its own gathers each of these iterators into a vector.
     #[track_caller]
     fn flat_map<F, PI>(self, map_op: F) -> FlatMap<Self, F>
     where
@@ -231,7 +231,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         Staged { base: self, stage: stages::FlatMapBy(map_op) }
     }
 
-    /// Maps each item to a serial iterator, and iterates over the items of all these.
+    /// Maps each item to a serial iterator, and iterates over the items of all these iterators.
     #[track_caller]
     fn flat_map_iter<F, SI>(self, map_op: F) -> FlatMapIter<Self, F>
     where
@@ -259,7 +259,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         Staged { base: self, stage: stages::FlatIter }
     }
 
-    /// Reduces the items in order; returns `identity()` if there are no items.
+    /// Reduces the items in order. Returns `identity()` if there are no items.
     #[track_caller]
     fn reduce<OP, ID>(self, identity: ID, op: OP) -> Self::Item
     where
@@ -269,7 +269,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         self.reduce_with(op).unwrap_or_else(identity)
     }
 
-    /// Reduces the items in order; returns `None` if there are no items.
+    /// Reduces the items in order. Returns `None` if there are no items.
     #[track_caller]
     fn reduce_with<OP>(self, op: OP) -> Option<Self::Item>
     where
@@ -298,7 +298,8 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         OP: Fn(T, T) -> Self::Item + Sync + Send,
         Self::Item: Try<Output = T>,
     {
-        // The first failure in time. Items that begin after that failure end the loop.
+        // The failure that came first in time. Each item that begins after this failure ends the
+        // loop.
         let (has_failed, failure) = (AtomicBool::new(false), Mutex::new(None));
         let fail = |failed| {
             has_failed.store(true, Relaxed);
@@ -354,8 +355,8 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         Gathered(folds::FoldWithOf { base: self, init, op: fold_op })
     }
 
-    /// Folds runs of neighbouring items, each run until `fold_op` fails. Iterates over the results,
-    /// in order.
+    /// Folds runs of neighbouring items. A run ends early if `fold_op` fails. Iterates over the
+    /// results of the runs, in order.
     #[track_caller]
     fn try_fold<T, R, ID, F>(self, identity: ID, fold_op: F) -> TryFold<Self, R, ID, F>
     where
@@ -366,8 +367,8 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         Gathered(folds::TryFoldOf { base: self, init: identity, op: fold_op, of: PhantomData })
     }
 
-    /// Folds runs of neighbouring items, each run into a clone of `init` until `fold_op` fails.
-    /// Iterates over the results, in order.
+    /// Folds runs of neighbouring items, each run into a clone of `init`. A run ends early if
+    /// `fold_op` fails. Iterates over the results of the runs, in order.
     #[track_caller]
     fn try_fold_with<F, T, R>(self, init: T, fold_op: F) -> TryFoldWith<Self, R, F>
     where
@@ -390,7 +391,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         self.run(ends::Multiply(PhantomData))
     }
 
-    /// Returns the smallest item; of several equal items, the first.
+    /// Returns the smallest item. Of several equal items, returns the first one.
     #[track_caller]
     fn min(self) -> Option<Self::Item>
     where
@@ -399,20 +400,20 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         self.min_by(Ord::cmp)
     }
 
-    /// Returns the smallest item by the order `f`; of several equal items, the first.
+    /// Returns the smallest item by the order `f`. Of several equal items, returns the first one.
     #[track_caller]
     fn min_by<F: Sync + Send + Fn(&Self::Item, &Self::Item) -> Ordering>(self, f: F) -> Option<Self::Item> {
         self.reduce_with(|a, b| if f(&a, &b).is_gt() { b } else { a })
     }
 
-    /// Returns the item with the smallest key; of several such items, the first.
+    /// Returns the item with the smallest key. Of several such items, returns the first one.
     #[track_caller]
     fn min_by_key<K: Ord + Send, F: Sync + Send + Fn(&Self::Item) -> K>(self, f: F) -> Option<Self::Item> {
         let keyed = self.map(|item| (f(&item), item));
         keyed.min_by(|a, b| a.0.cmp(&b.0)).map(|(_, item)| item)
     }
 
-    /// Returns the largest item; of several equal items, the last.
+    /// Returns the largest item. Of several equal items, returns the last one.
     #[track_caller]
     fn max(self) -> Option<Self::Item>
     where
@@ -421,21 +422,21 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         self.max_by(Ord::cmp)
     }
 
-    /// Returns the largest item by the order `f`; of several equal items, the last.
+    /// Returns the largest item by the order `f`. Of several equal items, returns the last one.
     #[track_caller]
     fn max_by<F: Sync + Send + Fn(&Self::Item, &Self::Item) -> Ordering>(self, f: F) -> Option<Self::Item> {
         self.reduce_with(|a, b| if f(&a, &b).is_gt() { a } else { b })
     }
 
-    /// Returns the item with the largest key; of several such items, the last.
+    /// Returns the item with the largest key. Of several such items, returns the last one.
     #[track_caller]
     fn max_by_key<K: Ord + Send, F: Sync + Send + Fn(&Self::Item) -> K>(self, f: F) -> Option<Self::Item> {
         let keyed = self.map(|item| (f(&item), item));
         keyed.max_by(|a, b| a.0.cmp(&b.0)).map(|(_, item)| item)
     }
 
-    /// Iterates over the items of this iterator, then over those of another. All items are gathered
-    /// into one vector when the loop begins.
+    /// Iterates over the items of this iterator, then over the items of another one. All items are
+    /// gathered into one vector when the loop begins.
     #[track_caller]
     fn chain<C: IntoParallelIterator<Item = Self::Item>>(self, chain: C) -> Chain<Self, C::Iter> {
         Gathered(mixed::OneAfterOther(self, chain.into_par_iter()))
@@ -510,7 +511,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         Gathered(prefixes::SomeOf(self))
     }
 
-    /// Returns the items unchanged: after a panic the loop always stops early.
+    /// Returns this iterator unchanged, because a loop always stops early after a panic.
     #[track_caller]
     fn panic_fuse(self) -> PanicFuse<Self> {
         Staged { base: self, stage: stages::Same }
@@ -522,7 +523,8 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         C::from_par_iter(self)
     }
 
-    /// Collects the first and the second components of the items, which are pairs, both in order.
+    /// Collects the first components and the second components of the items, which are pairs. Both
+    /// collections are in order.
     #[track_caller]
     fn unzip<A, B, FromA, FromB>(self) -> (FromA, FromB)
     where
@@ -535,7 +537,8 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         both(self.run(ends::Unzip {}))
     }
 
-    /// Collects the items for which `predicate` returns true, and the other items, both in order.
+    /// Collects the items for which `predicate` returns true, and also collects the other items.
+    /// Both collections are in order.
     #[track_caller]
     fn partition<A, B, P>(self, predicate: P) -> (A, B)
     where
@@ -546,8 +549,8 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         both(self.run(ends::Partition { f: predicate }))
     }
 
-    /// Maps each item by `predicate`, and collects the `Left` and the `Right` results, both in
-    /// order.
+    /// Maps each item by `predicate`. Collects the `Left` results and the `Right` results. Both
+    /// collections are in order.
     #[track_caller]
     fn partition_map<A, B, P, L, R>(self, predicate: P) -> (A, B)
     where
@@ -572,8 +575,8 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         both(self.run(ends::FoldMerge { init: || (Vec::new(), Vec::new()), step, merge }))
     }
 
-    /// Iterates over the items with a clone of `element` between neighbours. All are gathered into
-    /// a vector when the loop begins.
+    /// Iterates over the items with a clone of `element` between neighbours. All items and clones
+    /// are gathered into a vector when the loop begins.
     #[track_caller]
     fn intersperse(self, element: Self::Item) -> Intersperse<Self>
     where
@@ -582,7 +585,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         Gathered(mixed::WithBetween(self, element))
     }
 
-    /// Iterates over any `n` items, or over all if there are fewer.
+    /// Iterates over any `n` items, or over all items if there are fewer.
     #[track_caller]
     fn take_any(self, n: usize) -> TakeAny<Self> {
         Gathered(prefixes::SomeItems(self, n))
@@ -594,15 +597,15 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         Staged { base: self, stage: stages::SkipSome(n) }
     }
 
-    /// Iterates over items for which `predicate` returns true, in order. Ends when the predicate
-    /// returns false for the first time, for any item.
+    /// Iterates, in order, over items for which `predicate` returns true. Ends as soon as the
+    /// predicate returns false for any item.
     #[track_caller]
     fn take_any_while<P: Fn(&Self::Item) -> bool + Sync + Send>(self, predicate: P) -> TakeAnyWhile<Self, P> {
         Gathered(prefixes::TakenWhile(self, predicate))
     }
 
-    /// Skips items for which `predicate` returns true, until the predicate returns false for the
-    /// first time, for any item.
+    /// Skips items for which `predicate` returns true. Stops skipping as soon as the predicate
+    /// returns false for any item.
     #[track_caller]
     fn skip_any_while<P: Fn(&Self::Item) -> bool + Sync + Send>(self, predicate: P) -> SkipAnyWhile<Self, P> {
         Staged { base: self, stage: stages::SkipWhile(predicate) }
@@ -616,7 +619,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
     }
 }
 
-/// Converts a value into a `Result` that is an error if the loop must stop.
+/// Converts a value into a `Result`. The `Result` is an error if the loop must stop.
 fn checked<R: Try>(value: R) -> Result<R::Output, R> {
     match value.branch() {
         ControlFlow::Continue(output) => Ok(output),
@@ -624,7 +627,7 @@ fn checked<R: Try>(value: R) -> Result<R::Output, R> {
     }
 }
 
-/// Makes a collection of each of two vectors.
+/// Makes one collection of each of the two vectors.
 fn both<A, B, FromA, FromB>((a, b): (Vec<A>, Vec<B>)) -> (FromA, FromB)
 where
     A: Send,

@@ -1,4 +1,4 @@
-//! rayon's building blocks for custom iterators. They are not in this crate: a use is a compile
+//! rayon's building blocks for custom iterators. This crate does not have them: a use is a compile
 //! error that refers to the README.
 
 use crate::absent::PlumbingIsNotThere;

@@ -13,7 +13,8 @@ use rangesteal::{options::Stateless, source::Chain};
 use super::{End, Gather, Gathered, ParallelIterator, shown};
 use crate::pool::{Seat, current};
 
-/// The results of one block of items. Dropping this adds them to the list of all blocks.
+/// The results of one block of items. When this value is dropped, it adds its results to the list
+/// of all blocks.
 struct Block<'o, R> {
     number: usize,
     made: Vec<R>,
@@ -31,7 +32,8 @@ impl<R> Drop for Block<'_, R> {
 /// Collects the `Some` results of a closure, in order, until the closure returns `None`.
 struct Until<F> {
     f: F,
-    /// Whether to drop results of items behind the first `None`, which other workers may have made.
+    /// Whether to drop the results of items behind the first `None`. Other workers may have made
+    /// such results.
     is_prefix: bool,
 }
 
@@ -75,7 +77,7 @@ impl<T: Send, I: ParallelIterator<Item = Option<T>>> Gather for SomeOf<I> {
     }
 }
 
-/// Items for which a closure returns true, until it returns false.
+/// Items for which a closure returns true, until the closure returns false.
 #[doc(hidden)]
 #[derive(Clone)]
 pub struct TakenWhile<I, P>(pub(super) I, pub(super) P);

@@ -22,8 +22,8 @@ macro_rules! stage {
     };
 }
 
-/// Implements a stage: the type of its results, how many it makes of each item (`one of each`, at
-/// most `one`, or `any`), and the chain.
+/// Implements a stage. The arguments are the type of its results, the number of results per item
+/// (`one of each`, at most `one`, or `any`), and the chain.
 macro_rules! behind {
     ([$($generic:tt)*] $stage:ty, $item:ty => $made:ty, one of each, ($self:ident, $chain:ident) $behind:expr) => {
         impl<$($generic)*> Stage<$item> for $stage {

@@ -1,8 +1,9 @@
-//! Values that tell whether to continue: `Option`, `Result`, `ControlFlow`, and `Poll` of results.
+//! Values that show whether a loop continues: `Option`, `Result`, `ControlFlow`, and `Poll` of
+//! results.
 
 use std::{convert::Infallible, ops::ControlFlow, task::Poll};
 
-/// A value that is a success or a failure, as std's unstable `Try`.
+/// A value that is a success or a failure, like std's unstable trait `Try`.
 pub trait Try {
     /// The value of a success.
     type Output;

@@ -85,7 +85,8 @@ impl<T, A: Source + Sync, E: IndexedEnd<(A::Item, T)>> IndexedEnd<T> for Second<
     }
 }
 
-/// An iterator over tuples of items of several iterators. Ends with the shortest of them.
+/// An iterator over tuples of items of several iterators. Ends with the shortest of these
+/// iterators.
 #[derive(Clone, Debug)]
 #[must_use = "an iterator runs nothing: its last method does"]
 pub struct MultiZip<T>(T);
@@ -164,7 +165,7 @@ macro_rules! tuples {
     )+};
 }
 
-/// Zips the first with the second, the pairs with the third, and so on.
+/// Zips the first iterator with the second one, the resulting pairs with the third one, and so on.
 macro_rules! in_step {
     ($first:ident $(, $next:ident)*) => { $first$(.zip($next))* };
 }

@@ -6,7 +6,7 @@ use rangesteal::source;
 
 use crate::sources::begins;
 
-/// Declares an iterator over chunks of `size` items, of which one may be shorter.
+/// Declares an iterator over chunks of `size` items. One chunk may be shorter.
 macro_rules! chunks {
     ($(#[$doc:meta])* $iter:ident of $slice:ty, $bound:ident, |$self:ident| $source:expr) => {
         $(#[$doc])*
@@ -22,8 +22,8 @@ macro_rules! chunks {
     };
 }
 
-/// Declares an iterator over chunks of exactly `size` items, and the split of the slice into the
-/// chunks and the items left over.
+/// Declares an iterator over chunks of exactly `size` items. Also declares how the slice is split
+/// into the chunks and the items left over.
 macro_rules! exact_chunks {
     (
         $(#[$doc:meta])* $iter:ident of $slice:ty, $bound:ident,

@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::iter::{Gather, Gathered};
 
-/// The pieces between separators; if `INCLUSIVE`, with the separator at the end of each.
+/// The pieces between separators. If `INCLUSIVE`, each piece has its separator at the end.
 #[doc(hidden)]
 #[derive(Clone)]
 pub struct Separated<S, P, const INCLUSIVE: bool> {

@@ -1,6 +1,6 @@
 //! The state and the partial results of a worker. Only this part of a shared loop knows the loop's
 //! types. All other code calls this part through [`Accumulate`], so a program contains the other
-//! code once, and not once per loop.
+//! code only once for all loops.
 
 use std::{
     mem,
@@ -21,15 +21,15 @@ use crate::{
 
 /// A worker's part of a loop, for any types of items and results.
 pub(crate) trait Accumulate {
-    /// Makes `claims` and folds the claimed items. They follow the items already folded in the same
-    /// run.
+    /// Makes `claims` and folds the claimed items. These items follow the items already folded in
+    /// the same run.
     fn take(&mut self, claims: &mut Claims<'_>) -> Result<(), Stop>;
 
     /// Ends a run: stores its partial result.
     fn end(&mut self, run: Node);
 
-    /// Stores the partial result of a leaf. Then reduces the last two stored partial results, as
-    /// often as these two are the halves of a node.
+    /// Stores the partial result of a leaf. Then, while the last two stored partial results are the
+    /// halves of a node, reduces these two.
     fn end_leaf(&mut self, leaf: Node);
 
     /// Hands over the partial results, and drops the state. Called when the worker has no work
@@ -63,7 +63,7 @@ impl<L: Body> Lend for Lender<'_, '_, L> {
     }
 }
 
-/// The state, and the partial result of the first items, of a loop that has no accumulator yet.
+/// The state and the partial result of the first items, in a loop that has no accumulator yet.
 pub(crate) type Started<'b, L> = (<L as Body>::State<'b>, Option<<L as Body>::Acc>);
 
 /// The state and the partial results of one worker in the loop `body`.
@@ -83,7 +83,8 @@ impl<'b, 'm, L: Body> Accumulator<'b, 'm, L> {
         Self { body, me, made, state: None, acc: None, own: WorkerPartials::NONE }
     }
 
-    /// Continues with the state and the partial result that were `begun` without an accumulator.
+    /// Continues with `begun`: the state and the partial result of items that were folded without
+    /// an accumulator.
     #[inline(always)]
     pub(crate) fn after(self, begun: Option<Started<'b, L>>) -> Self {
         match begun {
@@ -100,7 +101,7 @@ impl<'b, 'm, L: Body> Accumulator<'b, 'm, L> {
         order: Order,
     ) -> Outcome<Option<L::Acc>, L::Found> {
         let Self { body, made, state, acc, own, .. } = self;
-        drop(state); // if this panics, the rest is dropped, too
+        drop(state); // if this panics, the remaining values are dropped, too
         match ended {
             // The calling thread has folded everything.
             Ok(Outcome::Through(())) if acc.is_some() => Outcome::Through(acc),
@@ -157,13 +158,14 @@ impl<L: Body> Accumulate for Accumulator<'_, '_, L> {
     }
 }
 
-/// A worker of a loop whose indices stand for blocks of items. The kernel gets items.
+/// A worker of a loop whose indices stand for blocks of items. The worker passes the items of its
+/// blocks to the kernel.
 pub(crate) struct InBlocks<'a> {
     pub(crate) of: &'a mut dyn Accumulate,
     pub(crate) blocks: Blocks,
-    /// The number of the first block, if the blocks are the leaves of a tree. This number may be
-    /// larger than 0, because the items may be a part of a larger whole. Each leaf has its own
-    /// partial result. `None` if the blocks are not leaves.
+    /// The number of the first block, if the blocks are the leaves of a tree; otherwise `None`.
+    /// This number may be larger than 0, because the items may be a part of a larger whole. Each
+    /// leaf has its own partial result.
     pub(crate) leaves: Option<usize>,
 }
 
@@ -227,11 +229,12 @@ impl Lend for BlocksOf<'_> {
     }
 }
 
-/// The partial results of one worker. They are in a box because only shared loops have them.
+/// The partial results of one worker. The partial results are in a box because only shared loops
+/// have partial results.
 pub(crate) struct WorkerPartials<A, Z>(Option<Box<Stored<A, Z>>>);
 
 struct Stored<A, Z> {
-    /// A node with `None` has been reduced with its left neighbour.
+    /// `None` marks a node that has been reduced with its left neighbour.
     parts: Vec<(Node, Option<A>)>,
     /// Of all found values, the one at the first place.
     found: Earliest<Z>,

@@ -74,16 +74,17 @@ impl<'a> Solo<'a> {
     /// was cancelled; otherwise `None`.
     ///
     /// The first reading of the clock comes after a few indices, because indices may take longer
-    /// than last time. The second reading comes after `expected` indices. If there is a limit,
-    /// later readings are at most `expected` indices apart, or one claim if a claim is larger. The
-    /// reason is that no worker can steal the indices between two readings.
+    /// than last time. The second reading comes after `expected` indices. If there is a limit, no
+    /// worker can steal the indices between two readings. So later readings are then at most
+    /// `expected` indices apart, or one claim apart if a claim is larger.
     pub(crate) fn fold_until(
         &mut self,
         acc: &mut dyn Accumulate,
         limit: Duration,
         expected: usize,
     ) -> Option<Outcome> {
-        /// One claim: the most indices between two readings of the clock if `expected` is smaller.
+        /// One claim: the largest number of indices between two readings of the clock if `expected`
+        /// is smaller.
         const CLAIM: usize = 64;
         if let Some(list) = self.list {
             return self.fold_list(list, acc, limit);
@@ -136,7 +137,7 @@ impl<'a> Solo<'a> {
         acc: &mut dyn Accumulate,
         limit: Duration,
     ) -> Option<Outcome> {
-        /// The most seeds between two readings of the clock and of the token.
+        /// The largest number of seeds between two readings of the clock and of the token.
         const SEEDS: usize = 64;
         list.until(Some(limit).filter(|limit| *limit < Duration::MAX));
         let mut seeds = 1;
@@ -172,12 +173,12 @@ impl<'a> Solo<'a> {
         end: usize,
         apart: usize,
     ) -> Option<Outcome> {
-        /// The most indices between two readings of the token.
+        /// The largest number of indices between two readings of the token.
         const FEW: usize = 8;
-        /// The most indices that count as done when they begin.
+        /// The largest number of indices that count as done when they begin.
         const BEGUN: usize = 64;
-        // The shortest time between two readings of the clock: a part of the limit, but at most 10
-        // µs, as in a round.
+        // The shortest time between two readings of the clock. It is a part of the limit, but at
+        // most 10 µs, as in a round.
         let lasts = (limit / 32).clamp(Duration::from_micros(1), Duration::from_micros(10));
         let Self { watch, units, .. } = *self;
         let most = match (watch.cancel, watch.progress) {
@@ -221,8 +222,8 @@ impl<'a> Solo<'a> {
         watch.is_cancelled().then_some(Outcome::Cancelled)
     }
 
-    /// The time from `begin` to the last reading of the clock. Does not contain items that were
-    /// folded before `begin`.
+    /// The time from `begin` to the last reading of the clock. The time of items that were folded
+    /// before `begin` does not count.
     pub(crate) fn elapsed(&self) -> Duration {
         self.took
     }

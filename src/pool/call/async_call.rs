@@ -1,5 +1,5 @@
-//! A call of a loop whose items wait. The caller begins alone. Helpers join if the computation left
-//! is large enough to pay for them.
+//! A call of a loop whose items wait. The caller begins alone. Helpers join if the remaining
+//! computation is large enough to pay for them.
 
 use std::{sync::Arc, time::Duration};
 
@@ -94,8 +94,8 @@ impl Executor {
         if turn.is_some() {
             self.make_room();
         }
-        // From here on, nothing unwinds: user code runs only inside the workers, and these catch
-        // panics.
+        // From here on, nothing unwinds: user code runs only inside the workers, and the workers
+        // catch panics.
         ranges.partition(0..len, &[]); // to the caller
         watch.begin_waiting(&ranges, queues, len);
         let mut caller = round.worker(0, ranges.enter(0), own);

@@ -2,8 +2,8 @@
 //! that have been woken. The worker sleeps while no item can be begun or resumed. The worker leaves
 //! when no item is left.
 //!
-//! After the worker has resumed an item, it begins a new one. This keeps the number of items in
-//! flight near its limit. In all other cases the worker prefers woken items to new ones.
+//! After the worker has resumed an item, it begins a new item. So the number of items in flight
+//! stays near its limit. In all other cases the worker prefers woken items to new ones.
 
 use std::{
     collections::BinaryHeap,
@@ -46,11 +46,11 @@ pub(crate) trait PollItems {
     /// Makes the worker's state. Called once, before all other functions.
     fn arrive(&mut self);
 
-    /// Claims the next items of `owner` one by one, at most `claims` items, and begins each of them
-    /// in `slot`. Stops when an item waits.
+    /// Claims at most `claims` items of `owner`, one by one, and begins each of them in `slot`.
+    /// Stops when an item waits.
     fn begin(&mut self, owner: &mut Owner<'_>, slot: &mut Slot, claims: usize) -> Result<Began, Stop>;
 
-    /// Begins an item that is claimed.
+    /// Begins an item that is already claimed.
     fn begin_one(&mut self, index: usize, slot: &mut Slot) -> Result<Began, Stop>;
 
     /// Polls the item `index`, which waited in `slot`. If the item is ready, the slot becomes free.
@@ -59,10 +59,10 @@ pub(crate) trait PollItems {
     /// Drops the item in `slot`, if there is one. Does not panic.
     fn clear(&mut self, slot: &mut Slot);
 
-    /// Publishes all finished runs except the newest.
+    /// Publishes all finished runs except the newest run.
     fn hand_over(&mut self);
 
-    /// Publishes all finished runs if the result `is_needed`, and drops the state. Called when no
+    /// If the result `is_needed`, publishes all finished runs. Then drops the state. Called when no
     /// item is left to begin or resume.
     fn leave(&mut self, is_needed: bool);
 
@@ -93,13 +93,13 @@ pub(crate) struct AsyncRound<'a> {
     pub(crate) queues: &'a WakeQueues,
     pub(crate) ranges: &'a Ranges,
     pub(crate) plan: Plan<'a>,
-    /// The items to begin first.
+    /// The items that the loop begins first.
     pub(crate) first_indices: FirstIndices,
     pub(crate) log: RoundLog,
     /// The cost of help, in nanoseconds.
     pub(crate) help: f32,
     /// A token that the workers themselves must read. In a forked child this is the token of the
-    /// parent process; otherwise `None`.
+    /// parent process. In all other processes this is `None`.
     pub(crate) token: Option<&'a CancelToken>,
     pub(crate) reports: Mutex<AsyncReport>,
 }
@@ -183,7 +183,7 @@ pub(crate) struct AsyncRoundWorker<'w> {
     poller: &'w mut dyn PollItems,
     /// Whether items may be left that no worker has begun.
     begins: bool,
-    /// Whether the worker begins a new item next, because it has just resumed one.
+    /// Whether the worker begins a new item next, because it has just resumed an item.
     refills: bool,
     /// Whether the worker has just entered the loop.
     is_new: bool,
@@ -191,11 +191,11 @@ pub(crate) struct AsyncRoundWorker<'w> {
     /// dropped all items behind the stop `cleared`.
     seen: usize,
     cleared: usize,
-    /// The items that the worker may have to drop at the next stop: the index of each item and the
-    /// number of its slot. Some of these items may no longer wait. At its first stop the worker
-    /// adds the items of all slots. After its first stop the worker adds each item that it
-    /// suspends, even an item that it took by mistake. So each waiting item is listed at the worker
-    /// that suspended it last, if that worker has seen a stop.
+    /// The items that the worker may have to drop at the next stop. For each item, the list has its
+    /// index and the number of its slot. Some of these items may no longer wait. At its first stop
+    /// the worker adds the items of all slots. After its first stop the worker adds each item that
+    /// it suspends, even an item that it took by mistake. So each waiting item is listed at the
+    /// worker that suspended it last, if that worker has seen a stop.
     behind: BinaryHeap<(usize, usize)>,
     /// The length of `behind` when it was last filled from all slots.
     behind_before: usize,
@@ -242,7 +242,7 @@ impl AsyncRoundWorker<'_> {
         }
     }
 
-    /// Whether enough computation is left to pay for help.
+    /// Whether the remaining computation is large enough to pay for help.
     pub(crate) fn wants_help(&mut self) -> bool {
         self.now = Instant::now();
         self.polls.are_worth_sharing(self.left(), self.work_time(), self.of.help)
@@ -302,7 +302,7 @@ impl AsyncRoundWorker<'_> {
             return Step::GoOn;
         }
         if queues.queued(self.me) == 0 {
-            self.now = Instant::now(); // perhaps it will sleep
+            self.now = Instant::now(); // perhaps the worker will sleep
         }
         let begins = match (self.begins, self.refills) {
             (false, _) => Begins::Nothing,
@@ -414,7 +414,7 @@ impl AsyncRoundWorker<'_> {
     fn claim(&mut self) -> Option<ToBegin> {
         let Self { of: AsyncRound { first_indices, .. }, owner, seen, .. } = self;
         if *seen == 0 {
-            self.begins = false; // perhaps it has no state
+            self.begins = false; // perhaps the worker has no state
             return None;
         }
         loop {
@@ -439,7 +439,7 @@ impl AsyncRoundWorker<'_> {
                 if distance > 0 {
                     return Some(ToBegin::Next(owner.left().min(distance)));
                 }
-                self.claimed = claim_one(owner); // claimed to skip it
+                self.claimed = claim_one(owner); // claimed, in order to skip this item
             }
         }
     }
@@ -495,7 +495,7 @@ impl AsyncRoundWorker<'_> {
             self.behind.pop();
             let behind = &mut self.behind;
             // The slot may hold another item now. The worker that suspended this other item may
-            // just have failed to take it. So this worker lists it.
+            // just have failed to take it back. So this worker lists the other item.
             let put_back = |item| behind.push((item, number));
             if let Some(mut slot) = queues.take_behind(number, self.seen, put_back) {
                 self.poller.clear(&mut slot);
@@ -508,7 +508,7 @@ impl AsyncRoundWorker<'_> {
     /// This worker is about to suspend the item at `index`, in slot `number`. Lists the item in
     /// `behind`.
     fn note_waiting(&mut self, index: usize, number: usize) {
-        /// If `behind` is shorter than this, it keeps items that no longer wait.
+        /// Below this length, `behind` keeps items that no longer wait.
         const FEWEST: usize = 64;
         if self.cleared == usize::MAX {
             return; // the first stop will find the item in its slot
@@ -520,7 +520,8 @@ impl AsyncRoundWorker<'_> {
         self.behind.push((index, number));
     }
 
-    /// The worker has slept. If it is the caller, it may have woken up on the CPU of a helper.
+    /// The worker has slept. If this worker is the caller, it may have woken up on the CPU of a
+    /// helper.
     fn wake_up(&mut self) {
         let now = Instant::now();
         self.own_report.report.asleep += now - self.now;
@@ -528,7 +529,7 @@ impl AsyncRoundWorker<'_> {
         self.of.plan.check_cpu(now);
     }
 
-    /// Sometimes publishes how many items are enough work for another worker.
+    /// From time to time, publishes how many items are enough work for another worker.
     #[inline(always)]
     fn tell_worth(&mut self) {
         const OFTEN: usize = 16;

@@ -36,8 +36,8 @@ pub(crate) trait Body: Sync {
 /// the code of the user's closure. The plain loop, claims, searches, blocks and leaves all call it.
 ///
 /// LLVM inlines a closure of more than some 45 instructions only if a single place of the program
-/// calls it. LLVM vectorises a loop only after inlining its closure. (A loop whose closure did 40
-/// rounds of shift, xor and add on `u32` took 4.2 times as long when two places called the
+/// calls the closure. LLVM vectorises a loop only after inlining its closure. (A loop whose closure
+/// did 40 rounds of shift, xor and add on `u32` took 4.2 times as long when two places called the
 /// closure.)
 #[inline(never)]
 pub(crate) fn kernel<'s, L: Body>(
@@ -49,8 +49,8 @@ pub(crate) fn kernel<'s, L: Body>(
     body.fold(state, acc, claims)
 }
 
-/// A stop of a loop before its last item: the index, and the value found there. `Stop<()>` has no
-/// value, because the value is stored elsewhere.
+/// A stop of a loop before its last item: the index, and the value found at this index. `Stop<()>`
+/// has no value, because the value is stored elsewhere.
 ///
 /// This is the error type of the kernel, and its layout matters. (When this type had a `bool`
 /// instead of `needed_end`, the `bool` occupied the bytes of an accumulator's pointer or length.

@@ -22,8 +22,8 @@ pub(crate) type Panic = Box<dyn Any + Send>;
 /// place is kept. A loop that stops at a place still folds all items before that place. So the
 /// first place does not depend on the schedule.
 ///
-/// `Earliest<Option<Panic>>` is the place where a loop stops. Its value is the payload if the loop
-/// stops because of a panic.
+/// `Earliest<Option<Panic>>` has the place where a loop stops. If the loop stops because of a
+/// panic, the value is the panic's payload.
 pub(crate) struct Earliest<T>(Option<(usize, T)>);
 
 impl<T> Earliest<T> {
@@ -61,8 +61,8 @@ impl<T> Earliest<T> {
 }
 
 impl Earliest<Option<Panic>> {
-    /// How a loop has ended whose first stop is `self`. The loop counts as cancelled if its token
-    /// is cancelled and the loop has not panicked.
+    /// How a loop has ended, given that `self` is its first stop. The loop counts as cancelled if
+    /// its token is cancelled and the loop has not panicked.
     pub(crate) fn into_ended(self, is_cancelled: bool) -> Result<Outcome, Panic> {
         match self.into_noted() {
             Some(Some(panic)) => Err(panic),
@@ -92,7 +92,7 @@ pub(crate) fn goes_on_after(_panic: &Panic) -> bool {
 pub(crate) enum Outcome<A = (), Z = ()> {
     Through(A),
     /// The loop has stopped at the place of this value. If several values were found, this is the
-    /// value with the lowest index.
+    /// value at the lowest index.
     Stopped(Z),
     Cancelled,
 }

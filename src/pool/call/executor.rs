@@ -1,5 +1,5 @@
-//! One call decides how to run its loop: plain, alone, busy or shared. Then it runs the loop and
-//! combines the results.
+//! One call decides how to run its loop: plain, alone, busy or shared. Then the call runs the loop
+//! and combines the results.
 
 use std::{panic::Location, sync::Arc, time::Duration};
 
@@ -53,18 +53,18 @@ pub(crate) struct Executor {
     pub(super) threads: Threads,
     pub(super) cpus: CpuAssignment,
     pub(super) stealing: Stealing,
-    /// The memory of shared loops. A call locks it before and after it shares a loop, after a trial
-    /// of running a loop alone, and in a loop whose items wait. This memory is only a hint: a call
-    /// that cannot get the lock soon does without it.
+    /// The memory of shared loops. A call locks this memory before and after it shares a loop,
+    /// after a trial of running a loop alone, and in a loop whose items wait. This memory is only a
+    /// hint: a call that cannot get the lock soon continues without the memory.
     pub(super) learnt: Mutex<Splits>,
     /// Which messages have been logged, one bit each. Relaxed: a repeated message does no harm.
     logged: AtomicU64,
 }
 
 impl Executor {
-    /// An executor with these `threads`, which are placed on `cpus`. Helpers poll for the time
-    /// `patience` before they sleep. If `patience` is `None`, the pool estimates how long polling
-    /// pays.
+    /// An executor with these `threads`. The threads are placed on `cpus`. Helpers poll for the
+    /// time `patience` before they sleep. If `patience` is `None`, the pool estimates how long
+    /// polling pays.
     pub(crate) fn new(
         threads: Threads,
         cpus: CpuAssignment,
@@ -88,9 +88,9 @@ impl Executor {
         }
     }
 
-    /// An executor without helpers. The global pool uses one until it is built. `doubts` are the
-    /// reasons if a pool could not get helpers. Logs nothing. Asks the system only for memory and
-    /// for one environment variable.
+    /// An executor without helpers. The global pool uses such an executor until the pool is built.
+    /// If a pool could not get helpers, `doubts` are the reasons. Logs nothing. Asks the system
+    /// only for memory and for one environment variable.
     pub(crate) fn of_one(doubts: Vec<String>) -> Self {
         let threads = Threads::new(0, Fence::Symmetric, Patience::default());
         let cpus = CpuAssignment::new(SeatPlan::alone(doubts), Vec::new());
@@ -127,8 +127,9 @@ impl Executor {
         self.threads.process.is_current() && self.idle() > 0
     }
 
-    /// Makes room for the calling thread, which shares a loop. Only done for a single caller from
-    /// outside the pool: two such callers would move one helper to and fro.
+    /// If a helper is on the CPU of the calling thread, which shares a loop, moves the helper away.
+    /// Only done for a single caller from outside the pool: two such callers would move one helper
+    /// to and fro.
     pub(super) fn make_room(&self) {
         if self.threads.here() == 0 && self.threads.callers() == 0 {
             self.cpus.make_room();
@@ -163,7 +164,7 @@ impl Executor {
                 return Outcome::Through(None);
             }
             let timed = (verdict == QuickVerdict::Timed).then(Instant::now);
-            // The loop was short last time but may be long this time.
+            // The last call of this loop was short, but this call may be long.
             let first = if len < CHECKED { len } else { CHECKED_AFTER };
             let begin = (first < len).then(Moment::now);
             let mut state = body.state(0);
@@ -188,7 +189,7 @@ impl Executor {
         self.call_with_care(this, verdict, from, &mut options, body)
     }
 
-    /// A call for which the plain loop is not enough. The first `done` indices are already folded.
+    /// A call that is more than the plain loop. The first `done` indices are already folded.
     #[cold]
     #[inline(never)]
     fn call_with_care<'b, L: Body>(
@@ -327,9 +328,9 @@ impl Executor {
         (Ok(ended), options.account(&mut before, Err(why), self.program_report.is_some(), help))
     }
 
-    /// The quick verdict: whether to run the plain loop. The user allows `threads` threads. A very
-    /// short loop cannot pay for more than this verdict, so this function reads few places in
-    /// memory.
+    /// The quick verdict: whether to run the plain loop. The user allows `threads` threads. This
+    /// function reads few places in memory, because any further work would make a very short loop
+    /// slower.
     #[inline(never)]
     fn quick_verdict(&self, this: &Loop, kind: LoopKind, threads: usize, is_plain: bool) -> QuickVerdict {
         if !is_plain || is_logged() || self.program_report.is_some() {
@@ -354,8 +355,8 @@ impl Executor {
         self.memory.learn(this, kind, this.slice.len, nanos(begin.elapsed()));
     }
 
-    /// Notes that this thread calls a loop while a thread outside the pool shares a loop. A call
-    /// inside an item of a shared loop is not noted.
+    /// Notes that this thread calls a loop while a thread from outside the pool shares a loop. A
+    /// call inside an item of a shared loop is not noted.
     fn notice_crowd(&self) {
         if self.threads.callers() > 0 && !Inside::is_here() && !self.is_crowded.load(Ordering::Relaxed) {
             self.is_crowded.store(true, Ordering::Relaxed);
@@ -413,8 +414,8 @@ impl Executor {
         most(len, self.workers.min(options.threads))
     }
 
-    /// Folds on the calling thread alone, as long as the launch demands. Returns how the loop has
-    /// ended; `None` if the rest shall be shared.
+    /// Folds on the calling thread alone, for the time that the launch demands. Returns how the
+    /// loop has ended; `None` if the remaining indices shall be shared.
     fn alone(
         &self,
         call: &Call,
@@ -441,8 +442,9 @@ impl Executor {
         Some(ended)
     }
 
-    /// A trial: folds on the calling thread alone until this has become slower than a shared call,
-    /// which takes the time `shared`. Returns how the loop has ended, if it stops or is cancelled.
+    /// A trial: folds on the calling thread alone, until the end or until the trial takes longer
+    /// than a shared call. `shared` is the time of a shared call. Returns how the loop has ended,
+    /// if it stops or is cancelled.
     fn try_alone(
         &self,
         call: &Call,
@@ -457,8 +459,8 @@ impl Executor {
         let learnt = if is_current { try_lock_soon(&self.learnt) } else { None };
         let parts = alone_or_shared::parts_for(shared);
         let known = learnt.and_then(|learnt| learnt.ends(call.this, call.awake, parts));
-        // If the distribution of the work is unknown, all parts have equal numbers of items and may
-        // take very different times. Then the clock is also read inside the parts.
+        // If the distribution of the work is unknown, all parts have equal numbers of items, but
+        // may take very different times. In this case the clock is also read inside the parts.
         let len = call.this.slice.len;
         let is_known = known.is_some();
         let parts = if is_known { parts } else { parts.min(len.try_into().unwrap_or(parts)) };
@@ -482,7 +484,7 @@ impl Executor {
             && self.logged.fetch_or(bit, Ordering::Relaxed) & bit == 0
     }
 
-    /// Logs, once, that a shared call of a loop took far longer than this call on one thread.
+    /// Logs, once, that a shared call of this loop took far longer than a call on one thread.
     #[cold]
     fn tell_of_faster(&self, at: &Location<'_>, took: Duration) {
         if self.is_news(1) {
@@ -493,7 +495,7 @@ impl Executor {
         }
     }
 
-    /// Logs, once, that a loop is not shared because another loop has the pool.
+    /// Logs, once, that a loop is not shared because another loop uses the pool.
     #[cold]
     pub(super) fn tell_of_busy(&self, at: &Location<'_>) {
         if self.is_news(2) {
@@ -511,8 +513,9 @@ impl Executor {
         if ours { self.threads.take_turn() } else { None }
     }
 
-    /// Continues alone because no worker is idle. Returns how the loop has ended; or returns an
-    /// `Err` with the help found, as soon as a worker is idle and the rest is worth sharing.
+    /// Continues alone because no worker is idle. As soon as a worker is idle and the remaining
+    /// part is worth sharing, returns an `Err` with the help that was found. Otherwise returns how
+    /// the loop has ended.
     fn go_on_until_help(
         &self,
         call: &Call,
@@ -569,8 +572,8 @@ pub(super) struct Call {
 /// The help that a call has found: an arena, idle workers, and the pool's knowledge of the loop.
 pub(super) struct FoundHelp<'a> {
     pub(super) turn: Turn<'a>,
-    /// How many helpers the loop is worth. The arena has the same number of places. Workers that
-    /// become idle later may take a place, too.
+    /// The number of helpers that pays for this loop. The arena has the same number of places.
+    /// Workers that become idle later may take a place, too.
     pub(super) helpers: usize,
     /// Whether at least `helpers` workers are idle now. If fewer are idle, the pool learns only the
     /// cost of items from this call, and nothing about sharing.
@@ -581,8 +584,8 @@ pub(super) struct FoundHelp<'a> {
     pub(super) is_whole: bool,
     /// How many workers were idle.
     pub(super) idle: usize,
-    /// `known` is the distribution of the loop's cost. `new_bounds` has the boundaries of the
-    /// ranges, if the number of workers has changed since the last call.
+    /// `known` is the distribution of the loop's cost. If the number of workers has changed since
+    /// the last call, `new_bounds` has the boundaries of the ranges.
     pub(super) known: Option<Arc<Known>>,
     pub(super) new_bounds: Option<Vec<usize>>,
     pub(super) times: Times,

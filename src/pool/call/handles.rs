@@ -28,19 +28,19 @@ use crate::{
 ///
 /// A loop with this option ([`On::cancel`](crate::On::cancel)) returns `Err(Cancelled)` if the
 /// token was cancelled before the loop was over, even if some items were already done. Cancelling
-/// takes the remaining items away from all workers. So no worker has to read a flag for each item.
+/// takes the remaining items away from all workers, so workers need not read a flag for each item.
 /// After [`cancel`](Self::cancel) has returned, no worker of a shared loop claims another item.
 /// Workers still finish the items that they have claimed.
 ///
-/// The size of a claim depends on the time per item, as measured on earlier items. A claim has 512
-/// items if an item takes less than 0.25 ns. It has 64 items if an item takes less than 16 ns and
-/// larger claims are faster. It has 8 items if an item takes less than 128 ns. Otherwise it has one
-/// item. In a loop with blocks ([`On::grain`](crate::On::grain),
+/// The size of a claim depends on the time per item, as measured on earlier items. If an item takes
+/// less than 0.25 ns, a claim has 512 items. If an item takes less than 16 ns and large claims have
+/// proved faster, a claim has 64 items. If an item takes less than 128 ns, a claim has 8 items.
+/// Otherwise a claim has one item. In a loop with blocks ([`On::grain`](crate::On::grain),
 /// [`On::reproducible`](crate::On::reproducible)), a claim is always one block. A loop on the
-/// calling thread alone reads the token every 8 items or blocks. A loop over a list that grows
-/// ([`Grow::cancel`](crate::Grow::cancel)) reads the token after each item. A search from the front
-/// (`find`, `any`) reads the token between blocks. A block of a search has at most a sixteenth of
-/// the number of items already searched.
+/// calling thread alone reads the token after every 8 items or blocks. A loop over a list that
+/// grows ([`Grow::cancel`](crate::Grow::cancel)) reads the token after each item. A search from the
+/// front (`find`, `any`) reads the token between blocks. A block of a search has at most a
+/// sixteenth of the number of items already searched.
 ///
 /// All clones act as one token. A cancelled token stays cancelled.
 ///
@@ -70,11 +70,11 @@ pub(crate) struct Cancel {
     cancelled: AtomicBool,
     /// The ranges of all running rounds.
     pub(crate) rounds: Mutex<Vec<Arc<Ranges>>>,
-    /// Running loops for which truncating the ranges is not enough.
+    /// Running loops that need more than truncated ranges to end.
     ends: Mutex<Vec<Arc<dyn End>>>,
 }
 
-/// Ends a loop for which truncating the ranges is not enough.
+/// Ends a loop that needs more than truncated ranges to end.
 pub(crate) trait End: fmt::Debug + Send + Sync {
     /// Ends the loop: its workers begin no further item.
     fn end(&self);
@@ -100,7 +100,7 @@ impl Cancel {
     }
 }
 
-/// Adds the ranges of a round to a token. Truncates them if the token is already cancelled.
+/// Adds the ranges of a round to a token. Truncates the ranges if the token is already cancelled.
 #[inline(always)]
 pub(crate) fn tell_token(token: &Cancel, ranges: &Arc<Ranges>) {
     let mut rounds = lock(&token.rounds);
@@ -126,8 +126,8 @@ impl CancelToken {
     }
 
     /// Ends all running loops and all later loops that have this token. This call takes some
-    /// microseconds for each running loop. It takes locks, so a signal handler must not call it.
-    /// Instead, let the handler set a flag, and let a thread read the flag and cancel.
+    /// microseconds for each running loop. This call also takes locks, so a signal handler must not
+    /// make it. Instead, let the handler set a flag, and let a thread read the flag and cancel.
     ///
     /// ```
     /// let token = rangesteal::CancelToken::new();
@@ -288,7 +288,7 @@ impl Watch<'_> {
         self.cancel.is_some_and(CancelToken::is_cancelled)
     }
 
-    /// A loop begins for which truncating the ranges is not enough. From now on, cancelling the
+    /// A loop begins that needs more than truncated ranges to end. From now on, cancelling the
     /// token calls `end`.
     pub(crate) fn begin_with(self, end: &Arc<impl End + 'static>) {
         let Some(CancelToken(token)) = self.cancel.filter(|_| self.is_current()) else { return };

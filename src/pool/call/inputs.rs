@@ -1,6 +1,6 @@
-//! Inputs of the policy. The policy neither reads a clock nor draws a number. A call gives it the
-//! time since the last call, a random number, and whether the calling thread works in a shared
-//! loop.
+//! Inputs of the policy. The policy neither reads a clock nor draws random numbers. Instead, a call
+//! gives the policy three inputs: the time since the last call, a random number, and whether the
+//! calling thread works in a shared loop.
 
 use std::{cell::Cell, time::Duration};
 
@@ -97,7 +97,7 @@ impl Inside {
         Self(())
     }
 
-    /// Whether this thread works in a shared loop, other than one whose items wait.
+    /// Whether this thread works in a shared loop. A loop whose items wait does not count.
     #[inline(always)]
     pub(crate) fn is_here() -> bool {
         DEPTH.get() > 0
@@ -112,10 +112,10 @@ impl Drop for Inside {
 
 /// The next number of this thread.
 ///
-/// The numbers are multiples of the golden ratio. They spread evenly, and so does every second or
-/// third number. A counter of calls would be wrong: if short loops alternate, a fixed period would
-/// always select the same loop. Each thread has its own sequence. A common sequence would cost each
-/// caller a cache miss.
+/// The numbers are multiples of the golden ratio. These multiples are spread evenly, and so is
+/// every second or third multiple. A counter of calls would be wrong: if short loops alternate, a
+/// fixed period would always select the same loop. Each thread has its own sequence, because a
+/// common sequence would cost each caller a cache miss.
 #[inline(always)]
 pub(crate) fn draw() -> Draw {
     thread_local!(static LAST: Cell<u64> = const { Cell::new(0) });

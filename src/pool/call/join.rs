@@ -41,7 +41,7 @@ const MOST_PARTS: u16 = 8 * TRIAL_PARTS;
 
 thread_local!(static LEVEL: Cell<u32> = const { Cell::new(0) });
 
-/// While this value lives, all joins that the thread calls have a certain level.
+/// While this value lives, all joins that the thread calls have the level of this value.
 struct Level {
     before: u32,
 }
@@ -146,8 +146,8 @@ impl Executor {
         if is_worth_it && self.threads.process.is_current() { self.threads.take_turn() } else { None }
     }
 
-    /// How long threads poll before they sleep. The next join of the same recursion comes soon. The
-    /// next recursion may come soon.
+    /// How long threads poll before they sleep. Polling pays, since the next join of the same
+    /// recursion comes soon, and the next recursion may come soon.
     fn polls_of_join(&self, gap: Option<Gap>) -> PollTimes {
         if self.workers > self.helpers_at_a_time + 1 {
             return PollTimes { at_end: Patience::BRIEF, between: self.gaps.asked() };

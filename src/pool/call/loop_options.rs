@@ -39,8 +39,8 @@ pub(crate) struct LoopOptions<'a> {
     pub(crate) leaves: Option<usize>,
 }
 
-/// The loop's place in the program. Also the report and the trace to fill in, if the user wants
-/// them.
+/// The loop's place in the program. Also, if the user wants them, the report and the trace that the
+/// loop fills in.
 #[derive(Debug)]
 pub(crate) struct Wishes<'a> {
     pub(crate) at: &'static Location<'static>,
@@ -86,7 +86,7 @@ impl Account {
         self
     }
 
-    /// Adds the waits of a loop whose items wait. If this loop ran on the calling thread alone,
+    /// For a loop whose items wait: adds its waits. If the loop ran on the calling thread alone,
     /// also adds the reason.
     pub(crate) fn waited(mut self: Box<Self>, alone: Option<Alone>, waits: WaitReport) -> Box<Self> {
         self.report.alone = alone;
@@ -127,7 +127,7 @@ impl<'a> LoopOptions<'a> {
         self.wishes.trace.is_some().then(|| Box::new(Notes { begin, ..Notes::default() }))
     }
 
-    /// Empty notes for a timeline, for a calling thread that runs alone from index `first` on;
+    /// Empty notes for the timeline of a calling thread that runs alone from index `first` on;
     /// `None` if no trace is wanted.
     pub(crate) fn closeup(&self, first: usize, begin: Instant) -> Option<Closeup> {
         self.wishes.trace.is_some().then(|| Closeup::new(first, begin))

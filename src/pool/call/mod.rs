@@ -1,6 +1,6 @@
-//! A call decides how to run its loop: as the plain loop, alone, or shared. Then it runs the loop
-//! and combines the results. This module joins the policy, which takes no lock, and the protocol,
-//! which reads no clock.
+//! A call decides how to run its loop: as the plain loop, alone, or shared. Then the call runs the
+//! loop and combines the results. This module joins the policy, which takes no lock, and the
+//! protocol, which reads no clock.
 //!
 //! Read `executor` first. It calls all other modules.
 //!

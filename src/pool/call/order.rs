@@ -23,7 +23,7 @@ impl Node {
         Self { first, level: 0 }
     }
 
-    /// The node whose halves are `self` and `next`; `None` if they are not the halves of a node.
+    /// The node whose halves are `self` and `next`; `None` if there is no such node.
     pub(crate) fn with(self, next: Self) -> Option<Self> {
         let Self { first, level } = self;
         let are_halves =
@@ -35,8 +35,8 @@ impl Node {
 /// The order in which the partial results of a loop are reduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// The order for runs: first pairs of neighbours, then pairs of pairs, and so on. In this order
-    /// a large partial result is copied only a few times. In order from left to right, it would be
+    /// The order for runs: first pairs of neighbours, then pairs of pairs, and so on. In this
+    /// order, a large partial result is copied only a few times. From left to right, it would be
     /// copied once for each later run.
     Runs,
     /// The nodes of a tree.
@@ -92,7 +92,7 @@ mod tests {
             let nodes: Vec<Node> = (0..runs).map(|run| Node::run(run * 37 % 101)).collect();
             let mut order: Vec<usize> = (0..runs).collect();
             order.sort_unstable_by_key(|&run| nodes[run].first);
-            // For each partial result: its runs as a range of the order, and the number of
+            // For each partial result: the range of runs that it consists of, and its number of
             // reductions.
             let mut stretches: Vec<_> = (0..runs).map(|_| None).collect();
             order.iter().enumerate().for_each(|(at, &run)| stretches[run] = Some((at..at + 1, 0)));

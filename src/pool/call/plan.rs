@@ -12,7 +12,7 @@ use crate::{
 
 /// How a round runs: the decisions of the policy before the round begins.
 pub(crate) struct Plan<'a> {
-    /// The most workers of the round. At the start only the first of them have items.
+    /// The largest number of workers of the round. At the start, only the first workers have items.
     pub(crate) workers: usize,
     pub(crate) units: Units,
     /// The cost of an index in an earlier call, in nanoseconds; `None` if unknown.
@@ -39,8 +39,8 @@ impl Plan<'_> {
         })
     }
 
-    /// Checks whether the calling thread, a worker of the loop, has its CPU to itself. Workers call
-    /// this after they have read the clock.
+    /// Checks whether the calling thread, which is a worker of the loop, has its CPU to itself.
+    /// Workers call this function after they have read the clock.
     pub(crate) fn check_cpu(&self, now: Instant) {
         if let Some(WorkerPlaces { threads, cpus, .. }) = self.places {
             check_cpu(threads, cpus, now);

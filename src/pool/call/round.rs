@@ -53,8 +53,8 @@ pub(crate) struct Round<'a> {
 }
 
 impl Round<'_> {
-    /// Runs the round over `range`, partitioned at `bounds`, in the arena of `turn`. The number of
-    /// workers is at least the number of parts. Workers without a part steal.
+    /// Runs the round over `range`, partitioned at `bounds`, in the arena of `turn`. There are at
+    /// least as many workers as parts. Workers without a part steal.
     pub(crate) fn run(
         self,
         (threads, turn): (&Threads, &Turn<'_>),
@@ -86,9 +86,10 @@ impl Round<'_> {
     }
 
     /// Runs worker `me` until it leaves. Never unwinds: a panic ends the loop and is kept for the
-    /// caller. After its panic the worker continues, because the items before the panic are still
-    /// needed and perhaps no other worker folds them. In a list that grows, items have no order, so
-    /// the worker leaves after its panic. Only the caller uses `rest`: see [`GrowWorker::run`].
+    /// caller. After a panic in its items the worker continues, because the items before the panic
+    /// are still needed, and perhaps no other worker folds them. In a list that grows, items have
+    /// no order, so the worker leaves after the panic. Only the caller uses `rest`: see
+    /// [`GrowWorker::run`].
     pub(crate) fn work(
         &self,
         me: usize,
@@ -154,7 +155,7 @@ impl Round<'_> {
             match self.fold_from(owner, item, theft, acc, worker_log) {
                 Ok(first) => acc.end(Node::run(first)),
                 Err(Stop { needed_end, .. }) => {
-                    worker_log.journal.mark(owner.next(), Instant::now()); // at the item that has stopped it
+                    worker_log.journal.mark(owner.next(), Instant::now()); // at the item that has stopped the loop
                     self.stop(needed_end, None, &mut worker_log.stop);
                 }
             }
@@ -269,8 +270,8 @@ mod tests {
         }
     }
 
-    /// A round of two workers with five items each. Both run on this thread. The first worker works
-    /// before or after the second enters. Then the second worker works.
+    /// A round of two workers with five items each, both on this thread. The first worker works
+    /// either before or after the second worker enters. Then the second worker works.
     fn round(
         fence: Fence,
         stealing: Stealing,
@@ -304,7 +305,7 @@ mod tests {
         (runs.expect("all have been handed over"), tallies.try_into().expect("two workers"))
     }
 
-    /// Items, indices, runs, thefts, failed thefts, suffered thefts.
+    /// Items, indices, runs, thefts, failed thefts, and ranges that other workers stole.
     fn counts(tally: &Tally) -> [usize; 6] {
         let Tally { items, indices, runs, thefts, failed, suffered, .. } = *tally;
         [items, indices, runs, thefts, failed, suffered]

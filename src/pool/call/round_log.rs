@@ -1,5 +1,4 @@
-//! The notes of a shared loop. Each worker of a round or a search hands over its notes when it
-//! leaves.
+//! The notes of a shared loop. When a worker leaves a round or a search, it hands over its notes.
 
 use std::sync::PoisonError;
 
@@ -17,7 +16,7 @@ use crate::{
     sync::{Mutex, lock},
 };
 
-/// The log of a shared loop. Each worker hands over its notes here, once.
+/// The log of a shared loop. Each worker hands over its notes here when the worker leaves.
 pub(crate) struct RoundLog {
     begin: Instant,
     measures_usage: bool,
@@ -54,8 +53,8 @@ impl RoundLog {
         WorkerLog { journal, stop: Earliest::NONE, used_before, _stay: stay }
     }
 
-    /// The worker of `worker_log` leaves. `failed` is the number of thefts that it tried without
-    /// success.
+    /// The worker of `worker_log` leaves. `failed` is the number of thefts that the worker tried
+    /// without success.
     pub(crate) fn leave(&self, worker_log: WorkerLog, failed: usize) {
         let WorkerLog { mut journal, stop, used_before, _stay } = worker_log;
         let used = used_before.and_then(|before| Some(usage()?.since(before)));

@@ -1,10 +1,10 @@
 //! A search for the first match, or for any match. All workers claim blocks from the front of the
 //! same slice.
 //!
-//! With two workers and one half of the slice for each, a match in the first half would make the
-//! second worker's search useless. A search for any match would be faster than this one if a match
-//! lies just behind the middle, and slower if a match lies just before the middle. From the front,
-//! two workers always take half of the plain loop's time.
+//! Suppose that each of two workers searched one half of the slice. Then a match in the first half
+//! would make the second worker's search useless. A search for any match would be faster than this
+//! search if a match lies just behind the middle, and slower if a match lies just before the
+//! middle. From the front, two workers always take half of the plain loop's time.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -29,7 +29,8 @@ pub(crate) struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    /// A search that claims from `cursor`, which is at the front of the rest of a slice.
+    /// A search that claims from `cursor`. The cursor is at the front of the remaining part of a
+    /// slice.
     pub(crate) fn new(cursor: SharedCursor, watch: Watch<'a>, units: Units, log: RoundLog) -> Self {
         Self { cursor, watch, units, log }
     }

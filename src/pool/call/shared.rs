@@ -1,5 +1,6 @@
-//! The shared part of a call. Decides how many workers help, at which index each range begins, and
-//! how long threads poll. Afterwards learns from the times of the call.
+//! The shared part of a call. Before the call, this module decides how many workers help, at which
+//! index each range begins, and how long threads poll. Afterwards this module learns from the times
+//! of the call.
 
 use std::{borrow::Cow, mem, ops::Range, sync::Arc};
 
@@ -48,8 +49,8 @@ struct SharedPart<'a> {
 }
 
 impl Executor {
-    /// Looks for idle workers for the indices that are `left`. `None` if the calling thread
-    /// continues alone.
+    /// Looks for idle workers for the indices in `left`. `None` if the calling thread continues
+    /// alone.
     pub(super) fn find_help(
         &self,
         call: &Call,
@@ -236,9 +237,9 @@ impl Executor {
         let SharedPart { call: &Call { this, awake, launch, .. }, begin, options, ref help, .. } = *shared;
         let (kind, was_trial) = (options.kind, launch.is_trial());
         let over = memory::SharedCall { this, kind, was_trial, took: nanos(before.begin.elapsed()) };
-        // If the caller itself has reached the stop, the plain loop would take only the caller's
-        // time. So the helpers' time does not count. (In a loop over two items, a helper worked for
-        // 12 µs after its wake-up.)
+        // If the caller itself has reached the stop, the plain loop would have taken only the
+        // caller's time. So the helpers' time does not count. (In a loop over two items, a helper
+        // worked for 12 µs after its wake-up.)
         let front = &times.tallies[0];
         let came = stop.is_some_and(|place| before.indices + front.indices >= place);
         let whole = (times.indices(), times.work());
@@ -256,8 +257,8 @@ impl Executor {
         if let (Some(own), Some(first)) = (starts(own), starts(helpers))
             && own.is_finite()
         {
-            // Two workers both wait from the last item to the end of the loop, so this time counts
-            // twice.
+            // Both of two workers wait from the last item to the end of the loop, so this time
+            // counts twice.
             let ends = times.tallies.iter().map(|tally| tally.span.end).filter(|end| end.is_finite());
             let behind = nanos(begin.elapsed()) - ends.fold(0.0, f32::max);
             let late = first.is_finite().then_some(first + 2.0 * behind);

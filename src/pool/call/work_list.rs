@@ -1,6 +1,6 @@
 //! A worker of a round over a list that grows, when no seed is left for this worker. The worker
-//! takes items that were made during the loop: its own items and items of other workers. It leaves
-//! when the loop is over, or when it has found no item for a while.
+//! takes items that were made during the loop: its own items and items of other workers. The worker
+//! leaves when the loop is over, or when it has found no item for a while.
 //!
 //! A worker that finds no item polls for some microseconds and then leaves the round. When there is
 //! work again, the worker is called back. So a worker may come and leave several times. The caller
@@ -40,14 +40,14 @@ pub(crate) trait WorkList: Sync {
     /// Whether worker `me` has no item.
     fn is_dry(&self, me: usize) -> bool;
 
-    /// About how many items thieves can take from `worker`.
+    /// The approximate number of items that thieves can take from `worker`.
     fn shown(&self, worker: usize) -> usize;
 
     /// Worker `me` has no item and steals from `victim`. Returns the number of stolen items.
     fn try_steal(&self, me: usize, victim: usize) -> usize;
 
-    /// Announces that a worker leaves after it has `worked` for this time. Returns `false` if there
-    /// is work to take.
+    /// Announces that a worker leaves. `worked` is the time that it has worked. Returns `false` if
+    /// there is work to take.
     fn try_leave(&self, worked: Duration) -> bool;
 
     /// How many items worker `me` has folded since the last call of this function.
@@ -59,7 +59,7 @@ pub(crate) struct GrowWorker<'a> {
     list: &'a dyn WorkList,
     me: usize,
     plan: &'a Plan<'a>,
-    /// The ranges of the seeds. They have the counter of thefts.
+    /// The ranges of the seeds. These ranges have the counter of thefts.
     ranges: &'a Ranges,
     finds: Finds,
     /// How often this worker has asked the policy for a victim.
@@ -71,9 +71,9 @@ impl<'a> GrowWorker<'a> {
         Self { list, me, plan, ranges, finds: Finds::default(), asked: 0 }
     }
 
-    /// Takes made items until the loop is over, or until the worker has found no item for a while.
-    /// The function `rest` lets the caller rest: `rest` returns `true` when the caller is called
-    /// back, and `false` when all other workers have left.
+    /// Takes items that were made during the loop, until the loop is over or until the worker has
+    /// found no item for a while. The caller rests in the function `rest`. This function returns
+    /// `true` when the caller is called back, and `false` when all other workers have left.
     pub(crate) fn run(
         mut self,
         acc: &mut dyn Accumulate,
@@ -86,8 +86,8 @@ impl<'a> GrowWorker<'a> {
             let (begin, has_items) = (Instant::now(), !list.is_dry(me));
             let mut taken = Ok(());
             while taken.is_ok() && !list.is_dry(me) && !list.searching().is_closed() {
-                // The empty claim makes the kernel call the fold of the list, which takes made
-                // items.
+                // The empty claim makes the kernel call the fold of the list. That fold takes items
+                // that were made during the loop.
                 taken = acc.take(&mut Claims::of(0..0));
             }
             if has_items {
@@ -104,8 +104,8 @@ impl<'a> GrowWorker<'a> {
         }
     }
 
-    /// Steals items. Returns the victim; `None` if the worker must leave. After a theft the worker
-    /// counts as busy.
+    /// Steals items and returns the victim. Returns `None` if the worker must leave. After a theft
+    /// the worker counts as busy.
     fn find(&mut self, rest: &dyn Fn() -> bool) -> Option<usize> {
         let Self { list, me, plan, .. } = *self;
         while plan.stealing != Stealing::Off && !list.searching().is_closed() {
@@ -153,8 +153,8 @@ impl<'a> GrowWorker<'a> {
         let distance = |worker| plan.distance(me, worker);
         let asks = Asks { workers: plan.workers, thief: me, nth: self.asked };
         let victim = plan.stealing.victim(&mut others.filter(|&(_, shown)| shown > 0), distance, asks)?;
-        // A short wait first: the victim may be about to take these items itself, and then a theft
-        // would not pay.
+        // Waits for a moment first. The victim may be about to take these items itself. In that
+        // case a theft would not pay.
         let mut is_there = true;
         Patience::of(back_off::MOMENT).poll(|| {
             is_there = list.shown(victim) > 0;

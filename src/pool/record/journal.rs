@@ -1,5 +1,5 @@
-//! The notes of a worker in a round. Each worker has its own journal and hands it over once, when
-//! the worker leaves.
+//! The notes of a worker in a round. Each worker has its own journal. When the worker leaves, the
+//! worker hands its journal over.
 
 use std::{ops::Range, thread, time::Duration};
 
@@ -13,19 +13,20 @@ use super::{
 };
 use crate::clock::{Instant, nanos};
 
-/// The cost of neighbouring items: the index of the first item, and the nanoseconds that all items
-/// up to the next mark took.
+/// The cost of neighbouring items: the index of the first item, and the nanoseconds of all items up
+/// to the next mark.
 pub(crate) type Mark = (usize, f32);
 
 /// The work of one worker in a round.
 #[derive(Clone, Debug)]
 pub(crate) struct Tally {
-    /// When the worker began and ended, in nanoseconds since the begin of the round; infinite if
-    /// the worker found nothing to do.
+    /// When the worker began and ended, in nanoseconds since the begin of the round. Both are
+    /// infinite if the worker found nothing to do.
     pub(crate) span: Range<f32>,
     /// How long the worker's runs took, in nanoseconds.
     pub(crate) working: f32,
-    /// How many indices the worker folded, and how many items these indices stand for.
+    /// The number of indices that the worker folded, and the number of items that these indices
+    /// stand for.
     pub(crate) indices: usize,
     pub(crate) items: usize,
     pub(crate) runs: usize,
@@ -147,8 +148,8 @@ impl Times {
     }
 }
 
-/// The CPU time of a thread, and the number of its voluntary context switches (`naps`: how often
-/// the thread has slept or waited).
+/// The CPU time of a thread, and the number of its voluntary context switches. `naps` is this
+/// number: how often the thread has slept or waited.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Usage {
     pub(crate) cpu: Duration,
@@ -193,7 +194,7 @@ struct OpenRun {
     pieces: OpenPieces,
 }
 
-/// The theft with which a run began: its victim, and how many indices were stolen.
+/// The theft with which a run began: its victim, and the number of stolen indices.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TheftNote {
     pub(crate) victim: usize,
@@ -281,7 +282,8 @@ impl Journal {
         }
     }
 
-    /// The worker has folded made items: its own items, or items stolen from `victim`.
+    /// The worker has folded items that other items made. These were its own items, or items stolen
+    /// from `victim`.
     pub(crate) fn ran_made_items(&mut self, victim: Option<usize>, begin: Instant, end: Instant) {
         self.add_run(0, begin, end);
         if let Some(victim) = victim {
@@ -326,8 +328,8 @@ impl Journal {
         timeline::Run { worker: self.worker, items, begin, end, theft, ticks: Vec::new() }
     }
 
-    /// The worker leaves. `failed` is the number of thefts that it tried without success. `usage`
-    /// is the worker's usage, if its usage was measured.
+    /// The worker leaves. `failed` is the number of thefts that the worker tried without success.
+    /// `usage` is the worker's usage, if its usage was measured.
     pub(crate) fn close(&mut self, failed: usize, usage: Option<Usage>) {
         self.tally.failed = failed;
         self.usage = usage;

@@ -2,9 +2,9 @@
 //! `RANGESTEAL_REPORT` requests it, the report is printed to standard error when the program exits.
 //!
 //! A loop waits at most a tenth of a second for the lock of the report. After this time the loop's
-//! entry is lost, and the report counts the lost entry. This limit prevents deadlocks in two cases:
-//! an allocator runs a loop while an entry is being written; or a process is forked while an entry
-//! is being written.
+//! entry is lost, and the report counts the lost entry. The limit prevents deadlocks in two cases:
+//! an allocator runs a loop while its thread writes an entry; or a process is forked while a thread
+//! writes an entry.
 
 #![allow(unsafe_code)] // atexit is not in std
 
@@ -232,13 +232,14 @@ mod exit {
             return true;
         }
         // SAFETY: 1. the declaration is that of C; 2. the C library calls the function before it
-        // unloads its code. The function joins its thread, unless a write hangs for a second: then
-        // `dlclose` of a library with this crate would unload the thread's code, and only the exit
-        // of a process may follow; 3. a panic in the function ends the process.
+        // unloads the function's code. The function joins its thread, unless a write hangs for a
+        // second. In that case `dlclose` of a library with this crate would unload the thread's
+        // code, so only the exit of the process may follow; 3. a panic in the function ends the
+        // process.
         unsafe { atexit(print) == 0 }
     }
 
-    /// The longest delay of the process's exit if no process reads its standard error.
+    /// The longest delay of this process's exit if no other process reads its standard error.
     const LONGEST: Duration = Duration::from_secs(1);
 
     /// Prints the report. A second thread writes the text, because a write to a full pipe may never
@@ -261,8 +262,8 @@ mod exit {
         }
     }
 
-    /// Writes `text` to standard error. Errors are ignored: after an error nothing can be reported
-    /// there.
+    /// Writes `text` to standard error. Errors are ignored, because standard error is the only
+    /// place to report them.
     fn write(text: &[u8]) {
         // A program may have restored the default action of SIGPIPE. This action would end the
         // process.

@@ -38,8 +38,8 @@ pub struct RunReport {
     /// loop over many items, this is a few microseconds, or the time of the first item if the first
     /// item takes longer. Zero if the loop was not shared.
     pub begun_alone: Duration,
-    /// The workers of the loop, including workers that came too late. The first is always the
-    /// calling thread. If the loop ran on the calling thread alone, there is no other.
+    /// The workers of the loop, including workers that came too late. The first worker is always
+    /// the calling thread. If the loop ran on the calling thread alone, this is the only worker.
     pub workers: Vec<WorkerReport>,
     /// The waits of a loop whose items wait; `None` for all other loops.
     pub waits: Option<WaitReport>,
@@ -52,7 +52,7 @@ pub struct WorkerReport {
     /// Items that this worker has folded. If a loop stops early, all items of the worker's last
     /// claim are counted.
     pub items: usize,
-    /// Runs of neighbouring items: one at the start, and one more for each theft.
+    /// Runs of neighbouring items: one run at the start, and one more run for each theft.
     pub runs: usize,
     /// Ranges that this worker has stolen.
     pub thefts: usize,
@@ -86,7 +86,7 @@ pub struct WaitReport {
     /// until it is done. The number may be a little too high, because workers reserve several slots
     /// for items at once.
     pub most_in_flight: usize,
-    /// How long workers slept because there was nothing to poll, added up over all workers.
+    /// How long workers slept because no item could be polled, added up over all workers.
     pub asleep: Duration,
 }
 

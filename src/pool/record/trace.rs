@@ -15,10 +15,10 @@ use crate::clock::Instant;
 /// The timelines of loops. Each loop with the option [`On::trace`](crate::On::trace) adds a
 /// [`Timeline`] to its trace.
 ///
-/// A trace can be drawn ([`svg`](Self::svg)), opened in a profiler ([`chrome`](Self::chrome)), or
-/// read. A trace keeps all of its loops: a short loop takes a kilobyte, and a long loop takes up to
-/// six kilobytes for each run. In a program that calls a million loops, trace only some of the
-/// loops, or begin a new trace from time to time.
+/// [`svg`](Self::svg) draws a trace, and [`chrome`](Self::chrome) writes it for a profiler. A
+/// program can also read the timelines. A trace keeps all of its loops: a short loop takes a
+/// kilobyte, and a long loop takes up to six kilobytes for each run. In a program that calls a
+/// million loops, trace only some of the loops, or begin a new trace from time to time.
 ///
 /// The timeline of a loop also contains the inner loops that its items call, and the workers that
 /// help these inner loops ([`Timeline::inner`]). Inner loops that are too short to be shared are

@@ -26,7 +26,7 @@ impl Units {
     }
 }
 
-/// Blocks of equal size; the last may be shorter.
+/// Blocks of equal size. The last block may be shorter.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Blocks {
     /// Items per block, at least one.

@@ -6,14 +6,15 @@
 pub enum Alone {
     /// The loop ended, or was expected to end, before help would have paid.
     Short,
-    /// The loop's items waited, and the computation left was never large enough to pay for help.
+    /// The loop's items waited, and the remaining computation was never large enough to pay for
+    /// help.
     Waited,
     /// Earlier calls of the loop were faster on one thread, or this call was a trial that measured
-    /// the time on one thread. Possible causes: items of the loop wait for each other, or another
-    /// program uses the CPU of a helper. After a pause such a loop is shared again. Each time the
-    /// shared loop is still slower, the next pause is longer.
+    /// the time on one thread. There are two possible causes: items of the loop wait for each
+    /// other, or another program uses the CPU of a helper. After a pause such a loop is shared
+    /// again. If the shared loop is still slower, the next pause is longer.
     Faster,
-    /// No worker of the pool was idle, from the begin of the loop to its end.
+    /// From the begin of the loop to its end, no worker of the pool was idle.
     Busy,
     /// The loop had only one worker, or at most one item.
     OneWorker,

@@ -1,9 +1,9 @@
-//! The files that each file names, by the `use` items and paths of production code.
+//! For each file, the files that it names in the `use` items and paths of production code.
 //!
-//! A path leads to the file of its longest prefix that is a module. If that file has the name by a
-//! `use`, the path also leads to the file that the `use` names: `crate::Pool` leads to `src/lib.rs`
-//! and `src/pool/mod.rs`. A glob leads to its module only; the names that it imports are not
-//! followed.
+//! A path leads to the file of the module that is its longest prefix. If this file imports the next
+//! name of the path by a `use`, the path also leads to the file that the `use` names: `crate::Pool`
+//! leads to `src/lib.rs` and `src/pool/mod.rs`. A glob leads only to its module, and not to the
+//! files of the names that it imports.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -15,20 +15,22 @@ use syn::{
 
 use super::production::Source;
 
-/// All code in this folder is for tests, even if its declaration does not say so.
+/// All code in this folder is for tests, even if the module's declaration has no attribute for
+/// tests.
 pub(super) const CHECK: &str = "src/pool/check/";
-/// The most `use` items to follow for one name. A name with more of them goes in a circle.
+/// The largest number of `use` items to follow for one name. A name with more `use` items leads in
+/// a circle.
 const HANDS: usize = 8;
 
 /// The names of a path, without generics.
 pub(super) type Path = Vec<String>;
 
-/// Pairs of files of which the first names the second, with the paths by which it does.
+/// Pairs of files. The first file names the second one. Each pair has the paths that do this.
 pub(super) type Arrows = BTreeMap<(String, String), BTreeSet<String>>;
 
 struct Module {
     file: String,
-    /// The names that it has by `use`, with their paths.
+    /// The names that the module imports by `use`, with their paths.
     names: HashMap<String, Vec<Path>>,
 }
 
@@ -38,7 +40,7 @@ struct Mention {
     path: Path,
 }
 
-/// The files of a crate and what they name.
+/// The files of a crate, and the files that each of them names.
 #[derive(Default)]
 pub(super) struct Crate {
     /// The files of production code.

@@ -1,4 +1,4 @@
-//! Tests of the checks of rooms: in made-up sources they find all faults, and nothing else.
+//! Tests of the checks of rooms. In made-up sources, the checks find all faults, and nothing else.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +21,7 @@ fn made_up(files: &[(&str, &str)]) -> Crate {
     Crate::new("src", &all)
 }
 
-/// The files that the file `file` with this text names, without `src/pool/` and `.rs`.
+/// The files that `file` names if it has this text. The names are without `src/pool/` and `.rs`.
 fn from(file: &str, text: &str) -> Vec<String> {
     let short = |file: &str| file.trim_start_matches("src/pool/").trim_end_matches(".rs").to_string();
     let arrows = made_up(&[("mod", "pub struct Pool;"), (file, text)]).arrows();

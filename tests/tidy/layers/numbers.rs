@@ -1,7 +1,7 @@
-//! The count of numbers in the policy. Each number was chosen by hand. `docs/numbers.md` has its
-//! effect, and a line in `benches/ablate` measures the effect.
+//! The count of numbers in the policy. Each number was chosen by hand. `docs/numbers.md` has the
+//! effect of each number. A line in `benches/ablate` measures this effect.
 //!
-//! `cargo test -p rangesteal-tidy numbers -- --nocapture` lists them.
+//! `cargo test -p rangesteal-tidy numbers -- --nocapture` lists these numbers.
 
 use proc_macro2::TokenTree;
 use syn::Lit;
@@ -9,7 +9,7 @@ use syn::Lit;
 use super::{room, tree};
 use crate::unsafe_inventory::{flat, read};
 
-/// The most numbers that the policy may have.
+/// The largest number of numbers in the policy.
 const BAR: usize = 24;
 
 /// The numbers of a text other than 0, 1 and 2, with their lines. A number behind a dot is a field.

@@ -1,6 +1,6 @@
-//! The picture of the rooms in `src/pool/README.md`: each room names only rooms below it.
+//! The picture of the rooms in `src/pool/README.md`. Each room names only rooms below it.
 //!
-//! `UPDATE_PICTURE=1 cargo test -p rangesteal-tidy picture` draws it again.
+//! `UPDATE_PICTURE=1 cargo test -p rangesteal-tidy picture` draws the picture again.
 
 use std::{collections::BTreeMap, env, fmt::Write, fs};
 
@@ -17,8 +17,8 @@ const ORDER: [&str; 6] = ["verbs", "call", "policy", "place", "record", "protoco
 /// The columns from one room to the next.
 const STEP: usize = 8;
 
-/// For two rooms, by their positions in [`ORDER`]: the number of pairs of files of which the first
-/// names the second.
+/// For two rooms, by their positions in [`ORDER`]: the number of pairs of files in which a file of
+/// the first room names a file of the second room.
 type Counts = BTreeMap<(usize, usize), usize>;
 
 fn counts(arrows: &Arrows) -> Counts {
@@ -34,8 +34,8 @@ fn counts(arrows: &Arrows) -> Counts {
     counts
 }
 
-/// Each room has a line that leads down from it. From there an arrow leads to each room that it
-/// names, with the number of pairs of files.
+/// A line leads down from each room. From this line, an arrow leads to each room that the room
+/// names. The arrow has the number of pairs of files.
 fn drawn(counts: &Counts) -> String {
     let mut picture = String::new();
     for (at, room) in ORDER.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! Production code: a file in which code for tests is blanked out, so that later checks need not
-//! know about tests.
+//! Production code. Code for tests is blanked out in a file, so that later checks need not know
+//! about tests.
 
 use std::ops::Range;
 
@@ -19,7 +19,7 @@ use crate::unsafe_inventory::text;
 /// Only builds of this repository set these conditions.
 const ONLY_TESTS: [&str; 5] = ["test", "planted", "loom", "shuttle", "doctest"];
 
-/// Whether a condition holds in builds without tests. `None` if that depends on the build.
+/// Whether a condition holds in builds without tests. `None` if the answer depends on the build.
 fn holds(condition: &Meta) -> Option<bool> {
     match condition {
         Meta::Path(path) if ONLY_TESTS.iter().any(|name| path.is_ident(name)) => Some(false),
@@ -69,7 +69,7 @@ pub(super) struct Source {
 pub(super) struct Function {
     pub(super) line: usize,
     pub(super) name: String,
-    /// The body, code for tests included.
+    /// The body, including code for tests.
     pub(super) body: String,
 }
 
@@ -96,8 +96,8 @@ struct Cutter<'a> {
 }
 
 impl Cutter<'_> {
-    /// Notes the range of a node that is for tests, with the comma behind it. Returns whether it is
-    /// one.
+    /// If a node is for tests, notes its range, with the comma behind the node. Returns whether the
+    /// node is for tests.
     fn cut(&mut self, node: &impl Spanned) -> bool {
         let is_cut = is_of_tests(node);
         if is_cut {

@@ -76,8 +76,8 @@ impl Timeline {
         self.inner.iter().try_for_each(|inner| self.inner_loop(f, inner))
     }
 
-    /// Writes the events of an inner loop: one in the run whose item has called the loop, and one
-    /// for each helper.
+    /// Writes the events of an inner loop: one event in the run whose item has called the loop, and
+    /// one event for each helper.
     fn inner_loop(&self, f: &mut fmt::Formatter<'_>, inner: &InnerLoop) -> fmt::Result {
         let &InnerLoop { at, depth, worker, begin, end, items, ref helpers } = inner;
         let plural = if helpers.len() == 1 { "" } else { "s" };
@@ -129,9 +129,9 @@ impl Timeline {
     }
 }
 
-/// The process number and the thread number of a worker. Both numbers begin at 1. So the caller has
-/// the numbers of a main thread. No worker has the number 0, which belongs to the system's idle
-/// thread: Perfetto has confused such a worker with other threads.
+/// The process number and the thread number of a worker. Both numbers begin at 1, so the caller has
+/// the numbers of a main thread. The number 0 belongs to the system's idle thread: Perfetto has
+/// confused a worker of this number with other threads.
 struct TraceLane(usize);
 
 impl fmt::Display for TraceLane {

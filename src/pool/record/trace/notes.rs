@@ -61,7 +61,7 @@ impl Timeline {
 pub(crate) struct Before {
     pub(crate) begin: Instant,
     pub(crate) indices: usize,
-    /// The number of items, if they were counted one by one.
+    /// The number of items, if the items were counted one by one.
     pub(crate) counted: Option<usize>,
     pub(crate) took: Duration,
     pub(crate) closeup: Option<Closeup>,
@@ -139,8 +139,8 @@ impl Closeup {
         }
     }
 
-    /// All indices before `next` are done. Perhaps they are already noted, because a loop that
-    /// stops early may stop between two readings of the clock.
+    /// All indices before `next` are done. Does nothing if these indices are already noted. (A loop
+    /// that stops early may stop between two readings of the clock, and then they are not noted.)
     pub(crate) fn tick_last(&mut self, next: usize, now: Instant) {
         if next > self.next {
             self.tick(next, now);

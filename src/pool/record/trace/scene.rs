@@ -1,9 +1,9 @@
 //! Loops that are called inside items of a traced loop.
 //!
 //! While a traced loop runs, its threads are in its *scene*. The calling thread is in the scene
-//! from the call to its return, and a helper from arriving to leaving. A thread that helps an inner
-//! loop is also in the scene. If a thread in a scene calls a loop, this loop reports itself to the
-//! scene at its end.
+//! from the call to its return. A helper is in the scene from arriving to leaving. A thread that
+//! helps an inner loop is also in the scene. If a thread in a scene calls a loop, this loop reports
+//! itself to the scene when it ends.
 
 use std::{
     cell::RefCell,
@@ -24,9 +24,9 @@ pub(crate) trait Hear: fmt::Debug + Send + Sync {
     /// A loop has ended. `depth` is the number of loops of the scene around the loop's items.
     fn hear(&self, told: &LoopSpan<'_>, depth: usize);
 
-    /// The inner loops of the traced loop that this thread has called at `begin`. `parts` are the
-    /// visits of workers to the traced loop. `workers` is the number of workers that already have
-    /// numbers.
+    /// The inner loops of the traced loop, which this thread called at the time `begin`. `parts`
+    /// are the visits of workers to the traced loop. `workers` is the number of workers that
+    /// already have numbers.
     fn inner(&self, begin: Instant, workers: usize, parts: &[WorkerPart]) -> Vec<InnerLoop>;
 }
 
@@ -37,10 +37,12 @@ pub(crate) type Make = fn(Option<ScenePlace>) -> Arc<dyn Hear>;
 /// The inner loops of a traced loop.
 #[derive(Debug)]
 struct Scene {
-    /// The place where the traced loop was called, if another trace was being taken there.
+    /// The place of the traced loop's call in another scene, if another trace was being taken
+    /// there.
     around: Option<ScenePlace>,
-    /// If this lock is stuck, notes are lost. The lock is stuck if an allocator calls a loop while
-    /// the lock is held, or in a child forked while the lock was held.
+    /// If this lock is stuck, notes are lost. The lock is stuck in two cases: an allocator calls a
+    /// loop while its thread holds the lock; or the process is a child that was forked while a
+    /// thread held the lock.
     told: Mutex<Vec<NotedLoop>>,
 }
 
@@ -156,7 +158,7 @@ impl ScenePlace {
         Stay { before: change(Some(self.clone())) }
     }
 
-    /// Reports a loop that ends now. The items of this loop are in this place.
+    /// Reports a loop that ends now. `self` is the place of its items.
     pub(crate) fn tell(&self, told: &LoopSpan<'_>) {
         self.0.scene.hear(told, self.0.depth);
     }
@@ -168,7 +170,7 @@ impl ScenePlace {
 }
 
 impl Scene {
-    /// The most inner loops of a timeline.
+    /// The largest number of inner loops in a timeline.
     const MOST: usize = 1000;
 
     /// Notes a loop. The notes are in the order of the loops' begins. If there are too many loops,

@@ -9,13 +9,14 @@ use crate::sorted::sort;
 
 pub(super) struct Picture<'a>(pub(super) &'a [Timeline]);
 
-/// The most loops in a picture.
+/// The largest number of loops in a picture.
 const MOST_PANELS: usize = 8;
-/// The most arrows in a panel. If there are more thefts, only the largest thefts have an arrow.
+/// The largest number of arrows in a panel. If there are more thefts, only the largest thefts have
+/// an arrow.
 const MOST_ARROWS: usize = 200;
 /// The number of levels of inner loops that are drawn in an item. Deeper levels are left out.
 const MOST_DEPTH: usize = 3;
-/// The most letters of a title.
+/// The largest number of letters in a title.
 const MOST_LETTERS: usize = 64;
 
 // In pixels of the picture's own scale.
@@ -30,7 +31,8 @@ const BARS: f64 = 16.0;
 const BAR: f64 = 12.0;
 const HEAD: f64 = 50.0;
 const FOOT: f64 = 40.0;
-/// The shortest time that the width stands for. With a shorter time, labels would be equal.
+/// The shortest time that the width stands for. With a shorter time, several labels would have the
+/// same text.
 const SHORTEST_SPAN: Duration = Duration::from_nanos(10);
 /// In pixels. Runs narrower than this are not drawn on their own.
 const SPECK: f64 = 0.4;
@@ -232,7 +234,7 @@ impl Timeline {
     }
 }
 
-/// The scale of time: converts times to places.
+/// The scale of time, which converts times to places.
 #[derive(Clone, Copy)]
 struct Scale {
     /// The time that the width stands for.
@@ -418,8 +420,8 @@ mod tests {
         assert_eq!(number(count, "x"), number(runs[0], "x") + 29.5);
         assert!((lanes[0] + LANE / 2.0..lanes[0] + LANE).contains(&number(count, "y")), "{count}");
 
-        // If there is more than one tick per pixel, only some ticks are drawn. None is close to
-        // another tick or to an end.
+        // If there is more than one tick per pixel, only some ticks are drawn. No drawn tick is
+        // close to another tick or to an end of the run.
         let ticks = of(r#"<line class="t""#).map(|tag| number(tag, "x1") - LEFT).take_while(|&x| x <= 59.0);
         let ticks: Vec<_> = iter::once(0.0).chain(ticks).collect();
         let one = &ticks[..=ticks.len() / 2]; // the ticks of the first panel

@@ -16,9 +16,9 @@ pub struct Timeline {
     pub wall: Duration,
     /// Why the loop ran on the calling thread alone; `None` if it was shared.
     pub alone: Option<Alone>,
-    /// The items that each worker got at the start. The first worker is the calling thread. Before
-    /// that, the calling thread alone has folded all earlier items. In a search all ranges are
-    /// empty, because its workers take turns.
+    /// The items that each worker got when the loop was shared. The first worker is the calling
+    /// thread. The calling thread folded all earlier items alone, before the loop was shared. In a
+    /// search all ranges are empty, because its workers take turns.
     pub dealt: Vec<Range<usize>>,
     /// The runs of all workers, in the order in which they ended.
     pub runs: Vec<Run>,
@@ -26,10 +26,10 @@ pub struct Timeline {
     /// a shared search.
     pub slowest: Vec<Slow>,
     /// The inner loops: loops that items of this loop called, and loops that items of inner loops
-    /// called. They are in the order in which they began. If there were more than a thousand inner
-    /// loops, the list has the thousand longest. The list has only loops that were worth sharing:
-    /// loops that a pool shared, and loops that found no idle worker until their end. Short loops
-    /// are missing, because a short loop does not check whether it is traced.
+    /// called. The inner loops are in the order in which they began. If there were more than a
+    /// thousand inner loops, the list has the thousand longest. The list has only loops that were
+    /// worth sharing: loops that a pool shared, and loops that found no idle worker until their
+    /// end. Short loops are missing, because a short loop does not check whether it is traced.
     pub inner: Vec<InnerLoop>,
 }
 
@@ -37,14 +37,14 @@ pub struct Timeline {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Run {
-    /// The worker that folded them; 0 is the calling thread.
+    /// The worker that folded these items; 0 is the calling thread.
     pub worker: usize,
     /// The items of the run. In a search only the number of items is exact. The range is then near
     /// the last items that the worker searched.
     pub items: Range<usize>,
     /// When the run began.
     pub begin: Duration,
-    /// When the run ended. Between its runs, a worker searches for something to steal.
+    /// When the run ended. Between its runs, a worker searches for items to steal.
     pub end: Duration,
     /// The theft with which the run began; `None` if the run did not begin with a theft.
     pub theft: Option<Theft>,
@@ -53,7 +53,7 @@ pub struct Run {
     pub ticks: Vec<(usize, Duration)>,
 }
 
-/// A range that was stolen at the begin of a run.
+/// The theft with which a run began.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Theft {
@@ -63,23 +63,22 @@ pub struct Theft {
     pub items: Range<usize>,
 }
 
-/// Neighbouring items that took long: all items between two readings of the clock. If the items
-/// before took longer than some 20 µs each, this is a single item. Otherwise the clock is read
-/// after about 10 µs, as estimated from the items before. Even if there are several items here, one
-/// of them may have taken nearly all of the time.
+/// Neighbouring items that took long: all items between two readings of the clock. If the preceding
+/// items took longer than some 20 µs each, this is a single item. Otherwise the clock is read after
+/// about 10 µs, as estimated from the preceding items. If there are several items here, one of them
+/// may have taken nearly all of the time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Slow {
-    /// The worker that folded them.
+    /// The worker that folded these items.
     pub worker: usize,
     /// The items.
     pub items: Range<usize>,
-    /// The time that all of them took together.
+    /// The time that all of these items took together.
     pub took: Duration,
 }
 
-/// An inner loop: a loop that was called by an item of a traced loop, or by an item of another
-/// inner loop.
+/// An inner loop. An item of a traced loop, or an item of another inner loop, has called this loop.
 ///
 /// ```
 /// # use std::time::Duration;
@@ -157,8 +156,8 @@ impl Timeline {
         let mut works: Vec<_> = runs.chain(helped).chain([(self.wall, self.wall)]).collect();
         sort(&mut works, |a, b| a.0 < b.0);
         // A visit as a helper may lie inside a run: an item of the run has called a loop, and the
-        // worker helps elsewhere until that loop ends. So a wait begins at the latest end of all
-        // earlier work, not at the end of the last piece of work.
+        // worker helps another loop until the called loop ends. So a wait begins at the latest end
+        // of all earlier pieces of work, and not at the end of the piece that began last.
         let mut end = Duration::ZERO;
         let waits = works.into_iter().map(move |(begin, its_end)| {
             let wait = end..begin;
@@ -180,8 +179,8 @@ impl Timeline {
         self.runs.iter().map(|run| run.items.len()).sum()
     }
 
-    /// The worker that got the items of a run at the start. If no worker got them, the worker of
-    /// the run.
+    /// The worker that got the items of a run at the start. If no worker got these items at the
+    /// start, the worker of the run.
     pub(super) fn owner(&self, run: &Run) -> usize {
         self.dealt.iter().position(|dealt| dealt.contains(&run.items.start)).unwrap_or(run.worker)
     }
