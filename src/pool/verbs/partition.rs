@@ -1,10 +1,10 @@
 //! Partitions a slice in place: items that pass a test go to its front, the others to its back.
 //!
-//! The calling thread partitions a part at the front, and takes a sample of the rest. The rest is
-//! cut at the place where, by the sample, the partition will end. Both sides are cut into as many
-//! pieces. Each job is a *pair*: a piece of the left side and a piece of the right side. A worker
-//! moves the items of a pair that pass to the left piece, as long as there is room. So nearly all
-//! items are then on their side. At last the items that are not are swapped.
+//! The calling thread partitions items at the front until it knows that the rest is worth sharing.
+//! A sample of the rest shows which part of the items passes. The rest is divided there into a left
+//! side and a right side, and each side into equally many pieces. A job is a *pair* of a left and a
+//! right piece. A worker moves the items of the pair that pass to the left piece while there is
+//! room. Afterwards nearly all items are on their side. The last step swaps the other items.
 
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
 

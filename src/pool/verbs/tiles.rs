@@ -15,8 +15,8 @@ use super::{
 /// cells. The last tiles of a row or a column are smaller if the numbers do not divide evenly.
 ///
 /// A loop over [`chunks`](crate::On::chunks) of whole rows is simpler, and usually as fast. Tiles
-/// are for loops that also read along columns, such as a transposition: the cells of a tile and
-/// what they are made of fit in a cache.
+/// are for loops that also read along columns, such as a transposition. The cells of a tile, and
+/// the cells that the loop reads for them, fit in a cache.
 ///
 /// ```
 /// use rangesteal::{Pool, source};
