@@ -941,9 +941,8 @@ impl Pool {
         items: &'a mut [T],
         index: usize,
     ) -> (&'a mut [T], &'a mut T, &'a mut [T]) {
-        let order = By::new(<[T]>::sort_unstable, T::lt);
         let serial = |items: &mut [T], index| _ = items.select_nth_unstable(index);
-        select::select(self.executor(), items, index, &order, &serial)
+        select::select(self.executor(), items, index, &T::lt, &serial)
     }
 
     /// Selects an item as [`select_nth_unstable`](Self::select_nth_unstable), by the order
@@ -969,10 +968,9 @@ impl Pool {
         index: usize,
         compare: impl Fn(&T, &T) -> Ordering + Sync,
     ) -> (&'a mut [T], &'a mut T, &'a mut [T]) {
-        let sort = |items: &mut [T]| items.sort_unstable_by(&compare);
-        let order = By::new(sort, |a: &T, b: &T| compare(a, b).is_lt());
+        let is_less = |a: &T, b: &T| compare(a, b).is_lt();
         let serial = |items: &mut [T], index| _ = items.select_nth_unstable_by(index, &compare);
-        select::select(self.executor(), items, index, &order, &serial)
+        select::select(self.executor(), items, index, &is_less, &serial)
     }
 
     /// Selects an item as [`select_nth_unstable`](Self::select_nth_unstable), by the order of a

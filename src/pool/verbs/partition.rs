@@ -38,7 +38,37 @@ const LONGEST_SWAP: usize = 1 << 16;
 /// first slice, in this number, do not pass, and are not tested. Returns the numbers of items at
 /// the front of each slice that pass. So items pass in the second slice only if all items pass in
 /// the first one.
-pub(super) type Pair<'p, T> = &'p (dyn Fn(&mut [T], usize, &mut [T]) -> [usize; 2] + Sync + 'p);
+type Pair<'p, T> = &'p (dyn Fn(&mut [T], usize, &mut [T]) -> [usize; 2] + Sync + 'p);
+
+/// An order by which slices are partitioned at a pivot: whether one item is less than another.
+pub(crate) trait AtPivot<T>: Sync {
+    /// Partitions a [`Pair`]. Items that are less than the pivot pass. If `equal_too`, so do items
+    /// that are equal to the pivot.
+    fn pair(&self, pivot: &T, equal_too: bool, slices: [&mut [T]; 2], failed: usize) -> [usize; 2];
+}
+
+impl<T, L: Fn(&T, &T) -> bool + Sync> AtPivot<T> for L {
+    fn pair(&self, pivot: &T, equal_too: bool, [left, right]: [&mut [T]; 2], failed: usize) -> [usize; 2] {
+        if equal_too {
+            pair(left, failed, right, |item| !self(pivot, item))
+        } else {
+            pair(left, failed, right, |item| self(item, pivot))
+        }
+    }
+}
+
+/// Partitions `items` at a pivot, and returns the number of items that pass.
+#[track_caller]
+pub(super) fn partition_at<T: Send + Sync>(
+    executor: &Executor,
+    items: &mut [T],
+    order: &dyn AtPivot<T>,
+    pivot: &T,
+    equal_too: bool,
+) -> usize {
+    let pair = |left: &mut [T], failed, right: &mut [T]| order.pair(pivot, equal_too, [left, right], failed);
+    partition(executor, items, &pair)
+}
 
 /// Moves items that pass `test` to the front, and returns their number. Calls `test` once with each
 /// item.
@@ -53,7 +83,7 @@ pub(crate) fn partition_in_place<T: Send>(
 
 /// Partitions `items` by the test of `pair`, and returns the number of items that pass.
 #[track_caller]
-pub(super) fn partition<T: Send>(executor: &Executor, items: &mut [T], pair: Pair<'_, T>) -> usize {
+fn partition<T: Send>(executor: &Executor, items: &mut [T], pair: Pair<'_, T>) -> usize {
     let len = items.len();
     let begun = (len > FIRST_TESTED).then(|| (Instant::now(), Moment::now()));
     let (mut passed, mut tested, mut block) = (0, 0, FIRST_TESTED);
@@ -151,12 +181,7 @@ fn parts<T>(mut items: &mut [T], ranges: Vec<Range<usize>>) -> Vec<&mut [T]> {
 
 /// Partitions `left` and `right` by `test`: see [`Pair`].
 #[inline(always)]
-pub(super) fn pair<T>(
-    left: &mut [T],
-    failed: usize,
-    right: &mut [T],
-    test: impl Fn(&T) -> bool,
-) -> [usize; 2] {
+fn pair<T>(left: &mut [T], failed: usize, right: &mut [T], test: impl Fn(&T) -> bool) -> [usize; 2] {
     if size_of::<T>() <= SMALL_ITEM {
         pair_of_small(left, failed, right, test)
     } else {

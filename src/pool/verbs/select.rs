@@ -7,8 +7,8 @@
 //! hundredths. All partitions are shared.
 
 use super::{
-    partition::partition,
-    sort::{Partition, SHORTEST_SHARED},
+    partition::{AtPivot, partition_at},
+    sort::SHORTEST_SHARED,
 };
 use crate::pool::call::executor::Executor;
 
@@ -23,7 +23,7 @@ pub(crate) fn select<'a, T: Send + Sync>(
     executor: &Executor,
     items: &'a mut [T],
     index: usize,
-    order: &dyn Partition<T>,
+    order: &dyn AtPivot<T>,
     serial: &dyn Fn(&mut [T], usize),
 ) -> (&'a mut [T], &'a mut T, &'a mut [T]) {
     let len = items.len();
@@ -40,7 +40,7 @@ fn narrow<T: Send + Sync>(
     executor: &Executor,
     mut items: &mut [T],
     mut index: usize,
-    order: &dyn Partition<T>,
+    order: &dyn AtPivot<T>,
     serial: &dyn Fn(&mut [T], usize),
 ) {
     for _ in 0..ROUNDS {
@@ -51,8 +51,7 @@ fn narrow<T: Send + Sync>(
         let pivot = pivot(items, index, serial);
         items.swap(0, pivot);
         let [pivot, others @ ..] = &mut *items else { unreachable!("a long slice") };
-        let less =
-            partition(executor, others, &|left, failed, right| order.pair(pivot, false, left, failed, right));
+        let less = partition_at(executor, others, order, pivot, false);
         items.swap(0, less);
         if index < less {
             items = &mut items[..less];
@@ -61,11 +60,7 @@ fn narrow<T: Send + Sync>(
         // The pivot is the first item of the rest.
         let [pivot, others @ ..] = &mut items[less..] else { unreachable!("the pivot") };
         let many_are_equal = less < len / 8;
-        let equal = if many_are_equal {
-            partition(executor, others, &|left, failed, right| order.pair(pivot, true, left, failed, right))
-        } else {
-            0
-        };
+        let equal = if many_are_equal { partition_at(executor, others, order, pivot, true) } else { 0 };
         let Some(behind) = index.checked_sub(less + 1 + equal) else { return };
         (items, index) = (&mut others[equal..], behind);
     }

@@ -18,7 +18,7 @@ use super::{
     merge::{SHORTEST_PIECE, Sides, in_parallel, merge_runs, pieces, sort_pieces},
     on::On,
     outliers::sort_outliers,
-    partition::pair,
+    partition::AtPivot,
 };
 use crate::pool::call::executor::Executor;
 
@@ -35,24 +35,17 @@ const PIVOT_SAMPLE: usize = 511;
 /// In bytes: up to this size, the calling thread alone checks whether the slice is in order.
 const RECOGNISED_ALONE: usize = 1 << 20;
 
-/// An order by which slices can be partitioned at a pivot.
+/// An order by which slices can be merged, and partitioned at a pivot.
 pub(crate) trait Partition<T>: Comparator<T> {
-    /// Partitions [a pair](super::partition::Pair) of slices: items that are less than the pivot
-    /// pass. If `equal_too`, so do those that are equal to it.
-    fn pair(&self, pivot: &T, equal_too: bool, left: &mut [T], failed: usize, right: &mut [T]) -> [usize; 2];
+    fn at_pivot(&self) -> &dyn AtPivot<T>;
 }
 
 impl<T, S, L: Fn(&T, &T) -> bool + Sync> Partition<T> for By<S, L>
 where
     Self: Comparator<T>,
 {
-    #[inline(never)]
-    fn pair(&self, pivot: &T, equal_too: bool, left: &mut [T], failed: usize, right: &mut [T]) -> [usize; 2] {
-        if equal_too {
-            pair(left, failed, right, |item| !(self.is_less)(pivot, item))
-        } else {
-            pair(left, failed, right, |item| (self.is_less)(item, pivot))
-        }
+    fn at_pivot(&self) -> &dyn AtPivot<T> {
+        &self.is_less
     }
 }
 
@@ -93,7 +86,7 @@ fn cut<'a, T>(items: &'a mut [T], order: &dyn Partition<T>) -> [&'a mut [T]; 2] 
     order.sort(&mut items[..PIVOT_SAMPLE]);
     items.swap(0, PIVOT_SAMPLE / 2);
     let [pivot, others @ ..] = &mut *items else { unreachable!("more than one item") };
-    let [before, _] = order.pair(pivot, false, others, 0, &mut []);
+    let [before, _] = order.at_pivot().pair(pivot, false, [others, &mut []], 0);
     items.swap(0, before);
     let (less, rest) = items.split_at_mut(before);
     if less.len() >= rest.len() / 8 {
@@ -101,7 +94,7 @@ fn cut<'a, T>(items: &'a mut [T], order: &dyn Partition<T>) -> [&'a mut [T]; 2] 
     }
     // There may be many items equal to the pivot.
     let [pivot, others @ ..] = rest else { unreachable!("the pivot") };
-    let [equal, _] = order.pair(pivot, true, others, 0, &mut []);
+    let [equal, _] = order.at_pivot().pair(pivot, true, [&mut *others, &mut []], 0);
     [less, &mut others[equal..]]
 }
 
