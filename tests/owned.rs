@@ -42,7 +42,7 @@ struct Item<'a> {
 }
 
 impl Item<'_> {
-    /// Works, and returns the number of this value.
+    /// Computes for the time `cost`, and returns the item's number.
     fn into_number(self) -> usize {
         work(self.cost);
         self.number

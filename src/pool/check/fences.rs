@@ -14,8 +14,9 @@ pub(crate) enum TestFence {
     Symmetric,
     /// The light side orders as little as that of `Asymmetric`, and the heavy side orders nothing.
     Missing,
-    /// Only one side orders.
+    /// Only the light side orders memory accesses.
     OnlyLight,
+    /// Only the heavy side orders memory accesses.
     OnlyHeavy,
     /// The heavy side is always refused.
     Refusing,

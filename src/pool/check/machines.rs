@@ -406,7 +406,7 @@ fn what_is_not_told() {
     // The files say nothing about one CPU, so this CPU counts as a core of its own.
     assert_eq!(KnownMachine::new(LAPTOP).without("cpu4/topology").order(PhysicalCores), [0, 1, 2, 3, 4]);
     assert_eq!(KnownMachine::new(LAPTOP).without("cpu4/cache").order(PhysicalCores), [0, 1, 2, 3]);
-    // One CPU has no order.
+    // A single CPU needs no order.
     let mut vm = KnownMachine::new(VM).without("/");
     vm.allowed = vec![1];
     assert_eq!(vm.order(LogicalCpus), [1]);

@@ -10,7 +10,7 @@ impl Site {
         Self(code.addr())
     }
 
-    /// The number of this loop over any slice.
+    /// The key of this loop in tables, whatever slice it runs over.
     pub(crate) fn number(self) -> u64 {
         scatter(self.0 as u64)
     }

@@ -464,7 +464,7 @@ impl<T> Deques<T> {
         !self.all().any(|deque| steps::is_seen(deque.shown()))
     }
 
-    /// Whether a worker has gone that would find items now. The owner calls this after it has shown
+    /// Whether a worker that has gone would now find items. The owner calls this after it has shown
     /// more items.
     pub(crate) fn is_missed(&self) -> bool {
         fence(Ordering::SeqCst); // case 10; partner: the fence in `go`

@@ -9,7 +9,7 @@
 //! `on` has the type `On` of a chain and its pool, with the stages as methods. `options` has the
 //! options and hands the loop to the executor. `value` makes a chain without a pool a source. The
 //! ends are in `ends` (those that fold), `searches`, `scan` (running totals) and `collect`;
-//! `otherwise` has the names of rayon for methods with another name here.
+//! `otherwise` lists rayon's methods that have another name in this crate.
 //!
 //! An end defines how the items of a claim are folded into a partial result, and how two partial
 //! results are reduced. The chain and the end make a kernel (`kernel`); the rest of the crate knows

@@ -95,8 +95,8 @@ where
         is_there.then(|| lock(&self.state).total.take())
     }
 
-    /// Scans `items`, at whose first index `first` the front has arrived, and moves the front
-    /// behind them. `before` is the total of all items before `first`. The first `reduced` items
+    /// Scans `items`, and moves the front behind them. The front has arrived at `first`, the index
+    /// of the first of these items. `before` is the total of all items before `first`. The first `reduced` items
     /// have already been reduced to `total`.
     fn follow(
         &self,

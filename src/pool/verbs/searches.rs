@@ -1,4 +1,4 @@
-//! Ends of a chain that search: the loop stops as soon as the result is known.
+//! Searches as ends of a chain. The loop stops as soon as the result is known.
 
 use std::cmp::Ordering;
 
