@@ -65,7 +65,7 @@ const POLICY_RECORDS_AND_PLACES: [&str; 18] = [
     "place/pin_monitor",
     "place/starvation",
 ];
-/// The most lines and files of the mechanics.
+/// The limits for the mechanics: lines and files.
 const MECHANICS_BAR: (usize, usize) = (1_500, 16);
 /// The most lines of both lists.
 const ALL_BAR: usize = 2_500;

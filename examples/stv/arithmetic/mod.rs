@@ -1,6 +1,6 @@
 //! Arithmetic: the numbers of votes, quotas and keep factors.
 //!
-//! The count is written once, over [`Arithmetic`]. Each kind of number has its own rules for
+//! The count is generic over [`Arithmetic`]. Each kind of number has its own rules for
 //! rounding, for reaching the quota, and for giving up.
 
 mod bigfixed9;

@@ -320,7 +320,7 @@ impl Share {
         Self { factor: (1 << shift) / parts as u64 + 1, shift }
     }
 
-    /// The share of each of this many equals. The share among 0 equals is never used.
+    /// The share of each candidate if `equals` candidates share a rank. For 0 it is never used.
     #[inline(always)]
     fn of_so_many(equals: usize) -> Self {
         let others = equals.saturating_sub(1);

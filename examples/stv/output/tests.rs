@@ -159,7 +159,7 @@ fn every_output_tells_candidates_apart_and_names_parties() {
             assert!(text.contains(&line), "{line}: {text}");
         }
     }
-    // The page shows the party separately, so more names are alike.
+    // The page shows the party beside the name. So names that differ in the party only are alike.
     let shown =
         [("J LI [1]", "Red"), ("J LI [2]", "=Blue, &quot;x&quot;y"), ("J LI [3]", "Red"), ("Ann", "Red")];
     for (name, party) in shown {

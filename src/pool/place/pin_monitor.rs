@@ -161,7 +161,7 @@ mod tests {
 
     const TICK: Duration = Duration::from_millis(10);
 
-    /// A thread that is always ready to run, with its CPU and another one.
+    /// A thread that is always ready to run, and two CPUs: its own and another one.
     struct Thread {
         monitor: PinMonitor,
         knows: Knows,

@@ -47,8 +47,8 @@ pub(crate) fn parts_for(shared: Duration) -> u16 {
     (nanos(shared) / (2.0 * TOO_SHORT_TO_TIME_NS)).clamp(1.0, TRIAL_PARTS.into()) as u16
 }
 
-/// The time limit of a trial after the first `done` of `parts` equal parts of the work. A shared
-/// call takes `shared` for all of the work.
+/// The time limit of a trial that has done `done` of the `parts` parts of the work. All parts are
+/// equal. A shared call takes `shared` for all of the work.
 pub(crate) fn time_for(done: u16, parts: u16, shared: Duration) -> Duration {
     shared.mul_f32(f32::max(f32::from(done) / f32::from(parts), AT_FIRST))
 }

@@ -49,8 +49,8 @@ pub(crate) struct Arena {
     pub(super) is_wanted: AtomicBool,
     /// The number of workers that have entered and not left. Written under the state lock, which
     /// orders the writes, hence Relaxed. Only threads that poll read this without the lock. Each
-    /// change is one read-modify-write because of loom: loom does not move a store before another
-    /// thread's access that the storing thread has seen.
+    /// change is one read-modify-write, because loom explores more orders of such operations than
+    /// of stores.
     pub(crate) active: CachePadded<AtomicUsize>,
 }
 

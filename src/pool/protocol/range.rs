@@ -59,8 +59,9 @@ impl Ranges {
         self.thefts.fetch_add(1, Ordering::Relaxed); // a count: orders nothing
     }
 
-    /// Partitions `items` at `bounds` among the first workers, one more than there are bounds. To
-    /// be called between rounds, when no other thread may touch the cells.
+    /// Partitions `items` at `bounds`, and gives the parts to the first workers, in order. There is
+    /// one part more than there are bounds. To be called between rounds, when no other thread may
+    /// touch the cells.
     ///
     /// The bounds are hints: for any bounds, every item goes to exactly one worker (case 6).
     pub(crate) fn partition(&self, items: Range<usize>, bounds: &[usize]) {
