@@ -49,8 +49,8 @@ pub(crate) struct Arena {
     pub(super) is_wanted: AtomicBool,
     /// The number of workers that have entered and not left. Written under the state lock, which
     /// orders the writes, hence Relaxed. Only threads that poll read this without the lock. Each
-    /// change is one read-modify-write, because loom explores more orders of such operations than
-    /// of stores.
+    /// change is one read-modify-write, because loom is too strict with stores: it never moves a
+    /// store before an access of another thread that the storing thread has seen.
     pub(crate) active: CachePadded<AtomicUsize>,
 }
 
