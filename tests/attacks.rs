@@ -122,12 +122,16 @@ fn scatter(i: usize) -> usize {
 /// Returns whether the attack did not panic. An attack may panic, except by a failed assertion.
 fn run(attack: impl FnOnce()) -> bool {
     let Err(payload) = catch_unwind(AssertUnwindSafe(attack)) else { return true };
-    if payload.downcast_ref::<String>().is_some_and(|text| text.starts_with("assertion"))
-        || payload.downcast_ref::<&str>().is_some_and(|text| text.starts_with("assertion"))
-    {
-        resume_unwind(payload);
+    match payload.downcast::<Payload>() {
+        Ok(payload) => mem::forget(payload),
+        Err(payload) => {
+            let text = payload.downcast_ref::<String>().map(|text| &**text);
+            let text = text.or(payload.downcast_ref::<&str>().copied());
+            if text.is_none_or(|text| text.starts_with("assertion")) {
+                resume_unwind(payload);
+            }
+        }
     }
-    mem::forget(payload);
     false
 }
 
