@@ -26,12 +26,16 @@ mod child;
 mod forked;
 
 /// Enough items that sorts and selections are shared.
-const MANY: usize = if cfg!(miri) { 60 } else { 33_000 };
-const FEW: usize = if cfg!(miri) { 30 } else { 400 };
+const MANY: usize = if cfg!(miri) { 40 } else { 33_000 };
+const FEW: usize = if cfg!(miri) { 16 } else { 400 };
 const NEVER: usize = usize::MAX;
 
 fn pool(threads: usize) -> Pool {
     Pool::builder().num_threads(threads).build().unwrap()
+}
+
+fn pools() -> Vec<Pool> {
+    (if cfg!(miri) { &[3][..] } else { &[2, 4] }).iter().map(|threads| pool(*threads)).collect()
 }
 
 fn work() {
@@ -279,10 +283,8 @@ const OPERATORS: [(&str, fn(&Pool, &CancelToken, usize, &Item<0>, &Item<0>) -> I
 
 #[test]
 fn hostile_operators_lose_no_item() {
-    for (pool, (which, (name, op))) in [1, 2, 4]
-        .map(pool)
-        .iter()
-        .flat_map(|pool| OPERATORS.into_iter().enumerate().map(move |op| (pool, op)))
+    for (pool, (which, (name, op))) in
+        pools().iter().flat_map(|pool| OPERATORS.into_iter().enumerate().map(move |op| (pool, op)))
     {
         for verb in 0..8 {
             let ((of, mut items), token) = (items(FEW, |id| id + 1), CancelToken::new());
@@ -422,7 +424,7 @@ const LOOPS: [(&str, fn(&Pool, &mut [Item<0>], &Permutation)); 14] = [
 #[test]
 fn permutations_give_each_item_once() {
     for (pool, (which, (name, attack))) in
-        [1, 2, 4].map(pool).iter().flat_map(|pool| LOOPS.into_iter().enumerate().map(move |one| (pool, one)))
+        pools().iter().flat_map(|pool| LOOPS.into_iter().enumerate().map(move |one| (pool, one)))
     {
         let (of, mut items) = items(FEW, |id| id);
         let mut indices: Vec<usize> = (0..FEW).collect();
