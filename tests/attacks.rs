@@ -257,8 +257,9 @@ const OPERATORS: [(&str, fn(&Pool, &CancelToken, usize, &Item<0>, &Item<0>) -> I
         }
         pool.join(|| a.and(b), || pool.on(&mut [1; 9]).grain(1).inclusive_scan(|a, b| a + b)).0
     }),
-    ("catches the panic of a scan", |pool, _, _, a, b| {
-        assert!(!run(|| pool.on(&mut [0; 20]).inclusive_scan(|_, _| panic_any(Payload))));
+    ("catches the panic of a scan", |pool, _, call, a, b| {
+        let panics = || run(|| pool.on(&mut [0; 20]).inclusive_scan(|_, _| panic_any(Payload)));
+        assert!(call % 16 != 3 || !panics());
         a.and(b)
     }),
     ("uses a thread-local", |_, _, call, a, b| IN_USE.with_borrow_mut(|last| (*last = call, a.and(b)).1)),
@@ -286,7 +287,7 @@ fn hostile_operators_lose_no_item() {
     for (pool, (which, (name, op))) in
         pools().iter().flat_map(|pool| OPERATORS.into_iter().enumerate().map(move |op| (pool, op)))
     {
-        for verb in 0..8 {
+        for verb in (0..8).step_by(if cfg!(miri) { 3 } else { 1 }) {
             let ((of, mut items), token) = (items(FEW, |id| id + 1), CancelToken::new());
             let (first, calls) = (Item::new(0, 0, &of), AtomicUsize::new(0));
             let on = pool.on(&mut items).cancel(&token);
