@@ -645,8 +645,8 @@ impl Pool {
     /// of a slice at these indices, in any number of loops. The permutation borrows a slice or
     /// array, or owns a `Vec<usize>`.
     ///
-    /// The check is one parallel loop, in O(`indices.len()` + `len`) time, and uses `len` bytes of
-    /// memory while it runs.
+    /// The check is one parallel loop, in O(`indices.len()` + `len`) time. It uses `len` bytes of
+    /// memory while it runs, and fails as [`Vec::with_capacity`] does if there is no such memory.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;

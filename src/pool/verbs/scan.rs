@@ -96,8 +96,8 @@ where
     }
 
     /// Scans `items`, and moves the front behind them. The front has arrived at `first`, the index
-    /// of the first of these items. `before` is the total of all items before `first`. The first `reduced` items
-    /// have already been reduced to `total`.
+    /// of the first of these items. `before` is the total of all items before `first`. The first
+    /// `reduced` items have already been reduced to `total`.
     fn follow(
         &self,
         (first, before): (usize, Option<T>),
@@ -171,7 +171,13 @@ where
     /// The total of two neighbouring ranges of items. The second range has at least one item.
     fn both(&self, before: Option<&T>, behind: Option<T>) -> Option<T> {
         match (before, behind) {
-            (Some(before), Some(behind)) => Some((self.op)(before, &behind)),
+            (Some(before), Some(behind)) => {
+                // Dropped before the total is returned: a value that is being returned leaks if a
+                // drop panics (rust-lang/rust#47949).
+                let total = (self.op)(before, &behind);
+                drop(behind);
+                Some(total)
+            }
             (None, behind) => behind,
             (Some(_), None) => unreachable!("no block is empty"),
         }
