@@ -5,7 +5,7 @@
 #![allow(unsafe_code)] // the loop of rayon's users for items at given indices
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // indices
 
-use std::{cell::RefCell, collections::HashMap, marker::PhantomData};
+use std::{cell::RefCell, collections::HashMap, hint::black_box, marker::PhantomData};
 
 use rangesteal::{Pool, source, source::Permutation};
 use rayon::{
@@ -250,12 +250,16 @@ impl Written for Histogram {
     }
 }
 
-/// The side of a square matrix, and of its tiles.
+/// The side of a square matrix.
 const SIDE: usize = 4000;
-const TILE: usize = 32;
 
 /// Transposes a matrix by tiles. The reference is the same pool by bands of whole rows.
-struct Transpose<'p>(&'p Pool, Vec<f32>);
+struct Transpose<'p> {
+    by_bands: &'p Pool,
+    matrix: Vec<f32>,
+    /// The side of a tile. Both loops have tiles of this size.
+    tile: usize,
+}
 
 fn transpose(matrix: &[f32], row: usize, first: usize, cells: &mut [f32]) {
     for (column, cell) in (first..).zip(cells) {
@@ -268,10 +272,11 @@ impl Written for Transpose<'_> {
     type Output = [f32; 2];
 
     fn plain(&self, out: &mut Vec<f32>) -> [f32; 2] {
-        self.0.on_mut(out).chunks(TILE * SIDE).enumerate().for_each(|(band, rows)| {
-            for first in (0..SIDE).step_by(TILE) {
-                for (row, cells) in (band * TILE..).zip(rows.chunks_mut(SIDE)) {
-                    transpose(&self.1, row, first, &mut cells[first..first + TILE]);
+        let Self { by_bands, matrix, tile } = self;
+        by_bands.on_mut(out).chunks(tile * SIDE).enumerate().for_each(|(band, rows)| {
+            for first in (0..SIDE).step_by(*tile) {
+                for (row, cells) in (band * tile..).zip(rows.chunks_mut(SIDE)) {
+                    transpose(matrix, row, first, &mut cells[first..SIDE.min(first + tile)]);
                 }
             }
         });
@@ -279,15 +284,18 @@ impl Written for Transpose<'_> {
     }
 
     fn ours(&self, pool: &Pool, out: &mut Vec<f32>) -> [f32; 2] {
-        pool.on(source::tiles(out, SIDE, [TILE, TILE])).for_each(|mut tile| {
+        pool.on(source::tiles(out, SIDE, [self.tile; 2])).for_each(|mut tile| {
             let (rows, first) = (tile.rows(), tile.columns().start);
-            rows.zip(tile.cells()).for_each(|(row, cells)| transpose(&self.1, row, first, cells));
+            for (row, cells) in rows.zip(tile.cells()) {
+                transpose(&self.matrix, row, first, cells);
+            }
         });
         [out[1], out[SIDE * SIDE - 2]]
     }
 }
 
-/// The means of 5 by 5 cells, by tiles. The reference is the same pool by bands of whole rows.
+/// The means of 5 by 5 cells, by tiles. The reference is the same pool by whole rows. (A tile also
+/// reads two rows above and two rows below its own, which whole rows find in the cache.)
 struct Blur<'p>(&'p Pool, Vec<f32>);
 
 /// The means of cells of a row that is no border. `first` is the column of the first cell.
@@ -318,7 +326,7 @@ impl Written for Blur<'_> {
     }
 
     fn ours(&self, pool: &Pool, out: &mut Vec<f32>) -> [f32; 2] {
-        pool.on(source::tiles(out, SIDE, [TILE, 512])).for_each(|mut tile| {
+        pool.on(source::tiles(out, SIDE, [64, 1000])).for_each(|mut tile| {
             let (rows, first) = (tile.rows(), tile.columns().start);
             for (row, cells) in rows.zip(tile.cells()) {
                 if (2..SIDE - 2).contains(&row) {
@@ -381,7 +389,8 @@ pub(crate) fn rows(pool: &Pool, runner: &mut Runner) -> Vec<Row> {
     }
     let image: Vec<f32> =
         numbers[..SIDE * SIDE / 2].iter().chain(&numbers[..SIDE * SIDE / 2]).map(|x| *x as f32).collect();
-    row!("transposition by tiles, to bands", 1.05, Transpose(pool, image.clone()), vec![0.0; SIDE * SIDE]);
+    let transpose = Transpose { by_bands: pool, matrix: image.clone(), tile: black_box(64) };
+    row!("transposition by tiles, to bands", 1.05, transpose, vec![0.0; SIDE * SIDE]);
     row!("blur by tiles, to bands", 1.05, Blur(pool, image), vec![0.0; SIDE * SIDE]);
     row!("histogram of 10M u32, 256 kinds", 0.60, Histogram, numbers.clone());
     row!("histogram of 10k u32, 256 kinds", 1.05, Histogram, numbers[..10_000].to_vec(), Pace::calls(100));
