@@ -102,7 +102,7 @@ fn partition<T: Send>(executor: &Executor, items: &mut [T], pair: Pair<'_, T>) -
                 break pace / help;
             }
         }
-        block *= BLOCK_GROWTH;
+        block = block.saturating_mul(BLOCK_GROWTH);
     };
     // From all over the rest. It takes no longer than help.
     let sample = LARGEST_SAMPLE.min(len - block).min((1.0 / pace) as usize);
