@@ -146,7 +146,7 @@ impl fmt::Display for PermutationError {
 impl Error for PermutationError {}
 
 impl<S: Lent, P> On<S, P> {
-    /// Runs over the items at the indices of a [`Permutation`](crate::source::Permutation), in its
+    /// Runs over the items at the indices of a [`Permutation`], in its
     /// order. The source is a slice, by shared or exclusive reference. So a loop changes items at
     /// arbitrary distinct indices. The indices were checked when the permutation was made, and no
     /// loop checks them again.

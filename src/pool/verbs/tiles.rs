@@ -45,7 +45,7 @@ pub fn tiles<T>(matrix: &mut [T], width: usize, [rows, columns]: [usize; 2]) -> 
     Tiles { height: len / width, width, rows, columns, cells: Exclusive::new(matrix) }
 }
 
-/// The rectangles of a matrix, row by row. Made by [`tiles`](crate::source::tiles).
+/// The rectangles of a matrix, row by row. Made by [`tiles`].
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Tiles<'a, T> {
@@ -81,7 +81,7 @@ impl<'a, T> Tiles<'a, T> {
     }
 }
 
-/// A rectangle of a matrix, which a closure may change. Made by [`tiles`](crate::source::tiles),
+/// A rectangle of a matrix, which a closure may change. Made by [`tiles`],
 /// which has an example.
 #[derive(Debug)]
 pub struct Tile<'a, T> {
