@@ -46,27 +46,34 @@ struct Front<'a, T> {
     passed: Vec<Block<'a, T>>,
 }
 
+/// Reduces a total and then items, in this order.
+type Reduce<'f, T> = &'f (dyn Fn(Option<T>, &[T]) -> Option<T> + Sync);
+/// Scans items, given the total of all items before them. Returns the total behind the last of
+/// them.
+type Pass<'f, T> = &'f (dyn Fn(&mut [T], Option<T>) -> Option<T> + Sync);
+
+/// The code of a scan that is compiled for each operator. All other code is compiled once for each
+/// type of items.
+struct Steps<'f, T> {
+    op: &'f (dyn Fn(&T, &T) -> T + Sync),
+    reduce: Reduce<'f, T>,
+    pass: Pass<'f, T>,
+}
+
 /// A scan under way. No user code is called under the lock.
-struct Scan<'a, 'f, T, O, S> {
+struct Scan<'a, 'f, T> {
     state: Mutex<Front<'a, T>>,
     /// The index of the front. Only one worker moves the front: the worker that has claimed the
     /// block at the front. Written under the lock, together with the total. Relaxed: a worker that
     /// reads the first index of its block here locks `state` before it takes the total.
     front: AtomicUsize,
-    op: &'f O,
-    /// Scans items, given the total of all items before them. Returns the total behind the last of
-    /// them.
-    pass: &'f S,
+    steps: &'f Steps<'f, T>,
     /// Whether the total of a block is always reduced from the items of the block alone. Then the
     /// total depends neither on the worker nor on the time of the scan.
     is_reproducible: bool,
 }
 
-impl<'a, T: Clone, O, S> Scan<'a, '_, T, O, S>
-where
-    O: Fn(&T, &T) -> T,
-    S: Fn(&mut [T], Option<T>) -> Option<T>,
-{
+impl<'a, T> Scan<'a, '_, T> {
     /// Scans or reduces `items`, a claimed block that begins at index `first`.
     fn block(&self, first: usize, items: &'a mut [T]) {
         /// While a worker reduces a block, it checks this many times whether the front has reached
@@ -79,12 +86,12 @@ where
                 return self.follow((first, before), items, (reduced, total));
             }
             let piece = len.div_ceil(LOOKS).min(len - reduced);
-            total = self.reduce(total, &items[reduced..reduced + piece]);
+            total = (self.steps.reduce)(total, &items[reduced..reduced + piece]);
             reduced += piece;
         }
         self.add(Block { first, items, total });
         while let Some(Block { items, total, .. }) = self.passed() {
-            (self.pass)(items, total);
+            (self.steps.pass)(items, total);
         }
     }
 
@@ -106,16 +113,16 @@ where
     ) {
         let behind = first + items.len();
         if self.is_reproducible {
-            let total = self.reduce(total, &items[reduced..]);
+            let total = (self.steps.reduce)(total, &items[reduced..]);
             self.advance(behind, self.both(before.as_ref(), total));
-            (self.pass)(items, before);
+            (self.steps.pass)(items, before);
         } else if reduced == 0 {
-            self.advance(behind, (self.pass)(items, before));
+            self.advance(behind, (self.steps.pass)(items, before));
         } else {
             let (head, tail) = items.split_at_mut(reduced);
             let middle = self.both(before.as_ref(), total);
-            self.advance(behind, (self.pass)(tail, middle));
-            (self.pass)(head, before);
+            self.advance(behind, (self.steps.pass)(tail, middle));
+            (self.steps.pass)(head, before);
         }
     }
 
@@ -157,24 +164,13 @@ where
         lock(&self.state).passed.pop()
     }
 
-    /// Reduces `total` and then `items`, in this order.
-    #[inline(always)]
-    fn reduce(&self, total: Option<T>, items: &[T]) -> Option<T> {
-        let mut items = items.iter();
-        let mut total = total.or_else(|| items.next().cloned())?;
-        for item in items {
-            total = (self.op)(&total, item);
-        }
-        Some(total)
-    }
-
     /// The total of two neighbouring ranges of items. The second range has at least one item.
     fn both(&self, before: Option<&T>, behind: Option<T>) -> Option<T> {
         match (before, behind) {
             (Some(before), Some(behind)) => {
                 // Dropped before the total is returned: a value that is being returned leaks if a
                 // drop panics (rust-lang/rust#47949).
-                let total = (self.op)(before, &behind);
+                let total = (self.steps.op)(before, &behind);
                 drop(behind);
                 Some(total)
             }
@@ -182,6 +178,17 @@ where
             (Some(_), None) => unreachable!("no block is empty"),
         }
     }
+}
+
+/// Reduces `total` and then `items`, in this order.
+#[inline(always)]
+fn reduce<T: Clone>(op: &impl Fn(&T, &T) -> T, total: Option<T>, items: &[T]) -> Option<T> {
+    let mut items = items.iter();
+    let mut total = total.or_else(|| items.next().cloned())?;
+    for item in items {
+        total = op(&total, item);
+    }
+    Some(total)
 }
 
 /// Scans.
@@ -214,8 +221,7 @@ impl<'a, T: Clone + Send, E: Ending> On<Exclusive<'a, T>, OnPool<'_, E>> {
     /// If `op` or the `clone` of an item panics. Then each item either is unchanged or holds a
     /// total. The same holds after a cancelled scan.
     pub fn inclusive_scan(self, op: impl Fn(&T, &T) -> T + Sync) -> E::Of<()> {
-        let op = &op;
-        let scan = move |items: &mut [T], before: Option<T>| {
+        let pass = |items: &mut [T], before: Option<T>| {
             if let (Some(before), Some(first)) = (before, items.first_mut()) {
                 *first = op(&before, first);
             }
@@ -224,7 +230,8 @@ impl<'a, T: Clone + Send, E: Ending> On<Exclusive<'a, T>, OnPool<'_, E>> {
             }
             items.last().cloned()
         };
-        E::end(self.scanned(None, op, &scan).map(drop))
+        let reduce = |total: Option<T>, items: &[T]| reduce(&op, total, items);
+        E::end(self.scanned(None, &Steps { op: &op, reduce: &reduce, pass: &pass }).map(drop))
     }
 
     /// Replaces each item by the total of `init` and all items before this item. Returns the total
@@ -245,8 +252,7 @@ impl<'a, T: Clone + Send, E: Ending> On<Exclusive<'a, T>, OnPool<'_, E>> {
     /// If `op` or the `clone` of an item panics. Then each item either is unchanged or holds a
     /// total. The same holds after a cancelled scan.
     pub fn exclusive_scan(self, init: T, op: impl Fn(&T, &T) -> T + Sync) -> E::Of<T> {
-        let op = &op;
-        let scan = move |items: &mut [T], before: Option<T>| {
+        let pass = |items: &mut [T], before: Option<T>| {
             let mut before = before.expect("there is an initial value");
             for item in items {
                 let behind = op(&before, item);
@@ -254,22 +260,19 @@ impl<'a, T: Clone + Send, E: Ending> On<Exclusive<'a, T>, OnPool<'_, E>> {
             }
             Some(before)
         };
-        let total = self.scanned(Some(init), op, &scan);
+        let reduce = |total: Option<T>, items: &[T]| reduce(&op, total, items);
+        let total = self.scanned(Some(init), &Steps { op: &op, reduce: &reduce, pass: &pass });
         E::end(total.map(|total| total.expect("there is an initial value")))
     }
 
-    /// Scans with `pass`, and returns the total of all items and `init`. Returns `None` if the loop
-    /// was cancelled, and `Some(None)` if there is neither an item nor an initial value.
+    /// Scans with these steps, and returns the total of all items and `init`. Returns `None` if the
+    /// loop was cancelled, and `Some(None)` if there is neither an item nor an initial value.
     #[expect(clippy::option_option, reason = "not cancelled, and not empty")]
-    fn scanned<O, S>(self, init: Option<T>, op: &O, pass: &S) -> Option<Option<T>>
-    where
-        O: Fn(&T, &T) -> T + Sync,
-        S: Fn(&mut [T], Option<T>) -> Option<T> + Sync,
-    {
+    fn scanned(self, init: Option<T>, steps: &Steps<'_, T>) -> Option<Option<T>> {
         let is_reproducible = self.is_reproducible();
         let size = self.block().unwrap_or(usize::MAX);
         let front = Front { total: init, reduced: Vec::new(), passed: Vec::new() };
-        let scan = Scan { state: Mutex::new(front), front: AtomicUsize::new(0), op, pass, is_reproducible };
+        let scan = Scan { state: Mutex::new(front), front: AtomicUsize::new(0), steps, is_reproducible };
         let scanning = &scan;
         let blocks = move |mut claimed: Claimed<'_, '_, '_, Exclusive<'a, T>>| {
             while let Some(claim) = claimed.next() {
@@ -288,7 +291,7 @@ impl<'a, T: Clone + Send, E: Ending> On<Exclusive<'a, T>, OnPool<'_, E>> {
         // Passed blocks are left if no worker claimed another block after the front had passed
         // them.
         for Block { items, total, .. } in passed {
-            (scan.pass)(items, total);
+            (steps.pass)(items, total);
         }
         Some(total)
     }
