@@ -47,17 +47,17 @@ struct Front<'a, T> {
 }
 
 /// Reduces a total and then items, in this order.
-type Reduce<'f, T> = &'f (dyn Fn(Option<T>, &[T]) -> Option<T> + Sync);
+type ReduceItems<'f, T> = &'f (dyn Fn(Option<T>, &[T]) -> Option<T> + Sync);
 /// Scans items, given the total of all items before them. Returns the total behind the last of
 /// them.
-type Pass<'f, T> = &'f (dyn Fn(&mut [T], Option<T>) -> Option<T> + Sync);
+type ScanItems<'f, T> = &'f (dyn Fn(&mut [T], Option<T>) -> Option<T> + Sync);
 
 /// The code of a scan that is compiled for each operator. All other code is compiled once for each
 /// type of items.
 struct Steps<'f, T> {
     op: &'f (dyn Fn(&T, &T) -> T + Sync),
-    reduce: Reduce<'f, T>,
-    pass: Pass<'f, T>,
+    reduce: ReduceItems<'f, T>,
+    pass: ScanItems<'f, T>,
 }
 
 /// A scan under way. No user code is called under the lock.
