@@ -54,7 +54,7 @@ type ScanItems<'f, T> = &'f (dyn Fn(&mut [T], Option<T>) -> Option<T> + Sync);
 
 /// The code of a scan that is compiled for each operator. All other code is compiled once for each
 /// type of items.
-struct Steps<'f, T> {
+struct ScanSteps<'f, T> {
     op: &'f (dyn Fn(&T, &T) -> T + Sync),
     reduce: ReduceItems<'f, T>,
     pass: ScanItems<'f, T>,
@@ -67,7 +67,7 @@ struct Scan<'a, 'f, T> {
     /// block at the front. Written under the lock, together with the total. Relaxed: a worker that
     /// reads the first index of its block here locks `state` before it takes the total.
     front: AtomicUsize,
-    steps: &'f Steps<'f, T>,
+    steps: &'f ScanSteps<'f, T>,
     /// Whether the total of a block is always reduced from the items of the block alone. Then the
     /// total depends neither on the worker nor on the time of the scan.
     is_reproducible: bool,
@@ -231,7 +231,7 @@ impl<'a, T: Clone + Send, E: Ending> On<Exclusive<'a, T>, OnPool<'_, E>> {
             items.last().cloned()
         };
         let reduce = |total: Option<T>, items: &[T]| reduce(&op, total, items);
-        E::end(self.scanned(None, &Steps { op: &op, reduce: &reduce, pass: &pass }).map(drop))
+        E::end(self.scanned(None, &ScanSteps { op: &op, reduce: &reduce, pass: &pass }).map(drop))
     }
 
     /// Replaces each item by the total of `init` and all items before this item. Returns the total
@@ -261,14 +261,14 @@ impl<'a, T: Clone + Send, E: Ending> On<Exclusive<'a, T>, OnPool<'_, E>> {
             Some(before)
         };
         let reduce = |total: Option<T>, items: &[T]| reduce(&op, total, items);
-        let total = self.scanned(Some(init), &Steps { op: &op, reduce: &reduce, pass: &pass });
+        let total = self.scanned(Some(init), &ScanSteps { op: &op, reduce: &reduce, pass: &pass });
         E::end(total.map(|total| total.expect("there is an initial value")))
     }
 
     /// Scans with these steps, and returns the total of all items and `init`. Returns `None` if the
     /// loop was cancelled, and `Some(None)` if there is neither an item nor an initial value.
     #[expect(clippy::option_option, reason = "not cancelled, and not empty")]
-    fn scanned(self, init: Option<T>, steps: &Steps<'_, T>) -> Option<Option<T>> {
+    fn scanned(self, init: Option<T>, steps: &ScanSteps<'_, T>) -> Option<Option<T>> {
         let is_reproducible = self.is_reproducible();
         let size = self.block().unwrap_or(usize::MAX);
         let front = Front { total: init, reduced: Vec::new(), passed: Vec::new() };
