@@ -92,7 +92,7 @@ enum WorkerState {
     Inside,
 }
 
-/// What a worker remembers of its last job.
+/// A worker's memory of its last job.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Seen {
     /// The epoch when the worker last looked for a job; 0 at first.
@@ -257,7 +257,7 @@ impl<J: Copy> Barrier<J> {
         ptr::from_ref(self).addr()
     }
 
-    /// What a worker remembers before its first job.
+    /// A worker's memory before its first job.
     pub(crate) fn nothing_seen(&self) -> Seen {
         Seen { epoch: 0, patience: self.patience }
     }

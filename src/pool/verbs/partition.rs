@@ -34,11 +34,11 @@ const PAIRS_A_WORKER: usize = 16;
 /// In items: the longest pieces that are swapped by one job.
 const LONGEST_SWAP: usize = 1 << 16;
 
-/// Partitions two slices as if the second one were behind the first one. The first items of the
-/// first slice, in this number, do not pass, and are not tested. Returns the numbers of items at
-/// the front of each slice that pass. So items pass in the second slice only if all items pass in
-/// the first one.
-type Pair<'p, T> = &'p (dyn Fn(&mut [T], usize, &mut [T]) -> [usize; 2] + Sync + 'p);
+/// Partitions a left and a right slice as if the right one were behind the left one. The number is
+/// that of items at the front of the left slice that are known not to pass, and are not tested.
+/// Returns the numbers of items at the front of each slice that pass. So items of the right slice
+/// pass only if all items of the left slice pass.
+type Pair<'p, T> = &'p (dyn Fn([&mut [T]; 2], usize) -> [usize; 2] + Sync + 'p);
 
 /// An order by which slices are partitioned at a pivot: whether one item is less than another.
 pub(crate) trait AtPivot<T>: Sync {
@@ -48,11 +48,11 @@ pub(crate) trait AtPivot<T>: Sync {
 }
 
 impl<T, L: Fn(&T, &T) -> bool + Sync> AtPivot<T> for L {
-    fn pair(&self, pivot: &T, equal_too: bool, [left, right]: [&mut [T]; 2], failed: usize) -> [usize; 2] {
+    fn pair(&self, pivot: &T, equal_too: bool, slices: [&mut [T]; 2], failed: usize) -> [usize; 2] {
         if equal_too {
-            pair(left, failed, right, |item| !self(pivot, item))
+            pair(slices, failed, |item| !self(pivot, item))
         } else {
-            pair(left, failed, right, |item| self(item, pivot))
+            pair(slices, failed, |item| self(item, pivot))
         }
     }
 }
@@ -66,8 +66,7 @@ pub(super) fn partition_at<T: Send + Sync>(
     pivot: &T,
     equal_too: bool,
 ) -> usize {
-    let pair = |left: &mut [T], failed, right: &mut [T]| order.pair(pivot, equal_too, [left, right], failed);
-    partition(executor, items, &pair)
+    partition(executor, items, &|slices, failed| order.pair(pivot, equal_too, slices, failed))
 }
 
 /// Moves items that pass `test` to the front, and returns their number. Calls `test` once with each
@@ -78,7 +77,7 @@ pub(crate) fn partition_in_place<T: Send>(
     items: &mut [T],
     test: impl Fn(&T) -> bool + Sync,
 ) -> usize {
-    partition(executor, items, &|left, failed, right| pair(left, failed, right, &test))
+    partition(executor, items, &|slices, failed| pair(slices, failed, &test))
 }
 
 /// Partitions `items` by the test of `pair`, and returns the number of items that pass.
@@ -88,7 +87,7 @@ fn partition<T: Send>(executor: &Executor, items: &mut [T], pair: Pair<'_, T>) -
     let begun = (len > FIRST_TESTED).then(|| (Instant::now(), Moment::now()));
     let (mut passed, mut tested, mut block) = (0, 0, FIRST_TESTED);
     let mut test_up_to = |items: &mut [T], end: usize| {
-        let [more, _] = pair(&mut items[passed..end], tested - passed, &mut []);
+        let [more, _] = pair([&mut items[passed..end], &mut []], tested - passed);
         (passed, tested) = (passed + more, end);
         (passed, more)
     };
@@ -104,13 +103,18 @@ fn partition<T: Send>(executor: &Executor, items: &mut [T], pair: Pair<'_, T>) -
         }
         block = block.saturating_mul(BLOCK_GROWTH);
     };
-    // From all over the rest. It takes no longer than help.
-    let sample = LARGEST_SAMPLE.min(len - block).min((1.0 / pace) as usize);
-    let step = (len - block) / sample.max(1);
-    (0..sample).for_each(|i| items.swap(block + i, block + i * step));
-    let (passed, of_sample) = test_up_to(items, block + sample);
-    let part = (of_sample + 1) as f64 / (sample + 2) as f64; // Laplace's rule of succession
-    share(executor, items, pair, [passed, block + sample], part)
+    // A sample takes no longer than help.
+    let size = LARGEST_SAMPLE.min(len - block).min((1.0 / pace) as usize);
+    sample(&mut items[block..], size);
+    let (passed, of_sample) = test_up_to(items, block + size);
+    let part = (of_sample + 1) as f64 / (size + 2) as f64; // Laplace's rule of succession
+    share(executor, items, pair, [passed, block + size], part)
+}
+
+/// Moves a sample of `size` items from all over the slice to its front.
+pub(super) fn sample<T>(items: &mut [T], size: usize) {
+    let step = items.len() / size.max(1);
+    (0..size).for_each(|i| items.swap(i, i * step));
 }
 
 /// Shares the items behind the first ones, of which `passed` have passed and `tested` were tested.
@@ -131,7 +135,7 @@ fn share<T: Send>(
     let mut pieces = split(rest, &lengths);
     let right = pieces.split_off(pairs);
     let jobs = iter::zip(iter::zip(pieces, right), &mut passing).collect();
-    in_parallel(executor, jobs, &|((left, right), passing)| *passing = pair(left, 0, right));
+    in_parallel(executor, jobs, &|((left, right), passing)| *passing = pair([left, right], 0));
     let passing = passing.iter().map(|[left, _]| *left).chain(passing.iter().map(|[_, right]| *right));
     let pieces = iter::once((tested, passed)).chain(iter::zip(lengths, passing));
     swap_misplaced(executor, items, &pieces.collect::<Vec<_>>())
@@ -179,20 +183,20 @@ fn parts<T>(mut items: &mut [T], ranges: Vec<Range<usize>>) -> Vec<&mut [T]> {
     ranges.map(part).collect()
 }
 
-/// Partitions `left` and `right` by `test`: see [`Pair`].
+/// Partitions the slices by `test`: see [`Pair`].
 #[inline(always)]
-fn pair<T>(left: &mut [T], failed: usize, right: &mut [T], test: impl Fn(&T) -> bool) -> [usize; 2] {
+fn pair<T>(slices: [&mut [T]; 2], failed: usize, test: impl Fn(&T) -> bool) -> [usize; 2] {
     if size_of::<T>() <= SMALL_ITEM {
-        pair_of_small(left, failed, right, test)
+        pair_of_small(slices, failed, test)
     } else {
-        pair_of_large(left, failed, right, test)
+        pair_of_large(slices, failed, test)
     }
 }
 
 /// Lomuto's partition: each item changes places with the first one that does not pass. There is no
 /// branch on the test, since its result is practically random.
 #[inline(always)]
-fn pair_of_small<T>(left: &mut [T], failed: usize, right: &mut [T], test: impl Fn(&T) -> bool) -> [usize; 2] {
+fn pair_of_small<T>([left, right]: [&mut [T]; 2], failed: usize, test: impl Fn(&T) -> bool) -> [usize; 2] {
     let sweep = |items: &mut [T], failed: usize| {
         let mut passed = 0;
         for at in failed..items.len() {
@@ -215,7 +219,7 @@ fn pair_of_small<T>(left: &mut [T], failed: usize, right: &mut [T], test: impl F
 
 /// Hoare's partition: does not write items that are on their side already.
 #[inline(always)]
-fn pair_of_large<T>(left: &mut [T], failed: usize, right: &mut [T], test: impl Fn(&T) -> bool) -> [usize; 2] {
+fn pair_of_large<T>([left, right]: [&mut [T]; 2], failed: usize, test: impl Fn(&T) -> bool) -> [usize; 2] {
     let (middle, mut passed, mut end) = (left.len(), 0, left.len() + right.len());
     loop {
         let passes = |at: usize| at >= failed && test(left.get(at).unwrap_or_else(|| &right[at - middle]));
@@ -252,11 +256,11 @@ mod tests {
                 let passes = |item: &(u64, usize)| item.0 < keys / 2;
                 let expected = given.iter().filter(|item| passes(item)).count();
                 let failed = given[..left].iter().take_while(|item| !passes(item)).count();
-                let (one, two) = given.split_at_mut(left);
+                let slices = given.split_at_mut(left).into();
                 let passed = if large {
-                    pair_of_large(one, failed, two, passes)
+                    pair_of_large(slices, failed, passes)
                 } else {
-                    pair_of_small(one, failed, two, passes)
+                    pair_of_small(slices, failed, passes)
                 };
                 assert_eq!(passed, [expected.min(left), expected.max(left) - left]);
                 assert!(given[..expected].iter().all(passes));

@@ -7,7 +7,7 @@
 //! hundredths. All partitions are shared.
 
 use super::{
-    partition::{AtPivot, partition_at},
+    partition::{AtPivot, partition_at, sample},
     sort::SHORTEST_SHARED,
 };
 use crate::pool::call::executor::Executor;
@@ -71,13 +71,12 @@ fn narrow<T: Send + Sync>(
 /// sample to the front of `items`, and selects the pivot from it.
 fn pivot<T>(items: &mut [T], index: usize, serial: &dyn Fn(&mut [T], usize)) -> usize {
     let len = items.len();
-    let sample = len.isqrt();
-    let step = len / sample;
-    (0..sample).for_each(|i| items.swap(i, i * step));
+    let size = len.isqrt();
+    sample(items, size);
     // Three standard deviations of the rank of a median.
-    let beyond = 3 * sample.isqrt() / 2;
-    let rank = (index / step).min(sample - 1);
-    let rank = if index < len / 2 { (rank + beyond).min(sample - 1) } else { rank.saturating_sub(beyond) };
-    serial(&mut items[..sample], rank);
+    let beyond = 3 * size.isqrt() / 2;
+    let rank = (index / (len / size)).min(size - 1);
+    let rank = if index < len / 2 { (rank + beyond).min(size - 1) } else { rank.saturating_sub(beyond) };
+    serial(&mut items[..size], rank);
     rank
 }

@@ -18,7 +18,7 @@ use super::{
     merge::{SHORTEST_PIECE, Sides, in_parallel, merge_runs, pieces, sort_pieces},
     on::On,
     outliers::sort_outliers,
-    partition::AtPivot,
+    partition::{AtPivot, sample},
 };
 use crate::pool::call::executor::Executor;
 
@@ -81,8 +81,7 @@ fn cut<'a, T>(items: &'a mut [T], order: &dyn Partition<T>) -> [&'a mut [T]; 2] 
         return [items, &mut []];
     }
     // Moves a sample from all over the slice to its front, and the median of the sample to index 0.
-    let step = items.len() / PIVOT_SAMPLE;
-    (0..PIVOT_SAMPLE).for_each(|i| items.swap(i, i * step));
+    sample(items, PIVOT_SAMPLE);
     order.sort(&mut items[..PIVOT_SAMPLE]);
     items.swap(0, PIVOT_SAMPLE / 2);
     let [pivot, others @ ..] = &mut *items else { unreachable!("more than one item") };

@@ -81,8 +81,7 @@ impl<'a, T> Tiles<'a, T> {
     }
 }
 
-/// A rectangle of a matrix, which a closure may change. Made by [`tiles`],
-/// which has an example.
+/// A rectangle of a matrix, which a closure may change. Made by [`tiles`], which has an example.
 #[derive(Debug)]
 pub struct Tile<'a, T> {
     /// All cells of the matrix, of which only those of this rectangle may be requested.
