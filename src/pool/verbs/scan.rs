@@ -296,3 +296,45 @@ impl<'a, T: Clone + Send, E: Ending> On<Exclusive<'a, T>, OnPool<'_, E>> {
         Some(total)
     }
 }
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use std::{
+        panic::{AssertUnwindSafe, catch_unwind},
+        sync::Arc,
+    };
+
+    use super::*;
+
+    /// A total that panics when it is dropped, if it is `bad`.
+    struct Total {
+        bad: bool,
+        _counted: Arc<()>,
+    }
+
+    impl Drop for Total {
+        fn drop(&mut self) {
+            assert!(!self.bad, "planned");
+        }
+    }
+
+    #[test]
+    fn a_total_whose_drop_panics_leaks_no_other_total() {
+        let counted = Arc::new(());
+        let total = |bad| Total { bad, _counted: Arc::clone(&counted) };
+        let steps =
+            ScanSteps { op: &|_, _| total(false), reduce: &|total, _| total, pass: &|_, total| total };
+        let front = Front { total: None, reduced: Vec::new(), passed: Vec::new() };
+        let scan = Scan {
+            state: Mutex::new(front),
+            front: AtomicUsize::new(0),
+            steps: &steps,
+            is_reproducible: false,
+        };
+        let before = total(false);
+        let both = || drop(scan.both(Some(&before), Some(total(true))));
+        assert!(catch_unwind(AssertUnwindSafe(both)).is_err());
+        drop(before);
+        assert_eq!(Arc::strong_count(&counted), 1);
+    }
+}
