@@ -19,7 +19,7 @@ use crate::{
 /// Some code is not listed: the chain of a loop (`verbs` except its kernel), since other loops have
 /// the same chain; searches, lists that grow, items that wait, and handles; and the building of a
 /// pool.
-const MECHANICS: [&str; 23] = [
+const MECHANICS: [&str; 22] = [
     "protocol/cell",
     "protocol/range",
     "protocol/fence",
@@ -34,7 +34,6 @@ const MECHANICS: [&str; 23] = [
     "call/alone",
     "call/shared",
     "call/plan",
-    "call/help",
     "call/loop_options",
     "call/inputs",
     "call/round_log",

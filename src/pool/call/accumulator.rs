@@ -58,13 +58,16 @@ impl<L: Body> Lend for Lender<'_, '_, L> {
         let mut own = Accumulator::new(self.body, me, self.made);
         work(&mut own);
         if mem::needs_drop::<L::Acc>() {
-            discard(own.own); // values that remain after a panic
+            discard(own.leaves); // values that remain after a panic
         }
     }
 }
 
 /// The state and the partial result of the first items, in a loop that has no accumulator yet.
 pub(crate) type Started<'b, L> = (<L as Body>::State<'b>, Option<<L as Body>::Acc>);
+
+/// A partial result and its items. `None` if it has been reduced with its left neighbour.
+type NodeResult<A> = (Node, Option<A>);
 
 /// The state and the partial results of one worker in the loop `body`.
 pub(crate) struct Accumulator<'b, 'm, L: Body> {
@@ -73,14 +76,15 @@ pub(crate) struct Accumulator<'b, 'm, L: Body> {
     made: &'m Partials<L::Acc, L::Found>,
     state: Option<L::State<'b>>,
     acc: Option<L::Acc>,
-    own: WorkerPartials<L::Acc, L::Found>,
+    /// The nodes of the worker's leaves.
+    leaves: Vec<NodeResult<L::Acc>>,
 }
 
 impl<'b, 'm, L: Body> Accumulator<'b, 'm, L> {
     /// An accumulator for worker `me`. It hands over to `made`.
     #[inline(always)]
     pub(crate) fn new(body: &'b L, me: usize, made: &'m Partials<L::Acc, L::Found>) -> Self {
-        Self { body, me, made, state: None, acc: None, own: WorkerPartials::NONE }
+        Self { body, me, made, state: None, acc: None, leaves: Vec::new() }
     }
 
     /// Continues with `begun`: the state and the partial result of items that were folded without
@@ -100,12 +104,12 @@ impl<'b, 'm, L: Body> Accumulator<'b, 'm, L> {
         ended: Result<Outcome, Panic>,
         order: Order,
     ) -> Outcome<Option<L::Acc>, L::Found> {
-        let Self { body, made, state, acc, own, .. } = self;
+        let Self { body, made, state, acc, leaves, .. } = self;
         drop(state); // if this panics, the remaining values are dropped, too
         match ended {
             // The calling thread has folded everything.
             Ok(Outcome::Through(())) if acc.is_some() => Outcome::Through(acc),
-            ended => made.outcome(ended, acc, own, order, &|before, behind| body.reduce(before, behind)),
+            ended => made.outcome(ended, acc, leaves, order, &|before, behind| body.reduce(before, behind)),
         }
     }
 }
@@ -115,9 +119,9 @@ impl<L: Body> Accumulator<'_, '_, L> {
     /// are not reduced.
     #[inline(always)]
     pub(crate) fn nodes(self, ended: Result<Outcome, Panic>) -> Outcome<Vec<(Node, L::Acc)>, L::Found> {
-        let Self { made, state, acc, own, .. } = self;
+        let Self { made, state, acc, leaves, .. } = self;
         drop(state);
-        made.add(own);
+        made.add(leaves);
         match ended {
             Ok(Outcome::Through(())) => Outcome::Through(made.take_nodes()),
             ended => Outcome::of_early_end(ended, made.take_found(acc)),
@@ -134,21 +138,21 @@ impl<L: Body> Accumulate for Accumulator<'_, '_, L> {
                 self.acc = acc;
                 Ok(())
             }
-            Err(stop) => Err(self.own.store_found(stop)),
+            Err(stop) => Err(self.made.store_found(stop)),
         }
     }
 
     fn end(&mut self, run: Node) {
-        self.own.add(run, self.acc.take());
+        self.made.add_run(run, self.acc.take());
     }
 
     fn end_leaf(&mut self, leaf: Node) {
         let Self { body, .. } = *self;
-        self.own.add_leaf(leaf, self.acc.take(), &|before, behind| body.reduce(before, behind));
+        add_leaf(&mut self.leaves, leaf, self.acc.take(), &|before, behind| body.reduce(before, behind));
     }
 
     fn leave(&mut self) {
-        self.made.add(mem::replace(&mut self.own, WorkerPartials::NONE));
+        self.made.add(mem::take(&mut self.leaves));
         self.state = None;
     }
 
@@ -229,117 +233,95 @@ impl Lend for BlocksOf<'_> {
     }
 }
 
-/// The partial results of one worker. The partial results are in a box because only shared loops
-/// have partial results.
-pub(crate) struct WorkerPartials<A, Z>(Option<Box<Stored<A, Z>>>);
+/// Adds a leaf to `parts`. While the last two parts are the halves of a node, reduces these two.
+#[inline(never)]
+fn add_leaf<A>(
+    parts: &mut Vec<NodeResult<A>>,
+    mut node: Node,
+    mut acc: Option<A>,
+    reduce: &dyn Fn(A, A) -> A,
+) {
+    while let Some((before, _)) = parts.last()
+        && let Some(whole) = before.with(node)
+        && let Some((_, before)) = parts.pop()
+    {
+        node = whole;
+        acc = before.zip(acc).map(|(before, behind)| reduce(before, behind));
+    }
+    parts.push((node, acc));
+}
 
-struct Stored<A, Z> {
-    /// `None` marks a node that has been reduced with its left neighbour.
-    parts: Vec<(Node, Option<A>)>,
+/// The partial results that the workers of a loop have handed over.
+pub(crate) struct Partials<A, Z>(Mutex<HandedOver<A, Z>>);
+
+struct HandedOver<A, Z> {
+    parts: Vec<NodeResult<A>>,
     /// Of all found values, the one at the first place.
     found: Earliest<Z>,
 }
 
-impl<A, Z> WorkerPartials<A, Z> {
-    const NONE: Self = Self(None);
-
-    fn stored(&mut self) -> &mut Stored<A, Z> {
-        self.0.get_or_insert_with(|| Box::new(Stored { parts: Vec::new(), found: Earliest::NONE }))
-    }
-
-    #[inline(never)]
-    fn add(&mut self, run: Node, acc: Option<A>) {
-        if acc.is_some() {
-            self.stored().parts.push((run, acc));
-        }
-    }
-
-    #[inline(never)]
-    fn add_leaf(&mut self, mut node: Node, mut acc: Option<A>, reduce: &dyn Fn(A, A) -> A) {
-        let Stored { parts, .. } = self.stored();
-        while let Some((before, _)) = parts.last()
-            && let Some(whole) = before.with(node)
-            && let Some((_, before)) = parts.pop()
-        {
-            node = whole;
-            acc = before.zip(acc).map(|(before, behind)| reduce(before, behind));
-        }
-        parts.push((node, acc));
-    }
-
-    /// Stores the found value of a stop.
-    #[cold]
-    #[inline(never)]
-    fn store_found(&mut self, Stop { at, needed_end, found }: Stop<Z>) -> Stop {
-        discard(self.stored().found.note(needed_end, found));
-        Stop { at, needed_end, found: () }
-    }
-
-    /// Adds the partial results of another worker. If both workers have found a value, returns the
-    /// later one, which does not count. The caller must drop this value while it holds no lock.
-    fn append(&mut self, other: Self) -> Option<Z> {
-        match (&mut self.0, other.0) {
-            (_, None) => None,
-            (none @ None, other) => {
-                *none = other;
-                None
-            }
-            (Some(stored), Some(mut other)) => {
-                stored.parts.append(&mut other.parts);
-                stored.found.merge(other.found)
-            }
-        }
-    }
-
-    /// The stored partial results and the found value.
-    fn into_stored(self) -> Stored<A, Z> {
-        self.0.map_or(Stored { parts: Vec::new(), found: Earliest::NONE }, |stored| *stored)
-    }
+impl<A, Z> HandedOver<A, Z> {
+    const NONE: Self = Self { parts: Vec::new(), found: Earliest::NONE };
 }
-
-/// The partial results that the workers of a loop have handed over.
-pub(crate) struct Partials<A, Z>(Mutex<WorkerPartials<A, Z>>);
 
 impl<A, Z> Partials<A, Z> {
     /// Nothing has been handed over yet.
     #[inline(always)]
     pub(crate) fn new() -> Self {
-        Self(Mutex::new(WorkerPartials::NONE))
+        Self(Mutex::new(HandedOver::NONE))
     }
 
-    /// Takes the partial results of a worker.
+    /// Takes the partial result of a run.
     #[inline(never)]
-    fn add(&self, own: WorkerPartials<A, Z>) {
-        let surplus = lock(&self.0).append(own);
-        discard(surplus);
+    fn add_run(&self, run: Node, acc: Option<A>) {
+        if acc.is_some() {
+            lock(&self.0).parts.push((run, acc));
+        }
     }
 
-    /// The outcome of a loop that has ended. `own` are the calling thread's partial results, and
-    /// `acc` is the partial result of its last run. If no other partial result was handed over,
-    /// `acc` is the result.
+    /// Takes the partial results of a worker's leaves.
+    #[inline(never)]
+    fn add(&self, mut leaves: Vec<NodeResult<A>>) {
+        if !leaves.is_empty() {
+            lock(&self.0).parts.append(&mut leaves);
+        }
+    }
+
+    /// Takes the found value of a stop.
+    #[cold]
+    #[inline(never)]
+    fn store_found(&self, Stop { at, needed_end, found }: Stop<Z>) -> Stop {
+        let surplus = lock(&self.0).found.note(needed_end, found);
+        discard(surplus);
+        Stop { at, needed_end, found: () }
+    }
+
+    /// The outcome of a loop that has ended. `leaves` are the partial results of the calling
+    /// thread's leaves, and `acc` is the partial result of its last run. If no other partial result
+    /// was handed over, `acc` is the result.
     #[inline(never)]
     fn outcome(
         &self,
         ended: Result<Outcome, Panic>,
         acc: Option<A>,
-        own: WorkerPartials<A, Z>,
+        leaves: Vec<NodeResult<A>>,
         order: Order,
         reduce: &dyn Fn(A, A) -> A,
     ) -> Outcome<Option<A>, Z> {
-        self.add(own);
+        self.add(leaves);
         if let Ok(Outcome::Through(())) = ended {
             return Outcome::Through(self.reduced(acc, order, reduce));
         }
         Outcome::of_early_end(ended, self.take_found(acc))
     }
 
-    fn take(&self) -> Stored<A, Z> {
-        mem::replace(&mut *lock(&self.0), WorkerPartials::NONE).into_stored()
+    fn take(&self) -> HandedOver<A, Z> {
+        mem::replace(&mut *lock(&self.0), HandedOver::NONE)
     }
 
     /// The partial results that workers have handed over, from left to right.
     fn take_nodes(&self) -> Vec<(Node, A)> {
-        let Stored { parts, .. } = self.take();
+        let HandedOver { parts, .. } = self.take();
         let mut nodes: Vec<_> = parts.into_iter().filter_map(|(node, acc)| Some((node, acc?))).collect();
         sort(&mut nodes, |(a, _), (b, _)| a.first < b.first);
         nodes
@@ -348,13 +330,13 @@ impl<A, Z> Partials<A, Z> {
     /// The result of a loop that has folded all items: the partial results, reduced in `order`. If
     /// no partial result was handed over, the result is `rest`.
     pub(crate) fn reduced(&self, rest: Option<A>, order: Order, reduce: &dyn Fn(A, A) -> A) -> Option<A> {
-        let Stored { mut parts, .. } = self.take();
+        let HandedOver { mut parts, .. } = self.take();
         if parts.is_empty() {
             return rest;
         }
-        let nodes: Vec<Node> = parts.iter().map(|(node, _)| *node).collect();
+        let pairs = order.pairs(parts.len(), &|at| parts[at].0);
         let mut last = 0;
-        for (left, right) in order.pairs(&nodes) {
+        for &(left, right) in &*pairs {
             let (Some(a), Some(b)) = (parts[left].1.take(), parts[right].1.take()) else { continue };
             // If `reduce` panics, the remaining partial results are dropped outside the unwinding.
             // Otherwise a second panic, in a drop during the unwinding, would end the process. The
@@ -373,7 +355,7 @@ impl<A, Z> Partials<A, Z> {
 
     /// The value that was found first, in a loop that has stopped. Drops all other values.
     fn take_found(&self, rest: Option<A>) -> Option<Z> {
-        let Stored { parts, found } = self.take();
+        let HandedOver { parts, found } = self.take();
         parts.into_iter().filter_map(|(_, acc)| acc).chain(rest).for_each(discard);
         found.into_noted()
     }

@@ -7,6 +7,8 @@
 //! workers. (This is pairwise summation. Its rounding error is smaller than the plain loop's error:
 //! Higham, The accuracy of floating point summation, 1993.)
 
+use std::borrow::Cow;
+
 use crate::sorted;
 
 /// The items of a partial result: either a run, identified by its first item, or a node of the
@@ -44,38 +46,47 @@ pub(crate) enum Order {
 }
 
 impl Order {
-    /// The pairs of `nodes` to reduce, in this order. The result of a pair replaces the left node
-    /// of the pair.
-    pub(crate) fn pairs(self, nodes: &[Node]) -> Vec<(usize, usize)> {
-        let mut order = sorted::order(nodes.len(), &|a, b| nodes[a].first < nodes[b].first);
+    /// The pairs of `nodes` nodes to reduce, in this order. The result of a pair replaces the left
+    /// node of the pair. `node` returns a node by its number. The pair of two nodes, the commonest
+    /// case, takes no allocation.
+    pub(crate) fn pairs(self, nodes: usize, node: &dyn Fn(usize) -> Node) -> Cow<'static, [(usize, usize)]> {
+        let is_before = |a: usize, b: usize| node(a).first < node(b).first;
+        if nodes == 2 {
+            return Cow::Borrowed(if is_before(1, 0) { &[(1, 0)] } else { &[(0, 1)] });
+        }
+        let mut order = sorted::order(nodes, &is_before);
         let mut pairs = Vec::with_capacity(order.len());
         if self == Self::Tree {
-            order = halves(nodes, order, &mut pairs);
+            order = halves(node, order, &mut pairs);
             pairs.extend(order.windows(2).rev().map(|pair| (pair[0], pair[1])));
-            return pairs;
+            return pairs.into();
         }
         while order.len() > 1 {
             pairs.extend(order.chunks_exact(2).map(|pair| (pair[0], pair[1])));
             order = order.into_iter().step_by(2).collect();
         }
-        pairs
+        pairs.into()
     }
 }
 
 /// Pairs all halves of nodes. Returns the nodes that remain, from left to right. `order` has the
 /// positions of the nodes, from left to right.
-pub(crate) fn halves(nodes: &[Node], order: Vec<usize>, pairs: &mut Vec<(usize, usize)>) -> Vec<usize> {
+pub(crate) fn halves(
+    node: &dyn Fn(usize) -> Node,
+    order: Vec<usize>,
+    pairs: &mut Vec<(usize, usize)>,
+) -> Vec<usize> {
     let mut left: Vec<(Node, usize)> = Vec::new();
     for at in order {
-        let (mut node, mut place) = (nodes[at], at);
+        let (mut this, mut place) = (node(at), at);
         while let Some(&(before, other)) = left.last()
-            && let Some(whole) = before.with(node)
+            && let Some(whole) = before.with(this)
         {
             left.pop();
             pairs.push((other, place));
-            (node, place) = (whole, other);
+            (this, place) = (whole, other);
         }
-        left.push((node, place));
+        left.push((this, place));
     }
     left.into_iter().map(|(_, place)| place).collect()
 }
@@ -97,7 +108,7 @@ mod tests {
             let mut stretches: Vec<_> = (0..runs).map(|_| None).collect();
             order.iter().enumerate().for_each(|(at, &run)| stretches[run] = Some((at..at + 1, 0)));
             let mut last = 0;
-            for (left, right) in Order::Runs.pairs(&nodes) {
+            for &(left, right) in &*Order::Runs.pairs(nodes.len(), &|at| nodes[at]) {
                 let ((before, a), (behind, b)): ((Range<usize>, u32), (Range<usize>, u32)) =
                     stretches[left].take().zip(stretches[right].take()).unwrap();
                 assert_eq!(before.end, behind.start);
@@ -114,7 +125,7 @@ mod tests {
     fn shown(nodes: &[Node]) -> String {
         let mut results: Vec<_> = nodes.iter().map(|node| Some(named(*node))).collect();
         let mut last = 0;
-        for (left, right) in Order::Tree.pairs(nodes) {
+        for &(left, right) in &*Order::Tree.pairs(nodes.len(), &|at| nodes[at]) {
             let (a, b) = results[left].take().zip(results[right].take()).unwrap();
             results[left] = Some(format!("({a}{b})"));
             last = left;
@@ -136,7 +147,7 @@ mod tests {
         let leaves: Vec<Node> = blocks.map(Node::run).collect();
         let mut nodes: Vec<_> = leaves.iter().copied().map(Some).collect();
         let mut pairs = Vec::new();
-        halves(&leaves, (0..leaves.len()).collect(), &mut pairs);
+        halves(&|at| leaves[at], (0..leaves.len()).collect(), &mut pairs);
         for (left, right) in pairs {
             nodes[left] = nodes[left].zip(nodes[right].take()).and_then(|(a, b)| a.with(b));
         }
