@@ -5,7 +5,7 @@ use std::{
     hint::{self, black_box},
     sync::atomic::{AtomicU64, AtomicUsize, Ordering},
     thread::{self, ThreadId},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use crossbeam_utils::CachePadded;
@@ -97,6 +97,53 @@ fn one_way(runner: &Runner) -> f64 {
     })
 }
 
+/// One sweep over numbers in cache, which the compiler turns into vector instructions.
+fn sweep(numbers: &mut [f32]) {
+    for number in black_box(numbers) {
+        *number = number.mul_add(0.5, 1.0);
+    }
+}
+
+/// The caller's serial vector work while the helper polls for the next loop, divided by the same
+/// work while the helper sleeps. Turns with the pool and without it are interleaved.
+fn beside_a_poller(runner: &Runner) -> Row {
+    const TURNS: usize = 50;
+    let pool = Pool::builder().num_threads(runner.threads).build().expect("a pool");
+    let (items, mut numbers) = (vec![links(100); 200], vec![1.0_f32; 4096]);
+    let timed = |numbers: &mut [f32], sweeps| {
+        let begin = Instant::now();
+        (0..sweeps).for_each(|_| sweep(numbers));
+        begin.elapsed().as_nanos() as f64
+    };
+    let least = (0..1000).map(|_| timed(&mut numbers, 1)).fold(f64::INFINITY, f64::min);
+    let sweeps = (20_000.0 / least).ceil() as usize;
+    let mut times = [Vec::new(), Vec::new()];
+    for turn in 0..2 * TURNS {
+        let pool = (turn % 2 == 1).then_some(&pool);
+        thread::sleep(Duration::from_millis(1)); // the helper falls asleep
+        for call in 0..100 {
+            black_box(match pool {
+                Some(pool) => pool.map_reduce(&items, |&links| work(links), |a, b| a ^ b),
+                None => items.iter().map(|&links| work(links)).reduce(|a, b| a ^ b),
+            });
+            let time = timed(&mut numbers, sweeps);
+            if call >= 20 {
+                times[turn % 2].push(time);
+            }
+        }
+    }
+    let least = times.each_ref().map(|times| times.iter().copied().fold(f64::INFINITY, f64::min));
+    let [alone, beside] = times.map(|times| median(times.into_iter()));
+    let cell = Cell { least: Some(least[1] / least[0]), ..Cell::of(beside / alone) };
+    Row {
+        name: "20 µs of serial vector work between loops, while the helper polls".into(),
+        reference: format!("{:.1} µs", alone / 1e3),
+        unit: Unit::Ratio,
+        bar: Some(1.02),
+        cells: vec![(Who::Rangesteal, cell)],
+    }
+}
+
 pub(crate) fn rows(runner: &Runner) -> Vec<Row> {
     let there = machine::Freed::to(&machine::elsewhere(&runner.mask, 2));
     let pool = spinning_pool(2);
@@ -121,5 +168,6 @@ pub(crate) fn rows(runner: &Runner) -> Vec<Row> {
             })
             .collect();
     rows.push(idle::awake(runner));
+    rows.push(beside_a_poller(runner));
     rows
 }
