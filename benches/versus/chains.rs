@@ -10,6 +10,7 @@ use crate::{
     row::{Row, Unit},
     runner::Runner,
     turn::Pace,
+    who::Who,
 };
 
 struct Chain<'a>(Chained, &'a [u32], &'a [u32]);
@@ -28,6 +29,7 @@ pub(crate) fn rows(pool: &Pool, runner: &mut Runner) -> Vec<Row> {
     let mut random = Random::default();
     let [xs, ys]: [Vec<u32>; 2] = [(); 2].map(|()| (0..LONGEST).map(|_| random.draw()).collect());
     let (few, mut rows) = (runner.few(), Vec::new());
+    let with_halves = [&few[..], &[Who::Halves]].concat();
     for (chain, name) in [
         (Chained::MapFilterSum, "map, filter, sum"),
         (Chained::FilterCount, "filter, count"),
@@ -39,9 +41,17 @@ pub(crate) fn rows(pool: &Pool, runner: &mut Runner) -> Vec<Row> {
             (16_000, "16,000", Pace::calls(20), Unit::Ratio, 1.06),
             (LONGEST, "10M", Pace::ONCE, Unit::Ratio, 0.55),
         ] {
-            let race = runner.race(pool, &few, pace, &Chain(chain, &xs[..len], &ys[..len]));
-            let more = if unit == Unit::Nanos { ": more than plain" } else { "" };
-            rows.push(Row::of(&race, format!("{name} of {items} u32{more}"), unit, Some(bar)));
+            let entrants = if len == LONGEST { &with_halves } else { &few };
+            let race = runner.race(pool, entrants, pace, &Chain(chain, &xs[..len], &ys[..len]));
+            let mut row = (format!("{name} of {items} u32"), bar);
+            if unit == Unit::Nanos {
+                row.0 += ": more than plain";
+            } else if len == LONGEST {
+                // Two threads that each run one half show the limit of the memory's bandwidth.
+                let halves = race.ratio(Who::Halves).0;
+                row = (format!("{} (halves: {halves:.3})", row.0), f64::max(bar, 1.05 * halves));
+            }
+            rows.push(Row::of(&race, row.0, unit, Some(row.1)));
         }
     }
     rows

@@ -129,7 +129,7 @@ impl Rival for Plain {
             Chained::FilterCount => xs.iter().filter(|x| **x % 7 == 0).count() as u64,
             Chained::EnumerateMax => {
                 let largest = xs.iter().enumerate().map(|(i, x)| (i, x ^ 0x55)).max_by_key(|(_, x)| *x);
-                largest.map_or(0, |(i, _)| i as u64)
+                largest.map_or(0, |(i, x)| u64::from(x) << 32 | i as u64)
             }
             Chained::ZipSum => xs.iter().zip(ys).map(|(x, y)| u64::from(x ^ y)).sum(),
         })

@@ -72,7 +72,7 @@ impl Rival for &rayon::ThreadPool {
                         .enumerate()
                         .map(|(i, x)| (i, x ^ 0x55))
                         .max_by_key(|(_, x)| *x);
-                    largest.map_or(0, |(i, _)| i as u64)
+                    largest.map_or(0, |(i, x)| u64::from(x) << 32 | i as u64)
                 }
                 Chained::ZipSum => {
                     IntoParallelRefIterator::par_iter(xs).zip(ys).map(|(x, y)| u64::from(x ^ y)).sum()
@@ -220,6 +220,19 @@ impl Rival for Halves<'_> {
         let (front, back) =
             self.0.install(|| rayon::join(|| front.iter().all(&wanted), || back.iter().all(&wanted)));
         Some(front && back)
+    }
+
+    fn chain(&mut self, chain: Chained, xs: &[u32], ys: &[u32]) -> Option<u64> {
+        let middle = xs.len() / 2;
+        let ((xs, more_xs), (ys, more_ys)) = (xs.split_at(middle), ys.split_at(middle));
+        let halves = || rayon::join(|| Plain.chain(chain, xs, ys), || Plain.chain(chain, more_xs, more_ys));
+        let (front, back) = self.0.install(halves);
+        let (front, back) = (front?, back?);
+        Some(match chain {
+            Chained::MapFilterSum => u64::from((front as u32).wrapping_add(back as u32)),
+            Chained::FilterCount | Chained::ZipSum => front + back,
+            Chained::EnumerateMax => front.max(back + middle as u64), // the index is in the lower bits
+        })
     }
 }
 
