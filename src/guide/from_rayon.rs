@@ -12,10 +12,11 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! Most methods have the same names: write `pool.on(&v)` for `v.par_iter()`, and do not change the
-//! rest of the line. Three names have another meaning here: `zip`, `fold` and `reduce`. The
-//! compiler refuses calls of `fold` and `reduce` with rayon's arguments. `zip` panics if lengths
-//! differ.
+//! Most methods have the same names: write `pool.on(&v)` for `v.par_iter()`. The rest of the line
+//! often stays as it is. Four names have another meaning here: `zip`, `fold`, `reduce` and
+//! `try_reduce`. `zip` panics if lengths differ. The compiler refuses calls of the other three with
+//! rayon's arguments. It then proposes wrong changes of the closures: ignore these, and use [the
+//! table](#every-name).
 //!
 //! # Try it without changing code
 //! The package `rangesteal-rayon` in this repository has rayon's names. To try this package, change
@@ -40,7 +41,7 @@
 //!
 //! | rayon | here |
 //! |---|---|
-//! | `map`, `copied`, `cloned`, `inspect`, `filter`, `filter_map`, `flat_map`, `flatten`, `enumerate`, `take`, `skip`, `step_by`, `rev`, `chunks`, `for_each`, `try_for_each`, `sum`, `product`, `count`, `min`, `max`, `min_by`, `max_by`, `min_by_key`, `max_by_key`, `any`, `all`, `find_any`, `eq`, `cmp`, `collect`, `partition`, `unzip` | the same; `chunks` makes slices, and vectors behind `map`, `copied`, `rev` and `step_by`; `partition` and `unzip` make vectors |
+//! | `map`, `copied`, `cloned`, `inspect`, `filter`, `filter_map`, `flat_map`, `flatten`, `enumerate`, `take`, `skip`, `step_by`, `rev`, `chunks`, `for_each`, `try_for_each`, `sum`, `product`, `count`, `min`, `max`, `min_by`, `max_by`, `min_by_key`, `max_by_key`, `any`, `all`, `find_any`, `eq`, `cmp`, `collect`, `partition`, `unzip` | the same; `chunks` makes slices, and vectors behind `map`, `copied`, `rev` and `step_by`; `partition` and `unzip` make vectors; the closure of `flat_map` returns an iterator or a collection, as that of `flat_map_iter` |
 //!
 //! Names that differ or are missing, and the code to write instead:
 //!
@@ -64,7 +65,7 @@
 //! | `fold`, `fold_with` | `.fold(init, step, merge)`: `merge` is the `reduce` that follows in rayon |
 //! | `reduce`, `reduce_with` | `.reduce(op).unwrap_or_else(id)`, `.reduce(op)` |
 //! | `try_fold`, `try_fold_with` | `.chunks(n).map(\|chunk\| chunk.iter().try_fold(init(), f)).try_reduce(op)` |
-//! | `try_reduce`, `try_reduce_with` | `.try_reduce(op)` over items that are results; it returns `Ok(None)` if there are no items, and `op` cannot fail |
+//! | `try_reduce`, `try_reduce_with` | `.try_reduce(op)` over items that are results; it returns `Ok(None)` if there are no items, and `op` cannot fail. If `op` can fail: `.reduce(\|a, b\| op(a?, b?)).unwrap_or(Ok(id))`, which runs all items |
 //! | `fold_chunks`, `fold_chunks_with` | `.chunks(n).map(\|chunk\| chunk.iter().fold(init(), f))` |
 //! | `update` | `.map(\|mut x\| { f(&mut x); x })` |
 //! | `chain` | two loops: `.collect_into(&mut both)` of each |
@@ -82,7 +83,8 @@
 //! | `find_map_first`, `find_map_any`, `find_map_last` | `.find_map(f)`, `.rev().find_map(f)` |
 //! | `partition_map` | two loops with `.filter_map(f)`, or `.fold(..)` into two vectors |
 //! | `from_par_iter`, `FromParallelIterator` | [`FromChain`](crate::source::FromChain): only the collections of the standard library implement this trait |
-//! | `collect_into_vec`, `par_extend`, `ParallelExtend` | `out.clear()` and `.collect_into(&mut out)`; `set.extend(pool.map_collect(&v, f))` |
+//! | `collect_into_vec` | `out.clear()`, then `.collect_into(&mut out)` |
+//! | `par_extend`, `ParallelExtend` | `.collect_into(&mut vec)`; `set.extend(pool.map_collect(&v, f))` |
 //! | `collect_vec_list` | `.collect::<Vec<_>>()` |
 //! | `unzip_into_vecs` | `pool.on((&v, &mut a, &mut b)).for_each(\|(x, a, b)\| (*a, *b) = f(x))` |
 //! | `ne`, `lt`, `le`, `gt`, `ge` | `!pool.on(&a).eq(&b)`, `pool.on(&a).cmp(&b).is_lt()` and so on |

@@ -23,11 +23,33 @@
 //!
 //! [`grow`](crate::Pool::grow) begins with some *seeds*. Its closure takes an item and a
 //! [`feed`](crate::Feed), and pushes new items to the feed. [`Grow`](crate::Grow) lists the ends
-//! and the options.
+//! and the options. A result of all items, such as the sum over a tree, comes from
+//! [`fold_unordered`](crate::Grow::fold_unordered):
+//!
+//! ```
+//! struct Dir {
+//!     bytes: u64,
+//!     dirs: Vec<Dir>,
+//! }
+//!
+//! # let pool = rangesteal::Pool::new()?;
+//! let leaf = |bytes| Dir { bytes, dirs: Vec::new() };
+//! let root = Dir { bytes: 1, dirs: vec![leaf(20), leaf(300)] };
+//! let size = pool.grow([&root]).fold_unordered(
+//!     || 0,
+//!     |bytes, dir, feed| {
+//!         feed.extend(&dir.dirs);
+//!         bytes + dir.bytes
+//!     },
+//!     |a, b| a + b,
+//! );
+//! assert_eq!(size, 321);
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
 //!
 //! | I have | an item is | its closure |
 //! |---|---|---|
-//! | a tree: files, states of a game | a node | calls `feed.extend(&node.children)`, and folds the node itself |
+//! | a tree: files, states of a game | a node | calls `feed.extend(&node.children)`, and adds the node to the result |
 //! | a graph | a node | marks its neighbours (atomic flags), and pushes the newly marked ones |
 //! | a graph, for its connected components | a node; all nodes are seeds | lowers the labels of its neighbours to its own label (`fetch_min`), and pushes the neighbours whose labels were higher |
 //! | branch and bound | a partial solution | returns if the solution cannot beat the best solution so far; otherwise pushes its extensions, the most promising one first |
@@ -36,7 +58,7 @@
 //! | jobs in several steps | a job and its step | does the step, and pushes the job with the next step |
 //! | jobs of different kinds | a boxed closure | [calls the closure](#jobs-of-different-kinds) |
 //!
-//! * **The order is not defined**, so `reduce` must be commutative.
+//! * **The order is not defined**, so the last closure of `fold_unordered` must be commutative.
 //! * **The newest item runs first**, as in a recursive function. So the length of the list is about
 //!   the depth that the function's stack would have. If one call of `extend` adds several items,
 //!   they run in their order. So a loop walks forward through a structure in memory. Walking

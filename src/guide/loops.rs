@@ -8,8 +8,8 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! Stages and ends have the names and the meanings of [`Iterator`]. [`On`](crate::On) lists them
-//! all. A [`Pool`](crate::Pool) is made once and serves all loops: see [where a pool comes
+//! Stages and ends have the names and the meanings of [`Iterator`], except `zip` and `fold`.
+//! [`On`](crate::On) lists them all, and the differences. A [`Pool`](crate::Pool) is made once and serves all loops: see [where a pool comes
 //! from](super::beside#where-a-pool-comes-from).
 //!
 //! # Which loop do I need?
@@ -54,9 +54,9 @@
 //! | I have | write |
 //! |---|---|
 //! | items to read, to change, to consume | `pool.on(&v)`, `pool.on(&mut v)`, `pool.on(v)`; [`source::drain`](crate::source::drain) keeps the vector |
-//! | a parameter `items: &mut [T]`, for more than one loop | [`pool.on_mut(items)`](crate::Pool::on_mut) |
+//! | a parameter `items: &mut [T]`, for more than one loop | [`pool.on_mut(items)`](crate::Pool::on_mut); in `zip` and in tuples `&mut *items` |
 //! | integers | `pool.on(0..n)`, `pool.on(1..=n)` |
-//! | several slices in lockstep | `pool.on((&mut y, &x))`, or `pool.on(&mut y).zip(&x)`; [`zip_shortest`](crate::On::zip_shortest) if lengths differ |
+//! | two to eight slices in lockstep | `pool.on((&mut y, &x))`, or `pool.on(&mut y).zip(&x)`; [`zip_shortest`](crate::On::zip_shortest) if lengths differ |
 //! | a part of the items | `pool.on(&v[a..b])`; of other sources [`skip`](crate::On::skip), [`take`](crate::On::take), [`step_by`](crate::On::step_by) |
 //! | rows of a matrix, blocks of items | [`chunks(width)`](crate::On::chunks), [`chunks_exact(width)`](crate::On::chunks_exact); overlapping [`windows(n)`](crate::On::windows); rows of different lengths [`source::pieces`](crate::source::pieces) |
 //! | rectangles of a matrix, for loops that also read along columns | [`source::tiles`](crate::source::tiles) |
@@ -151,15 +151,15 @@
 //!         words.sort_unstable();
 //!         words.join(" ")
 //!     })
+//!     .filter(|(_words, line)| line.len() > 3)
 //!     .collect();
-//! assert_eq!(sorted, ["a b", "c d e"]);
+//! assert_eq!(sorted, ["c d e"]);
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! [`with`](crate::On::with) makes a state for each worker. Behind `with`, a closure that would
-//! take an item takes the pair of the state and the item: the closure of `map` takes `(state,
-//! item)`, and the `step` of `fold` takes `|acc, (state, item)|`. Closures that combine results get
-//! no state.
+//! [`with`](crate::On::with) makes a state for each worker. Every later stage and end gets the
+//! state, too: its closure takes the pair `(state, item)` instead of the item, and the `step` of
+//! `fold` takes `|acc, (state, item)|`. Closures that combine two results get no state.
 //!
 //! [`with_kept`](crate::On::with_kept) keeps the states from loop to loop.
 //! [`with_block`](super::random) makes a state for each block of items.

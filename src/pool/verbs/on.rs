@@ -30,9 +30,15 @@ use super::{
 /// ```
 ///
 /// A method with the same name as a method of [`Iterator`] has the same meaning, and items keep
-/// their order. There are two differences. Closures are `Fn`, since all workers call them. No
-/// closure is called for an item that a later [`skip`](Self::skip), [`take`](Self::take) or
-/// [`step_by`](Self::step_by) leaves out.
+/// their order. The differences are:
+///
+/// * Closures are `Fn`, since all workers call them.
+/// * [`zip`](Self::zip) panics if the lengths differ; [`zip_shortest`](Self::zip_shortest) does
+///   not.
+/// * [`fold`](Self::fold) has two more closures, since each worker folds a part.
+/// * [`partition`](Self::partition) and [`unzip`](Self::unzip) make vectors only.
+/// * No closure is called for an item that a later [`skip`](Self::skip), [`take`](Self::take) or
+///   [`step_by`](Self::step_by) leaves out.
 ///
 /// A chain without a pool, made by [`source`](crate::source()), has [`NoPool`] as its `P`. A
 /// function can return such a chain, and [`Pool::on`](crate::Pool::on) takes it.
