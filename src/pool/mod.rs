@@ -39,8 +39,7 @@ pub use verbs::{
     feed::Feed,
     grow::Grow,
     indexed::{
-        At, Chunks, Cuts, InStep, Located, Nested, Offsets, Rev, StepBy, Subrange, Windows, Zip,
-        chunks_exact, pieces,
+        At, Chunks, Cuts, InStep, Located, Nested, Rev, StepBy, Subrange, Windows, Zip, chunks_exact, pieces,
     },
     on::{NoPool, On, source},
     options::{Cancellable, Ending, OnPool, Uncancellable},

@@ -34,7 +34,7 @@ pub trait Chain: sealed::Sealed + IntoChain<Chain = Self> + Sized {
     type State: State;
     /// How many items the chain makes of one item of its source.
     #[doc(hidden)]
-    const MAKES: Makes;
+    const MAKES: Makes = Makes::Any;
 
     /// The source that the chain begins with.
     #[doc(hidden)]
@@ -149,13 +149,20 @@ pub trait Each: Chain {}
     note = "what is zipped is `source(&v)` and stages, not `pool.on(&v)`; other collections are collected into a `Vec` first"
 )]
 pub trait Source: Chain<State = Stateless> {
+    // A source that begins a chain implements `count`, `address` and `items`. The defaults are for
+    // stages that make one item of each item.
+
     /// The number of items.
-    fn count(&self) -> usize;
+    fn count(&self) -> usize {
+        self.begin().count()
+    }
 
     /// A number that distinguishes this source from others. The pool uses it as a part of the key
     /// under which it remembers the cost of a loop over the source.
     #[doc(hidden)]
-    fn address(&self) -> usize;
+    fn address(&self) -> usize {
+        self.begin().address()
+    }
 
     /// The type of a worker's claim log. The type has no content, unless the source moves items
     /// out.
@@ -179,10 +186,15 @@ pub trait Source: Chain<State = Stateless> {
     /// 1. `range` lies within `0..self.count()`. 2. No index is requested twice. 3. `range` has
     ///    been noted, in a claim log of this source.
     #[doc(hidden)]
+    #[inline(always)]
     unsafe fn items(
         &self,
         range: Range<usize>,
-    ) -> impl ExactSizeIterator<Item = Self::Item> + DoubleEndedIterator;
+    ) -> impl ExactSizeIterator<Item = Self::Item> + DoubleEndedIterator {
+        // SAFETY: as the caller promises, since the items of the first source have the same
+        // indices.
+        unsafe { self.begin().items(range) }.map(|item| self.one(&mut (), item))
+    }
 }
 
 /// A source whose neighbouring items can be requested as one piece. A loop can run over the
@@ -333,6 +345,41 @@ macro_rules! base {
     };
 }
 pub(super) use base;
+
+/// The part of [`Chain`] that stages share: source and state are those of the chain before the
+/// stage, which is in the field `chain`.
+macro_rules! behind {
+    () => {
+        type Source = C::Source;
+        type State = C::State;
+
+        #[inline(always)]
+        fn begin(&self) -> &C::Source {
+            self.chain.begin()
+        }
+
+        #[inline(always)]
+        fn states(&self) -> &C::State {
+            self.chain.states()
+        }
+    };
+}
+pub(super) use behind;
+
+/// Makes a source a chain: the source begins the chain. `$item` is the type of the items.
+macro_rules! begins_a_chain {
+    ([$($generic:tt)*] $source:ty, $item:ty) => {
+        impl<$($generic)*> Chain for $source {
+            type Item = $item;
+            base!();
+        }
+
+        impl<$($generic)*> Each for $source {}
+
+        itself!([$($generic)*] $source);
+    };
+}
+pub(super) use begins_a_chain;
 
 /// The part of [`Source`] for sources that lend items or count integers: such sources note nothing.
 macro_rules! nothing_is_noted {

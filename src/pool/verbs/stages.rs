@@ -5,28 +5,9 @@
 use std::{convert::Infallible, fmt, ops::Range};
 
 use super::{
-    chain::{Chain, Each, Makes, Pieces, Source, SourceItem, WorkerOf, itself, noted_by},
+    chain::{Chain, Each, Makes, Pieces, Source, SourceItem, WorkerOf, behind, itself, noted_by},
     state::{Given, State, Stateless},
 };
-
-/// The part of [`Chain`] that stages share: source and state are those of the chain before the
-/// stage.
-macro_rules! behind {
-    ($chain:ident) => {
-        type Source = C::Source;
-        type State = C::State;
-
-        #[inline(always)]
-        fn begin(&self) -> &C::Source {
-            self.$chain.begin()
-        }
-
-        #[inline(always)]
-        fn states(&self) -> &C::State {
-            self.$chain.states()
-        }
-    };
-}
 
 /// Declares a stage with a closure.
 macro_rules! stage {
@@ -35,15 +16,11 @@ macro_rules! stage {
         #[doc(hidden)]
         #[derive(Clone, Copy)]
         pub struct $name<C, F> {
-            chain: C,
-            f: F,
+            pub(super) chain: C,
+            pub(super) f: F,
         }
 
-        impl<C, F> $name<C, F> {
-            pub(crate) fn new(chain: C, f: F) -> Self {
-                Self { chain, f }
-            }
-        }
+        itself!([C, F] $name<C, F> where Self: Chain);
 
         impl<C: fmt::Debug, F> fmt::Debug for $name<C, F> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -81,13 +58,6 @@ stage! {
     TryFlatMap
 }
 
-itself!([C: Chain, F, R] Map<C, F> where F: for<'a> Fn(Given<'a, C::State, C::Item>) -> R + Sync);
-itself!([C: Chain, F] Inspect<C, F> where F: for<'a> Fn(Given<'a, C::State, &'a C::Item>) + Sync);
-itself!([C: Chain, F] Filter<C, F> where F: for<'a> Fn(Given<'a, C::State, &'a C::Item>) -> bool + Sync);
-itself!([C: Chain, F, R] FilterMap<C, F> where F: for<'a> Fn(Given<'a, C::State, C::Item>) -> Option<R> + Sync);
-itself!([C: Chain, F, I: IntoIterator] FlatMap<C, F> where F: for<'a> Fn(Given<'a, C::State, C::Item>) -> I + Sync);
-itself!([C: Chain, F, I: IntoIterator, Er] TryFlatMap<C, F> where F: for<'a> Fn(Given<'a, C::State, C::Item>) -> Result<I, Er> + Sync);
-
 impl<C, F, R> Chain for Map<C, F>
 where
     C: Chain,
@@ -95,7 +65,7 @@ where
 {
     type Item = R;
     const MAKES: Makes = if let Makes::One = C::MAKES { Makes::One } else { Makes::Any };
-    behind!(chain);
+    behind!();
 
     #[inline(always)]
     fn push<A, Z>(
@@ -112,32 +82,10 @@ where
     }
 }
 
-impl<C, F, R> Each for Map<C, F>
-where
-    C: Each,
-    F: for<'a> Fn(Given<'a, C::State, C::Item>) -> R + Sync,
-{
-}
+impl<C: Each, F> Each for Map<C, F> where Self: Chain {}
 
 impl<S: Source, F: Fn(S::Item) -> R + Sync, R> Source for Map<S, F> {
-    fn count(&self) -> usize {
-        self.chain.count()
-    }
-
-    fn address(&self) -> usize {
-        self.chain.address()
-    }
-
     noted_by!(chain, self, range => range);
-
-    #[inline(always)]
-    unsafe fn items(
-        &self,
-        range: Range<usize>,
-    ) -> impl ExactSizeIterator<Item = Self::Item> + DoubleEndedIterator {
-        // SAFETY: as the caller promises.
-        unsafe { self.chain.items(range) }.map(|item| (self.f)(item))
-    }
 }
 
 /// A piece is a vector of the results of `f`.
@@ -158,7 +106,7 @@ where
 {
     type Item = C::Item;
     const MAKES: Makes = if let Makes::One = C::MAKES { Makes::One } else { Makes::Any };
-    behind!(chain);
+    behind!();
 
     #[inline(always)]
     fn push<A, Z>(
@@ -175,32 +123,10 @@ where
     }
 }
 
-impl<C, F> Each for Inspect<C, F>
-where
-    C: Each,
-    F: for<'a> Fn(Given<'a, C::State, &'a C::Item>) + Sync,
-{
-}
+impl<C: Each, F> Each for Inspect<C, F> where Self: Chain {}
 
 impl<S: Source, F: for<'a> Fn(&'a S::Item) + Sync> Source for Inspect<S, F> {
-    fn count(&self) -> usize {
-        self.chain.count()
-    }
-
-    fn address(&self) -> usize {
-        self.chain.address()
-    }
-
     noted_by!(chain, self, range => range);
-
-    #[inline(always)]
-    unsafe fn items(
-        &self,
-        range: Range<usize>,
-    ) -> impl ExactSizeIterator<Item = Self::Item> + DoubleEndedIterator {
-        // SAFETY: as the caller promises.
-        unsafe { self.chain.items(range) }.inspect(|item| (self.f)(item))
-    }
 }
 
 /// A piece is a vector.
@@ -219,13 +145,7 @@ impl<S: Source, F: for<'a> Fn(&'a S::Item) + Sync> Pieces for Inspect<S, F> {
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct Cloned<C> {
-    chain: C,
-}
-
-impl<C> Cloned<C> {
-    pub(crate) fn new(chain: C) -> Self {
-        Self { chain }
-    }
+    pub(super) chain: C,
 }
 
 itself!(['t, T: Clone + 't, C: Chain<Item = &'t T>] Cloned<C>);
@@ -233,7 +153,7 @@ itself!(['t, T: Clone + 't, C: Chain<Item = &'t T>] Cloned<C>);
 impl<'t, T: Clone + 't, C: Chain<Item = &'t T>> Chain for Cloned<C> {
     type Item = T;
     const MAKES: Makes = C::MAKES;
-    behind!(chain);
+    behind!();
 
     #[inline(always)]
     fn push<A, Z>(
@@ -256,24 +176,7 @@ impl<'t, T: Clone + 't, C: Chain<Item = &'t T>> Chain for Cloned<C> {
 impl<'t, T: Clone + 't, C: Each<Item = &'t T>> Each for Cloned<C> {}
 
 impl<'t, T: Clone + 't, S: Source<Item = &'t T>> Source for Cloned<S> {
-    fn count(&self) -> usize {
-        self.chain.count()
-    }
-
-    fn address(&self) -> usize {
-        self.chain.address()
-    }
-
     noted_by!(chain, self, range => range);
-
-    #[inline(always)]
-    unsafe fn items(
-        &self,
-        range: Range<usize>,
-    ) -> impl ExactSizeIterator<Item = Self::Item> + DoubleEndedIterator {
-        // SAFETY: as the caller promises.
-        unsafe { self.chain.items(range) }.map(T::clone)
-    }
 }
 
 /// A piece is a vector.
@@ -294,7 +197,7 @@ where
 {
     type Item = C::Item;
     const MAKES: Makes = if let Makes::Any = C::MAKES { Makes::Any } else { Makes::Sifted };
-    behind!(chain);
+    behind!();
 
     #[inline(always)]
     fn push<A, Z>(
@@ -323,8 +226,7 @@ where
     F: for<'a> Fn(Given<'a, C::State, C::Item>) -> Option<R> + Sync,
 {
     type Item = R;
-    const MAKES: Makes = Makes::Any;
-    behind!(chain);
+    behind!();
 
     #[inline(always)]
     fn push<A, Z>(
@@ -341,17 +243,6 @@ where
     }
 }
 
-/// Folds `items`.
-#[inline(always)]
-fn push_all<T, W, A, Z>(
-    items: impl IntoIterator<Item = T>,
-    state: &mut W,
-    acc: A,
-    next: &mut impl FnMut(&mut W, A, T) -> Result<A, Z>,
-) -> Result<A, Z> {
-    items.into_iter().try_fold(acc, |acc, item| next(state, acc, item))
-}
-
 impl<C, F, I> Chain for FlatMap<C, F>
 where
     C: Chain,
@@ -359,8 +250,7 @@ where
     I: IntoIterator,
 {
     type Item = I::Item;
-    const MAKES: Makes = Makes::Any;
-    behind!(chain);
+    behind!();
 
     #[inline(always)]
     fn push<A, Z>(
@@ -372,7 +262,7 @@ where
     ) -> Result<A, Z> {
         self.chain.push(state, item, acc, |state, acc, item| {
             let items = (self.f)(C::State::give(state, item));
-            push_all(items, state, acc, &mut next)
+            items.into_iter().try_fold(acc, |acc, item| next(state, acc, item))
         })
     }
 
@@ -399,8 +289,7 @@ where
     I: IntoIterator,
 {
     type Item = Result<I::Item, Er>;
-    const MAKES: Makes = Makes::Any;
-    behind!(chain);
+    behind!();
 
     #[inline(always)]
     fn push<A, Z>(
@@ -411,7 +300,7 @@ where
         mut next: impl FnMut(&mut WorkerOf<C>, A, Self::Item) -> Result<A, Z>,
     ) -> Result<A, Z> {
         self.chain.push(state, item, acc, |state, acc, item| match (self.f)(C::State::give(state, item)) {
-            Ok(items) => push_all(items.into_iter().map(Ok), state, acc, &mut next),
+            Ok(items) => items.into_iter().try_fold(acc, |acc, item| next(state, acc, Ok(item))),
             Err(error) => next(state, acc, Err(error)),
         })
     }
@@ -421,21 +310,14 @@ where
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct Flatten<C> {
-    chain: C,
-}
-
-impl<C> Flatten<C> {
-    pub(crate) fn new(chain: C) -> Self {
-        Self { chain }
-    }
+    pub(super) chain: C,
 }
 
 itself!([C: Chain<Item: IntoIterator>] Flatten<C>);
 
 impl<C: Chain<Item: IntoIterator>> Chain for Flatten<C> {
     type Item = <C::Item as IntoIterator>::Item;
-    const MAKES: Makes = Makes::Any;
-    behind!(chain);
+    behind!();
 
     #[inline(always)]
     fn push<A, Z>(
@@ -445,7 +327,9 @@ impl<C: Chain<Item: IntoIterator>> Chain for Flatten<C> {
         acc: A,
         mut next: impl FnMut(&mut WorkerOf<C>, A, Self::Item) -> Result<A, Z>,
     ) -> Result<A, Z> {
-        self.chain.push(state, item, acc, |state, acc, items| push_all(items, state, acc, &mut next))
+        self.chain.push(state, item, acc, |state, acc, items| {
+            items.into_iter().try_fold(acc, |acc, item| next(state, acc, item))
+        })
     }
 
     #[inline(always)]
@@ -468,14 +352,8 @@ impl<C: Chain<Item: IntoIterator>> Chain for Flatten<C> {
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct With<C, M> {
-    chain: C,
-    states: M,
-}
-
-impl<C, M> With<C, M> {
-    pub(crate) fn new(chain: C, states: M) -> Self {
-        Self { chain, states }
-    }
+    pub(super) chain: C,
+    pub(super) states: M,
 }
 
 itself!([C: Chain<State = Stateless>, M: State] With<C, M>);
