@@ -171,6 +171,17 @@ impl<'s, C: Chain> Claimed<'_, '_, 's, C> {
     }
 }
 
+/// What an end does with the claims of a worker: folds them into a partial result.
+pub(crate) trait Fold<C: Chain, A, Z>:
+    Fn(Claimed<'_, '_, '_, C>, Option<A>) -> Result<Option<A>, Stop<Z>> + Sync
+{
+}
+
+impl<C: Chain, A, Z, F> Fold<C, A, Z> for F where
+    F: Fn(Claimed<'_, '_, '_, C>, Option<A>) -> Result<Option<A>, Stop<Z>> + Sync
+{
+}
+
 /// The numbering of blocks, for states that belong to blocks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Numbered {
@@ -201,7 +212,7 @@ pub(crate) struct Kernel<C, F, R, A, Z> {
 impl<C, F, R, A, Z> Body for Kernel<C, F, R, A, Z>
 where
     C: Chain + Sync,
-    F: Fn(Claimed<'_, '_, '_, C>, Option<A>) -> Result<Option<A>, Stop<Z>> + Sync,
+    F: Fold<C, A, Z>,
     R: Fn(A, A) -> A + Sync,
     A: Send,
     Z: Send,

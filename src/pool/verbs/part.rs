@@ -7,17 +7,13 @@ use std::{convert::Infallible, error::Error, fmt, ops::Range};
 use super::{
     chain::{Chain, Each, WorkerOf},
     ends::{folding, reducing},
-    kernel::Claimed,
+    kernel::Fold,
     on::On,
     options::{Ending, OnPool},
     reproducible::{self, Tree},
     state::{Given, State},
 };
-use crate::pool::{
-    call::{body::Stop, order::Node},
-    policy::site::LoopKind,
-    record::units::Blocks,
-};
+use crate::pool::{call::order::Node, policy::site::LoopKind, record::units::Blocks};
 
 /// The number of items per block of a whole of `len` items, unless a [`grain`](crate::On::grain) is
 /// set. The number is `len / 256` limited to `1..=64`, or `len / 2048` if this is greater. There
@@ -332,12 +328,11 @@ impl<C: Chain + Sync, E: Ending> OnPart<C, OnPool<'_, E>> {
     fn folded<A: Send>(
         self,
         kind: LoopKind,
-        fold: impl Fn(Claimed<'_, '_, '_, C>, Option<A>) -> Result<Option<A>, Stop<Infallible>> + Sync,
+        fold: impl Fold<C, A, Infallible>,
         reduce: &(impl Fn(A, A) -> A + Sync),
     ) -> Option<Part<A>> {
         let Self { on, blocks, first } = self;
-        let mine = Blocks { len: on.source_count(), ..blocks };
-        let nodes = on.fold_to_nodes(kind, mine, first, fold, |a, b| (*reduce)(a, b)).through()?;
+        let nodes = on.fold_to_nodes(kind, blocks.size, first, fold, |a, b| (*reduce)(a, b)).through()?;
         let mut tree = Tree::new();
         for (Node { first, level }, result) in nodes {
             tree.add(first, level, result, reduce);
