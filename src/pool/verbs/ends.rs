@@ -23,20 +23,12 @@ pub(super) fn folding<C: Chain, A, Z>(
     init: impl Fn() -> A + Sync,
     step: impl Fn(&mut WorkerOf<C>, A, C::Item) -> Result<A, Z> + Sync,
 ) -> impl Fold<C, A, Z> {
-    move |mut claimed, acc| {
-        let chain = claimed.chain;
-        let mut acc = match acc {
+    move |claimed, acc| {
+        let acc = match acc {
             Some(acc) => acc,
             None => init(),
         };
-        while let Some(items) = claimed.next() {
-            let state = claimed.state();
-            for (at, item) in items.numbered() {
-                let folded = chain.push(state, item, acc, |state, acc, item| step(state, acc, item));
-                acc = folded.map_err(|found| Stop::there(at, found))?;
-            }
-        }
-        Ok(Some(acc))
+        claimed.fold(acc, &step).map(Some)
     }
 }
 
@@ -75,22 +67,14 @@ pub(super) fn reducing<C: Chain, R, Z>(
     map: impl Fn(&mut WorkerOf<C>, C::Item) -> Result<R, Z> + Sync,
     reduce: &(impl Fn(R, R) -> R + Sync),
 ) -> impl Fold<C, R, Z> {
-    move |mut claimed, mut acc| {
-        let chain = claimed.chain;
-        while let Some(items) = claimed.next() {
-            let state = claimed.state();
-            for (at, item) in items.numbered() {
-                let reduced = chain.push(state, item, acc, |state, acc, item| {
-                    let mapped = map(state, item)?;
-                    Ok(Some(match acc {
-                        Some(acc) => (*reduce)(acc, mapped),
-                        None => mapped,
-                    }))
-                });
-                acc = reduced.map_err(|found| Stop::there(at, found))?;
-            }
-        }
-        Ok(acc)
+    move |claimed, acc| {
+        claimed.fold(acc, |state, acc, item| {
+            let mapped = map(state, item)?;
+            Ok(Some(match acc {
+                Some(acc) => (*reduce)(acc, mapped),
+                None => mapped,
+            }))
+        })
     }
 }
 

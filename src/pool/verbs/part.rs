@@ -10,24 +10,10 @@ use super::{
     kernel::Fold,
     on::On,
     options::{Ending, OnPool},
-    reproducible::{self, Tree},
+    reproducible::{Tree, block},
     state::{Given, State},
 };
 use crate::pool::{call::order::Node, policy::site::LoopKind, record::units::Blocks};
-
-/// The number of items per block of a whole of `len` items, unless a [`grain`](crate::On::grain) is
-/// set. The number is `len / 256` limited to `1..=64`, or `len / 2048` if this is greater. There
-/// are always fewer than 4096 blocks.
-///
-/// ```
-/// use rangesteal::reproducible::block;
-///
-/// assert_eq!([0, 100, 1000, 100_000, 1_000_000].map(block), [1, 1, 3, 64, 488]);
-/// ```
-#[must_use]
-pub fn block(len: usize) -> usize {
-    reproducible::block(len)
-}
 
 /// The indices of `rank`'s part of a whole of `len` items, where `ranks` ranks are numbered from 0.
 /// Each share consists of whole [blocks](block), and all shares have about the same number of
