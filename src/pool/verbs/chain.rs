@@ -49,10 +49,10 @@ pub trait Chain: sealed::Sealed + IntoChain<Chain = Self> + Sized {
     #[doc(hidden)]
     fn push<A, Z>(
         &self,
-        state: &mut <Self::State as State>::Worker,
-        item: <Self::Source as Chain>::Item,
+        state: &mut WorkerOf<Self>,
+        item: SourceItem<Self>,
         acc: A,
-        next: impl FnMut(&mut <Self::State as State>::Worker, A, Self::Item) -> Result<A, Z>,
+        next: impl FnMut(&mut WorkerOf<Self>, A, Self::Item) -> Result<A, Z>,
     ) -> Result<A, Z>;
 
     /// Makes items of one item of the source, calls `open` with each, and appends the results to
@@ -61,8 +61,8 @@ pub trait Chain: sealed::Sealed + IntoChain<Chain = Self> + Sized {
     #[inline(always)]
     fn emit<T>(
         &self,
-        state: &mut <Self::State as State>::Worker,
-        item: <Self::Source as Chain>::Item,
+        state: &mut WorkerOf<Self>,
+        item: SourceItem<Self>,
         to: &mut Vec<T>,
         mut open: impl FnMut(Self::Item) -> T,
     ) {
@@ -79,11 +79,7 @@ pub trait Chain: sealed::Sealed + IntoChain<Chain = Self> + Sized {
     /// If the chain makes no item of `item`.
     #[doc(hidden)]
     #[inline(always)]
-    fn one(
-        &self,
-        state: &mut <Self::State as State>::Worker,
-        item: <Self::Source as Chain>::Item,
-    ) -> Self::Item {
+    fn one(&self, state: &mut WorkerOf<Self>, item: SourceItem<Self>) -> Self::Item {
         let made = self.push(state, item, None, |_, _, made| Ok::<_, Infallible>(Some(made)));
         let Ok(Some(made)) = made else { unreachable!("the chain makes one item of each") };
         made
@@ -96,11 +92,7 @@ pub trait Chain: sealed::Sealed + IntoChain<Chain = Self> + Sized {
     /// If the chain makes no item of `item`.
     #[doc(hidden)]
     #[inline(always)]
-    fn sift(
-        &self,
-        state: &mut <Self::State as State>::Worker,
-        item: <Self::Source as Chain>::Item,
-    ) -> (Self::Item, bool) {
+    fn sift(&self, state: &mut WorkerOf<Self>, item: SourceItem<Self>) -> (Self::Item, bool) {
         (self.one(state, item), true)
     }
 }
@@ -347,7 +339,8 @@ macro_rules! base {
 pub(super) use base;
 
 /// The part of [`Chain`] that stages share: source and state are those of the chain before the
-/// stage, which is in the field `chain`.
+/// stage, which is in the field `chain`. With a closure, also [`Chain::push`]: the closure receives
+/// an item of the chain before the stage.
 macro_rules! behind {
     () => {
         type Source = C::Source;
@@ -361,6 +354,20 @@ macro_rules! behind {
         #[inline(always)]
         fn states(&self) -> &C::State {
             self.chain.states()
+        }
+    };
+    (|$self:ident, $next:ident, $state:ident, $acc:ident, $item:ident| $pushed:expr) => {
+        behind!();
+
+        #[inline(always)]
+        fn push<A, Z>(
+            &$self,
+            state: &mut WorkerOf<C>,
+            item: SourceItem<C>,
+            acc: A,
+            mut $next: impl FnMut(&mut WorkerOf<C>, A, Self::Item) -> Result<A, Z>,
+        ) -> Result<A, Z> {
+            $self.chain.push(state, item, acc, |$state, $acc, $item| $pushed)
         }
     };
 }
@@ -399,8 +406,11 @@ macro_rules! nothing_is_noted {
 pub(super) use nothing_is_noted;
 
 /// The part of [`Source`] for a source that is made of another source: the other source notes the
-/// claims. `$there` are the indices in the other source.
+/// claims. `$there` are the indices in the other source, if they differ.
 macro_rules! noted_by {
+    ($source:tt) => {
+        noted_by!($source, self, range => range);
+    };
     ($source:tt, $self:ident, $range:ident => $there:expr) => {
         type Ledger<'s>
             = S::Ledger<'s>

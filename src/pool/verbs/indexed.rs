@@ -140,7 +140,7 @@ impl<S: Source<Item: Nested<N>>, const N: usize> Source for InStep<S, N> {
         self.0.address()
     }
 
-    noted_by!(0, self, range => range);
+    noted_by!(0);
 
     #[inline(always)]
     unsafe fn items(
@@ -620,7 +620,7 @@ impl<T, E, S: Source<Item = Result<T, E>>> Source for Located<S> {
         self.0.address()
     }
 
-    noted_by!(0, self, range => range);
+    noted_by!(0);
 
     #[inline(always)]
     unsafe fn items(

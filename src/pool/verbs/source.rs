@@ -66,10 +66,10 @@ pub struct Integers<T> {
 /// An integer: `u8` to `u128`, `i8` to `i128`, `usize`, `isize`. Sealed.
 #[doc(hidden)]
 pub trait Integer: Sealed + Copy + PartialOrd + Send + Sync {
-    /// The number of integers from this integer to `last`, both included: 0 if `last` is less.
-    /// `None` if the number does not fit into a `usize`.
+    /// The number of integers from this integer on that are less than `end`, which is not less than
+    /// this integer. `None` if the number does not fit into a `usize`.
     #[doc(hidden)]
-    fn count_to(self, last: Self) -> Option<usize>;
+    fn count_to(self, end: Self) -> Option<usize>;
 
     /// The integer `self + count`. Wraps around.
     #[doc(hidden)]
@@ -86,11 +86,8 @@ macro_rules! integers {
         impl Sealed for $int {}
 
         impl Integer for $int {
-            fn count_to(self, last: Self) -> Option<usize> {
-                if self > last {
-                    return Some(0);
-                }
-                usize::try_from(last.abs_diff(self)).ok()?.checked_add(1)
+            fn count_to(self, end: Self) -> Option<usize> {
+                usize::try_from(end.abs_diff(self)).ok()
             }
 
             #[inline(always)]
@@ -115,7 +112,7 @@ impl<T: Integer> IntoChain for Range<T> {
     #[inline(always)]
     #[track_caller]
     fn into_chain(self) -> Integers<T> {
-        let len = if self.start < self.end { self.start.forward(1).count_to(self.end) } else { Some(0) };
+        let len = if self.is_empty() { Some(0) } else { self.start.count_to(self.end) };
         Integers { first: self.start, len: len.expect(TOO_MANY) }
     }
 }
@@ -126,7 +123,8 @@ impl<T: Integer> IntoChain for RangeInclusive<T> {
     #[inline(always)]
     #[track_caller]
     fn into_chain(self) -> Integers<T> {
-        let len = if self.is_empty() { Some(0) } else { self.start().count_to(*self.end()) };
+        let before = self.start().count_to(*self.end());
+        let len = if self.is_empty() { Some(0) } else { before.and_then(|before| before.checked_add(1)) };
         Integers { first: *self.start(), len: len.expect(TOO_MANY) }
     }
 }

@@ -65,31 +65,26 @@ where
 {
     type Item = R;
     const MAKES: Makes = if let Makes::One = C::MAKES { Makes::One } else { Makes::Any };
-    behind!();
-
-    #[inline(always)]
-    fn push<A, Z>(
-        &self,
-        state: &mut WorkerOf<C>,
-        item: SourceItem<C>,
-        acc: A,
-        mut next: impl FnMut(&mut WorkerOf<C>, A, R) -> Result<A, Z>,
-    ) -> Result<A, Z> {
-        self.chain.push(state, item, acc, |state, acc, item| {
-            let made = (self.f)(C::State::give(state, item));
-            next(state, acc, made)
-        })
-    }
+    behind!(|self, next, state, acc, item| {
+        let made = (self.f)(C::State::give(state, item));
+        next(state, acc, made)
+    });
 }
 
 impl<C: Each, F> Each for Map<C, F> where Self: Chain {}
 
-impl<S: Source, F: Fn(S::Item) -> R + Sync, R> Source for Map<S, F> {
-    noted_by!(chain, self, range => range);
+impl<S: Source, F> Source for Map<S, F>
+where
+    Self: Chain<State = Stateless>,
+{
+    noted_by!(chain);
 }
 
 /// A piece is a vector of the results of `f`.
-impl<S: Source, F: Fn(S::Item) -> R + Sync, R> Pieces for Map<S, F> {
+impl<S, F> Pieces for Map<S, F>
+where
+    Self: Source,
+{
     type Piece = Vec<Self::Item>;
 
     #[inline(always)]
@@ -106,31 +101,26 @@ where
 {
     type Item = C::Item;
     const MAKES: Makes = if let Makes::One = C::MAKES { Makes::One } else { Makes::Any };
-    behind!();
-
-    #[inline(always)]
-    fn push<A, Z>(
-        &self,
-        state: &mut WorkerOf<C>,
-        item: SourceItem<C>,
-        acc: A,
-        mut next: impl FnMut(&mut WorkerOf<C>, A, C::Item) -> Result<A, Z>,
-    ) -> Result<A, Z> {
-        self.chain.push(state, item, acc, |state, acc, item| {
-            (self.f)(C::State::give(state, &item));
-            next(state, acc, item)
-        })
-    }
+    behind!(|self, next, state, acc, item| {
+        (self.f)(C::State::give(state, &item));
+        next(state, acc, item)
+    });
 }
 
 impl<C: Each, F> Each for Inspect<C, F> where Self: Chain {}
 
-impl<S: Source, F: for<'a> Fn(&'a S::Item) + Sync> Source for Inspect<S, F> {
-    noted_by!(chain, self, range => range);
+impl<S: Source, F> Source for Inspect<S, F>
+where
+    Self: Chain<State = Stateless>,
+{
+    noted_by!(chain);
 }
 
 /// A piece is a vector.
-impl<S: Source, F: for<'a> Fn(&'a S::Item) + Sync> Pieces for Inspect<S, F> {
+impl<S, F> Pieces for Inspect<S, F>
+where
+    Self: Source,
+{
     type Piece = Vec<Self::Item>;
 
     #[inline(always)]
@@ -148,23 +138,12 @@ pub struct Cloned<C> {
     pub(super) chain: C,
 }
 
-itself!(['t, T: Clone + 't, C: Chain<Item = &'t T>] Cloned<C>);
+itself!([C] Cloned<C> where Self: Chain);
 
 impl<'t, T: Clone + 't, C: Chain<Item = &'t T>> Chain for Cloned<C> {
     type Item = T;
     const MAKES: Makes = C::MAKES;
-    behind!();
-
-    #[inline(always)]
-    fn push<A, Z>(
-        &self,
-        state: &mut WorkerOf<C>,
-        item: SourceItem<C>,
-        acc: A,
-        mut next: impl FnMut(&mut WorkerOf<C>, A, T) -> Result<A, Z>,
-    ) -> Result<A, Z> {
-        self.chain.push(state, item, acc, |state, acc, item| next(state, acc, item.clone()))
-    }
+    behind!(|self, next, state, acc, item| next(state, acc, item.clone()));
 
     #[inline(always)]
     fn sift(&self, state: &mut WorkerOf<C>, item: SourceItem<C>) -> (T, bool) {
@@ -173,14 +152,20 @@ impl<'t, T: Clone + 't, C: Chain<Item = &'t T>> Chain for Cloned<C> {
     }
 }
 
-impl<'t, T: Clone + 't, C: Each<Item = &'t T>> Each for Cloned<C> {}
+impl<C: Each> Each for Cloned<C> where Self: Chain {}
 
-impl<'t, T: Clone + 't, S: Source<Item = &'t T>> Source for Cloned<S> {
-    noted_by!(chain, self, range => range);
+impl<S: Source> Source for Cloned<S>
+where
+    Self: Chain<State = Stateless>,
+{
+    noted_by!(chain);
 }
 
 /// A piece is a vector.
-impl<'t, T: Clone + 't, S: Source<Item = &'t T>> Pieces for Cloned<S> {
+impl<S> Pieces for Cloned<S>
+where
+    Self: Source,
+{
     type Piece = Vec<Self::Item>;
 
     #[inline(always)]
@@ -197,20 +182,9 @@ where
 {
     type Item = C::Item;
     const MAKES: Makes = if let Makes::Any = C::MAKES { Makes::Any } else { Makes::Sifted };
-    behind!();
-
-    #[inline(always)]
-    fn push<A, Z>(
-        &self,
-        state: &mut WorkerOf<C>,
-        item: SourceItem<C>,
-        acc: A,
-        mut next: impl FnMut(&mut WorkerOf<C>, A, C::Item) -> Result<A, Z>,
-    ) -> Result<A, Z> {
-        self.chain.push(state, item, acc, |state, acc, item| {
-            if (self.f)(C::State::give(state, &item)) { next(state, acc, item) } else { Ok(acc) }
-        })
-    }
+    behind!(|self, next, state, acc, item| {
+        if (self.f)(C::State::give(state, &item)) { next(state, acc, item) } else { Ok(acc) }
+    });
 
     #[inline(always)]
     fn sift(&self, state: &mut WorkerOf<C>, item: SourceItem<C>) -> (C::Item, bool) {
@@ -226,21 +200,35 @@ where
     F: for<'a> Fn(Given<'a, C::State, C::Item>) -> Option<R> + Sync,
 {
     type Item = R;
-    behind!();
+    behind!(|self, next, state, acc, item| match (self.f)(C::State::give(state, item)) {
+        Some(made) => next(state, acc, made),
+        None => Ok(acc),
+    });
+}
 
-    #[inline(always)]
-    fn push<A, Z>(
-        &self,
-        state: &mut WorkerOf<C>,
-        item: SourceItem<C>,
-        acc: A,
-        mut next: impl FnMut(&mut WorkerOf<C>, A, R) -> Result<A, Z>,
-    ) -> Result<A, Z> {
-        self.chain.push(state, item, acc, |state, acc, item| match (self.f)(C::State::give(state, item)) {
-            Some(made) => next(state, acc, made),
-            None => Ok(acc),
-        })
-    }
+/// [`behind`] for stages that go on with all items of something. The vector of
+/// [`emit`](Chain::emit) is extended by all items with one call, since `extend` is fast for ranges
+/// and slices.
+macro_rules! flattens {
+    (|$self:ident, $state:ident, $item:ident| $items:expr) => {
+        behind!(|$self, next, $state, acc, $item| {
+            $items.into_iter().try_fold(acc, |acc, item| next($state, acc, item))
+        });
+
+        #[inline(always)]
+        fn emit<T>(
+            &$self,
+            state: &mut WorkerOf<C>,
+            item: SourceItem<C>,
+            to: &mut Vec<T>,
+            mut open: impl FnMut(Self::Item) -> T,
+        ) {
+            let Ok(()) = $self.chain.push(state, item, (), |$state, (), $item| {
+                to.extend($items.into_iter().map(&mut open));
+                Ok::<_, Infallible>(())
+            });
+        }
+    };
 }
 
 impl<C, F, I> Chain for FlatMap<C, F>
@@ -250,36 +238,7 @@ where
     I: IntoIterator,
 {
     type Item = I::Item;
-    behind!();
-
-    #[inline(always)]
-    fn push<A, Z>(
-        &self,
-        state: &mut WorkerOf<C>,
-        item: SourceItem<C>,
-        acc: A,
-        mut next: impl FnMut(&mut WorkerOf<C>, A, I::Item) -> Result<A, Z>,
-    ) -> Result<A, Z> {
-        self.chain.push(state, item, acc, |state, acc, item| {
-            let items = (self.f)(C::State::give(state, item));
-            items.into_iter().try_fold(acc, |acc, item| next(state, acc, item))
-        })
-    }
-
-    /// Extends the vector by all items with one call, since `extend` is fast for ranges and slices.
-    #[inline(always)]
-    fn emit<T>(
-        &self,
-        state: &mut WorkerOf<C>,
-        item: SourceItem<C>,
-        to: &mut Vec<T>,
-        mut open: impl FnMut(I::Item) -> T,
-    ) {
-        let Ok(()) = self.chain.push(state, item, (), |state, (), item| {
-            to.extend((self.f)(C::State::give(state, item)).into_iter().map(&mut open));
-            Ok::<_, Infallible>(())
-        });
-    }
+    flattens!(|self, state, item| (self.f)(C::State::give(state, item)));
 }
 
 impl<C, F, I, Er> Chain for TryFlatMap<C, F>
@@ -289,21 +248,10 @@ where
     I: IntoIterator,
 {
     type Item = Result<I::Item, Er>;
-    behind!();
-
-    #[inline(always)]
-    fn push<A, Z>(
-        &self,
-        state: &mut WorkerOf<C>,
-        item: SourceItem<C>,
-        acc: A,
-        mut next: impl FnMut(&mut WorkerOf<C>, A, Self::Item) -> Result<A, Z>,
-    ) -> Result<A, Z> {
-        self.chain.push(state, item, acc, |state, acc, item| match (self.f)(C::State::give(state, item)) {
-            Ok(items) => items.into_iter().try_fold(acc, |acc, item| next(state, acc, Ok(item))),
-            Err(error) => next(state, acc, Err(error)),
-        })
-    }
+    behind!(|self, next, state, acc, item| match (self.f)(C::State::give(state, item)) {
+        Ok(items) => items.into_iter().try_fold(acc, |acc, item| next(state, acc, Ok(item))),
+        Err(error) => next(state, acc, Err(error)),
+    });
 }
 
 /// The items of each item. Made by [`On::flatten`](crate::On::flatten).
@@ -313,38 +261,11 @@ pub struct Flatten<C> {
     pub(super) chain: C,
 }
 
-itself!([C: Chain<Item: IntoIterator>] Flatten<C>);
+itself!([C] Flatten<C> where Self: Chain);
 
 impl<C: Chain<Item: IntoIterator>> Chain for Flatten<C> {
     type Item = <C::Item as IntoIterator>::Item;
-    behind!();
-
-    #[inline(always)]
-    fn push<A, Z>(
-        &self,
-        state: &mut WorkerOf<C>,
-        item: SourceItem<C>,
-        acc: A,
-        mut next: impl FnMut(&mut WorkerOf<C>, A, Self::Item) -> Result<A, Z>,
-    ) -> Result<A, Z> {
-        self.chain.push(state, item, acc, |state, acc, items| {
-            items.into_iter().try_fold(acc, |acc, item| next(state, acc, item))
-        })
-    }
-
-    #[inline(always)]
-    fn emit<T>(
-        &self,
-        state: &mut WorkerOf<C>,
-        item: SourceItem<C>,
-        to: &mut Vec<T>,
-        mut open: impl FnMut(Self::Item) -> T,
-    ) {
-        let Ok(()) = self.chain.push(state, item, (), |_, (), items| {
-            to.extend(items.into_iter().map(&mut open));
-            Ok::<_, Infallible>(())
-        });
-    }
+    flattens!(|self, _state, items| items);
 }
 
 /// A chain whose closures receive a state. Made by [`On::with`](crate::On::with),
@@ -356,7 +277,7 @@ pub struct With<C, M> {
     pub(super) states: M,
 }
 
-itself!([C: Chain<State = Stateless>, M: State] With<C, M>);
+itself!([C, M] With<C, M> where Self: Chain);
 
 impl<C: Chain<State = Stateless>, M: State> Chain for With<C, M> {
     type Item = C::Item;

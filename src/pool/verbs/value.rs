@@ -48,7 +48,7 @@ impl<C: Chain> Chain for On<C> {
 impl<C: Each> Each for On<C> {}
 
 impl<S: Source> Source for On<S> {
-    noted_by!(chain, self, range => range);
+    noted_by!(chain);
 }
 
 impl<S: Pieces> Pieces for On<S> {
