@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::{
     chain::{Chain, Each, IntoChain, Source, WorkerOf},
-    kernel::{Claim, Claimed},
+    kernel::Claim,
     on::On,
     options::{Ending, OnPool},
     state::{Given, State},
@@ -53,7 +53,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         is_any: bool,
         pick: impl Fn(&mut WorkerOf<C>, C::Item) -> Option<K> + Sync,
     ) -> Option<Option<(usize, K)>> {
-        let search = move |mut claimed: Claimed<'_, '_, '_, C>| {
+        let searched = self.search(kind, move |mut claimed| {
             let chain = claimed.chain;
             while let Some(items) = claimed.next() {
                 let state = claimed.state();
@@ -70,8 +70,8 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
                 }
             }
             Ok(())
-        };
-        self.search(kind, search).ended().map(Result::err)
+        });
+        searched.ended().map(Result::err)
     }
 
     /// Whether `test` returns true for any item, as [`Iterator::any`]. The loop stops at the first
@@ -230,20 +230,22 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     where
         C::Item: PartialOrd + Send,
     {
-        let fold = |claimed: Claimed<'_, '_, '_, C>, run| {
-            let sorted = claimed.fold(run, |_, run, item| {
-                let next = OrderRun { first: None, last: item };
-                match run {
-                    Some(Some(run)) => OrderRun::join(run, next).map(|run| Some(Some(run))).ok_or(()),
-                    Some(None) => Err(()),
-                    None => Ok(Some(Some(next))),
-                }
-            });
-            sorted.map_err(|stop| Stop { needed_end: 0, ..stop })
-        };
-        // A partial result is `None` if there is a descent.
-        let sorted = self.fold_claims(LoopKind::MayStop, fold, |a, b| OrderRun::join(a?, b?)).ended();
-        E::end(sorted.map(|run| !matches!(run, Err(()) | Ok(Some(None)))))
+        let sorted = self.fold_claims(
+            LoopKind::MayStop,
+            |claimed, run| {
+                let sorted = claimed.fold(run, |_, run, item| {
+                    let next = OrderRun { first: None, last: item };
+                    match run {
+                        Some(Some(run)) => OrderRun::join(run, next).map(|run| Some(Some(run))).ok_or(()),
+                        Some(None) => Err(()),
+                        None => Ok(Some(Some(next))),
+                    }
+                });
+                sorted.map_err(|stop| Stop { needed_end: 0, ..stop })
+            },
+            |a, b| OrderRun::join(a?, b?), // `None` if there is a descent
+        );
+        E::end(sorted.ended().map(|run| !matches!(run, Err(()) | Ok(Some(None)))))
     }
 }
 
