@@ -9,8 +9,8 @@
 //! ```
 //!
 //! Stages and ends have the names and the meanings of [`Iterator`], except `zip` and `fold`.
-//! [`On`](crate::On) lists them all, and the differences. A [`Pool`](crate::Pool) is made once and serves all loops: see [where a pool comes
-//! from](super::beside#where-a-pool-comes-from).
+//! [`On`](crate::On) lists them all, and the differences. A [`Pool`](crate::Pool) is made once and
+//! serves all loops: see [where a pool comes from](super::beside#where-a-pool-comes-from).
 //!
 //! # Which loop do I need?
 //! Take the first row that fits.

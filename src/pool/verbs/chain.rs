@@ -34,7 +34,7 @@ pub trait Chain: sealed::Sealed + IntoChain<Chain = Self> + Sized {
     type State: State;
     /// How many items the chain makes of one item of its source.
     #[doc(hidden)]
-    const MAKES: Makes;
+    const MAKES: Makes = Makes::Any;
 
     /// The source that the chain begins with.
     #[doc(hidden)]
@@ -49,10 +49,10 @@ pub trait Chain: sealed::Sealed + IntoChain<Chain = Self> + Sized {
     #[doc(hidden)]
     fn push<A, Z>(
         &self,
-        state: &mut <Self::State as State>::Worker,
-        item: <Self::Source as Chain>::Item,
+        state: &mut WorkerOf<Self>,
+        item: SourceItem<Self>,
         acc: A,
-        next: impl FnMut(&mut <Self::State as State>::Worker, A, Self::Item) -> Result<A, Z>,
+        next: impl FnMut(&mut WorkerOf<Self>, A, Self::Item) -> Result<A, Z>,
     ) -> Result<A, Z>;
 
     /// Makes items of one item of the source, calls `open` with each, and appends the results to
@@ -61,8 +61,8 @@ pub trait Chain: sealed::Sealed + IntoChain<Chain = Self> + Sized {
     #[inline(always)]
     fn emit<T>(
         &self,
-        state: &mut <Self::State as State>::Worker,
-        item: <Self::Source as Chain>::Item,
+        state: &mut WorkerOf<Self>,
+        item: SourceItem<Self>,
         to: &mut Vec<T>,
         mut open: impl FnMut(Self::Item) -> T,
     ) {
@@ -79,11 +79,7 @@ pub trait Chain: sealed::Sealed + IntoChain<Chain = Self> + Sized {
     /// If the chain makes no item of `item`.
     #[doc(hidden)]
     #[inline(always)]
-    fn one(
-        &self,
-        state: &mut <Self::State as State>::Worker,
-        item: <Self::Source as Chain>::Item,
-    ) -> Self::Item {
+    fn one(&self, state: &mut WorkerOf<Self>, item: SourceItem<Self>) -> Self::Item {
         let made = self.push(state, item, None, |_, _, made| Ok::<_, Infallible>(Some(made)));
         let Ok(Some(made)) = made else { unreachable!("the chain makes one item of each") };
         made
@@ -96,11 +92,7 @@ pub trait Chain: sealed::Sealed + IntoChain<Chain = Self> + Sized {
     /// If the chain makes no item of `item`.
     #[doc(hidden)]
     #[inline(always)]
-    fn sift(
-        &self,
-        state: &mut <Self::State as State>::Worker,
-        item: <Self::Source as Chain>::Item,
-    ) -> (Self::Item, bool) {
+    fn sift(&self, state: &mut WorkerOf<Self>, item: SourceItem<Self>) -> (Self::Item, bool) {
         (self.one(state, item), true)
     }
 }
@@ -149,13 +141,20 @@ pub trait Each: Chain {}
     note = "what is zipped is `source(&v)` and stages, not `pool.on(&v)`; other collections are collected into a `Vec` first"
 )]
 pub trait Source: Chain<State = Stateless> {
+    // A source that begins a chain implements `count`, `address` and `items`. The defaults are for
+    // stages that make one item of each item.
+
     /// The number of items.
-    fn count(&self) -> usize;
+    fn count(&self) -> usize {
+        self.begin().count()
+    }
 
     /// A number that distinguishes this source from others. The pool uses it as a part of the key
     /// under which it remembers the cost of a loop over the source.
     #[doc(hidden)]
-    fn address(&self) -> usize;
+    fn address(&self) -> usize {
+        self.begin().address()
+    }
 
     /// The type of a worker's claim log. The type has no content, unless the source moves items
     /// out.
@@ -179,10 +178,15 @@ pub trait Source: Chain<State = Stateless> {
     /// 1. `range` lies within `0..self.count()`. 2. No index is requested twice. 3. `range` has
     ///    been noted, in a claim log of this source.
     #[doc(hidden)]
+    #[inline(always)]
     unsafe fn items(
         &self,
         range: Range<usize>,
-    ) -> impl ExactSizeIterator<Item = Self::Item> + DoubleEndedIterator;
+    ) -> impl ExactSizeIterator<Item = Self::Item> + DoubleEndedIterator {
+        // SAFETY: as the caller promises, since the items of the first source have the same
+        // indices.
+        unsafe { self.begin().items(range) }.map(|item| self.one(&mut (), item))
+    }
 }
 
 /// A source whose neighbouring items can be requested as one piece. A loop can run over the
@@ -334,6 +338,56 @@ macro_rules! base {
 }
 pub(super) use base;
 
+/// The part of [`Chain`] that stages share: source and state are those of the chain before the
+/// stage, which is in the field `chain`. With a closure, also [`Chain::push`]: the closure receives
+/// an item of the chain before the stage.
+macro_rules! behind {
+    () => {
+        type Source = C::Source;
+        type State = C::State;
+
+        #[inline(always)]
+        fn begin(&self) -> &C::Source {
+            self.chain.begin()
+        }
+
+        #[inline(always)]
+        fn states(&self) -> &C::State {
+            self.chain.states()
+        }
+    };
+    (|$self:ident, $next:ident, $state:ident, $acc:ident, $item:ident| $pushed:expr) => {
+        behind!();
+
+        #[inline(always)]
+        fn push<A, Z>(
+            &$self,
+            state: &mut WorkerOf<C>,
+            item: SourceItem<C>,
+            acc: A,
+            mut $next: impl FnMut(&mut WorkerOf<C>, A, Self::Item) -> Result<A, Z>,
+        ) -> Result<A, Z> {
+            $self.chain.push(state, item, acc, |$state, $acc, $item| $pushed)
+        }
+    };
+}
+pub(super) use behind;
+
+/// Makes a source a chain: the source begins the chain. `$item` is the type of the items.
+macro_rules! begins_a_chain {
+    ([$($generic:tt)*] $source:ty, $item:ty) => {
+        impl<$($generic)*> Chain for $source {
+            type Item = $item;
+            base!();
+        }
+
+        impl<$($generic)*> Each for $source {}
+
+        itself!([$($generic)*] $source);
+    };
+}
+pub(super) use begins_a_chain;
+
 /// The part of [`Source`] for sources that lend items or count integers: such sources note nothing.
 macro_rules! nothing_is_noted {
     () => {
@@ -352,8 +406,11 @@ macro_rules! nothing_is_noted {
 pub(super) use nothing_is_noted;
 
 /// The part of [`Source`] for a source that is made of another source: the other source notes the
-/// claims. `$there` are the indices in the other source.
+/// claims. `$there` are the indices in the other source, if they differ.
 macro_rules! noted_by {
+    ($source:tt) => {
+        noted_by!($source, self, range => range);
+    };
     ($source:tt, $self:ident, $range:ident => $there:expr) => {
         type Ledger<'s>
             = S::Ledger<'s>

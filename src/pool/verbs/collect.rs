@@ -12,7 +12,7 @@ use super::{
     chain::{Chain, Makes, Source, WorkerOf},
     ends::folding,
     gather::{Gathered, ITEMS_A_LOOK, extend_parted, extend_sifted},
-    kernel::{Claim, Claimed},
+    kernel::Claim,
     on::On,
     options::{Ending, OnPool, PartOptions},
     places::{Written, append_in_place, extend_both, in_two_places},
@@ -116,19 +116,23 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         fill: impl Fn([&mut Vec<R>; N], Claim<'_, C::Source>, &C, &mut WorkerOf<C>) -> Result<(), Stop<Z>> + Sync,
     ) -> Option<Result<[Vec<R>; N], Z>> {
         let (part_options, all) = (self.part_options(), self.source_count());
-        let fold = move |mut claimed: Claimed<'_, '_, '_, C>, acc: Option<Boxed<R, N>>| {
-            let chain = claimed.chain;
-            let mut acc = match acc {
-                Some(acc) => acc,
-                None => nothing(),
-            };
-            while let Some(items) = claimed.next() {
-                let vectors = acc.each_mut().map(|of| of.last(items.range(), all));
-                fill(vectors, items, chain, claimed.state())?;
-            }
-            Ok(Some(acc))
-        };
-        join_pieces(self.fold_claims(kind_of::<Z>(), fold, append_run), part_options)
+        let filled = self.fold_claims(
+            kind_of::<Z>(),
+            move |mut claimed, acc: Option<Boxed<R, N>>| {
+                let chain = claimed.chain;
+                let mut acc = match acc {
+                    Some(acc) => acc,
+                    None => nothing(),
+                };
+                while let Some(items) = claimed.next() {
+                    let vectors = acc.each_mut().map(|of| of.last(items.range(), all));
+                    fill(vectors, items, chain, claimed.state())?;
+                }
+                Ok(Some(acc))
+            },
+            append_run,
+        );
+        join_pieces(filled, part_options)
     }
 
     /// Appends the items to `to`, for a chain that makes one item of each item of its source. Each

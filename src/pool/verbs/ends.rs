@@ -6,8 +6,8 @@ use std::{
 };
 
 use super::{
-    chain::{Chain, Makes, Source, WorkerOf},
-    kernel::Claimed,
+    chain::{Chain, Makes, WorkerOf},
+    kernel::Fold,
     on::On,
     options::{Ending, OnPool},
     state::{Given, State},
@@ -22,21 +22,13 @@ use crate::pool::{
 pub(super) fn folding<C: Chain, A, Z>(
     init: impl Fn() -> A + Sync,
     step: impl Fn(&mut WorkerOf<C>, A, C::Item) -> Result<A, Z> + Sync,
-) -> impl Fn(Claimed<'_, '_, '_, C>, Option<A>) -> Result<Option<A>, Stop<Z>> + Sync {
-    move |mut claimed, acc| {
-        let chain = claimed.chain;
-        let mut acc = match acc {
+) -> impl Fold<C, A, Z> {
+    move |claimed, acc| {
+        let acc = match acc {
             Some(acc) => acc,
             None => init(),
         };
-        while let Some(items) = claimed.next() {
-            let state = claimed.state();
-            for (at, item) in items.numbered() {
-                let folded = chain.push(state, item, acc, |state, acc, item| step(state, acc, item));
-                acc = folded.map_err(|found| Stop::there(at, found))?;
-            }
-        }
-        Ok(Some(acc))
+        claimed.fold(acc, &step).map(Some)
     }
 }
 
@@ -46,7 +38,7 @@ pub(super) fn folding<C: Chain, A, Z>(
 #[inline(always)]
 fn calling<C: Chain, Z>(
     f: impl Fn(&mut WorkerOf<C>, C::Item) -> Result<(), Z> + Sync,
-) -> impl Fn(Claimed<'_, '_, '_, C>, Option<()>) -> Result<Option<()>, Stop<Z>> + Sync {
+) -> impl Fold<C, (), Z> {
     move |mut claimed, _| {
         let chain = claimed.chain;
         while let Some(items) = claimed.next() {
@@ -74,23 +66,15 @@ fn calling<C: Chain, Z>(
 pub(super) fn reducing<C: Chain, R, Z>(
     map: impl Fn(&mut WorkerOf<C>, C::Item) -> Result<R, Z> + Sync,
     reduce: &(impl Fn(R, R) -> R + Sync),
-) -> impl Fn(Claimed<'_, '_, '_, C>, Option<R>) -> Result<Option<R>, Stop<Z>> + Sync {
-    move |mut claimed, mut acc| {
-        let chain = claimed.chain;
-        while let Some(items) = claimed.next() {
-            let state = claimed.state();
-            for (at, item) in items.numbered() {
-                let reduced = chain.push(state, item, acc, |state, acc, item| {
-                    let mapped = map(state, item)?;
-                    Ok(Some(match acc {
-                        Some(acc) => (*reduce)(acc, mapped),
-                        None => mapped,
-                    }))
-                });
-                acc = reduced.map_err(|found| Stop::there(at, found))?;
-            }
-        }
-        Ok(acc)
+) -> impl Fold<C, R, Z> {
+    move |claimed, acc| {
+        claimed.fold(acc, |state, acc, item| {
+            let mapped = map(state, item)?;
+            Ok(Some(match acc {
+                Some(acc) => (*reduce)(acc, mapped),
+                None => mapped,
+            }))
+        })
     }
 }
 
@@ -470,19 +454,15 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     }
 }
 
-impl<S: Source<Source = S> + Sync> On<S, OnPool<'_>> {
+impl<C: Chain + Sync> On<C, OnPool<'_>> {
     /// Calls `f` once with every item. For items that each take long enough to be worth waking a
     /// worker.
     #[inline(always)]
-    pub(super) fn jobs(self, f: impl Fn(S::Item) + Sync) {
-        let fold = move |mut claimed: Claimed<'_, '_, '_, S>, _| {
-            while let Some(items) = claimed.next() {
-                for item in items.items() {
-                    f(item);
-                }
-            }
-            Ok(Some(()))
-        };
-        self.fold_claims(LoopKind::Long, fold, |(), ()| ()).through();
+    pub(super) fn jobs(self, f: impl Fn(C::Item) + Sync) {
+        let each = self.each(LoopKind::Long, move |_, item| {
+            f(item);
+            Ok(())
+        });
+        each.through();
     }
 }

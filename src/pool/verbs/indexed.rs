@@ -3,12 +3,15 @@
 
 #![allow(unsafe_code)] // a source requests items of other sources when its own items are requested
 
-use std::{iter, ops::Range};
+use std::{
+    iter,
+    ops::{Deref, Range},
+};
 
 use super::{
     chain::{
-        Chain, Each, IntoChain, Makes, Pieces, Shared, Source, base, itself, noted_by, nothing_is_noted,
-        sealed::Sealed,
+        Chain, Each, IntoChain, Makes, Pieces, Shared, Source, base, begins_a_chain, itself, noted_by,
+        nothing_is_noted,
     },
     state::Stateless,
 };
@@ -22,13 +25,8 @@ pub struct Zip<A, B>(A, B);
 impl<A: Source, B: Source> Zip<A, B> {
     #[track_caller]
     pub(crate) fn new(a: A, b: B) -> Self {
-        let counts = [a.count(), b.count()];
-        assert!(
-            counts[0] == counts[1],
-            "zip: {} and {} items; `.take(n)` makes them equal",
-            counts[0],
-            counts[1]
-        );
+        let (first, second) = (a.count(), b.count());
+        assert!(first == second, "zip: {first} and {second} items; `.take(n)` makes them equal");
         Self(a, b)
     }
 }
@@ -41,14 +39,7 @@ impl<A: Source, B: Source> Zip<Subrange<A>, Subrange<B>> {
     }
 }
 
-itself!([A: Source, B: Source] Zip<A, B>);
-
-impl<A: Source, B: Source> Chain for Zip<A, B> {
-    type Item = (A::Item, B::Item);
-    base!();
-}
-
-impl<A: Source, B: Source> Each for Zip<A, B> {}
+begins_a_chain!([A: Source, B: Source] Zip<A, B>, (A::Item, B::Item));
 
 impl<A: Source, B: Source> Source for Zip<A, B> {
     fn count(&self) -> usize {
@@ -128,9 +119,9 @@ impl<A: Pieces, B: Pieces> Pieces for Zip<A, B> {
 #[derive(Clone, Copy, Debug)]
 pub struct InStep<S, const N: usize>(S);
 
-/// Nested pairs with `N` values in all. Sealed.
+/// Nested pairs with `N` values in all.
 #[doc(hidden)]
-pub trait Nested<const N: usize>: nested::Sealed<N> {
+pub trait Nested<const N: usize> {
     /// The values in one tuple.
     type Flat;
 
@@ -138,14 +129,7 @@ pub trait Nested<const N: usize>: nested::Sealed<N> {
     fn flat(self) -> Self::Flat;
 }
 
-itself!([S: Source<Item: Nested<N>>, const N: usize] InStep<S, N>);
-
-impl<S: Source<Item: Nested<N>>, const N: usize> Chain for InStep<S, N> {
-    type Item = <S::Item as Nested<N>>::Flat;
-    base!();
-}
-
-impl<S: Source<Item: Nested<N>>, const N: usize> Each for InStep<S, N> {}
+begins_a_chain!([S: Source<Item: Nested<N>>, const N: usize] InStep<S, N>, <S::Item as Nested<N>>::Flat);
 
 impl<S: Source<Item: Nested<N>>, const N: usize> Source for InStep<S, N> {
     fn count(&self) -> usize {
@@ -156,7 +140,7 @@ impl<S: Source<Item: Nested<N>>, const N: usize> Source for InStep<S, N> {
         self.0.address()
     }
 
-    noted_by!(0, self, range => range);
+    noted_by!(0);
 
     #[inline(always)]
     unsafe fn items(
@@ -197,46 +181,51 @@ impl<A: IntoChain<Chain: Source>, B: IntoChain<Chain: Source>> IntoChain for (A,
     }
 }
 
+/// Nested pairs: `((a, b), c)` of `a, b, c`.
+macro_rules! nested {
+    ($all:tt) => { $all };
+    ($pair:tt, $next:tt $(, $rest:tt)*) => { nested!(($pair, $next) $(, $rest)*) };
+}
+
+/// The type of nested pairs of sources.
+macro_rules! zipped {
+    ($all:ty) => { $all };
+    ($zip:ty, $next:ty $(, $rest:ty)*) => { zipped!(Zip<$zip, $next> $(, $rest)*) };
+}
+
 /// Implements [`IntoChain`] for a tuple of sources.
 macro_rules! in_step {
-    ($count:literal: $($S:ident $s:ident),+; $nested:pat, $items:ty, $zip:ty) => {
-        impl<$($S),+> nested::Sealed<$count> for $items {}
-
-        impl<$($S),+> Nested<$count> for $items {
+    ($count:literal: $($S:ident),+) => {
+        impl<$($S),+> Nested<$count> for nested!($($S),+) {
             type Flat = ($($S),+);
 
             #[inline(always)]
-            #[allow(clippy::many_single_char_names, reason = "one of each type parameter")]
+            #[allow(non_snake_case, reason = "a value has the name of its type")]
             fn flat(self) -> Self::Flat {
-                let $nested = self;
-                ($($s),+)
+                let nested!($($S),+) = self;
+                ($($S),+)
             }
         }
 
         impl<$($S: IntoChain<Chain: Source>),+> IntoChain for ($($S),+) {
-            type Chain = InStep<$zip, $count>;
+            type Chain = InStep<zipped!($($S::Chain),+), $count>;
 
             #[track_caller]
-            #[allow(clippy::many_single_char_names, reason = "one of each type parameter")]
+            #[allow(non_snake_case, reason = "a value has the name of its type")]
             fn into_chain(self) -> Self::Chain {
-                let ($($s),+) = self;
-                in_step!(@zip $($s),+)
+                let ($($S),+) = self;
+                InStep(nested!($($S),+).into_chain())
             }
         }
     };
-    (@zip $a:ident, $b:ident $(, $s:ident)+) => {{
-        let zip = Zip::new($a.into_chain(), $b.into_chain());
-        $(let zip = Zip::new(zip, $s.into_chain());)+
-        InStep(zip)
-    }};
 }
 
-in_step!(3: A a, B b, C c; ((a, b), c), ((A, B), C), Zip<Zip<A::Chain, B::Chain>, C::Chain>);
-in_step!(4: A a, B b, C c, D d; (((a, b), c), d), (((A, B), C), D), Zip<Zip<Zip<A::Chain, B::Chain>, C::Chain>, D::Chain>);
-in_step!(5: A a, B b, C c, D d, E e; ((((a, b), c), d), e), ((((A, B), C), D), E), Zip<Zip<Zip<Zip<A::Chain, B::Chain>, C::Chain>, D::Chain>, E::Chain>);
-in_step!(6: A a, B b, C c, D d, E e, F f; (((((a, b), c), d), e), f), (((((A, B), C), D), E), F), Zip<Zip<Zip<Zip<Zip<A::Chain, B::Chain>, C::Chain>, D::Chain>, E::Chain>, F::Chain>);
-in_step!(7: A a, B b, C c, D d, E e, F f, G g; ((((((a, b), c), d), e), f), g), ((((((A, B), C), D), E), F), G), Zip<Zip<Zip<Zip<Zip<Zip<A::Chain, B::Chain>, C::Chain>, D::Chain>, E::Chain>, F::Chain>, G::Chain>);
-in_step!(8: A a, B b, C c, D d, E e, F f, G g, H h; (((((((a, b), c), d), e), f), g), h), (((((((A, B), C), D), E), F), G), H), Zip<Zip<Zip<Zip<Zip<Zip<Zip<A::Chain, B::Chain>, C::Chain>, D::Chain>, E::Chain>, F::Chain>, G::Chain>, H::Chain>);
+in_step!(3: A, B, C);
+in_step!(4: A, B, C, D);
+in_step!(5: A, B, C, D, E);
+in_step!(6: A, B, C, D, E, F);
+in_step!(7: A, B, C, D, E, F, G);
+in_step!(8: A, B, C, D, E, F, G, H);
 
 /// Pieces of a source, of equal size. The last piece may be shorter. Made by
 /// [`On::chunks`](crate::On::chunks), which has an example.
@@ -258,27 +247,9 @@ impl<S: Pieces> Chunks<S> {
         let Self { source, blocks } = Self::new(source, size);
         Self { source, blocks: Blocks { len: blocks.len - blocks.len % size, ..blocks } }
     }
-
-    /// Makes pieces of exactly this size, and returns them with the remaining items.
-    pub(crate) fn with_remainder(source: S, size: usize) -> (Self, S::Piece) {
-        let chunks = Self::exact(source, size);
-        let (source, left) = (&chunks.source, chunks.blocks.len..chunks.source.count());
-        source.note(&mut source.ledger(), left.clone());
-        // SAFETY: *once*: 1. the remaining items lie within the source; 2. they are in no piece; 3.
-        // they have just been noted.
-        let rest = unsafe { source.piece(left) };
-        (chunks, rest)
-    }
 }
 
-impl<S: Pieces> Chain for Chunks<S> {
-    type Item = S::Piece;
-    base!();
-}
-
-impl<S: Pieces> Each for Chunks<S> {}
-
-itself!([S: Pieces] Chunks<S>);
+begins_a_chain!([S: Pieces] Chunks<S>, S::Piece);
 
 impl<S: Pieces> Source for Chunks<S> {
     fn count(&self) -> usize {
@@ -318,14 +289,7 @@ impl<S: Shared> Windows<S> {
     }
 }
 
-impl<S: Shared> Chain for Windows<S> {
-    type Item = S::Piece;
-    base!();
-}
-
-impl<S: Shared> Each for Windows<S> {}
-
-itself!([S: Shared] Windows<S>);
+begins_a_chain!([S: Shared] Windows<S>, S::Piece);
 
 impl<S: Shared> Source for Windows<S> {
     nothing_is_noted!();
@@ -374,14 +338,7 @@ impl<S: Source> Subrange<S> {
     }
 }
 
-impl<S: Source> Chain for Subrange<S> {
-    type Item = S::Item;
-    base!();
-}
-
-impl<S: Source> Each for Subrange<S> {}
-
-itself!([S: Source] Subrange<S>);
+begins_a_chain!([S: Source] Subrange<S>, S::Item);
 
 impl<S: Source> Source for Subrange<S> {
     fn count(&self) -> usize {
@@ -431,27 +388,16 @@ impl<S: Shared> Shared for Subrange<S> {}
 /// example.
 #[doc(hidden)]
 #[derive(Debug)]
-pub struct Rev<S>(S);
+pub struct Rev<S>(pub(super) S);
 
 impl<S: Source> Rev<S> {
-    pub(crate) fn new(source: S) -> Self {
-        Self(source)
-    }
-
     fn in_source(&self, range: Range<usize>) -> Range<usize> {
         let len = self.0.count();
         len - range.end..len - range.start
     }
 }
 
-impl<S: Source> Chain for Rev<S> {
-    type Item = S::Item;
-    base!();
-}
-
-impl<S: Source> Each for Rev<S> {}
-
-itself!([S: Source] Rev<S>);
+begins_a_chain!([S: Source] Rev<S>, S::Item);
 
 impl<S: Source> Source for Rev<S> {
     fn count(&self) -> usize {
@@ -501,14 +447,7 @@ impl<S: Source> StepBy<S> {
     }
 }
 
-impl<S: Source> Chain for StepBy<S> {
-    type Item = S::Item;
-    base!();
-}
-
-impl<S: Source> Each for StepBy<S> {}
-
-itself!([S: Source] StepBy<S>);
+begins_a_chain!([S: Source] StepBy<S>, S::Item);
 
 impl<S: Source> Source for StepBy<S> {
     fn count(&self) -> usize {
@@ -555,12 +494,9 @@ impl<S: Source> Steps<'_, S> {
     fn first(&self, block: usize) -> S::Item {
         let Self { of: StepBy { source, blocks }, .. } = *self;
         let items = blocks.items(block..block + 1);
-        // SAFETY: as the caller of `StepBy::items` promises for this block: each of its two parts
-        // is requested once.
-        let mut first = unsafe { source.items(items.start..items.start + 1) };
-        // SAFETY: as above: this is the second part.
-        drop(unsafe { source.items(items.start + 1..items.end) });
-        let Some(item) = first.next() else { unreachable!("a block has an item") };
+        // SAFETY: as the caller of `StepBy::items` promises for this block.
+        let mut items = unsafe { source.items(items) };
+        let Some(item) = items.next() else { unreachable!("a block has an item") };
         item
     }
 }
@@ -601,7 +537,8 @@ impl<S: Source> Drop for Steps<'_, S> {
 }
 
 /// Neighbouring pieces of a source, with any lengths. Made by [`pieces`](crate::source::pieces) and
-/// [`On::chunk_by`](crate::On::chunk_by).
+/// [`On::chunk_by`](crate::On::chunk_by). `O` is `&[usize]` or `Vec<usize>`, which have the same
+/// offsets on each call of `deref`.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Cuts<S, O> {
@@ -609,11 +546,11 @@ pub struct Cuts<S, O> {
     offsets: O,
 }
 
-impl<S: Pieces, O: Offsets> Cuts<S, O> {
+impl<S: Pieces, O: Deref<Target = [usize]>> Cuts<S, O> {
     /// Piece `i` begins at offset `i` and ends before offset `i + 1`.
     #[track_caller]
     pub(crate) fn new(source: S, offsets: O) -> Self {
-        let of = offsets.offsets();
+        let of = &*offsets;
         if let Some(at) = of.windows(2).position(|pair| pair[0] > pair[1]) {
             panic!("pieces: offset {at} is {}, and the next one is {}", of[at], of[at + 1]);
         }
@@ -623,47 +560,18 @@ impl<S: Pieces, O: Offsets> Cuts<S, O> {
     }
 
     fn in_source(&self, range: Range<usize>) -> Range<usize> {
-        match self.offsets.offsets().get(range.start..=range.end) {
+        match self.offsets.get(range.start..=range.end) {
             Some(&[first, .., end]) => first..end,
             _ => 0..0,
         }
     }
 }
 
-/// A container of offsets that returns the same offsets on each call. Sealed.
-#[doc(hidden)]
-pub trait Offsets: Sealed + Sync {
-    /// The offsets.
-    #[doc(hidden)]
-    fn offsets(&self) -> &[usize];
-}
+begins_a_chain!([S: Pieces, O: Deref<Target = [usize]>] Cuts<S, O>, S::Piece);
 
-impl Offsets for &[usize] {
-    fn offsets(&self) -> &[usize] {
-        self
-    }
-}
-
-impl Offsets for Vec<usize> {
-    fn offsets(&self) -> &[usize] {
-        self
-    }
-}
-
-impl Sealed for Vec<usize> {}
-
-impl<S: Pieces, O: Offsets> Chain for Cuts<S, O> {
-    type Item = S::Piece;
-    base!();
-}
-
-impl<S: Pieces, O: Offsets> Each for Cuts<S, O> {}
-
-itself!([S: Pieces, O: Offsets] Cuts<S, O>);
-
-impl<S: Pieces, O: Offsets> Source for Cuts<S, O> {
+impl<S: Pieces, O: Deref<Target = [usize]>> Source for Cuts<S, O> {
     fn count(&self) -> usize {
-        self.offsets.offsets().len().saturating_sub(1)
+        self.offsets.len().saturating_sub(1)
     }
 
     fn address(&self) -> usize {
@@ -699,22 +607,9 @@ pub struct At<E> {
 /// [`On::located`](crate::On::located).
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
-pub struct Located<S>(S);
+pub struct Located<S>(pub(super) S);
 
-impl<S> Located<S> {
-    pub(crate) fn new(source: S) -> Self {
-        Self(source)
-    }
-}
-
-itself!([T, E, S: Source<Item = Result<T, E>>] Located<S>);
-
-impl<T, E, S: Source<Item = Result<T, E>>> Chain for Located<S> {
-    type Item = Result<T, At<E>>;
-    base!();
-}
-
-impl<T, E, S: Source<Item = Result<T, E>>> Each for Located<S> {}
+begins_a_chain!([T, E, S: Source<Item = Result<T, E>>] Located<S>, Result<T, At<E>>);
 
 impl<T, E, S: Source<Item = Result<T, E>>> Source for Located<S> {
     fn count(&self) -> usize {
@@ -725,7 +620,7 @@ impl<T, E, S: Source<Item = Result<T, E>>> Source for Located<S> {
         self.0.address()
     }
 
-    noted_by!(0, self, range => range);
+    noted_by!(0);
 
     #[inline(always)]
     unsafe fn items(
@@ -758,7 +653,13 @@ pub fn chunks_exact<S: IntoChain<Chain: Pieces>>(
     items: S,
     size: usize,
 ) -> (Chunks<S::Chain>, <S::Chain as Pieces>::Piece) {
-    Chunks::with_remainder(items.into_chain(), size)
+    let chunks = Chunks::exact(items.into_chain(), size);
+    let (source, left) = (&chunks.source, chunks.blocks.len..chunks.source.count());
+    source.note(&mut source.ledger(), left.clone());
+    // SAFETY: *once*: 1. the remaining items lie within the source; 2. they are in no piece; 3.
+    // they have just been noted.
+    let rest = unsafe { source.piece(left) };
+    (chunks, rest)
 }
 
 /// Cuts `items` into pieces: piece `i` begins at `offsets[i]` and ends before `offsets[i + 1]`. So
@@ -784,8 +685,4 @@ pub fn chunks_exact<S: IntoChain<Chain: Pieces>>(
 #[track_caller]
 pub fn pieces<S: IntoChain<Chain: Pieces>>(items: S, offsets: &[usize]) -> Cuts<S::Chain, &[usize]> {
     Cuts::new(items.into_chain(), offsets)
-}
-
-mod nested {
-    pub trait Sealed<const N: usize> {}
 }

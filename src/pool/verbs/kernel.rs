@@ -5,7 +5,7 @@
 use std::{iter, marker::PhantomData, mem::ManuallyDrop, ops::Range};
 
 use super::{
-    chain::{Chain, Pieces, Source},
+    chain::{Chain, Pieces, Source, WorkerOf},
     state::State,
 };
 use crate::pool::{
@@ -164,11 +164,39 @@ impl<'s, C: Chain> Claimed<'_, '_, 's, C> {
         unsafe { Claim::new(self.chain.begin(), 0..0) }
     }
 
+    /// Makes the items of all claims, and folds them into `acc`, up to the first `Err`.
+    #[inline(always)]
+    pub(crate) fn fold<B, Z>(
+        mut self,
+        mut acc: B,
+        step: impl Fn(&mut WorkerOf<C>, B, C::Item) -> Result<B, Z>,
+    ) -> Result<B, Stop<Z>> {
+        while let Some(items) = self.next() {
+            let (chain, state) = (self.chain, self.state());
+            for (at, item) in items.numbered() {
+                let folded = chain.push(state, item, acc, |state, acc, item| step(state, acc, item));
+                acc = folded.map_err(|found| Stop::there(at, found))?;
+            }
+        }
+        Ok(acc)
+    }
+
     /// The state of the worker.
     #[inline(always)]
-    pub(crate) fn state(&mut self) -> &mut <C::State as State>::Worker {
+    pub(crate) fn state(&mut self) -> &mut WorkerOf<C> {
         C::State::get(self.held)
     }
+}
+
+/// What an end does with the claims of a worker: folds them into a partial result.
+pub(crate) trait Fold<C: Chain, A, Z>:
+    Fn(Claimed<'_, '_, '_, C>, Option<A>) -> Result<Option<A>, Stop<Z>> + Sync
+{
+}
+
+impl<C: Chain, A, Z, F> Fold<C, A, Z> for F where
+    F: Fn(Claimed<'_, '_, '_, C>, Option<A>) -> Result<Option<A>, Stop<Z>> + Sync
+{
 }
 
 /// The numbering of blocks, for states that belong to blocks.
@@ -201,7 +229,7 @@ pub(crate) struct Kernel<C, F, R, A, Z> {
 impl<C, F, R, A, Z> Body for Kernel<C, F, R, A, Z>
 where
     C: Chain + Sync,
-    F: Fn(Claimed<'_, '_, '_, C>, Option<A>) -> Result<Option<A>, Stop<Z>> + Sync,
+    F: Fold<C, A, Z>,
     R: Fn(A, A) -> A + Sync,
     A: Send,
     Z: Send,

@@ -104,7 +104,7 @@ impl<C: Chain, P> On<C, P> {
     where
         F: for<'a> Fn(Given<'a, C::State, C::Item>) -> R + Sync,
     {
-        self.behind(|chain| Map::new(chain, f))
+        self.behind(|chain| Map { chain, f })
     }
 
     /// Copies each item, as [`Iterator::copied`].
@@ -120,7 +120,7 @@ impl<C: Chain, P> On<C, P> {
     where
         C: Chain<Item = &'t T>,
     {
-        self.behind(Cloned::new)
+        self.behind(|chain| Cloned { chain })
     }
 
     /// Clones each item, as [`Iterator::cloned`].
@@ -137,7 +137,7 @@ impl<C: Chain, P> On<C, P> {
     where
         C: Chain<Item = &'t T>,
     {
-        self.behind(Cloned::new)
+        self.behind(|chain| Cloned { chain })
     }
 
     /// Calls `f` with a reference to each item and passes the item on, as [`Iterator::inspect`].
@@ -155,7 +155,7 @@ impl<C: Chain, P> On<C, P> {
     where
         F: for<'a> Fn(Given<'a, C::State, &'a C::Item>) + Sync,
     {
-        self.behind(|chain| Inspect::new(chain, f))
+        self.behind(|chain| Inspect { chain, f })
     }
 
     /// Keeps the items for which `keep` returns true, as [`Iterator::filter`]. The items behind a
@@ -173,7 +173,7 @@ impl<C: Chain, P> On<C, P> {
     where
         F: for<'a> Fn(Given<'a, C::State, &'a C::Item>) -> bool + Sync,
     {
-        self.behind(|chain| Filter::new(chain, keep))
+        self.behind(|chain| Filter { chain, f: keep })
     }
 
     /// Calls `f` with each item and goes on with the values of the results that are `Some`, as
@@ -190,7 +190,7 @@ impl<C: Chain, P> On<C, P> {
     where
         F: for<'a> Fn(Given<'a, C::State, C::Item>) -> Option<R> + Sync,
     {
-        self.behind(|chain| FilterMap::new(chain, f))
+        self.behind(|chain| FilterMap { chain, f })
     }
 
     /// Calls `f` with each item and goes on with all items of the results, as
@@ -209,7 +209,7 @@ impl<C: Chain, P> On<C, P> {
         F: for<'a> Fn(Given<'a, C::State, C::Item>) -> I + Sync,
         I: IntoIterator,
     {
-        self.behind(|chain| FlatMap::new(chain, f))
+        self.behind(|chain| FlatMap { chain, f })
     }
 
     /// Calls `f` with each item. If the result is `Ok`, each of its items goes on as `Ok(item)`. If
@@ -230,7 +230,7 @@ impl<C: Chain, P> On<C, P> {
         F: for<'a> Fn(Given<'a, C::State, C::Item>) -> Result<I, Er> + Sync,
         I: IntoIterator,
     {
-        self.behind(|chain| TryFlatMap::new(chain, f))
+        self.behind(|chain| TryFlatMap { chain, f })
     }
 
     /// Goes on with all items of each item, as [`Iterator::flatten`]. The parts of one item all go
@@ -247,7 +247,7 @@ impl<C: Chain, P> On<C, P> {
     where
         C::Item: IntoIterator,
     {
-        self.behind(Flatten::new)
+        self.behind(|chain| Flatten { chain })
     }
 }
 
@@ -289,7 +289,7 @@ impl<C: Chain<State = Stateless>, P> On<C, P> {
 
     #[inline(always)]
     pub(super) fn with_states<M>(self, states: M) -> On<With<C, M>, P> {
-        self.behind(|chain| With::new(chain, states))
+        self.behind(|chain| With { chain, states })
     }
 
     /// Gives each worker a state that is kept from loop to loop: see [`PerWorker`]. Closures
@@ -462,7 +462,7 @@ impl<S: Source, P> On<S, P> {
     /// ```
     #[inline(always)]
     pub fn rev(self) -> On<Rev<S>, P> {
-        self.behind(Rev::new)
+        self.behind(Rev)
     }
 
     /// Runs over pieces of `size` neighbouring items; the last piece may be shorter. Behind this
@@ -553,6 +553,6 @@ impl<S: Source, P> On<S, P> {
     where
         S: Source<Item = Result<T, Er>>,
     {
-        self.behind(Located::new)
+        self.behind(Located)
     }
 }

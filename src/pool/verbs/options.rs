@@ -7,7 +7,7 @@ use super::{
     chain::{Chain, Each, IntoChain, Source},
     feed::List,
     indexed::Cuts,
-    kernel::{Claimed, Index, Kernel, Numbered},
+    kernel::{Claimed, Fold, Index, Kernel, Numbered},
     on::On,
     reproducible,
     source::Lent,
@@ -355,7 +355,12 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
 
     /// Items per block, if the loop is cut into blocks.
     pub(super) fn block(&self) -> Option<usize> {
-        if self.is_reproducible() { Some(self.block_of(self.source_count())) } else { self.place.grain }
+        self.block_if(self.is_reproducible())
+    }
+
+    /// Items per block of a reproducible loop if `needs_blocks`, and otherwise as asked for.
+    fn block_if(&self, needs_blocks: bool) -> Option<usize> {
+        if needs_blocks { Some(self.block_of(self.source_count())) } else { self.place.grain }
     }
 
     /// The number of items of the source.
@@ -369,13 +374,11 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     pub(super) fn fold_claims<A: Send, Z: Send>(
         self,
         kind: LoopKind,
-        fold: impl Fn(Claimed<'_, '_, '_, C>, Option<A>) -> Result<Option<A>, Stop<Z>> + Sync,
+        fold: impl Fold<C, A, Z>,
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> Outcome<Option<A>, Z> {
-        let blocks =
-            if C::State::BY_BLOCK { Some(self.block_of(self.source_count())) } else { self.place.grain };
-        let blocks = blocks.map(|size| Blocks { size, len: self.source_count() });
-        self.run(Shape { kind, blocks, leaves: None, list: None }, fold, reduce)
+        let size = self.block_if(C::State::BY_BLOCK);
+        self.run(kind, size, None, fold, reduce)
     }
 
     /// As [`fold_claims`](Self::fold_claims), for a loop whose result depends on where its items
@@ -384,12 +387,11 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     pub(super) fn fold_and_reduce<A: Send, Z: Send>(
         self,
         kind: LoopKind,
-        fold: impl Fn(Claimed<'_, '_, '_, C>, Option<A>) -> Result<Option<A>, Stop<Z>> + Sync,
+        fold: impl Fold<C, A, Z>,
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> Outcome<Option<A>, Z> {
-        let blocks = self.block().map(|size| Blocks { size, len: self.source_count() });
-        let leaves = self.is_reproducible().then_some(0);
-        self.run(Shape { kind, blocks, leaves, list: None }, fold, reduce)
+        let (size, leaves) = (self.block(), self.is_reproducible().then_some(0));
+        self.run(kind, size, leaves, fold, reduce)
     }
 
     /// Folds the items, and all items that closures add to `list`, in no defined order.
@@ -397,11 +399,11 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     pub(super) fn fold_list<A: Send, Z: Send>(
         self,
         list: &dyn WorkList,
-        fold: impl Fn(Claimed<'_, '_, '_, C>, Option<A>) -> Result<Option<A>, Stop<Z>> + Sync,
+        fold: impl Fold<C, A, Z>,
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> Outcome<Option<A>, Z> {
-        let shape = Shape { kind: LoopKind::Through, blocks: None, leaves: None, list: Some(list) };
-        self.run(shape, fold, reduce)
+        let (executor, slice, options, kernel) = self.call(LoopKind::Through, None, None, fold, reduce);
+        executor.call(slice, LoopOptions { list: Some(list), ..options }, &kernel)
     }
 
     /// Items per block of a reproducible loop over `len` items.
@@ -413,38 +415,55 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     #[inline(always)]
     fn run<A: Send, Z: Send>(
         self,
-        shape: Shape<'_>,
-        fold: impl Fn(Claimed<'_, '_, '_, C>, Option<A>) -> Result<Option<A>, Stop<Z>> + Sync,
+        kind: LoopKind,
+        size: Option<usize>,
+        leaves: Option<usize>,
+        fold: impl Fold<C, A, Z>,
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> Outcome<Option<A>, Z> {
-        if shape.list.is_none() {
-            self.check_state();
-        }
-        let Self { chain, place: OnPool { executor, threads, watch, wishes, .. } } = self;
-        let threads = threads.min(chain.states().most());
-        let (slice, options) = shape.of(chain.begin(), threads, watch, wishes);
-        let (states_of, makes) = (shape.states_of(0), PhantomData);
-        executor.call(slice, options, &Kernel { chain, fold, reduce, states_of, makes })
+        self.check_state();
+        let (executor, slice, options, kernel) = self.call(kind, size, leaves, fold, reduce);
+        executor.call(slice, options, &kernel)
     }
 
-    /// Runs a loop whose `blocks` are the leaves of a tree. The first block has the number
-    /// `first_block`. Returns the nodes of the tree, reduced as far as possible.
+    /// Runs a loop whose blocks of `size` items are the leaves of a tree. The first block has the
+    /// number `first`. Returns the nodes of the tree, reduced as far as possible.
     #[inline(always)]
     pub(super) fn fold_to_nodes<A: Send, Z: Send>(
         self,
         kind: LoopKind,
-        blocks: Blocks,
-        first_block: usize,
-        fold: impl Fn(Claimed<'_, '_, '_, C>, Option<A>) -> Result<Option<A>, Stop<Z>> + Sync,
+        size: usize,
+        first: usize,
+        fold: impl Fold<C, A, Z>,
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> Outcome<Vec<(Node, A)>, Z> {
         self.check_state();
+        let (executor, slice, options, kernel) = self.call(kind, Some(size), Some(first), fold, reduce);
+        executor.call_for_nodes(slice, options, &kernel)
+    }
+
+    /// The loop as the executor sees it: the key under which the pool remembers the loop, the
+    /// options, and the kernel. `size` is set if each index stands for a block of this many items.
+    /// `leaves` is the number of the first block, if the blocks are the leaves of a tree.
+    #[inline(always)]
+    fn call<A, Z, F, R>(
+        self,
+        kind: LoopKind,
+        size: Option<usize>,
+        leaves: Option<usize>,
+        fold: F,
+        reduce: R,
+    ) -> (&'p Executor, Slice, LoopOptions<'p>, Kernel<C, F, R, A, Z>) {
         let Self { chain, place: OnPool { executor, threads, watch, wishes, .. } } = self;
         let threads = threads.min(chain.states().most());
-        let shape = Shape { kind, blocks: Some(blocks), leaves: Some(first_block), list: None };
-        let (slice, options) = shape.of(chain.begin(), threads, watch, wishes);
-        let (states_of, makes) = (shape.states_of(first_block), PhantomData);
-        executor.call_for_nodes(slice, options, &Kernel { chain, fold, reduce, states_of, makes })
+        let (source, first) = (chain.begin(), leaves.unwrap_or(0));
+        let blocks = size.map(|size| Blocks { size, len: source.count() });
+        let len = blocks.map_or_else(|| source.count(), Blocks::count);
+        let slice = Slice { address: source.address(), len };
+        let units = blocks.map_or(Units::Items, Units::Blocks);
+        let options = LoopOptions { threads, watch, wishes, kind, units, list: None, leaves };
+        let states_of = Numbered { first, size: size.unwrap_or(1) };
+        (executor, slice, options, Kernel { chain, fold, reduce, states_of, makes: PhantomData })
     }
 
     /// An empty list for the items that closures add.
@@ -480,53 +499,15 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         kind: LoopKind,
         search: impl Fn(Claimed<'_, '_, '_, C>) -> Result<(), Stop<Z>> + Sync,
     ) -> Outcome<Option<()>, Z> {
-        let is_first = kind == LoopKind::First;
-        let kind = if is_first && C::State::BY_BLOCK { LoopKind::MayStop } else { kind };
-        let blocks = match C::State::BY_BLOCK {
-            // Each block has a state. A loop of kind `MayStop` also returns the first match.
-            true => Some(self.block_of(self.source_count())),
-            false if is_first => None, // a search for the first match chooses its own blocks
-            false if kind == LoopKind::InOrder => self.block(),
-            false => self.place.grain,
+        // If each block has a state, a loop of kind `MayStop` returns the first match, too.
+        let by_block = C::State::BY_BLOCK;
+        let kind = if by_block && kind == LoopKind::First { LoopKind::MayStop } else { kind };
+        let size = match kind {
+            LoopKind::First => None, // a search for the first match chooses its own blocks
+            LoopKind::InOrder => self.block(),
+            _ => self.block_if(by_block),
         };
-        let blocks = blocks.map(|size| Blocks { size, len: self.source_count() });
-        let shape = Shape { kind, blocks, leaves: None, list: None };
-        self.run(shape, move |claimed, _| search(claimed).map(Some), |(), ()| ())
-    }
-}
-
-/// A loop as the executor sees it.
-#[derive(Clone, Copy)]
-struct Shape<'a> {
-    kind: LoopKind,
-    /// Set if each index stands for a block of items.
-    blocks: Option<Blocks>,
-    /// The number of the first block, if the blocks are the leaves of a tree.
-    leaves: Option<usize>,
-    list: Option<&'a dyn WorkList>,
-}
-
-impl<'a> Shape<'a> {
-    /// The key under which the pool remembers a loop over `source`, and the options of the loop.
-    #[inline(always)]
-    fn of(
-        self,
-        source: &impl Source,
-        threads: usize,
-        watch: Watch<'a>,
-        wishes: Wishes<'a>,
-    ) -> (Slice, LoopOptions<'a>) {
-        let Self { kind, blocks, leaves, list } = self;
-        let len = blocks.map_or_else(|| source.count(), Blocks::count);
-        let units = blocks.map_or(Units::Items, Units::Blocks);
-        let slice = Slice { address: source.address(), len };
-        (slice, LoopOptions { threads, watch, wishes, kind, units, list, leaves })
-    }
-
-    /// The numbering of the blocks. The first block has the number `first`.
-    #[inline(always)]
-    fn states_of(self, first: usize) -> Numbered {
-        Numbered { first, size: self.blocks.map_or(1, |blocks| blocks.size) }
+        self.run(kind, size, None, move |claimed, _| search(claimed).map(Some), |(), ()| ())
     }
 }
 

@@ -7,31 +7,13 @@ use std::{convert::Infallible, error::Error, fmt, ops::Range};
 use super::{
     chain::{Chain, Each, WorkerOf},
     ends::{folding, reducing},
-    kernel::Claimed,
+    kernel::Fold,
     on::On,
     options::{Ending, OnPool},
-    reproducible::{self, Tree},
+    reproducible::{Tree, block},
     state::{Given, State},
 };
-use crate::pool::{
-    call::{body::Stop, order::Node},
-    policy::site::LoopKind,
-    record::units::Blocks,
-};
-
-/// The number of items per block of a whole of `len` items, unless a [`grain`](crate::On::grain) is
-/// set. The number is `len / 256` limited to `1..=64`, or `len / 2048` if this is greater. There
-/// are always fewer than 4096 blocks.
-///
-/// ```
-/// use rangesteal::reproducible::block;
-///
-/// assert_eq!([0, 100, 1000, 100_000, 1_000_000].map(block), [1, 1, 3, 64, 488]);
-/// ```
-#[must_use]
-pub fn block(len: usize) -> usize {
-    reproducible::block(len)
-}
+use crate::pool::{call::order::Node, policy::site::LoopKind, record::units::Blocks};
 
 /// The indices of `rank`'s part of a whole of `len` items, where `ranks` ranks are numbered from 0.
 /// Each share consists of whole [blocks](block), and all shares have about the same number of
@@ -332,12 +314,11 @@ impl<C: Chain + Sync, E: Ending> OnPart<C, OnPool<'_, E>> {
     fn folded<A: Send>(
         self,
         kind: LoopKind,
-        fold: impl Fn(Claimed<'_, '_, '_, C>, Option<A>) -> Result<Option<A>, Stop<Infallible>> + Sync,
+        fold: impl Fold<C, A, Infallible>,
         reduce: &(impl Fn(A, A) -> A + Sync),
     ) -> Option<Part<A>> {
         let Self { on, blocks, first } = self;
-        let mine = Blocks { len: on.source_count(), ..blocks };
-        let nodes = on.fold_to_nodes(kind, mine, first, fold, |a, b| (*reduce)(a, b)).through()?;
+        let nodes = on.fold_to_nodes(kind, blocks.size, first, fold, |a, b| (*reduce)(a, b)).through()?;
         let mut tree = Tree::new();
         for (Node { first, level }, result) in nodes {
             tree.add(first, level, result, reduce);

@@ -12,11 +12,20 @@ use std::{mem, ops::Range};
 
 use crate::pool::call::ending::discard;
 
-/// The number of items per block for a slice of `len` items. It depends on `len` alone: `len / 256`
-/// limited to `1..=64`, or `len / 2048` if that is greater. With `len / 256` items per block there
-/// are at least 256 blocks to share, since workers claim whole blocks. With `len / 2048` there are
-/// always fewer than 4096 blocks, and so fewer than 4096 partial results.
-pub(crate) fn block(len: usize) -> usize {
+/// The number of items per block of a whole of `len` items, unless a [`grain`](crate::On::grain) is
+/// set. The number is `len / 256` limited to `1..=64`, or `len / 2048` if this is greater. There
+/// are always fewer than 4096 blocks.
+///
+/// ```
+/// use rangesteal::reproducible::block;
+///
+/// assert_eq!([0, 100, 1000, 100_000, 1_000_000].map(block), [1, 1, 3, 64, 488]);
+/// ```
+#[must_use]
+pub fn block(len: usize) -> usize {
+    // With `len / 256` items per block there are at least 256 blocks to share, since workers claim
+    // whole blocks. With `len / 2048` there are fewer than 4096 blocks, and so fewer than 4096
+    // partial results.
     (len / 256).clamp(1, 64).max(len / 2048)
 }
 

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::{
     chain::{Chain, Each, IntoChain, Source, WorkerOf},
-    kernel::{Claim, Claimed},
+    kernel::Claim,
     on::On,
     options::{Ending, OnPool},
     state::{Given, State},
@@ -23,21 +23,22 @@ fn find<S: Source, K>(
     mut pick: impl FnMut(S::Item) -> Option<K>,
 ) -> Option<(usize, K)> {
     const AT_ONCE: usize = 8;
-    while items.len() >= AT_ONCE {
-        let (end, mut eight) = (items.range().start + AT_ONCE, items.take(AT_ONCE).items());
-        while let Some(item) = eight.next() {
+    let mut find_in = |items: Claim<'_, S>| {
+        let (end, mut items) = (items.range().end, items.items());
+        while let Some(item) = items.next() {
             if let Some(found) = pick(item) {
-                return Some((end - 1 - eight.len(), found));
+                return Some((end - 1 - items.len(), found));
             }
         }
-    }
-    let (end, mut rest) = (items.range().end, items.items());
-    while let Some(item) = rest.next() {
-        if let Some(found) = pick(item) {
-            return Some((end - 1 - rest.len(), found));
+        None
+    };
+    while items.len() >= AT_ONCE {
+        let found = find_in(items.take(AT_ONCE));
+        if found.is_some() {
+            return found;
         }
     }
-    None
+    find_in(items)
 }
 
 impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
@@ -52,7 +53,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         is_any: bool,
         pick: impl Fn(&mut WorkerOf<C>, C::Item) -> Option<K> + Sync,
     ) -> Option<Option<(usize, K)>> {
-        let search = move |mut claimed: Claimed<'_, '_, '_, C>| {
+        let searched = self.search(kind, move |mut claimed| {
             let chain = claimed.chain;
             while let Some(items) = claimed.next() {
                 let state = claimed.state();
@@ -69,8 +70,8 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
                 }
             }
             Ok(())
-        };
-        self.search(kind, search).ended().map(Result::err)
+        });
+        searched.ended().map(Result::err)
     }
 
     /// Whether `test` returns true for any item, as [`Iterator::any`]. The loop stops at the first
@@ -229,25 +230,22 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     where
         C::Item: PartialOrd + Send,
     {
-        let fold = |mut claimed: Claimed<'_, '_, '_, C>, mut run: Option<OrderRun<C::Item>>| {
-            let chain = claimed.chain;
-            while let Some(items) = claimed.next() {
-                let state = claimed.state();
-                for (at, item) in items.numbered() {
-                    let longer = chain.push(state, item, run, |_, run, item| {
-                        let next = OrderRun { first: None, last: item, is_sorted: true };
-                        match run {
-                            Some(run) => run.join(next).if_sorted().map(Some),
-                            None => Ok(Some(next)),
-                        }
-                    });
-                    run = longer.map_err(|found| Stop { at, needed_end: 0, found })?;
-                }
-            }
-            Ok(run)
-        };
-        let sorted = self.fold_claims(LoopKind::MayStop, fold, OrderRun::join).ended();
-        E::end(sorted.map(|run| run.is_ok_and(|run| run.is_none_or(|run| run.is_sorted))))
+        let sorted = self.fold_claims(
+            LoopKind::MayStop,
+            |claimed, run| {
+                let sorted = claimed.fold(run, |_, run, item| {
+                    let next = OrderRun { first: None, last: item };
+                    match run {
+                        Some(Some(run)) => OrderRun::join(run, next).map(|run| Some(Some(run))).ok_or(()),
+                        Some(None) => Err(()),
+                        None => Ok(Some(Some(next))),
+                    }
+                });
+                sorted.map_err(|stop| Stop { needed_end: 0, ..stop })
+            },
+            |a, b| OrderRun::join(a?, b?), // `None` if there is a descent
+        );
+        E::end(sorted.ended().map(|run| !matches!(run, Err(()) | Ok(Some(None)))))
     }
 }
 
@@ -305,24 +303,18 @@ impl<S: Source + Sync, E: Ending> On<S, OnPool<'_, E>> {
     }
 }
 
-/// The first and the last item of a run of neighbouring items, and whether the run is sorted.
+/// The first and the last item of a run of neighbouring items in order.
 struct OrderRun<T> {
     /// `None` if the run is a single item. Then `last` holds this item.
     first: Option<T>,
     last: T,
-    is_sorted: bool,
 }
 
 impl<T: PartialOrd> OrderRun<T> {
+    /// The run of both; `None` if `next` is a descent.
     #[inline(always)]
-    fn join(self, next: Self) -> Self {
-        let is_sorted =
-            self.is_sorted && next.is_sorted && self.last <= *next.first.as_ref().unwrap_or(&next.last);
-        Self { first: self.first.or(Some(self.last)), last: next.last, is_sorted }
-    }
-
-    #[inline(always)]
-    fn if_sorted(self) -> Result<Self, ()> {
-        if self.is_sorted { Ok(self) } else { Err(()) }
+    fn join(self, next: Self) -> Option<Self> {
+        let is_sorted = self.last <= *next.first.as_ref().unwrap_or(&next.last);
+        is_sorted.then(|| Self { first: self.first.or(Some(self.last)), last: next.last })
     }
 }

@@ -11,7 +11,8 @@ use std::{
 
 use super::{
     chain::{
-        Chain, Each, IntoChain, Makes, Pieces, Shared, Source, base, itself, nothing_is_noted, sealed::Sealed,
+        Chain, Each, IntoChain, Makes, Pieces, Shared, Source, base, begins_a_chain, itself,
+        nothing_is_noted, sealed::Sealed,
     },
     state::Stateless,
 };
@@ -65,10 +66,10 @@ pub struct Integers<T> {
 /// An integer: `u8` to `u128`, `i8` to `i128`, `usize`, `isize`. Sealed.
 #[doc(hidden)]
 pub trait Integer: Sealed + Copy + PartialOrd + Send + Sync {
-    /// The number of integers from this integer to `last`, both included: 0 if `last` is less.
-    /// `None` if the number does not fit into a `usize`.
+    /// The number of integers from this integer on that are less than `end`, which is not less than
+    /// this integer. `None` if the number does not fit into a `usize`.
     #[doc(hidden)]
-    fn count_to(self, last: Self) -> Option<usize>;
+    fn count_to(self, end: Self) -> Option<usize>;
 
     /// The integer `self + count`. Wraps around.
     #[doc(hidden)]
@@ -85,11 +86,8 @@ macro_rules! integers {
         impl Sealed for $int {}
 
         impl Integer for $int {
-            fn count_to(self, last: Self) -> Option<usize> {
-                if self > last {
-                    return Some(0);
-                }
-                usize::try_from(last.abs_diff(self)).ok()?.checked_add(1)
+            fn count_to(self, end: Self) -> Option<usize> {
+                usize::try_from(end.abs_diff(self)).ok()
             }
 
             #[inline(always)]
@@ -114,7 +112,7 @@ impl<T: Integer> IntoChain for Range<T> {
     #[inline(always)]
     #[track_caller]
     fn into_chain(self) -> Integers<T> {
-        let len = if self.start < self.end { self.start.forward(1).count_to(self.end) } else { Some(0) };
+        let len = if self.is_empty() { Some(0) } else { self.start.count_to(self.end) };
         Integers { first: self.start, len: len.expect(TOO_MANY) }
     }
 }
@@ -125,21 +123,15 @@ impl<T: Integer> IntoChain for RangeInclusive<T> {
     #[inline(always)]
     #[track_caller]
     fn into_chain(self) -> Integers<T> {
-        let len = if self.is_empty() { Some(0) } else { self.start().count_to(*self.end()) };
+        let before = self.start().count_to(*self.end());
+        let len = if self.is_empty() { Some(0) } else { before.and_then(|before| before.checked_add(1)) };
         Integers { first: *self.start(), len: len.expect(TOO_MANY) }
     }
 }
 
 const TOO_MANY: &str = "a range of at most `usize::MAX` integers";
 
-impl<T: Integer> Chain for Integers<T> {
-    type Item = T;
-    base!();
-}
-
-impl<T: Integer> Each for Integers<T> {}
-
-itself!([T: Integer] Integers<T>);
+begins_a_chain!([T: Integer] Integers<T>, T);
 
 impl<T: Integer> Source for Integers<T> {
     nothing_is_noted!();
@@ -166,14 +158,7 @@ impl<T: Integer> Source for Integers<T> {
 #[derive(Clone, Debug)]
 pub struct Indices(pub(super) usize);
 
-impl Chain for Indices {
-    type Item = usize;
-    base!();
-}
-
-impl Each for Indices {}
-
-itself!([] Indices);
+begins_a_chain!([] Indices, usize);
 
 impl Source for Indices {
     nothing_is_noted!();
@@ -369,88 +354,41 @@ impl<'a, T> IntoChain for &'a mut [T] {
     }
 }
 
-impl<'a, T> IntoChain for &'a mut Vec<T> {
-    type Chain = Exclusive<'a, T>;
+/// Implements [`IntoChain`] for references that the compiler converts to a reference to a slice.
+macro_rules! of_a_slice {
+    ($slice:ty, $chain:ty: $($(#[$attribute:meta])* [$($generic:tt)*] $reference:ty;)+) => {$(
+        $(#[$attribute])*
+        impl<$($generic)*> IntoChain for $reference {
+            type Chain = $chain;
 
-    fn into_chain(self) -> Exclusive<'a, T> {
-        Exclusive::new(self)
-    }
+            fn into_chain(self) -> $chain {
+                let slice: $slice = self;
+                slice.into_chain()
+            }
+        }
+    )+};
 }
 
-impl<'a, T, const N: usize> IntoChain for &'a mut [T; N] {
-    type Chain = Exclusive<'a, T>;
-
-    fn into_chain(self) -> Exclusive<'a, T> {
-        Exclusive::new(self)
-    }
+of_a_slice! {
+    &'a [T], &'a [T]:
+    ['a, T] &'a Vec<T>;
+    ['a, T] &'a Box<[T]>;
+    ['a, T, const N: usize] &'a [T; N];
+    /// A parameter `items: &[T]`, passed as `&items`.
+    ['a, T] &&'a [T];
+    /// A parameter `items: &Vec<T>`, passed as `&items`.
+    ['a, T] &&'a Vec<T>;
 }
 
-/// A parameter `items: &mut [T]`, passed as `&mut items`.
-#[allow(clippy::mut_mut, reason = "a variable of this type is passed by `&mut`")]
-impl<'a, T> IntoChain for &'a mut &mut [T] {
-    type Chain = Exclusive<'a, T>;
-
-    fn into_chain(self) -> Exclusive<'a, T> {
-        Exclusive::new(self)
-    }
-}
-
-/// A parameter `items: &mut Vec<T>`, passed as `&mut items`.
-#[allow(clippy::mut_mut, reason = "a variable of this type is passed by `&mut`")]
-impl<'a, T> IntoChain for &'a mut &mut Vec<T> {
-    type Chain = Exclusive<'a, T>;
-
-    fn into_chain(self) -> Exclusive<'a, T> {
-        Exclusive::new(self)
-    }
-}
-
-/// A parameter `items: &[T]`, passed as `&items`.
-impl<'a, T> IntoChain for &&'a [T] {
-    type Chain = &'a [T];
-
-    fn into_chain(self) -> &'a [T] {
-        self
-    }
-}
-
-/// A parameter `items: &Vec<T>`, passed as `&items`.
-impl<'a, T> IntoChain for &&'a Vec<T> {
-    type Chain = &'a [T];
-
-    fn into_chain(self) -> &'a [T] {
-        self
-    }
-}
-
-impl<'a, T> IntoChain for &'a Vec<T> {
-    type Chain = &'a [T];
-
-    fn into_chain(self) -> &'a [T] {
-        self
-    }
-}
-
-impl<'a, T> IntoChain for &'a Box<[T]> {
-    type Chain = &'a [T];
-
-    fn into_chain(self) -> &'a [T] {
-        self
-    }
-}
-
-impl<'a, T> IntoChain for &'a mut Box<[T]> {
-    type Chain = Exclusive<'a, T>;
-
-    fn into_chain(self) -> Exclusive<'a, T> {
-        Exclusive::new(self)
-    }
-}
-
-impl<'a, T, const N: usize> IntoChain for &'a [T; N] {
-    type Chain = &'a [T];
-
-    fn into_chain(self) -> &'a [T] {
-        self
-    }
+of_a_slice! {
+    &'a mut [T], Exclusive<'a, T>:
+    ['a, T] &'a mut Vec<T>;
+    ['a, T] &'a mut Box<[T]>;
+    ['a, T, const N: usize] &'a mut [T; N];
+    /// A parameter `items: &mut [T]`, passed as `&mut items`.
+    #[allow(clippy::mut_mut, reason = "a variable of this type is passed by `&mut`")]
+    ['a, T] &'a mut &mut [T];
+    /// A parameter `items: &mut Vec<T>`, passed as `&mut items`.
+    #[allow(clippy::mut_mut, reason = "a variable of this type is passed by `&mut`")]
+    ['a, T] &'a mut &mut Vec<T>;
 }

@@ -5,28 +5,9 @@
 use std::{convert::Infallible, fmt, ops::Range};
 
 use super::{
-    chain::{Chain, Each, Makes, Pieces, Source, SourceItem, WorkerOf, itself, noted_by},
+    chain::{Chain, Each, Makes, Pieces, Source, SourceItem, WorkerOf, behind, itself, noted_by},
     state::{Given, State, Stateless},
 };
-
-/// The part of [`Chain`] that stages share: source and state are those of the chain before the
-/// stage.
-macro_rules! behind {
-    ($chain:ident) => {
-        type Source = C::Source;
-        type State = C::State;
-
-        #[inline(always)]
-        fn begin(&self) -> &C::Source {
-            self.$chain.begin()
-        }
-
-        #[inline(always)]
-        fn states(&self) -> &C::State {
-            self.$chain.states()
-        }
-    };
-}
 
 /// Declares a stage with a closure.
 macro_rules! stage {
@@ -35,15 +16,11 @@ macro_rules! stage {
         #[doc(hidden)]
         #[derive(Clone, Copy)]
         pub struct $name<C, F> {
-            chain: C,
-            f: F,
+            pub(super) chain: C,
+            pub(super) f: F,
         }
 
-        impl<C, F> $name<C, F> {
-            pub(crate) fn new(chain: C, f: F) -> Self {
-                Self { chain, f }
-            }
-        }
+        itself!([C, F] $name<C, F> where Self: Chain);
 
         impl<C: fmt::Debug, F> fmt::Debug for $name<C, F> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -81,13 +58,6 @@ stage! {
     TryFlatMap
 }
 
-itself!([C: Chain, F, R] Map<C, F> where F: for<'a> Fn(Given<'a, C::State, C::Item>) -> R + Sync);
-itself!([C: Chain, F] Inspect<C, F> where F: for<'a> Fn(Given<'a, C::State, &'a C::Item>) + Sync);
-itself!([C: Chain, F] Filter<C, F> where F: for<'a> Fn(Given<'a, C::State, &'a C::Item>) -> bool + Sync);
-itself!([C: Chain, F, R] FilterMap<C, F> where F: for<'a> Fn(Given<'a, C::State, C::Item>) -> Option<R> + Sync);
-itself!([C: Chain, F, I: IntoIterator] FlatMap<C, F> where F: for<'a> Fn(Given<'a, C::State, C::Item>) -> I + Sync);
-itself!([C: Chain, F, I: IntoIterator, Er] TryFlatMap<C, F> where F: for<'a> Fn(Given<'a, C::State, C::Item>) -> Result<I, Er> + Sync);
-
 impl<C, F, R> Chain for Map<C, F>
 where
     C: Chain,
@@ -95,53 +65,26 @@ where
 {
     type Item = R;
     const MAKES: Makes = if let Makes::One = C::MAKES { Makes::One } else { Makes::Any };
-    behind!(chain);
-
-    #[inline(always)]
-    fn push<A, Z>(
-        &self,
-        state: &mut WorkerOf<C>,
-        item: SourceItem<C>,
-        acc: A,
-        mut next: impl FnMut(&mut WorkerOf<C>, A, R) -> Result<A, Z>,
-    ) -> Result<A, Z> {
-        self.chain.push(state, item, acc, |state, acc, item| {
-            let made = (self.f)(C::State::give(state, item));
-            next(state, acc, made)
-        })
-    }
+    behind!(|self, next, state, acc, item| {
+        let made = (self.f)(C::State::give(state, item));
+        next(state, acc, made)
+    });
 }
 
-impl<C, F, R> Each for Map<C, F>
+impl<C: Each, F> Each for Map<C, F> where Self: Chain {}
+
+impl<S: Source, F> Source for Map<S, F>
 where
-    C: Each,
-    F: for<'a> Fn(Given<'a, C::State, C::Item>) -> R + Sync,
+    Self: Chain<State = Stateless>,
 {
-}
-
-impl<S: Source, F: Fn(S::Item) -> R + Sync, R> Source for Map<S, F> {
-    fn count(&self) -> usize {
-        self.chain.count()
-    }
-
-    fn address(&self) -> usize {
-        self.chain.address()
-    }
-
-    noted_by!(chain, self, range => range);
-
-    #[inline(always)]
-    unsafe fn items(
-        &self,
-        range: Range<usize>,
-    ) -> impl ExactSizeIterator<Item = Self::Item> + DoubleEndedIterator {
-        // SAFETY: as the caller promises.
-        unsafe { self.chain.items(range) }.map(|item| (self.f)(item))
-    }
+    noted_by!(chain);
 }
 
 /// A piece is a vector of the results of `f`.
-impl<S: Source, F: Fn(S::Item) -> R + Sync, R> Pieces for Map<S, F> {
+impl<S, F> Pieces for Map<S, F>
+where
+    Self: Source,
+{
     type Piece = Vec<Self::Item>;
 
     #[inline(always)]
@@ -158,53 +101,26 @@ where
 {
     type Item = C::Item;
     const MAKES: Makes = if let Makes::One = C::MAKES { Makes::One } else { Makes::Any };
-    behind!(chain);
-
-    #[inline(always)]
-    fn push<A, Z>(
-        &self,
-        state: &mut WorkerOf<C>,
-        item: SourceItem<C>,
-        acc: A,
-        mut next: impl FnMut(&mut WorkerOf<C>, A, C::Item) -> Result<A, Z>,
-    ) -> Result<A, Z> {
-        self.chain.push(state, item, acc, |state, acc, item| {
-            (self.f)(C::State::give(state, &item));
-            next(state, acc, item)
-        })
-    }
+    behind!(|self, next, state, acc, item| {
+        (self.f)(C::State::give(state, &item));
+        next(state, acc, item)
+    });
 }
 
-impl<C, F> Each for Inspect<C, F>
+impl<C: Each, F> Each for Inspect<C, F> where Self: Chain {}
+
+impl<S: Source, F> Source for Inspect<S, F>
 where
-    C: Each,
-    F: for<'a> Fn(Given<'a, C::State, &'a C::Item>) + Sync,
+    Self: Chain<State = Stateless>,
 {
-}
-
-impl<S: Source, F: for<'a> Fn(&'a S::Item) + Sync> Source for Inspect<S, F> {
-    fn count(&self) -> usize {
-        self.chain.count()
-    }
-
-    fn address(&self) -> usize {
-        self.chain.address()
-    }
-
-    noted_by!(chain, self, range => range);
-
-    #[inline(always)]
-    unsafe fn items(
-        &self,
-        range: Range<usize>,
-    ) -> impl ExactSizeIterator<Item = Self::Item> + DoubleEndedIterator {
-        // SAFETY: as the caller promises.
-        unsafe { self.chain.items(range) }.inspect(|item| (self.f)(item))
-    }
+    noted_by!(chain);
 }
 
 /// A piece is a vector.
-impl<S: Source, F: for<'a> Fn(&'a S::Item) + Sync> Pieces for Inspect<S, F> {
+impl<S, F> Pieces for Inspect<S, F>
+where
+    Self: Source,
+{
     type Piece = Vec<Self::Item>;
 
     #[inline(always)]
@@ -219,32 +135,15 @@ impl<S: Source, F: for<'a> Fn(&'a S::Item) + Sync> Pieces for Inspect<S, F> {
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct Cloned<C> {
-    chain: C,
+    pub(super) chain: C,
 }
 
-impl<C> Cloned<C> {
-    pub(crate) fn new(chain: C) -> Self {
-        Self { chain }
-    }
-}
-
-itself!(['t, T: Clone + 't, C: Chain<Item = &'t T>] Cloned<C>);
+itself!([C] Cloned<C> where Self: Chain);
 
 impl<'t, T: Clone + 't, C: Chain<Item = &'t T>> Chain for Cloned<C> {
     type Item = T;
     const MAKES: Makes = C::MAKES;
-    behind!(chain);
-
-    #[inline(always)]
-    fn push<A, Z>(
-        &self,
-        state: &mut WorkerOf<C>,
-        item: SourceItem<C>,
-        acc: A,
-        mut next: impl FnMut(&mut WorkerOf<C>, A, T) -> Result<A, Z>,
-    ) -> Result<A, Z> {
-        self.chain.push(state, item, acc, |state, acc, item| next(state, acc, item.clone()))
-    }
+    behind!(|self, next, state, acc, item| next(state, acc, item.clone()));
 
     #[inline(always)]
     fn sift(&self, state: &mut WorkerOf<C>, item: SourceItem<C>) -> (T, bool) {
@@ -253,31 +152,20 @@ impl<'t, T: Clone + 't, C: Chain<Item = &'t T>> Chain for Cloned<C> {
     }
 }
 
-impl<'t, T: Clone + 't, C: Each<Item = &'t T>> Each for Cloned<C> {}
+impl<C: Each> Each for Cloned<C> where Self: Chain {}
 
-impl<'t, T: Clone + 't, S: Source<Item = &'t T>> Source for Cloned<S> {
-    fn count(&self) -> usize {
-        self.chain.count()
-    }
-
-    fn address(&self) -> usize {
-        self.chain.address()
-    }
-
-    noted_by!(chain, self, range => range);
-
-    #[inline(always)]
-    unsafe fn items(
-        &self,
-        range: Range<usize>,
-    ) -> impl ExactSizeIterator<Item = Self::Item> + DoubleEndedIterator {
-        // SAFETY: as the caller promises.
-        unsafe { self.chain.items(range) }.map(T::clone)
-    }
+impl<S: Source> Source for Cloned<S>
+where
+    Self: Chain<State = Stateless>,
+{
+    noted_by!(chain);
 }
 
 /// A piece is a vector.
-impl<'t, T: Clone + 't, S: Source<Item = &'t T>> Pieces for Cloned<S> {
+impl<S> Pieces for Cloned<S>
+where
+    Self: Source,
+{
     type Piece = Vec<Self::Item>;
 
     #[inline(always)]
@@ -294,20 +182,9 @@ where
 {
     type Item = C::Item;
     const MAKES: Makes = if let Makes::Any = C::MAKES { Makes::Any } else { Makes::Sifted };
-    behind!(chain);
-
-    #[inline(always)]
-    fn push<A, Z>(
-        &self,
-        state: &mut WorkerOf<C>,
-        item: SourceItem<C>,
-        acc: A,
-        mut next: impl FnMut(&mut WorkerOf<C>, A, C::Item) -> Result<A, Z>,
-    ) -> Result<A, Z> {
-        self.chain.push(state, item, acc, |state, acc, item| {
-            if (self.f)(C::State::give(state, &item)) { next(state, acc, item) } else { Ok(acc) }
-        })
-    }
+    behind!(|self, next, state, acc, item| {
+        if (self.f)(C::State::give(state, &item)) { next(state, acc, item) } else { Ok(acc) }
+    });
 
     #[inline(always)]
     fn sift(&self, state: &mut WorkerOf<C>, item: SourceItem<C>) -> (C::Item, bool) {
@@ -323,33 +200,35 @@ where
     F: for<'a> Fn(Given<'a, C::State, C::Item>) -> Option<R> + Sync,
 {
     type Item = R;
-    const MAKES: Makes = Makes::Any;
-    behind!(chain);
-
-    #[inline(always)]
-    fn push<A, Z>(
-        &self,
-        state: &mut WorkerOf<C>,
-        item: SourceItem<C>,
-        acc: A,
-        mut next: impl FnMut(&mut WorkerOf<C>, A, R) -> Result<A, Z>,
-    ) -> Result<A, Z> {
-        self.chain.push(state, item, acc, |state, acc, item| match (self.f)(C::State::give(state, item)) {
-            Some(made) => next(state, acc, made),
-            None => Ok(acc),
-        })
-    }
+    behind!(|self, next, state, acc, item| match (self.f)(C::State::give(state, item)) {
+        Some(made) => next(state, acc, made),
+        None => Ok(acc),
+    });
 }
 
-/// Folds `items`.
-#[inline(always)]
-fn push_all<T, W, A, Z>(
-    items: impl IntoIterator<Item = T>,
-    state: &mut W,
-    acc: A,
-    next: &mut impl FnMut(&mut W, A, T) -> Result<A, Z>,
-) -> Result<A, Z> {
-    items.into_iter().try_fold(acc, |acc, item| next(state, acc, item))
+/// [`behind`] for stages that go on with all items of something. The vector of
+/// [`emit`](Chain::emit) is extended by all items with one call, since `extend` is fast for ranges
+/// and slices.
+macro_rules! flattens {
+    (|$self:ident, $state:ident, $item:ident| $items:expr) => {
+        behind!(|$self, next, $state, acc, $item| {
+            $items.into_iter().try_fold(acc, |acc, item| next($state, acc, item))
+        });
+
+        #[inline(always)]
+        fn emit<T>(
+            &$self,
+            state: &mut WorkerOf<C>,
+            item: SourceItem<C>,
+            to: &mut Vec<T>,
+            mut open: impl FnMut(Self::Item) -> T,
+        ) {
+            let Ok(()) = $self.chain.push(state, item, (), |$state, (), $item| {
+                to.extend($items.into_iter().map(&mut open));
+                Ok::<_, Infallible>(())
+            });
+        }
+    };
 }
 
 impl<C, F, I> Chain for FlatMap<C, F>
@@ -359,37 +238,7 @@ where
     I: IntoIterator,
 {
     type Item = I::Item;
-    const MAKES: Makes = Makes::Any;
-    behind!(chain);
-
-    #[inline(always)]
-    fn push<A, Z>(
-        &self,
-        state: &mut WorkerOf<C>,
-        item: SourceItem<C>,
-        acc: A,
-        mut next: impl FnMut(&mut WorkerOf<C>, A, I::Item) -> Result<A, Z>,
-    ) -> Result<A, Z> {
-        self.chain.push(state, item, acc, |state, acc, item| {
-            let items = (self.f)(C::State::give(state, item));
-            push_all(items, state, acc, &mut next)
-        })
-    }
-
-    /// Extends the vector by all items with one call, since `extend` is fast for ranges and slices.
-    #[inline(always)]
-    fn emit<T>(
-        &self,
-        state: &mut WorkerOf<C>,
-        item: SourceItem<C>,
-        to: &mut Vec<T>,
-        mut open: impl FnMut(I::Item) -> T,
-    ) {
-        let Ok(()) = self.chain.push(state, item, (), |state, (), item| {
-            to.extend((self.f)(C::State::give(state, item)).into_iter().map(&mut open));
-            Ok::<_, Infallible>(())
-        });
-    }
+    flattens!(|self, state, item| (self.f)(C::State::give(state, item)));
 }
 
 impl<C, F, I, Er> Chain for TryFlatMap<C, F>
@@ -399,68 +248,24 @@ where
     I: IntoIterator,
 {
     type Item = Result<I::Item, Er>;
-    const MAKES: Makes = Makes::Any;
-    behind!(chain);
-
-    #[inline(always)]
-    fn push<A, Z>(
-        &self,
-        state: &mut WorkerOf<C>,
-        item: SourceItem<C>,
-        acc: A,
-        mut next: impl FnMut(&mut WorkerOf<C>, A, Self::Item) -> Result<A, Z>,
-    ) -> Result<A, Z> {
-        self.chain.push(state, item, acc, |state, acc, item| match (self.f)(C::State::give(state, item)) {
-            Ok(items) => push_all(items.into_iter().map(Ok), state, acc, &mut next),
-            Err(error) => next(state, acc, Err(error)),
-        })
-    }
+    behind!(|self, next, state, acc, item| match (self.f)(C::State::give(state, item)) {
+        Ok(items) => items.into_iter().try_fold(acc, |acc, item| next(state, acc, Ok(item))),
+        Err(error) => next(state, acc, Err(error)),
+    });
 }
 
 /// The items of each item. Made by [`On::flatten`](crate::On::flatten).
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct Flatten<C> {
-    chain: C,
+    pub(super) chain: C,
 }
 
-impl<C> Flatten<C> {
-    pub(crate) fn new(chain: C) -> Self {
-        Self { chain }
-    }
-}
-
-itself!([C: Chain<Item: IntoIterator>] Flatten<C>);
+itself!([C] Flatten<C> where Self: Chain);
 
 impl<C: Chain<Item: IntoIterator>> Chain for Flatten<C> {
     type Item = <C::Item as IntoIterator>::Item;
-    const MAKES: Makes = Makes::Any;
-    behind!(chain);
-
-    #[inline(always)]
-    fn push<A, Z>(
-        &self,
-        state: &mut WorkerOf<C>,
-        item: SourceItem<C>,
-        acc: A,
-        mut next: impl FnMut(&mut WorkerOf<C>, A, Self::Item) -> Result<A, Z>,
-    ) -> Result<A, Z> {
-        self.chain.push(state, item, acc, |state, acc, items| push_all(items, state, acc, &mut next))
-    }
-
-    #[inline(always)]
-    fn emit<T>(
-        &self,
-        state: &mut WorkerOf<C>,
-        item: SourceItem<C>,
-        to: &mut Vec<T>,
-        mut open: impl FnMut(Self::Item) -> T,
-    ) {
-        let Ok(()) = self.chain.push(state, item, (), |_, (), items| {
-            to.extend(items.into_iter().map(&mut open));
-            Ok::<_, Infallible>(())
-        });
-    }
+    flattens!(|self, _state, items| items);
 }
 
 /// A chain whose closures receive a state. Made by [`On::with`](crate::On::with),
@@ -468,17 +273,11 @@ impl<C: Chain<Item: IntoIterator>> Chain for Flatten<C> {
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct With<C, M> {
-    chain: C,
-    states: M,
+    pub(super) chain: C,
+    pub(super) states: M,
 }
 
-impl<C, M> With<C, M> {
-    pub(crate) fn new(chain: C, states: M) -> Self {
-        Self { chain, states }
-    }
-}
-
-itself!([C: Chain<State = Stateless>, M: State] With<C, M>);
+itself!([C, M] With<C, M> where Self: Chain);
 
 impl<C: Chain<State = Stateless>, M: State> Chain for With<C, M> {
     type Item = C::Item;

@@ -2,7 +2,7 @@
 //! state that each worker makes for one loop; a state that each worker keeps for many loops; a
 //! state for each block of items.
 
-use std::fmt;
+use std::{fmt, sync::PoisonError};
 
 use crossbeam_utils::CachePadded;
 
@@ -93,6 +93,20 @@ impl State for Stateless {
     }
 }
 
+/// The part of [`State`] for states that closures receive: a closure receives the pair of the state
+/// and the item.
+macro_rules! gives_pairs {
+    () => {
+        type Worker = W;
+        type With<T> = dyn for<'a> Lends<'a, Out = (&'a mut W, T)>;
+
+        #[inline(always)]
+        fn give<T>(state: &mut W, item: T) -> (&mut W, T) {
+            (state, item)
+        }
+    };
+}
+
 /// A state that each worker makes before its first item of the loop and drops after its last item.
 /// See [`On::with`](crate::On::with).
 #[doc(hidden)]
@@ -106,8 +120,7 @@ impl<F> fmt::Debug for Fresh<F> {
 }
 
 impl<W, F: Fn(usize) -> W + Sync> State for Fresh<F> {
-    type Worker = W;
-    type With<T> = dyn for<'a> Lends<'a, Out = (&'a mut W, T)>;
+    gives_pairs!();
     type Held<'s>
         = W
     where
@@ -121,11 +134,6 @@ impl<W, F: Fn(usize) -> W + Sync> State for Fresh<F> {
     #[inline(always)]
     fn get(held: &mut W) -> &mut W {
         held
-    }
-
-    #[inline(always)]
-    fn give<T>(state: &mut W, item: T) -> (&mut W, T) {
-        (state, item)
     }
 }
 
@@ -144,8 +152,7 @@ impl<F> fmt::Debug for PerBlock<F> {
 impl<W, F: Fn(usize) -> W + Sync> State for PerBlock<F> {
     const BY_BLOCK: bool = true;
 
-    type Worker = W;
-    type With<T> = dyn for<'a> Lends<'a, Out = (&'a mut W, T)>;
+    gives_pairs!();
     type Held<'s>
         = Option<W>
     where
@@ -159,11 +166,6 @@ impl<W, F: Fn(usize) -> W + Sync> State for PerBlock<F> {
     #[inline(always)]
     fn get(held: &mut Option<W>) -> &mut W {
         held.as_mut().expect("a block has begun")
-    }
-
-    #[inline(always)]
-    fn give<T>(state: &mut W, item: T) -> (&mut W, T) {
-        (state, item)
     }
 
     #[inline(always)]
@@ -207,7 +209,7 @@ impl<W> PerWorker<W> {
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut W> {
-        self.0.iter_mut().map(|state| state.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner))
+        self.0.iter_mut().map(|state| state.get_mut().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The states, in the order of the workers. For a reduction after all loops.
@@ -222,10 +224,7 @@ impl<W> PerWorker<W> {
     #[must_use]
     pub fn into_vec(self) -> Vec<W> {
         let own = |state: CachePadded<Mutex<W>>| state.into_inner().into_inner();
-        self.0
-            .into_iter()
-            .map(|state| own(state).unwrap_or_else(std::sync::PoisonError::into_inner))
-            .collect()
+        self.0.into_iter().map(|state| own(state).unwrap_or_else(PoisonError::into_inner)).collect()
     }
 }
 
@@ -241,8 +240,7 @@ impl<W> fmt::Debug for PerWorker<W> {
 pub struct Kept<'a, W>(pub(crate) &'a PerWorker<W>);
 
 impl<W: Send> State for Kept<'_, W> {
-    type Worker = W;
-    type With<T> = dyn for<'a> Lends<'a, Out = (&'a mut W, T)>;
+    gives_pairs!();
     type Held<'s>
         = MutexGuard<'s, W>
     where
@@ -256,11 +254,6 @@ impl<W: Send> State for Kept<'_, W> {
 
     fn get<'h>(held: &'h mut MutexGuard<'_, W>) -> &'h mut W {
         held
-    }
-
-    #[inline(always)]
-    fn give<T>(state: &mut W, item: T) -> (&mut W, T) {
-        (state, item)
     }
 
     fn most(&self) -> usize {

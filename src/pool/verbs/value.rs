@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use super::{
-    chain::{Chain, Each, Makes, Pieces, Shared, Source, SourceItem, WorkerOf, itself, noted_by},
+    chain::{Chain, Each, Makes, Pieces, Shared, Source, SourceItem, WorkerOf, behind, itself, noted_by},
     on::On,
 };
 
@@ -14,19 +14,8 @@ itself!([C: Chain] On<C>);
 
 impl<C: Chain> Chain for On<C> {
     type Item = C::Item;
-    type Source = C::Source;
-    type State = C::State;
     const MAKES: Makes = C::MAKES;
-
-    #[inline(always)]
-    fn begin(&self) -> &C::Source {
-        self.chain.begin()
-    }
-
-    #[inline(always)]
-    fn states(&self) -> &C::State {
-        self.chain.states()
-    }
+    behind!();
 
     #[inline(always)]
     fn push<A, Z>(
@@ -59,24 +48,7 @@ impl<C: Chain> Chain for On<C> {
 impl<C: Each> Each for On<C> {}
 
 impl<S: Source> Source for On<S> {
-    fn count(&self) -> usize {
-        self.chain.count()
-    }
-
-    fn address(&self) -> usize {
-        self.chain.address()
-    }
-
-    noted_by!(chain, self, range => range);
-
-    #[inline(always)]
-    unsafe fn items(
-        &self,
-        range: Range<usize>,
-    ) -> impl ExactSizeIterator<Item = S::Item> + DoubleEndedIterator {
-        // SAFETY: as the caller promises.
-        unsafe { self.chain.items(range) }
-    }
+    noted_by!(chain);
 }
 
 impl<S: Pieces> Pieces for On<S> {
