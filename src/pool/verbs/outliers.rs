@@ -167,7 +167,7 @@ impl<'a, T> Hole<'a, T> {
     /// neighbours.
     fn take_out(&mut self, runs: &[Range<usize>], order: &dyn Comparator<T>) {
         let (mut begin, end) = (0, self.items.len());
-        for run in runs.iter().cloned().chain([end..end]) {
+        for run in runs.iter().cloned().chain(iter::once(end..end)) {
             for place in begin..run.start {
                 self.move_to(place);
                 let (item, last) = (&self.items[place], self.items[..self.stay].last());

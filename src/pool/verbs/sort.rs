@@ -103,15 +103,15 @@ pub(crate) fn sort<T: Send>(executor: &Executor, items: &mut [T], order: &dyn Co
     if items.len() < SHORTEST_SHARED || size_of::<T>() == 0 {
         return order.sort(items);
     }
-    if !executor.is_free() {
-        if !sort_outliers(executor, items, order) {
-            order.sort(items);
-        }
+    let is_free = executor.is_free();
+    // In longer slices, sorting the pieces finds ascending runs in parallel.
+    if is_free && ascends(items, RECOGNISED_ALONE, order) || sort_outliers(executor, items, order) {
         return;
     }
-    // In longer slices, sorting the pieces finds ascending runs in parallel.
-    if !ascends(items, RECOGNISED_ALONE, order) && !sort_outliers(executor, items, order) {
+    if is_free {
         sort_pieces(executor, items, pieces(executor, items.len()), order);
+    } else {
+        order.sort(items);
     }
 }
 
