@@ -276,9 +276,7 @@ impl<T> Feed<'_, T> {
         });
         self.end.reverse(count);
     }
-}
 
-impl<T> Feed<'_, T> {
     /// Pushes `others` from the last to the first, and then `first`. For a worker whose items are
     /// expensive, or while another worker lacks work. Such a worker shows each pushed item to
     /// thieves at once, so pushed items can no longer be reordered.

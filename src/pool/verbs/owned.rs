@@ -156,21 +156,6 @@ impl<T> Drop for Drained<'_, T> {
     }
 }
 
-impl<T> Owned<Vec<T>> {
-    pub(crate) fn vec(mut items: Vec<T>) -> Self {
-        let len = items.len();
-        // SAFETY: 0 is at most the length. From here on the vector owns memory and no items.
-        unsafe { items.set_len(0) };
-        Self::new(items, len)
-    }
-}
-
-impl<T, const N: usize> Owned<MaybeUninit<[T; N]>> {
-    pub(crate) fn array(items: [T; N]) -> Self {
-        Self::new(MaybeUninit::new(items), N)
-    }
-}
-
 impl<H: Holder> Owned<H> {
     const MUST_BE_DROPPED: bool = mem::needs_drop::<H::Item>();
 
@@ -398,7 +383,7 @@ impl<T> DoubleEndedIterator for InPieces<'_, T> {
 impl<T> ExactSizeIterator for InPieces<'_, T> {}
 
 /// The claims of all workers.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct AllClaimed {
     /// The number of claim logs that have not been handed in. Relaxed: only the owner of the whole
     /// `AllClaimed` reads this number, when no worker is left.
@@ -425,12 +410,6 @@ pub struct ClaimLog<'s, T> {
     /// The latest run of neighbouring items.
     run: Range<usize>,
     of: PhantomData<fn() -> T>,
-}
-
-impl fmt::Debug for AllClaimed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AllClaimed").finish_non_exhaustive()
-    }
 }
 
 impl<'s, T> ClaimLog<'s, T> {
@@ -476,8 +455,8 @@ impl<T> Drop for ClaimLog<'_, T> {
     }
 }
 
-/// Disjoint runs of neighbouring items. The first run needs no allocation. Often there is no
-/// further run, since stolen items lie beside the items already claimed.
+/// Disjoint runs of neighbouring items. The first run needs no allocation: a worker that works alone
+/// often has no other.
 #[derive(Debug, Default)]
 struct DisjointRuns {
     first: Range<usize>,
@@ -488,10 +467,6 @@ impl DisjointRuns {
     fn add(&mut self, run: Range<usize>) {
         if self.first.is_empty() {
             self.first = run;
-        } else if run.start == self.first.end {
-            self.first.end = run.end;
-        } else if run.end == self.first.start {
-            self.first.start = run.start;
         } else {
             self.others.push(run);
         }
@@ -519,8 +494,11 @@ impl DisjointRuns {
 impl<T> IntoChain for Vec<T> {
     type Chain = Owned<Self>;
 
-    fn into_chain(self) -> Owned<Self> {
-        Owned::vec(self)
+    fn into_chain(mut self) -> Owned<Self> {
+        let len = self.len();
+        // SAFETY: 0 is at most the length. From here on the vector owns memory and no items.
+        unsafe { self.set_len(0) };
+        Owned::new(self, len)
     }
 }
 
@@ -529,7 +507,7 @@ impl<T> IntoChain for Box<[T]> {
     type Chain = Owned<Vec<T>>;
 
     fn into_chain(self) -> Owned<Vec<T>> {
-        Owned::vec(self.into_vec())
+        self.into_vec().into_chain()
     }
 }
 
@@ -538,7 +516,7 @@ impl<T, const N: usize> IntoChain for [T; N] {
     type Chain = Owned<MaybeUninit<Self>>;
 
     fn into_chain(self) -> Owned<MaybeUninit<Self>> {
-        Owned::array(self)
+        Owned::new(MaybeUninit::new(self), N)
     }
 }
 

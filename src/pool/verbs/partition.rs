@@ -8,9 +8,12 @@
 
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
 
-use std::{iter, mem, ops::Range};
+use std::{iter, mem};
 
-use super::merge::{in_parallel, shares, split};
+use super::{
+    interleave::take,
+    merge::{in_parallel, shares, split},
+};
 use crate::{
     clock::{Instant, Moment, nanos},
     pool::call::executor::Executor,
@@ -146,15 +149,18 @@ fn share<T: Send>(
 #[track_caller]
 fn swap_misplaced<T: Send>(executor: &Executor, items: &mut [T], pieces: &[(usize, usize)]) -> usize {
     let passed: usize = pieces.iter().map(|(_, passing)| *passing).sum();
-    let (mut failing, mut passing, mut first) = (Vec::new(), Vec::new(), 0);
-    for (len, passes) in pieces {
-        let (middle, end) = (first + passes, first + len);
-        failing.push(middle..end.min(passed));
-        passing.push(first.max(passed) - passed..middle.max(passed) - passed);
-        first = end;
+    // The items on the wrong side: those before the border that do not pass, and those behind it
+    // that pass.
+    let (mut failing, mut passing, mut rest, mut before) = (Vec::new(), Vec::new(), items, passed);
+    for &(len, passes) in pieces {
+        let (pass, fail) = take(&mut rest, len).split_at_mut(passes);
+        let (_, misplaced) = pass.split_at_mut(before.min(passes));
+        passing.push(misplaced);
+        before = before.saturating_sub(passes);
+        let (misplaced, _) = fail.split_at_mut(before.min(len - passes));
+        before -= misplaced.len();
+        failing.push(misplaced);
     }
-    let (front, back) = items.split_at_mut(passed);
-    let (mut failing, mut passing) = (parts(front, failing), parts(back, passing));
     let mut jobs = Vec::new();
     while let (Some(one), Some(other)) = (failing.pop(), passing.pop()) {
         let len = one.len().min(other.len()).min(LONGEST_SWAP);
@@ -169,18 +175,6 @@ fn swap_misplaced<T: Send>(executor: &Executor, items: &mut [T], pieces: &[(usiz
         _ => in_parallel(executor, jobs, &swap),
     }
     passed
-}
-
-/// The parts of `items` at the indices of `ranges`, the last part first, without empty parts. The
-/// ranges ascend.
-fn parts<T>(mut items: &mut [T], ranges: Vec<Range<usize>>) -> Vec<&mut [T]> {
-    let ranges = ranges.into_iter().rev().filter(|range| !range.is_empty());
-    let part = |range: Range<usize>| {
-        let (before, behind) = mem::take(&mut items).split_at_mut(range.start);
-        items = before;
-        &mut behind[..range.len()]
-    };
-    ranges.map(part).collect()
 }
 
 /// Partitions the slices by `test`: see [`Pair`].
