@@ -18,12 +18,7 @@
 
 #![allow(unsafe_code)] // moves items bitwise: out of the slice, within the slice, and back
 
-use std::{
-    iter, mem,
-    ops::Range,
-    ptr,
-    sync::atomic::{AtomicBool, Ordering::Relaxed},
-};
+use std::{iter, mem, ops::Range, ptr};
 
 use super::{
     comparator::{Comparator, Indexed, Items},
@@ -85,12 +80,8 @@ fn staying_runs<T: Send>(
     let mut found: Vec<Option<Vec<Range<usize>>>> = vec![None; parts.len()];
     // Only one worker accesses each part, since items need not be `Sync`.
     let jobs = iter::zip(split(items, &parts), &mut found).collect();
-    let given_up = AtomicBool::new(false); // Relaxed: a hint
     in_parallel(executor, jobs, &|(part, found): (&mut [T], &mut Option<Vec<Range<usize>>>)| {
-        if !given_up.load(Relaxed) {
-            *found = runs_in(part, part.len() / ONE_IN_A_PART, order);
-            given_up.fetch_or(found.is_none(), Relaxed);
-        }
+        *found = runs_in(part, part.len() / ONE_IN_A_PART, order);
     });
     let found: Vec<_> = found.into_iter().collect::<Option<_>>()?;
     let mut end = 0;

@@ -388,17 +388,27 @@ struct AllClaimed {
     /// The number of claim logs that have not been handed in. Relaxed: only the owner of the whole
     /// `AllClaimed` reads this number, when no worker is left.
     open: AtomicUsize,
-    claimed: Mutex<DisjointRuns>,
+    /// A run of neighbouring items that are claimed, and other runs. The first run needs no
+    /// allocation: often there is no other.
+    claimed: Mutex<(Range<usize>, Vec<Range<usize>>)>,
 }
 
 impl AllClaimed {
-    /// The indices that no worker has claimed. If a claim log is missing, these indices are not
+    /// The indices that no worker has claimed, in order. If a claim log is missing, these indices are not
     /// known. Then the result is empty, and items leak.
     fn gaps(&mut self, len: usize) -> Vec<Range<usize>> {
         if self.open.load(Ordering::Relaxed) > 0 {
             return Vec::new();
         }
-        mem::take(&mut *lock(&self.claimed)).gaps(len)
+        let (first, mut runs) = mem::take(&mut *lock(&self.claimed));
+        if first == (0..len) {
+            return Vec::new();
+        }
+        runs.extend([first, len..len]);
+        runs.sort_unstable_by_key(|run| (run.start, run.end));
+        let mut end = 0;
+        let gaps = runs.into_iter().map(|run| mem::replace(&mut end, run.end)..run.start);
+        gaps.filter(|gap| !gap.is_empty()).collect()
     }
 }
 
@@ -440,7 +450,12 @@ impl<'s, T> ClaimLog<'s, T> {
     fn hand_in(&mut self, next: Range<usize>) {
         let run = mem::replace(&mut self.run, next);
         if !run.is_empty() {
-            lock(&self.to.claimed).add(run);
+            let mut claimed = lock(&self.to.claimed);
+            if claimed.0.is_empty() {
+                claimed.0 = run;
+            } else {
+                claimed.1.push(run);
+            }
         }
     }
 }
@@ -452,41 +467,6 @@ impl<T> Drop for ClaimLog<'_, T> {
             self.hand_in(0..0);
             self.to.open.fetch_sub(1, Ordering::Relaxed);
         }
-    }
-}
-
-/// Disjoint runs of neighbouring items. The first run needs no allocation: a worker that works alone
-/// often has no other.
-#[derive(Debug, Default)]
-struct DisjointRuns {
-    first: Range<usize>,
-    others: Vec<Range<usize>>,
-}
-
-impl DisjointRuns {
-    fn add(&mut self, run: Range<usize>) {
-        if self.first.is_empty() {
-            self.first = run;
-        } else {
-            self.others.push(run);
-        }
-    }
-
-    /// The parts of `0..len` that are in no run, in order.
-    fn gaps(self, len: usize) -> Vec<Range<usize>> {
-        if self.first == (0..len) {
-            return Vec::new();
-        }
-        let mut runs = self.others;
-        runs.extend([self.first, len..len]);
-        runs.sort_unstable_by_key(|run| (run.start, run.end));
-        let mut end = 0;
-        let gap = |run: Range<usize>| {
-            let gap = end..run.start.min(len);
-            end = end.max(run.end);
-            gap
-        };
-        runs.into_iter().map(gap).filter(|gap| !gap.is_empty()).collect()
     }
 }
 

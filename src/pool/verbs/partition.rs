@@ -214,27 +214,21 @@ fn pair_of_small<T>([left, right]: [&mut [T]; 2], failed: usize, test: impl Fn(&
 /// Hoare's partition: does not write items that are on their side already.
 #[inline(always)]
 fn pair_of_large<T>([left, right]: [&mut [T]; 2], failed: usize, test: impl Fn(&T) -> bool) -> [usize; 2] {
-    let (middle, mut passed, mut end) = (left.len(), 0, left.len() + right.len());
+    let middle = left.len();
+    let (failed, left) = left.split_at_mut(failed);
+    let (mut failed, mut rest, mut passed) = (failed.iter_mut(), left.iter_mut().chain(right), 0);
     loop {
-        let passes = |at: usize| at >= failed && test(left.get(at).unwrap_or_else(|| &right[at - middle]));
-        while passed < end && passes(passed) {
-            passed += 1;
-        }
-        // Item `passed` does not pass.
-        while passed + 1 < end && !passes(end - 1) {
-            end -= 1;
-        }
-        if passed + 1 >= end {
-            return [passed.min(middle), passed.max(middle) - middle];
-        }
-        end -= 1;
-        match end.checked_sub(middle) {
-            None => left.swap(passed, end),
-            Some(other) if passed < middle => mem::swap(&mut left[passed], &mut right[other]),
-            Some(other) => right.swap(passed - middle, other),
-        }
+        let fails = |item: &&mut T| {
+            let passes = test(item);
+            passed += usize::from(passes);
+            !passes
+        };
+        let Some(one) = failed.next().or_else(|| rest.find(fails)) else { break };
+        let Some(other) = rest.rfind(|item| test(item)) else { break };
+        mem::swap(one, other);
         passed += 1;
     }
+    [passed.min(middle), passed.max(middle) - middle]
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]
