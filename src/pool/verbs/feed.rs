@@ -325,8 +325,7 @@ impl<'a, T> Feeder<'a, T> {
     /// For worker `me`. Called on that worker's thread.
     pub(crate) fn new(list: &'a List<'_, T>, me: usize) -> Self {
         let (now, first) = (Instant::now(), list.first.load(Ordering::Relaxed));
-        let (chunk, stretch, left) = (first, first, first);
-        Self { list, me, begun: now, clock: now, moment: None, chunk, stretch, left }
+        Self { list, me, begun: now, clock: now, moment: None, chunk: first, stretch: first, left: first }
     }
 
     /// Folds the items in the worker's deque, the `seeds`, and all items that these add, except

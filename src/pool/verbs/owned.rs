@@ -157,8 +157,6 @@ impl<T> Drop for Drained<'_, T> {
 }
 
 impl<H: Holder> Owned<H> {
-    const MUST_BE_DROPPED: bool = mem::needs_drop::<H::Item>();
-
     fn new(holder: H, len: usize) -> Self {
         Self { holder, len, noted: AllClaimed::default() }
     }
@@ -184,7 +182,7 @@ unsafe impl<H: Holder<Item: Send>> Sync for Owned<H> {}
 
 impl<H: Holder> Drop for Owned<H> {
     fn drop(&mut self) {
-        if Self::MUST_BE_DROPPED {
+        if mem::needs_drop::<H::Item>() {
             for unclaimed in self.noted.gaps(self.len) {
                 // SAFETY: *once*: no worker has noted these indices, and no worker is left that
                 // could request them.

@@ -157,9 +157,8 @@ impl<'p, C: Each + Sync, E: Ending> On<C, OnPool<'p, E>> {
     #[inline(always)]
     pub fn waiting(self, limit: usize) -> Waiting<C, OnPool<'p, E>> {
         assert!(limit > 0, "waiting: with a limit of 0 items under way, none would ever begin");
-        let is_reproducible = self.is_reproducible();
         assert!(
-            !is_reproducible,
+            !self.is_reproducible(),
             "waiting: no loop whose items wait is reproducible: collect, and then reduce"
         );
         Waiting { on: self, limit }
