@@ -460,7 +460,7 @@ mod tests {
 
     #[test]
     fn wrong_runs_lose_nothing() {
-        for runs in [&[2..3, 0..1][..], &[1..3, 2..4], &[0..2, 1..1, 2..4], &[5..6], &[0..1, 1..5]] {
+        for runs in [&[2..3, 0..1][..], &[1..3, 2..4], &[0..2, 1..1, 2..4], &[5..6, 6..7], &[0..1, 1..5]] {
             let dropped = AtomicUsize::new(0);
             let mut items: Vec<_> = [3, 2, 1, 0].map(|key| Counted(key, &dropped)).into();
             let order = by(|a: &Counted<'_>, b: &Counted<'_>| a.0 < b.0);
