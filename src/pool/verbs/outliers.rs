@@ -3,10 +3,10 @@
 //! each item, while a sort takes *n* log *n* comparisons.
 //!
 //! The search is that of Cook and Kim ("Best sorting algorithm for nearly sorted lists",
-//! Communications of the ACM 23(11), 1980), made parallel. Where two runs meet and are not in order,
-//! the last item of the first run and the first item of the second run become candidates. One of the
-//! two must be taken out, so there are at most twice as many candidates as items that must be taken
-//! out. A candidate that is in order between its neighbours stays after all.
+//! Communications of the ACM 23(11), 1980), made parallel. Where two runs meet and are not in
+//! order, the last item of the first run and the first item of the second run become candidates.
+//! One of the two must be taken out, so there are at most twice as many candidates as items that
+//! must be taken out. A candidate that is in order between its neighbours stays after all.
 //!
 //! The other items are *staying* items. An outlier *goes back* if a staying item before it is
 //! greater. An outlier *goes on* if a staying item behind it is less. There is one list for each of

@@ -392,8 +392,8 @@ struct AllClaimed {
 }
 
 impl AllClaimed {
-    /// The indices that no worker has claimed, in order. If a claim log is missing, these indices are not
-    /// known. Then the result is empty, and items leak.
+    /// The indices that no worker has claimed, in order. If a claim log is missing, these indices
+    /// are not known. Then the result is empty, and items leak.
     fn gaps(&mut self, len: usize) -> Vec<Range<usize>> {
         if self.open.load(Ordering::Relaxed) > 0 {
             return Vec::new();

@@ -147,8 +147,8 @@ pub(crate) fn sort_by_cached_key<T: Send, K: Ord + Send>(
 }
 
 /// Reverses a strictly descending beginning of `items`, and returns whether `items` are then known
-/// to be in order. A slice above `RECOGNISED_ALONE` is known to be in order only if the beginning was
-/// the whole slice.
+/// to be in order. A slice above `RECOGNISED_ALONE` is known to be in order only if the beginning
+/// was the whole slice.
 fn ascends<T>(items: &mut [T], order: &dyn Comparator<T>) -> bool {
     let descending = order.run(items, true);
     items[..descending].reverse();
