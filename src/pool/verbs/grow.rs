@@ -206,17 +206,20 @@ impl<'p, T: Send, E: Ending, M: State> Grow<'p, T, E, M> {
         let make = &init;
         let folding = move |mut claimed: Claimed<'_, '_, '_, GrowChain<'_, T, M>>, acc: Option<A>| {
             let mut acc = acc.unwrap_or_else(make);
-            // Without seeds, the worker folds its own deque.
-            let mut seeds = claimed.next().unwrap_or_else(|| claimed.nothing());
+            let mut is_first = true;
             loop {
+                let seeds = match claimed.next() {
+                    Some(seeds) => seeds,
+                    None if is_first => claimed.nothing(), // fold the worker's own deque
+                    None => return Ok(Some(acc)),
+                };
+                is_first = false;
                 let (feeder, held) = claimed.state();
                 let (at, state) = (seeds.range().start, M::get(held));
                 match feeder.fold(seeds.items(), acc, |acc, item, feed| fold(state, acc, item, feed)) {
                     Ok(folded) => acc = folded,
                     Err(found) => return Err(Stop { at, needed_end: 0, found }),
                 }
-                let Some(next) = claimed.next() else { return Ok(Some(acc)) };
-                seeds = next;
             }
         };
         let grow_states = GrowStates { list: &list, states: &states };

@@ -392,6 +392,16 @@ struct AllClaimed {
 }
 
 impl AllClaimed {
+    /// Adds a run of claimed items. Compiled once for all types of items.
+    fn add(&self, run: Range<usize>) {
+        let mut claimed = lock(&self.claimed);
+        if claimed.0.is_empty() {
+            claimed.0 = run;
+        } else {
+            claimed.1.push(run);
+        }
+    }
+
     /// The indices that no worker has claimed, in order. If a claim log is missing, these indices
     /// are not known. Then the result is empty, and items leak.
     fn gaps(&mut self, len: usize) -> Vec<Range<usize>> {
@@ -448,12 +458,7 @@ impl<'s, T> ClaimLog<'s, T> {
     fn hand_in(&mut self, next: Range<usize>) {
         let run = mem::replace(&mut self.run, next);
         if !run.is_empty() {
-            let mut claimed = lock(&self.to.claimed);
-            if claimed.0.is_empty() {
-                claimed.0 = run;
-            } else {
-                claimed.1.push(run);
-            }
+            self.to.add(run);
         }
     }
 }
