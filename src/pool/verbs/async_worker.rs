@@ -75,8 +75,9 @@ where
         futures: Futures::new(Arc::clone(&queues)),
         found: Mutex::new(Earliest::NONE),
     });
-    let mut own = AsyncWorker::new(&async_loop, 0);
-    let others: LendPollItems<'_> = &|me, work| work(&mut AsyncWorker::new(&async_loop, me));
+    let worker = |me| AsyncWorker { of: &*async_loop, me, state: None, run: None, to_publish: None, at: 0 };
+    let mut own = worker(0);
+    let others: LendPollItems<'_> = &|me, work| work(&mut worker(me));
     let ended = executor.call_async(Loop { site, slice }, &mut options, &queues, &mut own, others);
     drop(own);
     CachePadded::into_inner(async_loop).outcome(ended, slice.len)
@@ -145,11 +146,6 @@ where
     R: Fn(A, A) -> A + Sync,
     F: Future + Send,
 {
-    /// For worker `me`.
-    fn new(of: &'v AsyncLoop<C, B, D, R, F, A, Z>, me: usize) -> Self {
-        Self { of, me, state: None, run: None, to_publish: None, at: 0 }
-    }
-
     /// Polls the item `index` for the first time. `acc` is the partial result of the items from
     /// `first` to before `index`. If the item waits, `acc` keeps its value, unless the item's
     /// future has taken the value. `Err` stops the loop.

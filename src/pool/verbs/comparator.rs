@@ -8,9 +8,6 @@ use std::mem;
 
 use super::interleave::{MergePart, interleave};
 
-/// In items: a run is compared pair by pair up to this length, and its further items in blocks. In
-/// slices with outliers, runs are often short.
-const FEW_IN_ORDER: usize = 8;
 /// In items: the size of the blocks that are compared without a branch per pair.
 const BLOCK: usize = 32;
 
@@ -98,30 +95,19 @@ where
         let falls = |pair: &[T]| (self.is_less)(&pair[1], &pair[0]);
         // Types without a drop, such as numbers, are compared without a branch per pair.
         let side_by_side = !mem::needs_drop::<T>();
-        let (mut end, mut few) = (1_usize, FEW_IN_ORDER);
-        loop {
-            let stop = end.saturating_add(few).min(items.len());
-            for pair in items[end - 1..stop].windows(2) {
-                if falls(pair) != descending {
-                    return end;
-                }
-                end += 1;
-            }
-            if end >= items.len() {
-                return end;
-            }
-            while side_by_side
-                && let Some(next) = items.get(end - 1..end + BLOCK)
-                && let (any, all) = next.windows(2).fold((false, true), |(any, all), pair| {
-                    let falls = falls(pair);
-                    (any | falls, all & falls)
-                })
-                && if descending { all } else { !any }
-            {
-                end += BLOCK;
-            }
-            few = usize::MAX;
+        let mut end = 1;
+        while side_by_side
+            && let Some(next) = items.get(end - 1..end + BLOCK)
+            && let (any, all) = next.windows(2).fold((false, true), |(any, all), pair| {
+                let falls = falls(pair);
+                (any | falls, all & falls)
+            })
+            && if descending { all } else { !any }
+        {
+            end += BLOCK;
         }
+        let last = items[end - 1..].windows(2).take_while(|pair| falls(pair) == descending);
+        end + last.count()
     }
 
     fn place(&self, items: &[T], item: &T, behind_equal: bool) -> usize {

@@ -276,9 +276,7 @@ impl<T> Feed<'_, T> {
         });
         self.end.reverse(count);
     }
-}
 
-impl<T> Feed<'_, T> {
     /// Pushes `others` from the last to the first, and then `first`. For a worker whose items are
     /// expensive, or while another worker lacks work. Such a worker shows each pushed item to
     /// thieves at once, so pushed items can no longer be reordered.
@@ -327,8 +325,7 @@ impl<'a, T> Feeder<'a, T> {
     /// For worker `me`. Called on that worker's thread.
     pub(crate) fn new(list: &'a List<'_, T>, me: usize) -> Self {
         let (now, first) = (Instant::now(), list.first.load(Ordering::Relaxed));
-        let (chunk, stretch, left) = (first, first, first);
-        Self { list, me, begun: now, clock: now, moment: None, chunk, stretch, left }
+        Self { list, me, begun: now, clock: now, moment: None, chunk: first, stretch: first, left: first }
     }
 
     /// Folds the items in the worker's deque, the `seeds`, and all items that these add, except

@@ -204,11 +204,8 @@ impl<'p, T: Send, E: Ending, M: State> Grow<'p, T, E, M> {
         let Self { seeds, states } = self;
         let list = seeds.list();
         let make = &init;
-        let folding = move |mut claimed: Claimed<'_, '_, '_, GrowChain<'_, T, M>>, acc| {
-            let mut acc = match acc {
-                Some(acc) => acc,
-                None => (*make)(),
-            };
+        let folding = move |mut claimed: Claimed<'_, '_, '_, GrowChain<'_, T, M>>, acc: Option<A>| {
+            let mut acc = acc.unwrap_or_else(make);
             let mut is_first = true;
             loop {
                 let seeds = match claimed.next() {
@@ -217,7 +214,7 @@ impl<'p, T: Send, E: Ending, M: State> Grow<'p, T, E, M> {
                     None => return Ok(Some(acc)),
                 };
                 is_first = false;
-                let GrowState { feeder, held } = claimed.state();
+                let (feeder, held) = claimed.state();
                 let (at, state) = (seeds.range().start, M::get(held));
                 match feeder.fold(seeds.items(), acc, |acc, item, feed| fold(state, acc, item, feed)) {
                     Ok(folded) => acc = folded,
@@ -278,9 +275,9 @@ impl<T: Send, E: Ending, M: State> Grow<'_, T, E, M> {
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> E::Of<A> {
         let step = |state: &mut M::Worker, acc, item, feed: &Feed<'_, T>| {
-            never_fails(fold(acc, M::give(state, item), feed))
+            Ok::<_, Infallible>(fold(acc, M::give(state, item), feed))
         };
-        E::end(self.folded(init, step, reduce).map(unwrap))
+        E::end(self.folded(init, step, reduce).map(|Ok(folded)| folded))
     }
 
     /// [`fold_unordered`](Self::fold_unordered) for a `fold` that can fail: an error ends the loop.
@@ -370,46 +367,29 @@ impl<T: Send, E: Ending, M: State> Grow<'_, T, E, M> {
     }
 }
 
-#[inline(always)]
-#[expect(clippy::unnecessary_wraps, reason = "as loops that can fail")]
-fn never_fails<A>(folded: A) -> Result<A, Infallible> {
-    Ok(folded)
-}
-
-fn unwrap<A>(folded: Result<A, Infallible>) -> A {
-    let Ok(folded) = folded;
-    folded
-}
-
-/// A worker's position in the list, and the user's state of that worker.
-pub(super) struct GrowState<'f, T, M: State + 'f> {
-    feeder: Feeder<'f, T>,
-    held: M::Held<'f>,
-}
-
-/// Makes the [`GrowState`] of each worker.
+/// Makes the state of each worker: its position in the list, and the user's state.
 pub(super) struct GrowStates<'f, T, M> {
     list: &'f List<'f, T>,
     states: &'f M,
 }
 
 impl<'f, T: Send, M: State> State for GrowStates<'f, T, M> {
-    type Worker = GrowState<'f, T, M>;
-    type With<I> = dyn for<'a> Lends<'a, Out = (&'a mut GrowState<'f, T, M>, I)>;
+    type Worker = (Feeder<'f, T>, M::Held<'f>);
+    type With<I> = dyn for<'a> Lends<'a, Out = (&'a mut Self::Worker, I)>;
     type Held<'s>
-        = GrowState<'f, T, M>
+        = Self::Worker
     where
         Self: 's;
 
-    fn hold(&self, me: usize) -> GrowState<'f, T, M> {
-        GrowState { feeder: Feeder::new(self.list, me), held: self.states.hold(me) }
+    fn hold(&self, me: usize) -> Self::Worker {
+        (Feeder::new(self.list, me), self.states.hold(me))
     }
 
-    fn get<'h>(held: &'h mut GrowState<'f, T, M>) -> &'h mut GrowState<'f, T, M> {
+    fn get(held: &mut Self::Worker) -> &mut Self::Worker {
         held
     }
 
-    fn give<'a, I>(state: &'a mut GrowState<'f, T, M>, item: I) -> (&'a mut GrowState<'f, T, M>, I) {
+    fn give<I>(state: &mut Self::Worker, item: I) -> (&mut Self::Worker, I) {
         (state, item)
     }
 

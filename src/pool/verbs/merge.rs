@@ -84,7 +84,7 @@ pub(super) fn merge_runs<T: Send>(
     while runs.len() > 1 || sides.away {
         sides.merge_pairs(executor, &runs, order);
         runs = runs.chunks(2).map(|pair| pair.iter().sum()).collect();
-        join_ordered(&Items { items: sides.full(), order }, &mut runs);
+        join_ordered(&Items { items: sides.full, order }, &mut runs);
     }
 }
 
@@ -161,7 +161,7 @@ fn each_below(executor: &Executor, end: usize, work: &(dyn Fn(usize) + Sync)) {
 /// The slice and a buffer of the same length. One of the two holds all elements. Dropping this
 /// moves the elements back to the slice.
 pub(super) struct Sides<'a, T> {
-    full: &'a mut [MaybeUninit<T>],
+    full: &'a mut [T],
     spare: &'a mut [MaybeUninit<T>],
     /// Whether the buffer holds the elements.
     away: bool,
@@ -175,17 +175,12 @@ impl<'a, T: Send> Sides<'a, T> {
         let elements = Elements(self.full);
         let moves = On::new(executor, (&mut *self.spare).into_chain()).zip(order);
         moves.for_each(|(to, (_, place))| elements.copy(place, to));
-        mem::swap(&mut self.full, &mut self.spare);
-        self.away = !self.away;
+        self.exchange();
     }
 
     pub(super) fn new(items: &'a mut [T], buffer: &'a mut Vec<T>) -> Self {
         let spare = &mut buffer.spare_capacity_mut()[..items.len()];
-        let full = ptr::from_mut(items) as *mut [MaybeUninit<T>];
-        // SAFETY: 1. `MaybeUninit<T>` has the layout of `T`; 2. `items` is borrowed for the
-        // lifetime of `full`; 3. when the caller's borrow ends, the slice holds all elements, since
-        // the drop of this `Sides` has moved them back.
-        Self { full: unsafe { &mut *full }, spare, away: false }
+        Self { full: items, spare, away: false }
     }
 
     /// Merges the first run with the second run, the third with the fourth, and so on. The results
@@ -193,37 +188,35 @@ impl<'a, T: Send> Sides<'a, T> {
     #[track_caller]
     fn merge_pairs(&mut self, executor: &Executor, runs: &[usize], order: &dyn Comparator<T>) {
         let part = (self.full.len() / (executor.workers() * PARTS_A_WORKER)).max(SHORTEST_PART);
-        let full = ptr::from_mut(self.full) as *mut [T];
-        // SAFETY: *whole*: 1. all places of `full` hold elements; 2. the result borrows from
-        // `full`.
-        let full = unsafe { &mut *full };
-        in_parallel(executor, parts(full, self.spare, runs, part, order), &|part| part.merge(order));
-        mem::swap(&mut self.full, &mut self.spare);
-        self.away = !self.away;
+        in_parallel(executor, parts(self.full, self.spare, runs, part, order), &|part| part.merge(order));
+        self.exchange();
     }
-}
 
-impl<T> Sides<'_, T> {
-    fn full(&self) -> &[T] {
-        let full = ptr::from_ref(&*self.full) as *const [T];
-        // SAFETY: *whole*: 1. all places of `full` hold elements; 2. the result borrows from
-        // `full`.
-        unsafe { &*full }
+    /// Call this when all elements have been moved to the spare buffer.
+    fn exchange(&mut self) {
+        let full = ptr::from_mut(mem::take(&mut self.full)) as *mut [MaybeUninit<T>];
+        let spare = ptr::from_mut(mem::take(&mut self.spare)) as *mut [T];
+        // SAFETY: *whole*: 1. all places of the buffer hold elements now; 2. `MaybeUninit<T>` has
+        // the layout of `T`; 3. the buffer is borrowed for the lifetime of the result.
+        self.full = unsafe { &mut *spare };
+        // SAFETY: 1. `MaybeUninit<T>` has the layout of `T`; 2. the buffer is borrowed for the
+        // lifetime of the result. When the caller's borrow of the slice ends, the slice holds all
+        // elements, since the drop of this `Sides` has moved them back.
+        self.spare = unsafe { &mut *full };
+        self.away = !self.away;
     }
 }
 
 impl<T> Drop for Sides<'_, T> {
     fn drop(&mut self) {
         if self.away {
-            let full = ptr::from_ref(&*self.full) as *const [T];
-            // SAFETY: *whole*: as in `full`.
-            copy(unsafe { &*full }, self.spare);
+            copy(self.full, self.spare);
         }
     }
 }
 
 /// Elements of which only the bits are copied.
-struct Elements<'a, T>(&'a [MaybeUninit<T>]);
+struct Elements<'a, T>(&'a [T]);
 
 // SAFETY: this type gives no access to an element; only the bits are copied. `T: Send` permits
 // another thread to use each copy.
@@ -233,7 +226,7 @@ impl<T> Elements<'_, T> {
     fn copy(&self, place: usize, to: &mut MaybeUninit<T>) {
         // SAFETY: each of the two references is to one element. The two elements do not overlap,
         // since one reference is exclusive.
-        unsafe { ptr::copy_nonoverlapping(&raw const self.0[place], to, 1) };
+        unsafe { ptr::copy_nonoverlapping(&raw const self.0[place], to.as_mut_ptr(), 1) };
     }
 }
 

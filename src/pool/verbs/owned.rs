@@ -156,24 +156,7 @@ impl<T> Drop for Drained<'_, T> {
     }
 }
 
-impl<T> Owned<Vec<T>> {
-    pub(crate) fn vec(mut items: Vec<T>) -> Self {
-        let len = items.len();
-        // SAFETY: 0 is at most the length. From here on the vector owns memory and no items.
-        unsafe { items.set_len(0) };
-        Self::new(items, len)
-    }
-}
-
-impl<T, const N: usize> Owned<MaybeUninit<[T; N]>> {
-    pub(crate) fn array(items: [T; N]) -> Self {
-        Self::new(MaybeUninit::new(items), N)
-    }
-}
-
 impl<H: Holder> Owned<H> {
-    const MUST_BE_DROPPED: bool = mem::needs_drop::<H::Item>();
-
     fn new(holder: H, len: usize) -> Self {
         Self { holder, len, noted: AllClaimed::default() }
     }
@@ -199,7 +182,7 @@ unsafe impl<H: Holder<Item: Send>> Sync for Owned<H> {}
 
 impl<H: Holder> Drop for Owned<H> {
     fn drop(&mut self) {
-        if Self::MUST_BE_DROPPED {
+        if mem::needs_drop::<H::Item>() {
             for unclaimed in self.noted.gaps(self.len) {
                 // SAFETY: *once*: no worker has noted these indices, and no worker is left that
                 // could request them.
@@ -398,22 +381,42 @@ impl<T> DoubleEndedIterator for InPieces<'_, T> {
 impl<T> ExactSizeIterator for InPieces<'_, T> {}
 
 /// The claims of all workers.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct AllClaimed {
     /// The number of claim logs that have not been handed in. Relaxed: only the owner of the whole
     /// `AllClaimed` reads this number, when no worker is left.
     open: AtomicUsize,
-    claimed: Mutex<DisjointRuns>,
+    /// A run of neighbouring items that are claimed, and other runs. The first run needs no
+    /// allocation: often there is no other.
+    claimed: Mutex<(Range<usize>, Vec<Range<usize>>)>,
 }
 
 impl AllClaimed {
-    /// The indices that no worker has claimed. If a claim log is missing, these indices are not
-    /// known. Then the result is empty, and items leak.
+    /// Adds a run of claimed items. Compiled once for all types of items.
+    fn add(&self, run: Range<usize>) {
+        let mut claimed = lock(&self.claimed);
+        if claimed.0.is_empty() {
+            claimed.0 = run;
+        } else {
+            claimed.1.push(run);
+        }
+    }
+
+    /// The indices that no worker has claimed, in order. If a claim log is missing, these indices
+    /// are not known. Then the result is empty, and items leak.
     fn gaps(&mut self, len: usize) -> Vec<Range<usize>> {
         if self.open.load(Ordering::Relaxed) > 0 {
             return Vec::new();
         }
-        mem::take(&mut *lock(&self.claimed)).gaps(len)
+        let (first, mut runs) = mem::take(&mut *lock(&self.claimed));
+        if first == (0..len) {
+            return Vec::new();
+        }
+        runs.extend([first, len..len]);
+        runs.sort_unstable_by_key(|run| (run.start, run.end));
+        let mut end = 0;
+        let gaps = runs.into_iter().map(|run| mem::replace(&mut end, run.end)..run.start);
+        gaps.filter(|gap| !gap.is_empty()).collect()
     }
 }
 
@@ -425,12 +428,6 @@ pub struct ClaimLog<'s, T> {
     /// The latest run of neighbouring items.
     run: Range<usize>,
     of: PhantomData<fn() -> T>,
-}
-
-impl fmt::Debug for AllClaimed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AllClaimed").finish_non_exhaustive()
-    }
 }
 
 impl<'s, T> ClaimLog<'s, T> {
@@ -461,7 +458,7 @@ impl<'s, T> ClaimLog<'s, T> {
     fn hand_in(&mut self, next: Range<usize>) {
         let run = mem::replace(&mut self.run, next);
         if !run.is_empty() {
-            lock(&self.to.claimed).add(run);
+            self.to.add(run);
         }
     }
 }
@@ -476,51 +473,15 @@ impl<T> Drop for ClaimLog<'_, T> {
     }
 }
 
-/// Disjoint runs of neighbouring items. The first run needs no allocation. Often there is no
-/// further run, since stolen items lie beside the items already claimed.
-#[derive(Debug, Default)]
-struct DisjointRuns {
-    first: Range<usize>,
-    others: Vec<Range<usize>>,
-}
-
-impl DisjointRuns {
-    fn add(&mut self, run: Range<usize>) {
-        if self.first.is_empty() {
-            self.first = run;
-        } else if run.start == self.first.end {
-            self.first.end = run.end;
-        } else if run.end == self.first.start {
-            self.first.start = run.start;
-        } else {
-            self.others.push(run);
-        }
-    }
-
-    /// The parts of `0..len` that are in no run, in order.
-    fn gaps(self, len: usize) -> Vec<Range<usize>> {
-        if self.first == (0..len) {
-            return Vec::new();
-        }
-        let mut runs = self.others;
-        runs.extend([self.first, len..len]);
-        runs.sort_unstable_by_key(|run| (run.start, run.end));
-        let mut end = 0;
-        let gap = |run: Range<usize>| {
-            let gap = end..run.start.min(len);
-            end = end.max(run.end);
-            gap
-        };
-        runs.into_iter().map(gap).filter(|gap| !gap.is_empty()).collect()
-    }
-}
-
 /// The items themselves: see [`Owned`].
 impl<T> IntoChain for Vec<T> {
     type Chain = Owned<Self>;
 
-    fn into_chain(self) -> Owned<Self> {
-        Owned::vec(self)
+    fn into_chain(mut self) -> Owned<Self> {
+        let len = self.len();
+        // SAFETY: 0 is at most the length. From here on the vector owns memory and no items.
+        unsafe { self.set_len(0) };
+        Owned::new(self, len)
     }
 }
 
@@ -529,7 +490,7 @@ impl<T> IntoChain for Box<[T]> {
     type Chain = Owned<Vec<T>>;
 
     fn into_chain(self) -> Owned<Vec<T>> {
-        Owned::vec(self.into_vec())
+        self.into_vec().into_chain()
     }
 }
 
@@ -538,7 +499,7 @@ impl<T, const N: usize> IntoChain for [T; N] {
     type Chain = Owned<MaybeUninit<Self>>;
 
     fn into_chain(self) -> Owned<MaybeUninit<Self>> {
-        Owned::array(self)
+        Owned::new(MaybeUninit::new(self), N)
     }
 }
 

@@ -8,9 +8,12 @@
 
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
 
-use std::{iter, mem, ops::Range};
+use std::{iter, mem};
 
-use super::merge::{in_parallel, shares, split};
+use super::{
+    interleave::take,
+    merge::{in_parallel, shares, split},
+};
 use crate::{
     clock::{Instant, Moment, nanos},
     pool::call::executor::Executor,
@@ -146,15 +149,18 @@ fn share<T: Send>(
 #[track_caller]
 fn swap_misplaced<T: Send>(executor: &Executor, items: &mut [T], pieces: &[(usize, usize)]) -> usize {
     let passed: usize = pieces.iter().map(|(_, passing)| *passing).sum();
-    let (mut failing, mut passing, mut first) = (Vec::new(), Vec::new(), 0);
-    for (len, passes) in pieces {
-        let (middle, end) = (first + passes, first + len);
-        failing.push(middle..end.min(passed));
-        passing.push(first.max(passed) - passed..middle.max(passed) - passed);
-        first = end;
+    // The items on the wrong side: those before the border that do not pass, and those behind it
+    // that pass.
+    let (mut failing, mut passing, mut rest, mut before) = (Vec::new(), Vec::new(), items, passed);
+    for &(len, passes) in pieces {
+        let (pass, fail) = take(&mut rest, len).split_at_mut(passes);
+        let (_, misplaced) = pass.split_at_mut(before.min(passes));
+        passing.push(misplaced);
+        before = before.saturating_sub(passes);
+        let (misplaced, _) = fail.split_at_mut(before.min(len - passes));
+        before -= misplaced.len();
+        failing.push(misplaced);
     }
-    let (front, back) = items.split_at_mut(passed);
-    let (mut failing, mut passing) = (parts(front, failing), parts(back, passing));
     let mut jobs = Vec::new();
     while let (Some(one), Some(other)) = (failing.pop(), passing.pop()) {
         let len = one.len().min(other.len()).min(LONGEST_SWAP);
@@ -169,18 +175,6 @@ fn swap_misplaced<T: Send>(executor: &Executor, items: &mut [T], pieces: &[(usiz
         _ => in_parallel(executor, jobs, &swap),
     }
     passed
-}
-
-/// The parts of `items` at the indices of `ranges`, the last part first, without empty parts. The
-/// ranges ascend.
-fn parts<T>(mut items: &mut [T], ranges: Vec<Range<usize>>) -> Vec<&mut [T]> {
-    let ranges = ranges.into_iter().rev().filter(|range| !range.is_empty());
-    let part = |range: Range<usize>| {
-        let (before, behind) = mem::take(&mut items).split_at_mut(range.start);
-        items = before;
-        &mut behind[..range.len()]
-    };
-    ranges.map(part).collect()
 }
 
 /// Partitions the slices by `test`: see [`Pair`].
@@ -220,27 +214,21 @@ fn pair_of_small<T>([left, right]: [&mut [T]; 2], failed: usize, test: impl Fn(&
 /// Hoare's partition: does not write items that are on their side already.
 #[inline(always)]
 fn pair_of_large<T>([left, right]: [&mut [T]; 2], failed: usize, test: impl Fn(&T) -> bool) -> [usize; 2] {
-    let (middle, mut passed, mut end) = (left.len(), 0, left.len() + right.len());
+    let middle = left.len();
+    let (failed, left) = left.split_at_mut(failed);
+    let (mut failed, mut rest, mut passed) = (failed.iter_mut(), left.iter_mut().chain(right), 0);
     loop {
-        let passes = |at: usize| at >= failed && test(left.get(at).unwrap_or_else(|| &right[at - middle]));
-        while passed < end && passes(passed) {
-            passed += 1;
-        }
-        // Item `passed` does not pass.
-        while passed + 1 < end && !passes(end - 1) {
-            end -= 1;
-        }
-        if passed + 1 >= end {
-            return [passed.min(middle), passed.max(middle) - middle];
-        }
-        end -= 1;
-        match end.checked_sub(middle) {
-            None => left.swap(passed, end),
-            Some(other) if passed < middle => mem::swap(&mut left[passed], &mut right[other]),
-            Some(other) => right.swap(passed - middle, other),
-        }
+        let fails = |item: &&mut T| {
+            let passes = test(item);
+            passed += usize::from(passes);
+            !passes
+        };
+        let Some(one) = failed.next().or_else(|| rest.find(fails)) else { break };
+        let Some(other) = rest.rfind(|item| test(item)) else { break };
+        mem::swap(one, other);
         passed += 1;
     }
+    [passed.min(middle), passed.max(middle) - middle]
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]

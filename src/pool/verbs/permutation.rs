@@ -168,7 +168,11 @@ impl<S: Lent, P> On<S, P> {
     #[inline(always)]
     #[track_caller]
     pub fn at<'p>(self, places: &'p Permutation<'_>) -> On<Permuted<'p, S>, P> {
-        self.behind(|source| Permuted::new(source, places))
+        self.behind(|source| {
+            let (found, expected) = (source.count(), places.len);
+            assert!(found == expected, "at: a permutation for {expected} items, and there are {found}");
+            Permuted { source, indices: &places.indices }
+        })
     }
 }
 
@@ -178,15 +182,6 @@ impl<S: Lent, P> On<S, P> {
 pub struct Permuted<'p, S> {
     source: S,
     indices: &'p [usize],
-}
-
-impl<'p, S: Lent> Permuted<'p, S> {
-    #[track_caller]
-    pub(crate) fn new(source: S, permutation: &'p Permutation<'_>) -> Self {
-        let (found, expected) = (source.count(), permutation.len);
-        assert!(found == expected, "at: a permutation for {expected} items, and there are {found}");
-        Self { source, indices: &permutation.indices }
-    }
 }
 
 impl<S: Lent> Chain for Permuted<'_, S> {
@@ -217,8 +212,8 @@ impl<S: Lent> Source for Permuted<'_, S> {
     ) -> impl ExactSizeIterator<Item = S::Item> + DoubleEndedIterator {
         self.indices[range].iter().map(|&index| {
             // SAFETY: *once*, *inside*: 1. an index of a `Permutation` is less than its `len`,
-            // which is the number of items, as `new` has checked; 2. no two positions have the same
-            // index, and each position is requested once, as the caller promises.
+            // which is the number of items, as `On::at` has checked; 2. no two positions have the
+            // same index, and each position is requested once, as the caller promises.
             unsafe { self.source.at(index) }
         })
     }

@@ -56,7 +56,7 @@ pub(crate) fn sort_unstable<T: Send>(executor: &Executor, items: &mut [T], order
     if items.len() < SHORTEST_SHARED || size_of::<T>() == 0 || !executor.is_free() || workers > FEW_WORKERS {
         return sort(executor, items, order);
     }
-    if ascends(items, RECOGNISED_ALONE, order) || sort_outliers(executor, items, order) {
+    if ascends(items, order) || sort_outliers(executor, items, order) {
         return;
     }
     let (mut pieces, enough) = (vec![items], workers * PIECES_A_WORKER);
@@ -103,15 +103,15 @@ pub(crate) fn sort<T: Send>(executor: &Executor, items: &mut [T], order: &dyn Co
     if items.len() < SHORTEST_SHARED || size_of::<T>() == 0 {
         return order.sort(items);
     }
-    if !executor.is_free() {
-        if !sort_outliers(executor, items, order) {
-            order.sort(items);
-        }
+    let is_free = executor.is_free();
+    // In longer slices, sorting the pieces finds ascending runs in parallel.
+    if is_free && ascends(items, order) || sort_outliers(executor, items, order) {
         return;
     }
-    // In longer slices, sorting the pieces finds ascending runs in parallel.
-    if !ascends(items, RECOGNISED_ALONE, order) && !sort_outliers(executor, items, order) {
+    if is_free {
         sort_pieces(executor, items, pieces(executor, items.len()), order);
+    } else {
+        order.sort(items);
     }
 }
 
@@ -147,12 +147,13 @@ pub(crate) fn sort_by_cached_key<T: Send, K: Ord + Send>(
 }
 
 /// Reverses a strictly descending beginning of `items`, and returns whether `items` are then known
-/// to be in order. A slice above `bytes` bytes is known to be in order only if the beginning was
-/// the whole slice.
-fn ascends<T>(items: &mut [T], bytes: usize, order: &dyn Comparator<T>) -> bool {
+/// to be in order. A slice above `RECOGNISED_ALONE` is known to be in order only if the beginning
+/// was the whole slice.
+fn ascends<T>(items: &mut [T], order: &dyn Comparator<T>) -> bool {
     let descending = order.run(items, true);
     items[..descending].reverse();
-    descending == items.len() || size_of_val(items) <= bytes && order.run(items, false) == items.len()
+    descending == items.len()
+        || size_of_val(items) <= RECOGNISED_ALONE && order.run(items, false) == items.len()
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]

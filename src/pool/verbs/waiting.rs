@@ -1,6 +1,6 @@
 //! Loops whose items wait: their closures return futures.
 
-use std::convert::Infallible;
+use std::convert::{Infallible, identity};
 
 use super::{
     chain::Each,
@@ -8,6 +8,7 @@ use super::{
     options::{Ending, OnPool},
     places::{Written, in_place},
 };
+use crate::pool::call::ending::Outcome;
 
 /// A loop whose items sometimes wait for a network, a disk, a timer or another program. Made by
 /// [`On::waiting`]. The last method call runs the loop.
@@ -156,9 +157,8 @@ impl<'p, C: Each + Sync, E: Ending> On<C, OnPool<'p, E>> {
     #[inline(always)]
     pub fn waiting(self, limit: usize) -> Waiting<C, OnPool<'p, E>> {
         assert!(limit > 0, "waiting: with a limit of 0 items under way, none would ever begin");
-        let is_reproducible = self.is_reproducible();
         assert!(
-            !is_reproducible,
+            !self.is_reproducible(),
             "waiting: no loop whose items wait is reproducible: collect, and then reduce"
         );
         Waiting { on: self, limit }
@@ -185,9 +185,7 @@ impl<C: Each + Sync, E: Ending> Waiting<C, OnPool<'_, E>> {
     /// # Panics
     /// If `f` or one of its futures panics.
     pub fn for_each<F: Future<Output = ()> + Send>(self, f: impl Fn(C::Item) -> F + Sync) -> E::Of<()> {
-        let Self { on, limit } = self;
-        let folded = on.run_async(limit, |_, item| f(item), |_, _, ()| Ok::<_, Infallible>(()), |(), ()| ());
-        E::end(folded.map(drop).through())
+        E::end(self.reduced(f, Ok::<_, Infallible>, |(), ()| ()).map(drop).through())
     }
 
     /// Maps every item, and reduces the results in the order of the slice. Returns `None` if there
@@ -220,14 +218,7 @@ impl<C: Each + Sync, E: Ending> Waiting<C, OnPool<'_, E>> {
         map: impl Fn(C::Item) -> F + Sync,
         reduce: impl Fn(R, R) -> R + Sync,
     ) -> E::Of<Option<R>> {
-        let Self { on, limit } = self;
-        let done = |acc: Option<R>, _, result| {
-            Ok::<_, Infallible>(match acc {
-                Some(acc) => reduce(acc, result),
-                None => result,
-            })
-        };
-        E::end(on.run_async(limit, |_, item| map(item), done, &reduce).through())
+        E::end(self.reduced(map, Ok::<_, Infallible>, reduce).through())
     }
 
     /// Folds the items into accumulators, and reduces the accumulators in the order of the slice.
@@ -284,20 +275,7 @@ impl<C: Each + Sync, E: Ending> Waiting<C, OnPool<'_, E>> {
         self,
         map: impl Fn(C::Item) -> F + Sync,
     ) -> E::Of<Vec<R>> {
-        let Self { on, limit } = self;
-        let collected = in_place(on.source_count(), |places| {
-            let none = || Written::none(places);
-            let folded = on.run_async(
-                limit,
-                |_, item| map(item),
-                move |written, index, result| {
-                    Ok::<_, Infallible>(written.unwrap_or_else(none).put(index, result))
-                },
-                Written::join,
-            );
-            folded.map(|written| written.unwrap_or_else(none)).through().ok_or(())
-        });
-        E::end(collected.ok())
+        E::end(self.collected(map, Ok::<_, Infallible>).map(|Ok(collected)| collected))
     }
 
     /// [`for_each`](Self::for_each) for futures that can fail: returns the error of the first
@@ -318,9 +296,7 @@ impl<C: Each + Sync, E: Ending> Waiting<C, OnPool<'_, E>> {
         self,
         f: impl Fn(C::Item) -> F + Sync,
     ) -> E::Of<Result<(), Z>> {
-        let Self { on, limit } = self;
-        let folded = on.run_async(limit, |_, item| f(item), |_, _, result| result, |(), ()| ());
-        E::end(folded.map(drop).ended())
+        E::end(self.reduced(f, identity, |(), ()| ()).map(drop).ended())
     }
 
     /// [`map_reduce`](Self::map_reduce) for futures that can fail: returns the error of the first
@@ -344,14 +320,7 @@ impl<C: Each + Sync, E: Ending> Waiting<C, OnPool<'_, E>> {
         map: impl Fn(C::Item) -> F + Sync,
         reduce: impl Fn(R, R) -> R + Sync,
     ) -> E::Of<Result<Option<R>, Z>> {
-        let Self { on, limit } = self;
-        let done = |acc: Option<R>, _, result: Result<R, Z>| {
-            Ok(match acc {
-                Some(acc) => reduce(acc, result?),
-                None => result?,
-            })
-        };
-        E::end(on.run_async(limit, |_, item| map(item), done, &reduce).ended())
+        E::end(self.reduced(map, identity, reduce).ended())
     }
 
     /// [`map_collect`](Self::map_collect) for futures that can fail: returns the error of the first
@@ -373,24 +342,45 @@ impl<C: Each + Sync, E: Ending> Waiting<C, OnPool<'_, E>> {
         self,
         map: impl Fn(C::Item) -> F + Sync,
     ) -> E::Of<Result<Vec<R>, Z>> {
+        E::end(self.collected(map, identity))
+    }
+
+    /// Maps every item, makes a result of each output, and reduces the results.
+    fn reduced<R: Send, Z: Send, F: Future + Send>(
+        self,
+        map: impl Fn(C::Item) -> F + Sync,
+        result: impl Fn(F::Output) -> Result<R, Z> + Sync,
+        reduce: impl Fn(R, R) -> R + Sync,
+    ) -> Outcome<Option<R>, Z> {
+        let done = |acc: Option<R>, _, output| {
+            let result = result(output)?;
+            Ok(match acc {
+                Some(acc) => reduce(acc, result),
+                None => result,
+            })
+        };
+        self.on.run_async(self.limit, |_, item| map(item), done, &reduce)
+    }
+
+    /// Maps every item, makes a result of each output, and collects the results. Returns `None` if
+    /// the loop was cancelled.
+    fn collected<R: Send, Z: Send, F: Future + Send>(
+        self,
+        map: impl Fn(C::Item) -> F + Sync,
+        result: impl Fn(F::Output) -> Result<R, Z> + Sync,
+    ) -> Option<Result<Vec<R>, Z>> {
         let Self { on, limit } = self;
         let collected = in_place(on.source_count(), |places| {
             let none = || Written::none(places);
             let folded = on.run_async(
                 limit,
                 |_, item| map(item),
-                move |written, index, result: Result<R, Z>| {
-                    Ok(written.unwrap_or_else(none).put(index, result?))
-                },
+                |written, index, output| Ok(written.unwrap_or_else(none).put(index, result(output)?)),
                 Written::join,
             );
-            let folded = folded.map(|written| written.unwrap_or_else(none)).ended();
-            folded.ok_or(None)?.map_err(Some)
+            let written = folded.map(|written| written.unwrap_or_else(none));
+            written.ended().ok_or(None)?.map_err(Some)
         });
-        E::end(match collected {
-            Ok(collected) => Some(Ok(collected)),
-            Err(Some(found)) => Some(Err(found)),
-            Err(None) => None,
-        })
+        collected.map_or_else(|found| found.map(Err), |collected| Some(Ok(collected)))
     }
 }
