@@ -207,6 +207,19 @@ pub(crate) fn extend_both<'a, 'b, S: Source, A, B>(
     (firsts, seconds)
 }
 
+/// The results of the range.
+impl<R> AsMut<[R]> for Written<'_, R> {
+    #[inline(always)]
+    fn as_mut(&mut self) -> &mut [R] {
+        // SAFETY: *inside*: `range` is within the capacity.
+        let first = unsafe { self.places.base.add(self.range.start) };
+        let mut written = NonNull::slice_from_raw_parts(first, self.range.len());
+        // SAFETY: *once*: 1. all of `range` has been written, as in `drop`; 2. no other `Written`
+        // has an index of `range`, and this one is borrowed exclusively.
+        unsafe { written.as_mut() }
+    }
+}
+
 impl<R> Drop for Written<'_, R> {
     fn drop(&mut self) {
         // SAFETY: *inside*: `range` is within the capacity.
