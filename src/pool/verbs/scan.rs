@@ -286,16 +286,13 @@ impl<'a, T: Clone + Send, E: Ending> On<Exclusive<'a, T>, OnPool<'_, E>> {
     /// With floating-point numbers, where addition is not associative, the last digits can differ
     /// from run to run, unless the loop is [`reproducible`](On::reproducible).
     ///
+    /// [`inclusive_scan_into`](On::inclusive_scan_into) writes the totals of any chain into a vector.
+    ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
     /// let mut balances = [100, -30, -20, 50];
     /// pool.on(&mut balances).inclusive_scan(|a, b| a + b);
     /// assert_eq!(balances, [100, 70, 50, 100]);
-    ///
-    /// // To scan the results of a chain, collect them first.
-    /// let mut highest: Vec<u32> = pool.on(&["7", "2", "9"]).map(|s| s.parse().unwrap()).collect();
-    /// pool.on(&mut highest).inclusive_scan(|a, b| *a.max(b));
-    /// assert_eq!(highest, [7, 7, 9]);
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     ///
@@ -351,7 +348,45 @@ impl<'a, T: Clone + Send, E: Ending> On<Exclusive<'a, T>, OnPool<'_, E>> {
 
 /// Scans into vectors.
 impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
-    /// DOC
+    /// Appends to `to`, for each item, the total of all items up to and including this item, in
+    /// their order. `op` must be associative, and need not be commutative. The totals do not include
+    /// what `to` contains before.
+    ///
+    /// Each closure of the chain is called once per item. The item goes to its final place in `to`,
+    /// and is scanned there while it is in a cache. The calls of `op` and the time are those of an
+    /// [`inclusive_scan`](On::inclusive_scan) in place. Nothing is allocated if `to` has enough
+    /// capacity and the calling thread runs the loop alone, except for one node of a list.
+    ///
+    /// If the loop is cancelled, nothing is appended.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let neighbours = [vec![1, 2], vec![], vec![0]];
+    /// let mut offsets = vec![0]; // of each node, and the end
+    /// pool.on(&neighbours).map(|of| of.len()).inclusive_scan_into(&mut offsets, |a, b| a + b);
+    /// assert_eq!(offsets, [0, 2, 2, 3]);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// Behind [`filter`](On::filter) and similar stages, an item's place is known only after all
+    /// items before it are made. Such a chain is collected first, and scanned in place:
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let mut odd: Vec<u32> = pool.on(0..6).filter(|i| i % 2 == 1).collect();
+    /// pool.on(&mut odd).inclusive_scan(|a, b| a + b);
+    /// assert_eq!(odd, [1, 4, 9]);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    /// ```compile_fail,E0277
+    /// # let pool = rangesteal::Pool::new()?;
+    /// pool.on(0..6).filter(|i| i % 2 == 1).inclusive_scan_into(&mut Vec::new(), |a, b| a + b);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If a closure of the chain, `op` or the `clone` of an item panics. Then nothing is appended,
+    /// and the totals so far are dropped.
     pub fn inclusive_scan_into(
         self,
         to: &mut Vec<C::Item>,
@@ -363,7 +398,26 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         inclusive(op, |steps| E::end(self.scan_into(to, None, steps).map(drop)))
     }
 
-    /// DOC
+    /// Appends to `to`, for each item, the total of `init` and all items before this item, in their
+    /// order. Returns the total of `init` and all items. `op` must be associative, and need not be
+    /// commutative.
+    ///
+    /// For the cost, and for chains with a [`filter`](On::filter), see
+    /// [`inclusive_scan_into`](Self::inclusive_scan_into). If the loop is cancelled, nothing is
+    /// appended.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let (words, mut offsets) = (["a", "bcd", "ef"], Vec::new());
+    /// let bytes =
+    ///     pool.on(&words).map(|word| word.len()).exclusive_scan_into(&mut offsets, 0, |a, b| a + b);
+    /// assert_eq!((offsets, bytes), (vec![0, 1, 4], 6));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If a closure of the chain, `op` or the `clone` of an item panics. Then nothing is appended,
+    /// and the totals so far are dropped.
     pub fn exclusive_scan_into(
         self,
         to: &mut Vec<C::Item>,
