@@ -292,11 +292,12 @@ const LENGTHS: &[usize] =
 #[test]
 fn scans_of_chains_are_those_of_std() {
     let op = Matrix::times;
-    for (&len, threads) in LENGTHS.iter().flat_map(|len| (1..5).map(move |threads| (len, threads))) {
-        let (pool, numbers) = (pool(threads), (0..len).collect::<Vec<_>>());
+    let pools = [1, 2, 3, 4].map(pool);
+    for (&len, pool) in LENGTHS.iter().flat_map(|len| pools.iter().map(move |pool| (len, pool))) {
+        let (threads, numbers) = (pool.num_threads(), (0..len).collect::<Vec<_>>());
         let expected = plain_scan(numbers.iter().map(|i| Matrix::of(*i)), op);
         let from = plain_scan_from(Matrix::of(99), numbers.iter().map(|i| Matrix::of(*i)), op);
-        let rounds = if cfg!(miri) { 2 } else { 200_000_usize.div_ceil(len.max(1)).min(40) };
+        let rounds = if cfg!(miri) { 2 } else { 50_000_usize.div_ceil(len.max(1)).clamp(4, 40) };
         for round in 0..rounds {
             let mut all = Vec::with_capacity(len);
             let place = all.as_ptr();
@@ -473,9 +474,9 @@ fn what_a_scan_of_a_chain_has_made_is_dropped_once() {
     // A panic during a panic prints a backtrace, which takes Miri half a minute.
     #[cfg(miri)]
     std::panic::set_hook(Box::new(|panic| eprintln!("{panic}")));
-    for threads in [1, 2, 3] {
+    for pool in [1, 2, 3].map(pool) {
         for early in [Early::InTheChain, Early::InTheOperator, Early::Cancelled] {
-            (0..if cfg!(miri) { 3 } else { 40 }).for_each(|round| ends_early(&pool(threads), early, round));
+            (0..if cfg!(miri) { 3 } else { 40 }).for_each(|round| ends_early(&pool, early, round));
         }
     }
 }
