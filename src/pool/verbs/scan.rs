@@ -24,7 +24,7 @@ use super::{
     kernel::Claimed,
     on::On,
     options::{Ending, OnPool},
-    places::{Written, append_in_place},
+    places::{ResultPlaces, Written, append_in_place},
     runs::{DoneRun, DoneRuns},
     source::Exclusive,
 };
@@ -443,31 +443,53 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     where
         C: Each<Item: Clone + Send>,
     {
-        let (len, mut total) = (self.source_count(), None);
-        let appended = append_in_place(to, len, |places| {
-            let written = DoneRuns::new(Written::join);
-            let done = |Range { start: first, end }, acc| written.add(DoneRun { first, end, acc }, &mut 0);
-            let scan = Scan::new(init, steps, self.is_reproducible(), (PIECE, &done));
-            let (scanning, size) = (&scan, self.block().unwrap_or(usize::MAX));
+        let (is_reproducible, size) = (self.is_reproducible(), self.block().unwrap_or(usize::MAX));
+        let (len, mut on) = (self.source_count(), Some(self));
+        append_scanned(to, len, init, (steps, is_reproducible), &mut |places, scan| {
             let blocks = move |mut claimed: Claimed<'_, '_, '_, C>| {
                 let chain = claimed.chain;
                 while let Some(mut claim) = claimed.next() {
                     while claim.len() > 0 {
                         let (first, state) = (claim.range().start, claimed.state());
                         let range = first..first + claim.len().min(size);
-                        scanning.block(range, Written::none(places), &mut |made, count| {
+                        scan.block(range, Written::none(places), &mut |made, count| {
                             made.extend(claim.take(count), |item| chain.one(state, item))
                         });
                     }
                 }
                 Ok(())
             };
-            self.search::<Infallible>(LoopKind::InOrder, blocks).through().ok_or(())?;
-            total = scan.end();
-            Ok::<_, ()>(written.into_result(len).unwrap_or(Written::none(places)))
-        });
-        appended.is_ok().then_some(total)
+            on.take()?.search::<Infallible>(LoopKind::InOrder, blocks).through()?
+        })
     }
+}
+
+/// Runs the loop of a scan, which gives the scan each block of the items that the loop makes at
+/// their final places.
+type RunScan<'r, T> =
+    &'r mut dyn for<'a> FnMut(&'a ResultPlaces<'a, T>, &Scan<'_, Written<'a, T>, T>) -> Option<()>;
+
+/// Appends to `to` the totals of the `len` items that `run` makes. Returns the total of all items.
+/// Returns `None` if `run` does, and `Some(None)` if there is neither an item nor an initial value.
+#[inline(never)] // compiled once for each type of items
+#[expect(clippy::option_option, reason = "not cancelled, and not empty")]
+fn append_scanned<T: Send>(
+    to: &mut Vec<T>,
+    len: usize,
+    init: Option<T>,
+    (steps, is_reproducible): (&ScanSteps<'_, T>, bool),
+    run: RunScan<'_, T>,
+) -> Option<Option<T>> {
+    let mut total = None;
+    let appended = append_in_place(to, len, |places| {
+        let written = DoneRuns::new(Written::join);
+        let done = |Range { start: first, end }, acc| written.add(DoneRun { first, end, acc }, &mut 0);
+        let scan = Scan::new(init, steps, is_reproducible, (PIECE, &done));
+        run(places, &scan).ok_or(())?;
+        total = scan.end();
+        Ok::<_, ()>(written.into_result(len).unwrap_or(Written::none(places)))
+    });
+    appended.is_ok().then_some(total)
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]
