@@ -56,22 +56,63 @@ struct Front<I, T> {
     passed: Vec<Block<I, T>>,
 }
 
-/// Reduces a total and then items, in this order.
-type ReduceItems<'f, T> = &'f (dyn Fn(Option<T>, &[T]) -> Option<T> + Sync);
-/// Scans items, given the total of all items before them. Returns the total behind the last of
-/// them.
-type ScanItems<'f, T> = &'f (dyn Fn(&mut [T], Option<T>) -> Option<T> + Sync);
 /// Makes more items of a block, as many as the number says, and appends them to the items of the
 /// block that exist. If all items exist from the beginning, does nothing.
 type MakeItems<'m, I> = &'m mut dyn FnMut(I, usize) -> I;
 
 /// The code of a scan that is compiled for each operator. All other code is compiled once for each
-/// type of items.
-struct ScanSteps<'f, T> {
-    op: &'f (dyn Fn(&T, &T) -> T + Sync),
-    reduce: ReduceItems<'f, T>,
-    pass: ScanItems<'f, T>,
+/// type of items. (A trait, since a table of three methods is smaller than those of three closures.)
+trait ScanSteps<T>: Sync {
+    /// The operator.
+    fn op(&self, before: &T, behind: &T) -> T;
+
+    /// Reduces a total and then items, in this order.
+    fn reduce(&self, total: Option<T>, items: &[T]) -> Option<T>;
+
+    /// Scans items, given the total of all items before them. Returns the total behind the last of
+    /// them.
+    fn pass(&self, items: &mut [T], before: Option<T>) -> Option<T>;
 }
+
+/// An inclusive or an exclusive scan with this operator.
+struct Operator<F, const IS_INCLUSIVE: bool>(F);
+
+impl<T: Clone, F: Fn(&T, &T) -> T + Sync, const IS_INCLUSIVE: bool> ScanSteps<T>
+    for Operator<F, IS_INCLUSIVE>
+{
+    fn op(&self, before: &T, behind: &T) -> T {
+        (self.0)(before, behind)
+    }
+
+    fn reduce(&self, total: Option<T>, items: &[T]) -> Option<T> {
+        let mut items = items.iter();
+        let mut total = total.or_else(|| items.next().cloned())?;
+        for item in items {
+            total = (self.0)(&total, item);
+        }
+        Some(total)
+    }
+
+    fn pass(&self, items: &mut [T], before: Option<T>) -> Option<T> {
+        if IS_INCLUSIVE {
+            if let (Some(before), Some(first)) = (before, items.first_mut()) {
+                *first = (self.0)(&before, first);
+            }
+            for index in 1..items.len() {
+                items[index] = (self.0)(&items[index - 1], &items[index]);
+            }
+            return items.last().cloned();
+        }
+        let mut before = before.expect(INITIAL);
+        for item in items {
+            let behind = (self.0)(&before, item);
+            *item = mem::replace(&mut before, behind);
+        }
+        Some(before)
+    }
+}
+
+const INITIAL: &str = "there is an initial value";
 
 /// A scan under way. `I` is the type of the items of a block: an exclusive slice, or items that the
 /// scan itself has written. No user code is called under the lock.
@@ -81,7 +122,7 @@ struct Scan<'f, I, T> {
     /// block at the front. Written under the lock, together with the total. Relaxed: a worker that
     /// reads the first index of its block here locks `state` before it takes the total.
     front: AtomicUsize,
-    steps: &'f ScanSteps<'f, T>,
+    steps: &'f dyn ScanSteps<T>,
     /// Whether the total of a block is always reduced from the items of the block alone. Then the
     /// total depends neither on the worker nor on the time of the scan.
     is_reproducible: bool,
@@ -95,7 +136,7 @@ impl<'f, I: AsMut<[T]>, T> Scan<'f, I, T> {
     /// A scan whose front is at the first item. `init` is the total before this item.
     fn new(
         init: Option<T>,
-        steps: &'f ScanSteps<'f, T>,
+        steps: &'f dyn ScanSteps<T>,
         is_reproducible: bool,
         (piece, done): (usize, &'f (dyn Fn(Range<usize>, I) + Sync)),
     ) -> Self {
@@ -116,7 +157,7 @@ impl<'f, I: AsMut<[T]>, T> Scan<'f, I, T> {
             }
             let piece = len.div_ceil(LOOKS).min(self.piece).min(len - reduced);
             items = make(items, piece);
-            total = (self.steps.reduce)(total, &items.as_mut()[reduced..reduced + piece]);
+            total = self.steps.reduce(total, &items.as_mut()[reduced..reduced + piece]);
             reduced += piece;
         }
         self.add(Block { range, items, total });
@@ -151,14 +192,14 @@ impl<'f, I: AsMut<[T]>, T> Scan<'f, I, T> {
             let piece = self.piece.min(len - made);
             items = make(items, piece);
             let new = &mut items.as_mut()[made..made + piece];
-            total = if is_scanned { (self.steps.pass)(new, total) } else { (self.steps.reduce)(total, new) };
+            total = if is_scanned { self.steps.pass(new, total) } else { self.steps.reduce(total, new) };
             made += piece;
         }
         let (total, left) =
             if is_scanned { (total, reduced) } else { (self.both(before.as_ref(), total), len) };
         self.advance(range.end, total);
         if left > 0 {
-            (self.steps.pass)(&mut items.as_mut()[..left], before);
+            self.steps.pass(&mut items.as_mut()[..left], before);
         }
         (self.done)(range, items);
     }
@@ -200,7 +241,7 @@ impl<'f, I: AsMut<[T]>, T> Scan<'f, I, T> {
     fn scan_passed(&self) {
         let passed = || lock(&self.state).passed.pop();
         while let Some(Block { range, mut items, total }) = passed() {
-            (self.steps.pass)(items.as_mut(), total);
+            self.steps.pass(items.as_mut(), total);
             (self.done)(range, items);
         }
     }
@@ -219,7 +260,7 @@ impl<'f, I: AsMut<[T]>, T> Scan<'f, I, T> {
             (Some(before), Some(behind)) => {
                 // Dropped before the total is returned: a value that is being returned leaks if a
                 // drop panics (rust-lang/rust#47949).
-                let total = (self.steps.op)(before, &behind);
+                let total = self.steps.op(before, &behind);
                 drop(behind);
                 Some(total)
             }
@@ -228,50 +269,6 @@ impl<'f, I: AsMut<[T]>, T> Scan<'f, I, T> {
         }
     }
 }
-
-/// Reduces `total` and then `items`, in this order.
-#[inline(always)]
-fn reduce<T: Clone>(op: &impl Fn(&T, &T) -> T, total: Option<T>, items: &[T]) -> Option<T> {
-    let mut items = items.iter();
-    let mut total = total.or_else(|| items.next().cloned())?;
-    for item in items {
-        total = op(&total, item);
-    }
-    Some(total)
-}
-
-/// Calls `scan` with the steps of an inclusive scan.
-#[inline(always)]
-fn inclusive<T: Clone, R>(op: impl Fn(&T, &T) -> T + Sync, scan: impl FnOnce(&ScanSteps<'_, T>) -> R) -> R {
-    let pass = |items: &mut [T], before: Option<T>| {
-        if let (Some(before), Some(first)) = (before, items.first_mut()) {
-            *first = op(&before, first);
-        }
-        for index in 1..items.len() {
-            items[index] = op(&items[index - 1], &items[index]);
-        }
-        items.last().cloned()
-    };
-    let reduce = |total: Option<T>, items: &[T]| reduce(&op, total, items);
-    scan(&ScanSteps { op: &op, reduce: &reduce, pass: &pass })
-}
-
-/// Calls `scan` with the steps of an exclusive scan.
-#[inline(always)]
-fn exclusive<T: Clone, R>(op: impl Fn(&T, &T) -> T + Sync, scan: impl FnOnce(&ScanSteps<'_, T>) -> R) -> R {
-    let pass = |items: &mut [T], before: Option<T>| {
-        let mut before = before.expect(INITIAL);
-        for item in items {
-            let behind = op(&before, item);
-            *item = mem::replace(&mut before, behind);
-        }
-        Some(before)
-    };
-    let reduce = |total: Option<T>, items: &[T]| reduce(&op, total, items);
-    scan(&ScanSteps { op: &op, reduce: &reduce, pass: &pass })
-}
-
-const INITIAL: &str = "there is an initial value";
 
 /// Scans.
 impl<'a, T: Clone + Send, E: Ending> On<Exclusive<'a, T>, OnPool<'_, E>> {
@@ -300,7 +297,7 @@ impl<'a, T: Clone + Send, E: Ending> On<Exclusive<'a, T>, OnPool<'_, E>> {
     /// If `op` or the `clone` of an item panics. Then each item either is unchanged or holds a
     /// total. The same holds after a cancelled scan.
     pub fn inclusive_scan(self, op: impl Fn(&T, &T) -> T + Sync) -> E::Of<()> {
-        inclusive(op, |steps| E::end(self.scanned(None, steps).map(drop)))
+        E::end(self.scanned(None, &Operator::<_, true>(op)).map(drop))
     }
 
     /// Replaces each item by the total of `init` and all items before this item. Returns the total
@@ -321,13 +318,14 @@ impl<'a, T: Clone + Send, E: Ending> On<Exclusive<'a, T>, OnPool<'_, E>> {
     /// If `op` or the `clone` of an item panics. Then each item either is unchanged or holds a
     /// total. The same holds after a cancelled scan.
     pub fn exclusive_scan(self, init: T, op: impl Fn(&T, &T) -> T + Sync) -> E::Of<T> {
-        exclusive(op, |steps| E::end(self.scanned(Some(init), steps).map(|total| total.expect(INITIAL))))
+        let total = self.scanned(Some(init), &Operator::<_, false>(op));
+        E::end(total.map(|total| total.expect(INITIAL)))
     }
 
     /// Scans with these steps, and returns the total of all items and `init`. Returns `None` if the
     /// loop was cancelled, and `Some(None)` if there is neither an item nor an initial value.
     #[expect(clippy::option_option, reason = "not cancelled, and not empty")]
-    fn scanned(self, init: Option<T>, steps: &ScanSteps<'_, T>) -> Option<Option<T>> {
+    fn scanned(self, init: Option<T>, steps: &dyn ScanSteps<T>) -> Option<Option<T>> {
         let scan = Scan::new(init, steps, self.is_reproducible(), (usize::MAX, &|_, _| ()));
         let (scanning, size) = (&scan, self.block().unwrap_or(usize::MAX));
         let blocks = move |mut claimed: Claimed<'_, '_, '_, Exclusive<'a, T>>| {
@@ -395,7 +393,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     where
         C: Each<Item: Clone + Send>,
     {
-        inclusive(op, |steps| E::end(self.scan_into(to, None, steps).map(drop)))
+        E::end(self.scan_into(to, None, &Operator::<_, true>(op)).map(drop))
     }
 
     /// Appends to `to`, for each item, the total of `init` and all items before this item, in their
@@ -427,9 +425,8 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     where
         C: Each<Item: Clone + Send>,
     {
-        exclusive(op, |steps| {
-            E::end(self.scan_into(to, Some(init), steps).map(|total| total.expect(INITIAL)))
-        })
+        let total = self.scan_into(to, Some(init), &Operator::<_, false>(op));
+        E::end(total.map(|total| total.expect(INITIAL)))
     }
 
     /// Scans with these steps, and appends the totals to `to`. Returns what `scanned` returns.
@@ -438,7 +435,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         self,
         to: &mut Vec<C::Item>,
         init: Option<C::Item>,
-        steps: &ScanSteps<'_, C::Item>,
+        steps: &dyn ScanSteps<C::Item>,
     ) -> Option<Option<C::Item>>
     where
         C: Each<Item: Clone + Send>,
@@ -459,7 +456,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
                 }
                 Ok(())
             };
-            on.take()?.search::<Infallible>(LoopKind::InOrder, blocks).through()?
+            on.take()?.search::<Infallible>(LoopKind::InOrder, blocks).through().map(drop)
         })
     }
 }
@@ -477,7 +474,7 @@ fn append_scanned<T: Send>(
     to: &mut Vec<T>,
     len: usize,
     init: Option<T>,
-    (steps, is_reproducible): (&ScanSteps<'_, T>, bool),
+    (steps, is_reproducible): (&dyn ScanSteps<T>, bool),
     run: RunScan<'_, T>,
 ) -> Option<Option<T>> {
     let mut total = None;
@@ -502,6 +499,7 @@ mod tests {
     use super::*;
 
     /// A total that panics when it is dropped, if it is `bad`.
+    #[derive(Clone)]
     struct Total {
         bad: bool,
         _counted: Arc<()>,
@@ -517,8 +515,7 @@ mod tests {
     fn a_total_whose_drop_panics_leaks_no_other_total() {
         let counted = Arc::new(());
         let total = |bad| Total { bad, _counted: Arc::clone(&counted) };
-        let steps =
-            ScanSteps { op: &|_, _| total(false), reduce: &|total, _| total, pass: &|_, total| total };
+        let steps = Operator::<_, true>(|_: &Total, _: &Total| total(false));
         let scan = Scan::new(None, &steps, false, (usize::MAX, &|_, _: &mut [Total]| ()));
         let before = total(false);
         let both = || drop(scan.both(Some(&before), Some(total(true))));
