@@ -34,7 +34,7 @@ use crate::{
 };
 
 /// In items: a worker makes at most this many items of a chain before it scans or reduces them.
-const PIECE: usize = 512;
+const MOST_MADE: usize = 512;
 
 /// A block that takes two passes.
 struct Block<I, T> {
@@ -61,7 +61,8 @@ struct Front<I, T> {
 type MakeItems<'m, I> = &'m mut dyn FnMut(I, usize) -> I;
 
 /// The code of a scan that is compiled for each operator. All other code is compiled once for each
-/// type of items. (A trait, since a table of three methods is smaller than those of three closures.)
+/// type of items. (With three closures instead of a trait, a further scan in place had 2,335 bytes
+/// instead of 1,460.)
 trait ScanSteps<T>: Sync {
     /// The operator.
     fn op(&self, before: &T, behind: &T) -> T;
@@ -283,7 +284,7 @@ impl<'a, T: Clone + Send, E: Ending> On<Exclusive<'a, T>, OnPool<'_, E>> {
     /// With floating-point numbers, where addition is not associative, the last digits can differ
     /// from run to run, unless the loop is [`reproducible`](On::reproducible).
     ///
-    /// [`inclusive_scan_into`](On::inclusive_scan_into) writes the totals of any chain into a vector.
+    /// [`inclusive_scan_into`](On::inclusive_scan_into) appends the totals of a chain to a vector.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -346,14 +347,15 @@ impl<'a, T: Clone + Send, E: Ending> On<Exclusive<'a, T>, OnPool<'_, E>> {
 
 /// Scans into vectors.
 impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
-    /// Appends to `to`, for each item, the total of all items up to and including this item, in
-    /// their order. `op` must be associative, and need not be commutative. The totals do not include
-    /// what `to` contains before.
+    /// Appends a total to `to` for each item: the total of all items up to and including this item.
+    /// The totals are in the order of the items. They do not include what `to` contains before.
+    /// `op` must be associative, and need not be commutative.
     ///
-    /// Each closure of the chain is called once per item. The item goes to its final place in `to`,
-    /// and is scanned there while it is in a cache. The calls of `op` and the time are those of an
-    /// [`inclusive_scan`](On::inclusive_scan) in place. Nothing is allocated if `to` has enough
-    /// capacity and the calling thread runs the loop alone, except for one node of a list.
+    /// Each closure of the chain is called once per item. A worker makes up to 512 items at their
+    /// final places in `to`, and scans them there while they are in a cache. The operator is called
+    /// as often as by an [`inclusive_scan`](On::inclusive_scan) in place: up to twice per item if
+    /// several threads share the loop, otherwise once. If `to` has enough capacity, no memory is
+    /// allocated for the totals.
     ///
     /// If the loop is cancelled, nothing is appended.
     ///
@@ -396,8 +398,8 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         E::end(self.scan_into(to, None, &Operator::<_, true>(op)).map(drop))
     }
 
-    /// Appends to `to`, for each item, the total of `init` and all items before this item, in their
-    /// order. Returns the total of `init` and all items. `op` must be associative, and need not be
+    /// Appends a total to `to` for each item: the total of `init` and all items before this item.
+    /// Returns the total of `init` and all items. `op` must be associative, and need not be
     /// commutative.
     ///
     /// For the cost, and for chains with a [`filter`](On::filter), see
@@ -407,8 +409,8 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
     /// let (words, mut offsets) = (["a", "bcd", "ef"], Vec::new());
-    /// let bytes =
-    ///     pool.on(&words).map(|word| word.len()).exclusive_scan_into(&mut offsets, 0, |a, b| a + b);
+    /// let lengths = pool.on(&words).map(|word| word.len());
+    /// let bytes = lengths.exclusive_scan_into(&mut offsets, 0, |a, b| a + b);
     /// assert_eq!((offsets, bytes), (vec![0, 1, 4], 6));
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
@@ -481,7 +483,7 @@ fn append_scanned<T: Send>(
     let appended = append_in_place(to, len, |places| {
         let written = DoneRuns::new(Written::join);
         let done = |Range { start: first, end }, acc| written.add(DoneRun { first, end, acc }, &mut 0);
-        let scan = Scan::new(init, steps, is_reproducible, (PIECE, &done));
+        let scan = Scan::new(init, steps, is_reproducible, (MOST_MADE, &done));
         run(places, &scan).ok_or(())?;
         total = scan.end();
         Ok::<_, ()>(written.into_result(len).unwrap_or(Written::none(places)))
