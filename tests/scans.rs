@@ -2,13 +2,14 @@
 //! gives.
 
 use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
+    iter, mem,
+    panic::{AssertUnwindSafe, catch_unwind, panic_any},
     sync::atomic::{AtomicIsize, AtomicUsize, Ordering::Relaxed},
     thread,
 };
 
 use proptest::prelude::*;
-use rangesteal::{CancelToken, Cancelled, Pool, Progress, RunReport, Trace};
+use rangesteal::{CancelToken, Cancelled, Pool, Progress, RunReport, Trace, source};
 
 mod busy;
 use busy::work;
@@ -51,7 +52,7 @@ fn plain_exclusive<T: Clone>(items: &[T], init: T, op: impl Fn(&T, &T) -> T) -> 
     let mut total = init;
     let totals = items.iter().map(|item| {
         let behind = op(&total, item);
-        std::mem::replace(&mut total, behind)
+        mem::replace(&mut total, behind)
     });
     (totals.collect(), total)
 }
@@ -262,4 +263,279 @@ proptest! {
             prop_assert_eq!(&scanned, &expected);
         }
     }
+}
+
+/// The totals by [`Iterator::scan`].
+fn plain_scan<T: Clone>(items: impl Iterator<Item = T>, op: impl Fn(&T, &T) -> T) -> Vec<T> {
+    let totals = items.scan(None, |before: &mut Option<T>, item| {
+        let total = before.as_ref().map_or_else(|| item.clone(), |before| op(before, &item));
+        before.replace(total.clone());
+        Some(total)
+    });
+    totals.collect()
+}
+
+/// The totals of `first` and the items before each item, and the total of all.
+fn plain_scan_from<T: Clone>(
+    first: T,
+    items: impl Iterator<Item = T>,
+    op: impl Fn(&T, &T) -> T,
+) -> (Vec<T>, T) {
+    let mut totals = plain_scan(iter::once(first).chain(items), op);
+    let last = totals.pop().unwrap();
+    (totals, last)
+}
+
+const LENGTHS: &[usize] =
+    if cfg!(miri) { &[0, 1, 2, 3, 7, LEN] } else { &[0, 1, 2, 3, 7, 100, 10_000, 300_000] };
+
+#[test]
+fn scans_of_chains_are_those_of_std() {
+    let op = Matrix::times;
+    let pools = [1, 2, 3, 4].map(pool);
+    for (&len, pool) in LENGTHS.iter().flat_map(|len| pools.iter().map(move |pool| (len, pool))) {
+        let (threads, numbers) = (pool.num_threads(), (0..len).collect::<Vec<_>>());
+        let expected = plain_scan(numbers.iter().map(|i| Matrix::of(*i)), op);
+        let from = plain_scan_from(Matrix::of(99), numbers.iter().map(|i| Matrix::of(*i)), op);
+        let rounds = if cfg!(miri) { 2 } else { 50_000_usize.div_ceil(len.max(1)).clamp(4, 40) };
+        for round in 0..rounds {
+            let mut all = Vec::with_capacity(len);
+            let place = all.as_ptr();
+            let chain = pool.on(&numbers).map(|i| Matrix::of(*i));
+            match round % 4 {
+                0 => chain.inclusive_scan_into(&mut all, op),
+                1 => chain.grain(7).inclusive_scan_into(&mut all, op),
+                2 => chain.reproducible().inclusive_scan_into(&mut all, op),
+                _ => chain.threads(2).inclusive_scan_into(&mut all, op),
+            }
+            assert_eq!(all, expected, "{len} items, {threads} threads");
+            assert_eq!(all.as_ptr(), place, "allocated anew");
+            all.clear();
+            let chain = pool.on(&numbers).map(|i| Matrix::of(*i));
+            let total = match round % 4 {
+                0 => chain.exclusive_scan_into(&mut all, Matrix::of(99), op),
+                1 => chain.grain(600).exclusive_scan_into(&mut all, Matrix::of(99), op),
+                2 => chain.reproducible().exclusive_scan_into(&mut all, Matrix::of(99), op),
+                _ => chain.threads(2).exclusive_scan_into(&mut all, Matrix::of(99), op),
+            };
+            assert_eq!((&all, total), (&from.0, from.1), "{len} items, {threads} threads");
+        }
+    }
+}
+
+/// Every kind of chain that makes one item of each. What the vector contains before stays.
+#[test]
+fn chains_of_every_kind_are_scanned() {
+    let pool = pool(3);
+    let numbers: Vec<u64> = (0..LEN as u64).map(|i| i.wrapping_mul(0x9E37_79B9)).collect();
+    let add = |a: &u64, b: &u64| a.wrapping_add(*b);
+    macro_rules! check {
+        ($chain:expr, $plain:expr) => {
+            for _ in 0..3 {
+                let mut all = vec![1, 2];
+                pool.on($chain).inclusive_scan_into(&mut all, add);
+                assert!(all.iter().copied().eq([1, 2].into_iter().chain(plain_scan($plain, add))));
+            }
+        };
+    }
+    check!(source(&numbers).copied(), numbers.iter().copied());
+    check!(source(&numbers).cloned().rev(), numbers.iter().copied().rev());
+    check!(numbers.clone(), numbers.iter().copied());
+    check!(3..60_u64, 3..60);
+    check!(
+        source(&numbers).zip(0..LEN).map(|(a, b)| a ^ b as u64),
+        iter::zip(&numbers, 0..).map(|(a, b)| a ^ b)
+    );
+    check!(
+        source(&numbers).enumerate().skip(3).step_by(2).map(|(i, x)| x >> (i % 60)),
+        numbers.iter().enumerate().skip(3).step_by(2).map(|(i, x)| x >> (i % 60))
+    );
+    check!(
+        source(&numbers).chunks(7).map(|chunk| chunk.iter().fold(0, |a, b| add(&a, b))),
+        numbers.chunks(7).map(|chunk| chunk.iter().fold(0, |a, b| add(&a, b)))
+    );
+    check!(source(&numbers).with(|_| 5).map(|(five, x)| x / *five), numbers.iter().map(|x| x / 5));
+    let blocks = || source(&numbers).with_block(|block| block as u64).map(|(block, x)| x ^ *block);
+    let drawn: Vec<u64> = pool.on(blocks()).collect();
+    check!(blocks(), drawn.iter().copied());
+    let mut changed = numbers.clone();
+    let mut totals = Vec::new();
+    let chain = pool.on(&mut changed).map(|x| mem::replace(x, 7));
+    chain.inclusive_scan_into(&mut totals, add);
+    assert_eq!((totals, changed), (plain_scan(numbers.iter().copied(), add), vec![7; LEN]));
+    let mut greatest = Vec::new();
+    pool.on(&numbers).inclusive_scan_into(&mut greatest, |a, b| a.max(b)); // references
+    assert_eq!(greatest, plain_scan(numbers.iter(), |a, b| a.max(b)));
+}
+
+/// Each item takes long, so that every scan is shared.
+#[test]
+#[cfg_attr(miri, ignore = "a matter of time")]
+fn shared_scans_of_chains_call_each_closure_once_an_item() {
+    let elsewhere = AtomicUsize::new(0);
+    let caller = thread::current().id();
+    for threads in 2..5 {
+        let pool = pool(threads);
+        let expected = plain_scan((0..150).map(|i| format!("{i},")), |a, b| format!("{a}{b}"));
+        for round in 0..20 {
+            let calls: Vec<AtomicUsize> = (0..150).map(AtomicUsize::new).collect();
+            let make = |(i, calls): (usize, &AtomicUsize)| {
+                elsewhere.fetch_add(usize::from(thread::current().id() != caller), Relaxed);
+                work(if i % 7 == round % 7 { 100_000 } else { 5_000 });
+                format!("{},", calls.fetch_add(1000, Relaxed))
+            };
+            let op = |a: &String, b: &String| {
+                work(if b.len() % 7 == round % 7 { 100_000 } else { 5_000 });
+                format!("{a}{b}")
+            };
+            let mut all = vec![String::from("before")];
+            if round % 2 == 0 {
+                pool.on(&calls).enumerate().map(make).inclusive_scan_into(&mut all, op);
+                assert_eq!(all[1..], expected);
+            } else {
+                let chain = pool.on(&calls).enumerate().map(make).reproducible().grain(4);
+                let total = chain.exclusive_scan_into(&mut all, String::new(), op);
+                assert_eq!((&all[2..], &total), (&expected[..149], &expected[149]));
+            }
+            assert!(calls.into_iter().map(AtomicUsize::into_inner).eq(1000..1150));
+        }
+    }
+    assert!(elsewhere.load(Relaxed) > 0, "no scan was shared");
+}
+
+#[test]
+fn reproducible_scans_of_chains_have_the_same_bits() {
+    let numbers: Vec<u32> = (0..5003).take(LEN).collect();
+    let scan = |threads: usize| {
+        let pool = pool(threads);
+        let chain = pool.on(&numbers).map(|i| {
+            if !cfg!(miri) && threads > 1 {
+                work(2_000);
+            }
+            1.0 / (f64::from(*i) + 0.3)
+        });
+        let mut all = Vec::new();
+        let total = chain.reproducible().exclusive_scan_into(&mut all, 0.5, |a, b| a + b);
+        (all.iter().map(|x| x.to_bits()).collect::<Vec<_>>(), f64::to_bits(total))
+    };
+    let first = scan(1);
+    let mut in_place: Vec<f64> = numbers.iter().map(|i| 1.0 / (f64::from(*i) + 0.3)).collect();
+    pool(2).on(&mut in_place).reproducible().exclusive_scan(0.5, |a, b| a + b);
+    assert!(in_place.iter().map(|x| x.to_bits()).eq(first.0.iter().copied()), "as in place");
+    for threads in 2..5 {
+        assert_eq!(scan(threads), first, "{threads} threads");
+    }
+}
+
+/// The number of living values of [`Alive`].
+static LIVING: AtomicIsize = AtomicIsize::new(0);
+
+#[derive(Debug)]
+struct Alive {
+    value: u64,
+    /// Whether the drop of the value panics.
+    bad: bool,
+}
+
+impl Alive {
+    fn new(value: u64) -> Self {
+        LIVING.fetch_add(1, Relaxed);
+        Self { value, bad: false }
+    }
+}
+
+impl Clone for Alive {
+    fn clone(&self) -> Self {
+        Self::new(self.value)
+    }
+}
+
+impl Drop for Alive {
+    fn drop(&mut self) {
+        LIVING.fetch_sub(1, Relaxed);
+        if self.bad {
+            panic_any(()); // no memory, since the payload is forgotten
+        }
+    }
+}
+
+/// How a scan ends early.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Early {
+    InTheChain,
+    InTheOperator,
+    Cancelled,
+}
+
+/// After a panic, and after a cancelled scan, nothing is appended. Each item that was made and each
+/// item that was not made is dropped once, even if the drop of a neighbour panics.
+#[test]
+fn what_a_scan_of_a_chain_has_made_is_dropped_once() {
+    // A panic during a panic prints a backtrace, which takes Miri half a minute.
+    #[cfg(miri)]
+    std::panic::set_hook(Box::new(|panic| eprintln!("{panic}")));
+    for pool in [1, 2, 3].map(pool) {
+        for early in [Early::InTheChain, Early::InTheOperator, Early::Cancelled] {
+            (0..if cfg!(miri) { 3 } else { 40 }).for_each(|round| ends_early(&pool, early, round));
+        }
+    }
+}
+
+fn ends_early(pool: &Pool, early: Early, round: usize) {
+    let len = LEN / 10;
+    let at = (round * 37 + 4) % len;
+    let (calls, token) = (AtomicUsize::new(0), CancelToken::new());
+    let end = |here: bool| {
+        if here && early == Early::Cancelled {
+            token.cancel();
+        }
+        assert!(!here || early == Early::Cancelled, "planned");
+    };
+    let items: Vec<Alive> = (0..len as u64).map(Alive::new).collect();
+    let mut all = vec![Alive::new(99)];
+    let make = |(i, item): (usize, Alive)| {
+        if !cfg!(miri) {
+            work(2_000);
+        }
+        end(early != Early::InTheOperator && i == at);
+        let mut made = item.clone();
+        made.bad = early != Early::InTheOperator && round % 2 == 1 && i + 1 == at;
+        made
+    };
+    let op = |a: &Alive, b: &Alive| {
+        end(early == Early::InTheOperator && calls.fetch_add(1, Relaxed) == at);
+        Alive::new(a.value + b.value)
+    };
+    let scan = || {
+        let chain = pool.on(items).enumerate().map(make).cancel(&token);
+        match round % 3 {
+            0 => chain.inclusive_scan_into(&mut all, op),
+            1 => chain.reproducible().grain(9).inclusive_scan_into(&mut all, op),
+            _ => chain.exclusive_scan_into(&mut all, Alive::new(0), op).map(drop),
+        }
+    };
+    let ended = catch_unwind(AssertUnwindSafe(scan)).map_err(drop);
+    let is_whole = ended == Ok(Ok(())); // cancelled too late
+    assert!(ended.is_err() || early == Early::Cancelled, "{early:?} at {at}");
+    assert_eq!(all.len(), if is_whole { len + 1 } else { 1 }, "{early:?} at {at}");
+    assert_eq!(LIVING.load(Relaxed), all.len().cast_signed(), "{early:?} at {at}");
+}
+
+/// A scan inside the closure of a scan, and scans of several threads on one pool.
+#[test]
+fn scans_of_chains_nest() {
+    let pool = pool(3);
+    let totals = |n: u64| {
+        let mut totals = Vec::new();
+        pool.on(0..n).inclusive_scan_into(&mut totals, |a, b| a + b);
+        totals.pop().unwrap_or(0)
+    };
+    let mut all = Vec::new();
+    pool.on(0..60)
+        .map(totals)
+        .inclusive_scan_into(&mut all, |a, b| a.max(b) + pool.on(0..3).count() as u64 - 3);
+    assert_eq!(all, plain_scan((0..60).map(|n: u64| n * n.saturating_sub(1) / 2), |a, b| *a.max(b)));
+    let mut units = vec![(); 2];
+    pool.on(0..LEN).map(drop).exclusive_scan_into(&mut units, (), |(), ()| ());
+    assert_eq!(units.len(), LEN + 2);
 }

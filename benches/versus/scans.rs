@@ -1,11 +1,11 @@
-//! Running totals in place.
+//! Running totals, in place and from a chain.
 
 use std::cell::RefCell;
 
 use rangesteal::Pool;
 
 use crate::{
-    rival::{Loop, Rival},
+    rival::{Loop, Rival, Written},
     row::{Row, Unit},
     runner::Runner,
     turn::Pace,
@@ -25,6 +25,46 @@ impl<T: Clone + PartialEq + Send + Sync, O: Fn(&T, &T) -> T + Sync> Loop for Sca
         let mut items = self.items.borrow_mut();
         rival.scan(&mut items, &self.op)?;
         Some(items.last().cloned())
+    }
+}
+
+/// The first and the last neighbour of each node of a graph.
+struct Nodes(Vec<(u32, u32)>);
+
+fn degree((first, last): (u32, u32)) -> usize {
+    (last - first) as usize
+}
+
+/// Writes offsets into a vector with enough capacity.
+impl Written for Nodes {
+    type Data = Vec<usize>;
+    type Output = Option<usize>;
+
+    fn plain(&self, offsets: &mut Vec<usize>) -> Option<usize> {
+        offsets.clear();
+        let mut edges = 0;
+        offsets.extend(self.0.iter().map(|node| {
+            edges += degree(*node);
+            edges
+        }));
+        offsets.last().copied()
+    }
+
+    fn ours(&self, pool: &Pool, offsets: &mut Vec<usize>) -> Option<usize> {
+        offsets.clear();
+        pool.on(&self.0).copied().map(degree).inclusive_scan_into(offsets, |a, b| a + b);
+        offsets.last().copied()
+    }
+}
+
+/// Writes the offsets of the same nodes again and again.
+struct Offsets(Nodes, RefCell<Vec<usize>>);
+
+impl Loop for Offsets {
+    type Output = Option<usize>;
+
+    fn run(&self, rival: &mut impl Rival) -> Option<Option<usize>> {
+        rival.written(&self.0, &mut self.1.borrow_mut())
     }
 }
 
@@ -58,6 +98,13 @@ pub(crate) fn rows(pool: &Pool, runner: &mut Runner) -> Vec<Row> {
     for (len, calls) in lengths {
         let name = format!("scan: sums of {len} u64");
         row!(name, 1.05, calls, vec![0; len], |a: &u64, b: &u64| a.wrapping_add(*b));
+    }
+    for (len, calls) in [(1000, 1000), (4_000_000, 1)] {
+        let nodes = Nodes((0..len).map(|node| (node, node + node % 9)).collect());
+        let offsets = Offsets(nodes, RefCell::new(Vec::with_capacity(len as usize)));
+        let race = runner.race(pool, &runner.few(), Pace::calls(calls), &offsets);
+        let name = format!("scan: offsets of {len} nodes from a chain");
+        rows.push(Row::of(&race, name, Unit::Ratio, Some(if len > 1000 { 0.75 } else { 1.05 })));
     }
     rows
 }

@@ -30,6 +30,7 @@
 //! | to stop at the first error | [`try_for_each`](crate::On::try_for_each), [`try_reduce`](crate::On::try_reduce) |
 //! | the index of the first error | [`located()`](#the-line-of-the-first-error) before the end |
 //! | running totals: of each item, the total up to it; offsets from lengths | `pool.on(&mut v)` and [`inclusive_scan`](crate::On::inclusive_scan), [`exclusive_scan`](crate::On::exclusive_scan) |
+//! | running totals of computed items, in a vector: offsets of a graph from its degrees | [`inclusive_scan_into`](crate::On::inclusive_scan_into), [`exclusive_scan_into`](crate::On::exclusive_scan_into) |
 //! | to sort the items | [`pool.sort(&mut v)`](crate::Pool::sort), `sort_by_key`, `sort_unstable` and so on |
 //! | to add a sorted batch to a sorted vector | [`pool.merge(&mut v, middle)`](crate::Pool::merge) |
 //! | the median, or the ten largest | [`pool.select_nth_unstable(&mut v, index)`](crate::Pool::select_nth_unstable) |

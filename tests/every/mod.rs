@@ -200,6 +200,11 @@ fn results(pool: &Pool, costs: &[u64], of: &dyn Fn(&str) -> String) {
     let mut totals = costs.to_vec();
     let total = pool.on(&mut totals).exclusive_scan(1, add);
     result(&of("exclusive_scan"), (totals, total));
+    let mut totals = vec![7];
+    pool.on(costs).map(value).inclusive_scan_into(&mut totals, add);
+    result(&of("inclusive_scan_into"), &totals);
+    let total = pool.on(costs).copied().exclusive_scan_into(&mut totals, 1, add);
+    result(&of("exclusive_scan_into"), (totals, total));
 }
 
 fn sorts(pool: &Pool, len: usize, of: &dyn Fn(&str) -> String) {

@@ -84,7 +84,7 @@ const LOOPS: [Loop; 5] = [
 ];
 
 /// Other loops, which have no bar.
-const OTHERS: [Loop; 13] = [
+const OTHERS: [Loop; 14] = [
     other("sum", "pool.on(items).map(|x| WORK).sum()", "items.iter().map(|x| WORK).sum()"),
     other(
         "map_collect",
@@ -115,6 +115,11 @@ const OTHERS: [Loop; 13] = [
         "inclusive_scan",
         "{ let mut v = items.to_vec(); pool.on(&mut v).inclusive_scan(|a, x| *a ^ (WORK)); v[0] }",
         "{ let mut v = items.to_vec(); for i in 1..v.len() { let (a, x) = (v[i - 1], &v[i]); v[i] = a ^ (WORK); } v[0] }",
+    ),
+    other(
+        "inclusive_scan_into",
+        "{ let mut v = Vec::new(); pool.on(items).map(|x| WORK).inclusive_scan_into(&mut v, |a, b| *a ^ *b); v[0] }",
+        "{ let (mut v, mut a) = (Vec::with_capacity(items.len()), 0); v.extend(items.iter().map(|x| { a ^= WORK; a })); v[0] }",
     ),
     other(
         "partition_in_place",

@@ -115,6 +115,10 @@ pub enum Makes {
 }
 
 /// A chain that makes one item of each item of its source. Sealed, as [`Chain`] is.
+#[diagnostic::on_unimplemented(
+    message = "the items of `{Self}` have no index",
+    note = "`filter`, `flat_map` and similar stages make any number of items of each item; `collect` their items first, and run the next loop over the result"
+)]
 pub trait Each: Chain {}
 
 /// A source of items for a loop. Each item has an index.

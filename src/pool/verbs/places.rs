@@ -15,7 +15,7 @@ use super::{
     chain::Source,
     kernel::{Claim, Index},
 };
-use crate::pool::call::body::Stop;
+use crate::pool::call::{body::Stop, ending::discard};
 
 /// Returns a `Vec` of `len` results, which `fold` writes to their final places. If `fold` fails,
 /// returns its error.
@@ -207,13 +207,26 @@ pub(crate) fn extend_both<'a, 'b, S: Source, A, B>(
     (firsts, seconds)
 }
 
-impl<R> Drop for Written<'_, R> {
-    fn drop(&mut self) {
+/// The results of the range.
+impl<R> AsMut<[R]> for Written<'_, R> {
+    #[inline(always)]
+    fn as_mut(&mut self) -> &mut [R] {
         // SAFETY: *inside*: `range` is within the capacity.
         let first = unsafe { self.places.base.add(self.range.start) };
-        let written = NonNull::slice_from_raw_parts(first, self.range.len());
-        // SAFETY: all of `range` has been written, by this `Written` or by a `Written` that has
-        // joined it. Nothing else drops these results.
-        unsafe { written.drop_in_place() };
+        let mut written = NonNull::slice_from_raw_parts(first, self.range.len());
+        // SAFETY: *once*: 1. all of `range` has been written, as in `drop`; 2. no other `Written`
+        // has an index of `range`, and this one is borrowed exclusively.
+        unsafe { written.as_mut() }
+    }
+}
+
+/// A panic of a result's drop is not passed on: the other results are dropped, too.
+impl<R> Drop for Written<'_, R> {
+    fn drop(&mut self) {
+        for result in self.as_mut() {
+            // SAFETY: all of `range` has been written, by this `Written` or by a `Written` that has
+            // joined it. Nothing else drops these results.
+            discard(unsafe { ptr::read(result) });
+        }
     }
 }
