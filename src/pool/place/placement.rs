@@ -74,25 +74,31 @@ impl Placement {
     /// The CPUs in the order in which workers are put on them. The caller has checked the CPUs of a
     /// list.
     pub(crate) fn order(&self, machine: &Machine) -> Vec<Cpu> {
-        let mut cpus = machine.cpus.clone();
-        let near = |cpu: &Cpu| (cpu.node, cpu.cache, cpu.core, cpu.number);
-        let strength = |cpu: &Cpu| (cpu.thread, cpu.class, near(cpu));
-        sort(&mut cpus, |a, b| strength(a) < strength(b));
+        if let Self::Cpus(list) = self {
+            return list.iter().filter_map(|&number| machine.cpu(number)).collect();
+        }
+        let all = &machine.cpus;
+        let cpus = sorted(all, &|i| [all[i].thread, all[i].class, 0, 0]);
         match self {
-            Self::LogicalCpus => {}
-            Self::PhysicalCores => cpus.retain(|cpu| cpu.thread == 0),
-            Self::Compact => sort(&mut cpus, |a, b| (a.class, near(a)) < (b.class, near(b))),
+            Self::LogicalCpus | Self::Cpus(_) => cpus,
+            Self::PhysicalCores => cpus.into_iter().filter(|cpu| cpu.thread == 0).collect(),
+            Self::Compact => sorted(&cpus, &|i| [cpus[i].class, 0, 0, 0]),
             Self::Spread => {
                 let cores = places(&cpus, &|cpu| ((cpu.class, cpu.node, cpu.cache), cpu.core));
                 let caches = places(&cpus, &|cpu| ((cpu.node, 0, 0), cpu.cache));
-                let turn = |i: usize| (cpus[i].thread, cpus[i].class, cores[i], caches[i], near(&cpus[i]));
-                let order = order(cpus.len(), &|a, b| turn(a) < turn(b));
-                return order.into_iter().map(|i| cpus[i]).collect();
+                sorted(&cpus, &|i| [cpus[i].thread, cpus[i].class, cores[i], caches[i]])
             }
-            Self::Cpus(list) => return list.iter().filter_map(|&number| machine.cpu(number)).collect(),
         }
-        cpus
     }
+}
+
+/// Sorts CPUs by the key of their index. CPUs with equal keys are sorted by node, cache, core and
+/// number.
+fn sorted(cpus: &[Cpu], key: &dyn Fn(usize) -> [usize; 4]) -> Vec<Cpu> {
+    let keys = cpus.iter().enumerate();
+    let keys = keys.map(|(i, cpu)| (key(i), [cpu.node, cpu.cache, cpu.core, cpu.number]));
+    let keys: Vec<_> = keys.collect();
+    order(cpus.len(), &|a, b| keys[a] < keys[b]).into_iter().map(|i| cpus[i]).collect()
 }
 
 /// The key of a whole, such as a node or a cache: CPUs with equal keys are in the same whole.
@@ -413,7 +419,7 @@ fn restrict(
         return Err(BuildError::Cpu { cpu, allowed: allowed.to_vec() });
     }
     let mut left_out: Vec<usize> = list.extract_if(.., |cpu| forbidden(cpu)).collect();
-    sort(&mut left_out, |a, b| a < b);
+    sort(&mut left_out, &|a, b| a < b);
     left_out.dedup();
     let (left_out, allowed) = (ranges(&left_out), ranges(allowed));
     doubts.push(format!("Placement::Cpus names CPUs {left_out}, which are not allowed (allowed: {allowed})"));

@@ -7,7 +7,6 @@
 //! CPUs is worse than no order.
 
 use super::files::{File, number, number_in, parts, text};
-use crate::sorted::sort;
 
 const CPU: &str = "/sys/devices/system/cpu/cpu";
 const NODE: &str = "/sys/devices/system/node/";
@@ -288,13 +287,10 @@ fn classes(allowed: &[usize], file: File<'_>) -> Relation<usize> {
     if known.len() < allowed.len() || known.iter().all(|capacity| *capacity == known[0]) {
         return listed_classes(allowed, file);
     }
-    let mut falling = known.clone();
-    sort(&mut falling, |a, b| a > b);
-    let mut tops = Vec::new(); // the capacity of the strongest core of each class
-    for capacity in falling {
-        if tops.last().is_none_or(|top| capacity * 10 < *top * 9) {
-            tops.push(capacity);
-        }
+    let mut tops: Vec<usize> = Vec::new(); // the capacity of the strongest core of each class
+    let is_weaker = |capacity: usize, than: Option<&usize>| than.is_none_or(|top| capacity * 10 < *top * 9);
+    while let Some(top) = known.iter().copied().filter(|known| is_weaker(*known, tops.last())).max() {
+        tops.push(top);
     }
     let class = |capacity| tops.iter().filter(|top| **top >= capacity).count() - 1;
     Ok(known.into_iter().map(class).collect())

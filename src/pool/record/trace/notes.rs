@@ -19,7 +19,7 @@ impl Timeline {
         if dealt.is_empty() {
             dealt.push(0..0);
         }
-        sort(&mut runs, |a, b| a.end < b.end);
+        sort(&mut runs, &|a, b| a.end < b.end);
         for run in &mut runs {
             run.begin += begin;
             run.end += begin;
@@ -182,7 +182,7 @@ impl Slowest {
     }
 
     fn sort(&mut self) {
-        sort(&mut self.found, |a, b| (b.took, a.items.start) < (a.took, b.items.start));
+        sort(&mut self.found, &|a, b| (b.took, a.items.start) < (a.took, b.items.start));
     }
 }
 
