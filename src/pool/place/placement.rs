@@ -1,14 +1,10 @@
 //! The plan of a pool: the number of workers, and the order in which they are put on CPUs.
 
-use std::{
-    env,
-    ffi::{OsStr, OsString},
-    fmt, io,
-};
+use std::{env, fmt, io};
 
 use super::{
     affinity::{Mask, count_of_unknown},
-    files::{File, this_system},
+    files::{File, number, this_system},
     quota::quota,
     topology::{Cpu, Machine, online},
 };
@@ -212,18 +208,20 @@ pub(crate) struct System<'a> {
     pub(crate) allowed: io::Result<Vec<usize>>,
     pub(crate) file: File<'a>,
     /// The values of the environment variables `RANGESTEAL_NUM_THREADS` and `RANGESTEAL_PINNING`.
-    pub(crate) num_threads: Option<OsString>,
-    pub(crate) pinning: Option<OsString>,
+    pub(crate) num_threads: Option<String>,
+    pub(crate) pinning: Option<String>,
 }
 
 impl System<'_> {
     /// The information of this system, for threads that may run on the CPUs of `mask`.
     pub(crate) fn now(mask: io::Result<Mask>) -> Self {
+        // No valid value has a character that is not UTF-8.
+        let variable = |name| env::var_os(name).map(|value| value.to_string_lossy().into_owned());
         Self {
             allowed: mask.map(|mask| mask.cpus()),
             file: &this_system,
-            num_threads: env::var_os(NUM_THREADS),
-            pinning: env::var_os(PINNING),
+            num_threads: variable(NUM_THREADS),
+            pinning: variable(PINNING),
         }
     }
 }
@@ -251,83 +249,91 @@ pub(crate) struct SeatPlan {
 
 impl SeatPlan {
     pub(crate) fn new(wish: Wish, system: System<'_>) -> Result<Self, BuildError> {
-        let Wish { workers: asked, pinning, mut placement } = wish;
-        let pinning = pinning.map_or_else(|| from_environment(system.pinning), Ok)?;
-        if placement == Placement::Cpus(Vec::new()) {
+        if wish.placement == Placement::Cpus(Vec::new()) {
             return Err(BuildError::NoCpus);
         }
-        let (mut doubts, mut remarks) = (Vec::new(), Vec::new());
-        let mut unpinned_because = (pinning == Pinning::Off).then_some(PinState::Off);
-        let allowed = system.allowed.or_else(|source| match (pinning, source.kind()) {
-            (Pinning::Required, _) => Err(BuildError::Affinity { source }),
-            (Pinning::Off, _) => Ok(Vec::new()),
-            (Pinning::BestEffort, io::ErrorKind::Unsupported) => {
-                remarks.push(format!("workers are not pinned: {source}")); // this system cannot pin threads
-                unpinned_because = Some(PinState::Off);
-                Ok(Vec::new())
+        let pinning = match (wish.pinning, system.pinning) {
+            (Some(pinning), _) => pinning,
+            (None, Some(value)) => pinning_of(value)?,
+            (None, None) => Pinning::default(),
+        };
+        let mut plan = Self { placement: wish.placement, pinning, ..Self::alone(Vec::new()) };
+        plan.unpinned_because = (pinning == Pinning::Off).then_some(PinState::Off);
+        let allowed = match system.allowed {
+            Ok(allowed) => allowed,
+            Err(source) if pinning == Pinning::Required => return Err(BuildError::Affinity { source }),
+            Err(source) => {
+                if pinning == Pinning::BestEffort {
+                    let (why, messages) = match source.kind() {
+                        io::ErrorKind::Unsupported => (PinState::Off, &mut plan.remarks), // this system cannot pin threads
+                        _ => (PinState::Refused, &mut plan.doubts),
+                    };
+                    plan.unpinned_because = Some(why);
+                    messages.push(format!("workers are not pinned: {source}"));
+                }
+                Vec::new()
             }
-            (Pinning::BestEffort, _) => {
-                doubts.push(format!("workers are not pinned: {source}"));
-                unpinned_because = Some(PinState::Refused);
-                Ok(Vec::new())
-            }
-        })?;
+        };
         let quota = quota(system.file);
         let whole = quota.map_or(usize::MAX, round_up);
         if whole < allowed.len() && pinning == Pinning::BestEffort {
             // Otherwise every container of a machine would pin its workers to the same CPUs.
-            remarks.push(format!(
+            plan.remarks.push(format!(
                 "workers are not pinned: a quota of {whole} CPUs means that other processes share the CPUs"
             ));
-            unpinned_because = Some(PinState::Quota);
+            plan.unpinned_because = Some(PinState::Quota);
         }
-        if let Placement::Cpus(list) = &mut placement
-            && unpinned_because.is_none()
-        {
-            restrict(list, &allowed, pinning, &mut doubts)?;
-            if list.is_empty() {
-                placement = Placement::LogicalCpus;
-            }
+        if plan.unpinned_because.is_none() {
+            plan.restrict(&allowed)?;
         }
-        let mut machine = if unpinned_because.is_none() || placement == Placement::PhysicalCores {
+        plan.machine = if plan.unpinned_because.is_none() || plan.placement == Placement::PhysicalCores {
             Machine::read(&allowed, system.file)
         } else {
             Machine::unknown(&allowed) // enough to count the CPUs
         };
-        doubts.append(&mut machine.doubts);
-        let bound = Bound::new(&machine, system.file);
-        remarks.extend(bound.map(|bound| bound.to_string()));
-        let mut order = placement.order(&machine);
-        let cpus = match allowed.len() {
+        plan.doubts.append(&mut plan.machine.doubts);
+        plan.bound = Bound::new(&plan.machine, system.file);
+        plan.remarks.extend(plan.bound.map(|bound| bound.to_string()));
+        plan.order = plan.placement.order(&plan.machine);
+        let mut cpus = match allowed.len() {
             0 => count_of_unknown(system.file),
             allowed => allowed,
         };
-        let places = match &placement {
+        let places = match &plan.placement {
             Placement::Cpus(list) => list.len(),
-            _ if order.is_empty() => cpus,
-            _ => order.len(),
+            _ if plan.order.is_empty() => cpus,
+            _ => plan.order.len(),
         };
-        let (workers, counted_by) = count(asked, system.num_threads, quota, places)?;
-        let cpus = if unpinned_because.is_none() {
-            machine.cpus.iter().filter(|cpu| order.contains(cpu)).count() // a CPU may be listed twice
+        (plan.workers, plan.counted_by) = count(wish.workers, system.num_threads, quota, places)?;
+        if plan.unpinned_because.is_none() {
+            cpus = plan.machine.cpus.iter().filter(|cpu| plan.order.contains(cpu)).count(); // a CPU may be listed twice
         } else {
-            order.clear();
-            cpus
-        };
-        let at_a_time = cpus.min(whole);
-        Ok(Self {
-            workers,
-            counted_by,
-            placement,
-            order,
-            machine,
-            at_a_time,
-            pinning,
-            unpinned_because,
-            bound,
-            doubts,
-            remarks,
-        })
+            plan.order.clear();
+        }
+        plan.at_a_time = cpus.min(whole);
+        Ok(plan)
+    }
+
+    /// Keeps only the `allowed` CPUs of a list. If none remains, the workers are put on all CPUs.
+    fn restrict(&mut self, allowed: &[usize]) -> Result<(), BuildError> {
+        let Placement::Cpus(list) = &mut self.placement else { return Ok(()) };
+        let is_allowed = |cpu: &usize| allowed.binary_search(cpu).is_ok();
+        let mut left_out: Vec<usize> = list.iter().copied().filter(|cpu| !is_allowed(cpu)).collect();
+        let Some(&cpu) = left_out.first() else { return Ok(()) };
+        if self.pinning == Pinning::Required {
+            return Err(BuildError::Cpu { cpu, allowed: allowed.to_vec() });
+        }
+        list.retain(is_allowed);
+        if list.is_empty() {
+            self.placement = Placement::LogicalCpus;
+        }
+        sort(&mut left_out, &|a, b| a < b);
+        left_out.dedup();
+        let (left_out, allowed) = (ranges(&left_out), ranges(allowed));
+        self.doubts.push(format!(
+            "Placement::Cpus names CPUs {left_out}, which are not allowed (allowed: {allowed})"
+        ));
+        Ok(())
     }
 
     /// The plan of a pool whose only worker is its caller. Reads nothing from the system.
@@ -368,32 +374,25 @@ impl SeatPlan {
     }
 }
 
-/// The pinning that the environment variable sets.
-fn from_environment(value: Option<OsString>) -> Result<Pinning, BuildError> {
-    let Some(value) = value else { return Ok(Pinning::default()) };
-    match value.to_str().map(|value| value.trim().to_ascii_lowercase()).as_deref() {
-        Some("off") => Ok(Pinning::Off),
-        Some("best-effort") => Ok(Pinning::BestEffort),
-        Some("required") => Ok(Pinning::Required),
-        _ => Err(no_such_value(PINNING, &value)),
-    }
-}
-
-fn no_such_value(name: &'static str, value: &OsStr) -> BuildError {
-    BuildError::Variable { name, value: value.to_string_lossy().into_owned() }
+/// The pinning that a value of the environment variable stands for.
+fn pinning_of(value: String) -> Result<Pinning, BuildError> {
+    let known =
+        [("off", Pinning::Off), ("best-effort", Pinning::BestEffort), ("required", Pinning::Required)];
+    let named = known.into_iter().find(|(name, _)| value.trim().eq_ignore_ascii_case(name));
+    named.map(|(_, pinning)| pinning).ok_or(BuildError::Variable { name: PINNING, value })
 }
 
 /// The number of workers and the reason for it: the table of `PoolBuilder::num_threads`.
 fn count(
     asked: Option<usize>,
-    variable: Option<OsString>,
+    variable: Option<String>,
     quota: Option<f64>,
     places: usize,
 ) -> Result<(usize, CountSource), BuildError> {
     let (workers, counted_by) = match (asked, variable, quota) {
         (Some(asked), ..) => (asked, CountSource::NumThreads),
-        (None, Some(value), _) => match value.to_str().and_then(|value| value.trim().parse().ok()) {
-            None | Some(0) => return Err(no_such_value(NUM_THREADS, &value)),
+        (None, Some(value), _) => match number(value.trim()) {
+            None | Some(0) => return Err(BuildError::Variable { name: NUM_THREADS, value }),
             Some(number) => (number, CountSource::Variable),
         },
         (None, None, Some(quota)) if round_up(quota) < places => (round_up(quota), CountSource::Quota(quota)),
@@ -404,26 +403,6 @@ fn count(
         1..=MOST_THREADS => Ok((workers, counted_by)),
         _ => Err(BuildError::TooManyThreads { asked: workers }),
     }
-}
-
-/// Keeps only the CPUs of `list` that are `allowed`.
-fn restrict(
-    list: &mut Vec<usize>,
-    allowed: &[usize],
-    pinning: Pinning,
-    doubts: &mut Vec<String>,
-) -> Result<(), BuildError> {
-    let forbidden = |cpu: &usize| allowed.binary_search(cpu).is_err();
-    let Some(&cpu) = list.iter().find(|cpu| forbidden(cpu)) else { return Ok(()) };
-    if pinning == Pinning::Required {
-        return Err(BuildError::Cpu { cpu, allowed: allowed.to_vec() });
-    }
-    let mut left_out: Vec<usize> = list.extract_if(.., |cpu| forbidden(cpu)).collect();
-    sort(&mut left_out, &|a, b| a < b);
-    left_out.dedup();
-    let (left_out, allowed) = (ranges(&left_out), ranges(allowed));
-    doubts.push(format!("Placement::Cpus names CPUs {left_out}, which are not allowed (allowed: {allowed})"));
-    Ok(())
 }
 
 /// The number of CPUs that a quota can keep busy: the quota rounded up, at least 1.
