@@ -24,7 +24,7 @@ use super::{
     affinity::{self, Mask, Thread},
     locality::{AtomicLocality, Distance, Locality},
     pin_monitor::{Change, OsClocks, PinMonitor, Turns},
-    placement::{Bound, CountSource, PinState, Pinning, Placement, SeatPlan},
+    placement::{CountSource, PinState, Pinning, Placement, SeatPlan},
     topology::Cpu,
 };
 use crate::clock::Instant;
@@ -164,7 +164,7 @@ impl CpuAssignment {
             workers,
             counted_by,
             unpinned_because,
-            bound,
+            ref bound,
             ref placement,
             ref machine,
             ref doubts,
@@ -180,7 +180,7 @@ impl CpuAssignment {
             let pin = if evicted.load(Relaxed) { PinState::Evicted } else { PinState::Pinned };
             seats[*worker] = Seat { worker: *worker, cpu, pin };
         }
-        Seating { counted_by, order: placement.clone(), seats, doubts: doubts.clone(), bound }
+        Seating { counted_by, order: placement.clone(), seats, doubts: doubts.clone(), bound: bound.clone() }
     }
 }
 
@@ -245,7 +245,7 @@ pub struct Seating {
     /// The warnings that were logged while the pool was built. They report information of the
     /// system that is missing or not plausible, and refused system calls.
     pub doubts: Vec<String>,
-    bound: Option<Bound>,
+    bound: Option<String>,
 }
 
 /// The CPU of one worker.

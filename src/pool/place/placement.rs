@@ -1,6 +1,6 @@
 //! The plan of a pool: the number of workers, and the order in which they are put on CPUs.
 
-use std::{env, fmt, io};
+use std::{env, io};
 
 use super::{
     affinity::{Mask, count_of_unknown},
@@ -158,39 +158,25 @@ pub enum PinState {
     Refused,
 }
 
-/// A restriction of the threads to fewer CPUs than are online. A user or a container may have set
+/// Says that the threads may run on fewer CPUs than are online. A user or a container may have set
 /// the restriction on purpose. A launcher may also set it without a request of the user: by
 /// default, some launchers bind a process to one core. Then the program is as slow as the plain
 /// loop, and without this message the user does not know why.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Bound {
-    allowed: usize,
-    online: usize,
-    is_one_core: bool,
-}
-
-impl Bound {
-    /// Returns `None` if the threads may use all CPUs, or if the system does not report which CPUs
-    /// are online.
-    fn new(machine: &Machine, file: File<'_>) -> Option<Self> {
-        let allowed = Some(machine.cpus.len()).filter(|allowed| *allowed > 0)?;
-        let online = online(file).filter(|online| *online > allowed)?;
-        Some(Self { allowed, online, is_one_core: machine.is_one_core() })
-    }
-}
-
-impl fmt::Display for Bound {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const BY_DEFAULT: &str =
-            "a launcher may have done that (mpirun: --map-by slot:PE=k, or --bind-to none)";
-        let Self { allowed, online, is_one_core } = *self;
-        write!(f, "bound to {allowed} of {online} CPUs")?;
-        match allowed {
-            1 => write!(f, ", one worker at a time: {BY_DEFAULT}"),
-            _ if is_one_core => write!(f, ", one core: {BY_DEFAULT}"),
-            _ => Ok(()),
-        }
-    }
+///
+/// Returns `None` if the threads may use all CPUs, or if the system does not report which CPUs are
+/// online.
+fn bound(machine: &Machine, file: File<'_>) -> Option<String> {
+    let allowed = machine.cpus.len();
+    let online = online(file).filter(|online| *online > allowed && allowed > 0)?;
+    let by_default = match allowed {
+        1 => ", one worker at a time",
+        _ if machine.is_one_core() => ", one core",
+        _ => return Some(format!("bound to {allowed} of {online} CPUs")),
+    };
+    Some(format!(
+        "bound to {allowed} of {online} CPUs{by_default}: \
+         a launcher may have done that (mpirun: --map-by slot:PE=k, or --bind-to none)"
+    ))
 }
 
 /// The settings of the program: number of workers, pinning and placement.
@@ -240,7 +226,8 @@ pub(crate) struct SeatPlan {
     pub(crate) pinning: Pinning,
     /// Why no worker is pinned; `None` if workers are pinned.
     pub(crate) unpinned_because: Option<PinState>,
-    pub(crate) bound: Option<Bound>,
+    /// See [`bound`].
+    pub(crate) bound: Option<String>,
     /// Warnings: information of the system that is not plausible, and refused system calls.
     pub(crate) doubts: Vec<String>,
     /// Further messages, to be logged at debug level.
@@ -287,13 +274,12 @@ impl SeatPlan {
             plan.restrict(&allowed)?;
         }
         plan.machine = if plan.unpinned_because.is_none() || plan.placement == Placement::PhysicalCores {
-            Machine::read(&allowed, system.file)
+            Machine::read(&allowed, system.file, &mut plan.doubts)
         } else {
             Machine::unknown(&allowed) // enough to count the CPUs
         };
-        plan.doubts.append(&mut plan.machine.doubts);
-        plan.bound = Bound::new(&plan.machine, system.file);
-        plan.remarks.extend(plan.bound.map(|bound| bound.to_string()));
+        plan.bound = bound(&plan.machine, system.file);
+        plan.remarks.extend(plan.bound.clone());
         plan.order = plan.placement.order(&plan.machine);
         let mut cpus = match allowed.len() {
             0 => count_of_unknown(system.file),
@@ -378,7 +364,7 @@ impl SeatPlan {
 fn pinning_of(value: String) -> Result<Pinning, BuildError> {
     let known =
         [("off", Pinning::Off), ("best-effort", Pinning::BestEffort), ("required", Pinning::Required)];
-    let named = known.into_iter().find(|(name, _)| value.trim().eq_ignore_ascii_case(name));
+    let named = known.into_iter().find(|(name, _)| value.trim_ascii().eq_ignore_ascii_case(name));
     named.map(|(_, pinning)| pinning).ok_or(BuildError::Variable { name: PINNING, value })
 }
 
@@ -391,7 +377,7 @@ fn count(
 ) -> Result<(usize, CountSource), BuildError> {
     let (workers, counted_by) = match (asked, variable, quota) {
         (Some(asked), ..) => (asked, CountSource::NumThreads),
-        (None, Some(value), _) => match number(value.trim()) {
+        (None, Some(value), _) => match number(value.trim_ascii()) {
             None | Some(0) => return Err(BuildError::Variable { name: NUM_THREADS, value }),
             Some(number) => (number, CountSource::Variable),
         },

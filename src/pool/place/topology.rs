@@ -6,8 +6,6 @@
 //! some CPU or contradicts itself, this module uses that relation for no CPU: an order of only some
 //! CPUs is worse than no order.
 
-use std::fmt;
-
 use super::files::{File, number, parts, text};
 
 const CPU: &str = "/sys/devices/system/cpu/cpu";
@@ -60,39 +58,56 @@ pub struct Cpu {
 }
 
 /// The CPUs that the pool may use, in ascending order.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Machine {
     pub(crate) cpus: Vec<Cpu>,
-    /// Warnings about information of the system that is not plausible.
-    pub(crate) doubts: Vec<String>,
 }
+
+/// A value for each CPU, in their order, or the reason why the relation is not used: [`MISSING`], or
+/// what is not plausible.
+type Relation<T> = Result<Vec<T>, String>;
+
+/// The system does not report the relation.
+const MISSING: String = String::new();
 
 impl Machine {
     /// Reads the topology of the `allowed` CPUs, which are in ascending order. Reads some four
-    /// files per CPU; each file takes 5 to 10 µs.
-    pub(crate) fn read(allowed: &[usize], file: File<'_>) -> Self {
-        let mut sysfs = Sysfs { allowed, file, doubts: Vec::new() };
-        let nodes = sysfs.nodes().unwrap_or_else(|| sysfs.packages());
-        let caches = sysfs.caches().unwrap_or_else(|| lowest_of(&nodes, allowed));
-        let cores = sysfs.cores(&nodes).unwrap_or_else(|| allowed.to_vec());
-        let classes = sysfs.classes().unwrap_or_else(|| vec![0; allowed.len()]);
+    /// files per CPU; each file takes 5 to 10 µs. Adds warnings to `doubts`.
+    pub(crate) fn read(allowed: &[usize], file: File<'_>, doubts: &mut Vec<String>) -> Self {
+        let mut known = |what: &str, relation: Relation<usize>| {
+            let doubt = match relation {
+                Ok(known) => return Some(known),
+                Err(why) if why != MISSING => format!("{what} not used: {why}"),
+                Err(_) if what == "cores" => {
+                    "sysfs tells nothing of cores: CPUs are used in the order of their numbers".into()
+                }
+                Err(_) => return None, // many systems have no NUMA nodes and do not report caches: no warning
+            };
+            // One CPU has no order.
+            if allowed.len() > 1 {
+                doubts.push(doubt);
+            }
+            None
+        };
+        let nodes = known("nodes", nodes(allowed, file)).unwrap_or_else(|| packages(allowed, file));
+        let caches = known("caches", caches(allowed, file)).unwrap_or_else(|| lowest_of(&nodes, allowed));
+        let cores = known("cores", cores(allowed, &nodes, file)).unwrap_or_else(|| allowed.to_vec());
+        let classes =
+            known("classes of cores", classes(allowed, file)).unwrap_or_else(|| vec![0; allowed.len()]);
         let mut cpus = Vec::with_capacity(allowed.len());
         for (i, &number) in allowed.iter().enumerate() {
             let thread = cores[..i].iter().filter(|core| **core == cores[i]).count();
             let (core, cache, node, class) = (cores[i], caches[i], nodes[i], classes[i]);
             cpus.push(Cpu { number, core, thread, cache, node, class });
         }
-        if cpus.len() < 2 {
-            sysfs.doubts.clear(); // one CPU has no order
-        }
-        Self { cpus, doubts: sysfs.doubts }
+        Self { cpus }
     }
 
     /// A machine with unknown topology. Its CPUs are ordered by number.
     pub(crate) fn unknown(allowed: &[usize]) -> Self {
         let lowest = allowed.first().copied().unwrap_or(0);
         let alike = |&number| Cpu { number, core: number, thread: 0, cache: lowest, node: 0, class: 0 };
-        Self { cpus: allowed.iter().map(alike).collect(), doubts: Vec::new() }
+        Self { cpus: allowed.iter().map(alike).collect() }
     }
 
     /// Whether all CPUs are known to belong to one core.
@@ -128,193 +143,157 @@ fn of_cpu(file: File<'_>, cpu: usize, name: &str) -> Option<String> {
     text(file, &format!("{CPU}{cpu}/{name}"))
 }
 
-/// The topology as the system reports it. A relation that is missing or not plausible is `None`.
-struct Sysfs<'a> {
-    allowed: &'a [usize],
-    file: File<'a>,
-    /// Why relations are not used.
-    doubts: Vec<String>,
+/// For each CPU, the lowest CPU of its group, and the size of that group. `list` returns the
+/// group of a CPU as text. A CPU without such a text is a group of its own.
+fn groups(allowed: &[usize], list: &dyn Fn(usize) -> Option<String>) -> Relation<(usize, usize)> {
+    let (mut groups, mut is_reported) = (Vec::with_capacity(allowed.len()), false);
+    for &cpu in allowed {
+        let Some(list) = list(cpu) else {
+            groups.push((cpu, 1));
+            continue;
+        };
+        is_reported = true;
+        let Some(group) = CpuList::parse(&list).filter(|group| group.contains(cpu)) else {
+            return Err(format!("the system reports that CPU {cpu} shares with CPUs {list:?}"));
+        };
+        let lowest = group.0.iter().fold(cpu, |lowest, (first, _)| lowest.min(*first));
+        groups.push((lowest, group.count()));
+    }
+    if !is_reported {
+        return Err(MISSING);
+    }
+    for (group, &cpu) in groups.iter().zip(allowed) {
+        let (lowest, _) = group;
+        let alike = match allowed.binary_search(lowest) {
+            Ok(at) => Some(&groups[at]),
+            Err(_) => groups.iter().find(|(other, _)| other == lowest),
+        };
+        if alike != Some(group) {
+            return Err(format!("CPU {cpu} shares with CPU {lowest}, but not the reverse"));
+        }
+    }
+    Ok(groups)
 }
 
-impl Sysfs<'_> {
-    /// The relation `what` is not used.
-    #[cold]
-    #[inline(never)]
-    fn doubt<T>(&mut self, what: &str, why: fmt::Arguments<'_>) -> Option<T> {
-        self.doubts.push(format!("{what} not used: {why}"));
-        None
+/// The core of each CPU. `core_cpus_list` was called `thread_siblings_list` before Linux 5.3.
+///
+/// A core may have more than one cache: a large core of POWER10 consists of two small ones.
+fn cores(allowed: &[usize], nodes: &[usize], file: File<'_>) -> Relation<usize> {
+    let groups = groups(allowed, &|cpu| {
+        of_cpu(file, cpu, "topology/core_cpus_list")
+            .or_else(|| of_cpu(file, cpu, "topology/thread_siblings_list"))
+    })?;
+    let cores: Vec<usize> = groups.iter().map(|(core, _)| *core).collect();
+    for (i, (core, threads)) in groups.into_iter().enumerate() {
+        if threads > MOST_THREADS_OF_A_CORE {
+            return Err(format!("the system reports {threads} CPUs for the core of CPU {core}"));
+        }
+        if nodes[first_with(&cores, i)] != nodes[i] {
+            return Err(format!("the system reports the core of CPU {core} in two nodes"));
+        }
     }
+    Ok(cores)
+}
 
-    /// For each CPU, the lowest CPU of its group, and the size of that group. `list` returns the
-    /// group of a CPU as text. A CPU without such a text is a group of its own. Returns an empty
-    /// list if no CPU has such a text.
-    fn groups(&mut self, what: &str, list: &dyn Fn(usize) -> Option<String>) -> Option<Vec<(usize, usize)>> {
-        let (mut groups, mut is_reported) = (Vec::with_capacity(self.allowed.len()), false);
-        for &cpu in self.allowed {
-            let Some(list) = list(cpu) else {
-                groups.push((cpu, 1));
-                continue;
-            };
-            is_reported = true;
-            let Some(group) = CpuList::parse(&list).filter(|group| group.contains(cpu)) else {
-                let why = format_args!("the system reports that CPU {cpu} shares with CPUs {list:?}");
-                return self.doubt(what, why);
-            };
-            let lowest = group.0.iter().fold(cpu, |lowest, (first, _)| lowest.min(*first));
-            groups.push((lowest, group.count()));
-        }
-        if !is_reported {
-            return Some(Vec::new());
-        }
-        for (group, &cpu) in groups.iter().zip(self.allowed) {
-            let (lowest, _) = group;
-            let alike = match self.allowed.binary_search(lowest) {
-                Ok(at) => Some(&groups[at]),
-                Err(_) => groups.iter().find(|(other, _)| other == lowest),
-            };
-            if alike != Some(group) {
-                let why = format_args!("CPU {cpu} shares with CPU {lowest}, but not the reverse");
-                return self.doubt(what, why);
-            }
-        }
-        Some(groups)
-    }
-
-    /// The core of each CPU. `core_cpus_list` was called `thread_siblings_list` before Linux 5.3.
-    ///
-    /// A core may have more than one cache: a large core of POWER10 consists of two small ones.
-    fn cores(&mut self, nodes: &[usize]) -> Option<Vec<usize>> {
-        let file = self.file;
-        let groups = self.groups("cores", &|cpu| {
-            of_cpu(file, cpu, "topology/core_cpus_list")
-                .or_else(|| of_cpu(file, cpu, "topology/thread_siblings_list"))
-        })?;
-        if groups.is_empty() {
-            let why = "sysfs tells nothing of cores: CPUs are used in the order of their numbers";
-            self.doubts.push(why.into());
-            return None;
-        }
-        let cores: Vec<usize> = groups.iter().map(|(core, _)| *core).collect();
-        for (i, (core, threads)) in groups.into_iter().enumerate() {
-            if threads > MOST_THREADS_OF_A_CORE {
-                let why = format_args!("the system reports {threads} CPUs for the core of CPU {core}");
-                return self.doubt("cores", why);
-            }
-            if nodes[first_with(&cores, i)] != nodes[i] {
-                let why = format_args!("the system reports the core of CPU {core} in two nodes");
-                return self.doubt("cores", why);
-            }
-        }
-        Some(cores)
-    }
-
-    /// The last-level cache of each CPU: L3 if there is one, otherwise the highest level below.
-    /// Many systems do not report caches: this is not worth a warning.
-    fn caches(&mut self) -> Option<Vec<usize>> {
-        let file = self.file;
-        let groups = self.groups("caches", &|cpu| {
-            let level = |index| number(&of_cpu(file, cpu, &format!("cache/index{index}/level"))?);
-            let last = if level(3) == Some(3) {
-                3
-            } else {
-                let levels = (0..16).map_while(|index| Some((level(index)?, index)));
-                levels.filter(|(level, _)| *level <= 3).max()?.1
-            };
-            of_cpu(file, cpu, &format!("cache/index{last}/shared_cpu_list"))
-        })?;
-        (!groups.is_empty()).then(|| groups.into_iter().map(|(cache, _)| cache).collect())
-    }
-
-    /// The NUMA node of each CPU. Many systems have no nodes: this is not worth a warning.
-    fn nodes(&mut self) -> Option<Vec<usize>> {
-        let online = text(self.file, &format!("{NODE}online"))?;
-        let Some(numbers) = CpuList::parse(&online).filter(|list| list.count() <= MOST_NODES) else {
-            return self.doubt("nodes", format_args!("the system reports {online:?} as the online nodes"));
+/// The last-level cache of each CPU: L3 if there is one, otherwise the highest level below.
+fn caches(allowed: &[usize], file: File<'_>) -> Relation<usize> {
+    let groups = groups(allowed, &|cpu| {
+        let level = |index| number(&of_cpu(file, cpu, &format!("cache/index{index}/level"))?);
+        let last = if level(3) == Some(3) {
+            3
+        } else {
+            let levels = (0..16).map_while(|index| Some((level(index)?, index)));
+            levels.filter(|(level, _)| *level <= 3).max()?.1
         };
-        let mut lists: Vec<(usize, CpuList)> = Vec::new();
-        for node in numbers.0.into_iter().flat_map(|(first, last)| first..=last) {
-            let list = text(self.file, &format!("{NODE}node{node}/cpulist")).unwrap_or_default();
-            if list.is_empty() {
-                continue; // a node with memory and without CPUs
-            }
-            let Some(cpus) = CpuList::parse(&list) else {
-                let why = format_args!("the system reports CPUs {list:?} for node {node}");
-                return self.doubt("nodes", why);
-            };
-            // Emulated nodes (`numa=fake`) are parts of the memory, and each emulated node has all
-            // CPUs of the real node. The first emulated node stands for the real node.
-            if lists.iter().all(|(_, known)| known.0 != cpus.0) {
-                lists.push((node, cpus));
-            }
-        }
-        let mut nodes = Vec::with_capacity(self.allowed.len());
-        for &cpu in self.allowed {
-            let mut of_cpu = lists.iter().filter(|(_, cpus)| cpus.contains(cpu)).map(|(node, _)| *node);
-            match (of_cpu.next(), of_cpu.next()) {
-                (Some(node), None) => nodes.push(node),
-                (Some(before), Some(node)) => {
-                    let why =
-                        format_args!("the system reports CPU {cpu} in node {before} and in node {node}");
-                    return self.doubt("nodes", why);
-                }
-                (None, _) => return self.doubt("nodes", format_args!("CPU {cpu} is in none")),
-            }
-        }
-        Some(nodes)
-    }
+        of_cpu(file, cpu, &format!("cache/index{last}/shared_cpu_list"))
+    })?;
+    Ok(groups.iter().map(|(cache, _)| *cache).collect())
+}
 
-    /// The socket of each CPU. If the firmware does not report the socket, the file contains -1 or
-    /// is missing, and the socket is 0.
-    fn packages(&self) -> Vec<usize> {
-        let package = |cpu| number(&of_cpu(self.file, cpu, "topology/physical_package_id")?);
-        self.allowed.iter().map(|cpu| package(*cpu).unwrap_or(0)).collect()
+/// The NUMA node of each CPU.
+fn nodes(allowed: &[usize], file: File<'_>) -> Relation<usize> {
+    let online = text(file, &format!("{NODE}online")).ok_or(MISSING)?;
+    let Some(numbers) = CpuList::parse(&online).filter(|list| list.count() <= MOST_NODES) else {
+        return Err(format!("the system reports {online:?} as the online nodes"));
+    };
+    let mut lists: Vec<(usize, CpuList)> = Vec::new();
+    for node in numbers.0.into_iter().flat_map(|(first, last)| first..=last) {
+        let list = text(file, &format!("{NODE}node{node}/cpulist")).unwrap_or_default();
+        if list.is_empty() {
+            continue; // a node with memory and without CPUs
+        }
+        let Some(cpus) = CpuList::parse(&list) else {
+            return Err(format!("the system reports CPUs {list:?} for node {node}"));
+        };
+        // Emulated nodes (`numa=fake`) are parts of the memory, and each emulated node has all
+        // CPUs of the real node. The first emulated node stands for the real node.
+        if lists.iter().all(|(_, known)| known.0 != cpus.0) {
+            lists.push((node, cpus));
+        }
     }
-
-    /// The class of each CPU: from `cpu_capacity` if Linux knows that cores differ (Arm, RISC-V,
-    /// hybrid x86 without SMT), otherwise from the lists of the weaker kinds of hybrid x86. Clock
-    /// rates are not used, because a core with a higher clock rate may be of the same kind as the
-    /// other cores.
-    fn classes(&mut self) -> Option<Vec<usize>> {
-        let mut known = Vec::with_capacity(self.allowed.len());
-        for &cpu in self.allowed {
-            let Some(text) = of_cpu(self.file, cpu, "cpu_capacity") else { break };
-            let Some(capacity @ 1..=MOST_CAPACITY) = number(&text) else {
-                let why = format_args!("the system reports {text:?} as the capacity of CPU {cpu}");
-                return self.doubt("classes of cores", why);
-            };
-            known.push(capacity);
-        }
-        if known.len() < self.allowed.len() || known.iter().all(|capacity| *capacity == known[0]) {
-            return self.listed_classes();
-        }
-        let mut tops: Vec<usize> = Vec::new(); // the capacity of the strongest core of each class
-        let is_weaker = |capacity, top: Option<&usize>| top.is_none_or(|top| capacity * 10 < *top * 9);
-        while let Some(top) = known.iter().copied().filter(|known| is_weaker(*known, tops.last())).max() {
-            tops.push(top);
-        }
-        let class = |capacity| tops.iter().filter(|top| **top >= capacity).count() - 1;
-        Some(known.into_iter().map(class).collect())
-    }
-
-    /// The class of each CPU, from the lists of the performance counters. Each kind of core has a
-    /// list of the CPUs of this kind. The list is empty while all these CPUs are offline.
-    fn listed_classes(&mut self) -> Option<Vec<usize>> {
-        let mut classes = vec![0; self.allowed.len()];
-        for (kind, weakness) in [("cpu_atom", 1), ("cpu_lowpower", 2)] {
-            let text = text(self.file, &format!("/sys/devices/{kind}/cpus")).unwrap_or_default();
-            if text.is_empty() {
-                continue;
+    let mut nodes = Vec::with_capacity(allowed.len());
+    for &cpu in allowed {
+        let mut of_cpu = lists.iter().filter(|(_, cpus)| cpus.contains(cpu)).map(|(node, _)| *node);
+        match (of_cpu.next(), of_cpu.next()) {
+            (Some(node), None) => nodes.push(node),
+            (Some(before), Some(node)) => {
+                return Err(format!("the system reports CPU {cpu} in node {before} and in node {node}"));
             }
-            let Some(list) = CpuList::parse(&text) else {
-                let why = format_args!("the system reports {text:?} as the CPUs of {kind}");
-                return self.doubt("classes of cores", why);
-            };
-            for (&cpu, class) in self.allowed.iter().zip(&mut classes) {
-                *class = if list.contains(cpu) { weakness } else { *class };
-            }
+            (None, _) => return Err(format!("CPU {cpu} is in none")),
         }
-        Some(classes)
     }
+    Ok(nodes)
+}
+
+/// The socket of each CPU. If the firmware does not report the socket, the file contains -1 or
+/// is missing, and the socket is 0.
+fn packages(allowed: &[usize], file: File<'_>) -> Vec<usize> {
+    let package = |cpu| number(&of_cpu(file, cpu, "topology/physical_package_id")?);
+    allowed.iter().map(|cpu| package(*cpu).unwrap_or(0)).collect()
+}
+
+/// The class of each CPU: from `cpu_capacity` if Linux knows that cores differ (Arm, RISC-V,
+/// hybrid x86 without SMT), otherwise from the lists of the weaker kinds of hybrid x86. Clock
+/// rates are not used, because a core with a higher clock rate may be of the same kind as the
+/// other cores.
+fn classes(allowed: &[usize], file: File<'_>) -> Relation<usize> {
+    let mut known = Vec::with_capacity(allowed.len());
+    for &cpu in allowed {
+        let Some(text) = of_cpu(file, cpu, "cpu_capacity") else { break };
+        let Some(capacity @ 1..=MOST_CAPACITY) = number(&text) else {
+            return Err(format!("the system reports {text:?} as the capacity of CPU {cpu}"));
+        };
+        known.push(capacity);
+    }
+    if known.len() < allowed.len() || known.iter().all(|capacity| *capacity == known[0]) {
+        return listed_classes(allowed, file);
+    }
+    let mut tops: Vec<usize> = Vec::new(); // the capacity of the strongest core of each class
+    let is_weaker = |capacity, top: Option<&usize>| top.is_none_or(|top| capacity * 10 < *top * 9);
+    while let Some(top) = known.iter().copied().filter(|known| is_weaker(*known, tops.last())).max() {
+        tops.push(top);
+    }
+    let class = |capacity| tops.iter().filter(|top| **top >= capacity).count() - 1;
+    Ok(known.into_iter().map(class).collect())
+}
+
+/// The class of each CPU, from the lists of the performance counters. Each kind of core has a
+/// list of the CPUs of this kind. The list is empty while all these CPUs are offline.
+fn listed_classes(allowed: &[usize], file: File<'_>) -> Relation<usize> {
+    let mut classes = vec![0; allowed.len()];
+    for (kind, weakness) in [("cpu_atom", 1), ("cpu_lowpower", 2)] {
+        let text = text(file, &format!("/sys/devices/{kind}/cpus")).unwrap_or_default();
+        if text.is_empty() {
+            continue;
+        }
+        let Some(list) = CpuList::parse(&text) else {
+            return Err(format!("the system reports {text:?} as the CPUs of {kind}"));
+        };
+        for (&cpu, class) in allowed.iter().zip(&mut classes) {
+            *class = if list.contains(cpu) { weakness } else { *class };
+        }
+    }
+    Ok(classes)
 }
 
 /// A list of numbers such as `0-3,8,10-11`, as pairs of the first and the last number of each part.
