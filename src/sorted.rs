@@ -3,6 +3,8 @@
 //! The sorts of std are compiled once for each type and key; each copy has 8 to 20 KB of code. Here
 //! only the exchange of items is compiled for each type.
 
+use std::mem;
+
 /// Sorts `items` by the order `before`. The sort is stable.
 pub(crate) fn sort<T>(items: &mut [T], before: &dyn Fn(&T, &T) -> bool) {
     let exchanges = exchanges(items.len(), &|a, b| before(&items[a], &items[b]));
@@ -43,7 +45,7 @@ pub(crate) fn order(len: usize, before: &dyn Fn(usize, usize) -> bool) -> Vec<us
             merged.extend_from_slice(left);
             merged.extend_from_slice(right);
         }
-        order.clone_from(&merged);
+        mem::swap(&mut order, &mut merged);
         merged.clear();
         width *= 2;
     }

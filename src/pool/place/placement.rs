@@ -102,6 +102,7 @@ type Whole = (usize, usize, usize);
 
 /// For each CPU, the rank of its part (such as a core) among the parts of its whole, in the order
 /// of `cpus`. `of` returns the key of the whole and the number of the part.
+#[inline(never)]
 fn places(cpus: &[Cpu], of: &dyn Fn(&Cpu) -> (Whole, usize)) -> Vec<usize> {
     let mut ranks = Vec::with_capacity(cpus.len());
     for cpu in cpus {
