@@ -61,8 +61,8 @@ struct PinnedHelper {
 
 impl CpuAssignment {
     /// The assignment of `plan`. `threads` are the helpers that could be pinned, in the order of
-    /// the workers.
-    pub(crate) fn new(plan: SeatPlan, threads: Vec<(usize, Thread)>) -> Self {
+    /// the workers. `caller_pin` says whether the calling thread is pinned.
+    pub(crate) fn new(plan: SeatPlan, threads: Vec<(usize, Thread)>, caller_pin: PinState) -> Self {
         let number = |worker| plan.cpu(worker).map_or(0, |cpu| cpu.number);
         let now = Instant::now();
         let helper = |(worker, thread)| PinnedHelper {
@@ -80,12 +80,7 @@ impl CpuAssignment {
             }
         }
         let (free, caller) = (AtomicUsize::new(number(0)), AtomicUsize::new(number(0)));
-        Self { plan, helpers, localities, free, caller, caller_pin: PinState::Free }
-    }
-
-    /// Sets how the calling thread is pinned.
-    pub(crate) fn set_caller_pin(&mut self, pin: PinState) {
-        self.caller_pin = pin;
+        Self { plan, helpers, localities, free, caller, caller_pin }
     }
 
     /// The number of workers that can run at the same time.

@@ -202,8 +202,6 @@ pub(crate) struct System<'a> {
 impl System<'_> {
     /// The information of this system, for threads that may run on the CPUs of `mask`.
     pub(crate) fn now(mask: io::Result<Mask>) -> Self {
-        // No valid value has a character that is not UTF-8.
-        let variable = |name| env::var_os(name).map(|value| value.to_string_lossy().into_owned());
         Self {
             allowed: mask.map(|mask| mask.cpus()),
             file: &this_system,
@@ -349,16 +347,12 @@ impl SeatPlan {
     pub(crate) fn cpus(&self) -> Vec<usize> {
         self.order.iter().map(|cpu| cpu.number).collect()
     }
+}
 
-    /// The error if a worker could not be pinned.
-    pub(crate) fn refused(&self, worker: usize, cpu: usize, source: io::Error) -> BuildError {
-        BuildError::Pin {
-            worker,
-            cpu,
-            allowed: self.machine.cpus.iter().map(|cpu| cpu.number).collect(),
-            source,
-        }
-    }
+/// The value of an environment variable. No valid value has a character that is not UTF-8.
+#[inline(never)]
+fn variable(name: &str) -> Option<String> {
+    env::var_os(name).map(|value| value.to_string_lossy().into_owned())
 }
 
 /// The pinning that a value of the environment variable stands for.
