@@ -140,7 +140,7 @@ impl<'a> LoopOptions<'a> {
         if self.wishes.trace.is_none() && !ScenePlace::is_near() {
             return None;
         }
-        ScenePlace::of_call(self.wishes.trace.as_ref().map(|trace| trace.tracer))
+        ScenePlace::of_call(self.wishes.trace.as_ref().map(|trace| trace.scene))
             .as_ref()
             .map(ScenePlace::enter)
     }

@@ -63,8 +63,8 @@ pub(crate) struct Machine {
     pub(crate) cpus: Vec<Cpu>,
 }
 
-/// A value for each CPU, in their order, or the reason why the relation is not used: [`MISSING`], or
-/// what is not plausible.
+/// A value for each CPU, in their order, or the reason why the relation is not used: [`MISSING`],
+/// or what is not plausible.
 type Relation<T> = Result<Vec<T>, String>;
 
 /// The system does not report the relation.

@@ -32,7 +32,7 @@ const VARIABLE: &str = "RANGESTEAL_REPORT";
 
 /// The names of the columns.
 #[cfg_attr(not(unix), allow(dead_code, reason = "exits are not noticed"))]
-const HEAD: &str = "     calls        items      time   gain  idle balance    thefts      help  loop";
+const COLUMNS: &str = "     calls        items      time   gain  idle balance    thefts      help  loop";
 
 /// The report of all loops of this program.
 #[derive(Debug)]
@@ -113,7 +113,7 @@ impl ProgramReport {
             working += line.working;
         }
         let mut text = format!(
-            "rangesteal: {} loops took {wall:.1?}, and all workers worked for {working:.1?} in them: gain {}\n{HEAD}\n",
+            "rangesteal: {} loops took {wall:.1?}, and all workers worked for {working:.1?} in them: gain {}\n{COLUMNS}\n",
             all.len(),
             ratio(working, wall),
         );

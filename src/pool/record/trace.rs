@@ -46,12 +46,20 @@ pub struct Trace {
     title: String,
     /// When the first loop was called.
     begin: Option<Instant>,
+    /// Makes a scene, which notes the loops inside items.
+    pub(crate) scene: scene::Make,
     pub(crate) tracer: &'static dyn Tracer,
 }
 
 impl Default for Trace {
     fn default() -> Self {
-        Self { timelines: Vec::new(), title: String::new(), begin: None, tracer: &Recorder }
+        Self {
+            timelines: Vec::new(),
+            title: String::new(),
+            begin: None,
+            scene: scene::make,
+            tracer: &Recorder,
+        }
     }
 }
 

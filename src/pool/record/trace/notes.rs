@@ -1,11 +1,8 @@
 //! Notes for a timeline, written while a loop runs.
 
-use std::{fmt, ops::Range, panic::RefUnwindSafe, sync::Arc, time::Duration};
+use std::{fmt, ops::Range, panic::RefUnwindSafe, time::Duration};
 
-use super::{
-    scene::{self, Hear, ScenePlace},
-    timeline::{Run, Slow, Timeline},
-};
+use super::timeline::{Run, Slow, Timeline};
 use crate::{
     clock::Instant,
     pool::record::{units::Units, why_alone::Alone},
@@ -15,10 +12,6 @@ use crate::{
 /// The functions that record a traced loop. Only [`Trace`](super::Trace) has a direct pointer to
 /// this code. So a program without traces does not contain this code.
 pub(crate) trait Tracer: fmt::Debug + RefUnwindSafe + Sync {
-    /// A scene without inner loops. If the call of the traced loop is itself in a scene, `around` is
-    /// the call's place in that scene.
-    fn scene(&self, around: Option<ScenePlace>) -> Arc<dyn Hear>;
-
     /// All indices before `next` are done at `now`.
     fn tick(&self, closeup: &mut Closeup, next: usize, now: Instant);
 
@@ -28,8 +21,8 @@ pub(crate) trait Tracer: fmt::Debug + RefUnwindSafe + Sync {
     /// Adds the notes of another worker.
     fn append(&self, notes: &mut Notes, other: Notes);
 
-    /// The timeline of a call. `before` is the work of the calling thread alone. `alone` says why the
-    /// call was not shared. `notes` are those of the shared part.
+    /// The timeline of a call. `before` is the work of the calling thread alone. `alone` says why
+    /// the call was not shared. `notes` are those of the shared part.
     fn timeline(
         &self,
         before: &mut Before,
@@ -44,10 +37,6 @@ pub(crate) trait Tracer: fmt::Debug + RefUnwindSafe + Sync {
 pub(super) struct Recorder;
 
 impl Tracer for Recorder {
-    fn scene(&self, around: Option<ScenePlace>) -> Arc<dyn Hear> {
-        scene::make(around)
-    }
-
     fn tick(&self, closeup: &mut Closeup, next: usize, now: Instant) {
         if next > closeup.next {
             closeup.slowest.see(0, closeup.next..next, now - closeup.since);

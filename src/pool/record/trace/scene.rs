@@ -15,13 +15,11 @@ use std::{
     time::Duration,
 };
 
-use super::{
-    notes::Tracer,
-    timeline::{Helper, InnerLoop},
-};
+use super::timeline::{Helper, InnerLoop};
 use crate::{clock::Instant, sync::lock_unless_stuck};
 
-/// The functions of a scene. Only a [`Tracer`] has a direct pointer to this code, as to its own.
+/// The functions of a scene. Only [`Trace`](super::Trace) has a direct pointer to this code. So a
+/// program without traces does not contain this code.
 pub(crate) trait Hear: fmt::Debug + Send + Sync {
     /// A loop has ended. `depth` is the number of loops of the scene around the loop's items.
     fn hear(&self, told: &LoopSpan<'_>, depth: usize);
@@ -31,6 +29,10 @@ pub(crate) trait Hear: fmt::Debug + Send + Sync {
     /// already have numbers.
     fn inner(&self, begin: Instant, workers: usize, parts: &[WorkerPart]) -> Vec<InnerLoop>;
 }
+
+/// Makes a scene. If the call of the traced loop is itself in a scene, the argument is the call's
+/// place in that scene.
+pub(crate) type Make = fn(Option<ScenePlace>) -> Arc<dyn Hear>;
 
 /// The inner loops of a traced loop.
 #[derive(Debug)]
@@ -139,9 +141,10 @@ impl ScenePlace {
 
     /// The place of the items of a loop that this thread calls. A traced loop makes a scene.
     #[cold]
-    pub(crate) fn of_call(tracer: Option<&dyn Tracer>) -> Option<Self> {
-        let spot = match (tracer, Self::here()) {
-            (Some(tracer), here) => Spot { scene: tracer.scene(here), depth: 0 },
+    pub(crate) fn of_call(make: Option<Make>) -> Option<Self> {
+        let here = Self::here();
+        let spot = match (make, here) {
+            (Some(make), here) => Spot { scene: make(here), depth: 0 },
             (None, Some(Self(here))) => Spot { scene: Arc::clone(&here.scene), depth: here.depth + 1 },
             (None, None) => return None,
         };
@@ -231,7 +234,7 @@ impl Hear for Scene {
 
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
-    use super::{super::notes::Recorder, *};
+    use super::*;
 
     fn depth() -> Option<usize> {
         ScenePlace::here().map(|place| place.0.depth)
@@ -250,11 +253,11 @@ mod tests {
     #[test]
     fn a_thread_is_back_where_it_was_when_a_loop_is_over() {
         assert!(ScenePlace::of_call(None).is_none() && depth().is_none(), "nobody traces");
-        let traced = ScenePlace::of_call(Some(&Recorder)).as_ref().map(ScenePlace::enter);
+        let traced = ScenePlace::of_call(Some(make)).as_ref().map(ScenePlace::enter);
         assert_eq!(depth(), Some(0));
         let inner = ScenePlace::of_call(None).as_ref().map(ScenePlace::enter);
         assert_eq!(depth(), Some(1));
-        let traced_inside = ScenePlace::of_call(Some(&Recorder)).as_ref().map(ScenePlace::enter);
+        let traced_inside = ScenePlace::of_call(Some(make)).as_ref().map(ScenePlace::enter);
         assert_eq!(depth(), Some(0), "of another scene");
         drop(traced_inside);
         assert_eq!(depth(), Some(1));
@@ -267,12 +270,12 @@ mod tests {
     #[test]
     fn a_loop_tells_all_scenes_around() {
         let begin = Instant::now();
-        let _traced = ScenePlace::of_call(Some(&Recorder)).as_ref().map(ScenePlace::enter);
+        let _traced = ScenePlace::of_call(Some(make)).as_ref().map(ScenePlace::enter);
         tell(begin, 1, &[]);
         {
             let _inner = ScenePlace::of_call(None).as_ref().map(ScenePlace::enter);
             {
-                let _traced_inside = ScenePlace::of_call(Some(&Recorder)).as_ref().map(ScenePlace::enter);
+                let _traced_inside = ScenePlace::of_call(Some(make)).as_ref().map(ScenePlace::enter);
                 {
                     let _deepest = ScenePlace::of_call(None).as_ref().map(ScenePlace::enter);
                     tell(begin, 4, &[]);
@@ -297,7 +300,7 @@ mod tests {
             items,
             is_empty: items == 0,
         };
-        let _traced = ScenePlace::of_call(Some(&Recorder)).as_ref().map(ScenePlace::enter);
+        let _traced = ScenePlace::of_call(Some(make)).as_ref().map(ScenePlace::enter);
         let parts = [part(0, thread::current().id(), 1), part(2, ids[0], 1), part(1, ids[1], 0)];
         let _inner = ScenePlace::of_call(None).as_ref().map(ScenePlace::enter);
         tell(begin, 9, &[part(0, ids[0], 1), part(1, ids[2], 2), part(2, ids[0], 3), part(3, ids[3], 0)]);
@@ -314,7 +317,7 @@ mod tests {
     #[test]
     fn the_longest_are_kept() {
         let begin = Instant::now();
-        let _traced = ScenePlace::of_call(Some(&Recorder)).as_ref().map(ScenePlace::enter);
+        let _traced = ScenePlace::of_call(Some(make)).as_ref().map(ScenePlace::enter);
         let _inner = ScenePlace::of_call(None).as_ref().map(ScenePlace::enter);
         tell(begin, 1, &[]); // the longest loop of all
         for _ in 0..3 * Scene::MOST {
