@@ -3,8 +3,10 @@
 //! The sorts of std are compiled once for each type and key; each copy has 8 to 20 KB of code. Here
 //! only the exchange of items is compiled for each type.
 
+use std::mem;
+
 /// Sorts `items` by the order `before`. The sort is stable.
-pub(crate) fn sort<T>(items: &mut [T], before: impl Fn(&T, &T) -> bool) {
+pub(crate) fn sort<T>(items: &mut [T], before: &dyn Fn(&T, &T) -> bool) {
     let exchanges = exchanges(items.len(), &|a, b| before(&items[a], &items[b]));
     for (at, from) in exchanges.into_iter().enumerate() {
         items.swap(at, from);
@@ -13,6 +15,7 @@ pub(crate) fn sort<T>(items: &mut [T], before: impl Fn(&T, &T) -> bool) {
 
 /// Entry `i` is the index of the item to exchange with item `i`. These exchanges, in ascending
 /// order of `i`, sort the items.
+#[inline(never)]
 fn exchanges(len: usize, before: &dyn Fn(usize, usize) -> bool) -> Vec<usize> {
     let mut order = order(len, before);
     for at in 0..len {
@@ -42,7 +45,7 @@ pub(crate) fn order(len: usize, before: &dyn Fn(usize, usize) -> bool) -> Vec<us
             merged.extend_from_slice(left);
             merged.extend_from_slice(right);
         }
-        order.clone_from(&merged);
+        mem::swap(&mut order, &mut merged);
         merged.clear();
         width *= 2;
     }
@@ -60,7 +63,7 @@ mod tests {
                 let key = |at: u64| ((at * at * 2_654_435_761) >> 7) % keys;
                 let items: Vec<(u64, u64)> = (0..len).map(|at| (key(at), at)).collect();
                 let (mut ours, mut stds) = (items.clone(), items);
-                sort(&mut ours, |a, b| a.0 < b.0);
+                sort(&mut ours, &|a, b| a.0 < b.0);
                 stds.sort_by_key(|item| item.0);
                 assert_eq!(ours, stds, "{len} items with {keys} keys");
             }

@@ -65,12 +65,13 @@ pub(crate) fn lock_soon<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// already hold the lock, since an allocator that is called under the lock may call a loop. Returns
 /// `None` if the mutex stays locked.
 pub(crate) fn try_lock_soon<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
-    let mut guard = try_lock(mutex);
-    if guard.is_none() {
-        Patience::BRIEF.poll(|| {
-            guard = try_lock(mutex);
-            guard.is_some()
-        });
+    let mut guard = None;
+    let mut try_lock = || {
+        guard = try_lock(mutex);
+        guard.is_some()
+    };
+    if !try_lock() {
+        Patience::BRIEF.poll(try_lock);
     }
     guard
 }
@@ -81,17 +82,17 @@ pub(crate) fn try_lock_soon<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
 #[allow(unused_qualifications, reason = "models have another `Mutex`")]
 pub(crate) fn lock_unless_stuck<T>(mutex: &std::sync::Mutex<T>) -> Option<std::sync::MutexGuard<'_, T>> {
     const LONG: Patience = Patience::of(Duration::from_millis(100));
-    let try_lock = || match mutex.try_lock() {
-        Ok(guard) => Some(guard),
-        Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
-        Err(TryLockError::WouldBlock) => None,
+    let mut guard = None;
+    let mut try_lock = || {
+        guard = match mutex.try_lock() {
+            Ok(guard) => Some(guard),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        };
+        guard.is_some()
     };
-    let mut guard = try_lock();
-    if guard.is_none() {
-        LONG.poll(|| {
-            guard = try_lock();
-            guard.is_some()
-        });
+    if !try_lock() {
+        LONG.poll(try_lock);
     }
     guard
 }

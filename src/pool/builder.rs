@@ -387,11 +387,11 @@ impl PoolOptions {
         let inherited = (role == Role::Global).then(InheritedScheduling::of_process);
         let mask = inherited.as_ref().map_or_else(Mask::of_this_thread, InheritedScheduling::mask);
         let mut plan = SeatPlan::new(mem::take(&mut self.wish), System::now(mask))?;
-        let required = plan.pinning == Pinning::Required;
         let mut refused = Vec::new();
         let mut refuse = |plan: &SeatPlan, worker, cpu, source| {
-            if required {
-                return Err(plan.refused(worker, cpu, source));
+            if plan.pinning == Pinning::Required {
+                let allowed = plan.machine.cpus.iter().map(|cpu| cpu.number).collect();
+                return Err(BuildError::Pin { worker, cpu, allowed, source });
             }
             refused.push(format!("worker {worker} is not pinned to CPU {cpu}: {source}"));
             Ok(())
@@ -439,8 +439,7 @@ impl PoolOptions {
         }
         let messages =
             BuildMessages { doubts: plan.doubts.join("; "), remarks: mem::take(&mut plan.remarks) };
-        let mut assignment = CpuAssignment::new(plan, pinned_helpers);
-        assignment.set_caller_pin(caller_pin);
+        let assignment = CpuAssignment::new(plan, pinned_helpers, caller_pin);
         let executor = Executor::new(threads, assignment, self.stealing, self.spin_before_park);
         Ok(Assembled { executor, pinned, messages })
     }

@@ -1,6 +1,10 @@
 //! `BuildError`: the reasons why building a pool fails.
 
-use std::{error::Error, fmt, io};
+use std::{
+    error::Error,
+    fmt::{self, Write},
+    io,
+};
 
 /// The environment variable that sets the number of workers of pools built without
 /// [`num_threads`](crate::PoolBuilder::num_threads).
@@ -195,30 +199,22 @@ impl Error for BuildError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::Spawn { source, .. } | Self::Affinity { source } | Self::Pin { source, .. } => Some(source),
-            Self::ZeroThreads
-            | Self::TooManyThreads { .. }
-            | Self::Variable { .. }
-            | Self::NoCpus
-            | Self::Cpu { .. }
-            | Self::ThreadName { .. }
-            | Self::StackSize { .. }
-            | Self::NotRun { .. }
-            | Self::StartHandler { .. }
-            | Self::GlobalExists => None,
+            _ => None,
         }
     }
 }
 
 /// Formats ascending CPU numbers as a list of ranges: `0-3,8` for 0, 1, 2, 3, 8.
 pub(crate) fn ranges(ascending: &[usize]) -> String {
-    ascending
-        .chunk_by(|a, b| a + 1 == *b)
-        .map(|run| match run {
-            [first, .., last] => format!("{first}-{last}"),
-            _ => run[0].to_string(),
-        })
-        .collect::<Vec<_>>()
-        .join(",")
+    let mut text = String::new();
+    for run in ascending.chunk_by(|a, b| a + 1 == *b) {
+        let (first, comma) = (run[0], if text.is_empty() { "" } else { "," });
+        _ = write!(text, "{comma}{first}");
+        if let [_, .., last] = run {
+            _ = write!(text, "-{last}");
+        }
+    }
+    text
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]

@@ -323,7 +323,7 @@ impl<A, Z> Partials<A, Z> {
     fn take_nodes(&self) -> Vec<(Node, A)> {
         let HandedOver { parts, .. } = self.take();
         let mut nodes: Vec<_> = parts.into_iter().filter_map(|(node, acc)| Some((node, acc?))).collect();
-        sort(&mut nodes, |(a, _), (b, _)| a.first < b.first);
+        sort(&mut nodes, &|(a, _), (b, _)| a.first < b.first);
         nodes
     }
 

@@ -16,7 +16,10 @@ use super::{
 use crate::{
     clock::{Instant, Moment, nanos},
     pool::{
-        place::{cpu_assignment::CpuAssignment, placement::SeatPlan},
+        place::{
+            cpu_assignment::CpuAssignment,
+            placement::{PinState, SeatPlan},
+        },
         policy::{
             alone_or_shared,
             launch::{self, CHECKED, CHECKED_AFTER, Case, Gap, Launch, QuickVerdict},
@@ -93,7 +96,7 @@ impl Executor {
     /// only for memory and for one environment variable.
     pub(crate) fn of_one(doubts: Vec<String>) -> Self {
         let threads = Threads::new(0, Fence::Symmetric, Patience::default());
-        let cpus = CpuAssignment::new(SeatPlan::alone(doubts), Vec::new());
+        let cpus = CpuAssignment::new(SeatPlan::alone(doubts), Vec::new(), PinState::Free);
         Self::new(threads, cpus, Stealing::default(), None)
     }
 

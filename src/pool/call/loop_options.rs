@@ -1,7 +1,7 @@
 //! The options of a loop, as the executor needs them: how the loop runs, and which reports are
 //! wanted.
 
-use std::{mem, panic::Location, time::Duration};
+use std::{panic::Location, time::Duration};
 
 use super::{handles::Watch, work_list::WorkList};
 use crate::{
@@ -124,13 +124,13 @@ impl<'a> LoopOptions<'a> {
     /// Empty notes of a round for a timeline; `None` if no trace is wanted. The round begins at
     /// `begin`, counted from the call.
     pub(crate) fn notes(&self, begin: Duration) -> Option<Box<Notes>> {
-        self.wishes.trace.is_some().then(|| Box::new(Notes { begin, ..Notes::default() }))
+        self.wishes.trace.as_ref().map(|trace| Box::new(Notes::new(trace.tracer, begin)))
     }
 
     /// Empty notes for the timeline of a calling thread that runs alone from index `first` on;
     /// `None` if no trace is wanted.
     pub(crate) fn closeup(&self, first: usize, begin: Instant) -> Option<Closeup> {
-        self.wishes.trace.is_some().then(|| Closeup::new(first, begin))
+        self.wishes.trace.as_ref().map(|trace| Closeup::new(trace.tracer, first, begin))
     }
 
     /// Enters the scene of the loop's items. The thread stays in the scene while the result lives.
@@ -186,14 +186,14 @@ impl<'a> LoopOptions<'a> {
         let begin = before.begin;
         let (times, notes) = match round {
             Ok(times) => {
-                let notes = mem::take(&mut times.notes);
-                (Ok(&*times), Ok(notes.map(|notes| *notes).unwrap_or_default()))
+                let notes = times.notes.take();
+                (Ok(&*times), notes)
             }
-            Err(alone) => (Err(alone), Err(alone)),
+            Err(alone) => (Err(alone), None),
         };
         let report = RunReport::new(begin.elapsed(), (self.items(before), before.took), times);
-        let timeline = self.wishes.trace.is_some().then(|| {
-            let mut timeline = Timeline::new(before, self.units, notes);
+        let timeline = self.wishes.trace.as_ref().map(|trace| {
+            let mut timeline = trace.tracer.timeline(before, self.units, times.err(), notes);
             if let Some(place) = ScenePlace::here() {
                 let parts = times.map_or(&[][..], |times| &times.parts);
                 timeline.inner = place.inner(begin, timeline.dealt.len(), parts);

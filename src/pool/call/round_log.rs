@@ -9,7 +9,10 @@ use crate::{
         place::affinity::usage,
         record::{
             journal::{Journal, Times, Usage},
-            trace::scene::{ScenePlace, Stay},
+            trace::{
+                notes::Tracer,
+                scene::{ScenePlace, Stay},
+            },
             units::Units,
         },
     },
@@ -20,8 +23,8 @@ use crate::{
 pub(crate) struct RoundLog {
     begin: Instant,
     measures_usage: bool,
-    /// Whether a timeline is wanted.
-    is_traced: bool,
+    /// Records the runs, if a timeline is wanted.
+    tracer: Option<&'static dyn Tracer>,
     /// The loop's place in a scene, if a trace is being taken there.
     place: Option<ScenePlace>,
     handed_over: Mutex<(Times, Earliest<Option<Panic>>)>,
@@ -40,15 +43,15 @@ impl RoundLog {
     pub(crate) fn new(begin: Instant, mut times: Times) -> Self {
         // Without a measurement the usage stays `None`.
         let measures_usage = times.usage.take().is_some();
-        let is_traced = times.notes.is_some();
+        let tracer = times.notes.as_ref().map(|notes| notes.tracer);
         let handed_over = Mutex::new((times, Earliest::NONE));
-        Self { begin, measures_usage, is_traced, place: ScenePlace::here(), handed_over }
+        Self { begin, measures_usage, tracer, place: ScenePlace::here(), handed_over }
     }
 
     /// Worker `me` enters.
     pub(crate) fn enter(&self, me: usize, units: Units) -> WorkerLog {
         let used_before = if self.measures_usage { usage() } else { None };
-        let journal = Journal::new(me, units, self.begin, self.is_traced);
+        let journal = Journal::new(me, units, self.begin, self.tracer);
         let stay = self.place.as_ref().map(ScenePlace::enter);
         WorkerLog { journal, stop: Earliest::NONE, used_before, _stay: stay }
     }

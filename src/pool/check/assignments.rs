@@ -7,7 +7,7 @@ use crate::pool::place::{
     affinity,
     cpu_assignment::CpuAssignment,
     locality::{AtomicLocality, Distance, Locality},
-    placement::{Placement, Wish},
+    placement::{PinState, Placement, Wish},
 };
 
 /// Six workers on two sockets, whose CPUs are numbered alternately: 0, 2 and 4 belong to the
@@ -15,7 +15,7 @@ use crate::pool::place::{
 fn assignment() -> CpuAssignment {
     let wish = Wish { workers: Some(6), placement: Placement::Cpus(vec![0, 1, 2, 3, 4]), ..Wish::default() };
     let plan = machines::two_sockets(wish);
-    CpuAssignment::new(plan, (1..6).map(|worker| (worker, affinity::this_thread())).collect())
+    CpuAssignment::new(plan, (1..6).map(|worker| (worker, affinity::this_thread())).collect(), PinState::Free)
 }
 
 fn cpus(assignment: &CpuAssignment) -> Vec<usize> {
@@ -36,8 +36,11 @@ fn localities_are_those_of_the_cpus() {
     assert_eq!(assignment.distance(2, 3), Distance::Beyond);
     let plan = machines::two_sockets(Wish { workers: Some(20), ..Wish::default() });
     let pinned = (1..20).filter(|worker| *worker != 7);
-    let assignment =
-        CpuAssignment::new(plan, pinned.map(|worker| (worker, affinity::this_thread())).collect());
+    let assignment = CpuAssignment::new(
+        plan,
+        pinned.map(|worker| (worker, affinity::this_thread())).collect(),
+        PinState::Free,
+    );
     let locality = |worker: usize| assignment.localities[worker].load();
     assert_eq!([0, 1, 17].map(locality), [Locality::new(0, 0); 3]);
     assert_eq!([18, 19].map(locality), [Locality::new(1, 1); 2]);

@@ -505,6 +505,7 @@ fn a_placement_is_readable() {
     let shown = CpuAssignment::new(
         plan,
         (1..9).filter(|worker| *worker != 2).map(|worker| (worker, affinity::this_thread())).collect(),
+        PinState::Free,
     );
     let expected = "\
 9 workers, by num_threads; LogicalCpus
@@ -524,7 +525,7 @@ worker    CPU   core thread  cache   node  class
     assert!(seating.to_string().ends_with("  pinned"), "{seating}");
 
     let bound = KnownMachine { allowed: vec![5], ..laptop };
-    let seating = CpuAssignment::new(bound.plan(LogicalCpus), Vec::new()).seating();
+    let seating = CpuAssignment::new(bound.plan(LogicalCpus), Vec::new(), PinState::Free).seating();
     let expected = "\
 1 worker, by the CPUs there are; LogicalCpus
 bound to 1 of 8 CPUs, one worker at a time: a launcher may have done that (mpirun: --map-by slot:PE=k, or --bind-to none)
@@ -539,7 +540,7 @@ fn who_is_bound_is_told() {
     let told = |machine: &KnownMachine, wish: Wish| {
         let plan = machine.plan_of(wish, None).unwrap();
         let remarks = plan.remarks.clone();
-        let shown = CpuAssignment::new(plan, Vec::new()).seating().to_string();
+        let shown = CpuAssignment::new(plan, Vec::new(), PinState::Free).seating().to_string();
         let line = shown.lines().find(|line| line.contains("bound")).map(str::to_owned);
         assert_eq!(remarks, line.clone().into_iter().collect::<Vec<_>>(), "the log says the same: {shown}");
         line

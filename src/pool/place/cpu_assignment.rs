@@ -24,7 +24,7 @@ use super::{
     affinity::{self, Mask, Thread},
     locality::{AtomicLocality, Distance, Locality},
     pin_monitor::{Change, OsClocks, PinMonitor, Turns},
-    placement::{Bound, CountSource, PinState, Pinning, Placement, SeatPlan},
+    placement::{CountSource, PinState, Pinning, Placement, SeatPlan},
     topology::Cpu,
 };
 use crate::clock::Instant;
@@ -61,8 +61,8 @@ struct PinnedHelper {
 
 impl CpuAssignment {
     /// The assignment of `plan`. `threads` are the helpers that could be pinned, in the order of
-    /// the workers.
-    pub(crate) fn new(plan: SeatPlan, threads: Vec<(usize, Thread)>) -> Self {
+    /// the workers. `caller_pin` says whether the calling thread is pinned.
+    pub(crate) fn new(plan: SeatPlan, threads: Vec<(usize, Thread)>, caller_pin: PinState) -> Self {
         let number = |worker| plan.cpu(worker).map_or(0, |cpu| cpu.number);
         let now = Instant::now();
         let helper = |(worker, thread)| PinnedHelper {
@@ -80,12 +80,7 @@ impl CpuAssignment {
             }
         }
         let (free, caller) = (AtomicUsize::new(number(0)), AtomicUsize::new(number(0)));
-        Self { plan, helpers, localities, free, caller, caller_pin: PinState::Free }
-    }
-
-    /// Sets how the calling thread is pinned.
-    pub(crate) fn set_caller_pin(&mut self, pin: PinState) {
-        self.caller_pin = pin;
+        Self { plan, helpers, localities, free, caller, caller_pin }
     }
 
     /// The number of workers that can run at the same time.
@@ -164,7 +159,7 @@ impl CpuAssignment {
             workers,
             counted_by,
             unpinned_because,
-            bound,
+            ref bound,
             ref placement,
             ref machine,
             ref doubts,
@@ -180,7 +175,7 @@ impl CpuAssignment {
             let pin = if evicted.load(Relaxed) { PinState::Evicted } else { PinState::Pinned };
             seats[*worker] = Seat { worker: *worker, cpu, pin };
         }
-        Seating { counted_by, order: placement.clone(), seats, doubts: doubts.clone(), bound }
+        Seating { counted_by, order: placement.clone(), seats, doubts: doubts.clone(), bound: bound.clone() }
     }
 }
 
@@ -245,7 +240,7 @@ pub struct Seating {
     /// The warnings that were logged while the pool was built. They report information of the
     /// system that is missing or not plausible, and refused system calls.
     pub doubts: Vec<String>,
-    bound: Option<Bound>,
+    bound: Option<String>,
 }
 
 /// The CPU of one worker.

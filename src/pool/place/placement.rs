@@ -1,14 +1,10 @@
 //! The plan of a pool: the number of workers, and the order in which they are put on CPUs.
 
-use std::{
-    env,
-    ffi::{OsStr, OsString},
-    fmt, io,
-};
+use std::{env, io};
 
 use super::{
     affinity::{Mask, count_of_unknown},
-    files::{File, this_system},
+    files::{File, number, this_system},
     quota::quota,
     topology::{Cpu, Machine, online},
 };
@@ -74,25 +70,31 @@ impl Placement {
     /// The CPUs in the order in which workers are put on them. The caller has checked the CPUs of a
     /// list.
     pub(crate) fn order(&self, machine: &Machine) -> Vec<Cpu> {
-        let mut cpus = machine.cpus.clone();
-        let near = |cpu: &Cpu| (cpu.node, cpu.cache, cpu.core, cpu.number);
-        let strength = |cpu: &Cpu| (cpu.thread, cpu.class, near(cpu));
-        sort(&mut cpus, |a, b| strength(a) < strength(b));
+        if let Self::Cpus(list) = self {
+            return list.iter().filter_map(|&number| machine.cpu(number)).collect();
+        }
+        let all = &machine.cpus;
+        let cpus = sorted(all, &|i| [all[i].thread, all[i].class, 0, 0]);
         match self {
-            Self::LogicalCpus => {}
-            Self::PhysicalCores => cpus.retain(|cpu| cpu.thread == 0),
-            Self::Compact => sort(&mut cpus, |a, b| (a.class, near(a)) < (b.class, near(b))),
+            Self::LogicalCpus | Self::Cpus(_) => cpus,
+            Self::PhysicalCores => cpus.into_iter().filter(|cpu| cpu.thread == 0).collect(),
+            Self::Compact => sorted(&cpus, &|i| [cpus[i].class, 0, 0, 0]),
             Self::Spread => {
                 let cores = places(&cpus, &|cpu| ((cpu.class, cpu.node, cpu.cache), cpu.core));
                 let caches = places(&cpus, &|cpu| ((cpu.node, 0, 0), cpu.cache));
-                let turn = |i: usize| (cpus[i].thread, cpus[i].class, cores[i], caches[i], near(&cpus[i]));
-                let order = order(cpus.len(), &|a, b| turn(a) < turn(b));
-                return order.into_iter().map(|i| cpus[i]).collect();
+                sorted(&cpus, &|i| [cpus[i].thread, cpus[i].class, cores[i], caches[i]])
             }
-            Self::Cpus(list) => return list.iter().filter_map(|&number| machine.cpu(number)).collect(),
         }
-        cpus
     }
+}
+
+/// Sorts CPUs by the key of their index. CPUs with equal keys are sorted by node, cache, core and
+/// number.
+fn sorted(cpus: &[Cpu], key: &dyn Fn(usize) -> [usize; 4]) -> Vec<Cpu> {
+    let keys = cpus.iter().enumerate();
+    let keys = keys.map(|(i, cpu)| (key(i), [cpu.node, cpu.cache, cpu.core, cpu.number]));
+    let keys: Vec<_> = keys.collect();
+    order(cpus.len(), &|a, b| keys[a] < keys[b]).into_iter().map(|i| cpus[i]).collect()
 }
 
 /// The key of a whole, such as a node or a cache: CPUs with equal keys are in the same whole.
@@ -100,6 +102,7 @@ type Whole = (usize, usize, usize);
 
 /// For each CPU, the rank of its part (such as a core) among the parts of its whole, in the order
 /// of `cpus`. `of` returns the key of the whole and the number of the part.
+#[inline(never)]
 fn places(cpus: &[Cpu], of: &dyn Fn(&Cpu) -> (Whole, usize)) -> Vec<usize> {
     let mut ranks = Vec::with_capacity(cpus.len());
     for cpu in cpus {
@@ -156,39 +159,25 @@ pub enum PinState {
     Refused,
 }
 
-/// A restriction of the threads to fewer CPUs than are online. A user or a container may have set
+/// Says that the threads may run on fewer CPUs than are online. A user or a container may have set
 /// the restriction on purpose. A launcher may also set it without a request of the user: by
 /// default, some launchers bind a process to one core. Then the program is as slow as the plain
 /// loop, and without this message the user does not know why.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Bound {
-    allowed: usize,
-    online: usize,
-    is_one_core: bool,
-}
-
-impl Bound {
-    /// Returns `None` if the threads may use all CPUs, or if the system does not report which CPUs
-    /// are online.
-    fn new(machine: &Machine, file: File<'_>) -> Option<Self> {
-        let allowed = Some(machine.cpus.len()).filter(|allowed| *allowed > 0)?;
-        let online = online(file).filter(|online| *online > allowed)?;
-        Some(Self { allowed, online, is_one_core: machine.is_one_core() })
-    }
-}
-
-impl fmt::Display for Bound {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const BY_DEFAULT: &str =
-            "a launcher may have done that (mpirun: --map-by slot:PE=k, or --bind-to none)";
-        let Self { allowed, online, is_one_core } = *self;
-        write!(f, "bound to {allowed} of {online} CPUs")?;
-        match allowed {
-            1 => write!(f, ", one worker at a time: {BY_DEFAULT}"),
-            _ if is_one_core => write!(f, ", one core: {BY_DEFAULT}"),
-            _ => Ok(()),
-        }
-    }
+///
+/// Returns `None` if the threads may use all CPUs, or if the system does not report which CPUs are
+/// online.
+fn bound(machine: &Machine, file: File<'_>) -> Option<String> {
+    let allowed = machine.cpus.len();
+    let online = online(file).filter(|online| *online > allowed && allowed > 0)?;
+    let by_default = match allowed {
+        1 => ", one worker at a time",
+        _ if machine.is_one_core() => ", one core",
+        _ => return Some(format!("bound to {allowed} of {online} CPUs")),
+    };
+    Some(format!(
+        "bound to {allowed} of {online} CPUs{by_default}: \
+         a launcher may have done that (mpirun: --map-by slot:PE=k, or --bind-to none)"
+    ))
 }
 
 /// The settings of the program: number of workers, pinning and placement.
@@ -206,8 +195,8 @@ pub(crate) struct System<'a> {
     pub(crate) allowed: io::Result<Vec<usize>>,
     pub(crate) file: File<'a>,
     /// The values of the environment variables `RANGESTEAL_NUM_THREADS` and `RANGESTEAL_PINNING`.
-    pub(crate) num_threads: Option<OsString>,
-    pub(crate) pinning: Option<OsString>,
+    pub(crate) num_threads: Option<String>,
+    pub(crate) pinning: Option<String>,
 }
 
 impl System<'_> {
@@ -216,8 +205,8 @@ impl System<'_> {
         Self {
             allowed: mask.map(|mask| mask.cpus()),
             file: &this_system,
-            num_threads: env::var_os(NUM_THREADS),
-            pinning: env::var_os(PINNING),
+            num_threads: variable(NUM_THREADS),
+            pinning: variable(PINNING),
         }
     }
 }
@@ -236,7 +225,8 @@ pub(crate) struct SeatPlan {
     pub(crate) pinning: Pinning,
     /// Why no worker is pinned; `None` if workers are pinned.
     pub(crate) unpinned_because: Option<PinState>,
-    pub(crate) bound: Option<Bound>,
+    /// See [`bound`].
+    pub(crate) bound: Option<String>,
     /// Warnings: information of the system that is not plausible, and refused system calls.
     pub(crate) doubts: Vec<String>,
     /// Further messages, to be logged at debug level.
@@ -245,83 +235,90 @@ pub(crate) struct SeatPlan {
 
 impl SeatPlan {
     pub(crate) fn new(wish: Wish, system: System<'_>) -> Result<Self, BuildError> {
-        let Wish { workers: asked, pinning, mut placement } = wish;
-        let pinning = pinning.map_or_else(|| from_environment(system.pinning), Ok)?;
-        if placement == Placement::Cpus(Vec::new()) {
+        if wish.placement == Placement::Cpus(Vec::new()) {
             return Err(BuildError::NoCpus);
         }
-        let (mut doubts, mut remarks) = (Vec::new(), Vec::new());
-        let mut unpinned_because = (pinning == Pinning::Off).then_some(PinState::Off);
-        let allowed = system.allowed.or_else(|source| match (pinning, source.kind()) {
-            (Pinning::Required, _) => Err(BuildError::Affinity { source }),
-            (Pinning::Off, _) => Ok(Vec::new()),
-            (Pinning::BestEffort, io::ErrorKind::Unsupported) => {
-                remarks.push(format!("workers are not pinned: {source}")); // this system cannot pin threads
-                unpinned_because = Some(PinState::Off);
-                Ok(Vec::new())
+        let pinning = match (wish.pinning, system.pinning) {
+            (Some(pinning), _) => pinning,
+            (None, Some(value)) => pinning_of(value)?,
+            (None, None) => Pinning::default(),
+        };
+        let mut plan = Self { placement: wish.placement, pinning, ..Self::alone(Vec::new()) };
+        plan.unpinned_because = (pinning == Pinning::Off).then_some(PinState::Off);
+        let allowed = match system.allowed {
+            Ok(allowed) => allowed,
+            Err(source) if pinning == Pinning::Required => return Err(BuildError::Affinity { source }),
+            Err(source) => {
+                if pinning == Pinning::BestEffort {
+                    let (why, messages) = match source.kind() {
+                        io::ErrorKind::Unsupported => (PinState::Off, &mut plan.remarks), // this system cannot pin threads
+                        _ => (PinState::Refused, &mut plan.doubts),
+                    };
+                    plan.unpinned_because = Some(why);
+                    messages.push(format!("workers are not pinned: {source}"));
+                }
+                Vec::new()
             }
-            (Pinning::BestEffort, _) => {
-                doubts.push(format!("workers are not pinned: {source}"));
-                unpinned_because = Some(PinState::Refused);
-                Ok(Vec::new())
-            }
-        })?;
+        };
         let quota = quota(system.file);
         let whole = quota.map_or(usize::MAX, round_up);
         if whole < allowed.len() && pinning == Pinning::BestEffort {
             // Otherwise every container of a machine would pin its workers to the same CPUs.
-            remarks.push(format!(
+            plan.remarks.push(format!(
                 "workers are not pinned: a quota of {whole} CPUs means that other processes share the CPUs"
             ));
-            unpinned_because = Some(PinState::Quota);
+            plan.unpinned_because = Some(PinState::Quota);
         }
-        if let Placement::Cpus(list) = &mut placement
-            && unpinned_because.is_none()
-        {
-            restrict(list, &allowed, pinning, &mut doubts)?;
-            if list.is_empty() {
-                placement = Placement::LogicalCpus;
-            }
+        if plan.unpinned_because.is_none() {
+            plan.restrict(&allowed)?;
         }
-        let mut machine = if unpinned_because.is_none() || placement == Placement::PhysicalCores {
-            Machine::read(&allowed, system.file)
+        plan.machine = if plan.unpinned_because.is_none() || plan.placement == Placement::PhysicalCores {
+            Machine::read(&allowed, system.file, &mut plan.doubts)
         } else {
             Machine::unknown(&allowed) // enough to count the CPUs
         };
-        doubts.append(&mut machine.doubts);
-        let bound = Bound::new(&machine, system.file);
-        remarks.extend(bound.map(|bound| bound.to_string()));
-        let mut order = placement.order(&machine);
-        let cpus = match allowed.len() {
+        plan.bound = bound(&plan.machine, system.file);
+        plan.remarks.extend(plan.bound.clone());
+        plan.order = plan.placement.order(&plan.machine);
+        let mut cpus = match allowed.len() {
             0 => count_of_unknown(system.file),
             allowed => allowed,
         };
-        let places = match &placement {
+        let places = match &plan.placement {
             Placement::Cpus(list) => list.len(),
-            _ if order.is_empty() => cpus,
-            _ => order.len(),
+            _ if plan.order.is_empty() => cpus,
+            _ => plan.order.len(),
         };
-        let (workers, counted_by) = count(asked, system.num_threads, quota, places)?;
-        let cpus = if unpinned_because.is_none() {
-            machine.cpus.iter().filter(|cpu| order.contains(cpu)).count() // a CPU may be listed twice
+        (plan.workers, plan.counted_by) = count(wish.workers, system.num_threads, quota, places)?;
+        if plan.unpinned_because.is_none() {
+            cpus = plan.machine.cpus.iter().filter(|cpu| plan.order.contains(cpu)).count(); // a CPU may be listed twice
         } else {
-            order.clear();
-            cpus
-        };
-        let at_a_time = cpus.min(whole);
-        Ok(Self {
-            workers,
-            counted_by,
-            placement,
-            order,
-            machine,
-            at_a_time,
-            pinning,
-            unpinned_because,
-            bound,
-            doubts,
-            remarks,
-        })
+            plan.order.clear();
+        }
+        plan.at_a_time = cpus.min(whole);
+        Ok(plan)
+    }
+
+    /// Keeps only the `allowed` CPUs of a list. If none remains, the workers are put on all CPUs.
+    fn restrict(&mut self, allowed: &[usize]) -> Result<(), BuildError> {
+        let Placement::Cpus(list) = &mut self.placement else { return Ok(()) };
+        let is_allowed = |cpu: &usize| allowed.binary_search(cpu).is_ok();
+        let mut left_out: Vec<usize> = list.iter().copied().filter(|cpu| !is_allowed(cpu)).collect();
+        let Some(&cpu) = left_out.first() else { return Ok(()) };
+        if self.pinning == Pinning::Required {
+            return Err(BuildError::Cpu { cpu, allowed: allowed.to_vec() });
+        }
+        list.retain(is_allowed);
+        if list.is_empty() {
+            self.placement = Placement::LogicalCpus;
+        }
+        sort(&mut left_out, &|a, b| a < b);
+        left_out.dedup();
+        let (left_out, allowed) = (ranges(&left_out), ranges(allowed));
+        self.doubts.push(format!(
+            "Placement::Cpus names CPUs {left_out}, which are not allowed (allowed: {allowed})"
+        ));
+        Ok(())
     }
 
     /// The plan of a pool whose only worker is its caller. Reads nothing from the system.
@@ -350,44 +347,33 @@ impl SeatPlan {
     pub(crate) fn cpus(&self) -> Vec<usize> {
         self.order.iter().map(|cpu| cpu.number).collect()
     }
-
-    /// The error if a worker could not be pinned.
-    pub(crate) fn refused(&self, worker: usize, cpu: usize, source: io::Error) -> BuildError {
-        BuildError::Pin {
-            worker,
-            cpu,
-            allowed: self.machine.cpus.iter().map(|cpu| cpu.number).collect(),
-            source,
-        }
-    }
 }
 
-/// The pinning that the environment variable sets.
-fn from_environment(value: Option<OsString>) -> Result<Pinning, BuildError> {
-    let Some(value) = value else { return Ok(Pinning::default()) };
-    match value.to_str().map(|value| value.trim().to_ascii_lowercase()).as_deref() {
-        Some("off") => Ok(Pinning::Off),
-        Some("best-effort") => Ok(Pinning::BestEffort),
-        Some("required") => Ok(Pinning::Required),
-        _ => Err(no_such_value(PINNING, &value)),
-    }
+/// The value of an environment variable. No valid value has a character that is not UTF-8.
+#[inline(never)]
+fn variable(name: &str) -> Option<String> {
+    env::var_os(name).map(|value| value.to_string_lossy().into_owned())
 }
 
-fn no_such_value(name: &'static str, value: &OsStr) -> BuildError {
-    BuildError::Variable { name, value: value.to_string_lossy().into_owned() }
+/// The pinning that a value of the environment variable stands for.
+fn pinning_of(value: String) -> Result<Pinning, BuildError> {
+    let known =
+        [("off", Pinning::Off), ("best-effort", Pinning::BestEffort), ("required", Pinning::Required)];
+    let named = known.into_iter().find(|(name, _)| value.trim_ascii().eq_ignore_ascii_case(name));
+    named.map(|(_, pinning)| pinning).ok_or(BuildError::Variable { name: PINNING, value })
 }
 
 /// The number of workers and the reason for it: the table of `PoolBuilder::num_threads`.
 fn count(
     asked: Option<usize>,
-    variable: Option<OsString>,
+    variable: Option<String>,
     quota: Option<f64>,
     places: usize,
 ) -> Result<(usize, CountSource), BuildError> {
     let (workers, counted_by) = match (asked, variable, quota) {
         (Some(asked), ..) => (asked, CountSource::NumThreads),
-        (None, Some(value), _) => match value.to_str().and_then(|value| value.trim().parse().ok()) {
-            None | Some(0) => return Err(no_such_value(NUM_THREADS, &value)),
+        (None, Some(value), _) => match number(value.trim_ascii()) {
+            None | Some(0) => return Err(BuildError::Variable { name: NUM_THREADS, value }),
             Some(number) => (number, CountSource::Variable),
         },
         (None, None, Some(quota)) if round_up(quota) < places => (round_up(quota), CountSource::Quota(quota)),
@@ -398,26 +384,6 @@ fn count(
         1..=MOST_THREADS => Ok((workers, counted_by)),
         _ => Err(BuildError::TooManyThreads { asked: workers }),
     }
-}
-
-/// Keeps only the CPUs of `list` that are `allowed`.
-fn restrict(
-    list: &mut Vec<usize>,
-    allowed: &[usize],
-    pinning: Pinning,
-    doubts: &mut Vec<String>,
-) -> Result<(), BuildError> {
-    let forbidden = |cpu: &usize| allowed.binary_search(cpu).is_err();
-    let Some(&cpu) = list.iter().find(|cpu| forbidden(cpu)) else { return Ok(()) };
-    if pinning == Pinning::Required {
-        return Err(BuildError::Cpu { cpu, allowed: allowed.to_vec() });
-    }
-    let mut left_out: Vec<usize> = list.extract_if(.., |cpu| forbidden(cpu)).collect();
-    sort(&mut left_out, |a, b| a < b);
-    left_out.dedup();
-    let (left_out, allowed) = (ranges(&left_out), ranges(allowed));
-    doubts.push(format!("Placement::Cpus names CPUs {left_out}, which are not allowed (allowed: {allowed})"));
-    Ok(())
 }
 
 /// The number of CPUs that a quota can keep busy: the quota rounded up, at least 1.

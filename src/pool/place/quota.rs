@@ -5,7 +5,7 @@
 //! [`std::thread::available_parallelism`] reads the same files and rounds down: with a quota of 2.5
 //! CPUs it leaves half a CPU idle.
 
-use super::files::{File, number, number_in, parts, text};
+use super::files::{File, number, parts, text};
 
 /// The smallest quota of the group of this process and of all groups above it, in CPUs; `None` if
 /// CPU time is not limited.
@@ -74,7 +74,7 @@ impl Mount {
             let (quota, period) = max.split_once(' ')?;
             (number(quota)?, number(period)?)
         } else {
-            let value = |name| number_in(file, &format!("{dir}/{name}"));
+            let value = |name| number(&text(file, &format!("{dir}/{name}"))?);
             (value("cpu.cfs_quota_us")?, value("cpu.cfs_period_us")?) // -1 without a limit
         };
         let (quota, period) = (u32::try_from(quota).ok()?, u32::try_from(period).ok()?);

@@ -6,8 +6,7 @@
 //! some CPU or contradicts itself, this module uses that relation for no CPU: an order of only some
 //! CPUs is worse than no order.
 
-use super::files::{File, number, number_in, parts, text};
-use crate::sorted::sort;
+use super::files::{File, number, parts, text};
 
 const CPU: &str = "/sys/devices/system/cpu/cpu";
 const NODE: &str = "/sys/devices/system/node/";
@@ -59,65 +58,56 @@ pub struct Cpu {
 }
 
 /// The CPUs that the pool may use, in ascending order.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Machine {
     pub(crate) cpus: Vec<Cpu>,
-    /// Warnings about information of the system that is not plausible.
-    pub(crate) doubts: Vec<String>,
 }
 
-/// Why a relation is not used.
-enum Unknown {
-    Missing,
-    Doubtful(String),
-}
+/// A value for each CPU, in their order, or the reason why the relation is not used: [`MISSING`],
+/// or what is not plausible.
+type Relation<T> = Result<Vec<T>, String>;
 
-/// A value for each CPU, in their order, or the reason why the relation is not used.
-type Relation<T> = Result<Vec<T>, Unknown>;
+/// The system does not report the relation.
+const MISSING: String = String::new();
 
 impl Machine {
     /// Reads the topology of the `allowed` CPUs, which are in ascending order. Reads some four
-    /// files per CPU; each file takes 5 to 10 µs.
-    pub(crate) fn read(allowed: &[usize], file: File<'_>) -> Self {
-        let mut doubts = Vec::new();
-        let mut known_or =
-            |what: &str, known: Relation<usize>, otherwise: &dyn Fn() -> Vec<usize>| match known {
-                Ok(known) => known,
-                Err(unknown) => {
-                    match unknown {
-                        Unknown::Doubtful(why) => doubts.push(format!("{what} not used: {why}")),
-                        Unknown::Missing if what == "cores" => {
-                            doubts.push(
-                                "sysfs tells nothing of cores: CPUs are used in the order of their numbers"
-                                    .into(),
-                            );
-                        }
-                        Unknown::Missing => {} // many systems have no NUMA nodes and do not report caches: no warning
-                    }
-                    otherwise()
+    /// files per CPU; each file takes 5 to 10 µs. Adds warnings to `doubts`.
+    pub(crate) fn read(allowed: &[usize], file: File<'_>, doubts: &mut Vec<String>) -> Self {
+        let mut known = |what: &str, relation: Relation<usize>| {
+            let doubt = match relation {
+                Ok(known) => return Some(known),
+                Err(why) if why != MISSING => format!("{what} not used: {why}"),
+                Err(_) if what == "cores" => {
+                    "sysfs tells nothing of cores: CPUs are used in the order of their numbers".into()
                 }
+                Err(_) => return None, // many systems have no NUMA nodes and do not report caches: no warning
             };
-        let nodes = known_or("nodes", nodes(allowed, file), &|| packages(allowed, file));
-        let caches = known_or("caches", caches(allowed, file), &|| lowest_of(&nodes, allowed));
-        let cores = known_or("cores", cores(allowed, &nodes, file), &|| allowed.to_vec());
-        let classes = known_or("classes of cores", classes(allowed, file), &|| vec![0; allowed.len()]);
-        let cpus = (0..allowed.len()).map(|i| {
+            // One CPU has no order.
+            if allowed.len() > 1 {
+                doubts.push(doubt);
+            }
+            None
+        };
+        let nodes = known("nodes", nodes(allowed, file)).unwrap_or_else(|| packages(allowed, file));
+        let caches = known("caches", caches(allowed, file)).unwrap_or_else(|| lowest_of(&nodes, allowed));
+        let cores = known("cores", cores(allowed, &nodes, file)).unwrap_or_else(|| allowed.to_vec());
+        let classes =
+            known("classes of cores", classes(allowed, file)).unwrap_or_else(|| vec![0; allowed.len()]);
+        let mut cpus = Vec::with_capacity(allowed.len());
+        for (i, &number) in allowed.iter().enumerate() {
             let thread = cores[..i].iter().filter(|core| **core == cores[i]).count();
-            let (cache, node, class) = (caches[i], nodes[i], classes[i]);
-            Cpu { number: allowed[i], core: cores[i], thread, cache, node, class }
-        });
-        let cpus: Vec<Cpu> = cpus.collect();
-        if cpus.len() < 2 {
-            doubts.clear(); // one CPU has no order
+            let (core, cache, node, class) = (cores[i], caches[i], nodes[i], classes[i]);
+            cpus.push(Cpu { number, core, thread, cache, node, class });
         }
-        Self { cpus, doubts }
+        Self { cpus }
     }
 
     /// A machine with unknown topology. Its CPUs are ordered by number.
     pub(crate) fn unknown(allowed: &[usize]) -> Self {
         let lowest = allowed.first().copied().unwrap_or(0);
         let alike = |&number| Cpu { number, core: number, thread: 0, cache: lowest, node: 0, class: 0 };
-        Self { cpus: allowed.iter().map(alike).collect(), doubts: Vec::new() }
+        Self { cpus: allowed.iter().map(alike).collect() }
     }
 
     /// Whether all CPUs are known to belong to one core.
@@ -147,60 +137,59 @@ fn first_with(groups: &[usize], i: usize) -> usize {
     groups[..i].iter().position(|group| *group == groups[i]).unwrap_or(i)
 }
 
-/// For each CPU, the lowest CPU of its group, and the size of that group. `list` returns the group
-/// of a CPU as text. A CPU without such a text is a group of its own.
-fn groups(
-    allowed: &[usize],
-    list: &dyn Fn(usize) -> Option<String>,
-) -> Result<(Vec<usize>, Vec<usize>), Unknown> {
-    let (mut groups, mut sizes) = (Vec::with_capacity(allowed.len()), Vec::with_capacity(allowed.len()));
-    let mut is_reported = false;
+/// Reads a file of a CPU.
+#[inline(never)]
+fn of_cpu(file: File<'_>, cpu: usize, name: &str) -> Option<String> {
+    text(file, &format!("{CPU}{cpu}/{name}"))
+}
+
+/// For each CPU, the lowest CPU of its group, and the size of that group. `list` returns the
+/// group of a CPU as text. A CPU without such a text is a group of its own.
+fn groups(allowed: &[usize], list: &dyn Fn(usize) -> Option<String>) -> Relation<(usize, usize)> {
+    let (mut groups, mut is_reported) = (Vec::with_capacity(allowed.len()), false);
     for &cpu in allowed {
         let Some(list) = list(cpu) else {
-            groups.push(cpu);
-            sizes.push(1);
+            groups.push((cpu, 1));
             continue;
         };
         is_reported = true;
         let Some(group) = CpuList::parse(&list).filter(|group| group.contains(cpu)) else {
-            return Err(Unknown::Doubtful(format!(
-                "the system reports that CPU {cpu} shares with CPUs {list:?}"
-            )));
+            return Err(format!("the system reports that CPU {cpu} shares with CPUs {list:?}"));
         };
-        groups.push(group.0.iter().fold(cpu, |lowest, (first, _)| lowest.min(*first)));
-        sizes.push(group.count());
+        let lowest = group.0.iter().fold(cpu, |lowest, (first, _)| lowest.min(*first));
+        groups.push((lowest, group.count()));
     }
     if !is_reported {
-        return Err(Unknown::Missing);
+        return Err(MISSING);
     }
-    for (i, &cpu) in allowed.iter().enumerate() {
-        let lowest = groups[i];
-        let of_lowest = allowed.binary_search(&lowest).map_or(lowest, |at| groups[at]);
-        if of_lowest != lowest || sizes[first_with(&groups, i)] != sizes[i] {
-            return Err(Unknown::Doubtful(format!(
-                "CPU {cpu} shares with CPU {lowest}, but not the reverse"
-            )));
+    for (group, &cpu) in groups.iter().zip(allowed) {
+        let (lowest, _) = group;
+        let alike = match allowed.binary_search(lowest) {
+            Ok(at) => Some(&groups[at]),
+            Err(_) => groups.iter().find(|(other, _)| other == lowest),
+        };
+        if alike != Some(group) {
+            return Err(format!("CPU {cpu} shares with CPU {lowest}, but not the reverse"));
         }
     }
-    Ok((groups, sizes))
+    Ok(groups)
 }
 
 /// The core of each CPU. `core_cpus_list` was called `thread_siblings_list` before Linux 5.3.
 ///
 /// A core may have more than one cache: a large core of POWER10 consists of two small ones.
 fn cores(allowed: &[usize], nodes: &[usize], file: File<'_>) -> Relation<usize> {
-    let (cores, sizes) = groups(allowed, &|cpu| {
-        let siblings = |name| text(file, &format!("{CPU}{cpu}/topology/{name}"));
-        siblings("core_cpus_list").or_else(|| siblings("thread_siblings_list"))
+    let groups = groups(allowed, &|cpu| {
+        of_cpu(file, cpu, "topology/core_cpus_list")
+            .or_else(|| of_cpu(file, cpu, "topology/thread_siblings_list"))
     })?;
-    for (i, (core, threads)) in cores.iter().zip(sizes).enumerate() {
+    let cores: Vec<usize> = groups.iter().map(|(core, _)| *core).collect();
+    for (i, (core, threads)) in groups.into_iter().enumerate() {
         if threads > MOST_THREADS_OF_A_CORE {
-            return Err(Unknown::Doubtful(format!(
-                "the system reports {threads} CPUs for the core of CPU {core}"
-            )));
+            return Err(format!("the system reports {threads} CPUs for the core of CPU {core}"));
         }
         if nodes[first_with(&cores, i)] != nodes[i] {
-            return Err(Unknown::Doubtful(format!("the system reports the core of CPU {core} in two nodes")));
+            return Err(format!("the system reports the core of CPU {core} in two nodes"));
         }
     }
     Ok(cores)
@@ -208,100 +197,88 @@ fn cores(allowed: &[usize], nodes: &[usize], file: File<'_>) -> Relation<usize> 
 
 /// The last-level cache of each CPU: L3 if there is one, otherwise the highest level below.
 fn caches(allowed: &[usize], file: File<'_>) -> Relation<usize> {
-    let shared = |cpu| {
-        let dir = format!("{CPU}{cpu}/cache/index");
-        let level = |index| number_in(file, &format!("{dir}{index}/level"));
-        let mut last = None;
-        if level(3) == Some(3) {
-            last = Some((3, 3));
+    let groups = groups(allowed, &|cpu| {
+        let level = |index| number(&of_cpu(file, cpu, &format!("cache/index{index}/level"))?);
+        let last = if level(3) == Some(3) {
+            3
         } else {
-            for index in 0..16 {
-                let Some(level) = level(index) else { break };
-                last = last.max(Some((level, index)).filter(|_| level <= 3));
-            }
-        }
-        text(file, &format!("{dir}{}/shared_cpu_list", last?.1))
-    };
-    Ok(groups(allowed, &shared)?.0)
+            let levels = (0..16).map_while(|index| Some((level(index)?, index)));
+            levels.filter(|(level, _)| *level <= 3).max()?.1
+        };
+        of_cpu(file, cpu, &format!("cache/index{last}/shared_cpu_list"))
+    })?;
+    Ok(groups.iter().map(|(cache, _)| *cache).collect())
 }
 
+/// The NUMA node of each CPU.
 fn nodes(allowed: &[usize], file: File<'_>) -> Relation<usize> {
-    let online = text(file, &format!("{NODE}online")).ok_or(Unknown::Missing)?;
-    let doubtful = |why: String| Unknown::Doubtful(why);
-    let numbers = CpuList::parse(&online)
-        .filter(|list| list.count() <= MOST_NODES)
-        .ok_or_else(|| doubtful(format!("the system reports {online:?} as the online nodes")))?;
-    let mut lists = Vec::new();
-    let mut node_of = vec![None; allowed.len()];
+    let online = text(file, &format!("{NODE}online")).ok_or(MISSING)?;
+    let Some(numbers) = CpuList::parse(&online).filter(|list| list.count() <= MOST_NODES) else {
+        return Err(format!("the system reports {online:?} as the online nodes"));
+    };
+    let mut lists: Vec<(usize, CpuList)> = Vec::new();
     for node in numbers.0.into_iter().flat_map(|(first, last)| first..=last) {
         let list = text(file, &format!("{NODE}node{node}/cpulist")).unwrap_or_default();
         if list.is_empty() {
             continue; // a node with memory and without CPUs
         }
-        // Emulated nodes (`numa=fake`) are parts of the memory, and each emulated node has all CPUs
-        // of the real node. The first emulated node stands for the real node.
-        if lists.contains(&list) {
-            continue;
+        let Some(cpus) = CpuList::parse(&list) else {
+            return Err(format!("the system reports CPUs {list:?} for node {node}"));
+        };
+        // Emulated nodes (`numa=fake`) are parts of the memory, and each emulated node has all
+        // CPUs of the real node. The first emulated node stands for the real node.
+        if lists.iter().all(|(_, known)| known.0 != cpus.0) {
+            lists.push((node, cpus));
         }
-        let cpus = CpuList::parse(&list)
-            .ok_or_else(|| doubtful(format!("the system reports CPUs {list:?} for node {node}")))?;
-        for (&cpu, known) in allowed.iter().zip(&mut node_of) {
-            if cpus.contains(cpu)
-                && let Some(before) = known.replace(node)
-            {
-                return Err(doubtful(format!(
-                    "the system reports CPU {cpu} in node {before} and in node {node}"
-                )));
+    }
+    let mut nodes = Vec::with_capacity(allowed.len());
+    for &cpu in allowed {
+        let mut of_cpu = lists.iter().filter(|(_, cpus)| cpus.contains(cpu)).map(|(node, _)| *node);
+        match (of_cpu.next(), of_cpu.next()) {
+            (Some(node), None) => nodes.push(node),
+            (Some(before), Some(node)) => {
+                return Err(format!("the system reports CPU {cpu} in node {before} and in node {node}"));
             }
+            (None, _) => return Err(format!("CPU {cpu} is in none")),
         }
-        lists.push(list);
     }
-    if let Some(i) = node_of.iter().position(Option::is_none) {
-        return Err(doubtful(format!("CPU {} is in none", allowed[i])));
-    }
-    Ok(node_of.into_iter().flatten().collect())
+    Ok(nodes)
 }
 
-/// The socket of each CPU. If the firmware does not report the socket, the file contains -1 or is
-/// missing, and the socket is 0.
+/// The socket of each CPU. If the firmware does not report the socket, the file contains -1 or
+/// is missing, and the socket is 0.
 fn packages(allowed: &[usize], file: File<'_>) -> Vec<usize> {
-    let package = |cpu| number_in(file, &format!("{CPU}{cpu}/topology/physical_package_id"));
-    allowed.iter().map(|cpu| package(cpu).unwrap_or(0)).collect()
+    let package = |cpu| number(&of_cpu(file, cpu, "topology/physical_package_id")?);
+    allowed.iter().map(|cpu| package(*cpu).unwrap_or(0)).collect()
 }
 
-/// The class of each CPU: from `cpu_capacity` if Linux knows that cores differ (Arm, RISC-V, hybrid
-/// x86 without SMT), otherwise from the lists of the weaker kinds of hybrid x86. Clock rates are
-/// not used, because a core with a higher clock rate may be of the same kind as the other cores.
+/// The class of each CPU: from `cpu_capacity` if Linux knows that cores differ (Arm, RISC-V,
+/// hybrid x86 without SMT), otherwise from the lists of the weaker kinds of hybrid x86. Clock
+/// rates are not used, because a core with a higher clock rate may be of the same kind as the
+/// other cores.
 fn classes(allowed: &[usize], file: File<'_>) -> Relation<usize> {
-    let mut known = Vec::new();
-    for cpu in allowed {
-        let Some(text) = text(file, &format!("{CPU}{cpu}/cpu_capacity")) else { break };
-        match number(&text) {
-            Some(capacity @ 1..=MOST_CAPACITY) => known.push(capacity),
-            _ => {
-                return Err(Unknown::Doubtful(format!(
-                    "the system reports {text:?} as the capacity of CPU {cpu}"
-                )));
-            }
-        }
+    let mut known = Vec::with_capacity(allowed.len());
+    for &cpu in allowed {
+        let Some(text) = of_cpu(file, cpu, "cpu_capacity") else { break };
+        let Some(capacity @ 1..=MOST_CAPACITY) = number(&text) else {
+            return Err(format!("the system reports {text:?} as the capacity of CPU {cpu}"));
+        };
+        known.push(capacity);
     }
     if known.len() < allowed.len() || known.iter().all(|capacity| *capacity == known[0]) {
         return listed_classes(allowed, file);
     }
-    let mut falling = known.clone();
-    sort(&mut falling, |a, b| a > b);
-    let mut tops = Vec::new(); // the capacity of the strongest core of each class
-    for capacity in falling {
-        if tops.last().is_none_or(|top| capacity * 10 < *top * 9) {
-            tops.push(capacity);
-        }
+    let mut tops: Vec<usize> = Vec::new(); // the capacity of the strongest core of each class
+    let is_weaker = |capacity, top: Option<&usize>| top.is_none_or(|top| capacity * 10 < *top * 9);
+    while let Some(top) = known.iter().copied().filter(|known| is_weaker(*known, tops.last())).max() {
+        tops.push(top);
     }
     let class = |capacity| tops.iter().filter(|top| **top >= capacity).count() - 1;
     Ok(known.into_iter().map(class).collect())
 }
 
-/// The class of each CPU, from the lists of the performance counters. Each kind of core has a list
-/// of the CPUs of this kind. The list is empty while all these CPUs are offline.
+/// The class of each CPU, from the lists of the performance counters. Each kind of core has a
+/// list of the CPUs of this kind. The list is empty while all these CPUs are offline.
 fn listed_classes(allowed: &[usize], file: File<'_>) -> Relation<usize> {
     let mut classes = vec![0; allowed.len()];
     for (kind, weakness) in [("cpu_atom", 1), ("cpu_lowpower", 2)] {
@@ -309,8 +286,9 @@ fn listed_classes(allowed: &[usize], file: File<'_>) -> Relation<usize> {
         if text.is_empty() {
             continue;
         }
-        let list = CpuList::parse(&text)
-            .ok_or_else(|| Unknown::Doubtful(format!("the system reports {text:?} as the CPUs of {kind}")))?;
+        let Some(list) = CpuList::parse(&text) else {
+            return Err(format!("the system reports {text:?} as the CPUs of {kind}"));
+        };
         for (&cpu, class) in allowed.iter().zip(&mut classes) {
             *class = if list.contains(cpu) { weakness } else { *class };
         }

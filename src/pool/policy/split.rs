@@ -114,7 +114,7 @@ impl Splits {
             waited.clear();
         }
         if !waited.is_empty() || self.record(of).is_some() {
-            sort(&mut waited, |a, b| a < b);
+            sort(&mut waited, &|a, b| a < b);
             self.record_mut(of).waited = waited;
         }
     }
@@ -192,7 +192,7 @@ impl Splits {
     pub(crate) fn learn(&mut self, of: Loop, awake: bool, times: &mut Times) {
         let (round, took) = (times.work(), times.length());
         let Times { marks, tallies, .. } = times;
-        sort(marks, |(a, _), (b, _)| a < b);
+        sort(marks, &|(a, _), (b, _)| a < b);
         let delays = &self.delays[usize::from(awake)];
         for (delay, Tally { span, .. }) in delays.iter().zip(&*tallies) {
             // If a worker has not begun by the end of the round, its delay is only known to be

@@ -5,7 +5,7 @@ use std::{ops::Range, thread, time::Duration};
 
 use super::{
     trace::{
-        notes::{Closeup, Notes},
+        notes::{Closeup, Notes, Tracer},
         scene::WorkerPart,
         timeline,
     },
@@ -143,7 +143,7 @@ impl Times {
             self.usage.get_or_insert_default().add(used);
         }
         if let (Some(all), Some(notes)) = (&mut self.notes, notes) {
-            all.append(*notes);
+            all.tracer.append(all, *notes);
         }
     }
 }
@@ -203,7 +203,12 @@ pub(crate) struct TheftNote {
 
 impl Journal {
     /// The journal of `worker` in a round that began at `round`. The worker begins now.
-    pub(crate) fn new(worker: usize, units: Units, round: Instant, is_traced: bool) -> Self {
+    pub(crate) fn new(
+        worker: usize,
+        units: Units,
+        round: Instant,
+        tracer: Option<&'static dyn Tracer>,
+    ) -> Self {
         Self {
             worker,
             units,
@@ -213,7 +218,7 @@ impl Journal {
             tally: Tally::default(),
             victims: Vec::new(),
             marks: Vec::new(),
-            notes: is_traced.then(Box::default),
+            notes: tracer.map(|tracer| Box::new(Notes::new(tracer, Duration::ZERO))),
             usage: None,
         }
     }
@@ -223,7 +228,7 @@ impl Journal {
     pub(crate) fn begin(&mut self, first: usize, theft: Option<TheftNote>) -> Instant {
         let is_first = theft.is_none();
         let begin = if is_first { self.begun } else { Instant::now() };
-        let closeup = self.notes.is_some().then(|| Closeup::new(first, begin));
+        let closeup = self.notes.as_ref().map(|notes| Closeup::new(notes.tracer, first, begin));
         self.run = Some(OpenRun { first, theft, pieces: OpenPieces::new(first, begin, closeup) });
         begin
     }
@@ -254,16 +259,14 @@ impl Journal {
             self.tally.thefts += 1;
             self.victims.push(victim);
         }
-        if self.notes.is_some() {
-            let stolen = |TheftNote { victim, indices }| timeline::Theft {
+        if let Some(notes) = &mut self.notes {
+            let (begin, end) = (begin - self.round, end - self.round);
+            let theft = theft.map(|TheftNote { victim, indices }| timeline::Theft {
                 victim,
                 items: self.units.items(first..first + indices),
-            };
-            let run = self.traced(items, begin, end, theft.map(stolen));
-            let (round, units) = (self.round, self.units);
-            if let Some(notes) = &mut self.notes {
-                notes.add(run, closeup, round, units);
-            }
+            });
+            let run = timeline::Run { worker: self.worker, items, begin, end, theft, ticks: Vec::new() };
+            notes.tracer.add(notes, run, closeup, self.round, self.units);
         }
     }
 
@@ -276,9 +279,11 @@ impl Journal {
         self.tally.indices += indices;
         let items = self.units.items(end.saturating_sub(indices)..end);
         self.add_run(items.len(), begin, now);
-        let run = self.traced(items, begin, now, None);
         if let Some(notes) = &mut self.notes {
-            notes.runs.push(run);
+            let (begin, end) = (begin - self.round, now - self.round);
+            let run =
+                timeline::Run { worker: self.worker, items, begin, end, theft: None, ticks: Vec::new() };
+            notes.tracer.add(notes, run, None, self.round, self.units);
         }
     }
 
@@ -315,17 +320,6 @@ impl Journal {
         tally.working += nanos(end - begin);
         tally.items = tally.items.saturating_add(items);
         tally.runs += 1;
-    }
-
-    fn traced(
-        &self,
-        items: Range<usize>,
-        begin: Instant,
-        end: Instant,
-        theft: Option<timeline::Theft>,
-    ) -> timeline::Run {
-        let (begin, end) = (begin - self.round, end - self.round);
-        timeline::Run { worker: self.worker, items, begin, end, theft, ticks: Vec::new() }
     }
 
     /// The worker leaves. `failed` is the number of thefts that the worker tried without success.

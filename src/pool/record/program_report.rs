@@ -24,23 +24,24 @@ use super::{
     report::{RunReport, decimal},
     why_alone::Alone,
 };
-use crate::{sorted::sort, sync::lock_unless_stuck};
+use crate::{sorted::order, sync::lock_unless_stuck};
 
 /// The environment variable that requests the report of a program. Any value requests it, except
 /// the empty value and `0`.
 const VARIABLE: &str = "RANGESTEAL_REPORT";
 
+/// The names of the columns.
+#[cfg_attr(not(unix), allow(dead_code, reason = "exits are not noticed"))]
+const COLUMNS: &str = "     calls        items      time   gain  idle balance    thefts      help  loop";
+
 /// The report of all loops of this program.
 #[derive(Debug)]
 pub(crate) struct ProgramReport {
-    /// The lines, sorted by their places.
-    lines: Mutex<Vec<(SourceLine, Line)>>,
+    /// The lines, sorted by the places of their loops.
+    lines: Mutex<Vec<(&'static Location<'static>, Line)>>,
     /// The number of entries that found the report locked.
     lost: AtomicU64,
 }
-
-/// The place of a loop: the file, the line and the column.
-type SourceLine = (&'static str, u32, u32);
 
 /// The sums over all calls of one loop.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -94,51 +95,41 @@ impl ProgramReport {
             self.lost.fetch_add(1, Ordering::Relaxed); // a count: orders nothing
             return;
         };
-        let place = (at.file(), at.line(), at.column());
-        let at = lines.partition_point(|(other, _)| *other < place);
-        if lines.get(at).is_none_or(|(other, _)| *other != place) {
-            lines.insert(at, (place, Line::default()));
-        }
-        lines[at].1.add(report, help);
+        let line = lines.binary_search_by(|(place, _)| (*place).cmp(at)).unwrap_or_else(|new| {
+            lines.insert(new, (at, Line::default()));
+            new
+        });
+        lines[line].1.add(report, help);
     }
 
     /// The text of the report. Removes all entries from the report. The loops that took longest
     /// come first.
     #[cfg_attr(not(unix), allow(dead_code, reason = "exits are not noticed"))]
     fn text(&self) -> String {
-        let mut all =
-            lock_unless_stuck(&self.lines).map(|mut lines| mem::take(&mut *lines)).unwrap_or_default();
-        sort(&mut all, |(_, a), (_, b)| a.wall > b.wall);
-        let sum = |of: fn(&Line) -> Duration| all.iter().map(|(_, line)| of(line)).sum::<Duration>();
-        let (wall, working) = (sum(|line| line.wall), sum(|line| line.working));
+        let all = lock_unless_stuck(&self.lines).map(|mut lines| mem::take(&mut *lines)).unwrap_or_default();
+        let (mut wall, mut working) = (Duration::ZERO, Duration::ZERO);
+        for (_, line) in &all {
+            wall += line.wall;
+            working += line.working;
+        }
         let mut text = format!(
-            "rangesteal: {} loops took {wall:.1?}, and all workers worked for {working:.1?} in them: gain {}\n",
+            "rangesteal: {} loops took {wall:.1?}, and all workers worked for {working:.1?} in them: gain {}\n{COLUMNS}\n",
             all.len(),
             ratio(working, wall),
         );
-        _ = writeln!(
-            text,
-            "{:>10} {:>12} {:>9} {:>6} {:>5} {:>7} {:>9} {:>9}  loop",
-            "calls", "items", "time", "gain", "idle", "balance", "thefts", "help"
-        );
-        for (
-            (file, line, column),
-            Line { calls, items, wall, working, mut alone, begun_alone, thefts, idle, mean, longest, help },
-        ) in all
-        {
-            let balance = if longest.is_zero() { "-".into() } else { ratio(mean, longest) };
-            let (usual, least_and_most) = middle(&idle);
+        for at in order(all.len(), &|a, b| all[a].1.wall > all[b].1.wall) {
+            let (place, line) = &all[at];
+            let Line { calls, items, wall, alone, begun_alone, thefts, help, .. } = line;
+            let balance = if line.longest.is_zero() { "-".into() } else { ratio(line.mean, line.longest) };
+            let (gain, (usual, least_and_most)) = (ratio(line.working, *wall), middle(&line.idle));
             _ = write!(
                 text,
-                "{calls:>10} {items:>12} {:>9} {:>6} {usual:>5} {balance:>7} {thefts:>9} {:>9}  {file}:{line}:{column}",
-                format!("{wall:.1?}"),
-                ratio(working, wall),
-                format!("{help:.1?}"),
+                "{calls:>10} {items:>12} {wall:>9.1?} {gain:>6} {usual:>5} {balance:>7} {thefts:>9} {help:>9.1?}  {place}"
             );
-            sort(&mut alone, |(_, a), (_, b)| a > b);
-            let alone: Vec<_> = alone.iter().map(|(why, calls)| format!("{} {calls}", why.label())).collect();
-            if !alone.is_empty() {
-                _ = write!(text, "; alone: {}", alone.join(", "));
+            let by_calls = order(alone.len(), &|a, b| alone[a].1 > alone[b].1);
+            for (number, (why, calls)) in by_calls.into_iter().map(|at| alone[at]).enumerate() {
+                let between = if number == 0 { "; alone:" } else { "," };
+                _ = write!(text, "{between} {} {calls}", why.label());
             }
             if let Some((least, most)) = least_and_most {
                 _ = write!(text, "; idle: {least} to {most}");
@@ -157,11 +148,15 @@ impl ProgramReport {
 
 impl Line {
     fn add(&mut self, report: &RunReport, help: Duration) {
-        let working = || report.workers.iter().map(|worker| worker.working);
+        let (mut working, mut longest) = (Duration::ZERO, Duration::ZERO);
+        for worker in &report.workers {
+            working += worker.working;
+            longest = longest.max(worker.working);
+        }
         self.calls += 1;
         self.items = self.items.saturating_add(report.items() as u64);
         self.wall += report.wall;
-        self.working += working().sum::<Duration>();
+        self.working += working;
         self.help = help;
         if let Some(alone) = report.alone {
             match self.alone.iter_mut().find(|(why, _)| *why == alone) {
@@ -174,9 +169,8 @@ impl Line {
         self.idle[report.idle] += 1;
         self.begun_alone += report.begun_alone;
         self.thefts += report.thefts() as u64;
-        let workers = u32::try_from(report.workers.len()).unwrap_or(u32::MAX);
-        self.mean += working().sum::<Duration>() / workers.max(1);
-        self.longest += working().max().unwrap_or_default();
+        self.mean += working / u32::try_from(report.workers.len()).unwrap_or(u32::MAX).max(1);
+        self.longest += longest;
     }
 }
 
@@ -250,7 +244,8 @@ mod exit {
         }
         let text: Arc<str> = super::REPORT.text().into();
         let written = Arc::clone(&text);
-        let Ok(writer) = thread::Builder::new().spawn(move || write(written.as_bytes())) else {
+        let writer: Box<dyn FnOnce() + Send> = Box::new(move || write(written.as_bytes()));
+        let Ok(writer) = thread::Builder::new().spawn(writer) else {
             return write(text.as_bytes());
         };
         let begin = Instant::now();

@@ -169,12 +169,14 @@ impl RunReport {
     /// How many items all workers have folded. An item is one argument of the closure: with
     /// [`chunks`](crate::On::chunks), a chunk.
     #[must_use]
+    #[inline(never)]
     pub fn items(&self) -> usize {
         self.workers.iter().fold(0, |sum, worker| sum.saturating_add(worker.items))
     }
 
     /// How many ranges were stolen. ([`RunReport`] has an example.)
     #[must_use]
+    #[inline(never)]
     pub fn thefts(&self) -> usize {
         self.workers.iter().map(|worker| worker.thefts).sum()
     }
@@ -182,6 +184,7 @@ impl RunReport {
     /// The mean working time of the workers, divided by the longest: 1 if all workers have worked
     /// equally long.
     #[must_use]
+    #[inline(never)]
     pub fn balance(&self) -> f64 {
         let times = || self.workers.iter().map(|worker| worker.working.as_secs_f64());
         let longest = times().fold(0.0, f64::max);
@@ -231,38 +234,29 @@ impl WorkerReport {
 /// A table with one line per worker.
 impl fmt::Display for RunReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let time = |time: Duration| format!("{time:.1?}");
-        let (items, thefts) = (self.items(), self.thefts());
-        let (wall, balance) = (time(self.wall), decimal(self.balance(), 3));
-        write!(f, "{items} items in {wall}, {thefts} thefts, balance {balance}")?;
+        let (items, thefts, balance) = (self.items(), self.thefts(), decimal(self.balance(), 3));
+        write!(f, "{items} items in {:.1?}, {thefts} thefts, balance {balance}", self.wall)?;
         match self.alone {
-            None if self.begun_alone.is_zero() => writeln!(f)?,
-            None => writeln!(f, "; begun alone: {}", time(self.begun_alone))?,
-            Some(why) => writeln!(f, "; on the calling thread alone: {}", why.label())?,
-        }
-        writeln!(
-            f,
-            "{:>6} {:>12} {:>6} {:>7} {:>8} {:>7} {:>9} {:>9} {:>9}",
-            "worker", "items", "runs", "thefts", "suffered", "failed", "working", "to start", "at end",
-        )?;
+            None if self.begun_alone.is_zero() => Ok(()),
+            None => write!(f, "; begun alone: {:.1?}", self.begun_alone),
+            Some(why) => write!(f, "; on the calling thread alone: {}", why.label()),
+        }?;
+        f.write_str("\nworker        items   runs  thefts suffered  failed   working  to start    at end\n")?;
         for (number, worker) in self.workers.iter().enumerate() {
             writeln!(
                 f,
-                "{number:>6} {:>12} {:>6} {:>7} {:>8} {:>7} {:>9} {:>9} {:>9}",
+                "{number:>6} {:>12} {:>6} {:>7} {:>8} {:>7} {:>9.1?} {:>9.1?} {:>9.1?}",
                 worker.items,
                 worker.runs,
                 worker.thefts,
                 worker.thefts_suffered,
                 worker.thefts_failed,
-                time(worker.working),
-                time(worker.waiting_to_start),
-                time(worker.waiting_at_end),
+                worker.working,
+                worker.waiting_to_start,
+                worker.waiting_at_end,
             )?;
         }
-        if let Some(waits) = &self.waits {
-            writeln!(f, "{waits}")?;
-        }
-        Ok(())
+        self.waits.iter().try_for_each(|waits| writeln!(f, "{waits}"))
     }
 }
 

@@ -8,6 +8,7 @@ pub(crate) mod timeline;
 
 use std::fmt;
 
+use notes::{Recorder, Tracer};
 use timeline::Timeline;
 
 use crate::clock::Instant;
@@ -47,11 +48,18 @@ pub struct Trace {
     begin: Option<Instant>,
     /// Makes a scene, which notes the loops inside items.
     pub(crate) scene: scene::Make,
+    pub(crate) tracer: &'static dyn Tracer,
 }
 
 impl Default for Trace {
     fn default() -> Self {
-        Self { timelines: Vec::new(), title: String::new(), begin: None, scene: scene::make }
+        Self {
+            timelines: Vec::new(),
+            title: String::new(),
+            begin: None,
+            scene: scene::make,
+            tracer: &Recorder,
+        }
     }
 }
 

@@ -5,6 +5,8 @@
 
 use std::{
     fmt::{self, Write},
+    iter,
+    ops::Range,
     time::Duration,
 };
 
@@ -35,14 +37,9 @@ impl fmt::Display for Events<'_> {
 
 impl Timeline {
     fn events(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let span = |begin: Duration, end: Duration| Span {
-            from: self.at(begin),
-            lasts: Micros(end.saturating_sub(begin)),
-        };
-
         let colon = if self.title.is_empty() { "" } else { ": " };
         let name = format!("loop{colon}{}", self.title);
-        Event { worker: 0, kind: "loop", name: &name, span: span(Duration::ZERO, self.wall) }.write(f)?;
+        self.event(f, 0, "loop", &name, Duration::ZERO..self.wall)?;
         let items = self.items();
         write!(f, "\"detail\":\"{items} items")?;
         for (number, slow) in self.slowest.iter().take(3).enumerate() {
@@ -62,14 +59,14 @@ impl Timeline {
 
         for worker in 0..self.workers() {
             for wait in self.waits(worker) {
-                Event { worker, kind: "wait", name: "waiting", span: span(wait.start, wait.end) }.write(f)?;
+                self.event(f, worker, "wait", "waiting", wait)?;
                 f.write_str("}}")?;
             }
         }
         for run in &self.runs {
             let &Run { worker, ref items, begin, end, ref theft, .. } = run;
             let name = if theft.is_some() { "stolen items" } else { "items" };
-            Event { worker, kind: "run", name, span: span(begin, end) }.write(f)?;
+            self.event(f, worker, "run", name, begin..end)?;
             let (count, owner) = (items.len(), self.owner(run));
             write!(f, "\"detail\":\"{items:?} of worker {owner}\",\"items\":{count},\"owner\":{owner}}}}}")?;
         }
@@ -82,25 +79,16 @@ impl Timeline {
         let &InnerLoop { at, depth, worker, begin, end, items, ref helpers } = inner;
         let plural = if helpers.len() == 1 { "" } else { "s" };
         let detail = format!("{items} items, {} helper{plural}, at {at}", helpers.len());
-        self.inner_event(f, (worker, "inner loop"), (begin, end), (detail, items, depth))?;
-        for helper in helpers {
+        let own = (worker, "inner loop", begin..end, items, detail);
+        let others = helpers.iter().map(|helper| {
             let detail = format!("{} items of a loop of worker {worker}, at {at}", helper.items);
-            let (who, span) = ((helper.worker, "help"), (helper.begin, helper.end));
-            self.inner_event(f, who, span, (detail, helper.items, depth))?;
+            (helper.worker, "help", helper.begin..helper.end, helper.items, detail)
+        });
+        for (worker, name, span, items, detail) in iter::once(own).chain(others) {
+            self.event(f, worker, "inner", name, span)?;
+            write!(f, "\"detail\":{},\"items\":{items},\"depth\":{depth}}}}}", JsonText(&detail))?;
         }
         Ok(())
-    }
-
-    fn inner_event(
-        &self,
-        f: &mut fmt::Formatter<'_>,
-        (worker, name): (usize, &str),
-        (begin, end): (Duration, Duration),
-        (detail, items, depth): (String, usize, usize),
-    ) -> fmt::Result {
-        let span = Span { from: self.at(begin), lasts: Micros(end.saturating_sub(begin)) };
-        Event { worker, kind: "inner", name, span }.write(f)?;
-        write!(f, "\"detail\":{},\"items\":{items},\"depth\":{depth}}}}}", JsonText(&detail))
     }
 
     /// Writes the arrows of thefts, from the victim to the thief. Perfetto draws an arrow from the
@@ -109,8 +97,8 @@ impl Timeline {
     fn thefts(&self, f: &mut fmt::Formatter<'_>, number: &mut usize) -> fmt::Result {
         for run in &self.runs {
             let Some(Theft { victim, items }) = &run.theft else { continue };
-            let span = Span { from: self.at(run.begin), lasts: Micros(Duration::from_nanos(1)) };
-            Event { worker: *victim, kind: "theft", name: "stolen from", span }.write(f)?;
+            let moment = run.begin..run.begin + Duration::from_nanos(1);
+            self.event(f, *victim, "theft", "stolen from", moment)?;
             write!(f, "\"detail\":\"{items:?} by worker {}\",\"items\":{}}}}}", run.worker, items.len())?;
             *number += 1;
             for (phase, worker) in [("s", *victim), ("f", run.worker)] {
@@ -122,6 +110,24 @@ impl Timeline {
             }
         }
         Ok(())
+    }
+
+    /// Writes an event in the lane of a worker, up to its arguments. The caller then writes the
+    /// arguments and two closing braces.
+    fn event(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        worker: usize,
+        kind: &str,
+        name: &str,
+        span: Range<Duration>,
+    ) -> fmt::Result {
+        let (lane, name, from) = (TraceLane(worker), JsonText(name), self.at(span.start));
+        let lasts = Micros(span.end.saturating_sub(span.start));
+        write!(
+            f,
+            ",\n{{\"ph\":\"X\",{lane},\"cat\":\"{kind}\",\"name\":{name},\"ts\":{from},\"dur\":{lasts},\"args\":{{"
+        )
     }
 
     fn at(&self, time: Duration) -> Micros {
@@ -137,33 +143,6 @@ struct TraceLane(usize);
 impl fmt::Display for TraceLane {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "\"pid\":1,\"tid\":{}", self.0 + 1)
-    }
-}
-
-/// An event in the lane of a worker. The event lasts for some time.
-struct Event<'a> {
-    worker: usize,
-    kind: &'static str,
-    name: &'a str,
-    span: Span,
-}
-
-struct Span {
-    from: Micros,
-    lasts: Micros,
-}
-
-impl Event<'_> {
-    /// Writes an event up to its arguments. The caller then writes the arguments and two closing
-    /// braces.
-    fn write(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { worker, kind, name, span: Span { from, lasts } } = self;
-        write!(
-            f,
-            ",\n{{\"ph\":\"X\",{},\"cat\":\"{kind}\",\"name\":{},\"ts\":{from},\"dur\":{lasts},\"args\":{{",
-            TraceLane(worker),
-            JsonText(name)
-        )
     }
 }
 

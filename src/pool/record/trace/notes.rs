@@ -1,6 +1,6 @@
 //! Notes for a timeline, written while a loop runs.
 
-use std::{ops::Range, time::Duration};
+use std::{fmt, ops::Range, panic::RefUnwindSafe, time::Duration};
 
 use super::timeline::{Run, Slow, Timeline};
 use crate::{
@@ -9,17 +9,77 @@ use crate::{
     sorted::sort,
 };
 
-impl Timeline {
-    /// The timeline of a call. `before` is the work of the calling thread alone. `round` has the
-    /// notes of the shared part, or the reason why the call was not shared.
-    pub(crate) fn new(before: &mut Before, units: Units, round: Result<Notes, Alone>) -> Self {
-        let alone = round.as_ref().err().copied();
-        let Notes { begin, mut dealt, mut runs, mut slowest } = round.unwrap_or_default();
+/// The functions that record a traced loop. Only [`Trace`](super::Trace) has a direct pointer to
+/// this code. So a program without traces does not contain this code.
+pub(crate) trait Tracer: fmt::Debug + RefUnwindSafe + Sync {
+    /// All indices before `next` are done at `now`.
+    fn tick(&self, closeup: &mut Closeup, next: usize, now: Instant);
+
+    /// Adds a run that has ended to the notes. The round began at `round`.
+    fn add(&self, notes: &mut Notes, run: Run, closeup: Option<Closeup>, round: Instant, units: Units);
+
+    /// Adds the notes of another worker.
+    fn append(&self, notes: &mut Notes, other: Notes);
+
+    /// The timeline of a call. `before` is the work of the calling thread alone. `alone` says why
+    /// the call was not shared. `notes` are those of the shared part.
+    fn timeline(
+        &self,
+        before: &mut Before,
+        units: Units,
+        alone: Option<Alone>,
+        notes: Option<Box<Notes>>,
+    ) -> Timeline;
+}
+
+/// The one [`Tracer`].
+#[derive(Debug)]
+pub(super) struct Recorder;
+
+impl Tracer for Recorder {
+    fn tick(&self, closeup: &mut Closeup, next: usize, now: Instant) {
+        if next > closeup.next {
+            closeup.slowest.see(0, closeup.next..next, now - closeup.since);
+        }
+        (closeup.next, closeup.since) = (next, now);
+        if closeup.ticks.last().is_none_or(|last| now - last.1 >= closeup.apart) {
+            closeup.ticks.push((next, now));
+        }
+        if closeup.ticks.len() >= Closeup::MOST_TICKS {
+            let mut every_other = [false, true].into_iter().cycle();
+            closeup.ticks.retain(|_| every_other.next().is_some_and(|kept| kept));
+            closeup.apart *= 2;
+        }
+    }
+
+    fn add(&self, notes: &mut Notes, mut run: Run, closeup: Option<Closeup>, round: Instant, units: Units) {
+        if let Some(closeup) = closeup {
+            closeup.end(&mut run, &mut notes.slowest, round, units);
+        }
+        notes.runs.push(run);
+    }
+
+    fn append(&self, notes: &mut Notes, other: Notes) {
+        notes.runs.extend(other.runs);
+        for Slow { worker, items, took } in other.slowest.found {
+            notes.slowest.see(worker, items, took);
+        }
+    }
+
+    fn timeline(
+        &self,
+        before: &mut Before,
+        units: Units,
+        alone: Option<Alone>,
+        notes: Option<Box<Notes>>,
+    ) -> Timeline {
+        let notes = notes.map_or_else(|| Notes::new(&Self, Duration::ZERO), |notes| *notes);
+        let Notes { begin, mut dealt, mut runs, mut slowest, .. } = notes;
         let is_search = alone.is_none() && dealt.iter().all(Range::is_empty);
         if dealt.is_empty() {
             dealt.push(0..0);
         }
-        sort(&mut runs, |a, b| a.end < b.end);
+        sort(&mut runs, &|a, b| a.end < b.end);
         for run in &mut runs {
             run.begin += begin;
             run.end += begin;
@@ -43,7 +103,7 @@ impl Timeline {
             slowest = Slowest::default(); // the items that the caller searched alone say nothing about the rest
         }
         slowest.sort();
-        Self {
+        Timeline {
             title: String::new(),
             called: Duration::ZERO,
             wall: Duration::ZERO,
@@ -75,36 +135,27 @@ impl Before {
 }
 
 /// The notes of a round for a timeline. Its times count from the begin of the round.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Notes {
+    pub(crate) tracer: &'static dyn Tracer,
     /// The time from the call to the begin of the round.
-    pub(crate) begin: Duration,
+    begin: Duration,
     pub(crate) dealt: Vec<Range<usize>>,
     pub(crate) runs: Vec<Run>,
-    pub(crate) slowest: Slowest,
+    slowest: Slowest,
 }
 
 impl Notes {
-    /// A run has ended.
-    pub(crate) fn add(&mut self, mut run: Run, closeup: Option<Closeup>, round: Instant, units: Units) {
-        if let Some(closeup) = closeup {
-            closeup.end(&mut run, &mut self.slowest, round, units);
-        }
-        self.runs.push(run);
-    }
-
-    /// Adds the notes of another worker.
-    pub(crate) fn append(&mut self, other: Self) {
-        self.runs.extend(other.runs);
-        for Slow { worker, items, took } in other.slowest.found {
-            self.slowest.see(worker, items, took);
-        }
+    /// Empty notes of a round that begins at `begin`, counted from the call.
+    pub(crate) fn new(tracer: &'static dyn Tracer, begin: Duration) -> Self {
+        Self { tracer, begin, dealt: Vec::new(), runs: Vec::new(), slowest: Slowest::default() }
     }
 }
 
 /// The notes of a run, one at each reading of the clock.
 #[derive(Debug)]
 pub(crate) struct Closeup {
+    tracer: &'static dyn Tracer,
     next: usize,
     since: Instant,
     ticks: Vec<(usize, Instant)>,
@@ -118,25 +169,14 @@ impl Closeup {
     const MOST_TICKS: usize = 256;
     const APART: Duration = Duration::from_micros(5);
 
-    pub(crate) fn new(first: usize, begin: Instant) -> Self {
+    pub(crate) fn new(tracer: &'static dyn Tracer, first: usize, begin: Instant) -> Self {
         let (ticks, slowest) = (Vec::new(), Slowest::default());
-        Self { next: first, since: begin, ticks, apart: Self::APART, slowest }
+        Self { tracer, next: first, since: begin, ticks, apart: Self::APART, slowest }
     }
 
     /// All indices before `next` are done at `now`.
     pub(crate) fn tick(&mut self, next: usize, now: Instant) {
-        if next > self.next {
-            self.slowest.see(0, self.next..next, now - self.since);
-        }
-        (self.next, self.since) = (next, now);
-        if self.ticks.last().is_none_or(|last| now - last.1 >= self.apart) {
-            self.ticks.push((next, now));
-        }
-        if self.ticks.len() >= Self::MOST_TICKS {
-            let mut every_other = [false, true].into_iter().cycle();
-            self.ticks.retain(|_| every_other.next().is_some_and(|kept| kept));
-            self.apart *= 2;
-        }
+        self.tracer.tick(self, next, now);
     }
 
     /// All indices before `next` are done. Does nothing if these indices are already noted. (A loop
@@ -182,7 +222,7 @@ impl Slowest {
     }
 
     fn sort(&mut self) {
-        sort(&mut self.found, |a, b| (b.took, a.items.start) < (a.took, b.items.start));
+        sort(&mut self.found, &|a, b| (b.took, a.items.start) < (a.took, b.items.start));
     }
 }
 
@@ -198,7 +238,7 @@ mod tests {
     #[test]
     fn of_many_ticks_few_are_kept_and_evenly() {
         let (begin, mut run, mut slowest) = (Instant::now(), run(), Slowest::default());
-        let mut closeup = Closeup::new(10, begin);
+        let mut closeup = Closeup::new(&Recorder, 10, begin);
         for step in 1..=100_000_u32 {
             closeup.tick(10 + step as usize, begin + Duration::from_micros(2) * step);
         }
@@ -221,7 +261,7 @@ mod tests {
     fn the_slowest_are_found_wherever_they_are() {
         let begin = Instant::now();
         let (mut now, mut run, mut slowest) = (begin, run(), Slowest::default());
-        let mut closeup = Closeup::new(0, begin);
+        let mut closeup = Closeup::new(&Recorder, 0, begin);
         for item in 0..1000_usize {
             now += Duration::from_nanos(if item % 50 == 7 { 1000 + item as u64 } else { 500 });
             closeup.tick(item + 1, now);
@@ -243,18 +283,19 @@ mod tests {
     fn what_was_done_alone_comes_first_and_the_round_begins_after_it() {
         let begin = Instant::now();
         let [early, late] = [5, 30].map(Duration::from_micros);
-        let mut closeup = Closeup::new(0, begin);
+        let mut closeup = Closeup::new(&Recorder, 0, begin);
         closeup.tick(4, begin + early);
         closeup.tick_last(4, begin + late); // this item is already noted
         let mut before = Before { begin, indices: 10, counted: None, took: late, closeup: Some(closeup) };
         let slow = Slow { worker: 3, items: 10..11, took: 2 * late };
         let round = Notes {
+            tracer: &Recorder,
             begin: late,
             dealt: vec![10..20, 20..30],
             runs: vec![run()],
             slowest: Slowest { found: vec![slow], ..Slowest::default() },
         };
-        let timeline = Timeline::new(&mut before, Units::Items, Ok(round));
+        let timeline = Recorder.timeline(&mut before, Units::Items, None, Some(Box::new(round)));
         let spans: Vec<_> = timeline.runs.iter().map(|run| (run.items.clone(), run.begin..run.end)).collect();
         let end = Duration::from_secs(1) + late;
         assert_eq!(spans, [(0..10, Duration::ZERO..late), (10..100_010, late..end)]);

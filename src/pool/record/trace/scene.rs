@@ -47,7 +47,7 @@ struct Scene {
 }
 
 /// Makes a scene without inner loops.
-pub(crate) fn make(around: Option<ScenePlace>) -> Arc<dyn Hear> {
+pub(super) fn make(around: Option<ScenePlace>) -> Arc<dyn Hear> {
     Arc::new(Scene { around, told: Mutex::default() })
 }
 

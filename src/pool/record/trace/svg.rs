@@ -117,7 +117,7 @@ impl Timeline {
         self.inner_loops(f, lane, scale)?;
         let mut stolen: Vec<_> =
             self.runs.iter().filter_map(|run| run.theft.as_ref().map(|theft| (theft, run))).collect();
-        sort(&mut stolen, |(a, _), (b, _)| a.items.len() > b.items.len());
+        sort(&mut stolen, &|(a, _), (b, _)| a.items.len() > b.items.len());
         for (theft, run) in stolen.into_iter().take(MOST_ARROWS) {
             let down = run.worker > theft.victim;
             let x = scale.x(run.begin);
@@ -146,7 +146,7 @@ impl Timeline {
         let help = |help: &Helper| (help.worker, help.begin, help.end);
         let others = shown().flat_map(|inner| inner.helpers.iter().map(move |other| (inner, help(other))));
         let mut bars: Vec<_> = own.chain(others).collect();
-        sort(&mut bars, |(a, (.., a_end)), (b, (.., b_end))| (a.depth, a_end) < (b.depth, b_end));
+        sort(&mut bars, &|(a, (.., a_end)), (b, (.., b_end))| (a.depth, a_end) < (b.depth, b_end));
         let mut drawn = vec![[f64::NEG_INFINITY; MOST_DEPTH]; self.workers()];
         for (inner, (worker, begin, end)) in bars {
             let (x, behind, drawn) = (scale.x(begin), scale.x(end), &mut drawn[worker][inner.depth - 1]);

@@ -154,7 +154,7 @@ impl Timeline {
         let helped =
             helpers.filter(|helper| helper.worker == worker).map(|helper| (helper.begin, helper.end));
         let mut works: Vec<_> = runs.chain(helped).chain([(self.wall, self.wall)]).collect();
-        sort(&mut works, |a, b| a.0 < b.0);
+        sort(&mut works, &|a, b| a.0 < b.0);
         // A visit as a helper may lie inside a run: an item of the run has called a loop, and the
         // worker helps another loop until the called loop ends. So a wait begins at the latest end
         // of all earlier pieces of work, and not at the end of the piece that began last.
