@@ -7,8 +7,6 @@
 //! the plain loop. For the same reason a thief watches a victim for a [`MOMENT`], and leaves the
 //! victim the items that the victim takes itself during that time.
 
-#![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
-
 use std::time::Duration;
 
 use super::prices::AWAKE_NS;

@@ -19,8 +19,6 @@
 //! * 7 items, if they took less than 128 ns each;
 //! * otherwise no item.
 
-#![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
-
 use std::time::Duration;
 
 use super::prices::CLEARLY;

@@ -6,8 +6,6 @@
 //! measures what help costs from helpers that sleep and from helpers that are awake. All of this is
 //! hints: they decide which workers take part, never the result.
 
-#![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
-
 use std::time::Duration;
 
 use super::{

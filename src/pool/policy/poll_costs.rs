@@ -4,8 +4,6 @@
 //! Only work counts, not the time that passes: an item that waits occupies no thread. So a loop
 //! whose items wait and hardly compute stays on the calling thread, even if it takes long.
 
-#![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
-
 use std::time::Duration;
 
 use super::prices::{CLEARLY, Prices};

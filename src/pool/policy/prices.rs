@@ -1,8 +1,6 @@
 //! The prices of a pool, as measured: help from helpers that sleep, help from helpers that are
 //! awake, and the fence of a theft.
 
-#![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
-
 use std::time::Duration;
 
 use crate::sync::{AtomicU64, Ordering};

@@ -40,7 +40,6 @@ impl Rhythm {
 
     /// The rhythm after a poll in vain. Also after a round in which other threads call loops and
     /// need the CPUs, since a poll would be in vain then.
-    #[allow(clippy::cast_possible_truncation)] // a small number
     pub(crate) fn in_vain(self) -> Self {
         let failures = (self.failures + 1).min(u8::BITS as u8);
         Self { polls: false, failures, pause: (1 << failures) - 2 } // no pause after the first failure
@@ -60,7 +59,6 @@ impl Rhythm {
         u64::from(self.pause) << u32::BITS | u64::from(self.failures) << 1 | u64::from(self.polls)
     }
 
-    #[allow(clippy::cast_possible_truncation)] // fields of a word
     pub(crate) fn from_word(word: u64) -> Self {
         Self { polls: word & 1 == 1, failures: (word >> 1) as u8, pause: (word >> u32::BITS) as u32 }
     }

@@ -6,8 +6,6 @@
 //! given less work. With good boundaries no worker has to steal, and the same core processes the
 //! same items. The partition is a hint: it decides where each worker begins, never the result.
 
-#![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
-
 use std::{mem, ops::Range, sync::Arc};
 
 use super::{

@@ -1,7 +1,5 @@
 //! When a theft pays, and where it begins.
 
-#![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
-
 use std::{ops::Range, time::Duration};
 
 use super::{

@@ -109,7 +109,6 @@ fn victim(others: impl IntoIterator<Item = (usize, usize, Distance)>, draw: Opti
 }
 
 /// The part of `whole` that corresponds to `draw` as a part of 2^64.
-#[allow(clippy::cast_possible_truncation, reason = "at most `whole`")]
 fn part(whole: usize, draw: u64) -> usize {
     ((whole as u128 * u128::from(draw)) >> u64::BITS) as usize
 }
