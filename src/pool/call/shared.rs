@@ -260,9 +260,10 @@ impl Executor {
             // Both of two workers wait from the last item to the end of the loop, so this time
             // counts twice.
             let ends = times.tallies.iter().map(|tally| tally.span.end).filter(|end| end.is_finite());
-            let behind = nanos(begin.elapsed()) - ends.fold(0.0, f32::max);
+            let round = nanos(begin.elapsed());
+            let behind = round - ends.fold(0.0, f32::max);
             let late = first.is_finite().then_some(first + 2.0 * behind);
-            self.prices.learn(awake, helpers.len(), late, own, || nanos(begin.elapsed()));
+            self.prices.learn(awake, helpers.len(), late, own, round);
         }
     }
 }

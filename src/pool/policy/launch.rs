@@ -15,7 +15,10 @@ use super::{
     prices::{ASLEEP_NS, AT_FIRST, AWAKE_NS, CLEARLY, Prices, TOO_SHORT_TO_TIME_NS},
     site::{Loop, LoopKind},
 };
-use crate::{clock::nanos, pool::record::why_alone::Alone};
+use crate::{
+    clock::{nanos, time},
+    pool::record::why_alone::Alone,
+};
 
 /// In nanoseconds per item: for items below this, sharing pays only with more work. The reason is
 /// that a shared loop begins with small claims, while the plain loop is vectorised from end to end.
@@ -97,7 +100,7 @@ impl Launch {
     /// The launch of a watched loop: its caller checks the clock or a handle from the start.
     pub(crate) fn watched(self) -> Self {
         match self {
-            Self::Plain => Self::alone(Duration::MAX, 1),
+            Self::Plain => Self::Alone { limit: Duration::MAX, unlooked: 0, stretch: 1, why: Why::Short },
             Self::Alone { limit, stretch, why, .. } => Self::Alone { limit, unlooked: 0, stretch, why },
             Self::Trial { .. } | Self::Shared { .. } => self,
         }
@@ -123,9 +126,14 @@ impl Launch {
         matches!(self, Self::Trial { .. })
     }
 
-    /// On the calling thread, which reads the clock from the start.
-    fn alone(limit: Duration, stretch: usize) -> Self {
-        Self::Alone { limit, unlooked: 0, stretch, why: Why::Short }
+    /// On the calling thread, which reads the clock from the start, for `limit` nanoseconds.
+    fn alone(limit: f32, stretch: f32, why: Why) -> Self {
+        Self::Alone { limit: time(limit), unlooked: 0, stretch: (stretch as usize).max(1), why }
+    }
+
+    /// On the calling thread, which does not know the cost of an item.
+    pub(crate) fn begun_alone(prices: &Prices, awake: bool, why: Why) -> Self {
+        Self::alone(AT_FIRST * prices.help(awake), 1.0, why)
     }
 }
 
@@ -209,10 +217,6 @@ pub(crate) struct Gap {
 }
 
 impl Gap {
-    /// The gap of a call that does not measure one: long.
-    pub(crate) const LONG: Self =
-        Self { since_begin: Duration::MAX, since_end: None, patience: Duration::ZERO };
-
     /// Whether helpers that poll would have stayed awake through the gap. A call of the loop is
     /// expected to take `expected` nanoseconds.
     pub(crate) fn is_short(self, expected: f32) -> bool {
@@ -232,11 +236,10 @@ pub(crate) struct Case<'a> {
     pub(crate) helpers: usize,
     pub(crate) awake: bool,
     pub(crate) polling: usize,
-    /// Whether no worker is idle.
-    pub(crate) none_idle: bool,
     /// Whether the loop is timed even if it is very short.
     pub(crate) is_timed: bool,
-    pub(crate) gap: Gap,
+    /// `None` if no worker is idle.
+    pub(crate) gap: Option<Gap>,
     pub(crate) draw: Draw,
 }
 
@@ -273,7 +276,7 @@ impl Case<'_> {
             return Launch::Plain;
         }
         let limit = f32::max(worth_sharing, TOO_SHORT_TO_TIME_NS);
-        Launch::alone(Duration::from_nanos(limit as u64), ((AT_FIRST * limit / cost) as usize).max(1))
+        Launch::alone(limit, AT_FIRST * limit / cost, Why::Short)
     }
 
     /// The launch of an unknown loop. If the loop has few items, each item may be long, so helpers
@@ -281,12 +284,12 @@ impl Case<'_> {
     /// If the loop has many items, or no worker is idle, the caller begins alone, and reads the
     /// clock after the first item.
     fn unknown(&self) -> Launch {
-        let &Self { prices, this, helpers, awake, none_idle, .. } = self;
+        let &Self { prices, this, helpers, awake, gap, .. } = self;
         let few = usize::from(TRIAL_PARTS) * (helpers + 1);
-        if (2..=few).contains(&this.slice.len) && !none_idle {
+        if (2..=few).contains(&this.slice.len) && gap.is_some() {
             Launch::Shared { helpers }
         } else {
-            begun_alone(prices, awake, Why::Short)
+            Launch::begun_alone(prices, awake, Why::Short)
         }
     }
 
@@ -309,14 +312,13 @@ impl Case<'_> {
             if cost >= parts * help || cost >= CLEARLY * help && parts * cost > usually {
                 return shared;
             }
-            return Launch::Trial { shared: Duration::from_nanos(usually as u64) };
+            return Launch::Trial { shared: time(usually) };
         }
         if expected < TOO_SHORT_TO_TIME_NS && !draw.is_one_in(TIMED_ONE_IN) {
             return Launch::Plain;
         }
         let limit = f32::max(2.0 * expected, verdict.usually * len);
-        let stretch = ((len / f32::from(TRIAL_PARTS)) as usize).max(1);
-        Launch::Alone { limit: Duration::from_nanos(limit as u64), unlooked: 0, stretch, why: Why::Faster }
+        Launch::alone(limit, len / f32::from(TRIAL_PARTS), Why::Faster)
     }
 
     /// The launch of a loop that may stop at any item. The loop is expected to take as long as its
@@ -341,8 +343,8 @@ impl Case<'_> {
         } else {
             items((2.0 * expected).min(FIRST_LOOK_NS)) // the items of another slice may take longer
         };
-        let limit = Duration::from_nanos(worth_sharing as u64);
-        Launch::Alone { limit, unlooked, stretch: items(FIRST_LOOK_NS), why: Why::Short }
+        let (limit, stretch) = (time(worth_sharing), items(FIRST_LOOK_NS));
+        Launch::Alone { limit, unlooked, stretch, why: Why::Short }
     }
 
     /// A shared launch with the number of helpers that pay for the work, at least one. If helpers
@@ -382,20 +384,8 @@ impl Case<'_> {
     /// begins. If the last call was shared, the answer is no: the helpers of that call already
     /// sleep.
     fn will_be_awake(&self, expected: f32) -> bool {
-        self.gap.since_end.is_none() && self.gap.is_short(expected)
+        self.gap.is_some_and(|gap| gap.since_end.is_none() && gap.is_short(expected))
     }
-}
-
-/// The launch of an unknown loop by the caller alone.
-fn begun_alone(prices: &Prices, awake: bool, why: Why) -> Launch {
-    let limit = Duration::from_nanos((AT_FIRST * prices.help(awake)) as u64);
-    Launch::Alone { limit, unlooked: 0, stretch: 1, why }
-}
-
-/// The launch of the rest of a loop that was expected to be short, but whose first items took
-/// microseconds.
-pub(crate) fn unexpected(prices: &Prices, awake: bool) -> Launch {
-    begun_alone(prices, awake, Why::Unexpected)
 }
 
 /// The indices and the work of a shared loop, reduced to the part that the plain loop would also
@@ -467,17 +457,16 @@ mod tests {
             kind: LoopKind,
         ) -> Launch {
             let Self { memory, prices, patience, .. } = self;
-            let gap = Gap { since_begin: MICRO, since_end: None, patience: *patience };
-            let (none_idle, is_timed, draw) = (false, false, self.draw());
-            Case { memory, prices, this, kind, helpers, awake, polling, none_idle, is_timed, gap, draw }
-                .launch()
+            let gap = Some(Gap { since_begin: MICRO, since_end: None, patience: *patience });
+            let (is_timed, draw) = (false, self.draw());
+            Case { memory, prices, this, kind, helpers, awake, polling, is_timed, gap, draw }.launch()
         }
 
         fn learn(&self, this: Loop, kind: LoopKind, indices: usize, work: f32) {
             self.memory.learn(this, kind, indices, work);
         }
 
-        fn learn_help(&self, awake: bool, delay: Option<f32>, wake: f32, round: impl Fn() -> f32) {
+        fn learn_help(&self, awake: bool, delay: Option<f32>, wake: f32, round: f32) {
             self.prices.learn(awake, 1, delay, wake, round);
         }
     }
@@ -496,7 +485,7 @@ mod tests {
     #[test]
     fn loops_are_launched_by_what_they_cost() {
         let costs = Costs::new(Duration::ZERO);
-        assert_eq!(launch(&costs, 1000), Launch::alone(Duration::from_micros(5), 1), "unknown");
+        assert_eq!(launch(&costs, 1000), Launch::alone(5e3, 1.0, Why::Short), "unknown");
         costs.learn(over(1000), LoopKind::Through, 1000, 100e3);
         assert_eq!(launch(&costs, 1000), Launch::Shared { helpers: 3 });
         assert_eq!(launch(&costs, 9000), Launch::Shared { helpers: 7 });
@@ -576,7 +565,7 @@ mod tests {
         let costs = Costs::new(Duration::ZERO);
         costs.learn(over(1000), LoopKind::Through, 1000, 1e6);
         let helpers = |wake: f32| {
-            (0..200).for_each(|_| costs.prices.learn(false, 10, Some(0.0), 10.0 * wake, || 0.0));
+            (0..200).for_each(|_| costs.prices.learn(false, 10, Some(0.0), 10.0 * wake, 0.0));
             let Launch::Shared { helpers } = costs.launch_with(100, over(1000), false, LoopKind::Through)
             else {
                 panic!("it is shared")
@@ -610,7 +599,7 @@ mod tests {
         assert!(looks(3.9e3, &[false]) > 1400);
         assert_eq!(looks(4.1e3, &[false]), 0, "too long for a quick verdict");
         for _ in 0..100 {
-            costs.learn_help(true, Some(100.0), 10.0, || 1e3);
+            costs.learn_help(true, Some(100.0), 10.0, 1e3);
         }
         assert!(looks(100.0, &[false, true]) > 1400);
         assert_eq!(looks(300.0, &[false, true]), 0, "help is cheap");
@@ -666,10 +655,10 @@ mod tests {
         // known.
         (0..9).for_each(|_| costs.learn(window(0), LoopKind::MayStop, 500, 5e3));
         assert_eq!(unlooked(window(0)), Some(1000));
-        (0..100).for_each(|_| costs.learn_help(false, Some(100.0), 0.0, || 0.0));
+        (0..100).for_each(|_| costs.learn_help(false, Some(100.0), 0.0, 0.0));
         assert!(is_shared(launch(window(0))), "help has become cheap");
         assert_eq!(unlooked(window(99)), None);
-        (0..100).for_each(|_| costs.learn_help(false, Some(20e3), 0.0, || 0.0));
+        (0..100).for_each(|_| costs.learn_help(false, Some(20e3), 0.0, 0.0));
         // From now on calls go through all items.
         (0..9).for_each(|_| costs.learn(window(0), LoopKind::MayStop, 1000, 1e6));
         assert!(is_shared(launch(window(0))) && is_shared(launch(window(98))));
@@ -689,9 +678,9 @@ mod tests {
         costs.learn(over(1000), LoopKind::Through, 1000, 10e3);
         assert!(is_shared(costs.launch(over(1000), true, LoopKind::Through)), "awake");
         for _ in 0..100 {
-            costs.learn_help(true, None, 100.0, || 50e3);
-            costs.learn_help(false, Some(3e3), 1e3, || 10e3);
-            costs.learn_help(false, None, 1e3, || 1e3);
+            costs.learn_help(true, None, 100.0, 50e3);
+            costs.learn_help(false, Some(3e3), 1e3, 10e3);
+            costs.learn_help(false, None, 1e3, 1e3);
         }
         assert!(
             (0..9).any(|_| !is_shared(costs.launch(over(1000), true, LoopKind::Through))),
@@ -704,13 +693,13 @@ mod tests {
     fn help_that_was_dear_once_is_asked_for_again() {
         for (awake, work, quick) in [(false, 50e3, 20e3), (true, 2e3, 300.0)] {
             let costs = Costs::new(Duration::ZERO);
-            (0..1000).for_each(|_| costs.learn_help(awake, None, 0.0, || 1e9));
+            (0..1000).for_each(|_| costs.learn_help(awake, None, 0.0, 1e9));
             let shared = |costs: &Costs| is_shared(costs.launch(over(1000), awake, LoopKind::Through));
             let mut calls = 0;
             for _ in 0..200 {
                 costs.learn(over(1000), LoopKind::Through, 1000, work);
                 calls += (0..100_000).position(|_| shared(&costs)).unwrap();
-                costs.learn_help(awake, Some(quick), 0.0, || work);
+                costs.learn_help(awake, Some(quick), 0.0, work);
             }
             assert!((0..100).all(|_| shared(&costs)), "awake: {awake}");
             assert!(calls < 100_000, "awake: {awake}, after {calls} calls");
