@@ -194,7 +194,7 @@ impl Round<'_> {
             worker_log.journal.mark(owner.next(), now);
             self.plan.check_cpu(now);
             if has_large_partials
-                && grain.is_dearer()
+                && grain.is_dearer
                 && let Some(next) = claim_one(owner)
             {
                 acc.end(Node::run(first));

@@ -102,7 +102,7 @@ impl Team {
     /// Like `Gaps::next`.
     fn patience(&mut self, awake: bool, short: bool) -> u64 {
         self.rhythm = self.rhythm.after(awake, short);
-        let learnt = if self.rhythm.polls() { self.prices.worth_staying_awake() } else { Duration::ZERO };
+        let learnt = if self.rhythm.polls { self.prices.worth_staying_awake() } else { Duration::ZERO };
         self.spin.unwrap_or(learnt).as_nanos() as u64
     }
 

@@ -166,7 +166,7 @@ pub(crate) fn quick_verdict(
     let expected = cost * this.slice.len as f32;
     if expected >= 2.0 * prices.help(false) {
         QuickVerdict::Unclear
-    } else if expected < prices.short() && kind.goes_through() {
+    } else if expected < prices.short.get() && kind.goes_through() {
         if draw().is_one_in(TIMED_ONE_IN) { QuickVerdict::Timed } else { QuickVerdict::Plain }
     } else if idle() == 0 {
         QuickVerdict::Plain
@@ -179,7 +179,7 @@ pub(crate) fn quick_verdict(
 /// alone because no worker was idle. Now a worker is idle. `None` if the caller should go on alone.
 pub(crate) fn of_rest(prices: &Prices, work: f32, awake: bool) -> Option<Launch> {
     let worth_sharing = CLEARLY * prices.help(awake);
-    let helpers = (helpers_worth(prices, work, worth_sharing) as usize).max(1);
+    let helpers = helpers_worth(prices, work, worth_sharing).max(1);
     (work >= worth_sharing).then_some(Launch::Shared { helpers })
 }
 
@@ -201,8 +201,8 @@ pub(crate) fn is_join_timed(level: u32, last: u32, draw: Draw) -> bool {
 
 /// The number of helpers that pay for `work` nanoseconds of work. Each helper needs `worth_sharing`
 /// nanoseconds of work to pay.
-fn helpers_worth(prices: &Prices, work: f32, worth_sharing: f32) -> f32 {
-    f32::min(work / worth_sharing, prices.most_helpers(work))
+fn helpers_worth(prices: &Prices, work: f32, worth_sharing: f32) -> usize {
+    prices.most_helpers(work).min((work / worth_sharing) as usize)
 }
 
 /// The gap between a call and the last call of the pool.
@@ -357,9 +357,9 @@ impl Case<'_> {
         let mut worth = helpers_worth(prices, expected, worth_sharing);
         if *awake {
             let woken = helpers_worth(prices, expected, CLEARLY * prices.help(false));
-            worth = worth.min(woken.max(2.0 * self.polling as f32));
+            worth = worth.min(woken.max(2 * self.polling));
         }
-        Launch::Shared { helpers: (worth as usize).clamp(1, self.helpers) }
+        Launch::Shared { helpers: worth.clamp(1, self.helpers) }
     }
 
     /// The factor by which work must exceed the cost of help, in a loop whose items cost `cost`

@@ -6,13 +6,8 @@
 
 use std::time::Duration;
 
-use super::prices::{CLEARLY, Prices};
+use super::prices::CLEARLY;
 use crate::clock::nanos;
-
-/// The number of helpers to wake for `work` nanoseconds.
-pub(crate) fn helpers(prices: &Prices, work: f32) -> usize {
-    prices.most_helpers(work) as usize
-}
 
 /// The costs of the polls so far.
 #[derive(Clone, Copy, Debug, Default)]

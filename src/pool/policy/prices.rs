@@ -76,7 +76,7 @@ pub(crate) struct Prices {
     /// computation lie in other cache lines. Its first and largest value is
     /// [`TOO_SHORT_TO_TIME_NS`], so that a slow first call with cold caches does not make a full
     /// decision necessary in the next calls.
-    short: Estimate,
+    pub(super) short: Estimate,
     /// The cost of help from a worker that sleeps, and from a worker that is awake.
     asleep: Estimate,
     awake: Estimate,
@@ -95,12 +95,6 @@ impl Prices {
             wake: Estimate::new(AWAKE_NS),
             heavy: Estimate::new(THEFT_NS),
         }
-    }
-
-    /// The work below which no loop is worth sharing.
-    #[inline(always)]
-    pub(crate) fn short(&self) -> f32 {
-        self.short.get()
     }
 
     /// The cost of help from a worker, `awake` or asleep.
@@ -140,8 +134,8 @@ impl Prices {
     /// The caller wakes the helpers one after the other. So the last of `n` helpers is late by
     /// `n * wake`, and the average helper by half of that. The time of the loop is
     /// `work / n + n * wake / 2`. It is least where one more helper saves as much time as it costs.
-    pub(crate) fn most_helpers(&self, work: f32) -> f32 {
-        (2.0 * work / self.wake.get()).sqrt()
+    pub(crate) fn most_helpers(&self, work: f32) -> usize {
+        (2.0 * work / self.wake.get()).sqrt() as usize
     }
 
     /// Learns the cost of help from a round of `round` nanoseconds. `delay` is the time until the

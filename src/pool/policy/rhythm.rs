@@ -14,7 +14,8 @@
 /// Whether helpers polled after the last round, and the record of earlier polls.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Rhythm {
-    polls: bool,
+    /// Whether helpers poll after the last round.
+    pub(crate) polls: bool,
     /// The number of polls in vain, minus the number of successful polls.
     failures: u8,
     /// The number of calls after which helpers may poll again.
@@ -45,11 +46,6 @@ impl Rhythm {
         Self { polls: false, failures, pause: (1 << failures) - 2 } // no pause after the first failure
     }
 
-    /// Whether helpers poll after the last round.
-    pub(crate) fn polls(self) -> bool {
-        self.polls
-    }
-
     /// Whether helpers may poll after this call.
     pub(crate) fn may_poll(self) -> bool {
         self.pause == 0
@@ -73,9 +69,9 @@ mod tests {
     fn polls(gaps: impl Iterator<Item = bool>) -> usize {
         let (mut rhythm, mut count) = (Rhythm::default(), 0);
         for short in gaps {
-            rhythm = rhythm.before_call().after(rhythm.polls() && short, short);
+            rhythm = rhythm.before_call().after(rhythm.polls && short, short);
             assert_eq!(Rhythm::from_word(rhythm.to_word()), rhythm);
-            count += usize::from(rhythm.polls());
+            count += usize::from(rhythm.polls);
         }
         count
     }
@@ -97,9 +93,9 @@ mod tests {
     #[test]
     fn a_pause_ends_where_no_loop_is_shared() {
         let often = (0..20).fold(Rhythm::default(), |rhythm, _| rhythm.in_vain());
-        assert!(!often.may_poll() && !often.after(false, true).polls());
+        assert!(!often.may_poll() && !often.after(false, true).polls);
         let calls = (0..300).fold(often, |rhythm, _| rhythm.before_call());
-        assert!(calls.may_poll() && calls.after(false, true).polls());
+        assert!(calls.may_poll() && calls.after(false, true).polls);
     }
 
     #[test]
