@@ -19,7 +19,7 @@ impl FirstIndices {
     /// The first indices `indices`, in ascending order.
     pub(crate) fn new(indices: Vec<usize>) -> Self {
         debug_assert!(indices.is_sorted());
-        Self { indices, next: CachePadded::new(AtomicUsize::new(0)) }
+        Self { indices, next: CachePadded::default() }
     }
 
     /// Claims the next index, if one is left.

@@ -42,10 +42,10 @@ pub(crate) struct Ranges {
 impl Ranges {
     pub(crate) fn new(workers: usize, fence: Fence) -> Self {
         Self {
-            cells: (0..workers).map(|_| CachePadded::new(Cell::empty())).collect(),
+            cells: (0..workers).map(|_| CachePadded::default()).collect(),
             fence,
-            moves: CachePadded::new(AtomicUsize::new(0)),
-            thefts: AtomicU64::new(0),
+            moves: CachePadded::default(),
+            thefts: AtomicU64::default(),
         }
     }
 
