@@ -128,7 +128,7 @@ impl Round<'_> {
         if let Some(list) = self.list {
             worker_log.journal.count(list.folded(me));
         }
-        self.log.leave(worker_log, owner.failed());
+        self.log.leave(worker_log, owner.failed);
     }
 
     /// Claims and folds until nothing is left to claim or steal. A run of items ends when the

@@ -37,9 +37,6 @@ impl FirstIndices {
     /// `usize::MAX` if no first index follows.
     #[inline(always)]
     pub(crate) fn distance(&self, index: usize) -> usize {
-        if self.indices.is_empty() {
-            return usize::MAX;
-        }
         let next = self.indices.partition_point(|&early| early < index);
         self.indices.get(next).map_or(usize::MAX, |early| early - index)
     }

@@ -12,7 +12,7 @@ use super::{
     barrier::{Barrier, Offer},
     fork::Process,
     gate::Gate,
-    here::{self, IsWorker},
+    here::{self, Here},
     job::{self, Job},
 };
 use crate::sync::{JoinHandle, Ordering, Patience, ThreadBuilder, spawn};
@@ -171,7 +171,7 @@ impl WorkerHandle {
     /// and after this.
     pub(crate) fn work(self, mut has_cpu: impl FnMut() -> bool) {
         let Self { barrier, worker } = self;
-        let _is_worker = IsWorker::new(barrier.address(), worker);
+        let _is_worker = Here::is_worker(barrier.address(), worker);
         let (me, mut seen) = (worker - 1, barrier.nothing_seen());
         loop {
             // Checked outside of every loop: no thread waits for this worker.

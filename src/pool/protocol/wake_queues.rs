@@ -206,8 +206,8 @@ impl Parked {
         which: impl Fn(ParkState) -> bool,
     ) -> Option<usize> {
         let sleeps = |park: ParkState| park != ParkState::Awake && which(park);
-        let all = iter::once(first).chain(0..self.park_states.len());
-        let worker = all.into_iter().find(|&worker| sleeps(self.park_states[worker]))?;
+        let mut all = iter::once(first).chain(0..self.park_states.len());
+        let worker = all.find(|&worker| sleeps(self.park_states[worker]))?;
         self.set_park_state(worker, ParkState::Awake, hints);
         Some(worker)
     }
@@ -498,7 +498,7 @@ impl WakeQueues {
         let begins = begins != Begins::Nothing;
         let mut slept = false;
         loop {
-            if is_first && let Some(slot) = own_slots.pop().or_else(|| self.slot(own_slots)) {
+            if is_first && let Some(slot) = self.slot(own_slots) {
                 return (Next::Begin(slot), slept);
             }
             if self.hints.wants_slot.load(Ordering::Relaxed) > 0 && own_slots.len() > usize::from(begins) {
@@ -507,7 +507,7 @@ impl WakeQueues {
             if let Some(slot) = self.take(me) {
                 return (Next::Resume(slot), slept);
             }
-            if begins && let Some(slot) = own_slots.pop().or_else(|| self.slot(own_slots)) {
+            if begins && let Some(slot) = self.slot(own_slots) {
                 return (Next::Begin(slot), slept);
             }
             if let Some(slot) = self.steal(me) {
@@ -520,14 +520,16 @@ impl WakeQueues {
         }
     }
 
-    /// Takes a free slot. If many slots are free, also moves a few of them into `own_slots`.
+    /// Takes one of `own_slots`, or else a free slot. If many slots are free, also moves a few of
+    /// them into `own_slots`.
     fn slot(&self, own_slots: &mut Vec<Slot>) -> Option<Slot> {
         /// The maximum number of slots that a worker takes at once.
         const FEW: usize = 8;
         /// A worker takes at most this fraction of the slots in use: 1/16.
         const PART: usize = 16;
-        if self.spare() == 0 {
-            return None;
+        let own = own_slots.pop();
+        if own.is_some() || self.spare() == 0 {
+            return own;
         }
         let mut parked = lock(&self.parked);
         let fair = parked.spare(self.limit) / (2 * self.queues.len());
@@ -558,11 +560,11 @@ impl WakeQueues {
     fn park(&self, me: usize, own_slots: &mut Vec<Slot>, begins: bool, seen: usize) -> Option<Next> {
         let mut parked = lock(&self.parked);
         parked.free.append(own_slots);
-        if begins && let Some(slot) = steps::free_slot(&mut parked, self.limit) {
-            self.update_spare(&parked);
+        let slot = if begins { steps::free_slot(&mut parked, self.limit) } else { None };
+        self.update_spare(&parked);
+        if let Some(slot) = slot {
             return Some(Next::Begin(slot));
         }
-        self.update_spare(&parked);
         if self.stop() != seen {
             return Some(Next::Look);
         }
