@@ -113,12 +113,8 @@ impl Launch {
 
     /// The reason in a report, for a call that the caller has ended alone.
     pub(crate) fn why_alone(self) -> Alone {
-        match self {
-            Self::Trial { .. } | Self::Alone { why: Why::Faster, .. } => Alone::Faster,
-            Self::Alone { why: Why::Short | Why::Unexpected, .. } | Self::Plain | Self::Shared { .. } => {
-                Alone::Short
-            }
-        }
+        let is_faster = matches!(self, Self::Trial { .. } | Self::Alone { why: Why::Faster, .. });
+        if is_faster { Alone::Faster } else { Alone::Short }
     }
 
     /// Whether the call is a trial of running alone.
@@ -246,7 +242,7 @@ pub(crate) struct Case<'a> {
 impl Case<'_> {
     /// How the loop should start.
     pub(crate) fn launch(&self) -> Launch {
-        let &Self { memory, prices, this, kind, helpers, awake, draw, .. } = self;
+        let &Self { memory, this, kind, helpers, awake, draw, .. } = self;
         if kind == LoopKind::Long {
             return Launch::Shared { helpers };
         }
@@ -258,7 +254,7 @@ impl Case<'_> {
         // A loop in order with less work has too few blocks. (A scan of 30,000 sums of `u64`, which
         // takes 7 µs alone, took 1.20 times the plain loop's time when shared.)
         let least = if kind == LoopKind::InOrder { ASLEEP_NS } else { 0.0 };
-        let worth_sharing = f32::max(Self::clearly(cost, awake) * prices.help(awake), least);
+        let worth_sharing = f32::max(self.worth_sharing(cost, awake), least);
         if expected >= worth_sharing {
             return self.faster(cost, expected, self.shared(expected, worth_sharing));
         }
@@ -362,10 +358,11 @@ impl Case<'_> {
         Launch::Shared { helpers: worth.clamp(1, self.helpers) }
     }
 
-    /// The factor by which work must exceed the cost of help, in a loop whose items cost `cost`
-    /// nanoseconds.
-    fn clearly(cost: f32, awake: bool) -> f32 {
-        if cost < VERY_CHEAP_NS && !awake { VERY_CLEARLY } else { CLEARLY }
+    /// The work that clearly exceeds the cost of help, in nanoseconds, in a loop whose items cost
+    /// `cost` nanoseconds.
+    fn worth_sharing(&self, cost: f32, awake: bool) -> f32 {
+        let clearly = if cost < VERY_CHEAP_NS && !awake { VERY_CLEARLY } else { CLEARLY };
+        clearly * self.prices.help(awake)
     }
 
     /// Whether `expected` nanoseconds of work are shared with one helper. They are if they clearly
@@ -373,11 +370,10 @@ impl Case<'_> {
     /// helper is awake, calls explore more often: a helper stays awake for only a few calls after a
     /// call that explored.
     fn pays(&self, cost: f32, expected: f32, awake: bool) -> bool {
-        let help = self.prices.help(awake);
         let imaginable = if awake { AWAKE_NS } else { TOO_SHORT_TO_TIME_NS };
         let polls = self.awake && expected >= TOO_SHORT_TO_TIME_NS;
         let odds = if polls { TIMED_ONE_IN } else { EXPLORED_ONE_IN };
-        expected >= Self::clearly(cost, awake) * help || expected >= imaginable && self.draw.is_one_in(odds)
+        expected >= self.worth_sharing(cost, awake) || expected >= imaginable && self.draw.is_one_in(odds)
     }
 
     /// Whether a helper that is woken now would probably still be awake when the next such loop

@@ -78,8 +78,7 @@ pub(crate) struct Prices {
     /// decision necessary in the next calls.
     pub(super) short: Estimate,
     /// The cost of help from a worker that sleeps, and from a worker that is awake.
-    asleep: Estimate,
-    awake: Estimate,
+    help: [Estimate; 2],
     /// The cost to the caller of waking one helper.
     wake: Estimate,
     /// The cost of the heavy fence to a thief, where it is expensive.
@@ -90,8 +89,7 @@ impl Prices {
     pub(crate) fn new() -> Self {
         Self {
             short: Estimate::new(TOO_SHORT_TO_TIME_NS),
-            asleep: Estimate::new(ASLEEP_NS),
-            awake: Estimate::new(AWAKE_NS),
+            help: [ASLEEP_NS, AWAKE_NS].map(Estimate::new),
             wake: Estimate::new(AWAKE_NS),
             heavy: Estimate::new(THEFT_NS),
         }
@@ -99,7 +97,7 @@ impl Prices {
 
     /// The cost of help from a worker, `awake` or asleep.
     pub(crate) fn help(&self, awake: bool) -> f32 {
-        self.of(awake).get()
+        self.help[usize::from(awake)].get()
     }
 
     /// The cost of help as a time.
@@ -125,10 +123,6 @@ impl Prices {
         time(wake * is_near)
     }
 
-    fn of(&self, awake: bool) -> &Estimate {
-        if awake { &self.awake } else { &self.asleep }
-    }
-
     /// The number of helpers with which `work` nanoseconds of work end soonest.
     ///
     /// The caller wakes the helpers one after the other. So the last of `n` helpers is late by
@@ -145,7 +139,7 @@ impl Prices {
     pub(crate) fn learn(&self, awake: bool, helpers: usize, delay: Option<f32>, wake: f32, round: f32) {
         let wake = wake / helpers as f32;
         self.wake.see(wake);
-        let help = self.of(awake);
+        let help = &self.help[usize::from(awake)];
         // Two workers begin at `wake` and at `delay`. If they end at the same time, they end at
         // half of `work + wake + delay`. If the round was over before a helper began, the delay is
         // only known to be longer than the round.

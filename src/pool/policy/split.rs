@@ -273,7 +273,8 @@ impl Profile {
         before + (after - before) * ((index - low) as f32 / (high - low) as f32)
     }
 
-    /// The last of the knots that are before a place, as `is_before` says, and the next knot. Index 0 has cost 0.
+    /// The last of the knots that are before a place, as `is_before` says, and the next knot. The
+    /// cost before index 0 is 0.
     fn around(&self, is_before: impl Fn(&(usize, f32)) -> bool) -> ((usize, f32), Option<(usize, f32)>) {
         let (before, behind) = self.0.split_at(self.0.partition_point(is_before));
         (before.last().copied().unwrap_or_default(), behind.first().copied())
