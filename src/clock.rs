@@ -19,6 +19,12 @@ pub(crate) fn nanos(time: Duration) -> f32 {
     time.as_secs_f32() * 1e9
 }
 
+/// Converts nanoseconds to a time.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // an estimate
+pub(crate) fn time(nanos: f32) -> Duration {
+    Duration::from_nanos(nanos as u64)
+}
+
 /// A point in time that answers one question: have some microseconds passed since? The answer costs
 /// two readings of the clock.
 #[cfg(not(all(target_arch = "x86_64", not(any(miri, shuttle, portable)))))]

@@ -13,7 +13,7 @@ pub(crate) use primitives::{
         Condvar, Mutex, MutexGuard,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence},
     },
-    thread::{Builder as ThreadBuilder, JoinHandle},
+    thread::{Builder as ThreadBuilder, JoinHandle, LocalKey},
     thread_local,
 };
 

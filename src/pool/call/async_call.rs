@@ -16,7 +16,7 @@ use super::{
 use crate::{
     clock::Instant,
     pool::{
-        policy::{poll_costs, site::Loop},
+        policy::site::Loop,
         protocol::{
             Fence,
             barrier::{Offer, PollTimes, Reentry},
@@ -104,7 +104,7 @@ impl Executor {
         let mut idle = 0;
         if !is_through && let Some(turn) = &turn {
             idle = self.threads.idle();
-            let helpers = poll_costs::helpers(&self.prices, caller.work_left()).clamp(1, helpers);
+            let helpers = self.prices.most_helpers(caller.work_left()).clamp(1, helpers);
             let work = |me| {
                 let mut entered = Some(ranges.enter(me));
                 others(me, &mut |poller| {

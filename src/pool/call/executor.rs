@@ -22,7 +22,7 @@ use crate::{
         },
         policy::{
             alone_or_shared,
-            launch::{self, CHECKED, CHECKED_AFTER, Case, Gap, Launch, QuickVerdict},
+            launch::{self, CHECKED, CHECKED_AFTER, Case, Gap, Launch, QuickVerdict, Why},
             memory::Memory,
             prices::Prices,
             site::{Loop, LoopKind, Site, Slice},
@@ -373,12 +373,10 @@ impl Executor {
         let most = self.most(this, options);
         let polling = self.threads.awake();
         let awake = polling > 0;
-        let (mut launch, mut gap) = (Launch::Plain, None);
-        let none_idle = self.idle() == 0;
+        let mut launch = Launch::Plain;
+        let has_idle = self.idle() > 0;
         self.notice_crowd();
-        if !none_idle {
-            gap = Some(self.gaps.gap(&self.prices));
-        }
+        let gap = has_idle.then(|| self.gaps.gap(&self.prices));
         if most > 0 && !options.watch.is_cancelled() {
             let case = Case {
                 memory: &self.memory,
@@ -388,9 +386,8 @@ impl Executor {
                 helpers: most,
                 awake,
                 polling,
-                none_idle,
                 is_timed: verdict == QuickVerdict::Timed,
-                gap: gap.unwrap_or(Gap::LONG),
+                gap,
                 draw: draw(),
             };
             launch = case.launch();
@@ -406,7 +403,7 @@ impl Executor {
     #[inline(never)]
     fn weigh_again(&self, this: Loop) -> Call {
         let awake = self.threads.awake() > 0;
-        Call { this, launch: launch::unexpected(&self.prices, awake), awake, gap: None }
+        Call { this, launch: Launch::begun_alone(&self.prices, awake, Why::Unexpected), awake, gap: None }
     }
 
     /// The largest useful number of helpers: with this number each worker can have at least one

@@ -419,7 +419,7 @@ mod tests {
     fn a_token_ends_the_loops_that_it_knows() {
         let token = CancelToken::new();
         let watch = Watch { cancel: Some(&token), progress: None };
-        let [early, over, late] = [(); 3].map(|()| Arc::new(Searching::new()));
+        let [early, over, late] = [(); 3].map(|()| Arc::<Searching>::default());
         watch.begin_with(&early);
         watch.begin_with(&over);
         watch.end_with(&over);

@@ -67,7 +67,7 @@ impl Gaps {
         let rhythm = self.rhythm();
         let rhythm = if is_crowded { rhythm.in_vain() } else { rhythm.after(awake, short) };
         self.rhythm.store(rhythm.to_word(), Ordering::Relaxed);
-        Patience::of(if rhythm.polls() { prices.worth_staying_awake() } else { Duration::ZERO })
+        Patience::of(if rhythm.polls { prices.worth_staying_awake() } else { Duration::ZERO })
     }
 
     /// A shared loop has ended.

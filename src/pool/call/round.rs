@@ -128,7 +128,7 @@ impl Round<'_> {
         if let Some(list) = self.list {
             worker_log.journal.count(list.folded(me));
         }
-        self.log.leave(worker_log, owner.failed());
+        self.log.leave(worker_log, owner.failed);
     }
 
     /// Claims and folds until nothing is left to claim or steal. A run of items ends when the
@@ -194,7 +194,7 @@ impl Round<'_> {
             worker_log.journal.mark(owner.next(), now);
             self.plan.check_cpu(now);
             if has_large_partials
-                && grain.is_dearer()
+                && grain.is_dearer
                 && let Some(next) = claim_one(owner)
             {
                 acc.end(Node::run(first));

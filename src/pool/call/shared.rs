@@ -23,7 +23,7 @@ use crate::{
             memory,
             prices::block_in_order,
             site::LoopKind,
-            split::{Splits, equal_parts, parts},
+            split::{equal_parts, parts},
             victim::Stealing,
         },
         protocol::{
@@ -84,9 +84,9 @@ impl Executor {
         let from = splits.as_deref().filter(|_| is_whole);
         let known = from.and_then(|splits| splits.known(this, awake)).map(Arc::clone);
         let others = from.zip(known.as_deref()).filter(|(_, known)| known.bounds(dealt).is_none());
-        let new_bounds = others.map(|(splits, known)| splits.bounds_for(known, dealt));
+        let new_bounds = others.map(|(splits, known)| splits.equal_work(awake, &known.profile, dealt));
         let measures_usage = self.workers > self.helpers_at_a_time + 1;
-        let times = splits.as_deref_mut().map(Splits::take_times).unwrap_or_default();
+        let times = splits.as_deref_mut().map(|splits| mem::take(&mut splits.times)).unwrap_or_default();
         let times = times.of(helpers + 1, measures_usage);
         Some(FoundHelp { turn, helpers, is_full, dealt, is_whole, idle, known, new_bounds, times })
     }
@@ -150,7 +150,7 @@ impl Executor {
             if is_of_use && is_whole && !balanced && !options.kind.is_from_the_front() {
                 splits.learn(this, call.awake, &mut times);
             }
-            splits.give_back(times);
+            splits.times = times;
         }
         self.gaps.end();
         (stop.into_ended(cancelled), account)
@@ -260,9 +260,10 @@ impl Executor {
             // Both of two workers wait from the last item to the end of the loop, so this time
             // counts twice.
             let ends = times.tallies.iter().map(|tally| tally.span.end).filter(|end| end.is_finite());
-            let behind = nanos(begin.elapsed()) - ends.fold(0.0, f32::max);
+            let round = nanos(begin.elapsed());
+            let behind = round - ends.fold(0.0, f32::max);
             let late = first.is_finite().then_some(first + 2.0 * behind);
-            self.prices.learn(awake, helpers.len(), late, own, || nanos(begin.elapsed()));
+            self.prices.learn(awake, helpers.len(), late, own, round);
         }
     }
 }

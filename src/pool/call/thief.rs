@@ -8,7 +8,7 @@ use crate::{
     pool::{
         policy::{
             theft::{self, Watched},
-            victim::Asks,
+            victim::draw,
         },
         protocol::range::{Owner, StealPolicy, Stolen, VictimView},
     },
@@ -52,7 +52,7 @@ impl StealPolicy for Thief<'_> {
         self.asked += 1;
         let Self { me, plan, asked, .. } = *self;
         let distance = |worker| plan.distance(me, worker);
-        plan.stealing.victim(others, distance, Asks { workers: plan.workers, thief: me, nth: asked })
+        plan.stealing.victim(others, distance, draw(plan.workers, me, asked))
     }
 
     fn pays(&mut self, victim: VictimView<'_>) -> bool {

@@ -14,7 +14,7 @@ use crate::{
     pool::{
         policy::{
             back_off::{self, Finds},
-            victim::{Asks, Stealing},
+            victim::{Stealing, draw},
         },
         protocol::{
             range::{Claims, Ranges},
@@ -109,7 +109,7 @@ impl<'a> GrowWorker<'a> {
     fn find(&mut self, rest: &dyn Fn() -> bool) -> Option<usize> {
         let Self { list, me, plan, .. } = *self;
         while plan.stealing != Stealing::Off && !list.searching().is_closed() {
-            let pause = Patience::of(self.finds.pause());
+            let pause = Patience::of(self.finds.pause);
             let is_soon = pause <= Patience::BRIEF;
             if is_soon {
                 pause.poll(|| list.searching().is_over());
@@ -119,7 +119,7 @@ impl<'a> GrowWorker<'a> {
                 }
             }
             // If the policy demands a long pause, the worker leaves even if there is work.
-            if !list.try_leave(self.finds.worked()) && is_soon {
+            if !list.try_leave(self.finds.worked) && is_soon {
                 let _or_another_was_called = list.searching().come_back();
             } else if me > 0 || !rest() {
                 return None;
@@ -151,8 +151,8 @@ impl<'a> GrowWorker<'a> {
         self.asked += 1;
         let others = (me + 1..plan.workers).chain(0..me).map(|worker| (worker, list.shown(worker)));
         let distance = |worker| plan.distance(me, worker);
-        let asks = Asks { workers: plan.workers, thief: me, nth: self.asked };
-        let victim = plan.stealing.victim(&mut others.filter(|&(_, shown)| shown > 0), distance, asks)?;
+        let draw = draw(plan.workers, me, self.asked);
+        let victim = plan.stealing.victim(&mut others.filter(|&(_, shown)| shown > 0), distance, draw)?;
         // Waits for a moment first. The victim may be about to take these items itself. In that
         // case a theft would not pay.
         let mut is_there = true;

@@ -102,7 +102,7 @@ impl Team {
     /// Like `Gaps::next`.
     fn patience(&mut self, awake: bool, short: bool) -> u64 {
         self.rhythm = self.rhythm.after(awake, short);
-        let learnt = if self.rhythm.polls() { self.prices.worth_staying_awake() } else { Duration::ZERO };
+        let learnt = if self.rhythm.polls { self.prices.worth_staying_awake() } else { Duration::ZERO };
         self.spin.unwrap_or(learnt).as_nanos() as u64
     }
 
@@ -125,9 +125,8 @@ impl Team {
             helpers: self.helpers.len(),
             awake,
             polling,
-            none_idle: false,
             is_timed: false,
-            gap,
+            gap: Some(gap),
             draw: Draw(self.drawn),
         };
         let (launch, all) = (case.launch(), self.helpers.len());
@@ -209,7 +208,7 @@ impl Team {
         self.now = last;
         self.cost.cpu += last - begin;
         let [first, own, round] = [first, Some(own), Some(last)].map(|at| at.map(|at| (at - begin) as f32));
-        self.prices.learn(awake, helpers, first, own.unwrap_or(0.0), || round.unwrap_or(0.0));
+        self.prices.learn(awake, helpers, first, own.unwrap_or(0.0), round.unwrap_or(0.0));
     }
 
     /// Runs `calls`, and returns their cost.

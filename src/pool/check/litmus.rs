@@ -84,7 +84,7 @@ fn fight(ranges: &Ranges, me: usize, asks: LitmusAsks, random: &mut XorShift, cl
         let ahead = random.below(NEAR);
         match owner.try_steal(1 - me, &mut |left| Some(left.start + ahead.min(left.len() - 1))) {
             Attempt::Done(item) => claimed[item] += 1,
-            Attempt::Nothing => return owner.failed(), // both cells were locked, so both are empty
+            Attempt::Nothing => return owner.failed, // both cells were locked, so both are empty
             Attempt::Left | Attempt::Refused => unreachable!("the middle is given, and no fence is refused"),
         }
         if asks == LitmusAsks::Best {

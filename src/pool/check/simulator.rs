@@ -12,7 +12,9 @@
 
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
 
-use std::{cmp::Reverse, collections::BinaryHeap, hint::black_box, ops::Range, sync::Arc, time::Duration};
+use std::{
+    cmp::Reverse, collections::BinaryHeap, hint::black_box, mem, ops::Range, sync::Arc, time::Duration,
+};
 
 use crate::{
     clock::{Instant, nanos},
@@ -25,7 +27,7 @@ use crate::{
             site::{Loop, Site, Slice, scatter},
             split::{Profile, Splits, equal_parts, parts},
             theft::{self, Watched},
-            victim::{Asks, Stealing},
+            victim::{Stealing, draw},
         },
         record::journal::{Mark, OpenPieces, Times},
     },
@@ -424,13 +426,13 @@ impl SimRound<'_> {
     fn choose(&mut self, me: usize, now: u64, moves: usize) {
         let Worker { spared, asked, .. } = &mut self.workers[me];
         *asked += 1;
-        let (spared, asks) = (*spared, Asks { workers: self.of.told, thief: me, nth: *asked });
+        let (spared, draw) = (*spared, draw(self.of.told, me, *asked));
         let workers = self.workers.len();
         let others = (me + 1..workers).chain(0..me).filter(|&other| Some(other) != spared);
         let mut left = others.map(|other| (other, self.left(other, now))).filter(|&(_, left)| left > 0);
         let known = self.of.known;
         let distance = |other: usize| known[me].distance(known[other]);
-        let victim = Stealing::Largest.victim(&mut left, distance, asks);
+        let victim = Stealing::Largest.victim(&mut left, distance, draw);
         drop(left);
         let Some(victim) = victim else {
             self.outcome.vain += 1;
@@ -609,7 +611,7 @@ impl Learnt {
         let this = Loop { site: Site::new((&raw const SITE).cast()), slice };
         let workers = of.homes.len();
         let comings = self.comings(of);
-        let times = self.splits.take_times().of(workers, false);
+        let times = mem::take(&mut self.splits.times).of(workers, false);
         let known = self.splits.known(this, of.awake).map(Arc::clone);
         let same = known.is_some();
         let learnt = known.as_ref().and_then(|known| known.bounds(workers));
@@ -654,7 +656,7 @@ impl Learnt {
         if !(same && times.runs() == workers && times.are_balanced()) {
             self.splits.learn(this, of.awake, &mut times);
         }
-        self.splits.give_back(times);
+        self.splits.times = times;
         outcome
     }
 }

@@ -14,8 +14,6 @@
 //! the time of the loop alone. The trial ends after its first call if that call takes clearly
 //! longer than the loop alone.
 
-#![allow(clippy::cast_possible_truncation)] // fields of a word
-
 use std::time::Duration;
 
 use super::prices::{AT_FIRST, CLEARLY, TOO_SHORT_TO_TIME_NS};
@@ -42,7 +40,6 @@ const MEAN_OF: f32 = 2.0;
 /// otherwise readings of the clock would count, and a part that happens to have more work than
 /// others would end the trial. (A loop of 6 µs was shared for ever, although a shared call took
 /// 8 µs.)
-#[allow(clippy::cast_sign_loss)] // a time
 pub(crate) fn parts_for(shared: Duration) -> u16 {
     (nanos(shared) / (2.0 * TOO_SHORT_TO_TIME_NS)).clamp(1.0, TRIAL_PARTS.into()) as u16
 }

@@ -7,8 +7,6 @@
 //! the plain loop. For the same reason a thief watches a victim for a [`MOMENT`], and leaves the
 //! victim the items that the victim takes itself during that time.
 
-#![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
-
 use std::time::Duration;
 
 use super::prices::AWAKE_NS;
@@ -27,9 +25,9 @@ const LONGEST_BACK_OFF: f32 = 100.0;
 pub(crate) struct Finds {
     /// The pause before the worker looks for the next find: zero if the last find was worth a
     /// theft.
-    pause: Duration,
+    pub(crate) pause: Duration,
     /// The total work of all finds.
-    worked: Duration,
+    pub(crate) worked: Duration,
 }
 
 impl Finds {
@@ -37,14 +35,6 @@ impl Finds {
     pub(crate) fn see(&mut self, stint: Duration) {
         self.worked += stint;
         self.pause = if stint < MOMENT { MOMENT.max(2 * self.pause) } else { Duration::ZERO };
-    }
-
-    pub(crate) fn pause(&self) -> Duration {
-        self.pause
-    }
-
-    pub(crate) fn worked(&self) -> Duration {
-        self.worked
     }
 }
 
@@ -62,14 +52,14 @@ mod tests {
     #[test]
     fn who_finds_nothing_worth_a_theft_waits_twice_as_long_each_time() {
         let mut finds = Finds::default();
-        assert!(finds.pause().is_zero());
+        assert!(finds.pause.is_zero());
         for pause in [500, 1000, 2000, 4000] {
             finds.see(Duration::from_nanos(30));
-            assert_eq!(finds.pause(), Duration::from_nanos(pause));
+            assert_eq!(finds.pause, Duration::from_nanos(pause));
         }
         finds.see(Duration::from_micros(20));
-        assert!(finds.pause().is_zero());
-        assert_eq!(finds.worked(), Duration::from_nanos(20_120));
+        assert!(finds.pause.is_zero());
+        assert_eq!(finds.worked, Duration::from_nanos(20_120));
     }
 
     #[test]

@@ -19,8 +19,6 @@
 //! * 7 items, if they took less than 128 ns each;
 //! * otherwise no item.
 
-#![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
-
 use std::time::Duration;
 
 use super::prices::CLEARLY;
@@ -96,9 +94,11 @@ pub(crate) struct Grain {
     left: usize,
     /// In nanoseconds: the average item in the fastest stretch of this partial result.
     fastest: f32,
-    /// Whether an item of the last stretch took more than twice as long as an item of the fastest
-    /// stretch.
-    dearer: bool,
+    /// Whether items have become dearer, perhaps because the partial result grows: an item of the
+    /// last stretch took more than twice as long as an item of the fastest stretch. With a new
+    /// partial result they might be cheaper. If they are not, this becomes `false` until items are
+    /// twice as dear as now.
+    pub(crate) is_dearer: bool,
     clock: Instant,
 }
 
@@ -114,7 +114,7 @@ impl Grain {
             items: 0,
             left: 0,
             fastest: f32::INFINITY,
-            dearer: false,
+            is_dearer: false,
             clock: now,
         };
         if let Some(each) = pace {
@@ -148,15 +148,13 @@ impl Grain {
         let took = now - self.clock;
         self.clock = now;
         if left != self.left {
-            (self.size, self.claims, self.dear) = (1, FIRST_STRETCH, true);
-            self.large = Large::Untried(SOON);
-            self.dearer = false;
+            *self = Self { fastest: self.fastest, ..Self::new(now, None, self.singly) };
             return;
         }
         let each = nanos(took) / self.items as f32;
         self.dear = each > DEAR_NS;
-        self.dearer = each > 2.0 * self.fastest;
-        self.fastest = if self.dearer { each } else { self.fastest.min(each) };
+        self.is_dearer = each > 2.0 * self.fastest;
+        self.fastest = if self.is_dearer { each } else { self.fastest.min(each) };
         self.claims = if took < STRETCH {
             self.claims.saturating_mul(2)
         } else if took > 2 * STRETCH {
@@ -165,13 +163,6 @@ impl Grain {
             self.claims
         };
         self.choose(each);
-    }
-
-    /// Whether items have become dearer, perhaps because the partial result grows. With a new
-    /// partial result they might be cheaper. If they are not, this method returns `false` until
-    /// items are twice as dear as now.
-    pub(crate) fn is_dearer(&self) -> bool {
-        self.dearer
     }
 
     /// Chooses the block size, after a stretch in which an item took `each` nanoseconds.
@@ -325,7 +316,7 @@ mod tests {
             left -= claims;
             now += Duration::from_secs_f64(claims as f64 * nanos * 1e-9);
             grain.end_stretch(left, now);
-            grain.is_dearer()
+            grain.is_dearer
         };
         assert!([300.0, 200.0, 390.0, 390.0].into_iter().all(|nanos| !dearer(nanos)));
         assert!(dearer(410.0), "twice the fastest");

@@ -6,8 +6,6 @@
 //! measures what help costs from helpers that sleep and from helpers that are awake. All of this is
 //! hints: they decide which workers take part, never the result.
 
-#![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
-
 use std::time::Duration;
 
 use super::{
@@ -17,7 +15,10 @@ use super::{
     prices::{ASLEEP_NS, AT_FIRST, AWAKE_NS, CLEARLY, Prices, TOO_SHORT_TO_TIME_NS},
     site::{Loop, LoopKind},
 };
-use crate::{clock::nanos, pool::record::why_alone::Alone};
+use crate::{
+    clock::{nanos, time},
+    pool::record::why_alone::Alone,
+};
 
 /// In nanoseconds per item: for items below this, sharing pays only with more work. The reason is
 /// that a shared loop begins with small claims, while the plain loop is vectorised from end to end.
@@ -99,7 +100,7 @@ impl Launch {
     /// The launch of a watched loop: its caller checks the clock or a handle from the start.
     pub(crate) fn watched(self) -> Self {
         match self {
-            Self::Plain => Self::alone(Duration::MAX, 1),
+            Self::Plain => Self::Alone { limit: Duration::MAX, unlooked: 0, stretch: 1, why: Why::Short },
             Self::Alone { limit, stretch, why, .. } => Self::Alone { limit, unlooked: 0, stretch, why },
             Self::Trial { .. } | Self::Shared { .. } => self,
         }
@@ -112,12 +113,8 @@ impl Launch {
 
     /// The reason in a report, for a call that the caller has ended alone.
     pub(crate) fn why_alone(self) -> Alone {
-        match self {
-            Self::Trial { .. } | Self::Alone { why: Why::Faster, .. } => Alone::Faster,
-            Self::Alone { why: Why::Short | Why::Unexpected, .. } | Self::Plain | Self::Shared { .. } => {
-                Alone::Short
-            }
-        }
+        let is_faster = matches!(self, Self::Trial { .. } | Self::Alone { why: Why::Faster, .. });
+        if is_faster { Alone::Faster } else { Alone::Short }
     }
 
     /// Whether the call is a trial of running alone.
@@ -125,9 +122,14 @@ impl Launch {
         matches!(self, Self::Trial { .. })
     }
 
-    /// On the calling thread, which reads the clock from the start.
-    fn alone(limit: Duration, stretch: usize) -> Self {
-        Self::Alone { limit, unlooked: 0, stretch, why: Why::Short }
+    /// On the calling thread, which reads the clock from the start, for `limit` nanoseconds.
+    fn alone(limit: f32, stretch: f32, why: Why) -> Self {
+        Self::Alone { limit: time(limit), unlooked: 0, stretch: (stretch as usize).max(1), why }
+    }
+
+    /// On the calling thread, which does not know the cost of an item.
+    pub(crate) fn begun_alone(prices: &Prices, awake: bool, why: Why) -> Self {
+        Self::alone(AT_FIRST * prices.help(awake), 1.0, why)
     }
 }
 
@@ -160,7 +162,7 @@ pub(crate) fn quick_verdict(
     let expected = cost * this.slice.len as f32;
     if expected >= 2.0 * prices.help(false) {
         QuickVerdict::Unclear
-    } else if expected < prices.short() && kind.goes_through() {
+    } else if expected < prices.short.get() && kind.goes_through() {
         if draw().is_one_in(TIMED_ONE_IN) { QuickVerdict::Timed } else { QuickVerdict::Plain }
     } else if idle() == 0 {
         QuickVerdict::Plain
@@ -173,7 +175,7 @@ pub(crate) fn quick_verdict(
 /// alone because no worker was idle. Now a worker is idle. `None` if the caller should go on alone.
 pub(crate) fn of_rest(prices: &Prices, work: f32, awake: bool) -> Option<Launch> {
     let worth_sharing = CLEARLY * prices.help(awake);
-    let helpers = (helpers_worth(prices, work, worth_sharing) as usize).max(1);
+    let helpers = helpers_worth(prices, work, worth_sharing).max(1);
     (work >= worth_sharing).then_some(Launch::Shared { helpers })
 }
 
@@ -195,8 +197,8 @@ pub(crate) fn is_join_timed(level: u32, last: u32, draw: Draw) -> bool {
 
 /// The number of helpers that pay for `work` nanoseconds of work. Each helper needs `worth_sharing`
 /// nanoseconds of work to pay.
-fn helpers_worth(prices: &Prices, work: f32, worth_sharing: f32) -> f32 {
-    f32::min(work / worth_sharing, prices.most_helpers(work))
+fn helpers_worth(prices: &Prices, work: f32, worth_sharing: f32) -> usize {
+    prices.most_helpers(work).min((work / worth_sharing) as usize)
 }
 
 /// The gap between a call and the last call of the pool.
@@ -211,10 +213,6 @@ pub(crate) struct Gap {
 }
 
 impl Gap {
-    /// The gap of a call that does not measure one: long.
-    pub(crate) const LONG: Self =
-        Self { since_begin: Duration::MAX, since_end: None, patience: Duration::ZERO };
-
     /// Whether helpers that poll would have stayed awake through the gap. A call of the loop is
     /// expected to take `expected` nanoseconds.
     pub(crate) fn is_short(self, expected: f32) -> bool {
@@ -234,18 +232,17 @@ pub(crate) struct Case<'a> {
     pub(crate) helpers: usize,
     pub(crate) awake: bool,
     pub(crate) polling: usize,
-    /// Whether no worker is idle.
-    pub(crate) none_idle: bool,
     /// Whether the loop is timed even if it is very short.
     pub(crate) is_timed: bool,
-    pub(crate) gap: Gap,
+    /// `None` if no worker is idle.
+    pub(crate) gap: Option<Gap>,
     pub(crate) draw: Draw,
 }
 
 impl Case<'_> {
     /// How the loop should start.
     pub(crate) fn launch(&self) -> Launch {
-        let &Self { memory, prices, this, kind, helpers, awake, draw, .. } = self;
+        let &Self { memory, this, kind, helpers, awake, draw, .. } = self;
         if kind == LoopKind::Long {
             return Launch::Shared { helpers };
         }
@@ -257,7 +254,7 @@ impl Case<'_> {
         // A loop in order with less work has too few blocks. (A scan of 30,000 sums of `u64`, which
         // takes 7 µs alone, took 1.20 times the plain loop's time when shared.)
         let least = if kind == LoopKind::InOrder { ASLEEP_NS } else { 0.0 };
-        let worth_sharing = f32::max(Self::clearly(cost, awake) * prices.help(awake), least);
+        let worth_sharing = f32::max(self.worth_sharing(cost, awake), least);
         if expected >= worth_sharing {
             return self.faster(cost, expected, self.shared(expected, worth_sharing));
         }
@@ -275,7 +272,7 @@ impl Case<'_> {
             return Launch::Plain;
         }
         let limit = f32::max(worth_sharing, TOO_SHORT_TO_TIME_NS);
-        Launch::alone(Duration::from_nanos(limit as u64), ((AT_FIRST * limit / cost) as usize).max(1))
+        Launch::alone(limit, AT_FIRST * limit / cost, Why::Short)
     }
 
     /// The launch of an unknown loop. If the loop has few items, each item may be long, so helpers
@@ -283,12 +280,12 @@ impl Case<'_> {
     /// If the loop has many items, or no worker is idle, the caller begins alone, and reads the
     /// clock after the first item.
     fn unknown(&self) -> Launch {
-        let &Self { prices, this, helpers, awake, none_idle, .. } = self;
+        let &Self { prices, this, helpers, awake, gap, .. } = self;
         let few = usize::from(TRIAL_PARTS) * (helpers + 1);
-        if (2..=few).contains(&this.slice.len) && !none_idle {
+        if (2..=few).contains(&this.slice.len) && gap.is_some() {
             Launch::Shared { helpers }
         } else {
-            begun_alone(prices, awake, Why::Short)
+            Launch::begun_alone(prices, awake, Why::Short)
         }
     }
 
@@ -311,14 +308,13 @@ impl Case<'_> {
             if cost >= parts * help || cost >= CLEARLY * help && parts * cost > usually {
                 return shared;
             }
-            return Launch::Trial { shared: Duration::from_nanos(usually as u64) };
+            return Launch::Trial { shared: time(usually) };
         }
         if expected < TOO_SHORT_TO_TIME_NS && !draw.is_one_in(TIMED_ONE_IN) {
             return Launch::Plain;
         }
         let limit = f32::max(2.0 * expected, verdict.usually * len);
-        let stretch = ((len / f32::from(TRIAL_PARTS)) as usize).max(1);
-        Launch::Alone { limit: Duration::from_nanos(limit as u64), unlooked: 0, stretch, why: Why::Faster }
+        Launch::alone(limit, len / f32::from(TRIAL_PARTS), Why::Faster)
     }
 
     /// The launch of a loop that may stop at any item. The loop is expected to take as long as its
@@ -343,8 +339,8 @@ impl Case<'_> {
         } else {
             items((2.0 * expected).min(FIRST_LOOK_NS)) // the items of another slice may take longer
         };
-        let limit = Duration::from_nanos(worth_sharing as u64);
-        Launch::Alone { limit, unlooked, stretch: items(FIRST_LOOK_NS), why: Why::Short }
+        let (limit, stretch) = (time(worth_sharing), items(FIRST_LOOK_NS));
+        Launch::Alone { limit, unlooked, stretch, why: Why::Short }
     }
 
     /// A shared launch with the number of helpers that pay for the work, at least one. If helpers
@@ -357,15 +353,16 @@ impl Case<'_> {
         let mut worth = helpers_worth(prices, expected, worth_sharing);
         if *awake {
             let woken = helpers_worth(prices, expected, CLEARLY * prices.help(false));
-            worth = worth.min(woken.max(2.0 * self.polling as f32));
+            worth = worth.min(woken.max(2 * self.polling));
         }
-        Launch::Shared { helpers: (worth as usize).clamp(1, self.helpers) }
+        Launch::Shared { helpers: worth.clamp(1, self.helpers) }
     }
 
-    /// The factor by which work must exceed the cost of help, in a loop whose items cost `cost`
-    /// nanoseconds.
-    fn clearly(cost: f32, awake: bool) -> f32 {
-        if cost < VERY_CHEAP_NS && !awake { VERY_CLEARLY } else { CLEARLY }
+    /// The work that clearly exceeds the cost of help, in nanoseconds, in a loop whose items cost
+    /// `cost` nanoseconds.
+    fn worth_sharing(&self, cost: f32, awake: bool) -> f32 {
+        let clearly = if cost < VERY_CHEAP_NS && !awake { VERY_CLEARLY } else { CLEARLY };
+        clearly * self.prices.help(awake)
     }
 
     /// Whether `expected` nanoseconds of work are shared with one helper. They are if they clearly
@@ -373,31 +370,18 @@ impl Case<'_> {
     /// helper is awake, calls explore more often: a helper stays awake for only a few calls after a
     /// call that explored.
     fn pays(&self, cost: f32, expected: f32, awake: bool) -> bool {
-        let help = self.prices.help(awake);
         let imaginable = if awake { AWAKE_NS } else { TOO_SHORT_TO_TIME_NS };
         let polls = self.awake && expected >= TOO_SHORT_TO_TIME_NS;
         let odds = if polls { TIMED_ONE_IN } else { EXPLORED_ONE_IN };
-        expected >= Self::clearly(cost, awake) * help || expected >= imaginable && self.draw.is_one_in(odds)
+        expected >= self.worth_sharing(cost, awake) || expected >= imaginable && self.draw.is_one_in(odds)
     }
 
     /// Whether a helper that is woken now would probably still be awake when the next such loop
     /// begins. If the last call was shared, the answer is no: the helpers of that call already
     /// sleep.
     fn will_be_awake(&self, expected: f32) -> bool {
-        self.gap.since_end.is_none() && self.gap.is_short(expected)
+        self.gap.is_some_and(|gap| gap.since_end.is_none() && gap.is_short(expected))
     }
-}
-
-/// The launch of an unknown loop by the caller alone.
-fn begun_alone(prices: &Prices, awake: bool, why: Why) -> Launch {
-    let limit = Duration::from_nanos((AT_FIRST * prices.help(awake)) as u64);
-    Launch::Alone { limit, unlooked: 0, stretch: 1, why }
-}
-
-/// The launch of the rest of a loop that was expected to be short, but whose first items took
-/// microseconds.
-pub(crate) fn unexpected(prices: &Prices, awake: bool) -> Launch {
-    begun_alone(prices, awake, Why::Unexpected)
 }
 
 /// The indices and the work of a shared loop, reduced to the part that the plain loop would also
@@ -469,17 +453,16 @@ mod tests {
             kind: LoopKind,
         ) -> Launch {
             let Self { memory, prices, patience, .. } = self;
-            let gap = Gap { since_begin: MICRO, since_end: None, patience: *patience };
-            let (none_idle, is_timed, draw) = (false, false, self.draw());
-            Case { memory, prices, this, kind, helpers, awake, polling, none_idle, is_timed, gap, draw }
-                .launch()
+            let gap = Some(Gap { since_begin: MICRO, since_end: None, patience: *patience });
+            let (is_timed, draw) = (false, self.draw());
+            Case { memory, prices, this, kind, helpers, awake, polling, is_timed, gap, draw }.launch()
         }
 
         fn learn(&self, this: Loop, kind: LoopKind, indices: usize, work: f32) {
             self.memory.learn(this, kind, indices, work);
         }
 
-        fn learn_help(&self, awake: bool, delay: Option<f32>, wake: f32, round: impl Fn() -> f32) {
+        fn learn_help(&self, awake: bool, delay: Option<f32>, wake: f32, round: f32) {
             self.prices.learn(awake, 1, delay, wake, round);
         }
     }
@@ -498,7 +481,7 @@ mod tests {
     #[test]
     fn loops_are_launched_by_what_they_cost() {
         let costs = Costs::new(Duration::ZERO);
-        assert_eq!(launch(&costs, 1000), Launch::alone(Duration::from_micros(5), 1), "unknown");
+        assert_eq!(launch(&costs, 1000), Launch::alone(5e3, 1.0, Why::Short), "unknown");
         costs.learn(over(1000), LoopKind::Through, 1000, 100e3);
         assert_eq!(launch(&costs, 1000), Launch::Shared { helpers: 3 });
         assert_eq!(launch(&costs, 9000), Launch::Shared { helpers: 7 });
@@ -578,7 +561,7 @@ mod tests {
         let costs = Costs::new(Duration::ZERO);
         costs.learn(over(1000), LoopKind::Through, 1000, 1e6);
         let helpers = |wake: f32| {
-            (0..200).for_each(|_| costs.prices.learn(false, 10, Some(0.0), 10.0 * wake, || 0.0));
+            (0..200).for_each(|_| costs.prices.learn(false, 10, Some(0.0), 10.0 * wake, 0.0));
             let Launch::Shared { helpers } = costs.launch_with(100, over(1000), false, LoopKind::Through)
             else {
                 panic!("it is shared")
@@ -612,7 +595,7 @@ mod tests {
         assert!(looks(3.9e3, &[false]) > 1400);
         assert_eq!(looks(4.1e3, &[false]), 0, "too long for a quick verdict");
         for _ in 0..100 {
-            costs.learn_help(true, Some(100.0), 10.0, || 1e3);
+            costs.learn_help(true, Some(100.0), 10.0, 1e3);
         }
         assert!(looks(100.0, &[false, true]) > 1400);
         assert_eq!(looks(300.0, &[false, true]), 0, "help is cheap");
@@ -668,10 +651,10 @@ mod tests {
         // known.
         (0..9).for_each(|_| costs.learn(window(0), LoopKind::MayStop, 500, 5e3));
         assert_eq!(unlooked(window(0)), Some(1000));
-        (0..100).for_each(|_| costs.learn_help(false, Some(100.0), 0.0, || 0.0));
+        (0..100).for_each(|_| costs.learn_help(false, Some(100.0), 0.0, 0.0));
         assert!(is_shared(launch(window(0))), "help has become cheap");
         assert_eq!(unlooked(window(99)), None);
-        (0..100).for_each(|_| costs.learn_help(false, Some(20e3), 0.0, || 0.0));
+        (0..100).for_each(|_| costs.learn_help(false, Some(20e3), 0.0, 0.0));
         // From now on calls go through all items.
         (0..9).for_each(|_| costs.learn(window(0), LoopKind::MayStop, 1000, 1e6));
         assert!(is_shared(launch(window(0))) && is_shared(launch(window(98))));
@@ -691,9 +674,9 @@ mod tests {
         costs.learn(over(1000), LoopKind::Through, 1000, 10e3);
         assert!(is_shared(costs.launch(over(1000), true, LoopKind::Through)), "awake");
         for _ in 0..100 {
-            costs.learn_help(true, None, 100.0, || 50e3);
-            costs.learn_help(false, Some(3e3), 1e3, || 10e3);
-            costs.learn_help(false, None, 1e3, || 1e3);
+            costs.learn_help(true, None, 100.0, 50e3);
+            costs.learn_help(false, Some(3e3), 1e3, 10e3);
+            costs.learn_help(false, None, 1e3, 1e3);
         }
         assert!(
             (0..9).any(|_| !is_shared(costs.launch(over(1000), true, LoopKind::Through))),
@@ -706,13 +689,13 @@ mod tests {
     fn help_that_was_dear_once_is_asked_for_again() {
         for (awake, work, quick) in [(false, 50e3, 20e3), (true, 2e3, 300.0)] {
             let costs = Costs::new(Duration::ZERO);
-            (0..1000).for_each(|_| costs.learn_help(awake, None, 0.0, || 1e9));
+            (0..1000).for_each(|_| costs.learn_help(awake, None, 0.0, 1e9));
             let shared = |costs: &Costs| is_shared(costs.launch(over(1000), awake, LoopKind::Through));
             let mut calls = 0;
             for _ in 0..200 {
                 costs.learn(over(1000), LoopKind::Through, 1000, work);
                 calls += (0..100_000).position(|_| shared(&costs)).unwrap();
-                costs.learn_help(awake, Some(quick), 0.0, || work);
+                costs.learn_help(awake, Some(quick), 0.0, work);
             }
             assert!((0..100).all(|_| shared(&costs)), "awake: {awake}");
             assert!(calls < 100_000, "awake: {awake}, after {calls} calls");

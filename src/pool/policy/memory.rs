@@ -1,8 +1,6 @@
 //! The memory of a pool for its loops: the cost of a loop's items, the time until a loop stops, and
 //! whether a loop is faster shared.
 
-#![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)] // estimates
-
 use super::{
     alone_or_shared::AloneOrShared,
     prices::{Prices, TOO_SHORT_TO_TIME_NS},

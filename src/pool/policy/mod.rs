@@ -28,6 +28,8 @@
 //! May know: `record`, and from `place` the distance between two workers. Must not know:
 //! `protocol`, `call`, `verbs`.
 
+#![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates, hashes and packed words
+
 pub(crate) mod alone_or_shared;
 pub(crate) mod back_off;
 pub(crate) mod grain;

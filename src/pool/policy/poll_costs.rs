@@ -4,17 +4,10 @@
 //! Only work counts, not the time that passes: an item that waits occupies no thread. So a loop
 //! whose items wait and hardly compute stays on the calling thread, even if it takes long.
 
-#![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
-
 use std::time::Duration;
 
-use super::prices::{CLEARLY, Prices};
+use super::prices::CLEARLY;
 use crate::clock::nanos;
-
-/// The number of helpers to wake for `work` nanoseconds.
-pub(crate) fn helpers(prices: &Prices, work: f32) -> usize {
-    prices.most_helpers(work) as usize
-}
 
 /// The costs of the polls so far.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,11 +1,12 @@
 //! The prices of a pool, as measured: help from helpers that sleep, help from helpers that are
 //! awake, and the fence of a theft.
 
-#![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
-
 use std::time::Duration;
 
-use crate::sync::{AtomicU64, Ordering};
+use crate::{
+    clock::time,
+    sync::{AtomicU64, Ordering},
+};
 
 /// In nanoseconds: the assumed cost of help from a sleeping worker, until it is measured.
 pub(crate) const ASLEEP_NS: f32 = 20_000.0;
@@ -75,10 +76,9 @@ pub(crate) struct Prices {
     /// computation lie in other cache lines. Its first and largest value is
     /// [`TOO_SHORT_TO_TIME_NS`], so that a slow first call with cold caches does not make a full
     /// decision necessary in the next calls.
-    short: Estimate,
+    pub(super) short: Estimate,
     /// The cost of help from a worker that sleeps, and from a worker that is awake.
-    asleep: Estimate,
-    awake: Estimate,
+    help: [Estimate; 2],
     /// The cost to the caller of waking one helper.
     wake: Estimate,
     /// The cost of the heavy fence to a thief, where it is expensive.
@@ -89,27 +89,20 @@ impl Prices {
     pub(crate) fn new() -> Self {
         Self {
             short: Estimate::new(TOO_SHORT_TO_TIME_NS),
-            asleep: Estimate::new(ASLEEP_NS),
-            awake: Estimate::new(AWAKE_NS),
+            help: [ASLEEP_NS, AWAKE_NS].map(Estimate::new),
             wake: Estimate::new(AWAKE_NS),
             heavy: Estimate::new(THEFT_NS),
         }
     }
 
-    /// The work below which no loop is worth sharing.
-    #[inline(always)]
-    pub(crate) fn short(&self) -> f32 {
-        self.short.get()
-    }
-
     /// The cost of help from a worker, `awake` or asleep.
     pub(crate) fn help(&self, awake: bool) -> f32 {
-        self.of(awake).get()
+        self.help[usize::from(awake)].get()
     }
 
     /// The cost of help as a time.
     pub(crate) fn help_time(&self, awake: bool) -> Duration {
-        Duration::from_nanos(self.help(awake) as u64)
+        time(self.help(awake))
     }
 
     /// How long a helper polls for the next loop before it sleeps: as long as it takes to wake the
@@ -117,7 +110,7 @@ impl Prices {
     /// cheap: a helper that sleeps for only some microseconds wakes up sooner, because its CPU, or
     /// the host of a virtual machine, polls meanwhile.)
     pub(crate) fn worth_staying_awake(&self) -> Duration {
-        self.help_time(false).max(Duration::from_nanos((CLEARLY * ASLEEP_NS) as u64))
+        time(self.help(false).max(CLEARLY * ASLEEP_NS))
     }
 
     /// How long the caller polls for the last worker before it sleeps: as long as it takes to wake
@@ -127,11 +120,7 @@ impl Prices {
     pub(crate) fn worth_polling(&self, item: Option<f32>) -> Duration {
         let wake = self.help(false);
         let is_near = item.map_or(1.0, |item| f32::min(CLEARLY * wake / item, 1.0));
-        Duration::from_nanos((wake * is_near) as u64)
-    }
-
-    fn of(&self, awake: bool) -> &Estimate {
-        if awake { &self.awake } else { &self.asleep }
+        time(wake * is_near)
     }
 
     /// The number of helpers with which `work` nanoseconds of work end soonest.
@@ -139,29 +128,22 @@ impl Prices {
     /// The caller wakes the helpers one after the other. So the last of `n` helpers is late by
     /// `n * wake`, and the average helper by half of that. The time of the loop is
     /// `work / n + n * wake / 2`. It is least where one more helper saves as much time as it costs.
-    pub(crate) fn most_helpers(&self, work: f32) -> f32 {
-        (2.0 * work / self.wake.get()).sqrt()
+    pub(crate) fn most_helpers(&self, work: f32) -> usize {
+        (2.0 * work / self.wake.get()).sqrt() as usize
     }
 
-    /// Learns the cost of help from a round of `round()` nanoseconds. `delay` is the time until the
+    /// Learns the cost of help from a round of `round` nanoseconds. `delay` is the time until the
     /// first of `helpers` helpers began, plus the time after the last item, in nanoseconds. It is
     /// `None` if the round was over before a helper began. `wake` is the time that the caller took
     /// to wake the helpers, in nanoseconds.
-    pub(crate) fn learn(
-        &self,
-        awake: bool,
-        helpers: usize,
-        delay: Option<f32>,
-        wake: f32,
-        round: impl Fn() -> f32,
-    ) {
+    pub(crate) fn learn(&self, awake: bool, helpers: usize, delay: Option<f32>, wake: f32, round: f32) {
         let wake = wake / helpers as f32;
         self.wake.see(wake);
-        let help = self.of(awake);
+        let help = &self.help[usize::from(awake)];
         // Two workers begin at `wake` and at `delay`. If they end at the same time, they end at
         // half of `work + wake + delay`. If the round was over before a helper began, the delay is
         // only known to be longer than the round.
-        let cost = wake + delay.unwrap_or_else(round);
+        let cost = wake + delay.unwrap_or(round);
         let before = help.get();
         if delay.is_none() && cost <= before {
             return;
@@ -203,16 +185,16 @@ mod tests {
         let prices = Prices::new();
         let stay = || prices.worth_staying_awake().as_micros();
         assert_eq!(stay(), 26);
-        (0..100).for_each(|_| prices.learn(false, 1, Some(3e3), 1e3, || 1e4));
+        (0..100).for_each(|_| prices.learn(false, 1, Some(3e3), 1e3, 1e4));
         assert_eq!(stay(), 26);
-        (0..100).for_each(|_| prices.learn(false, 1, Some(45e3), 5e3, || 1e5));
+        (0..100).for_each(|_| prices.learn(false, 1, Some(45e3), 5e3, 1e5));
         assert!((45..55).contains(&stay()), "{}", stay());
     }
 
     #[test]
     fn a_helper_that_is_quick_again_is_soon_cheap_and_one_that_was_late_is_not_soon_dear() {
         let prices = Prices::new();
-        let see = |delay| prices.learn(true, 1, delay, 100.0, || 50e3);
+        let see = |delay| prices.learn(true, 1, delay, 100.0, 50e3);
         (0..100).for_each(|_| see(None));
         assert!(prices.help(true) > 40e3, "its CPU is taken");
         (0..3).for_each(|_| see(Some(600.0)));

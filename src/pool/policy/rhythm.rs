@@ -14,7 +14,8 @@
 /// Whether helpers polled after the last round, and the record of earlier polls.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Rhythm {
-    polls: bool,
+    /// Whether helpers poll after the last round.
+    pub(crate) polls: bool,
     /// The number of polls in vain, minus the number of successful polls.
     failures: u8,
     /// The number of calls after which helpers may poll again.
@@ -40,15 +41,9 @@ impl Rhythm {
 
     /// The rhythm after a poll in vain. Also after a round in which other threads call loops and
     /// need the CPUs, since a poll would be in vain then.
-    #[allow(clippy::cast_possible_truncation)] // a small number
     pub(crate) fn in_vain(self) -> Self {
         let failures = (self.failures + 1).min(u8::BITS as u8);
         Self { polls: false, failures, pause: (1 << failures) - 2 } // no pause after the first failure
-    }
-
-    /// Whether helpers poll after the last round.
-    pub(crate) fn polls(self) -> bool {
-        self.polls
     }
 
     /// Whether helpers may poll after this call.
@@ -60,7 +55,6 @@ impl Rhythm {
         u64::from(self.pause) << u32::BITS | u64::from(self.failures) << 1 | u64::from(self.polls)
     }
 
-    #[allow(clippy::cast_possible_truncation)] // fields of a word
     pub(crate) fn from_word(word: u64) -> Self {
         Self { polls: word & 1 == 1, failures: (word >> 1) as u8, pause: (word >> u32::BITS) as u32 }
     }
@@ -75,9 +69,9 @@ mod tests {
     fn polls(gaps: impl Iterator<Item = bool>) -> usize {
         let (mut rhythm, mut count) = (Rhythm::default(), 0);
         for short in gaps {
-            rhythm = rhythm.before_call().after(rhythm.polls() && short, short);
+            rhythm = rhythm.before_call().after(rhythm.polls && short, short);
             assert_eq!(Rhythm::from_word(rhythm.to_word()), rhythm);
-            count += usize::from(rhythm.polls());
+            count += usize::from(rhythm.polls);
         }
         count
     }
@@ -99,9 +93,9 @@ mod tests {
     #[test]
     fn a_pause_ends_where_no_loop_is_shared() {
         let often = (0..20).fold(Rhythm::default(), |rhythm, _| rhythm.in_vain());
-        assert!(!often.may_poll() && !often.after(false, true).polls());
+        assert!(!often.may_poll() && !often.after(false, true).polls);
         let calls = (0..300).fold(often, |rhythm, _| rhythm.before_call());
-        assert!(calls.may_poll() && calls.after(false, true).polls());
+        assert!(calls.may_poll() && calls.after(false, true).polls);
     }
 
     #[test]

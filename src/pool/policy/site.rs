@@ -97,7 +97,6 @@ impl LoopKind {
 pub(crate) const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// Spreads numbers over all 64 bits: both halves of the product with the golden ratio.
-#[allow(clippy::cast_possible_truncation)] // halves
 pub(crate) fn scatter(number: u64) -> u64 {
     let product = u128::from(number) * u128::from(GOLDEN);
     (product >> u64::BITS) as u64 ^ product as u64

@@ -6,9 +6,7 @@
 //! given less work. With good boundaries no worker has to steal, and the same core processes the
 //! same items. The partition is a hint: it decides where each worker begins, never the result.
 
-#![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
-
-use std::{mem, ops::Range, sync::Arc};
+use std::{ops::Range, sync::Arc};
 
 use super::{
     prices::{ASLEEP_NS, AWAKE_NS, CLEARLY, Estimate, THEFT_NS},
@@ -35,7 +33,7 @@ pub(crate) struct Splits {
     /// Direct-mapped.
     cpu_bound: Box<[Option<Site>]>,
     /// Memory for the times of the next round.
-    times: Times,
+    pub(crate) times: Times,
 }
 
 /// The memory of one loop over its slice.
@@ -52,8 +50,6 @@ struct LoopRecord {
 /// Knowledge of a loop over its slice, from its last round.
 #[derive(Debug)]
 pub(crate) struct Known {
-    /// Whether the helpers of that round were awake.
-    awake: bool,
     pub(crate) profile: Profile,
     /// The boundaries between the ranges of neighbouring workers, for the number of workers of that
     /// round.
@@ -125,14 +121,9 @@ impl Splits {
         self.record(of)?.known[usize::from(awake)].as_ref()
     }
 
-    /// The boundaries between the ranges of `workers` workers, if the last round had another number
-    /// of workers.
-    pub(crate) fn bounds_for(&self, known: &Known, workers: usize) -> Vec<usize> {
-        self.equal_work(known.awake, &known.profile, workers)
-    }
-
-    /// The boundaries with which all workers finish at the same moment.
-    fn equal_work(&self, awake: bool, profile: &Profile, workers: usize) -> Vec<usize> {
+    /// The boundaries with which all `workers` workers finish at the same moment, if helpers are
+    /// `awake` or asleep.
+    pub(crate) fn equal_work(&self, awake: bool, profile: &Profile, workers: usize) -> Vec<usize> {
         let delays = self.delays[usize::from(awake)].iter().take(workers).map(Estimate::get);
         let finish = (profile.total() + delays.clone().sum::<f32>()) / workers as f32;
         let mut goal = 0.0;
@@ -178,16 +169,6 @@ impl Splits {
         }
     }
 
-    /// The memory that held the times of an earlier round, to reuse it in the next round.
-    pub(crate) fn take_times(&mut self) -> Times {
-        mem::take(&mut self.times)
-    }
-
-    /// Takes back `times` that have been learnt from, to reuse their memory.
-    pub(crate) fn give_back(&mut self, times: Times) {
-        self.times = times;
-    }
-
     /// Learns the costs of a loop from a round over all of its slice.
     pub(crate) fn learn(&mut self, of: Loop, awake: bool, times: &mut Times) {
         let (round, took) = (times.work(), times.length());
@@ -211,7 +192,7 @@ impl Splits {
             Some(known) if as_fast(&known.bounds) => known.bounds.clone(),
             _ => new,
         };
-        let known = Arc::new(Known { awake, profile, bounds });
+        let known = Arc::new(Known { profile, bounds });
         self.record_mut(of).known[usize::from(awake)] = Some(known);
     }
 }
@@ -262,17 +243,12 @@ impl Profile {
     /// with the long item, so other workers can steal its next items meanwhile. The first worker
     /// would fold the long item last, when no other worker could help.
     fn index_at(&self, goal: f32) -> usize {
-        match self.0.partition_point(|&(_, cost)| cost <= goal) {
-            0 => 0,
-            last if last == self.0.len() => self.0[last - 1].0,
-            next => {
-                let ((low, before), (high, after)) = (self.0[next - 1], self.0[next]);
-                let each = (after - before) / (high - low) as f32;
-                let items = (goal - before) / each;
-                let items = if each > NAP { items } else { items.round() };
-                low + (items as usize).min(high - low)
-            }
-        }
+        let ((low, before), next) = self.around(|&(_, cost)| cost <= goal);
+        let Some((high, after)) = next else { return low };
+        let each = (after - before) / (high - low) as f32;
+        let items = (goal - before) / each;
+        let items = if each > NAP { items } else { items.round() };
+        low + (items as usize).min(high - low)
     }
 
     /// The item of `items` at half of their cost; the first item if all of them are hardly worth a
@@ -292,14 +268,16 @@ impl Profile {
 
     /// The cost of the items before `index` in nanoseconds.
     fn cost_before(&self, index: usize) -> f32 {
-        match self.0.partition_point(|&(first, _)| first <= index) {
-            0 => 0.0,
-            last if last == self.0.len() => self.total(),
-            next => {
-                let ((low, before), (high, after)) = (self.0[next - 1], self.0[next]);
-                before + (after - before) * ((index - low) as f32 / (high - low) as f32)
-            }
-        }
+        let ((low, before), next) = self.around(|&(first, _)| first <= index);
+        let Some((high, after)) = next else { return before };
+        before + (after - before) * ((index - low) as f32 / (high - low) as f32)
+    }
+
+    /// The last of the knots that are before a place, as `is_before` says, and the next knot. The
+    /// cost before index 0 is 0.
+    fn around(&self, is_before: impl Fn(&(usize, f32)) -> bool) -> ((usize, f32), Option<(usize, f32)>) {
+        let (before, behind) = self.0.split_at(self.0.partition_point(is_before));
+        (before.last().copied().unwrap_or_default(), behind.first().copied())
     }
 }
 
@@ -323,7 +301,11 @@ mod tests {
 
     fn bounds(splits: &Splits, of: Loop, workers: usize) -> Option<Vec<usize>> {
         let known = splits.known(of, false)?;
-        Some(known.bounds(workers).map_or_else(|| splits.bounds_for(known, workers), <[usize]>::to_vec))
+        Some(
+            known
+                .bounds(workers)
+                .map_or_else(|| splits.equal_work(false, &known.profile, workers), <[usize]>::to_vec),
+        )
     }
 
     fn learn(splits: &mut Splits, marks: &[Mark], begun: &[f32]) {

@@ -1,13 +1,12 @@
 //! When a theft pays, and where it begins.
 
-#![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
-
 use std::{ops::Range, time::Duration};
 
 use super::{
     prices::{AWAKE_NS, THEFT_NS},
     split::{NAP, Profile},
 };
+use crate::clock::time;
 
 /// The number of a worker's thefts in a round that divide ranges by the costs of the last round. If
 /// a worker steals more often, these costs are wrong, so its later thefts divide ranges by the
@@ -34,7 +33,7 @@ pub(crate) enum Watched {
 /// expensive the theft, the longer the thief watches. (A victim that claims nothing may only have
 /// been interrupted.)
 pub(crate) fn moment(heavy: f32) -> Duration {
-    Duration::from_nanos((heavy / 2.0).clamp(AWAKE_NS, 2.0 * THEFT_NS) as u64)
+    time((heavy / 2.0).clamp(AWAKE_NS, 2.0 * THEFT_NS))
 }
 
 /// The result of watching a victim that claimed `moved` items in the [`moment`] and has `left`

@@ -47,35 +47,24 @@ pub enum Stealing {
 impl Stealing {
     /// The victim of a thief. `others` are the other workers, each with the number of its items
     /// left, beginning with the next worker in worker order. `distance` returns the distance of a
-    /// worker. `asks` identifies the thief and the request.
+    /// worker. `draw` is the result of [`draw`].
     pub(crate) fn victim(
         self,
         others: &mut dyn Iterator<Item = (usize, usize)>,
         distance: impl Fn(usize) -> Distance,
-        asks: Asks,
+        draw: Option<u64>,
     ) -> Option<usize> {
         match self {
-            Self::Largest => {
-                victim(others.map(|(worker, left)| (worker, left, distance(worker))), asks.draw())
-            }
+            Self::Largest => victim(others.map(|(worker, left)| (worker, left, distance(worker))), draw),
             Self::Off => others.next().map(|(worker, _)| worker),
         }
     }
 }
 
-/// One request for a victim: the `nth` of a thief, in a round of `workers` workers.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Asks {
-    pub(crate) workers: usize,
-    pub(crate) thief: usize,
-    pub(crate) nth: u64,
-}
-
-impl Asks {
-    /// A number that differs from thief to thief and from time to time; `None` among few workers.
-    fn draw(self) -> Option<u64> {
-        (self.workers >= MANY_WORKERS).then(|| scatter((self.thief as u64) << u32::BITS ^ self.nth))
-    }
+/// A number for the `nth` request of a `thief` for a victim, in a round of `workers` workers. It
+/// differs from thief to thief and from request to request. `None` among few workers.
+pub(crate) fn draw(workers: usize, thief: usize, nth: u64) -> Option<u64> {
+    (workers >= MANY_WORKERS).then(|| scatter((thief as u64) << u32::BITS ^ nth))
 }
 
 /// The victim among `others`. Each entry is a worker, the number of its items left, and its
@@ -109,7 +98,6 @@ fn victim(others: impl IntoIterator<Item = (usize, usize, Distance)>, draw: Opti
 }
 
 /// The part of `whole` that corresponds to `draw` as a part of 2^64.
-#[allow(clippy::cast_possible_truncation, reason = "at most `whole`")]
 fn part(whole: usize, draw: u64) -> usize {
     ((whole as u128 * u128::from(draw)) >> u64::BITS) as usize
 }
@@ -209,7 +197,7 @@ mod tests {
         ) {
             let left = || others.iter().map(|&(worker, left, _)| (worker, left));
             let distance = |worker: usize| others[worker].2;
-            let found = Stealing::Largest.victim(&mut left(), distance, Asks { workers, thief, nth });
+            let found = Stealing::Largest.victim(&mut left(), distance, draw(workers, thief, nth));
             prop_assert_eq!(found, victim(others.iter().copied(), None));
         }
 
@@ -230,7 +218,7 @@ mod tests {
             let victim = |thief| {
                 let mut others =
                     (0..workers).filter(|&other| other != thief).map(|other| (other, left(other)));
-                Stealing::Largest.victim(&mut others, |_| Node, Asks { workers, thief, nth: 1 })
+                Stealing::Largest.victim(&mut others, |_| Node, draw(workers, thief, 1))
             };
             thieves.map(victim).collect::<BTreeSet<_>>().len()
         };
@@ -243,8 +231,8 @@ mod tests {
             "one has clearly the most"
         );
         let again = |nth| {
-            let asks = Asks { workers: MANY_WORKERS, thief: 0, nth };
-            Stealing::Largest.victim(&mut (1..MANY_WORKERS).map(|other| (other, 100)), |_| Node, asks)
+            let mut others = (1..MANY_WORKERS).map(|other| (other, 100));
+            Stealing::Largest.victim(&mut others, |_| Node, draw(MANY_WORKERS, 0, nth))
         };
         assert!(
             (0..MANY_WORKERS as u64).map(again).collect::<BTreeSet<_>>().len() > MANY_WORKERS / 2,

@@ -7,7 +7,7 @@ use super::Fence;
 use crate::sync::{AtomicUsize, Mutex, MutexGuard, Ordering, lock};
 
 /// The range of one worker.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Cell {
     /// The first index that is not claimed. In a round only the owner writes this; between rounds,
     /// the caller writes it.
@@ -21,11 +21,6 @@ pub(crate) struct Cell {
 }
 
 impl Cell {
-    /// An empty range.
-    pub(crate) fn empty() -> Self {
-        Self { start: AtomicUsize::new(0), end: AtomicUsize::new(0), lock: Mutex::new(None) }
-    }
-
     /// The number of items left, read without the lock. A hint.
     pub(crate) fn left(&self) -> usize {
         let end = self.end.load(Ordering::Relaxed);

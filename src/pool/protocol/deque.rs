@@ -424,7 +424,7 @@ pub(crate) struct Deques<T> {
 
 impl<T> Deques<T> {
     pub(crate) fn new() -> Self {
-        Self { first: Deque::new(), others: OnceLock::new(), searching: Arc::new(Searching::new()) }
+        Self { first: Deque::new(), others: OnceLock::new(), searching: Arc::default() }
     }
 
     pub(crate) fn searching(&self) -> &Arc<Searching> {

@@ -19,7 +19,7 @@ impl FirstIndices {
     /// The first indices `indices`, in ascending order.
     pub(crate) fn new(indices: Vec<usize>) -> Self {
         debug_assert!(indices.is_sorted());
-        Self { indices, next: CachePadded::new(AtomicUsize::new(0)) }
+        Self { indices, next: CachePadded::default() }
     }
 
     /// Claims the next index, if one is left.
@@ -37,9 +37,6 @@ impl FirstIndices {
     /// `usize::MAX` if no first index follows.
     #[inline(always)]
     pub(crate) fn distance(&self, index: usize) -> usize {
-        if self.indices.is_empty() {
-            return usize::MAX;
-        }
         let next = self.indices.partition_point(|&early| early < index);
         self.indices.get(next).map_or(usize::MAX, |early| early - index)
     }

@@ -51,7 +51,7 @@ impl<F, N> Futures<F, N> {
     #[inline(always)]
     pub(crate) fn at<'a>(&'a self, slot: &'a mut Slot) -> AtSlot<'a, F, N> {
         let place = self.places.get(slot.number(), || {
-            CachePadded::new(FuturePlace { waker: OnceLock::new(), item: UnsafeCell::new((None, None)) })
+            CachePadded::new(FuturePlace { waker: OnceLock::new(), item: UnsafeCell::default() })
         });
         let waker = place.waker.get_or_init(|| self.queues.waker(slot));
         // SAFETY: *slot*: 1. `slot` is borrowed exclusively, and no other `Slot` has this number:

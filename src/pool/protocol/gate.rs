@@ -29,7 +29,7 @@ pub(crate) struct GateState {
 }
 
 /// A gate. A thread is inside while it holds a [`Pass`].
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Gate {
     pub(crate) state: Mutex<GateState>,
     pub(crate) emptier: Condvar,
@@ -40,10 +40,6 @@ pub(crate) struct Gate {
 pub(crate) struct Pass(Arc<Gate>);
 
 impl Gate {
-    pub(crate) fn new() -> Self {
-        Self { state: Mutex::new(GateState::default()), emptier: Condvar::new() }
-    }
-
     /// Lets a thread in, unless the gate is closed.
     pub(crate) fn enter(self: &Arc<Self>) -> Option<Pass> {
         let mut state = lock(&self.state);

@@ -4,7 +4,7 @@
 use std::cell::Cell;
 
 use super::barrier::Caller;
-use crate::sync::thread_local;
+use crate::sync::{LocalKey, thread_local};
 
 thread_local! {
     /// The pool of this thread, as the address of the pool's barrier, and the number of the thread
@@ -16,23 +16,33 @@ thread_local! {
     static LOOP: Cell<(usize, usize)> = Cell::new((0, 0));
 }
 
-/// While this value exists, the calling thread is a worker. (The identity is removed afterwards,
-/// because another pool may get the same address later.)
-#[derive(Debug)]
-pub(super) struct IsWorker {
+/// While this value exists, the calling thread is a worker or works in a loop. (The identity is
+/// removed afterwards, because another pool may get the same address later.)
+#[must_use]
+pub(super) struct Here {
+    of: &'static LocalKey<Cell<(usize, usize)>>,
     before: (usize, usize),
 }
 
-impl IsWorker {
+impl Here {
     /// Makes the calling thread worker `number` of `pool`, from 1.
-    pub(super) fn new(pool: usize, number: usize) -> Self {
-        Self { before: WORKER.with(|worker| worker.replace((pool, number))) }
+    pub(super) fn is_worker(pool: usize, number: usize) -> Self {
+        Self::new(&WORKER, pool, number)
+    }
+
+    /// The calling thread works in the loop of `pool` in arena `number`.
+    pub(super) fn in_loop(pool: usize, number: usize) -> Self {
+        Self::new(&LOOP, pool, number)
+    }
+
+    fn new(of: &'static LocalKey<Cell<(usize, usize)>>, pool: usize, number: usize) -> Self {
+        Self { of, before: of.with(|of| of.replace((pool, number))) }
     }
 }
 
-impl Drop for IsWorker {
+impl Drop for Here {
     fn drop(&mut self) {
-        WORKER.with(|worker| worker.set(self.before));
+        self.of.with(|of| of.set(self.before));
     }
 }
 
@@ -51,23 +61,4 @@ pub(super) fn arena(pool: usize) -> Option<usize> {
 /// The calling thread, as a caller of a loop of `pool`.
 pub(super) fn caller(pool: usize) -> Caller {
     Caller { worker: worker(pool).checked_sub(1), outer: arena(pool) }
-}
-
-/// While this value exists, the calling thread works in a loop.
-#[derive(Debug)]
-pub(super) struct InLoop {
-    before: (usize, usize),
-}
-
-impl InLoop {
-    /// The calling thread works in the loop of `pool` in arena `number`.
-    pub(super) fn new(pool: usize, number: usize) -> Self {
-        Self { before: LOOP.with(|of| of.replace((pool, number))) }
-    }
-}
-
-impl Drop for InLoop {
-    fn drop(&mut self) {
-        LOOP.with(|of| of.set(self.before));
-    }
 }

@@ -6,7 +6,7 @@
 use super::{
     arena::Turn,
     barrier::{Barrier, Entered, Offer},
-    here::{self, InLoop},
+    here::{self, Here},
 };
 
 /// A borrowed closure. Only [`share`] knows its lifetime.
@@ -31,7 +31,7 @@ impl Job {
 
 /// Runs the job of a loop that the calling thread has entered.
 pub(crate) fn work(entered: &Entered<'_, Job>) {
-    let _in_loop = InLoop::new(entered.barrier.address(), entered.number);
+    let _in_loop = Here::in_loop(entered.barrier.address(), entered.number);
     entered.job.run(entered.seat);
 }
 
@@ -60,7 +60,7 @@ pub(crate) fn share(
     };
     let caller = here::caller(barrier.address());
     let published = barrier.publish(turn, caller, offer, Job(erased));
-    let in_loop = InLoop::new(barrier.address(), turn.number);
+    let in_loop = Here::in_loop(barrier.address(), turn.number);
     own();
     drop(in_loop);
     published.end(self::work);

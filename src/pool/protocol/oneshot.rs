@@ -11,7 +11,7 @@ type Letter<T> = Mutex<Option<Option<T>>>;
 
 /// Both ends of a channel for one value.
 pub(crate) fn channel<T>() -> (Sender<T>, Receiver<T>) {
-    let letter = Arc::new((Mutex::new(None), Condvar::new()));
+    let letter = Arc::<(Letter<T>, Condvar)>::default();
     (Sender(Some(Arc::clone(&letter))), Receiver(letter))
 }
 

@@ -18,7 +18,7 @@ use crossbeam_utils::CachePadded;
 
 use super::{
     Fence,
-    cell::{Both, Cell, Locked},
+    cell::{self, Both, Cell, Locked},
 };
 #[cfg(any(loom, shuttle, planted))]
 use crate::pool::check::planted as steps;
@@ -42,10 +42,10 @@ pub(crate) struct Ranges {
 impl Ranges {
     pub(crate) fn new(workers: usize, fence: Fence) -> Self {
         Self {
-            cells: (0..workers).map(|_| CachePadded::new(Cell::empty())).collect(),
+            cells: (0..workers).map(|_| CachePadded::default()).collect(),
             fence,
-            moves: CachePadded::new(AtomicUsize::new(0)),
-            thefts: AtomicU64::new(0),
+            moves: CachePadded::default(),
+            thefts: AtomicU64::default(),
         }
     }
 
@@ -123,7 +123,7 @@ impl Ranges {
     /// The number of indices that are not claimed. Locks all cells, so that no theft is under way:
     /// during a theft, this function could count a range twice or not at all.
     pub(crate) fn left(&self) -> usize {
-        let _guards: Vec<_> = self.cells.iter().map(|cell| lock(&cell.lock)).collect();
+        let _guards = cell::lock_all(&self.cells);
         self.cells.iter().map(|cell| cell.left()).sum()
     }
 }
@@ -204,7 +204,7 @@ pub(crate) struct Owner<'a> {
     /// theft that was undone, the two may differ in any way; then the range is empty.
     end: usize,
     /// How many of this worker's attempts at a theft brought nothing.
-    failed: usize,
+    pub(crate) failed: usize,
 }
 
 /// A sequence of claims: from the front of a range that other threads may shorten, or from items
@@ -282,11 +282,6 @@ impl Owner<'_> {
         self.next = self.cell.start.load(Ordering::Relaxed);
         self.end = self.next;
         self.next.saturating_sub(1)
-    }
-
-    /// How many of this worker's attempts at a theft brought nothing.
-    pub(crate) fn failed(&self) -> usize {
-        self.failed
     }
 
     /// From now on this worker steals only from workers that have not entered the round.
@@ -529,7 +524,7 @@ mod tests {
         ranges.partition(0..8, &[0]);
         let (mut owner, _) = ranges.enter(0);
         assert!(owner.steal(&mut TooLate(&ranges)).is_none());
-        assert_eq!((owner.failed(), ranges.thefts()), (1, 0));
+        assert_eq!((owner.failed, ranges.thefts()), (1, 0));
     }
 
     /// Leaves the range of worker 1 to that worker.

@@ -13,7 +13,7 @@ use crate::sync::{AtomicUsize, Ordering};
 type Padding = [u64; 16];
 
 /// Counts of workers. Relaxed, since each word stands alone, and nothing is published through it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 #[repr(C)] // in this order
 pub(crate) struct Searching {
     _before: Padding,
@@ -31,11 +31,6 @@ pub(crate) struct Searching {
 impl Searching {
     /// The loop has stopped: no item is taken any more.
     const CLOSED: usize = 1 << (usize::BITS - 1);
-
-    pub(crate) fn new() -> Self {
-        let zero = || AtomicUsize::new(0);
-        Self { _before: [0; 16], searchers: zero(), gone: zero(), busy: zero(), _behind: [0; 16] }
-    }
 
     /// Whether no worker searches and the loop runs.
     #[inline(always)]

@@ -24,17 +24,8 @@ impl<T> Slab<T> {
         let shifted = number + FIRST_BLOCK;
         let block = (shifted.ilog2() - FIRST_BLOCK.ilog2()) as usize;
         let size = FIRST_BLOCK << block;
-        let places = match self.blocks[block].get() {
-            Some(places) => places,
-            None => self.make(block, size, make),
-        };
+        let places = self.blocks[block].get_or_init(|| (0..size).map(|_| make()).collect());
         &places[shifted - size]
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn make(&self, block: usize, size: usize, make: impl Fn() -> T) -> &[T] {
-        self.blocks[block].get_or_init(|| (0..size).map(|_| make()).collect())
     }
 }
 

@@ -12,7 +12,7 @@ use super::{
     barrier::{Barrier, Offer},
     fork::Process,
     gate::Gate,
-    here::{self, IsWorker},
+    here::{self, Here},
     job::{self, Job},
 };
 use crate::sync::{JoinHandle, Ordering, Patience, ThreadBuilder, spawn};
@@ -153,7 +153,7 @@ impl Threads {
 
     /// The gate for threads that the program starts.
     pub(crate) fn gate(&mut self) -> Arc<Gate> {
-        Arc::clone(self.gate.get_or_insert_with(|| Arc::new(Gate::new())))
+        Arc::clone(self.gate.get_or_insert_default())
     }
 }
 
@@ -169,25 +169,20 @@ impl WorkerHandle {
     /// Runs jobs on the calling thread until the threads are dropped. Before each job it calls
     /// `has_cpu`, and takes the job only if this returns true. The thread may do other work before
     /// and after this.
-    pub(crate) fn work(self, has_cpu: impl FnMut() -> bool) {
-        let _is_worker = IsWorker::new(self.barrier.address(), self.worker);
-        work(&self.barrier, self.worker - 1, has_cpu);
-    }
-}
-
-/// The work of a worker. Thread `me` is worker `me + 1`.
-fn work(barrier: &Barrier<Job>, me: usize, mut has_cpu: impl FnMut() -> bool) {
-    let mut seen = barrier.nothing_seen();
-    loop {
-        // Checked outside of every loop: no thread waits for this worker.
-        while !has_cpu() {
-            if barrier.pass_over(me, &mut seen).is_none() {
-                return;
+    pub(crate) fn work(self, mut has_cpu: impl FnMut() -> bool) {
+        let Self { barrier, worker } = self;
+        let _is_worker = Here::is_worker(barrier.address(), worker);
+        let (me, mut seen) = (worker - 1, barrier.nothing_seen());
+        loop {
+            // Checked outside of every loop: no thread waits for this worker.
+            while !has_cpu() {
+                if barrier.pass_over(me, &mut seen).is_none() {
+                    return;
+                }
             }
+            let Some(entered) = barrier.enter(me, &mut seen) else { return };
+            job::work(&entered);
         }
-        let Some(entered) = barrier.enter(me, &mut seen) else { return };
-        job::work(&entered);
-        drop(entered);
     }
 }
 

@@ -55,7 +55,7 @@ pub(crate) struct WakeQueues {
 }
 
 /// The run queue of one worker: the woken items whose last poll was by this worker.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct RunQueue {
     /// The slot that was woken last, or `EMPTY`, or `WATCHED`. See [`Record::next`].
     woken: AtomicUsize,
@@ -70,7 +70,7 @@ pub(crate) struct RunQueue {
     ended: AtomicUsize,
 }
 
-/// No item has been woken.
+/// No item has been woken. A new run queue begins with this.
 const EMPTY: usize = 0;
 /// No item has been woken, and the waker of the next item must unpark a worker.
 const WATCHED: usize = 1;
@@ -78,7 +78,7 @@ const WATCHED: usize = 1;
 const FIRST_SLOT: usize = 2;
 
 /// The state that the workers share under the lock: parked workers and free slots.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Parked {
     /// Free slots that were in use before.
     free: Vec<Slot>,
@@ -87,13 +87,11 @@ pub(crate) struct Parked {
     park_states: Box<[ParkState]>,
     /// The number of workers in the loop.
     present: usize,
-    /// The number of workers that sleep.
-    sleepers: usize,
 }
 
 /// Hints: copies of values of [`Parked`] that workers, and the policy, read without the lock.
 /// Written under the lock, except `worth`.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Hints {
     /// The number of workers that sleep. Relaxed: a thread that must see a sleeper sees it through
     /// the lock of a run queue (case 13).
@@ -162,24 +160,12 @@ pub(crate) enum Next {
 }
 
 impl RunQueue {
-    fn new() -> Self {
-        let zero = || AtomicUsize::new(0);
-        Self {
-            woken: AtomicUsize::new(EMPTY),
-            ready: Mutex::new(VecDeque::new()),
-            queued: zero(),
-            suspended: zero(),
-            ended: zero(),
-        }
-    }
-
-    /// Whether an item has been woken, read without the lock. A hint.
-    fn has_some(&self) -> bool {
-        self.woken.load(Ordering::Relaxed) >= FIRST_SLOT || self.queued.load(Ordering::Relaxed) > 0
-    }
-
-    fn update_queued(&self, ready: &VecDeque<Slot>) {
-        self.queued.store(ready.len(), Ordering::Relaxed);
+    /// Updates `queued`, then unlocks `ready`. Returns the length of `ready`.
+    #[allow(clippy::needless_pass_by_value, reason = "unlocks")]
+    fn unlock(&self, ready: MutexGuard<'_, VecDeque<Slot>>) -> usize {
+        let left = ready.len();
+        self.queued.store(left, Ordering::Relaxed);
+        left
     }
 }
 
@@ -194,11 +180,19 @@ impl Parked {
         self.free.len() + limit.saturating_sub(self.used)
     }
 
+    /// The number of workers that sleep.
+    fn sleepers(&self) -> usize {
+        self.park_states.iter().filter(|&&park| park != ParkState::Awake).count()
+    }
+
     fn set_park_state(&mut self, worker: usize, park: ParkState, hints: &Hints) {
-        let before = mem::replace(&mut self.park_states[worker], park);
-        self.sleepers += usize::from(park != ParkState::Awake);
-        self.sleepers -= usize::from(before != ParkState::Awake);
-        hints.sleepers.store(self.sleepers, Ordering::Relaxed);
+        self.park_states[worker] = park;
+        self.update(hints);
+    }
+
+    /// Updates the hints about sleeping workers.
+    fn update(&self, hints: &Hints) {
+        hints.sleepers.store(self.sleepers(), Ordering::Relaxed);
         let wants_slot = self.park_states.iter().filter(|&&park| park == ParkState::WantsSlot).count();
         hints.wants_slot.store(wants_slot, Ordering::Relaxed);
     }
@@ -211,21 +205,16 @@ impl Parked {
         hints: &Hints,
         which: impl Fn(ParkState) -> bool,
     ) -> Option<usize> {
-        if self.sleepers == 0 {
-            return None;
-        }
         let sleeps = |park: ParkState| park != ParkState::Awake && which(park);
-        let all = iter::once(first).chain(0..self.park_states.len());
-        let worker = all.into_iter().find(|&worker| sleeps(self.park_states[worker]))?;
+        let mut all = iter::once(first).chain(0..self.park_states.len());
+        let worker = all.find(|&worker| sleeps(self.park_states[worker]))?;
         self.set_park_state(worker, ParkState::Awake, hints);
         Some(worker)
     }
 
     pub(crate) fn mark_all_awake(&mut self, hints: &Hints) {
         self.park_states.fill(ParkState::Awake);
-        self.sleepers = 0;
-        hints.sleepers.store(0, Ordering::Relaxed);
-        hints.wants_slot.store(0, Ordering::Relaxed);
+        self.update(hints);
     }
 }
 
@@ -233,20 +222,16 @@ impl WakeQueues {
     /// The wake queues of a loop of `workers` workers with at most `limit` items under way.
     pub(crate) fn new(workers: usize, limit: usize) -> Arc<Self> {
         Arc::new(Self {
-            queues: (0..workers).map(|_| CachePadded::new(RunQueue::new())).collect(),
+            queues: (0..workers).map(|_| CachePadded::default()).collect(),
             parked: CachePadded::new(Mutex::new(Parked {
-                free: Vec::new(),
-                used: 0,
                 park_states: (0..workers).map(|_| ParkState::Awake).collect(),
-                present: 0,
-                sleepers: 0,
+                ..Parked::default()
             })),
             condvars: (0..workers).map(|_| Condvar::new()).collect(),
             hints: CachePadded::new(Hints {
-                sleepers: AtomicUsize::new(0),
-                wants_slot: AtomicUsize::new(0),
                 spare: AtomicUsize::new(limit),
                 worth: AtomicUsize::new(1),
+                ..Hints::default()
             }),
             stop: AtomicUsize::new(usize::MAX),
             records: Slab::new(),
@@ -297,10 +282,6 @@ impl WakeQueues {
     /// About how many slots can still be given out.
     pub(crate) fn spare(&self) -> usize {
         self.hints.spare.load(Ordering::Relaxed)
-    }
-
-    fn worth(&self) -> usize {
-        self.hints.worth.load(Ordering::Relaxed)
     }
 
     pub(crate) fn sleepers(&self) -> usize {
@@ -387,35 +368,17 @@ impl WakeQueues {
         None
     }
 
-    /// Wakes the item in slot `number`.
-    fn wake(&self, number: usize) {
-        if steps::try_schedule(&self.record(number).state) {
-            self.push(Slot(number));
-        }
-    }
-
     /// Puts a slot into the run queue of the worker that polled the item of the slot last.
     fn push(&self, Slot(number): Slot) {
         let record = self.record(number);
         let queue = record.last.load(Ordering::Relaxed);
-        let woken = &self.queues[queue].woken;
-        let mut before = woken.load(Ordering::Relaxed);
-        loop {
+        // Release. Since this is a read-modify-write, it also continues the release sequences of
+        // earlier stores by other threads. Partner: `lock_ready`.
+        let put = self.queues[queue].woken.fetch_update(Ordering::Release, Ordering::Relaxed, |before| {
             record.next.store(before, Ordering::Relaxed);
-            // Release. Since this is a read-modify-write, it also continues the release sequences
-            // of earlier stores by other threads. Partner: `fetch`.
-            let put = woken.compare_exchange_weak(
-                before,
-                number + FIRST_SLOT,
-                Ordering::Release,
-                Ordering::Relaxed,
-            );
-            match put {
-                Ok(_) => break,
-                Err(now) => before = now,
-            }
-        }
-        if before == WATCHED {
+            Some(number + FIRST_SLOT)
+        });
+        if put == Ok(WATCHED) {
             self.unpark(queue);
         }
     }
@@ -432,7 +395,7 @@ impl WakeQueues {
 
     /// Unparks all sleeping workers.
     fn unpark_all(&self, mut parked: MutexGuard<'_, Parked>) {
-        let has_sleepers = parked.sleepers > 0;
+        let has_sleepers = parked.sleepers() > 0;
         parked.mark_all_awake(&self.hints);
         drop(parked);
         if has_sleepers {
@@ -450,11 +413,16 @@ impl WakeQueues {
         self.condvars.iter().for_each(Condvar::notify_one);
     }
 
-    /// Moves the list `woken` of a run queue to its `ready`. The caller holds the lock of the
-    /// queue, and updates `queued` afterwards.
-    fn fetch(&self, queue: &RunQueue, ready: &mut VecDeque<Slot>) {
-        if queue.woken.load(Ordering::Relaxed) < FIRST_SLOT {
-            return;
+    /// Locks `ready` of a run queue, and moves the list `woken` there. `None` if no item seems to
+    /// be woken.
+    fn lock_ready<'a>(&self, queue: &'a RunQueue) -> Option<MutexGuard<'a, VecDeque<Slot>>> {
+        let has_woken = || queue.woken.load(Ordering::Relaxed) >= FIRST_SLOT;
+        if !has_woken() && queue.queued.load(Ordering::Relaxed) == 0 {
+            return None;
+        }
+        let mut ready = lock(&queue.ready);
+        if !has_woken() {
+            return Some(ready);
         }
         let mut last = queue.woken.swap(EMPTY, Ordering::Acquire); // partner: `push`
         let before = ready.len();
@@ -468,13 +436,14 @@ impl WakeQueues {
         while let (Some(front), Some(back)) = (new.next(), new.next_back()) {
             mem::swap(front, back);
         }
+        Some(ready)
     }
 
     /// To be called after taking items from queue `number`, in which `left` items are left. If a
     /// worker sleeps: unparks it if it is worth that for `left` items, and makes the next waker
     /// unpark a worker.
     fn pass_on(&self, number: usize, left: usize) {
-        let worth = self.worth();
+        let worth = self.hints.worth.load(Ordering::Relaxed);
         if self.sleepers() == 0 {
             return;
         }
@@ -487,16 +456,9 @@ impl WakeQueues {
     /// The next woken item of the run queue of worker `me`.
     fn take(&self, me: usize) -> Option<Slot> {
         let queue = &self.queues[me];
-        if !queue.has_some() {
-            return None;
-        }
-        let mut ready = lock(&queue.ready);
-        self.fetch(queue, &mut ready);
+        let mut ready = self.lock_ready(queue)?;
         let slot = ready.pop_front();
-        queue.update_queued(&ready);
-        let left = ready.len();
-        drop(ready);
-        self.pass_on(me, left);
+        self.pass_on(me, queue.unlock(ready));
         slot
     }
 
@@ -506,25 +468,16 @@ impl WakeQueues {
         let workers = self.queues.len();
         (me + 1..workers).chain(0..me).find_map(|victim| {
             let queue = &self.queues[victim];
-            if !queue.has_some() {
-                return None;
-            }
-            let mut ready = lock(&queue.ready);
-            self.fetch(queue, &mut ready);
+            let mut ready = self.lock_ready(queue)?;
             let half = ready.len().div_ceil(2);
             let mut stolen = ready.drain(..half);
             let slot = stolen.next();
             let others: Vec<Slot> = stolen.collect();
-            queue.update_queued(&ready);
-            let left = ready.len();
-            drop(ready);
+            let left = queue.unlock(ready);
             if !others.is_empty() {
                 let mut own = lock(&self.queues[me].ready);
                 own.extend(others);
-                self.queues[me].update_queued(&own);
-                let more = own.len();
-                drop(own);
-                self.pass_on(me, more);
+                self.pass_on(me, self.queues[me].unlock(own));
             }
             self.pass_on(victim, left);
             slot
@@ -545,7 +498,7 @@ impl WakeQueues {
         let begins = begins != Begins::Nothing;
         let mut slept = false;
         loop {
-            if is_first && let Some(slot) = own_slots.pop().or_else(|| self.slot(own_slots)) {
+            if is_first && let Some(slot) = self.slot(own_slots) {
                 return (Next::Begin(slot), slept);
             }
             if self.hints.wants_slot.load(Ordering::Relaxed) > 0 && own_slots.len() > usize::from(begins) {
@@ -554,7 +507,7 @@ impl WakeQueues {
             if let Some(slot) = self.take(me) {
                 return (Next::Resume(slot), slept);
             }
-            if begins && let Some(slot) = own_slots.pop().or_else(|| self.slot(own_slots)) {
+            if begins && let Some(slot) = self.slot(own_slots) {
                 return (Next::Begin(slot), slept);
             }
             if let Some(slot) = self.steal(me) {
@@ -567,14 +520,16 @@ impl WakeQueues {
         }
     }
 
-    /// Takes a free slot. If many slots are free, also moves a few of them into `own_slots`.
+    /// Takes one of `own_slots`, or else a free slot. If many slots are free, also moves a few of
+    /// them into `own_slots`.
     fn slot(&self, own_slots: &mut Vec<Slot>) -> Option<Slot> {
         /// The maximum number of slots that a worker takes at once.
         const FEW: usize = 8;
         /// A worker takes at most this fraction of the slots in use: 1/16.
         const PART: usize = 16;
-        if self.spare() == 0 {
-            return None;
+        let own = own_slots.pop();
+        if own.is_some() || self.spare() == 0 {
+            return own;
         }
         let mut parked = lock(&self.parked);
         let fair = parked.spare(self.limit) / (2 * self.queues.len());
@@ -605,11 +560,11 @@ impl WakeQueues {
     fn park(&self, me: usize, own_slots: &mut Vec<Slot>, begins: bool, seen: usize) -> Option<Next> {
         let mut parked = lock(&self.parked);
         parked.free.append(own_slots);
-        if begins && let Some(slot) = steps::free_slot(&mut parked, self.limit) {
-            self.update_spare(&parked);
+        let slot = if begins { steps::free_slot(&mut parked, self.limit) } else { None };
+        self.update_spare(&parked);
+        if let Some(slot) = slot {
             return Some(Next::Begin(slot));
         }
-        self.update_spare(&parked);
         if self.stop() != seen {
             return Some(Next::Look);
         }
@@ -621,7 +576,7 @@ impl WakeQueues {
         parked.set_park_state(me, if begins { ParkState::WantsSlot } else { ParkState::Asleep }, &self.hints);
         // If all workers sleep, or if it is worth unparking a worker for one item, every waker must
         // unpark a worker.
-        let watches = parked.sleepers == parked.present || self.worth() <= 1;
+        let watches = parked.sleepers() == parked.present || self.hints.worth.load(Ordering::Relaxed) <= 1;
         if !watches || steps::watches(&self.queues) {
             self.notify(steps::sleeper_for_slot(&mut parked, self.limit, &self.hints));
             parked = wait(&self.condvars[me], parked);
@@ -644,7 +599,10 @@ impl Wake for SlotWaker {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        self.queues.wake(self.number);
+        let Self { queues, number } = &**self;
+        if steps::try_schedule(&queues.record(*number).state) {
+            queues.push(Slot(*number));
+        }
     }
 }
 

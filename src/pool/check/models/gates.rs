@@ -9,7 +9,7 @@ use crate::{
 
 /// Visitors read a value inside the gate. The value is changed once the gate is closed.
 fn visit(visitors: usize) {
-    let (gate, local) = (Arc::new(Gate::new()), Arc::new(Local::new(1)));
+    let (gate, local) = (Arc::<Gate>::default(), Arc::new(Local::new(1)));
     let visitors: Vec<_> = (0..visitors)
         .map(|_| {
             let (gate, local) = (Arc::clone(&gate), Arc::clone(&local));
