@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)] // cuts a source into pieces, and requests each piece once
 
-use std::{convert::Infallible, ops::Range};
+use std::{convert::Infallible, mem, ops::Range};
 
 use super::state::{State, Stateless};
 use crate::pool::record::units::Blocks;
@@ -215,12 +215,67 @@ pub trait Pieces: Source {
         size: usize,
     ) -> impl ExactSizeIterator<Item = Self::Piece> + DoubleEndedIterator {
         let blocks = Blocks { size, len: range.len() };
-        (0..blocks.count()).map(move |block| {
-            let items = blocks.items(block..block + 1);
-            // SAFETY: *once*: no two blocks share an index, and each is requested once, as the
-            // caller promises.
-            unsafe { self.piece(range.start + items.start..range.start + items.end) }
+        let items_of = move |some: Range<usize>| {
+            let items = blocks.items(some);
+            range.start + items.start..range.start + items.end
+        };
+        let count = blocks.count();
+        // SAFETY: *once*: no two blocks share an index, and each index is requested once, as the
+        // caller promises.
+        let unrequested = unsafe { Unrequested::new(self, 0..count, items_of) };
+        // SAFETY: as `each` promises.
+        unrequested.each(|source, items| unsafe { source.piece(items) })
+    }
+}
+
+/// The right to request the items of neighbouring blocks of a source, block by block. Dropping it
+/// drops the items of the blocks that have not been requested, if they are owned.
+pub(super) struct Unrequested<'s, S: Source, I: Fn(Range<usize>) -> Range<usize>> {
+    source: &'s S,
+    blocks: Range<usize>,
+    /// The items of some neighbouring blocks.
+    items_of: I,
+}
+
+impl<'s, S: Source, I: Fn(Range<usize>) -> Range<usize>> Unrequested<'s, S, I> {
+    /// # Safety
+    /// As for [`Source::items`], for the items of `blocks`.
+    #[inline(always)]
+    pub(super) unsafe fn new(source: &'s S, blocks: Range<usize>, items_of: I) -> Self {
+        Self { source, blocks, items_of }
+    }
+
+    /// What `request` returns for each block. `request` receives the source and the items of the
+    /// block, and may request these items as in [`Source::items`].
+    ///
+    /// The iterator is a `Map` of a range, since `zip` is faster with such an iterator than with
+    /// one that a crate implements.
+    #[inline(always)]
+    pub(super) fn each<T>(
+        mut self,
+        request: impl Fn(&'s S, Range<usize>) -> T,
+    ) -> impl ExactSizeIterator<Item = T> + DoubleEndedIterator {
+        self.blocks.clone().map(move |block| {
+            let Self { source, blocks, items_of } = &mut self;
+            // The block is the first one that is left, or the last one.
+            if block == blocks.start {
+                blocks.start += 1
+            } else {
+                blocks.end = block
+            }
+            request(*source, items_of(block..block + 1))
         })
+    }
+}
+
+impl<'s, S: Source, I: Fn(Range<usize>) -> Range<usize>> Drop for Unrequested<'s, S, I> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        // Only sources that move items out have a claim log.
+        if mem::needs_drop::<S::Ledger<'s>>() {
+            // SAFETY: as the caller of `new` promises, since nobody has requested these blocks.
+            drop(unsafe { self.source.items((self.items_of)(self.blocks.clone())) });
+        }
     }
 }
 

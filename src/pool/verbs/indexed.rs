@@ -4,14 +4,14 @@
 #![allow(unsafe_code)] // a source requests items of other sources when its own items are requested
 
 use std::{
-    iter,
+    iter, mem,
     ops::{Deref, Range},
 };
 
 use super::{
     chain::{
-        Chain, Each, IntoChain, Makes, Pieces, Shared, Source, base, begins_a_chain, itself, noted_by,
-        nothing_is_noted,
+        Chain, Each, IntoChain, Makes, Pieces, Shared, Source, Unrequested, base, begins_a_chain, itself,
+        noted_by, nothing_is_noted,
     },
     state::Stateless,
 };
@@ -84,9 +84,13 @@ impl<A: Pieces, B: Pieces> Pieces for Zip<A, B> {
 
     #[inline(always)]
     unsafe fn piece(&self, range: Range<usize>) -> Self::Piece {
+        // If the first piece panics, the items of the second one are dropped.
+        // SAFETY: as the caller promises, since the second source has the same length.
+        let second = unsafe { Unrequested::new(&self.1, range.clone(), |items| items) };
         // SAFETY: as the caller promises, since the first source has the same length.
         let a = unsafe { self.0.piece(range.clone()) };
-        // SAFETY: as the caller promises, since the second source has the same length.
+        mem::forget(second);
+        // SAFETY: as for `second`, which has requested nothing and is gone.
         let b = unsafe { self.1.piece(range) };
         (a, b)
     }
@@ -465,7 +469,18 @@ impl<S: Source> Source for StepBy<S> {
         &self,
         range: Range<usize>,
     ) -> impl ExactSizeIterator<Item = S::Item> + DoubleEndedIterator {
-        Steps { of: self, left: range }
+        let items_of = |blocks| self.blocks.items(blocks);
+        // SAFETY: *once*: no two blocks share an index, and each index is requested once, as the
+        // caller promises.
+        let unrequested = unsafe { Unrequested::new(&self.source, range, items_of) };
+        // The first item of each block. (With `Iterator::step_by` over the iterator of `map(f)`,
+        // `f` would also be called for items that are left out.)
+        unrequested.each(|source, items| {
+            // SAFETY: as `each` promises.
+            let first = unsafe { source.items(items) }.next();
+            let Some(first) = first else { unreachable!("a block has an item") };
+            first
+        })
     }
 }
 
@@ -477,62 +492,6 @@ impl<S: Source> Pieces for StepBy<S> {
     unsafe fn piece(&self, range: Range<usize>) -> Vec<Self::Item> {
         // SAFETY: as the caller promises.
         unsafe { self.items(range) }.collect()
-    }
-}
-
-/// The first item of each of the blocks `left`. (With `Iterator::step_by` over the iterator of
-/// `map(f)`, `f` would also be called for items that are left out.)
-struct Steps<'s, S: Source> {
-    of: &'s StepBy<S>,
-    left: Range<usize>,
-}
-
-impl<S: Source> Steps<'_, S> {
-    /// Returns the first item of a block that has been removed from `left`, and drops the other
-    /// items of the block.
-    #[inline(always)]
-    fn first(&self, block: usize) -> S::Item {
-        let Self { of: StepBy { source, blocks }, .. } = *self;
-        let items = blocks.items(block..block + 1);
-        // SAFETY: as the caller of `StepBy::items` promises for this block.
-        let mut items = unsafe { source.items(items) };
-        let Some(item) = items.next() else { unreachable!("a block has an item") };
-        item
-    }
-}
-
-impl<S: Source> Iterator for Steps<'_, S> {
-    type Item = S::Item;
-
-    #[inline(always)]
-    fn next(&mut self) -> Option<S::Item> {
-        let block = self.left.next()?;
-        Some(self.first(block))
-    }
-
-    #[inline(always)]
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.left.size_hint()
-    }
-}
-
-impl<S: Source> DoubleEndedIterator for Steps<'_, S> {
-    #[inline(always)]
-    fn next_back(&mut self) -> Option<S::Item> {
-        let block = self.left.next_back()?;
-        Some(self.first(block))
-    }
-}
-
-impl<S: Source> ExactSizeIterator for Steps<'_, S> {}
-
-impl<S: Source> Drop for Steps<'_, S> {
-    #[inline(always)]
-    fn drop(&mut self) {
-        let StepBy { source, blocks } = self.of;
-        // SAFETY: as the caller of `StepBy::items` promises: none of the blocks that are left has
-        // been requested.
-        drop(unsafe { source.items(blocks.items(self.left.clone())) });
     }
 }
 
@@ -585,12 +544,13 @@ impl<S: Pieces, O: Deref<Target = [usize]>> Source for Cuts<S, O> {
         &self,
         range: Range<usize>,
     ) -> impl ExactSizeIterator<Item = S::Piece> + DoubleEndedIterator {
-        range.map(|piece| {
-            // SAFETY: *once*: 1. the last offset lies within the source; 2. offsets do not
-            // decrease, so no two pieces share an index, and each is requested once, as the caller
-            // promises; 3. the claim of a piece has noted its items.
-            unsafe { self.source.piece(self.in_source(piece..piece + 1)) }
-        })
+        let items_of = |pieces| self.in_source(pieces);
+        // SAFETY: *once*: 1. the last offset lies within the source; 2. offsets do not decrease, so
+        // no two pieces share an index, and each is requested once, as the caller promises; 3. the
+        // claim of a piece has noted its items.
+        let unrequested = unsafe { Unrequested::new(&self.source, range, items_of) };
+        // SAFETY: as `each` promises.
+        unrequested.each(|source, items| unsafe { source.piece(items) })
     }
 }
 
