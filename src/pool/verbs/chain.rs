@@ -124,7 +124,7 @@ pub trait Each: Chain {}
 /// | `&[T]` (and `&Vec<T>`, `&[T; N]`) | `&T` |
 /// | `&mut [T]` (and `&mut Vec<T>`, `&mut [T; N]`) | `&mut T` |
 /// | `Vec<T>`, `Box<[T]>`, `[T; N]` ([`Owned`](crate::source::Owned)), or a part of a `Vec` ([`drain`](crate::source::drain)) | `T` |
-/// | a range of integers `T`, such as `0..n` or `1..=n` | `T` |
+/// | a range of at most `usize::MAX` integers `T`, such as `0..n` or `1..=n` | `T` |
 /// | a tuple of two to eight sources, or [`On::zip`](crate::On::zip) | a tuple of their items |
 /// | [`On::chunks`](crate::On::chunks) of a source | `&[T]`, `&mut [T]`, `Range<T>`, tuples of these, or `Vec<T>` |
 /// | [`On::windows`](crate::On::windows) of a source | `&[T]` or `Range<T>` |

@@ -20,13 +20,17 @@ use crate::pool::record::units::Blocks;
 /// Two sources of equal length in step. Made by [`On::zip`](crate::On::zip).
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
-pub struct Zip<A, B>(A, B);
+pub struct Zip<A, B>(pub(super) A, pub(super) B);
 
 impl<A: Source, B: Source> Zip<A, B> {
+    /// `call` is what the user has written.
     #[track_caller]
-    pub(crate) fn new(a: A, b: B) -> Self {
+    pub(crate) fn new(call: &str, a: A, b: B) -> Self {
         let (first, second) = (a.count(), b.count());
-        assert!(first == second, "zip: {first} and {second} items; `.take(n)` makes them equal");
+        assert!(
+            first == second,
+            "{call}: {first} and {second} items; `zip_shortest` ends with the shorter one"
+        );
         Self(a, b)
     }
 }
@@ -181,7 +185,7 @@ impl<A: IntoChain<Chain: Source>, B: IntoChain<Chain: Source>> IntoChain for (A,
 
     #[track_caller]
     fn into_chain(self) -> Self::Chain {
-        Zip::new(self.0.into_chain(), self.1.into_chain())
+        Zip::new("a tuple", self.0.into_chain(), self.1.into_chain())
     }
 }
 
@@ -241,12 +245,14 @@ pub struct Chunks<S> {
 }
 
 impl<S: Pieces> Chunks<S> {
+    #[track_caller]
     pub(crate) fn new(source: S, size: usize) -> Self {
         assert!(size > 0, "chunks: a chunk has at least one item");
         Self { blocks: Blocks { size, len: source.count() }, source }
     }
 
     /// Makes pieces of exactly this size. The remaining items are in no piece.
+    #[track_caller]
     pub(crate) fn exact(source: S, size: usize) -> Self {
         let Self { source, blocks } = Self::new(source, size);
         Self { source, blocks: Blocks { len: blocks.len - blocks.len % size, ..blocks } }
@@ -287,6 +293,7 @@ pub struct Windows<S> {
 }
 
 impl<S: Shared> Windows<S> {
+    #[track_caller]
     pub(crate) fn new(source: S, size: usize) -> Self {
         assert!(size > 0, "windows: a window has at least one item");
         Self { source, size }
@@ -445,6 +452,7 @@ pub struct StepBy<S> {
 }
 
 impl<S: Source> StepBy<S> {
+    #[track_caller]
     pub(crate) fn new(source: S, size: usize) -> Self {
         assert!(size > 0, "step_by: a step is at least one item");
         Self { blocks: Blocks { size, len: source.count() }, source }
@@ -609,6 +617,7 @@ impl<T, E, S: Source<Item = Result<T, E>>> Source for Located<S> {
 ///
 /// # Panics
 /// If `size` is 0.
+#[track_caller]
 pub fn chunks_exact<S: IntoChain<Chain: Pieces>>(
     items: S,
     size: usize,

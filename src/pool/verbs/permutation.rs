@@ -168,7 +168,8 @@ impl<S: Lent, P> On<S, P> {
     #[inline(always)]
     #[track_caller]
     pub fn at<'p>(self, places: &'p Permutation<'_>) -> On<Permuted<'p, S>, P> {
-        self.behind(|source| Permuted::new(source, places))
+        let Self { chain, place } = self;
+        On { chain: Permuted::new(chain, places), place }
     }
 }
 
