@@ -4,7 +4,8 @@
 #![allow(unsafe_code)] // a source requests items of other sources when its own items are requested
 
 use std::{
-    iter, mem,
+    error::Error,
+    fmt, iter, mem,
     ops::{Deref, Range},
 };
 
@@ -563,12 +564,39 @@ impl<S: Pieces, O: Deref<Target = [usize]>> Source for Cuts<S, O> {
 }
 
 /// An error of an item, with the index of that item. Made by [`On::located`](crate::On::located).
+///
+/// ```
+/// use std::error::Error;
+///
+/// fn parse(pool: &rangesteal::Pool, words: &[&str]) -> Result<Vec<u32>, Box<dyn Error>> {
+///     let numbers = pool.on(words).map(|word| word.parse::<u32>()).located();
+///     Ok(numbers.collect::<Result<_, _>>()?)
+/// }
+///
+/// let error = parse(&rangesteal::Pool::new()?, &["7", "x"]).unwrap_err();
+/// assert_eq!(error.to_string(), "item 1: invalid digit found in string");
+/// # Ok::<(), rangesteal::BuildError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct At<E> {
     /// The index of the item.
     pub index: usize,
     /// The error of the item.
     pub error: E,
+}
+
+impl<E: fmt::Display> fmt::Display for At<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "item {}: {}", self.index, self.error)
+    }
+}
+
+/// The message contains that of the item's error, so [`source`](Error::source) returns the source
+/// of the item's error.
+impl<E: Error> Error for At<E> {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.error.source()
+    }
 }
 
 /// The items of a source. If an item is an error, the index of the item is added. Made by
