@@ -19,8 +19,8 @@ use crate::pool::record::units::Blocks;
 #[diagnostic::on_unimplemented(
     message = "no loop runs over `{Self}`",
     label = "neither a slice, nor a range of integers, nor a chain",
-    note = "pass `&v`, `&mut v` or `v` of a slice, vector or array, not `v.iter()`; a range of integers such as `0..n`; or a tuple of these",
-    note = "what is zipped is `source(&v)` and stages, not `pool.on(&v)`; other collections are collected into a `Vec` first"
+    note = "pass `&v`, `&mut v` or `v` of a slice, vector or array; a range of integers such as `0..n`; or a tuple of these",
+    note = "iterators and other collections are collected into a `Vec` first"
 )]
 pub trait Chain: sealed::Sealed + IntoChain<Chain = Self> + Sized {
     /// The type of the items, which the closures of a loop receive.
@@ -135,10 +135,10 @@ pub trait Each: Chain {}
 ///
 /// Sealed: it cannot be implemented elsewhere.
 #[diagnostic::on_unimplemented(
-    message = "no loop runs over `{Self}`",
-    label = "neither a slice, nor a range of integers, nor a chain",
-    note = "pass `&v`, `&mut v` or `v` of a slice, vector or array, not `v.iter()`; a range of integers such as `0..n`; or a tuple of these",
-    note = "what is zipped is `source(&v)` and stages, not `pool.on(&v)`; other collections are collected into a `Vec` first"
+    message = "`{Self}` is no source, in which each item has an index",
+    label = "its items have no index",
+    note = "behind `filter`, `flat_map`, `with` and so on, items have no index: `zip`, `enumerate` and so on stand before such a stage, and a function returns `impl Chain`",
+    note = "a function returns `source(..)` and stages, which the caller passes to `pool.on(..)`"
 )]
 pub trait Source: Chain<State = Stateless> {
     // A source that begins a chain implements `count`, `address` and `items`. The defaults are for
@@ -331,8 +331,8 @@ pub trait Shared: Pieces {}
 #[diagnostic::on_unimplemented(
     message = "no loop runs over `{Self}`",
     label = "neither a slice, nor a range of integers, nor a chain",
-    note = "pass `&v`, `&mut v` or `v` of a slice, vector or array, not `v.iter()`; a range of integers such as `0..n`; or a tuple of these",
-    note = "what is zipped is `source(&v)` and stages, not `pool.on(&v)`; other collections are collected into a `Vec` first"
+    note = "pass `&v`, `&mut v` or `v` of a slice, vector or array; a range of integers such as `0..n`; or a tuple of these",
+    note = "iterators and other collections are collected into a `Vec` first"
 )]
 pub trait IntoChain {
     /// The type of the chain.
