@@ -259,9 +259,9 @@ impl<'s, S: Source, I: Fn(Range<usize>) -> Range<usize>> Unrequested<'s, S, I> {
             let Self { source, blocks, items_of } = &mut self;
             // The block is the first one that is left, or the last one.
             if block == blocks.start {
-                blocks.start += 1
+                blocks.start += 1;
             } else {
-                blocks.end = block
+                blocks.end = block;
             }
             request(*source, items_of(block..block + 1))
         })
