@@ -238,6 +238,9 @@ pub(super) struct Unrequested<'s, S: Source, I: Fn(Range<usize>) -> Range<usize>
 }
 
 impl<'s, S: Source, I: Fn(Range<usize>) -> Range<usize>> Unrequested<'s, S, I> {
+    /// Only sources that move items out have a claim log.
+    const MOVES_OUT: bool = mem::needs_drop::<S::Ledger<'s>>();
+
     /// # Safety
     /// As for [`Source::items`], for the items of `blocks`.
     #[inline(always)]
@@ -257,11 +260,9 @@ impl<'s, S: Source, I: Fn(Range<usize>) -> Range<usize>> Unrequested<'s, S, I> {
     ) -> impl ExactSizeIterator<Item = T> + DoubleEndedIterator {
         self.blocks.clone().map(move |block| {
             let Self { source, blocks, items_of } = &mut self;
-            // The block is the first one that is left, or the last one.
-            if block == blocks.start {
-                blocks.start += 1;
-            } else {
-                blocks.end = block;
+            if Self::MOVES_OUT {
+                // The block is the first one that is left, or the last one.
+                *blocks = if block == blocks.start { block + 1..blocks.end } else { blocks.start..block };
             }
             request(*source, items_of(block..block + 1))
         })
@@ -271,8 +272,7 @@ impl<'s, S: Source, I: Fn(Range<usize>) -> Range<usize>> Unrequested<'s, S, I> {
 impl<'s, S: Source, I: Fn(Range<usize>) -> Range<usize>> Drop for Unrequested<'s, S, I> {
     #[inline(always)]
     fn drop(&mut self) {
-        // Only sources that move items out have a claim log.
-        if mem::needs_drop::<S::Ledger<'s>>() {
+        if Self::MOVES_OUT {
             // SAFETY: as the caller of `new` promises, since nobody has requested these blocks.
             drop(unsafe { self.source.items((self.items_of)(self.blocks.clone())) });
         }
