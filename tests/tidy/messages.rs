@@ -3,7 +3,7 @@
 use crate::users::Program;
 
 /// An expression, the number of errors, and the texts that the errors contain.
-const MISTAKES: [(&str, usize, &[&str]); 52] = [
+const MISTAKES: [(&str, usize, &[&str]); 56] = [
     ("pool.on(v.iter()).map(|x| x.pow(2)).count()", 1, &["write `&v`, not `v.iter()`"]),
     ("pool.on(v.iter_mut()).for_each(|x| *x = x.pow(2))", 1, &["write `&mut v`, not `v.iter_mut()`"]),
     ("pool.on(v.clone().into_iter()).map(|x| x.pow(2)).count()", 1, &["write `v`, not `v.into_iter()`"]),
@@ -27,7 +27,7 @@ const MISTAKES: [(&str, usize, &[&str]); 52] = [
     (
         "indexed(source(&v).filter(|x| **x > 2))",
         1,
-        &["is no source, in which each item has an index", "a function returns `impl Chain`"],
+        &["is not a source of items with an index", "a function returns `impl Chain`"],
     ),
     ("indexed(pool.on(&v).map(|x| *x))", 1, &["a function returns `source(..)` and stages"]),
     ("source(&v).map(|x| x + 1).sum::<u32>()", 1, &["write `pool.on(chain)`"]),
@@ -84,6 +84,11 @@ const MISTAKES: [(&str, usize, &[&str]); 52] = [
     ("pool.on(&v).rchunks(2).count()", 1, &["`pool.on(v.rchunks(n).collect::<Vec<_>>())`"]),
     ("pool.on(&v).with(|_| 1).map(|s, x| x + *s).count()", 1, &["accept a tuple instead"]),
     ("pool.on(&v).copied().collect::<std::rc::Rc<[u32]>>()", 1, &["cannot be collected into", "`Vec`"]),
+    ("pool.on(&v).filter(|x| **x > 2).zip(&v).map(|(a, b)| a * b).count()", 1, &["have no index: put this"]),
+    ("pool.on(&v).flat_map(|x| 0..*x).chunks(2).map(|x| x.len()).count()", 1, &["have no index: put this"]),
+    ("pool.on(&v).with(|_| 1).take(2).for_each(|(_, x)| _ = x.pow(2))", 1, &["have no index: put this"]),
+    ("pool.on(&v).map(Some).flatten().skip(2).sum::<u32>()", 1, &["have no index: put this"]),
+    // A call without arguments cannot have such a message.
     ("pool.on(&v).filter(|x| **x > 2).enumerate().count()", 1, &["the method `enumerate` exists", "Source`"]),
 ];
 

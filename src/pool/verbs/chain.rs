@@ -135,8 +135,8 @@ pub trait Each: Chain {}
 ///
 /// Sealed: it cannot be implemented elsewhere.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no source, in which each item has an index",
-    label = "its items have no index",
+    message = "`{Self}` is not a source of items with an index",
+    label = "not a source",
     note = "behind `filter`, `flat_map`, `with` and so on, items have no index: `zip`, `enumerate` and so on stand before such a stage, and a function returns `impl Chain`",
     note = "a function returns `source(..)` and stages, which the caller passes to `pool.on(..)`"
 )]
@@ -251,8 +251,7 @@ impl<'s, S: Source, I: Fn(Range<usize>) -> Range<usize>> Unrequested<'s, S, I> {
     /// What `request` returns for each block. `request` receives the source and the items of the
     /// block, and may request these items as in [`Source::items`].
     ///
-    /// The iterator is a `Map` of a range, since `zip` is faster with such an iterator than with
-    /// one that a crate implements.
+    /// The iterator is a `Map` of a range, because std's `zip` reads such an iterator by index.
     #[inline(always)]
     pub(super) fn each<T>(
         mut self,
@@ -269,7 +268,7 @@ impl<'s, S: Source, I: Fn(Range<usize>) -> Range<usize>> Unrequested<'s, S, I> {
     }
 }
 
-impl<'s, S: Source, I: Fn(Range<usize>) -> Range<usize>> Drop for Unrequested<'s, S, I> {
+impl<S: Source, I: Fn(Range<usize>) -> Range<usize>> Drop for Unrequested<'_, S, I> {
     #[inline(always)]
     fn drop(&mut self) {
         if Self::MOVES_OUT {

@@ -8,6 +8,7 @@ use super::{
     grow::Grow,
     on::On,
     options::OnPool,
+    stages::{Filter, FilterMap, FlatMap, Flatten, TryFlatMap, With},
 };
 
 /// Declares methods that cannot be called. Each row has a trait that no type implements, the
@@ -20,7 +21,7 @@ macro_rules! refused {
         $method:ident<$first:ident $(, $other:ident)*>($($passed:ident),*) $(as $signature:path)?
     ),+;)+) => {
         $(
-            #[diagnostic::on_unimplemented(message = $message, label = "not a method of this crate")]
+            #[diagnostic::on_unimplemented(message = $message, label = "not available here")]
             pub trait $reason {
                 type Made;
             }
@@ -59,13 +60,13 @@ refused! {
         try_reduce_with<F, R>(F) as Fn(R, R) -> C::Item;
     Zip: "`zip_eq` is called `zip`; the `zip` that ends with the shorter one is `zip_shortest`"
         zip_eq<B>(B);
-    FlatMap: "`flat_map_iter` is called `flat_map`"
+    FlatMapIter: "`flat_map_iter` is called `flat_map`"
         flat_map_iter<F, I>(F) as Fn(C::Item) -> I;
     Grain: "`with_min_len` and `with_max_len` are not needed: the pool measures what items cost; `grain` asks for a size"
         with_min_len<N>(N), with_max_len<N>(N);
     CollectInto: "there is no `collect_into_vec`: write `out.clear()` and `collect_into(&mut out)`, which appends"
         collect_into_vec<V>(V);
-    With: "a state of each worker is a stage of its own: `with(|_worker| state).map(|(state, x)| ..)`, and `for_each` and so on likewise"
+    States: "a state of each worker is a stage of its own: `with(|_worker| state).map(|(state, x)| ..)`, and `for_each` and so on likewise"
         map_with<T, F>(T, F), map_init<T, F>(T, F),
         for_each_with<T, F>(T, F), for_each_init<T, F>(T, F),
         try_for_each_with<T, F>(T, F), try_for_each_init<T, F>(T, F);
@@ -79,7 +80,7 @@ refused! {
         update<F>(F) as Fn(&mut C::Item);
     TwoLoops: "there is no `chain`: write two loops, each with `collect_into(&mut both)`"
         chain<B>(B);
-    Interleave: "there is no `interleave`: write `zip(b).flat_map(|(a, b)| [a, b])`"
+    Interleave: "there is no `interleave`: of sources of equal length, write `zip(b).flat_map(|(a, b)| [a, b])`"
         interleave<B>(B), interleave_shortest<B>(B);
     While: "no stage ends a loop at an item: find the `position` of the item, then `take` or `skip`"
         skip_while<F>(F) as Fn(&C::Item) -> bool, take_while<F>(F) as Fn(&C::Item) -> bool,
@@ -128,9 +129,38 @@ impl<T: Send, E, M> Grow<'_, T, E, M> {
     }
 }
 
+#[diagnostic::on_unimplemented(
+    message = "items behind `filter`, `flat_map`, `with` and so on have no index: put this method before such a stage",
+    label = "needs items that have an index"
+)]
+pub trait NoIndex {
+    type Made;
+}
+
+/// Declares the methods that need an index, for stages behind which items have none. (`enumerate`,
+/// `rev` and `located` are not there, because they have no argument that could need a trait.)
+macro_rules! no_index {
+    ($methods:tt $($stage:ident<$($of:ident),+>)+) => {
+        $(no_index!(@$methods $stage<$($of),+>);)+
+    };
+    (@($($method:ident)+) $stage:ident<$($of:ident),+>) => {
+        #[doc(hidden)]
+        impl<$($of),+, P> On<$stage<$($of),+>, P> {$(
+            pub fn $method<A: NoIndex>(self, _: A) -> A::Made {
+                unreachable!("cannot be called")
+            }
+        )+}
+    };
+}
+
+no_index! {
+    (zip zip_shortest chunks chunks_exact windows take skip step_by)
+    Filter<C, F> FilterMap<C, F> FlatMap<C, F> TryFlatMap<C, F> Flatten<C> With<C, M>
+}
+
 /// Declares types over which no loop runs, with the compiler's message. Each row has a trait that
 /// no type implements, and types whose first parameter would need it. (If the trait were needed by
-/// the type itself, a type with a lifetime would give two errors.)
+/// the type itself, the compiler would report two errors for a type with a lifetime.)
 macro_rules! no_loop {
     ($($reason:ident: $message:literal $([$item:ident $($of:tt)*] $type:ty),+;)+) => {$(
         #[diagnostic::on_unimplemented(message = $message, label = "no loop runs over this")]
