@@ -2,10 +2,11 @@
 //! and random chains. Each chain gives the result of the standard library's chain.
 
 use std::{
+    cell::Cell,
     collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, LinkedList, VecDeque},
     iter,
     num::Wrapping,
-    panic::{AssertUnwindSafe, catch_unwind},
+    panic::{self, AssertUnwindSafe, catch_unwind},
     sync::{
         Mutex,
         atomic::{AtomicIsize, AtomicU64, AtomicUsize, Ordering::Relaxed},
@@ -14,8 +15,10 @@ use std::{
 
 use proptest::prelude::*;
 use rangesteal::{
-    CancelToken, Pool, Progress, RunReport, Trace, source,
-    source::{At, Source, chunks_exact, drain, pieces},
+    CancelToken, Pool, Progress, RunReport, Trace,
+    reproducible::share,
+    source,
+    source::{At, Source, chunks_exact, drain, pieces, tiles},
 };
 
 /// The number of items: few items under an interpreter, otherwise enough items for many claims.
@@ -282,9 +285,11 @@ fn offsets_that_are_none_are_refused() {
 #[test]
 fn sources_of_other_lengths_are_refused() {
     let pool = pool();
-    let message = "zip: 3 and 4 items; `.take(n)` makes them equal";
-    assert_eq!(refused(|| pool.on(0..3).zip(0..4).count()), message);
-    assert_eq!(refused(|| pool.on((0..3, 5..8, 0..4)).count()), message);
+    let message = ": 3 and 4 items; `zip_shortest` ends with the shorter one";
+    assert_eq!(refused(|| pool.on(0..3).zip(0..4).count()), format!("zip{message}"));
+    assert_eq!(refused(|| pool.on((0..3, 5..8, 0..4)).count()), format!("a tuple{message}"));
+    let places = &mut [0; 4];
+    assert_eq!(refused(|| pool.map_into(&[1; 3], places, |x| *x)), "map_into: 3 items and 4 places");
     assert_eq!(pool.on(0..3).zip(source(0..4).take(3)).count(), 3);
     assert!(refused(|| pool.on(0..u128::MAX).count()).contains("usize::MAX"));
     assert!(refused(|| pool.on(0..=usize::MAX).count()).contains("usize::MAX"));
@@ -294,6 +299,54 @@ fn sources_of_other_lengths_are_refused() {
     #[expect(clippy::reversed_empty_ranges, reason = "they are empty")]
     let empty = [pool.on(7..3).count(), pool.on(7..=3).count()];
     assert_eq!(empty, [0, 0]);
+}
+
+/// The place of a panic is the place of the call with the wrong argument, in the user's file.
+#[test]
+fn a_refusal_names_the_place_of_the_call() {
+    thread_local! { static IS_HERE: Cell<bool> = const { Cell::new(false) } }
+    let before = panic::take_hook();
+    panic::set_hook(Box::new(move |panic| {
+        IS_HERE.set(panic.location().is_some_and(|at| at.file() == file!()));
+        before(panic);
+    }));
+    let (pool, v) = (pool(), numbers());
+    let permutation = pool.permutation(&[0], 1).unwrap();
+    let mut kept = pool.per_worker(|_| 0);
+    let mut calls: [(&str, &mut dyn FnMut()); 25] = [
+        ("zip", &mut || _ = pool.on(&v).zip(&v[1..])),
+        ("zip of a range", &mut || _ = pool.on(&v).zip(0..=usize::MAX)),
+        ("zip_shortest", &mut || _ = pool.on(&v).zip_shortest(0..=usize::MAX)),
+        ("eq", &mut || _ = pool.on(0..1).eq(0..u128::MAX)),
+        ("cmp", &mut || _ = pool.on(0..1).cmp(0..u128::MAX)),
+        ("a tuple", &mut || _ = pool.on((&v, &v[1..]))),
+        ("a tuple of three", &mut || _ = pool.on((&v, &v, &v[1..]))),
+        ("a range", &mut || _ = pool.on(0..=u64::MAX)),
+        ("source", &mut || _ = source(0..u128::MAX)),
+        ("at", &mut || _ = pool.on(&v).at(&permutation)),
+        ("chunks", &mut || _ = pool.on(&v).chunks(0)),
+        ("chunks_exact", &mut || _ = pool.on(&v).chunks_exact(0)),
+        ("source::chunks_exact", &mut || _ = chunks_exact(&v, 0)),
+        ("windows", &mut || _ = pool.on(&v).windows(0)),
+        ("step_by", &mut || _ = pool.on(&v).step_by(0)),
+        ("pieces", &mut || _ = pieces(&v, &[1, 0])),
+        ("tiles", &mut || _ = tiles(&mut [0; 3], 2, [1, 1])),
+        ("drain", &mut || _ = drain(&mut vec![0], 2..)),
+        ("grain", &mut || _ = pool.on(&v).grain(0)),
+        ("threads", &mut || _ = pool.on(&v).threads(0)),
+        ("reproducible", &mut || _ = pool.on(&v).with(|_| 0).reproducible()),
+        ("reproducible_part", &mut || _ = pool.on(&v).reproducible_part(1, 0)),
+        ("waiting", &mut || _ = pool.on(&v).waiting(0)),
+        ("map_into", &mut || pool.map_into(&v, &mut [], |x| *x)),
+        ("share", &mut || _ = share(1, 1, 1)),
+    ];
+    for (name, call) in &mut calls {
+        refused(call);
+        assert!(IS_HERE.get(), "{name}");
+    }
+    // The end finds this mistake. Its message names the loop.
+    let message = refused(|| pool.on(&v).reproducible().with_kept(&mut kept).count());
+    assert!(message.contains(file!()), "{message}");
 }
 
 /// Closures are called once for each item that a later stage uses. Closures are called for no other

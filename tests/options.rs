@@ -353,7 +353,7 @@ mod states_of_blocks {
         ];
         let messages: [String; 5] = array::from_fn(|which| {
             let panic = catch_unwind(AssertUnwindSafe(refused[which])).expect_err("refused");
-            (*panic.downcast::<&str>().expect("a text")).to_owned()
+            *panic.downcast::<String>().expect("a text")
         });
         assert!(messages.iter().all(|message| message.contains("`with_block`")), "{messages:?}");
         drop(pool.on(0..9).with_block(|block| block).reproducible());

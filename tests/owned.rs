@@ -255,6 +255,76 @@ fn arrays_and_few_items() {
     assert_eq!(alive.load(Relaxed), 0, "sources of different length");
 }
 
+/// The ways in which a loop over pieces ends at one piece: an error, a search that stops, and a
+/// panic. `$on` makes pieces of `$items`.
+macro_rules! ends {
+    ($alive:ident, $threads:ident, $stop:ident, $len:ident, $items:ident: $($name:literal $on:expr;)+) => {$(
+        for way in 0..4 {
+            let begun = AtomicUsize::new(0);
+            let is_last = || begun.fetch_add(1, Relaxed) == $stop;
+            let $items = items(&$alive, &vec![0; $len]);
+            let on = $on.threads($threads);
+            is_ok(|| match way {
+                0 => _ = on.try_for_each(|piece| { drop(piece); if is_last() { Err(()) } else { Ok(()) } }),
+                1 => _ = on.any(|piece| { drop(piece); is_last() }),
+                2 => _ = on.find(|_| is_last()),
+                _ => on.for_each(|_| assert!(!is_last())),
+            });
+            assert_eq!($alive.load(Relaxed), 0, "{}: way {way}, {} threads, at {}", $name, $threads, $stop);
+        }
+    )+};
+}
+
+#[test]
+fn a_claim_of_pieces_that_ends_early_drops_its_other_items() {
+    let pool = pool(2);
+    let alive = AtomicIsize::new(0);
+    let len = if cfg!(miri) { 40 } else { 100 };
+    let offsets: Vec<usize> = (0..=len / 2).map(|i| 2 * i - i % 2).collect(); // pieces of 1 and of 3 items
+    let ends = [(1, 3), (2, 3), (1, 0), (2, 0)];
+    for (threads, stop) in ends.into_iter().take(if cfg!(miri) { 2 } else { 4 }) {
+        ends! { alive, threads, stop, len, items:
+            "pieces" pool.on(source::pieces(items, &offsets));
+            "pieces in reverse order" pool.on(source::pieces(items, &offsets)).rev();
+            "pieces of pairs" pool.on(source::pieces((0..len, items), &offsets));
+            "chunks" pool.on(items).chunks(3);
+            "chunks of a map" pool.on(items).map(|item| item).chunks(3);
+            "chunks in reverse order" pool.on(items).rev().chunks(3);
+            "chunks of a map in reverse order" pool.on(items).map(|item| item).chunks(3).rev();
+            "chunks of pairs" pool.on(items).zip(0..len).chunks(3);
+            "chunks of steps" pool.on(items).step_by(2).chunks(3);
+            "chunks of chunks" pool.on(items).chunks(2).map(|chunk| chunk).chunks(3);
+            "steps" pool.on(items).step_by(3);
+            "numbered chunks" pool.on(items).rev().chunks(3).enumerate();
+        }
+    }
+}
+
+#[test]
+fn a_piece_whose_making_panics_drops_its_items() {
+    let pool = pool(2);
+    let alive = AtomicIsize::new(0);
+    let offsets: Vec<usize> = (0..=20).map(|i| 5 * i).collect();
+    for (threads, stop) in [(1, 0), (1, 27), (2, 0), (2, 27)] {
+        let bad = |item: Item<'_>| {
+            assert!(item.number != stop);
+            item.into_number()
+        };
+        let all = || items(&alive, &[0; 100]);
+        let count = |on: &dyn Fn() -> usize| {
+            assert!(!is_ok(|| _ = on()));
+            assert_eq!(alive.load(Relaxed), 0, "{threads} threads, at {stop}");
+        };
+        count(&|| pool.on(all()).threads(threads).map(bad).chunks(5).count());
+        count(&|| pool.on(all()).threads(threads).map(bad).rev().chunks(5).count());
+        count(&|| pool.on(source::pieces(source(all()).map(bad), &offsets)).threads(threads).count());
+        count(&|| {
+            let pairs = (all(), source(all()).map(bad), all());
+            pool.on(source::pieces(pairs, &offsets)).threads(threads).count()
+        });
+    }
+}
+
 #[test]
 fn a_state_that_panics_leaves_its_items_to_be_dropped() {
     let pool = pool(3);

@@ -272,6 +272,10 @@ impl Pool {
     /// assert_eq!(sum, 499_500);
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
+    ///
+    /// # Panics
+    /// If a range has more than `usize::MAX` integers, or if the sources of a tuple have different
+    /// lengths.
     #[inline(always)]
     #[track_caller]
     pub fn on<C: IntoChain<Chain: Sync>>(&self, chain: C) -> On<C::Chain, OnPool<'_>> {
@@ -546,6 +550,8 @@ impl Pool {
         T: Sync,
         R: Send,
     {
+        let (len, places) = (items.len(), out.len());
+        assert!(len == places, "map_into: {len} items and {places} places");
         self.on(items).zip(out).for_each(|(item, place)| *place = map(item));
     }
 

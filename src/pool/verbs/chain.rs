@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)] // cuts a source into pieces, and requests each piece once
 
-use std::{convert::Infallible, ops::Range};
+use std::{convert::Infallible, mem, ops::Range};
 
 use super::state::{State, Stateless};
 use crate::pool::record::units::Blocks;
@@ -19,8 +19,8 @@ use crate::pool::record::units::Blocks;
 #[diagnostic::on_unimplemented(
     message = "no loop runs over `{Self}`",
     label = "neither a slice, nor a range of integers, nor a chain",
-    note = "pass `&v`, `&mut v` or `v` of a slice, vector or array, not `v.iter()`; a range of integers such as `0..n`; or a tuple of these",
-    note = "what is zipped is `source(&v)` and stages, not `pool.on(&v)`; other collections are collected into a `Vec` first"
+    note = "pass `&v`, `&mut v` or `v` of a slice, vector or array; a range of integers such as `0..n`; or a tuple of these",
+    note = "iterators and other collections are collected into a `Vec` first"
 )]
 pub trait Chain: sealed::Sealed + IntoChain<Chain = Self> + Sized {
     /// The type of the items, which the closures of a loop receive.
@@ -128,7 +128,7 @@ pub trait Each: Chain {}
 /// | `&[T]` (and `&Vec<T>`, `&[T; N]`) | `&T` |
 /// | `&mut [T]` (and `&mut Vec<T>`, `&mut [T; N]`) | `&mut T` |
 /// | `Vec<T>`, `Box<[T]>`, `[T; N]` ([`Owned`](crate::source::Owned)), or a part of a `Vec` ([`drain`](crate::source::drain)) | `T` |
-/// | a range of integers `T`, such as `0..n` or `1..=n` | `T` |
+/// | a range of at most `usize::MAX` integers `T`, such as `0..n` or `1..=n` | `T` |
 /// | a tuple of two to eight sources, or [`On::zip`](crate::On::zip) | a tuple of their items |
 /// | [`On::chunks`](crate::On::chunks) of a source | `&[T]`, `&mut [T]`, `Range<T>`, tuples of these, or `Vec<T>` |
 /// | [`On::windows`](crate::On::windows) of a source | `&[T]` or `Range<T>` |
@@ -139,10 +139,10 @@ pub trait Each: Chain {}
 ///
 /// Sealed: it cannot be implemented elsewhere.
 #[diagnostic::on_unimplemented(
-    message = "no loop runs over `{Self}`",
-    label = "neither a slice, nor a range of integers, nor a chain",
-    note = "pass `&v`, `&mut v` or `v` of a slice, vector or array, not `v.iter()`; a range of integers such as `0..n`; or a tuple of these",
-    note = "what is zipped is `source(&v)` and stages, not `pool.on(&v)`; other collections are collected into a `Vec` first"
+    message = "`{Self}` is not a source of items with an index",
+    label = "not a source",
+    note = "behind `filter`, `flat_map`, `with` and so on, items have no index: `zip`, `enumerate` and so on stand before such a stage, and a function returns `impl Chain`",
+    note = "a function returns `source(..)` and stages, which the caller passes to `pool.on(..)`"
 )]
 pub trait Source: Chain<State = Stateless> {
     // A source that begins a chain implements `count`, `address` and `items`. The defaults are for
@@ -219,12 +219,66 @@ pub trait Pieces: Source {
         size: usize,
     ) -> impl ExactSizeIterator<Item = Self::Piece> + DoubleEndedIterator {
         let blocks = Blocks { size, len: range.len() };
-        (0..blocks.count()).map(move |block| {
-            let items = blocks.items(block..block + 1);
-            // SAFETY: *once*: no two blocks share an index, and each is requested once, as the
-            // caller promises.
-            unsafe { self.piece(range.start + items.start..range.start + items.end) }
+        let items_of = move |some: Range<usize>| {
+            let items = blocks.items(some);
+            range.start + items.start..range.start + items.end
+        };
+        let count = blocks.count();
+        // SAFETY: *once*: no two blocks share an index, and each index is requested once, as the
+        // caller promises.
+        let unrequested = unsafe { Unrequested::new(self, 0..count, items_of) };
+        // SAFETY: as `each` promises.
+        unrequested.each(|source, items| unsafe { source.piece(items) })
+    }
+}
+
+/// The right to request the items of neighbouring blocks of a source, block by block. Dropping it
+/// drops the items of the blocks that have not been requested, if they are owned.
+pub(super) struct Unrequested<'s, S: Source, I: Fn(Range<usize>) -> Range<usize>> {
+    source: &'s S,
+    blocks: Range<usize>,
+    /// The items of some neighbouring blocks.
+    items_of: I,
+}
+
+impl<'s, S: Source, I: Fn(Range<usize>) -> Range<usize>> Unrequested<'s, S, I> {
+    /// Only sources that move items out have a claim log.
+    const MOVES_OUT: bool = mem::needs_drop::<S::Ledger<'s>>();
+
+    /// # Safety
+    /// As for [`Source::items`], for the items of `blocks`.
+    #[inline(always)]
+    pub(super) unsafe fn new(source: &'s S, blocks: Range<usize>, items_of: I) -> Self {
+        Self { source, blocks, items_of }
+    }
+
+    /// What `request` returns for each block. `request` receives the source and the items of the
+    /// block, and may request these items as in [`Source::items`].
+    ///
+    /// The iterator is a `Map` of a range, because std's `zip` reads such an iterator by index.
+    #[inline(always)]
+    pub(super) fn each<T>(
+        mut self,
+        request: impl Fn(&'s S, Range<usize>) -> T,
+    ) -> impl ExactSizeIterator<Item = T> + DoubleEndedIterator {
+        self.blocks.clone().map(move |block| {
+            let Self { source, blocks, items_of } = &mut self;
+            if Self::MOVES_OUT {
+                // The block is the first one that is left, or the last one.
+                *blocks = if block == blocks.start { block + 1..blocks.end } else { blocks.start..block };
+            }
+            request(*source, items_of(block..block + 1))
         })
+    }
+}
+
+impl<S: Source, I: Fn(Range<usize>) -> Range<usize>> Drop for Unrequested<'_, S, I> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if Self::MOVES_OUT {
+            // SAFETY: as the caller of `new` promises, since nobody has requested these blocks.
+            drop(unsafe { self.source.items((self.items_of)(self.blocks.clone())) });
+        }
     }
 }
 
@@ -280,8 +334,8 @@ pub trait Shared: Pieces {}
 #[diagnostic::on_unimplemented(
     message = "no loop runs over `{Self}`",
     label = "neither a slice, nor a range of integers, nor a chain",
-    note = "pass `&v`, `&mut v` or `v` of a slice, vector or array, not `v.iter()`; a range of integers such as `0..n`; or a tuple of these",
-    note = "what is zipped is `source(&v)` and stages, not `pool.on(&v)`; other collections are collected into a `Vec` first"
+    note = "pass `&v`, `&mut v` or `v` of a slice, vector or array; a range of integers such as `0..n`; or a tuple of these",
+    note = "iterators and other collections are collected into a `Vec` first"
 )]
 pub trait IntoChain {
     /// The type of the chain.

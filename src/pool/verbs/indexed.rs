@@ -4,14 +4,15 @@
 #![allow(unsafe_code)] // a source requests items of other sources when its own items are requested
 
 use std::{
-    iter,
+    error::Error,
+    fmt, iter, mem,
     ops::{Deref, Range},
 };
 
 use super::{
     chain::{
-        Chain, Each, IntoChain, Makes, Pieces, Shared, Source, base, begins_a_chain, itself, noted_by,
-        nothing_is_noted,
+        Chain, Each, IntoChain, Makes, Pieces, Shared, Source, Unrequested, base, begins_a_chain, itself,
+        noted_by, nothing_is_noted,
     },
     state::Stateless,
 };
@@ -20,13 +21,17 @@ use crate::pool::record::units::Blocks;
 /// Two sources of equal length in step. Made by [`On::zip`](crate::On::zip).
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
-pub struct Zip<A, B>(A, B);
+pub struct Zip<A, B>(pub(super) A, pub(super) B);
 
 impl<A: Source, B: Source> Zip<A, B> {
+    /// `call` is what the user has written.
     #[track_caller]
-    pub(crate) fn new(a: A, b: B) -> Self {
+    pub(crate) fn new(call: &str, a: A, b: B) -> Self {
         let (first, second) = (a.count(), b.count());
-        assert!(first == second, "zip: {first} and {second} items; `.take(n)` makes them equal");
+        assert!(
+            first == second,
+            "{call}: {first} and {second} items; `zip_shortest` ends with the shorter one"
+        );
         Self(a, b)
     }
 }
@@ -84,9 +89,13 @@ impl<A: Pieces, B: Pieces> Pieces for Zip<A, B> {
 
     #[inline(always)]
     unsafe fn piece(&self, range: Range<usize>) -> Self::Piece {
+        // If the first piece panics, the items of the second one are dropped.
+        // SAFETY: as the caller promises, since the second source has the same length.
+        let second = unsafe { Unrequested::new(&self.1, range.clone(), |items| items) };
         // SAFETY: as the caller promises, since the first source has the same length.
         let a = unsafe { self.0.piece(range.clone()) };
-        // SAFETY: as the caller promises, since the second source has the same length.
+        mem::forget(second);
+        // SAFETY: as for `second`, which has requested nothing and is gone.
         let b = unsafe { self.1.piece(range) };
         (a, b)
     }
@@ -177,7 +186,7 @@ impl<A: IntoChain<Chain: Source>, B: IntoChain<Chain: Source>> IntoChain for (A,
 
     #[track_caller]
     fn into_chain(self) -> Self::Chain {
-        Zip::new(self.0.into_chain(), self.1.into_chain())
+        Zip::new("a tuple", self.0.into_chain(), self.1.into_chain())
     }
 }
 
@@ -237,12 +246,14 @@ pub struct Chunks<S> {
 }
 
 impl<S: Pieces> Chunks<S> {
+    #[track_caller]
     pub(crate) fn new(source: S, size: usize) -> Self {
         assert!(size > 0, "chunks: a chunk has at least one item");
         Self { blocks: Blocks { size, len: source.count() }, source }
     }
 
     /// Makes pieces of exactly this size. The remaining items are in no piece.
+    #[track_caller]
     pub(crate) fn exact(source: S, size: usize) -> Self {
         let Self { source, blocks } = Self::new(source, size);
         Self { source, blocks: Blocks { len: blocks.len - blocks.len % size, ..blocks } }
@@ -283,6 +294,7 @@ pub struct Windows<S> {
 }
 
 impl<S: Shared> Windows<S> {
+    #[track_caller]
     pub(crate) fn new(source: S, size: usize) -> Self {
         assert!(size > 0, "windows: a window has at least one item");
         Self { source, size }
@@ -441,6 +453,7 @@ pub struct StepBy<S> {
 }
 
 impl<S: Source> StepBy<S> {
+    #[track_caller]
     pub(crate) fn new(source: S, size: usize) -> Self {
         assert!(size > 0, "step_by: a step is at least one item");
         Self { blocks: Blocks { size, len: source.count() }, source }
@@ -465,7 +478,18 @@ impl<S: Source> Source for StepBy<S> {
         &self,
         range: Range<usize>,
     ) -> impl ExactSizeIterator<Item = S::Item> + DoubleEndedIterator {
-        Steps { of: self, left: range }
+        let items_of = |blocks| self.blocks.items(blocks);
+        // SAFETY: *once*: no two blocks share an index, and each index is requested once, as the
+        // caller promises.
+        let unrequested = unsafe { Unrequested::new(&self.source, range, items_of) };
+        // The first item of each block. (With `Iterator::step_by` over the iterator of `map(f)`,
+        // `f` would also be called for items that are left out.)
+        unrequested.each(|source, items| {
+            // SAFETY: as `each` promises.
+            let first = unsafe { source.items(items) }.next();
+            let Some(first) = first else { unreachable!("a block has an item") };
+            first
+        })
     }
 }
 
@@ -477,62 +501,6 @@ impl<S: Source> Pieces for StepBy<S> {
     unsafe fn piece(&self, range: Range<usize>) -> Vec<Self::Item> {
         // SAFETY: as the caller promises.
         unsafe { self.items(range) }.collect()
-    }
-}
-
-/// The first item of each of the blocks `left`. (With `Iterator::step_by` over the iterator of
-/// `map(f)`, `f` would also be called for items that are left out.)
-struct Steps<'s, S: Source> {
-    of: &'s StepBy<S>,
-    left: Range<usize>,
-}
-
-impl<S: Source> Steps<'_, S> {
-    /// Returns the first item of a block that has been removed from `left`, and drops the other
-    /// items of the block.
-    #[inline(always)]
-    fn first(&self, block: usize) -> S::Item {
-        let Self { of: StepBy { source, blocks }, .. } = *self;
-        let items = blocks.items(block..block + 1);
-        // SAFETY: as the caller of `StepBy::items` promises for this block.
-        let mut items = unsafe { source.items(items) };
-        let Some(item) = items.next() else { unreachable!("a block has an item") };
-        item
-    }
-}
-
-impl<S: Source> Iterator for Steps<'_, S> {
-    type Item = S::Item;
-
-    #[inline(always)]
-    fn next(&mut self) -> Option<S::Item> {
-        let block = self.left.next()?;
-        Some(self.first(block))
-    }
-
-    #[inline(always)]
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.left.size_hint()
-    }
-}
-
-impl<S: Source> DoubleEndedIterator for Steps<'_, S> {
-    #[inline(always)]
-    fn next_back(&mut self) -> Option<S::Item> {
-        let block = self.left.next_back()?;
-        Some(self.first(block))
-    }
-}
-
-impl<S: Source> ExactSizeIterator for Steps<'_, S> {}
-
-impl<S: Source> Drop for Steps<'_, S> {
-    #[inline(always)]
-    fn drop(&mut self) {
-        let StepBy { source, blocks } = self.of;
-        // SAFETY: as the caller of `StepBy::items` promises: none of the blocks that are left has
-        // been requested.
-        drop(unsafe { source.items(blocks.items(self.left.clone())) });
     }
 }
 
@@ -585,22 +553,50 @@ impl<S: Pieces, O: Deref<Target = [usize]>> Source for Cuts<S, O> {
         &self,
         range: Range<usize>,
     ) -> impl ExactSizeIterator<Item = S::Piece> + DoubleEndedIterator {
-        range.map(|piece| {
-            // SAFETY: *once*: 1. the last offset lies within the source; 2. offsets do not
-            // decrease, so no two pieces share an index, and each is requested once, as the caller
-            // promises; 3. the claim of a piece has noted its items.
-            unsafe { self.source.piece(self.in_source(piece..piece + 1)) }
-        })
+        let items_of = |pieces| self.in_source(pieces);
+        // SAFETY: *once*: 1. the last offset lies within the source; 2. offsets do not decrease, so
+        // no two pieces share an index, and each is requested once, as the caller promises; 3. the
+        // claim of a piece has noted its items.
+        let unrequested = unsafe { Unrequested::new(&self.source, range, items_of) };
+        // SAFETY: as `each` promises.
+        unrequested.each(|source, items| unsafe { source.piece(items) })
     }
 }
 
 /// An error of an item, with the index of that item. Made by [`On::located`](crate::On::located).
+///
+/// ```
+/// use std::error::Error;
+///
+/// fn parse(pool: &rangesteal::Pool, words: &[&str]) -> Result<Vec<u32>, Box<dyn Error>> {
+///     let numbers = pool.on(words).map(|word| word.parse::<u32>()).located();
+///     Ok(numbers.collect::<Result<_, _>>()?)
+/// }
+///
+/// let error = parse(&rangesteal::Pool::new()?, &["7", "x"]).unwrap_err();
+/// assert_eq!(error.to_string(), "item 1: invalid digit found in string");
+/// # Ok::<(), rangesteal::BuildError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct At<E> {
     /// The index of the item.
     pub index: usize,
     /// The error of the item.
     pub error: E,
+}
+
+impl<E: fmt::Display> fmt::Display for At<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "item {}: {}", self.index, self.error)
+    }
+}
+
+/// The message contains that of the item's error, so [`source`](Error::source) returns the source
+/// of the item's error.
+impl<E: Error> Error for At<E> {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.error.source()
+    }
 }
 
 /// The items of a source. If an item is an error, the index of the item is added. Made by
@@ -649,6 +645,7 @@ impl<T, E, S: Source<Item = Result<T, E>>> Source for Located<S> {
 ///
 /// # Panics
 /// If `size` is 0.
+#[track_caller]
 pub fn chunks_exact<S: IntoChain<Chain: Pieces>>(
     items: S,
     size: usize,

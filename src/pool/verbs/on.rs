@@ -372,7 +372,8 @@ impl<S: Source, P> On<S, P> {
     #[inline(always)]
     #[track_caller]
     pub fn zip<B: IntoChain<Chain: Source + Sync>>(self, other: B) -> On<Zip<S, B::Chain>, P> {
-        self.behind(|source| Zip::new(source, other.into_chain()))
+        let Self { chain, place } = self;
+        On { chain: Zip::new("zip", chain, other.into_chain()), place }
     }
 
     /// Runs over this source and another source in step, up to the end of the shorter one, as
@@ -384,11 +385,13 @@ impl<S: Source, P> On<S, P> {
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     #[inline(always)]
+    #[track_caller]
     pub fn zip_shortest<B: IntoChain<Chain: Source + Sync>>(
         self,
         other: B,
     ) -> On<Zip<Subrange<S>, Subrange<B::Chain>>, P> {
-        self.behind(|source| Zip::shortest(source, other.into_chain()))
+        let Self { chain, place } = self;
+        On { chain: Zip::shortest(chain, other.into_chain()), place }
     }
 
     /// Runs over pairs of the index of an item, from 0 on, and the item, as
@@ -403,7 +406,7 @@ impl<S: Source, P> On<S, P> {
     /// ```
     #[inline(always)]
     pub fn enumerate(self) -> On<Zip<Indices, S>, P> {
-        self.behind(|source| Zip::new(Indices(source.count()), source))
+        self.behind(|source| Zip(Indices(source.count()), source))
     }
 
     /// Runs over the first `count` items, or over all items if there are fewer, as
@@ -447,8 +450,10 @@ impl<S: Source, P> On<S, P> {
     /// # Panics
     /// If `step` is 0.
     #[inline(always)]
+    #[track_caller]
     pub fn step_by(self, step: usize) -> On<StepBy<S>, P> {
-        self.behind(|source| StepBy::new(source, step))
+        let Self { chain, place } = self;
+        On { chain: StepBy::new(chain, step), place }
     }
 
     /// Runs over the items in reverse order, as [`Iterator::rev`].
@@ -480,11 +485,13 @@ impl<S: Source, P> On<S, P> {
     /// # Panics
     /// If `size` is 0.
     #[inline(always)]
+    #[track_caller]
     pub fn chunks(self, size: usize) -> On<Chunks<S>, P>
     where
         S: Pieces,
     {
-        self.behind(|source| Chunks::new(source, size))
+        let Self { chain, place } = self;
+        On { chain: Chunks::new(chain, size), place }
     }
 
     /// Runs over pieces of exactly `size` neighbouring items. Items that remain at the end are left
@@ -500,11 +507,13 @@ impl<S: Source, P> On<S, P> {
     /// # Panics
     /// If `size` is 0.
     #[inline(always)]
+    #[track_caller]
     pub fn chunks_exact(self, size: usize) -> On<Chunks<S>, P>
     where
         S: Pieces,
     {
-        self.behind(|source| Chunks::exact(source, size))
+        let Self { chain, place } = self;
+        On { chain: Chunks::exact(chain, size), place }
     }
 
     /// Runs over all windows of `size` neighbouring items, as [`slice::windows`]. There is no
@@ -529,11 +538,13 @@ impl<S: Source, P> On<S, P> {
     /// # Panics
     /// If `size` is 0.
     #[inline(always)]
+    #[track_caller]
     pub fn windows(self, size: usize) -> On<Windows<S>, P>
     where
         S: Shared,
     {
-        self.behind(|source| Windows::new(source, size))
+        let Self { chain, place } = self;
+        On { chain: Windows::new(chain, size), place }
     }
 
     /// Adds the index of the item to each error: an item `Err(error)` becomes `Err(At { index,

@@ -152,6 +152,7 @@ impl<'p, C: Chain, E: Ending> On<C, OnPool<'p, E>> {
     /// # Panics
     /// If `items` is 0.
     #[inline(always)]
+    #[track_caller]
     pub fn grain(mut self, items: usize) -> Self {
         assert!(items > 0, "grain: a block has at least one item");
         self.place.grain = Some(items);
@@ -169,6 +170,7 @@ impl<'p, C: Chain, E: Ending> On<C, OnPool<'p, E>> {
     /// # Panics
     /// If `workers` is 0.
     #[inline(always)]
+    #[track_caller]
     pub fn threads(mut self, workers: usize) -> Self {
         assert!(workers > 0, "threads: at least 1, since the calling thread is a worker");
         self.place.threads = workers;
@@ -287,11 +289,13 @@ impl<'p, C: Chain, E: Ending> On<C, OnPool<'p, E>> {
         self
     }
 
+    #[track_caller]
     fn check_state(&self) {
         assert!(
             !self.place.reproducible || C::State::MAY_REPRODUCE,
             "reproducible: a state of a worker (`with`, `with_kept`) meets other items in each run; \
-             `with_block` makes one for each block of items"
+             `with_block` makes one for each block of items (the loop at {})",
+            self.place.wishes.at
         );
     }
 }

@@ -1,60 +1,200 @@
-//! Methods of rayon that have another name in this crate. A call by rayon's name is a compile
-//! error, whose message says the name to use.
+//! Calls that users of rayon and of iterators try, and that this crate refuses. Each is a compile
+//! error, whose message says what to write instead.
+
+use std::{ops::RangeFrom, slice, vec};
 
 use super::{
-    chain::Chain,
+    chain::{Chain, IntoChain},
+    grow::Grow,
     on::On,
-    options::{Ending, OnPool},
+    options::OnPool,
+    stages::{Filter, FilterMap, FlatMap, Flatten, TryFlatMap, With},
 };
 
-/// Declares a trait that no type implements, and the compiler's message for a missing
-/// implementation.
-macro_rules! otherwise {
-    ($($name:ident: $message:literal;)+) => {$(
-        #[diagnostic::on_unimplemented(message = $message, label = "has another name here")]
-        pub trait $name {}
-    )+};
+/// Declares methods that cannot be called. Each row has a trait that no type implements, the
+/// compiler's message for a missing implementation, and methods whose first argument would need
+/// one. If the first argument is a closure, its parameters have the types of `as`, so the compiler
+/// reports no error inside it. The result is a type of the trait, so the compiler reports no error
+/// for the methods that follow.
+macro_rules! refused {
+    ([$($of:tt)*] $type:ty: $($reason:ident: $message:literal $(
+        $method:ident<$first:ident $(, $other:ident)*>($($passed:ident),*) $(as $signature:path)?
+    ),+;)+) => {
+        $(
+            #[diagnostic::on_unimplemented(message = $message, label = "not available here")]
+            pub trait $reason {
+                type Made;
+            }
+        )+
+
+        #[doc(hidden)]
+        impl<$($of)*> $type {$($(
+            pub fn $method<$first: $reason $(+ $signature)? $(, $other)*>(self, $(_: $passed),*) -> $first::Made {
+                unreachable!("cannot be called")
+            }
+        )+)+}
+    };
 }
 
-otherwise! {
-    CalledFind: "`find_first` is called `find` here, as in `Iterator`";
-    CalledPosition: "`position_first` is called `position` here, as in `Iterator`";
-    CalledReduce: "`reduce_with` is called `reduce` here, as in `Iterator`";
-    CalledZip: "`zip_eq` is called `zip`; the `zip` that ends with the shorter one is `zip_shortest`";
-    CalledFlatMap: "`flat_map_iter` is called `flat_map`";
-    CalledGrain: "`with_min_len` and `with_max_len` are not needed: the pool measures what items cost; `grain` asks for a size";
+refused! {
+    [C: Chain, P] On<C, P>:
+    Find: "`find_first` is called `find` here, as in `Iterator`"
+        find_first<F>(F) as Fn(&C::Item) -> bool;
+    FindLast: "there is no `find_last`: write `rev()` and `find`"
+        find_last<F>(F) as Fn(&C::Item) -> bool;
+    FindMap: "`find_map_first` and `find_map_any` are called `find_map` here, as in `Iterator`"
+        find_map_first<F, R>(F) as Fn(C::Item) -> Option<R>,
+        find_map_any<F, R>(F) as Fn(C::Item) -> Option<R>;
+    FindMapLast: "there is no `find_map_last`: write `rev()` and `find_map`"
+        find_map_last<F, R>(F) as Fn(C::Item) -> Option<R>;
+    Position: "`position_first` and `position_any` are called `position` here, as in `Iterator`"
+        position_first<F>(F) as Fn(C::Item) -> bool,
+        position_any<F>(F) as Fn(C::Item) -> bool;
+    PositionLast: "there is no `position_last`: `rev().position(..)` counts from the end"
+        position_last<F>(F) as Fn(C::Item) -> bool;
+    Positions: "there is no `positions`: write `enumerate().filter_map(|(i, x)| test(x).then_some(i))`"
+        positions<F>(F) as Fn(C::Item) -> bool;
+    Reduce: "`reduce_with` is called `reduce` here, as in `Iterator`"
+        reduce_with<F>(F) as Fn(C::Item, C::Item) -> C::Item;
+    TryReduce: "there is no `try_reduce_with`: `try_reduce` reduces the values of results, and `reduce(|a, b| op(a?, b?))` calls an `op` that can fail"
+        try_reduce_with<F, R>(F) as Fn(R, R) -> C::Item;
+    Zip: "`zip_eq` is called `zip`; the `zip` that ends with the shorter one is `zip_shortest`"
+        zip_eq<B>(B);
+    FlatMapIter: "`flat_map_iter` is called `flat_map`"
+        flat_map_iter<F, I>(F) as Fn(C::Item) -> I;
+    Grain: "`with_min_len` and `with_max_len` are not needed: the pool measures what items cost; `grain` asks for a size"
+        with_min_len<N>(N), with_max_len<N>(N);
+    CollectInto: "there is no `collect_into_vec`: write `out.clear()` and `collect_into(&mut out)`, which appends"
+        collect_into_vec<V>(V);
+    States: "a state of each worker is a stage of its own: `with(|_worker| state).map(|(state, x)| ..)`, and `for_each` and so on likewise"
+        map_with<T, F>(T, F), map_init<T, F>(T, F),
+        for_each_with<T, F>(T, F), for_each_init<T, F>(T, F),
+        try_for_each_with<T, F>(T, F), try_for_each_init<T, F>(T, F);
+    Fold: "`fold` has three closures here: `fold(init, step, merge)`; `merge` joins the results of two workers"
+        fold_with<T, F>(T, F);
+    TryFold: "there is no `try_fold`: write `map` and `try_reduce`, or `chunks(n).map(|chunk| chunk.iter().try_fold(init, f)).try_reduce(op)`"
+        try_fold<T, F>(T, F), try_fold_with<T, F>(T, F);
+    FoldChunks: "there is no `fold_chunks`: write `chunks(n).map(|chunk| chunk.iter().fold(init, f))`"
+        fold_chunks<N, T, F>(N, T, F), fold_chunks_with<N, T, F>(N, T, F);
+    Update: "there is no `update`: write `map(|mut x| {{ f(&mut x); x }})`"
+        update<F>(F) as Fn(&mut C::Item);
+    TwoLoops: "there is no `chain`: write two loops, each with `collect_into(&mut both)`"
+        chain<B>(B);
+    Interleave: "there is no `interleave`: of sources of equal length, write `zip(b).flat_map(|(a, b)| [a, b])`"
+        interleave<B>(B), interleave_shortest<B>(B);
+    While: "no stage ends a loop at an item: find the `position` of the item, then `take` or `skip`"
+        skip_while<F>(F) as Fn(&C::Item) -> bool, take_while<F>(F) as Fn(&C::Item) -> bool,
+        skip_any_while<F>(F) as Fn(&C::Item) -> bool, take_any_while<F>(F) as Fn(&C::Item) -> bool;
+    PartitionMap: "there is no `partition_map`: write two loops with `filter_map`, or `fold` into two vectors"
+        partition_map<F, R>(F) as Fn(C::Item) -> R;
+    ChunksFromTheEnd: "there is no `rchunks`: of a slice, write `pool.on(v.rchunks(n).collect::<Vec<_>>())`"
+        rchunks<N>(N);
+}
+
+refused! {
+    [C: Chain] On<C>:
+    Loop: "a chain without a pool runs no loop: write `pool.on(chain)`, and then the end"
+        for_each<F>(F) as Fn(C::Item), try_for_each<F, R>(F) as Fn(C::Item) -> R,
+        fold<T, F, M>(T, F, M), reduce<F>(F) as Fn(C::Item, C::Item) -> C::Item,
+        any<F>(F) as Fn(C::Item) -> bool, all<F>(F) as Fn(C::Item) -> bool,
+        find<F>(F) as Fn(&C::Item) -> bool, collect_into<V>(V);
+}
+
+refused! {
+    [T: Send, E, M] Grow<'_, T, E, M>:
+    GrowFolds: "a list that grows has no order and no stages: its ends are `for_each` and `fold_unordered`, and `try_` with each"
+        map<F, R>(F) as Fn(T) -> R, filter<F>(F) as Fn(&T) -> bool, flat_map<F, R>(F) as Fn(T) -> R,
+        fold<I, F, R>(I, F, R), reduce<F>(F) as Fn(T, T) -> T;
 }
 
 #[doc(hidden)]
-impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
-    pub fn find_first<F: Fn(&C::Item) -> bool + CalledFind>(self, _: F) -> E::Of<Option<C::Item>> {
+impl<C: Chain> On<C> {
+    pub fn sum<S: Loop>(self) -> S {
         unreachable!("cannot be called")
     }
 
-    pub fn position_first<F: Fn(C::Item) -> bool + CalledPosition>(self, _: F) -> E::Of<Option<usize>> {
+    pub fn collect<B: Loop>(self) -> B {
+        unreachable!("cannot be called")
+    }
+}
+
+#[doc(hidden)]
+impl<T: Send, E, M> Grow<'_, T, E, M> {
+    pub fn sum<S: GrowFolds>(self) -> S {
         unreachable!("cannot be called")
     }
 
-    pub fn reduce_with<F>(self, _: F) -> E::Of<Option<C::Item>>
-    where
-        F: Fn(C::Item, C::Item) -> C::Item + CalledReduce,
-    {
+    pub fn collect<B: GrowFolds>(self) -> B {
         unreachable!("cannot be called")
     }
+}
 
-    pub fn flat_map_iter<I: IntoIterator, F: Fn(C::Item) -> I + CalledFlatMap>(self, _: F) -> Self {
-        unreachable!("cannot be called")
-    }
+#[diagnostic::on_unimplemented(
+    message = "items behind `filter`, `flat_map`, `with` and so on have no index: put this method before such a stage",
+    label = "needs items that have an index"
+)]
+pub trait NoIndex {
+    type Made;
+}
 
-    pub fn zip_eq<B: CalledZip>(self, _: B) -> Self {
-        unreachable!("cannot be called")
-    }
+/// Declares the methods that need an index, for stages behind which items have none. (`enumerate`,
+/// `rev` and `located` are not there, because they have no argument that could need a trait.)
+macro_rules! no_index {
+    ($methods:tt $($stage:ident<$($of:ident),+>)+) => {
+        $(no_index!(@$methods $stage<$($of),+>);)+
+    };
+    (@($($method:ident)+) $stage:ident<$($of:ident),+>) => {
+        #[doc(hidden)]
+        impl<$($of),+, P> On<$stage<$($of),+>, P> {$(
+            pub fn $method<A: NoIndex>(self, _: A) -> A::Made {
+                unreachable!("cannot be called")
+            }
+        )+}
+    };
+}
 
-    pub fn with_min_len<N: CalledGrain>(self, _: N) -> Self {
-        unreachable!("cannot be called")
-    }
+no_index! {
+    (zip zip_shortest chunks chunks_exact windows take skip step_by)
+    Filter<C, F> FilterMap<C, F> FlatMap<C, F> TryFlatMap<C, F> Flatten<C> With<C, M>
+}
 
-    pub fn with_max_len<N: CalledGrain>(self, _: N) -> Self {
-        unreachable!("cannot be called")
-    }
+/// Declares types over which no loop runs, with the compiler's message. Each row has a trait that
+/// no type implements, and types whose first parameter would need it. (If the trait were needed by
+/// the type itself, the compiler would report two errors for a type with a lifetime.)
+macro_rules! no_loop {
+    ($($reason:ident: $message:literal $([$item:ident $($of:tt)*] $type:ty),+;)+) => {$(
+        #[diagnostic::on_unimplemented(message = $message, label = "no loop runs over this")]
+        pub trait $reason {
+            type Made: Chain;
+        }
+
+        $(
+            #[doc(hidden)]
+            impl<$item: $reason $($of)*> IntoChain for $type {
+                type Chain = $item::Made;
+
+                fn into_chain(self) -> Self::Chain {
+                    unreachable!("cannot be called")
+                }
+            }
+        )+
+    )+};
+}
+
+no_loop! {
+    WithPool: "a chain with a pool is no source of another loop: write `&v`, or `source(&v)` and stages, not `pool.on(&v)`"
+        [E, C: Chain] On<C, OnPool<'_, E>>;
+    OfSlice: "no loop runs over an iterator: write `&v`, not `v.iter()`"
+        [T] slice::Iter<'_, T>;
+    OfExclusive: "no loop runs over an iterator: write `&mut v`, not `v.iter_mut()`"
+        [T] slice::IterMut<'_, T>;
+    OfVec: "no loop runs over an iterator: write `v`, not `v.into_iter()`"
+        [T] vec::IntoIter<T>;
+    OfDrained: "no loop runs over an iterator: write `source::drain(&mut v, range)`, not `v.drain(range)`"
+        [T] vec::Drain<'_, T>;
+    OfPieces: "no loop runs over an iterator: write `pool.on(&v).chunks(n)`, not `pool.on(v.chunks(n))`, and other pieces likewise"
+        [T] slice::Chunks<'_, T>, [T] slice::ChunksMut<'_, T>, [T] slice::ChunksExact<'_, T>,
+        [T] slice::ChunksExactMut<'_, T>, [T] slice::Windows<'_, T>;
+    OfOpenRange: "a range for a loop has an end: write `enumerate()` to number items, or `0..n`"
+        [T] RangeFrom<T>;
 }

@@ -123,6 +123,7 @@ impl<T> Holder for Drained<'_, T> {
 ///
 /// # Panics
 /// If the range ends before it begins, or does not lie within the vector.
+#[track_caller]
 pub fn drain<T: Send>(vec: &mut Vec<T>, range: impl RangeBounds<usize>) -> Owned<Drained<'_, T>> {
     let len = vec.len();
     let start = match range.start_bound() {

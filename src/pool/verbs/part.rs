@@ -30,6 +30,7 @@ use crate::pool::{call::order::Node, policy::site::LoopKind, record::units::Bloc
 /// # Panics
 /// If `rank >= ranks`.
 #[must_use]
+#[track_caller]
 pub fn share(len: usize, rank: usize, ranks: usize) -> Range<usize> {
     assert!(rank < ranks, "share: ranks are numbered from 0, and there are {ranks}; there is no rank {rank}");
     let blocks = Blocks { size: block(len), len };
@@ -295,6 +296,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
 }
 
 /// Panics unless the `items` items from index `first` on consist of complete blocks of the whole.
+#[track_caller]
 fn check(first: usize, items: usize, blocks: Blocks) {
     let Blocks { size, len } = blocks;
     let end = first.checked_add(items).filter(|&end| end <= len);

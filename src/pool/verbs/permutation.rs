@@ -168,11 +168,10 @@ impl<S: Lent, P> On<S, P> {
     #[inline(always)]
     #[track_caller]
     pub fn at<'p>(self, places: &'p Permutation<'_>) -> On<Permuted<'p, S>, P> {
-        self.behind(|source| {
-            let (found, expected) = (source.count(), places.len);
-            assert!(found == expected, "at: a permutation for {expected} items, and there are {found}");
-            Permuted { source, indices: &places.indices }
-        })
+        let Self { chain: source, place } = self;
+        let (found, expected) = (source.count(), places.len);
+        assert!(found == expected, "at: a permutation for {expected} items, and there are {found}");
+        On { chain: Permuted { source, indices: &places.indices }, place }
     }
 }
 

@@ -264,6 +264,7 @@ impl<S: Source + Sync, E: Ending> On<S, OnPool<'_, E>> {
     /// # Panics
     /// If a comparison or a closure of the chain panics.
     #[inline(always)]
+    #[track_caller]
     pub fn eq<B>(self, other: B) -> E::Of<bool>
     where
         B: IntoChain<Chain: Source + Sync>,
@@ -290,6 +291,7 @@ impl<S: Source + Sync, E: Ending> On<S, OnPool<'_, E>> {
     /// # Panics
     /// If a comparison or a closure of the chain panics.
     #[inline(always)]
+    #[track_caller]
     pub fn cmp<B>(self, other: B) -> E::Of<Ordering>
     where
         B: IntoChain<Chain: Source<Item = S::Item> + Sync>,

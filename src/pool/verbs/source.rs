@@ -65,6 +65,11 @@ pub struct Integers<T> {
 
 /// An integer: `u8` to `u128`, `i8` to `i128`, `usize`, `isize`. Sealed.
 #[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "no loop runs over a range of `{Self}`",
+    label = "no range of integers",
+    note = "other ranges are collected into a `Vec` first"
+)]
 pub trait Integer: Sealed + Copy + PartialOrd + Send + Sync {
     /// The number of integers from this integer on that are less than `end`, which is not less than
     /// this integer. `None` if the number does not fit into a `usize`.

@@ -155,6 +155,7 @@ impl<'p, C: Each + Sync, E: Ending> On<C, OnPool<'p, E>> {
     /// If `limit` is 0, or if the loop is [`reproducible`](Self::reproducible), since waiting items
     /// are done in another order each time.
     #[inline(always)]
+    #[track_caller]
     pub fn waiting(self, limit: usize) -> Waiting<C, OnPool<'p, E>> {
         assert!(limit > 0, "waiting: with a limit of 0 items under way, none would ever begin");
         assert!(
