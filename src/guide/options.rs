@@ -52,8 +52,8 @@
 //! # Options of a pool
 //! [`PoolBuilder`](crate::PoolBuilder) has the options for all loops of a pool: the number of
 //! threads, pinning, placement, names, stacks and handlers of threads. Environment variables set
-//! options, too. If a pool's builder sets the same option, the first two of these variables have no
-//! effect:
+//! options, too. An option of a pool's builder overrides the variable of the same option. Only
+//! `RANGESTEAL_REPORT` has no such option:
 //!
 //! | variable | effect |
 //! |---|---|
