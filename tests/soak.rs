@@ -1,6 +1,6 @@
-//! An endurance test. It runs a hundred small loops for each unbalanced loop. Several threads also
-//! run nests of loops at the same time. These nests are three levels deep, and have panics and
-//! stops. Each loop is compared with the serial loop.
+//! An endurance test. For each unbalanced loop, the test runs a hundred small loops. Several
+//! threads also run nests of loops at the same time. These nests are three levels deep, and have
+//! panics and stops. Each loop is compared with the serial loop.
 //!
 //! `RANGESTEAL_SOAK_SECONDS` sets the duration. The default is a few seconds. A failure prints its
 //! seed. `RANGESTEAL_SOAK_SEED` repeats the episode of this seed for the whole duration. In one
