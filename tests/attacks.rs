@@ -42,7 +42,8 @@ fn work() {
     busy::work(if cfg!(miri) { 0 } else { 1_000 });
 }
 
-/// Counts drops and clones of items, except in a panicking thread. Panics when it reaches 0.
+/// Counts down `fuse` at each drop and clone of an item, except in a panicking thread. Panics when
+/// `fuse` reaches 0.
 fn burn(fuse: &AtomicUsize) {
     if !thread::panicking() && fuse.fetch_sub(1, Relaxed) == 1 {
         panic_any(Payload);
