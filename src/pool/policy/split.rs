@@ -235,9 +235,9 @@ impl Profile {
         self.0.last().map_or(0.0, |&(_, cost)| cost)
     }
 
-    /// The index before which the items cost `goal`. The index is rounded to the nearest item, not
-    /// down: of two neighbouring workers, the first one should finish last, since it may be the
-    /// caller, and then no thread has to be woken.
+    /// The index for which all items before it together cost `goal`. The index is rounded to the
+    /// nearest item, not down: of two neighbouring workers, the first one should finish last, since
+    /// it may be the caller, and then no thread has to be woken.
     ///
     /// But an item that takes longer than a [`NAP`] goes to the second worker. That worker begins
     /// with the long item, so other workers can steal its next items meanwhile. The first worker
@@ -273,8 +273,8 @@ impl Profile {
         before + (after - before) * ((index - low) as f32 / (high - low) as f32)
     }
 
-    /// The last of the knots that are before a place, as `is_before` says, and the next knot. The
-    /// cost before index 0 is 0.
+    /// The last knot for which `is_before` returns true, and the next knot. If `is_before` returns
+    /// true for no knot, the result begins with index 0 and cost 0.
     fn around(&self, is_before: impl Fn(&(usize, f32)) -> bool) -> ((usize, f32), Option<(usize, f32)>) {
         let (before, behind) = self.0.split_at(self.0.partition_point(is_before));
         (before.last().copied().unwrap_or_default(), behind.first().copied())

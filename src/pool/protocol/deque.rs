@@ -74,13 +74,13 @@ pub(crate) struct OwnerEnd<T> {
     items: Cell<NonNull<T>>,
     /// The place behind the newest item.
     next: Cell<usize>,
-    /// The owner's copy of `top`. The two differ while a claim is in flight.
+    /// The owner's copy of `top`. Differs from `top` while a claim is in flight.
     floor: Cell<usize>,
     /// A push at this place, or behind it, does more than write the item.
     limit: Cell<usize>,
 }
 
-// SAFETY: *own*: 1. threads other than the owner touch `ends` alone, which is atomic or locked;
+// SAFETY: *own*: 1. threads other than the owner access only `ends`, which is atomic or locked;
 // `Deques::of` says who the owner is; 2. items go from thread to thread, hence `Send`.
 unsafe impl<T: Send> Sync for Deque<T> {}
 
