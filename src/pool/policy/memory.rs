@@ -101,7 +101,7 @@ impl Memory {
 
     /// Remembers that a loop took `work` nanoseconds of one thread for `indices` indices of its
     /// slice. A jump of the cost is learnt gradually, since an interruption may have caused it. But
-    /// after a jump the pool remembers at least a cost that makes it time the next call.
+    /// after a jump the pool remembers a cost that is high enough for the next call to be timed.
     pub(crate) fn learn(&self, this: Loop, kind: LoopKind, indices: usize, work: f32) {
         if indices == 0 {
             return;

@@ -33,9 +33,9 @@ use crate::sync::{AtomicUsize, Mutex, MutexGuard, Ordering, fence, lock, lock_so
 /// places hold items.
 type Storage<T> = Vec<MaybeUninit<T>>;
 
-/// The items that one worker has made and no worker has taken, at the places `bottom..next`.
-/// Dropping a deque leaks the items that are still in it, so take these with [`left`](Self::left)
-/// first.
+/// The items that one worker has made or stolen and no worker has taken, at the places
+/// `bottom..next`. Dropping a deque leaks the items that are still in it, so take these with
+/// [`left`](Self::left) first.
 pub(crate) struct Deque<T> {
     ends: CachePadded<ThiefEnd<T>>,
     own: CachePadded<Owners<T>>,
@@ -131,8 +131,8 @@ impl<T> OwnerEnd<T> {
         self.next.set(next + 1);
     }
 
-    /// Whether the owner has an item to take. If the owner keeps no items, `claim` claims some that
-    /// thieves can see; `claim` is [`Deque::claim`].
+    /// Whether the owner has an item to take. If the owner keeps no items, [`Deque::claim`] (the
+    /// argument `claim`) claims some items that thieves can see.
     #[inline(always)]
     pub(crate) fn has_item(&self, claim: impl FnOnce(Self) -> Self) -> bool {
         if self.next.get() > self.floor.get() {

@@ -6,14 +6,15 @@
 //! `cell` is the range of one worker, with the single steps of the protocol. `range` builds the
 //! claim, the theft, `resolve` and `truncate` from these steps. `fence` is the pair of barriers
 //! between a claim and a theft. In a search all workers claim from one `shared_cursor` instead of
-//! ranges. `deque` holds the items that one worker has made in a list that grows. `searching`
-//! counts the workers that have made items, search for some, or have gone. `wake_queues` holds the
-//! woken items of a loop whose items wait. `futures` holds the futures of these items, in a table
-//! that grows (`slab`). `first_indices` are the indices of the items that begin first. `arena` is
-//! the state of one shared loop. Workers enter a loop, and its caller waits for them, at the
-//! `barrier`. `job` lends the workers the caller's closure. `threads` are the threads of the pool.
-//! Through `oneshot` a new thread reports that it has arrived. `gate` waits for threads that the
-//! pool cannot join. `fork` detects a forked child, in which the threads do not exist.
+//! ranges. `deque` holds the items that one worker has made or stolen, in a list that grows.
+//! `searching` counts the workers that have made items, search for some, or have gone.
+//! `wake_queues` holds the woken items of a loop whose items wait. `futures` holds the futures of
+//! these items, in a table that grows (`slab`). `first_indices` are the indices of the items that
+//! begin first. `arena` is the state of one shared loop. Workers enter a loop, and its caller waits
+//! for them, at the `barrier`. `job` lends the workers the caller's closure. `threads` are the
+//! threads of the pool. Through `oneshot` a new thread reports that it has arrived. `gate` waits
+//! for threads that the pool cannot join. `fork` detects a forked child, in which the threads do
+//! not exist.
 //!
 //! The proof is in `src/pool/README.md`. The comments in the code refer to its cases as `case 1` to
 //! `case 21`. Builds for loom and for shuttle, and builds with `--cfg planted`, take the steps from

@@ -30,7 +30,7 @@ use crate::sync::{AtomicU64, AtomicUsize, MutexGuard, Ordering, fence, lock, loc
 #[derive(Debug)]
 pub(crate) struct Ranges {
     cells: Box<[CachePadded<Cell>]>,
-    /// The pair with the cheapest claims that this process may use.
+    /// The pair of fences with the cheapest claims that this process may use.
     fence: Fence,
     /// Counts the thefts that have begun. If it changes during a scan that found every cell empty,
     /// some items may be left.
@@ -340,8 +340,8 @@ impl Owner<'_> {
                 self.next += size;
                 return first..self.next;
             }
-            // If the owner only gave the items back here, an owner and a thief could keep each
-            // other from the last item for ever.
+            // If the owner gave the items back here and did not wait for the lock, an owner and a
+            // thief could keep each other from the last item for ever.
             None => lock_soon(&self.cell.lock),
         };
         self.claim_under(size, &lock)

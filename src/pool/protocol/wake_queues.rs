@@ -119,9 +119,9 @@ pub(crate) enum ParkState {
 struct Record {
     /// `SCHEDULED` and `NOTIFIED`.
     state: AtomicUsize,
-    /// The slot that was woken before this slot, as in [`RunQueue::woken`]: the next entry of the
-    /// list that begins there. The thread that has taken the slot writes this when it puts the slot
-    /// into the list. Relaxed: `woken` orders the list.
+    /// The slot that was woken before this slot, encoded as in [`RunQueue::woken`]: the next entry
+    /// of the list that begins in that word. The thread that has taken the slot writes this when it
+    /// puts the slot into the list. Relaxed: `woken` orders the list.
     next: AtomicUsize,
     /// The index of the item that waits in this slot. Written by the holder of the slot. Relaxed:
     /// the next holder sees this through `state`; for other threads it is a hint.
@@ -439,9 +439,9 @@ impl WakeQueues {
         Some(ready)
     }
 
-    /// To be called after taking items from queue `number`, in which `left` items are left. If a
-    /// worker sleeps: unparks it if it is worth that for `left` items, and makes the next waker
-    /// unpark a worker.
+    /// To be called after taking items from queue `number`, in which `left` items are left. Does
+    /// nothing if no worker sleeps. Unparks a worker if `left` items are worth that. If a single
+    /// item is worth that, also makes the next waker unpark a worker.
     fn pass_on(&self, number: usize, left: usize) {
         let worth = self.hints.worth.load(Ordering::Relaxed);
         if self.sleepers() == 0 {
