@@ -345,10 +345,10 @@ impl Case<'_> {
     }
 
     /// A shared launch with the number of helpers that pay for the work, at least one. If helpers
-    /// are awake, the number has two limits, of which the larger one counts: the number of helpers
-    /// that would pay if all of them slept, and twice the number of awake helpers. If the loop is
-    /// called again and again, all helpers that pay are soon awake. (If the caller called all of
-    /// them at once, it would still be waking sleepers when the awake helpers have done the work.)
+    /// are awake, the limit of this number is the larger of two numbers: the number of helpers that
+    /// would pay if all of them slept, and twice the number of awake helpers. If the loop is called
+    /// again and again, all helpers that pay are soon awake. (If the caller called all of them at
+    /// once, it would still be waking sleepers when the awake helpers have done the work.)
     fn shared(&self, expected: f32, worth_sharing: f32) -> Launch {
         let Self { prices, awake, .. } = self;
         let mut worth = helpers_worth(prices, expected, worth_sharing);
