@@ -1,11 +1,11 @@
 //! Whether a loop is faster shared or alone, found by trying both ways.
 //!
-//! The price of help does not show that all items of a loop need one lock, or that a busy program
-//! has the CPU of a helper. The time of the whole call does. So a loop that is worth sharing by the
-//! prices is shared at first, and trials find the faster way. In a trial of running alone, one call
-//! of a shared loop begins on the caller alone. In a trial of sharing, up to three calls of a loop
-//! that runs alone are shared. Trials back off exponentially: if a trial confirms the verdict, the
-//! next interval between trials has [`LONGER`] times as many calls.
+//! The time of a whole call shows if all items need one lock, or if a busy program has the CPU of a
+//! helper. The price of help shows neither. So a loop is shared at first if the price of help is
+//! low enough, and trials find the faster way. In a trial of running alone, one call of a shared
+//! loop begins on the caller alone. In a trial of sharing, up to three calls of a loop that runs
+//! alone are shared. Trials back off exponentially: if a trial confirms the verdict, the next
+//! interval between trials has [`LONGER`] times as many calls.
 //!
 //! In a loop that is faster shared, a trial costs less than [`AT_FIRST`] times the time of a shared
 //! call, since the rest is shared once the caller falls behind. All trials together cost 1 % of the
@@ -32,8 +32,7 @@ const LONGEST_INTERVAL: u16 = 1 << (u16::BITS - 2);
 /// plus the delay of sleeping helpers. (If the call was only interrupted, the mean changes little,
 /// and the trial fails.)
 const MUCH_LONGER: f32 = 2.0;
-/// The weight of a call in the mean is one part in this many. A call counts as at most this factor
-/// times the mean.
+/// A call has the weight `1 / MEAN_OF` in the mean. It counts as at most `MEAN_OF` times the mean.
 const MEAN_OF: f32 = 2.0;
 
 /// The number of parts of a trial, if a shared call takes `shared`. A short loop has few parts:
@@ -57,7 +56,8 @@ pub(crate) struct AloneOrShared {
     pub(crate) alone: bool,
     /// The calls of the present trial of sharing so far.
     tried: u8,
-    /// In calls: the interval between two trials, and the rest of it until the next trial.
+    /// In calls: the interval between two trials, and the part of this interval that is left until
+    /// the next trial.
     lasts: u16,
     left: u16,
     /// The usual time of a shared call.

@@ -6,9 +6,9 @@
 //! reads the clock after each stretch of some 10 µs (a reading costs some 20 ns). It claims blocks
 //! of 8 if items are cheap. If items are very cheap, one stretch tries blocks of 64. The run keeps
 //! blocks of 64 if they are clearly faster, since some loops are vectorised only in large blocks.
-//! The run goes back to single items in three cases. Items take longer. Or a thief or a truncation
-//! has interfered: then some worker is idle, and small claims leave it more to steal. Or the last
-//! items of a range are left.
+//! The run goes back to single items in three cases: items take longer, a thief or a truncation has
+//! interfered, or the last items of a range are left. After an interference some worker is idle,
+//! and small claims leave that worker more to steal.
 //!
 //! Worst case: a heavy item keeps the rest of its block from thieves. The number of these items
 //! depends on the time of the items before the heavy item in the same run. (At the begin of a run,
@@ -96,8 +96,8 @@ pub(crate) struct Grain {
     fastest: f32,
     /// Whether items have become dearer, perhaps because the partial result grows: an item of the
     /// last stretch took more than twice as long as an item of the fastest stretch. With a new
-    /// partial result they might be cheaper. If they are not, this becomes `false` until items are
-    /// twice as dear as now.
+    /// partial result they might be cheaper. If a new partial result does not make items cheaper,
+    /// this becomes `false` until items are twice as dear as now.
     pub(crate) is_dearer: bool,
     clock: Instant,
 }

@@ -251,8 +251,9 @@ impl Case<'_> {
         }
         let Some(cost) = memory.recall(this) else { return self.unknown() };
         let expected = cost * this.slice.len as f32;
-        // A loop in order with less work has too few blocks. (A scan of 30,000 sums of `u64`, which
-        // takes 7 µs alone, took 1.20 times the plain loop's time when shared.)
+        // A loop in order has too few blocks if its work is less than `ASLEEP_NS`. (A scan of
+        // 30,000 sums of `u64`, which takes 7 µs alone, took 1.20 times the plain loop's time when
+        // shared.)
         let least = if kind == LoopKind::InOrder { ASLEEP_NS } else { 0.0 };
         let worth_sharing = f32::max(self.worth_sharing(cost, awake), least);
         if expected >= worth_sharing {
@@ -344,10 +345,10 @@ impl Case<'_> {
     }
 
     /// A shared launch with the number of helpers that pay for the work, at least one. If helpers
-    /// are awake, the number has two limits, of which the larger one counts: the number of helpers
-    /// that would pay if all of them slept, and twice the number of awake helpers. If the loop is
-    /// called again and again, all helpers that pay are soon awake. (If the caller called all of
-    /// them at once, it would still be waking sleepers when the awake helpers have done the work.)
+    /// are awake, the limit of this number is the larger of two numbers: the number of helpers that
+    /// would pay if all of them slept, and twice the number of awake helpers. If the loop is called
+    /// again and again, all helpers that pay are soon awake. (If the caller called all of them at
+    /// once, it would still be waking sleepers when the awake helpers have done the work.)
     fn shared(&self, expected: f32, worth_sharing: f32) -> Launch {
         let Self { prices, awake, .. } = self;
         let mut worth = helpers_worth(prices, expected, worth_sharing);
@@ -384,8 +385,8 @@ impl Case<'_> {
     }
 }
 
-/// The indices and the work of a shared loop, reduced to the part that the plain loop would also
-/// have had.
+/// The number of indices of a shared loop that the plain loop would also have reached, and the work
+/// on these indices.
 ///
 /// Helpers may have folded items behind the `stop`, which the plain loop never reaches. If these
 /// items counted, a loop that stops early would seem long after one shared call, and would be
@@ -407,8 +408,8 @@ mod tests {
         *,
     };
 
-    /// The address is always the same, since at one address in a hundred two of the words that a
-    /// test needs would share a place in the table.
+    /// The address is constant: at one address in a hundred, two words that a test needs would have
+    /// the same place in the table.
     fn over(len: usize) -> Loop {
         Loop { site: Site::new(ptr::without_provenance(0x1230)), slice: Slice { address: 0x1000, len } }
     }

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::sync::{AtomicU64, Ordering};
 
-/// The upper half of the number of a loop, made odd: an empty word has no loop's tag.
+/// The upper half of the number of a loop, made odd, so that no loop has the tag of an empty word.
 fn tag(number: u64) -> u64 {
     number >> u32::BITS | 1
 }
@@ -101,7 +101,7 @@ impl Memory {
 
     /// Remembers that a loop took `work` nanoseconds of one thread for `indices` indices of its
     /// slice. A jump of the cost is learnt gradually, since an interruption may have caused it. But
-    /// after a jump the pool remembers at least a cost that makes it time the next call.
+    /// after a jump the pool remembers a cost that is high enough for the next call to be timed.
     pub(crate) fn learn(&self, this: Loop, kind: LoopKind, indices: usize, work: f32) {
         if indices == 0 {
             return;
@@ -134,7 +134,7 @@ impl Memory {
     /// Learns whether a loop is better shared, from a call that was shared. Also learns the cost of
     /// an index from the `work` on `indices`, unless the call was a trial of sharing. (A trial of
     /// sharing is compared with the time of the loop alone. If workers obstruct each other, the
-    /// work of a shared call exceeds that time.)
+    /// work of a shared call exceeds the time of the loop alone.)
     pub(crate) fn learn_shared(&self, prices: &Prices, call: SharedCall, indices: usize, work: f32) {
         let SharedCall { this, kind, was_trial, took } = call;
         let took = took / this.slice.len as f32;

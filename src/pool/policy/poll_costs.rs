@@ -1,5 +1,5 @@
-//! Which workers take part in a loop whose items wait: the calling thread alone, until so much work
-//! is left that help pays.
+//! Which workers take part in a loop whose items wait: the calling thread alone, until the work
+//! that is left is worth the price of help.
 //!
 //! Only work counts, not the time that passes: an item that waits occupies no thread. So a loop
 //! whose items wait and hardly compute stays on the calling thread, even if it takes long.
@@ -37,9 +37,9 @@ impl PollCosts {
     /// Whether `left` polls are worth the price of help, which is `help` nanoseconds. All polls so
     /// far have cost `work`.
     ///
-    /// Before the first poll, the expected cost of a single poll must justify a wake-up. After it,
-    /// all polls so far must together have cost as much as help: the first polls take longer than
-    /// others, and a few more polls show the usual cost.
+    /// Before the first poll, the expected cost of a single poll must justify a wake-up. After the
+    /// first poll, all polls so far must together have cost as much as help: the first polls take
+    /// longer than others, and a few more polls show the usual cost.
     pub(crate) fn are_worth_sharing(self, left: usize, work: Duration, help: f32) -> bool {
         let left = match self.count {
             0 => left.min(1),

@@ -73,9 +73,9 @@ pub(crate) fn block_in_order(pace: Option<f32>) -> usize {
 pub(crate) struct Prices {
     /// In nanoseconds of work: a loop of less than this is never worth sharing at the current cost
     /// of help. This word is computed from that cost. It is stored because the constants of the
-    /// computation lie in other cache lines. Its first and largest value is
-    /// [`TOO_SHORT_TO_TIME_NS`], so that a slow first call with cold caches does not make a full
-    /// decision necessary in the next calls.
+    /// computation lie in other cache lines. The first value is the largest one,
+    /// [`TOO_SHORT_TO_TIME_NS`]: with a smaller value, a slow first call with cold caches would
+    /// force full decisions in the next calls.
     pub(super) short: Estimate,
     /// The cost of help from a worker that sleeps, and from a worker that is awake.
     help: [Estimate; 2],

@@ -64,8 +64,8 @@ impl Rhythm {
 mod tests {
     use super::*;
 
-    /// The number of rounds after which helpers poll, for gaps that are short or not. Helpers are
-    /// awake before a round if they have polled and the gap is short.
+    /// The number of rounds after which helpers poll. `gaps` says of each gap whether it is short.
+    /// Helpers are awake before a round if they have polled and the gap is short.
     fn polls(gaps: impl Iterator<Item = bool>) -> usize {
         let (mut rhythm, mut count) = (Rhythm::default(), 0);
         for short in gaps {

@@ -1,5 +1,5 @@
-//! The identity of a loop, which is the key to all that the pool has learnt from the loop. Also the
-//! kind of a loop.
+//! The identity of a loop, which is the key to all that the pool has learnt from the loop. This
+//! module also defines the kinds of loops.
 
 /// A loop in the program text: the address of its monomorphised code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,8 +120,8 @@ mod tests {
             let pairs = (0..7).flat_map(|one| (0..one).map(move |other| (one, other)));
             equal += pairs.filter(|&(one, other)| places[one] == places[other]).count();
         }
-        // A loop has 21 pairs of numbers. By chance both numbers of a pair have the same one of
-        // 1024 places.
+        // A loop has 7 numbers, which form 21 pairs. By chance, the two numbers of one pair in 1024
+        // have the same place.
         let expected = SITES * 21 / 1024;
         assert!((expected / 2..expected * 3 / 2).contains(&equal), "{equal} instead of {expected}");
     }

@@ -2,9 +2,9 @@
 //! loop.
 //!
 //! An iterative algorithm runs over the same slice again and again, so the cost of an item last
-//! time is the best guess for this time. Workers that have to wake up first start late, so they are
-//! given less work. With good boundaries no worker has to steal, and the same core processes the
-//! same items. The partition is a hint: it decides where each worker begins, never the result.
+//! time is the best guess for this time. A worker that sleeps starts late, so it gets less work.
+//! With good boundaries no worker has to steal, and the same core processes the same items. The
+//! partition is a hint: it decides where each worker begins, never the result.
 
 use std::{ops::Range, sync::Arc};
 
@@ -102,9 +102,10 @@ impl Splits {
         waited.filter(|waited| limit > 1 && waited.len() <= limit).cloned().unwrap_or_default()
     }
 
-    /// Remembers which items of a loop have `waited` this time, in any order. Forgets them if all
-    /// items waited, or if more items waited than the `limit` of items under way, since then they
-    /// cannot all begin first. So the list is small compared with the memory of the loop itself.
+    /// Remembers which items of a loop have `waited` this time, in any order. Forgets these items
+    /// if all items waited, or if more items waited than the `limit` of items under way: then it is
+    /// useless or impossible to begin all of them first. So the list is small compared with the
+    /// memory of the loop itself.
     pub(crate) fn learn_waited(&mut self, of: Loop, mut waited: Vec<usize>, limit: usize) {
         if waited.len() == of.slice.len || waited.len() > limit {
             waited.clear();
@@ -235,13 +236,13 @@ impl Profile {
         self.0.last().map_or(0.0, |&(_, cost)| cost)
     }
 
-    /// The index before which the items cost `goal`. The index is rounded to the nearest item, not
-    /// down: of two neighbouring workers, the first one should finish last, since it may be the
-    /// caller, and then no thread has to be woken.
+    /// The index for which all items before it together cost `goal`. The index is rounded to the
+    /// nearest item, not down: of two neighbouring workers, the first one should finish last, since
+    /// it may be the caller, and then no thread has to be woken.
     ///
     /// But an item that takes longer than a [`NAP`] goes to the second worker. That worker begins
-    /// with the long item, so other workers can steal its next items meanwhile. The first worker
-    /// would fold the long item last, when no other worker could help.
+    /// with the long item, so other workers can meanwhile steal the items behind it. The first
+    /// worker would fold the long item last, when no other worker could help.
     fn index_at(&self, goal: f32) -> usize {
         let ((low, before), next) = self.around(|&(_, cost)| cost <= goal);
         let Some((high, after)) = next else { return low };
@@ -273,8 +274,8 @@ impl Profile {
         before + (after - before) * ((index - low) as f32 / (high - low) as f32)
     }
 
-    /// The last of the knots that are before a place, as `is_before` says, and the next knot. The
-    /// cost before index 0 is 0.
+    /// The last knot for which `is_before` returns true, and the next knot. If `is_before` returns
+    /// true for no knot, the result begins with index 0 and cost 0.
     fn around(&self, is_before: impl Fn(&(usize, f32)) -> bool) -> ((usize, f32), Option<(usize, f32)>) {
         let (before, behind) = self.0.split_at(self.0.partition_point(is_before));
         (before.last().copied().unwrap_or_default(), behind.first().copied())

@@ -14,8 +14,8 @@ use crate::pool::place::locality::Distance;
 /// In workers: from this many on, victims are chosen partly at random. If many thieves choose the
 /// same victim at once, all but one of them find fewer items than they saw.
 const MANY_WORKERS: usize = 32;
-/// Two ranges count as about equally large if the smaller range lacks at most one part in this many
-/// of the larger range.
+/// Two ranges count as about equally large if their lengths differ by at most the length of the
+/// larger range divided by this number.
 const CLOSE_PARTS: usize = 4;
 
 /// Which workers an idle worker steals from; an option of
@@ -70,13 +70,14 @@ pub(crate) fn draw(workers: usize, thief: usize, nth: u64) -> Option<u64> {
 /// The victim among `others`. Each entry is a worker, the number of its items left, and its
 /// distance. A worker qualifies if it has at least three quarters of the largest number of items
 /// left. The victim is the nearest worker that qualifies. Of several equally near workers, it is
-/// the one with the most items. Of several with equally many items, it is the last, so that the
-/// caller (worker 0) is spared if possible. `None` if no items are left.
+/// the one with the most items. Of several workers with equally many items, it is the one with the
+/// highest number, so that the caller (worker 0) is spared if possible. `None` if no items are
+/// left.
 ///
 /// With a `draw`, equally near workers are compared by reduced numbers: a random part of up to a
-/// quarter is taken off the items of each worker. So workers with equal numbers of items are
-/// equally likely. A worker with fewer items is less likely. A worker with less than three quarters
-/// of the largest number is never chosen.
+/// quarter is taken off the items of each worker. So workers with equal numbers of items are chosen
+/// equally often. A worker with fewer items is chosen less often. A worker with less than three
+/// quarters of the largest number is never chosen.
 ///
 /// The threshold is three quarters and not a half, since a range that has just been halved must not
 /// qualify beside a range that no thief has halved yet. With a threshold of a half, thieves would
@@ -97,7 +98,7 @@ fn victim(others: impl IntoIterator<Item = (usize, usize, Distance)>, draw: Opti
     found.filter(|_| most > 0).map(|(_, worker, _)| worker)
 }
 
-/// The part of `whole` that corresponds to `draw` as a part of 2^64.
+/// `whole * draw / 2^64`, rounded down.
 fn part(whole: usize, draw: u64) -> usize {
     ((whole as u128 * u128::from(draw)) >> u64::BITS) as usize
 }
@@ -122,7 +123,7 @@ mod tests {
         assert_eq!(from(&[(1, 74, Cache), (2, 100, Beyond)]), Some(2));
         assert_eq!(from(&[(1, 74, Cache), (2, 75, Node), (3, 100, Beyond)]), Some(2));
         assert_eq!(from(&[(1, 80, Beyond), (2, 80, Node), (3, 80, Cache), (4, 80, Node)]), Some(3));
-        // Among near workers, the victim is the largest.
+        // Of equally near workers, the victim is the one with the most items.
         assert_eq!(from(&[(1, 80, Cache), (2, 90, Cache), (3, 76, Cache), (4, 100, Node)]), Some(2));
         // The rule holds for few items, too: three of four items qualify, two of three do not.
         assert_eq!(from(&[(1, 3, Cache), (2, 4, Node)]), Some(1));

@@ -286,8 +286,9 @@ impl<J: Copy> Barrier<J> {
         self.hinted.hints.waiting.load(Ordering::Relaxed)
     }
 
-    /// About how many callers wait, of the loop in arena `number` and of the loops around it. The
-    /// calling thread works in that loop. If it calls a loop, these callers would help.
+    /// About how many callers wait in the loop of arena `number` and in the loops around it. The
+    /// calling thread works in the loop of this arena. If the thread calls another loop, these
+    /// callers would help.
     pub(crate) fn waiting_around(&self, number: usize) -> usize {
         let waits = |arena: &Arena| usize::from(arena.waits.load(Ordering::Relaxed));
         let own = self.arenas.get(number).map_or(0, waits);
@@ -392,8 +393,8 @@ impl<J: Copy> Barrier<J> {
                     self.update_hints(&state);
                     return Some(entered);
                 }
-                // This worker comes too late. If the job was meant for it, it polls as long as
-                // after a job.
+                // This worker has found no open place. If the last job was meant for this worker,
+                // the worker polls as long as after a job.
                 let was_meant = is_new && state.count(WorkerState::Awake) <= state.asked;
                 let learnt = if was_meant { state.patience } else { Patience::default() };
                 seen.patience = learnt.max(self.patience);
@@ -778,7 +779,7 @@ mod tests {
         Offer { helpers: 1, reentry, ..Offer::default() }
     }
 
-    /// A worker that entered such a place would find a job whose caller has returned.
+    /// If the call opened a place, a worker would enter a job whose caller has returned.
     #[test]
     fn a_call_after_the_end_of_a_job_opens_no_place() {
         let barrier = barrier(1);

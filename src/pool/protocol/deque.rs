@@ -33,9 +33,9 @@ use crate::sync::{AtomicUsize, Mutex, MutexGuard, Ordering, fence, lock, lock_so
 /// places hold items.
 type Storage<T> = Vec<MaybeUninit<T>>;
 
-/// The items that one worker has made and no worker has taken, at the places `bottom..next`.
-/// Dropping a deque leaks the items that are still in it, so take these with [`left`](Self::left)
-/// first.
+/// The items that one worker has made or stolen and no worker has taken, at the places
+/// `bottom..next`. Dropping a deque leaks the items that are still in it, so take these with
+/// [`left`](Self::left) first.
 pub(crate) struct Deque<T> {
     ends: CachePadded<ThiefEnd<T>>,
     own: CachePadded<Owners<T>>,
@@ -74,13 +74,13 @@ pub(crate) struct OwnerEnd<T> {
     items: Cell<NonNull<T>>,
     /// The place behind the newest item.
     next: Cell<usize>,
-    /// The owner's copy of `top`. The two differ while a claim is in flight.
+    /// The owner's copy of `top`. Differs from `top` while a claim is in flight.
     floor: Cell<usize>,
     /// A push at this place, or behind it, does more than write the item.
     limit: Cell<usize>,
 }
 
-// SAFETY: *own*: 1. threads other than the owner touch `ends` alone, which is atomic or locked;
+// SAFETY: *own*: 1. threads other than the owner access only `ends`, which is atomic or locked;
 // `Deques::of` says who the owner is; 2. items go from thread to thread, hence `Send`.
 unsafe impl<T: Send> Sync for Deque<T> {}
 
@@ -131,8 +131,8 @@ impl<T> OwnerEnd<T> {
         self.next.set(next + 1);
     }
 
-    /// Whether the owner has an item to take. If the owner keeps no items, `claim` claims some that
-    /// thieves can see; `claim` is [`Deque::claim`].
+    /// Whether the owner has an item to take. If the owner keeps no items, [`Deque::claim`] (the
+    /// argument `claim`) claims some items that thieves can see.
     #[inline(always)]
     pub(crate) fn has_item(&self, claim: impl FnOnce(Self) -> Self) -> bool {
         if self.next.get() > self.floor.get() {

@@ -69,9 +69,9 @@ pub(crate) enum Fence {
 }
 
 impl Fence {
-    /// The best pair that this process may use. The first call registers the process with the
-    /// kernel. This uses no `OnceLock`: registering takes a while, and a child forked during that
-    /// time would wait for ever. Threads that call this at the same time all register.
+    /// The best pair of fences that this process may use. The first call registers the process with
+    /// the kernel. This uses no `OnceLock`: registering takes a while, and a child forked during
+    /// that time would wait for ever. Threads that call this at the same time all register.
     pub(crate) fn of_this_process() -> Self {
         use std::sync::atomic::AtomicU8;
         const UNKNOWN: u8 = 0;
@@ -87,7 +87,8 @@ impl Fence {
         if answer == REGISTERED { Self::Asymmetric } else { Self::Symmetric }
     }
 
-    /// The pair with cheap thefts, for claims of expensive items: `fence(SeqCst)` on both sides.
+    /// The pair of fences with cheap thefts, for claims of expensive items: `fence(SeqCst)` on both
+    /// sides.
     pub(crate) fn full(self) -> Self {
         match self {
             Self::Asymmetric | Self::Symmetric => Self::Symmetric,

@@ -16,7 +16,7 @@ pub(crate) struct FirstIndices {
 }
 
 impl FirstIndices {
-    /// The first indices `indices`, in ascending order.
+    /// Makes the list of first indices from `indices`, which must be in ascending order.
     pub(crate) fn new(indices: Vec<usize>) -> Self {
         debug_assert!(indices.is_sorted());
         Self { indices, next: CachePadded::default() }

@@ -1,25 +1,27 @@
 //! The part of the pool that must be correct: which thread may access which memory, and when. This
 //! part reads no clock and compares no costs. When a thief has a choice, its
-//! [`StealPolicy`](range::StealPolicy) decides. For any decisions, every index is claimed exactly
-//! once, and no worker is inside a call that has returned.
+//! [`StealPolicy`](range::StealPolicy) decides. Whatever the policy decides, every index is claimed
+//! exactly once, and no worker is inside a call that has returned.
 //!
-//! `cell` is the range of one worker, with the single steps of the protocol. `range` composes the
-//! claim, the theft, `resolve` and `truncate` of these steps. `fence` is the pair of barriers
+//! `cell` is the range of one worker, with the single steps of the protocol. `range` builds the
+//! claim, the theft, `resolve` and `truncate` from these steps. `fence` is the pair of barriers
 //! between a claim and a theft. In a search all workers claim from one `shared_cursor` instead of
-//! ranges. `deque` holds the made items of a list that grows. `searching` counts the workers that
-//! have made items, search for some, or have gone. `wake_queues` holds the woken items of a loop
-//! whose items wait. `futures` holds their futures, in a table that grows (`slab`). `first_indices`
-//! are the items that begin first. `arena` is the state of one shared loop. Workers enter a loop,
-//! and its caller waits for them, at the `barrier`. `job` lends the workers the caller's closure.
-//! `threads` are the threads. `oneshot` reports that a thread has come. `gate` waits for threads
-//! that the pool cannot join. `fork` detects a forked child, in which the threads do not exist.
+//! ranges. `deque` holds the items that one worker has made or stolen, in a list that grows.
+//! `searching` counts the workers that have made items, search for some, or have gone.
+//! `wake_queues` holds the woken items of a loop whose items wait. `futures` holds the futures of
+//! these items, in a table that grows (`slab`). `first_indices` are the indices of the items that
+//! begin first. `arena` is the state of one shared loop. Workers enter a loop, and its caller waits
+//! for them, at the `barrier`. `job` lends the workers the caller's closure. `threads` are the
+//! threads of the pool. Through `oneshot` a new thread reports that it has arrived. `gate` waits
+//! for threads that the pool cannot join. `fork` detects a forked child, in which the threads do
+//! not exist.
 //!
 //! The proof is in `src/pool/README.md`. The comments in the code refer to its cases as `case 1` to
 //! `case 21`. Builds for loom and for shuttle, and builds with `--cfg planted`, take the steps from
 //! `check`, where one step can be made wrong. The tests of these builds also take [`Fence`] from
 //! `check`. All other builds, including a plain `cargo test`, use the shipped steps.
 //!
-//! Must not name any other room.
+//! Must not name any other part of the pool.
 
 pub(crate) mod arena;
 pub(crate) mod barrier;

@@ -30,7 +30,7 @@ use crate::sync::{AtomicU64, AtomicUsize, MutexGuard, Ordering, fence, lock, loc
 #[derive(Debug)]
 pub(crate) struct Ranges {
     cells: Box<[CachePadded<Cell>]>,
-    /// The pair with the cheapest claims that this process may use.
+    /// The pair of fences with the cheapest claims that this process may use.
     fence: Fence,
     /// Counts the thefts that have begun. If it changes during a scan that found every cell empty,
     /// some items may be left.
@@ -87,7 +87,8 @@ impl Ranges {
             // Case 2: a claim in flight sees the lower end, or was made before this store.
             steps::lower(cell, at);
         }
-        // Without this fence, a worker would only see the lower end a little later.
+        // Without this fence, a worker would see the lower end a little later; nothing else would
+        // change.
         let _done = self.fence.heavy();
         drop(guards);
     }
@@ -128,16 +129,16 @@ impl Ranges {
     }
 }
 
-/// The decisions of a thief, which are policy. For any decisions, every item is claimed exactly
-/// once.
+/// The decisions of a thief, which are policy. Every item is claimed exactly once, whatever the
+/// policy decides.
 pub(crate) trait StealPolicy {
     /// Chooses the victim among `others`: pairs of a worker and the number of items that this
     /// worker has left. That number is at least one, and may be out of date. With `None` the thief
     /// steals from nobody, and leaves the round if no theft has begun in the meantime.
     fn victim(&mut self, others: &mut dyn Iterator<Item = (usize, usize)>) -> Option<usize>;
 
-    /// Watches this victim for a moment. Returns whether to steal from it. If not, the thief
-    /// chooses a victim again.
+    /// Watches this victim for a moment. Returns whether to steal from this victim. If `pays`
+    /// returns false, the thief chooses a victim again.
     fn pays(&mut self, victim: VictimView<'_>) -> bool;
 
     /// The index where the theft begins: one of the indices that the victim has `left`. The thief
@@ -339,8 +340,8 @@ impl Owner<'_> {
                 self.next += size;
                 return first..self.next;
             }
-            // If the owner only gave the items back here, an owner and a thief could keep each
-            // other from the last item for ever.
+            // If the owner gave the items back here and did not wait for the lock, an owner and a
+            // thief could keep each other from the last item for ever.
             None => lock_soon(&self.cell.lock),
         };
         self.claim_under(size, &lock)
@@ -427,7 +428,7 @@ impl Owner<'_> {
                 return Attempt::Done(middle);
             }
             // Case 6. The victim has claimed `middle`, or the kernel has refused the fence. First
-            // restores the victim's end, then empties the own cell.
+            // restores the victim's end, then empties the thief's own cell.
             both.victim.cell.end.store(end, Ordering::Relaxed);
             both.own.cell.end.store(middle + 1, Ordering::Relaxed);
             self.failed += 1;

@@ -244,8 +244,8 @@ mod tests {
         }
     }
 
-    /// The work of a loop never unwinds. If it unwound while a caller helps, no worker would touch
-    /// a borrowed value after the call all the same.
+    /// The work of a loop never unwinds. Even if it unwound while a caller helps, no worker would
+    /// touch a borrowed value after the call.
     #[test]
     fn a_caller_whose_help_unwinds_has_waited_all_the_same() {
         let mut threads = Threads::new(1, Fence::Symmetric, Patience::default());

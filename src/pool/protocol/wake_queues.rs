@@ -7,7 +7,7 @@
 //! the slot is free. A slot whose item waits has no holder, until a waker takes it and puts it into
 //! the run queue of the worker that polled the item last. A worker first empties its own run queue,
 //! then takes half of another run queue. [`Parked`] has the sleeping workers and the free slots. A
-//! worker that always finds woken items does not lock it.
+//! worker that always finds woken items does not lock `Parked`.
 //!
 //! Nothing here borrows anything, or contains a future or an item. So a waker may outlive the loop.
 
@@ -66,11 +66,11 @@ pub(crate) struct RunQueue {
     /// How many items this worker has suspended for the first time. Written only by this worker. A
     /// count that orders nothing: Relaxed.
     suspended: AtomicUsize,
-    /// How many items that had waited this worker has ended. Ordered like `suspended`.
+    /// How many items this worker has ended after they had waited. Ordered like `suspended`.
     ended: AtomicUsize,
 }
 
-/// No item has been woken. A new run queue begins with this.
+/// No item has been woken. The first value of [`RunQueue::woken`].
 const EMPTY: usize = 0;
 /// No item has been woken, and the waker of the next item must unpark a worker.
 const WATCHED: usize = 1;
@@ -119,9 +119,9 @@ pub(crate) enum ParkState {
 struct Record {
     /// `SCHEDULED` and `NOTIFIED`.
     state: AtomicUsize,
-    /// The slot that was woken before this slot, as in [`RunQueue::woken`]: the next entry of the
-    /// list that begins there. The thread that has taken the slot writes this when it puts the slot
-    /// into the list. Relaxed: `woken` orders the list.
+    /// The slot that was woken before this slot, encoded as in [`RunQueue::woken`]: the next entry
+    /// of the list that begins in that word. The thread that has taken the slot writes this when it
+    /// puts the slot into the list. Relaxed: `woken` orders the list.
     next: AtomicUsize,
     /// The index of the item that waits in this slot. Written by the holder of the slot. Relaxed:
     /// the next holder sees this through `state`; for other threads it is a hint.
@@ -138,11 +138,11 @@ pub(crate) const NOTIFIED: usize = 2;
 /// Whether a worker would begin an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Begins {
-    /// It does not: no item is left to begin.
+    /// The worker begins no item: none is left to begin.
     Nothing,
-    /// It does if no item has been woken.
+    /// The worker begins an item if no item has been woken.
     Later,
-    /// It does, before it polls a woken item, if a slot is free.
+    /// If a slot is free, the worker begins an item before it polls a woken item.
     First,
 }
 
@@ -333,7 +333,7 @@ impl WakeQueues {
         (record.item.load(Ordering::Relaxed), record.last.load(Ordering::Relaxed) != me)
     }
 
-    /// Counts an item that had waited and that worker `me` has ended.
+    /// Counts an item that worker `me` has ended after the item had waited.
     pub(crate) fn end(&self, me: usize) {
         count(&self.queues[me].ended);
     }
@@ -439,9 +439,9 @@ impl WakeQueues {
         Some(ready)
     }
 
-    /// To be called after taking items from queue `number`, in which `left` items are left. If a
-    /// worker sleeps: unparks it if it is worth that for `left` items, and makes the next waker
-    /// unpark a worker.
+    /// To be called after taking items from queue `number`, in which `left` items are left. Does
+    /// nothing if no worker sleeps. Unparks a worker if `left` items are worth that. If a single
+    /// item is worth that, also makes the next waker unpark a worker.
     fn pass_on(&self, number: usize, left: usize) {
         let worth = self.hints.worth.load(Ordering::Relaxed);
         if self.sleepers() == 0 {
@@ -723,7 +723,7 @@ mod tests {
 
     use super::*;
 
-    /// Worker 0 has left. Worker 1 sleeps, and so do all workers that are present.
+    /// Worker 0 has left. Worker 1 is the only worker in the loop, and sleeps.
     #[test]
     fn the_last_worker_that_is_present_is_unparked() {
         const NO_STOP: usize = usize::MAX;
