@@ -32,8 +32,8 @@
 //! [reports](guide::reports), the counterparts of [rayon](guide::from_rayon) and
 //! [`OpenMP`](guide::from_openmp), and so on.
 //!
-//! Closures may borrow local variables. The compiler rejects a closure that changes them without
-//! synchronisation:
+//! Closures may borrow local variables. The compiler rejects a closure that changes a local
+//! variable without synchronisation:
 //!
 //! ```compile_fail,E0594
 //! # let pool = rangesteal::Pool::new()?;
@@ -43,12 +43,12 @@
 //! ```
 //!
 //! # Trade-offs
-//! The aim is that a loop over a slice, inside an iterative algorithm, runs as fast as
-//! the machine allows. At worst, such a loop should take some tens of nanoseconds longer than the
-//! plain loop. `benches/README.md` in the repository lists the targets that are missed. With two
-//! threads a long call takes half the time of the plain loop plus 1 %, wherever its slow items are.
-//! The third shared call of a loop is first tried alone, and tells the pool whether sharing makes
-//! this loop slower. For that speed the crate supports only what such loops need:
+//! The aim is that a loop over a slice, inside an iterative algorithm, runs as fast as the machine
+//! allows. At worst, such a loop should take some tens of nanoseconds longer than the plain loop.
+//! `benches/README.md` in the repository lists the targets that are missed. With two threads a long
+//! call takes half the time of the plain loop plus 1 %, wherever its slow items are. The third
+//! shared call of a loop is first tried alone, and tells the pool whether sharing makes this loop
+//! slower. For speed, the crate supports only what iterative algorithms need:
 //!
 //! * Loops run over slices, ranges of integers, chains of these, and lists that grow;
 //!   [`join`](Pool::join) runs divide and conquer. There are no tasks that outlive their call: use
@@ -60,9 +60,9 @@
 //!
 //! # How it works
 //! Every worker owns a range of indices and takes items from its front. A worker without items
-//! reads the ranges of all other workers. It steals the back half of the largest range, or of a
-//! nearer range if that is about as large. The smallest theft is a single item. There is no job
-//! tree and no queue, and no item needs an allocation or a lock.
+//! reads the ranges of all other workers. A thief steals the back half of the largest range, or of
+//! a nearer range of about the same size. The smallest theft is a single item. There is no job tree
+//! and no queue, and no item needs an allocation or a lock.
 //!
 //! A claim costs one store, one load and one comparison. If items take 0.4 µs or more, a claim also
 //! costs a fence of a few nanoseconds. If items are so cheap that the cost of claims shows, a claim
@@ -76,28 +76,29 @@
 //! takes these without a claim.
 //!
 //! The thread that calls a loop is worker 0 and begins at once. The other workers sleep on
-//! condition variables. The pool decides how many of them to wake, if any. It compares the cost of
-//! the loop's last call with the measured cost of help: waking a thread takes a few microseconds of
-//! the caller's time, and the thread begins 10 to 40 µs later. A worker that wakes up too late
-//! finds no items, and no thread waits for it. If the pauses between loops are shorter than the
-//! time to wake a thread, a worker polls for the next loop. It stops polling after about the time
-//! that waking it takes, so an idle program uses no CPU time. If a loop of 64 items or more is
-//! expected to be very short, the caller reads the clock after eight items, and shares the loop if
-//! these items took microseconds. A loop of fewer items is timed in one of sixteen calls on
-//! average.
+//! condition variables. The pool decides how many sleeping workers to wake, if any. The pool
+//! compares the cost of the loop's last call with the measured cost of help: waking a thread takes
+//! a few microseconds of the caller's time, and the thread begins 10 to 40 µs later. A worker that
+//! wakes up too late finds no items, and no thread waits for it. If the pauses between loops are
+//! shorter than the time to wake a thread, a worker polls for the next loop. The worker stops
+//! polling after about the time of a wake-up, so an idle program uses no CPU time. If a loop of 64
+//! items or more is expected to be very short, the caller reads the clock after eight items, and
+//! shares the loop if these items took microseconds. A loop of fewer items is timed in one of
+//! sixteen calls on average.
 //!
 //! The cost of help does not show that all items of a loop need one lock, or that another program
 //! uses the CPU of a helper. So the pool now and then tries the opposite of its choice: it shares a
-//! loop that it ran alone, or runs a shared loop alone. It keeps the faster choice. If a loop is
-//! faster alone, each pause before the next trial is four times as long as the last pause. For a
+//! loop that it ran alone, or runs a shared loop alone. The pool keeps the faster choice. If a loop
+//! is faster alone, each pause before the next trial is four times as long as the last pause. For a
 //! loop that is faster shared, the trials cost some 1 % of its first hundred calls.
 //!
 //! An iterative algorithm runs the same loop over the same slice again and again. So workers note
 //! how much time each part of the slice took. The next round is partitioned into parts of equal
 //! cost, with smaller parts for workers that wake up late. If the prediction is good, no worker
 //! steals, and each item runs on the core that has the item in its cache. If the prediction is
-//! wrong, stealing corrects the balance. The result is the same in both cases. The memory orderings
-//! and the proof that every item is claimed exactly once are in `src/pool/README.md`.
+//! wrong, stealing corrects the balance. A wrong prediction never makes the result of the loop
+//! wrong. The memory orderings and the proof that every item is claimed exactly once are in
+//! `src/pool/README.md`.
 //!
 //! Partial results are combined in slice order, so a reduction need not be commutative: strings can
 //! be concatenated in parallel.
@@ -148,7 +149,7 @@ pub mod trace {
     pub use crate::pool::{Helper, InnerLoop, Run, Slow, Theft, Timeline};
 }
 
-/// The types that represent the options of [`On`]. Only generic code has to name them.
+/// The types that represent the options of [`On`]. Only generic code has to name these types.
 pub mod options {
     pub use crate::pool::{Cancellable, Ending, Given, NoPool, OnPool, State, Stateless, Uncancellable};
     #[doc(hidden)]

@@ -131,8 +131,8 @@ impl Executor {
     }
 
     /// If a helper is on the CPU of the calling thread, which shares a loop, moves the helper away.
-    /// Only done for a single caller from outside the pool: two such callers would move one helper
-    /// to and fro.
+    /// Does so only if the thread is the only caller from outside the pool: two callers would move
+    /// one helper to and fro.
     pub(super) fn make_room(&self) {
         if self.threads.here() == 0 && self.threads.callers() == 0 {
             self.cpus.make_room();
@@ -251,8 +251,8 @@ impl Executor {
 
     /// Carries out a call. Returns how the loop has ended, and the loop's account if an account is
     /// wanted. The first `done` indices are already folded. This function does not depend on the
-    /// types of the loop. It unwinds only if user code panics on the calling thread before the loop
-    /// is shared.
+    /// types of the loop. This function unwinds only if user code panics on the calling thread
+    /// before the loop is shared.
     #[inline(never)]
     fn carry_out(
         &self,
@@ -278,7 +278,8 @@ impl Executor {
             Some(call) => call,
             None if done > 0 => self.weigh_again(this),
             None if len == 0 => return unshared(Outcome::Through(())),
-            // The plain loop. If its items have made further items, these may be worth sharing.
+            // The plain loop. If the items of the loop have made further items, the further items
+            // may be worth sharing.
             None => {
                 let most = self.most(this, options);
                 if let (Some(list), 0) = (options.list, most) {
@@ -572,11 +573,11 @@ pub(super) struct Call {
 /// The help that a call has found: an arena, idle workers, and the pool's knowledge of the loop.
 pub(super) struct FoundHelp<'a> {
     pub(super) turn: Turn<'a>,
-    /// The number of helpers that pays for this loop. The arena has the same number of places.
-    /// Workers that become idle later may take a place, too.
+    /// The number of helpers that pays for this loop. The arena has one place for each of these
+    /// helpers. Workers that become idle later may take a place, too.
     pub(super) helpers: usize,
-    /// Whether at least `helpers` workers are idle now. If fewer are idle, the pool learns only the
-    /// cost of items from this call, and nothing about sharing.
+    /// Whether at least `helpers` workers are idle now. If fewer workers are idle, the pool learns
+    /// only the cost of items from this call, and nothing about sharing.
     pub(super) is_full: bool,
     /// How many workers get items at the start: the caller and all helpers that are idle now.
     pub(super) dealt: usize,

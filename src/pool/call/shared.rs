@@ -257,8 +257,8 @@ impl Executor {
         if let (Some(own), Some(first)) = (starts(own), starts(helpers))
             && own.is_finite()
         {
-            // Both of two workers wait from the last item to the end of the loop, so this time
-            // counts twice.
+            // The time from the last item to the end of the loop counts twice, because two workers
+            // both wait during this time.
             let ends = times.tallies.iter().map(|tally| tally.span.end).filter(|end| end.is_finite());
             let round = nanos(begin.elapsed());
             let behind = round - ends.fold(0.0, f32::max);

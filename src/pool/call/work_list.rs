@@ -4,7 +4,8 @@
 //!
 //! A worker that finds no item polls for some microseconds and then leaves the round. When there is
 //! work again, the worker is called back. So a worker may come and leave several times. The caller
-//! cannot leave before all other workers have left. Until then the caller rests.
+//! cannot leave before all other workers have left. The caller rests until all other workers have
+//! left.
 
 use std::time::Duration;
 
@@ -153,8 +154,8 @@ impl<'a> GrowWorker<'a> {
         let distance = |worker| plan.distance(me, worker);
         let draw = draw(plan.workers, me, self.asked);
         let victim = plan.stealing.victim(&mut others.filter(|&(_, shown)| shown > 0), distance, draw)?;
-        // Waits for a moment first. The victim may be about to take these items itself. In that
-        // case a theft would not pay.
+        // A theft does not pay if the victim is about to take these items itself, so the thief
+        // waits for a moment first.
         let mut is_there = true;
         Patience::of(back_off::MOMENT).poll(|| {
             is_there = list.shown(victim) > 0;
