@@ -3,9 +3,9 @@
 
 use super::{small::*, *};
 
-/// A theft of all items. A profile may suggest this.
+/// A theft of all items. A profile may suggest such a theft.
 const FIRST: At = |left| Some(left.start);
-/// The smallest theft. A profile may suggest this.
+/// The smallest theft. A profile may suggest such a theft.
 const LAST: At = |left| Some(left.end - 1);
 
 /// Worker 0 pops blocks of `N` while each thief makes one attempt to steal from its `victim`. The
