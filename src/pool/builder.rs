@@ -336,8 +336,8 @@ impl<S> PoolBuilder<S> {
     /// wait for the end of their threads, which may go on to do something else. If the pool cannot
     /// be built, `build` also waits until all workers have left `run`.
     ///
-    /// The handler may borrow, and the threads may be scoped. Then drop the pool inside the scope,
-    /// since the scope waits for the threads:
+    /// The handler may borrow, and the threads may be scoped. If the threads are scoped, drop the
+    /// pool inside the scope, since the scope waits for the threads:
     ///
     /// ```
     /// use std::thread;

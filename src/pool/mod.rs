@@ -652,8 +652,9 @@ impl Pool {
     /// of a slice at these indices, in any number of loops. The permutation borrows a slice or
     /// array, or owns a `Vec<usize>`.
     ///
-    /// The check is one parallel loop, in O(`indices.len()` + `len`) time. It uses `len` bytes of
-    /// memory while it runs, and fails as [`Vec::with_capacity`] does if there is no such memory.
+    /// The check is one parallel loop, in O(`indices.len()` + `len`) time. The check uses `len`
+    /// bytes of memory while it runs. Without such memory, the check fails as
+    /// [`Vec::with_capacity`] does.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -665,8 +666,8 @@ impl Pool {
     /// ```
     ///
     /// # Errors
-    /// If two indices are equal, or if an index is not less than `len`. The error has the position
-    /// of the first such index.
+    /// If two indices are equal, or if an index is not less than `len`. The error has the first
+    /// position at which an index is too large or occurs for the second time.
     #[track_caller]
     pub fn permutation<'i>(
         &self,

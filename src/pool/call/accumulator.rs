@@ -167,9 +167,9 @@ impl<L: Body> Accumulate for Accumulator<'_, '_, L> {
 pub(crate) struct InBlocks<'a> {
     pub(crate) of: &'a mut dyn Accumulate,
     pub(crate) blocks: Blocks,
-    /// The number of the first block, if the blocks are the leaves of a tree; otherwise `None`.
-    /// This number may be larger than 0, because the items may be a part of a larger whole. Each
-    /// leaf has its own partial result.
+    /// The number of the first block, if the blocks are the leaves of a tree; otherwise `None`. The
+    /// first block has a number above 0 if other items of the tree come before the items of this
+    /// loop. Each leaf has its own partial result.
     pub(crate) leaves: Option<usize>,
 }
 

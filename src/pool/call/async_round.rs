@@ -62,8 +62,8 @@ pub(crate) trait PollItems {
     /// Publishes all finished runs except the newest run.
     fn hand_over(&mut self);
 
-    /// If the result `is_needed`, publishes all finished runs. Then drops the state. Called when no
-    /// item is left to begin or resume.
+    /// Drops the state. Before that, publishes all finished runs if the result `is_needed`. Called
+    /// when no item is left to begin or resume.
     fn leave(&mut self, is_needed: bool);
 
     /// After a panic: drops the finished runs, and returns the item in which the panic happened.

@@ -60,7 +60,7 @@ pub(crate) fn kernel<'s, L: Body>(
 pub(crate) struct Stop<Z = ()> {
     /// The index at which the loop stops.
     pub(crate) at: usize,
-    /// Items from this index on are no longer needed. This is 0 if no item is needed, and `at`
+    /// Items from this index on are no longer needed. The index is 0 if no item is needed, and `at`
     /// otherwise.
     pub(crate) needed_end: usize,
     pub(crate) found: Z,

@@ -43,8 +43,8 @@ use crate::{
 #[repr(C, align(64))] // `quick_verdict` reads one cache line
 pub(crate) struct Executor {
     pub(super) workers: usize,
-    /// Whether another thread called a loop during the last shared loops. Then a helper that polls
-    /// between loops may occupy the CPU of this other thread. Relaxed: this is a hint.
+    /// Whether another thread called a loop during the last shared loops. A helper that polls
+    /// between loops may occupy the CPU of such a thread. Relaxed: this is a hint.
     pub(super) is_crowded: AtomicBool,
     /// The report of all loops of the program, if the user wants this report.
     pub(super) program_report: Option<&'static ProgramReport>,
@@ -148,8 +148,8 @@ impl Executor {
     /// Folds the indices of `slice`, and reduces the partial results in order.
     ///
     /// Only this function, `call_with_care`, `call_for_nodes`, `kernel` and `accumulator.rs` are
-    /// compiled once per loop. This function contains the plain loop. Its code is kept small,
-    /// because after a sleep a caller finds little of the code in its caches.
+    /// compiled once per loop. This function contains the plain loop. The code of this function is
+    /// kept small, because after a sleep a caller finds little of the code in its caches.
     #[inline(always)]
     pub(crate) fn call<L: Body>(
         &self,
@@ -461,7 +461,8 @@ impl Executor {
         let parts = alone_or_shared::parts_for(shared);
         let known = learnt.and_then(|learnt| learnt.ends(call.this, call.awake, parts));
         // If the distribution of the work is unknown, all parts have equal numbers of items, but
-        // may take very different times. In this case the clock is also read inside the parts.
+        // may take very different times. If the distribution is unknown, the clock is also read
+        // inside the parts.
         let len = call.this.slice.len;
         let is_known = known.is_some();
         let parts = if is_known { parts } else { parts.min(len.try_into().unwrap_or(parts)) };
@@ -515,8 +516,8 @@ impl Executor {
     }
 
     /// Continues alone because no worker is idle. As soon as a worker is idle and the remaining
-    /// part is worth sharing, returns an `Err` with the help that was found. Otherwise returns how
-    /// the loop has ended.
+    /// part is worth sharing, returns an `Err` with the help that was found. If the loop ends
+    /// without help, returns how the loop has ended.
     fn go_on_until_help(
         &self,
         call: &Call,

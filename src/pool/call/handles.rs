@@ -317,8 +317,8 @@ impl Watch<'_> {
         self.begin_round(ranges, None, units, round);
     }
 
-    /// A loop over `ranges` begins. Its items will wait in `queues`. The loop is partitioned but
-    /// not yet published.
+    /// A loop over `ranges` begins. The items of the loop will wait in `queues`. The loop is
+    /// partitioned but not yet published.
     pub(crate) fn begin_waiting(self, ranges: &Arc<Ranges>, queues: &Arc<WakeQueues>, len: usize) {
         if !self.is_current() {
             return;

@@ -170,8 +170,8 @@ impl Executor {
         self.memory.learn(this, LoopKind::Through, 1, nanos(begin.elapsed()));
     }
 
-    /// Offers `second` to a worker, and runs `first` meanwhile. Then runs `second` if no worker has
-    /// taken it and `first` has not panicked. Neither closure unwinds.
+    /// Offers `second` to a worker, and runs `first` meanwhile. Afterwards runs `second` if no
+    /// worker has taken `second` and `first` has not panicked. Neither closure unwinds.
     #[inline(never)]
     fn join_in(
         &self,

@@ -238,8 +238,8 @@ impl Executor {
         let (kind, was_trial) = (options.kind, launch.is_trial());
         let over = memory::SharedCall { this, kind, was_trial, took: nanos(before.begin.elapsed()) };
         // If the caller itself has reached the stop, the plain loop would have taken only the
-        // caller's time. So the helpers' time does not count. (In a loop over two items, a helper
-        // worked for 12 µs after its wake-up.)
+        // caller's time. In this case the helpers' time does not count. (In a loop over two items,
+        // a helper worked for 12 µs after its wake-up.)
         let front = &times.tallies[0];
         let came = stop.is_some_and(|place| before.indices + front.indices >= place);
         let whole = (times.indices(), times.work());

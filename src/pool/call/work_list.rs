@@ -87,8 +87,8 @@ impl<'a> GrowWorker<'a> {
             let (begin, has_items) = (Instant::now(), !list.is_dry(me));
             let mut taken = Ok(());
             while taken.is_ok() && !list.is_dry(me) && !list.searching().is_closed() {
-                // The empty claim makes the kernel call the fold of the list. That fold takes items
-                // that were made during the loop.
+                // The empty claim makes the kernel call the fold of the list. The fold of the list
+                // takes items that were made during the loop.
                 taken = acc.take(&mut Claims::of(0..0));
             }
             if has_items {

@@ -778,8 +778,8 @@ fn fewer_thefts_between_nodes_and_hardly_a_longer_makespan() {
 }
 
 /// Makespans of first rounds of 1 ms per worker with awake helpers, as multiples of the lower
-/// bound. They are computed for thieves that choose the largest victim, and for thieves that choose
-/// partly at random.
+/// bound. The makespans are computed for thieves that choose the largest victim, and for thieves
+/// that choose partly at random.
 ///
 /// In a hot run on 64 workers, all workers without hot items run out of items at the same moment,
 /// and few ranges have many items left. If thefts need expensive fences, as at the start of rounds
@@ -882,7 +882,7 @@ fn table() {
 }
 
 /// The caller wakes sleeping helpers one after the other, and begins when it has woken all helpers.
-/// This prints the mean makespans, in µs, of rounds over noise with known costs: with the policy's
+/// Prints the mean makespans, in µs, of rounds over noise with known costs: with the policy's
 /// number of helpers, with at most `sqrt(1.5 * work / wake)` helpers, and with the best number of
 /// workers. `cargo test --release --lib simulator::helpers -- --ignored --nocapture`
 #[test]

@@ -213,10 +213,10 @@ fn locality_of(cpu: Cpu) -> Locality {
 }
 
 /// The CPU of each worker of a pool, and why it has that CPU. Returned by
-/// [`Pool::placement`](crate::Pool::placement). Its `Display` is a table. If the pool may use fewer
-/// CPUs than are online, a line above the table says so, for example "bound to 1 of 64 CPUs". The
-/// reason may be a launcher (`mpirun`, `taskset`, SLURM), a container, or the scope of another
-/// pool.
+/// [`Pool::placement`](crate::Pool::placement). The `Display` of this type is a table. If the pool
+/// may use fewer CPUs than are online, a line above the table says so, for example "bound to 1 of
+/// 64 CPUs". The reason may be a launcher (`mpirun`, `taskset`, SLURM), a container, or the scope
+/// of another pool.
 ///
 /// ```
 /// use rangesteal::{CountSource, Pool};

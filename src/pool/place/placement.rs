@@ -264,7 +264,8 @@ impl SeatPlan {
         let quota = quota(system.file);
         let whole = quota.map_or(usize::MAX, round_up);
         if whole < allowed.len() && pinning == Pinning::BestEffort {
-            // Otherwise every container of a machine would pin its workers to the same CPUs.
+            // Without this rule, every container of a machine would pin its workers to the same
+            // CPUs.
             plan.remarks.push(format!(
                 "workers are not pinned: a quota of {whole} CPUs means that other processes share the CPUs"
             ));

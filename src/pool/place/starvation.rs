@@ -77,9 +77,9 @@ impl Starvation {
     }
 }
 
-/// A closure that a helper calls between loops. It returns whether the helper may take part in the
-/// next loop. In models the closure always returns true, since the model checkers do not let a
-/// thread starve.
+/// A closure that a helper calls between loops. The closure returns whether the helper may take
+/// part in the next loop. In models the closure always returns true, since the model checkers do
+/// not let a thread starve.
 pub(crate) fn has_cpu() -> impl FnMut() -> bool + Send + Sync + 'static {
     let mut record = Starvation::new(Instant::now());
     let run = |time| {

@@ -103,7 +103,7 @@ impl Machine {
         Self { cpus }
     }
 
-    /// A machine with unknown topology. Its CPUs are ordered by number.
+    /// A machine with unknown topology, whose CPUs are ordered by number.
     pub(crate) fn unknown(allowed: &[usize]) -> Self {
         let lowest = allowed.first().copied().unwrap_or(0);
         let alike = |&number| Cpu { number, core: number, thread: 0, cache: lowest, node: 0, class: 0 };

@@ -20,7 +20,7 @@ pub(crate) type Mark = (usize, f32);
 /// The work of one worker in a round.
 #[derive(Clone, Debug)]
 pub(crate) struct Tally {
-    /// When the worker began and ended, in nanoseconds since the begin of the round. Both are
+    /// When the worker began and ended, in nanoseconds since the begin of the round. Both times are
     /// infinite if the worker found nothing to do.
     pub(crate) span: Range<f32>,
     /// How long the worker's runs took, in nanoseconds.

@@ -174,7 +174,7 @@ impl Line {
     }
 }
 
-/// The median of some numbers, as text. Also the smallest and the largest number, if these differ.
+/// The median of some numbers, as text; and the smallest and the largest number, if these differ.
 /// `times[n]` says how often the number `n` occurs.
 #[cfg_attr(not(unix), allow(dead_code, reason = "exits are not noticed"))]
 fn middle(times: &[u64]) -> (String, Option<(usize, usize)>) {

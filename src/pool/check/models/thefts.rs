@@ -94,8 +94,8 @@ fn a_thief_of_a_thief() {
     explore(None, || stolen_from::<1>(Fence::Symmetric, 4, &[(0, half), (1, FIRST)]));
 }
 
-/// The first theft may be undone after the second theft. Then the items of the second theft are
-/// claimed twice.
+/// If the first theft is undone after the second theft, the items of the second theft are claimed
+/// twice.
 #[test]
 #[should_panic(expected = "claimed twice")]
 fn a_thief_of_a_thief_that_is_undecided() {

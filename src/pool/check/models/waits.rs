@@ -337,7 +337,7 @@ fn an_item_is_not_needed_any_more_by_two_workers() {
     explore_less(1, None, || woken(2, &[1], Some(0)));
 }
 
-/// A loop stops behind an item. This item is completed all the same.
+/// A loop stops behind an item. The item before the stop is completed all the same.
 #[test]
 fn an_item_is_needed_all_the_same() {
     explore(None, || woken(1, &[1], Some(1)));

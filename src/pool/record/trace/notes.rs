@@ -134,7 +134,7 @@ impl Before {
     }
 }
 
-/// The notes of a round for a timeline. Its times count from the begin of the round.
+/// The notes of a round for a timeline. The times in the notes count from the begin of the round.
 #[derive(Debug)]
 pub(crate) struct Notes {
     pub(crate) tracer: &'static dyn Tracer,

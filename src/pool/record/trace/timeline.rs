@@ -64,9 +64,9 @@ pub struct Theft {
 }
 
 /// Neighbouring items that took long: all items between two readings of the clock. If the preceding
-/// items took longer than some 20 µs each, this is a single item. Otherwise the clock is read after
-/// about 10 µs, as estimated from the preceding items. If there are several items here, one of them
-/// may have taken nearly all of the time.
+/// items took longer than some 20 µs each, this is a single item. If the preceding items were
+/// faster, the clock is read after about 10 µs, as estimated from these items. If there are several
+/// items here, one of them may have taken nearly all of the time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Slow {
