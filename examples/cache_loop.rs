@@ -1,13 +1,13 @@
-//! Rounds over data of the size of the L2 caches. They show how much time a worker loses if it
-//! loses its CPU, and with the CPU the contents of the cache.
+//! Rounds over data of the size of the L2 caches. A worker that loses its CPU also loses the
+//! contents of the cache. The rounds show how much time this costs.
 //!
 //! ```text
 //! cargo run --release --example cache_loop -- --pinning off
 //! ```
 //!
-//! `profiling/placement` runs this program. Do not copy its loop. The loops of the other examples
-//! stream through memory. If their data fit in a cache, those loops end before a second thread has
-//! woken. Here every step waits until the cache delivers the next cell.
+//! `profiling/placement` runs this program. Do not copy this program's loop. The loops of the other
+//! examples stream through memory. If the data of such a loop fit in a cache, the loop ends before
+//! a second thread has woken. Here every step waits until the cache delivers the next cell.
 
 #[path = "pinning/mod.rs"]
 mod pinning;
@@ -93,7 +93,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     if let Some(threads) = num_threads {
         builder = builder.num_threads(threads.get());
     }
-    // This thread is a worker too. It has a CPU of its own until the rounds end.
+    // This thread is a worker too, and has a CPU of its own until the rounds end.
     builder.scope(|pool| {
         let number_of_chains = pool.num_threads() * kib.get().div_ceil(KIB_A_CHAIN);
         let mut chains: Vec<_> = (0..number_of_chains).map(|_| Chain::new()).collect();

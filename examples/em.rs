@@ -6,9 +6,9 @@
 //! ```
 //!
 //! The parallel loop is `fold` in `step_by_rangesteal`. `with_block` gives each block of numbers a
-//! scratch vector, so that no item allocates. It also makes the sums the same, bit for bit, for
-//! every number of threads and in every run. The plain loop adds in another order, so its sums
-//! differ in the last digits. So the example compares only nine digits of the versions.
+//! scratch vector, so that no item allocates. `with_block` also makes the sums the same, bit for
+//! bit, for every number of threads and in every run. The plain loop adds in another order, so its
+//! sums differ in the last digits. So the example compares only nine digits of the versions.
 
 mod side_by_side;
 

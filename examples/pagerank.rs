@@ -90,7 +90,7 @@ fn round_by_rangesteal(pool: &Pool, web: &Web, old: &[f64], shares: &mut [f64], 
     pool.on((&*new, old)).map(|(new, old)| (new - old).abs()).reproducible().sum()
 }
 
-/// The ranks, and the number of rounds until they hardly change. That number depends on a
+/// The ranks, and the number of rounds until they hardly change. The number of rounds depends on a
 /// floating-point sum. Without `reproducible`, one run in a billion may stop a round earlier or
 /// later than other runs.
 fn pagerank(web: &Web, round: Round) -> (usize, Vec<f64>) {

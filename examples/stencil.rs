@@ -7,8 +7,8 @@
 //!
 //! The parallel loop is in `step_by_rangesteal`. `chunks` of an exclusive slice are the rows to
 //! write, and `enumerate` numbers them. The loop only reads the old plate, so every worker may read
-//! the neighbours of its row. On a terminal, a thread draws the bar. It polls the number of
-//! finished rows, so the workers do not have to count.
+//! the neighbours of its row. On a terminal, a thread draws the bar. This thread polls the number
+//! of finished rows, so the workers do not have to count.
 
 mod side_by_side;
 

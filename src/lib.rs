@@ -55,20 +55,20 @@
 //!   [rayon](https://docs.rs/rayon) for these.
 //! * A thread that waits for the end of its loop helps only the loops inside its own loop. Idle
 //!   workers help other loops.
-//! * A pool has threads of its own. Make one and pass it along, or use [`Pool::global`].
+//! * A pool has threads of its own. Make one pool and pass it along, or use [`Pool::global`].
 //! * Threads are pinned to CPUs where the system allows it ([`Pinning`], [`Placement`]).
 //!
 //! # How it works
 //! Every worker owns a range of indices and takes items from its front. A worker without items
-//! reads the ranges of all other workers. A thief steals the back half of the largest range, or of
-//! a nearer range of about the same size. The smallest theft is a single item. There is no job tree
+//! reads the ranges of all other workers. It then steals the back half of the largest range, or of
+//! a nearer range that is about as large. The smallest theft is a single item. There is no job tree
 //! and no queue, and no item needs an allocation or a lock.
 //!
 //! A claim costs one store, one load and one comparison. If items take 0.4 µs or more, a claim also
 //! costs a fence of a few nanoseconds. If items are so cheap that the cost of claims shows, a claim
 //! takes a block: 8 items if an item takes less than 128 ns, 64 if it takes less than 16 ns and
-//! that measures faster, 512 if it takes less than 0.25 ns. The other items of a block can wait
-//! behind an unexpectedly slow item of the same claim.
+//! blocks of 64 measured faster, 512 if it takes less than 0.25 ns. The other items of a block can
+//! wait behind an unexpectedly slow item of the same claim.
 //!
 //! In a loop over a list that grows ([`Pool::grow`]) each worker adds new items to its own deque.
 //! The owner takes the newest item. A thief takes the older half of the items that the owner shows.
@@ -76,15 +76,15 @@
 //! takes these without a claim.
 //!
 //! The thread that calls a loop is worker 0 and begins at once. The other workers sleep on
-//! condition variables. The pool decides how many sleeping workers to wake, if any. The pool
-//! compares the cost of the loop's last call with the measured cost of help: waking a thread takes
-//! a few microseconds of the caller's time, and the thread begins 10 to 40 µs later. A worker that
-//! wakes up too late finds no items, and no thread waits for it. If the pauses between loops are
-//! shorter than the time to wake a thread, a worker polls for the next loop. The worker stops
-//! polling after about the time of a wake-up, so an idle program uses no CPU time. If a loop of 64
-//! items or more is expected to be very short, the caller reads the clock after eight items, and
-//! shares the loop if these items took microseconds. A loop of fewer items is timed in one of
-//! sixteen calls on average.
+//! condition variables. The pool decides how many workers to wake, if any. The pool compares the
+//! cost of the loop's last call with the measured cost of help: waking a thread takes a few
+//! microseconds of the caller's time, and the thread begins 10 to 40 µs later. A worker that wakes
+//! up too late finds no items, and no thread waits for it. If the pauses between loops are shorter
+//! than the time to wake a thread, a worker polls for the next loop. A worker stops polling after
+//! about the time that a wake-up takes, so an idle program uses no CPU time. If a loop of 64 items
+//! or more is expected to be very short, the caller reads the clock after eight items, and shares
+//! the loop if these items took microseconds. A loop of fewer items is timed in one of sixteen
+//! calls on average.
 //!
 //! The cost of help does not show that all items of a loop need one lock, or that another program
 //! uses the CPU of a helper. So the pool now and then tries the opposite of its choice: it shares a

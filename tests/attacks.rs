@@ -42,7 +42,8 @@ fn work() {
     busy::work(if cfg!(miri) { 0 } else { 1_000 });
 }
 
-/// Counts drops and clones of items, except in a panicking thread. Panics when it reaches 0.
+/// Counts down `fuse` at each drop and clone of an item, except in a panicking thread. Panics when
+/// `fuse` reaches 0.
 fn burn(fuse: &AtomicUsize) {
     if !thread::panicking() && fuse.fetch_sub(1, Relaxed) == 1 {
         panic_any(Payload);
@@ -62,7 +63,8 @@ impl Drop for Payload {
 struct Item<const N: usize> {
     id: usize,
     key: AtomicUsize,
-    /// Shared by all items of an attack, and by nothing else: so its references count items.
+    /// All items of an attack share this number, and nothing else does. So the number of references
+    /// is the number of items.
     of: Arc<AtomicUsize>,
     /// A partition moves large items by another algorithm.
     padding: [usize; N],
@@ -162,7 +164,7 @@ fn use_all(pool: &Pool, len: usize) {
     assert_eq!(numbers[1..], ranks[..len - 1]);
 }
 
-/// Hostile orders, given the number of the call. The first one is honest.
+/// Hostile orders, given the number of the call. The first order is honest.
 fn orders<const N: usize>() -> [(&'static str, fn(&Pool, usize, &Item<N>, &Item<N>) -> Ordering); 9] {
     [
         ("uses the pool", |pool, call, a, b| {
@@ -190,8 +192,8 @@ fn orders<const N: usize>() -> [(&'static str, fn(&Pool, usize, &Item<N>, &Item<
     ]
 }
 
-/// Uses each order in these loops, on slices in no order, with few keys, in long runs, and with few
-/// outliers: in each loop on two of them.
+/// Uses each of these orders in each of these loops, on two of four slices. The slices are in no
+/// order, have few keys, have long runs, or have few outliers.
 fn compare<const N: usize>(pools: [&Pool; 4], verbs: Range<usize>, which: Range<usize>) {
     let keys: [fn(usize) -> usize; 4] =
         [scatter, |id| scatter(id) % 3, |id| id * 10 / MANY % 2, |id| if id % 500 == 7 { 0 } else { id }];
@@ -247,7 +249,7 @@ fn many_threads_use_and_harm_one_pool() {
 
 thread_local!(static IN_USE: RefCell<usize> = const { RefCell::new(0) });
 
-/// Hostile operators, given the number of the call. The first three are honest.
+/// Hostile operators, given the number of the call. The first three operators are honest.
 const OPERATORS: [(&str, fn(&Pool, &CancelToken, usize, &Item<0>, &Item<0>) -> Item<0>); 12] = [
     ("uses the pool", |pool, _, call, a, b| {
         if call % 50 == 7 {
@@ -331,7 +333,7 @@ fn touch(item: &Item<0>) {
     item.key.fetch_add(1, Relaxed);
 }
 
-/// The first six are honest: they touch each item once.
+/// The first six loops are honest: these loops touch each item once.
 const LOOPS: [(&str, fn(&Pool, &mut [Item<0>], &Permutation)); 14] = [
     ("in reverse and by steps", |pool, items, places| {
         pool.on(&mut *items).at(places).rev().step_by(3).for_each(|item| touch(item));

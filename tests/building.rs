@@ -120,9 +120,9 @@ fn refuse_own_mask() {
     refuse_masks(0, libc::BPF_JEQ, 0, true, libc::EPERM);
 }
 
-/// From this call on, `sched_getaffinity` fails if one of its arguments compares with `value` as
-/// stated. `argument` is the number of this argument: 0 for the thread, 1 for the bytes of the
-/// mask.
+/// From this call on, `sched_getaffinity` fails if the comparison of one of its arguments with
+/// `value` gives `said`. `argument` is the number of this argument: 0 for the thread, 1 for the
+/// bytes of the mask.
 fn refuse_masks(argument: u32, comparison: u32, value: u32, said: bool, number: libc::c_int) {
     let low_word = if cfg!(target_endian = "little") { 0 } else { 4 };
     let (if_so, if_not) = if said { (0, 1) } else { (1, 0) }; // statements to skip

@@ -344,13 +344,12 @@ fn a_refusal_names_the_place_of_the_call() {
         refused(call);
         assert!(IS_HERE.get(), "{name}");
     }
-    // The end finds this mistake. Its message names the loop.
+    // The end finds this mistake, and the message names the loop.
     let message = refused(|| pool.on(&v).reproducible().with_kept(&mut kept).count());
     assert!(message.contains(file!()), "{message}");
 }
 
-/// Closures are called once for each item that a later stage uses. Closures are called for no other
-/// item.
+/// Closures are called once for each item that a later stage uses, and for no other item.
 #[test]
 fn what_is_left_out_is_not_mapped() {
     let (pool, calls) = (pool(), AtomicUsize::new(0));

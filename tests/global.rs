@@ -399,7 +399,7 @@ fn scopes_do_not_hide_the_cpus_of_the_process() {
     }
 }
 
-/// An allocator that uses the pool at each request, except for the requests of that use.
+/// An allocator that uses the pool at each request, except for requests that this use causes.
 struct Allocator;
 
 static ALLOCATES: AtomicBool = AtomicBool::new(false);

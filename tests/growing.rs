@@ -350,8 +350,8 @@ fn nothing_waits_behind_a_long_item() {
     panic!("items have waited for a long one, ten times");
 }
 
-/// First a chain of cheap items. Meanwhile other workers find no item and leave. Then some long
-/// items.
+/// The list begins with a chain of cheap items. During the chain, other workers find no item and
+/// leave. Some long items follow.
 fn after_a_chain(pool: &Pool, long: u32, f: impl Fn(u32) + Sync) {
     const CHEAP: u32 = 1_000_000;
     pool.grow([0]).for_each(|item, feed| match item {
@@ -376,8 +376,8 @@ fn long_items_behind_cheap_ones_are_shared() {
     assert!((0..10).any(|_| (12..40).contains(&shared())), "one worker has folded nearly all of 40");
 }
 
-/// First a long chain. Meanwhile the other worker comes and leaves. Then some long items. If the
-/// caller does not call the worker, the worker never comes back.
+/// The list begins with a long chain. During the chain, the other worker comes and leaves. Some
+/// long items follow. If the caller does not call the worker, the worker never comes back.
 #[test]
 #[cfg_attr(miri, ignore = "needs time")]
 fn who_has_gone_is_called_back() {
@@ -429,8 +429,8 @@ fn who_has_nothing_to_do_sleeps() {
         let time = nix::time::clock_gettime(nix::time::ClockId::CLOCK_PROCESS_CPUTIME_ID).unwrap();
         time.into()
     }
-    // In milliseconds. A busy-waiting worker would use 300 ms. (On a busy machine with a sanitizer:
-    // 80 ms.)
+    // The CPU time of an item. If the worker busy-waited, an item would use 300 µs. On a busy
+    // machine with a sanitizer, an item uses 80 µs.
     const BAR: Duration = Duration::from_micros(150);
     let mut best = Duration::MAX;
     for _round in 0..40 {

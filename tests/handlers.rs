@@ -348,8 +348,8 @@ fn scoped_threads_and_a_scope() {
     assert!(panicked.is_err());
 }
 
-/// Builds a pool of six workers. Its handler calls `what` with worker `k`, and starts the other
-/// workers.
+/// Builds a pool of six workers. The pool's spawn handler calls `what` with worker `k`, and starts
+/// the other workers.
 fn except(k: usize, mut what: impl FnMut(WorkerThread) -> std::io::Result<()>) -> Result<Pool, BuildError> {
     let builder = Pool::builder().num_threads(6).thread_name(|worker| format!("un-{worker}"));
     let spawn = move |worker: WorkerThread| if worker.index() == k { what(worker) } else { start(worker) };

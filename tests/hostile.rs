@@ -305,7 +305,8 @@ const RIGHT: [&[&str]; 2] = [
 
 /// Replaces each word in turn: with nothing, with a number that is too large or too small, or with
 /// other text. Each of the reader's checks concerns one kind of word. Random damage of a few files
-/// hardly ever reaches these checks. This test reaches them, and fails if a check is missing.
+/// hardly ever reaches these checks. This test reaches every check, and fails if a check is
+/// missing.
 #[test]
 fn each_word_replaced() {
     let folder = Folder::new("each_word_replaced");

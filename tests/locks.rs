@@ -187,8 +187,8 @@ fn values_are_made_by_loops_inside_get_or_init() {
     });
 }
 
-/// A thread inside an item begins no other item of the same loop. It also begins no item of the
-/// same level of another nest.
+/// A thread inside an item begins no other item of the same loop. The thread also begins no item of
+/// the same level of another nest.
 #[test]
 fn what_an_item_borrows_of_its_thread_is_not_borrowed_by_another_item() {
     const LEVELS: usize = 3;

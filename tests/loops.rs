@@ -251,8 +251,8 @@ fn more_workers_than_cpus_are_for_items_that_sleep() {
 #[test]
 fn zero_sized_items_of_any_number() {
     let pool = pool(2);
-    // The loop runs over all of 2^33 - 1 items. Its closure is optimised to nothing, so the loop
-    // costs one claim per 64 items.
+    // The loop runs over all of 2^33 - 1 items. The compiler removes the closure, so the loop costs
+    // one claim per 64 items.
     let len = match () {
         () if cfg!(miri) => 1 << 10,
         () if cfg!(debug_assertions) => 1 << 21,

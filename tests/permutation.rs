@@ -103,7 +103,7 @@ fn one_fault_is_found_among_many_indices() {
         let error = pool.permutation(&bad, LEN).unwrap_err();
         let text = format!("the indices at positions {first} and {second} are both {}", bad[first]);
         assert_eq!(error.to_string(), text);
-        // An index that is out of range comes earlier.
+        // An earlier index is out of range.
         bad[first] = LEN;
         let text = format!("the index at position {first} is {LEN}, and there are {LEN} items");
         assert_eq!(pool.permutation(bad, LEN).unwrap_err().to_string(), text);

@@ -68,8 +68,8 @@ fn here() -> usize {
 
 const ITEMS: usize = 20_000;
 
-/// The number of `ITEMS` items that the caller folds, and the number of these that the caller folds
-/// on its helper's CPU. From time to time, the caller is moved to that CPU.
+/// Returns the number of items that the caller folds, of `ITEMS`, and the number of these that it
+/// folds on its helper's CPU. From time to time, the caller is moved to that CPU.
 fn items_of_the_caller(pool: &Pool) -> (usize, usize) {
     const OFTEN: usize = 500;
     let (caller, before) = (thread::current().id(), mask());

@@ -435,8 +435,7 @@ fn delay() {
         let answer = ask(name, "delay", &[&["--quick"], words].concat());
         let row: [f64; 8] = answer.row("round 1 ").try_into().unwrap_or_else(|_| panic!("{}", answer.said));
         let of: f64 = answer.said.split(", ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
-        // Each CPU is either in use or missing. The missing parts add up to their sum, except for
-        // rounding.
+        // The CPUs in use and the missing CPUs add up to all CPUs, except for rounding.
         assert!((row[1..5].iter().sum::<f64>() - of).abs() < 0.03, "{}", answer.said);
         assert!(row[5..].iter().sum::<f64>() < cpus() + 0.1, "{}", answer.said);
         assert!(answer.said.contains(&format!(" of {of} CPUs in use. Of the missing ")), "{}", answer.said);

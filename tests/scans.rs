@@ -323,7 +323,7 @@ fn scans_of_chains_are_those_of_std() {
     }
 }
 
-/// Every kind of chain that makes one item of each. What the vector contains before stays.
+/// Every kind of chain that makes one result of each item. The vector keeps its earlier contents.
 #[test]
 fn chains_of_every_kind_are_scanned() {
     let pool = pool(3);

@@ -59,9 +59,9 @@ fn meet(begun: &AtomicUsize) -> bool {
     begun.load(Relaxed) >= 2 * calls + 2
 }
 
-/// In each of its first calls, a loop of two long items has a helper before its first item is over.
-/// If other threads use a helper's CPU, the helper is not woken again for a while. So one quiet
-/// pool of several is enough.
+/// In each of the first calls of a loop of two long items, a helper comes before the first item is
+/// over. If other threads use a helper's CPU, the helper is not woken again for a while. So one
+/// quiet pool of several is enough.
 #[test]
 #[cfg_attr(miri, ignore = "the time of items is not known")]
 fn few_long_items_are_shared_from_the_first_call_on() {

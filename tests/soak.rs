@@ -1,6 +1,6 @@
-//! An endurance test. It runs a hundred small loops for each unbalanced loop. Several threads also
-//! run nests of loops at the same time. These nests are three levels deep, and have panics and
-//! stops. Each loop is compared with the serial loop.
+//! An endurance test. For each unbalanced loop, the test runs a hundred small loops. Several
+//! threads also run nests of loops at the same time. These nests are three levels deep, and have
+//! panics and stops. Each loop is compared with the serial loop.
 //!
 //! `RANGESTEAL_SOAK_SECONDS` sets the duration. The default is a few seconds. A failure prints its
 //! seed. `RANGESTEAL_SOAK_SEED` repeats the episode of this seed for the whole duration. In one
@@ -593,7 +593,7 @@ fn soak() {
     });
     let (begin, counts, mut episodes) = (Instant::now(), Counts::default(), 0);
     while begin.elapsed() < time || episodes < 2 {
-        let seed = given.unwrap_or_else(|| seeds.next() & !1 | episodes & 1); // both kinds in turn
+        let seed = given.unwrap_or_else(|| seeds.next() & !1 | episodes & 1); // kinds alternate
         begins.send(seed).expect("the watching thread lives");
         episode(seed, &counts);
         episodes += 1;
@@ -603,5 +603,5 @@ fn soak() {
     println!("{episodes} episodes in {:?}: {counts:?}", begin.elapsed());
     let Counts { panics, stops, nested, nests, .. } = counts;
     let all_happen = [panics, stops, nested, nests].into_iter().all(|count| count.into_inner() > 0);
-    assert!(all_happen || given.is_some(), "nothing happens"); // one seed is of one kind
+    assert!(all_happen || given.is_some(), "nothing happens"); // a seed has one kind
 }

@@ -1,7 +1,7 @@
 //! Tests of the sorts: they give std's results on several threads, and lose no item whatever a
 //! comparison does.
 
-#![cfg(not(miri))] // It takes hours over slices long enough to be shared. The tests of `src/pool/sort.rs` cut them into smaller pieces.
+#![cfg(not(miri))] // Under Miri, sorts of slices long enough to be shared take hours. The tests of `src/pool/sort.rs` cut slices into smaller pieces.
 
 use std::{
     cell::Cell,

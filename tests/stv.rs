@@ -613,7 +613,7 @@ fn a_file_that_is_not_there() {
     assert!(complaint.contains("cannot read /no/such/file.blt: "), "{complaint}");
 }
 
-/// Names come from the command line and from files. Both may come from an attacker.
+/// Names come from the command line and from files. An attacker may have chosen these names.
 #[test]
 fn an_error_is_one_line_whatever_its_names_are() {
     let odd = "/no/such\nfile\u{1b}[2J";

@@ -90,8 +90,8 @@ fn helpers(timeline: &Timeline, worker: usize) -> impl Iterator<Item = &Helper> 
 }
 
 /// The times of a worker: its runs, and its help outside of these runs. Checks that two of these
-/// times overlap only if one contains the other. (A worker that waits for an inner loop helps loops
-/// events inside the loop that inner loop.)
+/// times overlap only if one contains the other. A worker that waits for an inner loop helps only
+/// loops inside that inner loop.
 fn works(timeline: &Timeline, worker: usize) -> Vec<(Duration, Duration)> {
     let runs = timeline.runs.iter().filter(|run| run.worker == worker).map(|run| (run.begin, run.end));
     let helped = helpers(timeline, worker).map(|helper| (helper.begin, helper.end));

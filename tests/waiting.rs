@@ -238,8 +238,8 @@ fn the_first_error_comes_out_and_what_is_behind_it_is_dropped_at_once() {
                 let counted = Counted(gone);
                 async move {
                     let _counted = counted;
-                    // There are fewer of these items than the limit. Otherwise no item before them
-                    // could begin.
+                    // Fewer items wait for ever than the limit. Otherwise no item before the
+                    // waiting items could begin.
                     if item > 40 && item.is_multiple_of(4) {
                         Never.await;
                     }

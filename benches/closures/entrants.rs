@@ -15,11 +15,11 @@ use crate::{
     who::Who,
 };
 
-/// The time of a turn of the plain loop. It sets the number of calls in a turn.
+/// The time of a turn of the plain loop, which sets the number of calls in a turn.
 const TURN_NANOS: f64 = 1e6;
 /// The time of the untimed calls at the start of each turn.
 const WARM_UP_NANOS: f64 = 2e6;
-/// The number of rounds that do not count. In these a pool learns the cost of the loop.
+/// The number of rounds that do not count. In these rounds a pool learns the cost of the loop.
 const WARM_UP_ROUNDS: usize = 2;
 /// A loop is expected to be shared if the plain loop takes at least this long.
 const SHARED_NANOS: f64 = 100_000.0;

@@ -5,7 +5,7 @@ use crate::{
     data::{Centres, Point},
 };
 
-/// The number of points whose nearest centre is each centre.
+/// For each centre, the number of points that have it as their nearest centre.
 type Counts = [u32; 16];
 
 pub(crate) fn cells() -> Vec<Cell> {

@@ -94,7 +94,7 @@ impl Knapsack {
         self.plain(without, best);
     }
 
-    /// As `next`, with a best value that all workers raise.
+    /// Like `next`, but all workers share and raise the best value.
     #[inline]
     fn next_of_all(&self, choice: Choice, best: &AtomicU64) -> Option<(Choice, Option<Choice>)> {
         let mut found = best.load(Relaxed);

@@ -40,8 +40,8 @@ impl<'a> Task<'a> {
         self
     }
 
-    /// By a growing list. The list runs once on the pool, and once on the control, which is an
-    /// equal pool.
+    /// The implementation by a growing list. The list runs once on the pool, and once on the
+    /// control, which is an equal pool.
     pub(crate) fn grow(self, run: impl Fn(&Pool) -> u64 + Copy + 'a) -> Self {
         self.way(Who::Rangesteal, move |entrants| run(entrants.pool(Who::Rangesteal)))
             .way(Who::Control, move |entrants| run(entrants.pool(Who::Control)))

@@ -20,7 +20,7 @@ struct Node {
 }
 
 impl Node {
-    /// A node of this height. It has two to four children, each of the next lower height.
+    /// A node of this height, with two to four children of the next lower height.
     fn random(height: u32, random: &mut Random) -> Self {
         let values = [(); 20].map(|()| u64::from(random.draw()));
         let children = if height == 0 { 0 } else { 2 + random.draw() as usize % 3 };

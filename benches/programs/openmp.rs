@@ -44,7 +44,8 @@ impl OpenMp {
     pub(crate) fn open(path: &Path) -> Result<Self, String> {
         let library = compiled::open(path)?;
         let missing = |error: libloading::Error| error.to_string();
-        // SAFETY: 1. programs.cpp declares them so, here and below. The library is never closed.
+        // SAFETY: 1. programs.cpp declares the functions with these types, here and below. The
+        // library is never closed.
         let kmeans = *unsafe { library.get::<KMeans>("kmeans") }.map_err(missing)?;
         // SAFETY: 2. as 1.
         let pagerank = *unsafe { library.get::<PageRank>("pagerank") }.map_err(missing)?;

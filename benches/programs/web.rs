@@ -36,7 +36,7 @@ impl Web {
         &self.begins
     }
 
-    /// The page of each link. All are below [`pages`](Self::pages).
+    /// The page of each link, a number below [`pages`](Self::pages).
     pub(crate) fn sources(&self) -> &[usize] {
         &self.sources
     }

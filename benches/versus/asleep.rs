@@ -68,7 +68,7 @@ impl Asleep {
                 Who::Bound => taking(self.bound(who)),
                 _ => executors.by(who, &self),
             };
-            (round > 0).then_some(turn) // the first round is the first of the pools
+            (round > 0).then_some(turn) // in the first round, the pools are new
         });
         let cell = |who| {
             let (median, fastest) = (race.nanos_of(who), race.fastest(who));

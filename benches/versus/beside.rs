@@ -41,7 +41,7 @@ fn items() -> Items {
     Items::even(1000, 1000)
 }
 
-/// The program of another process. It runs until its standard input ends.
+/// The program of another process, which runs until its standard input ends.
 pub(crate) fn run(way: Way) {
     end_with_stdin();
     let items = items();

@@ -1,5 +1,5 @@
 //! Short loops whose caller sleeps for 1 ms before each call. The core also sleeps, so its caches
-//! are cold at the call. The same holds for the plain loop.
+//! are cold at the call. The plain loop has the same sleeps.
 
 use rangesteal::Pool;
 

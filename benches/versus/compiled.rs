@@ -27,15 +27,15 @@ pub(crate) fn build(source: &str, name: &str, flags: &[&str]) -> Result<PathBuf,
 }
 
 pub(crate) fn open(path: &Path) -> Result<&'static Library, String> {
-    // SAFETY: 1. the library was built from a source of this folder. Its initialisers are those of
-    // OpenMP or oneTBB.
+    // SAFETY: 1. the library was built from a source of this folder. The library's initialisers are
+    // those of OpenMP or oneTBB.
     let library = unsafe { Library::new(path) }.map_err(|error| error.to_string())?;
     Ok(Box::leak(Box::new(library))) // the library's threads may still run when this program ends
 }
 
 /// The version that the library reports.
 pub(crate) fn version(library: &'static Library) -> Result<String, String> {
-    // SAFETY: 2. each source declares it so.
+    // SAFETY: 2. each source declares `version` with this type.
     let version = unsafe { library.get::<extern "C" fn() -> *const c_char>("version") };
     let version = version.map_err(|error| error.to_string())?;
     // SAFETY: 3. it returns a string that lives as long as the library, which is never closed.

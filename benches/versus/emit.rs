@@ -71,7 +71,7 @@ impl Strings {
         Self(Mutex::new((0..count).map(string).collect()))
     }
 
-    /// One character longer, or empty if the string is long.
+    /// Makes the string one character longer, or empty if it is long.
     fn next(mut string: String) -> String {
         if string.len() < Self::LONG {
             string.push('b');

@@ -62,7 +62,7 @@ impl Rival for Foreign<'_> {
         accumulators.reduce(reduce)
     }
 
-    /// Only for `u32`, in its natural order.
+    /// Sorts only `u32`, in ascending order.
     fn sort<T: Ord + Send + Sync + 'static>(&mut self, items: &mut Vec<T>) -> Option<()> {
         self.peer.sort(self.threads, (items as &mut dyn Any).downcast_mut::<Vec<u32>>()?);
         Some(())

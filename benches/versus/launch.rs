@@ -35,7 +35,7 @@ impl Stamps {
         self.base.elapsed().as_nanos() as u64
     }
 
-    /// The item with this number. Returns 1 if the caller runs it.
+    /// The item with this number. Returns 1 if the caller runs the item.
     fn item(&self, which: usize, links: u64) -> u64 {
         self.begin[which].store(self.now(), Ordering::Relaxed);
         let here = thread::current().id() == self.caller;
@@ -46,8 +46,8 @@ impl Stamps {
 }
 
 /// Two times in nanoseconds, for every call in which each worker had an item: from the call to the
-/// helper's first item, and from the end of that item to the caller's return. Both include a clock
-/// reading. The first also includes the caller's decision before it publishes.
+/// helper's first item, and from the end of that item to the caller's return. Both times include a
+/// clock reading. The first time also includes the caller's decision before it publishes.
 fn delays(pool: &Pool) -> Vec<[f64; 2]> {
     let zero = || [AtomicU64::new(0), AtomicU64::new(0)];
     let stamps = Stamps { base: Instant::now(), begin: zero(), end: zero(), caller: thread::current().id() };

@@ -58,7 +58,7 @@ impl Items {
         Self::new((0..len).map(|i| if run.contains(&i) { nanos } else { 0 }), Cost::Uneven)
     }
 
-    /// Item `at` costs `nanos`. All other items together cost as much.
+    /// Item `at` costs `nanos`. All other items together also cost `nanos`.
     pub(crate) fn one(len: usize, at: usize, nanos: u64) -> Self {
         let rest = nanos / (len as u64 - 1);
         Self::new((0..len).map(|i| if i == at { nanos } else { rest }), Cost::Uneven)
@@ -137,7 +137,8 @@ impl Loop for Results<'_> {
     }
 }
 
-/// For each wanted number, finds the first number for which `is` holds. Every search finds one.
+/// For each wanted number, finds the first number for which `is` holds. Every search finds such a
+/// number.
 pub(crate) struct First<'a, F> {
     pub(crate) numbers: &'a [u32],
     pub(crate) wanted: &'a [u32],

@@ -7,8 +7,8 @@ use std::{
     thread,
 };
 
-/// Another process. It ends when its standard input ends, which is at the latest when this process
-/// ends.
+/// Another process, which ends when its standard input ends. If this process ends, so does that
+/// input.
 pub(crate) struct Other(Child);
 
 impl Other {

@@ -33,7 +33,7 @@ impl Peer {
     fn compile(name: &str, flags: &[&str]) -> Result<Self, String> {
         let library = compiled::open(&compiled::build("versus/peers.cpp", name, flags)?)?;
         let missing = |error: libloading::Error| error.to_string();
-        // SAFETY: 1. peers.cpp declares them so.
+        // SAFETY: 1. peers.cpp declares the functions with these types.
         let even = *unsafe { library.get::<Loop>("even") }.map_err(missing)?;
         // SAFETY: 2. as 1.
         let uneven = *unsafe { library.get::<Loop>("uneven") }.map_err(missing)?;

@@ -152,8 +152,8 @@ impl Rival for Plain {
     }
 }
 
-/// The form of a careful programmer. It has several items per step, so the compiler uses vector
-/// instructions.
+/// The form of a careful programmer. This form handles several items per step, so the compiler uses
+/// vector instructions.
 pub(crate) struct Fastest;
 
 /// The number of separate sums.

@@ -142,7 +142,7 @@ pub(crate) trait Rival {
     }
 
     /// A stable sort by the decimal digits of each number. Executors make the digits of each number
-    /// once. The plain loop does so only if `cached`.
+    /// once. The plain loop makes the digits once only if `cached` is true.
     fn sort_by_digits(&mut self, _items: &mut [u32], _cached: bool) -> Option<()> {
         None
     }

@@ -11,7 +11,7 @@ pub(crate) enum Unit {
     Nanos,
     Millis,
     Calls,
-    /// The number of busy CPUs. Only here more is better.
+    /// The number of busy CPUs. For this unit alone, a larger figure is better.
     Cpus,
 }
 

@@ -62,8 +62,9 @@ impl Rows<'_> {
         self.push(Row::of(&race, format!("{name}: to the fastest plain form"), Unit::Ratio, Some(bar)));
     }
 
-    /// The two rows of ratios. Their target follows from the time of two threads of rayon that each
-    /// run one half of the slice. That time is the limit that memory bandwidth sets.
+    /// The two rows of ratios. The target of both rows follows from the time of two threads of
+    /// rayon that each run one half of the slice. That time is the limit that memory bandwidth
+    /// sets.
     fn beside_halves(&mut self, name: &str, bar: impl Fn(f64) -> f64, lap: &impl Loop) -> Race {
         let entrants = [self.runner.everybody(), vec![Who::Fastest, Who::Halves]].concat();
         let race = self.race(&entrants, Pace::ONCE, lap);

@@ -136,7 +136,7 @@ impl<T: Send, F: Fn(&T) -> bool + Sync> Written for Part<T, F> {
     }
 }
 
-/// Selects the item at a part of the length.
+/// Selects the item whose index is this part of the length.
 struct Select(f64);
 
 impl Written for Select {
@@ -294,8 +294,9 @@ impl Written for Transpose<'_> {
     }
 }
 
-/// The means of 5 by 5 cells, by tiles. The reference is the same pool by whole rows. (A tile also
-/// reads two rows above and two rows below its own, which whole rows find in the cache.)
+/// The means of 5 by 5 cells, by tiles. The reference is the same pool by whole rows. A tile also
+/// reads the two rows above and the two rows below its own. A loop over whole rows finds these rows
+/// in the cache.
 struct Blur<'p>(&'p Pool, Vec<f32>);
 
 /// The means of cells of a row that is no border. `first` is the column of the first cell.
@@ -359,7 +360,7 @@ pub(crate) fn rows(pool: &Pool, runner: &mut Runner) -> Vec<Row> {
     let places = pool.permutation(&near, near.len()).expect("distinct indices");
     row!("scatter to 10M u64 nearby", 0.75, Scatter(places), vec![0; near.len()]);
     row!("check of 10M distinct indices", 0.60, Check, shuffled);
-    // A partition in order takes as long as one of items in no order: it has no branch.
+    // The partition has no branch, so items in order take as long as items in no order.
     for (len, calls) in [(30, 3000), (1000, 1000), (30_000, 30), (1_000_000, 1), (10_000_000, 1)] {
         let (name, bar) = (format!("partition of {len} u32"), if len < 100_000 { 1.05 } else { 0.60 });
         row!(name, bar, part(|x| x % 2 == 0), numbers[..len].to_vec(), Pace::calls(calls));

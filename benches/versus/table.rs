@@ -35,7 +35,7 @@ impl Reference {
     }
 }
 
-/// The table. It prints each row as soon as it is measured.
+/// The table, which prints each row as soon as the row is measured.
 pub(crate) struct Table {
     pub(crate) reference: Reference,
     pub(crate) columns: Vec<Who>,
@@ -67,8 +67,8 @@ impl Table {
         println!("  bar");
     }
 
-    /// Whether the row met its target. If other hosts have figures: on how many hosts it met the
-    /// target.
+    /// Whether the row met its target. If other hosts have figures, also the number of hosts on
+    /// which the row met its target.
     pub(crate) fn verdict(&self, group: &str, row: &Row, met: &str, missed: &str) -> Option<String> {
         let here = row.met()?;
         let (mut verdict, (there, hosts)) =

@@ -3,7 +3,7 @@
 
 use std::{hint::black_box, sync::LazyLock, time::Instant};
 
-/// The result of a chain of `links`. For 0 it is 0, without work.
+/// The result of a chain of `links`. A chain of 0 links has the result 0, without work.
 #[inline]
 pub(crate) fn work(links: u64) -> u64 {
     // The multiplier is 2^64 divided by the golden ratio (Knuth, The Art of Computer Programming 3,

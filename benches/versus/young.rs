@@ -1,4 +1,4 @@
-//! The first calls of a loop on a pool. The pool has not measured the loop yet, and tries whether
+//! The first calls of a loop on a pool. The pool has not measured the loop yet, and tests whether
 //! the loop is faster alone or shared.
 
 use rangesteal::Pool;

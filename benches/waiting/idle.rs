@@ -1,5 +1,5 @@
-//! The cost of a loop whose items all wait. It consists of the cost of the call and the cost of the
-//! time in which all items wait.
+//! The cost of a loop whose items all wait. This cost consists of the cost of the call and the cost
+//! of the time in which all items wait.
 
 use std::{thread, time::Duration};
 

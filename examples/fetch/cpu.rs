@@ -1,4 +1,4 @@
-//! CPU time. It is zero on systems for which this crate cannot read CPU times.
+//! CPU time, which is zero on systems where this crate cannot read CPU times.
 
 use std::time::Duration;
 

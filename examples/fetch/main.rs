@@ -8,10 +8,10 @@
 //! flight with any number of workers. A worker continues with any page that has arrived. The loops
 //! are in `sum` and `dead`, the first functions of this file. Such loops need more than closures:
 //!
-//! * *A reactor*, which wakes the futures when data has come. Here it is the reactor of tokio. It
-//!   has a thread of its own, and reads from the connections while the workers compute. The
-//!   client's futures look for the runtime on the thread that polls them, so each worker enters the
-//!   runtime before the loop and leaves it after the loop (`with`).
+//! * *A reactor*, which wakes the futures when data has come. This example uses the reactor of
+//!   tokio. The reactor has a thread of its own, and reads from the connections while the workers
+//!   compute. The client's futures look for the runtime on the thread that polls them, so each
+//!   worker enters the runtime before the loop and leaves it after the loop (`with`).
 //! * *A limit* on the pages in flight, for the server and the memory.
 //! * *No blocking calls*: such a call would block a worker, and delay all pages that this worker
 //!   could compute. Computing is allowed: compute in the closure, as soon as the page has come, and

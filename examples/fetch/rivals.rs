@@ -29,8 +29,8 @@ pub(crate) fn by_rayon(server: SocketAddr, links: &[usize], threads: usize) -> R
     Ok(sum?)
 }
 
-/// A task for each page. The first failure in time ends all tasks. It need not be the first failure
-/// in the order of the pages.
+/// A task for each page. The first failure in time ends all tasks. The first failure in time need
+/// not be the first failure in the order of the pages.
 pub(crate) fn by_tokio(
     server: SocketAddr,
     links: &[usize],

@@ -22,7 +22,7 @@ fn failure(result: AnyResult<Sum>) -> Failure {
     *result.expect_err("a page fails").downcast().expect("a failure")
 }
 
-/// Two pages that the server does not have: one with a late answer, and one with a soon answer.
+/// Two pages that the server does not have: one with a late answer, and one with an early answer.
 fn late_and_soon() -> [usize; 2] {
     let numbers = || 1000..2000;
     let late = numbers().max_by_key(|page| latency(*page, LATENCY));

@@ -1,4 +1,5 @@
-//! The time of an exchange between the ranks. A round of a program should be longer than that.
+//! The time of an exchange between the ranks. A round of a program should be longer than an
+//! exchange.
 //!
 //! ```text
 //! cargo build --release -p ranks

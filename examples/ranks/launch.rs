@@ -37,8 +37,8 @@ pub fn run<O: Parser>(
                 // A failure to print cannot be reported to anyone.
                 let _ = message.print();
             }
-            // When the first rank exits with an error, mpirun ends the other ranks. So the message
-            // must be printed before that.
+            // When the first rank exits with an error, mpirun ends the other ranks. So all ranks
+            // wait here until the first rank has printed the message.
             world.barrier();
             return ExitCode::from(u8::try_from(message.exit_code()).unwrap_or(1));
         }

@@ -16,7 +16,7 @@ use crate::figures::as_f64;
 /// this number.
 pub const UNFAIR: f64 = 1.1;
 /// The boundaries move after this number of unfair rounds in a row. If the last move has not
-/// helped, the number doubles. Otherwise items that cannot be divided evenly would move again and
+/// helped, this number doubles. Otherwise items that cannot be divided evenly would move again and
 /// again.
 const PATIENCE: usize = 3;
 /// The boundaries move only if the slowest rank is expected to gain a twentieth of its time, since
@@ -26,8 +26,8 @@ const WORTHWHILE: f64 = 0.95;
 /// once cost nothing would always have an estimate of zero.
 const FORGOTTEN: f64 = 0.1;
 
-/// The time of the slowest rank, divided by the mean time of all ranks. It is 1 if all ranks take
-/// the same time.
+/// The time of the slowest rank, divided by the mean time of all ranks. This ratio is 1 if all
+/// ranks take the same time.
 ///
 /// ```
 /// assert_eq!(ranks::shares::imbalance(&[1.0, 3.0]), 1.5);
@@ -59,9 +59,9 @@ pub struct Shares {
     unfair: usize,
     /// The number of unfair rounds in a row after which the boundaries move.
     patience: usize,
-    /// The imbalance before the last move, unless there was a fair round after it.
+    /// The imbalance at the last decision about a move, or infinity after a fair round.
     before: f64,
-    /// The least time of each rank in these rounds.
+    /// The least time of each rank in the present row of unfair rounds.
     quickest: Vec<f64>,
 }
 
@@ -143,7 +143,7 @@ impl Shares {
 
     /// Corrects the costs of a share's blocks, so that their sum is the share's time. Within the
     /// share the costs keep their proportions, except for a part of the time that is spread evenly.
-    /// The proportions are constant at first, and later come from earlier boundaries.
+    /// At first all blocks have equal costs. Later the proportions come from earlier boundaries.
     fn correct(&mut self, times: &[f64]) {
         for (bounds, time) in self.bounds.windows(2).zip(times) {
             let costs = &mut self.costs[bounds[0]..bounds[1]];

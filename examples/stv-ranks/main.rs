@@ -62,7 +62,7 @@ impl Ranks for Mpi {
 }
 
 fn main() -> ExitCode {
-    // Only the counting thread calls MPI, and this is that thread.
+    // Only the counting thread calls MPI, and the main thread is the counting thread.
     let Some((universe, Threading::Funneled | Threading::Serialized | Threading::Multiple)) =
         mpi::initialize_with_threading(Threading::Funneled)
     else {

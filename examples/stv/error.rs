@@ -133,7 +133,7 @@ pub(crate) fn printable(text: &str) -> String {
 }
 
 /// Whether a spreadsheet would take this text for a formula. Some spreadsheets skip blanks and
-/// invisible characters before the sign. Some accept the wide signs of East Asia.
+/// invisible characters before the sign. Some spreadsheets accept the wide signs of East Asia.
 pub(crate) fn is_formula(text: &str) -> bool {
     let unseen = |first: char| first.is_whitespace() || is_unseen(first) || first == '\u{fffd}';
     text.trim_start_matches(unseen).starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠'])
@@ -150,7 +150,8 @@ pub(crate) fn is_unseen(character: char) -> bool {
 
 /// Whether a character can make a line look like another line. Such a character controls a
 /// terminal, breaks a line, changes the direction of text, or is invisible. The joiners U+200C and
-/// U+200D are allowed, since Persian, Hindi and emoji need them. So are variation selectors.
+/// U+200D are allowed, since Persian, Hindi and emoji need them. Variation selectors are allowed,
+/// too.
 pub(crate) fn misleads(character: char) -> bool {
     matches!(
         character,

@@ -19,7 +19,7 @@ pub(crate) struct Scene<'a, A> {
     pub(crate) election: &'a Election,
     pub(crate) standing: &'a Standing<A>,
     pub(crate) keep: &'a [KeepFactor<A>],
-    /// The number of the round, from 1. It is 0 before the first round.
+    /// The number of the round, from 1, or 0 before the first round.
     pub(crate) round: usize,
     pub(crate) omega_exponent: u32,
     pub(crate) omega: &'a A,

@@ -164,7 +164,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// If two ranks have ended, every rank reports the reason of the first one. The first one
+    /// If two ranks have ended, every rank reports the reason of the lower rank. The lower rank
     /// reports its own reason, without a rank.
     #[test]
     fn the_first_that_has_ended_ends_all() {

@@ -228,8 +228,8 @@ mod tests {
     #[test]
     fn products_are_truncated_before_they_are_weighed() {
         let third = 333_333_333;
-        // The second candidate gets power 0.666666667. It keeps 0.222222222 (truncated) and passes
-        // on 0.444444444 (also truncated; not the difference).
+        // The second candidate gets power 0.666666667. The candidate keeps 0.222222222 and passes
+        // on 0.444444444. Both products are truncated, so their sum is less than the power.
         let votes = spread(3, &STRICT, [third, third, ALL]);
         assert_eq!(votes, ["0.999999999", "0.666666666", "1.333333332", "0.000000003"]);
     }

@@ -231,7 +231,8 @@ struct Prepared<A> {
     took: Duration,
 }
 
-/// The layout for distributions in machine words. Nearly all distributions of decimals use it.
+/// The layout for distributions in machine words. Nearly all distributions of decimals use this
+/// layout.
 struct InWords<A> {
     layout: Layout,
     words: Words<A>,

@@ -12,7 +12,7 @@ pub(crate) enum Tie {
     /// The order of the file, or of the ballot paper.
     Order,
     /// The candidate with fewer votes in an earlier round. If no round distinguishes the
-    /// candidates, the order.
+    /// candidates, the order decides.
     Backwards,
     /// An order drawn from this seed, in place of the file's.
     Random(u64),
@@ -90,7 +90,8 @@ impl FromIterator<CandidateIndex> for Tied {
 /// The reason of a decided tie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct By {
-    /// The last round used, if earlier rounds distinguish some of the tied. 0 is the beginning.
+    /// The last round that was used, if earlier rounds distinguish some of the tied candidates. 0
+    /// is the beginning.
     pub(crate) round: Option<usize>,
     /// The order that decided between several candidates that no round distinguishes.
     pub(crate) order: Option<TieOrder>,

@@ -23,7 +23,7 @@ pub(crate) struct Transcript<W> {
 type Written = Result<(), CountError>;
 
 impl<W: Write> Transcript<W> {
-    /// Creates a transcript. `package` is its line about the program.
+    /// Creates a transcript. `package` is the transcript's line about the program.
     pub(crate) fn new(out: W, package: String) -> Self {
         Self { out, package, names: Vec::new(), explains_ties: false }
     }

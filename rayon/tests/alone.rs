@@ -36,7 +36,7 @@ fn everything_runs_on_the_calling_thread() {
     let pool = ThreadPoolBuilder::new().num_threads(8).build().expect("a pool of this thread");
     assert_eq!(pool.current_num_threads(), 1);
     pool.install(|| (0..1000).into_par_iter().for_each(|_| here()));
-    // The global pool was not built by this builder before, so this succeeds.
+    // No builder has built the global pool before, so this call succeeds.
     ThreadPoolBuilder::new().num_threads(8).build_global().expect("nothing to start");
     assert_eq!(rayon::max_num_threads(), 1);
 }

@@ -73,8 +73,9 @@
 //! Threads of rayon may call loops. A loop uses the CPUs that are idle. Loops were measured on two
 //! workers of rayon: one worker was busy, and the other worker called the loops. Loops of 0.1, 1
 //! and 10 ms took 0.60, 0.52 and 0.71 times the plain loop's time beside the same busy worker. A
-//! loop of 20 µs took 1.02 times the plain loop's time. (These are medians. For the loop of 20 µs,
-//! the mean was 1.23.) The busy worker loses the time that the loop gains.
+//! loop of 20 µs took 1.02 times the plain loop's time. (These figures are medians. For the loop of
+//! 20 µs, the mean was 1.23 times the plain loop's time.) The busy worker loses the time that the
+//! loop gains.
 //!
 //! # In a program that uses tokio
 //! Call loops in `spawn_blocking`, never in an async task. [Items that wait](super::waiting) can
@@ -84,8 +85,8 @@
 //! Pools of different processes pin their workers to the same CPUs. If another program keeps the
 //! CPU of a worker busy while other CPUs are idle, the pool unpins that worker for a while. If
 //! programs share CPUs all the time, start them with `RANGESTEAL_PINNING=off`, or give each program
-//! its own CPUs by `taskset` or a control group. Do the same with [ranks of
-//! MPI](super::machines#more-than-one-machine).
+//! its own CPUs by `taskset` or a control group. [Ranks of
+//! MPI](super::machines#more-than-one-machine) need the same setting.
 //!
 //! # Measured
 //! The table has the time of loops of 1 ms, called again and again on two CPUs, divided by the time

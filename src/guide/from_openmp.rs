@@ -187,9 +187,10 @@
 //!   indices in every loop. Here, the same worker is likely to get the same items, but this is not
 //!   promised.
 //! * **The order of a reduction** is the order of the slice, so the function must be associative.
-//!   It need not be commutative. With [`reproducible`](crate::On::reproducible), floating-point
-//!   sums are the same for every number of threads.
-//! * **A loop in a loop**: idle workers help the inner loop. No thread is started for it.
+//!   The function need not be commutative. With [`reproducible`](crate::On::reproducible),
+//!   floating-point sums are the same for every number of threads.
+//! * **A loop in a loop**: idle workers help the inner loop. The pool starts no thread for an inner
+//!   loop.
 //! * **A panic** (or an `Err`, in `try_for_each`) ends the loop and reaches the caller. In
 //!   `OpenMP`, an exception must not leave the loop.
 //! * **Several threads** may call loops of one pool. Idle workers help each of these loops.

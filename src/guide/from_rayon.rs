@@ -14,9 +14,9 @@
 //!
 //! Most methods have the same names: write `pool.on(&v)` for `v.par_iter()`. The rest of the line
 //! often stays as it is. Four names have another meaning here: `zip`, `fold`, `reduce` and
-//! `try_reduce`. `zip` panics if lengths differ. The compiler refuses calls of the other three with
-//! rayon's arguments. It then proposes wrong changes of the closures: ignore these, and use [the
-//! table](#every-name).
+//! `try_reduce`. `zip` panics if lengths differ. The compiler refuses calls of `fold`, `reduce` and
+//! `try_reduce` with rayon's arguments, and proposes wrong changes of the closures: ignore these
+//! proposals, and use [the table](#every-name).
 //!
 //! # Try it without changing code
 //! The package `rangesteal-rayon` in this repository has rayon's names. To try this package, change
@@ -132,11 +132,11 @@
 //!   [`reproducible`](crate::On::reproducible), floating-point results also do not depend on
 //!   threads or timing. Only a loop over a list that grows ([`grow`](super::grow)) has no order.
 //! * **The first error** in slice order reaches the caller in every run. The first panic in slice
-//!   order does so, too.
+//!   order also reaches the caller.
 //! * **Idle workers help nested loops**, and loops that other threads call at the same time. If no
 //!   worker is idle, the calling thread runs the loop, and workers help as soon as they are idle. A
-//!   thread that waits for its loop helps only the loops inside it. A thread of rayon may run any
-//!   other task: see [Locks and loops](super::locks).
+//!   thread that waits for the end of its loop helps only inner loops of this loop. A thread of
+//!   rayon may run any other task: see [Locks and loops](super::locks).
 //! * **Short and uneven loops** need no tuning: a loop that is too short wakes no thread, and
 //!   workers steal down to single items.
 //! * **The calling thread works, too.** A pool of `n` has `n - 1` threads of its own.
@@ -192,7 +192,7 @@
 //! * Tasks outlive the call that makes them.
 //! * A library should not bring threads of its own.
 //!
-//! One program can use both: see [in a program that uses
+//! One program can use both rayon and this crate: see [in a program that uses
 //! rayon](super::beside#in-a-program-that-uses-rayon).
 //!
 //! # A function without a pool
@@ -200,7 +200,7 @@
 //! library takes [an `Option<&Pool>`](super::beside).
 //!
 //! # A function that returns a parallel iterator
-//! In rayon, such a function returns `impl ParallelIterator`. Here, such a function returns a
+//! With rayon, a function can return `impl ParallelIterator`. With this crate, a function returns a
 //! [`source`](crate::source()) with stages, and the caller passes them to the `on` of a pool.
 //! Values of a type that implements [`IntoChain`](crate::source::IntoChain) can be passed to `on`
 //! directly.

@@ -59,10 +59,10 @@
 //! | jobs of different kinds | a boxed closure | [calls the closure](#jobs-of-different-kinds) |
 //!
 //! * **The order is not defined**, so the last closure of `fold_unordered` must be commutative.
-//! * **The newest item runs first**, as in a recursive function. So the length of the list is about
-//!   the depth that the function's stack would have. If one call of `extend` adds several items,
-//!   they run in their order. So a loop walks forward through a structure in memory. Walking
-//!   backward took three times as long.
+//! * **The newest item runs first**, as in a recursive function. So the list is about as long as
+//!   the stack of the recursive function would be deep. The items of one call of `extend` run in
+//!   their own order. So a loop walks forward through a structure in memory. Walking backward took
+//!   three times as long.
 //! * **No item waits for its children.** If a step needs the results of all parts, put the step
 //!   behind the loop. Or let each part decrement a counter, and let the part that ends last do the
 //!   step. If a parent combines the results of its two halves, use [`pool.join(a,

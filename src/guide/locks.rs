@@ -14,9 +14,9 @@
 //! ```
 //!
 //! **The rule.** A thread that waits for the end of a loop runs only items of loops that are called
-//! inside that loop. A plain inner loop would run its items at the same place, under the same
-//! locks. [The last section](#what-can-deadlock) has the remaining deadlocks. A program of plain
-//! threads has these deadlocks as well.
+//! inside that loop. A plain program would run the items of an inner loop at the same place, under
+//! the same locks. [The last section](#what-can-deadlock) has the remaining deadlocks. A program of
+//! plain threads has these deadlocks as well.
 //!
 //! The tests that this page names are in `tests/locks.rs`. The tests run on pools of 2, 4 and 8
 //! threads, with one caller and with several callers.
@@ -45,22 +45,23 @@
 //! ```
 //!
 //! One item makes the value. Other items that want the value block their threads until the value
-//! exists. (Test `values_are_made_by_loops_inside_get_or_init`.) `LazyLock` and `Once` behave
-//! alike.
+//! exists. (Test `values_are_made_by_loops_inside_get_or_init`.) `LazyLock` and `Once` behave like
+//! `OnceLock`.
 //!
 //! # A `RefCell` in a `thread_local!`
 //! An item may borrow a thread-local `RefCell`, and call an inner loop during the borrow: its
-//! thread runs no other item of the outer loop meanwhile. The thread does run items of the inner
-//! loop and of loops inside the inner loop. Those items must not borrow the same `RefCell`. (Test
-//! `what_an_item_borrows_of_its_thread_is_not_borrowed_by_another_item`.)
+//! thread runs no other item of the outer loop meanwhile. But the thread of this item runs items of
+//! the inner loop, and of loops inside the inner loop. So items of these loops must not borrow the
+//! same `RefCell`. (Test `what_an_item_borrows_of_its_thread_is_not_borrowed_by_another_item`.)
 //!
 //! # Why a waiting thread takes no other work
-//! In a pool of tasks, a thread that waits for a stolen task runs another task from a queue. If
-//! that other task wants a lock that the thread holds, the lock is never released: [rayon#592], and
-//! in `get_or_init` [rayon#1251]. Here, a caller without further items waits for the threads that
-//! are still in its loop, and helps only the loops of these threads. None of these threads waits
-//! for the caller. So the loops that wait for each other form a tree, and the leaves of this tree
-//! make progress. (Test `items_of_two_loops_at_a_time_take_one_lock`.)
+//! In a pool of tasks, a thread that waits for a stolen task runs another task from a queue. If a
+//! task from the queue wants a lock that its thread already holds, the lock is never released:
+//! [rayon#592], and in `get_or_init` [rayon#1251]. Here, a caller without further items waits for
+//! the threads that are still in its loop, and helps only the loops of these threads. No thread
+//! that is still in the loop waits for the caller. So the loops that wait for each other form a
+//! tree, and the leaves of this tree make progress. (Test
+//! `items_of_two_loops_at_a_time_take_one_lock`.)
 //!
 //! # What can deadlock
 //! * **A lock that the caller holds around a loop while items of the loop take it.** No item can

@@ -9,8 +9,9 @@
 //! ```
 //!
 //! Stages and ends have the names and the meanings of [`Iterator`], except `zip` and `fold`.
-//! [`On`](crate::On) lists them all, and the differences. A [`Pool`](crate::Pool) is made once and
-//! serves all loops: see [where a pool comes from](super::beside#where-a-pool-comes-from).
+//! [`On`](crate::On) lists all stages and ends, and how they differ from `Iterator`. A
+//! [`Pool`](crate::Pool) is made once and serves all loops: see [where a pool comes
+//! from](super::beside#where-a-pool-comes-from).
 //!
 //! # Which loop do I need?
 //! Take the first row that fits.
@@ -112,8 +113,8 @@
 //!
 //! * **One value for each key**: fold into a map. Each worker fills a map, and the maps are merged.
 //! * **Few keys, such as a histogram**: fold into a `Box` of an array or a `Vec`. A step moves the
-//!   accumulator, so `[0; 256]` without a box is copied for each item: 22 ns instead of 0.2 ns. (In
-//!   [`Iterator::fold`], too: 19 ns.)
+//!   accumulator, so `[0; 256]` without a box is copied for each item: an item takes 22 ns instead
+//!   of 0.2 ns. ([`Iterator::fold`] copies the accumulator, too: 19 ns for each item.)
 //! * **All items of each key together**: sort by the key, and run a loop over the groups with
 //!   [`chunk_by`](crate::On::chunk_by).
 //!
@@ -173,10 +174,10 @@
 //!   at most 16 items for each thread, the caller wakes helpers before the first item, which costs
 //!   5 to 16 µs for one helper. With more items, the caller runs one item before it wakes helpers:
 //!   [`begun_alone`](crate::RunReport::begun_alone) of the report is the time of that item.
-//! * **No loop is faster than its longest item.** Divide that item into several ones.
+//! * **No loop is faster than its longest item.** Divide a long item into several items.
 //! * **Many short items** are fine. Claiming an item costs less than a nanosecond.
 //!
-//! **Items must never wait for each other.** One thread may run all of them, one after the other. A
+//! **Items must never wait for each other.** One thread may run all items, one after the other. A
 //! producer and a consumer need threads of their own:
 //!
 //! ```

@@ -33,11 +33,11 @@
 //! | certain CPUs | [`Cpus`](crate::Placement::Cpus) |
 //!
 //! A pool uses only CPUs that the building thread may run on. `taskset`, control groups and
-//! launchers reduce these CPUs.
+//! launchers reduce the CPUs that a thread may run on.
 //!
 //! # Pinning
 //! On Linux a pool pins its threads, except under [a CPU quota](super::beside#cpu-quotas).
-//! [`pinning`](crate::PoolBuilder::pinning) or `RANGESTEAL_PINNING` changes that. Only a
+//! [`pinning`](crate::PoolBuilder::pinning) or `RANGESTEAL_PINNING` changes this default. Only a
 //! [`scope`](crate::PoolBuilder::scope) pins the calling thread. Without a scope, the pool leaves a
 //! CPU free for the calling thread. A thread that a pinned thread starts may use only the same CPU,
 //! so start other threads before a scope, not inside.
@@ -50,7 +50,8 @@
 //!   a worker that shares its last-level cache, then from a worker on its node. See
 //!   [`Stealing`](crate::Stealing).
 //! * If the same loop runs over the same slice again, each worker is likely to get the same items
-//!   as in the last round. These items may lie in its cache or on its node. This is not promised.
+//!   as in the last round. The items may then still lie in the worker's cache or on the worker's
+//!   node. The pool does not promise that a worker gets the same items again.
 //! * An alternative is [a rank](#more-than-one-machine) on each node: threads of a rank never steal
 //!   from another node.
 //!
@@ -133,11 +134,12 @@
 //! * **Pinning.** Ranks that may run on the same CPUs pin their workers to the same CPUs. A rank
 //!   that waits in MPI polls all the time, and keeps its CPU busy. With shared CPUs, an election
 //!   count took 27 times as long. So give each rank its own CPUs, or set `RANGESTEAL_PINNING=off`.
-//! * **Threads.** Initialise MPI with `Funneled`, on the thread that calls the loops. This thread
-//!   is worker 0 of every loop. It may call MPI between loops. Closures of loops must not call MPI.
+//! * **Threads.** Initialise MPI with `Funneled`, on the thread that calls the loops. The calling
+//!   thread is worker 0 of every loop, and may call MPI between loops. Closures of loops must not
+//!   call MPI.
 //! * **The end.** If a rank returns early, the other ranks wait for ever. So every message should
 //!   be able to carry an error instead of a result, and `main` should catch a panic and call
-//!   `abort`. The examples do both.
+//!   `abort`. The examples send errors in this way, and call `abort`.
 //!
 //! ## Shares of unequal cost
 //! Ranks do not steal from each other, but they can adjust their shares from round to round. Each
@@ -146,9 +148,9 @@
 //! `examples/ranks/shares.rs` does this in some hundred lines. On a skewed graph, it reduced the
 //! imbalance of `PageRank` from 1.45 to 1.07, and the time of a round from 1.75 to 1.36 ms.
 //!
-//! If items need no data except their index, a shared counter is even better: all ranks fetch
-//! chunks of indices from this counter. See LB4MPI (Mohammed, Eleliemy, Ciorba, Kasielke,
-//! Banicescu).
+//! If items need no data except their index, a shared counter balances the ranks even better: all
+//! ranks fetch chunks of indices from this counter. See LB4MPI (Mohammed, Eleliemy, Ciorba,
+//! Kasielke, Banicescu).
 //!
 //! # wasm and other systems
 //! On wasm, with or without WASI, loops run on the calling thread, which is the only worker.

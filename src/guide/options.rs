@@ -52,8 +52,8 @@
 //! # Options of a pool
 //! [`PoolBuilder`](crate::PoolBuilder) has the options for all loops of a pool: the number of
 //! threads, pinning, placement, names, stacks and handlers of threads. Environment variables set
-//! options, too. If a pool's builder sets the same option, the first two of these variables have no
-//! effect:
+//! options, too. An option that a pool's builder sets overrides `RANGESTEAL_NUM_THREADS` or
+//! `RANGESTEAL_PINNING`:
 //!
 //! | variable | effect |
 //! |---|---|

@@ -143,11 +143,11 @@
 //! # What makes a loop slow
 //! * **Large accumulators by value.** `fold` moves the accumulator for every item. Moving a `Vec`
 //!   or a `Box` costs almost nothing. An array of 256 counters is copied for every item, so the
-//!   loop takes a hundred times as long. [`Iterator::fold`] does the same.
+//!   loop takes a hundred times as long. [`Iterator::fold`] copies the array, too.
 //! * **Indices where items would do.** `pool.on(0..n)` with `x[i]` in the closure checks a bound
-//!   for every item. A tuple of slices, `pool.on((&x, &y))`, checks none. A closure that captures a
-//!   `Vec` loads its address again for every item. Capture a slice instead: `let x = &x[..];`
-//!   before `move |i| x[i]`.
+//!   for every item. A loop over a tuple of slices, `pool.on((&x, &y))`, checks no bound. A closure
+//!   that captures a `Vec` loads its address again for every item. Capture a slice instead:
+//!   `let x = &x[..];` before `move |i| x[i]`.
 //! * **An unpredictable branch.** See [the next section](#a-branch-that-cannot-be-predicted).
 //! * **`max` or `min` of a large closure.** For the first item, the loop has no earlier value to
 //!   compare with, so the loop handles this item separately. If the closure has more than some 150

@@ -32,7 +32,8 @@ pub(crate) fn print() {
     for threads in [1, 2, 3] {
         let pool = Pool::builder().num_threads(threads).build().unwrap();
         for (name, costs) in costs() {
-            // In the first calls the pool measures the loop. In later calls it knows the loop.
+            // In the first calls the pool measures the loop. In later calls the pool knows the
+            // loop.
             for _ in 0..4 {
                 let of = |loop_: &str| format!("{loop_}, {name}, {threads} threads");
                 slices(&pool, &costs, &of);

@@ -31,7 +31,7 @@ struct Kind {
 /// lies, checks whether helpers get their CPUs, and allocates four times. Three features added some
 /// 115 lines to a shared call: sharing several loops at the same time, callers that help loops
 /// inside their own loop, and traces of inner loops. On one machine, a shared call touched 1,109
-/// lines before, and 1,223 to 1,265 lines after.
+/// lines before these features, and 1,223 to 1,265 lines with them.
 const KINDS: [Kind; 3] = [
     Kind { name: "2 items", lines: 36, least: 0, pages: 8 },
     Kind { name: "2 items, timed", lines: 75, least: 0, pages: 18 },
@@ -51,8 +51,8 @@ int clock_gettime(clockid_t clock, struct timespec *time) {
 }
 ";
 
-/// This program prints the addresses of its mark and of the clock function. It writes the mark
-/// before and after each call of the plain loop and of the pool's loop. The first calls have 2
+/// This program prints the addresses of its mark and of the clock function. The program writes the
+/// mark before and after each call of the plain loop and of the pool's loop. The first calls have 2
 /// items, and the pool times some of these calls. The later calls have items that take 4 µs each by
 /// the slow clock.
 const PROGRAM: &str = "

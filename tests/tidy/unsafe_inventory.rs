@@ -37,10 +37,11 @@ enum Kind {
 #[derive(Debug)]
 struct Site {
     file: String,
-    /// The function, with its type if the function belongs to a type. Otherwise only the type.
+    /// The function, with its type if the function belongs to a type. For code outside of
+    /// functions, only the type.
     place: String,
     kind: Kind,
-    /// The text of the code. For functions and implementations, this is only the beginning.
+    /// The text of the code. For functions and implementations, only the beginning of the text.
     code: String,
     /// The SAFETY comment of the code, or the section *Safety* of a function.
     argument: String,

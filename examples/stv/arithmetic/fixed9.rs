@@ -66,8 +66,8 @@ impl Arithmetic for Fixed9 {
     }
 
     fn times(&self, other: &Self) -> Result<Self, Fault> {
-        // The factors of a ballot are at most one, so nearly every product fits in 64 bits.
-        // Division by a constant takes a tenth of the time in 64 bits that it takes in 128 bits.
+        // The factors of a ballot are at most one, so nearly every product fits in 64 bits. In 64
+        // bits, a division by a constant takes a tenth of its time in 128 bits.
         match self.0.checked_mul(other.0) {
             Some(product) => Ok(Self(product / SCALE)),
             None => narrow(i128::from(self.0) * i128::from(other.0) / i128::from(SCALE)),

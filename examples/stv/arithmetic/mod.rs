@@ -24,7 +24,7 @@ pub(crate) trait Arithmetic: Clone + PartialOrd + fmt::Display + fmt::Debug + Se
     const DESCRIPTION: &'static str;
     /// Whether sums do not depend on the order of additions.
     const SUMS_IN_ANY_ORDER: bool = true;
-    /// The conversion to machine words for whole distributions, if these give the same digits.
+    /// The conversion to machine words, if distributions in machine words give the same digits.
     const WORDS: Option<Words<Self>> = None;
 
     fn zero() -> Self;

@@ -22,7 +22,7 @@ pub(crate) type Approx = Rational<true>;
 /// The denominator of the keep factors of `approx`.
 const MILLION: u32 = 1_000_000;
 
-/// The most bits of the denominator of a keep factor. The numerator is not larger. With keep
+/// The most bits of the denominator of a keep factor. The numerator has no more bits. With keep
 /// factors of this size a distribution takes seconds, and the next distribution takes many times
 /// longer.
 const MOST_BITS: u64 = 1 << 18;

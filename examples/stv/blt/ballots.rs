@@ -32,7 +32,7 @@ impl Ids {
         self.given.is_empty()
     }
 
-    /// Adds an id. Returns false if it exists already.
+    /// Adds an id. Returns false if the id exists already.
     fn insert(&mut self, id: &str) -> bool {
         let [first, second] = &self.keys;
         self.given.insert([first.hash_one(id), second.hash_one(id)])
@@ -308,7 +308,7 @@ fn word_start(window: &[u8], mut at: usize) -> Option<(usize, usize)> {
     }
 }
 
-/// The usual white space. Other kinds take the slower path.
+/// The usual white space. Other white space takes the slower path.
 #[inline]
 fn is_white(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')

@@ -15,7 +15,7 @@ fn names(election: &Election) -> (Vec<&str>, &str) {
 }
 
 /// The form in which Hill, Wichmann and Woodall published the format with their program of 1987.
-/// All other dialects are based on it.
+/// All other dialects are based on this form.
 #[test]
 fn algorithm_123() {
     let text = "4 2\n-2\n3 1 3 4 0\n4 1 3 2 0\n2 4 1 3 0\n1 2 0\n2 2 4 3 1 0\n1 3 4 2 0\n0\n\"Adam\"\n\"Basil\"\n\"Charlotte\"\n\"Donald\"\n\"Title\"\n";

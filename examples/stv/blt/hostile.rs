@@ -9,8 +9,8 @@ fn told(read: Result<Election, InputError>) -> Result<String, InputError> {
     read.map(|election| format!("{election:?}"))
 }
 
-/// Reads these bytes in blocks of several sizes. The result must be the same. An error must name a
-/// line of these bytes.
+/// Reads these bytes in blocks of several sizes. The result must be the same for all sizes. An
+/// error must name a line of these bytes.
 pub(super) fn read_in_blocks(bytes: &[u8], most: usize) -> Result<String, InputError> {
     let whole = told(read("test", bytes));
     assert_eq!(told(read_from("test", &mut Trickle { bytes, most })), whole, "blocks of {most}");
@@ -29,7 +29,7 @@ pub(super) fn read_in_blocks(bytes: &[u8], most: usize) -> Result<String, InputE
 }
 
 /// Checks that the printed election reads as the same election, except that parties have become
-/// parts of names. Its second printed form must be the same.
+/// parts of names. If that election is printed, the text must be the same.
 pub(crate) fn reads_as_printed(election: &Election, naming: Naming) {
     let printed = |election: &Election| {
         let mut out = Vec::new();

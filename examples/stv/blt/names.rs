@@ -26,8 +26,8 @@ pub(super) fn read(
 ) -> Result<Names, InputError> {
     text.names_in_comments = Some(Vec::new());
     let mut phrases = Vec::new();
-    // Two phrases per candidate, then title, source and comment. If there is one more phrase,
-    // something else follows the comment.
+    // Two phrases per candidate, then title, source and comment. A phrase beyond this number shows
+    // that something else follows the comment.
     let most = 2 * candidates + 4;
     while phrases.len() < most
         && let Some(phrase) = text.next_phrase()?
@@ -141,8 +141,8 @@ fn check_lines(text: &mut Text<'_>, phrases: &[Phrase], candidates: usize) -> Re
     let lines: Vec<_> = phrases.chunk_by(|left, right| line(left) == line(right)).collect();
     let alone = lines.iter().take(candidates).all(|line| line.len() == 1);
     let first = lines[0].len();
-    // Lines of two, one and one strings are ambiguous. They may be two names, the title and the
-    // source. Or they may be a name with its party, another name, and the title.
+    // Lines of two, one and one strings are ambiguous. One reading is two names, the title and the
+    // source. The other reading is a name with its party, another name, and the title.
     let in_a_row = first > candidates || first == candidates && (candidates != 2 || phrases.len() == 3);
     if !alone && !in_a_row {
         let (at, found) = match lines.iter().find(|line| line.len() != first) {

@@ -65,7 +65,7 @@ impl Reader<'_> {
                 name => {
                     for word in option.arguments {
                         let candidate = self.candidate(&word.text, word.line)?;
-                        // The other option lists undeclared write-ins. They count like all
+                        // The other option lists undeclared write-ins, who count like all
                         // candidates.
                         self.candidates.get(candidate).withdrawn |= name == "withdrawn";
                     }

@@ -167,8 +167,8 @@ fn warn_of_others(text: &mut Text<'_>, phrases: &[Phrase]) {
     }
 }
 
-/// Splits a string of known order into name and party. It may also have a nickname in quotes, or no
-/// party.
+/// Splits a string of known order into name and party. The string may also have a nickname in
+/// quotes, or no party.
 fn split(text: String, order: Order) -> (String, Option<String>) {
     let inner = text.trim().strip_suffix('"');
     let split = match order {

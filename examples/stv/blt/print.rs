@@ -53,7 +53,7 @@ pub(crate) fn print(election: &Election, naming: Naming, out: &mut dyn Write) ->
         (Naming::Nicknames, Some(first)) => {
             option(out, "withdrawn", std::iter::once(first).chain(withdrawn).map(name))?;
         }
-        // More programs accept negative numbers than [withdrawn …].
+        // More programs accept negative numbers than accept `[withdrawn …]`.
         (Naming::Numbers, Some(first)) => {
             write!(out, "-{}", name(first))?;
             withdrawn.try_for_each(|candidate| write!(out, " -{}", name(candidate)))?;

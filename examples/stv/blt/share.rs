@@ -175,7 +175,8 @@ struct Piece<'a> {
 }
 
 impl<'a> Piece<'a> {
-    /// Reads the text before the ballots, and the piece of this rank. Returns `None` if that fails.
+    /// Reads the text before the ballots, and the piece of this rank. Returns `None` if the reading
+    /// fails.
     fn read(
         source: &Source<'a>,
         len: u64,
@@ -215,7 +216,7 @@ impl<'a> Piece<'a> {
         let number = reports.iter().map(|report| report.records).sum();
         let total = reports.iter().fold(Integer::Word(0), |total, report| total.plus(&report.total));
         if !share.is_empty() && share.end > first + reader.ballots.records().len() {
-            // Reads on to the end of the last block. All text up to there is plain.
+            // Reads on to the end of the last block. All text up to the end of that block is plain.
             let bytes = (source.open)(end)?;
             reader.text = held_back(Text::from_line(2, source.name, bytes));
             while reader.ballots.records().len() < share.end - first

@@ -174,8 +174,8 @@ fn name_and_party() {
     assert_eq!(read_text("2 1\n1 1 0\n0\n\"Ada\" \"Bert\" \"T\"\n\"S\"\n\"C\"").unwrap().title, "T");
 }
 
-/// A file with two possible readings. The reader once chose the wrong one, and a winner lost the
-/// seat.
+/// A file with two possible readings. An older reader chose the wrong reading, and a winner lost
+/// the seat.
 #[test]
 fn names_and_parties_are_not_taken_for_each_other() {
     let ward = |names: &str| format!("3 1\n1 1 0\n0\n{names}\n");

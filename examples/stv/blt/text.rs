@@ -22,7 +22,8 @@ pub(super) struct Text<'a> {
     line: usize,
     last_line: usize,
     pub(super) warnings: Warnings,
-    /// The numbers of candidates with the names in comments, if the caller wants them.
+    /// The names of candidates in comments, each with the candidate's number, if the caller wants
+    /// these names.
     pub(super) names_in_comments: Option<Vec<(usize, String)>>,
 }
 

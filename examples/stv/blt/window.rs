@@ -22,7 +22,7 @@ pub(crate) struct Window<'a> {
     /// Bytes beyond the window that may become text: part of a character, or a CR.
     held: usize,
     ended: bool,
-    /// The error at the end of the window, if there is one. No text after it can be read.
+    /// The error at the end of the window, if there is one. No text after the error can be read.
     broken: Option<InputError>,
     /// The line at the end of the window.
     end_line: usize,

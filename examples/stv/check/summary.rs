@@ -73,7 +73,7 @@ fn distinct(election: &Election) -> usize {
                 u32::try_from(candidate).expect("a preference of the election holds it, too") << 1
             }));
             all[start..].sort_unstable();
-            all[start] |= 1; // the first of a rank
+            all[start] |= 1; // the first candidate of a rank
         }
         starts.push(all.len());
         Ok::<_, Infallible>(())

@@ -33,7 +33,8 @@ pub(crate) struct Ballot(usize);
 
 /// The flag of a ballot with a shared rank, in the first number of the ballot.
 const EQUAL_RANKS: u64 = 1;
-/// The flag of a ballot whose weight is in `large`. The first number then has the place in `large`.
+/// The flag of a ballot whose weight is in `large`. The first number of such a ballot has the place
+/// of the weight in `large`.
 const LARGE: u64 = 2;
 /// The number of flags.
 const FLAGS: u32 = 2;

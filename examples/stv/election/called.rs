@@ -57,7 +57,8 @@ fn told_apart(candidates: &[Candidate]) -> Vec<bool> {
             has_number[place] = true;
         }
     }
-    // The names were made to collide. All candidates get their numbers, which differ.
+    // Only names that were made to collide come here. All candidates get their numbers, which
+    // differ.
     vec![true; candidates.len()]
 }
 

@@ -54,7 +54,7 @@ pub(super) fn weight(word: &str) -> Result<Integer, String> {
 
 impl Collected {
     /// Starts without ballots, for this many candidates and seats. The user's number of seats takes
-    /// precedence over `seats`, the number in the file. `line` is the line of that number.
+    /// precedence over `seats`, the number in the file. `line` is the line on which `seats` stands.
     pub(super) fn new(
         reading: Reading,
         ballots: Ballots,

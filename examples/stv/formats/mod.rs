@@ -49,7 +49,7 @@ trait ByLine {
     /// Whether reading can go on after an error in this line.
     fn goes_on(&self) -> bool;
 
-    /// Reads the next line, which has this number. An error describes the mistake in it.
+    /// Reads the next line, which has this number. An error describes the mistake in the line.
     fn line(&mut self, text: &str, number: usize) -> Result<(), String>;
 
     /// Returns the election after the last line. An error names the missing data.

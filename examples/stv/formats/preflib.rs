@@ -9,8 +9,8 @@
 //! # ALTERNATIVE NAME 3: Cleo             7,7,2              voters, sum of counts, orders
 //! 5: 1,{2,3}                             5,1,{2,3}          5 ballots: 1, then 2 and 3 as equals
 //! 2: 3                                   2,3
-//! ```
-//! `PrefLib` files do not give the number of seats. This program adds a line for it.
+//! ``` `PrefLib` files do not give the number of seats. This program adds a header line for the
+//! number of seats.
 
 use super::{
     ByLine, Done,

@@ -19,7 +19,7 @@ pub(super) enum Format {
     Scottish,
     PrefLib,
     OldPrefLib,
-    /// A known format that is not supported. The text names it and a remedy.
+    /// A known format that is not supported. The text names the format and a remedy.
     Other(&'static str),
 }
 

@@ -83,14 +83,14 @@ const MOST_IN_SETS: usize = 64;
 const MOST_IN_SMALL_SETS: usize = 32;
 /// The most candidates. A strict rank has 16 bits, and so has the depth of a node.
 const MOST_CANDIDATES: usize = 1 << 16;
-/// The number of ballots in a piece. It is large, so that few beginnings are written twice, but
-/// large elections still have many pieces. Neither this number nor the layout depends on the number
+/// The number of ballots in a piece. The number is large, so that few beginnings are written twice.
+/// Large elections still have many pieces. Neither this number nor the layout depends on the number
 /// of threads.
 const PIECE: usize = 1 << 14;
 /// The least cost of a chunk: much more than the cost to begin one.
 const LEAST: u64 = 512;
-/// The largest number of chunks, approximately. It is large enough to divide the chunks evenly
-/// among threads.
+/// The largest number of chunks, approximately. This number of chunks can be divided evenly among
+/// threads.
 const MOST: u64 = 2048;
 
 impl Layout {

@@ -191,7 +191,7 @@ impl Writer<'_> {
             let from = self.parts[part];
             // In the ranks above the chunk, only candidates that pass something on matter.
             for candidate in members(if weight > 0 { holders } else { elected }) {
-                #[allow(clippy::cast_possible_truncation)] // one of a set
+                #[allow(clippy::cast_possible_truncation)] // a member of a set of 64
                 let step = Step::new(from.into(), candidate as u32, holders.count_ones());
                 let (first, mut left) = step.about(weight);
                 self.steps.push(first);

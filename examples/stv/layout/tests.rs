@@ -1,5 +1,5 @@
-//! Compares the layout with `spread`, which counts ballot by ballot. Both must give the same digits
-//! for every election and all keep factors.
+//! Compares the layout with `spread`, which counts ballot by ballot. The layout and `spread` must
+//! give the same digits for every election and all keep factors.
 
 use super::{trie::Rank, *};
 use crate::{

@@ -15,8 +15,8 @@ use std::ops::Range;
 #[derive(Debug)]
 pub(crate) struct Sums {
     votes: Vec<u64>,
-    /// The number of nodes in these sums. It shows whether a distribution lost nodes or counted
-    /// them twice.
+    /// The number of nodes in these sums. This number shows whether a distribution lost nodes or
+    /// counted them twice.
     pub(super) covered: usize,
     /// The powers that have come to each depth, depth after depth. A strict ballot has one power
     /// per depth. A ballot with equal ranks has one power per part.
@@ -320,7 +320,8 @@ impl Share {
         Self { factor: (1 << shift) / parts as u64 + 1, shift }
     }
 
-    /// The share of each candidate if `equals` candidates share a rank. For 0 it is never used.
+    /// The share of each candidate if `equals` candidates share a rank. The share for zero equals
+    /// is never used.
     #[inline(always)]
     fn of_so_many(equals: usize) -> Self {
         let others = equals.saturating_sub(1);

@@ -13,14 +13,14 @@ use std::{
 
 /// The fields that are lists of any length.
 const LISTS: [&str; 2] = ["steps", "transfers"];
-/// The longest step or field that is read, in bytes. Only malicious files have longer ones, which
-/// would take many times more memory.
+/// The longest step or field that is read, in bytes. Only malicious files have longer steps or
+/// fields, which would take many times more memory.
 const LONGEST: usize = if cfg!(test) { 1 << 20 } else { 1 << 24 };
-/// The fields about the program and its input. They are not compared here.
+/// The fields about the program and its input, which are not compared here.
 const ABOUT: [&str; 2] = ["program", "input"];
 
-/// Reads a result except its steps and transfers. Passes these to `each` one by one. An error of
-/// `each` ends the reading.
+/// Reads a result, and passes its steps and transfers to `each` one by one. Returns the other
+/// fields. An error of `each` ends the reading.
 pub(crate) fn read(
     result: impl Read,
     each: &mut dyn FnMut(&'static str, Value) -> Result<(), String>,

@@ -236,7 +236,8 @@ pub(crate) fn to_file(path: &Path, text: &str) -> Result<(), String> {
         fs::rename(&beside, path)
     });
     written.map_err(|error| {
-        // If this fails as well, the file does not exist or may not be removed.
+        // If the removal fails as well, the new file does not exist, or this process may not remove
+        // it.
         let _ = fs::remove_file(&beside);
         cannot(error)
     })

@@ -15,7 +15,7 @@ use crate::{
     standing::Status,
 };
 
-/// The largest size of a record in bytes, in memory or as JSON. Nobody could read a larger one.
+/// The largest size of a record in bytes, in memory or as JSON. Nobody could read a larger record.
 const MOST: usize = 1 << 30;
 /// The bytes that JSON puts around the numbers of a candidate, or around a change of a transfer.
 const AROUND: usize = 60;
@@ -62,12 +62,12 @@ pub(super) struct Step {
 pub(super) struct Transfer {
     pub(super) round: usize,
     pub(super) cause: Cause,
-    /// The candidates whose keep factor changed. If there is one such candidate, all moved votes
-    /// came from this candidate. If there are several, the changes are net, since each of them may
-    /// have given and received votes.
+    /// The candidates whose keep factor changed. If only one factor changed, all moved votes came
+    /// from its candidate. If several factors changed, `changes` are net, since each of these
+    /// candidates may have given and received votes.
     pub(super) from: Vec<CandidateIndex>,
-    /// The candidates whose votes changed, with the differences. These and `exhausted` add up to
-    /// zero.
+    /// The candidates whose votes changed, with the differences. The differences and `exhausted`
+    /// add up to zero.
     pub(super) changes: Vec<(CandidateIndex, String)>,
     /// The growth of the residual.
     pub(super) exhausted: String,

@@ -21,7 +21,7 @@ pub(super) struct State {
 pub(super) struct States(Arc<Vec<Arc<[State]>>>);
 
 impl States {
-    /// Replaces some states, in candidate order. The first call must contain all of them. Also
+    /// Replaces some states, in candidate order. The first call must contain all states. Also
     /// returns the number of bytes allocated.
     pub(super) fn after(&self, changed: Vec<(CandidateIndex, State)>) -> (Self, usize) {
         if changed.is_empty() {

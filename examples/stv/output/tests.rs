@@ -190,8 +190,8 @@ fn one_elected_candidate_gives_exactly_and_several_give_net() {
     assert!(surplus.changes.iter().any(|(candidate, change)| *candidate == 2 && !change.starts_with('-')));
 }
 
-/// Text shows characters that change direction, end lines or are invisible. JSON keeps them
-/// exactly.
+/// Text shows characters that change direction, end lines or are invisible. JSON keeps these
+/// characters exactly.
 #[test]
 fn what_misleads_is_shown_and_exact_in_json() {
     let name = "Eve\u{202e}\u{2066}99\u{2028}\u{2029}\u{61c}\u{200b}\u{7f}\u{e0041}\u{200d}";
@@ -284,8 +284,8 @@ fn the_page_begins_with_the_winners_in_their_order() {
     assert!(page.contains(": 2 from Dora to Cleo"), "{page}");
 }
 
-/// Each of two halves is one billionth below the quota. A candidate who gets a remaining seat
-/// passes nothing on.
+/// Each of two candidates has half of the votes, one billionth below the quota. A candidate who
+/// gets a remaining seat passes nothing on.
 #[test]
 fn a_quota_that_is_more_than_shown_says_so() {
     let page = page::page(&record("3 1\n12 1 2 0\n12 2 1 0\n0\n\"Ada\" \"Bert\" \"Cleo\" \"T\""));
@@ -430,7 +430,8 @@ proptest! {
             }
             line + " 0\n"
         }).collect();
-        // With equal ranks, more candidates than seats can reach the quota. That ends the count.
+        // With equal ranks, more candidates than seats can reach the quota. This event ends the
+        // count.
         let counted = counted(&format!("5 {seats}\n{}0\n\"A\" \"B\" \"C\" \"D\" \"E\" \"T\"", ballots.concat()));
         prop_assume!(counted.is_ok());
         let record = counted.unwrap();

@@ -107,8 +107,8 @@ impl<A: Arithmetic, W: Write> Listener<A> for Trace<W> {
     }
 }
 
-/// The ranking in the text. It has numbers as in a ballot file, `3 - 1=2` with `-` for a rank left
-/// out. Or it has names and numbers from best to worst, `Cleo > Ada = Bert`.
+/// The ranking in the text. The text has the numbers of a ballot file, such as `3 - 1=2` with `-`
+/// for a rank left out, or names and numbers from best to worst, such as `Cleo > Ada = Bert`.
 fn ranked(text: &str, election: &Election, names: &[String]) -> Result<Vec<(CandidateIndex, usize)>, String> {
     let in_numbers = text.chars().all(|letter| letter.is_ascii_digit() || " =-".contains(letter));
     let ranks: Vec<&str> = if in_numbers {

@@ -183,11 +183,11 @@ mod tests {
     fn every_step_is_truncated_in_its_order() {
         // Shares passed on: 2/3, 1/3 (0.333333334) and 2/3 (0.666666667), in billionths. By hand:
         //
-        // Candidate 0: the sum is 1 + (0.333333334 + 0.666666667)/2 + 0.222222222 = 1.722222222. It
-        // keeps 0.574074073, a third of which is 0.191358024.
+        // Candidate 0: the sum is 1 + (0.333333334 + 0.666666667)/2 + 0.222222222 = 1.722222222.
+        // The candidate keeps 0.574074073. A third of this part is 0.191358024.
         //
         // Candidate 1: the sum is 1 + 1.333333334/2 + 0.444444444 = 2.111111111. The candidate
-        // keeps 0.666666666 of that sum, which is 1.407407405. A third of this is 0.469135801.
+        // keeps 0.666666666 of that sum, which is 1.407407405. A third of this part is 0.469135801.
         let third = 333_333_333;
         let votes = spread::<Fixed9>(10, &THREE, &[third, 2 * third, third, 1_000_000_000], 1_000_000_000);
         // Passed on: 0.666666667 * 0.333333334 = 0.222222222, * 0.666666667 = 0.148148148.
@@ -211,8 +211,8 @@ mod tests {
         assert_eq!(votes[4..], ["0.041666666", "0.000000001"]);
     }
 
-    /// Truncated products depend on their order, so the code uses the written order. Fractions do
-    /// not depend on it.
+    /// Truncated products depend on their order, so the code uses the written order. Products of
+    /// fractions do not depend on the order.
     #[test]
     fn only_to_fixed_decimals_the_order_written_can_matter() {
         let scale = 1_000_000_000;

@@ -58,9 +58,9 @@ impl<T, E: End<T>> IndexedEnd<T> for Backward<E> {
 pub trait Stage<T> {
     /// The type of the items behind the stage.
     type Made: Send;
-    /// Whether the stage makes exactly one item of each.
+    /// Whether the stage makes exactly one item of each item that it receives.
     const ONE_EACH: bool = false;
-    /// Whether the stage makes at most one item of each.
+    /// Whether the stage makes at most one item of each item that it receives.
     const ONE_AT_MOST: bool = true;
 
     /// Appends this stage to a chain.

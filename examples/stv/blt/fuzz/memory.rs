@@ -70,8 +70,8 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // Counts both the old and the new block for a moment. Both exist unless the system grows
-        // the block in place.
+        // Counts both the old and the new block for a moment. Both blocks exist unless the system
+        // grows the old block in place.
         if !Self::take(size) {
             return std::ptr::null_mut();
         }

@@ -31,7 +31,7 @@ use std::{
 const BYTES: usize = 128 << 10;
 const BYTES_PER_BYTE: usize = 64;
 
-/// The CPU time that an input may take. An unoptimised build has more.
+/// The CPU time that an input may take. In an unoptimised build, an input may take more.
 const TIME: Duration = Duration::from_millis(if cfg!(debug_assertions) { 100 } else { 5 });
 const TIME_PER_BYTE: Duration = Duration::from_nanos(if cfg!(debug_assertions) { 20_000 } else { 500 });
 

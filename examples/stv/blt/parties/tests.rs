@@ -51,10 +51,10 @@ fn what_is_not_clear_is_refused() {
     let unclear = [
         // No string occurs twice.
         "\"Red \"\"Ada Orr\"\"\"\n\"Blue \"\"Ben Reid\"\"\"\nT",
-        // A first string and a second string occur twice.
+        // One of the first strings occurs twice, and so does one of the second strings.
         "\"Red \"\"Ada Orr\"\"\"\n\"Red \"\"Ben Reid\"\"\"\n\"Blue \"\"Ben Reid\"\"\"\nT",
-        // Two candidates share a name and have different parties. Their lines look like two
-        // candidates of one party.
+        // Two candidates share a name and have different parties. The lines of these two look like
+        // lines of two candidates of one party.
         "\"Red \"\"Ada Orr\"\"\"\n\"Blue \"\"Ada Orr\"\"\"\n\"Green \"\"Ben Reid\"\"\"\nT",
         "\"Red \"\"Ada ORR\"\"\"\n\"Blue \"\"Ada ORR\"\"\"\n\"Green \"\"Ben REID\"\"\"\nT",
         // The words show one order, but programs write these shapes in the opposite order.

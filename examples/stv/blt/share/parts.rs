@@ -69,8 +69,8 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Reads a part of the ballots. The text of this reader is the part. Returns `None` if it is
-    /// not plain.
+    /// Reads a part of the ballots. The text of this reader is the part. Returns `None` if the part
+    /// is not plain.
     fn part(&mut self, bytes: &Range<u64>) -> Option<Report> {
         let mut ids = Ids::default();
         let end = loop {

@@ -320,7 +320,7 @@ fn plain(ballots: usize, line_end: &str) -> String {
 
 /// A rank reads its piece, the block after its piece, and the text before and after the ballots.
 /// Files are read in whole windows, so the rank also reads each of these texts to the end of a
-/// window. It reads nothing more.
+/// window. A rank reads nothing else.
 #[test]
 fn a_plain_file_is_read_once_by_all_together() {
     for line_end in ["\n", "\r\n"] {

@@ -214,8 +214,8 @@ impl<'a> Panel<'a> {
     ) -> Self {
         let (places, moves, others) = gathered(record, places, moves, frame.lanes);
         let scale = frame.thickness / value(&record.ballots);
-        // A few transfers do not fill the width: no ribbon is longer than twice the least length,
-        // since a longer ribbon would show nothing more.
+        // A few transfers do not fill the width: columns are at most 2.2 times the least distance
+        // apart, since longer ribbons would show nothing more.
         let room = frame.width - frame.names - NODE;
         let column = (room / count(moves.len())).min(frame.column * 2.2);
         let mut panel = Self {

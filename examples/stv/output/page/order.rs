@@ -32,7 +32,7 @@ pub(super) fn of_result(record: &Record) -> Vec<CandidateIndex> {
     record.elected.iter().copied().chain(last).chain(defeated).collect()
 }
 
-/// The decisions of the count: the end of each round's iteration.
+/// The decisions of the count: for each round, the step at which the iteration ends.
 pub(super) fn decisions(record: &Record) -> impl Iterator<Item = &Step> {
     record.steps.iter().filter(|step| matches!(step.action, Action::Iterate(_)))
 }

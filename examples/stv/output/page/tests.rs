@@ -208,8 +208,8 @@ fn long_names_are_wrapped_and_whole_in_tips() {
     }
 }
 
-/// Three difficult names. The first changes the direction of its neighbours and breaks its line,
-/// the second runs from right to left, and the third has many marks on one letter.
+/// Three difficult names. One name changes the direction of its neighbours and breaks its line, one
+/// name runs from right to left, and one name has many marks on one letter.
 #[test]
 fn names_of_strangers_stay_in_their_place() {
     let hostile = "3 1\n4 1 2 0\n3 2 0\n2 3 2 0\n0\n\"Eve\u{202e}\u{2066}\u{200f}99\u{2028}x\" \"\"\n\"שרה לוי\" \"\u{2069}ליכוד\"\n\"Z\u{301}\u{301}\u{301}\u{301}\u{301}\u{301}\u{301}\" \"\"\n\"\u{2067}T\"\n";

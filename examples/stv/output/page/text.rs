@@ -41,7 +41,7 @@ pub(super) fn isolated(text: &str) -> String {
 }
 
 /// Isolates the text where elements are not allowed, in tips and labels: between two control
-/// characters. The text itself cannot contain them, since they are not printable.
+/// characters. The text itself cannot contain these characters, since they are not printable.
 pub(super) fn apart(text: &str) -> String {
     let is_from_left = text.chars().all(|character| character < '\u{590}');
     if is_from_left { escaped(text) } else { format!("\u{2068}{}\u{2069}", escaped(text)) }

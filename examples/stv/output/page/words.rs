@@ -54,8 +54,8 @@ pub(super) fn result(record: &Record, order: &[CandidateIndex]) -> String {
     words + "."
 }
 
-/// The quota, with a mark if it is above its shown value. A candidate with only the shown value is
-/// then not elected.
+/// The quota, with a mark if it is above its shown value. At a marked quota, a candidate with just
+/// the shown value is not elected.
 fn quota(text: &str) -> String {
     if is_more_than_shown(text) { format!("just above {}", rounded(text)) } else { rounded(text) }
 }

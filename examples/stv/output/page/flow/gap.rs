@@ -157,7 +157,7 @@ impl Flows {
         flows
     }
 
-    /// Sets the upper heights. They decide where the votes that stay begin.
+    /// Sets the upper heights, which decide where the votes that stay begin.
     fn reserve(&mut self, from: usize) {
         if let ([giver], 1) = (&self.givers[..], from) {
             let above = self.receivers.iter().filter(|lane| *lane < giver);
@@ -199,8 +199,8 @@ impl Flows {
     }
 
     /// Returns the top of the ribbon to a receiver, at the node of the single giver. At this node,
-    /// ribbons that go up are above the unmoved votes, and ribbons that go down are below them.
-    /// Both are in the order of the lanes.
+    /// ribbons that go up are above the unmoved votes, and ribbons that go down are below them. All
+    /// ribbons are in the order of the lanes.
     fn leave(&mut self, giver: usize, receiver: usize) -> f64 {
         let (before, after) = self.heights[giver];
         let kept = before.min(after);
