@@ -32,8 +32,8 @@
 //! [reports](guide::reports), the counterparts of [rayon](guide::from_rayon) and
 //! [`OpenMP`](guide::from_openmp), and so on.
 //!
-//! Closures may borrow local variables. The compiler rejects a closure that changes them without
-//! synchronisation:
+//! Closures may borrow local variables. The compiler rejects a closure that changes a local
+//! variable without synchronisation:
 //!
 //! ```compile_fail,E0594
 //! # let pool = rangesteal::Pool::new()?;
@@ -43,12 +43,12 @@
 //! ```
 //!
 //! # Trade-offs
-//! The aim is that a loop over a slice, inside an iterative algorithm, runs as fast as
-//! the machine allows. At worst, such a loop should take some tens of nanoseconds longer than the
-//! plain loop. `benches/README.md` in the repository lists the targets that are missed. With two
-//! threads a long call takes half the time of the plain loop plus 1 %, wherever its slow items are.
-//! The third shared call of a loop is first tried alone, and tells the pool whether sharing makes
-//! this loop slower. For that speed the crate supports only what such loops need:
+//! The aim is that a loop over a slice, inside an iterative algorithm, runs as fast as the machine
+//! allows. At worst, such a loop should take some tens of nanoseconds longer than the plain loop.
+//! `benches/README.md` in the repository lists the targets that are missed. With two threads a long
+//! call takes half the time of the plain loop plus 1 %, wherever its slow items are. The third
+//! shared call of a loop is first tried alone, and tells the pool whether sharing makes this loop
+//! slower. For speed, the crate supports only what iterative algorithms need:
 //!
 //! * Loops run over slices, ranges of integers, chains of these, and lists that grow;
 //!   [`join`](Pool::join) runs divide and conquer. There are no tasks that outlive their call: use
@@ -96,8 +96,9 @@
 //! how much time each part of the slice took. The next round is partitioned into parts of equal
 //! cost, with smaller parts for workers that wake up late. If the prediction is good, no worker
 //! steals, and each item runs on the core that has the item in its cache. If the prediction is
-//! wrong, stealing corrects the balance. The prediction does not change the result. The memory
-//! orderings and the proof that every item is claimed exactly once are in `src/pool/README.md`.
+//! wrong, stealing corrects the balance. A wrong prediction never makes the result of the loop
+//! wrong. The memory orderings and the proof that every item is claimed exactly once are in
+//! `src/pool/README.md`.
 //!
 //! Partial results are combined in slice order, so a reduction need not be commutative: strings can
 //! be concatenated in parallel.
@@ -148,7 +149,7 @@ pub mod trace {
     pub use crate::pool::{Helper, InnerLoop, Run, Slow, Theft, Timeline};
 }
 
-/// The types that represent the options of [`On`]. Only generic code has to name them.
+/// The types that represent the options of [`On`]. Only generic code has to name these types.
 pub mod options {
     pub use crate::pool::{Cancellable, Ending, Given, NoPool, OnPool, State, Stateless, Uncancellable};
     #[doc(hidden)]

@@ -1,6 +1,6 @@
 //! Programs that the compiler must reject. Only doctests compile this file. Each example is
 //! rejected for the one reason that its error code names (a nightly compiler checks the code). The
-//! first example shows that the frame around the others compiles.
+//! first example compiles: it shows that the lines around the rejected code are right.
 //!
 //! ```
 //! let pool = rangesteal::Pool::new()?;
@@ -225,8 +225,8 @@
 //! }
 //! ```
 //!
-//! A user implements `Pieces`, `State` or `Ending`. These traits are sealed, so that they can get
-//! more methods.
+//! A user implements `Pieces`, `State` or `Ending`. These traits are sealed, so that later versions
+//! can add methods to them.
 //! ```compile_fail,E0277
 //! struct Mine;
 //! impl rangesteal::source::Pieces for Mine {

@@ -26,8 +26,8 @@ fn exchanges(len: usize, before: &dyn Fn(usize, usize) -> bool) -> Vec<usize> {
     order
 }
 
-/// The indices `0..len`, sorted by the order `before`, with a merge sort. If they are in order
-/// already, each index is compared about once.
+/// The indices `0..len`, sorted by the order `before`, with a merge sort. If the indices are
+/// already in order, each index is compared about once.
 pub(crate) fn order(len: usize, before: &dyn Fn(usize, usize) -> bool) -> Vec<usize> {
     let mut order: Vec<usize> = (0..len).collect();
     let mut merged = Vec::with_capacity(len);

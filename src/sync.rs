@@ -29,9 +29,9 @@ pub(crate) fn spawn(thread: ThreadBuilder, body: Box<dyn FnOnce() + Send>) -> io
     thread.spawn(body)
 }
 
-/// Locks `mutex`, even if it is poisoned. User code runs under one lock of this crate, that of a
-/// worker's kept state, which belongs to the user. So a panic never leaves data of this crate
-/// half-changed.
+/// Locks `mutex`, even if it is poisoned. The only lock of this crate under which user code runs is
+/// that of a worker's kept state, which belongs to the user. So a panic never leaves data of this
+/// crate half-changed.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -77,8 +77,9 @@ pub(crate) fn try_lock_soon<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
 }
 
 /// Locks a `mutex` of a static, which other threads hold for a few microseconds, unless they are
-/// interrupted. Returns `None` if the mutex is still locked after 100 ms. Then it may be locked for
-/// ever: by this thread, or, in a forked child, by a thread that does not exist there.
+/// interrupted. Returns `None` if the mutex is still locked after 100 ms. A mutex that is still
+/// locked may be locked for ever: by this thread, or, in a forked child, by a thread that does not
+/// exist there.
 #[allow(unused_qualifications, reason = "models have another `Mutex`")]
 pub(crate) fn lock_unless_stuck<T>(mutex: &std::sync::Mutex<T>) -> Option<std::sync::MutexGuard<'_, T>> {
     const LONG: Patience = Patience::of(Duration::from_millis(100));

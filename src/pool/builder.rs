@@ -28,8 +28,8 @@ pub(crate) struct Assembled {
     pub(crate) messages: BuildMessages,
 }
 
-/// Messages about the building of a pool. They are logged after the pool is complete, since a
-/// logger may use the pool.
+/// Messages about the building of a pool. The messages are logged after the pool is complete, since
+/// a logger may use the pool.
 #[must_use = "the messages have to be logged"]
 pub(crate) struct BuildMessages {
     doubts: String,
@@ -95,8 +95,8 @@ pub(crate) struct PoolOptions {
     exit_handler: Option<Handler>,
 }
 
-/// The spawn handler of a program. It is boxed, so that the code that builds pools is compiled
-/// once.
+/// The spawn handler of a program. The handler is boxed, so that the code that builds pools is
+/// compiled once.
 pub(crate) type Spawn<'a> = Box<dyn FnMut(WorkerThread) -> io::Result<()> + 'a>;
 
 impl Default for PoolBuilder {
@@ -120,8 +120,8 @@ impl<S> fmt::Debug for PoolBuilder<S> {
 }
 
 impl<S> PoolBuilder<S> {
-    /// The number of workers of the pool, from 1 to 65,536. The thread that calls a loop is one of
-    /// them, so building the pool starts `num_threads - 1` threads. Any other number makes
+    /// The number of workers of the pool, from 1 to 65,536. The thread that calls a loop counts as
+    /// a worker, so building the pool starts `num_threads - 1` threads. Any other number makes
     /// [`build`](Self::build) fail with [`BuildError::ZeroThreads`] or
     /// [`BuildError::TooManyThreads`].
     ///
@@ -135,7 +135,7 @@ impl<S> PoolBuilder<S> {
     /// If there are more workers than CPUs, they are put on the CPUs round robin. The additional
     /// workers help only loops whose items sleep or wait; the pool finds these loops by measuring.
     /// For all other loops, the number of workers is at most the number of CPUs, or the number of
-    /// CPUs that the quota keeps busy. It is at least two if the pool has two workers.
+    /// CPUs that the quota keeps busy. This limit is at least two, even on one CPU.
     ///
     /// On Linux the CPUs and the quota are read from `sched_getaffinity(2)` and `cgroups(7)`. On
     /// other systems [`std::thread::available_parallelism`] counts the CPUs. If the building thread
@@ -159,8 +159,9 @@ impl<S> PoolBuilder<S> {
     ///
     /// Workers are pinned to CPUs that the building thread may run on, in the order of
     /// [`placement`](Self::placement). Worker 0 is the thread that calls a loop. Only
-    /// [`scope`](Self::scope) pins it; otherwise the pool leaves one CPU free for it. If the caller
-    /// runs on the CPU of another worker when it shares a loop, that worker moves to the free CPU.
+    /// [`scope`](Self::scope) pins this thread; otherwise the pool leaves one CPU free for the
+    /// calling thread. If the caller runs on the CPU of another worker when it shares a loop, that
+    /// worker moves to the free CPU.
     ///
     /// ```
     /// use rangesteal::{Pinning, Pool};
@@ -237,9 +238,9 @@ impl<S> PoolBuilder<S> {
     /// which the calling thread polls for the end of a loop.
     ///
     /// Most programs need no value. By default workers poll only if the gaps between loops are
-    /// shorter than a limit: the time to wake a worker, or 26 µs if that is longer. They poll for
-    /// at most this limit. If no loop comes while they poll, they poll less and less often. With
-    /// `Duration::ZERO`, idle workers do not poll.
+    /// shorter than a limit: the time to wake a worker, or 26 µs if that is longer. A worker polls
+    /// for at most this limit. If no loop comes while workers poll, they poll less and less often.
+    /// With `Duration::ZERO`, idle workers do not poll.
     ///
     /// The value trades CPU time for latency. A worker that polls begins a loop within 1 µs; a
     /// worker that sleeps begins within some 10 to 40 µs. In return, each thread of the pool keeps
@@ -259,9 +260,10 @@ impl<S> PoolBuilder<S> {
     }
 
     /// Sets a function that runs on each thread of the pool before its first work, with the number
-    /// of its worker, from 1 on. The thread is pinned by then. [`build`](Self::build) returns when
-    /// the handler has run on all threads; several threads may run it at the same time. It does not
-    /// run on threads that call loops, nor in children made by `fork`.
+    /// of its worker, from 1 on. The thread is pinned before the handler runs.
+    /// [`build`](Self::build) returns when the handler has run on all threads; several threads may
+    /// run it at the same time. The handler does not run on threads that call loops, nor in
+    /// children made by `fork`.
     ///
     /// If the handler panics, `build` fails with [`BuildError::StartHandler`]. For values that a
     /// thread makes for one loop, or keeps between loops, use [`with`](crate::On::with) and
@@ -290,8 +292,8 @@ impl<S> PoolBuilder<S> {
     /// Sets a function that runs on each thread of the pool after its last work, with the number of
     /// its worker, from 1 on. Dropping the pool returns when the handler has run on all threads. If
     /// the pool cannot be built, the handler runs on those threads on which the
-    /// [`start_handler`](Self::start_handler) has returned. It does not run at the end of the
-    /// process for pools that are not dropped, such as the global one, nor in children made by
+    /// [`start_handler`](Self::start_handler) has returned. The handler does not run at the end of
+    /// the process for pools that are not dropped, such as the global one, nor in children made by
     /// `fork`.
     ///
     /// If the handler panics, the panic hook runs, and the pool is dropped nevertheless.
@@ -314,13 +316,13 @@ impl<S> PoolBuilder<S> {
         self
     }
 
-    /// Sets a function that starts the threads of the pool. It is useful for threads of another
-    /// runtime or another priority, and on a system on which [`std::thread`] cannot start threads.
-    /// The building thread calls it once for each worker except worker 0, with a [`WorkerThread`],
-    /// which has to be [run](WorkerThread::run) on a thread of its own. These threads are pinned,
-    /// and run the [`start_handler`](Self::start_handler) and the
-    /// [`exit_handler`](Self::exit_handler), like threads that the pool itself starts. In the
-    /// global pool they keep the priority that the handler gives them.
+    /// Sets a function that starts the threads of the pool. Such a function is useful for threads
+    /// of another runtime or another priority, and on a system on which [`std::thread`] cannot
+    /// start threads. The building thread calls the handler once for each worker except worker 0,
+    /// with a [`WorkerThread`]. Each `WorkerThread` has to be [run](WorkerThread::run) on a thread
+    /// of its own. These threads are pinned, and run the [`start_handler`](Self::start_handler) and
+    /// the [`exit_handler`](Self::exit_handler), like threads that the pool itself starts. In the
+    /// global pool these threads keep the priority that the handler gives them.
     ///
     /// | if | then |
     /// |---|---|
@@ -330,12 +332,12 @@ impl<S> PoolBuilder<S> {
     /// | a `WorkerThread` is dropped | `build` fails with [`BuildError::NotRun`] |
     /// | a `WorkerThread` is neither run nor dropped | `build` waits for ever |
     ///
-    /// Dropping the pool waits until all its workers have left `run`. It does not wait until their
-    /// threads have ended: the threads may go on to do something else. The same holds if the pool
-    /// cannot be built.
+    /// Dropping the pool waits until all its workers have left `run`. Dropping the pool does not
+    /// wait for the end of their threads, which may go on to do something else. If the pool cannot
+    /// be built, `build` also waits until all workers have left `run`.
     ///
-    /// The handler may borrow, and the threads may be scoped. Then drop the pool inside the scope,
-    /// since the scope waits for the threads:
+    /// The handler may borrow, and the threads may be scoped. If the threads are scoped, drop the
+    /// pool inside the scope, since the scope waits for the threads:
     ///
     /// ```
     /// use std::thread;
@@ -444,8 +446,8 @@ impl PoolOptions {
         Ok(Assembled { executor, pinned, messages })
     }
 
-    /// Starts all threads. Does not wait until they arrive: a handler may collect all workers
-    /// before it runs the first.
+    /// Starts all threads. Does not wait until the threads arrive: a handler may collect all
+    /// workers before it runs the first worker.
     fn start(
         &self,
         threads: &mut Threads,

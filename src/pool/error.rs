@@ -18,11 +18,11 @@ pub(crate) const PINNING: &str = "RANGESTEAL_PINNING";
 /// is a mistake.
 pub(crate) const MOST_THREADS: usize = 65_536;
 
-/// The smallest stack of a thread, in bytes. A loop and a panic need some of it: debug builds with
-/// a backtrace needed more than 24 KiB and at most 32 KiB.
+/// The smallest stack of a thread, in bytes. A loop and a panic need a part of the stack: debug
+/// builds with a backtrace needed more than 24 KiB and at most 32 KiB.
 pub(crate) const LEAST_STACK: usize = 64 << 10;
 
-/// The reason why a pool could not be built. The message says how to correct it.
+/// The reason why a pool could not be built. The message says how to correct the error.
 ///
 /// Later versions may add variants, and fields to variants: match with `..` and `_`.
 ///
@@ -99,8 +99,8 @@ pub enum BuildError {
     /// or left the pool.
     #[non_exhaustive]
     StartHandler {
-        /// The worker on whose thread the handler panicked. If it panicked on several threads, this
-        /// is the worker with the lowest number.
+        /// The worker on whose thread the handler panicked. If the handler panicked on several
+        /// threads, this is the worker with the lowest number.
         worker: usize,
         /// The message of the panic.
         message: String,

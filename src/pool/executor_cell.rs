@@ -55,8 +55,8 @@ impl ExecutorCell {
         }
     }
 
-    /// Replaces the executor. The replaced one is kept until drop, since loops may still use it. To
-    /// be called at most once.
+    /// Replaces the executor. The old executor is kept until the cell is dropped, since loops may
+    /// still use the old executor. Must be called at most once.
     pub(crate) fn replace(&self, executor: Executor) {
         let former = self.executor.swap(Box::into_raw(Box::new(executor)), Ordering::AcqRel); // partner: get
         self.former.store(former, Ordering::Relaxed); // read by `drop`, which has `&mut self`

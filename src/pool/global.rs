@@ -1,8 +1,8 @@
 //! The pool that a whole program shares, and the steps that make it usable while it is being built.
 //!
-//! Only the thread that builds the pool waits for it. Until the pool is built, `GLOBAL` holds an
-//! executor with one worker ([`begin`]), so loops run on the threads that call them. If callers
-//! waited instead (as for a `OnceLock`), these programs would deadlock:
+//! Only the thread that builds the pool waits until the pool is built. Until the pool is built,
+//! `GLOBAL` holds an executor with one worker ([`begin`]), so loops run on the threads that call
+//! them. If callers waited instead (as for a `OnceLock`), these programs would deadlock:
 //!
 //! * A logger or an allocator that uses the global pool: building the pool logs and allocates, on
 //!   the building thread and on the threads that it starts. The call of the logger or allocator
@@ -68,9 +68,9 @@ impl Pool {
     /// worker. So [`num_threads`](Self::num_threads) changes once, and a
     /// [`PerWorker`](crate::PerWorker) that is made before the change has one state.
     ///
-    /// A logger may use the pool. Such a logger must not recurse without end, since loops log at
-    /// debug level. An allocator may use the pool. Such an allocator must not recurse without end,
-    /// since loops allocate. It must not hold a lock that other threads need to allocate.
+    /// A logger may use the pool, but must not recurse without end, since loops log at debug level.
+    /// An allocator may use the pool, but must not recurse without end, since loops allocate. An
+    /// allocator that uses the pool must not hold a lock that other threads need to allocate.
     ///
     /// ```
     /// use rangesteal::Pool;

@@ -68,10 +68,10 @@ use verbs::{comparator::By, partition, select, sort};
 ///
 /// # Which loop runs where
 /// A loop that is too short to pay for waking a thread runs on the calling thread, as the plain
-/// loop. Idle workers help a longer loop. They also help a loop that is called inside another loop
-/// of the same pool, or while loops of other threads run. If no worker is idle, the loop runs on
-/// the calling thread; a worker that becomes idle later helps if enough items are left. A pool
-/// shares at most sixteen loops at the same time.
+/// loop. Idle workers help a longer loop. Idle workers also help a loop that is called inside
+/// another loop of the same pool, or while other threads run loops. If no worker is idle, the loop
+/// runs on the calling thread; a worker that becomes idle later helps if enough items are left. A
+/// pool shares at most sixteen loops at the same time.
 ///
 /// A thread that waits for the end of its loop helps the loops inside its own loop and does no
 /// other work. So a lock that is held around a loop can deadlock only where the plain loop or plain
@@ -95,17 +95,18 @@ use verbs::{comparator::By, partition, select, sort};
 ///
 /// # Loops that are slower in parallel
 /// A loop whose items all take one lock, or all write one cache line (a shared counter, say), is
-/// slower on several threads than on one. The pool measures such a loop both shared and alone. Then
-/// it runs the loop on the calling thread, except for a trial now and then. A loop in which each
-/// worker has an accumulator of its own is faster than one thread: see
+/// slower on several threads than on one. The pool measures such a loop both shared and alone. If
+/// the loop is faster alone, the pool runs it on the calling thread, except for a trial now and
+/// then. A loop in which each worker has an accumulator of its own is faster than one thread: see
 /// [`fold_reduce`](Self::fold_reduce).
 ///
 /// # Panics
 /// A panic in a closure ends the loop and comes out of the call with its original payload. The pool
 /// stays usable. All items before the one that panicked are still processed, and a few items behind
 /// it may also be processed. If several items panic, the panic of the first one comes out, as in
-/// the plain loop, whatever the schedule. The same holds for errors of the `try_` loops. A loop
-/// over an empty slice calls only `init`.
+/// the plain loop, whatever the schedule. A `try_` loop treats an error like a panic: all items
+/// before the first error are processed, and the first error is returned. A loop over an empty
+/// slice calls only `init`.
 ///
 /// # Order
 /// Which worker runs which item, and when, is not defined. Partial results are combined in the
@@ -136,8 +137,8 @@ impl<S: FnMut(WorkerThread) -> io::Result<()>> PoolBuilder<S> {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError`]. By then the threads that were already started have ended; threads that a
-    /// [`spawn_handler`](Self::spawn_handler) started have left the pool.
+    /// [`BuildError`]. Before `build` returns an error, the threads that it has started end;
+    /// threads that a [`spawn_handler`](Self::spawn_handler) started leave the pool.
     ///
     /// # Panics
     /// If the closure of [`thread_name`](Self::thread_name) or of
@@ -166,7 +167,7 @@ impl<S: FnMut(WorkerThread) -> io::Result<()>> PoolBuilder<S> {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError`]. Then `work` has not run.
+    /// [`BuildError`]. If the pool cannot be built, `work` does not run.
     ///
     /// # Panics
     /// If `work` panics.
@@ -190,8 +191,8 @@ impl Pool {
         self.cell.get()
     }
 
-    /// A pool on all CPUs that this thread may use, with the defaults of [`PoolBuilder`]. See
-    /// [`PoolBuilder::build`] for how long that takes.
+    /// A pool on all CPUs that this thread may use, with the defaults of [`PoolBuilder`].
+    /// [`PoolBuilder::build`] says how long building takes.
     ///
     /// ```
     /// let pool = rangesteal::Pool::new()?;
@@ -387,8 +388,7 @@ impl Pool {
 
     /// Maps every item and reduces the results in slice order; `None` if there are no items.
     ///
-    /// `reduce` must be associative. The call runs `map` once per item. It runs `reduce` one time
-    /// less than `map`.
+    /// `reduce` must be associative. The call runs `map` once per item, and `reduce` one time less.
     ///
     /// Partial results may grow, for example vectors that are appended. So a worker whose items
     /// become slower begins a new partial result, and at the end neighbouring partial results are
@@ -518,7 +518,7 @@ impl Pool {
     /// ```
     ///
     /// # Panics
-    /// If `map` panics. The results made until then are dropped.
+    /// If `map` panics. The results that were already made are dropped.
     #[inline]
     #[track_caller]
     pub fn map_collect<'a, T, R>(&self, items: &'a [T], map: impl Fn(&'a T) -> R + Sync) -> Vec<R>
@@ -555,8 +555,9 @@ impl Pool {
         self.on(items).zip(out).for_each(|(item, place)| *place = map(item));
     }
 
-    /// Whether `test` returns true for any item. The loop ends soon after the first such item is
-    /// found. All workers search from the front together, as in [`find`](Self::find).
+    /// Whether `test` returns true for any item. The loop ends soon after an item is found for
+    /// which `test` returns true. All workers search from the front together, as in
+    /// [`find`](Self::find).
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -565,8 +566,8 @@ impl Pool {
     /// ```
     ///
     /// # Panics
-    /// If `test` panics. If another item can end the loop, the call may return the result of that
-    /// item instead.
+    /// If `test` panics. If the test of another item can end the loop, the call may return the
+    /// result of that item instead of panicking.
     #[inline]
     #[track_caller]
     pub fn any<T: Sync>(&self, items: &[T], test: impl Fn(&T) -> bool + Sync) -> bool {
@@ -584,8 +585,8 @@ impl Pool {
     /// ```
     ///
     /// # Panics
-    /// If `test` panics. If another item can end the loop, the call may return the result of that
-    /// item instead.
+    /// If `test` panics. If the test of another item can end the loop, the call may return the
+    /// result of that item instead of panicking.
     #[inline]
     #[track_caller]
     pub fn all<T: Sync>(&self, items: &[T], test: impl Fn(&T) -> bool + Sync) -> bool {
@@ -602,8 +603,8 @@ impl Pool {
     /// ```
     ///
     /// # Panics
-    /// If `test` panics. If another item can end the loop, the call may return the result of that
-    /// item instead.
+    /// If `test` panics. If the test of another item can end the loop, the call may return the
+    /// result of that item instead of panicking.
     #[inline]
     #[track_caller]
     pub fn find_any<'a, T: Sync>(&self, items: &'a [T], test: impl Fn(&T) -> bool + Sync) -> Option<&'a T> {
@@ -613,8 +614,8 @@ impl Pool {
     /// The first item for which `test` returns true; `None` if there is no such item.
     ///
     /// All workers search the slice from the front together, so few items behind the first match
-    /// are tested. Their number is hardly more than an eighth of the number of items up to the
-    /// match.
+    /// are tested. The number of tested items behind the match is hardly more than an eighth of the
+    /// number of items up to the match.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -651,8 +652,9 @@ impl Pool {
     /// of a slice at these indices, in any number of loops. The permutation borrows a slice or
     /// array, or owns a `Vec<usize>`.
     ///
-    /// The check is one parallel loop, in O(`indices.len()` + `len`) time. It uses `len` bytes of
-    /// memory while it runs, and fails as [`Vec::with_capacity`] does if there is no such memory.
+    /// The check is one parallel loop, in O(`indices.len()` + `len`) time. The check uses `len`
+    /// bytes of memory while it runs. Without such memory, the check fails as
+    /// [`Vec::with_capacity`] does.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -664,8 +666,8 @@ impl Pool {
     /// ```
     ///
     /// # Errors
-    /// If two indices are equal, or if an index is not less than `len`. The error has the position
-    /// of the first such index.
+    /// If two indices are equal, or if an index is not less than `len`. The error has the first
+    /// position at which an index is too large or occurs for the second time.
     #[track_caller]
     pub fn permutation<'i>(
         &self,
@@ -681,8 +683,9 @@ impl Pool {
     /// in order or strictly descending. O(*n* + *k* log *k* + *k* log *n*) if all but *k* items are
     /// in order and *k* is small: at most a sixteenth of *n* with two workers, less with more. The
     /// sort allocates memory for *n* items. The call uses [`slice::sort`] for short slices and for
-    /// slices of zero-sized items. If no worker is idle, it also does so for slices that are not
-    /// nearly in order. Items need not be `Sync`: only one thread reads an item at any time.
+    /// slices of zero-sized items. If no worker is idle, the call also uses [`slice::sort`] for
+    /// slices that are not nearly in order. Items need not be `Sync`: only one thread reads an item
+    /// at any time.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -752,9 +755,9 @@ impl Pool {
     /// The sort is stable: items with equal keys keep their order.
     ///
     /// O(*n* log *n*) comparisons of keys, fewer if the keys are nearly in order, as in
-    /// [`sort`](Self::sort). The sort allocates memory for *n* keys, *n* indices and *n* items. It
-    /// sorts pairs of a key and an index, and then moves each item twice. So if items are large,
-    /// this sort can be faster than [`sort_by_key`](Self::sort_by_key) even for cheap keys.
+    /// [`sort`](Self::sort). The sort allocates memory for *n* keys, *n* indices and *n* items. The
+    /// call sorts pairs of a key and an index, and then moves each item twice. So if items are
+    /// large, this sort can be faster than [`sort_by_key`](Self::sort_by_key) even for cheap keys.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -773,15 +776,16 @@ impl Pool {
         sort::sort_by_cached_key(self.executor(), items, key);
     }
 
-    /// Sorts the slice. The sort is not stable: equal items may change places. It is faster than
-    /// [`sort`](Self::sort) if items are large or many of them are equal.
+    /// Sorts the slice. The sort is not stable: equal items may change places. This sort is faster
+    /// than [`sort`](Self::sort) if items are large or many of them are equal.
     ///
     /// O(*n* log *n*) comparisons, in parallel if the slice is long enough; fewer if the slice is
     /// nearly in order, as in [`sort`](Self::sort). Pools of up to four workers sort in place.
     /// Larger pools allocate memory for *n* items. For a slice that is nearly in order, the sort
     /// allocates memory for the items that are out of order. The call uses [`slice::sort_unstable`]
-    /// for short slices and for slices of zero-sized items. If no worker is idle, it also does so
-    /// for slices that are not nearly in order. Items need not be `Sync`.
+    /// for short slices and for slices of zero-sized items. If no worker is idle, the call also
+    /// uses [`slice::sort_unstable`] for slices that are not nearly in order. Items need not be
+    /// `Sync`.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -850,8 +854,8 @@ impl Pool {
     /// batch to a sorted vector.
     ///
     /// O(*n*) comparisons, in parallel if the slice is long enough. The call allocates memory for
-    /// *n* items. It uses [`slice::sort`], which finds the two runs, for short slices, and if no
-    /// worker is idle. Items need not be `Sync`.
+    /// *n* items. For short slices, and if no worker is idle, the call uses [`slice::sort`], which
+    /// finds the two runs. Items need not be `Sync`.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -915,15 +919,15 @@ impl Pool {
     /// ```
     ///
     /// # Panics
-    /// If `test` panics. Then the slice still holds all its items, in some order.
+    /// If `test` panics. After a panic the slice still holds all its items, in some order.
     #[track_caller]
     pub fn partition_in_place<T: Send>(&self, items: &mut [T], test: impl Fn(&T) -> bool + Sync) -> usize {
         partition::partition_in_place(self.executor(), items, test)
     }
 
-    /// Moves the item that a sort would put at `index` there, and returns it, with the items before
-    /// it, which are not greater, and the items behind it, which are not less. As
-    /// [`slice::select_nth_unstable`].
+    /// Moves the item that a sort would put at `index` to this place. Returns the items before this
+    /// place, the item, and the items behind this place, as [`slice::select_nth_unstable`]. The
+    /// items before this place are not greater than the item, and the items behind it are not less.
     ///
     /// O(*n*) comparisons on average, in parallel if the slice is long enough: about 1.6 *n* for
     /// the median, and *n* for the least item. The call uses [`slice::select_nth_unstable`] for

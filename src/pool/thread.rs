@@ -27,8 +27,8 @@ pub(crate) struct ThreadBody {
     pub(crate) inherited: Option<InheritedScheduling>,
     /// The CPU that the thread is pinned to.
     pub(crate) cpu: Option<usize>,
-    /// Whether the thread belongs to the program. Such a thread gets its old affinity mask back at
-    /// the end.
+    /// Whether the thread belongs to the program. A thread of the program gets its old affinity
+    /// mask back at the end.
     pub(crate) is_lent: bool,
     pub(crate) start_handler: Option<Handler>,
     pub(crate) exit_handler: Option<Handler>,
@@ -40,7 +40,8 @@ pub(crate) struct Arrived {
     /// Whether the thread has got the CPUs and the priority of the process.
     pub(crate) taken_over: io::Result<()>,
     pub(crate) pinned: io::Result<()>,
-    /// The message of the panic, if the start handler has panicked. Then the thread takes no jobs.
+    /// The message of the panic, if the start handler has panicked. After such a panic the thread
+    /// takes no jobs.
     pub(crate) started: Result<(), String>,
 }
 
@@ -169,14 +170,14 @@ impl WorkerThread {
     }
 
     /// Runs the worker on the calling thread. Returns when the pool is dropped, or could not be
-    /// built. In a child made by `fork` it returns at once. [`WorkerThread`] has an example.
+    /// built. In a child made by `fork`, `run` returns at once. [`WorkerThread`] has an example.
     ///
     /// If workers are pinned, the calling thread is pinned while this runs, and then gets its old
     /// affinity mask back.
     ///
     /// # Panics
-    /// If the calling thread is the one that builds the pool: that thread waits until the worker
-    /// has started.
+    /// If the calling thread builds the pool: the building thread has to wait until the worker has
+    /// started.
     pub fn run(mut self) {
         if !self.process.is_current() {
             return;

@@ -1,6 +1,6 @@
-//! The state and the partial results of a worker. Only this part of a shared loop knows the loop's
-//! types. All other code calls this part through [`Accumulate`], so a program contains the other
-//! code only once for all loops.
+//! The state and the partial results of a worker. In a shared loop, only the accumulators know the
+//! loop's types. All other code calls an accumulator through [`Accumulate`], so a program contains
+//! the other code only once for all loops.
 
 use std::{
     mem,
@@ -21,8 +21,8 @@ use crate::{
 
 /// A worker's part of a loop, for any types of items and results.
 pub(crate) trait Accumulate {
-    /// Makes `claims` and folds the claimed items. These items follow the items already folded in
-    /// the same run.
+    /// Makes `claims` and folds the claimed items. The claimed items follow the items that the run
+    /// has already folded.
     fn take(&mut self, claims: &mut Claims<'_>) -> Result<(), Stop>;
 
     /// Ends a run: stores its partial result.
@@ -81,7 +81,7 @@ pub(crate) struct Accumulator<'b, 'm, L: Body> {
 }
 
 impl<'b, 'm, L: Body> Accumulator<'b, 'm, L> {
-    /// An accumulator for worker `me`. It hands over to `made`.
+    /// An accumulator for worker `me`. The accumulator hands its partial results over to `made`.
     #[inline(always)]
     pub(crate) fn new(body: &'b L, me: usize, made: &'m Partials<L::Acc, L::Found>) -> Self {
         Self { body, me, made, state: None, acc: None, leaves: Vec::new() }
@@ -167,9 +167,9 @@ impl<L: Body> Accumulate for Accumulator<'_, '_, L> {
 pub(crate) struct InBlocks<'a> {
     pub(crate) of: &'a mut dyn Accumulate,
     pub(crate) blocks: Blocks,
-    /// The number of the first block, if the blocks are the leaves of a tree; otherwise `None`.
-    /// This number may be larger than 0, because the items may be a part of a larger whole. Each
-    /// leaf has its own partial result.
+    /// The number of the first block, if the blocks are the leaves of a tree; otherwise `None`. The
+    /// first block has a number above 0 if other items of the tree come before the items of this
+    /// loop. Each leaf has its own partial result.
     pub(crate) leaves: Option<usize>,
 }
 
@@ -339,8 +339,8 @@ impl<A, Z> Partials<A, Z> {
         for &(left, right) in &*pairs {
             let (Some(a), Some(b)) = (parts[left].1.take(), parts[right].1.take()) else { continue };
             // If `reduce` panics, the remaining partial results are dropped outside the unwinding.
-            // Otherwise a second panic, in a drop during the unwinding, would end the process. The
-            // plain loop has no such partial results and would not end the process.
+            // A second panic, in a drop during the unwinding, would end the process. The plain loop
+            // has no other partial results, so a panic of `reduce` would not end the process.
             match catch_unwind(AssertUnwindSafe(|| reduce(a, b))) {
                 Ok(reduced) => parts[left].1 = Some(reduced),
                 Err(payload) => {

@@ -1,4 +1,5 @@
-//! A loop on the calling thread alone. This thread also reads the clock and the loop's handles.
+//! A loop on the calling thread alone. The calling thread also reads the clock and the loop's
+//! handles.
 
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
 
@@ -75,8 +76,8 @@ impl<'a> Solo<'a> {
     ///
     /// The first reading of the clock comes after a few indices, because indices may take longer
     /// than last time. The second reading comes after `expected` indices. If there is a limit, no
-    /// worker can steal the indices between two readings. So later readings are then at most
-    /// `expected` indices apart, or one claim apart if a claim is larger.
+    /// worker can steal the indices between two readings. So with a limit, later readings are at
+    /// most `expected` indices apart, or one claim apart if a claim is larger.
     pub(crate) fn fold_until(
         &mut self,
         acc: &mut dyn Accumulate,
@@ -177,8 +178,8 @@ impl<'a> Solo<'a> {
         const FEW: usize = 8;
         /// The largest number of indices that count as done when they begin.
         const BEGUN: usize = 64;
-        // The shortest time between two readings of the clock. It is a part of the limit, but at
-        // most 10 µs, as in a round.
+        // The shortest time between two readings of the clock. This time is 1/32 of the limit, but
+        // at most 10 µs, as in a round.
         let lasts = (limit / 32).clamp(Duration::from_micros(1), Duration::from_micros(10));
         let Self { watch, units, .. } = *self;
         let most = match (watch.cancel, watch.progress) {

@@ -62,8 +62,8 @@ pub(crate) trait PollItems {
     /// Publishes all finished runs except the newest run.
     fn hand_over(&mut self);
 
-    /// If the result `is_needed`, publishes all finished runs. Then drops the state. Called when no
-    /// item is left to begin or resume.
+    /// Drops the state. Before that, publishes all finished runs if the result `is_needed`. Called
+    /// when no item is left to begin or resume.
     fn leave(&mut self, is_needed: bool);
 
     /// After a panic: drops the finished runs, and returns the item in which the panic happened.
@@ -494,8 +494,8 @@ impl AsyncRoundWorker<'_> {
         {
             self.behind.pop();
             let behind = &mut self.behind;
-            // The slot may hold another item now. The worker that suspended this other item may
-            // just have failed to take it back. So this worker lists the other item.
+            // The slot may hold another item now. The worker that suspended the other item may just
+            // have failed to take the slot. So this worker lists the other item.
             let put_back = |item| behind.push((item, number));
             if let Some(mut slot) = queues.take_behind(number, self.seen, put_back) {
                 self.poller.clear(&mut slot);
@@ -559,7 +559,7 @@ enum Doing {
 /// The items that a worker may begin.
 #[derive(Clone, Copy)]
 enum ToBegin {
-    /// The item with this index. It is already claimed.
+    /// The item with this index, which is already claimed.
     One(usize),
     /// This number of items from the front of the worker's range. These items are not yet claimed.
     Next(usize),

@@ -54,13 +54,13 @@ pub(crate) fn kernel<'s, L: Body>(
 ///
 /// This is the error type of the kernel, and its layout matters. (When this type had a `bool`
 /// instead of `needed_end`, the `bool` occupied the bytes of an accumulator's pointer or length.
-/// The compiler then wrote that pointer or length in several pieces and read it as a whole, which
-/// stalls the CPU.)
+/// The compiler then wrote the pointer or the length in several pieces and read the pieces as one
+/// word, which stalls the CPU.)
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stop<Z = ()> {
     /// The index at which the loop stops.
     pub(crate) at: usize,
-    /// Items from this index on are no longer needed. This is 0 if no item is needed, and `at`
+    /// Items from this index on are no longer needed. The index is 0 if no item is needed, and `at`
     /// otherwise.
     pub(crate) needed_end: usize,
     pub(crate) found: Z,

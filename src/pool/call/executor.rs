@@ -43,8 +43,8 @@ use crate::{
 #[repr(C, align(64))] // `quick_verdict` reads one cache line
 pub(crate) struct Executor {
     pub(super) workers: usize,
-    /// Whether another thread called a loop during the last shared loops. Then a helper that polls
-    /// between loops may occupy the CPU of this other thread. Relaxed: this is a hint.
+    /// Whether another thread called a loop during the last shared loops. A helper that polls
+    /// between loops may occupy the CPU of such a thread. Relaxed: this is a hint.
     pub(super) is_crowded: AtomicBool,
     /// The report of all loops of the program, if the user wants this report.
     pub(super) program_report: Option<&'static ProgramReport>,
@@ -131,8 +131,8 @@ impl Executor {
     }
 
     /// If a helper is on the CPU of the calling thread, which shares a loop, moves the helper away.
-    /// Only done for a single caller from outside the pool: two such callers would move one helper
-    /// to and fro.
+    /// Does so only if the thread is the only caller from outside the pool: two callers would move
+    /// one helper to and fro.
     pub(super) fn make_room(&self) {
         if self.threads.here() == 0 && self.threads.callers() == 0 {
             self.cpus.make_room();
@@ -148,8 +148,8 @@ impl Executor {
     /// Folds the indices of `slice`, and reduces the partial results in order.
     ///
     /// Only this function, `call_with_care`, `call_for_nodes`, `kernel` and `accumulator.rs` are
-    /// compiled once per loop. This function contains the plain loop. Its code is kept small,
-    /// because after a sleep a caller finds little of the code in its caches.
+    /// compiled once per loop. This function contains the plain loop. The code of this function is
+    /// kept small, because after a sleep a caller finds little of the code in its caches.
     #[inline(always)]
     pub(crate) fn call<L: Body>(
         &self,
@@ -251,8 +251,8 @@ impl Executor {
 
     /// Carries out a call. Returns how the loop has ended, and the loop's account if an account is
     /// wanted. The first `done` indices are already folded. This function does not depend on the
-    /// types of the loop. It unwinds only if user code panics on the calling thread before the loop
-    /// is shared.
+    /// types of the loop. This function unwinds only if user code panics on the calling thread
+    /// before the loop is shared.
     #[inline(never)]
     fn carry_out(
         &self,
@@ -278,7 +278,8 @@ impl Executor {
             Some(call) => call,
             None if done > 0 => self.weigh_again(this),
             None if len == 0 => return unshared(Outcome::Through(())),
-            // The plain loop. If its items have made further items, these may be worth sharing.
+            // The plain loop. If the items of the loop have made further items, the further items
+            // may be worth sharing.
             None => {
                 let most = self.most(this, options);
                 if let (Some(list), 0) = (options.list, most) {
@@ -460,7 +461,8 @@ impl Executor {
         let parts = alone_or_shared::parts_for(shared);
         let known = learnt.and_then(|learnt| learnt.ends(call.this, call.awake, parts));
         // If the distribution of the work is unknown, all parts have equal numbers of items, but
-        // may take very different times. In this case the clock is also read inside the parts.
+        // may take very different times. If the distribution is unknown, the clock is also read
+        // inside the parts.
         let len = call.this.slice.len;
         let is_known = known.is_some();
         let parts = if is_known { parts } else { parts.min(len.try_into().unwrap_or(parts)) };
@@ -514,8 +516,8 @@ impl Executor {
     }
 
     /// Continues alone because no worker is idle. As soon as a worker is idle and the remaining
-    /// part is worth sharing, returns an `Err` with the help that was found. Otherwise returns how
-    /// the loop has ended.
+    /// part is worth sharing, returns an `Err` with the help that was found. If the loop ends
+    /// without help, returns how the loop has ended.
     fn go_on_until_help(
         &self,
         call: &Call,
@@ -572,11 +574,11 @@ pub(super) struct Call {
 /// The help that a call has found: an arena, idle workers, and the pool's knowledge of the loop.
 pub(super) struct FoundHelp<'a> {
     pub(super) turn: Turn<'a>,
-    /// The number of helpers that pays for this loop. The arena has the same number of places.
-    /// Workers that become idle later may take a place, too.
+    /// The number of helpers that pays for this loop. The arena has one place for each of these
+    /// helpers. Workers that become idle later may take a place, too.
     pub(super) helpers: usize,
-    /// Whether at least `helpers` workers are idle now. If fewer are idle, the pool learns only the
-    /// cost of items from this call, and nothing about sharing.
+    /// Whether at least `helpers` workers are idle now. If fewer workers are idle, the pool learns
+    /// only the cost of items from this call, and nothing about sharing.
     pub(super) is_full: bool,
     /// How many workers get items at the start: the caller and all helpers that are idle now.
     pub(super) dealt: usize,

@@ -127,7 +127,7 @@ impl CancelToken {
 
     /// Ends all running loops and all later loops that have this token. This call takes some
     /// microseconds for each running loop. This call also takes locks, so a signal handler must not
-    /// make it. Instead, let the handler set a flag, and let a thread read the flag and cancel.
+    /// make it. A signal handler can set a flag instead, and a thread can read the flag and cancel.
     ///
     /// ```
     /// let token = rangesteal::CancelToken::new();
@@ -153,7 +153,7 @@ impl CancelToken {
         self.0.is_cancelled()
     }
 
-    /// A round over `ranges` begins. It is partitioned but not yet published.
+    /// A round over `ranges` begins. The round is partitioned but not yet published.
     fn begin(&self, ranges: &Arc<Ranges>) {
         steps::tell_token(&self.0, ranges);
     }
@@ -312,13 +312,13 @@ impl Watch<'_> {
         }
     }
 
-    /// A round over `ranges` begins. It is partitioned but not yet published.
+    /// A round over `ranges` begins. The round is partitioned but not yet published.
     pub(crate) fn begin(self, ranges: &Arc<Ranges>, units: Units, round: std::ops::Range<usize>) {
         self.begin_round(ranges, None, units, round);
     }
 
-    /// A loop over `ranges` begins. Its items will wait in `queues`. The loop is partitioned but
-    /// not yet published.
+    /// A loop over `ranges` begins. The items of the loop will wait in `queues`. The loop is
+    /// partitioned but not yet published.
     pub(crate) fn begin_waiting(self, ranges: &Arc<Ranges>, queues: &Arc<WakeQueues>, len: usize) {
         if !self.is_current() {
             return;
@@ -327,7 +327,7 @@ impl Watch<'_> {
         self.begin_with(queues);
     }
 
-    /// The loop over `ranges`, whose items waited in `queues`, has ended. It had `len` items.
+    /// The loop over `ranges`, whose items waited in `queues`, has ended. The loop had `len` items.
     pub(crate) fn end_waiting(self, ranges: &Arc<Ranges>, queues: &Arc<WakeQueues>, len: usize) {
         if !self.is_current() {
             return self.done(len);

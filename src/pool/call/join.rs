@@ -4,9 +4,10 @@
 //!
 //! A recursion joins again and again, and most of its joins are small. Only the joins of the first
 //! levels are offered to workers: these levels make about [`TRIAL_PARTS`] parts for each worker.
-//! The joins of some further levels are offered only if a thread is idle. Such joins help when the
-//! parts are uneven. The estimated cost of a second closure is the measured cost of the last one at
-//! the same level. If this cost is too small to pay for a wake-up, no worker is woken.
+//! The joins of some further levels are offered only if a thread is idle. The joins of these
+//! further levels help when the parts are uneven. The estimated cost of a second closure is the
+//! measured cost of the last second closure at the same level. If the estimated cost is too small
+//! to pay for a wake-up, no worker is woken.
 
 use std::{
     cell::Cell,
@@ -77,7 +78,7 @@ impl<B: FnOnce() -> R, R> Second<B, R> {
 
 impl Executor {
     /// Runs both closures, and returns their results. If a closure panics, its panic is passed on.
-    /// If both panic, only the panic of the first is passed on.
+    /// If both closures panic, only the panic of `first` is passed on.
     pub(crate) fn join<A, B>(&self, first: impl FnOnce() -> A, second: impl FnOnce() -> B + Send) -> (A, B)
     where
         B: Send,
@@ -169,8 +170,8 @@ impl Executor {
         self.memory.learn(this, LoopKind::Through, 1, nanos(begin.elapsed()));
     }
 
-    /// Offers `second` to a worker, and runs `first` meanwhile. Then runs `second` if no worker has
-    /// taken it and `first` has not panicked. Neither closure unwinds.
+    /// Offers `second` to a worker, and runs `first` meanwhile. Afterwards runs `second` if no
+    /// worker has taken `second` and `first` has not panicked. Neither closure unwinds.
     #[inline(never)]
     fn join_in(
         &self,

@@ -134,7 +134,7 @@ impl<'a> LoopOptions<'a> {
     }
 
     /// Enters the scene of the loop's items. The thread stays in the scene while the result lives.
-    /// `None` if no trace is being taken there.
+    /// Returns `None` if neither this loop nor a loop around it is being traced.
     #[inline(always)]
     pub(crate) fn enter(&self) -> Option<Stay> {
         if self.wishes.trace.is_none() && !ScenePlace::is_near() {

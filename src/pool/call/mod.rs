@@ -2,7 +2,7 @@
 //! loop and combines the results. This module joins the policy, which takes no lock, and the
 //! protocol, which reads no clock.
 //!
-//! Read `executor` first. It calls all other modules.
+//! Read `executor` first: `executor` calls all other modules.
 //!
 //! | module | what it is |
 //! |---|---|
@@ -23,8 +23,8 @@
 //!
 //! Only `Executor::call`, `call_with_care`, `call_for_nodes`, `body` and `accumulator` know the
 //! types of a loop, and `join` knows the types of its closures. All other code calls a worker's
-//! accumulator through a vtable, about once in some microseconds. A program contains this other
-//! code once, whatever its number of loops.
+//! accumulator through a vtable, about once in some microseconds. A program contains the code that
+//! does not know the types once, whatever its number of loops.
 //!
 //! May know: `policy`, `protocol`, `place`, `record`. Must not know: `verbs`.
 

@@ -4,8 +4,8 @@
 //! level `l` spans `2^l` blocks and begins at a multiple of `2^l`. First, the two halves of every
 //! node are reduced. Then the remaining nodes are reduced from right to left. So the order depends
 //! only on the number of blocks. The result does not depend on the distribution of blocks to
-//! workers. (This is pairwise summation. Its rounding error is smaller than the plain loop's error:
-//! Higham, The accuracy of floating point summation, 1993.)
+//! workers. (This order is pairwise summation. The rounding error of pairwise summation is smaller
+//! than the plain loop's error: Higham, The accuracy of floating point summation, 1993.)
 
 use std::borrow::Cow;
 
@@ -38,8 +38,8 @@ impl Node {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     /// The order for runs: first pairs of neighbours, then pairs of pairs, and so on. In this
-    /// order, a large partial result is copied only a few times. From left to right, it would be
-    /// copied once for each later run.
+    /// order, a large partial result is copied only a few times. If the runs were reduced from left
+    /// to right, a large partial result would be copied once for each later run.
     Runs,
     /// The nodes of a tree.
     Tree,

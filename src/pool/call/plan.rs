@@ -32,7 +32,7 @@ pub(crate) struct Plan<'a> {
 }
 
 impl Plan<'_> {
-    /// The distance from a thief to a victim. Both are seats of the loop's arena.
+    /// The distance from a thief to a victim. `thief` and `victim` are seats of the loop's arena.
     pub(crate) fn distance(&self, thief: usize, victim: usize) -> Distance {
         self.places.map_or(Distance::Beyond, |WorkerPlaces { cpus, arena, .. }| {
             cpus.distance(arena.thread_at(thief), arena.thread_at(victim))

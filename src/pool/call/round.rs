@@ -271,7 +271,8 @@ mod tests {
     }
 
     /// A round of two workers with five items each, both on this thread. The first worker works
-    /// either before or after the second worker enters. Then the second worker works.
+    /// either before or after the second worker enters. The second worker works after the first
+    /// worker.
     fn round(
         fence: Fence,
         stealing: Stealing,

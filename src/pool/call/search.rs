@@ -1,10 +1,10 @@
 //! A search for the first match, or for any match. All workers claim blocks from the front of the
 //! same slice.
 //!
-//! Suppose that each of two workers searched one half of the slice. Then a match in the first half
-//! would make the second worker's search useless. A search for any match would be faster than this
-//! search if a match lies just behind the middle, and slower if a match lies just before the
-//! middle. From the front, two workers always take half of the plain loop's time.
+//! If each of two workers searched one half of the slice, a match in the first half would make the
+//! second worker's search useless. With such halves, a search for any match would be faster than
+//! this search if a match lies just behind the middle, and slower if a match lies just before the
+//! middle. Two workers that search from the front always take half of the plain loop's time.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

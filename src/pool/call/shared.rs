@@ -238,8 +238,8 @@ impl Executor {
         let (kind, was_trial) = (options.kind, launch.is_trial());
         let over = memory::SharedCall { this, kind, was_trial, took: nanos(before.begin.elapsed()) };
         // If the caller itself has reached the stop, the plain loop would have taken only the
-        // caller's time. So the helpers' time does not count. (In a loop over two items, a helper
-        // worked for 12 µs after its wake-up.)
+        // caller's time. In this case the helpers' time does not count. (In a loop over two items,
+        // a helper worked for 12 µs after its wake-up.)
         let front = &times.tallies[0];
         let came = stop.is_some_and(|place| before.indices + front.indices >= place);
         let whole = (times.indices(), times.work());
@@ -257,8 +257,8 @@ impl Executor {
         if let (Some(own), Some(first)) = (starts(own), starts(helpers))
             && own.is_finite()
         {
-            // Both of two workers wait from the last item to the end of the loop, so this time
-            // counts twice.
+            // The time from the last item to the end of the loop counts twice, because two workers
+            // both wait during this time.
             let ends = times.tallies.iter().map(|tally| tally.span.end).filter(|end| end.is_finite());
             let round = nanos(begin.elapsed());
             let behind = round - ends.fold(0.0, f32::max);

@@ -4,7 +4,8 @@
 //!
 //! A worker that finds no item polls for some microseconds and then leaves the round. When there is
 //! work again, the worker is called back. So a worker may come and leave several times. The caller
-//! cannot leave before all other workers have left. Until then the caller rests.
+//! cannot leave before all other workers have left. The caller rests until all other workers have
+//! left.
 
 use std::time::Duration;
 
@@ -86,8 +87,8 @@ impl<'a> GrowWorker<'a> {
             let (begin, has_items) = (Instant::now(), !list.is_dry(me));
             let mut taken = Ok(());
             while taken.is_ok() && !list.is_dry(me) && !list.searching().is_closed() {
-                // The empty claim makes the kernel call the fold of the list. That fold takes items
-                // that were made during the loop.
+                // The empty claim makes the kernel call the fold of the list. The fold of the list
+                // takes items that were made during the loop.
                 taken = acc.take(&mut Claims::of(0..0));
             }
             if has_items {
@@ -153,8 +154,8 @@ impl<'a> GrowWorker<'a> {
         let distance = |worker| plan.distance(me, worker);
         let draw = draw(plan.workers, me, self.asked);
         let victim = plan.stealing.victim(&mut others.filter(|&(_, shown)| shown > 0), distance, draw)?;
-        // Waits for a moment first. The victim may be about to take these items itself. In that
-        // case a theft would not pay.
+        // A theft does not pay if the victim is about to take these items itself, so the thief
+        // waits for a moment first.
         let mut is_there = true;
         Patience::of(back_off::MOMENT).poll(|| {
             is_there = list.shown(victim) > 0;

@@ -58,8 +58,8 @@ fn the_worker_on_the_callers_cpu_moves_to_the_free_cpu() {
     assert_eq!(cpus(&assignment), [0, 1, 2, 3, 4, 0], "round robin");
     let before = (vec![0, 1, 2, 3, 4, 0], vec![1, 1, 0, 1, 0, 0]);
     assert_eq!(moves(7, true), before, "no worker has this CPU");
-    // Worker 5 has shared the free CPU. It moves to the caller's CPU, so worker 3 has the free
-    // CPU to itself.
+    // Worker 5 has shared the free CPU. Worker 5 moves to the caller's CPU, so worker 3 has the
+    // free CPU to itself.
     let moved = (vec![3, 1, 2, 0, 4, 3], vec![1, 1, 0, 0, 0, 1]);
     assert_eq!(moves(3, true), moved);
     assert_eq!(moves(3, true), moved, "nothing changes");

@@ -1,5 +1,5 @@
-//! Simulated sequences of loops with serial work between them. They show the cost of helpers that
-//! poll between loops, and the cost of helpers that sleep.
+//! Simulated sequences of loops with serial work between them. The simulations show the cost of
+//! helpers that poll between loops, and the cost of helpers that sleep.
 //!
 //! The policy is the shipped one: this module calls `Case::launch`, `Gap`, `Rhythm`, `Memory` and
 //! `Prices` as an executor does. The costs of helpers are the table of `simulator`. Time is
@@ -306,8 +306,8 @@ fn polling_costs_at_most_about_twice_the_better_of_always_and_never() {
         let better = total(spins).min(total(sleeps));
         // Helpers poll for the time of one wake-up; waking many helpers takes longer. If the
         // helpers sleep, a loop that is shorter than a wake-up runs alone, and loses only half of
-        // its time. If the policy polls instead, this costs up to one wake-up more, but makes the
-        // loop faster.
+        // its time. If the helpers poll instead, the polling costs up to one wake-up more, but the
+        // loop is faster.
         let twice = if workers > 16 { 2.3 } else { 2.0 } * better + 5.0;
         let bar = if each * MICRO < PRICE { better + PRICE as f64 / MICRO as f64 } else { twice };
         assert!(total(now) <= bar, "{row}: {:.1} of {bar:.1} us", total(now));

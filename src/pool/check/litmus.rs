@@ -3,12 +3,12 @@
 //! claims.
 //!
 //! A plain test run has 20,000 encounters. An encounter is a theft, which stands or is undone.
-//! `cargo test --release --lib litmus -- --ignored --test-threads=1` runs 10^8 of each kind, or the
-//! number in `RANGESTEAL_LITMUS`. Builds with `--cfg planted` also test wrong fences (`mod wrong`).
-//! An optimised build for x86-64 ran on two CPUs, of whose time the workers got a tenth. There,
-//! with wrong fences, an item was claimed twice: without the heavy fence after 22 to 100
-//! encounters, within 0.03 s; with a full light fence and no heavy fence after 160 to 7,300
-//! encounters, within 0.11 s; with the heavy fence alone after 22 to 160 encounters; and with
+//! `cargo test --release --lib litmus -- --ignored --test-threads=1` runs 10^8 encounters of each
+//! kind, or the number in `RANGESTEAL_LITMUS`. Builds with `--cfg planted` also test wrong fences
+//! (`mod wrong`). An optimised build for x86-64 ran on two CPUs, of whose time the workers got a
+//! tenth. With wrong fences, an item was claimed twice in this build: without the heavy fence after
+//! 22 to 100 encounters, within 0.03 s; with a full light fence and no heavy fence after 160 to
+//! 7,300 encounters, within 0.11 s; with the heavy fence alone after 22 to 160 encounters; and with
 //! fences that change without telling thieves after 54 to 460 encounters. In an unoptimised build,
 //! 10^6 encounters with the light fence alone showed no wrong claim.
 
@@ -55,9 +55,9 @@ impl XorShift {
 
 const ITEMS: usize = 1 << 14;
 
-/// One worker in one round. It pops items one by one, and steals from the other worker, a few items
-/// before or behind that worker's claims. It records its claims without an atomic, since an atomic
-/// would provide the order that only the fences should provide.
+/// One worker in one round. The worker pops items one by one, and steals from the other worker, a
+/// few items before or behind the claims of the other worker. The worker records its claims without
+/// an atomic, since an atomic would provide the order that only the fences should provide.
 fn fight(ranges: &Ranges, me: usize, asks: LitmusAsks, random: &mut XorShift, claimed: &mut [u8]) -> usize {
     const NEAR: usize = 48;
     let (mut owner, first) = ranges.enter(me);
@@ -165,7 +165,7 @@ fn holds(fence: Fence, asks: LitmusAsks, encounters: u64) {
 
 const FEW_ROUNDS: u64 = 20_000;
 
-/// 10^8, or the number in the environment.
+/// The number of encounters in a long run: 10^8, or the value of `RANGESTEAL_LITMUS`.
 fn many() -> u64 {
     env::var("RANGESTEAL_LITMUS").map_or(100_000_000, |encounters| encounters.parse().expect("a number"))
 }
@@ -290,8 +290,8 @@ proptest! {
     }
 }
 
-/// The wrong fences that the litmus tests must find. Only builds with `--cfg planted` have them:
-/// `RUSTC_WORKSPACE_WRAPPER=$PWD/.ci/plant cargo test --release --lib litmus`.
+/// The wrong fences that the litmus tests must find. Only builds with `--cfg planted` contain these
+/// fences: `RUSTC_WORKSPACE_WRAPPER=$PWD/.ci/plant cargo test --release --lib litmus`.
 #[cfg(planted)]
 mod wrong {
     use super::*;

@@ -3,9 +3,9 @@
 //!
 //! The files were written for these tests, in the form in which Linux describes such machines. Each
 //! line has a path and a text. A path that does not begin with `/` is below `/sys/devices/system`.
-//! `[0-6:2]` in a path stands for each number of the list. `{}`, `{+1}`, `{-1}` in the text stand
-//! for that number and its neighbours. Several lines with the same path are several lines of one
-//! file.
+//! `[0-6:2]` in a path stands for each number of the list. In the text, `{}` stands for the number
+//! in the path, `{+1}` for the next number, and `{-1}` for the previous number. Several lines with
+//! the same path are several lines of one file.
 
 use std::{collections::HashMap, io};
 
@@ -314,7 +314,7 @@ fn a_list_that_is_not_all_allowed() {
 #[test]
 fn what_cannot_be_true_is_not_used() {
     let cores = "topology/core_cpus_list";
-    let by_cache = [3, 11, 7]; // with the true cores it would be 3, 7, 11
+    let by_cache = [3, 11, 7]; // with the true cores the order would be 3, 7, 11
     for lie in ["", "x", "3-11", "0-15", "11-3", "0-99999999999", "-1", "3,11\n\n7", "9"] {
         let plan = KnownMachine::new(CONTAINER).lie(cores, lie).plan(LogicalCpus);
         assert_eq!((order(&plan), plan.doubts.len()), (by_cache.to_vec(), 1), "{lie:?}: {:?}", plan.doubts);
@@ -336,7 +336,7 @@ fn what_cannot_be_true_is_not_used() {
         "one core, and one worker? {:?}",
         plan.doubts
     );
-    // The files call 0 and 1 siblings in two nodes.
+    // The files call CPUs 0 and 1 siblings, and put them in two nodes.
     let siblings = |machine: KnownMachine, cpu: usize, lie: &str| {
         machine.lie(&format!("cpu{cpu}/topology/thread_siblings_list"), lie)
     };
@@ -393,8 +393,8 @@ fn what_is_true_though_strange() {
 fn what_is_not_told() {
     let plan = KnownMachine::new(SOCKETS).without("/").plan(LogicalCpus);
     assert_eq!((order(&plan), plan.doubts.len()), (list("0-71"), 1), "{:?}", plan.doubts);
-    // Without nodes, the order uses the caches. Without caches, it uses the sockets. There is no
-    // warning in either case.
+    // Without nodes, the order uses the caches. Without caches, the order uses the sockets. Missing
+    // nodes or caches cause no warning.
     assert_eq!(KnownMachine::new(SOCKETS).without("/node/").order(PhysicalCores), list("0-34:2,1-35:2"));
     assert_eq!(KnownMachine::new(SOCKETS).without("/cache/").order(PhysicalCores), list("0-34:2,1-35:2"));
     let plan = KnownMachine::new(SOCKETS).without("/cache/").plan(LogicalCpus);

@@ -2,13 +2,14 @@
 //!
 //! `planted` has the steps of the protocol and of a call, in a form in which each step can be done
 //! wrong. `fences` has the pairs of fences, and wrong pairs. Builds for loom and for shuttle, and
-//! builds with `--cfg planted`, contain these two; a plain `cargo test` runs the shipped steps and
-//! fences. `models` runs the real types under loom, which explores all schedules of small rounds,
-//! and under shuttle, which tries random schedules of large rounds. Each model passes without a
-//! bug, and fails when the bug that it must find is planted. `litmus` tests the fences on real
-//! cores, which no model checker covers. `machines` tests placement on described machines,
-//! and `assignments` tests which worker moves to which CPU there. `simulator` simulates rounds on
-//! large machines, and `gaps` simulates sequences of rounds with serial work between them.
+//! builds with `--cfg planted`, contain `planted` and `fences`; a plain `cargo test` runs the
+//! shipped steps and fences. `models` runs the real types under loom, which explores all schedules
+//! of small rounds, and under shuttle, which tries random schedules of large rounds. Each model
+//! passes without a bug, and fails when the bug that it must find is planted. `litmus` tests the
+//! fences on real cores, which no model checker covers. `machines` tests placement on described
+//! machines, and `assignments` tests which worker moves to which CPU there. `simulator` simulates
+//! rounds on large machines, and `gaps` simulates sequences of rounds with serial work between
+//! them.
 //!
 //! May name every folder. Nothing that is built for users may name this folder.
 

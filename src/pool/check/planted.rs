@@ -1,6 +1,6 @@
 //! The steps of the protocol and of a call, in a form in which each step can be done wrong. A model
-//! plants such a mistake in the real code, to show that the model finds the mistake. Builds for
-//! loom and for shuttle, and builds with `--cfg planted`, use these steps in place of the steps in
+//! plants a mistake in the real code, to show that the model finds the mistake. Builds for loom and
+//! for shuttle, and builds with `--cfg planted`, use these steps in place of the steps in
 //! `protocol` and `call`. A plain `cargo test` does not contain this file. `.ci/planted` builds it
 //! for the sanitizers, and `.ci/plant` for the litmus tests.
 

@@ -41,8 +41,9 @@ pub(super) struct SimPrices {
     /// The time that the caller takes to wake one sleeper. Assumed; 8 µs on a virtual machine of
     /// two CPUs.
     pub(super) wake: u64,
-    /// The mean time until a woken thread begins. A thread takes between 0.5 and 1.5 times this.
-    /// Assumed; on that virtual machine the median is 5 µs, and one in ten takes 38 µs or more.
+    /// The mean time until a woken thread begins. A thread takes between 0.5 and 1.5 times the
+    /// mean. Assumed; on a virtual machine of two CPUs the median is 5 µs, and one thread in ten
+    /// takes 38 µs or more.
     pub(super) latency: u64,
     /// The time until a polling helper has seen the job. Assumed.
     pub(super) notice: u64,
@@ -51,13 +52,13 @@ pub(super) struct SimPrices {
     /// The time to read the cell of a worker in the same cache, in the same node, and in another
     /// node. Assumed: the latency of a cache line, with several requests in flight.
     view: [u64; 3],
-    /// The time of a theft from such a cell without the fence, while both cells are locked.
-    /// Assumed.
+    /// The time of a theft from a worker in the same cache, in the same node, and in another node,
+    /// without the fence. Both cells are locked meanwhile. Assumed.
     theft: [u64; 3],
-    /// The time that the expensive heavy fence takes the thief: a fixed part. Assumed; with two
-    /// workers on that virtual machine, the whole fence takes 5 to 12 µs.
+    /// The fixed part of the time that the expensive heavy fence takes the thief. Assumed; with two
+    /// workers on a virtual machine of two CPUs, the whole fence takes 5 to 12 µs.
     fence: u64,
-    /// The further time that this fence takes the thief for each worker. Assumed.
+    /// The further time that the expensive heavy fence takes the thief for each worker. Assumed.
     fence_each: u64,
     /// The time for which the expensive heavy fence interrupts each other worker. Assumed.
     tax: u64,
@@ -253,8 +254,8 @@ enum SimStep {
     Fold,
     /// The worker has scanned all cells. Contains the number of thefts at the start of the scan.
     Scan(usize),
-    /// The worker locks the cell of the victim to read the victim's fence. It has tried to do so
-    /// since the time `since`.
+    /// The worker locks the cell of the victim to read the victim's fence. The worker has tried to
+    /// lock the cell since the time `since`.
     Look {
         victim: usize,
         since: u64,
@@ -266,8 +267,8 @@ enum SimStep {
         start: usize,
         is_dear: bool,
     },
-    /// The worker locks the cell of the victim for a theft. It has tried to do so since the time
-    /// `since`.
+    /// The worker locks the cell of the victim for a theft. The worker has tried to lock the cell
+    /// since the time `since`.
     Steal {
         victim: usize,
         is_stuck: bool,
@@ -358,7 +359,7 @@ impl SimRound<'_> {
         self.door
     }
 
-    /// Begins a run. Its first item has been claimed already.
+    /// Begins a run whose first item has been claimed already.
     fn begin_run(&mut self, me: usize, first: usize, now: u64) {
         self.workers[me].run =
             Some(SimRun { begin: now, pieces: OpenPieces::new(first, self.at(now), None), grain: None });
@@ -591,7 +592,7 @@ impl Learnt {
         }
     }
 
-    /// The times when the workers come; the first is that of the caller.
+    /// The times when the workers come; the first time is that of the caller.
     fn comings(&mut self, of: &Setting<'_>) -> Vec<u64> {
         let Setting { prices, homes, awake, .. } = of;
         let workers = homes.len() as u64;
@@ -777,8 +778,8 @@ fn fewer_thefts_between_nodes_and_hardly_a_longer_makespan() {
 }
 
 /// Makespans of first rounds of 1 ms per worker with awake helpers, as multiples of the lower
-/// bound. They are computed for thieves that choose the largest victim, and for thieves that choose
-/// partly at random.
+/// bound. The makespans are computed for thieves that choose the largest victim, and for thieves
+/// that choose partly at random.
 ///
 /// In a hot run on 64 workers, all workers without hot items run out of items at the same moment,
 /// and few ranges have many items left. If thefts need expensive fences, as at the start of rounds
@@ -806,13 +807,13 @@ fn many_thieves_look_for_many_victims() {
     }
 }
 
-/// A hot run: 64 adjacent items have half of the costs. Each of them costs half as much as the mean
-/// work of a worker. A boundary among these items is up to one item from its best index. If each
-/// boundary is chosen independently, one worker may get three of these items. No other worker can
-/// help, because all other workers are done when it claims the third item. Microseconds, such as
-/// the expected delays of workers, decide which worker gets three items, if any. So the policy
-/// keeps good boundaries. Without this rule, a good round (1.02 times the lower bound) and a bad
-/// round (1.53 times the lower bound) alternated for ever.
+/// A hot run: 64 adjacent items have half of the costs. Each hot item costs half as much as the
+/// mean work of a worker. A boundary among these items is up to one item from its best index. If
+/// each boundary is chosen independently, one worker may get three hot items. No other worker can
+/// help with the third hot item: when this item is claimed, all other workers are done.
+/// Microseconds, such as the expected delays of workers, decide which worker gets three items, if
+/// any. So the policy keeps good boundaries. Without this rule, a good round (1.02 times the lower
+/// bound) and a bad round (1.53 times the lower bound) alternated for ever.
 #[test]
 fn good_boundaries_stay_where_items_take_long() {
     const ROUNDS: usize = 10;
@@ -881,7 +882,7 @@ fn table() {
 }
 
 /// The caller wakes sleeping helpers one after the other, and begins when it has woken all helpers.
-/// This prints the mean makespans, in µs, of rounds over noise with known costs: with the policy's
+/// Prints the mean makespans, in µs, of rounds over noise with known costs: with the policy's
 /// number of helpers, with at most `sqrt(1.5 * work / wake)` helpers, and with the best number of
 /// workers. `cargo test --release --lib simulator::helpers -- --ignored --nocapture`
 #[test]

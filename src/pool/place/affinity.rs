@@ -183,8 +183,8 @@ mod mask {
         None
     }
 
-    /// The CPUs on which a thread may run. This system does not report them, so the type has no
-    /// value.
+    /// The CPUs on which a thread may run. This system does not report these CPUs, so the type has
+    /// no value.
     #[derive(Clone, Debug)]
     pub(crate) enum Mask {}
 

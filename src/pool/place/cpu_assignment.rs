@@ -7,9 +7,9 @@
 //! since a caller that sleeps in an item can wake up on the CPU of a helper. Without the check, the
 //! system leaves both threads on one CPU while the other CPU is idle. On two quiet CPUs, after a
 //! test had moved the caller, both threads stayed on one CPU for 16 to 20 ms, or for 60 to 80 of
-//! the caller's items of 100 µs. While the caller keeps sleeping, this happens again and again.
-//! Without the check, 20 to 30 % of the caller's items in the loop of `tests/places.rs` run on the
-//! helper's CPU.
+//! the caller's items of 100 µs. A caller that keeps sleeping shares a CPU with a helper again and
+//! again. Without the check, 20 to 30 % of the caller's items in the loop of `tests/places.rs` run
+//! on the helper's CPU.
 
 use std::{
     fmt, io,
@@ -107,10 +107,10 @@ impl CpuAssignment {
         }
     }
 
-    /// Checks the CPU of a worker that reads the clock in the middle of a round. For the caller: it
-    /// may have slept and woken up on the CPU of a helper. Both then share this CPU until the
-    /// system moves the caller, after some 10 ms; it never does so while the caller keeps sleeping.
-    /// For a helper: it may have lost its CPU to another program.
+    /// Checks the CPU of a worker that reads the clock in the middle of a round. The caller may
+    /// have slept and woken up on the CPU of a helper. The caller and the helper then share this
+    /// CPU until the system moves the caller, after some 10 ms; the system never moves a caller
+    /// that keeps sleeping. A helper may have lost its CPU to another program.
     pub(crate) fn look(&self, worker: usize, now: Instant) {
         if worker == 0 {
             self.make_room();
@@ -213,10 +213,10 @@ fn locality_of(cpu: Cpu) -> Locality {
 }
 
 /// The CPU of each worker of a pool, and why it has that CPU. Returned by
-/// [`Pool::placement`](crate::Pool::placement). Its `Display` is a table. If the pool may use fewer
-/// CPUs than are online, a line above the table says so, for example "bound to 1 of 64 CPUs". The
-/// reason may be a launcher (`mpirun`, `taskset`, SLURM), a container, or the scope of another
-/// pool.
+/// [`Pool::placement`](crate::Pool::placement). The `Display` of this type is a table. If the pool
+/// may use fewer CPUs than are online, a line above the table says so, for example "bound to 1 of
+/// 64 CPUs". The reason may be a launcher (`mpirun`, `taskset`, SLURM), a container, or the scope
+/// of another pool.
 ///
 /// ```
 /// use rangesteal::{CountSource, Pool};
@@ -237,8 +237,8 @@ pub struct Seating {
     pub order: Placement,
     /// One entry for each worker, in the order of worker numbers.
     pub seats: Vec<Seat>,
-    /// The warnings that were logged while the pool was built. They report information of the
-    /// system that is missing or not plausible, and refused system calls.
+    /// The warnings that were logged while the pool was built. The warnings report information of
+    /// the system that is missing or not plausible, and refused system calls.
     pub doubts: Vec<String>,
     bound: Option<String>,
 }

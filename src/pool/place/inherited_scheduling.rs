@@ -1,8 +1,8 @@
 //! The scheduling of the global pool's threads, on Linux. A new thread inherits the CPUs on which
 //! it may run, the scheduling policy and the nice value of the thread that starts it. The threads
-//! of the global pool are started by the thread that happens to use the global pool first. They do
-//! not keep the scheduling of that thread. They take over the CPUs and the priority of the process,
-//! which are those of the main thread.
+//! of the global pool are started by the thread that happens to use the global pool first. The
+//! started threads do not keep the scheduling of their starter. The started threads take over the
+//! CPUs and the priority of the process, which are those of the main thread.
 //!
 //! Without this module a program could have a global pool for its whole life
 //! * on one CPU, if the first thread that uses the pool is pinned: a helper of another pool, say,
@@ -33,7 +33,8 @@ mod kernel {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(crate) struct Priority {
         policy: libc::c_int,
-        /// The one field of a `sched_param`. It is 0 except for real-time policies.
+        /// The only field of a `sched_param`: the priority under a real-time policy, and 0 under
+        /// all other policies.
         real_time: libc::c_int,
         nice: libc::c_int,
     }

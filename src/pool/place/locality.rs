@@ -1,4 +1,5 @@
-//! The cache and the NUMA node of a worker. From these a thief computes the distance to a victim.
+//! The cache and the NUMA node of a worker. A thief computes the distance to a victim from the
+//! caches and the nodes of both workers.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -33,9 +34,9 @@ impl Locality {
     }
 }
 
-/// The locality of a worker, which can change. It is a hint in one word, and no other word depends
-/// on it, hence `Relaxed`. The atomic is that of std, not of loom: no step of the protocol depends
-/// on the value, so loom has nothing to explore.
+/// The locality of a worker, which can change. The locality is a hint in one word, and no other
+/// word depends on this word, hence `Relaxed`. The atomic is that of std, not of loom: no step of
+/// the protocol depends on the value, so loom has nothing to explore.
 #[derive(Debug, Default)]
 pub(crate) struct AtomicLocality(AtomicU64);
 
@@ -51,8 +52,8 @@ impl AtomicLocality {
     }
 }
 
-/// The distance from a thief to a victim. The two share a last-level cache, or are in different
-/// caches of one NUMA node, or are farther apart.
+/// The distance from a thief to a victim. The two workers share a last-level cache, or are in
+/// different caches of one NUMA node, or are farther apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Distance {
     Cache,

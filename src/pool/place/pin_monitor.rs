@@ -2,8 +2,8 @@
 //! puts its workers on the same CPUs first. So on sixteen CPUs the pools of two programs, with four
 //! workers each, pin their helpers to the same three CPUs, while twelve CPUs are idle. A helper
 //! loses its pin if it is ready to run but keeps waiting for its CPU, while another CPU is idle.
-//! Then the system chooses the CPU of the helper. After a pause the helper is pinned again. If it
-//! has to wait again, the next pause is longer.
+//! The system chooses the CPU of a helper without a pin. After a pause the helper is pinned again.
+//! If the helper has to wait for its CPU again, the next pause is longer.
 //!
 //! The pin is kept if no other CPU is idle, since a helper without a pin often wakes up on the CPU
 //! of the caller that wakes it. (On two CPUs that other programs kept busy, loops of 100 µs took
@@ -11,16 +11,17 @@
 //! pin.)
 //!
 //! The tests below model two pools of four workers on sixteen CPUs. Without this module, the
-//! helpers do half of the work that they could do. With this module, within a minute, they do more
-//! than 0.97 times the work that they could do. If no CPU is idle, this module changes nothing.
+//! helpers do half of the work that they could do. With this module, the helpers do more than 0.97
+//! times the work that they could do in the first minute. If no CPU is idle, this module changes
+//! nothing.
 //!
-//! Loops of 100 µs, 1 ms, 20 ms and 200 ms were measured beside another program on two CPUs. If
-//! that program is bound to one of the CPUs, the median times are 0.89, 0.59, 0.96 and 0.94 times
-//! the times without pinning. If that program is not bound, the median times are 0.71, 0.58, 0.84
-//! and 0.96 times the times without pinning. Beside the bound program, the *mean* times of loops of
-//! 100 µs and 1 ms are 1.72 and 1.10 times the times without pinning, since the helper loses its
-//! CPU for milliseconds in the middle of an item. A loop whose mean is worse for that reason is not
-//! shared for a while (`policy/alone_or_shared.rs`).
+//! Loops of 100 µs, 1 ms, 20 ms and 200 ms were measured beside another program on two CPUs. If the
+//! other program is bound to one of the CPUs, the median times are 0.89, 0.59, 0.96 and 0.94 times
+//! the times without pinning. If the other program is not bound, the median times are 0.71, 0.58,
+//! 0.84 and 0.96 times the times without pinning. Beside the bound program, the *mean* times of
+//! loops of 100 µs and 1 ms are 1.72 and 1.10 times the times without pinning, since the helper
+//! loses its CPU for milliseconds in the middle of an item. A loop whose mean is worse for that
+//! reason is not shared for a while (`policy/alone_or_shared.rs`).
 
 use std::time::Duration;
 

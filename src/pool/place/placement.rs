@@ -23,8 +23,9 @@ pub enum Pinning {
     /// Workers are pinned. If the system refuses to pin workers, a warning is logged and the
     /// workers run unpinned. If another program keeps the CPU of a worker busy while other CPUs are
     /// idle, the worker loses its pin for a while. Workers are not pinned on systems other than
-    /// Linux. They are not pinned under a CPU quota below the number of CPUs, since other processes
-    /// then share the CPUs. In these two cases a line is logged at debug level.
+    /// Linux. Workers are not pinned under a CPU quota below the number of CPUs, since other
+    /// processes then share the CPUs. On a system other than Linux, or under such a quota, a line
+    /// is logged at debug level.
     #[default]
     BestEffort,
     /// Workers are pinned, or building the pool fails. On systems other than Linux, building always
@@ -131,7 +132,7 @@ pub enum CountSource {
     NumThreads,
     /// The environment variable `RANGESTEAL_NUM_THREADS`.
     Variable,
-    /// The CPU quota of the control group, in CPUs. It is less than the number of CPUs.
+    /// The CPU quota of the control group, in CPUs; less than the number of CPUs.
     Quota(f64),
     /// The number of CPUs of the placement.
     Cpus,
@@ -160,9 +161,9 @@ pub enum PinState {
 }
 
 /// Says that the threads may run on fewer CPUs than are online. A user or a container may have set
-/// the restriction on purpose. A launcher may also set it without a request of the user: by
-/// default, some launchers bind a process to one core. Then the program is as slow as the plain
-/// loop, and without this message the user does not know why.
+/// the restriction on purpose. A launcher may also set the restriction without a request of the
+/// user: by default, some launchers bind a process to one core. On one core the program is as slow
+/// as the plain loop, and without this message the user does not know why.
 ///
 /// Returns `None` if the threads may use all CPUs, or if the system does not report which CPUs are
 /// online.
@@ -263,7 +264,8 @@ impl SeatPlan {
         let quota = quota(system.file);
         let whole = quota.map_or(usize::MAX, round_up);
         if whole < allowed.len() && pinning == Pinning::BestEffort {
-            // Otherwise every container of a machine would pin its workers to the same CPUs.
+            // Without this rule, every container of a machine would pin its workers to the same
+            // CPUs.
             plan.remarks.push(format!(
                 "workers are not pinned: a quota of {whole} CPUs means that other processes share the CPUs"
             ));

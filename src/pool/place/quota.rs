@@ -27,7 +27,7 @@ pub(crate) fn quota(file: File<'_>) -> Option<f64> {
 }
 
 /// A mounted hierarchy of groups that may limit CPU time. `root` is the mounted part of the
-/// hierarchy, `point` the mount point. Neither ends with a slash.
+/// hierarchy, `point` the mount point. `root` and `point` do not end with a slash.
 struct Mount {
     root: String,
     point: String,

@@ -28,8 +28,8 @@ const STARVES: u32 = 16;
 /// trial succeeds if the helper waits less than four times as long as it runs.
 const TRIAL: Duration = Duration::from_millis(20);
 
-/// The state with which a helper tracks whether it gets its CPU. The helper updates it between
-/// loops, when no other thread waits for the helper.
+/// The state with which a helper tracks whether it gets its CPU. The helper updates this state
+/// between loops, when no other thread waits for the helper.
 #[derive(Debug)]
 pub(crate) struct Starvation {
     last_check: Instant,
@@ -77,9 +77,9 @@ impl Starvation {
     }
 }
 
-/// A closure that a helper calls between loops. It returns whether the helper may take part in the
-/// next loop. In models the closure always returns true, since the model checkers do not let a
-/// thread starve.
+/// A closure that a helper calls between loops. The closure returns whether the helper may take
+/// part in the next loop. In models the closure always returns true, since the model checkers do
+/// not let a thread starve.
 pub(crate) fn has_cpu() -> impl FnMut() -> bool + Send + Sync + 'static {
     let mut record = Starvation::new(Instant::now());
     let run = |time| {
@@ -116,7 +116,8 @@ mod tests {
             Self { record, now, turns, waits: 0, trials: 0 }
         }
 
-        /// Takes part in a loop of `millis` ms of work, if the helper may. Returns whether it has.
+        /// Takes part in a loop of `millis` ms of work, if the helper may. Returns whether the
+        /// helper has taken part.
         fn loop_of(&mut self, millis: u32) -> bool {
             let Self { record, now, turns, waits, trials } = self;
             let run = |work: Duration| {

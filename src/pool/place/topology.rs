@@ -20,8 +20,8 @@ const MOST_NODES: usize = 1 << 10;
 /// The largest number of CPUs of a Linux kernel. A larger number is taken for an error.
 const MOST_CPUS: usize = 1 << 20;
 
-/// A bound of the capacity of a CPU. The largest in Linux is 1024 (`SCHED_CAPACITY_SCALE`). A
-/// number far above that is taken for an error.
+/// A bound of the capacity of a CPU. The largest capacity in Linux is 1024
+/// (`SCHED_CAPACITY_SCALE`). A capacity far above 1024 is taken for an error.
 const MOST_CAPACITY: usize = 1 << 20;
 
 /// A CPU (a hardware thread), with the core, the cache and the NUMA node that it belongs to. If the
@@ -63,8 +63,8 @@ pub(crate) struct Machine {
     pub(crate) cpus: Vec<Cpu>,
 }
 
-/// A value for each CPU, in their order, or the reason why the relation is not used: [`MISSING`],
-/// or what is not plausible.
+/// A value for each CPU, in the order of the CPUs, or the reason why the relation is not used:
+/// [`MISSING`], or what is not plausible.
 type Relation<T> = Result<Vec<T>, String>;
 
 /// The system does not report the relation.
@@ -103,7 +103,7 @@ impl Machine {
         Self { cpus }
     }
 
-    /// A machine with unknown topology. Its CPUs are ordered by number.
+    /// A machine with unknown topology, whose CPUs are ordered by number.
     pub(crate) fn unknown(allowed: &[usize]) -> Self {
         let lowest = allowed.first().copied().unwrap_or(0);
         let alike = |&number| Cpu { number, core: number, thread: 0, cache: lowest, node: 0, class: 0 };

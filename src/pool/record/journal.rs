@@ -20,7 +20,7 @@ pub(crate) type Mark = (usize, f32);
 /// The work of one worker in a round.
 #[derive(Clone, Debug)]
 pub(crate) struct Tally {
-    /// When the worker began and ended, in nanoseconds since the begin of the round. Both are
+    /// When the worker began and ended, in nanoseconds since the begin of the round. Both times are
     /// infinite if the worker found nothing to do.
     pub(crate) span: Range<f32>,
     /// How long the worker's runs took, in nanoseconds.
@@ -270,7 +270,7 @@ impl Journal {
         }
     }
 
-    /// The worker has gone through `indices` indices since it began. The last one is `end - 1`.
+    /// The worker has gone through `indices` indices since it began. The last index is `end - 1`.
     pub(crate) fn ran_search(&mut self, indices: usize, end: usize) {
         if indices == 0 {
             return; // a worker that comes after the end of a search counts as absent
@@ -287,7 +287,7 @@ impl Journal {
         }
     }
 
-    /// The worker has folded items that other items made. These were its own items, or items stolen
+    /// The worker has folded items that other items made: items of its own deque, or items stolen
     /// from `victim`.
     pub(crate) fn ran_made_items(&mut self, victim: Option<usize>, begin: Instant, end: Instant) {
         self.add_run(0, begin, end);

@@ -26,8 +26,8 @@ use super::{
 };
 use crate::{sorted::order, sync::lock_unless_stuck};
 
-/// The environment variable that requests the report of a program. Any value requests it, except
-/// the empty value and `0`.
+/// The environment variable that requests the report of a program. Any value requests the report,
+/// except the empty value and `0`.
 const VARIABLE: &str = "RANGESTEAL_REPORT";
 
 /// The names of the columns.
@@ -174,7 +174,7 @@ impl Line {
     }
 }
 
-/// The median of some numbers, as text. Also the smallest and the largest number, if these differ.
+/// The median of some numbers, as text; and the smallest and the largest number, if these differ.
 /// `times[n]` says how often the number `n` occurs.
 #[cfg_attr(not(unix), allow(dead_code, reason = "exits are not noticed"))]
 fn middle(times: &[u64]) -> (String, Option<(usize, usize)>) {
@@ -260,8 +260,7 @@ mod exit {
     /// Writes `text` to standard error. Errors are ignored, because standard error is the only
     /// place to report them.
     fn write(text: &[u8]) {
-        // A program may have restored the default action of SIGPIPE. This action would end the
-        // process.
+        // A program may have restored the default action of SIGPIPE, which would end the process.
         #[cfg(target_os = "linux")]
         let _ = nix::sys::signal::SigSet::from(nix::sys::signal::Signal::SIGPIPE).thread_block();
         // Writes to a copy of the descriptor, because another thread may hold the lock of

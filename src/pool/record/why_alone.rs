@@ -11,7 +11,7 @@ pub enum Alone {
     Waited,
     /// Earlier calls of the loop were faster on one thread, or this call was a trial that measured
     /// the time on one thread. There are two possible causes: items of the loop wait for each
-    /// other, or another program uses the CPU of a helper. After a pause such a loop is shared
+    /// other, or another program uses the CPU of a helper. After a pause the pool shares the loop
     /// again. If the shared loop is still slower, the next pause is longer.
     Faster,
     /// From the begin of the loop to its end, no worker of the pool was idle.

@@ -141,8 +141,8 @@ fn a_stop_that_lengthens_a_range() {
     stop(Some(Bug::CutsLonger), 4, 3);
 }
 
-/// A token is cancelled while a round of one worker begins, runs or ends. Then comes a round
-/// without the token, which must be complete.
+/// A token is cancelled while a round of one worker begins, runs or ends. The next round does not
+/// have the token, and must claim all its items.
 fn cancel(bug: Option<Bug>) {
     explore_all(bug, || {
         let ranges = Arc::new(Ranges::new(1, Fence::Symmetric));

@@ -3,8 +3,8 @@
 use super::{local::Local, small::*, *};
 use crate::pool::protocol::deque::{Deque, Deques};
 
-/// An item. It contains its number, which the worker that made the item has written. loom reports a
-/// read that may come before this write.
+/// An item. An item contains its number, which the worker that made the item has written. loom
+/// reports a read of the number that may come before the write.
 struct Item(Local);
 
 /// The deques of a loop. Each owner keeps `keeps` items to itself.

@@ -1,7 +1,7 @@
 //! Models of the real types. Each model also runs with planted bugs, which it must find: a model
 //! that passes with every bug proves nothing.
 //!
-//! loom explores small models. It explores the smallest models exhaustively, and the other models
+//! loom explores small models. loom explores the smallest models exhaustively, and the other models
 //! with at most three preemptions (with two preemptions, a real bug was missed).
 //! `RUSTC_WORKSPACE_WRAPPER=$PWD/.ci/loom cargo test --release --lib models`
 //!

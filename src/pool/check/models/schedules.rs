@@ -246,7 +246,7 @@ fn lists_whose_caller_is_not_woken() {
     find(Bug::LooksBeforeItLeaves, lists);
 }
 
-/// A thread that wakes items. Items send it their wakers.
+/// A thread that wakes items. Items send their wakers to this thread.
 struct Service(shuttle::sync::mpsc::Sender<std::task::Waker>);
 
 impl Service {
@@ -278,8 +278,8 @@ impl Service {
     }
 }
 
-/// Loops whose items wait, on a whole pool. The loops have 200 items and a limit or none. They
-/// complete, or stop at an item.
+/// Loops whose items wait, on a whole pool. The loops have 200 items, and at most 1, 3 or 200 items
+/// in flight. Each loop completes, or stops at an item.
 fn waits() {
     const WAITING: usize = 200;
     let pool = crate::Pool::builder().num_threads(4).build().unwrap();

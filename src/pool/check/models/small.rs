@@ -95,7 +95,7 @@ impl Round {
     }
 }
 
-/// Pops one item, if one can be claimed. Does not count it.
+/// Pops one item, if one can be claimed. Does not count the claim.
 pub(super) fn pop(owner: &mut Owner<'_>) -> Range<usize> {
     let (popped, contested) = owner.claim(1, 1, |claims| claims.next());
     if contested { owner.resolve(1) } else { popped.unwrap_or(0..0) }

@@ -3,9 +3,9 @@
 
 use super::{small::*, *};
 
-/// A theft of all items. A profile may suggest this.
+/// A theft of all items. A profile may suggest such a theft.
 const FIRST: At = |left| Some(left.start);
-/// The smallest theft. A profile may suggest this.
+/// The smallest theft. A profile may suggest such a theft.
 const LAST: At = |left| Some(left.end - 1);
 
 /// Worker 0 pops blocks of `N` while each thief makes one attempt to steal from its `victim`. The
@@ -94,8 +94,8 @@ fn a_thief_of_a_thief() {
     explore(None, || stolen_from::<1>(Fence::Symmetric, 4, &[(0, half), (1, FIRST)]));
 }
 
-/// The first theft may be undone after the second theft. Then the items of the second theft are
-/// claimed twice.
+/// If the first theft is undone after the second theft, the items of the second theft are claimed
+/// twice.
 #[test]
 #[should_panic(expected = "claimed twice")]
 fn a_thief_of_a_thief_that_is_undecided() {

@@ -70,7 +70,7 @@ impl Loop {
         })
     }
 
-    /// Polls an item. Returns whether it is done.
+    /// Polls an item. Returns whether the item is done.
     fn poll(&self, number: usize) -> bool {
         let item = &self.items[number];
         item.future.write(item.future.read() + 1);
@@ -337,7 +337,7 @@ fn an_item_is_not_needed_any_more_by_two_workers() {
     explore_less(1, None, || woken(2, &[1], Some(0)));
 }
 
-/// A loop stops behind an item. This item is completed all the same.
+/// A loop stops behind an item. The item before the stop is completed all the same.
 #[test]
 fn an_item_is_needed_all_the_same() {
     explore(None, || woken(1, &[1], Some(1)));
@@ -370,8 +370,8 @@ fn a_stop_that_notifies_only_known_sleepers_is_lost() {
     stopped_unwoken(Some(Bug::StopsUnheard));
 }
 
-/// The loop has stopped at item 1, which waits. Two workers look for items to drop. One of them
-/// takes the slot of item 1 and begins item 0 in it. The other worker must not drop item 0.
+/// The loop has stopped at item 1, which waits. Two workers look for items to drop. One worker
+/// takes the slot of item 1 and begins item 0 in this slot. The other worker must not drop item 0.
 fn taken_behind(bug: Option<Bug>) {
     explore_all(bug, || {
         let (queues, mut own_slots) = (WakeQueues::new(2, 1), Vec::new());
@@ -416,8 +416,8 @@ fn who_drops_an_item_looks_again_which_it_is() {
 
 /// Like `taken_behind`, but then the loop also stops at item 0, which no thread wakes. While the
 /// other worker holds the slot of item 0 by mistake, the worker that began item 0 may look for
-/// items to drop. So the other worker must look again after it has put item 0 back. It does so if
-/// it `notes` the item.
+/// items to drop. So the other worker must look again after it has put item 0 back. The other
+/// worker looks again if it `notes` item 0.
 fn put_back(notes: bool) {
     explore_all(None, move || {
         let (queues, mut own_slots) = (WakeQueues::new(2, 1), Vec::new());

@@ -134,7 +134,7 @@ impl Before {
     }
 }
 
-/// The notes of a round for a timeline. Its times count from the begin of the round.
+/// The notes of a round for a timeline. The times in the notes count from the begin of the round.
 #[derive(Debug)]
 pub(crate) struct Notes {
     pub(crate) tracer: &'static dyn Tracer,
@@ -179,8 +179,8 @@ impl Closeup {
         self.tracer.tick(self, next, now);
     }
 
-    /// All indices before `next` are done. Does nothing if these indices are already noted. (A loop
-    /// that stops early may stop between two readings of the clock, and then they are not noted.)
+    /// All indices before `next` are done. Does nothing if these indices are already noted. (If a
+    /// loop stops early between two readings of the clock, its last indices are not noted yet.)
     pub(crate) fn tick_last(&mut self, next: usize, now: Instant) {
         if next > self.next {
             self.tick(next, now);

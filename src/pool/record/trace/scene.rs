@@ -158,7 +158,7 @@ impl ScenePlace {
         Stay { before: change(Some(self.clone())) }
     }
 
-    /// Reports a loop that ends now. `self` is the place of its items.
+    /// Reports a loop that ends now. `self` is the place of the loop's items.
     pub(crate) fn tell(&self, told: &LoopSpan<'_>) {
         self.0.scene.hear(told, self.0.depth);
     }

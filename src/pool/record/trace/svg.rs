@@ -280,8 +280,8 @@ impl fmt::Display for Brief {
     }
 }
 
-/// The colour of a worker. Its hue differs clearly from the hues of neighbouring workers. Its
-/// brightness is visible on white and on black.
+/// The colour of a worker. The hue of the colour differs clearly from the hues of neighbouring
+/// workers. The colour is visible on white and on black.
 struct Colour(usize);
 
 impl fmt::Display for Colour {

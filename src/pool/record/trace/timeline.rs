@@ -39,8 +39,8 @@ pub struct Timeline {
 pub struct Run {
     /// The worker that folded these items; 0 is the calling thread.
     pub worker: usize,
-    /// The items of the run. In a search only the number of items is exact. The range is then near
-    /// the last items that the worker searched.
+    /// The items of the run. In a search only the number of items is exact. The range of a search
+    /// is near the last items that the worker searched.
     pub items: Range<usize>,
     /// When the run began.
     pub begin: Duration,
@@ -64,9 +64,9 @@ pub struct Theft {
 }
 
 /// Neighbouring items that took long: all items between two readings of the clock. If the preceding
-/// items took longer than some 20 µs each, this is a single item. Otherwise the clock is read after
-/// about 10 µs, as estimated from the preceding items. If there are several items here, one of them
-/// may have taken nearly all of the time.
+/// items took longer than some 20 µs each, this is a single item. If the preceding items were
+/// faster, the clock is read after about 10 µs, as estimated from these items. If there are several
+/// items here, one of them may have taken nearly all of the time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Slow {
@@ -134,9 +134,10 @@ pub struct Helper {
 }
 
 impl Timeline {
-    /// The times when a worker had nothing to do. A worker waits before its first run. It waits
-    /// between its runs, while it searches for a victim. It waits after its last run for the other
-    /// workers. Time in which the worker helps an inner loop does not count as a wait.
+    /// The times when a worker had nothing to do. A worker waits before its first run. A worker
+    /// waits between its runs, while it searches for a victim. After its last run, a worker waits
+    /// for the other workers. Time in which the worker helps an inner loop does not count as a
+    /// wait.
     ///
     /// ```
     /// # use std::time::Duration;
