@@ -42,8 +42,8 @@ pub(crate) struct List<'e, T> {
 }
 
 /// In items. Three limits have this value: a worker keeps at most this many items from thieves; a
-/// worker folds at most this many items between two checks while another worker lacks work; if each
-/// item adds one item, a worker never shows this many items to thieves.
+/// worker folds at most this many items between two checks while another worker lacks work; a
+/// chain, in which each item adds the next item, never shows this many items to thieves.
 const KEPT: usize = 2 * SMALL_BLOCK;
 /// In items: a worker folds at most this many items between two checks, since any item may take
 /// longer than all items before it.
@@ -100,7 +100,7 @@ impl<'e, T> List<'e, T> {
     }
 
     /// Calls back a worker that has left the loop, if the pause after the last call is over, or if
-    /// many items are shown. (If each item adds one item, a worker never shows many.)
+    /// many items are shown. (A chain, in which each item adds the next item, never shows many.)
     #[cold]
     #[inline(never)]
     fn call_back(&self, shown: usize) {

@@ -74,8 +74,8 @@ use crate::pool::{
 /// If items are cheap, each worker keeps its newest 16 items from thieves while no other worker
 /// lacks work. So if one item takes much longer than the items before it, up to 16 further items
 /// wait until the long item is done. If a woken worker finds nothing to steal, for example because
-/// each item adds one item, then for up to two milliseconds no worker is woken unless many items
-/// can be stolen. A loop with one seed is shared only when this seed is done.
+/// each item adds only the next item, then for up to two milliseconds no worker is woken unless
+/// many items can be stolen. A loop with one seed is shared only when this seed is done.
 ///
 /// # Panics
 /// A panic in a closure ends the loop, and the call panics with the original payload. If several

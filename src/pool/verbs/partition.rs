@@ -2,11 +2,11 @@
 //! back.
 //!
 //! The calling thread partitions items at the front until it knows that the rest is worth sharing.
-//! A sample of the rest shows about which fraction of the items passes. This fraction of the rest
-//! is the left side, and the other items are the right side. Each side is divided into the same
-//! number of pieces. A job is a *pair* of a left and a right piece. A worker moves the items of the
-//! pair that pass to the left piece while there is room. Afterwards nearly all items are on the
-//! correct side. The last step swaps the items that are on the wrong side.
+//! A sample of the rest shows about which fraction of the items passes. The rest is divided at this
+//! fraction into a left side and a right side. Each side is divided into the same number of pieces.
+//! A job is a *pair* of a left and a right piece. A worker moves the items of the pair that pass to
+//! the left piece while there is room. Afterwards nearly all items are on the correct side. The
+//! last step swaps the items that are on the wrong side.
 
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
 
@@ -31,7 +31,7 @@ const FIRST_TESTED: usize = 8;
 const BLOCK_GROWTH: usize = 8;
 /// In items: the largest sample.
 const LARGEST_SAMPLE: usize = 512;
-/// The rest is shared if it would take the calling thread alone at least this many times the cost
+/// The rest is shared if it would take the calling thread alone more than this many times the cost
 /// of help. (The limit is 100 µs if help costs 20 µs. When shared, 50 µs of work took 1.5 to 2.2
 /// times as long.)
 const WORTH: f32 = 5.0;
