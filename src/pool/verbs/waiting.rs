@@ -75,8 +75,8 @@ use crate::pool::call::ending::Outcome;
 /// thread completes the items one after another, in order.
 ///
 /// Memory for futures is allocated in blocks. The first block has room for 16 futures, and each
-/// further block for twice as many as the block before. So the number of places is at most twice
-/// the largest number of items that were under way at once. Each place takes 0.4 KiB plus the size
+/// further block for twice as many as the block before. A block is made when its first place is
+/// needed, so there are fewer than `2 * limit + 16` places. Each place takes 0.4 KiB plus the size
 /// of the future. A waker that outlives the call keeps 128 bytes alive for each place.
 ///
 /// # Scheduling
