@@ -65,8 +65,8 @@ where
     let site = Site::new(run_async::<C, B, D, R, F, A, Z> as *const ());
     let workers = executor.workers().min(options.threads).min(limit);
     let queues = WakeQueues::new(workers, limit.min(slice.len).max(1));
-    // In its own cache lines, since all workers read this value, and the caller's stack is written
-    // once per item.
+    // All workers read this value, and the calling thread writes its stack once per item. So the
+    // value has its own cache lines.
     let async_loop = CachePadded::new(AsyncLoop {
         chain,
         make,

@@ -145,8 +145,8 @@ pub trait Each: Chain {}
     note = "a function returns `source(..)` and stages, which the caller passes to `pool.on(..)`"
 )]
 pub trait Source: Chain<State = Stateless> {
-    // A source that begins a chain implements `count`, `address` and `items`. The defaults are for
-    // stages that make one item of each item.
+    // A source that begins a chain implements `count`, `address` and `items`. Stages that make one
+    // item of each item use the defaults of these methods.
 
     /// The number of items.
     fn count(&self) -> usize {
@@ -187,8 +187,8 @@ pub trait Source: Chain<State = Stateless> {
         &self,
         range: Range<usize>,
     ) -> impl ExactSizeIterator<Item = Self::Item> + DoubleEndedIterator {
-        // SAFETY: as the caller promises, since the items of the first source have the same
-        // indices.
+        // SAFETY: as the caller promises, since an item has the same index here as in the source
+        // that begins the chain.
         unsafe { self.begin().items(range) }.map(|item| self.one(&mut (), item))
     }
 }
@@ -264,7 +264,7 @@ impl<'s, S: Source, I: Fn(Range<usize>) -> Range<usize>> Unrequested<'s, S, I> {
         self.blocks.clone().map(move |block| {
             let Self { source, blocks, items_of } = &mut self;
             if Self::MOVES_OUT {
-                // The block is the first one that is left, or the last one.
+                // `block` is the first or the last of the remaining blocks.
                 *blocks = if block == blocks.start { block + 1..blocks.end } else { blocks.start..block };
             }
             request(*source, items_of(block..block + 1))
@@ -431,7 +431,7 @@ macro_rules! behind {
 }
 pub(super) use behind;
 
-/// Makes a source a chain: the source begins the chain. `$item` is the type of the items.
+/// Implements [`Chain`] for a source, which begins its chain. `$item` is the type of the items.
 macro_rules! begins_a_chain {
     ([$($generic:tt)*] $source:ty, $item:ty) => {
         impl<$($generic)*> Chain for $source {
@@ -446,7 +446,8 @@ macro_rules! begins_a_chain {
 }
 pub(super) use begins_a_chain;
 
-/// The part of [`Source`] for sources that lend items or count integers: such sources note nothing.
+/// The part of [`Source`] for sources that lend items or count integers: such sources note no
+/// claims.
 macro_rules! nothing_is_noted {
     () => {
         type Ledger<'s>
@@ -464,7 +465,7 @@ macro_rules! nothing_is_noted {
 pub(super) use nothing_is_noted;
 
 /// The part of [`Source`] for a source that is made of another source: the other source notes the
-/// claims. `$there` are the indices in the other source, if they differ.
+/// claims. `$there` is the range of indices in the other source, if it differs from `$range`.
 macro_rules! noted_by {
     ($source:tt) => {
         noted_by!($source, self, range => range);

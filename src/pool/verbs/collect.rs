@@ -416,8 +416,8 @@ impl FromChain<()> for () {
     }
 }
 
-/// The reason why a loop collects nothing. `Own` comes from this `Result` or `Option`, and `Outer`
-/// from the type that contains it.
+/// The reason why a loop collects nothing. `Own` is a failure in this `Result` or `Option`. `Outer`
+/// is a failure in a `Result` or `Option` that contains this one.
 enum Reason<Z, X> {
     Outer(Z),
     Own(X),

@@ -1,8 +1,8 @@
 //! The order by which a slice is sorted, and the loops that compare many items.
 //!
-//! These loops are compiled once for each comparison of a program, with the comparison inline. The
-//! rest of a sort is compiled only once for each type of items, and uses a [`Comparator`] to call
-//! these loops or to compare a few items.
+//! The loops are compiled once for each comparison function of a program, with the comparison
+//! inline. The rest of a sort is compiled only once for each type of items, and uses a
+//! [`Comparator`] to call these loops or to compare a few items.
 
 use std::mem;
 
@@ -60,7 +60,7 @@ impl<T> Indexed for Items<'_, T> {
     }
 }
 
-/// The order `is_less`, with one of std's sorts by the same order.
+/// The order that `is_less` defines, with one of std's sorts by this order.
 pub(crate) struct By<S, L> {
     sort: S,
     pub(super) is_less: L,
@@ -151,7 +151,7 @@ pub(super) mod tests {
 
     use super::*;
 
-    /// The order `is_less`, with std's stable sort by this order.
+    /// The order that `is_less` defines, with std's stable sort by this order.
     pub(in super::super) fn by<T>(is_less: impl Fn(&T, &T) -> bool + Sync + Copy) -> impl Comparator<T> {
         let order = move |a: &T, b: &T| match (is_less(a, b), is_less(b, a)) {
             (true, _) => Ordering::Less,

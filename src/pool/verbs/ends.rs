@@ -56,12 +56,13 @@ fn calling<C: Chain, Z>(
 
 /// Folds a worker's claims: maps each item and reduces the results, up to the first `Err`.
 ///
-/// `map` is called at a single place in the code of the loop, although the first item of a run has
-/// no earlier result to be reduced with. LLVM can vectorise the loop nevertheless. If the body is
-/// short, LLVM peels off the first item. If the body is long, LLVM vectorises the loop only if
-/// `reduce` has a neutral element, such as 0 for a sum. (Example: a loop that takes the `max` of 40
-/// rounds of shift, xor and add. `max` has no neutral element, so this loop takes 6 times as long
-/// as a vectorised loop. `fold` needs no neutral element, since it begins with an accumulator.)
+/// The code of the loop calls `map` at a single place, even though the first item of a run is not
+/// reduced with an earlier result. LLVM can vectorise the loop nevertheless. If the body is short,
+/// LLVM peels off the first item. If the body is long, LLVM vectorises the loop only if `reduce`
+/// has a neutral element, such as 0 for a sum. (Example: the loop applies 40 rounds of shift, xor
+/// and add to each item, and takes the `max` of the results. `max` has no neutral element, so this
+/// loop takes 6 times as long as a vectorised loop. `fold` needs no neutral element, since it
+/// begins with an accumulator.)
 #[inline(always)]
 pub(super) fn reducing<C: Chain, R, Z>(
     map: impl Fn(&mut WorkerOf<C>, C::Item) -> Result<R, Z> + Sync,
@@ -455,8 +456,8 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
 }
 
 impl<C: Chain + Sync> On<C, OnPool<'_>> {
-    /// Calls `f` once with every item. For items that each take long enough to be worth waking a
-    /// worker.
+    /// Calls `f` once with every item. Use this method if each item takes long enough to be worth
+    /// waking a worker.
     #[inline(always)]
     pub(super) fn jobs(self, f: impl Fn(C::Item) + Sync) {
         let each = self.each(LoopKind::Long, move |_, item| {

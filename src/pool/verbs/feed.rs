@@ -32,8 +32,8 @@ pub(crate) struct List<'e, T> {
     /// In nanoseconds: the time for which the calling thread works alone. Relaxed: only the calling
     /// thread writes this limit, and only while it works alone.
     limit: AtomicU64,
-    /// In items: a worker folds this many items before the first time it reads the clock. Relaxed:
-    /// a hint.
+    /// In items: a worker folds this many items before its first reading of the clock. Relaxed: a
+    /// hint.
     first: AtomicUsize,
     /// The arena in which the loop is shared. Relaxed: written before the loop is published.
     arena: AtomicUsize,
@@ -42,8 +42,8 @@ pub(crate) struct List<'e, T> {
 }
 
 /// In items. Three limits have this value: a worker keeps at most this many items from thieves; a
-/// worker folds at most this many items between two checks while another worker lacks work; a chain
-/// of items never shows this many items to thieves.
+/// worker folds at most this many items between two checks while another worker lacks work; a
+/// chain, in which each item adds the next item, never shows this many items to thieves.
 const KEPT: usize = 2 * SMALL_BLOCK;
 /// In items: a worker folds at most this many items between two checks, since any item may take
 /// longer than all items before it.
@@ -100,7 +100,7 @@ impl<'e, T> List<'e, T> {
     }
 
     /// Calls back a worker that has left the loop, if the pause after the last call is over, or if
-    /// many items are shown. (A chain of items never shows many.)
+    /// many items are shown. (A chain, in which each item adds the next item, never shows many.)
     #[cold]
     #[inline(never)]
     fn call_back(&self, shown: usize) {
@@ -231,10 +231,10 @@ impl<T> Feed<'_, T> {
         end.push(item, |end, item| list.push_and_show(deque, end, item));
     }
 
-    /// Adds items to the list. They are folded in the order given, before all items that were added
-    /// earlier. So a closure that adds the parts of a structure in memory order visits the
-    /// structure in memory order. If a call adds more than 16 cheap items, their order may differ,
-    /// since thieves may already have access to the first of these items.
+    /// Adds items to the list. These items are folded in the order given, before all items that
+    /// were added earlier. So a closure that adds the parts of a structure in memory order visits
+    /// the structure in memory order. If a call adds more than 16 cheap items, their order may
+    /// differ, since thieves may already have access to the first of these items.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -277,8 +277,8 @@ impl<T> Feed<'_, T> {
         self.end.reverse(count);
     }
 
-    /// Pushes `others` from the last to the first, and then `first`. For a worker whose items are
-    /// expensive, or while another worker lacks work. Such a worker shows each pushed item to
+    /// Pushes `others` from the last to the first, and then `first`. Called if the worker's items
+    /// are expensive, or while another worker lacks work. The worker then shows each pushed item to
     /// thieves at once, so pushed items can no longer be reordered.
     #[cold]
     #[inline(never)]
@@ -456,8 +456,8 @@ mod tests {
         assert_eq!(left, [30, 20], "the next seed is taken first");
     }
 
-    /// Includes a worker that keeps no items from thieves, since its items are expensive or another
-    /// worker lacks work.
+    /// One case is a worker that keeps no items from thieves, since its items are expensive or
+    /// another worker lacks work.
     #[test]
     fn what_is_added_at_once_is_folded_forward_however_much_is_shown() {
         for keeps in [0, 1, 2, 8] {

@@ -14,9 +14,9 @@ use super::{chain::IntoChain, options::PartOptions};
 /// In bytes: a piece of this size does not grow any more. So large pieces are never copied to a
 /// larger allocation, and at the end all workers have pieces to move.
 const PIECE: usize = 1 << 15;
-/// The first piece grows by up to this factor. So it grows less often than a vector that doubles
-/// its capacity. Pages that are never written take no memory. (Example: 2M items with 0 to 7
-/// results each, on two workers, take 0.53 times the serial loop's time. If the first piece
+/// The first piece grows by up to this factor. So this piece grows less often than a vector that
+/// doubles its capacity. Pages that are never written take no memory. (Example: 2M items with 0 to
+/// 7 results each, on two workers, take 0.53 times the serial loop's time. If the first piece
 /// doubles, they take 0.59 times the serial loop's time. If all results go to small pieces, they
 /// take 0.76 times the serial loop's time.)
 const AHEAD: usize = 16;
@@ -129,7 +129,7 @@ fn move_into<R>(mut piece: Vec<R>, own: &mut [MaybeUninit<R>]) {
 }
 
 /// Appends the items that are paired with `true`. `T` must not need a drop. No branch depends on
-/// the pair: each item is written, and the next item overwrites each item that is paired with
+/// the `bool`: each item is written, and the next item overwrites an item that is paired with
 /// `false`.
 #[inline(always)]
 pub(crate) fn extend_sifted<T>(kept: &mut Vec<T>, items: impl ExactSizeIterator<Item = (T, bool)>) {
@@ -152,7 +152,7 @@ pub(crate) fn extend_sifted<T>(kept: &mut Vec<T>, items: impl ExactSizeIterator<
 }
 
 /// Appends the items that are paired with `true` to the first vector, and the other items to the
-/// second. `T` must not need a drop. No branch depends on the pair: each item is written to both
+/// second. `T` must not need a drop. No branch depends on the `bool`: each item is written to both
 /// vectors, and later overwritten in one of them.
 #[inline(always)]
 pub(crate) fn extend_parted<T>([yes, no]: [&mut Vec<T>; 2], items: impl ExactSizeIterator<Item = (T, bool)>) {
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn what_is_joined_is_in_order() {
-        // Each number is a part's count of pieces; each piece has one number.
+        // Each array gives the numbers of pieces of three parts. Each piece holds one value.
         for parts in [[0, 0, 0], [1, 0, 1], [3, 1, 2], [0, 2, 0], [2, 0, 0], [1, 1, 1]] {
             let mut numbers = 0..;
             let mut made = |pieces: usize| {

@@ -54,10 +54,10 @@ use crate::pool::{
 /// be associative *and commutative*, which the loops of [`On`] do not require. A result that
 /// depends on the order differs from run to run.
 ///
-/// One worker alone folds the seeds first in, first out. The worker folds added items last in,
-/// first out. The items of one [`extend`](Feed::extend) call are folded in the order given. To have
-/// an item folded first, put it first among the seeds or in the argument of `extend`, or push it
-/// last.
+/// A worker that runs the loop alone folds the seeds first in, first out. The worker folds added
+/// items last in, first out. The items of one [`extend`](Feed::extend) call are folded in the order
+/// given. To have an item folded first, put it first among the seeds or in the argument of
+/// `extend`, or push it last.
 ///
 /// # Memory
 /// In a search tree, each worker's list holds at most about depth × children items, as the stack of
@@ -73,9 +73,9 @@ use crate::pool::{
 ///
 /// If items are cheap, each worker keeps its newest 16 items from thieves while no other worker
 /// lacks work. So if one item takes much longer than the items before it, up to 16 further items
-/// wait until the long item is done. If a woken worker found nothing to steal, for example in a
-/// chain of items, then for up to two milliseconds no worker is woken unless many items can be
-/// stolen. A loop with one seed is shared only when this seed is done.
+/// wait until the long item is done. If a woken worker finds nothing to steal, for example because
+/// each item adds only the next item, then for up to two milliseconds no worker is woken unless
+/// many items can be stolen. A loop with one seed is shared only when this seed is done.
 ///
 /// # Panics
 /// A panic in a closure ends the loop, and the call panics with the original payload. If several

@@ -24,7 +24,7 @@ use crate::pool::record::units::Blocks;
 pub struct Zip<A, B>(pub(super) A, pub(super) B);
 
 impl<A: Source, B: Source> Zip<A, B> {
-    /// `call` is what the user has written.
+    /// `call` is the call in the user's code, for the panic's message.
     #[track_caller]
     pub(crate) fn new(call: &str, a: A, b: B) -> Self {
         let (first, second) = (a.count(), b.count());
@@ -278,8 +278,8 @@ impl<S: Pieces> Source for Chunks<S> {
         &self,
         range: Range<usize>,
     ) -> impl ExactSizeIterator<Item = S::Piece> + DoubleEndedIterator {
-        // SAFETY: *once*: no two blocks share an index, and each is requested at most once, as the
-        // caller promises.
+        // SAFETY: *once*: no two blocks share an index, and each block is requested at most once,
+        // as the caller promises.
         unsafe { self.source.pieces(self.blocks.items(range), self.blocks.size) }
     }
 }
@@ -555,8 +555,8 @@ impl<S: Pieces, O: Deref<Target = [usize]>> Source for Cuts<S, O> {
     ) -> impl ExactSizeIterator<Item = S::Piece> + DoubleEndedIterator {
         let items_of = |pieces| self.in_source(pieces);
         // SAFETY: *once*: 1. the last offset lies within the source; 2. offsets do not decrease, so
-        // no two pieces share an index, and each is requested once, as the caller promises; 3. the
-        // claim of a piece has noted its items.
+        // no two pieces share an index, and each piece is requested once, as the caller promises;
+        // 3. the claim of a piece has noted its items.
         let unrequested = unsafe { Unrequested::new(&self.source, range, items_of) };
         // SAFETY: as `each` promises.
         unrequested.each(|source, items| unsafe { source.piece(items) })
@@ -591,16 +591,16 @@ impl<E: fmt::Display> fmt::Display for At<E> {
     }
 }
 
-/// The message contains that of the item's error, so [`source`](Error::source) returns the source
-/// of the item's error.
+/// The message contains the message of the item's error, so [`source`](Error::source) returns the
+/// source of the item's error.
 impl<E: Error> Error for At<E> {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.error.source()
     }
 }
 
-/// The items of a source. If an item is an error, the index of the item is added. Made by
-/// [`On::located`](crate::On::located).
+/// The items of a source. If an item is an error, the source adds the item's index to the error.
+/// Made by [`On::located`](crate::On::located).
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct Located<S>(pub(super) S);

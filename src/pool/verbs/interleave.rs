@@ -19,7 +19,7 @@ impl<T> MergePart<'_, T> {
 }
 
 /// Splits off the first `len` items of a slice.
-#[allow(clippy::mut_mut)] // as `split_off_mut` has it
+#[allow(clippy::mut_mut)] // the type that `split_off_mut` takes
 pub(super) fn take<'a, T>(items: &mut &'a mut [T], len: usize) -> &'a mut [T] {
     items.split_off_mut(..len).expect("a part is no longer than the whole")
 }

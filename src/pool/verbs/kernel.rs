@@ -61,10 +61,10 @@ impl<'s, S: Source> Claim<'s, S> {
         unsafe { spent.source.piece(spent.range.clone()) }
     }
 
-    /// The items with their indices. LLVM vectorises some loops over numbered items that it does
-    /// not vectorise over [`items`](Self::items): `zip` counts an index, while the iterator of a
-    /// slice moves a pointer. (The sum of `3 * x` over `u64` takes 0.4 times the time of the same
-    /// loop over `items`, and the maximum of `x * x` over `f32` takes 0.2 times the time.)
+    /// The items with their indices. LLVM vectorises some loops over numbered items, but not the
+    /// same loops over [`items`](Self::items): `zip` counts an index, while the iterator of a slice
+    /// moves a pointer. (The sum of `3 * x` over `u64` takes 0.4 times the time of the same loop
+    /// over `items`, and the maximum of `x * x` over `f32` takes 0.2 times the time.)
     #[inline(always)]
     pub(crate) fn numbered(self) -> impl Iterator<Item = (usize, S::Item)> + use<'s, S> {
         iter::zip(self.range(), self.items())

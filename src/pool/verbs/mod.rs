@@ -16,11 +16,12 @@
 //! only the kernel of a loop. An end receives each claim of a worker as a `Claim`, from which the
 //! end can take the items once. So the ends are safe code, and only `kernel` relies on the
 //! executor. `places` writes results to their final places, `gather` joins the vectors of all runs,
-//! `reproducible` reduces results in a fixed order, and `part` does the same for a part of a slice.
+//! `reproducible` reduces results in a fixed order, and `part` reduces the results of a part of a
+//! whole in this order.
 //!
 //! `sort` is built on these loops: `merge` and `interleave` merge sorted pieces, `outliers` sorts
 //! slices that are nearly in order, and `comparator` has the code that is compiled for each
-//! comparison. `partition` partitions a slice in place, for sorts, too, and `select` selects an
+//! comparison. `partition` partitions a slice in place, also for sorts, and `select` selects an
 //! item by its rank. `grow` has the loops over a list that grows, and `feed` the handle by which
 //! closures add items, with the hot loop. `waiting` has the loops whose items wait, `async_worker`
 //! polls their futures, and `runs` keeps their results.

@@ -184,9 +184,9 @@ impl<'p, C: Chain, E: Ending> On<C, OnPool<'p, E>> {
     /// block depends only on the number `n` of items. A block has `n / 256` items, but at most 64,
     /// or `n / 2048` items if this is more. [`grain`](Self::grain) sets another size. So the result
     /// depends only on the items, their number and the grain. The result is the same on a pool of
-    /// one thread. In general it differs from the plain loop's result (a sum is more exact on
-    /// average). Changing the order of reduction would be a breaking change of this crate: see
-    /// `STABILITY.md`.
+    /// one thread. In general the reproducible result differs from the plain loop's result (a sum
+    /// is more exact on average). Changing the order of reduction would be a breaking change of
+    /// this crate: see `STABILITY.md`.
     ///
     /// Workers claim and steal whole blocks. `init` and `reduce` are called once per block: at most
     /// about 2100 times, or `n / grain` times if a grain is set. If the accumulator is large, set a
@@ -362,7 +362,8 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         self.block_if(self.is_reproducible())
     }
 
-    /// Items per block of a reproducible loop if `needs_blocks`, and otherwise as asked for.
+    /// If `needs_blocks`, the number of items per block of a reproducible loop. Otherwise the grain
+    /// that the user has set, if any.
     fn block_if(&self, needs_blocks: bool) -> Option<usize> {
         if needs_blocks { Some(self.block_of(self.source_count())) } else { self.place.grain }
     }
@@ -373,7 +374,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     }
 
     /// Runs `fold` over the claims of each worker, and reduces the partial results in slice order.
-    /// For a loop whose result does not depend on where its items are divided between workers.
+    /// The loop's result must not depend on where its items are divided between workers.
     #[inline(always)]
     pub(super) fn fold_claims<A: Send, Z: Send>(
         self,

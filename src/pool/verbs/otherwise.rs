@@ -1,5 +1,5 @@
-//! Calls that users of rayon and of iterators try, and that this crate refuses. Each is a compile
-//! error, whose message says what to write instead.
+//! Calls that users of rayon and of iterators try, and that this crate refuses. Each such call is a
+//! compile error, whose message says what to write instead.
 
 use std::{ops::RangeFrom, slice, vec};
 
@@ -12,10 +12,10 @@ use super::{
 };
 
 /// Declares methods that cannot be called. Each row has a trait that no type implements, the
-/// compiler's message for a missing implementation, and methods whose first argument would need
-/// one. If the first argument is a closure, its parameters have the types of `as`, so the compiler
-/// reports no error inside it. The result is a type of the trait, so the compiler reports no error
-/// for the methods that follow.
+/// compiler's message for a missing implementation, and methods whose first argument would need an
+/// implementation. If the first argument is a closure, its parameters have the types given behind
+/// `as`, so the compiler reports no error inside it. The result is an associated type of the trait,
+/// so the compiler reports no error for the methods that follow.
 macro_rules! refused {
     ([$($of:tt)*] $type:ty: $($reason:ident: $message:literal $(
         $method:ident<$first:ident $(, $other:ident)*>($($passed:ident),*) $(as $signature:path)?
@@ -138,7 +138,8 @@ pub trait NoIndex {
 }
 
 /// Declares the methods that need an index, for stages behind which items have none. (`enumerate`,
-/// `rev` and `located` are not there, because they have no argument that could need a trait.)
+/// `rev` and `located` are not declared, because these methods have no argument that could need a
+/// trait.)
 macro_rules! no_index {
     ($methods:tt $($stage:ident<$($of:ident),+>)+) => {
         $(no_index!(@$methods $stage<$($of),+>);)+
@@ -159,8 +160,8 @@ no_index! {
 }
 
 /// Declares types over which no loop runs, with the compiler's message. Each row has a trait that
-/// no type implements, and types whose first parameter would need it. (If the trait were needed by
-/// the type itself, the compiler would report two errors for a type with a lifetime.)
+/// no type implements, and types whose first parameter would need the trait. (If the type itself
+/// needed the trait, the compiler would report two errors for a type with a lifetime.)
 macro_rules! no_loop {
     ($($reason:ident: $message:literal $([$item:ident $($of:tt)*] $type:ty),+;)+) => {$(
         #[diagnostic::on_unimplemented(message = $message, label = "no loop runs over this")]

@@ -5,16 +5,17 @@
 //! The search is that of Cook and Kim ("Best sorting algorithm for nearly sorted lists",
 //! Communications of the ACM 23(11), 1980), made parallel. Where two runs meet and are not in
 //! order, the last item of the first run and the first item of the second run become candidates.
-//! One of the two must be taken out, so there are at most twice as many candidates as items that
-//! must be taken out. A candidate that is in order between its neighbours stays after all.
+//! One of these two candidates must be taken out, so there are at most twice as many candidates as
+//! items that must be taken out. A candidate that is in order between its neighbours stays after
+//! all.
 //!
-//! The other items are *staying* items. An outlier *goes back* if a staying item before it is
-//! greater. An outlier *goes on* if a staying item behind it is less. There is one list for each of
-//! the two kinds. Among equal items, outliers that go on come first in the slice, then staying
-//! items, then outliers that go back. (Assume that an outlier that goes back came before an equal
-//! outlier that goes on. Then a greater staying item would come before a lesser staying item, so
-//! the staying items would not be in order.) So the merge is stable without the original index of
-//! each outlier.
+//! The items that are not outliers are *staying* items. An outlier *goes back* if a staying item
+//! before it is greater. An outlier *goes on* if a staying item behind it is less. There is one
+//! list for each of the two kinds. Among equal items, outliers that go on come first in the slice,
+//! then staying items, then outliers that go back. (Assume that an outlier that goes back came
+//! before an equal outlier that goes on. Then a greater staying item would come before a lesser
+//! staying item, so the staying items would not be in order.) So the merge is stable without the
+//! original index of each outlier.
 
 #![allow(unsafe_code)] // moves items bitwise: out of the slice, within the slice, and back
 
@@ -105,9 +106,9 @@ fn runs_in<T>(items: &[T], most: usize, order: &dyn Comparator<T>) -> Option<Vec
     in_order(&Items { items, order }, runs, most)
 }
 
-/// Shortens these `runs` until together they are in order: where two of them are not, the last item
-/// of the first one and the first item of the second one become candidates. `None` if there are
-/// more than `most` such pairs.
+/// Shortens `runs` until together they are in order. Where two neighbouring runs are not in order,
+/// the last item of the first run and the first item of the second run become candidates. `None` if
+/// there are more than `most` such pairs.
 fn in_order(
     items: &dyn Indexed,
     runs: impl Iterator<Item = Range<usize>>,
@@ -137,8 +138,8 @@ struct Hole<'a, T> {
     items: &'a mut [T],
     /// The number of staying items before the hole.
     stay: usize,
-    /// The outliers that go on, and the outliers that go back. The hole has one place for each of
-    /// them. This is an array because an index needs no branch: the kind of an outlier is
+    /// The outliers that go on, and the outliers that go back. The hole has one place for each
+    /// outlier. This is an array because an index needs no branch: the kind of an outlier is
     /// practically random, so a branch would often be mispredicted.
     out: [Vec<T>; 2],
 }
@@ -177,7 +178,7 @@ impl<'a, T> Hole<'a, T> {
         self.move_to(end);
     }
 
-    /// Moves the hole to `place`: the items between the two become staying items.
+    /// Moves the hole to `place`: the items between the hole and `place` become staying items.
     fn move_to(&mut self, place: usize) {
         let end = self.stay + self.len();
         // SAFETY: the items move to the hole or to their own places, and the places that they leave
@@ -355,9 +356,9 @@ mod tests {
         }
     }
 
-    /// The least number of items that must be taken out, so that the others are in order.
+    /// The least number of items to take out so that the other items are in order.
     fn least(items: &[usize]) -> usize {
-        let mut least_ends: Vec<usize> = Vec::new(); // of the ascending choices of each length
+        let mut least_ends: Vec<usize> = Vec::new(); // of the ascending subsequences of each length
         for &item in items {
             match least_ends.partition_point(|end| *end <= item) {
                 longest if longest == least_ends.len() => least_ends.push(item),

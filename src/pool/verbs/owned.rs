@@ -169,15 +169,15 @@ impl<H: Holder> Owned<H> {
     #[inline(always)]
     unsafe fn moved_out(&self, range: Range<usize>) -> MovedOut<'_, H::Item> {
         assert!(range.start <= range.end && range.end <= self.len);
-        // SAFETY: *inside*: there are `len` items, so the address is that of an item or of their
-        // end.
+        // SAFETY: *inside*: there are `len` items, so the result is the address of an item or of
+        // the end of the items.
         let next = unsafe { self.holder.first().add(range.start) };
         MovedOut { next, left: range.len(), memory: PhantomData }
     }
 }
 
 // SAFETY: *once*: 1. a shared `Owned` gives each item to one thread, since each index is requested
-// at most once (`Source::items`); 2. that thread may be any, hence `Send`; 3. a mutex protects the
+// at most once (`Source::items`); 2. this may be any thread, hence `Send`; 3. a mutex protects the
 // notes.
 unsafe impl<H: Holder<Item: Send>> Sync for Owned<H> {}
 
@@ -213,7 +213,7 @@ impl<H: Holder> Source for Owned<H> {
         self.len
     }
 
-    /// The same number for all, since the next loop runs over other memory.
+    /// The same number for all owned sources, since the next loop runs over other memory.
     fn address(&self) -> usize {
         0
     }
@@ -282,8 +282,8 @@ impl<T> MovedOut<'_, T> {
         unsafe { ptr::copy_nonoverlapping(self.next, few.as_mut_ptr(), count) };
         // SAFETY: `count` items have just been written.
         unsafe { few.set_len(count) };
-        // SAFETY: the `count` items have been moved out; the address behind them is that of an item
-        // or of their end.
+        // SAFETY: the `count` items have been moved out; the address behind them is the address of
+        // an item or of the end of the items.
         self.next = unsafe { self.next.add(count) };
         self.left -= count;
         few
@@ -298,8 +298,8 @@ impl<T> Iterator for MovedOut<'_, T> {
         self.left = self.left.checked_sub(1)?;
         // SAFETY: an item was left; it is read once, since `next` moves on.
         let item = unsafe { self.next.read() };
-        // SAFETY: `next` was the address of an item, so the address behind it is that of an item or
-        // of their end.
+        // SAFETY: `next` was the address of an item, so the address behind this item is the address
+        // of an item or of the end of the items.
         self.next = unsafe { self.next.add(1) };
         Some(item)
     }
@@ -317,8 +317,8 @@ impl<T> Iterator for MovedOut<'_, T> {
             self.left -= 1;
             // SAFETY: an item was left; it is read once, since `next` moves on.
             let item = unsafe { self.next.read() };
-            // SAFETY: `next` was the address of an item, so the address behind it is that of an
-            // item or of their end.
+            // SAFETY: `next` was the address of an item, so the address behind this item is the
+            // address of an item or of the end of the items.
             self.next = unsafe { self.next.add(1) };
             acc = f(acc, item);
         }
@@ -387,8 +387,8 @@ struct AllClaimed {
     /// The number of claim logs that have not been handed in. Relaxed: only the owner of the whole
     /// `AllClaimed` reads this number, when no worker is left.
     open: AtomicUsize,
-    /// A run of neighbouring items that are claimed, and other runs. The first run needs no
-    /// allocation: often there is no other.
+    /// The first run of neighbouring items that are claimed, and the other runs. The first run
+    /// needs no allocation, since often there is no other run.
     claimed: Mutex<(Range<usize>, Vec<Range<usize>>)>,
 }
 
@@ -422,7 +422,7 @@ impl AllClaimed {
 }
 
 /// The claim log of one worker, for items that need a drop. A claim log is handed in when it is
-/// dropped, so it is handed in however the worker ends.
+/// dropped, even if the worker panics.
 #[derive(Debug)]
 pub struct ClaimLog<'s, T> {
     to: &'s AllClaimed,

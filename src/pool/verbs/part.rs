@@ -213,7 +213,7 @@ impl<A> Part<A> {
                 return Err(PartError::OtherGrain { expected, found: size });
             }
             // If a size does not fit into a `usize`, it exceeds the whole, and so does
-            // `usize::MAX`. Both sizes give a single block.
+            // `usize::MAX`. With either size the whole is a single block.
             part.blocks.size = usize::try_from(size).unwrap_or(usize::MAX);
             let (first, level) = part.node(first, level).ok_or(PartError::NoSuchNode { first, level })?;
             let end = part.tree.blocks().end;
@@ -282,9 +282,9 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     /// ```
     ///
     /// # Panics
-    /// If the part does not begin and end at block boundaries, or ends beyond the whole. Also if
-    /// each worker has a state. (Use [`with_block`](Self::with_block) instead, which makes a state
-    /// for each block of the whole.)
+    /// If the part does not begin and end at block boundaries, or ends beyond the whole. The method
+    /// also panics if each worker has a state. (Use [`with_block`](Self::with_block) instead, which
+    /// makes a state for each block of the whole.)
     #[inline(always)]
     #[track_caller]
     pub fn reproducible_part(self, first: usize, whole_len: usize) -> OnPart<C, OnPool<'p, E>> {

@@ -1,10 +1,12 @@
-//! Partitions a slice in place: items that pass a test go to its front, the others to its back.
+//! Partitions a slice in place: items that pass a test go to the front, and the other items to the
+//! back.
 //!
 //! The calling thread partitions items at the front until it knows that the rest is worth sharing.
-//! A sample of the rest shows which part of the items passes. The rest is divided there into a left
-//! side and a right side, and each side into equally many pieces. A job is a *pair* of a left and a
-//! right piece. A worker moves the items of the pair that pass to the left piece while there is
-//! room. Afterwards nearly all items are on their side. The last step swaps the other items.
+//! A sample of the rest shows about which fraction of the items passes. The rest is divided at this
+//! fraction into a left side and a right side. Each side is divided into the same number of pieces.
+//! A job is a *pair* of a left and a right piece. A worker moves the items of the pair that pass to
+//! the left piece while there is room. Afterwards nearly all items are on the correct side. The
+//! last step swaps the items that are on the wrong side.
 
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
 
@@ -29,24 +31,25 @@ const FIRST_TESTED: usize = 8;
 const BLOCK_GROWTH: usize = 8;
 /// In items: the largest sample.
 const LARGEST_SAMPLE: usize = 512;
-/// The rest is shared if the calling thread alone would take this many times the cost of help for
-/// it. (100 µs if help costs 20 µs; 50 µs of work took 1.5 to 2.2 times as long shared.)
+/// The rest is shared if it would take the calling thread alone more than this many times the cost
+/// of help. (The limit is 100 µs if help costs 20 µs. When shared, 50 µs of work took 1.5 to 2.2
+/// times as long.)
 const WORTH: f32 = 5.0;
 /// Pairs per worker, so that other workers can take over pairs of a late worker.
 const PAIRS_A_WORKER: usize = 16;
 /// In items: the longest pieces that are swapped by one job.
 const LONGEST_SWAP: usize = 1 << 16;
 
-/// Partitions a left and a right slice as if the right one were behind the left one. The number is
-/// that of items at the front of the left slice that are known not to pass, and are not tested.
-/// Returns the numbers of items at the front of each slice that pass. So items of the right slice
-/// pass only if all items of the left slice pass.
+/// Partitions a left and a right slice as if the right one were behind the left one. The `usize`
+/// argument is the number of items at the front of the left slice that are known not to pass. These
+/// items are not tested. Returns, for each slice, the number of items that pass, which are then at
+/// the front of the slice. The right slice has such items only if all items of the left slice pass.
 type Pair<'p, T> = &'p (dyn Fn([&mut [T]; 2], usize) -> [usize; 2] + Sync + 'p);
 
 /// An order by which slices are partitioned at a pivot: whether one item is less than another.
 pub(crate) trait AtPivot<T>: Sync {
-    /// Partitions a [`Pair`]. Items that are less than the pivot pass. If `equal_too`, so do items
-    /// that are equal to the pivot.
+    /// Partitions a [`Pair`]. Items that are less than the pivot pass. If `equal_too`, items that
+    /// are equal to the pivot pass, too.
     fn pair(&self, pivot: &T, equal_too: bool, slices: [&mut [T]; 2], failed: usize) -> [usize; 2];
 }
 
@@ -120,8 +123,8 @@ pub(super) fn sample<T>(items: &mut [T], size: usize) {
     (0..size).for_each(|i| items.swap(i, i * step));
 }
 
-/// Shares the items behind the first ones, of which `passed` have passed and `tested` were tested.
-/// Probably this part of the others passes.
+/// Shares the items from index `tested` on. The items before this index have been tested, and
+/// `passed` of them have passed. `part` is the estimated fraction of the remaining items that pass.
 #[track_caller]
 fn share<T: Send>(
     executor: &Executor,
@@ -144,8 +147,9 @@ fn share<T: Send>(
     swap_misplaced(executor, items, &pieces.collect::<Vec<_>>())
 }
 
-/// Moves the items that pass to the front, and returns their number. The slice is cut into
-/// `pieces`: their lengths, and the numbers of items at the front of each that pass.
+/// Moves the items that pass to the front, and returns their number. The slice is cut into pieces.
+/// `pieces` has the length of each piece, and the number of items that pass, which are at the front
+/// of the piece.
 #[track_caller]
 fn swap_misplaced<T: Send>(executor: &Executor, items: &mut [T], pieces: &[(usize, usize)]) -> usize {
     let passed: usize = pieces.iter().map(|(_, passing)| *passing).sum();
@@ -187,7 +191,7 @@ fn pair<T>(slices: [&mut [T]; 2], failed: usize, test: impl Fn(&T) -> bool) -> [
     }
 }
 
-/// Lomuto's partition: each item changes places with the first one that does not pass. There is no
+/// Lomuto's partition: each item is swapped with the first item that does not pass. There is no
 /// branch on the test, since its result is practically random.
 #[inline(always)]
 fn pair_of_small<T>([left, right]: [&mut [T]; 2], failed: usize, test: impl Fn(&T) -> bool) -> [usize; 2] {
@@ -211,7 +215,7 @@ fn pair_of_small<T>([left, right]: [&mut [T]; 2], failed: usize, test: impl Fn(&
     [passed, if passed < left.len() { 0 } else { sweep(right, at) }]
 }
 
-/// Hoare's partition: does not write items that are on their side already.
+/// Hoare's partition: does not write items that are already on the correct side.
 #[inline(always)]
 fn pair_of_large<T>([left, right]: [&mut [T]; 2], failed: usize, test: impl Fn(&T) -> bool) -> [usize; 2] {
     let middle = left.len();

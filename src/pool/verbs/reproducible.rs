@@ -32,7 +32,7 @@ pub fn block(len: usize) -> usize {
 /// The results of neighbouring blocks, reduced as far as possible.
 ///
 /// Dropping the tree drops the results one by one, and catches panics. So the process does not
-/// abort if several of these drops panic. (The serial loop has no such results, so it does not
+/// abort if several of these drops panic. (The serial loop has no partial results, so it does not
 /// abort either.)
 #[derive(Debug)]
 pub(crate) struct Tree<A> {

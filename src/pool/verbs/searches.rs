@@ -13,10 +13,10 @@ use crate::pool::{call::body::Stop, policy::site::LoopKind};
 
 /// The first claimed item for which `pick` returns `Some`: its index and the picked value.
 ///
-/// Takes eight items per step, a constant: the compiler unrolls their loop, and checks once that
-/// all eight exist. In a loop over a claim of unknown length, the compiler checks before each item,
-/// even where the claim has at least eight items. (8M `u32` on one thread: 3.1 instructions per
-/// item instead of 6.5; the serial loop has 5.)
+/// Each step takes eight items. This number is a constant, so the compiler unrolls the loop over
+/// the eight items, and checks once that all eight exist. In a loop over a claim of unknown length,
+/// the compiler checks before each item, even where the claim has at least eight items. (8M `u32`
+/// on one thread: 3.1 instructions per item instead of 6.5; the serial loop has 5.)
 #[inline(always)]
 fn find<S: Source, K>(
     mut items: Claim<'_, S>,
@@ -85,7 +85,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     ///
     /// # Panics
     /// If a closure of the chain panics. If another item ends the loop first, the call may return
-    /// that item's result instead.
+    /// the result of this item and not panic.
     #[inline(always)]
     pub fn any(self, test: impl for<'a> Fn(Given<'a, C::State, C::Item>) -> bool + Sync) -> E::Of<bool> {
         let pick = move |state: &mut WorkerOf<C>, item| test(C::State::give(state, item)).then_some(());
@@ -103,7 +103,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     ///
     /// # Panics
     /// If a closure of the chain panics. If another item ends the loop first, the call may return
-    /// that item's result instead.
+    /// the result of this item and not panic.
     #[inline(always)]
     pub fn all(self, test: impl for<'a> Fn(Given<'a, C::State, C::Item>) -> bool + Sync) -> E::Of<bool> {
         let pick = move |state: &mut WorkerOf<C>, item| (!test(C::State::give(state, item))).then_some(());
@@ -144,7 +144,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     ///
     /// # Panics
     /// If a closure of the chain panics. If another item ends the loop first, the call may return
-    /// that item's result instead.
+    /// the result of this item and not panic.
     #[inline(always)]
     pub fn find_any(
         self,
@@ -212,9 +212,9 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         E::end(self.found(LoopKind::First, false, pick).map(|found| found.map(|(index, ())| index)))
     }
 
-    /// Whether each item is at most equal to the next one, as [`Iterator::is_sorted`]. The loop
-    /// stops when a worker meets a descent. Items that cannot be compared, such as `NaN`, count as
-    /// a descent.
+    /// Whether each item is less than or equal to the next item, as [`Iterator::is_sorted`]. The
+    /// loop stops when a worker meets a descent. Items that cannot be compared, such as `NaN`,
+    /// count as a descent.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -313,7 +313,7 @@ struct OrderRun<T> {
 }
 
 impl<T: PartialOrd> OrderRun<T> {
-    /// The run of both; `None` if `next` is a descent.
+    /// Joins two neighbouring runs. `None` if `next` begins with a descent.
     #[inline(always)]
     fn join(self, next: Self) -> Option<Self> {
         let is_sorted = self.last <= *next.first.as_ref().unwrap_or(&next.last);

@@ -1,10 +1,10 @@
 //! Selection: the item that a sort would put at an index.
 //!
-//! As Floyd and Rivest's SELECT ("Expected time bounds for selection", Communications of the ACM
-//! 18(3), 1975), with one pivot a round. The pivot is selected from a sample. It lies a little
-//! beyond the wanted index, on the side that has more items. So the first partition, of *n* items,
-//! leaves little more than half of them if the median is wanted, and the second one leaves a few
-//! hundredths. All partitions are shared.
+//! The algorithm is Floyd and Rivest's SELECT ("Expected time bounds for selection", Communications
+//! of the ACM 18(3), 1975), with one pivot per round. The pivot is selected from a sample. The
+//! pivot lies a little beyond the wanted index, on the side that has more items. So if the median
+//! of *n* items is wanted, the first partition leaves little more than half of the items, and the
+//! second partition leaves a few hundredths of the items. All partitions are shared.
 
 use super::{
     partition::{AtPivot, partition_at, sample},
@@ -16,8 +16,9 @@ use crate::pool::call::executor::Executor;
 /// inconsistent.
 const ROUNDS: usize = 16;
 
-/// Moves the item that a sort would put at `index` there, items that are not greater before it, and
-/// items that are not less behind it. `serial` is one of std's selections.
+/// Moves to `index` the item that a sort would put there. Items that are not greater are then
+/// before this item, and items that are not less are behind it. `serial` is one of std's
+/// selections.
 #[track_caller]
 pub(crate) fn select<'a, T: Send + Sync>(
     executor: &Executor,

@@ -8,7 +8,8 @@
 //! With up to four workers, the unstable sort partitions the slice at pivots, as quicksort does,
 //! until there are enough pieces for all workers, and sorts each piece with std's sort. Nothing is
 //! copied, and quicksort would need the same partitions. The calling thread does the first
-//! partition alone. With more than four workers that takes too long, so they merge.
+//! partition alone. With more than four workers this partition takes too long, so the workers
+//! merge.
 
 use std::iter;
 

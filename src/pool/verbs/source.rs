@@ -71,8 +71,8 @@ pub struct Integers<T> {
     note = "other ranges are collected into a `Vec` first"
 )]
 pub trait Integer: Sealed + Copy + PartialOrd + Send + Sync {
-    /// The number of integers from this integer on that are less than `end`, which is not less than
-    /// this integer. `None` if the number does not fit into a `usize`.
+    /// The number of integers from this integer to before `end`. `end` is at least this integer.
+    /// `None` if the number does not fit into a `usize`.
     #[doc(hidden)]
     fn count_to(self, end: Self) -> Option<usize>;
 
@@ -156,8 +156,8 @@ impl<T: Integer> Source for Integers<T> {
     }
 }
 
-/// The source of the indices of another source: see [`On::enumerate`](crate::On::enumerate). (A
-/// loop over [`Integers`] from 0 on took 1.1 times as long, since the compiler adds the first
+/// The source of the indices of another source: see [`On::enumerate`](crate::On::enumerate). (With
+/// [`Integers`] from 0 on instead, a loop took 1.1 times as long, since the compiler adds the first
 /// integer to each index.)
 #[doc(hidden)]
 #[derive(Clone, Debug)]
@@ -214,7 +214,7 @@ pub struct Exclusive<'a, T> {
 }
 
 // SAFETY: *once*: 1. a shared `Exclusive` gives each item to one thread, since each index is
-// requested at most once (`Source::items`); 2. that thread may be any, hence `T: Send`.
+// requested at most once (`Source::items`); 2. this may be any thread, hence `T: Send`.
 unsafe impl<T: Send> Sync for Exclusive<'_, T> {}
 // SAFETY: `Exclusive` is an exclusive reference to items, and such a reference is `Send` if the
 // items are.
@@ -225,10 +225,11 @@ impl<'a, T> Exclusive<'a, T> {
         Self { len: items.len(), base: NonNull::from(items).cast(), slice: PhantomData }
     }
 
-    /// The same slice once more.
+    /// A second `Exclusive` of the same slice.
     ///
     /// # Safety
-    /// No index is requested from both, unless the last reference to its item is gone.
+    /// An index that was requested from one of the two is requested from the other only when no
+    /// reference to its item is left.
     #[inline(always)]
     pub(super) unsafe fn alias(&self) -> Self {
         Self { base: self.base, len: self.len, slice: PhantomData }
@@ -237,7 +238,7 @@ impl<'a, T> Exclusive<'a, T> {
     /// The items at the indices of `range`.
     ///
     /// # Safety
-    /// No index is requested twice, unless the last reference to its item is gone.
+    /// An index is requested again only when no reference to its item is left.
     #[inline(always)]
     pub(super) unsafe fn part(&self, range: Range<usize>) -> &'a mut [T] {
         assert!(range.start <= range.end && range.end <= self.len);

@@ -53,7 +53,7 @@ stage! {
     FlatMap
 }
 stage! {
-    /// Of each result of a closure that is `Ok`, all items; of each other result, the error. Made
+    /// All items of each result of a closure that is `Ok`, and the error of each other result. Made
     /// by [`On::try_flat_map`](crate::On::try_flat_map).
     TryFlatMap
 }
@@ -206,9 +206,8 @@ where
     });
 }
 
-/// [`behind`] for stages that go on with all items of something. The vector of
-/// [`emit`](Chain::emit) is extended by all items with one call, since `extend` is fast for ranges
-/// and slices.
+/// [`behind`] for stages that go on with all items of something. [`emit`](Chain::emit) extends its
+/// vector by all items with one call, since `extend` is fast for ranges and slices.
 macro_rules! flattens {
     (|$self:ident, $state:ident, $item:ident| $items:expr) => {
         behind!(|$self, next, $state, acc, $item| {

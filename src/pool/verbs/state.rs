@@ -14,7 +14,7 @@ pub trait State: sealed::Sealed + Sync {
     #[doc(hidden)]
     const BY_BLOCK: bool = false;
     /// Whether each item meets the same state in every run of the loop. If each worker has a state,
-    /// an item may meet any of these.
+    /// an item may meet any of these states.
     #[doc(hidden)]
     const MAY_REPRODUCE: bool = Self::BY_BLOCK;
 

@@ -84,7 +84,7 @@ impl<'a, T> Tiles<'a, T> {
 /// A rectangle of a matrix, which a closure may change. Made by [`tiles`], which has an example.
 #[derive(Debug)]
 pub struct Tile<'a, T> {
-    /// All cells of the matrix, of which only those of this rectangle may be requested.
+    /// All cells of the matrix. This tile may request only the cells of its rectangle.
     cells: Exclusive<'a, T>,
     width: usize,
     rows: Range<usize>,

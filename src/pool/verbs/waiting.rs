@@ -69,14 +69,14 @@ use crate::pool::call::ending::Outcome;
 /// Capture references instead.
 ///
 /// # The limit
-/// At most `limit` items are under way (begun and not done) at any time. This is the sum over all
-/// workers and includes the items that are being polled. The limit protects a service from too many
-/// requests, and bounds memory; the CPUs need no limit. With a limit of 1 the calling thread
-/// completes the items one after another, in order.
+/// At most `limit` items are under way (begun and not done) at any time. The limit applies to all
+/// workers together, and includes the items that are being polled. The limit protects a service
+/// from too many requests, and bounds memory; the CPUs need no limit. With a limit of 1 the calling
+/// thread completes the items one after another, in order.
 ///
 /// Memory for futures is allocated in blocks. The first block has room for 16 futures, and each
-/// further block for twice as many as the block before. So the number of places is at most twice
-/// the largest number of items that were under way at once. Each place takes 0.4 KiB plus the size
+/// further block for twice as many as the block before. A block is made when its first place is
+/// needed, so there are fewer than `2 * limit + 16` places. Each place takes 0.4 KiB plus the size
 /// of the future. A waker that outlives the call keeps 128 bytes alive for each place.
 ///
 /// # Scheduling
@@ -86,8 +86,8 @@ use crate::pool::call::ending::Outcome;
 /// does not search for work meanwhile.
 ///
 /// A woken item is polled by the worker that polled it last, or by an idle worker. If polls take
-/// only some microseconds on average, a worker sleeps on when a single item is woken. So if one
-/// poll then takes long, items that are woken meanwhile may wait until this poll ends.
+/// only some microseconds on average, a sleeping worker stays asleep when a single item is woken.
+/// So if one poll then takes long, items that are woken meanwhile may wait until this poll ends.
 ///
 /// A helping worker stays in the loop until the loop is over, even while the worker sleeps, and
 /// helps no other loop meanwhile. If the same program also runs loops that compute much, give a
