@@ -1,9 +1,10 @@
 //! The amount of code that one `map_reduce` runs through: files, and lines without blank lines,
 //! comments and tests.
 //!
-//! `cargo test -p rangesteal-tidy path_of -- --ignored --nocapture` prints this amount, and the
-//! unlisted files that the mechanics name. With `BASE=d80e16d` the test reads the files of the
-//! revision `d80e16d`, and leaves out files that this revision lacks.
+//! `cargo test -p rangesteal-tidy path_of -- --ignored --nocapture` prints this amount. The test
+//! also prints the files that the mechanics name and that the lists below lack. With `BASE=d80e16d`
+//! the test reads the files of the revision `d80e16d`, and leaves out files that this revision
+//! lacks.
 
 use std::collections::BTreeSet;
 

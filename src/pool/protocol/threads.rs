@@ -76,7 +76,7 @@ impl Threads {
         self.barrier.waiting()
     }
 
-    /// About how many callers of the loops around the calling thread wait. If this thread calls a
+    /// The approximate number of waiting callers, of the loops around the calling thread. If this thread calls a
     /// loop now, these callers would help.
     #[inline(always)]
     pub(crate) fn waiting_around(&self) -> usize {

@@ -4,8 +4,8 @@
 //! The calling thread partitions items at the front until it knows that the rest is worth sharing.
 //! A sample of the rest shows about which fraction of the items passes. The rest is divided at this
 //! fraction into a left side and a right side. Each side is divided into the same number of pieces.
-//! A job is a *pair* of a left and a right piece. A worker moves the items of the pair that pass to
-//! the left piece while there is room. Afterwards nearly all items are on the correct side. The
+//! A job is a *pair* of a left and a right piece. A worker moves passing items of the pair to the
+//! left piece while that piece has room. Afterwards nearly all items are on the correct side. The
 //! last step swaps the items that are on the wrong side.
 
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
