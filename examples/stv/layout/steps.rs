@@ -189,7 +189,7 @@ impl Writer<'_> {
         self.ends.truncate(depth + 2);
         for part in parts {
             let from = self.parts[part];
-            // A candidate in a rank above the chunk matters only if it passes on a part of the ballot.
+            // Above the chunk, a candidate matters only if it passes on a part of the ballot.
             for candidate in members(if weight > 0 { holders } else { elected }) {
                 #[allow(clippy::cast_possible_truncation)] // a member of a set of 64
                 let step = Step::new(from.into(), candidate as u32, holders.count_ones());

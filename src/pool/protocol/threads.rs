@@ -76,8 +76,8 @@ impl Threads {
         self.barrier.waiting()
     }
 
-    /// The approximate number of waiting callers, of the loops around the calling thread. If this thread calls a
-    /// loop now, these callers would help.
+    /// About the number of waiting callers of loops around the calling thread. If this thread calls
+    /// a loop now, these callers would help.
     #[inline(always)]
     pub(crate) fn waiting_around(&self) -> usize {
         if self.waiting() == 0 {
