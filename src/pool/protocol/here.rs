@@ -31,16 +31,19 @@ impl Here {
     }
 
     /// The calling thread works in the loop of `pool` in arena `number`.
+    #[inline(always)]
     pub(super) fn in_loop(pool: usize, number: usize) -> Self {
         Self::new(&LOOP, pool, number)
     }
 
+    #[inline(always)]
     fn new(of: &'static LocalKey<Cell<(usize, usize)>>, pool: usize, number: usize) -> Self {
         Self { of, before: of.with(|of| of.replace((pool, number))) }
     }
 }
 
 impl Drop for Here {
+    #[inline(always)]
     fn drop(&mut self) {
         self.of.with(|of| of.set(self.before));
     }
