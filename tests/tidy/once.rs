@@ -63,7 +63,7 @@ const VERBS: [[&str; 4]; 9] = [
         "items.iter().copied().filter(|x| WORK % 4 == 0).collect()",
     ],
     [
-        "map, filter, sum",
+        "map_filter_sum",
         "items: &[u64]) -> u64",
         "pool.on(items).map(|x| WORK).filter(|x| x % 4 == 0).map(|x| x >> 8).sum()",
         "items.iter().map(|x| WORK).filter(|x| x % 4 == 0).map(|x| x >> 8).sum()",
