@@ -121,7 +121,7 @@ impl<L: Body> Accumulator<'_, '_, L> {
     pub(crate) fn nodes(self, ended: Result<Outcome, Panic>) -> Outcome<Vec<(Node, L::Acc)>, L::Found> {
         let Self { made, state, acc, leaves, .. } = self;
         drop(state);
-        made.add(leaves);
+        made.add_leaves(leaves);
         match ended {
             Ok(Outcome::Through(())) => Outcome::Through(made.take_nodes()),
             ended => Outcome::of_early_end(ended, made.take_found(acc)),
@@ -152,7 +152,7 @@ impl<L: Body> Accumulate for Accumulator<'_, '_, L> {
     }
 
     fn leave(&mut self) {
-        self.made.add(mem::take(&mut self.leaves));
+        self.made.add_leaves(mem::take(&mut self.leaves));
         self.state = None;
     }
 
@@ -281,7 +281,7 @@ impl<A, Z> Partials<A, Z> {
 
     /// Takes the partial results of a worker's leaves.
     #[inline(never)]
-    fn add(&self, mut leaves: Vec<NodeResult<A>>) {
+    fn add_leaves(&self, mut leaves: Vec<NodeResult<A>>) {
         if !leaves.is_empty() {
             lock(&self.0).parts.append(&mut leaves);
         }
@@ -308,7 +308,7 @@ impl<A, Z> Partials<A, Z> {
         order: Order,
         reduce: &dyn Fn(A, A) -> A,
     ) -> Outcome<Option<A>, Z> {
-        self.add(leaves);
+        self.add_leaves(leaves);
         if let Ok(Outcome::Through(())) = ended {
             return Outcome::Through(self.reduced(acc, order, reduce));
         }
