@@ -173,11 +173,17 @@ impl Round<'_> {
         acc: &mut dyn Accumulate,
         worker_log: &mut WorkerLog,
     ) -> Result<usize, Stop> {
-        let Plan { units, pace, has_large_partials, .. } = self.plan;
+        let Plan { units, pace, profile, has_large_partials, .. } = self.plan;
         let begin = worker_log.journal.begin(first, theft);
         acc.take(&mut Claims::of(first..first + 1))?;
         worker_log.journal.tick(first + 1);
-        let mut grain = Grain::new(begin, pace, !matches!(units, Units::Items));
+        let mut grain = match (units, profile) {
+            (Units::Items, Some(profile)) => {
+                let next = owner.next();
+                Grain::new(begin, pace, false).expecting(profile, next..next + owner.left())
+            }
+            (units, _) => Grain::new(begin, pace, !matches!(units, Units::Items)),
+        };
         while owner.left() > 0 {
             let Stretch { size, claims, full_fences } = grain.stretch(owner.left());
             owner.use_full_fences(full_fences);

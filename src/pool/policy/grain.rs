@@ -19,9 +19,12 @@
 //! * 7 items, if they took less than 128 ns each;
 //! * otherwise no item.
 
-use std::time::Duration;
+use std::{ops::Range, time::Duration};
 
-use super::prices::CLEARLY;
+use super::{
+    prices::{CLEARLY, THEFT_NS},
+    split::Profile,
+};
 use crate::clock::{Instant, nanos};
 
 /// In items: the sizes of a block.
@@ -86,6 +89,9 @@ pub(crate) struct Grain {
     /// Claims per stretch.
     claims: usize,
     large: Large,
+    /// A block of this size took less time than a theft, everywhere in the last round. So an item
+    /// that is claimed with such a block need not be stolen. 1 if the last round is not known.
+    harmless: usize,
     /// Whether items are so dear that claims use full fences. True before items are timed.
     dear: bool,
     /// The number of items in the current stretch, and the number of items that the range has left
@@ -110,6 +116,7 @@ impl Grain {
             size: 1,
             claims: FIRST_STRETCH,
             large: Large::Untried(SOON),
+            harmless: 1,
             dear: true,
             items: 0,
             left: 0,
@@ -125,9 +132,19 @@ impl Grain {
         grain
     }
 
+    /// `items` are claimed next. In the last round they took the times of `profile`.
+    pub(crate) fn expecting(mut self, profile: &Profile, items: Range<usize>) -> Self {
+        let harmless = |size: &usize| profile.dearest(items.clone(), *size) < THEFT_NS;
+        self.harmless = [HUGE_BLOCK, LARGE_BLOCK, SMALL_BLOCK].into_iter().find(harmless).unwrap_or(1);
+        if !self.dear {
+            self.resize(self.size.max(self.harmless));
+        }
+        self
+    }
+
     /// The next stretch of a range that has `left` items, at least one.
     pub(crate) fn stretch(&mut self, left: usize) -> Stretch {
-        let before_tail = left.saturating_sub(TAIL);
+        let before_tail = if self.size <= self.harmless { left } else { left.saturating_sub(TAIL) };
         let mut size = self.size;
         while size > before_tail.max(1) {
             size /= SMALL_BLOCK;
@@ -152,6 +169,9 @@ impl Grain {
             return;
         }
         let each = nanos(took) / self.items as f32;
+        if each * self.harmless as f32 > THEFT_NS {
+            self.harmless = 1;
+        }
         self.dear = each > DEAR_NS;
         self.is_dearer = each > 2.0 * self.fastest;
         self.fastest = if self.is_dearer { each } else { self.fastest.min(each) };
@@ -169,7 +189,7 @@ impl Grain {
     fn choose(&mut self, each: f32) {
         let small = self.suited(each);
         let (size, large) = match self.large {
-            large if small == HUGE_BLOCK => (small, large),
+            large if small == HUGE_BLOCK || self.harmless > 1 => (small, large),
             Large::Untried(0) if small == SMALL_BLOCK && each < MAY_PAY_NS => {
                 (LARGE_BLOCK, Large::Tried(each))
             }
@@ -180,17 +200,23 @@ impl Grain {
             Large::Tried(_) => (small, Large::Untried(AGAIN)),
             Large::Faster(_) => (small, Large::Untried(SOON)),
         };
+        self.large = large;
+        self.resize(size);
+    }
+
+    fn resize(&mut self, size: usize) {
         if self.size > 1 && size > 1 {
             // The next stretch lasts as long as the last one.
             self.claims = (self.claims.saturating_mul(self.size) / size).max(1);
         }
-        (self.size, self.large) = (size, large);
+        self.size = size;
     }
 
     /// The block size for items of `each` nanoseconds.
     fn suited(&self, each: f32) -> usize {
         match each {
             _ if self.singly => 1,
+            ..DEAR_NS if self.harmless > 1 => self.harmless,
             ..TRIVIAL_NS => HUGE_BLOCK,
             ..CHEAP_NS => SMALL_BLOCK,
             _ => 1,

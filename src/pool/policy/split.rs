@@ -262,6 +262,18 @@ impl Profile {
         self.index_at(goal).clamp(items.start, items.end - 1)
     }
 
+    /// The greatest cost of `block` neighbouring items among `items`, in nanoseconds. Items on both
+    /// sides of a knot are not added up.
+    pub(super) fn dearest(&self, items: Range<usize>, block: usize) -> f32 {
+        let from = self.0.partition_point(|&(first, _)| first <= items.start).saturating_sub(1);
+        let knots = self.0[from..].windows(2).take_while(|knots| knots[0].0 < items.end);
+        let cost = |knots: &[(usize, f32)]| {
+            let [(low, before), (high, after)] = [knots[0], knots[1]];
+            (after - before) * f32::min(block as f32 / (high - low) as f32, 1.0)
+        };
+        knots.map(cost).fold(0.0, f32::max)
+    }
+
     /// The cost of `items` in nanoseconds.
     pub(crate) fn cost(&self, items: &Range<usize>) -> f32 {
         self.cost_before(items.end) - self.cost_before(items.start)
