@@ -131,7 +131,7 @@ impl AsyncRound<'_> {
             claimed: first,
             thief: Thief::new(me, plan),
             victims: Vec::new(),
-            grain: Grain::new(begun, plan.pace, true),
+            grain: Grain::new(begun, plan.pace, 1, true),
             hand: Vec::new(),
             held: None,
             doing: Doing::One,

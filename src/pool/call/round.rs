@@ -177,13 +177,9 @@ impl Round<'_> {
         let begin = worker_log.journal.begin(first, theft);
         acc.take(&mut Claims::of(first..first + 1))?;
         worker_log.journal.tick(first + 1);
-        let mut grain = match (units, profile) {
-            (Units::Items, Some(profile)) => {
-                let next = owner.next();
-                Grain::new(begin, pace, false).expecting(profile, next..next + owner.left())
-            }
-            (units, _) => Grain::new(begin, pace, !matches!(units, Units::Items)),
-        };
+        let items = owner.next()..owner.next() + owner.left();
+        let harmless = profile.map_or(1, |profile| profile.harmless_block(items));
+        let mut grain = Grain::new(begin, pace, harmless, !matches!(units, Units::Items));
         while owner.left() > 0 {
             let Stretch { size, claims, full_fences } = grain.stretch(owner.left());
             owner.use_full_fences(full_fences);

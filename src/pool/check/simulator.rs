@@ -387,7 +387,8 @@ impl SimRound<'_> {
         }
         if left > 0 {
             let begun = self.begin + Duration::from_nanos(*begin);
-            let grain = grain.get_or_insert_with(|| Grain::new(begun, self.pace, false));
+            let harmless = self.profile.map_or(1, |profile| profile.harmless_block(*next..*end));
+            let grain = grain.get_or_insert_with(|| Grain::new(begun, self.pace, harmless, false));
             let Stretch { size, claims, full_fences } = grain.stretch(left);
             if *locked_until <= now {
                 *is_dear = Some(!full_fences);

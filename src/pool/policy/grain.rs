@@ -1,14 +1,22 @@
 //! How many items a claim takes: one, or a block if items are too cheap for single claims.
 //!
 //! A claimed item cannot be stolen, so a heavy item keeps the rest of its block from thieves. But a
-//! claim costs 1 or 2 ns, and a block may be folded by vector instructions. So a run begins with
-//! single items, or with the block size that suits the average item of the last round. The run
-//! reads the clock after each stretch of some 10 µs (a reading costs some 20 ns). It claims blocks
-//! of 8 if items are cheap. If items are very cheap, one stretch tries blocks of 64. The run keeps
-//! blocks of 64 if they are clearly faster, since some loops are vectorised only in large blocks.
+//! claim takes time: 1 or 2 ns between items of predictable length, and 10 to 25 ns if the loop over
+//! the items has unpredictable branches or waits for memory, since it starts anew in each block. A
+//! block may also be folded by vector instructions.
+//!
+//! If the last round over the same slice is known, claims are as large as is harmless: a run claims
+//! blocks of 512, 64 or 8 items if in the last round no such block of its range took longer than a
+//! theft. An item of a block then waits no longer than a theft would take.
+//!
+//! Otherwise a run begins with single items, or with the block size that suits the average item of
+//! the last round. The run reads the clock after each stretch of some 10 µs (a reading costs some
+//! 20 ns). It claims blocks of 8 if items are cheap. If items are very cheap, one stretch tries
+//! blocks of 64. The run keeps blocks of 64 if they are clearly faster.
+//!
 //! The run goes back to single items in three cases: items take longer, a thief or a truncation has
-//! interfered, or the last items of a range are left. After an interference some worker is idle,
-//! and small claims leave that worker more to steal.
+//! interfered, or the last items of a range are left (unless the blocks are known to be harmless).
+//! After an interference some worker is idle, and small claims leave that worker more to steal.
 //!
 //! Worst case: a heavy item keeps the rest of its block from thieves. The number of these items
 //! depends on the time of the items before the heavy item in the same run. (At the begin of a run,
@@ -17,20 +25,19 @@
 //! * 511 items, if items before it took less than 0.25 ns each;
 //! * 63 items, if they took less than 16 ns each and blocks of 64 were faster;
 //! * 7 items, if they took less than 128 ns each;
+//! * 511, 63 or 7 items, if that many items were harmless in the last round, so that the item is
+//!   heavy for the first time;
 //! * otherwise no item.
 
-use std::{ops::Range, time::Duration};
+use std::time::Duration;
 
-use super::{
-    prices::{CLEARLY, THEFT_NS},
-    split::Profile,
-};
+use super::prices::{CLEARLY, THEFT_NS};
 use crate::clock::{Instant, nanos};
 
 /// In items: the sizes of a block.
 pub(crate) const SMALL_BLOCK: usize = 8;
 pub(crate) const LARGE_BLOCK: usize = SMALL_BLOCK * SMALL_BLOCK;
-const HUGE_BLOCK: usize = SMALL_BLOCK * LARGE_BLOCK;
+pub(crate) const HUGE_BLOCK: usize = SMALL_BLOCK * LARGE_BLOCK;
 /// In nanoseconds per item: items below this are claimed in blocks of 8, since single claims would
 /// add more than 1 % to their time. Other items are claimed one by one.
 const CHEAP_NS: f32 = 128.0;
@@ -89,8 +96,7 @@ pub(crate) struct Grain {
     /// Claims per stretch.
     claims: usize,
     large: Large,
-    /// A block of this size took less time than a theft, everywhere in the last round. So an item
-    /// that is claimed with such a block need not be stolen. 1 if the last round is not known.
+    /// In the last round, no block of this size took longer than a theft. 1 if unknown.
     harmless: usize,
     /// Whether items are so dear that claims use full fences. True before items are timed.
     dear: bool,
@@ -109,14 +115,15 @@ pub(crate) struct Grain {
 }
 
 impl Grain {
-    /// `pace` is the average time of an item in the last round, in nanoseconds, if known.
-    pub(crate) fn new(now: Instant, pace: Option<f32>, singly: bool) -> Self {
+    /// `pace` is the average time of an item in the last round, in nanoseconds, if known. In the
+    /// last round, no block of `harmless` items took longer than a theft; 1 if unknown.
+    pub(crate) fn new(now: Instant, pace: Option<f32>, harmless: usize, singly: bool) -> Self {
         let mut grain = Self {
             singly,
             size: 1,
             claims: FIRST_STRETCH,
             large: Large::Untried(SOON),
-            harmless: 1,
+            harmless,
             dear: true,
             items: 0,
             left: 0,
@@ -130,16 +137,6 @@ impl Grain {
             grain.claims = ((STRETCH.as_nanos() as f32 / each) as usize / grain.size).max(1);
         }
         grain
-    }
-
-    /// `items` are claimed next. In the last round they took the times of `profile`.
-    pub(crate) fn expecting(mut self, profile: &Profile, items: Range<usize>) -> Self {
-        let harmless = |size: &usize| profile.dearest(items.clone(), *size) < THEFT_NS;
-        self.harmless = [HUGE_BLOCK, LARGE_BLOCK, SMALL_BLOCK].into_iter().find(harmless).unwrap_or(1);
-        if !self.dear {
-            self.resize(self.size.max(self.harmless));
-        }
-        self
     }
 
     /// The next stretch of a range that has `left` items, at least one.
@@ -165,7 +162,7 @@ impl Grain {
         let took = now - self.clock;
         self.clock = now;
         if left != self.left {
-            *self = Self { fastest: self.fastest, ..Self::new(now, None, self.singly) };
+            *self = Self { fastest: self.fastest, ..Self::new(now, None, 1, self.singly) };
             return;
         }
         let each = nanos(took) / self.items as f32;
@@ -189,7 +186,7 @@ impl Grain {
     fn choose(&mut self, each: f32) {
         let small = self.suited(each);
         let (size, large) = match self.large {
-            large if small == HUGE_BLOCK || self.harmless > 1 => (small, large),
+            large if small > SMALL_BLOCK => (small, large),
             Large::Untried(0) if small == SMALL_BLOCK && each < MAY_PAY_NS => {
                 (LARGE_BLOCK, Large::Tried(each))
             }
@@ -200,24 +197,19 @@ impl Grain {
             Large::Tried(_) => (small, Large::Untried(AGAIN)),
             Large::Faster(_) => (small, Large::Untried(SOON)),
         };
-        self.large = large;
-        self.resize(size);
-    }
-
-    fn resize(&mut self, size: usize) {
         if self.size > 1 && size > 1 {
             // The next stretch lasts as long as the last one.
             self.claims = (self.claims.saturating_mul(self.size) / size).max(1);
         }
-        self.size = size;
+        (self.size, self.large) = (size, large);
     }
 
     /// The block size for items of `each` nanoseconds.
     fn suited(&self, each: f32) -> usize {
         match each {
             _ if self.singly => 1,
-            ..DEAR_NS if self.harmless > 1 => self.harmless,
             ..TRIVIAL_NS => HUGE_BLOCK,
+            ..DEAR_NS if self.harmless > 1 => self.harmless,
             ..CHEAP_NS => SMALL_BLOCK,
             _ => 1,
         }
@@ -231,7 +223,7 @@ mod tests {
     /// The stretch that follows `stretches` stretches, in a range of `left` items of `nanos` each.
     fn after(stretches: usize, mut left: usize, nanos: f64) -> Stretch {
         let mut now = Instant::now();
-        let mut grain = Grain::new(now, None, false);
+        let mut grain = Grain::new(now, None, 1, false);
         for _ in 0..stretches {
             let Stretch { size, claims, .. } = grain.stretch(left);
             left -= size * claims;
@@ -260,7 +252,7 @@ mod tests {
         // Items of 1 ns each, and `claim` nanoseconds per claim.
         let size_after = |claim: f64, stretches: usize| {
             let mut now = Instant::now();
-            let mut grain = Grain::new(now, None, false);
+            let mut grain = Grain::new(now, None, 1, false);
             let mut left = 1 << 30;
             for _ in 0..stretches {
                 let Stretch { size, claims, .. } = grain.stretch(left);
@@ -286,19 +278,42 @@ mod tests {
         let begin = Instant::now();
         let later = |nanos: f64| begin + Duration::from_secs_f64(nanos * 1e-9);
         // Single claims, however cheap items are.
-        let mut grain = Grain::new(begin, Some(0.1), true);
+        let mut grain = Grain::new(begin, Some(0.1), 1, true);
         assert_eq!(grain.stretch(1 << 30).size, 1);
         grain.end_stretch(grain.left, later(1.0));
         assert_eq!(grain.stretch(1 << 30).size, 1);
         // Blocks of 64 are kept until items take longer.
         let faster =
-            Grain { size: 64, claims: 10, large: Large::Faster(1.0), ..Grain::new(begin, None, false) };
+            Grain { size: 64, claims: 10, large: Large::Faster(1.0), ..Grain::new(begin, None, 1, false) };
         for (nanos, size) in [(0.2, 512), (0.9, 64), (1.1, 8), (200.0, 1)] {
             let mut grain = Grain { clock: begin, ..faster };
             assert_eq!(grain.stretch(1 << 30).size, 64);
             grain.end_stretch(grain.left, later(grain.items as f64 * nanos));
             assert_eq!(grain.stretch(1 << 20).size, size, "{nanos} ns");
         }
+    }
+
+    #[test]
+    fn harmless_blocks_are_claimed_to_the_end_until_items_take_longer() {
+        let begin = Instant::now();
+        let ends = |nanos: f64| begin + Duration::from_secs_f64(nanos * 1e-9);
+        let new = |harmless| Grain::new(begin, Some(20.0), harmless, false);
+        for (harmless, first, in_tail) in [(512, 512, 8), (64, 64, 8), (8, 8, 8), (1, 8, 1)] {
+            assert_eq!(new(harmless).stretch(1 << 20).size, first);
+            assert_eq!(new(harmless).stretch(30).size, in_tail, "{harmless}");
+        }
+        assert_eq!(Grain::new(begin, Some(500.0), 8, false).stretch(1 << 20).size, 1, "cheap thefts");
+        assert_eq!(Grain::new(begin, Some(20.0), 64, true).stretch(1 << 20).size, 1);
+        for (each, next) in [(20.0, 64), (75.0, 64), (100.0, 8), (200.0, 1)] {
+            let mut grain = new(64);
+            grain.stretch(1 << 20);
+            grain.end_stretch(grain.left, ends(grain.items as f64 * each));
+            assert_eq!(grain.stretch(1 << 20).size, next, "{each} ns");
+        }
+        let mut grain = new(512);
+        grain.stretch(1 << 20);
+        grain.end_stretch(grain.left / 2, ends(1e4));
+        assert_eq!(grain.stretch(1 << 19).size, 1, "a theft");
     }
 
     #[test]
@@ -315,7 +330,7 @@ mod tests {
     fn blocks_end_before_the_tail() {
         for left in 1..5_000 {
             let mut grain =
-                Grain { size: 64, claims: 1000, dear: false, ..Grain::new(Instant::now(), None, false) };
+                Grain { size: 64, claims: 1000, dear: false, ..Grain::new(Instant::now(), None, 1, false) };
             let Stretch { size, claims, full_fences } = grain.stretch(left);
             assert!(!full_fences && claims > 0 && size * claims <= left);
             assert!(size == 1 || left - size * claims >= TAIL, "{left} left");
@@ -325,7 +340,7 @@ mod tests {
     #[test]
     fn interference_makes_careful() {
         let now = Instant::now();
-        let mut grain = Grain { size: 64, claims: 1000, dear: false, ..Grain::new(now, None, false) };
+        let mut grain = Grain { size: 64, claims: 1000, dear: false, ..Grain::new(now, None, 1, false) };
         let Stretch { size, claims, .. } = grain.stretch(1 << 30);
         grain.end_stretch((1 << 29) - size * claims, now);
         let next = grain.stretch(1 << 29);
@@ -335,7 +350,7 @@ mod tests {
     #[test]
     fn what_has_become_twice_as_dear_is_dearer_once() {
         let mut now = Instant::now();
-        let mut grain = Grain::new(now, None, true);
+        let mut grain = Grain::new(now, None, 1, true);
         let mut left = 1 << 30;
         let mut dearer = |nanos: f64| {
             let Stretch { claims, .. } = grain.stretch(left);

@@ -9,6 +9,7 @@
 use std::{ops::Range, sync::Arc};
 
 use super::{
+    grain::{HUGE_BLOCK, LARGE_BLOCK, SMALL_BLOCK},
     prices::{ASLEEP_NS, AWAKE_NS, CLEARLY, Estimate, THEFT_NS},
     site::{Loop, Site},
 };
@@ -262,16 +263,19 @@ impl Profile {
         self.index_at(goal).clamp(items.start, items.end - 1)
     }
 
-    /// The greatest cost of `block` neighbouring items among `items`, in nanoseconds. Items on both
-    /// sides of a knot are not added up.
-    pub(super) fn dearest(&self, items: Range<usize>, block: usize) -> f32 {
+    /// The largest size of a block that takes no longer than a theft, wherever in `items` it lies.
+    /// (A block between two knots counts. A block around a knot can take as long as two of these.)
+    pub(crate) fn harmless_block(&self, items: Range<usize>) -> usize {
         let from = self.0.partition_point(|&(first, _)| first <= items.start).saturating_sub(1);
-        let knots = self.0[from..].windows(2).take_while(|knots| knots[0].0 < items.end);
-        let cost = |knots: &[(usize, f32)]| {
-            let [(low, before), (high, after)] = [knots[0], knots[1]];
-            (after - before) * f32::min(block as f32 / (high - low) as f32, 1.0)
+        let parts = self.0[from..].windows(2).take_while(|knots| knots[0].0 < items.end);
+        let is_harmless = |size: &usize| {
+            parts.clone().all(|knots| {
+                let [(low, before), (high, after)] = [knots[0], knots[1]];
+                let blocks = f32::max((high - low) as f32 / *size as f32, 1.0);
+                after - before <= blocks * THEFT_NS
+            })
         };
-        knots.map(cost).fold(0.0, f32::max)
+        [HUGE_BLOCK, LARGE_BLOCK, SMALL_BLOCK].into_iter().find(is_harmless).unwrap_or(1)
     }
 
     /// The cost of `items` in nanoseconds.
@@ -333,6 +337,24 @@ mod tests {
         tallies[0].working = marks.iter().map(|(_, nanos)| nanos).sum();
         let mut times = Times { marks: marks.to_vec(), tallies, ..Times::default() };
         splits.learn(thousand(), false, &mut times);
+    }
+
+    #[test]
+    fn a_block_is_harmless_where_it_takes_no_longer_than_a_theft() {
+        // 1000 items of 5 ns, one item of 6 µs, 999 items of 50 ns, and 1000 items of 500 ns.
+        let marks = [(0, 5_000.0), (1000, 6_000.0), (1001, 49_950.0), (2000, 500_000.0)];
+        let profile = Profile::new(3000, &marks);
+        for (items, block) in [
+            (0..1000, 512),
+            (0..1001, 1),
+            (1000..1100, 1),
+            (1001..2000, 64),
+            (1500..1501, 64),
+            (1500..2001, 8),
+            (2000..3000, 8),
+        ] {
+            assert_eq!(profile.harmless_block(items.clone()), block, "{items:?}");
+        }
     }
 
     #[test]
