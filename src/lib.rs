@@ -65,10 +65,12 @@
 //! and no queue, and no item needs an allocation or a lock.
 //!
 //! A claim costs one store, one load and one comparison. If items take 0.4 µs or more, a claim also
-//! costs a fence of a few nanoseconds. If items are so cheap that the cost of claims shows, a claim
-//! takes a block: 8 items if an item takes less than 128 ns, 64 if it takes less than 16 ns and
-//! blocks of 64 measured faster, 512 if it takes less than 0.25 ns. The other items of a block can
-//! wait behind an unexpectedly slow item of the same claim.
+//! costs a fence of a few nanoseconds. Claims of single items would slow down loops over cheap
+//! items, so a claim can take a block of 8, 64 or 512 items. If the last round over the same slice
+//! is known, blocks are so small that no block took longer than a theft takes. Otherwise a block
+//! has 8 items if an item takes less than 128 ns, 64 if it takes less than 16 ns and blocks of 64
+//! measured faster, and 512 if it takes less than 0.25 ns. The other items of a block can wait
+//! behind an unexpectedly slow item of the same claim.
 //!
 //! In a loop over a list that grows ([`Pool::grow`]) each worker adds new items to its own deque.
 //! The owner takes the newest item. A thief takes the older half of the items that the owner shows.
