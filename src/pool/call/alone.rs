@@ -243,7 +243,7 @@ impl<'a> Solo<'a> {
 
     /// Leaves the rest of the indices to a shared loop. Returns the calling thread's work until
     /// now.
-    pub(crate) fn hand_over(mut self) -> Before {
+    pub(crate) fn hand_over(&mut self) -> Before {
         self.len = self.begun;
         self.so_far()
     }

@@ -308,16 +308,10 @@ impl Executor {
             (Outcome::Cancelled, Alone::Cancelled)
         } else if let Some(ended) = self.alone(&call, &mut solo, options, own) {
             (ended, if self.most(this, options) == 0 { Alone::OneWorker } else { call.launch.why_alone() })
-        } else if let Some(help) = self.find_help(&call, options, solo.left()) {
-            return self.share(&call, solo.hand_over(), help, options, own, others);
         } else {
-            self.tell_of_busy(options.wishes.at);
-            match self.go_on_until_help(&call, &mut solo, options, own) {
-                Ok(ended) => (ended, Alone::Busy),
-                Err(found) => {
-                    let (call, help) = *found;
-                    return self.share(&call, solo.hand_over(), help, options, own, others);
-                }
+            match self.share(&call, &mut solo, options, own, others) {
+                Ok(shared) => return shared,
+                Err(ended) => (ended, Alone::Busy),
             }
         };
         let is_told_around = why == Alone::Busy && ScenePlace::is_near();
@@ -436,7 +430,8 @@ impl Executor {
         if !matches!(ended, Outcome::Cancelled) && call.launch.is_learnt_from() {
             let (timed, took) = solo.timed();
             self.memory.learn(call.this, options.kind, timed, nanos(took));
-            if self.memory.learn_alone(&self.prices, call.this, call.launch.is_trial(), nanos(took)) {
+            let (is_trial, is_judged) = (call.launch.is_trial(), call.launch.follows_verdict());
+            if is_judged && self.memory.learn_alone(&self.prices, call.this, is_trial, nanos(took)) {
                 self.tell_of_faster(options.wishes.at, took);
             }
         }
@@ -516,15 +511,16 @@ impl Executor {
     }
 
     /// Continues alone because no worker is idle. As soon as a worker is idle and the remaining
-    /// part is worth sharing, returns an `Err` with the help that was found. If the loop ends
-    /// without help, returns how the loop has ended.
-    fn go_on_until_help(
+    /// part is worth sharing, returns the help that was found. If the loop ends without help,
+    /// returns an `Err` with how the loop has ended.
+    pub(super) fn go_on_until_help(
         &self,
         call: &Call,
         solo: &mut Solo<'_>,
         options: &LoopOptions<'_>,
         own: &mut dyn Accumulate,
-    ) -> Result<Outcome, Box<(Call, FoundHelp<'_>)>> {
+    ) -> Result<Box<(Call, FoundHelp<'_>)>, Outcome> {
+        self.tell_of_busy(options.wishes.at);
         let (this, between) = (call.this, self.prices.help_time(false));
         loop {
             let limit = solo.elapsed().saturating_add(between);
@@ -534,7 +530,7 @@ impl Executor {
                 if call.launch.is_learnt_from() {
                     self.memory.learn(this, options.kind, timed, nanos(took));
                 }
-                return Ok(ended.unwrap_or(Outcome::Through(())));
+                return Err(ended.unwrap_or(Outcome::Through(())));
             }
             let awake = self.threads.awake() > 0;
             if self.idle() > 0
@@ -542,7 +538,7 @@ impl Executor {
             {
                 let call = Call { this, launch, awake, gap: None };
                 if let Some(help) = self.find_help(&call, options, solo.left()) {
-                    return Err(Box::new((call, help.of_a_rest())));
+                    return Ok(Box::new((call, help.of_a_rest())));
                 }
             }
         }

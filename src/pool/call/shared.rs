@@ -6,6 +6,7 @@ use std::{borrow::Cow, mem, ops::Range, sync::Arc};
 
 use super::{
     accumulator::{Accumulate, Lend},
+    alone::Solo,
     ending::{Earliest, Outcome, Panic},
     executor::{Call, Executor, FoundHelp},
     inputs::Inside,
@@ -37,6 +38,9 @@ use crate::{
     },
     sync::{Ordering, Patience, try_lock_soon},
 };
+
+/// How a shared loop has ended, and its account if an account is wanted.
+pub(super) type Shared = (Result<Outcome, Panic>, Option<Box<Account>>);
 
 /// The shared part of a call.
 struct SharedPart<'a> {
@@ -109,17 +113,27 @@ impl Executor {
         (self.helpers_at_a_time + 1 + self.threads.waiting()).saturating_sub(running)
     }
 
-    /// Shares the remaining part of the loop and learns from its times. `before` is the part that
-    /// the caller has already done.
+    /// Shares the part of the loop that `solo` has left, and learns from its times. If no worker is
+    /// idle, the calling thread first continues alone. If the loop ends without help, returns an
+    /// `Err` with how the loop has ended.
+    #[inline(never)] // so that a call that runs alone has a small stack frame
     pub(super) fn share(
         &self,
         call: &Call,
-        mut before: Before,
-        mut help: FoundHelp<'_>,
+        solo: &mut Solo<'_>,
         options: &LoopOptions<'_>,
         own: &mut dyn Accumulate,
         others: &dyn Lend,
-    ) -> (Result<Outcome, Panic>, Option<Box<Account>>) {
+    ) -> Result<Shared, Outcome> {
+        let (late, mut help);
+        let call = if let Some(found) = self.find_help(call, options, solo.left()) {
+            help = found;
+            call
+        } else {
+            (late, help) = *self.go_on_until_help(call, solo, options, own)?;
+            &late
+        };
+        let mut before = solo.hand_over();
         let this = call.this;
         let (begin, left) = (before.begin + before.took, before.indices..this.slice.len);
         self.make_room();
@@ -153,7 +167,7 @@ impl Executor {
             splits.times = times;
         }
         self.gaps.end();
-        (stop.into_ended(cancelled), account)
+        Ok((stop.into_ended(cancelled), account))
     }
 
     /// How long threads poll before they sleep. If there are more workers than CPUs, workers hardly

@@ -111,10 +111,14 @@ impl Launch {
         !matches!(self, Self::Alone { why: Why::Unexpected, .. })
     }
 
+    /// Whether the call begins alone because of the verdict on its loop.
+    pub(crate) fn follows_verdict(self) -> bool {
+        matches!(self, Self::Trial { .. } | Self::Alone { why: Why::Faster, .. })
+    }
+
     /// The reason in a report, for a call that the caller has ended alone.
     pub(crate) fn why_alone(self) -> Alone {
-        let is_faster = matches!(self, Self::Trial { .. } | Self::Alone { why: Why::Faster, .. });
-        if is_faster { Alone::Faster } else { Alone::Short }
+        if self.follows_verdict() { Alone::Faster } else { Alone::Short }
     }
 
     /// Whether the call is a trial of running alone.
