@@ -25,12 +25,10 @@ pub(crate) fn time(nanos: f32) -> Duration {
     Duration::from_nanos(nanos as u64)
 }
 
-/// A point in time that answers one question: have some microseconds passed since? The answer costs
-/// two readings of the clock.
+/// A point in time that answers one question: has clearly more than some time passed since? The
+/// answer costs two readings of the clock.
 #[cfg(not(all(target_arch = "x86_64", not(any(miri, shuttle, portable)))))]
 mod moment {
-    use std::time::Duration;
-
     #[derive(Clone, Copy, Debug)]
     pub(crate) struct Moment(super::Instant);
 
@@ -39,14 +37,14 @@ mod moment {
             Self(super::Instant::now())
         }
 
-        pub(crate) fn is_microseconds_ago(self) -> bool {
-            self.0.elapsed() > Duration::from_micros(3)
+        pub(crate) fn is_over(self, nanos: u32) -> bool {
+            self.0.elapsed().as_nanos() > 3 * u128::from(nanos)
         }
     }
 }
 
-/// A point in time that answers one question: have some microseconds passed since? The answer costs
-/// two readings of the time stamp counter, from which the system computes the clock. These two
+/// A point in time that answers one question: has clearly more than some time passed since? The
+/// answer costs two readings of the time stamp counter, from which the system computes the clock. These two
 /// readings take less than half the time of two readings of the clock. The length of a tick need
 /// not be known.
 #[cfg(all(target_arch = "x86_64", not(any(miri, shuttle, portable))))]
@@ -54,8 +52,8 @@ mod moment {
 mod ticks {
     use std::arch::x86_64::_rdtsc;
 
-    /// Between 2 and 8 µs on processors of 1 to 4 GHz.
-    const MICROSECONDS: u64 = 8_000;
+    /// So many ticks take 2 to 8 ns on processors of 1 to 4 GHz.
+    const CLEARLY_A_NANO: u64 = 8;
 
     #[derive(Clone, Copy, Debug)]
     pub(crate) struct Moment(u64);
@@ -67,11 +65,12 @@ mod ticks {
             Self(unsafe { _rdtsc() })
         }
 
+        /// Whether clearly more than `nanos` nanoseconds have passed: 2 to 8 times as many.
         #[inline(always)]
-        pub(crate) fn is_microseconds_ago(self) -> bool {
+        pub(crate) fn is_over(self, nanos: u32) -> bool {
             // If the counters of two CPUs differ, some answers are wrong. The answer is only a
             // hint.
-            Self::now().0.wrapping_sub(self.0) > MICROSECONDS
+            Self::now().0.wrapping_sub(self.0) > CLEARLY_A_NANO * u64::from(nanos)
         }
     }
 
@@ -85,8 +84,8 @@ mod ticks {
         fn twenty_microseconds_are_long_and_nothing_is_not() {
             let (moment, begin) = (Moment::now(), Instant::now());
             while begin.elapsed() < Duration::from_micros(20) {}
-            assert!(moment.is_microseconds_ago());
-            let short = (0..100).filter(|_| !Moment::now().is_microseconds_ago()).count();
+            assert!(moment.is_over(1_000) && !moment.is_over(1_000_000_000));
+            let short = (0..100).filter(|_| !Moment::now().is_over(1_000)).count();
             assert!(short > 50, "{short} of 100 moments are not long ago");
         }
     }

@@ -46,6 +46,9 @@ pub(crate) struct Executor {
     /// Whether another thread called a loop during the last shared loops. A helper that polls
     /// between loops may occupy the CPU of such a thread. Relaxed: this is a hint.
     pub(super) is_crowded: AtomicBool,
+    /// Whether the last call that was too short for helpers came so late that helpers which poll
+    /// would have slept. Relaxed: this is a hint.
+    is_quiet: AtomicBool,
     /// The report of all loops of the program, if the user wants this report.
     pub(super) program_report: Option<&'static ProgramReport>,
     pub(super) memory: Memory,
@@ -78,6 +81,7 @@ impl Executor {
         Self {
             workers,
             is_crowded: AtomicBool::new(false),
+            is_quiet: AtomicBool::new(false),
             memory: Memory::new(),
             prices: Prices::new(),
             gaps: Gaps::new(patience),
@@ -166,25 +170,29 @@ impl Executor {
             if len == 0 {
                 return Outcome::Through(None);
             }
-            let timed = (verdict == QuickVerdict::Timed).then(Instant::now);
+            let timed = (verdict != QuickVerdict::Plain).then(Instant::now);
             // The last call of this loop was short, but this call may be long.
-            let first = if len < CHECKED { len } else { CHECKED_AFTER };
-            let begin = (first < len).then(Moment::now);
-            let mut state = body.state(0);
-            let mut ended = kernel(body, &mut state, None, &mut Claims::of(0..first));
-            if let Some(begin) = begin
-                && let Ok(few) = ended
-            {
-                if begin.is_microseconds_ago() && most(len, self.workers.min(options.threads)) > 0 {
-                    break 'plain (first, Some((state, few)));
+            let (part, [mut limit, later]) = verdict.parts(len);
+            let (mut done, mut end) = (0, if len < CHECKED { len } else { CHECKED_AFTER });
+            let begin = (end < len).then(Moment::now);
+            let (mut state, mut few) = (body.state(0), None);
+            let ended = loop {
+                match kernel(body, &mut state, few, &mut Claims::of(done..end)) {
+                    Ok(more) if end < len => few = more,
+                    ended => break ended,
                 }
-                ended = kernel(body, &mut state, few, &mut Claims::of(first..len));
-            }
+                if begin.is_some_and(|begin| begin.is_over(limit))
+                    && most(len, self.workers.min(options.threads)) > 0
+                {
+                    break 'plain (end, Some((state, few)));
+                }
+                (done, end, limit) = (end, end + part.min(len - end), later);
+            };
             // The state is dropped before the result is returned. So if the drop of the state
             // panics, the result is dropped, too.
             drop(state);
             if let Some(begin) = timed {
-                self.learn_plain(this, options.kind, begin);
+                self.learn_plain(this, options.kind, begin, verdict);
             }
             return Outcome::of(ended);
         };
@@ -337,7 +345,9 @@ impl Executor {
             QuickVerdict::Plain
         } else {
             let idle = || self.idle();
-            match launch::quick_verdict(&self.memory, &self.prices, *this, kind, idle, draw) {
+            let sleep =
+                || self.is_quiet.load(Ordering::Relaxed) && self.threads.awake() == 0 && !Inside::is_here();
+            match launch::quick_verdict(&self.memory, &self.prices, *this, kind, idle, sleep, draw) {
                 // A timed loop writes to memory that all threads read, so loops inside items are
                 // not timed.
                 QuickVerdict::Timed if Inside::is_here() => QuickVerdict::Plain,
@@ -349,8 +359,13 @@ impl Executor {
     /// Learns from a plain loop that began at `begin`.
     #[cold]
     #[inline(never)]
-    fn learn_plain(&self, this: Loop, kind: LoopKind, begin: Instant) {
-        self.memory.learn(this, kind, this.slice.len, nanos(begin.elapsed()));
+    fn learn_plain(&self, this: Loop, kind: LoopKind, begin: Instant, verdict: QuickVerdict) {
+        let took = begin.elapsed();
+        self.memory.learn(this, kind, this.slice.len, nanos(took));
+        if matches!(verdict, QuickVerdict::Brief { .. }) && !self.gaps.after_brief(begin, took, &self.prices)
+        {
+            self.is_quiet.store(false, Ordering::Relaxed);
+        }
     }
 
     /// Notes that this thread calls a loop while a thread from outside the pool shares a loop. A
@@ -386,6 +401,9 @@ impl Executor {
                 draw: draw(),
             };
             launch = case.launch();
+        }
+        if launch.is_short() && !awake && !self.is_quiet.load(Ordering::Relaxed) {
+            self.is_quiet.store(true, Ordering::Relaxed);
         }
         if options.is_watched() || self.program_report.is_some() {
             launch = launch.watched();

@@ -26,12 +26,14 @@ pub(crate) struct Gaps {
     /// When the last call began, and when the last shared call ended, in nanoseconds after `made`.
     began: AtomicU64,
     ended: AtomicU64,
+    /// When the last brief call ended, likewise.
+    left: AtomicU64,
 }
 
 impl Gaps {
     pub(crate) fn new(asked: Option<Duration>) -> Self {
         let zero = || AtomicU64::new(0);
-        Self { asked, rhythm: zero(), made: Instant::now(), began: zero(), ended: zero() }
+        Self { asked, rhythm: zero(), made: Instant::now(), began: zero(), ended: zero(), left: zero() }
     }
 
     /// How long helpers poll after a loop: the time that the user has set, or zero.
@@ -57,6 +59,16 @@ impl Gaps {
         }
     }
 
+    /// A brief call that `began` has taken `took`. Returns whether helpers that poll would have
+    /// slept before it began.
+    pub(crate) fn after_brief(&self, began: Instant, took: Duration, prices: &Prices) -> bool {
+        let began = began.saturating_duration_since(self.made);
+        self.began.store(as_nanos(began), Ordering::Relaxed);
+        let left = self.left.swap(as_nanos(began + took), Ordering::Relaxed);
+        let patience = self.asked.unwrap_or(prices.worth_staying_awake());
+        as_nanos(began).saturating_sub(left) > as_nanos(patience)
+    }
+
     /// A shared loop begins. `awake` says whether helpers are awake, `short` whether the gap before
     /// the loop was short, and `is_crowded` whether other threads also call loops. Returns how long
     /// helpers poll for the next loop.
@@ -80,8 +92,12 @@ impl Gaps {
     }
 
     fn now(&self) -> u64 {
-        u64::try_from(self.made.elapsed().as_nanos()).unwrap_or(u64::MAX)
+        as_nanos(self.made.elapsed())
     }
+}
+
+fn as_nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 thread_local!(static DEPTH: Cell<usize> = const { Cell::new(0) });
@@ -138,6 +154,17 @@ mod tests {
         let gap = gaps.gap(&prices);
         assert!(gap.since_end.is_some_and(|end| end < gap.since_begin), "{gap:?}");
         assert_eq!(gaps.gap(&prices).since_end, None, "one call later");
+    }
+
+    #[test]
+    fn a_pause_before_a_brief_call_is_long_if_helpers_would_have_slept() {
+        let (gaps, prices) = (Gaps::new(None), Prices::new());
+        let took = Duration::from_micros(10);
+        let pause = |micros| Instant::now() + Duration::from_micros(micros);
+        assert!(gaps.after_brief(pause(1_000), took, &prices), "the first one");
+        assert!(!gaps.after_brief(pause(1_020), took, &prices));
+        assert!(gaps.after_brief(pause(2_000), took, &prices));
+        assert!(gaps.gap(&prices).since_end.is_none());
     }
 
     #[test]

@@ -43,6 +43,10 @@ pub(crate) enum QuickVerdict {
     Plain,
     /// The loop is far too short for help, but due to be timed.
     Timed,
+    /// All helpers sleep, and the loop is expected to end before one of them could begin. Run the
+    /// plain loop in [`PARTS`], and time it. A full decision is needed if the loop takes clearly
+    /// longer than `expected` nanoseconds.
+    Brief { expected: u32 },
     /// A full decision is needed.
     Unclear,
 }
@@ -53,6 +57,27 @@ pub(crate) const CHECKED: usize = LARGE_BLOCK;
 /// In items: a plain loop is checked after this many items. The number is a multiple of the length
 /// of a vector: if the slice begins at a boundary of vectors, the rest does too.
 pub(crate) const CHECKED_AFTER: usize = SMALL_BLOCK;
+
+/// In nanoseconds: a plain loop gets a full decision if its first [`CHECKED_AFTER`] items take
+/// clearly longer.
+const FIRST_ITEMS_NS: u32 = 1_000;
+/// The number of parts of a plain loop that is [`Brief`](QuickVerdict::Brief).
+const PARTS: usize = 4;
+
+impl QuickVerdict {
+    /// How a plain loop over `len` items runs: the items of a part behind the first
+    /// [`CHECKED_AFTER`] items, and the most nanoseconds until the end of the first items and until
+    /// the end of each part.
+    #[inline(always)]
+    pub(crate) fn parts(self, len: usize) -> (usize, [u32; 2]) {
+        match self {
+            Self::Brief { expected } => {
+                ((len / PARTS).next_multiple_of(CHECKED_AFTER), [FIRST_ITEMS_NS, expected])
+            }
+            _ => (len, [FIRST_ITEMS_NS; 2]),
+        }
+    }
+}
 
 /// Why a loop starts on the calling thread.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -121,6 +146,11 @@ impl Launch {
         if self.follows_verdict() { Alone::Faster } else { Alone::Short }
     }
 
+    /// Whether the call begins alone because it is too short for helpers.
+    pub(crate) fn is_short(self) -> bool {
+        matches!(self, Self::Alone { why: Why::Short, .. })
+    }
+
     /// Whether the call is a trial of running alone.
     pub(crate) fn is_trial(self) -> bool {
         matches!(self, Self::Trial { .. })
@@ -150,9 +180,13 @@ impl Draw {
 }
 
 /// A decision from a few words of memory, for a loop that has enough items for helpers. `idle`
-/// returns the number of idle workers, and is not called if the loop is short. If no worker is
-/// idle, a loop that would end before help pays runs as the plain loop. A longer loop gets a full
-/// decision, since a worker may become idle while the loop runs.
+/// returns the number of idle workers, and `sleep` whether all helpers sleep and calls are far
+/// apart. If the loop is short, neither of them is called. If no worker is idle, a loop that would
+/// end before help pays runs as the plain loop. A longer loop gets a full decision, since a worker
+/// may become idle while the loop runs.
+///
+/// A full decision touches some 200 cache lines. After a pause of the caller, that takes 7 µs. So a
+/// brief loop gets none while helpers sleep.
 #[inline(always)]
 pub(crate) fn quick_verdict(
     memory: &Memory,
@@ -160,6 +194,7 @@ pub(crate) fn quick_verdict(
     this: Loop,
     kind: LoopKind,
     idle: impl FnOnce() -> usize,
+    sleep: impl FnOnce() -> bool,
     draw: impl FnOnce() -> Draw,
 ) -> QuickVerdict {
     let Some(cost) = memory.over_this(this) else { return QuickVerdict::Unclear };
@@ -170,6 +205,13 @@ pub(crate) fn quick_verdict(
         if draw().is_one_in(TIMED_ONE_IN) { QuickVerdict::Timed } else { QuickVerdict::Plain }
     } else if idle() == 0 {
         QuickVerdict::Plain
+    } else if expected < prices.help(false)
+        && kind.goes_through()
+        && this.slice.len >= CHECKED
+        && sleep()
+        && !draw().is_one_in(EXPLORED_ONE_IN)
+    {
+        QuickVerdict::Brief { expected: expected as u32 }
     } else {
         QuickVerdict::Unclear
     }
@@ -423,12 +465,14 @@ mod tests {
         memory: Memory,
         prices: Prices,
         patience: Duration,
+        /// Whether all helpers sleep, and calls are far apart.
+        sleep: bool,
         drawn: Cell<u64>,
     }
 
     impl Costs {
         fn new(patience: Duration) -> Self {
-            Self { memory: Memory::new(), prices: Prices::new(), patience, drawn: Cell::new(0) }
+            Self { memory: Memory::new(), prices: Prices::new(), patience, sleep: false, drawn: Cell::new(0) }
         }
 
         /// Multiples of the golden ratio.
@@ -438,7 +482,8 @@ mod tests {
         }
 
         fn quick_verdict(&self, this: Loop) -> QuickVerdict {
-            quick_verdict(&self.memory, &self.prices, this, LoopKind::Through, || 1, || self.draw())
+            let sleep = || self.sleep;
+            quick_verdict(&self.memory, &self.prices, this, LoopKind::Through, || 1, sleep, || self.draw())
         }
 
         fn launch(&self, this: Loop, awake: bool, kind: LoopKind) -> Launch {
@@ -577,6 +622,29 @@ mod tests {
         // wake.
         assert!((30..=33).contains(&helpers(2e3)));
         assert!((14..=17).contains(&helpers(8e3)), "by what help costs it would be three times as many");
+    }
+
+    #[test]
+    fn a_loop_that_ends_before_help_is_brief_while_helpers_sleep() {
+        for (sleep, len, work, is_brief) in [
+            (true, 1000, 19e3, true),
+            (true, 64, 5e3, true),
+            (false, 1000, 19e3, false),
+            (true, 63, 19e3, false),
+            (true, 1000, 21e3, false),
+            (true, 1000, 3e3, false),
+        ] {
+            let costs = Costs { sleep, ..Costs::new(Duration::ZERO) };
+            costs.learn(over(len), LoopKind::Through, len, work);
+            let verdicts: Vec<_> = (0..1000).map(|_| costs.quick_verdict(over(len))).collect();
+            let brief =
+                verdicts.iter().filter(|verdict| matches!(verdict, QuickVerdict::Brief { .. })).count();
+            assert_eq!(brief > 900, is_brief, "{len} items of {work} ns: {brief} of 1000");
+            assert!(!is_brief || brief < 1000, "some calls find out whether help has become cheaper");
+        }
+        let parts = QuickVerdict::Brief { expected: 19_000 }.parts(1001);
+        assert_eq!(parts, (256, [1_000, 19_000]));
+        assert_eq!(QuickVerdict::Timed.parts(1001).0, 1001);
     }
 
     #[test]
