@@ -402,7 +402,8 @@ impl Executor {
             };
             launch = case.launch();
         }
-        if launch.is_short() && !awake && !self.is_quiet.load(Ordering::Relaxed) {
+        let is_late = |gap: Gap| !gap.is_short(self.memory.expected(this));
+        if launch.is_short() && !awake && gap.is_some_and(is_late) && !self.is_quiet.load(Ordering::Relaxed) {
             self.is_quiet.store(true, Ordering::Relaxed);
         }
         if options.is_watched() || self.program_report.is_some() {
