@@ -37,8 +37,8 @@ mod moment {
             Self(super::Instant::now())
         }
 
-        pub(crate) fn is_over(self, nanos: u32) -> bool {
-            self.0.elapsed().as_nanos() > 3 * u128::from(nanos)
+        pub(crate) fn is_over(self, nanos: f32) -> bool {
+            super::nanos(self.0.elapsed()) > 3.0 * nanos
         }
     }
 }
@@ -53,7 +53,7 @@ mod ticks {
     use std::arch::x86_64::_rdtsc;
 
     /// So many ticks take 2 to 8 ns on processors of 1 to 4 GHz.
-    const CLEARLY_A_NANO: u64 = 8;
+    const CLEARLY_A_NANO: f32 = 8.0;
 
     #[derive(Clone, Copy, Debug)]
     pub(crate) struct Moment(u64);
@@ -67,10 +67,11 @@ mod ticks {
 
         /// Whether clearly more than `nanos` nanoseconds have passed: 2 to 8 times as many.
         #[inline(always)]
-        pub(crate) fn is_over(self, nanos: u32) -> bool {
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // an estimate
+        pub(crate) fn is_over(self, nanos: f32) -> bool {
             // If the counters of two CPUs differ, some answers are wrong. The answer is only a
             // hint.
-            Self::now().0.wrapping_sub(self.0) > CLEARLY_A_NANO * u64::from(nanos)
+            Self::now().0.wrapping_sub(self.0) > (CLEARLY_A_NANO * nanos) as u64
         }
     }
 
@@ -84,8 +85,8 @@ mod ticks {
         fn twenty_microseconds_are_long_and_nothing_is_not() {
             let (moment, begin) = (Moment::now(), Instant::now());
             while begin.elapsed() < Duration::from_micros(20) {}
-            assert!(moment.is_over(1_000) && !moment.is_over(1_000_000_000));
-            let short = (0..100).filter(|_| !Moment::now().is_over(1_000)).count();
+            assert!(moment.is_over(1e3) && !moment.is_over(1e9));
+            let short = (0..100).filter(|_| !Moment::now().is_over(1e3)).count();
             assert!(short > 50, "{short} of 100 moments are not long ago");
         }
     }

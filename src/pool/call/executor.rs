@@ -22,7 +22,7 @@ use crate::{
         },
         policy::{
             alone_or_shared,
-            launch::{self, CHECKED, CHECKED_AFTER, Case, Gap, Launch, QuickVerdict, Why},
+            launch::{self, Case, FIRST_LOOK_NS, Gap, Launch, QuickVerdict, Why},
             memory::Memory,
             prices::Prices,
             site::{Loop, LoopKind, Site, Slice},
@@ -162,7 +162,7 @@ impl Executor {
         body: &L,
     ) -> Outcome<Option<L::Acc>, L::Found> {
         let (this, len) = (loop_of::<L>(slice), slice.len);
-        let verdict = self.quick_verdict(&this, options.kind, options.threads, options.is_plain());
+        let (verdict, first) = self.quick_verdict(&this, options.kind, options.threads, options.is_plain());
         let from = 'plain: {
             if verdict == QuickVerdict::Unclear || options.units.are_blocks() {
                 break 'plain (0, None);
@@ -172,22 +172,17 @@ impl Executor {
             }
             let timed = (verdict != QuickVerdict::Plain).then(Instant::now);
             // The last call of this loop was short, but this call may be long.
-            let (part, [mut limit, later]) = verdict.parts(len);
-            let (mut done, mut end) = (0, if len < CHECKED { len } else { CHECKED_AFTER });
-            let begin = (end < len).then(Moment::now);
-            let (mut state, mut few) = (body.state(0), None);
-            let ended = loop {
-                match kernel(body, &mut state, few, &mut Claims::of(done..end)) {
-                    Ok(more) if end < len => few = more,
-                    ended => break ended,
+            let begin = (first < len).then(Moment::now);
+            let mut state = body.state(0);
+            let mut ended = kernel(body, &mut state, None, &mut Claims::of(0..first));
+            if let Some(begin) = begin
+                && let Ok(few) = ended
+            {
+                if begin.is_over(FIRST_LOOK_NS) && most(len, self.workers.min(options.threads)) > 0 {
+                    break 'plain (first, Some((state, few)));
                 }
-                if begin.is_some_and(|begin| begin.is_over(limit))
-                    && most(len, self.workers.min(options.threads)) > 0
-                {
-                    break 'plain (end, Some((state, few)));
-                }
-                (done, end, limit) = (end, end + part.min(len - end), later);
-            };
+                ended = kernel(body, &mut state, few, &mut Claims::of(first..len));
+            }
             // The state is dropped before the result is returned. So if the drop of the state
             // panics, the result is dropped, too.
             drop(state);
@@ -244,7 +239,7 @@ impl Executor {
         body: &L,
     ) -> Outcome<Vec<(Node, L::Acc)>, L::Found> {
         let this = loop_of::<L>(slice);
-        let verdict = self.quick_verdict(&this, options.kind, options.threads, options.is_plain());
+        let (verdict, _) = self.quick_verdict(&this, options.kind, options.threads, options.is_plain());
         let call = if verdict == QuickVerdict::Plain { None } else { self.weigh(this, verdict, &options) };
         let made = Partials::new();
         let mut own = Accumulator::new(body, 0, &made);
@@ -334,26 +329,46 @@ impl Executor {
         (Ok(ended), options.account(&mut before, Err(why), self.program_report.is_some(), help))
     }
 
-    /// The quick verdict: whether to run the plain loop. The user allows `threads` threads. This
-    /// function reads few places in memory, because any further work would make a very short loop
-    /// slower.
+    /// The quick verdict: whether to run the plain loop, and the number of items after which that
+    /// loop is checked. The user allows `threads` threads. This function reads few places in
+    /// memory, because any further work would make a very short loop slower.
     #[inline(never)]
-    fn quick_verdict(&self, this: &Loop, kind: LoopKind, threads: usize, is_plain: bool) -> QuickVerdict {
-        if !is_plain || is_logged() || self.program_report.is_some() {
+    fn quick_verdict(
+        &self,
+        this: &Loop,
+        kind: LoopKind,
+        threads: usize,
+        is_plain: bool,
+    ) -> (QuickVerdict, usize) {
+        let len = this.slice.len;
+        let verdict = if !is_plain || is_logged() || self.program_report.is_some() {
             QuickVerdict::Unclear
-        } else if most(this.slice.len, self.workers.min(threads)) == 0 {
+        } else if most(len, self.workers.min(threads)) == 0 {
             QuickVerdict::Plain
         } else {
             let idle = || self.idle();
-            let sleep =
-                || self.is_quiet.load(Ordering::Relaxed) && self.threads.awake() == 0 && !Inside::is_here();
-            match launch::quick_verdict(&self.memory, &self.prices, *this, kind, idle, sleep, draw) {
+            match launch::quick_verdict(&self.memory, &self.prices, *this, kind, idle, draw) {
                 // A timed loop writes to memory that all threads read, so loops inside items are
                 // not timed.
                 QuickVerdict::Timed if Inside::is_here() => QuickVerdict::Plain,
+                QuickVerdict::Unclear if self.is_quiet.load(Ordering::Relaxed) => {
+                    return match self.brief(*this, kind) {
+                        Some(first) => (QuickVerdict::Brief, first),
+                        None => (QuickVerdict::Unclear, 0),
+                    };
+                }
                 verdict => verdict,
             }
-        }
+        };
+        (verdict, launch::checked_after(len))
+    }
+
+    /// If the loop is brief: the number of items after which it is checked.
+    #[cold]
+    #[inline(never)]
+    fn brief(&self, this: Loop, kind: LoopKind) -> Option<usize> {
+        let sleep = self.threads.awake() == 0 && !Inside::is_here();
+        if sleep { launch::brief(&self.memory, &self.prices, this, kind, draw()) } else { None }
     }
 
     /// Learns from a plain loop that began at `begin`.
@@ -362,9 +377,9 @@ impl Executor {
     fn learn_plain(&self, this: Loop, kind: LoopKind, begin: Instant, verdict: QuickVerdict) {
         let took = begin.elapsed();
         self.memory.learn(this, kind, this.slice.len, nanos(took));
-        if matches!(verdict, QuickVerdict::Brief { .. }) && !self.gaps.after_brief(begin, took, &self.prices)
-        {
-            self.is_quiet.store(false, Ordering::Relaxed);
+        if verdict == QuickVerdict::Brief {
+            let is_quiet = self.gaps.after_brief(begin, took, &self.prices);
+            self.is_quiet.store(is_quiet, Ordering::Relaxed);
         }
     }
 

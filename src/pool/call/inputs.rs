@@ -61,6 +61,7 @@ impl Gaps {
 
     /// A brief call that `began` has taken `took`. Returns whether helpers that poll would have
     /// slept before it began.
+    #[inline(never)] // other calls touch none of its code
     pub(crate) fn after_brief(&self, began: Instant, took: Duration, prices: &Prices) -> bool {
         let began = began.saturating_duration_since(self.made);
         self.began.store(as_nanos(began), Ordering::Relaxed);

@@ -34,7 +34,7 @@ const TIMED_ONE_IN: u64 = 16;
 /// price of help is noticed. One search in 256 is timed from its first item on.
 const EXPLORED_ONE_IN: u64 = 256;
 /// In nanoseconds of work: after this much, a search reads the clock for the first time.
-const FIRST_LOOK_NS: f32 = TOO_SHORT_TO_TIME_NS / 2.0;
+pub(crate) const FIRST_LOOK_NS: f32 = TOO_SHORT_TO_TIME_NS / 2.0;
 
 /// A decision from a few words of memory, for most short loops.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,39 +44,25 @@ pub(crate) enum QuickVerdict {
     /// The loop is far too short for help, but due to be timed.
     Timed,
     /// All helpers sleep, and the loop is expected to end before one of them could begin. Run the
-    /// plain loop in [`PARTS`], and time it. A full decision is needed if the loop takes clearly
-    /// longer than `expected` nanoseconds.
-    Brief { expected: u32 },
+    /// plain loop, and time it.
+    Brief,
     /// A full decision is needed.
     Unclear,
 }
 
 /// In items: a plain loop over at least this many items is checked once: whether its first items
-/// took microseconds. The check costs 14 ns, which is a large part of the time of a shorter loop.
+/// took clearly longer than [`FIRST_LOOK_NS`]. The check costs 14 ns, which is a large part of the time of a shorter loop.
 pub(crate) const CHECKED: usize = LARGE_BLOCK;
-/// In items: a plain loop is checked after this many items. The number is a multiple of the length
-/// of a vector: if the slice begins at a boundary of vectors, the rest does too.
+/// In items: a plain loop is checked after this many items, or after a multiple of this number if
+/// it is brief. The number is a multiple of the length of a vector: if the slice begins at a
+/// boundary of vectors, the rest does too.
 pub(crate) const CHECKED_AFTER: usize = SMALL_BLOCK;
 
-/// In nanoseconds: a plain loop gets a full decision if its first [`CHECKED_AFTER`] items take
-/// clearly longer.
-const FIRST_ITEMS_NS: u32 = 1_000;
-/// The number of parts of a plain loop that is [`Brief`](QuickVerdict::Brief).
-const PARTS: usize = 4;
-
-impl QuickVerdict {
-    /// How a plain loop over `len` items runs: the items of a part behind the first
-    /// [`CHECKED_AFTER`] items, and the most nanoseconds until the end of the first items and until
-    /// the end of each part.
-    #[inline(always)]
-    pub(crate) fn parts(self, len: usize) -> (usize, [u32; 2]) {
-        match self {
-            Self::Brief { expected } => {
-                ((len / PARTS).next_multiple_of(CHECKED_AFTER), [FIRST_ITEMS_NS, expected])
-            }
-            _ => (len, [FIRST_ITEMS_NS; 2]),
-        }
-    }
+/// The number of items after which a plain loop of `len` items is checked; all items if the loop is
+/// not checked.
+#[inline(always)]
+pub(crate) fn checked_after(len: usize) -> usize {
+    if len < CHECKED { len } else { CHECKED_AFTER }
 }
 
 /// Why a loop starts on the calling thread.
@@ -180,13 +166,9 @@ impl Draw {
 }
 
 /// A decision from a few words of memory, for a loop that has enough items for helpers. `idle`
-/// returns the number of idle workers, and `sleep` whether all helpers sleep and calls are far
-/// apart. If the loop is short, neither of them is called. If no worker is idle, a loop that would
-/// end before help pays runs as the plain loop. A longer loop gets a full decision, since a worker
-/// may become idle while the loop runs.
-///
-/// A full decision touches some 200 cache lines. After a pause of the caller, that takes 7 µs. So a
-/// brief loop gets none while helpers sleep.
+/// returns the number of idle workers, and is not called if the loop is short. If no worker is
+/// idle, a loop that would end before help pays runs as the plain loop. A longer loop gets a full
+/// decision, since a worker may become idle while the loop runs.
 #[inline(always)]
 pub(crate) fn quick_verdict(
     memory: &Memory,
@@ -194,7 +176,6 @@ pub(crate) fn quick_verdict(
     this: Loop,
     kind: LoopKind,
     idle: impl FnOnce() -> usize,
-    sleep: impl FnOnce() -> bool,
     draw: impl FnOnce() -> Draw,
 ) -> QuickVerdict {
     let Some(cost) = memory.over_this(this) else { return QuickVerdict::Unclear };
@@ -205,16 +186,31 @@ pub(crate) fn quick_verdict(
         if draw().is_one_in(TIMED_ONE_IN) { QuickVerdict::Timed } else { QuickVerdict::Plain }
     } else if idle() == 0 {
         QuickVerdict::Plain
-    } else if expected < prices.help(false)
-        && kind.goes_through()
-        && this.slice.len >= CHECKED
-        && sleep()
-        && !draw().is_one_in(EXPLORED_ONE_IN)
-    {
-        QuickVerdict::Brief { expected: expected as u32 }
     } else {
         QuickVerdict::Unclear
     }
+}
+
+/// If a loop is [`Brief`](QuickVerdict::Brief): the number of items after which it is checked. These
+/// items are expected to take [`FIRST_LOOK_NS`]. The quick verdict is `Unclear`, all helpers sleep,
+/// and calls are so far apart that polling would not pay.
+///
+/// A full decision touches some 250 cache lines, which takes 7 µs after a pause of the caller. So
+/// brief loops get none while helpers sleep, except now and then, to find out whether help has
+/// become cheaper.
+pub(crate) fn brief(
+    memory: &Memory,
+    prices: &Prices,
+    this: Loop,
+    kind: LoopKind,
+    draw: Draw,
+) -> Option<usize> {
+    let (len, cost) = (this.slice.len, memory.over_this(this)?);
+    let ends_before_help = cost * (len as f32) < prices.help(false);
+    if !ends_before_help || !kind.goes_through() || len < CHECKED || draw.is_one_in(EXPLORED_ONE_IN) {
+        return None;
+    }
+    Some(((FIRST_LOOK_NS / cost) as usize).next_multiple_of(CHECKED_AFTER).min(len))
 }
 
 /// The launch of the rest of a loop, which has `work` nanoseconds of work. The caller has begun
@@ -465,14 +461,12 @@ mod tests {
         memory: Memory,
         prices: Prices,
         patience: Duration,
-        /// Whether all helpers sleep, and calls are far apart.
-        sleep: bool,
         drawn: Cell<u64>,
     }
 
     impl Costs {
         fn new(patience: Duration) -> Self {
-            Self { memory: Memory::new(), prices: Prices::new(), patience, sleep: false, drawn: Cell::new(0) }
+            Self { memory: Memory::new(), prices: Prices::new(), patience, drawn: Cell::new(0) }
         }
 
         /// Multiples of the golden ratio.
@@ -482,8 +476,7 @@ mod tests {
         }
 
         fn quick_verdict(&self, this: Loop) -> QuickVerdict {
-            let sleep = || self.sleep;
-            quick_verdict(&self.memory, &self.prices, this, LoopKind::Through, || 1, sleep, || self.draw())
+            quick_verdict(&self.memory, &self.prices, this, LoopKind::Through, || 1, || self.draw())
         }
 
         fn launch(&self, this: Loop, awake: bool, kind: LoopKind) -> Launch {
@@ -626,25 +619,26 @@ mod tests {
 
     #[test]
     fn a_loop_that_ends_before_help_is_brief_while_helpers_sleep() {
-        for (sleep, len, work, is_brief) in [
-            (true, 1000, 19e3, true),
-            (true, 64, 5e3, true),
-            (false, 1000, 19e3, false),
-            (true, 63, 19e3, false),
-            (true, 1000, 21e3, false),
-            (true, 1000, 3e3, false),
+        let brief =
+            |costs: &Costs, len, kind| brief(&costs.memory, &costs.prices, over(len), kind, costs.draw());
+        for (len, work, kind, is_brief) in [
+            (1000, 19e3, LoopKind::Through, true),
+            (64, 5e3, LoopKind::LargePartials, true),
+            (1000, 19e3, LoopKind::MayStop, false),
+            (63, 19e3, LoopKind::Through, false),
+            (1000, 21e3, LoopKind::Through, false),
         ] {
-            let costs = Costs { sleep, ..Costs::new(Duration::ZERO) };
-            costs.learn(over(len), LoopKind::Through, len, work);
-            let verdicts: Vec<_> = (0..1000).map(|_| costs.quick_verdict(over(len))).collect();
-            let brief =
-                verdicts.iter().filter(|verdict| matches!(verdict, QuickVerdict::Brief { .. })).count();
-            assert_eq!(brief > 900, is_brief, "{len} items of {work} ns: {brief} of 1000");
-            assert!(!is_brief || brief < 1000, "some calls find out whether help has become cheaper");
+            let costs = Costs::new(Duration::ZERO);
+            costs.learn(over(len), kind, len, work);
+            let count = (0..1000).filter_map(|_| brief(&costs, len, kind)).count();
+            assert_eq!(count > 900, is_brief, "{len} items of {work} ns: {count} of 1000");
+            assert!(!is_brief || count < 1000, "some calls find out whether help has become cheaper");
         }
-        let parts = QuickVerdict::Brief { expected: 19_000 }.parts(1001);
-        assert_eq!(parts, (256, [1_000, 19_000]));
-        assert_eq!(QuickVerdict::Timed.parts(1001).0, 1001);
+        // A brief loop is checked after the items of 2 µs, other loops after their first items.
+        let costs = Costs::new(Duration::ZERO);
+        costs.learn(over(1000), LoopKind::Through, 1000, 19e3);
+        assert_eq!(brief(&costs, 1000, LoopKind::Through), Some(112));
+        assert_eq!([63, 64].map(checked_after), [63, 8]);
     }
 
     #[test]

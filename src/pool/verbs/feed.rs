@@ -405,7 +405,7 @@ impl<'a, T> Feeder<'a, T> {
                 self.stretch -= left - self.left;
                 return (deque.keep(end, 0), false);
             }
-            let is_early = |moment: Moment| !moment.is_over(1_000);
+            let is_early = |moment: Moment| !moment.is_over(1e3);
             if chunk == ITEMS_A_LOOK_AT_MOST && searching.is_quiet() && self.moment.is_some_and(is_early) {
                 (self.stretch, self.left) = (stretch + chunk, chunk);
                 return (end, false);
