@@ -73,3 +73,30 @@ fn heavy_items_in_a_row_are_shared_one_by_one() {
         shares.push(heavy_here());
     }
 }
+
+#[test]
+fn a_loop_that_was_brief_and_turns_long_is_shared() {
+    let Some(_alone) = heavy_run() else { return };
+    let items = [(); 64];
+    let pool = Pool::builder().num_threads(2).build().unwrap();
+    // One place calls the loop: a loop is known by its place in the program.
+    let on_the_helper = |nanos| {
+        let (caller, there) = (thread::current().id(), AtomicUsize::new(0));
+        pool.for_each(&items, |()| {
+            work(nanos);
+            if thread::current().id() != caller {
+                there.fetch_add(1, Relaxed);
+            }
+        });
+        there.into_inner()
+    };
+    // If other programs take a core, the helper gets few items.
+    let shares = |_| {
+        for _ in 0..20 {
+            thread::sleep(Duration::from_millis(1)); // so helpers sleep, and nothing is worth a wake-up
+            on_the_helper(50);
+        }
+        (16..48).contains(&on_the_helper(150_000))
+    };
+    assert!((0..20).any(shares), "10 ms on the calling thread alone");
+}
