@@ -25,8 +25,10 @@
 //! | `items.into_iter().map(f).collect()` | `pool.on(items).map(f).collect()` |
 //! | `items.iter().fold(init(), step)` | [`pool.on(&items).fold(init, step, merge)`](On::fold) |
 //! | `a.iter_mut().zip(&b).for_each(f)` | [`pool.on(&mut a).zip(&b).for_each(f)`](On::zip) |
-//! | `while let Some(item) = stack.pop() { stack.extend(f(item)) }` | [`pool.grow(seeds).for_each(\|item, feed\| feed.extend(f(item)))`](Pool::grow) |
-//! | `items.sort_by(compare)` | [`pool.sort_by(&mut items, compare)`](Pool::sort_by), [`sort_unstable`](Pool::sort_unstable) and so on |
+//! | `while let Some(item) = stack.pop() { stack.extend(f(item)) }` |
+//! [`pool.grow(seeds).for_each(\|item, feed\| feed.extend(f(item)))`](Pool::grow) |
+//! | `items.sort_by(compare)` | [`pool.sort_by(&mut items, compare)`](Pool::sort_by),
+//! [`sort_unstable`](Pool::sort_unstable) and so on |
 //!
 //! The [`guide`] has a page for each job: the [other loops](guide::loops),
 //! [reports](guide::reports), the counterparts of [rayon](guide::from_rayon) and
@@ -84,9 +86,9 @@
 //! up too late finds no items, and no thread waits for it. If the pauses between loops are shorter
 //! than the time to wake a thread, a worker polls for the next loop. A worker stops polling after
 //! about the time that a wake-up takes, so an idle program uses no CPU time. If a loop of 64 items
-//! or more is expected to be very short, the caller reads the clock after eight items, and shares
-//! the loop if these items took microseconds. A loop of fewer items is timed in one of sixteen
-//! calls on average.
+//! or more is expected to be short, the caller reads the clock once, after eight items or after 2
+//! µs of expected work, and shares the loop if these items took much longer. A loop of fewer items
+//! is timed in one of sixteen calls on average.
 //!
 //! The cost of help does not show that all items of a loop need one lock, or that another program
 //! uses the CPU of a helper. So the pool now and then tries the opposite of its choice: it shares a

@@ -1,9 +1,9 @@
 //! How many items a claim takes: one, or a block if items are too cheap for single claims.
 //!
 //! A claimed item cannot be stolen, so a heavy item keeps the rest of its block from thieves. But a
-//! claim takes time: 1 or 2 ns between items of predictable length, and 10 to 25 ns if the loop over
-//! the items has unpredictable branches or waits for memory, since it starts anew in each block. A
-//! block may also be folded by vector instructions.
+//! claim takes time: 1 or 2 ns between items of predictable length, and 10 to 25 ns if the loop
+//! over the items has unpredictable branches or waits for memory, since it starts anew in each
+//! block. A block may also be folded by vector instructions.
 //!
 //! If the last round over the same slice is known, claims are as large as is harmless: a run claims
 //! blocks of 512, 64 or 8 items if in the last round no such block of its range took longer than a

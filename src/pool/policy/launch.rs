@@ -5,6 +5,10 @@
 //! the pool remembers what an item cost, in a few bytes for each loop in the program text. It
 //! measures what help costs from helpers that sleep and from helpers that are awake. All of this is
 //! hints: they decide which workers take part, never the result.
+//!
+//! A decision takes time, too, if the caches are cold: 2 µs for the quick verdict, and 7 µs for a
+//! full decision. So there is no full decision for a loop that ends before sleeping helpers could
+//! begin, while calls are so far apart that polling would not pay.
 
 use std::time::Duration;
 
@@ -33,7 +37,8 @@ const TIMED_ONE_IN: u64 = 16;
 /// Exploration: one call in 256 is shared although that seems not to pay, so that a fall in the
 /// price of help is noticed. One search in 256 is timed from its first item on.
 const EXPLORED_ONE_IN: u64 = 256;
-/// In nanoseconds of work: after this much, a search reads the clock for the first time.
+/// In nanoseconds of work: after this much, a search reads the clock for the first time, and a
+/// brief loop is checked.
 pub(crate) const FIRST_LOOK_NS: f32 = TOO_SHORT_TO_TIME_NS / 2.0;
 
 /// A decision from a few words of memory, for most short loops.
@@ -51,7 +56,8 @@ pub(crate) enum QuickVerdict {
 }
 
 /// In items: a plain loop over at least this many items is checked once: whether its first items
-/// took clearly longer than [`FIRST_LOOK_NS`]. The check costs 14 ns, which is a large part of the time of a shorter loop.
+/// took clearly longer than [`FIRST_LOOK_NS`]. The check costs 14 ns, which is a large part of the
+/// time of a shorter loop.
 pub(crate) const CHECKED: usize = LARGE_BLOCK;
 /// In items: a plain loop is checked after this many items, or after a multiple of this number if
 /// it is brief. The number is a multiple of the length of a vector: if the slice begins at a
@@ -191,9 +197,9 @@ pub(crate) fn quick_verdict(
     }
 }
 
-/// If a loop is [`Brief`](QuickVerdict::Brief): the number of items after which it is checked. These
-/// items are expected to take [`FIRST_LOOK_NS`]. The quick verdict is `Unclear`, all helpers sleep,
-/// and calls are so far apart that polling would not pay.
+/// If a loop is [`Brief`](QuickVerdict::Brief): the number of items after which it is checked.
+/// These items are expected to take [`FIRST_LOOK_NS`]. The quick verdict is `Unclear`, all helpers
+/// sleep, and calls are so far apart that polling would not pay.
 ///
 /// A full decision touches some 250 cache lines, which takes 7 µs after a pause of the caller. So
 /// brief loops get none while helpers sleep, except now and then, to find out whether help has
