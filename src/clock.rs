@@ -65,7 +65,8 @@ mod ticks {
             Self(unsafe { _rdtsc() })
         }
 
-        /// Whether clearly more than `nanos` nanoseconds have passed: 2 to 8 times as many.
+        /// Whether clearly more than `nanos` nanoseconds have passed. The limit is 2 to 8 times
+        /// `nanos`, depending on the length of a tick.
         #[inline(always)]
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // an estimate
         pub(crate) fn is_over(self, nanos: f32) -> bool {
