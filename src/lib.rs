@@ -25,10 +25,8 @@
 //! | `items.into_iter().map(f).collect()` | `pool.on(items).map(f).collect()` |
 //! | `items.iter().fold(init(), step)` | [`pool.on(&items).fold(init, step, merge)`](On::fold) |
 //! | `a.iter_mut().zip(&b).for_each(f)` | [`pool.on(&mut a).zip(&b).for_each(f)`](On::zip) |
-//! | `while let Some(item) = stack.pop() { stack.extend(f(item)) }` |
-//! [`pool.grow(seeds).for_each(\|item, feed\| feed.extend(f(item)))`](Pool::grow) |
-//! | `items.sort_by(compare)` | [`pool.sort_by(&mut items, compare)`](Pool::sort_by),
-//! [`sort_unstable`](Pool::sort_unstable) and so on |
+//! | `while let Some(item) = stack.pop() { stack.extend(f(item)) }` | [`pool.grow(seeds).for_each(\|item, feed\| feed.extend(f(item)))`](Pool::grow) |
+//! | `items.sort_by(compare)` | [`pool.sort_by(&mut items, compare)`](Pool::sort_by), [`sort_unstable`](Pool::sort_unstable) and so on |
 //!
 //! The [`guide`] has a page for each job: the [other loops](guide::loops),
 //! [reports](guide::reports), the counterparts of [rayon](guide::from_rayon) and
@@ -69,7 +67,7 @@
 //! A claim costs one store, one load and one comparison. If items take 0.4 µs or more, a claim also
 //! costs a fence of a few nanoseconds. Claims of single items would slow down loops over cheap
 //! items, so a claim can take a block of 8, 64 or 512 items. If the last round over the same slice
-//! is known, blocks are so small that no block took longer than a theft takes. Otherwise a block
+//! is known, blocks are so small that they took less time than a theft. Otherwise a block
 //! has 8 items if an item takes less than 128 ns, 64 if it takes less than 16 ns and blocks of 64
 //! measured faster, and 512 if it takes less than 0.25 ns. The other items of a block can wait
 //! behind an unexpectedly slow item of the same claim.
@@ -86,8 +84,9 @@
 //! up too late finds no items, and no thread waits for it. If the pauses between loops are shorter
 //! than the time to wake a thread, a worker polls for the next loop. A worker stops polling after
 //! about the time that a wake-up takes, so an idle program uses no CPU time. If a loop of 64 items
-//! or more is expected to be short, the caller reads the clock once, after eight items or after 2
-//! µs of expected work, and shares the loop if these items took much longer. A loop of fewer items
+//! or more is expected to be short, the caller reads a clock after eight items, and in a loop of 4
+//! µs or more after each 2 µs of expected work. It shares the rest if these items took much longer.
+//! A loop of fewer items
 //! is timed in one of sixteen calls on average.
 //!
 //! The cost of help does not show that all items of a loop need one lock, or that another program

@@ -94,7 +94,7 @@ fn a_loop_that_was_brief_and_turns_long_is_shared() {
     let shares = |_| {
         for _ in 0..20 {
             thread::sleep(Duration::from_millis(1)); // so helpers sleep, and nothing is worth a wake-up
-            on_the_helper(50);
+            on_the_helper(150);
         }
         (16..48).contains(&on_the_helper(150_000))
     };

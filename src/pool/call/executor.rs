@@ -8,7 +8,7 @@ use super::{
     alone::Solo,
     body::{Body, kernel},
     ending::{Outcome, Panic},
-    inputs::{Gaps, Inside, draw},
+    inputs::{Gaps, Inside, draw, upcoming},
     loop_options::{Account, LoopOptions, is_logged},
     order::{Node, Order},
     plan::check_cpu,
@@ -22,7 +22,7 @@ use crate::{
         },
         policy::{
             alone_or_shared,
-            launch::{self, Case, FIRST_LOOK_NS, Gap, Launch, QuickVerdict, Why},
+            launch::{self, CHECKED, CHECKED_AFTER, Case, FIRST_LOOK_NS, Gap, Launch, QuickVerdict, Why},
             memory::Memory,
             prices::Prices,
             site::{Loop, LoopKind, Site, Slice},
@@ -162,7 +162,7 @@ impl Executor {
         body: &L,
     ) -> Outcome<Option<L::Acc>, L::Found> {
         let (this, len) = (loop_of::<L>(slice), slice.len);
-        let (verdict, first) = self.quick_verdict(&this, options.kind, options.threads, options.is_plain());
+        let (verdict, part) = self.quick_verdict(&this, options.kind, options.threads, options.is_plain());
         let from = 'plain: {
             if verdict == QuickVerdict::Unclear || options.units.are_blocks() {
                 break 'plain (0, None);
@@ -171,18 +171,22 @@ impl Executor {
                 return Outcome::Through(None);
             }
             let timed = (verdict != QuickVerdict::Plain).then(Instant::now);
-            // The last call of this loop was short, but this call may be long.
-            let begin = (first < len).then(Moment::now);
-            let mut state = body.state(0);
-            let mut ended = kernel(body, &mut state, None, &mut Claims::of(0..first));
-            if let Some(begin) = begin
-                && let Ok(few) = ended
-            {
-                if begin.is_over(FIRST_LOOK_NS) && most(len, self.workers.min(options.threads)) > 0 {
-                    break 'plain (first, Some((state, few)));
+            let (mut state, mut few) = (body.state(0), None);
+            let (mut done, mut end) = (0, if len < CHECKED { len } else { CHECKED_AFTER });
+            let ended = loop {
+                let begin = (end < len).then(Moment::now);
+                match kernel(body, &mut state, few, &mut Claims::of(done..end)) {
+                    Ok(more) if end < len => few = more,
+                    ended => break ended,
                 }
-                ended = kernel(body, &mut state, few, &mut Claims::of(first..len));
-            }
+                // The last call of this loop was short, but this call may be long.
+                if begin.is_some_and(|begin| begin.is_over(FIRST_LOOK_NS))
+                    && most(len, self.workers.min(options.threads)) > 0
+                {
+                    break 'plain (end, Some((state, few)));
+                }
+                (done, end) = (end, end + part.min(len - end));
+            };
             // The state is dropped before the result is returned. So if the drop of the state
             // panics, the result is dropped, too.
             drop(state);
@@ -329,8 +333,8 @@ impl Executor {
         (Ok(ended), options.account(&mut before, Err(why), self.program_report.is_some(), help))
     }
 
-    /// The quick verdict: whether to run the plain loop, and the number of items after which that
-    /// loop is checked. The user allows `threads` threads. This function reads few places in
+    /// The quick verdict: whether to run the plain loop, and the length of its parts behind the first
+    /// part. The user allows `threads` threads. This function reads few places in
     /// memory, because any further work would make a very short loop slower.
     #[inline(never)]
     fn quick_verdict(
@@ -353,22 +357,26 @@ impl Executor {
                 QuickVerdict::Timed if Inside::is_here() => QuickVerdict::Plain,
                 QuickVerdict::Unclear if self.is_quiet.load(Ordering::Relaxed) => {
                     return match self.brief(*this, kind) {
-                        Some(first) => (QuickVerdict::Brief, first),
-                        None => (QuickVerdict::Unclear, 0),
+                        Some(part) => (QuickVerdict::Brief, part),
+                        None => (QuickVerdict::Unclear, len),
                     };
                 }
                 verdict => verdict,
             }
         };
-        (verdict, launch::checked_after(len))
+        (verdict, len)
     }
 
-    /// If the loop is brief: the number of items after which it is checked.
+    /// If the loop is brief: the length of its parts.
     #[cold]
     #[inline(never)]
     fn brief(&self, this: Loop, kind: LoopKind) -> Option<usize> {
-        let sleep = self.threads.awake() == 0 && !Inside::is_here();
-        if sleep { launch::brief(&self.memory, &self.prices, this, kind, draw()) } else { None }
+        if self.threads.awake() > 0 || Inside::is_here() {
+            return None;
+        }
+        let part = launch::brief(&self.memory, &self.prices, this, kind, upcoming())?;
+        draw(); // otherwise the full decision uses this number
+        Some(part)
     }
 
     /// Learns from a plain loop that began at `begin`.
@@ -378,7 +386,12 @@ impl Executor {
         let took = begin.elapsed();
         self.memory.learn(this, kind, this.slice.len, nanos(took));
         if verdict == QuickVerdict::Brief {
-            let is_quiet = self.gaps.after_brief(begin, took, &self.prices);
+            self.set_quiet(self.gaps.after_brief(begin, took, &self.prices));
+        }
+    }
+
+    fn set_quiet(&self, is_quiet: bool) {
+        if self.is_quiet.load(Ordering::Relaxed) != is_quiet {
             self.is_quiet.store(is_quiet, Ordering::Relaxed);
         }
     }
@@ -417,9 +430,8 @@ impl Executor {
             };
             launch = case.launch();
         }
-        let is_late = |gap: Gap| !gap.is_short(self.memory.expected(this));
-        if launch.is_short() && !awake && gap.is_some_and(is_late) && !self.is_quiet.load(Ordering::Relaxed) {
-            self.is_quiet.store(true, Ordering::Relaxed);
+        if launch.is_short() && !awake {
+            self.set_quiet(gap.is_some_and(|gap| !gap.is_short(self.memory.expected(this))));
         }
         if options.is_watched() || self.program_report.is_some() {
             launch = launch.watched();
@@ -427,10 +439,12 @@ impl Executor {
         (launch != Launch::Plain).then_some(Call { this, launch, awake, gap })
     }
 
-    /// How a call continues if it was expected to be short but is not.
+    /// How a call continues if it was expected to be short but is not. The next call gets a full
+    /// decision, which learns the cost.
     #[cold]
     #[inline(never)]
     fn weigh_again(&self, this: Loop) -> Call {
+        self.set_quiet(false);
         let awake = self.threads.awake() > 0;
         Call { this, launch: Launch::begun_alone(&self.prices, awake, Why::Unexpected), awake, gap: None }
     }

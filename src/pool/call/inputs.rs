@@ -27,13 +27,20 @@ pub(crate) struct Gaps {
     began: AtomicU64,
     ended: AtomicU64,
     /// When the last brief call ended, likewise.
-    left: AtomicU64,
+    brief_ended: AtomicU64,
 }
 
 impl Gaps {
     pub(crate) fn new(asked: Option<Duration>) -> Self {
         let zero = || AtomicU64::new(0);
-        Self { asked, rhythm: zero(), made: Instant::now(), began: zero(), ended: zero(), left: zero() }
+        Self {
+            asked,
+            rhythm: zero(),
+            made: Instant::now(),
+            began: zero(),
+            ended: zero(),
+            brief_ended: zero(),
+        }
     }
 
     /// How long helpers poll after a loop: the time that the user has set, or zero.
@@ -63,11 +70,13 @@ impl Gaps {
     /// slept before it began.
     #[inline(never)] // other calls touch none of its code
     pub(crate) fn after_brief(&self, began: Instant, took: Duration, prices: &Prices) -> bool {
-        let began = began.saturating_duration_since(self.made);
+        let began = began - self.made;
+        let last = [&self.began, &self.ended, &self.brief_ended].map(|last| last.load(Ordering::Relaxed));
         self.began.store(as_nanos(began), Ordering::Relaxed);
-        let left = self.left.swap(as_nanos(began + took), Ordering::Relaxed);
+        self.brief_ended.store(as_nanos(began + took), Ordering::Relaxed);
         let patience = self.asked.unwrap_or(prices.worth_staying_awake());
-        as_nanos(began).saturating_sub(left) > as_nanos(patience)
+        let pause = as_nanos(began).saturating_sub(last.into_iter().max().unwrap_or(0));
+        pause > as_nanos(patience)
     }
 
     /// A shared loop begins. `awake` says whether helpers are awake, `short` whether the gap before
@@ -127,6 +136,13 @@ impl Drop for Inside {
     }
 }
 
+thread_local!(static LAST: Cell<u64> = const { Cell::new(0) });
+
+/// The next number of this thread. The number is not used up: [`draw`] returns the same number.
+pub(crate) fn upcoming() -> Draw {
+    Draw(LAST.get().wrapping_add(GOLDEN))
+}
+
 /// The next number of this thread.
 ///
 /// The numbers are multiples of the golden ratio. These multiples are spread evenly, and so is
@@ -135,7 +151,6 @@ impl Drop for Inside {
 /// common sequence would cost each caller a cache miss.
 #[inline(always)]
 pub(crate) fn draw() -> Draw {
-    thread_local!(static LAST: Cell<u64> = const { Cell::new(0) });
     LAST.with(|last| {
         last.set(last.get().wrapping_add(GOLDEN));
         Draw(last.get())

@@ -5,9 +5,10 @@
 //! over the items has unpredictable branches or waits for memory, since it starts anew in each
 //! block. A block may also be folded by vector instructions.
 //!
-//! If the last round over the same slice is known, claims are as large as is harmless: a run claims
-//! blocks of 512, 64 or 8 items if in the last round no such block of its range took longer than a
-//! theft. An item of a block then waits no longer than a theft would take.
+//! If an earlier round over the same slice is known, claims are as large as is harmless: a run
+//! claims blocks of 512, 64 or 8 items if in that round such a block of its range took at most
+//! [`HARMLESS_NS`]. An item of a block then waits for less time than a theft would take. The earlier
+//! round knows only the average item between two readings of the clock.
 //!
 //! Otherwise a run begins with single items, or with the block size that suits the average item of
 //! the last round. The run reads the clock after each stretch of some 10 µs (a reading costs some
@@ -25,13 +26,13 @@
 //! * 511 items, if items before it took less than 0.25 ns each;
 //! * 63 items, if they took less than 16 ns each and blocks of 64 were faster;
 //! * 7 items, if they took less than 128 ns each;
-//! * 511, 63 or 7 items, if that many items were harmless in the last round, so that the item is
-//!   heavy for the first time;
+//! * 511, 63 or 7 items, if blocks of that size were harmless in the earlier round, on average
+//!   between two readings of the clock;
 //! * otherwise no item.
 
 use std::time::Duration;
 
-use super::prices::{CLEARLY, THEFT_NS};
+use super::prices::{CLEARLY, HARMLESS_NS};
 use crate::clock::{Instant, nanos};
 
 /// In items: the sizes of a block.
@@ -39,7 +40,8 @@ pub(crate) const SMALL_BLOCK: usize = 8;
 pub(crate) const LARGE_BLOCK: usize = SMALL_BLOCK * SMALL_BLOCK;
 pub(crate) const HUGE_BLOCK: usize = SMALL_BLOCK * LARGE_BLOCK;
 /// In nanoseconds per item: items below this are claimed in blocks of 8, since single claims would
-/// add more than 1 % to their time. Other items are claimed one by one.
+/// add more than 1 % to their time. Other items are claimed one by one, unless larger claims are
+/// known to be harmless.
 const CHEAP_NS: f32 = 128.0;
 /// In nanoseconds per item: items below this are claimed in blocks of 512. An item that takes less
 /// than a cycle is folded by vector instructions, and no loop with branches to longer items is that
@@ -58,7 +60,7 @@ const AGAIN: u32 = LARGE_BLOCK as u32;
 /// In nanoseconds per item: items above this are claimed with full fences, which make thefts cheap.
 pub(crate) const DEAR_NS: f32 = 400.0;
 /// In items: the end of a range that is claimed one by one, so that thieves can steal each of these
-/// items.
+/// items. Harmless blocks are claimed up to the end.
 const TAIL: usize = LARGE_BLOCK;
 /// The least time of a stretch. If a stretch is shorter, the next stretch has more claims. If a
 /// stretch takes more than twice this time, the next stretch has fewer claims.
@@ -96,7 +98,7 @@ pub(crate) struct Grain {
     /// Claims per stretch.
     claims: usize,
     large: Large,
-    /// In the last round, no block of this size took longer than a theft. 1 if unknown.
+    /// The largest harmless block; 1 if unknown.
     harmless: usize,
     /// Whether items are so dear that claims use full fences. True before items are timed.
     dear: bool,
@@ -115,8 +117,8 @@ pub(crate) struct Grain {
 }
 
 impl Grain {
-    /// `pace` is the average time of an item in the last round, in nanoseconds, if known. In the
-    /// last round, no block of `harmless` items took longer than a theft; 1 if unknown.
+    /// `pace` is the average time of an item in the last round, in nanoseconds, if known.
+    /// `harmless` is the largest harmless block by an earlier round; 1 if unknown.
     pub(crate) fn new(now: Instant, pace: Option<f32>, harmless: usize, singly: bool) -> Self {
         let mut grain = Self {
             singly,
@@ -132,6 +134,7 @@ impl Grain {
             clock: now,
         };
         if let Some(each) = pace {
+            grain.limit_harmless(each);
             grain.size = grain.suited(each);
             grain.dear = each > DEAR_NS;
             grain.claims = ((STRETCH.as_nanos() as f32 / each) as usize / grain.size).max(1);
@@ -166,9 +169,7 @@ impl Grain {
             return;
         }
         let each = nanos(took) / self.items as f32;
-        if each * self.harmless as f32 > THEFT_NS {
-            self.harmless = 1;
-        }
+        self.limit_harmless(each);
         self.dear = each > DEAR_NS;
         self.is_dearer = each > 2.0 * self.fastest;
         self.fastest = if self.is_dearer { each } else { self.fastest.min(each) };
@@ -180,6 +181,13 @@ impl Grain {
             self.claims
         };
         self.choose(each);
+    }
+
+    /// Makes harmless blocks smaller if items take `each` nanoseconds.
+    fn limit_harmless(&mut self, each: f32) {
+        while self.harmless > 1 && each * self.harmless as f32 > HARMLESS_NS {
+            self.harmless /= SMALL_BLOCK;
+        }
     }
 
     /// Chooses the block size, after a stretch in which an item took `each` nanoseconds.
@@ -297,14 +305,17 @@ mod tests {
     fn harmless_blocks_are_claimed_to_the_end_until_items_take_longer() {
         let begin = Instant::now();
         let ends = |nanos: f64| begin + Duration::from_secs_f64(nanos * 1e-9);
-        let new = |harmless| Grain::new(begin, Some(20.0), harmless, false);
+        let new = |harmless| Grain::new(begin, Some(4.0), harmless, false);
         for (harmless, first, in_tail) in [(512, 512, 8), (64, 64, 8), (8, 8, 8), (1, 8, 1)] {
             assert_eq!(new(harmless).stretch(1 << 20).size, first);
             assert_eq!(new(harmless).stretch(30).size, in_tail, "{harmless}");
         }
-        assert_eq!(Grain::new(begin, Some(500.0), 8, false).stretch(1 << 20).size, 1, "cheap thefts");
-        assert_eq!(Grain::new(begin, Some(20.0), 64, true).stretch(1 << 20).size, 1);
-        for (each, next) in [(20.0, 64), (75.0, 64), (100.0, 8), (200.0, 1)] {
+        for (pace, size) in [(5.0, 64), (40.0, 8), (300.0, 8), (320.0, 1), (500.0, 1)] {
+            let mut grain = Grain::new(begin, Some(pace), 512, false);
+            assert_eq!(grain.stretch(1 << 20).size, size, "items have become dearer: {pace} ns");
+        }
+        assert_eq!(Grain::new(begin, Some(4.0), 64, true).stretch(1 << 20).size, 1);
+        for (each, next) in [(20.0, 64), (39.0, 64), (40.0, 8), (200.0, 8), (320.0, 1)] {
             let mut grain = new(64);
             grain.stretch(1 << 20);
             grain.end_stretch(grain.left, ends(grain.items as f64 * each));

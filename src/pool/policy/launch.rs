@@ -37,8 +37,8 @@ const TIMED_ONE_IN: u64 = 16;
 /// Exploration: one call in 256 is shared although that seems not to pay, so that a fall in the
 /// price of help is noticed. One search in 256 is timed from its first item on.
 const EXPLORED_ONE_IN: u64 = 256;
-/// In nanoseconds of work: after this much, a search reads the clock for the first time, and a
-/// brief loop is checked.
+/// In nanoseconds of work: after this much, a search reads the clock for the first time. Also the
+/// expected time of a part of a brief loop.
 pub(crate) const FIRST_LOOK_NS: f32 = TOO_SHORT_TO_TIME_NS / 2.0;
 
 /// A decision from a few words of memory, for most short loops.
@@ -55,21 +55,13 @@ pub(crate) enum QuickVerdict {
     Unclear,
 }
 
-/// In items: a plain loop over at least this many items is checked once: whether its first items
-/// took clearly longer than [`FIRST_LOOK_NS`]. The check costs 14 ns, which is a large part of the
+/// In items: a plain loop over at least this many items is checked: whether a part of its items took
+/// clearly longer than [`FIRST_LOOK_NS`]. The check costs 14 ns, which is a large part of the
 /// time of a shorter loop.
 pub(crate) const CHECKED: usize = LARGE_BLOCK;
-/// In items: a plain loop is checked after this many items, or after a multiple of this number if
-/// it is brief. The number is a multiple of the length of a vector: if the slice begins at a
-/// boundary of vectors, the rest does too.
+/// In items: the first part of a plain loop. The number is a multiple of the length of a vector: if
+/// the slice begins at a boundary of vectors, the rest does too.
 pub(crate) const CHECKED_AFTER: usize = SMALL_BLOCK;
-
-/// The number of items after which a plain loop of `len` items is checked; all items if the loop is
-/// not checked.
-#[inline(always)]
-pub(crate) fn checked_after(len: usize) -> usize {
-    if len < CHECKED { len } else { CHECKED_AFTER }
-}
 
 /// Why a loop starts on the calling thread.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -197,13 +189,12 @@ pub(crate) fn quick_verdict(
     }
 }
 
-/// If a loop is [`Brief`](QuickVerdict::Brief): the number of items after which it is checked.
-/// These items are expected to take [`FIRST_LOOK_NS`]. The quick verdict is `Unclear`, all helpers
-/// sleep, and calls are so far apart that polling would not pay.
+/// If a loop is [`Brief`](QuickVerdict::Brief): the number of items that are expected to take
+/// [`FIRST_LOOK_NS`]. Called only if the quick verdict is `Unclear`, all helpers sleep, and calls are
+/// so far apart that polling would not pay.
 ///
 /// A full decision touches some 250 cache lines, which takes 7 µs after a pause of the caller. So
-/// brief loops get none while helpers sleep, except now and then, to find out whether help has
-/// become cheaper.
+/// brief loops get a full decision only now and then, to find out whether help has become cheaper.
 pub(crate) fn brief(
     memory: &Memory,
     prices: &Prices,
@@ -216,7 +207,8 @@ pub(crate) fn brief(
     if !ends_before_help || !kind.goes_through() || len < CHECKED || draw.is_one_in(EXPLORED_ONE_IN) {
         return None;
     }
-    Some(((FIRST_LOOK_NS / cost) as usize).next_multiple_of(CHECKED_AFTER).min(len))
+    let part = ((FIRST_LOOK_NS / cost) as usize).min(len);
+    Some((part - part % CHECKED_AFTER).max(CHECKED_AFTER))
 }
 
 /// The launch of the rest of a loop, which has `work` nanoseconds of work. The caller has begun
@@ -640,11 +632,29 @@ mod tests {
             assert_eq!(count > 900, is_brief, "{len} items of {work} ns: {count} of 1000");
             assert!(!is_brief || count < 1000, "some calls find out whether help has become cheaper");
         }
-        // A brief loop is checked after the items of 2 µs, other loops after their first items.
+        for (len, part) in [(1000, 104), (64, 64), (usize::MAX, usize::MAX - 7)] {
+            let costs = Costs::new(Duration::ZERO);
+            costs.learn(over(len), LoopKind::Through, 1000, if len == usize::MAX { 0.0 } else { 19e3 });
+            let next = (0..3).find_map(|_| brief(&costs, len, LoopKind::Through));
+            assert_eq!(next, Some(part), "{len} items");
+        }
+    }
+
+    #[test]
+    fn a_brief_loop_is_shared_now_and_then() {
         let costs = Costs::new(Duration::ZERO);
         costs.learn(over(1000), LoopKind::Through, 1000, 19e3);
-        assert_eq!(brief(&costs, 1000, LoopKind::Through), Some(112));
-        assert_eq!([63, 64].map(checked_after), [63, 8]);
+        // A call that is not brief has the number of its draw in its full decision, too.
+        let explores = |_: &i32| {
+            let draw = costs.draw();
+            let is_brief = brief(&costs.memory, &costs.prices, over(1000), LoopKind::Through, draw).is_some();
+            !is_brief && {
+                costs.drawn.set(costs.drawn.get().wrapping_sub(0x9E37_79B9_7F4A_7C15));
+                is_shared(launch(&costs, 1000))
+            }
+        };
+        let shared = (0..10_240).filter(explores).count();
+        assert!((30..=50).contains(&shared), "{shared} of 10,240 calls");
     }
 
     #[test]

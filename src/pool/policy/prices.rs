@@ -16,6 +16,9 @@ pub(crate) const AWAKE_NS: f32 = 500.0;
 /// In nanoseconds: the cost of a theft without its fence. Also the assumed cost of the fence, until
 /// it is measured.
 pub(crate) const THEFT_NS: f32 = 5_000.0;
+/// In nanoseconds: a claim of this length does no harm. An item that waits behind the claim waits
+/// for less time than a theft takes.
+pub(crate) const HARMLESS_NS: f32 = THEFT_NS / 2.0;
 /// A time clearly exceeds another time if it is longer by this factor. A loop is shared if the work
 /// per helper clearly exceeds the cost of help.
 pub(crate) const CLEARLY: f32 = 1.3;

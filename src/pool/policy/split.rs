@@ -10,7 +10,7 @@ use std::{ops::Range, sync::Arc};
 
 use super::{
     grain::{HUGE_BLOCK, LARGE_BLOCK, SMALL_BLOCK},
-    prices::{ASLEEP_NS, AWAKE_NS, CLEARLY, Estimate, THEFT_NS},
+    prices::{ASLEEP_NS, AWAKE_NS, CLEARLY, Estimate, HARMLESS_NS, THEFT_NS},
     site::{Loop, Site},
 };
 use crate::{
@@ -263,16 +263,22 @@ impl Profile {
         self.index_at(goal).clamp(items.start, items.end - 1)
     }
 
-    /// The largest size of a block that takes no longer than a theft, wherever in `items` it lies.
-    /// (A block between two knots counts. A block around a knot can take as long as two of these.)
+    /// The largest harmless block of `items`: each such block took at most about [`HARMLESS_NS`]. A
+    /// block that begins or ends between two knots may have taken twice as long.
     pub(crate) fn harmless_block(&self, items: Range<usize>) -> usize {
         let from = self.0.partition_point(|&(first, _)| first <= items.start).saturating_sub(1);
-        let parts = self.0[from..].windows(2).take_while(|knots| knots[0].0 < items.end);
+        let behind = self.0.partition_point(|&(first, _)| first < items.end);
+        let knots = &self.0[from..(behind + 1).min(self.0.len())];
         let is_harmless = |size: &usize| {
-            parts.clone().all(|knots| {
-                let [(low, before), (high, after)] = [knots[0], knots[1]];
-                let blocks = f32::max((high - low) as f32 / *size as f32, 1.0);
-                after - before <= blocks * THEFT_NS
+            let mut begin = 0;
+            (1..knots.len()).all(|end| {
+                // The parts between `begin` and `end` are the longest series within a block, or one
+                // part that is longer than a block.
+                while begin + 1 < end && knots[end].0 - knots[begin].0 > *size {
+                    begin += 1;
+                }
+                let [(low, before), (high, after)] = [knots[begin], knots[end]];
+                after - before <= HARMLESS_NS * f32::max((high - low) as f32 / *size as f32, 1.0)
             })
         };
         [HUGE_BLOCK, LARGE_BLOCK, SMALL_BLOCK].into_iter().find(is_harmless).unwrap_or(1)
@@ -340,9 +346,9 @@ mod tests {
     }
 
     #[test]
-    fn a_block_is_harmless_where_it_takes_no_longer_than_a_theft() {
-        // 1000 items of 5 ns, one item of 6 µs, 999 items of 50 ns, and 1000 items of 500 ns.
-        let marks = [(0, 5_000.0), (1000, 6_000.0), (1001, 49_950.0), (2000, 500_000.0)];
+    fn a_block_is_harmless_where_it_takes_less_time_than_a_theft() {
+        // 1000 items of 4 ns, one item of 3 µs, 999 items of 30 ns, and 1000 items of 300 ns.
+        let marks = [(0, 4_000.0), (1000, 3_000.0), (1001, 29_970.0), (2000, 300_000.0)];
         let profile = Profile::new(3000, &marks);
         for (items, block) in [
             (0..1000, 512),
@@ -355,6 +361,12 @@ mod tests {
         ] {
             assert_eq!(profile.harmless_block(items.clone()), block, "{items:?}");
         }
+        // Parts that are shorter than a block: 100 items of 49 ns each.
+        let marks: Vec<_> = (0..16).map(|part| (100 * part, 4_900.0)).collect();
+        assert_eq!(Profile::new(1600, &marks).harmless_block(0..1600), 8);
+        let marks: Vec<_> = (0..16).map(|part| (100 * part, 400.0)).collect();
+        assert_eq!(Profile::new(1600, &marks).harmless_block(0..1600), 512);
+        assert_eq!(Profile::new(0, &[]).harmless_block(0..0), 512, "no item");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::{ops::Range, time::Duration};
 
 use super::{
-    prices::{AWAKE_NS, THEFT_NS},
+    prices::{AWAKE_NS, HARMLESS_NS, THEFT_NS},
     split::{NAP, Profile},
 };
 use crate::clock::time;
@@ -22,8 +22,8 @@ pub(crate) enum Watched {
     /// The victim has enough work left for two workers.
     Busy,
     /// The victim has claimed nothing for a [`moment`], and thefts from it are expensive. Its
-    /// claims took less than 0.4 µs each at its last reading of the clock, but now a single claim
-    /// takes longer. Until that claim ends, the victim does not reach the rest of its range. Each
+    /// claims took less time at its last reading of the clock, but now a single claim takes
+    /// longer. Until that claim ends, the victim does not reach the rest of its range. Each
     /// theft of half of the rest would cost an expensive fence, so the thief takes all of the rest.
     /// After the claim the victim steals in turn.
     Stuck,
@@ -43,7 +43,7 @@ pub(crate) fn watched(heavy: f32, is_dear: bool, moved: usize, left: usize) -> W
     // A theft saves half of the time that the rest takes. The fence also delays the victim.
     if (left as f32) * moment < moved as f32 * (THEFT_NS + 2.0 * heavy) {
         Watched::AlmostDone
-    } else if moved == 0 && is_dear {
+    } else if moved == 0 && is_dear && moment >= HARMLESS_NS {
         Watched::Stuck
     } else {
         Watched::Busy
@@ -79,6 +79,7 @@ mod tests {
         assert_eq!(watched(20e3, true, 100, 449), Watched::AlmostDone, "a dear theft");
         assert_eq!(watched(20e3, true, 100, 450), Watched::Busy);
         assert_eq!(watched(20e3, true, 0, 450), Watched::Stuck);
+        assert_eq!(watched(4e3, true, 0, 450), Watched::Busy, "it may be within a harmless block");
     }
 
     #[test]
