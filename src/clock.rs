@@ -45,8 +45,8 @@ mod moment {
 
 /// A point in time that answers one question: has clearly more than some time passed since? The
 /// answer costs two readings of the time stamp counter, from which the system computes the clock.
-/// These two readings take less than half the time of two readings of the clock. The length of a tick need
-/// not be known.
+/// These two readings take less than half the time of two readings of the clock. The length of a
+/// tick need not be known.
 #[cfg(all(target_arch = "x86_64", not(any(miri, shuttle, portable))))]
 #[allow(unsafe_code)] // reads the time stamp counter
 mod ticks {

@@ -333,9 +333,9 @@ impl Executor {
         (Ok(ended), options.account(&mut before, Err(why), self.program_report.is_some(), help))
     }
 
-    /// The quick verdict: whether to run the plain loop, and the length of its parts behind the first
-    /// part. The user allows `threads` threads. This function reads few places in
-    /// memory, because any further work would make a very short loop slower.
+    /// The quick verdict: whether to run the plain loop, and the length of its parts behind the
+    /// first part. The user allows `threads` threads. This function reads few places in memory,
+    /// because any further work would make a very short loop slower.
     #[inline(never)]
     fn quick_verdict(
         &self,

@@ -40,7 +40,7 @@ use crate::{
 };
 
 /// How a shared loop has ended, and its account if an account is wanted.
-pub(super) type Shared = (Result<Outcome, Panic>, Option<Box<Account>>);
+pub(super) type EndAndAccount = (Result<Outcome, Panic>, Option<Box<Account>>);
 
 /// The shared part of a call.
 struct SharedPart<'a> {
@@ -124,7 +124,7 @@ impl Executor {
         options: &LoopOptions<'_>,
         own: &mut dyn Accumulate,
         others: &dyn Lend,
-    ) -> Result<Shared, Outcome> {
+    ) -> Result<EndAndAccount, Outcome> {
         let (late, mut help);
         let call = if let Some(found) = self.find_help(call, options, solo.left()) {
             help = found;

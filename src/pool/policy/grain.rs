@@ -7,8 +7,8 @@
 //!
 //! If an earlier round over the same slice is known, claims are as large as is harmless: a run
 //! claims blocks of 512, 64 or 8 items if in that round such a block of its range took at most
-//! [`HARMLESS_NS`]. An item of a block then waits for less time than a theft would take. The earlier
-//! round knows only the average item between two readings of the clock.
+//! [`HARMLESS_NS`]. An item of a block then waits for less time than a theft would take. The
+//! earlier round knows only the average item between two readings of the clock.
 //!
 //! Otherwise a run begins with single items, or with the block size that suits the average item of
 //! the last round. The run reads the clock after each stretch of some 10 µs (a reading costs some

@@ -55,8 +55,8 @@ pub(crate) enum QuickVerdict {
     Unclear,
 }
 
-/// In items: a plain loop over at least this many items is checked: whether a part of its items took
-/// clearly longer than [`FIRST_LOOK_NS`]. The check costs 14 ns, which is a large part of the
+/// In items: a plain loop over at least this many items is checked: whether a part of its items
+/// took clearly longer than [`FIRST_LOOK_NS`]. The check costs 14 ns, which is a large part of the
 /// time of a shorter loop.
 pub(crate) const CHECKED: usize = LARGE_BLOCK;
 /// In items: the first part of a plain loop. The number is a multiple of the length of a vector: if
@@ -190,8 +190,8 @@ pub(crate) fn quick_verdict(
 }
 
 /// If a loop is [`Brief`](QuickVerdict::Brief): the number of items that are expected to take
-/// [`FIRST_LOOK_NS`]. Called only if the quick verdict is `Unclear`, all helpers sleep, and calls are
-/// so far apart that polling would not pay.
+/// [`FIRST_LOOK_NS`]. Called only if the quick verdict is `Unclear`, all helpers sleep, and calls
+/// are so far apart that polling would not pay.
 ///
 /// A full decision touches some 250 cache lines, which takes 7 µs after a pause of the caller. So
 /// brief loops get a full decision only now and then, to find out whether help has become cheaper.

@@ -8,8 +8,8 @@
 //! `Prices::worth_staying_awake`.
 //!
 //! If helpers have polled in vain, they do not poll for a number of calls, which grows with each
-//! failure. Calls that are not shared count, too, except very short ones and brief ones. Otherwise a disturbed pool, which shares hardly
-//! any loop, would never reach the end of a pause.
+//! failure. Calls that are not shared count, too, except very short ones and brief ones. Otherwise
+//! a disturbed pool, which shares hardly any loop, would never reach the end of a pause.
 
 /// Whether helpers polled after the last round, and the record of earlier polls.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
