@@ -176,10 +176,11 @@ mod tests {
     fn a_pause_before_a_brief_call_is_long_if_helpers_would_have_slept() {
         let (gaps, prices) = (Gaps::new(None), Prices::new());
         let took = Duration::from_micros(10);
-        let pause = |micros| Instant::now() + Duration::from_micros(micros);
-        assert!(gaps.after_brief(pause(1_000), took, &prices), "the first one");
-        assert!(!gaps.after_brief(pause(1_020), took, &prices));
-        assert!(gaps.after_brief(pause(2_000), took, &prices));
+        let begin = Instant::now();
+        let at = |micros| begin + Duration::from_micros(micros);
+        assert!(gaps.after_brief(at(1_000), took, &prices), "the first one");
+        assert!(!gaps.after_brief(at(1_020), took, &prices));
+        assert!(gaps.after_brief(at(2_000), took, &prices));
         assert!(gaps.gap(&prices).since_end.is_none());
     }
 
