@@ -268,7 +268,7 @@ impl Executor {
         options: &LoopOptions<'_>,
         own: &mut dyn Accumulate,
         others: &dyn Lend,
-    ) -> (Result<Outcome, Panic>, Option<Box<Account>>) {
+    ) -> EndAndAccount {
         let unshared = |outcome| (Ok(outcome), None);
         let _stay = options.enter();
         let (mut in_blocks, blocks_of);
@@ -604,6 +604,9 @@ fn most(len: usize, workers: usize) -> usize {
 fn loop_of<L: Body>(slice: Slice) -> Loop {
     Loop { site: Site::new(kernel::<L> as *const ()), slice }
 }
+
+/// How a loop has ended, and its account if an account is wanted.
+pub(super) type EndAndAccount = (Result<Outcome, Panic>, Option<Box<Account>>);
 
 /// A call, and how it begins.
 pub(super) struct Call {

@@ -8,9 +8,9 @@ use super::{
     accumulator::{Accumulate, Lend},
     alone::Solo,
     ending::{Earliest, Outcome, Panic},
-    executor::{Call, Executor, FoundHelp},
+    executor::{Call, EndAndAccount, Executor, FoundHelp},
     inputs::Inside,
-    loop_options::{Account, LoopOptions},
+    loop_options::LoopOptions,
     plan::{Plan, WorkerPlaces},
     round::Round,
     round_log::RoundLog,
@@ -38,9 +38,6 @@ use crate::{
     },
     sync::{Ordering, Patience, try_lock_soon},
 };
-
-/// How a shared loop has ended, and its account if an account is wanted.
-pub(super) type EndAndAccount = (Result<Outcome, Panic>, Option<Box<Account>>);
 
 /// The shared part of a call.
 struct SharedPart<'a> {
