@@ -280,7 +280,7 @@ impl AsyncRoundWorker<'_> {
         reports.report.add(own_report.report);
         reports.waited.append(&mut own_report.waited);
         drop(reports);
-        of.log.leave(worker_log, owner.failed);
+        of.log.leave(&mut worker_log, owner.failed);
     }
 
     fn step(&mut self) -> Step {

@@ -128,7 +128,7 @@ impl Round<'_> {
         if let Some(list) = self.list {
             worker_log.journal.count(list.folded(me));
         }
-        self.log.leave(worker_log, owner.failed);
+        self.log.leave(&mut worker_log, owner.failed);
     }
 
     /// Claims and folds until nothing is left to claim or steal. A run of items ends when the
@@ -231,7 +231,7 @@ pub(super) fn claim_one(owner: &mut Owner<'_>) -> Option<usize> {
 
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
-    use std::convert::Infallible;
+    use std::{convert::Infallible, iter, ptr};
 
     use super::*;
     use crate::pool::{
@@ -240,7 +240,11 @@ mod tests {
             body::{Body, Stop},
             order::Order,
         },
-        policy::prices::Estimate,
+        policy::{
+            prices::Estimate,
+            site::{Loop, Site, Slice},
+            split::Splits,
+        },
         protocol::{Fence, barrier::PollTimes, range::Attempt},
         record::journal::Tally,
     };
@@ -272,6 +276,21 @@ mod tests {
         }
     }
 
+    /// The plan of a round of two workers about which nothing is known.
+    fn plan(heavy: &Estimate) -> Plan<'_> {
+        Plan {
+            workers: 2,
+            units: Units::Items,
+            pace: None,
+            profile: None,
+            stealing: Stealing::Largest,
+            has_large_partials: true,
+            heavy,
+            places: None,
+            polls: PollTimes::default(),
+        }
+    }
+
     /// A round of two workers with five items each, both on this thread. The first worker works
     /// either before or after the second worker enters. The second worker works after the first
     /// worker.
@@ -282,18 +301,7 @@ mod tests {
     ) -> (Vec<(usize, usize)>, [Tally; 2]) {
         let (ranges, heavy) = (Arc::new(Ranges::new(2, fence)), Estimate::new(5e3));
         ranges.partition(0..10, &[5]);
-        let (units, places) = (Units::Items, None);
-        let plan = Plan {
-            workers: 2,
-            units,
-            pace: None,
-            profile: None,
-            stealing,
-            has_large_partials: true,
-            heavy: &heavy,
-            places,
-            polls: PollTimes::default(),
-        };
+        let plan = Plan { stealing, ..plan(&heavy) };
         let times = Times { tallies: vec![Tally::default(); 2], ..Times::default() };
         let log = RoundLog::new(Instant::now(), times);
         let (round, made) = (Round { ranges: &ranges, plan, log, list: None }, Partials::new());
@@ -336,6 +344,60 @@ mod tests {
         let (runs, [thief, victim]) = round(Fence::Symmetric, Stealing::Off, true);
         assert_eq!(runs, [(0, 5), (5, 5)]);
         assert_eq!((counts(&thief), counts(&victim)), ([5, 5, 1, 0, 0, 0], [5, 5, 1, 0, 0, 0]));
+    }
+
+    /// Notes the length of each claim.
+    struct Lengths;
+
+    impl Body for Lengths {
+        type State<'s> = ();
+        type Acc = Vec<usize>;
+        type Found = Infallible;
+
+        fn state(&self, _me: usize) {}
+
+        fn fold(
+            &self,
+            (): &mut (),
+            acc: Option<Self::Acc>,
+            claims: &mut Claims<'_>,
+        ) -> Result<Option<Self::Acc>, Stop<Infallible>> {
+            let mut lengths = acc.unwrap_or_default();
+            lengths.extend(iter::from_fn(|| claims.next()).map(|range| range.len()));
+            Ok(Some(lengths))
+        }
+
+        fn reduce(&self, before: Self::Acc, behind: Self::Acc) -> Self::Acc {
+            [before, behind].concat()
+        }
+    }
+
+    #[test]
+    fn claims_are_as_large_as_the_last_round_over_the_slice_says() {
+        const LEN: usize = 4000;
+        for (each, claimed) in
+            [(Some(4.0), 512), (Some(20.0), 64), (Some(100.0), 8), (Some(500.0), 1), (None, 8)]
+        {
+            let (mut splits, heavy) = (Splits::new(2), Estimate::new(5e3));
+            let this = Loop { site: Site::new(ptr::null()), slice: Slice { address: 0x1000, len: LEN } };
+            if let Some(each) = each {
+                let (tallies, marks) = (vec![Tally::default(); 2], vec![(0, each * LEN as f32)]);
+                splits.learn(this, false, &mut Times { marks, tallies, ..Times::default() });
+            }
+            let profile = splits.known(this, false).map(|known| &known.profile);
+            assert_eq!(profile.is_some(), each.is_some());
+            let plan = Plan { profile, pace: each.or(Some(4.0)), ..plan(&heavy) };
+            let ranges = Arc::new(Ranges::new(2, Fence::Symmetric));
+            ranges.partition(0..LEN, &[LEN]);
+            let times = Times { tallies: vec![Tally::default(); 2], ..Times::default() };
+            let (log, made) = (RoundLog::new(Instant::now(), times), Partials::new());
+            let round = Round { ranges: &ranges, plan, log, list: None };
+            round.work(0, ranges.enter(0), &mut Accumulator::new(&Lengths, 0, &made), &|| false);
+            let lengths = made.reduced(None, Order::Runs, &|a: Vec<_>, b| [a, b].concat());
+            let lengths = lengths.expect("the caller has worked");
+            assert_eq!(lengths.iter().sum::<usize>(), LEN);
+            assert_eq!(lengths[..2], [1, claimed], "{each:?} ns an item");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The notes of a shared loop. When a worker leaves a round or a search, it hands over its notes.
 
-use std::sync::PoisonError;
+use std::{mem, sync::PoisonError};
 
 use super::ending::{Earliest, Panic, discard};
 use crate::{
@@ -58,17 +58,17 @@ impl RoundLog {
 
     /// The worker of `worker_log` leaves. `failed` is the number of thefts that the worker tried
     /// without success.
-    pub(crate) fn leave(&self, worker_log: WorkerLog, failed: usize) {
-        let WorkerLog { mut journal, stop, used_before, _stay } = worker_log;
+    pub(crate) fn leave(&self, worker_log: &mut WorkerLog, failed: usize) {
+        let WorkerLog { journal, stop, used_before, .. } = worker_log;
         let used = used_before.and_then(|before| Some(usage()?.since(before)));
         journal.close(failed, used);
         let mut handed_over = lock(&self.handed_over);
         let (times, first) = &mut *handed_over;
         if self.place.is_some() {
-            times.add_part(&journal);
+            times.add_part(journal);
         }
         times.add(journal);
-        let surplus = first.merge(stop);
+        let surplus = first.merge(mem::replace(stop, Earliest::NONE));
         drop(handed_over);
         discard(surplus);
     }

@@ -75,6 +75,6 @@ impl<'a> Search<'a> {
             acc.abandon();
         }
         worker_log.journal.ran_search(indices, last.end);
-        self.log.leave(worker_log, 0);
+        self.log.leave(&mut worker_log, 0);
     }
 }

@@ -132,17 +132,17 @@ impl Times {
     }
 
     /// Adds the journal of a worker.
-    pub(crate) fn add(&mut self, journal: Journal) {
+    pub(crate) fn add(&mut self, journal: &mut Journal) {
         let Journal { worker, tally, victims, marks, notes, usage, .. } = journal;
-        self.tallies[worker].add(&tally);
+        self.tallies[*worker].add(tally);
         for victim in victims {
-            self.tallies[victim].suffered += 1;
+            self.tallies[*victim].suffered += 1;
         }
-        self.marks.extend(marks);
+        self.marks.append(marks);
         if let Some(used) = usage {
-            self.usage.get_or_insert_default().add(used);
+            self.usage.get_or_insert_default().add(*used);
         }
-        if let (Some(all), Some(notes)) = (&mut self.notes, notes) {
+        if let (Some(all), Some(notes)) = (&mut self.notes, notes.take()) {
             all.tracer.append(all, *notes);
         }
     }
