@@ -23,6 +23,8 @@ pub(crate) const PROGRAMS: &[Program] = &[
     Program { name: "merge sort by join, 2,000", make: || merge_sort(2_000) },
     Program { name: "sieve, 5,000,000", make: || sieve(5_000_000) },
     Program { name: "sieve, 20,000", make: || sieve(20_000) },
+    Program { name: "Mandelbrot set, 300 rows", make: || mandelbrot(300) },
+    Program { name: "Mandelbrot set, 20 rows", make: || mandelbrot(20) },
 ];
 
 /// Numbers that are the same each time (xorshift).
@@ -192,6 +194,27 @@ fn merge_sort(len: usize) -> Box<dyn Fn() -> u64 + Sync> {
         sort(&mut items, &mut space);
         assert!(items.is_sorted());
         items[len / 2]
+    })
+}
+
+/// The points of a square grid that are in the Mandelbrot set. An item is a row. Rows through the
+/// middle of the set take a hundred times as long as rows at its edge.
+fn mandelbrot(side: usize) -> Box<dyn Fn() -> u64 + Sync> {
+    const STEPS: usize = 300;
+    Box::new(move || {
+        let step = 3.0 / side as f64;
+        let is_in_set = |x: f64, y: f64| {
+            let (mut re, mut im) = (0.0, 0.0);
+            (0..STEPS).all(|_| {
+                (re, im) = (re * re - im * im + x, 2.0 * re * im + y);
+                re * re + im * im <= 4.0
+            })
+        };
+        let row = |row: usize| {
+            let y = row as f64 * step;
+            (0..side).filter(|column| is_in_set(*column as f64 * step - 2.2, y)).count() as u64
+        };
+        (0..side).into_par_iter().map(row).sum()
     })
 }
 

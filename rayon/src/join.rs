@@ -62,10 +62,7 @@ pub(crate) fn join_in<RA, RB: Send>(
     a: impl FnOnce() -> RA,
     b: impl FnOnce() -> RB + Send,
 ) -> (RA, RB) {
-    let a = || {
-        let _seat = Seat::take(pool, 0);
-        a()
-    };
+    let _seat = Seat::take(pool, 0);
     let b = || {
         let _seat = Seat::take(pool, 1);
         b()

@@ -6,7 +6,7 @@ use std::{
     collections::HashSet,
     panic::catch_unwind,
     sync::{
-        Mutex,
+        Arc, Barrier, Mutex,
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
     thread,
@@ -27,6 +27,21 @@ fn the_calling_thread_works_and_install_calls_on_it() {
         (0..100).into_par_iter().for_each(|_| _ = seen.lock().unwrap().insert(thread::current().id()));
     });
     assert_eq!(seen.into_inner().unwrap(), HashSet::from([caller]));
+}
+
+#[test]
+fn a_pool_starts_one_thread_less_and_numbers_them_from_1() {
+    let [started, ended] = [const { Mutex::new(Vec::new()) }; 2].map(Arc::new);
+    let (starts, ends) = (Arc::clone(&started), Arc::clone(&ended));
+    let builder = ThreadPoolBuilder::new().num_threads(4);
+    let builder = builder.start_handler(move |number| starts.lock().unwrap().push(number));
+    let pool = builder.exit_handler(move |number| ends.lock().unwrap().push(number)).build();
+    drop(pool.expect("a pool"));
+    for numbers in [started, ended] {
+        let mut numbers = std::mem::take(&mut *numbers.lock().unwrap());
+        numbers.sort_unstable();
+        assert_eq!(numbers, [1, 2, 3]);
+    }
 }
 
 #[test]
@@ -64,6 +79,52 @@ fn the_calling_thread_is_number_0() {
         });
     });
     assert_eq!(rayon::current_thread_index(), None);
+}
+
+#[test]
+fn two_calling_threads_are_both_number_0() {
+    let (pool, both) = (pool(2), Barrier::new(2));
+    let number = || {
+        pool.install(|| {
+            both.wait();
+            rayon::current_thread_index()
+        })
+    };
+    let numbers =
+        thread::scope(|scope| [scope.spawn(number), scope.spawn(number)].map(|it| it.join().unwrap()));
+    assert_eq!(numbers, [Some(0), Some(0)]);
+}
+
+#[test]
+fn results_are_reduced_in_order() {
+    let items: Vec<String> = (0..5000).map(|i| format!("{i} ")).collect();
+    for threads in [1, 3] {
+        let all = pool(threads)
+            .install(|| items.par_iter().cloned().reduce(String::new, |front, back| front + &back));
+        assert_eq!(all, items.concat());
+    }
+}
+
+#[test]
+fn a_join_without_idle_threads_calls_one_closure_after_the_other() {
+    let order = Mutex::new(Vec::new());
+    let note = |number| order.lock().unwrap().push(number);
+    pool(1).install(|| rayon::join(|| note(1), || note(2)));
+    assert_eq!(order.into_inner().unwrap(), [1, 2]);
+}
+
+#[test]
+fn fuses_and_sizes_of_blocks_have_no_effect() {
+    let items = || (0..1000_u32).into_par_iter();
+    let sum = (0..1000).sum::<u32>();
+    assert_eq!(items().panic_fuse().sum::<u32>(), sum);
+    assert_eq!(items().by_exponential_blocks().sum::<u32>(), sum);
+    assert_eq!(items().by_uniform_blocks(10).sum::<u32>(), sum);
+    // Each item that is needed is still called once, and a loop over blocks does not end early.
+    let calls = AtomicUsize::new(0);
+    let seen = |_: &u32| _ = calls.fetch_add(1, Relaxed);
+    assert_eq!(items().by_uniform_blocks(10).inspect(seen).with_min_len(100).count(), 1000);
+    assert_eq!(calls.into_inner(), 1000);
 }
 
 #[test]

@@ -1,5 +1,23 @@
 //! Coming from rayon: the counterpart of each name, the differences, and when to stay.
 //!
+//! ```sh
+//! cargo remove rayon
+//! cargo add rangesteal-rayon --rename rayon --path ../rangesteal/rayon
+//! ```
+//!
+//! These two commands replace rayon by the package `rangesteal-rayon` of this repository. It has
+//! rayon's names, so no line of the code changes.
+//!
+//! # Go on to `pool.on(..)`
+//! Go on to `pool.on(..)` when a loop needs something for which rayon has no name:
+//!
+//! * a limit on its threads or other [options](super::options), such as `threads` and `grain`;
+//! * a [report](super::reports) of one call;
+//! * sums with the same bits on any number of threads
+//!   ([`reproducible`](crate::On::reproducible));
+//! * states that are kept from loop to loop ([`with_kept`](crate::On::with_kept));
+//! * a token that cancels the loop ([`CancelToken`](crate::CancelToken)).
+//!
 //! ```
 //! use rangesteal::Pool;
 //! use rayon::prelude::*;
@@ -17,21 +35,6 @@
 //! `try_reduce`. `zip` panics if lengths differ. The compiler refuses calls of `fold`, `reduce` and
 //! `try_reduce` with rayon's arguments, and proposes wrong changes of the closures: ignore these
 //! proposals, and use [the table](#every-name).
-//!
-//! # Try it without changing code
-//! The package `rangesteal-rayon` in this repository has rayon's names. To try this package, change
-//! one line of `Cargo.toml`, and no line of the code:
-//!
-//! ```sh
-//! cargo remove rayon
-//! cargo add rangesteal-rayon --rename rayon --path ../rangesteal/rayon
-//! ```
-//!
-//! `pool.on(..)` has features for which rayon has no names: [options](super::options) such as
-//! `threads` and `grain`, [reports](super::reports), sums with the same bits on any number of
-//! threads ([`reproducible`](crate::On::reproducible)), states that are kept from loop to loop
-//! ([`with_kept`](crate::On::with_kept)), and loops that can be cancelled
-//! ([`CancelToken`](crate::CancelToken)).
 //!
 //! # Every name
 //! The tables have all names of rayon except the types of iterators. `v` is a slice, a `Vec` or an

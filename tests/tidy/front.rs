@@ -1,7 +1,9 @@
 //! Tests of the README, which is a front page: it is short and complete, and its commands work. The
 //! test `the_count_of_the_front_page` in `tests/stv.rs` runs the first command of "Try it".
 
-use crate::{documents::between, unsafe_inventory::read};
+use std::{fs, process::Command};
+
+use crate::{documents::between, top, unsafe_inventory::read};
 
 const WORDS: std::ops::RangeInclusive<usize> = 500..=700;
 
@@ -116,4 +118,39 @@ fn front_page_has_the_commands() {
     assert_eq!(between(&readme, "```sh\n", "```").collect::<Vec<_>>(), [TRIAL, COMMANDS]);
     assert!(part(&readme, "## Try it in a minute").contains(TRIAL));
     assert!(part(&readme, "## Try it").contains(COMMANDS));
+}
+
+/// A program of a user of rayon.
+const PROGRAM: &str = "\
+use rayon::prelude::*;
+
+fn main() {
+    let squares: Vec<u64> = (0..1000_u64).into_par_iter().map(|x| x * x).collect();
+    assert_eq!(squares.par_iter().sum::<u64>(), 332_833_500);
+}
+";
+
+#[test]
+fn a_program_for_rayon_runs_after_the_two_commands_of_the_trial() {
+    let beside = top().join("target/users/trial");
+    let program = beside.join("program");
+    fs::create_dir_all(program.join("src")).unwrap();
+    let manifest =
+        "[package]\nname = \"program\"\nedition = \"2024\"\n[workspace]\n\n[dependencies]\nrayon = \"1\"\n";
+    fs::write(program.join("Cargo.toml"), manifest).unwrap();
+    fs::write(program.join("src/main.rs"), PROGRAM).unwrap();
+    // The commands have a path relative to the program; here the clone does not lie beside it.
+    let up = "../".repeat(program.strip_prefix(top()).unwrap().components().count());
+    let trial = TRIAL.replace("../rangesteal/", &up);
+    fs::copy(top().join("Cargo.lock"), program.join("Cargo.lock")).unwrap(); // the versions that are downloaded
+    for command in trial.lines().chain(["cargo run --quiet"]) {
+        let mut words = command.split(' ').skip(1);
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.arg(words.next().unwrap()).arg("--offline").args(words).current_dir(&program);
+        cargo.env("CARGO_TARGET_DIR", top().join("target/users/target"));
+        let output = cargo.output().unwrap();
+        assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    let after = fs::read_to_string(program.join("Cargo.toml")).unwrap();
+    assert!(after.contains("package = \"rangesteal-rayon\"") && !after.contains("\"1\""), "{after}");
 }
