@@ -17,8 +17,8 @@
 //!    along. Each worker drops its records with a missing value.
 //! 4. *Sort*: `sort_by`, by station and time. The sort is stable, so measurements of the same
 //!    station and time stay in the order of the file.
-//! 5. *Sum up*: `filter` finds where stations begin, `windows` makes pairs of these indices, and
-//!    `map` makes a line of a table from the measurements between them.
+//! 5. *Sum up*: `chunk_by` makes a slice of the measurements of each station, and `map` makes a
+//!    line of a table from it.
 //!
 //! Values are integers (hundredths), so sums do not depend on the order of additions. Results are
 //! in the order of the lines. So all versions return the same.
@@ -203,11 +203,7 @@ fn by_rangesteal(pool: &Pool, text: &str) -> Findings {
     let mut measurements: Vec<_> = pool.on(records).filter_map(Record::measured).collect();
     pool.sort_by(&mut measurements, Measurement::by_station_and_time);
 
-    let is_first = |i: usize| i == 0 || !measurements[i].is_beside(&measurements[i - 1]);
-    let mut bounds: Vec<_> = pool.on(0..measurements.len()).filter(|i| is_first(*i)).collect();
-    bounds.push(measurements.len());
-    let stations = pool.on(&bounds).windows(2);
-    let table = stations.map(|ends| Summary::of(&measurements[ends[0]..ends[1]])).collect();
+    let table = pool.on(&measurements).chunk_by(Measurement::is_beside).map(Summary::of).collect();
     Findings { broken, suspect, measurements, table }
 }
 

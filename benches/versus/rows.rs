@@ -164,21 +164,34 @@ impl Rows<'_> {
         self.offsets(name, bar, Pace::ONCE, lap);
     }
 
+    /// Loops of several lengths in a program, with serial work between them or back to back.
     pub(crate) fn lengths(&mut self) {
         let delay = machine::start_delay(&self.runner.mask);
-        for micros in [1, 3, 10, 20, 40, 100, 300] {
-            let race =
-                self.race(&self.runner.everybody(), Pace::in_a_program(), &Items::short(micros * 1000));
-            let plain = race.nanos();
-            let mut bar = 1.03 + 200.0 / plain;
-            if plain > 3.0 * delay {
-                bar = bar.min(f64::midpoint(plain, delay) * 1.08 / plain);
-            }
+        // The last bars are those of helpers that are awake when the loop comes.
+        let loops = [(1, 1.23), (3, 1.10), (10, 0.85), (20, 0.68), (40, 0.60), (100, 0.56), (300, 0.54)];
+        for (micros, bar) in loops {
             let name = format!("loop of {micros} µs, 20 µs between (wake-up: {:.0} µs)", delay / 1e3);
-            self.push(Row::of(&race, name, Unit::Ratio, Some(bar)));
+            self.length(&name, micros, Pace::in_a_program(), bar);
         }
-        let race = self.race(&self.runner.everybody(), Pace::calls(200), &Items::short(42_000));
-        self.push(Row::of(&race, "loop of 42 µs, back to back", Unit::Ratio, Some(0.7)));
+        // Helpers sleep between these loops.
+        for (between, pause) in [("200 µs", 200), ("1 ms", 1000)] {
+            for micros in [40, 300] {
+                let (plain, name) =
+                    (f64::from(micros) * 1e3, format!("loop of {micros} µs, {between} between"));
+                let shared = f64::midpoint(plain, delay) * 1.08 / plain;
+                let pace = Pace::apart(20, links(pause * 1000));
+                self.length(&name, micros, pace, shared.min(1.03 + 200.0 / plain));
+            }
+        }
+        for (micros, bar) in [(10, 0.75), (20, 0.64), (42, 0.56), (100, 0.56), (300, 0.54)] {
+            let calls = 8000 / micros;
+            self.length(&format!("loop of {micros} µs, back to back"), micros, Pace::calls(calls), bar);
+        }
+    }
+
+    fn length(&mut self, name: &str, micros: u32, pace: Pace, bar: f64) {
+        let race = self.race(&self.runner.everybody(), pace, &Items::short(u64::from(micros) * 1000));
+        self.push(Row::of(&race, name, Unit::Ratio, Some(bar)));
     }
 
     pub(crate) fn taken_core(&mut self) {

@@ -94,7 +94,15 @@ pub(crate) fn rows(pool: &Pool, runner: &mut Runner) -> Vec<Row> {
     row!("scan: 1M matrices", 0.70, 1, vec![[1, 0, 0, 1]; 1_000_000], product);
     row!("scan: 1M (max, +)", 0.70, 4, vec![(0, 0); 1_000_000], best);
     row!("scan: 4M degrees", 0.75, 1, vec![0; 4_000_000], |a: &usize, b: &usize| a.wrapping_add(*b));
-    let lengths = [(2, 10_000), (30, 3000), (1000, 1000), (30_000, 100), (1_000_000, 4), (10_000_000, 1)];
+    let lengths = [
+        (2, 10_000),
+        (30, 3000),
+        (1000, 1000),
+        (30_000, 100),
+        (200_000, 20),
+        (1_000_000, 4),
+        (10_000_000, 1),
+    ];
     for (len, calls) in lengths {
         let name = format!("scan: sums of {len} u64");
         row!(name, 1.05, calls, vec![0; len], |a: &u64, b: &u64| a.wrapping_add(*b));

@@ -212,6 +212,59 @@ impl Written for Groups {
     }
 }
 
+/// The first item of each run of equal items.
+struct Dedup;
+
+impl Written for Dedup {
+    type Data = Vec<u32>;
+    type Output = (usize, u32);
+
+    fn plain(&self, items: &mut Vec<u32>) -> (usize, u32) {
+        items.dedup();
+        (items.len(), items[items.len() / 2])
+    }
+
+    fn ours(&self, pool: &Pool, items: &mut Vec<u32>) -> (usize, u32) {
+        let is_first = |i: &usize| *i == 0 || items[*i] != items[*i - 1];
+        let first: Vec<u32> = pool.on(0..items.len()).filter(is_first).map(|i| items[i]).collect();
+        (first.len(), first[first.len() / 2])
+    }
+}
+
+/// The sum of the prices of each key, in a hash map.
+struct Sums;
+
+type Totals = HashMap<u32, u64>;
+
+fn add_sale(mut totals: Totals, sale: &Sale) -> Totals {
+    *totals.entry(sale.0).or_insert(0) += u64::from(sale.1);
+    totals
+}
+
+fn add_totals(mut totals: Totals, others: Totals) -> Totals {
+    for (key, total) in others {
+        *totals.entry(key).or_insert(0) += total;
+    }
+    totals
+}
+
+impl Written for Sums {
+    type Data = Vec<Sale>;
+    type Output = Totals;
+
+    fn plain(&self, sales: &mut Vec<Sale>) -> Totals {
+        sales.iter().fold(Totals::new(), add_sale)
+    }
+
+    fn ours(&self, pool: &Pool, sales: &mut Vec<Sale>) -> Totals {
+        pool.on(&*sales).fold(Totals::new, add_sale, add_totals)
+    }
+
+    fn rayon(&self, sales: &mut Vec<Sale>) -> Option<Totals> {
+        Some(sales.par_iter().fold(Totals::new, add_sale).reduce(Totals::new, add_totals))
+    }
+}
+
 fn dearest(group: &[Sale]) -> Sale {
     group.iter().copied().max_by_key(|sale| sale.1).expect("groups have items")
 }
@@ -251,7 +304,7 @@ impl Written for Histogram {
 }
 
 /// The side of a square matrix.
-const SIDE: usize = 4000;
+const SIDE: usize = 8000;
 
 /// Transposes a matrix by tiles. The reference is the same pool by bands of whole rows.
 struct Transpose<'p> {
@@ -388,8 +441,12 @@ pub(crate) fn rows(pool: &Pool, runner: &mut Runner) -> Vec<Row> {
         let sales = numbers.iter().map(|x| (x % keys, x >> 8)).collect();
         row!(format!("group by {keys} keys, 10M, to a hash map"), 1.05, Groups, sales);
     }
-    let image: Vec<f32> =
-        numbers[..SIDE * SIDE / 2].iter().chain(&numbers[..SIDE * SIDE / 2]).map(|x| *x as f32).collect();
+    let sales = numbers.iter().map(|x| (x % 100, x >> 8)).collect();
+    row!("sums of 10M by 100 keys", 0.60, Sums, sales);
+    let mut repeated: Vec<u32> = numbers.iter().map(|x| x % 4_000_000).collect();
+    repeated.sort_unstable();
+    row!("first items of 10M u32 without repetitions", 1.05, Dedup, repeated);
+    let image: Vec<f32> = numbers.iter().cycle().take(SIDE * SIDE).map(|x| *x as f32).collect();
     let transpose = Transpose { by_bands: pool, matrix: image.clone(), tile: black_box(64) };
     row!("transposition by tiles, to bands", 1.05, transpose, vec![0.0; SIDE * SIDE]);
     row!("blur by tiles, to bands", 1.05, Blur(pool, image), vec![0.0; SIDE * SIDE]);

@@ -100,7 +100,8 @@
 //! | `par_rchunks_exact`, `par_rchunks_exact_mut` | `pool.on(&v[v.len() % n..]).chunks(n).rev()` |
 //! | `RChunksExact::remainder`, `RChunksExactMut::remainder`, `RChunksExactMut::into_remainder`, `RChunksExactMut::take_remainder` | `&v[..v.len() % n]` |
 //! | `par_windows`, `par_array_windows` | `.windows(n)`; `<&[T; N]>::try_from(window)` makes an array of a window |
-//! | `par_chunk_by`, `par_chunk_by_mut`, `par_split`, `par_split_inclusive`, `par_split_mut`, `par_split_inclusive_mut` | `pool.on(v.chunk_by(p).collect::<Vec<_>>())` and so on |
+//! | `par_chunk_by`, `par_chunk_by_mut` | `pool.on(&v).chunk_by(p)`, `pool.on(&mut v).chunk_by(p)` |
+//! | `par_split`, `par_split_inclusive`, `par_split_mut`, `par_split_inclusive_mut` | `pool.on(v.split(p).collect::<Vec<_>>())` and so on |
 //! | `par_sort`, `par_sort_by`, `par_sort_by_key`, `par_sort_by_cached_key` | `pool.sort(&mut v)`, `pool.sort_by(&mut v, c)` and so on |
 //! | `par_sort_unstable`, `par_sort_unstable_by`, `par_sort_unstable_by_key` | `pool.sort_unstable(&mut v)` and so on; these allocate on pools of more than four workers |
 //! | `str`, `string`, `ParallelString`, `as_parallel_string` | none: characters differ in length, so a text cannot be cut at an index |
@@ -410,7 +411,7 @@ mod tests {
         let ours = pool.on(&v).windows(3).map(|w| of_three(<&[usize; 3]>::try_from(w).expect("three")));
         agree(ours.collect::<Vec<_>>(), v.par_array_windows().map(of_three).collect());
         let rises = |a: &usize, b: &usize| a <= b;
-        let ours = pool.on(v.chunk_by(rises).collect::<Vec<_>>()).map(sum).collect::<Vec<_>>();
+        let ours = pool.on(&v).chunk_by(rises).map(sum).collect::<Vec<_>>();
         agree(ours, v.par_chunk_by(rises).map(sum).collect());
         let odd = |x: &usize| x % 2 == 1;
         let ours = pool.on(v.split(odd).collect::<Vec<_>>()).map(sum).collect::<Vec<_>>();

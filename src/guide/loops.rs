@@ -117,6 +117,9 @@
 //!   of 0.2 ns. ([`Iterator::fold`] copies the accumulator, too: 19 ns for each item.)
 //! * **All items of each key together**: sort by the key, and run a loop over the groups with
 //!   [`chunk_by`](crate::On::chunk_by).
+//! * **One item of each key**: sort by the key, and collect the first item of each group:
+//!   `pool.on(0..v.len()).filter(|&i| i == 0 || v[i].0 != v[i - 1].0).map(|i| v[i])`.
+//!   [`Vec::dedup_by_key`] moves items to the front of the same vector, so it keeps no second copy.
 //!
 //! # Items at given indices
 //! ```
