@@ -296,3 +296,35 @@ fn ten_thousand_pools_leave_nothing() {
         assert!(after[2] < resident + 256 + POOLS / 10, "{} pages, and before {resident}", after[2]);
     }
 }
+
+/// The bytes of a pool of two threads before its first shared loop, and of each of its arenas. At
+/// first a pool has one arena, and its memory of loops is empty.
+#[test]
+fn a_pool_takes_little_memory() {
+    const POOL: isize = 24 * 1024;
+    const ARENA: isize = 2 * 1024;
+    if in_child("a_pool_takes_little_memory") {
+        /// A loop inside each item, with its own arena if a worker is idle.
+        fn nested(pool: &Pool, depth: usize) {
+            pool.on(0..2).threads(2).for_each(|_| {
+                busy::work(500_000);
+                if depth > 0 {
+                    nested(pool, depth - 1);
+                }
+            });
+        }
+        let build = || Pool::builder().num_threads(2).build().expect("a pool of two");
+        nested(&build(), 1); // makes all allocations that happen only once
+        let before = LIVE.load(Relaxed);
+        let pool = build();
+        assert_eq!(pool.map_reduce(&[1, 2], |x| *x, |a, b| a + b), Some(3));
+        let built = LIVE.load(Relaxed) - before;
+        collect(&pool);
+        collect(&pool);
+        let shared = LIVE.load(Relaxed) - before;
+        (0..20).for_each(|_| nested(&pool, 4));
+        let used = LIVE.load(Relaxed) - before;
+        println!("a pool of two: {built} bytes, {shared} after two shared loops, {used} after nested loops");
+        assert!((1..POOL).contains(&built) && used - shared < 16 * ARENA, "{built}, {shared}, {used}");
+    }
+}

@@ -306,10 +306,16 @@ mod threads {
 
     #[test]
     fn an_idle_pool_uses_no_cpu() {
-        for (name, spin) in [("idler", Duration::ZERO), ("patient", Duration::from_millis(2))] {
-            let builder = Pool::builder().num_threads(2).spin_before_park(spin);
+        let patience = [("idler", Some(0)), ("patient", Some(2)), ("learner", None)];
+        for (name, millis) in patience {
+            let mut builder = Pool::builder().num_threads(2);
+            if let Some(millis) = millis {
+                builder = builder.spin_before_park(Duration::from_millis(millis));
+            }
             let pool = builder.thread_name(move |worker| format!("{name}-{worker}")).build().unwrap();
-            count(&pool, &ITEMS);
+            for _ in 0..200 {
+                count(&pool, &ITEMS); // short gaps, after which helpers poll if the pool decides
+            }
             let worker = format!("{name}-1");
             // The thread may have been woken late for the last loop. On a busy machine, it may also
             // have had its CPU for less than 2 ms so far.
