@@ -106,11 +106,7 @@ impl<'b, 'm, L: Body> Accumulator<'b, 'm, L> {
     ) -> Outcome<Option<L::Acc>, L::Found> {
         let Self { body, made, state, acc, leaves, .. } = self;
         drop(state); // if this panics, the remaining values are dropped, too
-        match ended {
-            // The calling thread has folded everything.
-            Ok(Outcome::Through(())) if acc.is_some() => Outcome::Through(acc),
-            ended => made.outcome(ended, acc, leaves, order, &|before, behind| body.reduce(before, behind)),
-        }
+        made.outcome(ended, acc, leaves, order, &|before, behind| body.reduce(before, behind))
     }
 }
 
@@ -261,14 +257,18 @@ struct HandedOver<A, Z> {
 }
 
 impl<A, Z> HandedOver<A, Z> {
-    const NONE: Self = Self { parts: Vec::new(), found: Earliest::NONE };
+    /// (A constant of this type would be copied into each program that makes one.)
+    #[inline(always)]
+    fn nothing() -> Self {
+        Self { parts: Vec::new(), found: Earliest::NONE }
+    }
 }
 
 impl<A, Z> Partials<A, Z> {
     /// Nothing has been handed over yet.
     #[inline(always)]
     pub(crate) fn new() -> Self {
-        Self(Mutex::new(HandedOver::NONE))
+        Self(Mutex::new(HandedOver::nothing()))
     }
 
     /// Takes the partial result of a run.
@@ -310,13 +310,16 @@ impl<A, Z> Partials<A, Z> {
     ) -> Outcome<Option<A>, Z> {
         self.add_leaves(leaves);
         if let Ok(Outcome::Through(())) = ended {
+            if acc.is_some() {
+                return Outcome::Through(acc); // the calling thread has folded everything
+            }
             return Outcome::Through(self.reduced(acc, order, reduce));
         }
         Outcome::of_early_end(ended, self.take_found(acc))
     }
 
     fn take(&self) -> HandedOver<A, Z> {
-        mem::replace(&mut *lock(&self.0), HandedOver::NONE)
+        mem::replace(&mut *lock(&self.0), HandedOver::nothing())
     }
 
     /// The partial results that workers have handed over, from left to right.

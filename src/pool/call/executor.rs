@@ -161,7 +161,8 @@ impl Executor {
         options: LoopOptions<'_>,
         body: &L,
     ) -> Outcome<Option<L::Acc>, L::Found> {
-        let (this, len) = (loop_of::<L>(slice), slice.len);
+        let this = loop_of::<L>(slice);
+        let len = this.slice.len;
         let (verdict, part) = self.quick_verdict(&this, options.kind, options.threads, options.is_plain());
         let from = 'plain: {
             if verdict == QuickVerdict::Unclear || options.units.are_blocks() {
@@ -191,12 +192,12 @@ impl Executor {
             // panics, the result is dropped, too.
             drop(state);
             if let Some(begin) = timed {
-                self.learn_plain(this, options.kind, begin, verdict);
+                self.learn_plain(&this, options.kind, begin, verdict);
             }
             return Outcome::of(ended);
         };
-        let mut options = options; // from here on the options are in memory
-        self.call_with_care(this, verdict, from, &mut options, body)
+        let mut options = options.in_memory();
+        self.call_with_care(&this, verdict, from, &mut options, body)
     }
 
     /// A call that is more than the plain loop. The first `done` indices are already folded.
@@ -204,14 +205,13 @@ impl Executor {
     #[inline(never)]
     fn call_with_care<'b, L: Body>(
         &self,
-        this: Loop,
+        this: &Loop,
         verdict: QuickVerdict,
         (mut done, mut begun): (usize, Option<Started<'b, L>>),
         options: &mut LoopOptions<'_>,
         body: &'b L,
     ) -> Outcome<Option<L::Acc>, L::Found> {
-        let is_plain = verdict == QuickVerdict::Plain || done > 0;
-        let call = if is_plain { None } else { self.weigh(this, verdict, options) };
+        let call = self.weigh(this, verdict, done, options);
         // A loop that stops at one of its first items does not need the setup below.
         let first = call.as_ref().map_or(0, |call| call.launch.unlooked().min(this.slice.len));
         if L::MAY_STOP && first > 0 && options.list.is_none() && !options.units.are_blocks() {
@@ -226,7 +226,7 @@ impl Executor {
         let made = Partials::new();
         let mut own = Accumulator::new(body, 0, &made).after(begun);
         let others = &Lender { body, made: &made };
-        let (ended, account) = self.carry_out(this, (call, done), options, &mut own, others);
+        let (ended, account) = self.carry_out(this, (call.as_ref(), done), options, &mut own, others);
         let outcome = own.outcome(ended, order);
         if let Some(account) = account {
             options.tell(account, self.program_report);
@@ -244,11 +244,11 @@ impl Executor {
     ) -> Outcome<Vec<(Node, L::Acc)>, L::Found> {
         let this = loop_of::<L>(slice);
         let (verdict, _) = self.quick_verdict(&this, options.kind, options.threads, options.is_plain());
-        let call = if verdict == QuickVerdict::Plain { None } else { self.weigh(this, verdict, &options) };
+        let call = self.weigh(&this, verdict, 0, &options);
         let made = Partials::new();
         let mut own = Accumulator::new(body, 0, &made);
         let others = &Lender { body, made: &made };
-        let (ended, account) = self.carry_out(this, (call, 0), &options, &mut own, others);
+        let (ended, account) = self.carry_out(&this, (call.as_ref(), 0), &options, &mut own, others);
         let outcome = own.nodes(ended);
         if let Some(account) = account {
             options.tell(account, self.program_report);
@@ -263,8 +263,8 @@ impl Executor {
     #[inline(never)]
     fn carry_out(
         &self,
-        this: Loop,
-        (call, mut done): (Option<Call>, usize),
+        this: &Loop,
+        (call, mut done): (Option<&Call>, usize),
         options: &LoopOptions<'_>,
         own: &mut dyn Accumulate,
         others: &dyn Lend,
@@ -280,10 +280,11 @@ impl Executor {
                 (&mut in_blocks, &blocks_of)
             }
         };
+        let (this, unexpected) = (*this, &mut None);
         let len = this.slice.len;
         let call = match call {
             Some(call) => call,
-            None if done > 0 => self.weigh_again(this),
+            None if done > 0 => unexpected.insert(self.weigh_again(this)),
             None if len == 0 => return unshared(Outcome::Through(())),
             // The plain loop. If the items of the loop have made further items, the further items
             // may be worth sharing.
@@ -299,7 +300,7 @@ impl Executor {
                     }
                     Ok(()) => done = len,
                 }
-                self.weigh_again(this)
+                unexpected.insert(self.weigh_again(this))
             }
         };
         if done == 0 && call.launch.unlooked() > 0 {
@@ -313,10 +314,10 @@ impl Executor {
         let mut solo = Solo::new(options, done..len);
         let (ended, why) = if options.watch.is_cancelled() {
             (Outcome::Cancelled, Alone::Cancelled)
-        } else if let Some(ended) = self.alone(&call, &mut solo, options, own) {
+        } else if let Some(ended) = self.alone(call, &mut solo, options, own) {
             (ended, if self.most(this, options) == 0 { Alone::OneWorker } else { call.launch.why_alone() })
         } else {
-            match self.share(&call, &mut solo, options, own, others) {
+            match self.share(call, &mut solo, options, own, others) {
                 Ok(shared) => return shared,
                 Err(ended) => (ended, Alone::Busy),
             }
@@ -382,9 +383,9 @@ impl Executor {
     /// Learns from a plain loop that began at `begin`.
     #[cold]
     #[inline(never)]
-    fn learn_plain(&self, this: Loop, kind: LoopKind, begin: Instant, verdict: QuickVerdict) {
+    fn learn_plain(&self, this: &Loop, kind: LoopKind, begin: Instant, verdict: QuickVerdict) {
         let took = begin.elapsed();
-        self.memory.learn(this, kind, this.slice.len, nanos(took));
+        self.memory.learn(*this, kind, this.slice.len, nanos(took));
         if verdict == QuickVerdict::Brief {
             self.set_quiet(self.gaps.after_brief(begin, took, &self.prices));
         }
@@ -404,10 +405,20 @@ impl Executor {
         }
     }
 
-    /// How a call begins after the quick verdict; `None` if it runs the plain loop. A watched loop
-    /// never runs as the plain loop.
+    /// How a call begins after the quick verdict; `None` if it runs the plain loop, or has already
+    /// folded `done` indices by the plain loop. A watched loop never runs as the plain loop.
     #[inline(never)]
-    fn weigh(&self, this: Loop, verdict: QuickVerdict, options: &LoopOptions<'_>) -> Option<Call> {
+    fn weigh(
+        &self,
+        this: &Loop,
+        verdict: QuickVerdict,
+        done: usize,
+        options: &LoopOptions<'_>,
+    ) -> Option<Call> {
+        if verdict == QuickVerdict::Plain || done > 0 {
+            return None;
+        }
+        let this = *this;
         let most = self.most(this, options);
         let polling = self.threads.awake();
         let awake = polling > 0;

@@ -111,6 +111,23 @@ impl<'a> LoopOptions<'a> {
         self.list.is_none() && !self.watch.is_on() && !self.wishes.are_any()
     }
 
+    /// The same options. If all options are the default ones, a function that is compiled once
+    /// writes them to memory, instead of code in each loop.
+    #[inline(always)]
+    pub(crate) fn in_memory(self) -> Self {
+        if self.is_plain() && self.leaves.is_none() && !self.units.are_blocks() {
+            Self::plain(self.threads, self.wishes.at, self.kind)
+        } else {
+            self
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn plain(threads: usize, at: &'static Location<'static>, kind: LoopKind) -> Self {
+        Self::new(threads, Watch::default(), Wishes { at, report: None, trace: None }, kind)
+    }
+
     /// Whether the loop has to read the clock or a handle.
     pub(crate) fn is_watched(&self) -> bool {
         self.watch.is_on() || self.wants_account()

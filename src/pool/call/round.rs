@@ -374,28 +374,29 @@ mod tests {
 
     #[test]
     fn claims_are_as_large_as_the_last_round_over_the_slice_says() {
-        const LEN: usize = 4000;
+        const LEN: u16 = 4000;
+        let len = usize::from(LEN);
         for (each, claimed) in
             [(Some(4.0), 512), (Some(20.0), 64), (Some(100.0), 8), (Some(500.0), 1), (None, 8)]
         {
             let (mut splits, heavy) = (Splits::new(2), Estimate::new(5e3));
-            let this = Loop { site: Site::new(ptr::null()), slice: Slice { address: 0x1000, len: LEN } };
+            let this = Loop { site: Site::new(ptr::null()), slice: Slice { address: 0x1000, len } };
             if let Some(each) = each {
-                let (tallies, marks) = (vec![Tally::default(); 2], vec![(0, each * LEN as f32)]);
+                let (tallies, marks) = (vec![Tally::default(); 2], vec![(0, each * f32::from(LEN))]);
                 splits.learn(this, false, &mut Times { marks, tallies, ..Times::default() });
             }
             let profile = splits.known(this, false).map(|known| &known.profile);
             assert_eq!(profile.is_some(), each.is_some());
             let plan = Plan { profile, pace: each.or(Some(4.0)), ..plan(&heavy) };
             let ranges = Arc::new(Ranges::new(2, Fence::Symmetric));
-            ranges.partition(0..LEN, &[LEN]);
+            ranges.partition(0..len, &[len]);
             let times = Times { tallies: vec![Tally::default(); 2], ..Times::default() };
             let (log, made) = (RoundLog::new(Instant::now(), times), Partials::new());
             let round = Round { ranges: &ranges, plan, log, list: None };
             round.work(0, ranges.enter(0), &mut Accumulator::new(&Lengths, 0, &made), &|| false);
             let lengths = made.reduced(None, Order::Runs, &|a: Vec<_>, b| [a, b].concat());
             let lengths = lengths.expect("the caller has worked");
-            assert_eq!(lengths.iter().sum::<usize>(), LEN);
+            assert_eq!(lengths.iter().sum::<usize>(), len);
             assert_eq!(lengths[..2], [1, claimed], "{each:?} ns an item");
         }
     }
