@@ -6,6 +6,7 @@ use std::{
     mem,
     ops::Range,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    sync::PoisonError,
 };
 
 use super::{
@@ -69,6 +70,9 @@ pub(crate) type Started<'b, L> = (<L as Body>::State<'b>, Option<<L as Body>::Ac
 /// A partial result and its items. `None` if it has been reduced with its left neighbour.
 type NodeResult<A> = (Node, Option<A>);
 
+/// The partial results that the calling thread has at the end of a loop.
+type Rest<A> = (Option<A>, Vec<NodeResult<A>>);
+
 /// The state and the partial results of one worker in the loop `body`.
 pub(crate) struct Accumulator<'b, 'm, L: Body> {
     body: &'b L,
@@ -97,31 +101,13 @@ impl<'b, 'm, L: Body> Accumulator<'b, 'm, L> {
         }
     }
 
-    /// The outcome of an ended loop. `self` is the calling thread's accumulator.
+    /// Drops the state of the calling thread, and returns what the thread has not handed over: the
+    /// partial result of its last run, and those of its leaves.
     #[inline(always)]
-    pub(crate) fn outcome(
-        self,
-        ended: Result<Outcome, Panic>,
-        order: Order,
-    ) -> Outcome<Option<L::Acc>, L::Found> {
-        let Self { body, made, state, acc, leaves, .. } = self;
+    pub(crate) fn into_rest(self) -> Rest<L::Acc> {
+        let Self { state, acc, leaves, .. } = self;
         drop(state); // if this panics, the remaining values are dropped, too
-        made.outcome(ended, acc, leaves, order, &|before, behind| body.reduce(before, behind))
-    }
-}
-
-impl<L: Body> Accumulator<'_, '_, L> {
-    /// The outcome of a loop over leaves: the nodes, from left to right. Nodes of different workers
-    /// are not reduced.
-    #[inline(always)]
-    pub(crate) fn nodes(self, ended: Result<Outcome, Panic>) -> Outcome<Vec<(Node, L::Acc)>, L::Found> {
-        let Self { made, state, acc, leaves, .. } = self;
-        drop(state);
-        made.add_leaves(leaves);
-        match ended {
-            Ok(Outcome::Through(())) => Outcome::Through(made.take_nodes()),
-            ended => Outcome::of_early_end(ended, made.take_found(acc)),
-        }
+        (acc, leaves)
     }
 }
 
@@ -256,19 +242,11 @@ struct HandedOver<A, Z> {
     found: Earliest<Z>,
 }
 
-impl<A, Z> HandedOver<A, Z> {
-    /// (A constant of this type would be copied into each program that makes one.)
-    #[inline(always)]
-    fn nothing() -> Self {
-        Self { parts: Vec::new(), found: Earliest::NONE }
-    }
-}
-
 impl<A, Z> Partials<A, Z> {
     /// Nothing has been handed over yet.
     #[inline(always)]
     pub(crate) fn new() -> Self {
-        Self(Mutex::new(HandedOver::nothing()))
+        Self(Mutex::new(HandedOver { parts: Vec::new(), found: Earliest::NONE }))
     }
 
     /// Takes the partial result of a run.
@@ -296,46 +274,50 @@ impl<A, Z> Partials<A, Z> {
         Stop { at, needed_end, found: () }
     }
 
-    /// The outcome of a loop that has ended. `leaves` are the partial results of the calling
-    /// thread's leaves, and `acc` is the partial result of its last run. If no other partial result
-    /// was handed over, `acc` is the result.
+    /// The outcome of a loop that has ended: the partial results, reduced in `order`.
     #[inline(never)]
-    fn outcome(
-        &self,
+    pub(crate) fn outcome(
+        self,
         ended: Result<Outcome, Panic>,
-        acc: Option<A>,
-        leaves: Vec<NodeResult<A>>,
+        (acc, leaves): Rest<A>,
         order: Order,
         reduce: &dyn Fn(A, A) -> A,
     ) -> Outcome<Option<A>, Z> {
         self.add_leaves(leaves);
         if let Ok(Outcome::Through(())) = ended {
-            if acc.is_some() {
-                return Outcome::Through(acc); // the calling thread has folded everything
-            }
-            return Outcome::Through(self.reduced(acc, order, reduce));
+            // The calling thread has a partial result only if it has folded everything.
+            return Outcome::Through(if acc.is_some() { acc } else { self.reduced(order, reduce) });
         }
-        Outcome::of_early_end(ended, self.take_found(acc))
+        Outcome::of_early_end(ended, self.found(acc))
     }
 
-    fn take(&self) -> HandedOver<A, Z> {
-        mem::replace(&mut *lock(&self.0), HandedOver::nothing())
-    }
-
-    /// The partial results that workers have handed over, from left to right.
-    fn take_nodes(&self) -> Vec<(Node, A)> {
-        let HandedOver { parts, .. } = self.take();
+    /// The outcome of a loop over leaves: the nodes, from left to right. Nodes of different workers
+    /// are not reduced.
+    #[inline(never)]
+    pub(crate) fn nodes(
+        self,
+        ended: Result<Outcome, Panic>,
+        (acc, leaves): Rest<A>,
+    ) -> Outcome<Vec<(Node, A)>, Z> {
+        self.add_leaves(leaves);
+        let Ok(Outcome::Through(())) = ended else {
+            return Outcome::of_early_end(ended, self.found(acc));
+        };
+        let HandedOver { parts, .. } = self.into_inner();
         let mut nodes: Vec<_> = parts.into_iter().filter_map(|(node, acc)| Some((node, acc?))).collect();
         sort(&mut nodes, &|(a, _), (b, _)| a.first < b.first);
-        nodes
+        Outcome::Through(nodes)
     }
 
-    /// The result of a loop that has folded all items: the partial results, reduced in `order`. If
-    /// no partial result was handed over, the result is `rest`.
-    pub(crate) fn reduced(&self, rest: Option<A>, order: Order, reduce: &dyn Fn(A, A) -> A) -> Option<A> {
-        let HandedOver { mut parts, .. } = self.take();
+    fn into_inner(self) -> HandedOver<A, Z> {
+        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The result of a loop that has folded all items: the partial results, reduced in `order`.
+    pub(crate) fn reduced(self, order: Order, reduce: &dyn Fn(A, A) -> A) -> Option<A> {
+        let HandedOver { mut parts, .. } = self.into_inner();
         if parts.is_empty() {
-            return rest;
+            return None;
         }
         let pairs = order.pairs(parts.len(), &|at| parts[at].0);
         let mut last = 0;
@@ -357,8 +339,8 @@ impl<A, Z> Partials<A, Z> {
     }
 
     /// The value that was found first, in a loop that has stopped. Drops all other values.
-    fn take_found(&self, rest: Option<A>) -> Option<Z> {
-        let HandedOver { parts, found } = self.take();
+    fn found(self, rest: Option<A>) -> Option<Z> {
+        let HandedOver { parts, found } = self.into_inner();
         parts.into_iter().filter_map(|(_, acc)| acc).chain(rest).for_each(discard);
         found.into_noted()
     }

@@ -227,7 +227,8 @@ impl Executor {
         let mut own = Accumulator::new(body, 0, &made).after(begun);
         let others = &Lender { body, made: &made };
         let (ended, account) = self.carry_out(this, (call.as_ref(), done), options, &mut own, others);
-        let outcome = own.outcome(ended, order);
+        let rest = own.into_rest();
+        let outcome = made.outcome(ended, rest, order, &|before, behind| body.reduce(before, behind));
         if let Some(account) = account {
             options.tell(account, self.program_report);
         }
@@ -249,7 +250,8 @@ impl Executor {
         let mut own = Accumulator::new(body, 0, &made);
         let others = &Lender { body, made: &made };
         let (ended, account) = self.carry_out(&this, (call.as_ref(), 0), &options, &mut own, others);
-        let outcome = own.nodes(ended);
+        let rest = own.into_rest();
+        let outcome = made.nodes(ended, rest);
         if let Some(account) = account {
             options.tell(account, self.program_report);
         }

@@ -131,7 +131,7 @@ impl Team {
         if !watch.is_cancelled() {
             assert_eq!(thrown, panics.first().copied(), "another panic came out");
             claims.assert_all_before(thrown.map_or(items, |first| first + 1));
-            let folded = made.reduced(None, Order::Runs, &|a, b| a + b);
+            let folded = made.reduced(Order::Runs, &|a, b| a + b);
             assert!(thrown.is_some() || folded == Some(items), "a result is lost");
         }
     }
