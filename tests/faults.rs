@@ -33,7 +33,7 @@ use nix::{
     libc,
     unistd::{getpid, gettid},
 };
-use rangesteal::{CancelToken, Cancelled, Pool, Progress};
+use rangesteal::{CancelToken, Cancelled, Pool, Progress, RunReport};
 
 /// Returns true in the child. In the parent, runs the test `name` in a child, checks that the child
 /// passes, and returns false.
@@ -261,6 +261,50 @@ fn closures_fork_and_run_programs() {
             .collect();
         assert_eq!(ended, (0..20).map(Some).collect::<Vec<_>>());
         assert_eq!(threads_of(&pool), 3, "those of the parent");
+    }
+}
+
+/// Items of inner loops fork while other threads call, share and end loops of the same pool. The
+/// parent's threads do not exist in the child, so the child runs all its loops alone.
+#[test]
+#[cfg_attr(portable, ignore = "forks are not noticed")]
+fn items_of_inner_loops_fork() {
+    const OUTER: usize = 3;
+    const INNER: usize = 5;
+    if !in_child("items_of_inner_loops_fork") {
+        return;
+    }
+    let alone_in_the_child = |pool: &Pool| {
+        let mut report = RunReport::default();
+        let item = |i| {
+            counts(pool);
+            i
+        };
+        assert_eq!(pool.on(0..3).report(&mut report).map(item).reduce(|a, b| a + b), Some(3));
+        assert!(report.alone.is_some(), "the child has shared a loop");
+    };
+    let (begin, mut shared) = (Instant::now(), 0);
+    while shared < 10 {
+        assert!(begin.elapsed() < Duration::from_secs(60), "only {shared} inner loops were shared");
+        let pool = pool(3); // a new pool: it has not learnt that other programs use the CPUs
+        let inner_loops: Vec<_> = pool
+            .on(0..OUTER)
+            .map(|outer| {
+                let mut report = RunReport::default();
+                let item = |inner| {
+                    work(200_000);
+                    forked(|| alone_in_the_child(&pool));
+                    outer * INNER + inner
+                };
+                let sum = pool.on(0..INNER).report(&mut report).map(item).reduce(|a, b| a + b);
+                (sum, report.alone)
+            })
+            .collect();
+        for (outer, (sum, alone)) in inner_loops.into_iter().enumerate() {
+            assert_eq!(sum, Some((outer * INNER..(outer + 1) * INNER).sum()));
+            shared += usize::from(alone.is_none());
+        }
+        counts(&pool);
     }
 }
 

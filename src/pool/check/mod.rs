@@ -5,7 +5,8 @@
 //! builds with `--cfg planted`, contain `planted` and `fences`; a plain `cargo test` runs the
 //! shipped steps and fences. `models` runs the real types under loom, which explores all schedules
 //! of small rounds, and under shuttle, which tries random schedules of large rounds. Each model
-//! passes without a bug, and fails when the bug that it must find is planted. `litmus` tests the
+//! passes without a bug, and fails when the bug that it must find is planted. `once` is loom's form
+//! of a type of std. `litmus` tests the
 //! fences on real cores, which no model checker covers. `machines` tests placement on described
 //! machines, and `assignments` tests which worker moves to which CPU there. `simulator` simulates
 //! rounds on large machines, and `gaps` simulates sequences of rounds with serial work between
@@ -27,6 +28,8 @@ mod litmus;
 mod machines;
 #[cfg(all(test, any(loom, shuttle)))]
 mod models;
+#[cfg(loom)]
+pub(crate) mod once;
 #[cfg(any(loom, shuttle, planted))]
 pub(crate) mod planted;
 #[cfg(all(test, not(any(loom, shuttle, miri))))] // minutes each under Miri; safe code on one thread

@@ -13,8 +13,8 @@ use crate::{
         call::{ending, handles},
         protocol::{
             Fence,
-            arena::{self, Arena},
-            barrier::{self, Barrier, BarrierState, Entered, HelpInside, Published},
+            arena::{self, Arena, LazyArena},
+            barrier::{self, ArenaJob, Barrier, BarrierState, Entered, HelpInside, Published},
             cell::{self, Both, Cell},
             deque,
             gate::{self, Gate},
@@ -104,8 +104,22 @@ pub(crate) enum Bug {
     OpensNoPlace,
     /// Two callers take one arena.
     TakesWhatIsTaken,
+    /// A caller makes an arena and does not register it.
+    RegistersNothing,
+    /// Of two callers that make one arena, each uses its own.
+    UsesItsOwnArena,
+    /// A thread finds an arena, and does not see what its maker wrote. Only loom's `OnceLock` can
+    /// be wrong in this way.
+    #[cfg(loom)]
+    FindsUnmadeArenas,
     /// A caller opens places and wakes no worker.
     WakesNobody,
+    /// A caller wakes no worker if any worker is awake. So two callers count on one worker.
+    CountsOnOneWorker,
+    /// A caller wakes workers for its places before its job is in the arena.
+    WakesBeforeItPublishes,
+    /// A worker unlocks the state between its scan of the arenas and its sleep.
+    UnlocksBeforeItSleeps,
     /// A worker sleeps although a place is open in an arena other than the first.
     SleepsBesideAPlace,
     /// A sleeping caller is not woken for a loop inside its own loop.
@@ -253,6 +267,24 @@ pub(crate) fn takes_arena(arena: &Arena) -> bool {
     arena::takes_arena(arena)
 }
 
+pub(crate) fn register(place: &LazyArena, made: Box<Arena>) -> &Arena {
+    if is_planted(Bug::RegistersNothing) {
+        return Box::leak(made);
+    }
+    if is_planted(Bug::UsesItsOwnArena) {
+        let mut own = Some(made);
+        let registered = place.get_or_init(|| own.take().expect("initialised once"));
+        return own.map_or(registered, |made| Box::leak(made));
+    }
+    arena::register(place, made)
+}
+
+/// The ordering with which loom's `OnceLock` checks for a value.
+#[cfg(loom)]
+pub(crate) fn order_of_get() -> Ordering {
+    if is_planted(Bug::FindsUnmadeArenas) { Ordering::Relaxed } else { Ordering::Acquire }
+}
+
 pub(crate) fn is_free(thread: usize) -> bool {
     arena::is_free(thread) || is_planted(Bug::SharesSeats)
 }
@@ -262,7 +294,33 @@ pub(crate) fn arenas_in_sight() -> usize {
 }
 
 pub(crate) fn wants_more(open: usize, awake: usize) -> bool {
-    barrier::wants_more(open, awake) && !is_planted(Bug::WakesNobody)
+    let counts_on_one = is_planted(Bug::CountsOnOneWorker) && awake > 0;
+    barrier::wants_more(open, awake) && !is_planted(Bug::WakesNobody) && !counts_on_one
+}
+
+pub(crate) fn open_places<'a, J: Copy>(
+    barrier: &'a Barrier<J>,
+    mut state: MutexGuard<'a, BarrierState<J>>,
+    (number, arena_job): (usize, ArenaJob<J>),
+    first: usize,
+) {
+    if !is_planted(Bug::WakesBeforeItPublishes) {
+        return barrier::open_places(barrier, state, (number, arena_job), first);
+    }
+    state.open += arena_job.open();
+    barrier.open(state, first);
+    barrier.lock().jobs[number] = arena_job;
+}
+
+pub(crate) fn stay_locked<'a, J: Copy>(
+    state: MutexGuard<'a, BarrierState<J>>,
+    barrier: &'a Barrier<J>,
+) -> MutexGuard<'a, BarrierState<J>> {
+    if is_planted(Bug::UnlocksBeforeItSleeps) {
+        drop(state);
+        return barrier.lock();
+    }
+    barrier::stay_locked(state, barrier)
 }
 
 pub(crate) fn open_place<J: Copy>(state: &mut BarrierState<J>, number: usize) {

@@ -9,11 +9,18 @@
 
 #![allow(unused_qualifications)] // models use the steps of `check`
 
-use std::sync::{Arc, OnceLock, atomic::AtomicUsize as Hint};
+#[cfg(not(loom))]
+use std::sync::OnceLock;
+use std::{
+    array,
+    sync::{Arc, atomic::AtomicUsize as Hint},
+};
 
 use crossbeam_utils::CachePadded;
 
 use super::{Fence, range::Ranges};
+#[cfg(loom)]
+use crate::pool::check::once::OnceLock;
 #[cfg(any(loom, shuttle, planted))]
 use crate::pool::check::planted as steps;
 #[cfg(not(any(loom, shuttle, planted)))]
@@ -109,10 +116,14 @@ impl Arena {
     }
 }
 
+/// An arena that is made on demand. `OnceLock` guarantees that a thread which finds the arena sees
+/// all writes of the thread that has made it.
+pub(crate) type LazyArena = OnceLock<Box<Arena>>;
+
 /// The arenas of a pool.
 #[derive(Debug)]
 pub(crate) struct Arenas {
-    all: [OnceLock<Box<Arena>>; ARENAS],
+    all: [LazyArena; ARENAS],
     workers: usize,
     fence: Fence,
 }
@@ -120,7 +131,7 @@ pub(crate) struct Arenas {
 impl Arenas {
     /// Arenas for `workers` workers each. Makes one of them at once if there are helpers.
     pub(crate) fn new(workers: usize, fence: Fence) -> Self {
-        let arenas = Self { all: [const { OnceLock::new() }; ARENAS], workers, fence };
+        let arenas = Self { all: array::from_fn(|_| OnceLock::new()), workers, fence };
         if workers > 1 {
             arenas.get_or_make(0);
         }
@@ -163,8 +174,7 @@ impl Arenas {
         if let Some(arena) = place.get() {
             return arena;
         }
-        let made = Box::new(Arena::new(self.workers, self.fence));
-        place.get_or_init(move || made)
+        steps::register(place, Box::new(Arena::new(self.workers, self.fence)))
     }
 }
 
@@ -185,6 +195,13 @@ impl Drop for Turn<'_> {
 #[inline(always)]
 pub(crate) fn is_free(thread: usize) -> bool {
     thread == 0
+}
+
+/// Puts `made` into `place`, unless another thread has put an arena there. Returns the arena that
+/// is there.
+#[inline(always)]
+pub(crate) fn register(place: &LazyArena, made: Box<Arena>) -> &Arena {
+    place.get_or_init(move || made)
 }
 
 /// Takes an arena if it is free. Returns whether the arena was free.

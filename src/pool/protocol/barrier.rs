@@ -111,7 +111,7 @@ pub(crate) struct BarrierState<J> {
     /// How long workers poll after the last job.
     patience: Patience,
     /// The number of open places in all arenas.
-    open: usize,
+    pub(crate) open: usize,
     worker_states: Box<[WorkerState]>,
     /// The number of workers in each state, in the order of [`WorkerState`].
     counts: [usize; 4],
@@ -217,7 +217,7 @@ impl<J> ArenaJob<J> {
     const NONE: Self =
         Self { job: None, helpers: 0, places: 0, called: 0, reentry: Reentry::Once, caller_sleeps: false };
 
-    fn open(&self) -> usize {
+    pub(crate) fn open(&self) -> usize {
         self.places + self.called
     }
 }
@@ -309,12 +309,11 @@ impl<J: Copy> Barrier<J> {
         let mut state = lock(&self.hinted.state);
         state.epoch += 1;
         (state.asked, state.patience) = (helpers, polls.between);
-        state.jobs[number] =
-            ArenaJob { job: Some(job), helpers, places: helpers, called: 0, reentry, caller_sleeps: false };
-        state.open += helpers;
         state.callers += usize::from(caller.worker.is_none());
         self.announce_inside(number);
-        self.open(state, caller.thread());
+        let arena_job =
+            ArenaJob { job: Some(job), helpers, places: helpers, called: 0, reentry, caller_sleeps: false };
+        steps::open_places(self, state, (number, arena_job), caller.thread());
         Published { barrier: self, arena, number, caller, patience: polls.at_end.max(self.patience) }
     }
 
@@ -322,7 +321,7 @@ impl<J: Copy> Barrier<J> {
     /// awake. If there are not enough workers, it wakes callers. It wakes the workers one by one,
     /// without the state lock, since a wake-up takes a microsecond or more. Before each wake-up it
     /// checks whether another worker is still needed.
-    fn open<'a>(&'a self, mut state: MutexGuard<'a, BarrierState<J>>, mut first: usize) {
+    pub(crate) fn open<'a>(&'a self, mut state: MutexGuard<'a, BarrierState<J>>, mut first: usize) {
         while let Some(worker) = state.take_sleeper(first) {
             self.update_hints(&state);
             drop(state);
@@ -401,7 +400,7 @@ impl<J: Copy> Barrier<J> {
                 if is_new && !seen.patience.is_none() {
                     break;
                 }
-                state = self.sleep(state, me, WorkerState::Asleep);
+                state = self.sleep(steps::stay_locked(state, self), me, WorkerState::Asleep);
             }
         }
     }
@@ -660,6 +659,29 @@ pub(crate) fn arenas_in_sight() -> usize {
 #[inline(always)]
 pub(crate) fn wants_more(open: usize, awake: usize) -> bool {
     open > awake
+}
+
+/// Puts the job of a loop and its places into arena `number`, then wakes workers for the places,
+/// from `first` on.
+#[inline(always)]
+pub(crate) fn open_places<'a, J: Copy>(
+    barrier: &'a Barrier<J>,
+    mut state: MutexGuard<'a, BarrierState<J>>,
+    (number, arena_job): (usize, ArenaJob<J>),
+    first: usize,
+) {
+    state.open += arena_job.places;
+    state.jobs[number] = arena_job;
+    barrier.open(state, first);
+}
+
+/// Keeps the state lock between a worker's scan of the arenas and its sleep.
+#[inline(always)]
+pub(crate) fn stay_locked<'a, J: Copy>(
+    state: MutexGuard<'a, BarrierState<J>>,
+    _barrier: &'a Barrier<J>,
+) -> MutexGuard<'a, BarrierState<J>> {
+    state
 }
 
 /// Retracts the job: a worker that comes later finds no job.

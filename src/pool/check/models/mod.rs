@@ -2,12 +2,16 @@
 //! that passes with every bug proves nothing.
 //!
 //! loom explores small models. loom explores the smallest models exhaustively, and the other models
-//! with at most three preemptions (with two preemptions, a real bug was missed).
+//! with at most three preemptions (with two preemptions, a real bug was missed). loom explores two
+//! models, of several workers and two callers, with two preemptions; `.ci/long` explores one of
+//! these with three.
 //! `RUSTC_WORKSPACE_WRAPPER=$PWD/.ci/loom cargo test --release --lib models`
 //!
 //! shuttle runs large models in random schedules (`schedules.rs`):
 //! `RUSTC_WORKSPACE_WRAPPER=$PWD/.ci/shuttle cargo test --release --lib models`
 
+#[cfg(loom)]
+mod arenas;
 #[cfg(loom)]
 mod barriers;
 #[cfg(loom)]

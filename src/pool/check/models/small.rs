@@ -16,9 +16,14 @@ pub(super) fn explore_all(bug: Option<Bug>, model: impl Fn() + Sync + Send + 'st
 
 /// Explores the schedules with up to three preemptions.
 pub(super) fn explore(bug: Option<Bug>, model: impl Fn() + Sync + Send + 'static) {
+    explore_to(3, bug, model);
+}
+
+/// Explores the schedules with up to this number of preemptions.
+pub(super) fn explore_to(preemptions: usize, bug: Option<Bug>, model: impl Fn() + Sync + Send + 'static) {
     plant(bug);
     let mut builder = Builder::new();
-    builder.preemption_bound = Some(3);
+    builder.preemption_bound = Some(preemptions);
     builder.check(model);
 }
 

@@ -1,0 +1,184 @@
+//! Several loops at the same time: sleep and wake over two arenas, and the registration of arenas.
+
+use std::mem::ManuallyDrop;
+
+use super::{
+    barriers::{Word, barrier, local, publish},
+    frame::take,
+    small::*,
+    *,
+};
+use crate::pool::protocol::{
+    arena::Turn,
+    barrier::{Barrier, Reentry},
+};
+
+/// The number of workers that sleep and wake.
+const WORKERS: usize = 3;
+
+/// Two loops that together need all workers at the same time.
+struct BusyLoops {
+    barrier: Barrier<usize>,
+    /// The number of workers that have entered a loop.
+    inside: AtomicUsize, // an atomic of std: loom does not interleave the counting
+    /// For each worker, then for each caller: tells this thread that all workers are inside.
+    all_inside: [Word; WORKERS + 2],
+}
+
+impl BusyLoops {
+    /// Worker `me` enters one of the loops, and leaves it when all workers are inside.
+    fn work(&self, me: usize) {
+        let entered = ManuallyDrop::new(self.barrier.enter(me, &mut self.barrier.nothing_seen()));
+        if self.inside.fetch_add(1, SeqCst) + 1 == WORKERS {
+            loom::stop_exploring();
+            self.all_inside.iter().for_each(Word::say);
+        }
+        self.all_inside[me].hear();
+        drop(ManuallyDrop::into_inner(entered));
+    }
+
+    /// Calls a loop with `helpers` places in the arena with this number, and ends the loop when all
+    /// workers are inside.
+    fn call(&self, number: usize, helpers: usize) {
+        let arena = self.barrier.arenas.made().nth(number).expect("the model has taken it");
+        let turn = ManuallyDrop::new(Turn { arena, number });
+        let published = publish(&self.barrier, &turn, (helpers, Reentry::Once), number);
+        self.all_inside[WORKERS + number].hear();
+        drop(ManuallyDrop::into_inner(published));
+        drop(ManuallyDrop::into_inner(turn));
+    }
+}
+
+/// Two callers open two places and one place for three workers. Each worker stays inside until all
+/// three are inside. So if a worker sleeps beside an open place, the model deadlocks.
+///
+/// loom supports five threads at most. These are the callers and the workers; one worker is the
+/// model's own thread. loom explores what happens until the last worker has entered: the workers
+/// look for a place and sleep, the callers publish and wake. The other models explore the ends of
+/// loops. The callers do not compete for their arenas: `new_arenas` explores that.
+///
+/// On two CPUs, two preemptions are 75,892 schedules, which take 6 to 10 s. Three preemptions are
+/// 1,406,569 schedules, which take about 160 s.
+fn three_workers(bug: Option<Bug>, preemptions: usize) {
+    explore_to(preemptions, bug, || {
+        let loops = Arc::new(BusyLoops {
+            barrier: barrier(WORKERS),
+            inside: AtomicUsize::new(0),
+            all_inside: [(); WORKERS + 2].map(|()| Word::default()),
+        });
+        let _turns = [take(&loops.barrier), take(&loops.barrier)];
+        let start = |role: fn(&BusyLoops)| {
+            let loops = Arc::clone(&loops);
+            thread::spawn(move || role(&loops))
+        };
+        let others = [
+            start(|loops| loops.work(1)),
+            start(|loops| loops.work(2)),
+            start(|loops| loops.call(0, 2)),
+            start(|loops| loops.call(1, 1)),
+        ];
+        loops.work(0);
+        others.into_iter().for_each(|thread| thread.join().unwrap());
+    });
+}
+
+#[test]
+fn three_workers_enter_two_loops() {
+    three_workers(None, 2);
+}
+
+#[test]
+#[ignore = "takes minutes: .ci/long runs it"]
+fn three_workers_enter_two_loops_in_more_schedules() {
+    three_workers(None, 3);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn two_callers_that_count_on_one_worker() {
+    three_workers(Some(Bug::CountsOnOneWorker), 2);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn a_caller_that_wakes_workers_before_it_publishes() {
+    three_workers(Some(Bug::WakesBeforeItPublishes), 2);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn a_worker_that_unlocks_before_it_sleeps() {
+    three_workers(Some(Bug::UnlocksBeforeItSleeps), 2);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn three_workers_that_sleep_beside_an_open_place() {
+    three_workers(Some(Bug::SleepsBesideAPlace), 2);
+}
+
+/// The first arena is taken. Two callers take an arena each, and publish there. The arenas do not
+/// exist yet, so the callers register them. Meanwhile a worker scans the arenas. The worker helps
+/// both loops.
+///
+/// The second caller may find an arena that the first caller has made. The second caller then uses
+/// this arena without having held a lock that its maker held: only the `OnceLock` makes the arena's
+/// content visible. loom checks this, because `check/once.rs` is a `OnceLock` that loom knows.
+///
+/// loom stops exploring when the worker has entered the second loop. Three preemptions are 96,467
+/// schedules, which take 9 s.
+fn new_arenas(bug: Option<Bug>) {
+    explore(bug, || {
+        let shared = Arc::new((barrier(1), [Word::default(), Word::default()], [local(), local()]));
+        let callers = [0, 1].map(|job: usize| {
+            let shared = Arc::clone(&shared);
+            move || {
+                let (barrier, came, frames) = &*shared;
+                let turn = take(barrier);
+                frames[job].write(1);
+                let published = publish(barrier, &turn, (1, Reentry::Once), job);
+                came[job].hear();
+                drop(ManuallyDrop::into_inner(published));
+                drop(ManuallyDrop::into_inner(turn));
+                frames[job].write(0);
+            }
+        });
+        let (barrier, came, frames) = &*shared;
+        let _first = take(barrier);
+        let callers = callers.map(thread::spawn);
+        let mut seen = barrier.nothing_seen();
+        for entries in 1..=2 {
+            let entered = ManuallyDrop::new(barrier.enter(0, &mut seen).expect("nobody stops the pool"));
+            if entries == 2 {
+                loom::stop_exploring();
+            }
+            assert_eq!(frames[entered.job].read(), 1, "the frame is gone");
+            came[entered.job].say();
+            drop(ManuallyDrop::into_inner(entered));
+        }
+        callers.into_iter().for_each(|caller| caller.join().unwrap());
+    });
+}
+
+#[test]
+fn a_worker_finds_the_arenas_that_callers_register() {
+    new_arenas(None);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn an_arena_that_is_not_registered() {
+    new_arenas(Some(Bug::RegistersNothing));
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn two_callers_that_register_one_arena() {
+    new_arenas(Some(Bug::UsesItsOwnArena));
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn an_arena_that_is_found_before_it_is_made() {
+    new_arenas(Some(Bug::FindsUnmadeArenas));
+}
