@@ -20,6 +20,7 @@ use crate::{
     clock::{Instant, nanos},
     pool::{
         policy::{
+            free_cpus::{CpuUse, Granted},
             launch::{Launch, up_to},
             memory,
             prices::block_in_order,
@@ -75,11 +76,7 @@ impl Executor {
         let asked = if options.list.is_some() { asked } else { asked.min(left.len() - 1) };
         let has_cpus = is_cpu_bound || self.workers <= self.helpers_at_a_time + 1;
         let free = if has_cpus { self.free_cpus(here > 0) } else { usize::MAX };
-        let helpers = asked.min(free);
-        if helpers < asked.min(1) {
-            return None;
-        }
-        let (dealt, is_full) = (helpers.min(idle) + 1, asked <= idle && asked <= free);
+        let Granted { helpers, dealt, is_full } = Granted::new(asked, idle, free)?;
         // The cost of the parts is known only for rounds over a whole slice.
         let is_whole = left.start == 0 && self.stealing != Stealing::Off;
         let from = splits.as_deref().filter(|_| is_whole);
@@ -100,14 +97,18 @@ impl Executor {
         self.threads.idle() + self.threads.waiting_around()
     }
 
-    /// How many CPUs of the pool are left for helpers. The other CPUs belong to workers in loops
-    /// and to callers of shared loops that do not sleep. `is_worker` says whether the calling
-    /// thread is a worker of the pool.
+    /// How many CPUs of the pool are left for helpers of the calling thread. `is_worker` says
+    /// whether the calling thread is a worker of the pool.
     fn free_cpus(&self, is_worker: bool) -> usize {
-        let inside = (self.workers - 1).saturating_sub(self.threads.idle());
-        let is_counted = is_worker || Inside::is_here();
-        let running = inside + self.threads.callers() + usize::from(!is_counted);
-        (self.helpers_at_a_time + 1 + self.threads.waiting()).saturating_sub(running)
+        let cpu_use = CpuUse {
+            cpus: self.helpers_at_a_time + 1,
+            threads: self.workers - 1,
+            idle: self.threads.idle(),
+            callers: self.threads.callers(),
+            waiting: self.threads.waiting(),
+            is_counted: is_worker || Inside::is_here(),
+        };
+        cpu_use.free_cpus()
     }
 
     /// Shares the part of the loop that `solo` has left, and learns from its times. If no worker is

@@ -53,45 +53,23 @@ struct Cost {
     polled: u64,
 }
 
-/// The helpers and the policy of a pool. Times are in nanoseconds.
-struct Team {
+/// `Gaps` with computed times, in nanoseconds.
+#[derive(Default)]
+pub(super) struct SimGaps {
     /// How long helpers poll, if the user has set that.
     spin: Option<Duration>,
-    helpers: Vec<GapHelper>,
-    memory: Memory,
-    prices: Prices,
     rhythm: Rhythm,
-    drawn: u64,
-    random: Random,
-    now: u64,
     began: u64,
     ended: u64,
-    cost: Cost,
 }
 
-impl Team {
-    fn new(workers: usize, spin: Option<Duration>) -> Self {
-        Self {
-            spin,
-            helpers: vec![GapHelper::default(); workers - 1],
-            memory: Memory::new(),
-            prices: Prices::new(),
-            rhythm: Rhythm::default(),
-            drawn: 0,
-            random: Random(0),
-            now: 0,
-            began: 0,
-            ended: 0,
-            cost: Cost::default(),
-        }
-    }
-
+impl SimGaps {
     /// Like `Gaps::gap`.
-    fn gap(&mut self) -> Gap {
-        let began = mem::replace(&mut self.began, self.now);
-        let since = |then| Duration::from_nanos(self.now - then);
+    pub(super) fn gap(&mut self, now: u64, prices: &Prices) -> Gap {
+        let began = mem::replace(&mut self.began, now);
+        let since = |then| Duration::from_nanos(now - then);
         self.rhythm = self.rhythm.before_call();
-        let learnt = if self.rhythm.may_poll() { self.prices.worth_staying_awake() } else { Duration::ZERO };
+        let learnt = if self.rhythm.may_poll() { prices.worth_staying_awake() } else { Duration::ZERO };
         Gap {
             since_begin: since(began),
             since_end: (self.ended > began).then(|| since(self.ended)),
@@ -100,10 +78,42 @@ impl Team {
     }
 
     /// Like `Gaps::next`.
-    fn patience(&mut self, awake: bool, short: bool) -> u64 {
-        self.rhythm = self.rhythm.after(awake, short);
-        let learnt = if self.rhythm.polls { self.prices.worth_staying_awake() } else { Duration::ZERO };
+    pub(super) fn next(&mut self, awake: bool, short: bool, is_crowded: bool, prices: &Prices) -> u64 {
+        self.rhythm = if is_crowded { self.rhythm.in_vain() } else { self.rhythm.after(awake, short) };
+        let learnt = if self.rhythm.polls { prices.worth_staying_awake() } else { Duration::ZERO };
         self.spin.unwrap_or(learnt).as_nanos() as u64
+    }
+
+    /// Like `Gaps::end`.
+    pub(super) fn end(&mut self, now: u64) {
+        self.ended = now;
+    }
+}
+
+/// The helpers and the policy of a pool. Times are in nanoseconds.
+struct Team {
+    helpers: Vec<GapHelper>,
+    memory: Memory,
+    prices: Prices,
+    gaps: SimGaps,
+    drawn: u64,
+    random: Random,
+    now: u64,
+    cost: Cost,
+}
+
+impl Team {
+    fn new(workers: usize, spin: Option<Duration>) -> Self {
+        Self {
+            helpers: vec![GapHelper::default(); workers - 1],
+            memory: Memory::new(),
+            prices: Prices::new(),
+            gaps: SimGaps { spin, ..SimGaps::default() },
+            drawn: 0,
+            random: Random(0),
+            now: 0,
+            cost: Cost::default(),
+        }
     }
 
     /// Runs a loop of `work` ns that begins after `gap` ns, as an executor does.
@@ -115,7 +125,7 @@ impl Team {
         let is_awake = |helper: &&GapHelper| (helper.since..helper.until).contains(&self.now);
         let awake = is_awake(&&self.helpers[0]);
         let polling = self.helpers.iter().filter(is_awake).count();
-        let gap = self.gap();
+        let gap = self.gaps.gap(self.now, &self.prices);
         self.drawn = self.drawn.wrapping_add(GOLDEN);
         let case = Case {
             memory: &self.memory,
@@ -144,9 +154,10 @@ impl Team {
         self.now += alone;
         self.cost.cpu += alone;
         if alone < work {
-            let patience = self.patience(awake, gap.is_short(self.memory.expected(this)));
+            let short = gap.is_short(self.memory.expected(this));
+            let patience = self.gaps.next(awake, short, false, &self.prices);
             self.share(helpers, work - alone, patience, awake);
-            self.ended = self.now;
+            self.gaps.end(self.now);
             let took = (self.now - begin) as f32;
             let call = SharedCall { this, kind: LoopKind::Through, was_trial: launch.is_trial(), took };
             self.memory.learn_shared(&self.prices, call, slice.len, work as f32);
@@ -195,7 +206,7 @@ impl Team {
         let mut last = retracted;
         for (&Coming { me, counts, .. }, &start) in come() {
             let (since, patience) = if me >= helpers {
-                (start + PRICES.door, self.spin.map_or(0, |spin| spin.as_nanos() as u64))
+                (start + PRICES.door, self.gaps.spin.map_or(0, |spin| spin.as_nanos() as u64))
             } else if start < retracted {
                 last = last.max(start) + PRICES.door;
                 (last, patience)
@@ -221,7 +232,7 @@ impl Team {
 }
 
 /// The time when `work` is done, if threads that begin at these times share it evenly.
-fn done(work: u64, mut starts: Vec<u64>) -> u64 {
+pub(super) fn done(work: u64, mut starts: Vec<u64>) -> u64 {
     starts.sort_unstable();
     let (mut sum, mut done) = (work, u64::MAX);
     for (others, start) in (0..).zip(starts) {

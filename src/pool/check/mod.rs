@@ -9,13 +9,15 @@
 //! of a type of std. `litmus` tests the
 //! fences on real cores, which no model checker covers. `machines` tests placement on described
 //! machines, and `assignments` tests which worker moves to which CPU there. `simulator` simulates
-//! rounds on large machines, and `gaps` simulates sequences of rounds with serial work between
-//! them.
+//! rounds on large machines, `gaps` simulates sequences of rounds with serial work between them,
+//! and `callers` simulates several callers of one pool.
 //!
 //! May name every folder. Nothing that is built for users may name this folder.
 
 #[cfg(all(test, not(any(loom, shuttle, miri))))] // Miri knows no CPUs
 mod assignments;
+#[cfg(all(test, not(any(loom, shuttle, miri))))] // minutes each under Miri; safe code on one thread
+mod callers;
 #[cfg(all(test, any(loom, shuttle, planted)))]
 pub(crate) mod fences;
 #[cfg(all(test, not(any(loom, shuttle, miri))))] // minutes each under Miri; safe code on one thread

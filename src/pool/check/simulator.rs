@@ -51,17 +51,17 @@ pub(super) struct SimPrices {
     pub(super) door: u64,
     /// The time to read the cell of a worker in the same cache, in the same node, and in another
     /// node. Assumed: the latency of a cache line, with several requests in flight.
-    view: [u64; 3],
+    pub(super) view: [u64; 3],
     /// The time of a theft from a worker in the same cache, in the same node, and in another node,
     /// without the fence. Both cells are locked meanwhile. Assumed.
-    theft: [u64; 3],
+    pub(super) theft: [u64; 3],
     /// The fixed part of the time that the expensive heavy fence takes the thief. Assumed; with two
     /// workers on a virtual machine of two CPUs, the whole fence takes 5 to 12 µs.
-    fence: u64,
+    pub(super) fence: u64,
     /// The further time that the expensive heavy fence takes the thief for each worker. Assumed.
-    fence_each: u64,
+    pub(super) fence_each: u64,
     /// The time for which the expensive heavy fence interrupts each other worker. Assumed.
-    tax: u64,
+    pub(super) tax: u64,
 }
 
 /// A large machine, not virtual.
@@ -79,7 +79,7 @@ pub(super) const PRICES: SimPrices = SimPrices {
 };
 
 /// In nanoseconds: how long threads poll for a lock before they sleep, like `Patience::BRIEF`.
-const BRIEF: u64 = 5_000;
+pub(super) const BRIEF: u64 = 5_000;
 
 /// The localities of the workers of a machine.
 struct SimMachine {
@@ -176,10 +176,10 @@ impl Random {
 
 /// The items of a round: for each item, the sum of the costs of the items before it; and the sum of
 /// all costs.
-struct SimItems(Vec<u64>);
+pub(super) struct SimItems(Vec<u64>);
 
 impl SimItems {
-    fn new(costs: impl IntoIterator<Item = u64>) -> Self {
+    pub(super) fn new(costs: impl IntoIterator<Item = u64>) -> Self {
         let mut sum = 0;
         let sums = costs.into_iter().map(|cost| {
             sum += cost;
@@ -188,21 +188,21 @@ impl SimItems {
         Self([0].into_iter().chain(sums).collect())
     }
 
-    fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.0.len() - 1
     }
 
     /// The time of the items `first..behind`.
-    fn take(&self, first: usize, behind: usize) -> u64 {
+    pub(super) fn take(&self, first: usize, behind: usize) -> u64 {
         self.0[behind] - self.0[first]
     }
 
-    fn total(&self) -> u64 {
+    pub(super) fn total(&self) -> u64 {
         self.0[self.len()]
     }
 
     /// A lower bound for the time of a round.
-    fn bound(&self, workers: usize) -> u64 {
+    pub(super) fn bound(&self, workers: usize) -> u64 {
         let dearest = self.0.windows(2).map(|sums| sums[1] - sums[0]).max();
         self.total().div_ceil(workers as u64).max(dearest.unwrap_or(0))
     }
@@ -210,16 +210,16 @@ impl SimItems {
 
 /// A sequence of claims of `size` items each, from `first` to `end`.
 #[derive(Clone, Copy)]
-struct SimClaims {
-    since: u64,
-    first: usize,
-    size: usize,
-    end: usize,
+pub(super) struct SimClaims {
+    pub(super) since: u64,
+    pub(super) first: usize,
+    pub(super) size: usize,
+    pub(super) end: usize,
 }
 
 impl SimClaims {
     /// The end of the claim whose items the worker folds.
-    fn claimed(&self, items: &SimItems, now: u64) -> usize {
+    pub(super) fn claimed(&self, items: &SimItems, now: u64) -> usize {
         let gone = now.saturating_sub(self.since);
         let (mut begun, mut not_begun) = (0, (self.end - self.first).div_ceil(self.size));
         while begun + 1 < not_begun {
@@ -233,7 +233,7 @@ impl SimClaims {
         self.end.min(self.first + (begun + 1) * self.size)
     }
 
-    fn done(&self, items: &SimItems) -> u64 {
+    pub(super) fn done(&self, items: &SimItems) -> u64 {
         self.since + items.take(self.first, self.end)
     }
 }
@@ -665,11 +665,11 @@ impl Learnt {
 
 /// The amount of work.
 #[derive(Clone, Copy)]
-struct Size {
-    workers: u64,
-    items: u64,
+pub(super) struct Size {
+    pub(super) workers: u64,
+    pub(super) items: u64,
     /// The work divided by the number of workers, in nanoseconds.
-    each: u64,
+    pub(super) each: u64,
 }
 
 impl Size {
@@ -679,7 +679,7 @@ impl Size {
 }
 
 /// Makes the costs of the items.
-type Costs = fn(&mut Random, Size) -> Vec<u64>;
+pub(super) type Costs = fn(&mut Random, Size) -> Vec<u64>;
 
 const SHAPES: [(&str, Costs); 9] = [
     ("noise", |random, size| {
@@ -736,7 +736,7 @@ fn first_rounds(of: &Setting<'_>, costs: Costs, size: Size, seeds: u64) -> SimOu
 }
 
 /// The shape with this name.
-fn shape(name: &str) -> Costs {
+pub(super) fn shape(name: &str) -> Costs {
     SHAPES.into_iter().find(|(its, _)| *its == name).expect("a shape").1
 }
 

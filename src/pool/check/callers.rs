@@ -1,0 +1,1077 @@
+//! Simulated callers: up to eight threads call loops of one pool at the same time.
+//!
+//! A pool of `n` workers has `n - 1` threads, and `n` CPUs. The callers are further threads. Each
+//! caller calls loops one after the other, without a pause.
+//!
+//! The policy is the shipped one: this module calls `quick_verdict`, `Case::launch`, `of_rest`,
+//! `CpuUse`, `Granted`, `Memory`, `Prices`, `Splits`, `theft` and `Stealing::victim` as a call and
+//! a round do. `SimPool` has the protocol of arenas, places and seats in a few lines. The costs of
+//! its steps are the table of `simulator`. Time is computed; no thread is started.
+//!
+//! The system divides the CPUs evenly: if more threads run than there are CPUs, all threads run at
+//! the same lower speed. So there are two clocks. The *service* is the CPU time of a thread that
+//! has run since the start. Work ends by the service; wake-ups and polling end by the time.
+//!
+//! Simplifications: claims are single items and free; all workers are equally far from each other;
+//! cells are never locked; a fence does not delay the victim; reducing is free; a caller that works
+//! alone compares limits with the time that its work takes at the present speed; a helper that
+//! polls in vain polls anew; there are no loops inside loops.
+
+#![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
+
+use std::{cmp::Reverse, collections::BinaryHeap, iter, mem, ops::Range, ptr, sync::Arc, time::Duration};
+
+use super::{
+    gaps::{SimGaps, done},
+    simulator::{BRIEF, PRICES, Random, SimClaims, SimItems, SimPrices, Size, shape},
+};
+use crate::{
+    clock::nanos,
+    pool::{
+        place::locality::Distance,
+        policy::{
+            alone_or_shared::{parts_for, time_for},
+            free_cpus::{CpuUse, Granted},
+            grain::DEAR_NS,
+            launch::{Case, Draw, Launch, QuickVerdict, of_rest, quick_verdict},
+            memory::{Memory, SharedCall},
+            prices::Prices,
+            site::{GOLDEN, Loop, LoopKind, Site, Slice},
+            split::{Known, Splits, equal_parts, parts},
+            theft::{self, Watched},
+            victim::{Stealing, draw},
+        },
+        protocol::{arena::ARENAS, barrier::wants_more},
+        record::journal::Times,
+    },
+};
+
+const MICROS: u64 = 1_000;
+const MILLIS: u64 = 1_000 * MICROS;
+const ITEMS_A_LOOP: u64 = 8_000;
+
+/// The clock by which an event comes.
+#[derive(Clone, Copy)]
+enum SimClock {
+    Service,
+    Time,
+}
+
+/// What a caller that works alone does at the end of a stretch.
+#[derive(Clone, Copy)]
+enum AfterStretch {
+    /// It has run the plain loop, and learns from it if the loop was timed.
+    Plain { is_timed: bool },
+    /// It shares the rest.
+    Share,
+    /// It checks the time limit of this part of a trial.
+    Trial { part: u16 },
+    /// It looks for idle workers.
+    Look,
+}
+
+/// What a thread does until its next event.
+#[derive(Clone, Copy)]
+enum Doing {
+    /// A worker sleeps. There is no event.
+    Sleep,
+    /// A worker wakes up, or has just seen a place.
+    Come,
+    /// A worker polls until it falls asleep.
+    Poll,
+    /// A worker passes the state lock, to look for a place.
+    Enter,
+    /// A worker passes the state lock, to leave its loop.
+    Leave,
+    /// A worker or a caller folds the range of its cell.
+    Fold,
+    /// It scans all cells. Contains the number of thefts at the start of the scan.
+    Scan(usize),
+    /// It watches a victim.
+    Watch { victim: usize, start: usize, is_dear: bool },
+    /// It moves stolen items to its own cell.
+    Steal,
+    /// A caller folds the items before `end` alone.
+    Alone { end: usize, after: AfterStretch },
+    /// A caller partitions the ranges.
+    Deal,
+    /// A caller wakes a worker. Contains the worker where it looks for the next sleeper.
+    Wake(usize),
+    /// A caller passes the state lock, to retract its job.
+    Retract,
+    /// A caller polls for the last worker until it falls asleep.
+    Wait,
+    /// A caller sleeps. There is no event.
+    WaitAsleep,
+    /// A caller has been told that the last worker has left.
+    Return,
+}
+
+impl Doing {
+    /// Whether the thread is on a CPU, or waits for one.
+    fn runs(self) -> bool {
+        !matches!(self, Self::Sleep | Self::Come | Self::WaitAsleep | Self::Return)
+    }
+}
+
+/// A thread of the pool or a caller.
+struct SimThread {
+    doing: Doing,
+    /// Events of the thread with an older version are void.
+    version: u32,
+    /// The arena and the seat of a thread in a shared loop.
+    seat: Option<(usize, usize)>,
+    /// As in `Thief`: the number of the current theft, and the number of requests for a victim.
+    nth: usize,
+    asked: u64,
+    spared: Option<usize>,
+}
+
+/// The begin of a run whose first item is claimed but not begun.
+const NOT_BEGUN: Option<(f64, u64)> = Some((f64::INFINITY, u64::MAX));
+
+/// The range of a seat.
+struct SimCell {
+    next: usize,
+    end: usize,
+    /// The begin of the run that is under way: its time and its service. `None` if no item of the
+    /// cell is claimed.
+    run: Option<(f64, u64)>,
+    has_entered: bool,
+}
+
+/// How far a caller is with its shared loop.
+#[derive(Clone, Copy, PartialEq)]
+enum Phase {
+    Dealt,
+    Published,
+    /// The caller waits for the last worker.
+    Retracted,
+}
+
+/// A shared loop.
+struct SimArena {
+    caller: usize,
+    items: Arc<SimItems>,
+    helpers: usize,
+    places: usize,
+    active: usize,
+    phase: Phase,
+    /// The number of thefts.
+    moves: usize,
+    is_dear: bool,
+    cells: Vec<SimCell>,
+    is_full: bool,
+    known: Option<Arc<Known>>,
+    has_new_bounds: bool,
+    begin: f64,
+    times: Times,
+}
+
+/// A loop of a caller.
+struct SimLoop {
+    this: Loop,
+    items: Arc<SimItems>,
+}
+
+/// The call of a caller that is under way.
+#[derive(Clone, Copy)]
+struct SimCall {
+    begin: f64,
+    launch: Launch,
+    awake: bool,
+    is_gap_short: bool,
+    /// How many items the caller has folded alone, and how long that took.
+    alone: usize,
+    took: f64,
+    /// A lower bound of the time of the call.
+    least: u64,
+}
+
+/// A caller and its loops.
+struct SimCaller {
+    loops: Vec<SimLoop>,
+    calls: usize,
+    call: SimCall,
+    /// How many threads fold items of its loops now, and how much work these threads have done.
+    folding: usize,
+    work: f64,
+    /// The sum of the lower bounds of the calls since the begin of the measurement.
+    least: u64,
+}
+
+/// A wrong policy.
+#[derive(Clone, Copy, PartialEq)]
+enum Flaw {
+    None,
+    /// No CPU seems to be free while another caller shares a loop.
+    NoFreeCpu,
+    /// CPUs are not counted: a loop gets every idle worker.
+    NoLimit,
+    /// A caller that has begun alone never looks for help again.
+    NoRest,
+}
+
+/// When an event comes, its number in the order of creation, its thread, and the version of the
+/// thread.
+type SimEvent = (u64, u64, usize, u32);
+
+/// A pool and its callers. Times are in nanoseconds.
+struct SimPool {
+    flaw: Flaw,
+    costs: SimPrices,
+    workers: usize,
+    threads: Vec<SimThread>,
+    callers: Vec<SimCaller>,
+    arenas: Vec<Option<SimArena>>,
+    memory: Memory,
+    prices: Prices,
+    splits: Splits,
+    gaps: SimGaps,
+    is_crowded: bool,
+    /// How long workers poll after a loop.
+    between: u64,
+    drawn: u64,
+    random: Random,
+    now: f64,
+    service: f64,
+    /// How many threads run.
+    running: usize,
+    /// The time when the last thread has passed the state lock.
+    door: u64,
+    /// The events of the service, and those of the time.
+    events: [BinaryHeap<Reverse<SimEvent>>; 2],
+    made: u64,
+    /// The begin of the measurement.
+    measured_from: f64,
+}
+
+impl SimPool {
+    fn new(workers: usize, loops: Vec<Vec<SimLoop>>, costs: SimPrices, flaw: Flaw) -> Self {
+        let threads = workers - 1 + loops.len();
+        let thread =
+            || SimThread { doing: Doing::Sleep, version: 0, seat: None, nth: 0, asked: 0, spared: None };
+        let nothing = SimCall {
+            begin: 0.0,
+            launch: Launch::Plain,
+            awake: false,
+            is_gap_short: false,
+            alone: 0,
+            took: 0.0,
+            least: 0,
+        };
+        let caller = |loops| SimCaller { loops, calls: 0, call: nothing, folding: 0, work: 0.0, least: 0 };
+        let mut pool = Self {
+            flaw,
+            costs,
+            workers,
+            threads: iter::repeat_with(thread).take(threads).collect(),
+            callers: loops.into_iter().map(caller).collect(),
+            arenas: iter::repeat_with(|| None).take(ARENAS).collect(),
+            memory: Memory::new(),
+            prices: Prices::new(),
+            splits: Splits::new(workers),
+            gaps: SimGaps::default(),
+            is_crowded: false,
+            between: 0,
+            drawn: 0,
+            random: Random(workers as u64),
+            now: 0.0,
+            service: 0.0,
+            running: 0,
+            door: 0,
+            events: [BinaryHeap::new(), BinaryHeap::new()],
+            made: 0,
+            measured_from: f64::INFINITY,
+        };
+        (0..pool.callers.len()).for_each(|caller| pool.begin_call(caller));
+        pool
+    }
+
+    /// The thread of a caller.
+    fn thread_of(&self, caller: usize) -> usize {
+        self.workers - 1 + caller
+    }
+
+    /// The caller for whose loop a thread folds items.
+    fn folds_for(&self, thread: usize) -> Option<usize> {
+        match self.threads[thread].doing {
+            Doing::Fold => Some(self.arena(self.threads[thread].seat?.0).caller),
+            Doing::Alone { .. } => Some(thread - (self.workers - 1)),
+            _ => None,
+        }
+    }
+
+    fn set_doing(&mut self, thread: usize, doing: Doing) {
+        if let Some(caller) = self.folds_for(thread) {
+            self.callers[caller].folding -= 1;
+        }
+        self.running -= usize::from(self.threads[thread].doing.runs());
+        self.threads[thread].doing = doing;
+        self.threads[thread].version += 1;
+        self.running += usize::from(doing.runs());
+        if let Some(caller) = self.folds_for(thread) {
+            self.callers[caller].folding += 1;
+        }
+    }
+
+    /// A thread does this for `lasts` nanoseconds.
+    fn then(&mut self, thread: usize, doing: Doing, clock: SimClock, lasts: u64) {
+        self.set_doing(thread, doing);
+        let at = match clock {
+            SimClock::Service => self.service,
+            SimClock::Time => self.now,
+        };
+        self.made += 1;
+        let event = (at as u64 + lasts, self.made, thread, self.threads[thread].version);
+        self.events[clock as usize].push(Reverse(event));
+    }
+
+    /// The thread passes the state lock.
+    fn pass(&mut self, thread: usize, doing: Doing) {
+        let now = self.now as u64;
+        self.door = self.door.max(now) + self.costs.door;
+        self.then(thread, doing, SimClock::Time, self.door - now);
+    }
+
+    /// The time until a woken thread begins.
+    fn late(&mut self) -> u64 {
+        self.costs.latency / 2 + self.random.below(self.costs.latency + 1)
+    }
+
+    fn arena(&self, number: usize) -> &SimArena {
+        self.arenas[number].as_ref().expect("a loop has an arena")
+    }
+
+    fn arena_mut(&mut self, number: usize) -> &mut SimArena {
+        self.arenas[number].as_mut().expect("a loop has an arena")
+    }
+
+    fn shared(&self) -> impl Iterator<Item = &SimArena> {
+        self.arenas.iter().flatten().filter(|arena| arena.phase != Phase::Dealt)
+    }
+
+    fn open(&self) -> usize {
+        self.shared().map(|arena| arena.places).sum()
+    }
+
+    fn helpers(&self) -> &[SimThread] {
+        &self.threads[..self.workers - 1]
+    }
+
+    fn idle(&self) -> usize {
+        let in_no_loop = self.helpers().iter().filter(|helper| helper.seat.is_none()).count();
+        in_no_loop.saturating_sub(self.open())
+    }
+
+    fn awake(&self) -> usize {
+        let is_awake = |helper: &&SimThread| helper.seat.is_none() && !matches!(helper.doing, Doing::Sleep);
+        self.helpers().iter().filter(is_awake).count()
+    }
+
+    fn current(&self, caller: usize) -> &SimLoop {
+        let SimCaller { loops, calls, .. } = &self.callers[caller];
+        &loops[calls % loops.len()]
+    }
+
+    fn draw(&mut self) -> Draw {
+        self.drawn = self.drawn.wrapping_add(GOLDEN);
+        Draw(self.drawn)
+    }
+
+    /// A lower bound of the time of a loop that begins now. The caller works from the start. A
+    /// worker that sleeps begins at the earliest after a wake-up, for which the caller pays. All
+    /// other workers could begin at once. No loop ends before its longest item.
+    fn least(&self, items: &SimItems) -> u64 {
+        let asleep = self.helpers().iter().filter(|helper| matches!(helper.doing, Doing::Sleep)).count();
+        let others = self.workers - 1 - asleep;
+        let SimPrices { wake, latency, door, .. } = self.costs;
+        let with = |woken: u64| {
+            let woken_at = (1..=woken).map(|nth| nth * wake + latency / 2);
+            let others = (1..=others as u64).map(|nth| nth * door);
+            done(items.total(), others.chain([woken * wake]).chain(woken_at).collect())
+        };
+        let mut least = with(0);
+        for woken in 1..=asleep as u64 {
+            let more = with(woken);
+            if more > least {
+                break;
+            }
+            least = more;
+        }
+        least.max(items.bound(self.workers))
+    }
+
+    /// Like `Executor::call` and `Executor::weigh`.
+    fn begin_call(&mut self, caller: usize) {
+        let SimLoop { this, items } = self.current(caller);
+        let (this, items) = (*this, Arc::clone(items));
+        let (now, idle, drawn, awake) = (self.now as u64, self.idle(), self.draw(), self.awake());
+        let mut call = SimCall {
+            begin: self.now,
+            launch: Launch::Plain,
+            awake: awake > 0,
+            is_gap_short: false,
+            alone: 0,
+            took: 0.0,
+            least: if self.now < self.measured_from { 0 } else { self.least(&items) },
+        };
+        let kind = LoopKind::Through;
+        let verdict = quick_verdict(&self.memory, &self.prices, this, kind, || idle, || drawn);
+        let is_timed = verdict == QuickVerdict::Timed;
+        if verdict == QuickVerdict::Unclear {
+            if self.shared().next().is_some() {
+                self.is_crowded = true;
+            }
+            let gap = (idle > 0).then(|| self.gaps.gap(now, &self.prices));
+            let case = Case {
+                memory: &self.memory,
+                prices: &self.prices,
+                this,
+                kind,
+                helpers: self.workers.min(items.len()) - 1,
+                awake: awake > 0,
+                polling: awake,
+                is_timed,
+                gap,
+                draw: drawn,
+            };
+            call.launch = case.launch();
+            call.is_gap_short = gap.is_some_and(|gap| gap.is_short(self.memory.expected(this)));
+        }
+        self.callers[caller].call = call;
+        match call.launch {
+            Launch::Plain => self.go_alone(caller, items.len(), AfterStretch::Plain { is_timed }),
+            Launch::Alone { limit, .. } => self.go_alone_for(caller, limit, AfterStretch::Share),
+            Launch::Trial { shared } => self.go_on_with_trial(caller, shared, 1),
+            Launch::Shared { .. } => self.share(caller),
+        }
+    }
+
+    fn go_alone(&mut self, caller: usize, end: usize, after: AfterStretch) {
+        let work = self.current(caller).items.take(self.callers[caller].call.alone, end);
+        self.then(self.thread_of(caller), Doing::Alone { end, after }, SimClock::Service, work);
+    }
+
+    /// The caller works alone until the end of the item during which the `limit` is over.
+    fn go_alone_for(&mut self, caller: usize, limit: Duration, after: AfterStretch) {
+        let end = self.end_after(caller, limit);
+        self.go_alone(caller, end, after);
+    }
+
+    fn end_after(&self, caller: usize, limit: Duration) -> usize {
+        let items = &self.current(caller).items;
+        let left = SimClaims { since: 0, first: self.callers[caller].call.alone, size: 1, end: items.len() };
+        left.claimed(items, (limit.as_nanos() as f64 / self.slowness()) as u64)
+    }
+
+    /// The caller works on a part of a trial: until the end of the part or until its limit is over.
+    fn go_on_with_trial(&mut self, caller: usize, shared: Duration, part: u16) {
+        let SimLoop { this, items } = self.current(caller);
+        let SimCall { awake, begin, .. } = self.callers[caller].call;
+        let parts = parts_for(shared);
+        let known = self.splits.ends(*this, awake, parts);
+        let equal = || [equal_parts(&(0..items.len()), parts.into()), vec![items.len()]].concat();
+        let end = known.unwrap_or_else(equal)[usize::from(part) - 1];
+        let took = Duration::from_nanos((self.now - begin) as u64);
+        let in_time = self.end_after(caller, time_for(part, parts, shared).saturating_sub(took));
+        let end = end.max(self.callers[caller].call.alone).min(in_time);
+        self.go_alone(caller, end, AfterStretch::Trial { part });
+    }
+
+    /// A caller has folded the items before `end` alone. Like the parts of `Executor` that run a
+    /// loop alone.
+    fn after_stretch(&mut self, caller: usize, end: usize, after: AfterStretch) {
+        let this = self.current(caller).this;
+        let SimCaller { call, .. } = &mut self.callers[caller];
+        (call.alone, call.took) = (end, self.now - call.begin);
+        let SimCall { launch, took, .. } = *call;
+        let took = took as f32;
+        let is_over = match after {
+            _ if end == this.slice.len => true,
+            AfterStretch::Trial { part } => {
+                let Launch::Trial { shared } = launch else { return };
+                let parts = parts_for(shared);
+                if took < nanos(time_for(part, parts, shared)) && part < parts {
+                    return self.go_on_with_trial(caller, shared, part + 1);
+                }
+                false
+            }
+            _ => false,
+        };
+        if is_over {
+            let kind = LoopKind::Through;
+            match after {
+                AfterStretch::Plain { is_timed: false } => {}
+                AfterStretch::Plain { .. } | AfterStretch::Look => self.memory.learn(this, kind, end, took),
+                AfterStretch::Share | AfterStretch::Trial { .. } => {
+                    self.memory.learn(this, kind, end, took);
+                    if launch.follows_verdict() {
+                        self.memory.learn_alone(&self.prices, this, launch.is_trial(), took);
+                    }
+                }
+            }
+            return self.end_call(caller);
+        }
+        if !matches!(after, AfterStretch::Look) {
+            return self.share(caller);
+        }
+        // Like `Executor::go_on_until_help`.
+        let left = this.slice.len - end;
+        let rest = of_rest(&self.prices, took / end as f32 * left as f32, self.awake() > 0);
+        if self.flaw != Flaw::NoRest
+            && self.idle() > 0
+            && let Some(launch) = rest
+        {
+            let before = self.callers[caller].call;
+            let awake = self.awake() > 0;
+            self.callers[caller].call = SimCall { launch, awake, is_gap_short: false, ..before };
+            if self.find_help(caller, true) {
+                return;
+            }
+            self.callers[caller].call = SimCall { launch: before.launch, awake, ..before };
+        }
+        self.go_alone_for(caller, self.prices.help_time(false), AfterStretch::Look);
+    }
+
+    /// Like `Executor::share`.
+    fn share(&mut self, caller: usize) {
+        if !self.find_help(caller, false) {
+            self.go_alone_for(caller, self.prices.help_time(false), AfterStretch::Look);
+        }
+    }
+
+    /// Like `Executor::find_help`. Returns whether the caller has an arena and begins to share.
+    fn find_help(&mut self, caller: usize, is_rest: bool) -> bool {
+        let SimLoop { this, items } = self.current(caller);
+        let (this, items) = (*this, Arc::clone(items));
+        let SimCall { launch, awake, alone, .. } = self.callers[caller].call;
+        let (idle, left) = (self.idle(), alone..items.len());
+        let Some(number) = self.arenas.iter().position(Option::is_none).filter(|_| idle > 0) else {
+            return false;
+        };
+        let most = self.workers.min(items.len()) - 1;
+        let asked = if let Launch::Shared { helpers } = launch { helpers.min(most) } else { most };
+        let asked = asked.min(left.len() - 1);
+        let waits = |arena: &&SimArena| arena.phase == Phase::Retracted;
+        let cpu_use = CpuUse {
+            cpus: self.workers,
+            threads: self.workers - 1,
+            idle,
+            callers: self.shared().count(),
+            waiting: self.shared().filter(waits).count(),
+            is_counted: false,
+        };
+        let free = match self.flaw {
+            Flaw::NoFreeCpu if cpu_use.callers > 0 => 0,
+            Flaw::NoLimit => usize::MAX,
+            _ => cpu_use.free_cpus(),
+        };
+        let Some(Granted { helpers, dealt, is_full }) = Granted::new(asked, idle, free) else {
+            return false;
+        };
+        let from = Some(&self.splits).filter(|_| left.start == 0);
+        let known = from.and_then(|splits| splits.known(this, awake)).map(Arc::clone);
+        let others = from.zip(known.as_deref()).filter(|(_, known)| known.bounds(dealt).is_none());
+        let new_bounds = others.map(|(splits, known)| splits.equal_work(awake, &known.profile, dealt));
+        let has_new_bounds = new_bounds.is_some();
+        let learnt = || known.as_ref().and_then(|known| known.bounds(dealt)).map(<[usize]>::to_vec);
+        let bounds = new_bounds.or_else(learnt).unwrap_or_else(|| equal_parts(&left, dealt));
+        let cell = |Range { start, end }| SimCell { next: start, end, run: None, has_entered: false };
+        let nobody = iter::repeat_n(left.end..left.end, helpers + 1 - dealt);
+        let cells = parts(left.clone(), &bounds).chain(nobody).map(cell).collect();
+        let is_dear = nanos(Duration::from_nanos(items.total())) / (items.len() as f32) < DEAR_NS;
+        self.arenas[number] = Some(SimArena {
+            caller,
+            items,
+            helpers,
+            places: helpers,
+            active: 0,
+            phase: Phase::Dealt,
+            moves: 0,
+            is_dear,
+            cells,
+            is_full: is_full && !is_rest,
+            known,
+            has_new_bounds,
+            begin: self.now,
+            times: mem::take(&mut self.splits.times).of(helpers + 1, false),
+        });
+        let thread = self.thread_of(caller);
+        self.threads[thread].seat = Some((number, 0));
+        let deal = self.costs.deal * (helpers as u64 + 1);
+        self.then(thread, Doing::Deal, SimClock::Service, deal);
+        true
+    }
+
+    /// Like `Barrier::publish`.
+    fn publish(&mut self, caller: usize, number: usize) {
+        let SimCall { awake, is_gap_short, .. } = self.callers[caller].call;
+        let is_crowded = mem::take(&mut self.is_crowded);
+        self.between = self.gaps.next(awake, is_gap_short, is_crowded, &self.prices);
+        let arena = self.arena_mut(number);
+        (arena.phase, arena.cells[0].has_entered, arena.cells[0].run) = (Phase::Published, true, NOT_BEGUN);
+        for helper in 0..self.workers - 1 {
+            if matches!(self.threads[helper].doing, Doing::Poll) {
+                self.then(helper, Doing::Come, SimClock::Time, self.costs.notice);
+            }
+        }
+        self.wake(caller, 0);
+    }
+
+    /// Like `Barrier::open`: the caller wakes a sleeper, or begins to work.
+    fn wake(&mut self, caller: usize, first: usize) {
+        let thread = self.thread_of(caller);
+        let sleepers = self.workers - 1;
+        let asleep = |worker: &usize| matches!(self.threads[*worker].doing, Doing::Sleep);
+        let sleeper = (first..sleepers).chain(0..first).find(asleep);
+        if let Some(worker) = sleeper
+            && wants_more(self.open(), self.awake())
+        {
+            let late = self.late();
+            self.then(worker, Doing::Come, SimClock::Time, self.costs.wake + late);
+            return self.then(thread, Doing::Wake(worker + 1), SimClock::Service, self.costs.wake);
+        }
+        self.begin_work(thread);
+    }
+
+    /// A worker looks for a place, under the state lock.
+    fn look_for_place(&mut self, thread: usize) {
+        let is_open = |arena: &SimArena| {
+            arena.phase == Phase::Published && arena.places > 0 && arena.active < arena.helpers
+        };
+        let number = self.arenas.iter().position(|arena| arena.as_ref().is_some_and(is_open));
+        let Some(number) = number else {
+            return match self.between {
+                0 => self.set_doing(thread, Doing::Sleep),
+                lasts => self.then(thread, Doing::Poll, SimClock::Time, lasts),
+            };
+        };
+        let arena = self.arena_mut(number);
+        let is_free = |seat: &usize| !arena.cells[*seat].has_entered;
+        let own = Some(thread + 1).filter(|own| *own <= arena.helpers && is_free(own));
+        let seat = own.or_else(|| (1..=arena.helpers).find(is_free)).expect("a place has a seat");
+        arena.places -= 1;
+        arena.active += 1;
+        arena.cells[seat].has_entered = true;
+        let SimThread { seat: its, nth, asked, spared, .. } = &mut self.threads[thread];
+        (*its, *nth, *asked, *spared) = (Some((number, seat)), 0, 0, None);
+        self.begin_work(thread);
+    }
+
+    /// Begins with the range of the thread's own cell.
+    fn begin_work(&mut self, thread: usize) {
+        let (number, seat) = self.threads[thread].seat.expect("it is in a loop");
+        let (now, service) = (self.now, self.service as u64);
+        let arena = self.arena_mut(number);
+        let cell = &mut arena.cells[seat];
+        if cell.next == cell.end {
+            return self.steal(thread);
+        }
+        cell.run = Some((now, service));
+        let work = arena.items.take(arena.cells[seat].next, arena.cells[seat].end);
+        self.then(thread, Doing::Fold, SimClock::Service, work);
+    }
+
+    fn steal(&mut self, thread: usize) {
+        let SimThread { nth, spared, .. } = &mut self.threads[thread];
+        (*nth, *spared) = (*nth + 1, None);
+        self.scan(thread);
+    }
+
+    fn scan(&mut self, thread: usize) {
+        let (number, _) = self.threads[thread].seat.expect("it is in a loop");
+        let SimArena { moves, cells, .. } = self.arena(number);
+        let (moves, price) = (*moves, self.costs.view[Distance::Node as usize] * cells.len() as u64);
+        self.then(thread, Doing::Scan(moves), SimClock::Service, price);
+    }
+
+    /// The first item that is not claimed, of a seat.
+    fn start(&self, arena: &SimArena, seat: usize) -> usize {
+        let SimCell { next, end, run, .. } = arena.cells[seat];
+        run.map_or(next, |(_, since)| {
+            SimClaims { since, first: next, size: 1, end }.claimed(&arena.items, self.service as u64)
+        })
+    }
+
+    fn left(&self, number: usize, seat: usize) -> Range<usize> {
+        let arena = self.arena(number);
+        self.start(arena, seat)..arena.cells[seat].end
+    }
+
+    /// The run of a seat has ended.
+    fn end_run(&mut self, thread: usize) {
+        const PIECES: usize = 16;
+        let (number, seat) = self.threads[thread].seat.expect("it is in a loop");
+        let now = self.now;
+        let SimArena { items, cells, times, begin, .. } = self.arena_mut(number);
+        let cell = &mut cells[seat];
+        let run = cell.next..mem::replace(&mut cell.next, cell.end);
+        let Some((since, _)) = cell.run.take() else { return };
+        let (took, run) = ((now - since) as f32, run.start..cell.end);
+        let tally = &mut times.tallies[seat];
+        if tally.runs == 0 {
+            tally.span.start = (since - *begin) as f32;
+        }
+        tally.span.end = (now - *begin) as f32;
+        tally.working += took;
+        tally.runs += 1;
+        tally.indices += run.len();
+        let each = took / items.take(run.start, run.end).max(1) as f32;
+        let bounds = equal_parts(&run, PIECES.min(run.len()));
+        let mark = |piece: Range<usize>| (piece.start, each * items.take(piece.start, piece.end) as f32);
+        times.marks.extend(parts(run, &bounds).map(mark));
+    }
+
+    /// Like `SimRound::choose`.
+    fn choose(&mut self, thread: usize, moves: usize) {
+        let (number, me) = self.threads[thread].seat.expect("it is in a loop");
+        let SimThread { spared, asked, .. } = &mut self.threads[thread];
+        *asked += 1;
+        let (spared, asked) = (*spared, *asked);
+        let seats = self.arena(number).cells.len();
+        let others = (me + 1..seats).chain(0..me).filter(|&other| Some(other) != spared);
+        let mut left =
+            others.map(|other| (other, self.left(number, other).len())).filter(|&(_, left)| left > 0);
+        let victim = Stealing::Largest.victim(&mut left, |_| Distance::Node, draw(seats, me, asked));
+        drop(left);
+        let Some(victim) = victim else {
+            if moves != self.arena(number).moves {
+                return self.scan(thread);
+            }
+            return self.pass(thread, if me == 0 { Doing::Retract } else { Doing::Leave });
+        };
+        let arena = self.arena(number);
+        if !arena.cells[victim].has_entered {
+            return self.try_steal(thread, victim, false, false);
+        }
+        let (start, is_dear) = (self.start(arena, victim), arena.is_dear);
+        let moment = theft::moment(self.expected(is_dear)).as_nanos() as u64;
+        self.then(thread, Doing::Watch { victim, start, is_dear }, SimClock::Service, moment);
+    }
+
+    /// The cost of a heavy fence that a thief expects.
+    fn expected(&self, is_dear: bool) -> f32 {
+        if is_dear { self.prices.heavy.get() } else { 0.0 }
+    }
+
+    fn watch(&mut self, thread: usize, victim: usize, start: usize, is_dear: bool) {
+        let (number, _) = self.threads[thread].seat.expect("it is in a loop");
+        let left = self.left(number, victim);
+        let moved = left.start.saturating_sub(start);
+        match theft::watched(self.expected(is_dear), is_dear, moved, left.len()) {
+            Watched::AlmostDone => self.scan(thread),
+            watched => self.try_steal(thread, victim, is_dear, watched == Watched::Stuck),
+        }
+    }
+
+    fn try_steal(&mut self, thread: usize, victim: usize, is_dear: bool, is_stuck: bool) {
+        let (number, me) = self.threads[thread].seat.expect("it is in a loop");
+        let range = self.left(number, victim);
+        if range.is_empty() {
+            return self.scan(thread);
+        }
+        let (nth, service) = (self.threads[thread].nth, self.service as u64);
+        let profile = self.arena(number).known.as_ref().map(|known| &known.profile);
+        let Range { start, end } = range;
+        let middle = if is_stuck { Some(start) } else { theft::middle(profile, nth, victim, range) };
+        let Some(middle) = middle else {
+            self.threads[thread].spared = Some(victim);
+            return self.scan(thread);
+        };
+        let mut price = self.costs.theft[Distance::Node as usize];
+        if is_dear {
+            price += self.costs.fence + self.costs.fence_each * self.workers as u64;
+            self.prices.heavy.see(nanos(Duration::from_nanos(price)));
+        }
+        let arena = self.arena_mut(number);
+        arena.moves += 1;
+        let SimCell { next, run, .. } = arena.cells[victim];
+        arena.cells[victim].end = middle;
+        (arena.cells[me].next, arena.cells[me].end, arena.cells[me].run) = (middle, end, NOT_BEGUN);
+        if let Some((_, since)) = run.filter(|_| run != NOT_BEGUN) {
+            // The victim folds up to its new end.
+            let done = SimClaims { since, first: next, size: 1, end: middle }.done(&arena.items);
+            let is_victim = |thread: &SimThread| thread.seat == Some((number, victim));
+            let victim = self.threads.iter().position(is_victim).expect("a run has a thread");
+            self.then(victim, Doing::Fold, SimClock::Service, done.saturating_sub(service));
+        }
+        self.then(thread, Doing::Steal, SimClock::Service, price);
+    }
+
+    /// A helper leaves its loop.
+    fn leave(&mut self, thread: usize) {
+        let (number, _) = self.threads[thread].seat.take().expect("it is in a loop");
+        let arena = self.arena_mut(number);
+        (arena.active, arena.places) = (arena.active - 1, 0);
+        if arena.active == 0 {
+            let caller = self.thread_of(self.arena(number).caller);
+            match self.threads[caller].doing {
+                Doing::Wait => self.then(caller, Doing::Return, SimClock::Time, self.costs.notice),
+                Doing::WaitAsleep => {
+                    let late = self.costs.wake + self.late();
+                    self.then(caller, Doing::Return, SimClock::Time, late);
+                }
+                _ => {}
+            }
+        }
+        self.look_for_place(thread);
+    }
+
+    fn retract(&mut self, caller: usize, number: usize) {
+        let arena = self.arena_mut(number);
+        (arena.places, arena.phase) = (0, Phase::Retracted);
+        if arena.active == 0 {
+            return self.end_shared(caller, number);
+        }
+        let pace = self.memory.pace(self.current(caller).this);
+        let patience = self.prices.worth_polling(pace).as_nanos() as u64;
+        self.then(self.thread_of(caller), Doing::Wait, SimClock::Time, patience.max(BRIEF));
+    }
+
+    /// The end of `Executor::share`: the pool learns from the call.
+    fn end_shared(&mut self, caller: usize, number: usize) {
+        let this = self.current(caller).this;
+        let SimCall { begin: call_begin, launch, awake, alone, took, .. } = self.callers[caller].call;
+        let arena = self.arenas[number].take().expect("a loop has an arena");
+        let SimArena { is_full, known, has_new_bounds, begin, mut times, cells, items, .. } = arena;
+        let thread = self.thread_of(caller);
+        self.threads[thread].seat = None;
+        assert_eq!(alone + times.indices(), items.len(), "every item is folded once");
+        let (kind, was_trial) = (LoopKind::Through, launch.is_trial());
+        let (indices, work) = (alone + times.indices(), took as f32 + times.work());
+        if is_full {
+            let over = SharedCall { this, kind, was_trial, took: (self.now - call_begin) as f32 };
+            self.memory.learn_shared(&self.prices, over, indices, work);
+            let (own, helpers) = times.tallies.split_at(1);
+            let first = helpers.iter().map(|tally| tally.span.start).reduce(f32::min);
+            if let (own, Some(first)) = (own[0].span.start, first)
+                && own.is_finite()
+            {
+                let ends = times.tallies.iter().map(|tally| tally.span.end).filter(|end| end.is_finite());
+                let round = (self.now - begin) as f32;
+                let behind = round - ends.fold(0.0, f32::max);
+                let late = first.is_finite().then_some(first + 2.0 * behind);
+                self.prices.learn(awake, helpers.len(), late, own, round);
+            }
+        } else {
+            self.memory.learn(this, kind, indices, work);
+        }
+        let same = known.is_some() && !has_new_bounds;
+        let balanced = same && times.runs() == cells.len() && times.are_balanced();
+        if is_full && alone == 0 && !balanced {
+            self.splits.learn(this, awake, &mut times);
+        }
+        self.splits.times = times;
+        self.gaps.end(self.now as u64);
+        self.end_call(caller);
+    }
+
+    fn end_call(&mut self, caller: usize) {
+        let SimCaller { calls, call, least, .. } = &mut self.callers[caller];
+        *calls += 1;
+        *least += call.least;
+        self.begin_call(caller);
+    }
+
+    /// How many times slower than on a CPU of its own a thread runs.
+    fn slowness(&self) -> f64 {
+        (self.running as f64 / self.workers as f64).max(1.0)
+    }
+
+    /// Advances both clocks to the next event, and returns its thread.
+    fn next(&mut self) -> usize {
+        let Self { events, threads, .. } = self;
+        for events in &mut *events {
+            while let Some(&Reverse((_, _, thread, version))) = events.peek()
+                && threads[thread].version != version
+            {
+                events.pop();
+            }
+        }
+        let slowness = self.slowness();
+        let [by_service, by_time] = [0, 1].map(|clock: usize| self.events[clock].peek().map(|event| event.0));
+        let at_service = by_service
+            .map_or(f64::INFINITY, |(at, ..)| self.now + (at as f64 - self.service).max(0.0) * slowness);
+        let at_time = by_time.map_or(f64::INFINITY, |(at, ..)| (at as f64).max(self.now));
+        let (at, clock) = if at_service <= at_time { (at_service, 0) } else { (at_time, 1) };
+        let served = (at - self.now) / slowness;
+        self.callers.iter_mut().for_each(|caller| caller.work += caller.folding as f64 * served);
+        (self.now, self.service) = (at, self.service + served);
+        let Reverse((due, _, thread, _)) = self.events[clock].pop().expect("a caller never stops");
+        if clock == 0 {
+            self.service = due as f64;
+        }
+        thread
+    }
+
+    fn step(&mut self) {
+        let thread = self.next();
+        let seat = self.threads[thread].seat;
+        let caller = thread.wrapping_sub(self.workers - 1);
+        match self.threads[thread].doing {
+            Doing::Come => self.pass(thread, Doing::Enter),
+            Doing::Poll => self.set_doing(thread, Doing::Sleep),
+            Doing::Enter => self.look_for_place(thread),
+            Doing::Leave => self.leave(thread),
+            Doing::Fold => {
+                self.end_run(thread);
+                self.steal(thread);
+            }
+            Doing::Scan(moves) => self.choose(thread, moves),
+            Doing::Watch { victim, start, is_dear } => self.watch(thread, victim, start, is_dear),
+            Doing::Steal => self.begin_work(thread),
+            Doing::Alone { end, after } => self.after_stretch(caller, end, after),
+            Doing::Deal => self.publish(caller, seat.expect("it has an arena").0),
+            Doing::Wake(first) => self.wake(caller, first),
+            Doing::Retract => self.retract(caller, seat.expect("it has an arena").0),
+            Doing::Wait => self.set_doing(thread, Doing::WaitAsleep),
+            Doing::Return => self.end_shared(caller, seat.expect("it has an arena").0),
+            Doing::Sleep | Doing::WaitAsleep => unreachable!("a sleeping thread has no event"),
+        }
+    }
+
+    /// Runs until each caller has ended this many further calls.
+    fn run(&mut self, calls: usize) {
+        let until: Vec<usize> = self.callers.iter().map(|caller| caller.calls + calls).collect();
+        while self.callers.iter().zip(&until).any(|(caller, until)| caller.calls < *until) {
+            self.step();
+        }
+    }
+
+    /// Measures from now on, until each caller has ended this many further calls.
+    fn measure(&mut self, calls: usize) -> Measured {
+        self.measured_from = self.now;
+        self.callers.iter_mut().for_each(|caller| (caller.work, caller.least) = (0.0, 0));
+        self.run(calls);
+        let (callers, lasted) = (self.callers.len() as f64, self.now - self.measured_from);
+        let share = |work: f64| work * callers / self.workers as f64;
+        let works = || self.callers.iter().map(|caller| caller.work);
+        let least = self.callers.iter().map(|caller| caller.least).sum::<u64>() as f64;
+        Measured {
+            ratio: callers * lasted / share(works().sum()).max(least),
+            slowest: works().map(|work| lasted / share(work)).fold(0.0, f64::max),
+        }
+    }
+}
+
+/// What callers lose.
+///
+/// The sum of the times of all loops has two lower bounds. The larger one counts.
+///
+/// * *Share.* Each caller is in a loop at any moment, so `c` callers spend `c` times the measured
+///   time in loops. In this time `n` CPUs do at most `n` times as much work. So the sum is at least
+///   the time that the work takes if each caller has `n / c` CPUs.
+/// * *Alone.* Each loop takes at least as long as it would take if it had the whole pool. A worker
+///   that sleeps when the loop begins has to be woken: see [`SimPool::least`].
+struct Measured {
+    /// The sum of the times of all loops, as a multiple of its lower bound.
+    ratio: f64,
+    /// The time of the slowest caller, as a multiple of the time that its work would take on its
+    /// share of the CPUs. No policy can promise 1 for this if loops differ.
+    slowest: f64,
+}
+
+/// In workers: pools of this size do not keep [`SLOWEST`]. (On 64 workers, one of two to four
+/// callers may take 8 to 24 times as long as on its share: it begins alone, and finds no idle
+/// worker while the other callers take all of them again and again.)
+const MANY: usize = 64;
+/// The limit of [`Measured::slowest`] for loops of 500 µs and more.
+const SLOWEST: f64 = 2.25;
+
+/// The lengths of loops in nanoseconds of work, and how many calls of each caller are measured.
+/// "mixed": each caller has loops of two lengths.
+const LENGTHS: [(&str, [u64; 4], usize); 5] = [
+    ("50 us", [50 * MICROS; 4], 30),
+    ("500 us", [500 * MICROS; 4], 16),
+    ("5 ms", [5 * MILLIS; 4], 8),
+    ("50 ms", [50 * MILLIS; 4], 4),
+    ("mixed", [50 * MICROS, 50 * MILLIS, 5 * MILLIS, 500 * MICROS], 4),
+];
+const CALLERS: [usize; 4] = [1, 2, 4, 8];
+
+/// Simulates callers with two loops each: items of equal costs, of growing costs, or a few of which
+/// are heavy. The first calls are not measured: the pool learns the loops from them.
+fn simulate(workers: usize, callers: usize, row: usize, flaw: Flaw) -> Measured {
+    let (_, lengths, calls) = LENGTHS[row];
+    let of = |caller: usize, nth: usize| {
+        let size = Size { workers: 1, items: ITEMS_A_LOOP, each: lengths[(caller + nth) % 4] };
+        let costs = match ["even", "growing", "few heavy"][(caller + nth) % 3] {
+            "even" => vec![size.each / size.items; size.items as usize],
+            name => shape(name)(&mut Random((caller as u64) << 32), size),
+        };
+        let site = Site::new(ptr::without_provenance(0x1000 * (2 * caller + nth + 1)));
+        let slice = Slice { address: 0x1000, len: costs.len() };
+        SimLoop { this: Loop { site, slice }, items: Arc::new(SimItems::new(costs)) }
+    };
+    let loops = (0..callers).map(|caller| [0, 1].map(|nth| of(caller, nth)).into()).collect();
+    let mut pool = SimPool::new(workers, loops, PRICES, flaw);
+    pool.run(2 * calls);
+    pool.measure(calls)
+}
+
+/// The ratio that a row may have unless its comment says otherwise.
+const BAR: f64 = 1.15;
+
+/// Prints the ratios of all lengths, and compares them with the `bars`: for each length, one bar
+/// for each number of callers. `cargo test --lib callers -- --nocapture`
+fn compare(workers: usize, bars: [[f64; CALLERS.len()]; LENGTHS.len()]) {
+    let mut bad = Vec::new();
+    for (row, (bars, (name, ..))) in bars.iter().zip(LENGTHS).enumerate() {
+        for (callers, bar) in CALLERS.into_iter().zip(bars) {
+            let Measured { ratio, slowest } = simulate(workers, callers, row, Flaw::None);
+            let cell = format!("{workers:2} workers, {callers} callers, {name:6}: {ratio:.2} of {bar:.2}");
+            println!("{cell}; the slowest caller {slowest:.2}");
+            if ratio > *bar || workers < MANY && row > 0 && slowest > SLOWEST {
+                bad.push(cell);
+            }
+        }
+    }
+    assert!(bad.is_empty(), "{bad:#?}");
+}
+
+#[test]
+fn callers_share_two_workers() {
+    compare(2, [[BAR; 4]; LENGTHS.len()]);
+}
+
+/// Loops of 50 µs miss the bar of 1.15, with 1.43, 2.31 and 1.53. With all workers such a loop
+/// would take some 6 µs, which is less than a wake-up. If several threads call loops, workers sleep
+/// after each loop. So most loops run on few workers while other workers wake up.
+#[test]
+fn callers_share_eight_workers() {
+    compare(8, [[1.5, 2.45, 1.6, BAR], [BAR; 4], [BAR; 4], [BAR; 4], [BAR; 4]]);
+}
+
+/// The pool misses the bar of 1.15 in 14 of 20 rows. The measured ratios follow, for one, two, four
+/// and eight callers; the asserted limits are about 5 % higher.
+///
+/// * 50 µs: 3.22, 3.94, 9.29, 8.08, and 500 µs: 2.71, 4.46, 3.06, 2.02. With 64 workers such a
+///   loop would take 1 to 8 µs. The bound assumes that workers in other loops come at once. The
+///   policy wakes few workers, because help costs more than it saves.
+/// * 5 ms: 1.30, 2.04, 1.28, 1.18. The caller wakes up to 63 workers one after the other, which
+///   takes 126 µs. With wake-ups that take no time, the ratios of two, four and eight callers were
+///   1.23, 1.12 and 1.03. The cause of the loss of one caller, whose workers stay awake, is not
+///   known.
+/// * mixed: 1.03, 1.14, 1.56, 1.17. A loop opens as many places as CPUs are free at its begin.
+///   Workers that become idle later do not join it. With places for all workers
+///   ([`Flaw::NoLimit`]), the ratios of four and eight callers were 1.08 and 1.07.
+/// * A call that gets fewer helpers than it asks for does not count as a trial of running alone. So
+///   the next call of the loop is a trial again. When such trials counted, the ratios of four and
+///   eight callers were 4.86 and 2.82 with loops of 50 µs, and that of four callers with mixed
+///   loops was 1.19.
+#[test]
+fn callers_share_sixty_four_workers() {
+    let mixed = [BAR, BAR, 1.64, 1.23];
+    compare(64, [[3.4, 4.15, 9.8, 8.5], [2.85, 4.7, 3.2, 2.1], [1.37, 2.15, 1.35, 1.25], [BAR; 4], mixed]);
+}
+
+/// If the policy were wrong in one of these ways, the bars of eight workers would notice it.
+#[test]
+fn the_bars_notice_a_wrong_policy() {
+    let two_callers = |row, flaw| simulate(8, 2, row, flaw);
+    for flaw in [Flaw::NoFreeCpu, Flaw::NoLimit] {
+        assert!(two_callers(1, Flaw::None).ratio < BAR && two_callers(1, flaw).ratio > 1.1 * BAR);
+    }
+    assert!(two_callers(2, Flaw::None).slowest < SLOWEST && two_callers(2, Flaw::NoRest).slowest > SLOWEST);
+}
