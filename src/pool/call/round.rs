@@ -373,7 +373,6 @@ mod tests {
     }
 
     #[test]
-    #[allow(clippy::cast_precision_loss)] // exact
     fn claims_are_as_large_as_the_last_round_over_the_slice_says() {
         const LEN: u16 = 4000;
         let len = usize::from(LEN);

@@ -257,12 +257,15 @@ impl Executor {
         let whole = (times.indices(), times.work());
         let (indices, work) = if came { (front.indices, front.working) } else { whole };
         let (indices, work) = up_to(stop, before.indices + indices, nanos(before.took) + work);
-        if !help.is_full {
-            return self.memory.learn(this, kind, indices, work);
+        // A trial of running alone has failed, however many helpers share its rest.
+        if help.is_full || was_trial {
+            self.memory.learn_shared(&self.prices, over, indices, work);
+        } else {
+            self.memory.learn(this, kind, indices, work);
         }
-        self.memory.learn_shared(&self.prices, over, indices, work);
-        if options.list.is_some() {
-            return; // a helper may have come in time and found nothing
+        // In a list that grows, a helper may have come in time and found nothing.
+        if !help.is_full || options.list.is_some() {
+            return;
         }
         let starts = |tallies: &[Tally]| tallies.iter().map(|tally| tally.span.start).reduce(f32::min);
         let (own, helpers) = times.tallies.split_at(1);

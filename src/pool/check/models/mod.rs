@@ -53,13 +53,14 @@ use shuttle::thread;
 
 #[cfg(loom)]
 use crate::pool::check::halves::{Halves, half};
+#[cfg(loom)]
+use crate::pool::protocol::range::Ranges;
 use crate::pool::{
     check::{
         fences::TestFence as Fence,
         planted::{Bug, plant},
     },
     policy::victim::Stealing,
-    protocol::range::Ranges,
 };
 
 /// The number of claims of each item.
