@@ -40,7 +40,7 @@ struct Loop {
 const LOOPS: [Loop; 5] = [
     Loop {
         name: "map_reduce",
-        bar: 3_500,
+        bar: 3_000,
         aim: 2_500,
         ours: "pool.map_reduce(items, |x| WORK, |a, b| a ^ b).unwrap_or(0)",
         plain: "items.iter().map(|x| WORK).fold(0, |a, b| a ^ b)",
@@ -48,7 +48,7 @@ const LOOPS: [Loop; 5] = [
     },
     Loop {
         name: "filter_collect",
-        bar: 3_700,
+        bar: 3_400,
         aim: 3_500,
         ours: "pool.on(items).copied().filter(|x| WORK % 64 < 9).collect::<Vec<_>>().len() as u64",
         plain: "items.iter().copied().filter(|x| WORK % 64 < 9).collect::<Vec<_>>().len() as u64",
@@ -56,7 +56,7 @@ const LOOPS: [Loop; 5] = [
     },
     Loop {
         name: "chain of three",
-        bar: 3_500,
+        bar: 2_900,
         aim: 3_500,
         ours: "pool.on(items).map(|x| WORK).filter(|x| x % 4 == 0).map(|x| x >> 8).sum::<u64>()",
         plain: "items.iter().map(|x| WORK).filter(|x| x % 4 == 0).map(|x| x >> 8).sum::<u64>()",
@@ -64,7 +64,7 @@ const LOOPS: [Loop; 5] = [
     },
     Loop {
         name: "grow",
-        bar: 5_700,
+        bar: 5_500,
         aim: 5_000,
         ours: "pool.grow(items.to_vec()).fold_unordered(|| 0, |a, x, feed| { if x > SITE { feed.push(x / 2) } let x = &x; a ^ WORK }, |a, b| a ^ b)",
         plain: "{ let (mut all, mut a) = (items.to_vec(), 0); while let Some(x) = all.pop() { if x > SITE { all.push(x / 2) } let x = &x; a ^= WORK } a }",

@@ -7,6 +7,10 @@
 //! section 1). If waking is quick, a helper polls for longer, and this bound does not hold: see
 //! `Prices::worth_staying_awake`.
 //!
+//! The rhythm does not read the CPU quota. A pool whose number of threads is not set has at most as
+//! many workers as the quota allows CPUs. If there are more workers than CPUs, helpers do not poll
+//! between loops at all.
+//!
 //! If helpers have polled in vain, they do not poll for a number of calls, which grows with each
 //! failure. Calls that are not shared count, too, except very short ones and brief ones. Otherwise
 //! a disturbed pool, which shares hardly any loop, would never reach the end of a pause.
