@@ -123,6 +123,9 @@ impl Executor {
         own: &mut dyn Accumulate,
         others: &dyn Lend,
     ) -> Result<EndAndAccount, Outcome> {
+        if call.launch.is_trial() {
+            self.memory.learn_failed_trial(call.this);
+        }
         let (late, mut help);
         let call = if let Some(found) = self.find_help(call, options, solo.left()) {
             help = found;
@@ -247,8 +250,7 @@ impl Executor {
     /// Learns the cost of items and the cost of help.
     fn learn(&self, shared: &SharedPart<'_>, before: &Before, times: &Times, stop: Option<usize>) {
         let SharedPart { call: &Call { this, awake, launch, .. }, begin, options, ref help, .. } = *shared;
-        let (kind, was_trial) = (options.kind, launch.is_trial());
-        let over = memory::SharedCall { this, kind, was_trial, took: nanos(before.begin.elapsed()) };
+        let over = memory::SharedCall { this, kind: options.kind, took: nanos(before.begin.elapsed()) };
         // If the caller itself has reached the stop, the plain loop would have taken only the
         // caller's time. In this case the helpers' time does not count. (In a loop over two items,
         // a helper worked for 12 µs after its wake-up.)
@@ -257,11 +259,10 @@ impl Executor {
         let whole = (times.indices(), times.work());
         let (indices, work) = if came { (front.indices, front.working) } else { whole };
         let (indices, work) = up_to(stop, before.indices + indices, nanos(before.took) + work);
-        // A trial of running alone has failed, however many helpers share its rest.
-        if help.is_full || was_trial {
+        if help.is_full && !launch.is_trial() {
             self.memory.learn_shared(&self.prices, over, indices, work);
         } else {
-            self.memory.learn(this, kind, indices, work);
+            self.memory.learn(this, options.kind, indices, work);
         }
         // In a list that grows, a helper may have come in time and found nothing.
         if !help.is_full || options.list.is_some() {

@@ -536,6 +536,9 @@ impl SimPool {
 
     /// Like `Executor::share`.
     fn share(&mut self, caller: usize) {
+        if self.callers[caller].call.launch.is_trial() {
+            self.memory.learn_failed_trial(self.current(caller).this);
+        }
         if !self.find_help(caller, false) {
             self.go_alone_for(caller, self.prices.help_time(false), AfterStretch::Look);
         }
@@ -838,10 +841,10 @@ impl SimPool {
         let thread = self.thread_of(caller);
         self.threads[thread].seat = None;
         assert_eq!(alone + times.indices(), items.len(), "every item is folded once");
-        let (kind, was_trial) = (LoopKind::Through, launch.is_trial());
+        let kind = LoopKind::Through;
         let (indices, work) = (alone + times.indices(), took as f32 + times.work());
-        if is_full || was_trial {
-            let over = SharedCall { this, kind, was_trial, took: (self.now - call_begin) as f32 };
+        if is_full && !launch.is_trial() {
+            let over = SharedCall { this, kind, took: (self.now - call_begin) as f32 };
             self.memory.learn_shared(&self.prices, over, indices, work);
         } else {
             self.memory.learn(this, kind, indices, work);
@@ -1037,35 +1040,36 @@ fn callers_share_two_workers() {
     compare(2, [[BAR; 4]; LENGTHS.len()]);
 }
 
-/// Loops of 50 µs miss the bar of 1.15, with 1.43, 2.28 and 1.33. With all workers such a loop
+/// Loops of 50 µs miss the bar of 1.15, with 1.43, 2.32 and 1.27. With all workers such a loop
 /// would take some 6 µs, which is less than a wake-up. If several threads call loops, workers sleep
 /// after each loop. So most loops run on few workers while other workers wake up.
 #[test]
 fn callers_share_eight_workers() {
-    compare(8, [[1.5, 2.4, 1.4, BAR], [BAR; 4], [BAR; 4], [BAR; 4], [BAR; 4]]);
+    compare(8, [[1.5, 2.45, 1.4, BAR], [BAR; 4], [BAR; 4], [BAR; 4], [BAR; 4]]);
 }
 
-/// The pool misses the bar of 1.15 in 14 of 20 rows. The measured ratios follow, for one, two, four
+/// The pool misses the bar of 1.15 in 13 of 20 rows. The measured ratios follow, for one, two, four
 /// and eight callers; the asserted limits are about 5 % higher.
 ///
-/// * 50 µs: 3.22, 3.13, 4.85, 3.08, and 500 µs: 2.71, 3.86, 2.43, 1.81. With 64 workers such a
+/// * 50 µs: 3.22, 3.23, 5.99, 3.22, and 500 µs: 2.71, 3.86, 2.43, 1.72. With 64 workers such a
 ///   loop would take 1 to 8 µs. The bound assumes that workers in other loops come at once. The
 ///   policy wakes few workers, because help costs more than it saves.
 /// * 5 ms: 1.30, 2.04, 1.28, 1.18. The caller wakes up to 63 workers one after the other, which
 ///   takes 126 µs. With wake-ups that take no time, the ratios of two, four and eight callers were
 ///   1.23, 1.12 and 1.03. The cause of the loss of one caller, whose workers stay awake, is not
 ///   known.
-/// * mixed: 1.03, 1.10, 1.17, 1.28. A loop opens as many places as CPUs are free at its begin.
+/// * mixed: 1.03, 1.10, 1.10, 1.23. A loop opens as many places as CPUs are free at its begin.
 ///   Workers that become idle later do not join it. With places for all workers
 ///   ([`Flaw::NoLimit`]), the ratios of four and eight callers were 1.08 and 1.07, and those of
 ///   loops of 500 µs and 5 ms were higher.
-/// * A trial of running alone counts even if its rest gets fewer helpers than it asks for. When
-///   such trials did not count, each call of a loop was a trial, and the ratios of four and eight
-///   callers were 9.29 and 8.08 with loops of 50 µs.
+/// * A failed trial of running alone counts even if its rest gets fewer helpers than it asks for.
+///   When such trials did not count, each call of a loop was a trial, and the ratios of four and
+///   eight callers were 9.29 and 8.08 with loops of 50 µs. A call with fewer helpers does not bring
+///   the next trial closer: with such calls counted, the mixed ratios were 1.03, 1.25, 1.39, 1.34.
 #[test]
 fn callers_share_sixty_four_workers() {
-    let mixed = [BAR, BAR, 1.23, 1.35];
-    compare(64, [[3.4, 3.3, 5.1, 3.25], [2.85, 4.05, 2.55, 1.9], [1.37, 2.15, 1.35, 1.25], [BAR; 4], mixed]);
+    let mixed = [BAR, BAR, BAR, 1.3];
+    compare(64, [[3.4, 3.4, 6.3, 3.4], [2.85, 4.05, 2.55, 1.81], [1.37, 2.15, 1.35, 1.25], [BAR; 4], mixed]);
 }
 
 /// If the policy were wrong in one of these ways, the bars of eight workers would notice it.

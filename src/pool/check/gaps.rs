@@ -159,8 +159,13 @@ impl Team {
             self.share(helpers, work - alone, patience, awake);
             self.gaps.end(self.now);
             let took = (self.now - begin) as f32;
-            let call = SharedCall { this, kind: LoopKind::Through, was_trial: launch.is_trial(), took };
-            self.memory.learn_shared(&self.prices, call, slice.len, work as f32);
+            if launch.is_trial() {
+                self.memory.learn_failed_trial(this);
+                self.memory.learn(this, LoopKind::Through, slice.len, work as f32);
+            } else {
+                let call = SharedCall { this, kind: LoopKind::Through, took };
+                self.memory.learn_shared(&self.prices, call, slice.len, work as f32);
+            }
         } else if launch != Launch::Plain {
             self.memory.learn(this, LoopKind::Through, slice.len, work as f32);
             self.memory.learn_alone(&self.prices, this, launch.is_trial(), work as f32);

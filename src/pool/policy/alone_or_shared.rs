@@ -98,17 +98,24 @@ impl AloneOrShared {
     /// loop that stops early may end before the caller notices that it has fallen behind. Then
     /// `took` exceeds the usual time, and the trial fails.)
     pub(crate) fn after_trial(self, took: f32) -> Self {
-        if took <= self.usually { self.changed() } else { self.confirmed() }
+        if self.is_tried() && took <= self.usually { self.changed() } else { self.after_failed_trial() }
+    }
+
+    /// The verdict after a trial of running alone in which the caller has fallen behind.
+    pub(crate) fn after_failed_trial(self) -> Self {
+        if self.is_tried() { self.confirmed() } else { self }
+    }
+
+    /// Whether a trial of running alone is due or under way. If several calls of the loop try at
+    /// the same time, only the first trial that ends counts.
+    fn is_tried(self) -> bool {
+        !self.alone && self.is_trial_due()
     }
 
     /// The verdict after a shared call that took `took`. Alone the loop would take `alone`. Helpers
-    /// are late by at most `cold`. If the call `was_trial` of running alone, the trial has failed,
-    /// since its rest was shared.
-    pub(crate) fn after_shared(self, took: f32, alone: f32, cold: f32, was_trial: bool) -> Self {
+    /// are late by at most `cold`.
+    pub(crate) fn after_shared(self, took: f32, alone: f32, cold: f32) -> Self {
         let Self { usually, .. } = self;
-        if was_trial {
-            return self.confirmed();
-        }
         if !self.alone {
             let is_due = took > MUCH_LONGER * usually + cold;
             let left = if is_due { 0 } else { self.left.saturating_sub(1) };
@@ -173,12 +180,12 @@ mod tests {
                 return shared;
             };
             let (took, after) = if verdict.alone == verdict.is_trial_due() || verdict.is_outdated(1.0) {
-                (shared, verdict.after_shared(shared, 1.0, 0.0, false))
+                (shared, verdict.after_shared(shared, 1.0, 0.0))
             } else if verdict.alone || verdict.usually > 1.0 {
                 (1.0, if verdict.alone { verdict.after_alone() } else { verdict.after_trial(1.0) })
             } else {
                 let begun = AT_FIRST * verdict.usually;
-                (begun + (1.0 - begun) * shared, verdict.after_shared(1.0, 1.0, 0.0, true))
+                (begun + (1.0 - begun) * shared, verdict.after_failed_trial())
             };
             self.0 = Some(after);
             took
@@ -223,9 +230,23 @@ mod tests {
 
     #[test]
     fn a_trial_is_lost_that_takes_longer_than_shared() {
-        let verdict = AloneOrShared::new(0.5);
+        let verdict = AloneOrShared { left: 0, ..AloneOrShared::new(0.5) };
         assert!(verdict.after_trial(0.5).alone);
         assert!(!verdict.after_trial(0.6).alone, "it has ended alone, but later");
+    }
+
+    #[test]
+    fn of_simultaneous_trials_the_first_counts() {
+        let due = AloneOrShared { left: 0, ..AloneOrShared::new(0.5) };
+        let failed = due.after_failed_trial();
+        assert!(!failed.is_trial_due() && failed.lasts == LONGER);
+        assert_eq!(
+            [failed.after_failed_trial(), failed.after_trial(0.1), failed.after_trial(0.9)],
+            [failed; 3]
+        );
+        let won = due.after_trial(0.1);
+        assert!(won.alone);
+        assert_eq!([won.after_trial(0.1), won.after_failed_trial()], [won; 2]);
     }
 
     #[test]

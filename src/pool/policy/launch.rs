@@ -590,7 +590,7 @@ mod tests {
             let this = over(len);
             for _ in 0..2 {
                 let took = item * len as f32 / 2.0;
-                let call = SharedCall { this, kind: LoopKind::Through, was_trial: false, took };
+                let call = SharedCall { this, kind: LoopKind::Through, took };
                 costs.memory.learn_shared(&costs.prices, call, len, item * len as f32);
             }
             assert_eq!(launch(&costs, len).is_trial(), tried, "{len} items of {item} ns");

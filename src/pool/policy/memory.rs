@@ -40,8 +40,6 @@ pub(crate) struct Memory(Box<[AtomicU64; Self::SLOTS]>);
 pub(crate) struct SharedCall {
     pub(crate) this: Loop,
     pub(crate) kind: LoopKind,
-    /// Whether it began as a trial of running alone.
-    pub(crate) was_trial: bool,
     /// The time of the call in nanoseconds.
     pub(crate) took: f32,
 }
@@ -136,16 +134,23 @@ impl Memory {
     /// sharing is compared with the time of the loop alone. If workers obstruct each other, the
     /// work of a shared call exceeds the time of the loop alone.)
     pub(crate) fn learn_shared(&self, prices: &Prices, call: SharedCall, indices: usize, work: f32) {
-        let SharedCall { this, kind, was_trial, took } = call;
+        let SharedCall { this, kind, took } = call;
         let took = took / this.slice.len as f32;
         let alone = self.recall(this).unwrap_or(f32::INFINITY);
         let before = self.verdict(this);
-        let after = |before: AloneOrShared| before.after_shared(took, alone, cold(prices, this), was_trial);
+        let after = |before: AloneOrShared| before.after_shared(took, alone, cold(prices, this));
         self.keep_verdict(this, before.map_or(AloneOrShared::new(took), after));
         let is_trial =
             |before: AloneOrShared| before.alone && before.is_trial_due() && !before.is_outdated(alone);
         if !before.is_some_and(is_trial) {
             self.learn(this, kind, indices, work);
+        }
+    }
+
+    /// Learns that a trial of running alone has failed: the caller has fallen behind.
+    pub(crate) fn learn_failed_trial(&self, this: Loop) {
+        if let Some(before) = self.verdict(this) {
+            self.keep_verdict(this, before.after_failed_trial());
         }
     }
 
@@ -223,7 +228,7 @@ mod tests {
                 memory.learn(this, LoopKind::Through, 1000, alone);
                 memory.learn_alone(&prices, this, verdict.is_some_and(AloneOrShared::is_trial_due), alone);
             } else {
-                let call = SharedCall { this, kind: LoopKind::Through, was_trial: false, took: shared };
+                let call = SharedCall { this, kind: LoopKind::Through, took: shared };
                 memory.learn_shared(&prices, call, 1000, 2.0 * shared);
             }
             calls.push(!runs_alone);

@@ -8,8 +8,8 @@
 //! `Prices::worth_staying_awake`.
 //!
 //! The rhythm does not read the CPU quota. A pool whose number of threads is not set has at most as
-//! many workers as the quota allows CPUs. If there are more workers than CPUs, helpers do not poll
-//! between loops at all.
+//! many workers as the quota allows CPUs. After a round with more workers than CPUs, helpers poll
+//! only if the user has set `spin_before_park`.
 //!
 //! If helpers have polled in vain, they do not poll for a number of calls, which grows with each
 //! failure. Calls that are not shared count, too, except very short ones and brief ones. Otherwise

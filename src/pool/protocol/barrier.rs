@@ -198,10 +198,10 @@ impl<J: Copy> BarrierState<J> {
     }
 
     /// If more places are open than workers are awake, chooses a worker to wake: from `first` on,
-    /// the first worker that is `Asleep`, or the first that is `Away` if none is `Asleep`. `first`
-    /// is the number of the caller. Workers whose numbers follow each other have CPUs that follow
-    /// each other in the placement, so near workers are woken first. The chosen worker counts as
-    /// awake from now on.
+    /// the first worker that is `Asleep`, or the first that is `Away` if none is `Asleep`. The
+    /// chosen worker counts as awake from now on. A caller passes its own number: workers whose
+    /// numbers follow each other have CPUs that follow each other in the placement, so near workers
+    /// are woken first.
     fn take_sleeper(&mut self, first: usize) -> Option<usize> {
         let awake = self.count(WorkerState::Awake);
         let sleep = if self.count(WorkerState::Asleep) > 0 { WorkerState::Asleep } else { WorkerState::Away };
