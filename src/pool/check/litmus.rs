@@ -298,8 +298,8 @@ mod wrong {
     use super::*;
     use crate::pool::check::planted::{Bug, plant};
 
-    /// The rounds with a wrong fence, if there is a CPU for each worker: until a wrong claim occurs,
-    /// or for `seconds`.
+    /// Fights with a wrong fence until a wrong claim occurs, or for `seconds`. `None` if the workers
+    /// share a CPU.
     fn fought(bug: Option<Bug>, fence: Fence, asks: LitmusAsks, seconds: u64) -> Option<Fought> {
         let has_cpus = Mask::of_this_thread().is_ok_and(|mask| mask.cpus().len() > 1);
         has_cpus.then(|| litmus(|| plant(bug), fence, asks, u64::MAX, Duration::from_secs(seconds)))
