@@ -298,8 +298,8 @@ mod wrong {
     use super::*;
     use crate::pool::check::planted::{Bug, plant};
 
-    /// Fights with a wrong fence until a wrong claim occurs, or for `seconds`. `None` if the workers
-    /// share a CPU.
+    /// Fights with a wrong fence until a wrong claim occurs, or for `seconds`. `None` if there are
+    /// fewer CPUs than workers.
     fn fought(bug: Option<Bug>, fence: Fence, asks: LitmusAsks, seconds: u64) -> Option<Fought> {
         let has_cpus = Mask::of_this_thread().is_ok_and(|mask| mask.cpus().len() > 1);
         has_cpus.then(|| litmus(|| plant(bug), fence, asks, u64::MAX, Duration::from_secs(seconds)))
