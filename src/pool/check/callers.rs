@@ -57,7 +57,7 @@ enum SimClock {
     Time,
 }
 
-/// What a caller that works alone does at the end of a stretch.
+/// The next step of a caller that works alone, at the end of a stretch.
 #[derive(Clone, Copy)]
 enum AfterStretch {
     /// It has run the plain loop, and learns from it if the loop was timed.
@@ -70,7 +70,7 @@ enum AfterStretch {
     Look,
 }
 
-/// What a thread does until its next event.
+/// The activity of a thread until its next event.
 #[derive(Clone, Copy)]
 enum Doing {
     /// A worker sleeps. There is no event.
@@ -1058,8 +1058,8 @@ fn callers_share_eight_workers() {
 ///   takes 126 µs. With wake-ups that take no time, the ratios of two, four and eight callers were
 ///   1.23, 1.12 and 1.03. The cause of the loss of one caller, whose workers stay awake, is not
 ///   known.
-/// * mixed: 1.03, 1.10, 1.10, 1.23. A loop opens as many places as CPUs are free at its begin.
-///   Workers that become idle later do not join it. With places for all workers
+/// * Loops of mixed lengths: 1.03, 1.10, 1.10, 1.23. A loop opens as many places as CPUs are free
+///   at its begin. Workers that become idle later do not join it. With places for all workers
 ///   ([`Flaw::NoLimit`]), the ratios of four and eight callers were 1.08 and 1.07, and those of
 ///   loops of 500 µs and 5 ms were higher.
 /// * A failed trial of running alone counts even if its rest gets fewer helpers than it asks for.

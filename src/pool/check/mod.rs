@@ -6,11 +6,10 @@
 //! shipped steps and fences. `models` runs the real types under loom, which explores all schedules
 //! of small rounds, and under shuttle, which tries random schedules of large rounds. Each model
 //! passes without a bug, and fails when the bug that it must find is planted. `once` is loom's form
-//! of a type of std. `litmus` tests the
-//! fences on real cores, which no model checker covers. `machines` tests placement on described
-//! machines, and `assignments` tests which worker moves to which CPU there. `simulator` simulates
-//! rounds on large machines, `gaps` simulates sequences of rounds with serial work between them,
-//! and `callers` simulates several callers of one pool.
+//! of a type of std. `litmus` tests the fences on real cores, which no model checker covers.
+//! `machines` tests placement on described machines, and `assignments` tests which worker moves to
+//! which CPU there. `simulator` simulates rounds on large machines, `gaps` simulates sequences of
+//! rounds with serial work between them, and `callers` simulates several callers of one pool.
 //!
 //! May name every folder. Nothing that is built for users may name this folder.
 

@@ -36,7 +36,7 @@ pub(crate) struct Granted {
     pub(crate) helpers: usize,
     /// How many workers get items at the start: the caller and the helpers that are idle now.
     pub(crate) dealt: usize,
-    /// Whether the loop gets all helpers that it asked for, and all of them are idle now.
+    /// Whether the loop gets as many helpers as it asked for, and all of them are idle now.
     pub(crate) is_full: bool,
 }
 
