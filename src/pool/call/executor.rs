@@ -70,7 +70,7 @@ pub(crate) struct Executor {
 impl Executor {
     /// An executor with these `threads`. The threads are placed on `cpus`. Helpers poll for the
     /// time `patience` before they sleep. If `patience` is `None`, the pool estimates how long
-    /// polling pays.
+    /// polling pays, and helpers do not poll where too few CPUs can run all the time.
     pub(crate) fn new(
         threads: Threads,
         cpus: CpuAssignment,
@@ -78,6 +78,7 @@ impl Executor {
         patience: Option<Duration>,
     ) -> Self {
         let workers = threads.size() + 1;
+        let patience = patience.or((!cpus.may_poll()).then_some(Duration::ZERO));
         Self {
             workers,
             is_crowded: AtomicBool::new(false),

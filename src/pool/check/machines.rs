@@ -270,6 +270,30 @@ fn a_container() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "paths of Linux, which Windows joins by another sign: it has no control groups")]
+fn helpers_poll_where_all_workers_can_run_all_the_time() {
+    let may_poll = |quota: &str, workers| {
+        let container = KnownMachine::new(CONTAINER).lie("/sys/fs/cgroup/pod/cpu.max", quota);
+        container.plan_of(Wish { workers: Some(workers), ..Wish::default() }, None).unwrap().may_poll
+    };
+    let quotas = ["max 100000\n", "250000 100000\n", "200000 100000\n", "190000 100000\n", "100000 100000\n"];
+    assert_eq!(quotas.map(|quota| may_poll(quota, 2)), [true, true, true, false, false]);
+    assert_eq!(
+        quotas.map(|quota| may_poll(quota, 3)),
+        [true, false, true, false, false],
+        "two run at a time"
+    );
+    let laptop = KnownMachine::new(LAPTOP);
+    assert!(laptop.plan_of(Wish { workers: Some(20), ..Wish::default() }, None).unwrap().may_poll);
+    assert!(
+        !laptop
+            .plan_of(Wish { workers: Some(2), placement: Cpus(vec![3]), ..Wish::default() }, None)
+            .unwrap()
+            .may_poll
+    );
+}
+
+#[test]
 fn two_thousand_cpus() {
     let large = KnownMachine::new(LARGE_SERVER);
     assert_eq!(large.order(LogicalCpus), list("0-1998:2,1-1999:2"));

@@ -88,6 +88,11 @@ impl CpuAssignment {
         self.plan.at_a_time
     }
 
+    /// Whether helpers may poll between loops. See [`SeatPlan::may_poll`].
+    pub(crate) fn may_poll(&self) -> bool {
+        self.plan.may_poll
+    }
+
     /// The distance from a thief to a victim.
     pub(crate) fn distance(&self, thief: usize, victim: usize) -> Distance {
         self.localities[thief].load().distance(self.localities[victim].load())

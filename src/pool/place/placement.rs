@@ -223,6 +223,10 @@ pub(crate) struct SeatPlan {
     pub(crate) machine: Machine,
     /// The number of workers that can run at the same time.
     pub(crate) at_a_time: usize,
+    /// Whether as many workers can run all the time. If not, a helper that polls takes CPU time
+    /// from the items: two helpers and their caller use up a quota of 2.5 CPUs before each period
+    /// of the quota ends, and then all of them stand still.
+    pub(crate) may_poll: bool,
     pub(crate) pinning: Pinning,
     /// Why no worker is pinned; `None` if workers are pinned.
     pub(crate) unpinned_because: Option<PinState>,
@@ -298,6 +302,8 @@ impl SeatPlan {
             plan.order.clear();
         }
         plan.at_a_time = cpus.min(whole);
+        let all_the_time = cpus.min(quota.map_or(usize::MAX, round_down));
+        plan.may_poll = plan.workers.min(plan.at_a_time).max(2) <= all_the_time;
         Ok(plan)
     }
 
@@ -332,6 +338,7 @@ impl SeatPlan {
             order: Vec::new(),
             machine: Machine::unknown(&[]),
             at_a_time: 1,
+            may_poll: false,
             pinning: Pinning::Off,
             unpinned_because: Some(PinState::Off),
             bound: None,
@@ -386,6 +393,12 @@ fn count(
         1..=MOST_THREADS => Ok((workers, counted_by)),
         _ => Err(BuildError::TooManyThreads { asked: workers }),
     }
+}
+
+/// The number of CPUs that a quota can keep busy all the time.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive, and saturates")]
+fn round_down(quota: f64) -> usize {
+    quota as usize
 }
 
 /// The number of CPUs that a quota can keep busy: the quota rounded up, at least 1.
