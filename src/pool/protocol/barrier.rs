@@ -394,9 +394,10 @@ impl<J: Copy> Barrier<J> {
                     self.update_hints(&state);
                     return Some(entered);
                 }
-                // This worker has found no open place. If the last job was meant for this worker,
-                // the worker polls as long as after a job.
-                let was_meant = is_new && state.count(WorkerState::Awake) <= state.asked;
+                // This worker has found no open place. The last job asked for some workers. If no
+                // more workers are awake, this one included, it polls as long as after a job.
+                let awake = state.count(WorkerState::Awake) + state.count(WorkerState::Inside);
+                let was_meant = is_new && awake <= state.asked;
                 let learnt = if was_meant { state.patience } else { Patience::default() };
                 seen.patience = learnt.max(self.patience);
                 if is_new && !seen.patience.is_none() {

@@ -209,12 +209,12 @@ impl Drop for Threads {
 mod tests {
     use std::{
         panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-        sync::atomic::AtomicBool,
+        sync::atomic::{AtomicBool, AtomicUsize},
         thread,
         time::{Duration, Instant},
     };
 
-    use super::*;
+    use super::{super::barrier::PollTimes, *};
 
     #[test]
     fn a_sleeping_thread_is_not_awake_and_a_polling_one_is() {
@@ -234,6 +234,38 @@ mod tests {
         let patient = threads(Patience::of(Duration::from_secs(60)));
         thread::sleep(Duration::from_millis(50));
         assert_eq!(patient.awake(), 1, "it polls");
+    }
+
+    /// The next loop of this kind has no work for more threads.
+    #[test]
+    fn as_many_threads_poll_as_the_last_loop_asked_for() {
+        let mut threads = Threads::new(3, Fence::Symmetric, Patience::default());
+        for _ in 0..3 {
+            let worker = threads.new_worker();
+            threads.start(ThreadBuilder::new(), Box::new(move || worker.work(|| true))).unwrap();
+        }
+        let between = Patience::of(Duration::from_secs(60));
+        for asked in [3, 2, 3, 1] {
+            let polls = PollTimes { between, ..PollTimes::default() };
+            let offer = Offer { helpers: asked, polls, ..Offer::default() };
+            let inside = AtomicUsize::new(0);
+            let job = |_| {
+                inside.fetch_add(1, Ordering::Relaxed);
+                thread::sleep(Duration::from_millis(50)); // the others look for a place
+            };
+            let turn = threads.take_turn().expect("an arena");
+            let begin = Instant::now();
+            let is_late = || begin.elapsed() > Duration::from_secs(60);
+            threads.share(&turn, offer, &job, || {
+                while inside.load(Ordering::Relaxed) < asked && !is_late() {
+                    thread::yield_now();
+                }
+            });
+            while threads.awake() > asked && !is_late() {
+                thread::yield_now();
+            }
+            assert_eq!(threads.awake(), asked);
+        }
     }
 
     fn wait_for(word: &AtomicBool) {
