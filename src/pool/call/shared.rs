@@ -283,3 +283,33 @@ impl Executor {
         }
     }
 }
+
+#[cfg(all(test, not(any(loom, shuttle, miri))))]
+mod tests {
+    use std::{ptr, time::Duration};
+
+    use super::*;
+    use crate::pool::{
+        PoolBuilder,
+        builder::Role,
+        policy::{
+            launch::Gap,
+            site::{Loop, Site, Slice},
+        },
+    };
+
+    #[test]
+    fn helpers_poll_after_a_round_with_at_most_as_many_workers_as_cpus() {
+        let executor =
+            PoolBuilder::default().num_threads(4).parts().0.assemble(Role::Own, None).unwrap().executor;
+        let cpus = executor.helpers_at_a_time + 1;
+        let slice = Slice { address: 0x1000, len: 1000 };
+        let this = Loop { site: Site::new(ptr::without_provenance(0x1230)), slice };
+        let gap =
+            Some(Gap { since_begin: Duration::ZERO, since_end: None, patience: Duration::from_secs(1) });
+        let call = Call { this, launch: Launch::Shared { helpers: 3 }, awake: true, gap };
+        let polls = |workers| !executor.polls(&call, workers).between.is_none();
+        let may_poll = executor.cpus().may_poll();
+        assert_eq!([1, cpus, cpus + 1].map(polls), [may_poll, may_poll, false]);
+    }
+}
