@@ -1,6 +1,9 @@
-//! The state and the partial results of a worker. In a shared loop, only the accumulators know the
-//! loop's types. All other code calls an accumulator through [`Accumulate`], so a program contains
-//! the other code only once for all loops.
+//! The state and the partial results of a worker.
+//!
+//! The executor works on an [`Accumulate`], and its code is compiled once for all loops. An
+//! [`Accumulator`] is compiled once for each type of results. It calls a [`Folder`], which alone
+//! knows the user's closures and is compiled once for each loop. Both calls go through a vtable,
+//! once in some microseconds.
 
 use std::{
     mem,
@@ -11,7 +14,7 @@ use std::{
 
 use super::{
     body::{Body, Stop, kernel},
-    ending::{Earliest, Outcome, Panic, discard},
+    ending::{Earliest, Outcome, Panic, attempt, discard},
     order::{Node, Order},
 };
 use crate::{
@@ -42,30 +45,89 @@ pub(crate) trait Accumulate {
 }
 
 /// Makes an accumulator for a worker, on the worker's thread, and lends it to a closure. (With a
-/// `dyn Fn` instead of this trait, the compiler would generate the code of each loop twice, because
-/// such a closure can also be called by value.)
+/// `dyn Fn` instead of this trait, the compiler would generate the code twice, because such a
+/// closure can also be called by value.)
 pub(crate) trait Lend: Sync {
     fn lend(&self, me: usize, work: &mut dyn FnMut(&mut dyn Accumulate));
 }
 
-/// Makes the accumulators of the workers of a loop.
-pub(crate) struct Lender<'b, 'm, L: Body> {
-    pub(crate) body: &'b L,
-    pub(crate) made: &'m Partials<L::Acc, L::Found>,
+/// The loop's closures and a worker's state. `A` and `Z` are [`Body::Acc`] and [`Body::Found`].
+pub(crate) trait Folder<A, Z> {
+    /// Makes `claims` and folds the claimed items: [`Body::fold`].
+    fn fold(&mut self, acc: Option<A>, claims: &mut Claims<'_>) -> Result<Option<A>, Stop<Z>>;
+
+    /// Reduces the partial results of two neighbours.
+    fn reduce(&self, before: A, behind: A) -> A;
+
+    /// Drops the worker's state.
+    fn leave(&mut self);
 }
 
-impl<L: Body> Lend for Lender<'_, '_, L> {
-    fn lend(&self, me: usize, work: &mut dyn FnMut(&mut dyn Accumulate)) {
-        let mut own = Accumulator::new(self.body, me, self.made);
-        work(&mut own);
-        if mem::needs_drop::<L::Acc>() {
-            discard(own.leaves); // values that remain after a panic
-        }
+/// Makes a folder for a worker, on the worker's thread, and lends it to a closure.
+pub(crate) trait LendFolder<A, Z>: Sync {
+    fn lend(&self, me: usize, work: &mut dyn FnMut(&mut dyn Folder<A, Z>));
+}
+
+/// The folder of one worker in the loop `body`.
+pub(crate) struct WorkerFolder<'b, L: Body> {
+    body: &'b L,
+    me: usize,
+    state: Option<L::State<'b>>,
+}
+
+impl<'b, L: Body> WorkerFolder<'b, L> {
+    /// The folder of worker `me`. `state` is the worker's state, if it has begun.
+    #[inline(always)]
+    pub(crate) fn new(body: &'b L, me: usize, state: Option<L::State<'b>>) -> Self {
+        Self { body, me, state }
     }
 }
 
-/// The state and the partial result of the first items, in a loop that has no accumulator yet.
+/// The state and the partial result of the first items of a loop.
 pub(crate) type Started<'b, L> = (<L as Body>::State<'b>, Option<<L as Body>::Acc>);
+
+impl<L: Body> Folder<L::Acc, L::Found> for WorkerFolder<'_, L> {
+    fn fold(
+        &mut self,
+        acc: Option<L::Acc>,
+        claims: &mut Claims<'_>,
+    ) -> Result<Option<L::Acc>, Stop<L::Found>> {
+        let Self { body, me, ref mut state } = *self;
+        kernel(body, state.get_or_insert_with(|| body.state(me)), acc, claims)
+    }
+
+    fn reduce(&self, before: L::Acc, behind: L::Acc) -> L::Acc {
+        self.body.reduce(before, behind)
+    }
+
+    fn leave(&mut self) {
+        drop(self.state.take());
+    }
+}
+
+impl<L: Body> LendFolder<L::Acc, L::Found> for L {
+    fn lend(&self, me: usize, work: &mut dyn FnMut(&mut dyn Folder<L::Acc, L::Found>)) {
+        work(&mut WorkerFolder::new(self, me, None));
+    }
+}
+
+/// Lends accumulators to the workers of a loop.
+pub(crate) struct Lender<'a, A, Z> {
+    pub(crate) folders: &'a dyn LendFolder<A, Z>,
+    pub(crate) made: &'a Partials<A, Z>,
+}
+
+impl<A: Send, Z: Send> Lend for Lender<'_, A, Z> {
+    fn lend(&self, me: usize, work: &mut dyn FnMut(&mut dyn Accumulate)) {
+        self.folders.lend(me, &mut |folder| {
+            let mut own = Accumulator::new(folder, None, self.made);
+            work(&mut own);
+            if mem::needs_drop::<A>() {
+                discard(own.leaves); // values that remain after a panic
+            }
+        });
+    }
+}
 
 /// A partial result and its items. `None` if it has been reduced with its left neighbour.
 type NodeResult<A> = (Node, Option<A>);
@@ -73,49 +135,34 @@ type NodeResult<A> = (Node, Option<A>);
 /// The partial results that the calling thread has at the end of a loop.
 type Rest<A> = (Option<A>, Vec<NodeResult<A>>);
 
-/// The state and the partial results of one worker in the loop `body`.
-pub(crate) struct Accumulator<'b, 'm, L: Body> {
-    body: &'b L,
-    me: usize,
-    made: &'m Partials<L::Acc, L::Found>,
-    state: Option<L::State<'b>>,
-    acc: Option<L::Acc>,
+/// The partial results of one worker.
+pub(crate) struct Accumulator<'f, A, Z> {
+    folder: &'f mut dyn Folder<A, Z>,
+    made: &'f Partials<A, Z>,
+    acc: Option<A>,
     /// The nodes of the worker's leaves.
-    leaves: Vec<NodeResult<L::Acc>>,
+    leaves: Vec<NodeResult<A>>,
 }
 
-impl<'b, 'm, L: Body> Accumulator<'b, 'm, L> {
-    /// An accumulator for worker `me`. The accumulator hands its partial results over to `made`.
-    #[inline(always)]
-    pub(crate) fn new(body: &'b L, me: usize, made: &'m Partials<L::Acc, L::Found>) -> Self {
-        Self { body, me, made, state: None, acc: None, leaves: Vec::new() }
-    }
-
-    /// Continues with `begun`: the state and the partial result of items that were folded without
-    /// an accumulator.
-    #[inline(always)]
-    pub(crate) fn after(self, begun: Option<Started<'b, L>>) -> Self {
-        match begun {
-            Some((state, acc)) => Self { state: Some(state), acc, ..self },
-            None => self,
-        }
+impl<'f, A, Z> Accumulator<'f, A, Z> {
+    /// An accumulator that hands its partial results over to `made`. `acc` is the partial result of
+    /// the items that `folder` has already folded.
+    pub(crate) fn new(folder: &'f mut dyn Folder<A, Z>, acc: Option<A>, made: &'f Partials<A, Z>) -> Self {
+        Self { folder, made, acc, leaves: Vec::new() }
     }
 
     /// Drops the state of the calling thread, and returns what the thread has not handed over: the
     /// partial result of its last run, and those of its leaves.
-    #[inline(always)]
-    pub(crate) fn into_rest(self) -> Rest<L::Acc> {
-        let Self { state, acc, leaves, .. } = self;
-        drop(state); // if this panics, the remaining values are dropped, too
+    pub(crate) fn into_rest(self) -> Rest<A> {
+        let Self { folder, acc, leaves, .. } = self;
+        folder.leave(); // if this panics, the remaining values are dropped, too
         (acc, leaves)
     }
 }
 
-impl<L: Body> Accumulate for Accumulator<'_, '_, L> {
+impl<A, Z> Accumulate for Accumulator<'_, A, Z> {
     fn take(&mut self, claims: &mut Claims<'_>) -> Result<(), Stop> {
-        let Self { body, me, .. } = *self;
-        let state = self.state.get_or_insert_with(|| body.state(me));
-        match kernel(body, state, self.acc.take(), claims) {
+        match self.folder.fold(self.acc.take(), claims) {
             Ok(acc) => {
                 self.acc = acc;
                 Ok(())
@@ -129,18 +176,18 @@ impl<L: Body> Accumulate for Accumulator<'_, '_, L> {
     }
 
     fn end_leaf(&mut self, leaf: Node) {
-        let Self { body, .. } = *self;
-        add_leaf(&mut self.leaves, leaf, self.acc.take(), &|before, behind| body.reduce(before, behind));
+        let Self { folder, leaves, acc, .. } = self;
+        add_leaf(leaves, leaf, acc.take(), &|before, behind| folder.reduce(before, behind));
     }
 
     fn leave(&mut self) {
         self.made.add_leaves(mem::take(&mut self.leaves));
-        self.state = None;
+        self.folder.leave();
     }
 
     fn abandon(&mut self) {
         discard(self.acc.take());
-        discard(self.state.take());
+        attempt(|| self.folder.leave());
     }
 }
 

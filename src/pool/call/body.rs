@@ -12,8 +12,6 @@ pub(crate) trait Body: Sync {
     type Acc: Send;
     /// The value with which a loop stops early.
     type Found: Send;
-    /// Whether the loop may stop early, which requires a value of `Found`. A hint.
-    const MAY_STOP: bool = size_of::<Option<Self::Found>>() > 0;
 
     /// Makes the state of worker `me`. Called once per worker and loop, and again after a panic.
     fn state(&self, me: usize) -> Self::State<'_>;

@@ -174,9 +174,14 @@ impl<A> Outcome<A, Infallible> {
 /// Drops a value that is no longer needed. A panic of the drop is not passed on: the caller of a
 /// loop gets at most one panic.
 pub(crate) fn discard<T>(value: T) {
-    if mem::needs_drop::<T>()
-        && let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(value)))
-    {
+    if mem::needs_drop::<T>() {
+        attempt(|| drop(value));
+    }
+}
+
+/// Runs `drops`, which drops values that are no longer needed. A panic is not passed on.
+pub(crate) fn attempt(drops: impl FnOnce()) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(drops)) {
         mem::forget(payload); // the drop of the payload may panic, too
     }
 }

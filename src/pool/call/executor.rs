@@ -4,9 +4,12 @@
 use std::{panic::Location, sync::Arc, time::Duration};
 
 use super::{
-    accumulator::{Accumulate, Accumulator, BlocksOf, InBlocks, Lend, Lender, Partials, Started},
+    accumulator::{
+        Accumulate, Accumulator, BlocksOf, Folder, InBlocks, Lend, LendFolder, Lender, Partials, Started,
+        WorkerFolder,
+    },
     alone::Solo,
-    body::{Body, kernel},
+    body::{Body, Stop, kernel},
     ending::{Outcome, Panic},
     inputs::{Gaps, Inside, draw, upcoming},
     loop_options::{Account, LoopOptions, is_logged},
@@ -197,8 +200,7 @@ impl Executor {
             }
             return Outcome::of(ended);
         };
-        let mut options = options.in_memory();
-        self.call_with_care(&this, verdict, from, &mut options, body)
+        self.call_with_care(&this, verdict, from, &mut options.in_memory(), body)
     }
 
     /// A call that is more than the plain loop. The first `done` indices are already folded.
@@ -208,28 +210,49 @@ impl Executor {
         &self,
         this: &Loop,
         verdict: QuickVerdict,
-        (mut done, mut begun): (usize, Option<Started<'b, L>>),
+        (done, begun): (usize, Option<Started<'b, L>>),
         options: &mut LoopOptions<'_>,
         body: &'b L,
     ) -> Outcome<Option<L::Acc>, L::Found> {
+        let (state, acc) = begun.unzip();
+        let mut folder = WorkerFolder::new(body, 0, state);
+        self.weighed(this, verdict, (done, acc.flatten()), options, &mut folder, body)
+    }
+
+    /// The part of [`call_with_care`](Self::call_with_care) that is compiled once for each type of
+    /// results.
+    #[inline(never)]
+    fn weighed<A: Send, Z: Send>(
+        &self,
+        this: &Loop,
+        verdict: QuickVerdict,
+        (mut done, mut acc): (usize, Option<A>),
+        options: &mut LoopOptions<'_>,
+        folder: &mut dyn Folder<A, Z>,
+        folders: &dyn LendFolder<A, Z>,
+    ) -> Outcome<Option<A>, Z> {
         let call = self.weigh(this, verdict, done, options);
-        // A loop that stops at one of its first items does not need the setup below.
+        // A loop that stops early has a found value. If it stops at one of its first items, it does
+        // not need the setup below.
+        let may_stop = size_of::<Option<Z>>() > 0;
         let first = call.as_ref().map_or(0, |call| call.launch.unlooked().min(this.slice.len));
-        if L::MAY_STOP && first > 0 && options.list.is_none() && !options.units.are_blocks() {
+        if may_stop && first > 0 && options.list.is_none() && !options.units.are_blocks() {
             done = first;
-            let mut state = body.state(0);
-            match kernel(body, &mut state, None, &mut Claims::of(0..done)) {
-                Ok(few) => begun = Some((state, few)),
-                Err(stop) => return Outcome::Stopped(stop.found),
+            match folder.fold(None, &mut Claims::of(0..done)) {
+                Ok(few) => acc = few,
+                Err(Stop { found, .. }) => {
+                    folder.leave(); // if this panics, the found value is dropped, too
+                    return Outcome::Stopped(found);
+                }
             }
         }
         let order = if options.leaves.is_some() { Order::Tree } else { Order::Runs };
         let made = Partials::new();
-        let mut own = Accumulator::new(body, 0, &made).after(begun);
-        let others = &Lender { body, made: &made };
+        let mut own = Accumulator::new(folder, acc, &made);
+        let others = &Lender { folders, made: &made };
         let (ended, account) = self.carry_out(this, (call.as_ref(), done), options, &mut own, others);
         let rest = own.into_rest();
-        let outcome = made.outcome(ended, rest, order, &|before, behind| body.reduce(before, behind));
+        let outcome = made.outcome(ended, rest, order, &|before, behind| folder.reduce(before, behind));
         if let Some(account) = account {
             options.tell(account, self.program_report);
         }
@@ -248,8 +271,9 @@ impl Executor {
         let (verdict, _) = self.quick_verdict(&this, options.kind, options.threads, options.is_plain());
         let call = self.weigh(&this, verdict, 0, &options);
         let made = Partials::new();
-        let mut own = Accumulator::new(body, 0, &made);
-        let others = &Lender { body, made: &made };
+        let mut folder = WorkerFolder::new(body, 0, None);
+        let mut own = Accumulator::new(&mut folder, None, &made);
+        let others = &Lender { folders: body, made: &made };
         let (ended, account) = self.carry_out(&this, (call.as_ref(), 0), &options, &mut own, others);
         let rest = own.into_rest();
         let outcome = made.nodes(ended, rest);

@@ -236,7 +236,7 @@ mod tests {
     use super::*;
     use crate::pool::{
         call::{
-            accumulator::{Accumulator, Partials},
+            accumulator::{Accumulator, Partials, WorkerFolder},
             body::{Body, Stop},
             order::Order,
         },
@@ -306,8 +306,10 @@ mod tests {
         let log = RoundLog::new(Instant::now(), times);
         let (round, made) = (Round { ranges: &ranges, plan, log, list: None }, Partials::new());
         let enter = |me| (me, ranges.enter(me));
-        let work =
-            |(me, entered)| round.work(me, entered, &mut Accumulator::new(&Count, me, &made), &|| false);
+        let work = |(me, entered)| {
+            let mut folder = WorkerFolder::new(&Count, me, None);
+            round.work(me, entered, &mut Accumulator::new(&mut folder, None, &made), &|| false);
+        };
         let second = second_has_entered.then(|| enter(1));
         work(enter(0));
         work(second.unwrap_or_else(|| enter(1)));
@@ -393,7 +395,8 @@ mod tests {
             let times = Times { tallies: vec![Tally::default(); 2], ..Times::default() };
             let (log, made) = (RoundLog::new(Instant::now(), times), Partials::new());
             let round = Round { ranges: &ranges, plan, log, list: None };
-            round.work(0, ranges.enter(0), &mut Accumulator::new(&Lengths, 0, &made), &|| false);
+            let mut folder = WorkerFolder::new(&Lengths, 0, None);
+            round.work(0, ranges.enter(0), &mut Accumulator::new(&mut folder, None, &made), &|| false);
             let lengths = made.reduced(Order::Runs, &|a: Vec<_>, b| [a, b].concat());
             let lengths = lengths.expect("the caller has worked");
             assert_eq!(lengths.iter().sum::<usize>(), len);

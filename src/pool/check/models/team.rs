@@ -8,7 +8,7 @@ use crate::{
     clock::Instant,
     pool::{
         call::{
-            accumulator::{Accumulator, Lender, Partials},
+            accumulator::{Accumulator, Lender, Partials, WorkerFolder},
             body::{Body, Stop},
             handles::Watch,
             order::Order,
@@ -120,8 +120,9 @@ impl Team {
         let turn = self.threads.take_turn().expect("an arena is free");
         let ranges = &turn.arena.ranges;
         let (round, made) = (Round { ranges, plan, log, list: None }, Partials::new());
-        let mut own = Accumulator::new(&body, 0, &made);
-        let others = &Lender { body: &body, made: &made };
+        let mut folder = WorkerFolder::new(&body, 0, None);
+        let mut own = Accumulator::new(&mut folder, None, &made);
+        let others = &Lender { folders: &body, made: &made };
         let (_, stop) = round.run((&self.threads, &turn), (0..items, bounds), watch, &mut own, others);
         local.write(0); // the frame is gone
         let thrown = stop.into_ended(watch.is_cancelled()).err().map(|panic| match panic.downcast_ref() {
