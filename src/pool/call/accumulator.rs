@@ -119,21 +119,12 @@ pub(crate) struct Lender<'a, A, Z> {
 
 impl<A: Send, Z: Send> Lend for Lender<'_, A, Z> {
     fn lend(&self, me: usize, work: &mut dyn FnMut(&mut dyn Accumulate)) {
-        self.folders.lend(me, &mut |folder| {
-            let mut own = Accumulator::new(folder, None, self.made);
-            work(&mut own);
-            if mem::needs_drop::<A>() {
-                discard(own.leaves); // values that remain after a panic
-            }
-        });
+        self.folders.lend(me, &mut |folder| self.made.lend(folder, work));
     }
 }
 
 /// A partial result and its items. `None` if it has been reduced with its left neighbour.
 type NodeResult<A> = (Node, Option<A>);
-
-/// The partial results that the calling thread has at the end of a loop.
-type Rest<A> = (Option<A>, Vec<NodeResult<A>>);
 
 /// The partial results of one worker.
 pub(crate) struct Accumulator<'f, A, Z> {
@@ -151,12 +142,11 @@ impl<'f, A, Z> Accumulator<'f, A, Z> {
         Self { folder, made, acc, leaves: Vec::new() }
     }
 
-    /// Drops the state of the calling thread, and returns what the thread has not handed over: the
-    /// partial result of its last run, and those of its leaves.
-    pub(crate) fn into_rest(self) -> Rest<A> {
-        let Self { folder, acc, leaves, .. } = self;
-        folder.leave(); // if this panics, the remaining values are dropped, too
-        (acc, leaves)
+    /// Ends the work of the calling thread. Returns the partial result of its last run, if that has
+    /// not been handed over.
+    pub(crate) fn into_last(mut self) -> Option<A> {
+        self.leave(); // if this panics, the partial results are dropped, too
+        self.acc
     }
 }
 
@@ -176,8 +166,7 @@ impl<A, Z> Accumulate for Accumulator<'_, A, Z> {
     }
 
     fn end_leaf(&mut self, leaf: Node) {
-        let Self { folder, leaves, acc, .. } = self;
-        add_leaf(leaves, leaf, acc.take(), &|before, behind| folder.reduce(before, behind));
+        add_leaf(&mut self.leaves, leaf, self.acc.take(), self.folder);
     }
 
     fn leave(&mut self) {
@@ -264,18 +253,18 @@ impl Lend for BlocksOf<'_> {
 
 /// Adds a leaf to `parts`. While the last two parts are the halves of a node, reduces these two.
 #[inline(never)]
-fn add_leaf<A>(
+fn add_leaf<A, Z>(
     parts: &mut Vec<NodeResult<A>>,
     mut node: Node,
     mut acc: Option<A>,
-    reduce: &dyn Fn(A, A) -> A,
+    folder: &dyn Folder<A, Z>,
 ) {
     while let Some((before, _)) = parts.last()
         && let Some(whole) = before.with(node)
         && let Some((_, before)) = parts.pop()
     {
         node = whole;
-        acc = before.zip(acc).map(|(before, behind)| reduce(before, behind));
+        acc = before.zip(acc).map(|(before, behind)| folder.reduce(before, behind));
     }
     parts.push((node, acc));
 }
@@ -296,6 +285,17 @@ impl<A, Z> Partials<A, Z> {
         Self(Mutex::new(HandedOver { parts: Vec::new(), found: Earliest::NONE }))
     }
 
+    /// Lends an accumulator that hands its partial results over. (Were this the closure that calls
+    /// it, the compiler would generate its code twice, as said at [`Lend`].)
+    #[inline(never)]
+    fn lend(&self, folder: &mut dyn Folder<A, Z>, work: &mut dyn FnMut(&mut dyn Accumulate)) {
+        let mut own = Accumulator::new(folder, None, self);
+        work(&mut own);
+        if mem::needs_drop::<A>() {
+            discard(own.leaves); // values that remain after a panic
+        }
+    }
+
     /// Takes the partial result of a run.
     #[inline(never)]
     fn add_run(&self, run: Node, acc: Option<A>) {
@@ -306,10 +306,8 @@ impl<A, Z> Partials<A, Z> {
 
     /// Takes the partial results of a worker's leaves.
     #[inline(never)]
-    fn add_leaves(&self, mut leaves: Vec<NodeResult<A>>) {
-        if !leaves.is_empty() {
-            lock(&self.0).parts.append(&mut leaves);
-        }
+    fn add_leaves(&self, leaves: Vec<NodeResult<A>>) {
+        leaves.into_iter().for_each(|(leaf, acc)| self.add_run(leaf, acc));
     }
 
     /// Takes the found value of a stop.
@@ -321,34 +319,29 @@ impl<A, Z> Partials<A, Z> {
         Stop { at, needed_end, found: () }
     }
 
-    /// The outcome of a loop that has ended: the partial results, reduced in `order`.
+    /// The outcome of a loop that has ended: the partial results, reduced in `order`. `last` is the
+    /// partial result that the calling thread has not handed over.
     #[inline(never)]
     pub(crate) fn outcome(
         self,
         ended: Result<Outcome, Panic>,
-        (acc, leaves): Rest<A>,
+        last: Option<A>,
         order: Order,
-        reduce: &dyn Fn(A, A) -> A,
+        folder: &dyn Folder<A, Z>,
     ) -> Outcome<Option<A>, Z> {
-        self.add_leaves(leaves);
         if let Ok(Outcome::Through(())) = ended {
             // The calling thread has a partial result only if it has folded everything.
-            return Outcome::Through(if acc.is_some() { acc } else { self.reduced(order, reduce) });
+            return Outcome::Through(if last.is_some() { last } else { self.reduced(order, folder) });
         }
-        Outcome::of_early_end(ended, self.found(acc))
+        Outcome::of_early_end(ended, self.found(last))
     }
 
     /// The outcome of a loop over leaves: the nodes, from left to right. Nodes of different workers
     /// are not reduced.
     #[inline(never)]
-    pub(crate) fn nodes(
-        self,
-        ended: Result<Outcome, Panic>,
-        (acc, leaves): Rest<A>,
-    ) -> Outcome<Vec<(Node, A)>, Z> {
-        self.add_leaves(leaves);
+    pub(crate) fn nodes(self, ended: Result<Outcome, Panic>, last: Option<A>) -> Outcome<Vec<(Node, A)>, Z> {
         let Ok(Outcome::Through(())) = ended else {
-            return Outcome::of_early_end(ended, self.found(acc));
+            return Outcome::of_early_end(ended, self.found(last));
         };
         let HandedOver { parts, .. } = self.into_inner();
         let mut nodes: Vec<_> = parts.into_iter().filter_map(|(node, acc)| Some((node, acc?))).collect();
@@ -361,7 +354,7 @@ impl<A, Z> Partials<A, Z> {
     }
 
     /// The result of a loop that has folded all items: the partial results, reduced in `order`.
-    pub(crate) fn reduced(self, order: Order, reduce: &dyn Fn(A, A) -> A) -> Option<A> {
+    pub(crate) fn reduced(self, order: Order, folder: &dyn Folder<A, Z>) -> Option<A> {
         let HandedOver { mut parts, .. } = self.into_inner();
         if parts.is_empty() {
             return None;
@@ -370,10 +363,10 @@ impl<A, Z> Partials<A, Z> {
         let mut last = 0;
         for &(left, right) in &*pairs {
             let (Some(a), Some(b)) = (parts[left].1.take(), parts[right].1.take()) else { continue };
-            // If `reduce` panics, the remaining partial results are dropped outside the unwinding.
-            // A second panic, in a drop during the unwinding, would end the process. The plain loop
-            // has no other partial results, so a panic of `reduce` would not end the process.
-            match catch_unwind(AssertUnwindSafe(|| reduce(a, b))) {
+            // If the reduction panics, the remaining partial results are dropped outside the
+            // unwinding. A second panic, in a drop during the unwinding, would end the process. The
+            // plain loop has no other partial results, so such a panic would not end the process.
+            match catch_unwind(AssertUnwindSafe(|| folder.reduce(a, b))) {
                 Ok(reduced) => parts[left].1 = Some(reduced),
                 Err(payload) => {
                     parts.into_iter().for_each(discard);
@@ -386,9 +379,9 @@ impl<A, Z> Partials<A, Z> {
     }
 
     /// The value that was found first, in a loop that has stopped. Drops all other values.
-    fn found(self, rest: Option<A>) -> Option<Z> {
+    fn found(self, last: Option<A>) -> Option<Z> {
         let HandedOver { parts, found } = self.into_inner();
-        parts.into_iter().filter_map(|(_, acc)| acc).chain(rest).for_each(discard);
+        parts.into_iter().filter_map(|(_, acc)| acc).chain(last).for_each(discard);
         found.into_noted()
     }
 }

@@ -251,8 +251,8 @@ impl Executor {
         let mut own = Accumulator::new(folder, acc, &made);
         let others = &Lender { folders, made: &made };
         let (ended, account) = self.carry_out(this, (call.as_ref(), done), options, &mut own, others);
-        let rest = own.into_rest();
-        let outcome = made.outcome(ended, rest, order, &|before, behind| folder.reduce(before, behind));
+        let last = own.into_last();
+        let outcome = made.outcome(ended, last, order, folder);
         if let Some(account) = account {
             options.tell(account, self.program_report);
         }
@@ -275,8 +275,8 @@ impl Executor {
         let mut own = Accumulator::new(&mut folder, None, &made);
         let others = &Lender { folders: body, made: &made };
         let (ended, account) = self.carry_out(&this, (call.as_ref(), 0), &options, &mut own, others);
-        let rest = own.into_rest();
-        let outcome = made.nodes(ended, rest);
+        let last = own.into_last();
+        let outcome = made.nodes(ended, last);
         if let Some(account) = account {
             options.tell(account, self.program_report);
         }

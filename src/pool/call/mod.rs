@@ -16,15 +16,16 @@
 //! | `async_call`, `async_round` | a call whose items wait, and the loop of its workers |
 //! | `join` | runs two closures at the same time |
 //! | `body` | the kernel: the only function of a loop that contains the user's closure |
-//! | `accumulator`, `round_log` | a worker's partial results and its notes |
+//! | `accumulator`, `round_log` | a worker's folder, its partial results and its notes |
 //! | `order`, `ending` | the order of the reductions; how a loop ends |
 //! | `handles`, `loop_options` | tokens and progress; the user's options for a call |
 //! | `inputs` | the policy's inputs: times and random numbers |
 //!
-//! Only `Executor::call`, `call_with_care`, `call_for_nodes`, `body` and `accumulator` know the
-//! types of a loop, and `join` knows the types of its closures. All other code calls a worker's
-//! accumulator through a vtable, about once in some microseconds. A program contains the code that
-//! does not know the types once, whatever its number of loops.
+//! A program contains most code once, whatever its number of loops. That code calls a worker's
+//! accumulator through a vtable, about once in some microseconds. Accumulators and
+//! `Executor::weighed` know the type of a loop's results, and are compiled once for each such type.
+//! They call the worker's folder through a vtable. Only folders, `body`, `Executor::call`,
+//! `call_with_care` and `call_for_nodes` know the loop's closures. `join` knows its own closures.
 //!
 //! May know: `policy`, `protocol`, `place`, `record`. Must not know: `verbs`.
 

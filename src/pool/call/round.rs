@@ -313,7 +313,7 @@ mod tests {
         let second = second_has_entered.then(|| enter(1));
         work(enter(0));
         work(second.unwrap_or_else(|| enter(1)));
-        let runs = made.reduced(Order::Runs, &|before: Vec<_>, behind| [before, behind].concat());
+        let runs = made.reduced(Order::Runs, &WorkerFolder::new(&Count, 0, None));
         let tallies = round.log.into_inner().0.tallies;
         (runs.expect("all have been handed over"), tallies.try_into().expect("two workers"))
     }
@@ -397,7 +397,7 @@ mod tests {
             let round = Round { ranges: &ranges, plan, log, list: None };
             let mut folder = WorkerFolder::new(&Lengths, 0, None);
             round.work(0, ranges.enter(0), &mut Accumulator::new(&mut folder, None, &made), &|| false);
-            let lengths = made.reduced(Order::Runs, &|a: Vec<_>, b| [a, b].concat());
+            let lengths = made.reduced(Order::Runs, &WorkerFolder::new(&Lengths, 0, None));
             let lengths = lengths.expect("the caller has worked");
             assert_eq!(lengths.iter().sum::<usize>(), len);
             assert_eq!(lengths[..2], [1, claimed], "{each:?} ns an item");

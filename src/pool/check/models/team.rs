@@ -132,7 +132,7 @@ impl Team {
         if !watch.is_cancelled() {
             assert_eq!(thrown, panics.first().copied(), "another panic came out");
             claims.assert_all_before(thrown.map_or(items, |first| first + 1));
-            let folded = made.reduced(Order::Runs, &|a, b| a + b);
+            let folded = made.reduced(Order::Runs, &WorkerFolder::new(&body, 0, None));
             assert!(thrown.is_some() || folded == Some(items), "a result is lost");
         }
     }
