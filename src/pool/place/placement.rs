@@ -223,9 +223,10 @@ pub(crate) struct SeatPlan {
     pub(crate) machine: Machine,
     /// The number of workers that can run at the same time.
     pub(crate) at_a_time: usize,
-    /// Whether as many workers can run all the time. If not, a helper that polls takes CPU time
-    /// from the items: two helpers and their caller use up a quota of 2.5 CPUs before each period
-    /// of the quota ends, and then all of them stand still.
+    /// Whether `at_a_time` workers can also run all the time. A quota of 2.5 CPUs lets three
+    /// workers run at the same time. If they run all the time, they use up the quota before its
+    /// period ends, and all of them stop until the next period. So a helper that polls would take
+    /// CPU time from the items.
     pub(crate) may_poll: bool,
     pub(crate) pinning: Pinning,
     /// Why no worker is pinned; `None` if workers are pinned.

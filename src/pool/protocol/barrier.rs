@@ -394,8 +394,8 @@ impl<J: Copy> Barrier<J> {
                     self.update_hints(&state);
                     return Some(entered);
                 }
-                // This worker has found no open place. The last job asked for some workers. If no
-                // more workers are awake, this one included, it polls as long as after a job.
+                // This worker has found no open place. If the last job asked for at least as many
+                // workers as are awake now, this worker polls as long as after a job.
                 let awake = state.count(WorkerState::Awake) + state.count(WorkerState::Inside);
                 let was_meant = is_new && awake <= state.asked;
                 let learnt = if was_meant { state.patience } else { Patience::default() };
