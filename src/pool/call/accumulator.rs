@@ -68,6 +68,9 @@ pub(crate) trait LendFolder<A, Z>: Sync {
     fn lend(&self, me: usize, work: &mut dyn FnMut(&mut dyn Folder<A, Z>));
 }
 
+/// The state and the partial result of the first items of a loop.
+pub(crate) type Started<'b, L> = (<L as Body>::State<'b>, Option<<L as Body>::Acc>);
+
 /// The folder of one worker in the loop `body`.
 pub(crate) struct WorkerFolder<'b, L: Body> {
     body: &'b L,
@@ -82,9 +85,6 @@ impl<'b, L: Body> WorkerFolder<'b, L> {
         Self { body, me, state }
     }
 }
-
-/// The state and the partial result of the first items of a loop.
-pub(crate) type Started<'b, L> = (<L as Body>::State<'b>, Option<<L as Body>::Acc>);
 
 impl<L: Body> Folder<L::Acc, L::Found> for WorkerFolder<'_, L> {
     fn fold(
