@@ -107,7 +107,9 @@
 //! of CPUs, the pool has as many workers as the quota, rounded up: three for 2.5 CPUs.
 //! `num_threads` and `RANGESTEAL_NUM_THREADS` override that number. No worker is pinned, because
 //! other programs share the CPUs. If three workers share 2.5 CPUs, none of them polls between
-//! loops. More workers than the quota help only loops whose items sleep or wait.
+//! loops, unless the program sets
+//! [`spin_before_park`](crate::PoolBuilder::spin_before_park). More workers than the quota help
+//! only loops whose items sleep or wait.
 //! [`PoolBuilder::num_threads`](crate::PoolBuilder::num_threads) has all rules.
 //!
 //! # `fork`

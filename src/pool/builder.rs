@@ -240,8 +240,8 @@ impl<S> PoolBuilder<S> {
     /// Most programs need no value. By default workers poll only if the gaps between loops are
     /// shorter than a limit: the time to wake a worker, or 26 µs if that is longer. A worker polls
     /// for at most this limit. If no loop comes while workers poll, they poll less and less often.
-    /// By default no worker polls if the workers would use up a CPU quota. With `Duration::ZERO`,
-    /// idle workers do not poll.
+    /// By default no worker polls on one CPU, or under a CPU quota that does not let all workers
+    /// run all the time. With `Duration::ZERO`, idle workers do not poll.
     ///
     /// The value trades CPU time for latency. A worker that polls begins a loop within 1 µs; a
     /// worker that sleeps begins within some 10 to 40 µs. In return, each thread of the pool keeps

@@ -73,7 +73,7 @@ pub(crate) struct Executor {
 impl Executor {
     /// An executor with these `threads`. The threads are placed on `cpus`. Helpers poll for the
     /// time `patience` before they sleep. If `patience` is `None`, the pool estimates how long
-    /// polling pays, and helpers do not poll where too few CPUs can run all the time.
+    /// polling pays, and helpers do not poll where `SeatPlan::may_poll` is false.
     pub(crate) fn new(
         threads: Threads,
         cpus: CpuAssignment,
@@ -155,9 +155,9 @@ impl Executor {
 
     /// Folds the indices of `slice`, and reduces the partial results in order.
     ///
-    /// Only this function, `call_with_care`, `call_for_nodes`, `kernel` and `accumulator.rs` are
-    /// compiled once per loop. This function contains the plain loop. The code of this function is
-    /// kept small, because after a sleep a caller finds little of the code in its caches.
+    /// Only this function, `call_with_care`, `call_for_nodes`, `kernel` and `WorkerFolder` are
+    /// compiled once for each loop. This function contains the plain loop. Its code is kept small,
+    /// because after a sleep a caller finds little of the code in its caches.
     #[inline(always)]
     pub(crate) fn call<L: Body>(
         &self,

@@ -19,7 +19,8 @@ use crate::{
 /// are hints.
 #[derive(Debug)]
 pub(crate) struct Gaps {
-    /// How long helpers poll, if the user has set this time.
+    /// How long helpers poll, if this time is fixed: the user has set it, or it is zero because
+    /// helpers may not poll.
     asked: Option<Duration>,
     rhythm: AtomicU64,
     made: Instant,
@@ -43,7 +44,7 @@ impl Gaps {
         }
     }
 
-    /// How long helpers poll after a loop: the time that the user has set, or zero.
+    /// How long helpers poll after a loop: the fixed time, or zero.
     pub(crate) fn asked(&self) -> Patience {
         Patience::of(self.asked.unwrap_or_default())
     }

@@ -223,7 +223,8 @@ pub(crate) struct SeatPlan {
     pub(crate) machine: Machine,
     /// The number of workers that can run at the same time.
     pub(crate) at_a_time: usize,
-    /// Whether `at_a_time` workers can also run all the time. A quota of 2.5 CPUs lets three
+    /// Whether helpers may poll: all workers that run at the same time can also run all the time,
+    /// and at least two can. A quota of 2.5 CPUs lets three
     /// workers run at the same time. If they run all the time, they use up the quota before its
     /// period ends, and all of them stop until the next period. So a helper that polls would take
     /// CPU time from the items.

@@ -7,12 +7,16 @@
 //! section 1). If waking is quick, a helper polls for longer, and this bound does not hold: see
 //! `Prices::worth_staying_awake`.
 //!
-//! Under a CPU quota that the workers of a pool would use up, and on one CPU, helpers do not poll:
-//! see `SeatPlan::may_poll`. (Loops of 15 µs with 15 µs between them, rounds a second, plain, with
-//! helpers that poll, and without: quota of 1.5 CPUs 32,900, 32,200, 32,500; of 1.2 CPUs 33,100,
-//! 30,000, 32,500; two threads with a quota of one CPU 33,200, 25,700, 32,400.) After a round with
-//! more workers than CPUs, helpers do not poll either. In both cases they poll if the user has set
-//! `spin_before_park`.
+//! On one CPU helpers do not poll, nor under a CPU quota that does not let all workers run all the
+//! time: see `SeatPlan::may_poll`. Neither do they poll after a round with more workers than CPUs.
+//! In these cases they poll only if the user has set `spin_before_park`. Loops of 15 µs with 15 µs
+//! between them and two threads, in rounds a second:
+//!
+//! | quota | plain loop | helpers poll | helpers sleep |
+//! |---|---|---|---|
+//! | 1.5 CPUs | 32,900 | 32,200 | 32,500 |
+//! | 1.2 CPUs | 33,100 | 30,000 | 32,500 |
+//! | 1 CPU | 33,200 | 25,700 | 32,400 |
 //!
 //! If helpers have polled in vain, they do not poll for a number of calls, which grows with each
 //! failure. Calls that are not shared count, too, except very short ones and brief ones. Otherwise

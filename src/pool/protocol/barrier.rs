@@ -106,7 +106,8 @@ pub(crate) struct Seen {
 pub(crate) struct BarrierState<J> {
     /// Counts the published jobs and the threads that were called back. `STOP` when the pool stops.
     epoch: u64,
-    /// The number of helpers that the last job was offered to.
+    /// The number of helpers that the last job asked for, plus the number of workers that were in a
+    /// loop when the job was published.
     asked: usize,
     /// How long workers poll after the last job.
     patience: Patience,
@@ -310,7 +311,7 @@ impl<J: Copy> Barrier<J> {
         arena.prepare(caller.thread(), caller.outer, helpers);
         let mut state = lock(&self.hinted.state);
         state.epoch += 1;
-        (state.asked, state.patience) = (helpers, polls.between);
+        (state.asked, state.patience) = (helpers + state.count(WorkerState::Inside), polls.between);
         state.callers += usize::from(caller.worker.is_none());
         self.announce_inside(number);
         let arena_job =
@@ -394,10 +395,11 @@ impl<J: Copy> Barrier<J> {
                     self.update_hints(&state);
                     return Some(entered);
                 }
-                // This worker has found no open place. If the last job asked for at least as many
-                // workers as are awake now, this worker polls as long as after a job.
-                let awake = state.count(WorkerState::Awake) + state.count(WorkerState::Inside);
-                let was_meant = is_new && awake <= state.asked;
+                // This worker has found no open place. The last job asked for helpers. If no more
+                // workers than that are in the job or look for one, this worker polls as long as
+                // after a job. Workers that were in other loops before count on both sides.
+                let not_asleep = state.count(WorkerState::Awake) + state.count(WorkerState::Inside);
+                let was_meant = is_new && not_asleep <= state.asked;
                 let learnt = if was_meant { state.patience } else { Patience::default() };
                 seen.patience = learnt.max(self.patience);
                 if is_new && !seen.patience.is_none() {

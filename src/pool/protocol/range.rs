@@ -251,8 +251,8 @@ impl Claims<'_> {
             return None;
         }
         let behind = first + size;
-        // If LLVM saw that all claims have a cell or none has one, it would compile two copies of a
-        // small loop with its closure: one copy for each case.
+        // `self.cell` is the same for all claims. If LLVM knew that, it would compile a small loop
+        // and its closure twice: with a cell, and without a cell.
         if let Some(cell) = black_box(self.cell) {
             cell.start.store(behind, Ordering::Relaxed);
             self.fence.light(); // case 2; partner: the heavy fence in `try_steal`

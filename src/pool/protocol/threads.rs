@@ -268,6 +268,50 @@ mod tests {
         }
     }
 
+    /// A worker in an outer loop is not among the helpers of an inner loop.
+    #[test]
+    fn as_many_threads_poll_as_an_inner_loop_asked_for() {
+        let mut threads = Threads::new(3, Fence::Symmetric, Patience::default());
+        for _ in 0..3 {
+            let worker = threads.new_worker();
+            threads.start(ThreadBuilder::new(), Box::new(move || worker.work(|| true))).unwrap();
+        }
+        let [came, ends] = [const { AtomicBool::new(false) }; 2];
+        let outer = |_| {
+            came.store(true, Ordering::Relaxed);
+            wait_for(&ends);
+        };
+        let turn = threads.take_turn().expect("an arena");
+        let offer = Offer { helpers: 1, ..Offer::default() };
+        threads.share(&turn, offer, &outer, || {
+            wait_for(&came);
+            let begin = Instant::now();
+            let is_late = || begin.elapsed() > Duration::from_secs(60);
+            let inside = AtomicUsize::new(0);
+            let inner = |_| {
+                inside.fetch_add(1, Ordering::Relaxed);
+                thread::sleep(Duration::from_millis(50));
+            };
+            // All three poll after this loop: the two helpers, and the worker of the outer loop.
+            let polls = PollTimes { between: Patience::of(Duration::from_secs(60)), ..PollTimes::default() };
+            let share = |helpers, wait: &dyn Fn()| {
+                let turn = threads.take_turn().expect("an arena");
+                threads.share(&turn, Offer { helpers, polls, ..Offer::default() }, &inner, wait);
+            };
+            share(2, &|| {
+                while inside.load(Ordering::Relaxed) < 2 && !is_late() {
+                    thread::yield_now();
+                }
+            });
+            assert_eq!(threads.awake(), 2);
+            // Nobody gets a place in this loop, but it has asked for two helpers.
+            share(2, &|| ());
+            thread::sleep(Duration::from_millis(50));
+            assert_eq!(threads.awake(), 2);
+            ends.store(true, Ordering::Relaxed);
+        });
+    }
+
     fn wait_for(word: &AtomicBool) {
         let begin = Instant::now();
         while !word.load(Ordering::Relaxed) {
