@@ -286,8 +286,8 @@ impl<A, Z> Partials<A, Z> {
         Self(Mutex::new(HandedOver { parts: Vec::new(), found: Earliest::NONE }))
     }
 
-    /// Lends an accumulator that hands its partial results over. (Were this the closure that calls
-    /// it, the compiler would generate its code twice, as said at [`Lend`].)
+    /// Lends an accumulator that hands its partial results over. (A function of its own, since the
+    /// compiler generates the code of a closure behind `dyn FnMut` twice.)
     #[inline(never)]
     fn lend(&self, folder: &mut dyn Folder<A, Z>, work: &mut dyn FnMut(&mut dyn Accumulate)) {
         let mut own = Accumulator::new(folder, None, self);
