@@ -83,7 +83,7 @@ impl Executor {
                 has_large_partials: false,
                 heavy: &self.prices.heavy,
                 places,
-                polls: PollTimes { at_end: Patience::BRIEF, between: self.gaps.asked() },
+                polls: PollTimes { at_end: Patience::BRIEF, between: self.gaps.fixed() },
             },
             first_indices: FirstIndices::new(first_indices),
             log: RoundLog::new(begin, times),

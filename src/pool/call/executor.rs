@@ -90,7 +90,7 @@ impl Executor {
             prices: Prices::new(),
             gaps: Gaps::new(patience),
             program_report: ProgramReport::if_wanted(),
-            helpers_at_a_time: workers.min(cpus.at_a_time()).max(2) - 1,
+            helpers_at_a_time: cpus.workers_at_a_time() - 1,
             threads,
             cpus,
             stealing,

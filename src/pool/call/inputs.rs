@@ -21,7 +21,7 @@ use crate::{
 pub(crate) struct Gaps {
     /// How long helpers poll, if this time is fixed: the user has set it, or it is zero because
     /// helpers may not poll.
-    asked: Option<Duration>,
+    fixed: Option<Duration>,
     rhythm: AtomicU64,
     made: Instant,
     /// When the last call began, and when the last shared call ended, in nanoseconds after `made`.
@@ -32,10 +32,10 @@ pub(crate) struct Gaps {
 }
 
 impl Gaps {
-    pub(crate) fn new(asked: Option<Duration>) -> Self {
+    pub(crate) fn new(fixed: Option<Duration>) -> Self {
         let zero = || AtomicU64::new(0);
         Self {
-            asked,
+            fixed,
             rhythm: zero(),
             made: Instant::now(),
             began: zero(),
@@ -45,8 +45,8 @@ impl Gaps {
     }
 
     /// How long helpers poll after a loop: the fixed time, or zero.
-    pub(crate) fn asked(&self) -> Patience {
-        Patience::of(self.asked.unwrap_or_default())
+    pub(crate) fn fixed(&self) -> Patience {
+        Patience::of(self.fixed.unwrap_or_default())
     }
 
     /// The time between the last call and the call that begins now.
@@ -63,7 +63,7 @@ impl Gaps {
         Gap {
             since_begin: Duration::from_nanos(now.saturating_sub(began)),
             since_end: (ended > began).then(|| Duration::from_nanos(now.saturating_sub(ended))),
-            patience: self.asked.unwrap_or(learnt),
+            patience: self.fixed.unwrap_or(learnt),
         }
     }
 
@@ -75,7 +75,7 @@ impl Gaps {
         let last = [&self.began, &self.ended, &self.brief_ended].map(|last| last.load(Ordering::Relaxed));
         self.began.store(as_nanos(began), Ordering::Relaxed);
         self.brief_ended.store(as_nanos(began + took), Ordering::Relaxed);
-        let patience = self.asked.unwrap_or(prices.worth_staying_awake());
+        let patience = self.fixed.unwrap_or(prices.worth_staying_awake());
         let pause = as_nanos(began).saturating_sub(last.into_iter().max().unwrap_or(0));
         pause > as_nanos(patience)
     }
@@ -84,8 +84,8 @@ impl Gaps {
     /// the loop was short, and `is_crowded` whether other threads also call loops. Returns how long
     /// helpers poll for the next loop.
     pub(crate) fn next(&self, awake: bool, short: bool, is_crowded: bool, prices: &Prices) -> Patience {
-        if self.asked.is_some() {
-            return self.asked();
+        if self.fixed.is_some() {
+            return self.fixed();
         }
         let rhythm = self.rhythm();
         let rhythm = if is_crowded { rhythm.in_vain() } else { rhythm.after(awake, short) };

@@ -151,7 +151,7 @@ impl Executor {
     /// recursion comes soon, and the next recursion may come soon.
     fn polls_of_join(&self, gap: Option<Gap>) -> PollTimes {
         if self.workers > self.helpers_at_a_time + 1 {
-            return PollTimes { at_end: Patience::BRIEF, between: self.gaps.asked() };
+            return PollTimes { at_end: Patience::BRIEF, between: self.gaps.fixed() };
         }
         let at_end = Patience::of(self.prices.worth_polling(None)).max(Patience::BRIEF);
         let between = match gap {

@@ -177,7 +177,7 @@ impl Executor {
     fn polls(&self, call: &Call, workers: usize) -> PollTimes {
         let is_crowded = self.is_crowded.swap(false, Ordering::Relaxed);
         if workers > self.helpers_at_a_time + 1 {
-            return PollTimes { at_end: Patience::BRIEF, between: self.gaps.asked() };
+            return PollTimes { at_end: Patience::BRIEF, between: self.gaps.fixed() };
         }
         let at_end = Patience::of(self.prices.worth_polling(self.memory.pace(call.this)));
         let expected = self.memory.expected(call.this);

@@ -83,9 +83,9 @@ impl CpuAssignment {
         Self { plan, helpers, localities, free, caller, caller_pin }
     }
 
-    /// The number of workers that can run at the same time.
-    pub(crate) fn at_a_time(&self) -> usize {
-        self.plan.at_a_time
+    /// How many workers run at the same time. See [`SeatPlan::workers_at_a_time`].
+    pub(crate) fn workers_at_a_time(&self) -> usize {
+        self.plan.workers_at_a_time()
     }
 
     /// Whether helpers may poll between loops. See [`SeatPlan::may_poll`].

@@ -221,7 +221,7 @@ pub(crate) struct SeatPlan {
     /// Worker `i` goes to the CPU at index `i`, round robin. Empty if workers are not pinned.
     order: Vec<Cpu>,
     pub(crate) machine: Machine,
-    /// The number of workers that can run at the same time.
+    /// The number of CPUs that workers can keep busy at the same time.
     pub(crate) at_a_time: usize,
     /// Whether helpers may poll: all workers that run at the same time can also run all the time,
     /// and at least two can. A quota of 2.5 CPUs lets three
@@ -305,8 +305,14 @@ impl SeatPlan {
         }
         plan.at_a_time = cpus.min(whole);
         let all_the_time = cpus.min(quota.map_or(usize::MAX, round_down));
-        plan.may_poll = plan.workers.min(plan.at_a_time).max(2) <= all_the_time;
+        plan.may_poll = plan.workers_at_a_time() <= all_the_time;
         Ok(plan)
+    }
+
+    /// How many workers of the pool run at the same time. This is at least two, so that a pool of
+    /// two threads has a helper on one CPU, too.
+    pub(crate) fn workers_at_a_time(&self) -> usize {
+        self.workers.min(self.at_a_time).max(2)
     }
 
     /// Keeps only the `allowed` CPUs of a list. If none remains, the workers are put on all CPUs.

@@ -395,9 +395,9 @@ impl<J: Copy> Barrier<J> {
                     self.update_hints(&state);
                     return Some(entered);
                 }
-                // This worker has found no open place. The last job asked for helpers. If no more
-                // workers than that are in the job or look for one, this worker polls as long as
-                // after a job. Workers that were in other loops before count on both sides.
+                // This worker has found no open place. If the last job asked for at least as many
+                // helpers as are in the job or look for one, this worker polls as long as after a
+                // job. Both numbers include the workers in other loops.
                 let not_asleep = state.count(WorkerState::Awake) + state.count(WorkerState::Inside);
                 let was_meant = is_new && not_asleep <= state.asked;
                 let learnt = if was_meant { state.patience } else { Patience::default() };

@@ -216,22 +216,26 @@ mod tests {
 
     use super::{super::barrier::PollTimes, *};
 
-    #[test]
-    fn a_sleeping_thread_is_not_awake_and_a_polling_one_is() {
-        let threads = |patience| {
-            let mut threads = Threads::new(1, Fence::Symmetric, patience);
-            assert_eq!(threads.awake(), 1, "a thread that has not slept yet looks for a job");
+    /// `number` threads that look for jobs.
+    fn started(number: usize, patience: Patience) -> Threads {
+        let mut threads = Threads::new(number, Fence::Symmetric, patience);
+        assert_eq!(threads.awake(), number, "a thread that has not slept yet looks for a job");
+        for _ in 0..number {
             let worker = threads.new_worker();
             threads.start(ThreadBuilder::new(), Box::new(move || worker.work(|| true))).unwrap();
-            threads
-        };
-        let impatient = threads(Patience::default());
+        }
+        threads
+    }
+
+    #[test]
+    fn a_sleeping_thread_is_not_awake_and_a_polling_one_is() {
+        let impatient = started(1, Patience::default());
         let begin = Instant::now();
         while impatient.awake() > 0 {
             assert!(begin.elapsed() < Duration::from_secs(60), "it has no patience");
             thread::yield_now();
         }
-        let patient = threads(Patience::of(Duration::from_secs(60)));
+        let patient = started(1, Patience::of(Duration::from_secs(60)));
         thread::sleep(Duration::from_millis(50));
         assert_eq!(patient.awake(), 1, "it polls");
     }
@@ -239,11 +243,7 @@ mod tests {
     /// The next loop of this kind has no work for more threads.
     #[test]
     fn as_many_threads_poll_as_the_last_loop_asked_for() {
-        let mut threads = Threads::new(3, Fence::Symmetric, Patience::default());
-        for _ in 0..3 {
-            let worker = threads.new_worker();
-            threads.start(ThreadBuilder::new(), Box::new(move || worker.work(|| true))).unwrap();
-        }
+        let threads = started(3, Patience::default());
         let between = Patience::of(Duration::from_secs(60));
         for asked in [3, 2, 3, 1] {
             let polls = PollTimes { between, ..PollTimes::default() };
@@ -271,11 +271,7 @@ mod tests {
     /// A worker in an outer loop is not among the helpers of an inner loop.
     #[test]
     fn as_many_threads_poll_as_an_inner_loop_asked_for() {
-        let mut threads = Threads::new(3, Fence::Symmetric, Patience::default());
-        for _ in 0..3 {
-            let worker = threads.new_worker();
-            threads.start(ThreadBuilder::new(), Box::new(move || worker.work(|| true))).unwrap();
-        }
+        let threads = started(3, Patience::default());
         let [came, ends] = [const { AtomicBool::new(false) }; 2];
         let outer = |_| {
             came.store(true, Ordering::Relaxed);
@@ -292,7 +288,7 @@ mod tests {
                 inside.fetch_add(1, Ordering::Relaxed);
                 thread::sleep(Duration::from_millis(50));
             };
-            // All three poll after this loop: the two helpers, and the worker of the outer loop.
+            // After the inner loops their two helpers poll.
             let polls = PollTimes { between: Patience::of(Duration::from_secs(60)), ..PollTimes::default() };
             let share = |helpers, wait: &dyn Fn()| {
                 let turn = threads.take_turn().expect("an arena");
@@ -304,7 +300,7 @@ mod tests {
                 }
             });
             assert_eq!(threads.awake(), 2);
-            // Nobody gets a place in this loop, but it has asked for two helpers.
+            // This loop asks for two helpers, and may end before they come.
             share(2, &|| ());
             thread::sleep(Duration::from_millis(50));
             assert_eq!(threads.awake(), 2);
@@ -324,10 +320,7 @@ mod tests {
     /// touch a borrowed value after the call.
     #[test]
     fn a_caller_whose_help_unwinds_has_waited_all_the_same() {
-        let mut threads = Threads::new(1, Fence::Symmetric, Patience::default());
-        let worker = threads.new_worker();
-        threads.start(ThreadBuilder::new(), Box::new(move || worker.work(|| true))).unwrap();
-        let (threads, caller) = (threads, thread::current().id());
+        let (threads, caller) = (started(1, Patience::default()), thread::current().id());
         let [came, helped, is_inside] = [const { AtomicBool::new(false) }; 3];
         let offer = Offer { helpers: 1, ..Offer::default() };
         let inner = |_| {
