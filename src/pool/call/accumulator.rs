@@ -8,7 +8,6 @@
 
 use std::{
     mem,
-    ops::Range,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::PoisonError,
 };
@@ -19,7 +18,10 @@ use super::{
     order::{Node, Order},
 };
 use crate::{
-    pool::{protocol::range::Claims, record::units::Blocks},
+    pool::{
+        protocol::range::Claims,
+        record::units::{Blocks, Units},
+    },
     sorted::sort,
     sync::{Mutex, lock},
 };
@@ -32,10 +34,6 @@ pub(crate) trait Accumulate {
 
     /// Ends a run: stores its partial result.
     fn end(&mut self, run: Node);
-
-    /// Stores the partial result of a leaf. Then, while the last two stored partial results are the
-    /// halves of a node, reduces these two.
-    fn end_leaf(&mut self, leaf: Node);
 
     /// Hands over the partial results, and drops the state. Called when the worker has no work
     /// left.
@@ -52,21 +50,23 @@ pub(crate) trait Lend: Sync {
     fn lend(&self, me: usize, work: &mut dyn FnMut(&mut dyn Accumulate));
 }
 
-/// The loop's closures and a worker's state. `A` and `Z` are [`Body::Acc`] and [`Body::Found`].
+/// A worker's state in a loop, and the closures of the loop. `A` and `Z` are [`Body::Acc`] and
+/// [`Body::Found`].
 pub(crate) trait Folder<A, Z> {
     /// Makes `claims` and folds the claimed items: [`Body::fold`].
     fn fold(&mut self, acc: Option<A>, claims: &mut Claims<'_>) -> Result<Option<A>, Stop<Z>>;
-
-    /// Reduces the partial results of two neighbours.
-    fn reduce(&self, before: A, behind: A) -> A;
 
     /// Drops the worker's state.
     fn leave(&mut self);
 }
 
-/// Makes a folder for a worker, on the worker's thread, and lends it to a closure.
-pub(crate) trait LendFolder<A, Z>: Sync {
+/// The folders of all workers of a loop.
+pub(crate) trait Folders<A, Z>: Sync {
+    /// Makes a folder for worker `me`, on the worker's thread, and lends it to `work`.
     fn lend(&self, me: usize, work: &mut dyn FnMut(&mut dyn Folder<A, Z>));
+
+    /// Reduces the partial results of two neighbours.
+    fn reduce(&self, before: A, behind: A) -> A;
 }
 
 /// The state and the partial result of the first items of a loop.
@@ -97,30 +97,18 @@ impl<L: Body> Folder<L::Acc, L::Found> for WorkerFolder<'_, L> {
         kernel(body, state.get_or_insert_with(|| body.state(me)), acc, claims)
     }
 
-    fn reduce(&self, before: L::Acc, behind: L::Acc) -> L::Acc {
-        self.body.reduce(before, behind)
-    }
-
     fn leave(&mut self) {
         drop(self.state.take());
     }
 }
 
-impl<L: Body> LendFolder<L::Acc, L::Found> for L {
+impl<L: Body> Folders<L::Acc, L::Found> for L {
     fn lend(&self, me: usize, work: &mut dyn FnMut(&mut dyn Folder<L::Acc, L::Found>)) {
         work(&mut WorkerFolder::new(self, me, None));
     }
-}
 
-/// Lends accumulators to the workers of a loop.
-pub(crate) struct Lender<'a, A, Z> {
-    pub(crate) folders: &'a dyn LendFolder<A, Z>,
-    pub(crate) made: &'a Partials<A, Z>,
-}
-
-impl<A: Send, Z: Send> Lend for Lender<'_, A, Z> {
-    fn lend(&self, me: usize, work: &mut dyn FnMut(&mut dyn Accumulate)) {
-        self.folders.lend(me, &mut |folder| self.made.lend(folder, work));
+    fn reduce(&self, before: L::Acc, behind: L::Acc) -> L::Acc {
+        Body::reduce(self, before, behind)
     }
 }
 
@@ -130,17 +118,21 @@ type NodeResult<A> = (Node, Option<A>);
 /// The partial results of one worker.
 pub(crate) struct Accumulator<'f, A, Z> {
     folder: &'f mut dyn Folder<A, Z>,
-    made: &'f Partials<A, Z>,
+    made: &'f Partials<'f, A, Z>,
     acc: Option<A>,
     /// The nodes of the worker's leaves.
-    leaves: Vec<NodeResult<A>>,
+    nodes: Vec<NodeResult<A>>,
 }
 
 impl<'f, A, Z> Accumulator<'f, A, Z> {
     /// An accumulator that hands its partial results over to `made`. `acc` is the partial result of
     /// the items that `folder` has already folded.
-    pub(crate) fn new(folder: &'f mut dyn Folder<A, Z>, acc: Option<A>, made: &'f Partials<A, Z>) -> Self {
-        Self { folder, made, acc, leaves: Vec::new() }
+    pub(crate) fn new(
+        folder: &'f mut dyn Folder<A, Z>,
+        acc: Option<A>,
+        made: &'f Partials<'f, A, Z>,
+    ) -> Self {
+        Self { folder, made, acc, nodes: Vec::new() }
     }
 
     /// Ends the work of the calling thread. Returns the partial result of its last run, if that has
@@ -149,29 +141,43 @@ impl<'f, A, Z> Accumulator<'f, A, Z> {
         self.leave(); // if this panics, the partial results are dropped, too
         self.acc
     }
+
+    /// Folds the items of `claims`. If the items are those of a leaf, stores its partial result.
+    /// Then, while the last two stored partial results are the halves of a node, reduces these two.
+    #[inline(never)]
+    fn fold(&mut self, claims: &mut Claims<'_>, leaf: Option<Node>) -> Result<(), Stop> {
+        let folded = self.folder.fold(self.acc.take(), claims);
+        self.acc = folded.map_err(|stop| self.made.store_found(stop))?;
+        let Some(mut node) = leaf else { return Ok(()) };
+        let mut acc = self.acc.take();
+        while let Some((before, _)) = self.nodes.last()
+            && let Some(whole) = before.with(node)
+            && let Some((_, before)) = self.nodes.pop()
+        {
+            node = whole;
+            acc = before.zip(acc).map(|(before, behind)| self.made.folders.reduce(before, behind));
+        }
+        self.nodes.push((node, acc));
+        Ok(())
+    }
 }
 
 impl<A, Z> Accumulate for Accumulator<'_, A, Z> {
     fn take(&mut self, claims: &mut Claims<'_>) -> Result<(), Stop> {
-        match self.folder.fold(self.acc.take(), claims) {
-            Ok(acc) => {
-                self.acc = acc;
-                Ok(())
+        match *self.made.units {
+            Units::Items => self.fold(claims, None),
+            Units::Blocks { blocks, leaves } => {
+                in_blocks(claims, blocks, leaves, &mut |claims, leaf| self.fold(claims, leaf))
             }
-            Err(stop) => Err(self.made.store_found(stop)),
         }
     }
 
     fn end(&mut self, run: Node) {
-        self.made.add_run(run, self.acc.take());
-    }
-
-    fn end_leaf(&mut self, leaf: Node) {
-        add_leaf(&mut self.leaves, leaf, self.acc.take(), self.folder);
+        self.made.add(run, self.acc.take()); // nothing, if each leaf has ended
     }
 
     fn leave(&mut self) {
-        self.made.add_leaves(mem::take(&mut self.leaves));
+        self.made.add_all(mem::take(&mut self.nodes));
         self.folder.leave();
     }
 
@@ -181,135 +187,78 @@ impl<A, Z> Accumulate for Accumulator<'_, A, Z> {
     }
 }
 
-/// A worker of a loop whose indices stand for blocks of items. The worker passes the items of its
-/// blocks to the kernel.
-pub(crate) struct InBlocks<'a> {
-    pub(crate) of: &'a mut dyn Accumulate,
-    pub(crate) blocks: Blocks,
-    /// The number of the first block, if the blocks are the leaves of a tree; otherwise `None`. The
-    /// first block has a number above 0 if other items of the tree come before the items of this
-    /// loop. Each leaf has its own partial result.
-    pub(crate) leaves: Option<usize>,
-}
-
-impl InBlocks<'_> {
-    fn fold(&mut self, blocks: Range<usize>) -> Result<(), Stop> {
-        let Self { blocks: all, .. } = *self;
-        let block = |Stop { at, needed_end, found }| Stop {
-            at: at / all.size,
-            needed_end: needed_end / all.size,
-            found,
-        };
-        self.of.take(&mut Claims::of(all.items(blocks))).map_err(block)
-    }
-}
-
-impl Accumulate for InBlocks<'_> {
-    fn take(&mut self, claims: &mut Claims<'_>) -> Result<(), Stop> {
-        while let Some(blocks) = claims.next() {
-            let Some(first) = self.leaves else {
-                self.fold(blocks)?;
-                continue;
-            };
-            for block in blocks {
-                self.fold(block..block + 1)?;
-                self.of.end_leaf(Node::run(first + block));
-            }
-        }
-        Ok(())
-    }
-
-    fn end(&mut self, run: Node) {
-        if self.leaves.is_none() {
-            self.of.end(run); // each leaf has ended already
+/// Passes the items of claimed blocks to `fold`. If the blocks are leaves, numbered from `leaves`
+/// on, passes each leaf on its own.
+fn in_blocks(
+    claims: &mut Claims<'_>,
+    blocks: Blocks,
+    leaves: Option<usize>,
+    fold: &mut dyn FnMut(&mut Claims<'_>, Option<Node>) -> Result<(), Stop>,
+) -> Result<(), Stop> {
+    let Blocks { size, .. } = blocks;
+    let block =
+        |Stop { at, needed_end, .. }| Stop { at: at / size, needed_end: needed_end / size, found: () };
+    while let Some(claimed) = claims.next() {
+        let each = if leaves.is_some() { 1 } else { claimed.len() };
+        for begin in claimed.step_by(each) {
+            let leaf = leaves.map(|first| Node::run(first + begin));
+            fold(&mut Claims::of(blocks.items(begin..begin + each)), leaf).map_err(block)?;
         }
     }
-
-    fn end_leaf(&mut self, leaf: Node) {
-        self.of.end_leaf(leaf);
-    }
-
-    fn leave(&mut self) {
-        self.of.leave();
-    }
-
-    fn abandon(&mut self) {
-        self.of.abandon();
-    }
-}
-
-/// Lends accumulators to the workers of a loop over blocks.
-pub(crate) struct BlocksOf<'a> {
-    pub(crate) others: &'a dyn Lend,
-    pub(crate) blocks: Blocks,
-    pub(crate) leaves: Option<usize>,
-}
-
-impl Lend for BlocksOf<'_> {
-    fn lend(&self, me: usize, work: &mut dyn FnMut(&mut dyn Accumulate)) {
-        let Self { others, blocks, leaves } = *self;
-        others.lend(me, &mut |of| work(&mut InBlocks { of, blocks, leaves }));
-    }
-}
-
-/// Adds a leaf to `parts`. While the last two parts are the halves of a node, reduces these two.
-#[inline(never)]
-fn add_leaf<A, Z>(
-    parts: &mut Vec<NodeResult<A>>,
-    mut node: Node,
-    mut acc: Option<A>,
-    folder: &dyn Folder<A, Z>,
-) {
-    while let Some((before, _)) = parts.last()
-        && let Some(whole) = before.with(node)
-        && let Some((_, before)) = parts.pop()
-    {
-        node = whole;
-        acc = before.zip(acc).map(|(before, behind)| folder.reduce(before, behind));
-    }
-    parts.push((node, acc));
+    Ok(())
 }
 
 /// The partial results that the workers of a loop have handed over.
-pub(crate) struct Partials<A, Z>(Mutex<HandedOver<A, Z>>);
+pub(crate) struct Partials<'b, A, Z> {
+    folders: &'b dyn Folders<A, Z>,
+    units: &'b Units,
+    handed_over: Mutex<HandedOver<A, Z>>,
+}
 
 struct HandedOver<A, Z> {
-    parts: Vec<NodeResult<A>>,
+    nodes: Vec<NodeResult<A>>,
     /// Of all found values, the one at the first place.
     found: Earliest<Z>,
 }
 
-impl<A, Z> Partials<A, Z> {
+impl<A: Send, Z: Send> Lend for Partials<'_, A, Z> {
+    fn lend(&self, me: usize, work: &mut dyn FnMut(&mut dyn Accumulate)) {
+        self.folders.lend(me, &mut |folder| self.lend_with(folder, work));
+    }
+}
+
+impl<'b, A, Z> Partials<'b, A, Z> {
     /// Nothing has been handed over yet.
     #[inline(always)]
-    pub(crate) fn new() -> Self {
-        Self(Mutex::new(HandedOver { parts: Vec::new(), found: Earliest::NONE }))
+    pub(crate) fn new(folders: &'b dyn Folders<A, Z>, units: &'b Units) -> Self {
+        let nothing = HandedOver { nodes: Vec::new(), found: Earliest::NONE };
+        Self { folders, units, handed_over: Mutex::new(nothing) }
     }
 
-    /// Lends an accumulator that hands its partial results over. (A function of its own, since the
-    /// compiler generates the code of a closure behind `dyn FnMut` twice.)
+    /// Lends an accumulator that folds with `folder`. (A function of its own, since the compiler
+    /// generates the code of a closure behind `dyn FnMut` twice.)
     #[inline(never)]
-    fn lend(&self, folder: &mut dyn Folder<A, Z>, work: &mut dyn FnMut(&mut dyn Accumulate)) {
+    fn lend_with(&self, folder: &mut dyn Folder<A, Z>, work: &mut dyn FnMut(&mut dyn Accumulate)) {
         let mut own = Accumulator::new(folder, None, self);
         work(&mut own);
         if mem::needs_drop::<A>() {
-            discard(own.leaves); // values that remain after a panic
+            discard(own.nodes); // values that remain after a panic
         }
     }
 
-    /// Takes the partial result of a run.
+    /// Takes the partial result of a run or of a node.
     #[inline(never)]
-    fn add_run(&self, run: Node, acc: Option<A>) {
+    fn add(&self, node: Node, acc: Option<A>) {
         if acc.is_some() {
-            lock(&self.0).parts.push((run, acc));
+            lock(&self.handed_over).nodes.push((node, acc));
         }
     }
 
-    /// Takes the partial results of a worker's leaves.
+    /// Takes the nodes of a worker.
     #[inline(never)]
-    fn add_leaves(&self, leaves: Vec<NodeResult<A>>) {
-        for (leaf, acc) in leaves {
-            self.add_run(leaf, acc);
+    fn add_all(&self, nodes: Vec<NodeResult<A>>) {
+        for (node, acc) in nodes {
+            self.add(node, acc);
         }
     }
 
@@ -317,24 +266,18 @@ impl<A, Z> Partials<A, Z> {
     #[cold]
     #[inline(never)]
     fn store_found(&self, Stop { at, needed_end, found }: Stop<Z>) -> Stop {
-        let surplus = lock(&self.0).found.note(needed_end, found);
+        let surplus = lock(&self.handed_over).found.note(needed_end, found);
         discard(surplus);
         Stop { at, needed_end, found: () }
     }
 
-    /// The outcome of a loop that has ended: the partial results, reduced in `order`. `last` is the
-    /// partial result that the calling thread has not handed over.
+    /// The outcome of a loop that has ended: its result, reduced in order. `last` is the partial
+    /// result that the calling thread has not handed over.
     #[inline(never)]
-    pub(crate) fn outcome(
-        self,
-        ended: Result<Outcome, Panic>,
-        last: Option<A>,
-        order: Order,
-        folder: &dyn Folder<A, Z>,
-    ) -> Outcome<Option<A>, Z> {
+    pub(crate) fn outcome(self, ended: Result<Outcome, Panic>, last: Option<A>) -> Outcome<Option<A>, Z> {
         if let Ok(Outcome::Through(())) = ended {
             // The calling thread has a partial result only if it has folded everything.
-            return Outcome::Through(if last.is_some() { last } else { self.reduced(order, folder) });
+            return Outcome::Through(if last.is_some() { last } else { self.reduced() });
         }
         Outcome::of_early_end(ended, self.found(last))
     }
@@ -346,45 +289,47 @@ impl<A, Z> Partials<A, Z> {
         let Ok(Outcome::Through(())) = ended else {
             return Outcome::of_early_end(ended, self.found(last));
         };
-        let HandedOver { parts, .. } = self.into_inner();
-        let mut nodes: Vec<_> = parts.into_iter().filter_map(|(node, acc)| Some((node, acc?))).collect();
+        let nodes = self.into_inner().nodes.into_iter();
+        let mut nodes: Vec<_> = nodes.filter_map(|(node, acc)| Some((node, acc?))).collect();
         sort(&mut nodes, &|(a, _), (b, _)| a.first < b.first);
         Outcome::Through(nodes)
     }
 
     fn into_inner(self) -> HandedOver<A, Z> {
-        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
+        self.handed_over.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The result of a loop that has folded all items: the partial results, reduced in `order`.
-    pub(crate) fn reduced(self, order: Order, folder: &dyn Folder<A, Z>) -> Option<A> {
-        let HandedOver { mut parts, .. } = self.into_inner();
-        if parts.is_empty() {
+    /// The result of a loop that has folded all items.
+    pub(crate) fn reduced(self) -> Option<A> {
+        let Self { folders, units, .. } = self;
+        let order = if units.are_leaves() { Order::Tree } else { Order::Runs };
+        let HandedOver { mut nodes, .. } = self.into_inner();
+        if nodes.is_empty() {
             return None;
         }
-        let pairs = order.pairs(parts.len(), &|at| parts[at].0);
+        let pairs = order.pairs(nodes.len(), &|at| nodes[at].0);
         let mut last = 0;
         for &(left, right) in &*pairs {
-            let (Some(a), Some(b)) = (parts[left].1.take(), parts[right].1.take()) else { continue };
+            let (Some(a), Some(b)) = (nodes[left].1.take(), nodes[right].1.take()) else { continue };
             // If the reduction panics, the remaining partial results are dropped outside the
             // unwinding. A second panic, in a drop during the unwinding, would end the process. The
             // plain loop has no other partial results, so such a panic would not end the process.
-            match catch_unwind(AssertUnwindSafe(|| folder.reduce(a, b))) {
-                Ok(reduced) => parts[left].1 = Some(reduced),
+            match catch_unwind(AssertUnwindSafe(|| folders.reduce(a, b))) {
+                Ok(reduced) => nodes[left].1 = Some(reduced),
                 Err(payload) => {
-                    parts.into_iter().for_each(discard);
+                    nodes.into_iter().for_each(discard);
                     resume_unwind(payload);
                 }
             }
             last = left;
         }
-        parts[last].1.take()
+        nodes[last].1.take()
     }
 
     /// The value that was found first, in a loop that has stopped. Drops all other values.
     fn found(self, last: Option<A>) -> Option<Z> {
-        let HandedOver { parts, found } = self.into_inner();
-        parts.into_iter().filter_map(|(_, acc)| acc).chain(last).for_each(discard);
+        let HandedOver { nodes, found } = self.into_inner();
+        nodes.into_iter().filter_map(|(_, acc)| acc).chain(last).for_each(discard);
         found.into_noted()
     }
 }

@@ -270,8 +270,6 @@ mod tests {
         }
 
         fn end(&mut self, _: Node) {}
-
-        fn end_leaf(&mut self, _: Node) {}
         fn leave(&mut self) {}
         fn abandon(&mut self) {}
     }

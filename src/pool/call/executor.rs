@@ -4,16 +4,13 @@
 use std::{panic::Location, sync::Arc, time::Duration};
 
 use super::{
-    accumulator::{
-        Accumulate, Accumulator, BlocksOf, Folder, InBlocks, Lend, LendFolder, Lender, Partials, Started,
-        WorkerFolder,
-    },
+    accumulator::{Accumulate, Accumulator, Folder, Folders, Lend, Partials, Started, WorkerFolder},
     alone::Solo,
     body::{Body, Stop, kernel},
     ending::{Outcome, Panic},
     inputs::{Gaps, Inside, draw, upcoming},
     loop_options::{Account, LoopOptions, is_logged},
-    order::{Node, Order},
+    order::Node,
     plan::check_cpu,
 };
 use crate::{
@@ -33,10 +30,7 @@ use crate::{
             victim::Stealing,
         },
         protocol::{Fence, arena::Turn, range::Claims, threads::Threads},
-        record::{
-            journal::Times, program_report::ProgramReport, trace::scene::ScenePlace, units::Units,
-            why_alone::Alone,
-        },
+        record::{journal::Times, program_report::ProgramReport, trace::scene::ScenePlace, why_alone::Alone},
     },
     sync::{AtomicBool, AtomicU64, Mutex, Ordering, Patience, try_lock_soon},
 };
@@ -229,7 +223,7 @@ impl Executor {
         (mut done, mut acc): (usize, Option<A>),
         options: &mut LoopOptions<'_>,
         folder: &mut dyn Folder<A, Z>,
-        folders: &dyn LendFolder<A, Z>,
+        folders: &dyn Folders<A, Z>,
     ) -> Outcome<Option<A>, Z> {
         let call = self.weigh(this, verdict, done, options);
         // A loop that stops early has a found value. If it stops at one of its first items, it does
@@ -246,13 +240,11 @@ impl Executor {
                 }
             }
         }
-        let order = if options.leaves.is_some() { Order::Tree } else { Order::Runs };
-        let made = Partials::new();
+        let made = Partials::new(folders, &options.units);
         let mut own = Accumulator::new(folder, acc, &made);
-        let others = &Lender { folders, made: &made };
-        let (ended, account) = self.carry_out(this, (call.as_ref(), done), options, &mut own, others);
+        let (ended, account) = self.carry_out(this, (call.as_ref(), done), options, &mut own, &made);
         let last = own.into_last();
-        let outcome = made.outcome(ended, last, order, folder);
+        let outcome = made.outcome(ended, last);
         if let Some(account) = account {
             options.tell(account, self.program_report);
         }
@@ -270,11 +262,10 @@ impl Executor {
         let this = loop_of::<L>(slice);
         let (verdict, _) = self.quick_verdict(&this, options.kind, options.threads, options.is_plain());
         let call = self.weigh(&this, verdict, 0, &options);
-        let made = Partials::new();
+        let made = Partials::new(body, &options.units);
         let mut folder = WorkerFolder::new(body, 0, None);
         let mut own = Accumulator::new(&mut folder, None, &made);
-        let others = &Lender { folders: body, made: &made };
-        let (ended, account) = self.carry_out(&this, (call.as_ref(), 0), &options, &mut own, others);
+        let (ended, account) = self.carry_out(&this, (call.as_ref(), 0), &options, &mut own, &made);
         let last = own.into_last();
         let outcome = made.nodes(ended, last);
         if let Some(account) = account {
@@ -298,15 +289,6 @@ impl Executor {
     ) -> EndAndAccount {
         let unshared = |outcome| (Ok(outcome), None);
         let _stay = options.enter();
-        let (mut in_blocks, blocks_of);
-        let (own, others): (&mut dyn Accumulate, &dyn Lend) = match (options.units, options.leaves) {
-            (Units::Items, _) => (own, others),
-            (Units::Blocks(blocks), leaves) => {
-                in_blocks = InBlocks { of: own, blocks, leaves };
-                blocks_of = BlocksOf { others, blocks, leaves };
-                (&mut in_blocks, &blocks_of)
-            }
-        };
         let (this, unexpected) = (*this, &mut None);
         let len = this.slice.len;
         let call = match call {

@@ -381,7 +381,7 @@ mod tests {
     fn progress_is_what_has_been_claimed() {
         let (progress, ranges) = (Progress::new(), ranges());
         let watch = Watch { cancel: None, progress: Some(&progress) };
-        let blocks = Units::Blocks(Blocks { size: 3, len: 29 });
+        let blocks = Units::Blocks { blocks: Blocks { size: 3, len: 29 }, leaves: None };
         for before in [0, 29] {
             ranges.partition(0..10, &[5]);
             watch.begin(&ranges, blocks, 0..10);

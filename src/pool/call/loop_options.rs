@@ -35,8 +35,6 @@ pub(crate) struct LoopOptions<'a> {
     pub(crate) units: Units,
     /// The list of made items, if the loop runs over a list that grows.
     pub(crate) list: Option<&'a dyn WorkList>,
-    /// The number of the first block, if the blocks are the leaves of a tree.
-    pub(crate) leaves: Option<usize>,
 }
 
 /// The loop's place in the program. Also, if the user wants them, the report and the trace that the
@@ -102,7 +100,7 @@ impl Account {
 impl<'a> LoopOptions<'a> {
     #[inline(always)]
     pub(crate) fn new(threads: usize, watch: Watch<'a>, wishes: Wishes<'a>, kind: LoopKind) -> Self {
-        Self { threads, watch, wishes, kind, units: Units::Items, list: None, leaves: None }
+        Self { threads, watch, wishes, kind, units: Units::Items, list: None }
     }
 
     /// Whether the loop runs over existing items, without handles, report or trace.
@@ -115,7 +113,7 @@ impl<'a> LoopOptions<'a> {
     /// writes them to memory, instead of code in each loop.
     #[inline(always)]
     pub(crate) fn in_memory(self) -> Self {
-        if self.is_plain() && self.leaves.is_none() && !self.units.are_blocks() {
+        if self.is_plain() && !self.units.are_blocks() {
             Self::plain(self.threads, self.wishes.at, self.kind)
         } else {
             self

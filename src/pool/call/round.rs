@@ -238,7 +238,6 @@ mod tests {
         call::{
             accumulator::{Accumulator, Partials, WorkerFolder},
             body::{Body, Stop},
-            order::Order,
         },
         policy::{
             prices::Estimate,
@@ -304,7 +303,8 @@ mod tests {
         let plan = Plan { stealing, ..plan(&heavy) };
         let times = Times { tallies: vec![Tally::default(); 2], ..Times::default() };
         let log = RoundLog::new(Instant::now(), times);
-        let (round, made) = (Round { ranges: &ranges, plan, log, list: None }, Partials::new());
+        let (round, made) =
+            (Round { ranges: &ranges, plan, log, list: None }, Partials::new(&Count, &Units::Items));
         let enter = |me| (me, ranges.enter(me));
         let work = |(me, entered)| {
             let mut folder = WorkerFolder::new(&Count, me, None);
@@ -313,7 +313,7 @@ mod tests {
         let second = second_has_entered.then(|| enter(1));
         work(enter(0));
         work(second.unwrap_or_else(|| enter(1)));
-        let runs = made.reduced(Order::Runs, &WorkerFolder::new(&Count, 0, None));
+        let runs = made.reduced();
         let tallies = round.log.into_inner().0.tallies;
         (runs.expect("all have been handed over"), tallies.try_into().expect("two workers"))
     }
@@ -393,11 +393,11 @@ mod tests {
             let ranges = Arc::new(Ranges::new(2, Fence::Symmetric));
             ranges.partition(0..len, &[len]);
             let times = Times { tallies: vec![Tally::default(); 2], ..Times::default() };
-            let (log, made) = (RoundLog::new(Instant::now(), times), Partials::new());
+            let (log, made) = (RoundLog::new(Instant::now(), times), Partials::new(&Lengths, &Units::Items));
             let round = Round { ranges: &ranges, plan, log, list: None };
             let mut folder = WorkerFolder::new(&Lengths, 0, None);
             round.work(0, ranges.enter(0), &mut Accumulator::new(&mut folder, None, &made), &|| false);
-            let lengths = made.reduced(Order::Runs, &WorkerFolder::new(&Lengths, 0, None));
+            let lengths = made.reduced();
             let lengths = lengths.expect("the caller has worked");
             assert_eq!(lengths.iter().sum::<usize>(), len);
             assert_eq!(lengths[..2], [1, claimed], "{each:?} ns an item");

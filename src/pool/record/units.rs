@@ -6,14 +6,25 @@ use std::ops::Range;
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Units {
     Items,
-    Blocks(Blocks),
+    Blocks {
+        blocks: Blocks,
+        /// The number of the first block, if the blocks are the leaves of a tree. Each leaf has its
+        /// own partial result. The first number exceeds 0 if other items of the tree come before
+        /// the items of this loop.
+        leaves: Option<usize>,
+    },
 }
 
 impl Units {
     /// Whether an index stands for a block.
     #[inline(always)]
     pub(crate) fn are_blocks(self) -> bool {
-        matches!(self, Self::Blocks(_))
+        matches!(self, Self::Blocks { .. })
+    }
+
+    /// Whether an index stands for a leaf of a tree.
+    pub(crate) fn are_leaves(self) -> bool {
+        matches!(self, Self::Blocks { leaves: Some(_), .. })
     }
 
     /// The items that `indices` stand for.
@@ -21,7 +32,7 @@ impl Units {
     pub(crate) fn items(self, indices: Range<usize>) -> Range<usize> {
         match self {
             Self::Items => indices,
-            Self::Blocks(blocks) => blocks.items(indices),
+            Self::Blocks { blocks, .. } => blocks.items(indices),
         }
     }
 }

@@ -465,8 +465,8 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         let blocks = size.map(|size| Blocks { size, len: source.count() });
         let len = blocks.map_or_else(|| source.count(), Blocks::count);
         let slice = Slice { address: source.address(), len };
-        let units = blocks.map_or(Units::Items, Units::Blocks);
-        let options = LoopOptions { threads, watch, wishes, kind, units, list: None, leaves };
+        let units = blocks.map_or(Units::Items, |blocks| Units::Blocks { blocks, leaves });
+        let options = LoopOptions { threads, watch, wishes, kind, units, list: None };
         let states_of = Numbered { first, size: size.unwrap_or(1) };
         (executor, slice, options, Kernel { chain, fold, reduce, states_of, makes: PhantomData })
     }

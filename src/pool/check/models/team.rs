@@ -8,10 +8,9 @@ use crate::{
     clock::Instant,
     pool::{
         call::{
-            accumulator::{Accumulator, Lender, Partials, WorkerFolder},
+            accumulator::{Accumulator, Partials, WorkerFolder},
             body::{Body, Stop},
             handles::Watch,
-            order::Order,
             plan::Plan,
             round::Round,
             round_log::RoundLog,
@@ -119,11 +118,10 @@ impl Team {
         let log = RoundLog::new(Instant::now(), times);
         let turn = self.threads.take_turn().expect("an arena is free");
         let ranges = &turn.arena.ranges;
-        let (round, made) = (Round { ranges, plan, log, list: None }, Partials::new());
+        let (round, made) = (Round { ranges, plan, log, list: None }, Partials::new(&body, &Units::Items));
         let mut folder = WorkerFolder::new(&body, 0, None);
         let mut own = Accumulator::new(&mut folder, None, &made);
-        let others = &Lender { folders: &body, made: &made };
-        let (_, stop) = round.run((&self.threads, &turn), (0..items, bounds), watch, &mut own, others);
+        let (_, stop) = round.run((&self.threads, &turn), (0..items, bounds), watch, &mut own, &made);
         local.write(0); // the frame is gone
         let thrown = stop.into_ended(watch.is_cancelled()).err().map(|panic| match panic.downcast_ref() {
             Some(&Thrown(item)) => item,
@@ -132,7 +130,7 @@ impl Team {
         if !watch.is_cancelled() {
             assert_eq!(thrown, panics.first().copied(), "another panic came out");
             claims.assert_all_before(thrown.map_or(items, |first| first + 1));
-            let folded = made.reduced(Order::Runs, &WorkerFolder::new(&body, 0, None));
+            let folded = made.reduced();
             assert!(thrown.is_some() || folded == Some(items), "a result is lost");
         }
     }
