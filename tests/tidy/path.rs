@@ -45,7 +45,7 @@ const MECHANICS: [&str; 22] = [
     "verbs/kernel",
 ];
 /// The files that make the decisions for the mechanics, record the work, and place the threads.
-const POLICY_RECORDS_AND_PLACES: [&str; 18] = [
+const POLICY_RECORDS_AND_PLACES: [&str; 19] = [
     "policy/launch",
     "policy/alone_or_shared",
     "policy/memory",
@@ -56,6 +56,7 @@ const POLICY_RECORDS_AND_PLACES: [&str; 18] = [
     "policy/grain",
     "policy/theft",
     "policy/victim",
+    "call/account",
     "record/journal",
     "record/units",
     "record/why_alone",

@@ -4,12 +4,13 @@
 use std::{panic::Location, sync::Arc, time::Duration};
 
 use super::{
+    account::Account,
     accumulator::{Accumulate, Accumulator, Folder, Folders, Lend, Partials, Started, WorkerFolder},
     alone::Solo,
     body::{Body, Stop, kernel},
     ending::{Outcome, Panic},
     inputs::{Gaps, Inside, draw, upcoming},
-    loop_options::{Account, LoopOptions, is_logged},
+    loop_options::{LoopOptions, is_logged},
     order::Node,
     plan::check_cpu,
 };

@@ -19,6 +19,7 @@
 //! | `accumulator`, `round_log` | a worker's folder, its partial results and its notes |
 //! | `order`, `ending` | the order of the reductions; how a loop ends |
 //! | `handles`, `loop_options` | tokens and progress; the user's options for a call |
+//! | `account` | the report and the timeline of a loop, if they are wanted |
 //! | `inputs` | the policy's inputs: times and random numbers |
 //!
 //! A program contains most code once, whatever its number of loops. That code calls a worker's
@@ -29,6 +30,7 @@
 //!
 //! May know: `policy`, `protocol`, `place`, `record`. Must not know: `verbs`.
 
+pub(crate) mod account;
 pub(crate) mod accumulator;
 pub(crate) mod alone;
 pub(crate) mod async_call;
