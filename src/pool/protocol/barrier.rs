@@ -143,18 +143,10 @@ pub(crate) struct ArenaJob<J> {
 /// A thread that calls a loop.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Caller {
-    /// The index of the thread in `worker_states`, if the thread is a worker: its thread number
-    /// less 1.
-    pub(crate) worker: Option<usize>,
+    /// The number of the thread in the pool, from 1; 0 if it is not a thread of the pool.
+    pub(crate) thread: usize,
     /// The arena of the innermost loop of this pool in which the thread works.
     pub(crate) outer: Option<usize>,
-}
-
-impl Caller {
-    /// The number of the caller as a thread of the pool; 0 if it is not a thread of the pool.
-    fn thread(self) -> usize {
-        self.worker.map_or(0, |worker| worker + 1)
-    }
 }
 
 /// Whether a worker may enter a job again.
@@ -308,15 +300,15 @@ impl<J: Copy> Barrier<J> {
     ) -> Published<'a, J> {
         let Offer { helpers, reentry, polls } = offer;
         let &Turn { arena, number } = turn;
-        arena.prepare(caller.thread(), caller.outer, helpers);
+        arena.prepare(caller.thread, caller.outer, helpers);
         let mut state = lock(&self.hinted.state);
         state.epoch += 1;
         (state.asked, state.patience) = (helpers + state.count(WorkerState::Inside), polls.between);
-        state.callers += usize::from(caller.worker.is_none());
+        state.callers += usize::from(caller.thread == 0);
         self.announce_inside(number);
         let arena_job =
             ArenaJob { job: Some(job), helpers, places: helpers, called: 0, reentry, caller_sleeps: false };
-        steps::open_places(self, state, (number, arena_job), caller.thread());
+        steps::open_places(self, state, (number, arena_job), caller.thread);
         Published { barrier: self, arena, number, caller, patience: polls.at_end.max(self.patience) }
     }
 
@@ -371,7 +363,6 @@ impl<J: Copy> Barrier<J> {
     }
 
     /// Waits for an open place, and takes it. Returns `None` if the pool stops. Updates `seen`.
-    ///
     pub(crate) fn enter(&self, me: usize, seen: &mut Seen) -> Option<Entered<'_, J>> {
         loop {
             if !seen.patience.is_none() {
@@ -492,7 +483,7 @@ impl<J: Copy> Barrier<J> {
         help: HelpInside<'_, J>,
     ) -> MutexGuard<'a, BarrierState<J>> {
         arena.is_wanted.store(false, Ordering::Relaxed);
-        let entrant = Entrant { thread: caller.thread(), waits_for: Some(of) };
+        let entrant = Entrant { thread: caller.thread, waits_for: Some(of) };
         if let Some(help) = help
             && let Some(entered) = self.take_place(&mut state, entrant)
         {
@@ -613,7 +604,7 @@ impl<J: Copy> Published<'_, J> {
 
     /// The caller returns: no worker is inside any more.
     fn go(&self, state: &mut BarrierState<J>) {
-        state.callers -= usize::from(self.caller.worker.is_none());
+        state.callers -= usize::from(self.caller.thread == 0);
         self.barrier.update_hints(state);
     }
 }

@@ -63,5 +63,5 @@ pub(super) fn arena(pool: usize) -> Option<usize> {
 
 /// The calling thread, as a caller of a loop of `pool`.
 pub(super) fn caller(pool: usize) -> Caller {
-    Caller { worker: worker(pool).checked_sub(1), outer: arena(pool) }
+    Caller { thread: worker(pool), outer: arena(pool) }
 }

@@ -306,7 +306,7 @@ fn a_loop_inside(bug: Option<Bug>) {
                 while let Some(entered) = barrier.enter(0, &mut seen).map(ManuallyDrop::new) {
                     let turn = take(barrier);
                     frame.write(1);
-                    let caller = Caller { worker: Some(0), outer: Some(entered.number) };
+                    let caller = Caller { thread: 1, outer: Some(entered.number) };
                     let published = publish_by(caller, barrier, &turn, (1, Reentry::Once), 1);
                     came.hear();
                     end(published, |_| panic!("no other worker exists"));
