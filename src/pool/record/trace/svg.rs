@@ -65,7 +65,7 @@ impl fmt::Display for Picture<'_> {
         }
         let bottom = height - FOOT;
         for at in scale.ticks() {
-            let (x, y, label) = (scale.x(at), bottom + 20.0, Brief(at));
+            let (x, y, label) = (scale.x(at), bottom + 20.0, brief(at));
             writeln!(f, r#"<text class="s" x="{x:.1}" y="{y:.1}" text-anchor="middle">{label}</text>"#)?;
         }
         let mut top = 0.0;
@@ -91,8 +91,8 @@ impl Timeline {
         }
         let (start, end) = (scale.x(Duration::ZERO), scale.x(self.wall));
         for worker in 0..self.workers() {
-            let (y, colour) = (lane(worker), Colour(worker));
-            let name = Name(worker);
+            let (y, colour) = (lane(worker), colour(worker));
+            let name = if worker == 0 { "caller" } else { &format!("worker {worker}") };
             let middle = y + LANE / 2.0;
             writeln!(
                 f,
@@ -121,15 +121,14 @@ impl Timeline {
         for (theft, run) in stolen.into_iter().take(MOST_ARROWS) {
             let down = run.worker > theft.victim;
             let x = scale.x(run.begin);
-            let (upper, lower) = (0.0, LANE);
-            let from = lane(theft.victim) + if down { lower } else { upper };
-            let to = lane(run.worker) + if down { upper } else { lower };
+            let from = lane(theft.victim) + if down { LANE } else { 0.0 };
+            let to = lane(run.worker) + if down { 0.0 } else { LANE };
             writeln!(f, r#"<circle class="d" cx="{x:.2}" cy="{from:.1}" r="2.5"/>"#)?;
             writeln!(f, r#"<path class="a" d="M{x:.2} {from:.1}V{to:.1}" marker-end="url(#a)"/>"#)?;
         }
         writeln!(f, r#"<line class="w" x1="{end:.2}" y1="{head:.1}" x2="{end:.2}" y2="{foot:.1}"/>"#)?;
         let middle = f64::midpoint(head, foot) + 4.5;
-        writeln!(f, r#"<text class="h" x="{:.2}" y="{middle:.1}">{}</text>"#, end + 6.0, Brief(self.wall))
+        writeln!(f, r#"<text class="h" x="{:.2}" y="{middle:.1}">{}</text>"#, end + 6.0, brief(self.wall))
     }
 
     /// Draws the bars of inner loops. Each inner loop has a bar in the run whose item has called
@@ -156,13 +155,13 @@ impl Timeline {
             *drawn = behind;
             let deeper = 2.0 * (inner.depth - 1) as f64;
             let (y, height) = (lane(worker) + BARS + deeper, BAR - 2.0 * deeper);
-            let (width, colour) = ((behind - x).max(SPECK), Colour(inner.worker));
+            let (width, colour) = ((behind - x).max(SPECK), colour(inner.worker));
             write!(
                 f,
                 r#"<rect class="i" x="{x:.2}" y="{y:.1}" width="{width:.2}" height="{height:.1}" fill="{colour}">"#
             )?;
-            let (took, place) = (Brief(end.saturating_sub(begin)), inner.at.to_string());
-            let (items, helpers, place) = (inner.items, inner.helpers.len(), SvgText(&place));
+            let (took, place) = (brief(end.saturating_sub(begin)), escaped(&inner.at.to_string()));
+            let (items, helpers) = (inner.items, inner.helpers.len());
             writeln!(
                 f,
                 "<title>{took} of a loop of {items} items, helpers: {helpers}, {place}</title></rect>"
@@ -184,7 +183,7 @@ impl Timeline {
             let mut letters = self.title.chars();
             let title: String = letters.by_ref().take(MOST_LETTERS).collect();
             let more = if letters.next().is_some() { "…" } else { "" };
-            write!(f, r#"<tspan class="h">{}{more}</tspan><tspan class="s">: "#, SvgText(&title))?;
+            write!(f, r#"<tspan class="h">{}{more}</tspan><tspan class="s">: "#, escaped(&title))?;
         }
         write!(f, "{items} item{}, {workers} worker{}", plural(items), plural(workers))?;
         match self.alone {
@@ -201,7 +200,7 @@ impl Timeline {
         const ROOM: f64 = 40.0;
         const DIGIT: f64 = 7.0;
         let (x, behind) = (scale.x(run.begin), scale.x(run.end));
-        let (width, colour) = ((behind - x).max(SPECK), Colour(self.owner(run)));
+        let (width, colour) = ((behind - x).max(SPECK), colour(self.owner(run)));
         let count = run.items.len().to_string();
         writeln!(
             f,
@@ -209,7 +208,7 @@ impl Timeline {
             3.0_f64.min(width / 3.0),
             run.items.start,
             run.items.end.saturating_sub(1),
-            Brief(run.end.saturating_sub(run.begin)),
+            brief(run.end.saturating_sub(run.begin)),
         )?;
         let mut last = x;
         for at in run.ticks.iter().map(|tick| scale.x(tick.1)) {
@@ -260,61 +259,33 @@ impl Scale {
 }
 
 /// A time with three digits at most.
-struct Brief(Duration);
-
-impl fmt::Display for Brief {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let nanos = self.0.as_nanos() as f64;
-        let (number, unit) = match nanos {
-            0.0 => return f.write_str("0"),
-            nanos if nanos < 999.5 => (nanos, "ns"),
-            nanos if nanos < 999.5e3 => (nanos / 1e3, "µs"),
-            nanos if nanos < 999.5e6 => (nanos / 1e6, "ms"),
-            nanos => (nanos / 1e9, "s"),
-        };
-        let digits = if number < 9.995 { 2 } else { usize::from(number < 99.95) };
-        let number = format!("{number:.digits$}");
-        let number =
-            if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { &number };
-        write!(f, "{number} {unit}")
-    }
+fn brief(time: Duration) -> String {
+    let (number, unit) = match time.as_nanos() as f64 {
+        0.0 => return "0".into(),
+        nanos if nanos < 999.5 => (nanos, "ns"),
+        nanos if nanos < 999.5e3 => (nanos / 1e3, "µs"),
+        nanos if nanos < 999.5e6 => (nanos / 1e6, "ms"),
+        nanos => (nanos / 1e9, "s"),
+    };
+    let digits = if number < 9.995 { 2 } else { usize::from(number < 99.95) };
+    let number = format!("{number:.digits$}");
+    let number =
+        if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { &number };
+    format!("{number} {unit}")
 }
 
 /// The colour of a worker. The hue of the colour differs clearly from the hues of neighbouring
 /// workers. The colour is visible on white and on black.
-struct Colour(usize);
-
-impl fmt::Display for Colour {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const GOLDEN: f64 = 137.508;
-        let hue = (212.0 + self.0 as f64 * GOLDEN) % 360.0;
-        write!(f, "hsl({hue:.0},58%,52%)")
-    }
-}
-
-/// The name of a worker.
-struct Name(usize);
-
-impl fmt::Display for Name {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0 == 0 { f.write_str("caller") } else { write!(f, "worker {}", self.0) }
-    }
+fn colour(worker: usize) -> String {
+    const GOLDEN: f64 = 137.508;
+    let hue = (212.0 + worker as f64 * GOLDEN) % 360.0;
+    format!("hsl({hue:.0},58%,52%)")
 }
 
 /// Text, escaped for SVG.
-struct SvgText<'a>(&'a str);
-
-impl fmt::Display for SvgText<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.chars().try_for_each(|letter| match letter {
-            '&' => f.write_str("&amp;"),
-            '<' => f.write_str("&lt;"),
-            '>' => f.write_str("&gt;"),
-            '\u{fffe}' | '\u{ffff}' => f.write_str("\u{fffd}"), // not allowed in XML
-            control if control.is_control() => f.write_str("\u{fffd}"),
-            _ => write!(f, "{letter}"),
-        })
-    }
+fn escaped(text: &str) -> String {
+    let is_forbidden = |letter: char| letter.is_control() || matches!(letter, '\u{fffe}' | '\u{ffff}'); // in XML
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace(is_forbidden, "\u{fffd}")
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]
@@ -484,8 +455,8 @@ mod tests {
                 let (x, y) = (number(bar, "x") - LEFT, number(bar, "y"));
                 let lane = lanes.iter().rposition(|lane| *lane <= y).unwrap();
                 assert!(y + number(bar, "height") < lanes[lane] + LANE, "{bar}");
-                let (_, colour) = bar.split_once("fill=\"").unwrap();
-                let owner = (0..2).find(|owner| colour.starts_with(&Colour(*owner).to_string())).unwrap();
+                let (_, filled) = bar.split_once("fill=\"").unwrap();
+                let owner = (0..2).find(|owner| filled.starts_with(&colour(*owner))).unwrap();
                 (lane, x.round(), number(bar, "width").round(), owner)
             })
             .collect();
@@ -527,14 +498,14 @@ mod tests {
             (1_500_000_000, "1.5 s"),
             (3_600_000_000_000, "3600 s"),
         ] {
-            assert_eq!(Brief(Duration::from_nanos(nanos)).to_string(), text);
+            assert_eq!(brief(Duration::from_nanos(nanos)), text);
         }
     }
 
     #[test]
     fn neighbours_differ_in_colour() {
         let hue = |worker| -> f64 {
-            let colour = Colour(worker).to_string();
+            let colour = colour(worker);
             colour.strip_prefix("hsl(").and_then(|hue| hue.split(',').next()).unwrap().parse().unwrap()
         };
         for worker in 0..64 {
@@ -555,7 +526,7 @@ mod tests {
         for length in nanos.map(Duration::from_nanos) {
             let ticks: Vec<_> = Scale { longest: length }.ticks().collect();
             assert!(ticks[ticks.len() - 1] + ticks[1] > length, "up to the end of {length:?}: {ticks:?}");
-            let mut labels: Vec<_> = ticks.into_iter().map(|at| Brief(at).to_string()).collect();
+            let mut labels: Vec<_> = ticks.into_iter().map(|at| brief(at)).collect();
             let count = labels.len();
             assert!((4..=9).contains(&count), "{length:?}: {labels:?}");
             labels.dedup();
