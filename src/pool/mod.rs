@@ -15,43 +15,17 @@ mod record;
 mod thread;
 mod verbs;
 
+// The names that the crate exports are listed in `lib.rs`.
 pub use builder::PoolBuilder;
-pub use call::handles::{CancelToken, Cancelled, Progress};
+pub use call::handles::*;
 pub use error::BuildError;
-pub use place::{
-    cpu_assignment::{Seat, Seating},
-    placement::{CountSource, PinState, Pinning, Placement},
-    topology::Cpu,
-};
+pub use place::{cpu_assignment::*, placement::*, topology::Cpu};
 pub use policy::victim::Stealing;
-pub use record::{
-    report::{RunReport, WaitReport, WorkerReport},
-    trace::{
-        Trace,
-        timeline::{Helper, InnerLoop, Run, Slow, Theft, Timeline},
-    },
-    why_alone::Alone,
-};
+pub use record::{report::*, trace::Trace, trace::timeline::*, why_alone::Alone};
 pub use thread::WorkerThread;
 pub use verbs::{
-    chain::{Chain, Each, IntoChain, Makes, Pieces, Shared, Source},
-    collect::FromChain,
-    feed::Feed,
-    grow::Grow,
-    indexed::{
-        At, Chunks, Cuts, InStep, Located, Nested, Rev, StepBy, Subrange, Windows, Zip, chunks_exact, pieces,
-    },
-    on::{NoPool, On, source},
-    options::{Cancellable, Ending, OnPool, Uncancellable},
-    owned::{Drained, Holder, Owned, drain},
-    part::{OnPart, Part as PartOfResult, PartError, Place, share},
-    permutation::{Permutation, PermutationError, Permuted},
-    reproducible::block,
-    source::{Exclusive, Indices, Integer, Integers, Lent},
-    stages::{Cloned, Filter, FilterMap, FlatMap, Flatten, Inspect, Map, TryFlatMap, With},
-    state::{Fresh, Given, Kept, Lends, PerBlock, PerWorker, State, Stateless},
-    tiles::{Tile, Tiles, tiles},
-    waiting::Waiting,
+    chain::*, collect::*, feed::*, grow::*, indexed::*, on::*, options::*, owned::*, part::*, permutation::*,
+    reproducible::*, source::*, stages::*, state::*, tiles::*, waiting::*,
 };
 
 use std::{borrow::Cow, cmp::Ordering, fmt, io};

@@ -195,13 +195,13 @@ pub(super) fn hear(place: &ScenePlace, told: &LoopSpan<'_>) {
 }
 
 /// The largest number of inner loops in a timeline.
-const MOST: usize = 1000;
+const MOST_INNER: usize = 1000;
 
 /// Adds a loop to the inner loops. If there are too many loops, drops the shortest one.
 fn note(inner: &mut Vec<NotedLoop>, noted: NotedLoop) {
     let place = inner.iter().rposition(|other| (noted.span.0 - other.span.0) > Duration::ZERO);
     inner.insert(place.map_or(0, |place| place + 1), noted);
-    if inner.len() > MOST {
+    if inner.len() > MOST_INNER {
         let took = |noted: &NotedLoop| noted.span.1 - noted.span.0;
         let shortest = (0..inner.len()).min_by_key(|number| took(&inner[*number]));
         shortest.map(|number| inner.remove(number));
@@ -307,10 +307,10 @@ mod tests {
         let _traced = ScenePlace::of_call(Some(hear)).as_ref().map(ScenePlace::enter);
         let _inner = ScenePlace::of_call(None).as_ref().map(ScenePlace::enter);
         tell(begin, 1, &[]); // the longest loop of all
-        for _ in 0..3 * MOST {
+        for _ in 0..3 * MOST_INNER {
             tell(Instant::now(), 2, &[]);
         }
         let told = told(begin, 1, &[]);
-        assert!(told.len() == MOST && told[0].1 == 1, "{} {:?}", told.len(), told[0]);
+        assert!(told.len() == MOST_INNER && told[0].1 == 1, "{} {:?}", told.len(), told[0]);
     }
 }
