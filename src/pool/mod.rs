@@ -30,7 +30,7 @@ pub use verbs::{
 
 use std::{borrow::Cow, cmp::Ordering, fmt, io};
 
-use builder::{Assembled, PoolOptions, Role, Spawn};
+use builder::{Role, log_building};
 use call::executor::Executor;
 use executor_cell::ExecutorCell;
 use verbs::{comparator::By, partition, select, sort};
@@ -118,8 +118,9 @@ impl<S: FnMut(WorkerThread) -> io::Result<()>> PoolBuilder<S> {
     /// If the closure of [`thread_name`](Self::thread_name) or of
     /// [`spawn_handler`](Self::spawn_handler) panics.
     pub fn build(self) -> Result<Pool, BuildError> {
-        let (options, spawn) = self.parts();
-        Pool::build(options, spawn)
+        let (executor, _) = self.assemble(Role::Own)?;
+        log_building(&executor);
+        Ok(Pool { cell: ExecutorCell::new(executor) })
     }
 
     /// Builds the pool, calls `work` with it, joins the threads of the pool, and returns the result
@@ -146,20 +147,13 @@ impl<S: FnMut(WorkerThread) -> io::Result<()>> PoolBuilder<S> {
     /// # Panics
     /// If `work` panics.
     pub fn scope<R>(self, work: impl FnOnce(&Pool) -> R) -> Result<R, BuildError> {
-        let (options, spawn) = self.parts();
-        let Assembled { executor, pinned: _pinned, messages } = options.assemble(Role::Scope, spawn)?;
-        messages.log();
+        let (executor, _pinned) = self.assemble(Role::Scope)?;
+        log_building(&executor);
         Ok(work(&Pool { cell: ExecutorCell::new(executor) }))
     }
 }
 
 impl Pool {
-    fn build(options: PoolOptions, spawn: Option<Spawn<'_>>) -> Result<Self, BuildError> {
-        let Assembled { executor, messages, .. } = options.assemble(Role::Own, spawn)?;
-        messages.log();
-        Ok(Self { cell: ExecutorCell::new(executor) })
-    }
-
     #[inline(always)]
     fn executor(&self) -> &Executor {
         self.cell.get()

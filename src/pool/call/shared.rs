@@ -300,8 +300,7 @@ mod tests {
 
     #[test]
     fn helpers_poll_after_a_round_with_at_most_as_many_workers_as_cpus() {
-        let executor =
-            PoolBuilder::default().num_threads(4).parts().0.assemble(Role::Own, None).unwrap().executor;
+        let executor = PoolBuilder::default().num_threads(4).assemble(Role::Own).unwrap().0;
         let cpus = executor.helpers_at_a_time + 1;
         let slice = Slice { address: 0x1000, len: 1000 };
         let this = Loop { site: Site::new(ptr::without_provenance(0x1230)), slice };
