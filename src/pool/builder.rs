@@ -395,7 +395,7 @@ impl PoolOptions {
         let mut pinned_helpers = Vec::new();
         for (worker, arrival) in (1..).zip(arrivals) {
             let arrived = arrival.receive().ok_or(BuildError::NotRun { worker })?;
-            let Arrived { thread, taken_over, pinned, started } = arrived;
+            let Arrived { taken_over, pinned, started } = arrived;
             started.map_err(|message| BuildError::StartHandler { worker, message })?;
             if worker == 1
                 && let Err(source) = taken_over
@@ -406,7 +406,7 @@ impl PoolOptions {
             }
             let Some(cpu) = plan.cpu(worker) else { continue };
             match pinned {
-                Ok(()) => pinned_helpers.push((worker, thread)),
+                Ok(thread) => pinned_helpers.push((worker, thread)),
                 Err(source) => refuse(&plan, worker, cpu.number, source)?,
             }
         }

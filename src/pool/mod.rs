@@ -690,8 +690,8 @@ impl Pool {
     /// order.
     #[track_caller]
     pub fn sort_by<T: Send>(&self, items: &mut [T], compare: impl Fn(&T, &T) -> Ordering + Sync) {
-        let serial = |items: &mut [T]| items.sort_by(&compare);
-        sort::sort(self.executor(), items, &By::new(serial, |a: &T, b: &T| compare(a, b).is_lt()));
+        let order = By::new::<T>(|items| items.sort_by(&compare), |a, b| compare(a, b).is_lt());
+        sort::sort(self.executor(), items, &order);
     }
 
     /// Sorts the slice by a key. The sort is stable: items with equal keys keep their order.
@@ -715,8 +715,8 @@ impl Pool {
     /// its items, in some order.
     #[track_caller]
     pub fn sort_by_key<T: Send, K: Ord>(&self, items: &mut [T], key: impl Fn(&T) -> K + Sync) {
-        let serial = |items: &mut [T]| items.sort_by_key(&key);
-        sort::sort(self.executor(), items, &By::new(serial, |a: &T, b: &T| key(a).lt(&key(b))));
+        let order = By::new::<T>(|items| items.sort_by_key(&key), |a, b| key(a).lt(&key(b)));
+        sort::sort(self.executor(), items, &order);
     }
 
     /// Sorts the slice by a key that is computed once per item, for keys that take long to compute.
@@ -790,8 +790,8 @@ impl Pool {
     /// order.
     #[track_caller]
     pub fn sort_unstable_by<T: Send>(&self, items: &mut [T], compare: impl Fn(&T, &T) -> Ordering + Sync) {
-        let serial = |items: &mut [T]| items.sort_unstable_by(&compare);
-        sort::sort_unstable(self.executor(), items, &By::new(serial, |a: &T, b: &T| compare(a, b).is_lt()));
+        let order = By::new::<T>(|items| items.sort_unstable_by(&compare), |a, b| compare(a, b).is_lt());
+        sort::sort_unstable(self.executor(), items, &order);
     }
 
     /// Sorts the slice by a key. The sort is not stable: items with equal keys may change places.
@@ -813,8 +813,8 @@ impl Pool {
     /// its items, in some order.
     #[track_caller]
     pub fn sort_unstable_by_key<T: Send, K: Ord>(&self, items: &mut [T], key: impl Fn(&T) -> K + Sync) {
-        let serial = |items: &mut [T]| items.sort_unstable_by_key(&key);
-        sort::sort_unstable(self.executor(), items, &By::new(serial, |a: &T, b: &T| key(a).lt(&key(b))));
+        let order = By::new::<T>(|items| items.sort_unstable_by_key(&key), |a, b| key(a).lt(&key(b)));
+        sort::sort_unstable(self.executor(), items, &order);
     }
 
     /// Merges two sorted runs: the items before index `middle`, and the items from there on. The
@@ -866,8 +866,7 @@ impl Pool {
         middle: usize,
         compare: impl Fn(&T, &T) -> Ordering + Sync,
     ) {
-        let serial = |items: &mut [T]| items.sort_by(&compare);
-        let order = By::new(serial, |a: &T, b: &T| compare(a, b).is_lt());
+        let order = By::new::<T>(|items| items.sort_by(&compare), |a, b| compare(a, b).is_lt());
         sort::merge(self.executor(), items, middle, &order);
     }
 

@@ -37,10 +37,10 @@ pub(crate) struct ThreadBody {
 
 /// The message that a thread sends to the building thread when it is ready for jobs or has failed.
 pub(crate) struct Arrived {
-    pub(crate) thread: affinity::Thread,
     /// Whether the thread has got the CPUs and the priority of the process.
     pub(crate) taken_over: io::Result<()>,
-    pub(crate) pinned: io::Result<()>,
+    /// The thread, if it could be pinned.
+    pub(crate) pinned: io::Result<affinity::Thread>,
     /// The message of the panic, if the start handler has panicked. After such a panic the thread
     /// takes no jobs.
     pub(crate) started: Result<(), String>,
@@ -58,7 +58,8 @@ impl ThreadBody {
         };
         let started = call(self.start_handler, self.worker);
         let stays = started.is_ok();
-        arrival.send(Arrived { thread: affinity::this_thread(), taken_over, pinned, started });
+        let pinned = pinned.map(|()| affinity::this_thread());
+        arrival.send(Arrived { taken_over, pinned, started });
         if stays {
             handle.work(starvation::has_cpu());
             let _reported_by_the_panic_hook = call(self.exit_handler, self.worker);

@@ -93,9 +93,8 @@ impl Times {
     /// the round's time.
     pub(crate) fn are_balanced(&self) -> bool {
         const SMALL: f32 = 1.0 / 32.0;
-        let ends = || self.tallies.iter().map(|tally| tally.span.end);
-        let (first, last) = (ends().fold(f32::INFINITY, f32::min), ends().fold(0.0, f32::max));
-        last.is_finite() && last - first <= last * SMALL
+        let last = self.length();
+        self.tallies.iter().all(|tally| (last - tally.span.end).abs() <= last * SMALL)
     }
 
     /// How long the round took, until the last worker ended.

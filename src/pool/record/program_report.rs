@@ -109,8 +109,8 @@ impl ProgramReport {
         for at in order(all.len(), &|a, b| all[a].1.wall > all[b].1.wall) {
             let (place, line) = &all[at];
             let Line { calls, items, wall, alone, begun_alone, thefts, help, .. } = line;
-            let balance = if line.longest.is_zero() { "-".into() } else { ratio(line.mean, line.longest) };
-            let (gain, (usual, least_and_most)) = (ratio(line.working, *wall), middle(&line.idle));
+            let (gain, balance) = (ratio(line.working, *wall), ratio(line.mean, line.longest));
+            let (usual, least_and_most) = middle(&line.idle);
             _ = write!(
                 text,
                 "{calls:>10} {items:>12} {wall:>9.1?} {gain:>6} {usual:>5} {balance:>7} {thefts:>9} {help:>9.1?}  {place}"
@@ -163,8 +163,10 @@ impl Line {
 /// The median of some numbers, as text; and the smallest and the largest number, if these differ.
 /// `times[n]` says how often the number `n` occurs.
 fn middle(times: &[u64]) -> (String, Option<(usize, usize)>) {
-    let there = || times.iter().enumerate().filter(|(_, times)| **times > 0).map(|(number, _)| number);
-    let (Some(least), Some(most)) = (there().next(), there().next_back()) else { return ("-".into(), None) };
+    let occurs = |times: &u64| *times > 0;
+    let (Some(least), Some(most)) = (times.iter().position(occurs), times.iter().rposition(occurs)) else {
+        return ("-".into(), None);
+    };
     let all: u64 = times.iter().sum();
     let mut below = 0;
     let median = times.iter().position(|times| {

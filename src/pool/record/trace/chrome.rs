@@ -5,7 +5,7 @@
 
 use std::{fmt, iter, ops::Range, time::Duration};
 
-use super::timeline::{InnerLoop, Run, Slow, Theft, Timeline};
+use super::timeline::{InnerLoop, Run, Slow, Theft, Timeline, counted};
 
 pub(super) struct Events<'a>(pub(super) &'a [Timeline]);
 
@@ -72,8 +72,7 @@ impl Timeline {
     /// one event for each helper.
     fn inner_loop(&self, f: &mut fmt::Formatter<'_>, inner: &InnerLoop) -> fmt::Result {
         let &InnerLoop { at, depth, worker, begin, end, items, ref helpers } = inner;
-        let plural = if helpers.len() == 1 { "" } else { "s" };
-        let detail = format!("{items} items, {} helper{plural}, at {at}", helpers.len());
+        let detail = format!("{items} items, {}, at {at}", counted(helpers.len(), "helper"));
         let own = (worker, "inner loop", begin..end, items, detail);
         let others = helpers.iter().map(|helper| {
             let detail = format!("{} items of a loop of worker {worker}, at {at}", helper.items);

@@ -11,7 +11,6 @@ use std::{
     panic::Location,
     sync::{Arc, Mutex},
     thread::{self, ThreadId},
-    time::Duration,
 };
 
 use super::timeline::{Helper, InnerLoop};
@@ -151,13 +150,13 @@ impl ScenePlace {
         let mut numbers = vec![(thread::current().id(), 0)];
         numbers.extend(parts.iter().map(|part| (part.thread, part.seat)));
         let mut next = parts.iter().map(|part| part.seat + 1).fold(workers, usize::max);
-        let mut number = |thread| {
-            let known = numbers.iter().find(|(other, _)| *other == thread).map(|(_, number)| *number);
-            known.unwrap_or_else(|| {
+        let mut number = |thread| match numbers.iter().find(|(other, _)| *other == thread) {
+            Some((_, number)) => *number,
+            None => {
                 numbers.push((thread, next));
                 next += 1;
                 next - 1
-            })
+            }
         };
         let helper = |part: &WorkerPart, worker| Helper {
             worker,
@@ -179,12 +178,11 @@ impl ScenePlace {
 }
 
 /// Notes a loop that ends now, in all scenes around it. `place` is the place of the loop's items.
-pub(super) fn hear(place: &ScenePlace, told: &LoopSpan<'_>) {
+pub(super) fn hear(mut place: &ScenePlace, told: &LoopSpan<'_>) {
     let &LoopSpan { at, begin, items, parts } = told;
     let helpers = parts.iter().filter(|part| part.seat > 0 && !part.is_empty).cloned().collect();
     let (caller, span) = (thread::current().id(), (begin, Instant::now()));
     let mut noted = NotedLoop { at, depth: 0, caller, span, items, helpers };
-    let mut place = place;
     while let Some(around) = &place.0.around {
         place = around;
         noted.depth += 1;
@@ -199,8 +197,8 @@ const MOST_INNER: usize = 1000;
 
 /// Adds a loop to the inner loops. If there are too many loops, drops the shortest one.
 fn note(inner: &mut Vec<NotedLoop>, noted: NotedLoop) {
-    let place = inner.iter().rposition(|other| (noted.span.0 - other.span.0) > Duration::ZERO);
-    inner.insert(place.map_or(0, |place| place + 1), noted);
+    let place = inner.partition_point(|other| other.span.0 < noted.span.0);
+    inner.insert(place, noted);
     if inner.len() > MOST_INNER {
         let took = |noted: &NotedLoop| noted.span.1 - noted.span.0;
         let shortest = (0..inner.len()).min_by_key(|number| took(&inner[*number]));
@@ -210,6 +208,8 @@ fn note(inner: &mut Vec<NotedLoop>, noted: NotedLoop) {
 
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     /// The traced loop around this thread, and the number of inner loops that contain this thread.

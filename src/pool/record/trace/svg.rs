@@ -4,7 +4,7 @@
 
 use std::{fmt, time::Duration};
 
-use super::timeline::{Helper, Run, Timeline};
+use super::timeline::{Helper, Run, Timeline, counted};
 use crate::sorted::sort;
 
 pub(super) struct Picture<'a>(pub(super) &'a [Timeline]);
@@ -91,19 +91,14 @@ impl Timeline {
         }
         let (start, end) = (scale.x(Duration::ZERO), scale.x(self.wall));
         for worker in 0..self.workers() {
-            let (y, colour) = (lane(worker), colour(worker));
+            let (y, width, colour) = (lane(worker), end - start, colour(worker));
+            let (mark, text) = (y + LANE / 2.0 - 5.0, y + LANE / 2.0 + 4.5);
             let name = if worker == 0 { "caller" } else { &format!("worker {worker}") };
-            let middle = y + LANE / 2.0;
             writeln!(
                 f,
-                r#"<rect x="8" y="{:.1}" width="10" height="10" rx="2" fill="{colour}"/>"#,
-                middle - 5.0
-            )?;
-            writeln!(f, r#"<text x="24" y="{:.1}">{name}</text>"#, middle + 4.5)?;
-            let width = end - start;
-            writeln!(
-                f,
-                r#"<rect class="b" x="{start:.2}" y="{y:.1}" width="{width:.2}" height="{LANE}" rx="3"/>"#
+                r#"<rect x="8" y="{mark:.1}" width="10" height="10" rx="2" fill="{colour}"/>
+<text x="24" y="{text:.1}">{name}</text>
+<rect class="b" x="{start:.2}" y="{y:.1}" width="{width:.2}" height="{LANE}" rx="3"/>"#
             )?;
         }
         let mut drawn = vec![f64::NEG_INFINITY; self.dealt.len()];
@@ -116,15 +111,18 @@ impl Timeline {
         }
         self.inner_loops(f, lane, scale)?;
         let mut stolen: Vec<_> =
-            self.runs.iter().filter_map(|run| run.theft.as_ref().map(|theft| (theft, run))).collect();
+            self.runs.iter().filter_map(|run| run.theft.as_ref().zip(Some(run))).collect();
         sort(&mut stolen, &|(a, _), (b, _)| a.items.len() > b.items.len());
         for (theft, run) in stolen.into_iter().take(MOST_ARROWS) {
             let down = run.worker > theft.victim;
             let x = scale.x(run.begin);
             let from = lane(theft.victim) + if down { LANE } else { 0.0 };
             let to = lane(run.worker) + if down { 0.0 } else { LANE };
-            writeln!(f, r#"<circle class="d" cx="{x:.2}" cy="{from:.1}" r="2.5"/>"#)?;
-            writeln!(f, r#"<path class="a" d="M{x:.2} {from:.1}V{to:.1}" marker-end="url(#a)"/>"#)?;
+            writeln!(
+                f,
+                r##"<circle class="d" cx="{x:.2}" cy="{from:.1}" r="2.5"/>
+<path class="a" d="M{x:.2} {from:.1}V{to:.1}" marker-end="url(#a)"/>"##
+            )?;
         }
         writeln!(f, r#"<line class="w" x1="{end:.2}" y1="{head:.1}" x2="{end:.2}" y2="{foot:.1}"/>"#)?;
         let middle = f64::midpoint(head, foot) + 4.5;
@@ -156,15 +154,13 @@ impl Timeline {
             let deeper = 2.0 * (inner.depth - 1) as f64;
             let (y, height) = (lane(worker) + BARS + deeper, BAR - 2.0 * deeper);
             let (width, colour) = ((behind - x).max(SPECK), colour(inner.worker));
-            write!(
-                f,
-                r#"<rect class="i" x="{x:.2}" y="{y:.1}" width="{width:.2}" height="{height:.1}" fill="{colour}">"#
-            )?;
-            let (took, place) = (brief(end.saturating_sub(begin)), escaped(&inner.at.to_string()));
-            let (items, helpers) = (inner.items, inner.helpers.len());
             writeln!(
                 f,
-                "<title>{took} of a loop of {items} items, helpers: {helpers}, {place}</title></rect>"
+                r#"<rect class="i" x="{x:.2}" y="{y:.1}" width="{width:.2}" height="{height:.1}" fill="{colour}"><title>{} of a loop of {} items, helpers: {}, {}</title></rect>"#,
+                brief(end.saturating_sub(begin)),
+                inner.items,
+                inner.helpers.len(),
+                escaped(&inner.at.to_string()),
             )?;
         }
         Ok(())
@@ -172,10 +168,6 @@ impl Timeline {
 
     /// The heading of a panel: its title and the figures of the loop.
     fn head(&self, f: &mut fmt::Formatter<'_>, y: f64) -> fmt::Result {
-        let plural = |count: usize| if count == 1 { "" } else { "s" };
-        let items = self.items();
-        let (workers, thefts) =
-            (self.dealt.len(), self.runs.iter().filter(|run| run.theft.is_some()).count());
         write!(f, r#"<text x="8" y="{y:.1}">"#)?;
         if self.title.is_empty() {
             write!(f, r#"<tspan class="s">"#)?;
@@ -185,13 +177,13 @@ impl Timeline {
             let more = if letters.next().is_some() { "…" } else { "" };
             write!(f, r#"<tspan class="h">{}{more}</tspan><tspan class="s">: "#, escaped(&title))?;
         }
-        write!(f, "{items} item{}, {workers} worker{}", plural(items), plural(workers))?;
-        match self.alone {
-            None => write!(f, ", {thefts} theft{}", plural(thefts))?,
-            Some(_) => write!(f, ", not shared")?,
-        }
+        write!(f, "{}, {}, ", counted(self.items(), "item"), counted(self.dealt.len(), "worker"))?;
+        f.write_str(&match self.alone {
+            None => counted(self.runs.iter().filter(|run| run.theft.is_some()).count(), "theft"),
+            Some(_) => "not shared".to_owned(),
+        })?;
         if !self.inner.is_empty() {
-            write!(f, ", {} inner loop{}", self.inner.len(), plural(self.inner.len()))?;
+            write!(f, ", {}", counted(self.inner.len(), "inner loop"))?;
         }
         writeln!(f, "</tspan></text>")
     }

@@ -187,6 +187,12 @@ impl Timeline {
     }
 }
 
+/// A number of things, such as "1 item" or "2 items".
+pub(super) fn counted(number: usize, thing: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {thing}{plural}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
