@@ -441,8 +441,10 @@ impl PoolOptions {
     ) -> Result<Vec<oneshot::Receiver<Arrived>>, BuildError> {
         let inherited = inherited.filter(|_| spawn.is_none()); // threads of a handler keep their priority
         let start = |worker| {
-            let name = self.thread_name.as_ref();
-            let name = name.map_or_else(|| format!("rangesteal-{worker}"), |name| name(worker));
+            let name = match &self.thread_name {
+                Some(name) => name(worker),
+                None => format!("rangesteal-{worker}"),
+            };
             if name.contains('\0') {
                 return Err(BuildError::ThreadName { name });
             }

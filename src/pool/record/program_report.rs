@@ -25,7 +25,7 @@ use super::{
     report::{RunReport, decimal},
     why_alone::Alone,
 };
-use crate::{sorted::order, sync::lock_unless_stuck};
+use crate::{sorted::sort, sync::lock_unless_stuck};
 
 /// The environment variable that requests the report of a program. Any value requests the report,
 /// except the empty value and `0`.
@@ -95,7 +95,8 @@ impl ProgramReport {
     /// The text of the report. Removes all entries from the report. The loops that took longest
     /// come first.
     fn text(&self) -> String {
-        let all = lock_unless_stuck(&self.lines).map(|mut lines| mem::take(&mut *lines)).unwrap_or_default();
+        let all = lock_unless_stuck(&self.lines).map(|mut lines| mem::take(&mut *lines));
+        let mut all = all.unwrap_or_default();
         let (mut wall, mut working) = (Duration::ZERO, Duration::ZERO);
         for (_, line) in &all {
             wall += line.wall;
@@ -106,8 +107,8 @@ impl ProgramReport {
             all.len(),
             ratio(working, wall),
         );
-        for at in order(all.len(), &|a, b| all[a].1.wall > all[b].1.wall) {
-            let (place, line) = &all[at];
+        sort(&mut all, &|(_, a), (_, b)| a.wall > b.wall);
+        for (place, line) in &mut all {
             let Line { calls, items, wall, alone, begun_alone, thefts, help, .. } = line;
             let (gain, balance) = (ratio(line.working, *wall), ratio(line.mean, line.longest));
             let (usual, least_and_most) = middle(&line.idle);
@@ -115,10 +116,11 @@ impl ProgramReport {
                 text,
                 "{calls:>10} {items:>12} {wall:>9.1?} {gain:>6} {usual:>5} {balance:>7} {thefts:>9} {help:>9.1?}  {place}"
             );
-            let by_calls = order(alone.len(), &|a, b| alone[a].1 > alone[b].1);
-            for (number, (why, calls)) in by_calls.into_iter().map(|at| alone[at]).enumerate() {
-                let between = if number == 0 { "; alone:" } else { "," };
-                _ = write!(text, "{between} {} {calls}", why.label());
+            sort(alone, &|(_, a), (_, b)| a > b);
+            let mut before = "; alone:";
+            for (why, calls) in alone {
+                _ = write!(text, "{before} {} {calls}", why.label());
+                before = ",";
             }
             if let Some((least, most)) = least_and_most {
                 _ = write!(text, "; idle: {least} to {most}");

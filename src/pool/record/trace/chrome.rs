@@ -37,18 +37,20 @@ impl Timeline {
         self.event(f, 0, "loop", &name, Duration::ZERO..self.wall)?;
         let items = self.items();
         write!(f, "\"detail\":\"{items} items")?;
-        for (number, slow) in self.slowest.iter().take(3).enumerate() {
-            let begin = if number > 0 { "," } else { "; slowest" };
-            write!(f, "{begin} {:?}", slow.items)?;
+        let mut before = "; slowest";
+        for slow in self.slowest.iter().take(3) {
+            write!(f, "{before} {:?}", slow.items)?;
+            before = ",";
         }
         write!(f, "\",\"items\":{items}")?;
         if let Some(alone) = self.alone {
             write!(f, ",\"alone\":\"{alone:?}\"")?;
         }
         f.write_str(",\"slowest\":[")?;
-        for (number, Slow { worker, items, took }) in self.slowest.iter().enumerate() {
-            let comma = if number > 0 { "," } else { "" };
+        let mut comma = "";
+        for Slow { worker, items, took } in &self.slowest {
             write!(f, "{comma}{{\"items\":\"{items:?}\",\"worker\":{worker},\"us\":{}}}", micros(*took))?;
+            comma = ",";
         }
         f.write_str("]}}")?;
 
@@ -96,11 +98,11 @@ impl Timeline {
             write!(f, "\"detail\":\"{items:?} by worker {}\",\"items\":{}}}}}", run.worker, items.len())?;
             *number += 1;
             for (phase, worker) in [("s", *victim), ("f", run.worker)] {
+                let (lane, at) = (lane(worker), self.at(run.begin));
                 write!(
                     f,
-                    ",\n{{\"ph\":\"{phase}\",\"bp\":\"e\",\"id\":{number},\"cat\":\"theft\",\"name\":\"theft\","
+                    ",\n{{\"ph\":\"{phase}\",\"bp\":\"e\",\"id\":{number},\"cat\":\"theft\",\"name\":\"theft\",{lane},\"ts\":{at}}}"
                 )?;
-                write!(f, "{},\"ts\":{}}}", lane(worker), self.at(run.begin))?;
             }
         }
         Ok(())
