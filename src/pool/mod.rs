@@ -918,8 +918,9 @@ impl Pool {
         items: &'a mut [T],
         index: usize,
     ) -> (&'a mut [T], &'a mut T, &'a mut [T]) {
-        let serial = |items: &mut [T], index| _ = items.select_nth_unstable(index);
-        select::select(self.executor(), items, index, &T::lt, &serial)
+        select::select(self.executor(), items, index, &T::lt, &|items, index| {
+            items.select_nth_unstable(index);
+        })
     }
 
     /// Selects an item as [`select_nth_unstable`](Self::select_nth_unstable), by the order
@@ -946,8 +947,9 @@ impl Pool {
         compare: impl Fn(&T, &T) -> Ordering + Sync,
     ) -> (&'a mut [T], &'a mut T, &'a mut [T]) {
         let is_less = |a: &T, b: &T| compare(a, b).is_lt();
-        let serial = |items: &mut [T], index| _ = items.select_nth_unstable_by(index, &compare);
-        select::select(self.executor(), items, index, &is_less, &serial)
+        select::select(self.executor(), items, index, &is_less, &|items, index| {
+            items.select_nth_unstable_by(index, &compare);
+        })
     }
 
     /// Selects an item as [`select_nth_unstable`](Self::select_nth_unstable), by the order of a

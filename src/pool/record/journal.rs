@@ -178,7 +178,8 @@ pub(crate) struct Journal {
     /// When the round began, and when the worker began.
     round: Instant,
     begun: Instant,
-    run: Option<OpenRun>,
+    /// The open run, if there is one.
+    run: Option<(NotedRun, OpenPieces)>,
     tally: Tally,
     /// The victim of each of the worker's thefts.
     victims: Vec<usize>,
@@ -190,20 +191,12 @@ pub(crate) struct Journal {
 
 /// Neighbouring indices that a worker folds between two thefts.
 #[derive(Debug)]
-struct OpenRun {
-    first: usize,
-    theft: Option<TheftNote>,
-    pieces: OpenPieces,
-    closeup: Option<Closeup>,
-}
-
-/// A run that has ended, for a timeline.
-#[derive(Debug)]
 pub(crate) struct NotedRun {
     pub(crate) worker: usize,
     pub(crate) indices: Range<usize>,
     pub(crate) span: Range<Instant>,
     pub(crate) theft: Option<TheftNote>,
+    /// For a timeline: the progress of the run.
     pub(crate) closeup: Option<Closeup>,
 }
 
@@ -236,21 +229,22 @@ impl Journal {
     pub(crate) fn begin(&mut self, first: usize, theft: Option<TheftNote>) -> Instant {
         let begin = if theft.is_none() { self.begun } else { Instant::now() };
         let closeup = self.tick.map(|tick| Closeup::new(tick, first, begin));
-        self.run = Some(OpenRun { first, theft, pieces: OpenPieces::new(first, begin), closeup });
+        let run = NotedRun { worker: self.worker, indices: first..first, span: begin..begin, theft, closeup };
+        self.run = Some((run, OpenPieces::new(first, begin)));
         begin
     }
 
     /// The first item is done. Only a timeline needs this reading of the clock.
     pub(crate) fn tick(&mut self, next: usize) {
-        if let Some(OpenRun { closeup: Some(closeup), .. }) = &mut self.run {
+        if let Some((NotedRun { closeup: Some(closeup), .. }, _)) = &mut self.run {
             closeup.tick(next, Instant::now());
         }
     }
 
     /// All indices before `next` are done at `now`.
     pub(crate) fn mark(&mut self, next: usize, now: Instant) {
-        let Some(OpenRun { pieces, closeup, .. }) = &mut self.run else { return };
-        if let Some(closeup) = closeup {
+        let Some((run, pieces)) = &mut self.run else { return };
+        if let Some(closeup) = &mut run.closeup {
             closeup.tick(next, now);
         }
         pieces.mark(next, now, &mut self.marks);
@@ -258,17 +252,17 @@ impl Journal {
 
     /// The run is over. All indices before `next` are folded.
     pub(crate) fn end(&mut self, next: usize) {
-        let Some(OpenRun { first, theft, pieces, closeup }) = self.run.take() else { return };
-        let span = pieces.begin..pieces.end(&mut self.marks);
-        self.add_indices(first..next, span, theft, closeup);
+        let Some((mut run, pieces)) = self.run.take() else { return };
+        (run.indices.end, run.span.end) = (next, pieces.end(&mut self.marks));
+        self.add(run);
     }
 
     /// The worker has gone through `indices` indices since it began. The last index is `end - 1`.
     pub(crate) fn ran_search(&mut self, indices: usize, end: usize) {
         // A worker that comes after the end of a search counts as absent.
         if indices > 0 {
-            let span = self.begun..Instant::now();
-            self.add_indices(end.saturating_sub(indices)..end, span, None, None);
+            let (indices, span) = (end.saturating_sub(indices)..end, self.begun..Instant::now());
+            self.add(NotedRun { worker: self.worker, indices, span, theft: None, closeup: None });
         }
     }
 
@@ -295,17 +289,12 @@ impl Journal {
     }
 
     /// Adds a run over existing items.
-    fn add_indices(
-        &mut self,
-        indices: Range<usize>,
-        span: Range<Instant>,
-        theft: Option<TheftNote>,
-        closeup: Option<Closeup>,
-    ) {
-        self.tally.indices += indices.len();
-        self.add_run(self.units.items(indices.clone()).len(), &span, theft.map(|theft| theft.victim));
+    fn add(&mut self, run: NotedRun) {
+        self.tally.indices += run.indices.len();
+        let items = self.units.items(run.indices.clone()).len();
+        self.add_run(items, &run.span, run.theft.map(|theft| theft.victim));
         if self.tick.is_some() {
-            self.noted.push(NotedRun { worker: self.worker, indices, span, theft, closeup });
+            self.noted.push(run);
         }
     }
 
