@@ -18,16 +18,9 @@ pub(crate) use primitives::{
 };
 
 use std::{
-    io,
     sync::{PoisonError, TryLockError, TryLockResult},
     time::Duration,
 };
-
-/// Starts a thread. `body` is boxed because the code that starts a thread is compiled once for each
-/// type of closure.
-pub(crate) fn spawn(thread: ThreadBuilder, body: Box<dyn FnOnce() + Send>) -> io::Result<JoinHandle<()>> {
-    thread.spawn(body)
-}
 
 /// Locks `mutex`, even if it is poisoned. The only lock of this crate under which user code runs is
 /// that of a worker's kept state, which belongs to the user. So a panic never leaves data of this

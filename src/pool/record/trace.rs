@@ -149,17 +149,19 @@ impl Trace {
 fn timeline(before: &mut Before, units: Units, round: Result<&mut Times, Alone>) -> Timeline {
     let Before { begin, indices, took, .. } = *before;
     let mut none = Times::default();
-    let (alone, times) = match round {
-        Ok(times) => (None, times),
-        Err(alone) => (Some(alone), &mut none),
-    };
+    let alone = round.as_ref().err().copied();
+    let times = round.unwrap_or(&mut none);
     let mut dealt = mem::take(&mut times.dealt);
     if dealt.is_empty() {
         dealt.push(0..0);
     }
-    let span = begin..begin + took;
-    let own = NotedRun { worker: 0, indices: 0..indices, span, theft: None, closeup: before.closeup.take() };
-    let own = Some(own).filter(|_| indices > 0);
+    let own = (indices > 0).then(|| NotedRun {
+        worker: 0,
+        indices: 0..indices,
+        span: begin..begin + took,
+        theft: None,
+        closeup: before.closeup.take(),
+    });
     let mut slowest = Vec::new();
     let run = |NotedRun { worker, indices, span, theft, closeup }| {
         let ticks = closeup.map(|closeup| {

@@ -89,16 +89,16 @@ impl Timeline {
         for x in scale.ticks().map(|at| scale.x(at)) {
             writeln!(f, r#"<line class="g" x1="{x:.1}" y1="{head:.1}" x2="{x:.1}" y2="{foot:.1}"/>"#)?;
         }
-        let (start, end) = (scale.x(Duration::ZERO), scale.x(self.wall));
+        let end = scale.x(self.wall);
         for worker in 0..self.workers() {
-            let (y, width, colour) = (lane(worker), end - start, colour(worker));
+            let (y, width, colour) = (lane(worker), end - LEFT, colour(worker));
             let (mark, text) = (y + LANE / 2.0 - 5.0, y + LANE / 2.0 + 4.5);
             let name = if worker == 0 { "caller" } else { &format!("worker {worker}") };
             writeln!(
                 f,
                 r#"<rect x="8" y="{mark:.1}" width="10" height="10" rx="2" fill="{colour}"/>
 <text x="24" y="{text:.1}">{name}</text>
-<rect class="b" x="{start:.2}" y="{y:.1}" width="{width:.2}" height="{LANE}" rx="3"/>"#
+<rect class="b" x="{LEFT:.2}" y="{y:.1}" width="{width:.2}" height="{LANE}" rx="3"/>"#
             )?;
         }
         let mut drawn = vec![f64::NEG_INFINITY; self.dealt.len()];
