@@ -375,15 +375,6 @@ impl PoolOptions {
         let inherited = (role == Role::Global).then(InheritedScheduling::of_process);
         let mask = inherited.as_ref().map_or_else(Mask::of_this_thread, InheritedScheduling::mask);
         let mut plan = SeatPlan::new(mem::take(&mut self.wish), System::now(mask))?;
-        let mut refused = Vec::new();
-        let mut refuse = |plan: &SeatPlan, worker, cpu, source| {
-            if plan.pinning == Pinning::Required {
-                let allowed = plan.machine.cpus.iter().map(|cpu| cpu.number).collect();
-                return Err(BuildError::Pin { worker, cpu, allowed, source });
-            }
-            refused.push(format!("worker {worker} is not pinned to CPU {cpu}: {source}"));
-            Ok(())
-        };
         let fence = Fence::of_this_process(); // before the threads start, since registering is fast while the process has only one thread
         if !fence.is_dear_for_thieves() {
             plan.remarks.push("no membarrier(2): each claim takes a full fence".into());
@@ -392,7 +383,7 @@ impl PoolOptions {
         let mut threads = Threads::new(plan.workers - 1, fence, patience);
         let arrivals = self.start(&mut threads, &plan, inherited, spawn.as_mut())?;
         drop(spawn); // also drops the workers that the handler has kept, so that their receivers report an error
-        let mut pinned_helpers = Vec::new();
+        let (mut pinned_helpers, mut refused) = (Vec::new(), Vec::new());
         for (worker, arrival) in (1..).zip(arrivals) {
             let arrived = arrival.receive().ok_or(BuildError::NotRun { worker })?;
             let Arrived { taken_over, pinned, started } = arrived;
@@ -407,7 +398,7 @@ impl PoolOptions {
             let Some(cpu) = plan.cpu(worker) else { continue };
             match pinned {
                 Ok(thread) => pinned_helpers.push((worker, thread)),
-                Err(source) => refuse(&plan, worker, cpu.number, source)?,
+                Err(source) => refused.push((worker, cpu.number, source)),
             }
         }
         let (mut pinned, mut caller_pin) = (None, PinState::Free);
@@ -415,15 +406,19 @@ impl PoolOptions {
             match Pinned::to(cpu.number) {
                 Ok(caller) => (pinned, caller_pin) = (Some(caller), PinState::Pinned),
                 Err(source) => {
-                    refuse(&plan, 0, cpu.number, source)?;
+                    refused.push((0, cpu.number, source));
                     caller_pin = PinState::Refused;
                 }
             }
         }
-        match &refused[..] {
-            [] => {}
-            [one] => plan.doubts.push(one.clone()),
-            [first, others @ ..] => plan.doubts.push(format!("{first}, nor are {} others", others.len())),
+        let number = refused.len();
+        if let Some((worker, cpu, source)) = refused.into_iter().next() {
+            if plan.pinning == Pinning::Required {
+                let allowed = plan.machine.cpus.iter().map(|cpu| cpu.number).collect();
+                return Err(BuildError::Pin { worker, cpu, allowed, source });
+            }
+            let others = if number > 1 { &format!(", nor are {} others", number - 1) } else { "" };
+            plan.doubts.push(format!("worker {worker} is not pinned to CPU {cpu}: {source}{others}"));
         }
         let assignment = CpuAssignment::new(plan, pinned_helpers, caller_pin);
         let executor = Executor::new(threads, assignment, self.stealing, self.spin_before_park);

@@ -240,17 +240,20 @@ impl fmt::Display for RunReport {
         }?;
         f.write_str("\nworker        items   runs  thefts suffered  failed   working  to start    at end\n")?;
         for (number, worker) in self.workers.iter().enumerate() {
+            let WorkerReport {
+                items,
+                runs,
+                thefts,
+                thefts_suffered: suffered,
+                thefts_failed: failed,
+                working,
+                waiting_to_start,
+                waiting_at_end,
+            } = worker;
             writeln!(
                 f,
-                "{number:>6} {:>12} {:>6} {:>7} {:>8} {:>7} {:>9.1?} {:>9.1?} {:>9.1?}",
-                worker.items,
-                worker.runs,
-                worker.thefts,
-                worker.thefts_suffered,
-                worker.thefts_failed,
-                worker.working,
-                worker.waiting_to_start,
-                worker.waiting_at_end,
+                "{number:>6} {items:>12} {runs:>6} {thefts:>7} {suffered:>8} {failed:>7} {working:>9.1?} \
+                 {waiting_to_start:>9.1?} {waiting_at_end:>9.1?}"
             )?;
         }
         self.waits.iter().try_for_each(|waits| writeln!(f, "{waits}"))

@@ -30,16 +30,11 @@ struct Spot {
     hear: Hear,
     /// The place of the loop's call, if that is also in a scene.
     around: Option<ScenePlace>,
-    /// The inner loops, if the loop is traced.
-    inner: Option<InnerLoops>,
+    /// If the loop is traced: its inner loops, in the order of their begins. If this lock is stuck,
+    /// notes are lost. The lock is stuck in two cases: an allocator calls a loop while its thread
+    /// holds the lock; or the process is a child that was forked while a thread held the lock.
+    inner: Option<Mutex<Vec<NotedLoop>>>,
 }
-
-/// The inner loops of a traced loop, in the order of their begins.
-///
-/// If this lock is stuck, notes are lost. The lock is stuck in two cases: an allocator calls a loop
-/// while its thread holds the lock; or the process is a child that was forked while a thread held
-/// the lock.
-type InnerLoops = Mutex<Vec<NotedLoop>>;
 
 thread_local! {
     /// The place of this thread. This variable has no destructor, because each thread would have to
@@ -64,7 +59,7 @@ impl Drop for Stay {
 
 /// Moves the thread to a place. Returns its last place.
 fn change(place: Option<ScenePlace>) -> Option<ScenePlace> {
-    HERE.with_borrow_mut(|here| mem::replace(&mut **here, place))
+    ManuallyDrop::into_inner(HERE.replace(ManuallyDrop::new(place)))
 }
 
 /// The report of a loop to the scene around it.
@@ -82,9 +77,8 @@ struct NotedLoop {
     at: &'static Location<'static>,
     /// The number of loops of the scene around the inner loop.
     depth: usize,
-    caller: ThreadId,
-    span: (Instant, Instant),
-    items: usize,
+    /// The visit of the calling thread; and the items of all workers together.
+    call: WorkerPart,
     helpers: Vec<WorkerPart>,
 }
 
@@ -150,28 +144,21 @@ impl ScenePlace {
         let mut numbers = vec![(thread::current().id(), 0)];
         numbers.extend(parts.iter().map(|part| (part.thread, part.seat)));
         let mut next = parts.iter().map(|part| part.seat + 1).fold(workers, usize::max);
-        let mut number = |thread| match numbers.iter().find(|(other, _)| *other == thread) {
-            Some((_, number)) => *number,
-            None => {
-                numbers.push((thread, next));
-                next += 1;
-                next - 1
-            }
+        let mut visit = |&WorkerPart { thread, span, items, .. }: &WorkerPart| {
+            let worker = match numbers.iter().find(|(other, _)| *other == thread) {
+                Some((_, number)) => *number,
+                None => {
+                    numbers.push((thread, next));
+                    next += 1;
+                    next - 1
+                }
+            };
+            Helper { worker, items, begin: span.0 - begin, end: span.1 - begin }
         };
-        let helper = |part: &WorkerPart, worker| Helper {
-            worker,
-            items: part.items,
-            begin: part.span.0 - begin,
-            end: part.span.1 - begin,
-        };
-        let inner = all.iter().map(|noted| InnerLoop {
-            at: noted.at,
-            depth: noted.depth,
-            worker: number(noted.caller),
-            begin: noted.span.0 - begin,
-            end: noted.span.1 - begin,
-            items: noted.items,
-            helpers: noted.helpers.iter().map(|part| helper(part, number(part.thread))).collect(),
+        let inner = all.iter().map(|&NotedLoop { at, depth, ref call, ref helpers }| {
+            let Helper { worker, items, begin, end } = visit(call);
+            let helpers = helpers.iter().map(&mut visit).collect();
+            InnerLoop { at, depth, worker, begin, end, items, helpers }
         });
         inner.collect()
     }
@@ -181,8 +168,9 @@ impl ScenePlace {
 pub(super) fn hear(mut place: &ScenePlace, told: &LoopSpan<'_>) {
     let &LoopSpan { at, begin, items, parts } = told;
     let helpers = parts.iter().filter(|part| part.seat > 0 && !part.is_empty).cloned().collect();
-    let (caller, span) = (thread::current().id(), (begin, Instant::now()));
-    let mut noted = NotedLoop { at, depth: 0, caller, span, items, helpers };
+    let (thread, span) = (thread::current().id(), (begin, Instant::now()));
+    let call = WorkerPart { seat: 0, thread, span, items, is_empty: false };
+    let mut noted = NotedLoop { at, depth: 0, call, helpers };
     while let Some(around) = &place.0.around {
         place = around;
         noted.depth += 1;
@@ -197,10 +185,10 @@ const MOST_INNER: usize = 1000;
 
 /// Adds a loop to the inner loops. If there are too many loops, drops the shortest one.
 fn note(inner: &mut Vec<NotedLoop>, noted: NotedLoop) {
-    let place = inner.partition_point(|other| other.span.0 < noted.span.0);
+    let place = inner.partition_point(|other| other.call.span.0 < noted.call.span.0);
     inner.insert(place, noted);
     if inner.len() > MOST_INNER {
-        let took = |noted: &NotedLoop| noted.span.1 - noted.span.0;
+        let took = |noted: &NotedLoop| noted.call.span.1 - noted.call.span.0;
         let shortest = (0..inner.len()).min_by_key(|number| took(&inner[*number]));
         shortest.map(|number| inner.remove(number));
     }
