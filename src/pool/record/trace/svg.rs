@@ -244,8 +244,8 @@ impl Scale {
         const MOST: u32 = 8;
         let part = u64::try_from((self.longest / MOST).as_nanos()).unwrap_or(u64::MAX);
         let power = 10_u64.pow(part.checked_ilog10().unwrap_or(0));
-        let [one, two, five, ten] = [1, 2, 5, 10].map(|times| Duration::from_nanos(power) * times);
-        let step = [one, two, five].into_iter().find(|&step| step * MOST >= self.longest).unwrap_or(ten);
+        let steps = [1, 2, 5, 10].map(|times| Duration::from_nanos(power) * times);
+        let step = steps.into_iter().find(|&step| step * MOST >= self.longest).unwrap_or(steps[3]);
         (0..=MOST).map(move |count| step * count).take_while(move |&at| at <= self.longest)
     }
 }
