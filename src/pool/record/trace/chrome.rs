@@ -3,7 +3,12 @@
 //! name, and reserves some names (`Profile`) for itself. So this module uses few event names, and
 //! never uses a title as an event name.
 
-use std::{fmt, iter, ops::Range, time::Duration};
+use std::{
+    fmt::{self, Write},
+    iter,
+    ops::Range,
+    time::Duration,
+};
 
 use super::timeline::{InnerLoop, Run, Slow, Theft, Timeline, counted};
 
@@ -150,7 +155,7 @@ fn json(text: &str) -> String {
     for letter in text.chars() {
         match letter {
             '"' | '\\' => json.extend(['\\', letter]),
-            control if control < ' ' => json += &format!("\\u{:04x}", u32::from(control)),
+            control if control < ' ' => _ = write!(json, "\\u{:04x}", u32::from(control)),
             _ => json.push(letter),
         }
     }

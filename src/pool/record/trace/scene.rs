@@ -145,14 +145,12 @@ impl ScenePlace {
         numbers.extend(parts.iter().map(|part| (part.thread, part.seat)));
         let mut next = parts.iter().map(|part| part.seat + 1).fold(workers, usize::max);
         let mut visit = |&WorkerPart { thread, span, items, .. }: &WorkerPart| {
-            let worker = match numbers.iter().find(|(other, _)| *other == thread) {
-                Some((_, number)) => *number,
-                None => {
-                    numbers.push((thread, next));
-                    next += 1;
-                    next - 1
-                }
-            };
+            let known = numbers.iter().find(|(other, _)| *other == thread).copied();
+            let (_, worker) = known.unwrap_or_else(|| {
+                numbers.push((thread, next));
+                next += 1;
+                (thread, next - 1)
+            });
             Helper { worker, items, begin: span.0 - begin, end: span.1 - begin }
         };
         let inner = all.iter().map(|&NotedLoop { at, depth, ref call, ref helpers }| {

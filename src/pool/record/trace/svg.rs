@@ -120,8 +120,8 @@ impl Timeline {
             let to = lane(run.worker) + if down { 0.0 } else { LANE };
             writeln!(
                 f,
-                r##"<circle class="d" cx="{x:.2}" cy="{from:.1}" r="2.5"/>
-<path class="a" d="M{x:.2} {from:.1}V{to:.1}" marker-end="url(#a)"/>"##
+                r#"<circle class="d" cx="{x:.2}" cy="{from:.1}" r="2.5"/>
+<path class="a" d="M{x:.2} {from:.1}V{to:.1}" marker-end="url(#a)"/>"#
             )?;
         }
         writeln!(f, r#"<line class="w" x1="{end:.2}" y1="{head:.1}" x2="{end:.2}" y2="{foot:.1}"/>"#)?;
@@ -518,7 +518,7 @@ mod tests {
         for length in nanos.map(Duration::from_nanos) {
             let ticks: Vec<_> = Scale { longest: length }.ticks().collect();
             assert!(ticks[ticks.len() - 1] + ticks[1] > length, "up to the end of {length:?}: {ticks:?}");
-            let mut labels: Vec<_> = ticks.into_iter().map(|at| brief(at)).collect();
+            let mut labels: Vec<_> = ticks.into_iter().map(brief).collect();
             let count = labels.len();
             assert!((4..=9).contains(&count), "{length:?}: {labels:?}");
             labels.dedup();
