@@ -19,8 +19,8 @@ use crate::{
     sync::{Patience, ThreadBuilder},
 };
 
-/// Logs the messages about the building of a pool. Called after the pool is complete, since a logger
-/// may use the pool. The calling thread must hold no lock that a logger may need.
+/// Logs the messages about the building of a pool. Called after the pool is complete, since a
+/// logger may use the pool. The calling thread must hold no lock that a logger may need.
 pub(crate) fn log_building(executor: &Executor) {
     let SeatPlan { doubts, remarks, .. } = &executor.cpus().plan;
     if !doubts.is_empty() {
