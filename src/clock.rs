@@ -1,7 +1,6 @@
 //! The clock of the crate: the clock of std; on a system without a clock, a clock that stands
 //! still; under shuttle, a clock that advances at random.
 
-#[cfg(not(all(target_arch = "x86_64", not(any(miri, shuttle, portable)))))]
 pub(crate) use moment::Moment;
 #[cfg(shuttle)]
 pub(crate) use random::Instant;
@@ -9,8 +8,6 @@ pub(crate) use random::Instant;
 pub(crate) use std::time::Instant;
 #[cfg(all(target_family = "wasm", target_os = "unknown"))]
 pub(crate) use still::Instant;
-#[cfg(all(target_arch = "x86_64", not(any(miri, shuttle, portable))))]
-pub(crate) use ticks::Moment;
 
 use std::time::Duration;
 
@@ -49,7 +46,7 @@ mod moment {
 /// tick need not be known.
 #[cfg(all(target_arch = "x86_64", not(any(miri, shuttle, portable))))]
 #[allow(unsafe_code)] // reads the time stamp counter
-mod ticks {
+mod moment {
     use std::arch::x86_64::_rdtsc;
 
     /// So many ticks take 2 to 8 ns on processors of 1 to 4 GHz.

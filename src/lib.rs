@@ -144,7 +144,7 @@ pub mod source {
 /// One reproducible result from several slices: parts of a whole on several machines, or parts that
 /// are read one after the other.
 pub mod reproducible {
-    pub use crate::pool::{OnPart, PartError, PartOfResult as Part, Place, block, share};
+    pub use crate::pool::{OnPart, Part, PartError, Place, block, share};
 }
 
 /// The contents of a [`Trace`].

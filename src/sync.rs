@@ -18,16 +18,9 @@ pub(crate) use primitives::{
 };
 
 use std::{
-    io,
-    sync::{PoisonError, TryLockError},
+    sync::{PoisonError, TryLockError, TryLockResult},
     time::Duration,
 };
-
-/// Starts a thread. `body` is boxed because the code that starts a thread is compiled once for each
-/// type of closure.
-pub(crate) fn spawn(thread: ThreadBuilder, body: Box<dyn FnOnce() + Send>) -> io::Result<JoinHandle<()>> {
-    thread.spawn(body)
-}
 
 /// Locks `mutex`, even if it is poisoned. The only lock of this crate under which user code runs is
 /// that of a worker's kept state, which belongs to the user. So a panic never leaves data of this
@@ -38,7 +31,12 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Locks `mutex` if no thread holds it.
 pub(crate) fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
-    match mutex.try_lock() {
+    guard(mutex.try_lock())
+}
+
+/// The guard of a mutex, even if the mutex is poisoned. `None` if another thread holds the lock.
+fn guard<G>(tried: TryLockResult<G>) -> Option<G> {
+    match tried {
         Ok(guard) => Some(guard),
         Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
         Err(TryLockError::WouldBlock) => None,
@@ -53,27 +51,14 @@ pub(crate) fn wait<'a, T>(condvar: &Condvar, guard: MutexGuard<'a, T>) -> MutexG
 /// Locks a `mutex` that other threads hold for a few microseconds at most. Polls before it sleeps,
 /// since sleeping takes longer than the wait.
 pub(crate) fn lock_soon<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    let mut guard = None;
-    Patience::BRIEF.poll(|| {
-        guard = try_lock(mutex);
-        guard.is_some()
-    });
-    guard.unwrap_or_else(|| lock(mutex))
+    Patience::BRIEF.poll_for(|| try_lock(mutex)).unwrap_or_else(|| lock(mutex))
 }
 
 /// Locks a `mutex` that other threads hold for a few microseconds at most. This thread itself may
 /// already hold the lock, since an allocator that is called under the lock may call a loop. Returns
 /// `None` if the mutex stays locked.
 pub(crate) fn try_lock_soon<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
-    let mut guard = None;
-    let mut try_lock = || {
-        guard = try_lock(mutex);
-        guard.is_some()
-    };
-    if !try_lock() {
-        Patience::BRIEF.poll(try_lock);
-    }
-    guard
+    try_lock(mutex).or_else(|| Patience::BRIEF.poll_for(|| try_lock(mutex)))
 }
 
 /// Locks a `mutex` of a static, which other threads hold for a few microseconds, unless they are
@@ -83,19 +68,8 @@ pub(crate) fn try_lock_soon<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
 #[allow(unused_qualifications, reason = "models have another `Mutex`")]
 pub(crate) fn lock_unless_stuck<T>(mutex: &std::sync::Mutex<T>) -> Option<std::sync::MutexGuard<'_, T>> {
     const LONG: Patience = Patience::of(Duration::from_millis(100));
-    let mut guard = None;
-    let mut try_lock = || {
-        guard = match mutex.try_lock() {
-            Ok(guard) => Some(guard),
-            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => None,
-        };
-        guard.is_some()
-    };
-    if !try_lock() {
-        LONG.poll(try_lock);
-    }
-    guard
+    let try_lock = || guard(mutex.try_lock());
+    try_lock().or_else(|| LONG.poll_for(try_lock))
 }
 
 /// How long a thread polls before it sleeps.
@@ -115,15 +89,28 @@ impl Patience {
         self.0.is_zero()
     }
 
+    /// Polls `get` until it returns a value or the time is over.
+    fn poll_for<V>(self, mut get: impl FnMut() -> Option<V>) -> Option<V> {
+        let mut got = None;
+        self.poll(|| {
+            got = get();
+            got.is_some()
+        });
+        got
+    }
+
     /// Polls `ready` until it returns true or the time is over. The result is only a hint, since
     /// polling orders no memory accesses.
-    #[cfg(not(any(loom, shuttle, miri)))]
+    ///
+    /// In models this does nothing. A model checker explores the path on which threads sleep;
+    /// polling would only multiply its states.
     pub(crate) fn poll(self, mut ready: impl FnMut() -> bool) {
-        self.poll_dyn(&mut ready);
+        if cfg!(not(any(loom, shuttle, miri))) {
+            self.poll_dyn(&mut ready);
+        }
     }
 
     /// As [`poll`](Self::poll); compiled once for all closures.
-    #[cfg(not(any(loom, shuttle, miri)))]
     fn poll_dyn(self, ready: &mut dyn FnMut() -> bool) {
         let begin = crate::clock::Instant::now();
         while begin.elapsed() < self.0 {
@@ -135,9 +122,4 @@ impl Patience {
             }
         }
     }
-
-    /// Does nothing. A model checker explores the path on which threads sleep; polling would only
-    /// multiply its states.
-    #[cfg(any(loom, shuttle, miri))]
-    pub(crate) fn poll(self, _ready: impl FnMut() -> bool) {}
 }

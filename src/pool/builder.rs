@@ -11,7 +11,6 @@ use crate::{
             cpu_assignment::CpuAssignment,
             inherited_scheduling::InheritedScheduling,
             placement::{PinState, Pinning, Placement, SeatPlan, System, Wish},
-            starvation,
         },
         policy::victim::Stealing,
         protocol::{Fence, oneshot, threads::Threads},
@@ -20,31 +19,15 @@ use crate::{
     sync::{Patience, ThreadBuilder},
 };
 
-/// The result of building a pool.
-pub(crate) struct Assembled {
-    pub(crate) executor: Executor,
-    /// Keeps the caller of a scope pinned.
-    pub(crate) pinned: Option<Pinned>,
-    pub(crate) messages: BuildMessages,
-}
-
-/// Messages about the building of a pool. The messages are logged after the pool is complete, since
-/// a logger may use the pool.
-#[must_use = "the messages have to be logged"]
-pub(crate) struct BuildMessages {
-    doubts: String,
-    remarks: Vec<String>,
-}
-
-impl BuildMessages {
-    /// Logs the messages. The calling thread must hold no lock that a logger may need.
-    pub(crate) fn log(self) {
-        if !self.doubts.is_empty() {
-            log::warn!("{}", self.doubts);
-        }
-        for remark in self.remarks {
-            log::debug!("{remark}");
-        }
+/// Logs the messages about the building of a pool. Called after the pool is complete, since a
+/// logger may use the pool. The calling thread must hold no lock that a logger may need.
+pub(crate) fn log_building(executor: &Executor) {
+    let SeatPlan { doubts, remarks, .. } = &executor.cpus().plan;
+    if !doubts.is_empty() {
+        log::warn!("{}", doubts.join("; "));
+    }
+    for remark in remarks {
+        log::debug!("{remark}");
     }
 }
 
@@ -85,7 +68,7 @@ pub struct PoolBuilder<S = fn(WorkerThread) -> io::Result<()>> {
 
 /// The options that the program has set.
 #[derive(Default)]
-pub(crate) struct PoolOptions {
+struct PoolOptions {
     wish: Wish,
     stealing: Stealing,
     thread_name: Option<Box<dyn Fn(usize) -> String>>,
@@ -97,7 +80,7 @@ pub(crate) struct PoolOptions {
 
 /// The spawn handler of a program. The handler is boxed, so that the code that builds pools is
 /// compiled once.
-pub(crate) type Spawn<'a> = Box<dyn FnMut(WorkerThread) -> io::Result<()> + 'a>;
+type Spawn<'a> = Box<dyn FnMut(WorkerThread) -> io::Result<()> + 'a>;
 
 impl Default for PoolBuilder {
     fn default() -> Self {
@@ -369,36 +352,29 @@ impl<S> PoolBuilder<S> {
     }
 }
 
-impl<'a, S: FnMut(WorkerThread) -> io::Result<()> + 'a> PoolBuilder<S> {
-    /// The options, and the spawn handler if there is one.
-    pub(crate) fn parts(self) -> (PoolOptions, Option<Spawn<'a>>) {
-        (self.options, self.spawn_handler.map(|handler| Box::new(handler) as Spawn<'a>))
+impl<S: FnMut(WorkerThread) -> io::Result<()>> PoolBuilder<S> {
+    /// Makes the executor of a pool. If the calling thread is pinned, it stays pinned while the
+    /// second result lives.
+    pub(crate) fn assemble(self, role: Role) -> Result<(Executor, Option<Pinned>), BuildError> {
+        let spawn = self.spawn_handler.map(|handler| Box::new(handler) as Spawn<'_>);
+        self.options.assemble(role, spawn)
     }
 }
 
 impl PoolOptions {
-    /// Builds the pool: makes the plan, starts the threads, waits until all of them have started,
-    /// and pins the caller of a scope.
-    pub(crate) fn assemble(
+    /// Makes the plan, starts the threads, waits until all of them have started, and pins the
+    /// caller of a scope.
+    fn assemble(
         mut self,
         role: Role,
         mut spawn: Option<Spawn<'_>>,
-    ) -> Result<Assembled, BuildError> {
+    ) -> Result<(Executor, Option<Pinned>), BuildError> {
         if let Some(asked) = self.stack_size.filter(|bytes| *bytes < LEAST_STACK) {
             return Err(BuildError::StackSize { asked });
         }
         let inherited = (role == Role::Global).then(InheritedScheduling::of_process);
         let mask = inherited.as_ref().map_or_else(Mask::of_this_thread, InheritedScheduling::mask);
         let mut plan = SeatPlan::new(mem::take(&mut self.wish), System::now(mask))?;
-        let mut refused = Vec::new();
-        let mut refuse = |plan: &SeatPlan, worker, cpu, source| {
-            if plan.pinning == Pinning::Required {
-                let allowed = plan.machine.cpus.iter().map(|cpu| cpu.number).collect();
-                return Err(BuildError::Pin { worker, cpu, allowed, source });
-            }
-            refused.push(format!("worker {worker} is not pinned to CPU {cpu}: {source}"));
-            Ok(())
-        };
         let fence = Fence::of_this_process(); // before the threads start, since registering is fast while the process has only one thread
         if !fence.is_dear_for_thieves() {
             plan.remarks.push("no membarrier(2): each claim takes a full fence".into());
@@ -407,10 +383,10 @@ impl PoolOptions {
         let mut threads = Threads::new(plan.workers - 1, fence, patience);
         let arrivals = self.start(&mut threads, &plan, inherited, spawn.as_mut())?;
         drop(spawn); // also drops the workers that the handler has kept, so that their receivers report an error
-        let mut pinned_helpers = Vec::new();
+        let (mut pinned_helpers, mut refused) = (Vec::new(), Vec::new());
         for (worker, arrival) in (1..).zip(arrivals) {
             let arrived = arrival.receive().ok_or(BuildError::NotRun { worker })?;
-            let Arrived { thread, taken_over, pinned, started } = arrived;
+            let Arrived { taken_over, pinned, started } = arrived;
             started.map_err(|message| BuildError::StartHandler { worker, message })?;
             if worker == 1
                 && let Err(source) = taken_over
@@ -419,10 +395,10 @@ impl PoolOptions {
                     "workers keep the CPUs and the priority of the thread that built the pool: {source}"
                 ));
             }
-            match (pinned, plan.cpu(worker).map(|cpu| cpu.number)) {
-                (Ok(()), Some(_)) => pinned_helpers.push((worker, thread)),
-                (Err(source), Some(cpu)) => refuse(&plan, worker, cpu, source)?,
-                (_, None) => {}
+            let Some(cpu) = plan.cpu(worker) else { continue };
+            match pinned {
+                Ok(thread) => pinned_helpers.push((worker, thread)),
+                Err(source) => refused.push((worker, cpu.number, source)),
             }
         }
         let (mut pinned, mut caller_pin) = (None, PinState::Free);
@@ -430,21 +406,23 @@ impl PoolOptions {
             match Pinned::to(cpu.number) {
                 Ok(caller) => (pinned, caller_pin) = (Some(caller), PinState::Pinned),
                 Err(source) => {
-                    refuse(&plan, 0, cpu.number, source)?;
+                    refused.push((0, cpu.number, source));
                     caller_pin = PinState::Refused;
                 }
             }
         }
-        match &refused[..] {
-            [] => {}
-            [one] => plan.doubts.push(one.clone()),
-            [first, others @ ..] => plan.doubts.push(format!("{first}, nor are {} others", others.len())),
+        let number = refused.len();
+        if let Some((worker, cpu, source)) = refused.into_iter().next() {
+            if plan.pinning == Pinning::Required {
+                let allowed = plan.machine.cpus.iter().map(|cpu| cpu.number).collect();
+                return Err(BuildError::Pin { worker, cpu, allowed, source });
+            }
+            let others = if number > 1 { &format!(", nor are {} others", number - 1) } else { "" };
+            plan.doubts.push(format!("worker {worker} is not pinned to CPU {cpu}: {source}{others}"));
         }
-        let messages =
-            BuildMessages { doubts: plan.doubts.join("; "), remarks: mem::take(&mut plan.remarks) };
         let assignment = CpuAssignment::new(plan, pinned_helpers, caller_pin);
         let executor = Executor::new(threads, assignment, self.stealing, self.spin_before_park);
-        Ok(Assembled { executor, pinned, messages })
+        Ok((executor, pinned))
     }
 
     /// Starts all threads. Does not wait until the threads arrive: a handler may collect all
@@ -458,8 +436,10 @@ impl PoolOptions {
     ) -> Result<Vec<oneshot::Receiver<Arrived>>, BuildError> {
         let inherited = inherited.filter(|_| spawn.is_none()); // threads of a handler keep their priority
         let start = |worker| {
-            let name = self.thread_name.as_ref();
-            let name = name.map_or_else(|| format!("rangesteal-{worker}"), |name| name(worker));
+            let name = match &self.thread_name {
+                Some(name) => name(worker),
+                None => format!("rangesteal-{worker}"),
+            };
             if name.contains('\0') {
                 return Err(BuildError::ThreadName { name });
             }
@@ -472,8 +452,7 @@ impl PoolOptions {
                 exit_handler: self.exit_handler.clone(),
             };
             let (worker_handle, (sender, arrival)) = (threads.new_worker(), oneshot::channel());
-            let has_cpu = starvation::has_cpu();
-            let body = Box::new(move || body.run(worker_handle, sender, has_cpu));
+            let body = Box::new(move || body.run(worker_handle, sender));
             let started = if let Some(spawn) = &mut spawn {
                 spawn(WorkerThread::new(worker, name, self.stack_size, body, threads.gate()))
             } else {

@@ -22,15 +22,13 @@ pub(crate) struct ExecutorCell {
 
 impl ExecutorCell {
     pub(crate) fn new(executor: Executor) -> Self {
-        let executor = AtomicPtr::new(Box::into_raw(Box::new(executor)));
-        Self { executor, former: AtomicPtr::new(ptr::null_mut()) }
+        Self { executor: AtomicPtr::new(Box::into_raw(Box::new(executor))), former: AtomicPtr::default() }
     }
 
     /// # Safety
     /// The cell has to be filled before `get` is called and before the cell is dropped.
     pub(crate) const unsafe fn empty() -> Self {
-        let none = AtomicPtr::new(ptr::null_mut());
-        Self { executor: none, former: AtomicPtr::new(ptr::null_mut()) }
+        Self { executor: AtomicPtr::new(ptr::null_mut()), former: AtomicPtr::new(ptr::null_mut()) }
     }
 
     #[inline(always)]

@@ -22,7 +22,7 @@ use std::{
 
 use super::{
     Pool,
-    builder::{Assembled, PoolBuilder, PoolOptions, Role, Spawn},
+    builder::{PoolBuilder, Role, log_building},
     call::executor::Executor,
     error::BuildError,
     executor_cell::ExecutorCell,
@@ -102,27 +102,20 @@ impl Pool {
 
     #[cold]
     fn first_use() {
-        if begin() {
-            match PoolOptions::default().assemble(Role::Global, None) {
-                Ok(Assembled { executor, messages, .. }) => {
-                    GLOBAL.cell.replace(executor);
-                    log_on_another_thread(|| messages.log());
-                }
-                Err(error) => {
-                    let doubt = format!("the global pool has one worker: {error}");
-                    GLOBAL.cell.replace(Executor::of_one(vec![doubt.clone()]));
-                    log_on_another_thread(move || log::warn!("{doubt}"));
-                }
-            }
+        if !begin() {
+            return;
         }
+        let executor = match PoolBuilder::default().assemble(Role::Global) {
+            Ok((executor, _)) => executor,
+            Err(error) => Executor::of_one(vec![format!("the global pool has one worker: {error}")]),
+        };
+        GLOBAL.cell.replace(executor);
+        // Logs on a thread of its own; if that thread cannot be started, the messages are lost. The
+        // first use of the pool may be a call by a logger that holds a lock. Logging on this thread
+        // would then take that lock twice.
+        let thread = thread::Builder::new().name("rangesteal-log".into());
+        let _may_fail = thread.spawn(|| log_building(GLOBAL.executor()));
     }
-}
-
-/// Logs on a thread of its own; if that thread cannot be started, the messages are lost. The first
-/// use of the pool may be a call by a logger that holds a lock. Logging on this thread would then
-/// take that lock twice.
-fn log_on_another_thread(log: impl FnOnce() + Send + 'static) {
-    let _may_fail = thread::Builder::new().name("rangesteal-log".into()).spawn(log);
 }
 
 impl<S: FnMut(WorkerThread) -> io::Result<()>> PoolBuilder<S> {
@@ -144,26 +137,21 @@ impl<S: FnMut(WorkerThread) -> io::Result<()>> PoolBuilder<S> {
     /// [`BuildError::GlobalExists`] if the global pool was built or used before, or is being built.
     /// All errors of [`build`](Self::build); after one of these the global pool can still be built.
     pub fn build_global(self) -> Result<&'static Pool, BuildError> {
-        let (options, spawn) = self.parts();
-        build(options, spawn)
-    }
-}
-
-fn build(options: PoolOptions, spawn: Option<Spawn<'_>>) -> Result<&'static Pool, BuildError> {
-    /// Lets another call build the pool if this call fails or panics.
-    struct Undo;
-    impl Drop for Undo {
-        fn drop(&mut self) {
-            BEGUN.store(false, Ordering::Release); // partner: `begin`
+        /// Lets another call build the pool if this call fails or panics.
+        struct Undo;
+        impl Drop for Undo {
+            fn drop(&mut self) {
+                BEGUN.store(false, Ordering::Release); // partner: `begin`
+            }
         }
+        if !begin() {
+            return Err(BuildError::GlobalExists);
+        }
+        let undo = Undo;
+        let (executor, _) = self.assemble(Role::Global)?;
+        mem::forget(undo);
+        GLOBAL.cell.replace(executor);
+        log_building(GLOBAL.executor());
+        Ok(&GLOBAL)
     }
-    if !begin() {
-        return Err(BuildError::GlobalExists);
-    }
-    let undo = Undo;
-    let Assembled { executor, messages, .. } = options.assemble(Role::Global, spawn)?;
-    mem::forget(undo);
-    GLOBAL.cell.replace(executor);
-    messages.log();
-    Ok(&GLOBAL)
 }

@@ -15,48 +15,22 @@ mod record;
 mod thread;
 mod verbs;
 
+// The names that the crate exports are listed in `lib.rs`.
 pub use builder::PoolBuilder;
-pub use call::handles::{CancelToken, Cancelled, Progress};
+pub use call::handles::*;
 pub use error::BuildError;
-pub use place::{
-    cpu_assignment::{Seat, Seating},
-    placement::{CountSource, PinState, Pinning, Placement},
-    topology::Cpu,
-};
+pub use place::{cpu_assignment::*, placement::*, topology::Cpu};
 pub use policy::victim::Stealing;
-pub use record::{
-    report::{RunReport, WaitReport, WorkerReport},
-    trace::{
-        Trace,
-        timeline::{Helper, InnerLoop, Run, Slow, Theft, Timeline},
-    },
-    why_alone::Alone,
-};
+pub use record::{report::*, trace::Trace, trace::timeline::*, why_alone::Alone};
 pub use thread::WorkerThread;
 pub use verbs::{
-    chain::{Chain, Each, IntoChain, Makes, Pieces, Shared, Source},
-    collect::FromChain,
-    feed::Feed,
-    grow::Grow,
-    indexed::{
-        At, Chunks, Cuts, InStep, Located, Nested, Rev, StepBy, Subrange, Windows, Zip, chunks_exact, pieces,
-    },
-    on::{NoPool, On, source},
-    options::{Cancellable, Ending, OnPool, Uncancellable},
-    owned::{Drained, Holder, Owned, drain},
-    part::{OnPart, Part as PartOfResult, PartError, Place, share},
-    permutation::{Permutation, PermutationError, Permuted},
-    reproducible::block,
-    source::{Exclusive, Indices, Integer, Integers, Lent},
-    stages::{Cloned, Filter, FilterMap, FlatMap, Flatten, Inspect, Map, TryFlatMap, With},
-    state::{Fresh, Given, Kept, Lends, PerBlock, PerWorker, State, Stateless},
-    tiles::{Tile, Tiles, tiles},
-    waiting::Waiting,
+    chain::*, collect::*, feed::*, grow::*, indexed::*, on::*, options::*, owned::*, part::*, permutation::*,
+    reproducible::*, source::*, stages::*, state::*, tiles::*, waiting::*,
 };
 
 use std::{borrow::Cow, cmp::Ordering, fmt, io};
 
-use builder::{Assembled, PoolOptions, Role, Spawn};
+use builder::{Role, log_building};
 use call::executor::Executor;
 use executor_cell::ExecutorCell;
 use verbs::{comparator::By, partition, select, sort};
@@ -144,8 +118,9 @@ impl<S: FnMut(WorkerThread) -> io::Result<()>> PoolBuilder<S> {
     /// If the closure of [`thread_name`](Self::thread_name) or of
     /// [`spawn_handler`](Self::spawn_handler) panics.
     pub fn build(self) -> Result<Pool, BuildError> {
-        let (options, spawn) = self.parts();
-        Pool::build(options, spawn)
+        let (executor, _) = self.assemble(Role::Own)?;
+        log_building(&executor);
+        Ok(Pool { cell: ExecutorCell::new(executor) })
     }
 
     /// Builds the pool, calls `work` with it, joins the threads of the pool, and returns the result
@@ -172,20 +147,13 @@ impl<S: FnMut(WorkerThread) -> io::Result<()>> PoolBuilder<S> {
     /// # Panics
     /// If `work` panics.
     pub fn scope<R>(self, work: impl FnOnce(&Pool) -> R) -> Result<R, BuildError> {
-        let (options, spawn) = self.parts();
-        let Assembled { executor, pinned: _pinned, messages } = options.assemble(Role::Scope, spawn)?;
-        messages.log();
+        let (executor, _pinned) = self.assemble(Role::Scope)?;
+        log_building(&executor);
         Ok(work(&Pool { cell: ExecutorCell::new(executor) }))
     }
 }
 
 impl Pool {
-    fn build(options: PoolOptions, spawn: Option<Spawn<'_>>) -> Result<Self, BuildError> {
-        let Assembled { executor, messages, .. } = options.assemble(Role::Own, spawn)?;
-        messages.log();
-        Ok(Self { cell: ExecutorCell::new(executor) })
-    }
-
     #[inline(always)]
     fn executor(&self) -> &Executor {
         self.cell.get()
@@ -722,8 +690,8 @@ impl Pool {
     /// order.
     #[track_caller]
     pub fn sort_by<T: Send>(&self, items: &mut [T], compare: impl Fn(&T, &T) -> Ordering + Sync) {
-        let serial = |items: &mut [T]| items.sort_by(&compare);
-        sort::sort(self.executor(), items, &By::new(serial, |a: &T, b: &T| compare(a, b).is_lt()));
+        let order = By::new::<T>(|items| items.sort_by(&compare), |a, b| compare(a, b).is_lt());
+        sort::sort(self.executor(), items, &order);
     }
 
     /// Sorts the slice by a key. The sort is stable: items with equal keys keep their order.
@@ -747,8 +715,8 @@ impl Pool {
     /// its items, in some order.
     #[track_caller]
     pub fn sort_by_key<T: Send, K: Ord>(&self, items: &mut [T], key: impl Fn(&T) -> K + Sync) {
-        let serial = |items: &mut [T]| items.sort_by_key(&key);
-        sort::sort(self.executor(), items, &By::new(serial, |a: &T, b: &T| key(a).lt(&key(b))));
+        let order = By::new::<T>(|items| items.sort_by_key(&key), |a, b| key(a).lt(&key(b)));
+        sort::sort(self.executor(), items, &order);
     }
 
     /// Sorts the slice by a key that is computed once per item, for keys that take long to compute.
@@ -822,8 +790,8 @@ impl Pool {
     /// order.
     #[track_caller]
     pub fn sort_unstable_by<T: Send>(&self, items: &mut [T], compare: impl Fn(&T, &T) -> Ordering + Sync) {
-        let serial = |items: &mut [T]| items.sort_unstable_by(&compare);
-        sort::sort_unstable(self.executor(), items, &By::new(serial, |a: &T, b: &T| compare(a, b).is_lt()));
+        let order = By::new::<T>(|items| items.sort_unstable_by(&compare), |a, b| compare(a, b).is_lt());
+        sort::sort_unstable(self.executor(), items, &order);
     }
 
     /// Sorts the slice by a key. The sort is not stable: items with equal keys may change places.
@@ -845,8 +813,8 @@ impl Pool {
     /// its items, in some order.
     #[track_caller]
     pub fn sort_unstable_by_key<T: Send, K: Ord>(&self, items: &mut [T], key: impl Fn(&T) -> K + Sync) {
-        let serial = |items: &mut [T]| items.sort_unstable_by_key(&key);
-        sort::sort_unstable(self.executor(), items, &By::new(serial, |a: &T, b: &T| key(a).lt(&key(b))));
+        let order = By::new::<T>(|items| items.sort_unstable_by_key(&key), |a, b| key(a).lt(&key(b)));
+        sort::sort_unstable(self.executor(), items, &order);
     }
 
     /// Merges two sorted runs: the items before index `middle`, and the items from there on. The
@@ -898,8 +866,7 @@ impl Pool {
         middle: usize,
         compare: impl Fn(&T, &T) -> Ordering + Sync,
     ) {
-        let serial = |items: &mut [T]| items.sort_by(&compare);
-        let order = By::new(serial, |a: &T, b: &T| compare(a, b).is_lt());
+        let order = By::new::<T>(|items| items.sort_by(&compare), |a, b| compare(a, b).is_lt());
         sort::merge(self.executor(), items, middle, &order);
     }
 
@@ -951,8 +918,9 @@ impl Pool {
         items: &'a mut [T],
         index: usize,
     ) -> (&'a mut [T], &'a mut T, &'a mut [T]) {
-        let serial = |items: &mut [T], index| _ = items.select_nth_unstable(index);
-        select::select(self.executor(), items, index, &T::lt, &serial)
+        select::select(self.executor(), items, index, &T::lt, &|items, index| {
+            items.select_nth_unstable(index);
+        })
     }
 
     /// Selects an item as [`select_nth_unstable`](Self::select_nth_unstable), by the order
@@ -979,8 +947,9 @@ impl Pool {
         compare: impl Fn(&T, &T) -> Ordering + Sync,
     ) -> (&'a mut [T], &'a mut T, &'a mut [T]) {
         let is_less = |a: &T, b: &T| compare(a, b).is_lt();
-        let serial = |items: &mut [T], index| _ = items.select_nth_unstable_by(index, &compare);
-        select::select(self.executor(), items, index, &is_less, &serial)
+        select::select(self.executor(), items, index, &is_less, &|items, index| {
+            items.select_nth_unstable_by(index, &compare);
+        })
     }
 
     /// Selects an item as [`select_nth_unstable`](Self::select_nth_unstable), by the order of a

@@ -13,6 +13,7 @@ use super::{
     place::{
         affinity::{self, Pinned},
         inherited_scheduling::InheritedScheduling,
+        starvation,
     },
     protocol::{fork::Process, gate::Gate, oneshot::Sender, threads::WorkerHandle},
 };
@@ -36,10 +37,10 @@ pub(crate) struct ThreadBody {
 
 /// The message that a thread sends to the building thread when it is ready for jobs or has failed.
 pub(crate) struct Arrived {
-    pub(crate) thread: affinity::Thread,
     /// Whether the thread has got the CPUs and the priority of the process.
     pub(crate) taken_over: io::Result<()>,
-    pub(crate) pinned: io::Result<()>,
+    /// The thread, if it could be pinned.
+    pub(crate) pinned: io::Result<affinity::Thread>,
     /// The message of the panic, if the start handler has panicked. After such a panic the thread
     /// takes no jobs.
     pub(crate) started: Result<(), String>,
@@ -47,23 +48,23 @@ pub(crate) struct Arrived {
 
 impl ThreadBody {
     /// Does the work on the calling thread.
-    pub(crate) fn run(self, handle: WorkerHandle, arrival: Sender<Arrived>, has_cpu: impl FnMut() -> bool) {
+    pub(crate) fn run(self, handle: WorkerHandle, arrival: Sender<Arrived>) {
         let taken_over = self.inherited.map_or(Ok(()), |of| of.take_over());
-        let (pinned, _lent) = match self.cpu {
-            None => (Ok(()), None),
-            Some(cpu) if self.is_lent => match Pinned::to(cpu) {
-                Ok(lent) => (Ok(()), Some(lent)),
-                Err(refused) => (Err(refused), None),
-            },
-            Some(cpu) => (affinity::pin(cpu), None),
+        let mut lent = None;
+        let pinned = match self.cpu {
+            None => Ok(()),
+            Some(cpu) if self.is_lent => Pinned::to(cpu).map(|pinned| lent = Some(pinned)),
+            Some(cpu) => affinity::pin(cpu),
         };
         let started = call(self.start_handler, self.worker);
         let stays = started.is_ok();
-        arrival.send(Arrived { thread: affinity::this_thread(), taken_over, pinned, started });
+        let pinned = pinned.map(|()| affinity::this_thread());
+        arrival.send(Arrived { taken_over, pinned, started });
         if stays {
-            handle.work(has_cpu);
+            handle.work(starvation::has_cpu());
             let _reported_by_the_panic_hook = call(self.exit_handler, self.worker);
         }
+        drop(lent);
     }
 }
 

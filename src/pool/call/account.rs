@@ -11,7 +11,7 @@ use crate::{
         program_report::ProgramReport,
         report::{RunReport, WaitReport},
         trace::{
-            notes::{Before, Closeup, Notes},
+            notes::{Before, Tick},
             scene::{LoopSpan, ScenePlace, Stay},
             timeline::Timeline,
         },
@@ -50,16 +50,9 @@ impl Account {
 }
 
 impl LoopOptions<'_> {
-    /// Empty notes of a round for a timeline; `None` if no trace is wanted. The round begins at
-    /// `begin`, counted from the call.
-    pub(crate) fn notes(&self, begin: Duration) -> Option<Box<Notes>> {
-        self.wishes.trace.as_ref().map(|trace| Box::new(Notes::new(trace.tracer, begin)))
-    }
-
-    /// Empty notes for the timeline of a calling thread that runs alone from index `first` on;
-    /// `None` if no trace is wanted.
-    pub(crate) fn closeup(&self, first: usize, begin: Instant) -> Option<Closeup> {
-        self.wishes.trace.as_ref().map(|trace| Closeup::new(trace.tracer, first, begin))
+    /// Notes the progress of a run of this loop; `None` if no trace is wanted.
+    pub(crate) fn tick(&self) -> Option<Tick> {
+        self.wishes.trace.as_ref().map(|trace| trace.tick)
     }
 
     /// Enters the scene of the loop's items. The thread stays in the scene while the result lives.
@@ -69,7 +62,7 @@ impl LoopOptions<'_> {
         if self.wishes.trace.is_none() && !ScenePlace::is_near() {
             return None;
         }
-        ScenePlace::of_call(self.wishes.trace.as_ref().map(|trace| trace.scene))
+        ScenePlace::of_call(self.wishes.trace.as_ref().map(|trace| trace.hear))
             .as_ref()
             .map(ScenePlace::enter)
     }
@@ -112,23 +105,10 @@ impl LoopOptions<'_> {
         if !everybody && !self.wants_account() {
             return None;
         }
-        let begin = before.begin;
-        let (times, notes) = match round {
-            Ok(times) => {
-                let notes = times.notes.take();
-                (Ok(&*times), notes)
-            }
-            Err(alone) => (Err(alone), None),
-        };
+        let (begin, times) = (before.begin, round.as_deref().map_err(|alone| *alone));
         let report = RunReport::new(begin.elapsed(), (self.items(before), before.took), times);
-        let timeline = self.wishes.trace.as_ref().map(|trace| {
-            let mut timeline = trace.tracer.timeline(before, self.units, times.err(), notes);
-            if let Some(place) = ScenePlace::here() {
-                let parts = times.map_or(&[][..], |times| &times.parts);
-                timeline.inner = place.inner(begin, timeline.dealt.len(), parts);
-            }
-            timeline
-        });
+        let trace = self.wishes.trace.as_ref();
+        let timeline = trace.map(|trace| (trace.timeline)(before, self.units, round));
         Some(Box::new(Account { begin, report, timeline, help }))
     }
 

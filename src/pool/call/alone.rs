@@ -50,7 +50,7 @@ impl<'a> Solo<'a> {
     pub(crate) fn new(options: &LoopOptions<'a>, left: Range<usize>) -> Self {
         let LoopOptions { watch, units, .. } = *options;
         let begin = Instant::now();
-        let closeup = options.closeup(left.start, begin);
+        let closeup = options.tick().map(|tick| Closeup::new(tick, left.start, begin));
         let list = options.list;
         let (begun, len, timed, took) = (left.start, left.end, left.start, Duration::ZERO);
         Self { begin, watch, units, begun, len, timed, took, closeup, list }

@@ -10,7 +10,7 @@ use crate::{
         record::{
             journal::{Journal, Times, Usage},
             trace::{
-                notes::Tracer,
+                notes::Tick,
                 scene::{ScenePlace, Stay},
             },
             units::Units,
@@ -23,8 +23,8 @@ use crate::{
 pub(crate) struct RoundLog {
     begin: Instant,
     measures_usage: bool,
-    /// Records the runs, if a timeline is wanted.
-    tracer: Option<&'static dyn Tracer>,
+    /// Notes the progress of runs, if a timeline is wanted.
+    tick: Option<Tick>,
     /// The loop's place in a scene, if a trace is being taken there.
     place: Option<ScenePlace>,
     handed_over: Mutex<(Times, Earliest<Option<Panic>>)>,
@@ -43,15 +43,14 @@ impl RoundLog {
     pub(crate) fn new(begin: Instant, mut times: Times) -> Self {
         // Without a measurement the usage stays `None`.
         let measures_usage = times.usage.take().is_some();
-        let tracer = times.notes.as_ref().map(|notes| notes.tracer);
-        let handed_over = Mutex::new((times, Earliest::NONE));
-        Self { begin, measures_usage, tracer, place: ScenePlace::here(), handed_over }
+        let (tick, place) = (times.tick, ScenePlace::here());
+        Self { begin, measures_usage, tick, place, handed_over: Mutex::new((times, Earliest::NONE)) }
     }
 
     /// Worker `me` enters.
     pub(crate) fn enter(&self, me: usize, units: Units) -> WorkerLog {
         let used_before = if self.measures_usage { usage() } else { None };
-        let journal = Journal::new(me, units, self.begin, self.tracer);
+        let journal = Journal::new(me, units, self.begin, self.tick);
         let stay = self.place.as_ref().map(ScenePlace::enter);
         WorkerLog { journal, stop: Earliest::NONE, used_before, _stay: stay }
     }
@@ -61,13 +60,12 @@ impl RoundLog {
     pub(crate) fn leave(&self, worker_log: &mut WorkerLog, failed: usize) {
         let WorkerLog { journal, stop, used_before, .. } = worker_log;
         let used = used_before.and_then(|before| Some(usage()?.since(before)));
-        journal.close(failed, used);
         let mut handed_over = lock(&self.handed_over);
         let (times, first) = &mut *handed_over;
         if self.place.is_some() {
             times.add_part(journal);
         }
-        times.add(journal);
+        times.add(journal, failed, used);
         let surplus = first.merge(mem::replace(stop, Earliest::NONE));
         drop(handed_over);
         discard(surplus);

@@ -139,7 +139,7 @@ impl Executor {
         let (begin, left) = (before.begin + before.took, before.indices..this.slice.len);
         self.make_room();
         let (workers, idle) = (help.helpers + 1, help.idle);
-        help.times.notes = options.notes(before.took);
+        help.times.tick = options.tick();
         let mut shared = SharedPart { call, begin, left, polls: self.polls(call, workers), help, options };
         let (mut times, stop) = if options.kind.is_from_the_front() {
             self.search(&mut shared, own, others)
@@ -195,8 +195,8 @@ impl Executor {
     ) -> (Times, Earliest<Option<Panic>>) {
         let SharedPart { call, begin, ref left, polls, options, ref mut help, .. } = *shared;
         let mut times = mem::take(&mut help.times);
-        if let Some(notes) = &mut times.notes {
-            notes.dealt = vec![0..0; help.helpers + 1]; // no worker owns a range
+        if times.tick.is_some() {
+            times.dealt = vec![0..0; help.helpers + 1]; // no worker owns a range
         }
         let log = RoundLog::new(begin, times);
         let smallest = match options.kind {
@@ -226,10 +226,10 @@ impl Executor {
             Some(bounds) => Cow::Borrowed(bounds),
             None => equal_parts(left, help.dealt).into(),
         };
-        if let Some(notes) = &mut times.notes {
+        if times.tick.is_some() {
             let parts = parts(left.clone(), &bounds);
-            notes.dealt = parts.map(|part| options.units.items(part)).collect();
-            notes.dealt.resize(workers, 0..0);
+            times.dealt = parts.map(|part| options.units.items(part)).collect();
+            times.dealt.resize(workers, 0..0);
         }
         let (arena, list) = (help.turn.arena, options.list);
         let plan = Plan {
@@ -300,8 +300,7 @@ mod tests {
 
     #[test]
     fn helpers_poll_after_a_round_with_at_most_as_many_workers_as_cpus() {
-        let executor =
-            PoolBuilder::default().num_threads(4).parts().0.assemble(Role::Own, None).unwrap().executor;
+        let executor = PoolBuilder::default().num_threads(4).assemble(Role::Own).unwrap().0;
         let cpus = executor.helpers_at_a_time + 1;
         let slice = Slice { address: 0x1000, len: 1000 };
         let this = Loop { site: Site::new(ptr::without_provenance(0x1230)), slice };

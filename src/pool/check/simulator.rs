@@ -362,7 +362,7 @@ impl SimRound<'_> {
     /// Begins a run whose first item has been claimed already.
     fn begin_run(&mut self, me: usize, first: usize, now: u64) {
         self.workers[me].run =
-            Some(SimRun { begin: now, pieces: OpenPieces::new(first, self.at(now), None), grain: None });
+            Some(SimRun { begin: now, pieces: OpenPieces::new(first, self.at(now)), grain: None });
         self.claim(me, SimClaims { since: now, first, size: 1, end: first + 1 });
     }
 

@@ -34,7 +34,7 @@ use crate::clock::Instant;
 /// values are hints, so `Relaxed` is enough.
 #[derive(Debug)]
 pub(crate) struct CpuAssignment {
-    plan: SeatPlan,
+    pub(crate) plan: SeatPlan,
     /// The pinned helpers, in the order of the workers.
     helpers: Vec<PinnedHelper>,
     /// The cache and node of each worker. A thief that reads an old or a premature value makes a

@@ -15,7 +15,7 @@ use super::{
     here::{self, Here},
     job::{self, Job},
 };
-use crate::sync::{JoinHandle, Ordering, Patience, ThreadBuilder, spawn};
+use crate::sync::{JoinHandle, Ordering, Patience, ThreadBuilder};
 
 /// The threads of one pool. Dropping this value stops the threads, joins the threads that the pool
 /// has started, and waits until the threads of the program have left the gate.
@@ -145,9 +145,10 @@ impl Threads {
         WorkerHandle { barrier: Arc::clone(&self.barrier), worker: self.number }
     }
 
-    /// Starts a thread that runs `body`. In `body` the thread works for the pool.
+    /// Starts a thread that runs `body`. In `body` the thread works for the pool. `body` is boxed,
+    /// because the code that starts a thread is compiled once for each type of closure.
     pub(crate) fn start(&mut self, thread: ThreadBuilder, body: Box<dyn FnOnce() + Send>) -> io::Result<()> {
-        self.handles.push(spawn(thread, body)?);
+        self.handles.push(thread.spawn(body)?);
         Ok(())
     }
 

@@ -5,9 +5,8 @@ use std::{ops::Range, thread, time::Duration};
 
 use super::{
     trace::{
-        notes::{Closeup, Notes, Tracer},
+        notes::{Closeup, Tick},
         scene::WorkerPart,
-        timeline,
     },
     units::Units,
 };
@@ -47,9 +46,9 @@ impl Default for Tally {
 impl Tally {
     /// Adds the work of another visit of the same worker.
     fn add(&mut self, more: &Self) {
-        let came = self.span.start.is_finite();
-        let end = if came && more.span.end.is_infinite() { self.span.end } else { more.span.end };
-        self.span = self.span.start.min(more.span.start)..end;
+        if more.span.start.is_finite() {
+            self.span = self.span.start.min(more.span.start)..more.span.end;
+        }
         self.working += more.working;
         self.indices += more.indices;
         self.items = self.items.saturating_add(more.items);
@@ -69,8 +68,11 @@ pub(crate) struct Times {
     pub(crate) tallies: Vec<Tally>,
     /// The CPU time and context switches of all workers together; `None` if not measured.
     pub(crate) usage: Option<Usage>,
-    /// The notes for a timeline; `None` if no trace is wanted.
-    pub(crate) notes: Option<Box<Notes>>,
+    /// Notes the progress of runs; `None` if no timeline is wanted.
+    pub(crate) tick: Option<Tick>,
+    /// For a timeline: the items that each worker gets at the start, and the runs.
+    pub(crate) dealt: Vec<Range<usize>>,
+    pub(crate) noted: Vec<NotedRun>,
     /// The visits of the workers, each from arriving to leaving; empty if no trace is being taken.
     pub(crate) parts: Vec<WorkerPart>,
 }
@@ -91,9 +93,8 @@ impl Times {
     /// the round's time.
     pub(crate) fn are_balanced(&self) -> bool {
         const SMALL: f32 = 1.0 / 32.0;
-        let ends = || self.tallies.iter().map(|tally| tally.span.end);
-        let (first, last) = (ends().fold(f32::INFINITY, f32::min), ends().fold(0.0, f32::max));
-        last.is_finite() && last - first <= last * SMALL
+        let last = self.length();
+        self.tallies.iter().all(|tally| (last - tally.span.end).abs() <= last * SMALL)
     }
 
     /// How long the round took, until the last worker ended.
@@ -131,19 +132,19 @@ impl Times {
         self.parts.push(WorkerPart { seat, thread, span, items, is_empty: items == 0 && runs == 0 });
     }
 
-    /// Adds the journal of a worker.
-    pub(crate) fn add(&mut self, journal: &mut Journal) {
-        let Journal { worker, tally, victims, marks, notes, usage, .. } = journal;
+    /// Adds the journal of a worker that leaves. `failed` is the number of thefts that the worker
+    /// tried without success. `usage` is the worker's usage, if its usage was measured.
+    pub(crate) fn add(&mut self, journal: &mut Journal, failed: usize, usage: Option<Usage>) {
+        let Journal { worker, tally, victims, marks, noted, .. } = journal;
+        (tally.thefts, tally.failed) = (victims.len(), failed);
         self.tallies[*worker].add(tally);
         for victim in victims {
             self.tallies[*victim].suffered += 1;
         }
         self.marks.append(marks);
+        self.noted.append(noted);
         if let Some(used) = usage {
-            self.usage.get_or_insert_default().add(*used);
-        }
-        if let (Some(all), Some(notes)) = (&mut self.notes, notes.take()) {
-            all.tracer.append(all, *notes);
+            self.usage.get_or_insert_default().add(used);
         }
     }
 }
@@ -177,21 +178,26 @@ pub(crate) struct Journal {
     /// When the round began, and when the worker began.
     round: Instant,
     begun: Instant,
-    run: Option<OpenRun>,
+    /// The open run, if there is one.
+    run: Option<(NotedRun, OpenPieces)>,
     tally: Tally,
     /// The victim of each of the worker's thefts.
     victims: Vec<usize>,
     marks: Vec<Mark>,
-    notes: Option<Box<Notes>>,
-    usage: Option<Usage>,
+    /// For a timeline: notes the progress of a run; and the runs so far.
+    tick: Option<Tick>,
+    noted: Vec<NotedRun>,
 }
 
 /// Neighbouring indices that a worker folds between two thefts.
 #[derive(Debug)]
-struct OpenRun {
-    first: usize,
-    theft: Option<TheftNote>,
-    pieces: OpenPieces,
+pub(crate) struct NotedRun {
+    pub(crate) worker: usize,
+    pub(crate) indices: Range<usize>,
+    pub(crate) span: Range<Instant>,
+    pub(crate) theft: Option<TheftNote>,
+    /// For a timeline: the progress of the run.
+    pub(crate) closeup: Option<Closeup>,
 }
 
 /// The theft with which a run began: its victim, and the number of stolen indices.
@@ -203,12 +209,7 @@ pub(crate) struct TheftNote {
 
 impl Journal {
     /// The journal of `worker` in a round that began at `round`. The worker begins now.
-    pub(crate) fn new(
-        worker: usize,
-        units: Units,
-        round: Instant,
-        tracer: Option<&'static dyn Tracer>,
-    ) -> Self {
+    pub(crate) fn new(worker: usize, units: Units, round: Instant, tick: Option<Tick>) -> Self {
         Self {
             worker,
             units,
@@ -218,94 +219,67 @@ impl Journal {
             tally: Tally::default(),
             victims: Vec::new(),
             marks: Vec::new(),
-            notes: tracer.map(|tracer| Box::new(Notes::new(tracer, Duration::ZERO))),
-            usage: None,
+            tick,
+            noted: Vec::new(),
         }
     }
 
     /// The worker begins a run. The time of its first run counts from the worker's begin. The time
     /// of any later run counts from now.
     pub(crate) fn begin(&mut self, first: usize, theft: Option<TheftNote>) -> Instant {
-        let is_first = theft.is_none();
-        let begin = if is_first { self.begun } else { Instant::now() };
-        let closeup = self.notes.as_ref().map(|notes| Closeup::new(notes.tracer, first, begin));
-        self.run = Some(OpenRun { first, theft, pieces: OpenPieces::new(first, begin, closeup) });
+        let begin = if theft.is_none() { self.begun } else { Instant::now() };
+        let closeup = self.tick.map(|tick| Closeup::new(tick, first, begin));
+        let run = NotedRun { worker: self.worker, indices: first..first, span: begin..begin, theft, closeup };
+        self.run = Some((run, OpenPieces::new(first, begin)));
         begin
     }
 
     /// The first item is done. Only a timeline needs this reading of the clock.
     pub(crate) fn tick(&mut self, next: usize) {
-        if let Some(OpenRun { pieces: OpenPieces { closeup: Some(closeup), .. }, .. }) = &mut self.run {
+        if let Some((NotedRun { closeup: Some(closeup), .. }, _)) = &mut self.run {
             closeup.tick(next, Instant::now());
         }
     }
 
     /// All indices before `next` are done at `now`.
     pub(crate) fn mark(&mut self, next: usize, now: Instant) {
-        if let Some(run) = &mut self.run {
-            run.pieces.mark(next, now, &mut self.marks);
+        let Some((run, pieces)) = &mut self.run else { return };
+        if let Some(closeup) = &mut run.closeup {
+            closeup.tick(next, now);
         }
+        pieces.mark(next, now, &mut self.marks);
     }
 
     /// The run is over. All indices before `next` are folded.
     pub(crate) fn end(&mut self, next: usize) {
-        let Some(OpenRun { first, theft, mut pieces }) = self.run.take() else { return };
-        let (begin, closeup) = (pieces.begin, pieces.closeup.take());
-        let end = pieces.end(&mut self.marks);
-        let items = self.units.items(first..next);
-        self.tally.indices += next - first;
-        self.add_run(items.len(), begin, end);
-        if let Some(TheftNote { victim, .. }) = theft {
-            self.tally.thefts += 1;
-            self.victims.push(victim);
-        }
-        if let Some(notes) = &mut self.notes {
-            let (begin, end) = (begin - self.round, end - self.round);
-            let theft = theft.map(|TheftNote { victim, indices }| timeline::Theft {
-                victim,
-                items: self.units.items(first..first + indices),
-            });
-            let run = timeline::Run { worker: self.worker, items, begin, end, theft, ticks: Vec::new() };
-            notes.tracer.add(notes, run, closeup, self.round, self.units);
-        }
+        let Some((mut run, pieces)) = self.run.take() else { return };
+        (run.indices.end, run.span.end) = (next, pieces.end(&mut self.marks));
+        self.add(run);
     }
 
     /// The worker has gone through `indices` indices since it began. The last index is `end - 1`.
     pub(crate) fn ran_search(&mut self, indices: usize, end: usize) {
-        if indices == 0 {
-            return; // a worker that comes after the end of a search counts as absent
-        }
-        let (begin, now) = (self.begun, Instant::now());
-        self.tally.indices += indices;
-        let items = self.units.items(end.saturating_sub(indices)..end);
-        self.add_run(items.len(), begin, now);
-        if let Some(notes) = &mut self.notes {
-            let (begin, end) = (begin - self.round, now - self.round);
-            let run =
-                timeline::Run { worker: self.worker, items, begin, end, theft: None, ticks: Vec::new() };
-            notes.tracer.add(notes, run, None, self.round, self.units);
+        // A worker that comes after the end of a search counts as absent.
+        if indices > 0 {
+            let (indices, span) = (end.saturating_sub(indices)..end, self.begun..Instant::now());
+            self.add(NotedRun { worker: self.worker, indices, span, theft: None, closeup: None });
         }
     }
 
     /// The worker has folded items that other items made: items of its own deque, or items stolen
     /// from `victim`.
     pub(crate) fn ran_made_items(&mut self, victim: Option<usize>, begin: Instant, end: Instant) {
-        self.add_run(0, begin, end);
-        if let Some(victim) = victim {
-            self.tally.thefts += 1;
-            self.victims.push(victim);
-        }
+        self.add_run(0, &(begin..end), victim);
     }
 
     /// The worker leaves a loop whose items wait. The worker has begun `items` items, has stolen
     /// from `victims`, and has slept for the time `asleep`.
     pub(crate) fn ran_async_items(&mut self, items: usize, victims: Vec<usize>, asleep: Duration) {
-        self.add_run(items, self.begun, Instant::now());
+        self.add_run(items, &(self.begun..Instant::now()), None);
         let tally = &mut self.tally;
         tally.working = (tally.working - nanos(asleep)).max(0.0);
         tally.indices += items;
         tally.runs = victims.len() + usize::from(items > 0 && self.worker == 0);
-        tally.thefts += victims.len();
         self.victims = victims;
     }
 
@@ -314,19 +288,24 @@ impl Journal {
         self.tally.items = items;
     }
 
-    fn add_run(&mut self, items: usize, begin: Instant, end: Instant) {
-        let Self { tally, begun, round, .. } = self;
-        tally.span = nanos(*begun - *round)..nanos(end - *round);
-        tally.working += nanos(end - begin);
-        tally.items = tally.items.saturating_add(items);
-        tally.runs += 1;
+    /// Adds a run over existing items.
+    fn add(&mut self, run: NotedRun) {
+        self.tally.indices += run.indices.len();
+        let items = self.units.items(run.indices.clone()).len();
+        self.add_run(items, &run.span, run.theft.map(|theft| theft.victim));
+        if self.tick.is_some() {
+            self.noted.push(run);
+        }
     }
 
-    /// The worker leaves. `failed` is the number of thefts that the worker tried without success.
-    /// `usage` is the worker's usage, if its usage was measured.
-    pub(crate) fn close(&mut self, failed: usize, usage: Option<Usage>) {
-        self.tally.failed = failed;
-        self.usage = usage;
+    /// Adds a run of `items` items, which began with a theft from `victim`, if there is one.
+    fn add_run(&mut self, items: usize, span: &Range<Instant>, victim: Option<usize>) {
+        let Self { tally, begun, round, .. } = self;
+        tally.span = nanos(*begun - *round)..nanos(span.end - *round);
+        tally.working += nanos(span.end - span.start);
+        tally.items = tally.items.saturating_add(items);
+        tally.runs += 1;
+        self.victims.extend(victim);
     }
 }
 
@@ -339,35 +318,28 @@ pub(crate) struct OpenPieces {
     first: usize,
     since: Instant,
     lasted: Duration,
-    /// Whether the run has an earlier piece.
-    has_marks: bool,
-    closeup: Option<Closeup>,
 }
 
 impl OpenPieces {
     /// The pieces of a run that begins with index `first`.
-    pub(crate) fn new(first: usize, begin: Instant, closeup: Option<Closeup>) -> Self {
-        Self { begin, first, since: begin, lasted: Duration::ZERO, has_marks: false, closeup }
+    pub(crate) fn new(first: usize, begin: Instant) -> Self {
+        Self { begin, first, since: begin, lasted: Duration::ZERO }
     }
 
     /// All indices before `next` are done at `now`. A piece lasts a sixteenth of its run so far. So
     /// there are few pieces, and they are short in a short run.
     pub(crate) fn mark(&mut self, next: usize, now: Instant, marks: &mut Vec<Mark>) {
         const SHORTEST: Duration = Duration::from_micros(4);
-        if let Some(closeup) = &mut self.closeup {
-            closeup.tick(next, now);
-        }
         self.lasted = now - self.since;
         if self.lasted >= SHORTEST.max((now - self.begin) / 16) {
             marks.push((self.first, nanos(self.lasted)));
-            (self.first, self.since, self.has_marks) = (next, now, true);
-            self.lasted = Duration::ZERO;
+            (self.first, self.since, self.lasted) = (next, now, Duration::ZERO);
         }
     }
 
     /// The run has ended: adds the last mark, and returns the end time of the run.
     pub(crate) fn end(self, marks: &mut Vec<Mark>) -> Instant {
-        let is_unmarked = !self.has_marks && self.lasted.is_zero();
+        let is_unmarked = self.since == self.begin && self.lasted.is_zero();
         let lasted = if is_unmarked { self.begin.elapsed() } else { self.lasted };
         if is_unmarked || !lasted.is_zero() {
             marks.push((self.first, nanos(lasted)));
@@ -395,7 +367,7 @@ mod tests {
     #[test]
     fn pieces_are_few_and_add_up() {
         let begin = Instant::now();
-        let mut pieces = OpenPieces::new(10, begin, None);
+        let mut pieces = OpenPieces::new(10, begin);
         let mut marks = vec![(0, 7.0)];
         for step in 1..=10_000 {
             let now = begin + Duration::from_micros(1) * u32::try_from(step).unwrap();

@@ -7,6 +7,7 @@
 //! writes an entry.
 
 #![allow(unsafe_code)] // atexit is not in std
+#![cfg_attr(not(unix), allow(dead_code, reason = "exits are not noticed"))]
 
 use std::{
     env,
@@ -15,7 +16,7 @@ use std::{
     panic::Location,
     sync::{
         Mutex,
-        atomic::{AtomicU8, AtomicU64, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -24,14 +25,13 @@ use super::{
     report::{RunReport, decimal},
     why_alone::Alone,
 };
-use crate::{sorted::order, sync::lock_unless_stuck};
+use crate::{sorted::sort, sync::lock_unless_stuck};
 
 /// The environment variable that requests the report of a program. Any value requests the report,
 /// except the empty value and `0`.
 const VARIABLE: &str = "RANGESTEAL_REPORT";
 
 /// The names of the columns.
-#[cfg_attr(not(unix), allow(dead_code, reason = "exits are not noticed"))]
 const COLUMNS: &str = "     calls        items      time   gain  idle balance    thefts      help  loop";
 
 /// The report of all loops of this program.
@@ -73,20 +73,10 @@ impl ProgramReport {
     }
 
     /// The report of this program, if the environment variable requests it. The variable is read
-    /// once.
+    /// when a pool is built.
     pub(crate) fn if_wanted() -> Option<&'static Self> {
-        const UNKNOWN: u8 = 0;
-        const YES: u8 = 1;
-        const NO: u8 = 2;
-        static WANTED: AtomicU8 = AtomicU8::new(UNKNOWN);
-        // Relaxed: the report exists from the beginning.
-        let mut wanted = WANTED.load(Ordering::Relaxed);
-        if wanted == UNKNOWN {
-            let is_set = env::var_os(VARIABLE).is_some_and(|value| !value.is_empty() && value != "0");
-            wanted = if is_set && exit::is_watched() { YES } else { NO };
-            WANTED.store(wanted, Ordering::Relaxed);
-        }
-        (wanted == YES).then_some(&REPORT)
+        let is_set = env::var_os(VARIABLE).is_some_and(|value| !value.is_empty() && value != "0");
+        (is_set && exit::is_watched()).then_some(&REPORT)
     }
 
     /// Enters a call of the loop at `at`.
@@ -104,9 +94,9 @@ impl ProgramReport {
 
     /// The text of the report. Removes all entries from the report. The loops that took longest
     /// come first.
-    #[cfg_attr(not(unix), allow(dead_code, reason = "exits are not noticed"))]
     fn text(&self) -> String {
-        let all = lock_unless_stuck(&self.lines).map(|mut lines| mem::take(&mut *lines)).unwrap_or_default();
+        let all = lock_unless_stuck(&self.lines).map(|mut lines| mem::take(&mut *lines));
+        let mut all = all.unwrap_or_default();
         let (mut wall, mut working) = (Duration::ZERO, Duration::ZERO);
         for (_, line) in &all {
             wall += line.wall;
@@ -117,19 +107,20 @@ impl ProgramReport {
             all.len(),
             ratio(working, wall),
         );
-        for at in order(all.len(), &|a, b| all[a].1.wall > all[b].1.wall) {
-            let (place, line) = &all[at];
+        sort(&mut all, &|(_, a), (_, b)| a.wall > b.wall);
+        for (place, line) in &mut all {
             let Line { calls, items, wall, alone, begun_alone, thefts, help, .. } = line;
-            let balance = if line.longest.is_zero() { "-".into() } else { ratio(line.mean, line.longest) };
-            let (gain, (usual, least_and_most)) = (ratio(line.working, *wall), middle(&line.idle));
+            let (gain, balance) = (ratio(line.working, *wall), ratio(line.mean, line.longest));
+            let (usual, least_and_most) = middle(&line.idle);
             _ = write!(
                 text,
                 "{calls:>10} {items:>12} {wall:>9.1?} {gain:>6} {usual:>5} {balance:>7} {thefts:>9} {help:>9.1?}  {place}"
             );
-            let by_calls = order(alone.len(), &|a, b| alone[a].1 > alone[b].1);
-            for (number, (why, calls)) in by_calls.into_iter().map(|at| alone[at]).enumerate() {
-                let between = if number == 0 { "; alone:" } else { "," };
-                _ = write!(text, "{between} {} {calls}", why.label());
+            sort(alone, &|(_, a), (_, b)| a > b);
+            let mut before = "; alone:";
+            for (why, calls) in alone {
+                _ = write!(text, "{before} {} {calls}", why.label());
+                before = ",";
             }
             if let Some((least, most)) = least_and_most {
                 _ = write!(text, "; idle: {least} to {most}");
@@ -148,11 +139,8 @@ impl ProgramReport {
 
 impl Line {
     fn add(&mut self, report: &RunReport, help: Duration) {
-        let (mut working, mut longest) = (Duration::ZERO, Duration::ZERO);
-        for worker in &report.workers {
-            working += worker.working;
-            longest = longest.max(worker.working);
-        }
+        let times = || report.workers.iter().map(|worker| worker.working);
+        let working: Duration = times().sum();
         self.calls += 1;
         self.items = self.items.saturating_add(report.items() as u64);
         self.wall += report.wall;
@@ -170,16 +158,17 @@ impl Line {
         self.begun_alone += report.begun_alone;
         self.thefts += report.thefts() as u64;
         self.mean += working / u32::try_from(report.workers.len()).unwrap_or(u32::MAX).max(1);
-        self.longest += longest;
+        self.longest += times().max().unwrap_or_default();
     }
 }
 
 /// The median of some numbers, as text; and the smallest and the largest number, if these differ.
 /// `times[n]` says how often the number `n` occurs.
-#[cfg_attr(not(unix), allow(dead_code, reason = "exits are not noticed"))]
 fn middle(times: &[u64]) -> (String, Option<(usize, usize)>) {
-    let there = || times.iter().enumerate().filter(|(_, times)| **times > 0).map(|(number, _)| number);
-    let (Some(least), Some(most)) = (there().next(), there().next_back()) else { return ("-".into(), None) };
+    let occurs = |times: &u64| *times > 0;
+    let (Some(least), Some(most)) = (times.iter().position(occurs), times.iter().rposition(occurs)) else {
+        return ("-".into(), None);
+    };
     let all: u64 = times.iter().sum();
     let mut below = 0;
     let median = times.iter().position(|times| {
@@ -189,7 +178,6 @@ fn middle(times: &[u64]) -> (String, Option<(usize, usize)>) {
     (median.unwrap_or(most).to_string(), (least < most).then_some((least, most)))
 }
 
-#[cfg_attr(not(unix), allow(dead_code, reason = "exits are not noticed"))]
 fn ratio(time: Duration, of: Duration) -> String {
     if of.is_zero() { "-".into() } else { decimal(time.as_secs_f64() / of.as_secs_f64(), 2) }
 }
@@ -220,9 +208,9 @@ mod exit {
     /// child does not print. Relaxed: no other data depends on this number.
     static PROCESS: AtomicU32 = AtomicU32::new(0);
 
-    /// Whether the report will be printed at the exit of this process.
+    /// Has the report printed at the exit of this process. Returns false if that is not possible.
     pub(super) fn is_watched() -> bool {
-        if PROCESS.swap(process::id(), Ordering::Relaxed) == process::id() {
+        if PROCESS.compare_exchange(0, process::id(), Ordering::Relaxed, Ordering::Relaxed).is_err() {
             return true;
         }
         // SAFETY: 1. the declaration is that of C; 2. the C library calls the function before it

@@ -6,6 +6,7 @@ use super::{
     journal::{Tally, Times},
     why_alone::Alone,
 };
+use crate::clock::time;
 
 /// The report of a loop, worker by worker. [`On::report`](crate::On::report) fills it in.
 ///
@@ -121,12 +122,10 @@ impl RunReport {
         (items, before): (usize, Duration),
         round: Result<&Times, Alone>,
     ) -> Self {
-        let tallies = round.map_or(&[][..], |times| &times.tallies);
+        let absent = [Tally::default()];
+        let tallies = round.map_or(&absent[..], |times| &times.tallies);
         let mut workers: Vec<_> =
             tallies.iter().map(|tally| WorkerReport::new(wall, before, tally)).collect();
-        if workers.is_empty() {
-            workers.push(WorkerReport { waiting_to_start: wall, ..WorkerReport::default() });
-        }
         if items > 0 {
             let caller = &mut workers[0];
             if caller.runs == 0 {
@@ -210,11 +209,9 @@ impl WorkerReport {
     /// The report of one worker of a round. The round began when the time `before` had passed since
     /// the call.
     fn new(wall: Duration, before: Duration, tally: &Tally) -> Self {
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
-        let nanos = |nanos: f32| Duration::from_nanos(nanos as u64); // a difference of rounded times can be below zero
         let Tally { ref span, working, items, runs, thefts, failed, suffered, .. } = *tally;
         let (start, end) = if span.start.is_finite() {
-            (before + nanos(span.start), before + nanos(span.end))
+            (before + time(span.start), before + time(span.end))
         } else {
             (wall, wall)
         };
@@ -224,7 +221,7 @@ impl WorkerReport {
             thefts,
             thefts_suffered: suffered,
             thefts_failed: failed,
-            working: nanos(working),
+            working: time(working),
             waiting_to_start: start,
             waiting_at_end: wall.saturating_sub(end),
         }
@@ -243,17 +240,20 @@ impl fmt::Display for RunReport {
         }?;
         f.write_str("\nworker        items   runs  thefts suffered  failed   working  to start    at end\n")?;
         for (number, worker) in self.workers.iter().enumerate() {
+            let WorkerReport {
+                items,
+                runs,
+                thefts,
+                thefts_suffered: suffered,
+                thefts_failed: failed,
+                working,
+                waiting_to_start,
+                waiting_at_end,
+            } = worker;
             writeln!(
                 f,
-                "{number:>6} {:>12} {:>6} {:>7} {:>8} {:>7} {:>9.1?} {:>9.1?} {:>9.1?}",
-                worker.items,
-                worker.runs,
-                worker.thefts,
-                worker.thefts_suffered,
-                worker.thefts_failed,
-                worker.working,
-                worker.waiting_to_start,
-                worker.waiting_at_end,
+                "{number:>6} {items:>12} {runs:>6} {thefts:>7} {suffered:>8} {failed:>7} {working:>9.1?} \
+                 {waiting_to_start:>9.1?} {waiting_at_end:>9.1?}"
             )?;
         }
         self.waits.iter().try_for_each(|waits| writeln!(f, "{waits}"))

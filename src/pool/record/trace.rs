@@ -6,12 +6,18 @@ pub(crate) mod scene;
 mod svg;
 pub(crate) mod timeline;
 
-use std::fmt;
+use std::{fmt, mem, ops::Range, time::Duration};
 
-use notes::{Recorder, Tracer};
-use timeline::Timeline;
+use notes::{Before, Tick, add_slow};
+use scene::{Hear, ScenePlace};
+use timeline::{Run, Slow, Theft, Timeline};
 
-use crate::clock::Instant;
+use super::{
+    journal::{NotedRun, TheftNote, Times},
+    units::Units,
+    why_alone::Alone,
+};
+use crate::{clock::Instant, sorted::sort};
 
 /// The timelines of loops. Each loop with the option [`On::trace`](crate::On::trace) adds a
 /// [`Timeline`] to its trace.
@@ -46,9 +52,11 @@ pub struct Trace {
     title: String,
     /// When the first loop was called.
     begin: Option<Instant>,
-    /// Makes a scene, which notes the loops inside items.
-    pub(crate) scene: scene::Make,
-    pub(crate) tracer: &'static dyn Tracer,
+    // The functions that record a traced loop. Only `default` points to this code. So a program
+    // without traces does not contain this code.
+    pub(crate) tick: Tick,
+    pub(crate) hear: Hear,
+    pub(crate) timeline: fn(&mut Before, Units, Result<&mut Times, Alone>) -> Timeline,
 }
 
 impl Default for Trace {
@@ -57,8 +65,9 @@ impl Default for Trace {
             timelines: Vec::new(),
             title: String::new(),
             begin: None,
-            scene: scene::make,
-            tracer: &Recorder,
+            tick: notes::tick,
+            hear: scene::hear,
+            timeline,
         }
     }
 }
@@ -132,5 +141,90 @@ impl Trace {
         timeline.called = begin - *self.begin.get_or_insert(begin);
         timeline.title.clone_from(&self.title);
         self.timelines.push(timeline);
+    }
+}
+
+/// The timeline of a call. `before` is the work of the calling thread alone. `round` is the round
+/// that followed, or the reason why no round followed.
+fn timeline(before: &mut Before, units: Units, round: Result<&mut Times, Alone>) -> Timeline {
+    let Before { begin, indices, took, .. } = *before;
+    let mut none = Times::default();
+    let alone = round.as_ref().err().copied();
+    let times = round.unwrap_or(&mut none);
+    let mut dealt = mem::take(&mut times.dealt);
+    if dealt.is_empty() {
+        dealt.push(0..0);
+    }
+    let own = (indices > 0).then(|| NotedRun {
+        worker: 0,
+        indices: 0..indices,
+        span: begin..begin + took,
+        theft: None,
+        closeup: before.closeup.take(),
+    });
+    let mut slowest = Vec::new();
+    let run = |NotedRun { worker, indices, span, theft, closeup }| {
+        let ticks = closeup.map(|closeup| {
+            for Slow { items, took, .. } in closeup.slowest {
+                add_slow(&mut slowest, Slow { worker, items: units.items(items), took });
+            }
+            closeup.ticks.into_iter().map(|(next, at)| (units.items(0..next).end, at - begin)).collect()
+        });
+        Run {
+            worker,
+            begin: span.start - begin,
+            end: span.end - begin,
+            theft: theft.map(|TheftNote { victim, indices: stolen }| Theft {
+                victim,
+                items: units.items(indices.start..indices.start + stolen),
+            }),
+            items: units.items(indices),
+            ticks: ticks.unwrap_or_default(),
+        }
+    };
+    let mut runs: Vec<_> = own.into_iter().chain(mem::take(&mut times.noted)).map(run).collect();
+    sort(&mut runs, &|a, b| a.end < b.end);
+    if alone.is_none() && dealt.iter().all(Range::is_empty) {
+        slowest.clear(); // the items that the caller searched alone say nothing about the rest of a search
+    }
+    let inner = ScenePlace::here().map(|place| place.inner(begin, dealt.len(), &times.parts));
+    Timeline {
+        title: String::new(),
+        called: Duration::ZERO,
+        wall: Duration::ZERO,
+        alone,
+        dealt,
+        runs,
+        slowest,
+        inner: inner.unwrap_or_default(),
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::{notes::Closeup, *};
+
+    #[test]
+    fn what_was_done_alone_comes_first_and_the_round_begins_after_it() {
+        let begin = Instant::now();
+        let [early, late] = [5, 30].map(Duration::from_micros);
+        let mut closeup = Closeup::new(notes::tick, 0, begin);
+        closeup.tick(4, begin + early);
+        closeup.tick_last(4, begin + late); // this item is already noted
+        let mut before = Before { begin, indices: 10, counted: None, took: late, closeup: Some(closeup) };
+        let end = Duration::from_secs(1);
+        let mut closeup = Closeup::new(notes::tick, 10, begin + late);
+        closeup.tick(11, begin + 3 * late);
+        let indices = 10..100_010;
+        let span = begin + late..begin + end;
+        let run = NotedRun { worker: 3, indices, span, theft: None, closeup: Some(closeup) };
+        let mut times = Times { dealt: vec![10..20, 20..30], noted: vec![run], ..Times::default() };
+        let timeline = timeline(&mut before, Units::Items, Ok(&mut times));
+        let spans: Vec<_> = timeline.runs.iter().map(|run| (run.items.clone(), run.begin..run.end)).collect();
+        assert_eq!(spans, [(0..10, Duration::ZERO..late), (10..100_010, late..end)]);
+        assert_eq!(timeline.runs[0].ticks, [(4, early)]);
+        assert_eq!(timeline.runs[1].ticks, [(11, 3 * late)]);
+        let slowest: Vec<_> = timeline.slowest.iter().map(|slow| (slow.worker, slow.items.clone())).collect();
+        assert_eq!((timeline.alone, slowest), (None, vec![(3, 10..11), (0, 0..4)]));
     }
 }

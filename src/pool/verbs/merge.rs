@@ -372,7 +372,7 @@ pub(super) mod tests {
     pub(in super::super) fn executor(threads: usize) -> Executor {
         let threads = if cfg!(miri) { 1 } else { threads };
         let builder = PoolBuilder::default().num_threads(threads);
-        builder.parts().0.assemble(Role::Own, None).expect("a pool").executor
+        builder.assemble(Role::Own).expect("a pool").0
     }
 
     fn by_pieces(

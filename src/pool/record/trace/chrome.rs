@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use super::timeline::{InnerLoop, Run, Slow, Theft, Timeline};
+use super::timeline::{InnerLoop, Run, Slow, Theft, Timeline, counted};
 
 pub(super) struct Events<'a>(pub(super) &'a [Timeline]);
 
@@ -25,7 +25,7 @@ impl fmt::Display for Events<'_> {
             write!(
                 f,
                 ",\n{{\"ph\":\"M\",{},\"name\":\"thread_name\",\"args\":{{\"name\":\"worker {worker}{name}\"}}}}",
-                TraceLane(worker)
+                lane(worker)
             )?;
         }
         timelines.iter().try_for_each(|timeline| timeline.events(f))?;
@@ -42,18 +42,20 @@ impl Timeline {
         self.event(f, 0, "loop", &name, Duration::ZERO..self.wall)?;
         let items = self.items();
         write!(f, "\"detail\":\"{items} items")?;
-        for (number, slow) in self.slowest.iter().take(3).enumerate() {
-            let begin = if number > 0 { "," } else { "; slowest" };
-            write!(f, "{begin} {:?}", slow.items)?;
+        let mut before = "; slowest";
+        for slow in self.slowest.iter().take(3) {
+            write!(f, "{before} {:?}", slow.items)?;
+            before = ",";
         }
         write!(f, "\",\"items\":{items}")?;
         if let Some(alone) = self.alone {
             write!(f, ",\"alone\":\"{alone:?}\"")?;
         }
         f.write_str(",\"slowest\":[")?;
-        for (number, Slow { worker, items, took }) in self.slowest.iter().enumerate() {
-            let comma = if number > 0 { "," } else { "" };
-            write!(f, "{comma}{{\"items\":\"{items:?}\",\"worker\":{worker},\"us\":{}}}", Micros(*took))?;
+        let mut comma = "";
+        for Slow { worker, items, took } in &self.slowest {
+            write!(f, "{comma}{{\"items\":\"{items:?}\",\"worker\":{worker},\"us\":{}}}", micros(*took))?;
+            comma = ",";
         }
         f.write_str("]}}")?;
 
@@ -77,8 +79,7 @@ impl Timeline {
     /// one event for each helper.
     fn inner_loop(&self, f: &mut fmt::Formatter<'_>, inner: &InnerLoop) -> fmt::Result {
         let &InnerLoop { at, depth, worker, begin, end, items, ref helpers } = inner;
-        let plural = if helpers.len() == 1 { "" } else { "s" };
-        let detail = format!("{items} items, {} helper{plural}, at {at}", helpers.len());
+        let detail = format!("{items} items, {}, at {at}", counted(helpers.len(), "helper"));
         let own = (worker, "inner loop", begin..end, items, detail);
         let others = helpers.iter().map(|helper| {
             let detail = format!("{} items of a loop of worker {worker}, at {at}", helper.items);
@@ -86,7 +87,7 @@ impl Timeline {
         });
         for (worker, name, span, items, detail) in iter::once(own).chain(others) {
             self.event(f, worker, "inner", name, span)?;
-            write!(f, "\"detail\":{},\"items\":{items},\"depth\":{depth}}}}}", JsonText(&detail))?;
+            write!(f, "\"detail\":{},\"items\":{items},\"depth\":{depth}}}}}", json(&detail))?;
         }
         Ok(())
     }
@@ -102,11 +103,11 @@ impl Timeline {
             write!(f, "\"detail\":\"{items:?} by worker {}\",\"items\":{}}}}}", run.worker, items.len())?;
             *number += 1;
             for (phase, worker) in [("s", *victim), ("f", run.worker)] {
+                let (lane, at) = (lane(worker), self.at(run.begin));
                 write!(
                     f,
-                    ",\n{{\"ph\":\"{phase}\",\"bp\":\"e\",\"id\":{number},\"cat\":\"theft\",\"name\":\"theft\","
+                    ",\n{{\"ph\":\"{phase}\",\"bp\":\"e\",\"id\":{number},\"cat\":\"theft\",\"name\":\"theft\",{lane},\"ts\":{at}}}"
                 )?;
-                write!(f, "{},\"ts\":{}}}", TraceLane(worker), self.at(run.begin))?;
             }
         }
         Ok(())
@@ -122,53 +123,41 @@ impl Timeline {
         name: &str,
         span: Range<Duration>,
     ) -> fmt::Result {
-        let (lane, name, from) = (TraceLane(worker), JsonText(name), self.at(span.start));
-        let lasts = Micros(span.end.saturating_sub(span.start));
+        let (lane, name, from) = (lane(worker), json(name), self.at(span.start));
+        let lasts = micros(span.end.saturating_sub(span.start));
         write!(
             f,
             ",\n{{\"ph\":\"X\",{lane},\"cat\":\"{kind}\",\"name\":{name},\"ts\":{from},\"dur\":{lasts},\"args\":{{"
         )
     }
 
-    fn at(&self, time: Duration) -> Micros {
-        Micros(self.called + time)
+    fn at(&self, time: Duration) -> String {
+        micros(self.called + time)
     }
 }
 
 /// The process number and the thread number of a worker. Both numbers begin at 1, so the caller has
 /// the numbers of a main thread. The number 0 belongs to the system's idle thread: Perfetto has
 /// confused a worker of this number with other threads.
-struct TraceLane(usize);
-
-impl fmt::Display for TraceLane {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "\"pid\":1,\"tid\":{}", self.0 + 1)
-    }
+fn lane(worker: usize) -> String {
+    format!("\"pid\":1,\"tid\":{}", worker + 1)
 }
 
 /// A time in the unit of the format.
-struct Micros(Duration);
-
-impl fmt::Display for Micros {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let nanos = self.0.as_nanos();
-        write!(f, "{}.{:03}", nanos / 1000, nanos % 1000)
-    }
+fn micros(time: Duration) -> String {
+    let nanos = time.as_nanos();
+    format!("{}.{:03}", nanos / 1000, nanos % 1000)
 }
 
 /// Text as a JSON string.
-struct JsonText<'a>(&'a str);
-
-impl fmt::Display for JsonText<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_char('"')?;
-        for letter in self.0.chars() {
-            match letter {
-                '"' | '\\' => write!(f, "\\{letter}")?,
-                control if control < ' ' => write!(f, "\\u{:04x}", u32::from(control))?,
-                _ => f.write_char(letter)?,
-            }
+fn json(text: &str) -> String {
+    let mut json = String::from('"');
+    for letter in text.chars() {
+        match letter {
+            '"' | '\\' => json.extend(['\\', letter]),
+            control if control < ' ' => _ = write!(json, "\\u{:04x}", u32::from(control)),
+            _ => json.push(letter),
         }
-        f.write_char('"')
     }
+    json + "\""
 }

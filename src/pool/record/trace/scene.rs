@@ -7,59 +7,33 @@
 
 use std::{
     cell::RefCell,
-    fmt,
     mem::{self, ManuallyDrop},
     panic::Location,
     sync::{Arc, Mutex},
     thread::{self, ThreadId},
-    time::Duration,
 };
 
 use super::timeline::{Helper, InnerLoop};
 use crate::{clock::Instant, sync::lock_unless_stuck};
 
-/// The functions of a scene. Only [`Trace`](super::Trace) has a direct pointer to this code. So a
-/// program without traces does not contain this code.
-pub(crate) trait Hear: fmt::Debug + Send + Sync {
-    /// A loop has ended. `depth` is the number of loops of the scene around the loop's items.
-    fn hear(&self, told: &LoopSpan<'_>, depth: usize);
+/// The function [`hear`]. Only [`Trace`](super::Trace) has a direct pointer to it. So a program
+/// without traces does not contain its code.
+pub(crate) type Hear = fn(&ScenePlace, &LoopSpan<'_>);
 
-    /// The inner loops of the traced loop, which this thread called at the time `begin`. `parts`
-    /// are the visits of workers to the traced loop. `workers` is the number of workers that
-    /// already have numbers.
-    fn inner(&self, begin: Instant, workers: usize, parts: &[WorkerPart]) -> Vec<InnerLoop>;
-}
-
-/// Makes a scene. If the call of the traced loop is itself in a scene, the argument is the call's
-/// place in that scene.
-pub(crate) type Make = fn(Option<ScenePlace>) -> Arc<dyn Hear>;
-
-/// The inner loops of a traced loop.
-#[derive(Debug)]
-struct Scene {
-    /// The place of the traced loop's call in another scene, if another trace was being taken
-    /// there.
-    around: Option<ScenePlace>,
-    /// If this lock is stuck, notes are lost. The lock is stuck in two cases: an allocator calls a
-    /// loop while its thread holds the lock; or the process is a child that was forked while a
-    /// thread held the lock.
-    told: Mutex<Vec<NotedLoop>>,
-}
-
-/// Makes a scene without inner loops.
-pub(super) fn make(around: Option<ScenePlace>) -> Arc<dyn Hear> {
-    Arc::new(Scene { around, told: Mutex::default() })
-}
-
-/// The place of a thread in a scene. One word in size, because each shared loop carries a place.
+/// The place of a thread in a scene: in the items of a loop. One word in size, because each shared
+/// loop carries a place.
 #[derive(Clone, Debug)]
 pub(crate) struct ScenePlace(Arc<Spot>);
 
 #[derive(Debug)]
 struct Spot {
-    scene: Arc<dyn Hear>,
-    /// How many inner loops contain this place.
-    depth: usize,
+    hear: Hear,
+    /// The place of the loop's call, if that is also in a scene.
+    around: Option<ScenePlace>,
+    /// If the loop is traced: its inner loops, in the order of their begins. If this lock is stuck,
+    /// notes are lost. The lock is stuck in two cases: an allocator calls a loop while its thread
+    /// holds the lock; or the process is a child that was forked while a thread held the lock.
+    inner: Option<Mutex<Vec<NotedLoop>>>,
 }
 
 thread_local! {
@@ -85,7 +59,7 @@ impl Drop for Stay {
 
 /// Moves the thread to a place. Returns its last place.
 fn change(place: Option<ScenePlace>) -> Option<ScenePlace> {
-    HERE.with_borrow_mut(|here| mem::replace(&mut **here, place))
+    ManuallyDrop::into_inner(HERE.replace(ManuallyDrop::new(place)))
 }
 
 /// The report of a loop to the scene around it.
@@ -98,13 +72,13 @@ pub(crate) struct LoopSpan<'a> {
 }
 
 /// An inner loop in a scene.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct NotedLoop {
     at: &'static Location<'static>,
+    /// The number of loops of the scene around the inner loop.
     depth: usize,
-    caller: ThreadId,
-    span: (Instant, Instant),
-    items: usize,
+    /// The visit of the calling thread; and the items of all workers together.
+    call: WorkerPart,
     helpers: Vec<WorkerPart>,
 }
 
@@ -139,16 +113,14 @@ impl ScenePlace {
         HERE.with_borrow(|here| Option::clone(here))
     }
 
-    /// The place of the items of a loop that this thread calls. A traced loop makes a scene.
+    /// The place of the items of a loop that this thread calls. A traced loop, which has the
+    /// function `hear`, makes a scene.
     #[cold]
-    pub(crate) fn of_call(make: Option<Make>) -> Option<Self> {
-        let here = Self::here();
-        let spot = match (make, here) {
-            (Some(make), here) => Spot { scene: make(here), depth: 0 },
-            (None, Some(Self(here))) => Spot { scene: Arc::clone(&here.scene), depth: here.depth + 1 },
-            (None, None) => return None,
-        };
-        Some(Self(Arc::new(spot)))
+    pub(crate) fn of_call(hear: Option<Hear>) -> Option<Self> {
+        let around = Self::here();
+        let inner = hear.map(|_| Mutex::default());
+        let hear = hear.or_else(|| Some(around.as_ref()?.0.hear))?;
+        Some(Self(Arc::new(Spot { hear, around, inner })))
     }
 
     /// Moves this thread to this place. The thread stays there while the result lives.
@@ -160,84 +132,85 @@ impl ScenePlace {
 
     /// Reports a loop that ends now. `self` is the place of the loop's items.
     pub(crate) fn tell(&self, told: &LoopSpan<'_>) {
-        self.0.scene.hear(told, self.0.depth);
+        (self.0.hear)(self, told);
     }
 
-    /// See [`Hear::inner`].
-    pub(crate) fn inner(&self, begin: Instant, workers: usize, parts: &[WorkerPart]) -> Vec<InnerLoop> {
-        self.0.scene.inner(begin, workers, parts)
-    }
-}
-
-impl Scene {
-    /// The largest number of inner loops in a timeline.
-    const MOST: usize = 1000;
-
-    /// Notes a loop. The notes are in the order of the loops' begins. If there are too many loops,
-    /// drops the shortest one.
-    fn note(&self, noted: NotedLoop) {
-        let Some(mut all) = lock_unless_stuck(&self.told) else { return };
-        let place = all.iter().rposition(|other| (noted.span.0 - other.span.0) > Duration::ZERO);
-        all.insert(place.map_or(0, |place| place + 1), noted);
-        if all.len() > Self::MOST {
-            let took = |noted: &NotedLoop| noted.span.1 - noted.span.0;
-            let shortest = (0..all.len()).min_by_key(|number| took(&all[*number]));
-            shortest.map(|number| all.remove(number));
-        }
-    }
-}
-
-impl Hear for Scene {
-    fn hear(&self, told: &LoopSpan<'_>, depth: usize) {
-        let &LoopSpan { at, begin, items, parts } = told;
-        if depth > 0 {
-            let helpers = parts.iter().filter(|part| part.seat > 0 && !part.is_empty).cloned().collect();
-            let (caller, span) = (thread::current().id(), (begin, Instant::now()));
-            self.note(NotedLoop { at, depth, caller, span, items, helpers });
-        }
-        if let Some(ScenePlace(around)) = &self.around {
-            around.scene.hear(told, around.depth + 1 + depth);
-        }
-    }
-
-    fn inner(&self, begin: Instant, workers: usize, parts: &[WorkerPart]) -> Vec<InnerLoop> {
-        let all = lock_unless_stuck(&self.told).map(|mut all| mem::take(&mut *all)).unwrap_or_default();
+    /// The inner loops of the traced loop at this place. This thread called the traced loop at the
+    /// time `begin`. `parts` are the visits of workers to the traced loop. `workers` is the number
+    /// of workers that already have numbers.
+    pub(super) fn inner(&self, begin: Instant, workers: usize, parts: &[WorkerPart]) -> Vec<InnerLoop> {
+        let all = self.0.inner.as_ref().and_then(lock_unless_stuck);
+        let all = all.map(|mut all| mem::take(&mut *all)).unwrap_or_default();
         let mut numbers = vec![(thread::current().id(), 0)];
         numbers.extend(parts.iter().map(|part| (part.thread, part.seat)));
         let mut next = parts.iter().map(|part| part.seat + 1).fold(workers, usize::max);
-        let mut number = |thread| {
-            let known = numbers.iter().find(|(other, _)| *other == thread).map(|(_, number)| *number);
-            known.unwrap_or_else(|| {
+        let mut visit = |&WorkerPart { thread, span, items, .. }: &WorkerPart| {
+            let known = numbers.iter().find(|(other, _)| *other == thread).copied();
+            let (_, worker) = known.unwrap_or_else(|| {
                 numbers.push((thread, next));
                 next += 1;
-                next - 1
-            })
+                (thread, next - 1)
+            });
+            Helper { worker, items, begin: span.0 - begin, end: span.1 - begin }
         };
-        let helper = |part: &WorkerPart, worker| Helper {
-            worker,
-            items: part.items,
-            begin: part.span.0 - begin,
-            end: part.span.1 - begin,
-        };
-        let inner = all.iter().map(|noted| InnerLoop {
-            at: noted.at,
-            depth: noted.depth,
-            worker: number(noted.caller),
-            begin: noted.span.0 - begin,
-            end: noted.span.1 - begin,
-            items: noted.items,
-            helpers: noted.helpers.iter().map(|part| helper(part, number(part.thread))).collect(),
+        let inner = all.iter().map(|&NotedLoop { at, depth, ref call, ref helpers }| {
+            let Helper { worker, items, begin, end } = visit(call);
+            let helpers = helpers.iter().map(&mut visit).collect();
+            InnerLoop { at, depth, worker, begin, end, items, helpers }
         });
         inner.collect()
     }
 }
 
+/// Notes a loop that ends now, in all scenes around it. `place` is the place of the loop's items.
+pub(super) fn hear(mut place: &ScenePlace, told: &LoopSpan<'_>) {
+    let &LoopSpan { at, begin, items, parts } = told;
+    let helpers = parts.iter().filter(|part| part.seat > 0 && !part.is_empty).cloned().collect();
+    let (thread, span) = (thread::current().id(), (begin, Instant::now()));
+    let call = WorkerPart { seat: 0, thread, span, items, is_empty: false };
+    let mut noted = NotedLoop { at, depth: 0, call, helpers };
+    while let Some(around) = &place.0.around {
+        place = around;
+        noted.depth += 1;
+        if let Some(mut inner) = place.0.inner.as_ref().and_then(lock_unless_stuck) {
+            note(&mut inner, noted.clone());
+        }
+    }
+}
+
+/// The largest number of inner loops in a timeline.
+const MOST_INNER: usize = 1000;
+
+/// Adds a loop to the inner loops. If there are too many loops, drops the shortest one.
+fn note(inner: &mut Vec<NotedLoop>, noted: NotedLoop) {
+    let place = inner.partition_point(|other| other.call.span.0 < noted.call.span.0);
+    inner.insert(place, noted);
+    if inner.len() > MOST_INNER {
+        let took = |noted: &NotedLoop| noted.call.span.1 - noted.call.span.0;
+        let shortest = (0..inner.len()).min_by_key(|number| took(&inner[*number]));
+        shortest.map(|number| inner.remove(number));
+    }
+}
+
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
+    /// The traced loop around this thread, and the number of inner loops that contain this thread.
+    fn traced() -> Option<(ScenePlace, usize)> {
+        let mut place = ScenePlace::here()?;
+        let mut depth = 0;
+        while place.0.inner.is_none() {
+            place = place.0.around.clone()?;
+            depth += 1;
+        }
+        Some((place, depth))
+    }
+
     fn depth() -> Option<usize> {
-        ScenePlace::here().map(|place| place.0.depth)
+        traced().map(|(_, depth)| depth)
     }
 
     fn tell(begin: Instant, items: usize, parts: &[WorkerPart]) {
@@ -246,18 +219,18 @@ mod tests {
 
     /// The inner loops of the scene: depth, number of items, and calling worker.
     fn told(begin: Instant, workers: usize, parts: &[WorkerPart]) -> Vec<(usize, usize, usize)> {
-        let inner = ScenePlace::here().unwrap().inner(begin, workers, parts);
+        let inner = traced().unwrap().0.inner(begin, workers, parts);
         inner.iter().map(|inner| (inner.depth, inner.items, inner.worker)).collect()
     }
 
     #[test]
     fn a_thread_is_back_where_it_was_when_a_loop_is_over() {
         assert!(ScenePlace::of_call(None).is_none() && depth().is_none(), "nobody traces");
-        let traced = ScenePlace::of_call(Some(make)).as_ref().map(ScenePlace::enter);
+        let traced = ScenePlace::of_call(Some(hear)).as_ref().map(ScenePlace::enter);
         assert_eq!(depth(), Some(0));
         let inner = ScenePlace::of_call(None).as_ref().map(ScenePlace::enter);
         assert_eq!(depth(), Some(1));
-        let traced_inside = ScenePlace::of_call(Some(make)).as_ref().map(ScenePlace::enter);
+        let traced_inside = ScenePlace::of_call(Some(hear)).as_ref().map(ScenePlace::enter);
         assert_eq!(depth(), Some(0), "of another scene");
         drop(traced_inside);
         assert_eq!(depth(), Some(1));
@@ -270,12 +243,12 @@ mod tests {
     #[test]
     fn a_loop_tells_all_scenes_around() {
         let begin = Instant::now();
-        let _traced = ScenePlace::of_call(Some(make)).as_ref().map(ScenePlace::enter);
+        let _traced = ScenePlace::of_call(Some(hear)).as_ref().map(ScenePlace::enter);
         tell(begin, 1, &[]);
         {
             let _inner = ScenePlace::of_call(None).as_ref().map(ScenePlace::enter);
             {
-                let _traced_inside = ScenePlace::of_call(Some(make)).as_ref().map(ScenePlace::enter);
+                let _traced_inside = ScenePlace::of_call(Some(hear)).as_ref().map(ScenePlace::enter);
                 {
                     let _deepest = ScenePlace::of_call(None).as_ref().map(ScenePlace::enter);
                     tell(begin, 4, &[]);
@@ -300,12 +273,12 @@ mod tests {
             items,
             is_empty: items == 0,
         };
-        let _traced = ScenePlace::of_call(Some(make)).as_ref().map(ScenePlace::enter);
+        let _traced = ScenePlace::of_call(Some(hear)).as_ref().map(ScenePlace::enter);
         let parts = [part(0, thread::current().id(), 1), part(2, ids[0], 1), part(1, ids[1], 0)];
         let _inner = ScenePlace::of_call(None).as_ref().map(ScenePlace::enter);
         tell(begin, 9, &[part(0, ids[0], 1), part(1, ids[2], 2), part(2, ids[0], 3), part(3, ids[3], 0)]);
         tell(Instant::now(), 9, &[part(1, ids[3], 4), part(2, ids[2], 5), part(3, ids[1], 6)]);
-        let inner = ScenePlace::here().unwrap().inner(begin, 3, &parts);
+        let inner = traced().unwrap().0.inner(begin, 3, &parts);
         let helpers = |inner: &InnerLoop| {
             inner.helpers.iter().map(|helper| (helper.worker, helper.items)).collect::<Vec<_>>()
         };
@@ -317,13 +290,13 @@ mod tests {
     #[test]
     fn the_longest_are_kept() {
         let begin = Instant::now();
-        let _traced = ScenePlace::of_call(Some(make)).as_ref().map(ScenePlace::enter);
+        let _traced = ScenePlace::of_call(Some(hear)).as_ref().map(ScenePlace::enter);
         let _inner = ScenePlace::of_call(None).as_ref().map(ScenePlace::enter);
         tell(begin, 1, &[]); // the longest loop of all
-        for _ in 0..3 * Scene::MOST {
+        for _ in 0..3 * MOST_INNER {
             tell(Instant::now(), 2, &[]);
         }
         let told = told(begin, 1, &[]);
-        assert!(told.len() == Scene::MOST && told[0].1 == 1, "{} {:?}", told.len(), told[0]);
+        assert!(told.len() == MOST_INNER && told[0].1 == 1, "{} {:?}", told.len(), told[0]);
     }
 }

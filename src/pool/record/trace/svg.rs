@@ -4,7 +4,7 @@
 
 use std::{fmt, time::Duration};
 
-use super::timeline::{Helper, Run, Timeline};
+use super::timeline::{Helper, Run, Timeline, counted};
 use crate::sorted::sort;
 
 pub(super) struct Picture<'a>(pub(super) &'a [Timeline]);
@@ -65,7 +65,7 @@ impl fmt::Display for Picture<'_> {
         }
         let bottom = height - FOOT;
         for at in scale.ticks() {
-            let (x, y, label) = (scale.x(at), bottom + 20.0, Brief(at));
+            let (x, y, label) = (scale.x(at), bottom + 20.0, brief(at));
             writeln!(f, r#"<text class="s" x="{x:.1}" y="{y:.1}" text-anchor="middle">{label}</text>"#)?;
         }
         let mut top = 0.0;
@@ -89,21 +89,16 @@ impl Timeline {
         for x in scale.ticks().map(|at| scale.x(at)) {
             writeln!(f, r#"<line class="g" x1="{x:.1}" y1="{head:.1}" x2="{x:.1}" y2="{foot:.1}"/>"#)?;
         }
-        let (start, end) = (scale.x(Duration::ZERO), scale.x(self.wall));
+        let end = scale.x(self.wall);
         for worker in 0..self.workers() {
-            let (y, colour) = (lane(worker), Colour(worker));
-            let name = Name(worker);
-            let middle = y + LANE / 2.0;
+            let (y, width, colour) = (lane(worker), end - LEFT, colour(worker));
+            let (mark, text) = (y + LANE / 2.0 - 5.0, y + LANE / 2.0 + 4.5);
+            let name = if worker == 0 { "caller" } else { &format!("worker {worker}") };
             writeln!(
                 f,
-                r#"<rect x="8" y="{:.1}" width="10" height="10" rx="2" fill="{colour}"/>"#,
-                middle - 5.0
-            )?;
-            writeln!(f, r#"<text x="24" y="{:.1}">{name}</text>"#, middle + 4.5)?;
-            let width = end - start;
-            writeln!(
-                f,
-                r#"<rect class="b" x="{start:.2}" y="{y:.1}" width="{width:.2}" height="{LANE}" rx="3"/>"#
+                r#"<rect x="8" y="{mark:.1}" width="10" height="10" rx="2" fill="{colour}"/>
+<text x="24" y="{text:.1}">{name}</text>
+<rect class="b" x="{LEFT:.2}" y="{y:.1}" width="{width:.2}" height="{LANE}" rx="3"/>"#
             )?;
         }
         let mut drawn = vec![f64::NEG_INFINITY; self.dealt.len()];
@@ -116,20 +111,22 @@ impl Timeline {
         }
         self.inner_loops(f, lane, scale)?;
         let mut stolen: Vec<_> =
-            self.runs.iter().filter_map(|run| run.theft.as_ref().map(|theft| (theft, run))).collect();
+            self.runs.iter().filter_map(|run| run.theft.as_ref().zip(Some(run))).collect();
         sort(&mut stolen, &|(a, _), (b, _)| a.items.len() > b.items.len());
         for (theft, run) in stolen.into_iter().take(MOST_ARROWS) {
             let down = run.worker > theft.victim;
             let x = scale.x(run.begin);
-            let (upper, lower) = (0.0, LANE);
-            let from = lane(theft.victim) + if down { lower } else { upper };
-            let to = lane(run.worker) + if down { upper } else { lower };
-            writeln!(f, r#"<circle class="d" cx="{x:.2}" cy="{from:.1}" r="2.5"/>"#)?;
-            writeln!(f, r#"<path class="a" d="M{x:.2} {from:.1}V{to:.1}" marker-end="url(#a)"/>"#)?;
+            let from = lane(theft.victim) + if down { LANE } else { 0.0 };
+            let to = lane(run.worker) + if down { 0.0 } else { LANE };
+            writeln!(
+                f,
+                r#"<circle class="d" cx="{x:.2}" cy="{from:.1}" r="2.5"/>
+<path class="a" d="M{x:.2} {from:.1}V{to:.1}" marker-end="url(#a)"/>"#
+            )?;
         }
         writeln!(f, r#"<line class="w" x1="{end:.2}" y1="{head:.1}" x2="{end:.2}" y2="{foot:.1}"/>"#)?;
         let middle = f64::midpoint(head, foot) + 4.5;
-        writeln!(f, r#"<text class="h" x="{:.2}" y="{middle:.1}">{}</text>"#, end + 6.0, Brief(self.wall))
+        writeln!(f, r#"<text class="h" x="{:.2}" y="{middle:.1}">{}</text>"#, end + 6.0, brief(self.wall))
     }
 
     /// Draws the bars of inner loops. Each inner loop has a bar in the run whose item has called
@@ -156,16 +153,14 @@ impl Timeline {
             *drawn = behind;
             let deeper = 2.0 * (inner.depth - 1) as f64;
             let (y, height) = (lane(worker) + BARS + deeper, BAR - 2.0 * deeper);
-            let (width, colour) = ((behind - x).max(SPECK), Colour(inner.worker));
-            write!(
-                f,
-                r#"<rect class="i" x="{x:.2}" y="{y:.1}" width="{width:.2}" height="{height:.1}" fill="{colour}">"#
-            )?;
-            let (took, place) = (Brief(end.saturating_sub(begin)), inner.at.to_string());
-            let (items, helpers, place) = (inner.items, inner.helpers.len(), SvgText(&place));
+            let (width, colour) = ((behind - x).max(SPECK), colour(inner.worker));
             writeln!(
                 f,
-                "<title>{took} of a loop of {items} items, helpers: {helpers}, {place}</title></rect>"
+                r#"<rect class="i" x="{x:.2}" y="{y:.1}" width="{width:.2}" height="{height:.1}" fill="{colour}"><title>{} of a loop of {} items, helpers: {}, {}</title></rect>"#,
+                brief(end.saturating_sub(begin)),
+                inner.items,
+                inner.helpers.len(),
+                escaped(&inner.at.to_string()),
             )?;
         }
         Ok(())
@@ -173,10 +168,6 @@ impl Timeline {
 
     /// The heading of a panel: its title and the figures of the loop.
     fn head(&self, f: &mut fmt::Formatter<'_>, y: f64) -> fmt::Result {
-        let plural = |count: usize| if count == 1 { "" } else { "s" };
-        let items = self.items();
-        let (workers, thefts) =
-            (self.dealt.len(), self.runs.iter().filter(|run| run.theft.is_some()).count());
         write!(f, r#"<text x="8" y="{y:.1}">"#)?;
         if self.title.is_empty() {
             write!(f, r#"<tspan class="s">"#)?;
@@ -184,15 +175,15 @@ impl Timeline {
             let mut letters = self.title.chars();
             let title: String = letters.by_ref().take(MOST_LETTERS).collect();
             let more = if letters.next().is_some() { "…" } else { "" };
-            write!(f, r#"<tspan class="h">{}{more}</tspan><tspan class="s">: "#, SvgText(&title))?;
+            write!(f, r#"<tspan class="h">{}{more}</tspan><tspan class="s">: "#, escaped(&title))?;
         }
-        write!(f, "{items} item{}, {workers} worker{}", plural(items), plural(workers))?;
-        match self.alone {
-            None => write!(f, ", {thefts} theft{}", plural(thefts))?,
-            Some(_) => write!(f, ", not shared")?,
-        }
+        write!(f, "{}, {}, ", counted(self.items(), "item"), counted(self.dealt.len(), "worker"))?;
+        f.write_str(&match self.alone {
+            None => counted(self.runs.iter().filter(|run| run.theft.is_some()).count(), "theft"),
+            Some(_) => "not shared".to_owned(),
+        })?;
         if !self.inner.is_empty() {
-            write!(f, ", {} inner loop{}", self.inner.len(), plural(self.inner.len()))?;
+            write!(f, ", {}", counted(self.inner.len(), "inner loop"))?;
         }
         writeln!(f, "</tspan></text>")
     }
@@ -201,7 +192,7 @@ impl Timeline {
         const ROOM: f64 = 40.0;
         const DIGIT: f64 = 7.0;
         let (x, behind) = (scale.x(run.begin), scale.x(run.end));
-        let (width, colour) = ((behind - x).max(SPECK), Colour(self.owner(run)));
+        let (width, colour) = ((behind - x).max(SPECK), colour(self.owner(run)));
         let count = run.items.len().to_string();
         writeln!(
             f,
@@ -209,7 +200,7 @@ impl Timeline {
             3.0_f64.min(width / 3.0),
             run.items.start,
             run.items.end.saturating_sub(1),
-            Brief(run.end.saturating_sub(run.begin)),
+            brief(run.end.saturating_sub(run.begin)),
         )?;
         let mut last = x;
         for at in run.ticks.iter().map(|tick| scale.x(tick.1)) {
@@ -253,68 +244,40 @@ impl Scale {
         const MOST: u32 = 8;
         let part = u64::try_from((self.longest / MOST).as_nanos()).unwrap_or(u64::MAX);
         let power = 10_u64.pow(part.checked_ilog10().unwrap_or(0));
-        let [one, two, five, ten] = [1, 2, 5, 10].map(|times| Duration::from_nanos(power) * times);
-        let step = [one, two, five].into_iter().find(|&step| step * MOST >= self.longest).unwrap_or(ten);
+        let steps = [1, 2, 5, 10].map(|times| Duration::from_nanos(power) * times);
+        let step = steps.into_iter().find(|&step| step * MOST >= self.longest).unwrap_or(steps[3]);
         (0..=MOST).map(move |count| step * count).take_while(move |&at| at <= self.longest)
     }
 }
 
 /// A time with three digits at most.
-struct Brief(Duration);
-
-impl fmt::Display for Brief {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let nanos = self.0.as_nanos() as f64;
-        let (number, unit) = match nanos {
-            0.0 => return f.write_str("0"),
-            nanos if nanos < 999.5 => (nanos, "ns"),
-            nanos if nanos < 999.5e3 => (nanos / 1e3, "µs"),
-            nanos if nanos < 999.5e6 => (nanos / 1e6, "ms"),
-            nanos => (nanos / 1e9, "s"),
-        };
-        let digits = if number < 9.995 { 2 } else { usize::from(number < 99.95) };
-        let number = format!("{number:.digits$}");
-        let number =
-            if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { &number };
-        write!(f, "{number} {unit}")
-    }
+fn brief(time: Duration) -> String {
+    let (number, unit) = match time.as_nanos() as f64 {
+        0.0 => return "0".into(),
+        nanos if nanos < 999.5 => (nanos, "ns"),
+        nanos if nanos < 999.5e3 => (nanos / 1e3, "µs"),
+        nanos if nanos < 999.5e6 => (nanos / 1e6, "ms"),
+        nanos => (nanos / 1e9, "s"),
+    };
+    let digits = if number < 9.995 { 2 } else { usize::from(number < 99.95) };
+    let number = format!("{number:.digits$}");
+    let number =
+        if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { &number };
+    format!("{number} {unit}")
 }
 
 /// The colour of a worker. The hue of the colour differs clearly from the hues of neighbouring
 /// workers. The colour is visible on white and on black.
-struct Colour(usize);
-
-impl fmt::Display for Colour {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const GOLDEN: f64 = 137.508;
-        let hue = (212.0 + self.0 as f64 * GOLDEN) % 360.0;
-        write!(f, "hsl({hue:.0},58%,52%)")
-    }
-}
-
-/// The name of a worker.
-struct Name(usize);
-
-impl fmt::Display for Name {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0 == 0 { f.write_str("caller") } else { write!(f, "worker {}", self.0) }
-    }
+fn colour(worker: usize) -> String {
+    const GOLDEN: f64 = 137.508;
+    let hue = (212.0 + worker as f64 * GOLDEN) % 360.0;
+    format!("hsl({hue:.0},58%,52%)")
 }
 
 /// Text, escaped for SVG.
-struct SvgText<'a>(&'a str);
-
-impl fmt::Display for SvgText<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.chars().try_for_each(|letter| match letter {
-            '&' => f.write_str("&amp;"),
-            '<' => f.write_str("&lt;"),
-            '>' => f.write_str("&gt;"),
-            '\u{fffe}' | '\u{ffff}' => f.write_str("\u{fffd}"), // not allowed in XML
-            control if control.is_control() => f.write_str("\u{fffd}"),
-            _ => write!(f, "{letter}"),
-        })
-    }
+fn escaped(text: &str) -> String {
+    let is_forbidden = |letter: char| letter.is_control() || matches!(letter, '\u{fffe}' | '\u{ffff}'); // in XML
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace(is_forbidden, "\u{fffd}")
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]
@@ -484,8 +447,8 @@ mod tests {
                 let (x, y) = (number(bar, "x") - LEFT, number(bar, "y"));
                 let lane = lanes.iter().rposition(|lane| *lane <= y).unwrap();
                 assert!(y + number(bar, "height") < lanes[lane] + LANE, "{bar}");
-                let (_, colour) = bar.split_once("fill=\"").unwrap();
-                let owner = (0..2).find(|owner| colour.starts_with(&Colour(*owner).to_string())).unwrap();
+                let (_, filled) = bar.split_once("fill=\"").unwrap();
+                let owner = (0..2).find(|owner| filled.starts_with(&colour(*owner))).unwrap();
                 (lane, x.round(), number(bar, "width").round(), owner)
             })
             .collect();
@@ -527,14 +490,14 @@ mod tests {
             (1_500_000_000, "1.5 s"),
             (3_600_000_000_000, "3600 s"),
         ] {
-            assert_eq!(Brief(Duration::from_nanos(nanos)).to_string(), text);
+            assert_eq!(brief(Duration::from_nanos(nanos)), text);
         }
     }
 
     #[test]
     fn neighbours_differ_in_colour() {
         let hue = |worker| -> f64 {
-            let colour = Colour(worker).to_string();
+            let colour = colour(worker);
             colour.strip_prefix("hsl(").and_then(|hue| hue.split(',').next()).unwrap().parse().unwrap()
         };
         for worker in 0..64 {
@@ -555,7 +518,7 @@ mod tests {
         for length in nanos.map(Duration::from_nanos) {
             let ticks: Vec<_> = Scale { longest: length }.ticks().collect();
             assert!(ticks[ticks.len() - 1] + ticks[1] > length, "up to the end of {length:?}: {ticks:?}");
-            let mut labels: Vec<_> = ticks.into_iter().map(|at| Brief(at).to_string()).collect();
+            let mut labels: Vec<_> = ticks.into_iter().map(brief).collect();
             let count = labels.len();
             assert!((4..=9).contains(&count), "{length:?}: {labels:?}");
             labels.dedup();

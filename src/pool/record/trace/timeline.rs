@@ -150,17 +150,17 @@ impl Timeline {
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     pub fn waits(&self, worker: usize) -> impl Iterator<Item = Range<Duration>> + '_ {
-        let runs = self.runs.iter().filter(|run| run.worker == worker).map(|run| (run.begin, run.end));
+        let runs = self.runs.iter().map(|run| (run.worker, run.begin, run.end));
         let helpers = self.inner.iter().flat_map(|inner| &inner.helpers);
-        let helped =
-            helpers.filter(|helper| helper.worker == worker).map(|helper| (helper.begin, helper.end));
-        let mut works: Vec<_> = runs.chain(helped).chain([(self.wall, self.wall)]).collect();
-        sort(&mut works, &|a, b| a.0 < b.0);
+        let all = runs.chain(helpers.map(|helper| (helper.worker, helper.begin, helper.end)));
+        let all = all.chain([(worker, self.wall, self.wall)]);
+        let mut works: Vec<_> = all.filter(|work| work.0 == worker).collect();
+        sort(&mut works, &|a, b| a.1 < b.1);
         // A visit as a helper may lie inside a run: an item of the run has called a loop, and the
         // worker helps another loop until the called loop ends. So a wait begins at the latest end
         // of all earlier pieces of work, and not at the end of the piece that began last.
         let mut end = Duration::ZERO;
-        let waits = works.into_iter().map(move |(begin, its_end)| {
+        let waits = works.into_iter().map(move |(_, begin, its_end)| {
             let wait = end..begin;
             end = end.max(its_end);
             wait
@@ -185,6 +185,12 @@ impl Timeline {
     pub(super) fn owner(&self, run: &Run) -> usize {
         self.dealt.iter().position(|dealt| dealt.contains(&run.items.start)).unwrap_or(run.worker)
     }
+}
+
+/// A number of things, such as "1 item" or "2 items".
+pub(super) fn counted(number: usize, thing: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {thing}{plural}")
 }
 
 #[cfg(test)]
