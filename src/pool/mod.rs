@@ -34,7 +34,7 @@ pub use record::{
 };
 pub use thread::WorkerThread;
 pub use verbs::{
-    chain::{Chain, Each, IntoChain, Makes, Pieces, Shared, Source},
+    chain::{Chain, Each, IntoChain, Pieces, Shared, Source},
     collect::FromChain,
     feed::Feed,
     grow::Grow,

@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::{
-    chain::{Chain, Makes, Source, WorkerOf},
+    chain::{Chain, Source, WorkerOf},
     ends::folding,
     gather::{Gathered, ITEMS_A_LOOK, extend_parted, extend_sifted},
     kernel::Claim,
@@ -185,7 +185,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
                     });
                     pushed.map_err(|found| Stop::there(at, found))?;
                 }
-            } else if const { matches!(C::MAKES, Makes::Sifted) && !mem::needs_drop::<T>() } {
+            } else if const { C::SIFTS && !mem::needs_drop::<T>() } {
                 in_steps(items, |step| {
                     let sifted = step.items().map(|item| {
                         let (item, stays) = chain.sift(state, item);
@@ -248,7 +248,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     where
         C::Item: Send,
     {
-        let appended = if const { matches!(C::MAKES, Makes::One) } {
+        let appended = if const { C::MAKES_ONE } {
             self.write_to(to, Ok::<_, Infallible>)
         } else {
             self.emitted(Ok::<_, Infallible>).map(|made| made.map(|mut made| to.append(&mut made)))
@@ -279,7 +279,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         C::Item: Send,
     {
         let gathered = self.gathered(move |[yes, no], items, chain, state| {
-            if const { matches!(C::MAKES, Makes::One) && !mem::needs_drop::<C::Item>() } {
+            if const { C::MAKES_ONE && !mem::needs_drop::<C::Item>() } {
                 in_steps(items, |step| {
                     let tested = step.items().map(|item| {
                         let item = chain.one(state, item);
@@ -323,7 +323,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     where
         C: Chain<Item = (A, B)>,
     {
-        if const { !matches!(C::MAKES, Makes::One) } {
+        if const { !C::MAKES_ONE } {
             let pairs = Vec::<(A, B)>::from_chain(self, Ok::<_, Infallible>);
             return E::end(pairs.map(|pairs| never(pairs).into_iter().unzip()));
         }
@@ -352,7 +352,7 @@ impl<T: Send> FromChain<T> for Vec<T> {
         on: On<C, OnPool<'_, E>>,
         open: impl Fn(C::Item) -> Result<T, Z> + Sync,
     ) -> Option<Result<Self, Z>> {
-        if const { !matches!(C::MAKES, Makes::One) } {
+        if const { !C::MAKES_ONE } {
             return on.emitted(open);
         }
         let mut all = Self::new();

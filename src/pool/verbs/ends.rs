@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    chain::{Chain, Makes, WorkerOf},
+    chain::{Chain, WorkerOf},
     kernel::Fold,
     on::On,
     options::{Ending, OnPool},
@@ -113,7 +113,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         reduce: impl Fn(R, R) -> R + Sync,
     ) -> Outcome<Option<R>, Z> {
         let reduce = &reduce;
-        if const { matches!(C::MAKES, Makes::One) } {
+        if const { C::MAKES_ONE } {
             return self.fold_and_reduce(kind, reducing(map, reduce), move |a, b| (*reduce)(a, b));
         }
         // If the chain leaves out all items of a block, the result of the block is `None`.

@@ -2,7 +2,12 @@
 
 #![allow(unsafe_code)] // each index is claimed once, so each item is requested once
 
-use std::{iter, marker::PhantomData, mem::ManuallyDrop, ops::Range};
+use std::{
+    iter,
+    marker::PhantomData,
+    mem::{self, ManuallyDrop},
+    ops::Range,
+};
 
 use super::{
     chain::{Chain, Pieces, Source, WorkerOf},
@@ -21,12 +26,46 @@ pub(crate) struct Claim<'s, S: Source> {
 }
 
 impl<'s, S: Source> Claim<'s, S> {
+    /// Only sources that move items out have a claim log.
+    const MOVES_OUT: bool = mem::needs_drop::<S::Ledger<'s>>();
+
     /// # Safety
     /// 1. `range` lies within the source, and has been noted. 2. No other claim ever contains an
     ///    index of `range`.
     #[inline(always)]
-    unsafe fn new(source: &'s S, range: Range<usize>) -> Self {
+    pub(super) unsafe fn new(source: &'s S, range: Range<usize>) -> Self {
         Self { source, range }
+    }
+
+    /// A claim of the items of each block. `items_of` returns the items of some neighbouring blocks.
+    /// Dropping the iterator drops the items of the blocks that are left, if they are owned.
+    ///
+    /// The iterator is a `Map` of a range, because std's `zip` reads such an iterator by index.
+    ///
+    /// # Safety
+    /// As for [`new`](Self::new), for the items of `blocks`. No two blocks share an index.
+    #[inline(always)]
+    pub(super) unsafe fn of_blocks(
+        source: &'s S,
+        blocks: Range<usize>,
+        items_of: impl Fn(Range<usize>) -> Range<usize>,
+    ) -> impl ExactSizeIterator<Item = Self> + DoubleEndedIterator {
+        // SAFETY: as the caller promises.
+        let mut left = unsafe { Self::new(source, items_of(blocks.clone())) };
+        let mut blocks_left = blocks.clone();
+        blocks.map(move |block| {
+            if Self::MOVES_OUT {
+                // `block` is the first or the last of the blocks that are left.
+                if block == blocks_left.start {
+                    blocks_left.start += 1
+                } else {
+                    blocks_left.end = block
+                }
+                left.range = items_of(blocks_left.clone());
+            }
+            // SAFETY: as the caller promises, since these items are not in `left` any more.
+            unsafe { Self::new(left.source, items_of(block..block + 1)) }
+        })
     }
 
     /// The indices of the items.
@@ -129,8 +168,11 @@ pub(crate) fn claim_one<'s, S: Source>(
 impl<S: Source> Drop for Claim<'_, S> {
     #[inline(always)]
     fn drop(&mut self) {
-        // SAFETY: as the caller of `new` promises; the items of this claim have not been requested.
-        drop(unsafe { self.source.items(self.range.clone()) });
+        if Self::MOVES_OUT {
+            // SAFETY: as the caller of `new` promises; the items of this claim have not been
+            // requested.
+            drop(unsafe { self.source.items(self.range.clone()) });
+        }
     }
 }
 

@@ -60,5 +60,4 @@ pub(crate) mod source;
 pub(crate) mod stages;
 pub(crate) mod state;
 pub(crate) mod tiles;
-pub(crate) mod value;
 pub(crate) mod waiting;

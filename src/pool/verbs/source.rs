@@ -11,8 +11,8 @@ use std::{
 
 use super::{
     chain::{
-        Chain, Each, IntoChain, Makes, Pieces, Shared, Source, base, begins_a_chain, itself,
-        nothing_is_noted, sealed::Sealed,
+        Chain, Each, IntoChain, Pieces, Shared, Source, base, begins_a_chain, itself, nothing_is_noted,
+        sealed::Sealed,
     },
     state::Stateless,
 };

@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use super::{
-    chain::{Chain, Each, Makes, Source, base, itself, nothing_is_noted},
+    chain::{Chain, Each, Source, base, begins_a_chain, itself, nothing_is_noted},
     source::Exclusive,
     state::Stateless,
 };
@@ -117,14 +117,7 @@ impl<T> Tile<'_, T> {
     }
 }
 
-impl<'a, T> Chain for Tiles<'a, T> {
-    type Item = Tile<'a, T>;
-    base!();
-}
-
-impl<T> Each for Tiles<'_, T> {}
-
-itself!(['a, T] Tiles<'a, T>);
+begins_a_chain!(['a, T] Tiles<'a, T>, Tile<'a, T>);
 
 impl<'a, T> Source for Tiles<'a, T> {
     nothing_is_noted!();
