@@ -136,8 +136,8 @@ pub mod source {
     #[doc(hidden)]
     pub use crate::pool::{
         Chunks, Cloned, Cuts, Drained, Filter, FilterMap, FlatMap, Flatten, Holder, InStep, Indices, Inspect,
-        Integer, Integers, Lent, Located, Makes, Map, Nested, Permuted, Rev, StepBy, Subrange, Tiles,
-        TryFlatMap, Windows, With, Zip,
+        Integer, Integers, Lent, Located, Map, Nested, Permuted, Rev, StepBy, Subrange, Tiles, TryFlatMap,
+        Windows, With, Zip,
     };
 }
 

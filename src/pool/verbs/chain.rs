@@ -1,11 +1,10 @@
 //! The traits of chains: a chain is the source of a loop and the stages that its items go through.
 
-#![allow(unsafe_code)] // cuts a source into pieces, and requests each piece once
+#![allow(unsafe_code)] // a stage requests items of its source when its own items are requested
 
-use std::{convert::Infallible, mem, ops::Range};
+use std::{convert::Infallible, ops::Range};
 
 use super::state::{State, Stateless};
-use crate::pool::record::units::Blocks;
 
 /// A source and the stages behind it. A chain makes the items of a loop;
 /// [`Pool::on`](crate::Pool::on) runs it.
@@ -32,9 +31,13 @@ pub trait Chain: sealed::Sealed + IntoChain<Chain = Self> + Sized {
     /// The type of the states of the workers.
     #[doc(hidden)]
     type State: State;
-    /// How many items the chain makes of one item of its source.
+    /// Whether the chain makes one item of each item of its source.
     #[doc(hidden)]
-    const MAKES: Makes = Makes::Any;
+    const MAKES_ONE: bool = false;
+    /// Whether the chain makes at most one item of each item of its source: one item, which filters
+    /// keep or leave out. See [`sift`](Self::sift).
+    #[doc(hidden)]
+    const SIFTS: bool = Self::MAKES_ONE;
 
     /// The source that the chain begins with.
     #[doc(hidden)]
@@ -72,8 +75,8 @@ pub trait Chain: sealed::Sealed + IntoChain<Chain = Self> + Sized {
         });
     }
 
-    /// Makes the one item of an item of the source, for chains that [make](Self::MAKES) exactly one
-    /// item of each source item.
+    /// Makes the one item of an item of the source, for chains that
+    /// [make one](Self::MAKES_ONE) item of each source item.
     ///
     /// # Panics
     /// If the chain makes no item of `item`.
@@ -86,7 +89,7 @@ pub trait Chain: sealed::Sealed + IntoChain<Chain = Self> + Sized {
     }
 
     /// Makes an item of one item of the source, and returns whether the filters keep the item. For
-    /// chains that [make](Self::MAKES) at most one item of each source item.
+    /// chains that [sift](Self::SIFTS) the items of the source.
     ///
     /// # Panics
     /// If the chain makes no item of `item`.
@@ -101,18 +104,6 @@ pub trait Chain: sealed::Sealed + IntoChain<Chain = Self> + Sized {
 pub(super) type WorkerOf<C> = <<C as Chain>::State as State>::Worker;
 /// The type of the items of the source that a chain begins with.
 pub(super) type SourceItem<C> = <<C as Chain>::Source as Chain>::Item;
-
-/// How many items a [`Chain`] makes of one item of its source.
-#[doc(hidden)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Makes {
-    /// One.
-    One,
-    /// One item, which a filter keeps or leaves out: see [`Chain::sift`].
-    Sifted,
-    /// Any number.
-    Any,
-}
 
 /// A chain that makes one item of each item of its source. Sealed, as [`Chain`] is.
 #[diagnostic::on_unimplemented(
@@ -145,20 +136,13 @@ pub trait Each: Chain {}
     note = "a function returns `source(..)` and stages, which the caller passes to `pool.on(..)`"
 )]
 pub trait Source: Chain<State = Stateless> {
-    // A source that begins a chain implements `count`, `address` and `items`. Stages that make one
-    // item of each item use the defaults of these methods.
-
     /// The number of items.
-    fn count(&self) -> usize {
-        self.begin().count()
-    }
+    fn count(&self) -> usize;
 
     /// A number that distinguishes this source from others. The pool uses it as a part of the key
     /// under which it remembers the cost of a loop over the source.
     #[doc(hidden)]
-    fn address(&self) -> usize {
-        self.begin().address()
-    }
+    fn address(&self) -> usize;
 
     /// The type of a worker's claim log. The type has no content, unless the source moves items
     /// out.
@@ -176,7 +160,8 @@ pub trait Source: Chain<State = Stateless> {
     #[doc(hidden)]
     fn note(&self, ledger: &mut Self::Ledger<'_>, range: Range<usize>);
 
-    /// The items at the indices of `range`.
+    /// The items at the indices of `range`. The default is for stages that make one item of each
+    /// item of their source.
     ///
     /// # Safety
     /// 1. `range` lies within `0..self.count()`. 2. No index is requested twice. 3. `range` has
@@ -205,80 +190,20 @@ pub trait Pieces: Source {
     /// As for [`Source::items`].
     #[doc(hidden)]
     unsafe fn piece(&self, range: Range<usize>) -> Self::Piece;
-
-    /// The items at the indices of `range`, in pieces of `size` items. The last piece may be
-    /// shorter.
-    ///
-    /// # Safety
-    /// As for [`Source::items`].
-    #[doc(hidden)]
-    #[inline(always)]
-    unsafe fn pieces(
-        &self,
-        range: Range<usize>,
-        size: usize,
-    ) -> impl ExactSizeIterator<Item = Self::Piece> + DoubleEndedIterator {
-        let blocks = Blocks { size, len: range.len() };
-        let items_of = move |some: Range<usize>| {
-            let items = blocks.items(some);
-            range.start + items.start..range.start + items.end
-        };
-        let count = blocks.count();
-        // SAFETY: *once*: no two blocks share an index, and each index is requested once, as the
-        // caller promises.
-        let unrequested = unsafe { Unrequested::new(self, 0..count, items_of) };
-        // SAFETY: as `each` promises.
-        unrequested.each(|source, items| unsafe { source.piece(items) })
-    }
 }
 
-/// The right to request the items of neighbouring blocks of a source, block by block. Dropping it
-/// drops the items of the blocks that have not been requested, if they are owned.
-pub(super) struct Unrequested<'s, S: Source, I: Fn(Range<usize>) -> Range<usize>> {
-    source: &'s S,
-    blocks: Range<usize>,
-    /// The items of some neighbouring blocks.
-    items_of: I,
-}
+/// A source whose pieces are vectors.
+#[doc(hidden)]
+pub trait InVectors: Source {}
 
-impl<'s, S: Source, I: Fn(Range<usize>) -> Range<usize>> Unrequested<'s, S, I> {
-    /// Only sources that move items out have a claim log.
-    const MOVES_OUT: bool = mem::needs_drop::<S::Ledger<'s>>();
+#[doc(hidden)]
+impl<S: InVectors> Pieces for S {
+    type Piece = Vec<S::Item>;
 
-    /// # Safety
-    /// As for [`Source::items`], for the items of `blocks`.
     #[inline(always)]
-    pub(super) unsafe fn new(source: &'s S, blocks: Range<usize>, items_of: I) -> Self {
-        Self { source, blocks, items_of }
-    }
-
-    /// What `request` returns for each block. `request` receives the source and the items of the
-    /// block, and may request these items as in [`Source::items`].
-    ///
-    /// The iterator is a `Map` of a range, because std's `zip` reads such an iterator by index.
-    #[inline(always)]
-    pub(super) fn each<T>(
-        mut self,
-        request: impl Fn(&'s S, Range<usize>) -> T,
-    ) -> impl ExactSizeIterator<Item = T> + DoubleEndedIterator {
-        self.blocks.clone().map(move |block| {
-            let Self { source, blocks, items_of } = &mut self;
-            if Self::MOVES_OUT {
-                // `block` is the first or the last of the remaining blocks.
-                *blocks = if block == blocks.start { block + 1..blocks.end } else { blocks.start..block };
-            }
-            request(*source, items_of(block..block + 1))
-        })
-    }
-}
-
-impl<S: Source, I: Fn(Range<usize>) -> Range<usize>> Drop for Unrequested<'_, S, I> {
-    #[inline(always)]
-    fn drop(&mut self) {
-        if Self::MOVES_OUT {
-            // SAFETY: as the caller of `new` promises, since nobody has requested these blocks.
-            drop(unsafe { self.source.items((self.items_of)(self.blocks.clone())) });
-        }
+    unsafe fn piece(&self, range: Range<usize>) -> Vec<S::Item> {
+        // SAFETY: as the caller promises.
+        unsafe { self.items(range) }.collect()
     }
 }
 
@@ -370,7 +295,7 @@ macro_rules! base {
     () => {
         type Source = Self;
         type State = Stateless;
-        const MAKES: Makes = Makes::One;
+        const MAKES_ONE: bool = true;
 
         #[inline(always)]
         fn begin(&self) -> &Self {
@@ -397,10 +322,10 @@ macro_rules! base {
 pub(super) use base;
 
 /// The part of [`Chain`] that stages share: source and state are those of the chain before the
-/// stage, which is in the field `chain`. With a closure, also [`Chain::push`]: the closure receives
-/// an item of the chain before the stage.
+/// stage, which is in the field `chain`. The closure is the stage: it receives an item of that
+/// chain.
 macro_rules! behind {
-    () => {
+    (|$self:ident, $next:ident, $state:ident, $acc:ident, $item:ident| $pushed:expr) => {
         type Source = C::Source;
         type State = C::State;
 
@@ -413,9 +338,6 @@ macro_rules! behind {
         fn states(&self) -> &C::State {
             self.chain.states()
         }
-    };
-    (|$self:ident, $next:ident, $state:ident, $acc:ident, $item:ident| $pushed:expr) => {
-        behind!();
 
         #[inline(always)]
         fn push<A, Z>(
@@ -464,17 +386,27 @@ macro_rules! nothing_is_noted {
 }
 pub(super) use nothing_is_noted;
 
-/// The part of [`Source`] for a source that is made of another source: the other source notes the
-/// claims. `$there` is the range of indices in the other source, if it differs from `$range`.
-macro_rules! noted_by {
+/// The part of [`Source`] for a source that is made of another source, which notes the claims.
+/// `$there` is the range of indices in the other source. If it is left out, an item has the same
+/// index in both sources. The address is that of the other source, moved by the first index there.
+macro_rules! made_of {
     ($source:tt) => {
-        noted_by!($source, self, range => range);
+        made_of!($source, self, range => range);
+
+        fn count(&self) -> usize {
+            self.$source.count()
+        }
     };
     ($source:tt, $self:ident, $range:ident => $there:expr) => {
         type Ledger<'s>
             = S::Ledger<'s>
         where
             Self: 's;
+
+        fn address(&$self) -> usize {
+            let $range = 0..0;
+            $self.$source.address().wrapping_add($there.start)
+        }
 
         #[inline(always)]
         fn ledger(&self) -> S::Ledger<'_> {
@@ -487,7 +419,7 @@ macro_rules! noted_by {
         }
     };
 }
-pub(super) use noted_by;
+pub(super) use made_of;
 
 pub(crate) mod sealed {
     pub trait Sealed {}

@@ -9,8 +9,7 @@ use std::{
 };
 
 use super::{
-    chain::{Chain, Makes, Source, WorkerOf},
-    ends::folding,
+    chain::{Chain, Source, WorkerOf},
     gather::{Gathered, ITEMS_A_LOOK, extend_parted, extend_sifted},
     kernel::Claim,
     on::On,
@@ -120,10 +119,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
             kind_of::<Z>(),
             move |mut claimed, acc: Option<Boxed<R, N>>| {
                 let chain = claimed.chain;
-                let mut acc = match acc {
-                    Some(acc) => acc,
-                    None => nothing(),
-                };
+                let mut acc = acc.unwrap_or_else(nothing);
                 while let Some(items) = claimed.next() {
                     let vectors = acc.each_mut().map(|of| of.last(items.range(), all));
                     fill(vectors, items, chain, claimed.state())?;
@@ -163,10 +159,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
             );
             folded.or(|| Written::none(places)).ended().ok_or(None)?.map_err(Some)
         });
-        match appended {
-            Ok(()) => Some(Ok(())),
-            Err(found) => found.map(Err),
-        }
+        appended.map_or_else(|found| found.map(Err), |()| Some(Ok(())))
     }
 
     /// Collects the items, for a chain that makes any number of items of each item of its source.
@@ -185,7 +178,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
                     });
                     pushed.map_err(|found| Stop::there(at, found))?;
                 }
-            } else if const { matches!(C::MAKES, Makes::Sifted) && !mem::needs_drop::<T>() } {
+            } else if const { C::SIFTS && !mem::needs_drop::<T>() } {
                 in_steps(items, |step| {
                     let sifted = step.items().map(|item| {
                         let (item, stays) = chain.sift(state, item);
@@ -248,7 +241,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     where
         C::Item: Send,
     {
-        let appended = if const { matches!(C::MAKES, Makes::One) } {
+        let appended = if const { C::MAKES_ONE } {
             self.write_to(to, Ok::<_, Infallible>)
         } else {
             self.emitted(Ok::<_, Infallible>).map(|made| made.map(|mut made| to.append(&mut made)))
@@ -279,7 +272,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         C::Item: Send,
     {
         let gathered = self.gathered(move |[yes, no], items, chain, state| {
-            if const { matches!(C::MAKES, Makes::One) && !mem::needs_drop::<C::Item>() } {
+            if const { C::MAKES_ONE && !mem::needs_drop::<C::Item>() } {
                 in_steps(items, |step| {
                     let tested = step.items().map(|item| {
                         let item = chain.one(state, item);
@@ -292,11 +285,8 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
             }
             items.items().for_each(|item| {
                 let Ok(()) = chain.push(state, item, (), |state, (), item| {
-                    if test(C::State::give(state, &item)) {
-                        yes.push(item);
-                    } else {
-                        no.push(item);
-                    }
+                    let side = if test(C::State::give(state, &item)) { &mut *yes } else { &mut *no };
+                    side.push(item);
                     Ok::<_, Infallible>(())
                 });
             });
@@ -323,7 +313,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     where
         C: Chain<Item = (A, B)>,
     {
-        if const { !matches!(C::MAKES, Makes::One) } {
+        if const { !C::MAKES_ONE } {
             let pairs = Vec::<(A, B)>::from_chain(self, Ok::<_, Infallible>);
             return E::end(pairs.map(|pairs| never(pairs).into_iter().unzip()));
         }
@@ -346,31 +336,35 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     }
 }
 
+/// [`FromChain::from_chain`], for items of a type. `C` is the chain, and `Z` the reason why the
+/// collection fails.
+macro_rules! from_chain {
+    (|$on:ident, $open:ident| -> $item:ty $collected:block) => {
+        #[inline(always)]
+        fn from_chain<C: Chain + Sync, E: Ending, Z: Send>(
+            $on: On<C, OnPool<'_, E>>,
+            $open: impl Fn(C::Item) -> Result<$item, Z> + Sync,
+        ) -> Option<Result<Self, Z>> $collected
+    };
+}
+
 impl<T: Send> FromChain<T> for Vec<T> {
-    #[inline(always)]
-    fn from_chain<C: Chain + Sync, E: Ending, Z: Send>(
-        on: On<C, OnPool<'_, E>>,
-        open: impl Fn(C::Item) -> Result<T, Z> + Sync,
-    ) -> Option<Result<Self, Z>> {
-        if const { !matches!(C::MAKES, Makes::One) } {
+    from_chain!(|on, open| -> T {
+        if const { !C::MAKES_ONE } {
             return on.emitted(open);
         }
         let mut all = Self::new();
         Some(on.write_to(&mut all, open)?.map(|()| all))
-    }
+    });
 }
 
 /// Collections that the calling thread makes of a vector of all items.
 macro_rules! of_a_vector {
     ($([$($bound:tt)*] $collection:ty, $item:ty;)+) => {$(
         impl<$($bound)*> FromChain<$item> for $collection {
-            #[inline(always)]
-            fn from_chain<C: Chain + Sync, E: Ending, Z: Send>(
-                on: On<C, OnPool<'_, E>>,
-                open: impl Fn(C::Item) -> Result<$item, Z> + Sync,
-            ) -> Option<Result<Self, Z>> {
+            from_chain!(|on, open| -> $item {
                 Some(Vec::from_chain(on, open)?.map(|all| all.into_iter().collect()))
-            }
+            });
         }
     )+};
 }
@@ -392,73 +386,34 @@ impl<T> FromChain<T> for String
 where
     Self: Extend<T>,
 {
-    #[inline(always)]
-    fn from_chain<C: Chain + Sync, E: Ending, Z: Send>(
-        on: On<C, OnPool<'_, E>>,
-        open: impl Fn(C::Item) -> Result<T, Z> + Sync,
-    ) -> Option<Result<Self, Z>> {
+    from_chain!(|on, open| -> T {
         let step = move |_: &mut WorkerOf<C>, mut text: Self, item| {
             text.extend(iter::once(open(item)?));
             Ok(text)
         };
-        on.fold_claims(kind_of::<Z>(), folding(Self::new, step), |a, b| a + &b).or(Self::new).ended()
-    }
+        on.folded(kind_of::<Z>(), Self::new, step, |a, b| a + &b).ended()
+    });
 }
 
 impl FromChain<()> for () {
-    #[inline(always)]
-    fn from_chain<C: Chain + Sync, E: Ending, Z: Send>(
-        on: On<C, OnPool<'_, E>>,
-        open: impl Fn(C::Item) -> Result<(), Z> + Sync,
-    ) -> Option<Result<(), Z>> {
-        let step = move |_: &mut WorkerOf<C>, (): (), item| open(item);
-        on.fold_claims(kind_of::<Z>(), folding(|| (), step), |(), ()| ()).or(|| ()).ended()
-    }
-}
-
-/// The reason why a loop collects nothing. `Own` is a failure in this `Result` or `Option`. `Outer`
-/// is a failure in a `Result` or `Option` that contains this one.
-enum Reason<Z, X> {
-    Outer(Z),
-    Own(X),
-}
-
-/// Runs a loop that collects into `B`. `check` converts each item to a `T`; the first item for
-/// which `check` fails ends the loop.
-#[inline(always)]
-fn checked<B: FromChain<T>, T, I, X: Send, C: Chain + Sync, E: Ending, Z: Send>(
-    on: On<C, OnPool<'_, E>>,
-    open: impl Fn(C::Item) -> Result<I, Z> + Sync,
-    check: impl Fn(I) -> Result<T, X> + Sync,
-) -> Option<Result<Result<B, X>, Z>> {
-    let both = move |item| match open(item) {
-        Ok(opened) => check(opened).map_err(Reason::Own),
-        Err(found) => Err(Reason::Outer(found)),
-    };
-    Some(match B::from_chain(on, both)? {
-        Ok(all) => Ok(Ok(all)),
-        Err(Reason::Own(found)) => Ok(Err(found)),
-        Err(Reason::Outer(found)) => Err(found),
-    })
+    from_chain!(|on, open| -> () { on.each(kind_of::<Z>(), move |_, item| open(item)).ended() });
 }
 
 impl<T, X: Send, B: FromChain<T>> FromChain<Result<T, X>> for Result<B, X> {
-    #[inline(always)]
-    fn from_chain<C: Chain + Sync, E: Ending, Z: Send>(
-        on: On<C, OnPool<'_, E>>,
-        open: impl Fn(C::Item) -> Result<Result<T, X>, Z> + Sync,
-    ) -> Option<Result<Self, Z>> {
-        checked(on, open, |item| item)
-    }
+    from_chain!(|on, open| -> Result<T, X> {
+        // The loop fails with `Ok` of an error of this `Result`, or with `Err` of a failure of a
+        // `Result` or `Option` that contains this one.
+        let collected = B::from_chain(on, move |item| match open(item) {
+            Ok(opened) => opened.map_err(Ok),
+            Err(found) => Err(Err(found)),
+        });
+        Some(collected?.map(Ok).or_else(|found| found.map(Err)))
+    });
 }
 
 impl<T, B: FromChain<T>> FromChain<Option<T>> for Option<B> {
-    #[inline(always)]
-    fn from_chain<C: Chain + Sync, E: Ending, Z: Send>(
-        on: On<C, OnPool<'_, E>>,
-        open: impl Fn(C::Item) -> Result<Option<T>, Z> + Sync,
-    ) -> Option<Result<Self, Z>> {
-        let collected = checked(on, open, |item: Option<T>| item.ok_or(()))?;
+    from_chain!(|on, open| -> Option<T> {
+        let collected = Result::from_chain(on, move |item| Ok(open(item)?.ok_or(())))?;
         Some(collected.map(Result::ok))
-    }
+    });
 }

@@ -2,18 +2,20 @@
 //! order, or a selection of the items.
 
 #![allow(unsafe_code)] // a source requests items of other sources when its own items are requested
+#![allow(non_snake_case)] // in the macro for tuples, a value has the name of its type
 
 use std::{
     error::Error,
-    fmt, iter, mem,
+    fmt, iter,
     ops::{Deref, Range},
 };
 
 use super::{
     chain::{
-        Chain, Each, IntoChain, Makes, Pieces, Shared, Source, Unrequested, base, begins_a_chain, itself,
-        noted_by, nothing_is_noted,
+        Chain, Each, InVectors, IntoChain, Pieces, Shared, Source, SourceItem, WorkerOf, base,
+        begins_a_chain, behind, itself, made_of, nothing_is_noted,
     },
+    kernel::Claim,
     state::Stateless,
 };
 use crate::pool::record::units::Blocks;
@@ -33,14 +35,6 @@ impl<A: Source, B: Source> Zip<A, B> {
             "{call}: {first} and {second} items; `zip_shortest` ends with the shorter one"
         );
         Self(a, b)
-    }
-}
-
-impl<A: Source, B: Source> Zip<Subrange<A>, Subrange<B>> {
-    /// Makes pairs up to the end of the shorter source.
-    pub(crate) fn shortest(a: A, b: B) -> Self {
-        let count = a.count().min(b.count());
-        Self(Subrange::new(a, 0..count), Subrange::new(b, 0..count))
     }
 }
 
@@ -91,26 +85,10 @@ impl<A: Pieces, B: Pieces> Pieces for Zip<A, B> {
     unsafe fn piece(&self, range: Range<usize>) -> Self::Piece {
         // If the first piece panics, the items of the second one are dropped.
         // SAFETY: as the caller promises, since the second source has the same length.
-        let second = unsafe { Unrequested::new(&self.1, range.clone(), |items| items) };
+        let second = unsafe { Claim::new(&self.1, range.clone()) };
         // SAFETY: as the caller promises, since the first source has the same length.
-        let a = unsafe { self.0.piece(range.clone()) };
-        mem::forget(second);
-        // SAFETY: as for `second`, which has requested nothing and is gone.
-        let b = unsafe { self.1.piece(range) };
-        (a, b)
-    }
-
-    #[inline(always)]
-    unsafe fn pieces(
-        &self,
-        range: Range<usize>,
-        size: usize,
-    ) -> impl ExactSizeIterator<Item = Self::Piece> + DoubleEndedIterator {
-        // SAFETY: as the caller promises, since the first source has the same length.
-        let a = unsafe { self.0.pieces(range.clone(), size) };
-        // SAFETY: as the caller promises, since the second source has the same length.
-        let b = unsafe { self.1.pieces(range, size) };
-        a.zip(b)
+        let first = unsafe { self.0.piece(range) };
+        (first, second.piece())
     }
 }
 
@@ -126,7 +104,9 @@ impl<A: Pieces, B: Pieces> Pieces for Zip<A, B> {
 /// ```
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
-pub struct InStep<S, const N: usize>(S);
+pub struct InStep<C, const N: usize> {
+    chain: C,
+}
 
 /// Nested pairs with `N` values in all.
 #[doc(hidden)]
@@ -138,27 +118,18 @@ pub trait Nested<const N: usize> {
     fn flat(self) -> Self::Flat;
 }
 
-begins_a_chain!([S: Source<Item: Nested<N>>, const N: usize] InStep<S, N>, <S::Item as Nested<N>>::Flat);
+itself!([C, const N: usize] InStep<C, N> where Self: Chain);
+
+impl<C: Source<Item: Nested<N>>, const N: usize> Chain for InStep<C, N> {
+    type Item = <C::Item as Nested<N>>::Flat;
+    const MAKES_ONE: bool = true;
+    behind!(|self, next, state, acc, item| next(state, acc, item.flat()));
+}
+
+impl<C: Source<Item: Nested<N>>, const N: usize> Each for InStep<C, N> {}
 
 impl<S: Source<Item: Nested<N>>, const N: usize> Source for InStep<S, N> {
-    fn count(&self) -> usize {
-        self.0.count()
-    }
-
-    fn address(&self) -> usize {
-        self.0.address()
-    }
-
-    noted_by!(0);
-
-    #[inline(always)]
-    unsafe fn items(
-        &self,
-        range: Range<usize>,
-    ) -> impl ExactSizeIterator<Item = Self::Item> + DoubleEndedIterator {
-        // SAFETY: as the caller promises.
-        unsafe { self.0.items(range) }.map(Nested::flat)
-    }
+    made_of!(chain);
 }
 
 impl<S: Pieces<Item: Nested<N>, Piece: Nested<N>>, const N: usize> Pieces for InStep<S, N> {
@@ -167,17 +138,7 @@ impl<S: Pieces<Item: Nested<N>, Piece: Nested<N>>, const N: usize> Pieces for In
     #[inline(always)]
     unsafe fn piece(&self, range: Range<usize>) -> Self::Piece {
         // SAFETY: as the caller promises.
-        unsafe { self.0.piece(range) }.flat()
-    }
-
-    #[inline(always)]
-    unsafe fn pieces(
-        &self,
-        range: Range<usize>,
-        size: usize,
-    ) -> impl ExactSizeIterator<Item = Self::Piece> + DoubleEndedIterator {
-        // SAFETY: as the caller promises.
-        unsafe { self.0.pieces(range, size) }.map(Nested::flat)
+        unsafe { self.chain.piece(range) }.flat()
     }
 }
 
@@ -209,7 +170,6 @@ macro_rules! in_step {
             type Flat = ($($S),+);
 
             #[inline(always)]
-            #[allow(non_snake_case, reason = "a value has the name of its type")]
             fn flat(self) -> Self::Flat {
                 let nested!($($S),+) = self;
                 ($($S),+)
@@ -220,10 +180,9 @@ macro_rules! in_step {
             type Chain = InStep<zipped!($($S::Chain),+), $count>;
 
             #[track_caller]
-            #[allow(non_snake_case, reason = "a value has the name of its type")]
             fn into_chain(self) -> Self::Chain {
                 let ($($S),+) = self;
-                InStep(nested!($($S),+).into_chain())
+                InStep { chain: nested!($($S),+).into_chain() }
             }
         }
     };
@@ -255,8 +214,9 @@ impl<S: Pieces> Chunks<S> {
     /// Makes pieces of exactly this size. The remaining items are in no piece.
     #[track_caller]
     pub(crate) fn exact(source: S, size: usize) -> Self {
-        let Self { source, blocks } = Self::new(source, size);
-        Self { source, blocks: Blocks { len: blocks.len - blocks.len % size, ..blocks } }
+        let mut chunks = Self::new(source, size);
+        chunks.blocks.len -= chunks.blocks.len % size;
+        chunks
     }
 }
 
@@ -267,20 +227,17 @@ impl<S: Pieces> Source for Chunks<S> {
         self.blocks.count()
     }
 
-    fn address(&self) -> usize {
-        self.source.address()
-    }
-
-    noted_by!(source, self, range => self.blocks.items(range));
+    made_of!(source, self, range => self.blocks.items(range));
 
     #[inline(always)]
     unsafe fn items(
         &self,
         range: Range<usize>,
     ) -> impl ExactSizeIterator<Item = S::Piece> + DoubleEndedIterator {
+        let blocks = self.blocks;
         // SAFETY: *once*: no two blocks share an index, and each block is requested at most once,
         // as the caller promises.
-        unsafe { self.source.pieces(self.blocks.items(range), self.blocks.size) }
+        unsafe { Claim::of_blocks(&self.source, range, move |some| blocks.items(some)) }.map(Claim::piece)
     }
 }
 
@@ -307,8 +264,7 @@ impl<S: Shared> Source for Windows<S> {
     nothing_is_noted!();
 
     fn count(&self) -> usize {
-        let items = self.source.count();
-        if items < self.size { 0 } else { items - self.size + 1 }
+        self.source.count().checked_sub(self.size).map_or(0, |others| others + 1)
     }
 
     fn address(&self) -> usize {
@@ -357,11 +313,7 @@ impl<S: Source> Source for Subrange<S> {
         self.len
     }
 
-    fn address(&self) -> usize {
-        self.source.address().wrapping_add(self.first)
-    }
-
-    noted_by!(source, self, range => self.in_source(range));
+    made_of!(source, self, range => self.in_source(range));
 
     #[inline(always)]
     unsafe fn items(
@@ -381,16 +333,6 @@ impl<S: Pieces> Pieces for Subrange<S> {
     unsafe fn piece(&self, range: Range<usize>) -> S::Piece {
         // SAFETY: as the caller promises, since each index here stands for one index of the source.
         unsafe { self.source.piece(self.in_source(range)) }
-    }
-
-    #[inline(always)]
-    unsafe fn pieces(
-        &self,
-        range: Range<usize>,
-        size: usize,
-    ) -> impl ExactSizeIterator<Item = S::Piece> + DoubleEndedIterator {
-        // SAFETY: as the caller promises, since each index here stands for one index of the source.
-        unsafe { self.source.pieces(self.in_source(range), size) }
     }
 }
 
@@ -416,11 +358,7 @@ impl<S: Source> Source for Rev<S> {
         self.0.count()
     }
 
-    fn address(&self) -> usize {
-        !self.0.address()
-    }
-
-    noted_by!(0, self, range => self.in_source(range));
+    made_of!(0, self, range => self.in_source(range));
 
     #[inline(always)]
     unsafe fn items(
@@ -432,16 +370,7 @@ impl<S: Source> Source for Rev<S> {
     }
 }
 
-/// A piece is a vector.
-impl<S: Source> Pieces for Rev<S> {
-    type Piece = Vec<Self::Item>;
-
-    #[inline(always)]
-    unsafe fn piece(&self, range: Range<usize>) -> Vec<Self::Item> {
-        // SAFETY: as the caller promises.
-        unsafe { self.items(range) }.collect()
-    }
-}
+impl<S: Source> InVectors for Rev<S> {}
 
 /// The first item of each block of a source. Made by [`On::step_by`](crate::On::step_by), which has
 /// an example.
@@ -467,11 +396,7 @@ impl<S: Source> Source for StepBy<S> {
         self.blocks.count()
     }
 
-    fn address(&self) -> usize {
-        self.source.address() ^ self.blocks.size
-    }
-
-    noted_by!(source, self, range => self.blocks.items(range));
+    made_of!(source, self, range => self.blocks.items(range));
 
     #[inline(always)]
     unsafe fn items(
@@ -481,28 +406,17 @@ impl<S: Source> Source for StepBy<S> {
         let items_of = |blocks| self.blocks.items(blocks);
         // SAFETY: *once*: no two blocks share an index, and each index is requested once, as the
         // caller promises.
-        let unrequested = unsafe { Unrequested::new(&self.source, range, items_of) };
+        let blocks = unsafe { Claim::of_blocks(&self.source, range, items_of) };
         // The first item of each block. (With `Iterator::step_by` over the iterator of `map(f)`,
         // `f` would also be called for items that are left out.)
-        unrequested.each(|source, items| {
-            // SAFETY: as `each` promises.
-            let first = unsafe { source.items(items) }.next();
-            let Some(first) = first else { unreachable!("a block has an item") };
+        blocks.map(|block| {
+            let Some(first) = block.items().next() else { unreachable!("a block has an item") };
             first
         })
     }
 }
 
-/// A piece is a vector.
-impl<S: Source> Pieces for StepBy<S> {
-    type Piece = Vec<Self::Item>;
-
-    #[inline(always)]
-    unsafe fn piece(&self, range: Range<usize>) -> Vec<Self::Item> {
-        // SAFETY: as the caller promises.
-        unsafe { self.items(range) }.collect()
-    }
-}
+impl<S: Source> InVectors for StepBy<S> {}
 
 /// Neighbouring pieces of a source, with any lengths. Made by [`pieces`](crate::source::pieces) and
 /// [`On::chunk_by`](crate::On::chunk_by). `O` is `&[usize]` or `Vec<usize>`, which have the same
@@ -542,24 +456,17 @@ impl<S: Pieces, O: Deref<Target = [usize]>> Source for Cuts<S, O> {
         self.offsets.len().saturating_sub(1)
     }
 
-    fn address(&self) -> usize {
-        self.source.address()
-    }
-
-    noted_by!(source, self, range => self.in_source(range));
+    made_of!(source, self, range => self.in_source(range));
 
     #[inline(always)]
     unsafe fn items(
         &self,
         range: Range<usize>,
     ) -> impl ExactSizeIterator<Item = S::Piece> + DoubleEndedIterator {
-        let items_of = |pieces| self.in_source(pieces);
         // SAFETY: *once*: 1. the last offset lies within the source; 2. offsets do not decrease, so
         // no two pieces share an index, and each piece is requested once, as the caller promises;
         // 3. the claim of a piece has noted its items.
-        let unrequested = unsafe { Unrequested::new(&self.source, range, items_of) };
-        // SAFETY: as `each` promises.
-        unrequested.each(|source, items| unsafe { source.piece(items) })
+        unsafe { Claim::of_blocks(&self.source, range, |pieces| self.in_source(pieces)) }.map(Claim::piece)
     }
 }
 
@@ -608,15 +515,7 @@ pub struct Located<S>(pub(super) S);
 begins_a_chain!([T, E, S: Source<Item = Result<T, E>>] Located<S>, Result<T, At<E>>);
 
 impl<T, E, S: Source<Item = Result<T, E>>> Source for Located<S> {
-    fn count(&self) -> usize {
-        self.0.count()
-    }
-
-    fn address(&self) -> usize {
-        self.0.address()
-    }
-
-    noted_by!(0);
+    made_of!(0);
 
     #[inline(always)]
     unsafe fn items(

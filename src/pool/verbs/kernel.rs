@@ -2,7 +2,12 @@
 
 #![allow(unsafe_code)] // each index is claimed once, so each item is requested once
 
-use std::{iter, marker::PhantomData, mem::ManuallyDrop, ops::Range};
+use std::{
+    iter,
+    marker::PhantomData,
+    mem::{self, ManuallyDrop},
+    ops::Range,
+};
 
 use super::{
     chain::{Chain, Pieces, Source, WorkerOf},
@@ -21,12 +26,49 @@ pub(crate) struct Claim<'s, S: Source> {
 }
 
 impl<'s, S: Source> Claim<'s, S> {
+    /// Only sources that move items out have a claim log.
+    const MOVES_OUT: bool = mem::needs_drop::<S::Ledger<'s>>();
+
     /// # Safety
     /// 1. `range` lies within the source, and has been noted. 2. No other claim ever contains an
     ///    index of `range`.
     #[inline(always)]
-    unsafe fn new(source: &'s S, range: Range<usize>) -> Self {
+    pub(super) unsafe fn new(source: &'s S, range: Range<usize>) -> Self {
         Self { source, range }
+    }
+
+    /// A claim of the items of each block. `items_of` returns the items of some neighbouring
+    /// blocks. Dropping the iterator drops the items of the blocks that are left, if they are
+    /// owned.
+    ///
+    /// The iterator is a `Map` of a range, because std's `zip` reads such an iterator by index.
+    ///
+    /// # Safety
+    /// As for [`new`](Self::new), for the items of `blocks`. No two blocks share an index.
+    #[inline(always)]
+    pub(super) unsafe fn of_blocks(
+        source: &'s S,
+        blocks: Range<usize>,
+        items_of: impl Fn(Range<usize>) -> Range<usize>,
+    ) -> impl ExactSizeIterator<Item = Self> + DoubleEndedIterator {
+        // SAFETY: as the caller promises.
+        let mut left = unsafe { Self::new(source, items_of(blocks.clone())) };
+        let mut first_left = blocks.start;
+        blocks.map(move |block| {
+            let (left, items) = (&mut left, items_of(block..block + 1)); // moves all of `left` here
+            if Self::MOVES_OUT {
+                // `block` is the first or the last of the blocks that are left.
+                if block == first_left {
+                    first_left += 1;
+                    left.range.start = items.end;
+                } else {
+                    left.range.end = items.start;
+                }
+            }
+            // SAFETY: as the caller promises, since `left` has these items no more, or requests no
+            // items.
+            unsafe { Self::new(left.source, items) }
+        })
     }
 
     /// The indices of the items.
@@ -98,39 +140,30 @@ impl Index {
     }
 }
 
-impl<S: Source> Claim<'_, S> {
-    /// The only item of the claim, and the right to write its result.
-    ///
-    /// # Panics
-    /// If the claim does not have exactly one item.
-    #[inline(always)]
-    pub(crate) fn into_item(self) -> (S::Item, Index) {
-        assert!(self.len() == 1);
-        let index = Index(self.range.start);
-        let Some(item) = self.items().next() else { unreachable!("there is one") };
-        (item, index)
-    }
-}
-
-/// Makes the claim of one index that the executor has claimed.
+/// The item at one index that the executor has claimed, and the right to write its result.
 #[inline(always)]
 pub(crate) fn claim_one<'s, S: Source>(
     source: &'s S,
     ledger: &mut S::Ledger<'s>,
     index: usize,
-) -> Claim<'s, S> {
+) -> (S::Item, Index) {
     source.note(ledger, index..index + 1);
     // SAFETY: *once*: 1. the executor claims indices of the source, and this index has just been
     // noted; 2. the executor claims every index once, either in a range or among the indices that
     // are begun first, and begins each claim once (case 15).
-    unsafe { Claim::new(source, index..index + 1) }
+    let mut items = unsafe { source.items(index..index + 1) };
+    let Some(item) = items.next() else { unreachable!("there is one") };
+    (item, Index(index))
 }
 
 impl<S: Source> Drop for Claim<'_, S> {
     #[inline(always)]
     fn drop(&mut self) {
-        // SAFETY: as the caller of `new` promises; the items of this claim have not been requested.
-        drop(unsafe { self.source.items(self.range.clone()) });
+        if Self::MOVES_OUT {
+            // SAFETY: as the caller of `new` promises; the items of this claim have not been
+            // requested.
+            drop(unsafe { self.source.items(self.range.clone()) });
+        }
     }
 }
 

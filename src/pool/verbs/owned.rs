@@ -12,7 +12,7 @@ use std::{
 };
 
 use super::{
-    chain::{Chain, Each, IntoChain, Makes, Pieces, Source, base, itself},
+    chain::{Chain, Each, IntoChain, Pieces, Source, base, itself},
     state::Stateless,
 };
 use crate::{
@@ -253,16 +253,6 @@ impl<H: Holder> Pieces for Owned<H> {
         // SAFETY: as the caller promises.
         unsafe { self.moved_out(range) }.next_few(len)
     }
-
-    #[inline(always)]
-    unsafe fn pieces(
-        &self,
-        range: Range<usize>,
-        size: usize,
-    ) -> impl ExactSizeIterator<Item = Vec<H::Item>> + DoubleEndedIterator {
-        // SAFETY: as the caller promises.
-        InPieces { items: unsafe { self.moved_out(range) }, size }
-    }
 }
 
 /// Items that have been claimed. Dropping this drops the items that are left.
@@ -348,38 +338,6 @@ impl<T> Drop for MovedOut<'_, T> {
         }
     }
 }
-
-/// Claimed items in pieces of `size` items. The last piece may be shorter.
-struct InPieces<'s, T> {
-    items: MovedOut<'s, T>,
-    size: usize,
-}
-
-impl<T> Iterator for InPieces<'_, T> {
-    type Item = Vec<T>;
-
-    fn next(&mut self) -> Option<Vec<T>> {
-        (self.items.left > 0).then(|| self.items.next_few(self.size))
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        let pieces = self.items.left.div_ceil(self.size);
-        (pieces, Some(pieces))
-    }
-}
-
-impl<T> DoubleEndedIterator for InPieces<'_, T> {
-    fn next_back(&mut self) -> Option<Vec<T>> {
-        let before = self.items.left.checked_sub(1)? / self.size * self.size;
-        let few = self.items.left - before;
-        // SAFETY: `before` items are left before the last piece.
-        let next = unsafe { self.items.next.add(before) };
-        self.items.left = before;
-        Some(MovedOut { next, left: few, memory: PhantomData }.next_few(few))
-    }
-}
-
-impl<T> ExactSizeIterator for InPieces<'_, T> {}
 
 /// The claims of all workers.
 #[derive(Debug, Default)]

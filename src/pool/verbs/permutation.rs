@@ -12,7 +12,7 @@ use std::{
 };
 
 use super::{
-    chain::{Chain, Each, Makes, Source, base, itself, nothing_is_noted},
+    chain::{Chain, Each, Source, base, itself, nothing_is_noted},
     on::On,
     source::Lent,
     state::Stateless,

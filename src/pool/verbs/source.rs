@@ -11,8 +11,8 @@ use std::{
 
 use super::{
     chain::{
-        Chain, Each, IntoChain, Makes, Pieces, Shared, Source, base, begins_a_chain, itself,
-        nothing_is_noted, sealed::Sealed,
+        Chain, Each, IntoChain, Pieces, Shared, Source, base, begins_a_chain, itself, nothing_is_noted,
+        sealed::Sealed,
     },
     state::Stateless,
 };
@@ -70,7 +70,7 @@ pub struct Integers<T> {
     label = "no range of integers",
     note = "other ranges are collected into a `Vec` first"
 )]
-pub trait Integer: Sealed + Copy + PartialOrd + Send + Sync {
+pub trait Integer: Sealed + Copy + PartialOrd + Send + Sync + TryInto<usize> {
     /// The number of integers from this integer to before `end`. `end` is at least this integer.
     /// `None` if the number does not fit into a `usize`.
     #[doc(hidden)]
@@ -80,10 +80,6 @@ pub trait Integer: Sealed + Copy + PartialOrd + Send + Sync {
     #[doc(hidden)]
     #[must_use]
     fn forward(self, count: usize) -> Self;
-
-    /// A number that distinguishes the integer from others.
-    #[doc(hidden)]
-    fn number(self) -> usize;
 }
 
 macro_rules! integers {
@@ -100,16 +96,21 @@ macro_rules! integers {
             fn forward(self, count: usize) -> Self {
                 self.wrapping_add(count as Self)
             }
-
-            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "any number")]
-            fn number(self) -> usize {
-                self as usize
-            }
         }
     )+};
 }
 
 integers!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize);
+
+impl<T: Integer> Integers<T> {
+    /// The integers from `first` to before `end`, and `more` integers from `end` on.
+    #[inline(always)]
+    #[track_caller]
+    fn new(first: T, end: T, is_empty: bool, more: usize) -> Self {
+        let len = if is_empty { Some(0) } else { first.count_to(end).and_then(|len| len.checked_add(more)) };
+        Self { first, len: len.expect("a range of at most `usize::MAX` integers") }
+    }
+}
 
 impl<T: Integer> IntoChain for Range<T> {
     type Chain = Integers<T>;
@@ -117,8 +118,7 @@ impl<T: Integer> IntoChain for Range<T> {
     #[inline(always)]
     #[track_caller]
     fn into_chain(self) -> Integers<T> {
-        let len = if self.is_empty() { Some(0) } else { self.start.count_to(self.end) };
-        Integers { first: self.start, len: len.expect(TOO_MANY) }
+        Integers::new(self.start, self.end, self.is_empty(), 0)
     }
 }
 
@@ -128,13 +128,9 @@ impl<T: Integer> IntoChain for RangeInclusive<T> {
     #[inline(always)]
     #[track_caller]
     fn into_chain(self) -> Integers<T> {
-        let before = self.start().count_to(*self.end());
-        let len = if self.is_empty() { Some(0) } else { before.and_then(|before| before.checked_add(1)) };
-        Integers { first: *self.start(), len: len.expect(TOO_MANY) }
+        Integers::new(*self.start(), *self.end(), self.is_empty(), 1)
     }
 }
-
-const TOO_MANY: &str = "a range of at most `usize::MAX` integers";
 
 begins_a_chain!([T: Integer] Integers<T>, T);
 
@@ -146,7 +142,7 @@ impl<T: Integer> Source for Integers<T> {
     }
 
     fn address(&self) -> usize {
-        self.first.number()
+        self.first.try_into().unwrap_or(usize::MAX)
     }
 
     #[inline(always)]
@@ -232,7 +228,7 @@ impl<'a, T> Exclusive<'a, T> {
     /// reference to its item is left.
     #[inline(always)]
     pub(super) unsafe fn alias(&self) -> Self {
-        Self { base: self.base, len: self.len, slice: PhantomData }
+        Self { ..*self }
     }
 
     /// The items at the indices of `range`.
@@ -368,8 +364,7 @@ macro_rules! of_a_slice {
             type Chain = $chain;
 
             fn into_chain(self) -> $chain {
-                let slice: $slice = self;
-                slice.into_chain()
+                <$slice>::into_chain(self)
             }
         }
     )+};

@@ -1,11 +1,9 @@
 //! The stages of a chain.
 
-#![allow(unsafe_code)] // a stage requests items of its source when its own items are requested
-
 use std::{convert::Infallible, fmt, ops::Range};
 
 use super::{
-    chain::{Chain, Each, Makes, Pieces, Source, SourceItem, WorkerOf, behind, itself, noted_by},
+    chain::{Chain, Each, InVectors, Source, SourceItem, WorkerOf, behind, itself, made_of},
     state::{Given, State, Stateless},
 };
 
@@ -27,6 +25,23 @@ macro_rules! stage {
                 f.debug_struct(stringify!($name)).field("chain", &self.chain).finish_non_exhaustive()
             }
         }
+    };
+}
+
+/// Implements the traits of a stage that makes one item of each item. If it stands behind a source,
+/// it is a source.
+macro_rules! one_of_each {
+    ($stage:ident $($closure:ident)?) => {
+        impl<C: Each $(, $closure)?> Each for $stage<C $(, $closure)?> where Self: Chain {}
+
+        impl<S: Source $(, $closure)?> Source for $stage<S $(, $closure)?>
+        where
+            Self: Chain<State = Stateless>,
+        {
+            made_of!(chain);
+        }
+
+        impl<S $(, $closure)?> InVectors for $stage<S $(, $closure)?> where Self: Source {}
     };
 }
 
@@ -64,35 +79,14 @@ where
     F: for<'a> Fn(Given<'a, C::State, C::Item>) -> R + Sync,
 {
     type Item = R;
-    const MAKES: Makes = if let Makes::One = C::MAKES { Makes::One } else { Makes::Any };
+    const MAKES_ONE: bool = C::MAKES_ONE;
     behind!(|self, next, state, acc, item| {
         let made = (self.f)(C::State::give(state, item));
         next(state, acc, made)
     });
 }
 
-impl<C: Each, F> Each for Map<C, F> where Self: Chain {}
-
-impl<S: Source, F> Source for Map<S, F>
-where
-    Self: Chain<State = Stateless>,
-{
-    noted_by!(chain);
-}
-
-/// A piece is a vector of the results of `f`.
-impl<S, F> Pieces for Map<S, F>
-where
-    Self: Source,
-{
-    type Piece = Vec<Self::Item>;
-
-    #[inline(always)]
-    unsafe fn piece(&self, range: Range<usize>) -> Vec<Self::Item> {
-        // SAFETY: as the caller promises.
-        unsafe { self.items(range) }.collect()
-    }
-}
+one_of_each!(Map F);
 
 impl<C, F> Chain for Inspect<C, F>
 where
@@ -100,35 +94,14 @@ where
     F: for<'a> Fn(Given<'a, C::State, &'a C::Item>) + Sync,
 {
     type Item = C::Item;
-    const MAKES: Makes = if let Makes::One = C::MAKES { Makes::One } else { Makes::Any };
+    const MAKES_ONE: bool = C::MAKES_ONE;
     behind!(|self, next, state, acc, item| {
         (self.f)(C::State::give(state, &item));
         next(state, acc, item)
     });
 }
 
-impl<C: Each, F> Each for Inspect<C, F> where Self: Chain {}
-
-impl<S: Source, F> Source for Inspect<S, F>
-where
-    Self: Chain<State = Stateless>,
-{
-    noted_by!(chain);
-}
-
-/// A piece is a vector.
-impl<S, F> Pieces for Inspect<S, F>
-where
-    Self: Source,
-{
-    type Piece = Vec<Self::Item>;
-
-    #[inline(always)]
-    unsafe fn piece(&self, range: Range<usize>) -> Vec<Self::Item> {
-        // SAFETY: as the caller promises.
-        unsafe { self.items(range) }.collect()
-    }
-}
+one_of_each!(Inspect F);
 
 /// Copies or clones of items. Made by [`On::copied`](crate::On::copied) and
 /// [`On::cloned`](crate::On::cloned).
@@ -142,7 +115,8 @@ itself!([C] Cloned<C> where Self: Chain);
 
 impl<'t, T: Clone + 't, C: Chain<Item = &'t T>> Chain for Cloned<C> {
     type Item = T;
-    const MAKES: Makes = C::MAKES;
+    const MAKES_ONE: bool = C::MAKES_ONE;
+    const SIFTS: bool = C::SIFTS;
     behind!(|self, next, state, acc, item| next(state, acc, item.clone()));
 
     #[inline(always)]
@@ -152,28 +126,7 @@ impl<'t, T: Clone + 't, C: Chain<Item = &'t T>> Chain for Cloned<C> {
     }
 }
 
-impl<C: Each> Each for Cloned<C> where Self: Chain {}
-
-impl<S: Source> Source for Cloned<S>
-where
-    Self: Chain<State = Stateless>,
-{
-    noted_by!(chain);
-}
-
-/// A piece is a vector.
-impl<S> Pieces for Cloned<S>
-where
-    Self: Source,
-{
-    type Piece = Vec<Self::Item>;
-
-    #[inline(always)]
-    unsafe fn piece(&self, range: Range<usize>) -> Vec<Self::Item> {
-        // SAFETY: as the caller promises.
-        unsafe { self.items(range) }.collect()
-    }
-}
+one_of_each!(Cloned);
 
 impl<C, F> Chain for Filter<C, F>
 where
@@ -181,7 +134,7 @@ where
     F: for<'a> Fn(Given<'a, C::State, &'a C::Item>) -> bool + Sync,
 {
     type Item = C::Item;
-    const MAKES: Makes = if let Makes::Any = C::MAKES { Makes::Any } else { Makes::Sifted };
+    const SIFTS: bool = C::SIFTS;
     behind!(|self, next, state, acc, item| {
         if (self.f)(C::State::give(state, &item)) { next(state, acc, item) } else { Ok(acc) }
     });
@@ -282,7 +235,7 @@ impl<C: Chain<State = Stateless>, M: State> Chain for With<C, M> {
     type Item = C::Item;
     type Source = C::Source;
     type State = M;
-    const MAKES: Makes = C::MAKES;
+    const MAKES_ONE: bool = C::MAKES_ONE;
 
     #[inline(always)]
     fn begin(&self) -> &C::Source {
@@ -303,22 +256,6 @@ impl<C: Chain<State = Stateless>, M: State> Chain for With<C, M> {
         mut next: impl FnMut(&mut M::Worker, A, C::Item) -> Result<A, Z>,
     ) -> Result<A, Z> {
         self.chain.push(&mut (), item, acc, |(), acc, item| next(state, acc, item))
-    }
-
-    #[inline(always)]
-    fn emit<T>(
-        &self,
-        _: &mut M::Worker,
-        item: SourceItem<C>,
-        to: &mut Vec<T>,
-        open: impl FnMut(C::Item) -> T,
-    ) {
-        self.chain.emit(&mut (), item, to, open);
-    }
-
-    #[inline(always)]
-    fn sift(&self, _: &mut M::Worker, item: SourceItem<C>) -> (C::Item, bool) {
-        self.chain.sift(&mut (), item)
     }
 }
 

@@ -1,12 +1,12 @@
 //! A chain without a pool implements the traits of chains, so that a function can return it, `zip`
 //! can take it, and a pool can run it.
 
-#![allow(unsafe_code)] // a chain requests items of its source when its own items are requested
+#![allow(unsafe_code)] // a chain requests pieces of its source when its own pieces are requested
 
 use std::ops::Range;
 
 use super::{
-    chain::{Chain, Each, Makes, Pieces, Shared, Source, SourceItem, WorkerOf, behind, itself, noted_by},
+    chain::{Chain, Each, Pieces, Shared, Source, SourceItem, WorkerOf, behind, itself, made_of},
     on::On,
 };
 
@@ -14,19 +14,9 @@ itself!([C: Chain] On<C>);
 
 impl<C: Chain> Chain for On<C> {
     type Item = C::Item;
-    const MAKES: Makes = C::MAKES;
-    behind!();
-
-    #[inline(always)]
-    fn push<A, Z>(
-        &self,
-        state: &mut WorkerOf<C>,
-        item: SourceItem<C>,
-        acc: A,
-        next: impl FnMut(&mut WorkerOf<C>, A, C::Item) -> Result<A, Z>,
-    ) -> Result<A, Z> {
-        self.chain.push(state, item, acc, next)
-    }
+    const MAKES_ONE: bool = C::MAKES_ONE;
+    const SIFTS: bool = C::SIFTS;
+    behind!(|self, next, state, acc, item| next(state, acc, item));
 
     #[inline(always)]
     fn emit<T>(
@@ -48,7 +38,7 @@ impl<C: Chain> Chain for On<C> {
 impl<C: Each> Each for On<C> {}
 
 impl<S: Source> Source for On<S> {
-    noted_by!(chain);
+    made_of!(chain);
 }
 
 impl<S: Pieces> Pieces for On<S> {
@@ -58,16 +48,6 @@ impl<S: Pieces> Pieces for On<S> {
     unsafe fn piece(&self, range: Range<usize>) -> S::Piece {
         // SAFETY: as the caller promises.
         unsafe { self.chain.piece(range) }
-    }
-
-    #[inline(always)]
-    unsafe fn pieces(
-        &self,
-        range: Range<usize>,
-        size: usize,
-    ) -> impl ExactSizeIterator<Item = S::Piece> + DoubleEndedIterator {
-        // SAFETY: as the caller promises.
-        unsafe { self.chain.pieces(range, size) }
     }
 }
 
