@@ -68,7 +68,7 @@ impl Round<'_> {
         if let Some(list) = self.list {
             list.share(self.plan.workers, turn.number);
         }
-        watch.begin(self.ranges, self.plan.units, range);
+        watch.begin(self.ranges, None, self.plan.units, range);
         let entered = self.ranges.enter(0);
         let work = |me| {
             let mut entered = Some(self.ranges.enter(me));
