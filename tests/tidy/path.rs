@@ -61,7 +61,6 @@ const POLICY_RECORDS_AND_PLACES: [&str; 18] = [
     "record/why_alone",
     "record/program_report",
     "place/cpu_assignment",
-    "place/locality",
     "place/pin_monitor",
     "place/starvation",
 ];

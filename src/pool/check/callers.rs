@@ -28,7 +28,7 @@ use super::{
 use crate::{
     clock::nanos,
     pool::{
-        place::locality::Distance,
+        place::topology::Distance,
         policy::{
             alone_or_shared::{parts_for, time_for},
             free_cpus::{CpuUse, Granted},

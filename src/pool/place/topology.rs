@@ -57,6 +57,26 @@ pub struct Cpu {
     pub class: usize,
 }
 
+/// The distance from a thief to a victim. The two workers share a last-level cache, or are in
+/// different caches of one NUMA node, or are farther apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Distance {
+    Cache,
+    Node,
+    Beyond,
+}
+
+/// The distance between two workers on these CPUs. A worker that is not pinned has no CPU, and is
+/// `Beyond` every other worker, both as a thief and as a victim. So a pool that is not pinned
+/// prefers no victim.
+pub(crate) fn distance(one: Option<&Cpu>, other: Option<&Cpu>) -> Distance {
+    match one.zip(other) {
+        Some((one, other)) if one.cache == other.cache => Distance::Cache,
+        Some((one, other)) if one.node == other.node => Distance::Node,
+        _ => Distance::Beyond,
+    }
+}
+
 /// The CPUs that the pool may use, in ascending order.
 #[derive(Clone, Debug)]
 pub(crate) struct Machine {
@@ -117,8 +137,12 @@ impl Machine {
 
     /// The CPU with this number, if it is allowed.
     pub(crate) fn cpu(&self, number: usize) -> Option<Cpu> {
-        let found = self.cpus.binary_search_by_key(&number, |cpu| cpu.number);
-        found.ok().map(|at| self.cpus[at])
+        self.index(number).map(|index| self.cpus[index])
+    }
+
+    /// The index of the CPU with this number, if it is allowed.
+    pub(crate) fn index(&self, number: usize) -> Option<usize> {
+        self.cpus.binary_search_by_key(&number, |cpu| cpu.number).ok()
     }
 }
 
@@ -322,5 +346,25 @@ impl CpuList {
     #[inline(never)]
     fn count(&self) -> usize {
         self.0.iter().fold(0, |sum, (first, last)| sum.saturating_add(last - first + 1))
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::{Distance::*, *};
+
+    #[test]
+    fn cpus_have_a_distance() {
+        let cpu = |cache, node| Cpu { number: 0, core: 0, thread: 0, cache, node, class: 0 };
+        let from = |one: &Cpu, other: &Cpu| distance(Some(one), Some(other));
+        let here = cpu(2, 1);
+        assert_eq!(from(&here, &here), Cache);
+        assert_eq!(from(&here, &cpu(2, 0)), Cache, "a cache over two nodes is a cache");
+        assert_eq!(from(&here, &cpu(3, 1)), Node);
+        assert_eq!(from(&here, &cpu(0, 0)), Beyond);
+        assert_eq!(
+            [distance(Some(&here), None), distance(None, Some(&here)), distance(None, None)],
+            [Beyond; 3]
+        );
     }
 }
