@@ -3,23 +3,26 @@
 
 #![allow(unsafe_code)] // masks of any size are not in std or nix
 
-use std::{io, sync::Mutex};
+use std::{io, sync::Mutex, time::Duration};
 
+use super::{
+    files::{number, parts, text, this_system},
+    pin_monitor::Turns,
+};
 use crate::sync::lock_unless_stuck;
 
+pub(crate) use system::{Thread, count_of_unknown, here, this_thread, usage};
+
 #[cfg(all(target_os = "linux", not(any(miri, portable))))] // Miri has neither sched_getcpu nor getrusage
-mod mask {
+mod system {
     use std::{io, time::Duration};
 
     use crate::pool::{
-        place::{
-            files::{File, number, parts, text, this_system},
-            pin_monitor::Turns,
-            topology::online,
-        },
+        place::{files::File, topology::online},
         record::journal::Usage,
     };
     use nix::{
+        errno::Errno,
         libc,
         sched::sched_getcpu,
         sys::{
@@ -29,17 +32,15 @@ mod mask {
         unistd::{Pid, gettid},
     };
 
-    const THIS_THREAD: libc::pid_t = 0;
-
     /// A thread that other threads can pin.
-    pub(crate) type Thread = Pid;
+    pub(crate) type Thread = libc::pid_t;
 
     pub(crate) fn this_thread() -> Thread {
-        gettid()
+        gettid().as_raw()
     }
 
-    pub(crate) fn is_main_thread() -> bool {
-        gettid() == Pid::this()
+    pub(super) fn main_thread() -> Thread {
+        Pid::this().as_raw()
     }
 
     /// The CPU that the calling thread runs on at the moment.
@@ -47,103 +48,25 @@ mod mask {
         sched_getcpu().ok()
     }
 
-    /// The CPUs on which a thread may run, one bit per CPU. This is not the `CpuSet` of nix, which
-    /// has only 1024 bits: system calls with it fail on larger machines.
-    #[derive(Clone, Debug)]
-    pub(crate) struct Mask(Vec<libc::c_ulong>);
+    /// Reads the mask of a thread. The error is EINVAL if the mask of the kernel has more bits.
+    pub(super) fn read_mask(thread: Thread, mask: &mut [usize]) -> io::Result<()> {
+        let size = size_of_val(mask);
+        // SAFETY: 1. the kernel writes at most `size` bytes, all of them inside `mask`; 2. any bits
+        // are a valid mask.
+        Errno::result(unsafe { libc::sched_getaffinity(thread, size, mask.as_mut_ptr().cast()) })?;
+        Ok(())
+    }
 
-    const BITS: usize = libc::c_ulong::BITS as usize;
-    /// The size of the first mask, in CPUs. Most kernels support fewer CPUs.
-    const FEW: usize = 1 << 10;
-    /// The size of the largest mask, in CPUs. Every kernel supports fewer CPUs.
-    const MOST: usize = 1 << 20;
-
-    impl Mask {
-        pub(crate) fn of_this_thread() -> io::Result<Self> {
-            Self::of_thread(THIS_THREAD)
-        }
-
-        pub(crate) fn of_main_thread() -> io::Result<Self> {
-            Self::of_thread(Pid::this().as_raw())
-        }
-
-        fn of_thread(thread: libc::pid_t) -> io::Result<Self> {
-            let mut cpus = FEW;
-            loop {
-                let mut mask = vec![0; cpus / BITS];
-                let size = size_of_val(mask.as_slice());
-                // SAFETY: 1. the kernel writes at most `size` bytes, all of them inside `mask`; 2.
-                // any bits are a valid mask.
-                let refused = unsafe { libc::sched_getaffinity(thread, size, mask.as_mut_ptr().cast()) };
-                if refused == 0 {
-                    return Ok(Self(mask));
-                }
-                let error = io::Error::last_os_error();
-                if error.raw_os_error() != Some(libc::EINVAL) || cpus >= MOST {
-                    return Err(error);
-                }
-                cpus *= 2; // EINVAL: the mask of the kernel has more bits
-            }
-        }
-
-        pub(crate) fn of(cpus: &[usize]) -> io::Result<Self> {
-            let last = cpus.iter().copied().max().unwrap_or(0);
-            if last >= MOST {
-                return Err(io::ErrorKind::InvalidInput.into());
-            }
-            let mut mask = vec![0; (FEW / BITS).max(last / BITS + 1)];
-            for cpu in cpus {
-                mask[cpu / BITS] |= 1 << (cpu % BITS);
-            }
-            Ok(Self(mask))
-        }
-
-        pub(crate) fn apply(&self) -> io::Result<()> {
-            self.apply_to(Pid::from_raw(THIS_THREAD))
-        }
-
-        pub(crate) fn apply_to(&self, thread: Thread) -> io::Result<()> {
-            let size = size_of_val(self.0.as_slice());
-            // SAFETY: the kernel reads `size` bytes, all of them inside the mask.
-            let refused = unsafe { libc::sched_setaffinity(thread.as_raw(), size, self.0.as_ptr().cast()) };
-            if refused == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-        }
-
-        pub(crate) fn cpus(&self) -> Vec<usize> {
-            let is_set = |&cpu: &usize| self.0[cpu / BITS] >> (cpu % BITS) & 1 == 1;
-            (0..self.0.len() * BITS).filter(is_set).collect()
-        }
+    pub(super) fn set_mask(thread: Thread, mask: &[usize]) -> io::Result<()> {
+        let size = size_of_val(mask);
+        // SAFETY: the kernel reads `size` bytes, all of them inside the mask.
+        Errno::result(unsafe { libc::sched_setaffinity(thread, size, mask.as_ptr().cast()) })?;
+        Ok(())
     }
 
     /// The number of CPUs, for a thread whose mask is not known.
     pub(crate) fn count_of_unknown(file: File<'_>) -> usize {
         online(file).unwrap_or(1)
-    }
-
-    /// How long the calling thread has run, and how long it has waited for a CPU (see
-    /// `scheduler/sched-stats.rst` in the kernel's documentation). `None` if the kernel does not
-    /// report these times.
-    pub(crate) fn turns() -> Option<Turns> {
-        let text = text(&this_system, "/proc/thread-self/schedstat")?;
-        let [ran, waited, count] = parts(&text, ' ')[..] else { return None };
-        let nanos = |text| Some(Duration::from_nanos(number(text)? as u64));
-        Some(Turns { ran: nanos(ran)?, waited: nanos(waited)?, count: number(count)? as u64 })
-    }
-
-    /// For each of these CPUs, how long it has been idle or has waited for a disk since the system
-    /// started, in steps of 10 ms: `proc_stat`(5).
-    pub(crate) fn idle(cpus: &[usize]) -> Option<Vec<Duration>> {
-        const TICK: Duration = Duration::from_millis(10); // the unit of all Linux interfaces, whatever the tick of the kernel
-        let text = text(&this_system, "/proc/stat")?;
-        let idle = |line: &str| {
-            let words = parts(line.strip_prefix("cpu")?, ' ');
-            let [cpu, _, _, _, idle, disk, ..] = words[..] else { return None };
-            let ticks = u32::try_from(number(idle)? + number(disk)?).ok()?;
-            Some((number(cpu)?, TICK * ticks))
-        };
-        let times: Vec<(usize, Duration)> = parts(&text, '\n').into_iter().filter_map(idle).collect(); // ascending CPUs
-        let of = |cpu| times.binary_search_by_key(cpu, |(number, _)| *number).ok().map(|at| times[at].1);
-        Some(cpus.iter().map(|cpu| of(cpu).unwrap_or_default()).collect())
     }
 
     /// The CPU time of the calling thread since its start, and the number of its voluntary context
@@ -157,76 +80,38 @@ mod mask {
 }
 
 #[cfg(not(all(target_os = "linux", not(any(miri, portable)))))]
-mod mask {
-    use std::{env, io, thread, time::Duration};
+mod system {
+    use std::{env, io, thread};
 
-    use crate::pool::{
-        place::{files::File, pin_monitor::Turns},
-        record::journal::Usage,
-    };
+    use crate::pool::{place::files::File, record::journal::Usage};
 
     /// The name of the system. Bare wasm has no such name; there this is the name of the processor.
     const SYSTEM: &str = if env::consts::OS.is_empty() { env::consts::ARCH } else { env::consts::OS };
 
-    #[derive(Clone, Copy, Debug)]
-    pub(crate) struct Thread;
+    pub(crate) type Thread = i32;
 
     pub(crate) fn this_thread() -> Thread {
-        Thread
+        super::CALLING_THREAD
     }
 
-    pub(crate) fn is_main_thread() -> bool {
-        false
+    pub(super) fn main_thread() -> Thread {
+        super::CALLING_THREAD
     }
 
     pub(crate) fn here() -> Option<usize> {
         None
     }
 
-    /// The CPUs on which a thread may run. This system does not report these CPUs, so the type has
-    /// no value.
-    #[derive(Clone, Debug)]
-    pub(crate) enum Mask {}
+    pub(super) fn read_mask(_thread: Thread, _mask: &mut [usize]) -> io::Result<()> {
+        Err(io::Error::new(io::ErrorKind::Unsupported, format!("not supported on this system ({SYSTEM})")))
+    }
 
-    impl Mask {
-        pub(crate) fn of_this_thread() -> io::Result<Self> {
-            Err(io::Error::new(
-                io::ErrorKind::Unsupported,
-                format!("not supported on this system ({SYSTEM})"),
-            ))
-        }
-
-        pub(crate) fn of_main_thread() -> io::Result<Self> {
-            Self::of_this_thread()
-        }
-
-        pub(crate) fn of(_cpus: &[usize]) -> io::Result<Self> {
-            Self::of_this_thread()
-        }
-
-        pub(crate) fn apply(&self) -> io::Result<()> {
-            match *self {}
-        }
-
-        pub(crate) fn apply_to(&self, _thread: Thread) -> io::Result<()> {
-            match *self {}
-        }
-
-        pub(crate) fn cpus(&self) -> Vec<usize> {
-            match *self {}
-        }
+    pub(super) fn set_mask(thread: Thread, _mask: &[usize]) -> io::Result<()> {
+        read_mask(thread, &mut [])
     }
 
     pub(crate) fn count_of_unknown(_file: File<'_>) -> usize {
         thread::available_parallelism().map_or(1, usize::from)
-    }
-
-    pub(crate) fn turns() -> Option<Turns> {
-        None
-    }
-
-    pub(crate) fn idle(_cpus: &[usize]) -> Option<Vec<Duration>> {
-        None
     }
 
     pub(crate) fn usage() -> Option<Usage> {
@@ -234,15 +119,91 @@ mod mask {
     }
 }
 
-pub(crate) use mask::{
-    Mask, Thread, count_of_unknown, here, idle, is_main_thread, this_thread, turns, usage,
-};
+/// In the system calls, the number 0 means the calling thread.
+const CALLING_THREAD: Thread = 0;
+
+/// The CPUs on which a thread may run, one bit per CPU. This is not the `CpuSet` of nix, which has
+/// only 1024 bits: system calls with it fail on larger machines.
+#[derive(Clone, Debug)]
+pub(crate) struct Mask(Vec<usize>);
+
+const BITS: usize = usize::BITS as usize;
+/// The size of the first mask, in CPUs. Most kernels support fewer CPUs.
+const FEW: usize = 1 << 10;
+/// The size of the largest mask, in CPUs. Every kernel supports fewer CPUs.
+const MOST: usize = 1 << 20;
+
+impl Mask {
+    pub(crate) fn of_this_thread() -> io::Result<Self> {
+        Self::of_thread(CALLING_THREAD)
+    }
+
+    fn of_thread(thread: Thread) -> io::Result<Self> {
+        let mut cpus = FEW;
+        loop {
+            let mut mask = vec![0; cpus / BITS];
+            match system::read_mask(thread, &mut mask) {
+                Ok(()) => return Ok(Self(mask)),
+                Err(error) if error.kind() == io::ErrorKind::InvalidInput && cpus < MOST => cpus *= 2,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    pub(crate) fn of(cpus: &[usize]) -> io::Result<Self> {
+        let last = cpus.iter().copied().max().unwrap_or(0);
+        if last >= MOST {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let mut mask = vec![0; (FEW / BITS).max(last / BITS + 1)];
+        for cpu in cpus {
+            mask[cpu / BITS] |= 1 << (cpu % BITS);
+        }
+        Ok(Self(mask))
+    }
+
+    /// Gives the calling thread this mask.
+    pub(crate) fn apply(&self) -> io::Result<()> {
+        system::set_mask(CALLING_THREAD, &self.0)
+    }
+
+    pub(crate) fn cpus(&self) -> Vec<usize> {
+        let is_set = |&cpu: &usize| self.0[cpu / BITS] >> (cpu % BITS) & 1 == 1;
+        (0..self.0.len() * BITS).filter(is_set).collect()
+    }
+}
+
+/// How long the calling thread has run, and how long it has waited for a CPU (see
+/// `scheduler/sched-stats.rst` in the kernel's documentation). `None` if the system does not report
+/// these times.
+pub(crate) fn turns() -> Option<Turns> {
+    let text = text(&this_system, "/proc/thread-self/schedstat")?;
+    let [ran, waited, count] = parts(&text, ' ')[..] else { return None };
+    let nanos = |text| Some(Duration::from_nanos(number(text)? as u64));
+    Some(Turns { ran: nanos(ran)?, waited: nanos(waited)?, count: number(count)? as u64 })
+}
+
+/// For each of these CPUs, how long it has been idle or has waited for a disk since the system
+/// started, in steps of 10 ms: `proc_stat`(5).
+pub(crate) fn idle(cpus: &[usize]) -> Option<Vec<Duration>> {
+    const TICK: Duration = Duration::from_millis(10); // the unit of all Linux interfaces, whatever the tick of the kernel
+    let text = text(&this_system, "/proc/stat")?;
+    let idle = |line: &str| {
+        let words = parts(line.strip_prefix("cpu")?, ' ');
+        let [cpu, _, _, _, idle, disk, ..] = words[..] else { return None };
+        let ticks = u32::try_from(number(idle)? + number(disk)?).ok()?;
+        Some((number(cpu)?, TICK * ticks))
+    };
+    let times: Vec<(usize, Duration)> = parts(&text, '\n').into_iter().filter_map(idle).collect(); // ascending CPUs
+    let of = |cpu| times.binary_search_by_key(cpu, |(number, _)| *number).ok().map(|at| times[at].1);
+    Some(cpus.iter().map(|cpu| of(cpu).unwrap_or_default()).collect())
+}
 
 /// While a [`scope`](crate::PoolBuilder::scope) pins the main thread: the mask that the main thread
-/// has outside the scope. The scope writes this mask before it pins the thread, and clears it at
-/// the end of the scope. Without this mask, a global pool that is first used inside a scope would
-/// run on one CPU. Read with `lock_unless_stuck`, because the process may have been forked while
-/// another thread held the lock.
+/// has outside the scope. The outermost scope writes this mask when it pins the thread, and clears
+/// it at its end. Without this mask, a global pool that is first used inside a scope would run on
+/// one CPU. Read with `lock_unless_stuck`, because the process may have been forked while another
+/// thread held the lock.
 static OUTSIDE_SCOPE: Mutex<Option<Mask>> = Mutex::new(None);
 
 /// The CPUs on which this process may run: the mask of the main thread, as it is outside of any
@@ -250,28 +211,38 @@ static OUTSIDE_SCOPE: Mutex<Option<Mask>> = Mutex::new(None);
 pub(crate) fn of_process() -> io::Result<Mask> {
     let outside = lock_unless_stuck(&OUTSIDE_SCOPE); // held during the reading, so that no scope begins meanwhile
     let known = outside.as_deref().and_then(Option::clone);
-    known.map_or_else(|| Mask::of_main_thread().or_else(|_| Mask::of_this_thread()), Ok)
+    let read = || Mask::of_thread(system::main_thread()).or_else(|_| Mask::of_this_thread());
+    known.map_or_else(read, Ok)
+}
+
+/// Pins a thread to `cpu`.
+pub(crate) fn pin_thread(thread: Thread, cpu: usize) -> io::Result<()> {
+    system::set_mask(thread, &Mask::of(&[cpu])?.0)
 }
 
 /// Pins the calling thread to `cpu`.
 pub(crate) fn pin(cpu: usize) -> io::Result<()> {
-    Mask::of(&[cpu])?.apply()
+    pin_thread(CALLING_THREAD, cpu)
 }
 
 /// The calling thread is pinned. Dropping this value restores the old mask of the thread.
 #[derive(Debug)]
 pub(crate) struct Pinned {
     before: Mask,
-    #[expect(dead_code, reason = "only its drop matters")]
-    outermost: Option<Outermost>,
+    /// Whether this is the outermost scope of the main thread: `OUTSIDE_SCOPE` has a mask while
+    /// this value exists.
+    is_outermost: bool,
 }
 
 impl Pinned {
     pub(crate) fn to(cpu: usize) -> io::Result<Self> {
-        let (before, there) = (Mask::of_this_thread()?, Mask::of(&[cpu])?);
-        let outermost = Outermost::of_main_thread(&before);
-        there.apply()?;
-        Ok(Self { before, outermost })
+        let before = Mask::of_this_thread()?;
+        let is_main_thread = this_thread() == system::main_thread();
+        let outside = if is_main_thread { lock_unless_stuck(&OUTSIDE_SCOPE) } else { None };
+        let outside = outside.filter(|mask| mask.is_none());
+        pin(cpu)?; // under the lock: nobody takes the new mask for the mask outside of the scope
+        let is_outermost = outside.map(|mut mask| *mask = Some(before.clone())).is_some();
+        Ok(Self { before, is_outermost })
     }
 }
 
@@ -280,25 +251,9 @@ impl Drop for Pinned {
         if let Err(error) = self.before.apply() {
             log::warn!("the calling thread stays pinned: {error}");
         }
-    }
-}
-
-/// Marks the outermost scope of the main thread: `OUTSIDE_SCOPE` has a mask while this value
-/// exists.
-#[derive(Debug)]
-struct Outermost;
-
-impl Outermost {
-    fn of_main_thread(outside: &Mask) -> Option<Self> {
-        let mask = if is_main_thread() { lock_unless_stuck(&OUTSIDE_SCOPE) } else { None };
-        let mask = mask.filter(|mask| mask.is_none());
-        mask.map(|mut mask| mask.replace(outside.clone())).map(|_| Self)
-    }
-}
-
-impl Drop for Outermost {
-    fn drop(&mut self) {
-        let _mask = lock_unless_stuck(&OUTSIDE_SCOPE).and_then(|mut mask| mask.take());
+        if self.is_outermost {
+            let _mask = lock_unless_stuck(&OUTSIDE_SCOPE).and_then(|mut mask| mask.take());
+        }
     }
 }
 

@@ -123,7 +123,7 @@ impl CpuAssignment {
             && let Some(here) = affinity::here()
             && here != self.caller.load(Relaxed)
         {
-            self.make_room_at(here, |thread, cpu| Mask::of(&[cpu]).and_then(|mask| mask.apply_to(thread)));
+            self.make_room_at(here, affinity::pin_thread);
         }
     }
 
