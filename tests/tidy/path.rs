@@ -45,7 +45,7 @@ const MECHANICS: [&str; 22] = [
     "verbs/kernel",
 ];
 /// The files that make the decisions for the mechanics, record the work, and place the threads.
-const POLICY_RECORDS_AND_PLACES: [&str; 18] = [
+const POLICY_RECORDS_AND_PLACES: [&str; 17] = [
     "policy/launch",
     "policy/alone_or_shared",
     "policy/memory",

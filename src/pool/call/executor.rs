@@ -81,7 +81,7 @@ impl Executor {
         patience: Option<Duration>,
     ) -> Self {
         let workers = threads.size() + 1;
-        let patience = patience.or((!cpus.may_poll()).then_some(Duration::ZERO));
+        let patience = patience.or((!cpus.plan.may_poll).then_some(Duration::ZERO));
         Self {
             workers,
             is_crowded: AtomicBool::new(false),
@@ -90,7 +90,7 @@ impl Executor {
             prices: Prices::new(),
             gaps: Gaps::new(patience),
             program_report: ProgramReport::if_wanted(),
-            helpers_at_a_time: cpus.workers_at_a_time() - 1,
+            helpers_at_a_time: cpus.plan.workers_at_a_time() - 1,
             threads,
             cpus,
             stealing,

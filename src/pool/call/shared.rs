@@ -309,7 +309,7 @@ mod tests {
             Some(Gap { since_begin: Duration::ZERO, since_end: None, patience: Duration::from_secs(1) });
         let call = Call { this, launch: Launch::Shared { helpers: 3 }, awake: true, gap };
         let polls = |workers| !executor.polls(&call, workers).between.is_none();
-        let may_poll = executor.cpus().may_poll();
+        let may_poll = executor.cpus().plan.may_poll;
         assert_eq!([1, cpus, cpus + 1].map(polls), [may_poll, may_poll, false]);
     }
 }

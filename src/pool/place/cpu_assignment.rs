@@ -17,12 +17,11 @@ use std::{
         Mutex,
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
-    time::Duration,
 };
 
 use super::{
     affinity::{self, Mask, Thread},
-    pin_monitor::{Change, OsClocks, PinMonitor, Turns},
+    pin_monitor::{Change, PinMonitor},
     placement::{CountSource, PinState, Pinning, Placement, SeatPlan},
     topology::{Cpu, Distance, distance},
 };
@@ -33,7 +32,7 @@ use crate::clock::Instant;
 /// values are hints, so `Relaxed` is enough.
 #[derive(Debug)]
 pub(crate) struct CpuAssignment {
-    plan: SeatPlan,
+    pub(crate) plan: SeatPlan,
     /// The pinned helpers, in the order of the workers.
     helpers: Vec<PinnedHelper>,
     /// The CPU of each worker, as an index of `plan.machine.cpus`; `NOT_PINNED` for a worker that is
@@ -98,16 +97,6 @@ impl CpuAssignment {
         }
     }
 
-    /// How many workers run at the same time. See [`SeatPlan::workers_at_a_time`].
-    pub(crate) fn workers_at_a_time(&self) -> usize {
-        self.plan.workers_at_a_time()
-    }
-
-    /// Whether helpers may poll between loops. See [`SeatPlan::may_poll`].
-    pub(crate) fn may_poll(&self) -> bool {
-        self.plan.may_poll
-    }
-
     /// The distance from a thief to a victim.
     pub(crate) fn distance(&self, thief: usize, victim: usize) -> Distance {
         distance(self.cpu(thief), self.cpu(victim))
@@ -145,7 +134,8 @@ impl CpuAssignment {
     /// this.
     fn check_pin(&self, now: Instant, PinnedHelper { worker, cpu, monitor, .. }: &PinnedHelper) {
         let Ok(mut monitor) = monitor.try_lock() else { return };
-        let Some(change) = monitor.check(now, &self.plan) else { return };
+        let idle = || affinity::idle(&self.plan.cpus());
+        let Some(change) = monitor.check(now, affinity::turns, idle) else { return };
         let cpu = cpu.load(Relaxed);
         let cpus = if change == Change::Unpin { self.plan.cpus() } else { vec![cpu] };
         // If the system refuses, nothing changes: the assignment is only a hint.
@@ -185,37 +175,21 @@ impl CpuAssignment {
 
     /// The assignment as the user sees it.
     pub(crate) fn seating(&self) -> Seating {
-        let SeatPlan {
-            workers,
-            counted_by,
-            unpinned_because,
-            ref bound,
-            ref placement,
-            ref machine,
-            ref doubts,
-            ..
-        } = self.plan;
-        let pin = unpinned_because.unwrap_or(PinState::Refused);
-        let mut seats: Vec<Seat> = (0..workers).map(|worker| Seat { worker, cpu: None, pin }).collect();
-        if unpinned_because.is_none() {
-            seats[0] = Seat { worker: 0, cpu: machine.cpu(self.free.load(Relaxed)), pin: self.caller_pin };
+        let plan = &self.plan;
+        let pin = plan.unpinned_because.unwrap_or(PinState::Refused);
+        let mut seats: Vec<Seat> = (0..plan.workers).map(|worker| Seat { worker, cpu: None, pin }).collect();
+        let mut seat = |worker: usize, cpu: &AtomicUsize, pin| {
+            seats[worker] = Seat { worker, cpu: plan.machine.cpu(cpu.load(Relaxed)), pin };
+        };
+        if plan.unpinned_because.is_none() {
+            seat(0, &self.free, self.caller_pin);
         }
         for &PinnedHelper { worker, ref cpu, .. } in &self.helpers {
-            let cpu = machine.cpu(cpu.load(Relaxed));
-            let pin = if self.cpu(worker).is_some() { PinState::Pinned } else { PinState::Evicted };
-            seats[worker] = Seat { worker, cpu, pin };
+            let is_pinned = self.cpu(worker).is_some();
+            seat(worker, cpu, if is_pinned { PinState::Pinned } else { PinState::Evicted });
         }
-        Seating { counted_by, order: placement.clone(), seats, doubts: doubts.clone(), bound: bound.clone() }
-    }
-}
-
-impl OsClocks for SeatPlan {
-    fn turns(&self) -> Option<Turns> {
-        affinity::turns()
-    }
-
-    fn idle(&self) -> Option<Vec<Duration>> {
-        affinity::idle(&self.cpus())
+        let (order, doubts, bound) = (plan.placement.clone(), plan.doubts.clone(), plan.bound.clone());
+        Seating { counted_by: plan.counted_by, order, seats, doubts, bound }
     }
 }
 
@@ -274,13 +248,10 @@ impl fmt::Display for Seating {
             CountSource::Quota(cpus) => write!(f, "the quota of {cpus:.2} CPUs"),
             CountSource::Cpus => f.write_str("the CPUs there are"),
         }?;
-        f.write_str(match self.order {
-            Placement::LogicalCpus => "; LogicalCpus",
-            Placement::PhysicalCores => "; PhysicalCores",
-            Placement::Compact => "; Compact",
-            Placement::Spread => "; Spread",
-            Placement::Cpus(_) => "; Cpus",
-        })?;
+        match &self.order {
+            Placement::Cpus(_) => f.write_str("; Cpus"),
+            order => write!(f, "; {order:?}"),
+        }?;
         self.bound.iter().try_for_each(|bound| write!(f, "\n{bound}"))?;
         self.doubts.iter().try_for_each(|doubt| write!(f, "\n{doubt}"))?;
         f.write_str("\nworker")?;

@@ -22,7 +22,7 @@ use super::affinity::{self, Mask};
 mod kernel {
     use std::{io, ptr};
 
-    use nix::{libc, unistd::Pid};
+    use nix::{errno::Errno, libc, unistd::Pid};
 
     /// In the system calls below, the number 0 means the calling thread.
     const CALLING_THREAD: libc::c_int = 0;
@@ -41,7 +41,7 @@ mod kernel {
 
     #[allow(clippy::useless_conversion, reason = "on some systems both types have the same size")]
     fn answer(answer: libc::c_long) -> io::Result<libc::c_int> {
-        if answer < 0 { Err(io::Error::last_os_error()) } else { answer.try_into().map_err(io::Error::other) }
+        Errno::result(answer)?.try_into().map_err(io::Error::other)
     }
 
     impl Priority {
