@@ -183,8 +183,8 @@ pub(crate) fn turns() -> Option<Turns> {
     Some(Turns { ran: nanos(ran)?, waited: nanos(waited)?, count: number(count)? as u64 })
 }
 
-/// For each of these CPUs, how long it has been idle or has waited for a disk since the system
-/// started, in steps of 10 ms: `proc_stat`(5).
+/// How long each of these CPUs has been idle or has waited for a disk since the system started, in
+/// ascending order of the CPUs and in steps of 10 ms: `proc_stat`(5).
 pub(crate) fn idle(cpus: &[usize]) -> Option<Vec<Duration>> {
     const TICK: Duration = Duration::from_millis(10); // the unit of all Linux interfaces, whatever the tick of the kernel
     let text = text(&this_system, "/proc/stat")?;
@@ -192,11 +192,9 @@ pub(crate) fn idle(cpus: &[usize]) -> Option<Vec<Duration>> {
         let words = parts(line.strip_prefix("cpu")?, ' ');
         let [cpu, _, _, _, idle, disk, ..] = words[..] else { return None };
         let ticks = u32::try_from(number(idle)? + number(disk)?).ok()?;
-        Some((number(cpu)?, TICK * ticks))
+        cpus.contains(&number(cpu)?).then_some(TICK * ticks)
     };
-    let times: Vec<(usize, Duration)> = parts(&text, '\n').into_iter().filter_map(idle).collect(); // ascending CPUs
-    let of = |cpu| times.binary_search_by_key(cpu, |(number, _)| *number).ok().map(|at| times[at].1);
-    Some(cpus.iter().map(|cpu| of(cpu).unwrap_or_default()).collect())
+    Some(parts(&text, '\n').into_iter().filter_map(idle).collect())
 }
 
 /// While a [`scope`](crate::PoolBuilder::scope) pins the main thread: the mask that the main thread

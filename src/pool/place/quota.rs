@@ -85,21 +85,12 @@ impl Mount {
 /// Decodes a path in which a backslash and three octal digits stand for each blank, tab, newline
 /// and backslash.
 fn path(encoded: &str) -> String {
-    let mut path = String::new();
-    for (at, part) in parts(encoded, '\\').into_iter().enumerate() {
-        let decoded = match part.get(..3).filter(|_| at > 0) {
-            Some("040") => " ",
-            Some("011") => "\t",
-            Some("012") => "\n",
-            Some("134") => "\\",
-            _ => {
-                path.push_str(if at > 0 { "\\" } else { "" });
-                path.push_str(part);
-                continue;
-            }
-        };
-        path.push_str(decoded);
-        path.push_str(&part[3..]);
+    let mut parts = parts(encoded, '\\').into_iter();
+    let mut path = String::from(parts.next().unwrap_or_default());
+    for part in parts {
+        let sign = part.get(..3).and_then(|digits| u8::from_str_radix(digits, 8).ok());
+        path.push(sign.map_or('\\', char::from));
+        path.push_str(if sign.is_some() { &part[3..] } else { part });
     }
     path.truncate(path.trim_end_matches('/').len());
     path

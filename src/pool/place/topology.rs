@@ -6,6 +6,8 @@
 //! some CPU or contradicts itself, this module uses that relation for no CPU: an order of only some
 //! CPUs is worse than no order.
 
+use std::ops::RangeInclusive;
+
 use super::files::{File, number, parts, text};
 
 const CPU: &str = "/sys/devices/system/cpu/cpu";
@@ -85,7 +87,7 @@ pub(crate) struct Machine {
 
 /// A value for each CPU, in the order of the CPUs, or the reason why the relation is not used:
 /// [`MISSING`], or what is not plausible.
-type Relation<T> = Result<Vec<T>, String>;
+type Relation = Result<Vec<usize>, String>;
 
 /// The system does not report the relation.
 const MISSING: String = String::new();
@@ -94,7 +96,7 @@ impl Machine {
     /// Reads the topology of the `allowed` CPUs, which are in ascending order. Reads some four
     /// files per CPU; each file takes 5 to 10 µs. Adds warnings to `doubts`.
     pub(crate) fn read(allowed: &[usize], file: File<'_>, doubts: &mut Vec<String>) -> Self {
-        let mut known = |what: &str, relation: Relation<usize>| {
+        let mut known = |what: &str, relation: Relation| {
             let doubt = match relation {
                 Ok(known) => return Some(known),
                 Err(why) if why != MISSING => format!("{what} not used: {why}"),
@@ -110,7 +112,9 @@ impl Machine {
             None
         };
         let nodes = known("nodes", nodes(allowed, file)).unwrap_or_else(|| packages(allowed, file));
-        let caches = known("caches", caches(allowed, file)).unwrap_or_else(|| lowest_of(&nodes, allowed));
+        let lowest_of_node = |i| allowed[first_with(&nodes, i)];
+        let caches = known("caches", caches(allowed, file))
+            .unwrap_or_else(|| (0..allowed.len()).map(lowest_of_node).collect());
         let cores = known("cores", cores(allowed, &nodes, file)).unwrap_or_else(|| allowed.to_vec());
         let classes =
             known("classes of cores", classes(allowed, file)).unwrap_or_else(|| vec![0; allowed.len()]);
@@ -121,13 +125,6 @@ impl Machine {
             cpus.push(Cpu { number, core, thread, cache, node, class });
         }
         Self { cpus }
-    }
-
-    /// A machine with unknown topology, whose CPUs are ordered by number.
-    pub(crate) fn unknown(allowed: &[usize]) -> Self {
-        let lowest = allowed.first().copied().unwrap_or(0);
-        let alike = |&number| Cpu { number, core: number, thread: 0, cache: lowest, node: 0, class: 0 };
-        Self { cpus: allowed.iter().map(alike).collect() }
     }
 
     /// Whether all CPUs are known to belong to one core.
@@ -151,11 +148,6 @@ pub(crate) fn online(file: File<'_>) -> Option<usize> {
     CpuList::parse(&text(file, "/sys/devices/system/cpu/online")?).map(|list| list.count())
 }
 
-/// For each CPU, the lowest CPU of its group.
-fn lowest_of(groups: &[usize], allowed: &[usize]) -> Vec<usize> {
-    (0..groups.len()).map(|i| allowed[first_with(groups, i)]).collect()
-}
-
 /// The index of the first CPU in the group of the CPU at index `i`.
 fn first_with(groups: &[usize], i: usize) -> usize {
     groups[..i].iter().position(|group| *group == groups[i]).unwrap_or(i)
@@ -167,9 +159,9 @@ fn of_cpu(file: File<'_>, cpu: usize, name: &str) -> Option<String> {
     text(file, &format!("{CPU}{cpu}/{name}"))
 }
 
-/// For each CPU, the lowest CPU of its group, and the size of that group. `list` returns the
-/// group of a CPU as text. A CPU without such a text is a group of its own.
-fn groups(allowed: &[usize], list: &dyn Fn(usize) -> Option<String>) -> Relation<(usize, usize)> {
+/// For each CPU, the lowest CPU of its group. `list` returns the group of a CPU as text. A CPU
+/// without such a text is a group of its own. A group has at most `most` CPUs.
+fn groups(allowed: &[usize], most: usize, list: &dyn Fn(usize) -> Option<String>) -> Relation {
     let (mut groups, mut is_reported) = (Vec::with_capacity(allowed.len()), false);
     for &cpu in allowed {
         let Some(list) = list(cpu) else {
@@ -177,10 +169,11 @@ fn groups(allowed: &[usize], list: &dyn Fn(usize) -> Option<String>) -> Relation
             continue;
         };
         is_reported = true;
-        let Some(group) = CpuList::parse(&list).filter(|group| group.contains(cpu)) else {
+        let group = CpuList::parse(&list).filter(|group| group.contains(cpu) && group.count() <= most);
+        let Some(group) = group else {
             return Err(format!("the system reports that CPU {cpu} shares with CPUs {list:?}"));
         };
-        let lowest = group.0.iter().fold(cpu, |lowest, (first, _)| lowest.min(*first));
+        let lowest = group.0.iter().fold(cpu, |lowest, part| lowest.min(*part.start()));
         groups.push((lowest, group.count()));
     }
     if !is_reported {
@@ -196,32 +189,26 @@ fn groups(allowed: &[usize], list: &dyn Fn(usize) -> Option<String>) -> Relation
             return Err(format!("CPU {cpu} shares with CPU {lowest}, but not the reverse"));
         }
     }
-    Ok(groups)
+    Ok(groups.into_iter().map(|(lowest, _)| lowest).collect())
 }
 
 /// The core of each CPU. `core_cpus_list` was called `thread_siblings_list` before Linux 5.3.
 ///
 /// A core may have more than one cache: a large core of POWER10 consists of two small ones.
-fn cores(allowed: &[usize], nodes: &[usize], file: File<'_>) -> Relation<usize> {
-    let groups = groups(allowed, &|cpu| {
+fn cores(allowed: &[usize], nodes: &[usize], file: File<'_>) -> Relation {
+    let cores = groups(allowed, MOST_THREADS_OF_A_CORE, &|cpu| {
         of_cpu(file, cpu, "topology/core_cpus_list")
             .or_else(|| of_cpu(file, cpu, "topology/thread_siblings_list"))
     })?;
-    let cores: Vec<usize> = groups.iter().map(|(core, _)| *core).collect();
-    for (i, (core, threads)) in groups.into_iter().enumerate() {
-        if threads > MOST_THREADS_OF_A_CORE {
-            return Err(format!("the system reports {threads} CPUs for the core of CPU {core}"));
-        }
-        if nodes[first_with(&cores, i)] != nodes[i] {
-            return Err(format!("the system reports the core of CPU {core} in two nodes"));
-        }
+    match (0..cores.len()).find(|&i| nodes[first_with(&cores, i)] != nodes[i]) {
+        Some(i) => Err(format!("the system reports the core of CPU {} in two nodes", cores[i])),
+        None => Ok(cores),
     }
-    Ok(cores)
 }
 
 /// The last-level cache of each CPU: L3 if there is one, otherwise the highest level below.
-fn caches(allowed: &[usize], file: File<'_>) -> Relation<usize> {
-    let groups = groups(allowed, &|cpu| {
+fn caches(allowed: &[usize], file: File<'_>) -> Relation {
+    groups(allowed, usize::MAX, &|cpu| {
         let level = |index| number(&of_cpu(file, cpu, &format!("cache/index{index}/level"))?);
         let last = if level(3) == Some(3) {
             3
@@ -230,18 +217,17 @@ fn caches(allowed: &[usize], file: File<'_>) -> Relation<usize> {
             levels.filter(|(level, _)| *level <= 3).max()?.1
         };
         of_cpu(file, cpu, &format!("cache/index{last}/shared_cpu_list"))
-    })?;
-    Ok(groups.iter().map(|(cache, _)| *cache).collect())
+    })
 }
 
 /// The NUMA node of each CPU.
-fn nodes(allowed: &[usize], file: File<'_>) -> Relation<usize> {
+fn nodes(allowed: &[usize], file: File<'_>) -> Relation {
     let online = text(file, &format!("{NODE}online")).ok_or(MISSING)?;
     let Some(numbers) = CpuList::parse(&online).filter(|list| list.count() <= MOST_NODES) else {
         return Err(format!("the system reports {online:?} as the online nodes"));
     };
     let mut lists: Vec<(usize, CpuList)> = Vec::new();
-    for node in numbers.0.into_iter().flat_map(|(first, last)| first..=last) {
+    for node in numbers.0.into_iter().flatten() {
         let list = text(file, &format!("{NODE}node{node}/cpulist")).unwrap_or_default();
         if list.is_empty() {
             continue; // a node with memory and without CPUs
@@ -280,7 +266,7 @@ fn packages(allowed: &[usize], file: File<'_>) -> Vec<usize> {
 /// hybrid x86 without SMT), otherwise from the lists of the weaker kinds of hybrid x86. Clock
 /// rates are not used, because a core with a higher clock rate may be of the same kind as the
 /// other cores.
-fn classes(allowed: &[usize], file: File<'_>) -> Relation<usize> {
+fn classes(allowed: &[usize], file: File<'_>) -> Relation {
     let mut known = Vec::with_capacity(allowed.len());
     for &cpu in allowed {
         let Some(text) = of_cpu(file, cpu, "cpu_capacity") else { break };
@@ -303,7 +289,7 @@ fn classes(allowed: &[usize], file: File<'_>) -> Relation<usize> {
 
 /// The class of each CPU, from the lists of the performance counters. Each kind of core has a
 /// list of the CPUs of this kind. The list is empty while all these CPUs are offline.
-fn listed_classes(allowed: &[usize], file: File<'_>) -> Relation<usize> {
+fn listed_classes(allowed: &[usize], file: File<'_>) -> Relation {
     let mut classes = vec![0; allowed.len()];
     for (kind, weakness) in [("cpu_atom", 1), ("cpu_lowpower", 2)] {
         let text = text(file, &format!("/sys/devices/{kind}/cpus")).unwrap_or_default();
@@ -320,8 +306,8 @@ fn listed_classes(allowed: &[usize], file: File<'_>) -> Relation<usize> {
     Ok(classes)
 }
 
-/// A list of numbers such as `0-3,8,10-11`, as pairs of the first and the last number of each part.
-struct CpuList(Vec<(usize, usize)>);
+/// A list of numbers such as `0-3,8,10-11`, as the ranges of its parts.
+struct CpuList(Vec<RangeInclusive<usize>>);
 
 impl CpuList {
     #[inline(never)]
@@ -329,23 +315,23 @@ impl CpuList {
         let mut list = Vec::new();
         for part in parts(text, ',') {
             let (first, last) = part.split_once('-').unwrap_or((part, part));
-            let (first, last) = (number(first)?, number(last)?);
-            if first > last || last >= MOST_CPUS {
+            let part = number(first)?..=number(last)?;
+            if part.is_empty() || *part.end() >= MOST_CPUS {
                 return None;
             }
-            list.push((first, last));
+            list.push(part);
         }
         Some(Self(list))
     }
 
     #[inline(never)]
     fn contains(&self, number: usize) -> bool {
-        self.0.iter().any(|(first, last)| (*first..=*last).contains(&number))
+        self.0.iter().any(|part| part.contains(&number))
     }
 
     #[inline(never)]
     fn count(&self) -> usize {
-        self.0.iter().fold(0, |sum, (first, last)| sum.saturating_add(last - first + 1))
+        self.0.iter().fold(0, |sum, part| sum.saturating_add(part.end() - part.start() + 1))
     }
 }
 
