@@ -22,7 +22,6 @@ use crate::{
         policy::{
             free_cpus::{CpuUse, Granted},
             launch::{Launch, up_to},
-            memory,
             prices::block_in_order,
             site::LoopKind,
             split::{equal_parts, parts},
@@ -250,7 +249,7 @@ impl Executor {
     /// Learns the cost of items and the cost of help.
     fn learn(&self, shared: &SharedPart<'_>, before: &Before, times: &Times, stop: Option<usize>) {
         let SharedPart { call: &Call { this, awake, launch, .. }, begin, options, ref help, .. } = *shared;
-        let over = memory::SharedCall { this, kind: options.kind, took: nanos(before.begin.elapsed()) };
+        let (kind, took) = (options.kind, nanos(before.begin.elapsed()));
         // If the caller itself has reached the stop, the plain loop would have taken only the
         // caller's time. In this case the helpers' time does not count. (In a loop over two items,
         // a helper worked for 12 µs after its wake-up.)
@@ -260,9 +259,9 @@ impl Executor {
         let (indices, work) = if came { (front.indices, front.working) } else { whole };
         let (indices, work) = up_to(stop, before.indices + indices, nanos(before.took) + work);
         if help.is_full && !launch.is_trial() {
-            self.memory.learn_shared(&self.prices, over, indices, work);
+            self.memory.learn_shared(&self.prices, this, kind, took, indices, work);
         } else {
-            self.memory.learn(this, options.kind, indices, work);
+            self.memory.learn(this, kind, indices, work);
         }
         // In a list that grows, a helper may have come in time and found nothing.
         if !help.is_full || options.list.is_some() {

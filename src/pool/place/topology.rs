@@ -118,13 +118,15 @@ impl Machine {
         let cores = known("cores", cores(allowed, &nodes, file)).unwrap_or_else(|| allowed.to_vec());
         let classes =
             known("classes of cores", classes(allowed, file)).unwrap_or_else(|| vec![0; allowed.len()]);
-        let mut cpus = Vec::with_capacity(allowed.len());
-        for (i, &number) in allowed.iter().enumerate() {
-            let thread = cores[..i].iter().filter(|core| **core == cores[i]).count();
-            let (core, cache, node, class) = (cores[i], caches[i], nodes[i], classes[i]);
-            cpus.push(Cpu { number, core, thread, cache, node, class });
-        }
-        Self { cpus }
+        let cpu = |i: usize| Cpu {
+            number: allowed[i],
+            core: cores[i],
+            thread: cores[..i].iter().filter(|core| **core == cores[i]).count(),
+            cache: caches[i],
+            node: nodes[i],
+            class: classes[i],
+        };
+        Self { cpus: (0..allowed.len()).map(cpu).collect() }
     }
 
     /// Whether all CPUs are known to belong to one core.
@@ -162,7 +164,7 @@ fn of_cpu(file: File<'_>, cpu: usize, name: &str) -> Option<String> {
 /// For each CPU, the lowest CPU of its group. `list` returns the group of a CPU as text. A CPU
 /// without such a text is a group of its own. A group has at most `most` CPUs.
 fn groups(allowed: &[usize], most: usize, list: &dyn Fn(usize) -> Option<String>) -> Relation {
-    let (mut groups, mut is_reported) = (Vec::with_capacity(allowed.len()), false);
+    let (mut groups, mut is_reported) = (Vec::new(), false);
     for &cpu in allowed {
         let Some(list) = list(cpu) else {
             groups.push((cpu, 1));
@@ -241,18 +243,17 @@ fn nodes(allowed: &[usize], file: File<'_>) -> Relation {
             lists.push((node, cpus));
         }
     }
-    let mut nodes = Vec::with_capacity(allowed.len());
-    for &cpu in allowed {
+    let node = |&cpu: &usize| {
         let mut of_cpu = lists.iter().filter(|(_, cpus)| cpus.contains(cpu)).map(|(node, _)| *node);
         match (of_cpu.next(), of_cpu.next()) {
-            (Some(node), None) => nodes.push(node),
+            (Some(node), None) => Ok(node),
             (Some(before), Some(node)) => {
-                return Err(format!("the system reports CPU {cpu} in node {before} and in node {node}"));
+                Err(format!("the system reports CPU {cpu} in node {before} and in node {node}"))
             }
-            (None, _) => return Err(format!("CPU {cpu} is in none")),
+            (None, _) => Err(format!("CPU {cpu} is in none")),
         }
-    }
-    Ok(nodes)
+    };
+    allowed.iter().map(node).collect()
 }
 
 /// The socket of each CPU. If the firmware does not report the socket, the file contains -1 or
@@ -267,7 +268,7 @@ fn packages(allowed: &[usize], file: File<'_>) -> Vec<usize> {
 /// rates are not used, because a core with a higher clock rate may be of the same kind as the
 /// other cores.
 fn classes(allowed: &[usize], file: File<'_>) -> Relation {
-    let mut known = Vec::with_capacity(allowed.len());
+    let mut known = Vec::new();
     for &cpu in allowed {
         let Some(text) = of_cpu(file, cpu, "cpu_capacity") else { break };
         let Some(capacity @ 1..=MOST_CAPACITY) = number(&text) else {
@@ -278,10 +279,10 @@ fn classes(allowed: &[usize], file: File<'_>) -> Relation {
     if known.len() < allowed.len() || known.iter().all(|capacity| *capacity == known[0]) {
         return listed_classes(allowed, file);
     }
-    let mut tops: Vec<usize> = Vec::new(); // the capacity of the strongest core of each class
-    let is_weaker = |capacity, top: Option<&usize>| top.is_none_or(|top| capacity * 10 < *top * 9);
-    while let Some(top) = known.iter().copied().filter(|known| is_weaker(*known, tops.last())).max() {
+    let (mut tops, mut bound) = (Vec::new(), usize::MAX); // the capacity of the strongest core of each class
+    while let Some(top) = known.iter().copied().filter(|known| known * 10 < bound).max() {
         tops.push(top);
+        bound = top * 9;
     }
     let class = |capacity| tops.iter().filter(|top| **top >= capacity).count() - 1;
     Ok(known.into_iter().map(class).collect())

@@ -173,13 +173,11 @@ impl Grain {
         self.dear = each > DEAR_NS;
         self.is_dearer = each > 2.0 * self.fastest;
         self.fastest = if self.is_dearer { each } else { self.fastest.min(each) };
-        self.claims = if took < STRETCH {
-            self.claims.saturating_mul(2)
+        if took < STRETCH {
+            self.claims = self.claims.saturating_mul(2);
         } else if took > 2 * STRETCH {
-            ((self.claims as f32 * (nanos(STRETCH) / nanos(took))) as usize).max(1)
-        } else {
-            self.claims
-        };
+            self.claims = ((self.claims as f32 * (nanos(STRETCH) / nanos(took))) as usize).max(1);
+        }
         self.choose(each);
     }
 

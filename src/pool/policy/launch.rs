@@ -19,10 +19,7 @@ use super::{
     prices::{ASLEEP_NS, AT_FIRST, AWAKE_NS, CLEARLY, Prices, TOO_SHORT_TO_TIME_NS},
     site::{Loop, LoopKind},
 };
-use crate::{
-    clock::{nanos, time},
-    pool::record::why_alone::Alone,
-};
+use crate::clock::{nanos, time};
 
 /// In nanoseconds per item: for items below this, sharing pays only with more work. The reason is
 /// that a shared loop begins with small claims, while the plain loop is vectorised from end to end.
@@ -73,7 +70,7 @@ pub(crate) enum Why {
     /// items in turn, and should still count as short. (If the loop has become heavy for good, the
     /// next call that is timed shows that.)
     Unexpected,
-    /// The loop is known to be faster alone.
+    /// The loop is known to be faster alone, or this is tried.
     Faster,
 }
 
@@ -107,32 +104,29 @@ impl Launch {
     }
 
     /// The launch of a watched loop: its caller checks the clock or a handle from the start.
-    pub(crate) fn watched(self) -> Self {
-        match self {
+    pub(crate) fn watched(mut self) -> Self {
+        match &mut self {
             Self::Plain => Self::Alone { limit: Duration::MAX, unlooked: 0, stretch: 1, why: Why::Short },
-            Self::Alone { limit, stretch, why, .. } => Self::Alone { limit, unlooked: 0, stretch, why },
+            Self::Alone { unlooked, .. } => {
+                *unlooked = 0;
+                self
+            }
             Self::Trial { .. } | Self::Shared { .. } => self,
+        }
+    }
+
+    /// Why the call begins alone. `None` if it runs as the plain loop, or is shared from the start.
+    pub(crate) fn why(self) -> Option<Why> {
+        match self {
+            Self::Alone { why, .. } => Some(why),
+            Self::Trial { .. } => Some(Why::Faster),
+            Self::Plain | Self::Shared { .. } => None,
         }
     }
 
     /// Whether the pool learns the cost of items from the call.
     pub(crate) fn is_learnt_from(self) -> bool {
-        !matches!(self, Self::Alone { why: Why::Unexpected, .. })
-    }
-
-    /// Whether the call begins alone because of the verdict on its loop.
-    pub(crate) fn follows_verdict(self) -> bool {
-        matches!(self, Self::Trial { .. } | Self::Alone { why: Why::Faster, .. })
-    }
-
-    /// The reason in a report, for a call that the caller has ended alone.
-    pub(crate) fn why_alone(self) -> Alone {
-        if self.follows_verdict() { Alone::Faster } else { Alone::Short }
-    }
-
-    /// Whether the call begins alone because it is too short for helpers.
-    pub(crate) fn is_short(self) -> bool {
-        matches!(self, Self::Alone { why: Why::Short, .. })
+        self.why() != Some(Why::Unexpected)
     }
 
     /// Whether the call is a trial of running alone.
@@ -441,10 +435,7 @@ mod tests {
     use std::{cell::Cell, ptr};
 
     use super::{
-        super::{
-            memory::SharedCall,
-            site::{Site, Slice},
-        },
+        super::site::{Site, Slice},
         *,
     };
 
@@ -589,9 +580,8 @@ mod tests {
             let costs = Costs::new(Duration::ZERO);
             let this = over(len);
             for _ in 0..2 {
-                let took = item * len as f32 / 2.0;
-                let call = SharedCall { this, kind: LoopKind::Through, took };
-                costs.memory.learn_shared(&costs.prices, call, len, item * len as f32);
+                let work = item * len as f32;
+                costs.memory.learn_shared(&costs.prices, this, LoopKind::Through, work / 2.0, len, work);
             }
             assert_eq!(launch(&costs, len).is_trial(), tried, "{len} items of {item} ns");
         }

@@ -81,17 +81,18 @@ impl Splits {
         }
     }
 
-    fn slot(of: Loop) -> usize {
-        of.number() as usize % Self::SLOTS
+    /// The place of a number in both tables.
+    fn slot(number: u64) -> usize {
+        number as usize % Self::SLOTS
     }
 
     fn record(&self, of: Loop) -> Option<&LoopRecord> {
-        self.table[Self::slot(of)].as_deref().filter(|record| record.of == of)
+        self.table[Self::slot(of.number())].as_deref().filter(|record| record.of == of)
     }
 
     /// The record of a loop. A new record replaces the record of another loop in its place.
     fn record_mut(&mut self, of: Loop) -> &mut LoopRecord {
-        let place = &mut self.table[Self::slot(of)];
+        let place = &mut self.table[Self::slot(of.number())];
         place.take_if(|record| record.of != of);
         place.get_or_insert_with(|| Box::new(LoopRecord { of, known: [None, None], waited: Vec::new() }))
     }
@@ -123,10 +124,15 @@ impl Splits {
         self.record(of)?.known[usize::from(awake)].as_ref()
     }
 
+    /// The delay of each worker, if helpers are `awake` or asleep.
+    fn delays(&self, awake: bool) -> impl Iterator<Item = f32> + Clone {
+        self.delays[usize::from(awake)].iter().map(Estimate::get)
+    }
+
     /// The boundaries with which all `workers` workers finish at the same moment, if helpers are
     /// `awake` or asleep.
     pub(crate) fn equal_work(&self, awake: bool, profile: &Profile, workers: usize) -> Vec<usize> {
-        let delays = self.delays[usize::from(awake)].iter().take(workers).map(Estimate::get);
+        let delays = self.delays(awake).take(workers);
         let finish = (profile.total() + delays.clone().sum::<f32>()) / workers as f32;
         let mut goal = 0.0;
         let meet = delays.take(workers - 1).map(|delay| {
@@ -139,8 +145,7 @@ impl Splits {
     /// The time at which the last worker would finish, with boundaries at `bounds` and without
     /// thefts.
     fn end(&self, awake: bool, profile: &Profile, bounds: &[usize]) -> f32 {
-        let begun = self.delays[usize::from(awake)].iter().map(Estimate::get);
-        let parts = parts(0..usize::MAX, bounds).zip(begun);
+        let parts = parts(0..usize::MAX, bounds).zip(self.delays(awake));
         parts.map(|(part, begun)| begun + profile.cost(&part)).fold(0.0, f32::max)
     }
 
@@ -154,7 +159,7 @@ impl Splits {
 
     /// Whether the items of this loop are known to keep a CPU busy: they neither sleep nor wait.
     pub(crate) fn is_cpu_bound(&self, site: Site) -> bool {
-        self.cpu_bound[site.number() as usize % Self::SLOTS] == Some(site)
+        self.cpu_bound[Self::slot(site.number())] == Some(site)
     }
 
     /// Learns from a round on `cpus` CPUs whether its items keep a CPU busy. They do if the CPUs
@@ -167,7 +172,7 @@ impl Splits {
             let in_use = CLEARLY * nanos(cpu) >= cpus as f32 * times.length();
             let hardly_slept = naps <= NAPS_A_RUN * times.runs() as u64 && 2 * naps < this.slice.len as u64;
             let (site, cpu_bound) = (this.site, in_use || hardly_slept);
-            self.cpu_bound[site.number() as usize % Self::SLOTS] = cpu_bound.then_some(site);
+            self.cpu_bound[Self::slot(site.number())] = cpu_bound.then_some(site);
         }
     }
 
@@ -189,9 +194,9 @@ impl Splits {
         // If items take long, ranges have equal work only by luck: each boundary is off by up to
         // one item, so a range may have one item too many. So old boundaries are kept if the round
         // was at least as fast as the new boundaries promise.
-        let as_fast = |bounds: &[usize]| bounds.len() == new.len() && took <= self.end(awake, &profile, &new);
-        let bounds = match self.known(of, awake) {
-            Some(known) if as_fast(&known.bounds) => known.bounds.clone(),
+        let old = self.known(of, awake).and_then(|known| known.bounds(tallies.len()));
+        let bounds = match old {
+            Some(old) if took <= self.end(awake, &profile, &new) => old.to_vec(),
             _ => new,
         };
         let known = Arc::new(Known { profile, bounds });
@@ -234,7 +239,7 @@ impl Profile {
     }
 
     fn total(&self) -> f32 {
-        self.0.last().map_or(0.0, |&(_, cost)| cost)
+        self.cost_before(usize::MAX)
     }
 
     /// The index for which all items before it together cost `goal`. The index is rounded to the
