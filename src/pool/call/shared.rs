@@ -123,7 +123,7 @@ impl Executor {
         others: &dyn Lend,
     ) -> Result<EndAndAccount, Outcome> {
         if call.launch.is_trial() {
-            self.memory.learn_failed_trial(call.this);
+            self.memory.learn_alone(&self.prices, call.this, true, f32::INFINITY);
         }
         let (late, mut help);
         let call = if let Some(found) = self.find_help(call, options, solo.left()) {

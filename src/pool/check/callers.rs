@@ -537,7 +537,8 @@ impl SimPool {
     /// Like `Executor::share`.
     fn share(&mut self, caller: usize) {
         if self.callers[caller].call.launch.is_trial() {
-            self.memory.learn_failed_trial(self.current(caller).this);
+            let this = self.current(caller).this;
+            self.memory.learn_alone(&self.prices, this, true, f32::INFINITY);
         }
         if !self.find_help(caller, false) {
             self.go_alone_for(caller, self.prices.help_time(false), AfterStretch::Look);

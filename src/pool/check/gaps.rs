@@ -160,7 +160,7 @@ impl Team {
             self.gaps.end(self.now);
             let took = (self.now - begin) as f32;
             if launch.is_trial() {
-                self.memory.learn_failed_trial(this);
+                self.memory.learn_alone(&self.prices, this, true, f32::INFINITY);
                 self.memory.learn(this, LoopKind::Through, slice.len, work as f32);
             } else {
                 let kind = LoopKind::Through;

@@ -1,7 +1,8 @@
-//! System calls for threads and CPUs: reading, setting and restoring affinity masks, and the CPU
-//! time of a thread. On other systems than Linux these functions return `None` or an error.
+//! System calls for threads and CPUs: reading, setting and restoring affinity masks and priorities,
+//! and the CPU time of a thread. On other systems than Linux these functions return `None` or an
+//! error.
 
-#![allow(unsafe_code)] // masks of any size are not in std or nix
+#![allow(unsafe_code)] // masks of any size, scheduling policies and nice values are not in std or nix
 
 use std::{io, sync::Mutex, time::Duration};
 
@@ -11,16 +12,14 @@ use super::{
 };
 use crate::sync::lock_unless_stuck;
 
-pub(crate) use system::{Thread, count_of_unknown, here, this_thread, usage};
+pub(crate) use system::{Priority, Thread, here, this_thread, usage};
 
 #[cfg(all(target_os = "linux", not(any(miri, portable))))] // Miri has neither sched_getcpu nor getrusage
 mod system {
-    use std::{io, time::Duration};
+    use std::{io, ptr, time::Duration};
 
-    use crate::pool::{
-        place::{files::File, topology::online},
-        record::journal::Usage,
-    };
+    use super::CALLING_THREAD;
+    use crate::pool::record::journal::Usage;
     use nix::{
         errno::Errno,
         libc,
@@ -64,11 +63,6 @@ mod system {
         Ok(())
     }
 
-    /// The number of CPUs, for a thread whose mask is not known.
-    pub(crate) fn count_of_unknown(file: File<'_>) -> usize {
-        online(file).unwrap_or(1)
-    }
-
     /// The CPU time of the calling thread since its start, and the number of its voluntary context
     /// switches: getrusage(2).
     pub(crate) fn usage() -> Option<Usage> {
@@ -77,13 +71,94 @@ mod system {
         let naps = usage.voluntary_context_switches().try_into().ok()?;
         Some(Usage { cpu: Duration::from_micros(micros.try_into().ok()?), naps })
     }
+
+    /// The scheduling policy and the priority of a thread. This type makes the system calls by
+    /// number, since the functions of the same names in musl do nothing. `sched_setscheduler`(2)
+    /// lists the valid values.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(crate) struct Priority {
+        policy: libc::c_int,
+        /// The only field of a `sched_param`: the priority under a real-time policy, and 0 under
+        /// all other policies.
+        real_time: libc::c_int,
+        nice: libc::c_int,
+    }
+
+    #[allow(clippy::useless_conversion, reason = "on some systems both types have the same size")]
+    fn answer(answer: libc::c_long) -> io::Result<libc::c_int> {
+        Errno::result(answer)?.try_into().map_err(io::Error::other)
+    }
+
+    impl Priority {
+        /// The priority of the main thread.
+        pub(crate) fn of_process() -> io::Result<Self> {
+            Self::of_thread(main_thread())
+        }
+
+        #[cfg(test)]
+        pub(crate) fn of_this_thread() -> io::Result<Self> {
+            Self::of_thread(CALLING_THREAD)
+        }
+
+        #[cfg(test)]
+        pub(crate) fn lowered(self) -> Self {
+            Self { policy: libc::SCHED_BATCH, nice: 7, ..self }
+        }
+
+        #[cfg(test)]
+        pub(crate) fn nice(self) -> libc::c_int {
+            self.nice
+        }
+
+        fn of_thread(thread: libc::c_int) -> io::Result<Self> {
+            /// If a thread has this flag, its new threads inherit neither a privileged policy nor a
+            /// raised priority (sched(7)).
+            const RESET: libc::c_int = libc::SCHED_RESET_ON_FORK;
+            // SAFETY: the call takes a number and no pointer.
+            let policy = answer(unsafe { libc::syscall(libc::SYS_sched_getscheduler, thread) })?;
+            let mut real_time = 0;
+            // SAFETY: the kernel writes one integer, to a variable of this function.
+            answer(unsafe {
+                libc::syscall(libc::SYS_sched_getparam, thread, ptr::from_mut(&mut real_time))
+            })?;
+            // SAFETY: the call takes two numbers and no pointer.
+            let turned = answer(unsafe { libc::syscall(libc::SYS_getpriority, libc::PRIO_PROCESS, thread) })?;
+            let nice = 20 - turned; // getpriority(2): from 1 to 40
+            if policy & RESET == 0 {
+                return Ok(Self { policy, real_time, nice });
+            }
+            let is_privileged = matches!(policy & !RESET, libc::SCHED_FIFO | libc::SCHED_RR);
+            let policy = if is_privileged { libc::SCHED_OTHER } else { policy & !RESET };
+            Ok(Self { policy, real_time: 0, nice: nice.max(0) })
+        }
+
+        /// Gives the calling thread this priority.
+        pub(crate) fn apply(self) -> io::Result<()> {
+            let Self { policy, real_time, nice } = self;
+            let before = Self::of_thread(CALLING_THREAD)?;
+            if (policy, real_time) != (before.policy, before.real_time) {
+                let parameter = ptr::from_ref(&real_time);
+                // SAFETY: the kernel reads one integer, from a variable of this function.
+                answer(unsafe {
+                    libc::syscall(libc::SYS_sched_setscheduler, CALLING_THREAD, policy, parameter)
+                })?;
+            }
+            if nice != before.nice {
+                // SAFETY: the call takes three numbers and no pointer.
+                answer(unsafe {
+                    libc::syscall(libc::SYS_setpriority, libc::PRIO_PROCESS, CALLING_THREAD, nice)
+                })?;
+            }
+            Ok(())
+        }
+    }
 }
 
 #[cfg(not(all(target_os = "linux", not(any(miri, portable)))))]
 mod system {
-    use std::{env, io, thread};
+    use std::{env, io};
 
-    use crate::pool::{place::files::File, record::journal::Usage};
+    use crate::pool::record::journal::Usage;
 
     /// The name of the system. Bare wasm has no such name; there this is the name of the processor.
     const SYSTEM: &str = if env::consts::OS.is_empty() { env::consts::ARCH } else { env::consts::OS };
@@ -110,12 +185,22 @@ mod system {
         read_mask(thread, &mut [])
     }
 
-    pub(crate) fn count_of_unknown(_file: File<'_>) -> usize {
-        thread::available_parallelism().map_or(1, usize::from)
-    }
-
     pub(crate) fn usage() -> Option<Usage> {
         None
+    }
+
+    /// This system has no such priority, so the type has no value.
+    #[derive(Clone, Copy, Debug)]
+    pub(crate) enum Priority {}
+
+    impl Priority {
+        pub(crate) fn of_process() -> io::Result<Self> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+
+        pub(crate) fn apply(self) -> io::Result<()> {
+            match self {}
+        }
     }
 }
 

@@ -11,19 +11,19 @@ use super::files::{File, number, parts, text};
 /// CPU time is not limited.
 pub(crate) fn quota(file: File<'_>) -> Option<f64> {
     let (groups, mounts) = (file("/proc/self/cgroup")?, file("/proc/self/mountinfo")?);
-    let (groups, mut least) = (parts(&groups, '\n'), None);
+    let (groups, mut least) = (parts(&groups, '\n'), f64::INFINITY);
     for mount in parts(&mounts, '\n').into_iter().filter_map(Mount::parse) {
         if let Some(mut dir) = groups.iter().find_map(|line| mount.group(line)) {
             while dir.len() >= mount.point.len() {
                 if let Some(limit) = mount.limit(&dir, file) {
-                    least = Some(least.map_or(limit, |least: f64| least.min(limit)));
+                    least = least.min(limit);
                 }
                 let Some(above) = dir.rfind('/') else { break };
                 dir.truncate(above);
             }
         }
     }
-    least
+    least.is_finite().then_some(least)
 }
 
 /// A mounted hierarchy of groups that may limit CPU time. `root` is the mounted part of the

@@ -94,22 +94,19 @@ impl AloneOrShared {
         Self { left: self.left.saturating_sub(u16::from(self.alone)), ..self }
     }
 
-    /// The verdict after a trial of running alone that the caller has ended alone, in `took`. (A
-    /// loop that stops early may end before the caller notices that it has fallen behind. Then
-    /// `took` exceeds the usual time, and the trial fails.)
+    /// The verdict after a trial of running alone that the caller has ended alone, in `took`. If the
+    /// caller has fallen behind, `took` is infinite. (A loop that stops early may end before the
+    /// caller notices that it has fallen behind. Then `took` exceeds the usual time, and the trial
+    /// fails.) If several calls of the loop try at the same time, only the first trial that ends
+    /// counts.
     pub(crate) fn after_trial(self, took: f32) -> Self {
-        if self.is_tried() && took <= self.usually { self.changed() } else { self.after_failed_trial() }
-    }
-
-    /// The verdict after a trial of running alone in which the caller has fallen behind.
-    pub(crate) fn after_failed_trial(self) -> Self {
-        if self.is_tried() { self.confirmed() } else { self }
-    }
-
-    /// Whether a trial of running alone is due or under way. If several calls of the loop try at
-    /// the same time, only the first trial that ends counts.
-    fn is_tried(self) -> bool {
-        !self.alone && self.is_trial_due()
+        if self.alone || !self.is_trial_due() {
+            self
+        } else if took <= self.usually {
+            self.changed()
+        } else {
+            self.confirmed()
+        }
     }
 
     /// The verdict after a shared call that took `took`. Alone the loop would take `alone`. Helpers
@@ -169,6 +166,9 @@ impl AloneOrShared {
 mod tests {
     use super::*;
 
+    /// The time of a trial in which the caller has fallen behind.
+    const BEHIND: f32 = f32::INFINITY;
+
     /// The calls of a loop that takes one unit of time alone.
     struct Calls(Option<AloneOrShared>);
 
@@ -185,7 +185,7 @@ mod tests {
                 (1.0, if verdict.alone { verdict.after_alone() } else { verdict.after_trial(1.0) })
             } else {
                 let begun = AT_FIRST * verdict.usually;
-                (begun + (1.0 - begun) * shared, verdict.after_failed_trial())
+                (begun + (1.0 - begun) * shared, verdict.after_trial(BEHIND))
             };
             self.0 = Some(after);
             took
@@ -238,15 +238,15 @@ mod tests {
     #[test]
     fn of_simultaneous_trials_the_first_counts() {
         let due = AloneOrShared { left: 0, ..AloneOrShared::new(0.5) };
-        let failed = due.after_failed_trial();
+        let failed = due.after_trial(BEHIND);
         assert!(!failed.is_trial_due() && failed.lasts == LONGER);
         assert_eq!(
-            [failed.after_failed_trial(), failed.after_trial(0.1), failed.after_trial(0.9)],
+            [failed.after_trial(BEHIND), failed.after_trial(0.1), failed.after_trial(0.9)],
             [failed; 3]
         );
         let won = due.after_trial(0.1);
         assert!(won.alone);
-        assert_eq!([won.after_trial(0.1), won.after_failed_trial()], [won; 2]);
+        assert_eq!([won.after_trial(0.1), won.after_trial(BEHIND)], [won; 2]);
     }
 
     #[test]

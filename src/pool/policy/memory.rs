@@ -110,7 +110,8 @@ impl Memory {
     }
 
     /// Learns whether a loop is better alone, from a call that the caller has ended alone in `took`
-    /// nanoseconds. Called after `learn`. Returns whether a trial has just shown that the loop is
+    /// nanoseconds, or from a trial in which the caller has fallen behind: then `took` is infinite.
+    /// Called after `learn`. Returns whether a trial has just shown that the loop is
     /// clearly faster alone.
     pub(crate) fn learn_alone(&self, prices: &Prices, this: Loop, was_trial: bool, took: f32) -> bool {
         let Some(before) = self.verdict(this) else { return false };
@@ -142,13 +143,6 @@ impl Memory {
             |before: AloneOrShared| before.alone && before.is_trial_due() && !before.is_outdated(alone);
         if !before.is_some_and(is_trial) {
             self.learn(this, kind, indices, work);
-        }
-    }
-
-    /// Learns that a trial of running alone has failed: the caller has fallen behind.
-    pub(crate) fn learn_failed_trial(&self, this: Loop) {
-        if let Some(before) = self.verdict(this) {
-            self.keep_verdict(this, before.after_failed_trial());
         }
     }
 

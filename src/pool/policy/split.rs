@@ -26,13 +26,13 @@ pub(crate) const NAP: f32 = 2.0 * ASLEEP_NS;
 #[derive(Debug)]
 pub(crate) struct Splits {
     /// A record of each loop over its slice; direct-mapped.
-    table: Box<[Option<Box<LoopRecord>>]>,
+    table: Vec<Option<Box<LoopRecord>>>,
     /// The delay of each worker after the start of a round. The first slice is for helpers that
     /// sleep, the second for helpers that are awake.
     delays: [Box<[Estimate]>; 2],
     /// Loops whose items keep a CPU busy, so that more workers than CPUs are of no use.
     /// Direct-mapped.
-    cpu_bound: Box<[Option<Site>]>,
+    cpu_bound: Vec<Option<Site>>,
     /// Memory for the times of the next round.
     pub(crate) times: Times,
 }
@@ -76,7 +76,7 @@ impl Splits {
                     .map(|worker| Estimate::new(if worker == 0 { AWAKE_NS } else { helper }))
                     .collect()
             }),
-            cpu_bound: (0..Self::SLOTS).map(|_| None).collect(),
+            cpu_bound: vec![None; Self::SLOTS],
             times: Times::default(),
         }
     }
@@ -171,8 +171,8 @@ impl Splits {
         if let Some(Usage { cpu, naps }) = times.usage {
             let in_use = CLEARLY * nanos(cpu) >= cpus as f32 * times.length();
             let hardly_slept = naps <= NAPS_A_RUN * times.runs() as u64 && 2 * naps < this.slice.len as u64;
-            let (site, cpu_bound) = (this.site, in_use || hardly_slept);
-            self.cpu_bound[Self::slot(site.number())] = cpu_bound.then_some(site);
+            let place = &mut self.cpu_bound[Self::slot(this.site.number())];
+            *place = (in_use || hardly_slept).then_some(this.site);
         }
     }
 
@@ -224,7 +224,10 @@ pub(crate) fn parts(items: Range<usize>, bounds: &[usize]) -> impl Iterator<Item
 /// The cost of all items before an index, for some indices in ascending order. All items between
 /// two neighbouring indices are assumed to cost the same.
 #[derive(Debug)]
-pub(crate) struct Profile(Vec<(usize, f32)>);
+pub(crate) struct Profile(Vec<Knot>);
+
+/// An index, and the cost of all items before it.
+type Knot = (usize, f32);
 
 impl Profile {
     fn new(len: usize, marks: &[Mark]) -> Self {
@@ -303,7 +306,7 @@ impl Profile {
 
     /// The last knot for which `is_before` returns true, and the next knot. If `is_before` returns
     /// true for no knot, the result begins with index 0 and cost 0.
-    fn around(&self, is_before: impl Fn(&(usize, f32)) -> bool) -> ((usize, f32), Option<(usize, f32)>) {
+    fn around(&self, is_before: impl Fn(&Knot) -> bool) -> (Knot, Option<Knot>) {
         let (before, behind) = self.0.split_at(self.0.partition_point(is_before));
         (before.last().copied().unwrap_or_default(), behind.first().copied())
     }
