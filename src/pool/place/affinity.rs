@@ -67,7 +67,7 @@ mod system {
     /// switches: getrusage(2).
     pub(crate) fn usage() -> Option<Usage> {
         let usage = getrusage(UsageWho::RUSAGE_THREAD).ok()?;
-        let micros = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
+        let micros = (usage.user_time() + usage.system_time()).num_microseconds();
         let naps = usage.voluntary_context_switches().try_into().ok()?;
         Some(Usage { cpu: Duration::from_micros(micros.try_into().ok()?), naps })
     }

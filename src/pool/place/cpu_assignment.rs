@@ -43,8 +43,6 @@ pub(crate) struct CpuAssignment {
     places: Box<[AtomicUsize]>,
     /// The CPU that is left free for the caller.
     free: AtomicUsize,
-    /// The CPU on which the caller was last seen.
-    caller: AtomicUsize,
     /// Whether the caller is pinned.
     caller_pin: PinState,
 }
@@ -75,8 +73,8 @@ impl CpuAssignment {
         };
         let helpers: Vec<_> = threads.into_iter().map(helper).collect();
         let places = (0..plan.workers).map(|_| AtomicUsize::new(NOT_PINNED)).collect();
-        let (free, caller) = (AtomicUsize::new(number(0)), AtomicUsize::new(number(0)));
-        let assignment = Self { plan, helpers, places, free, caller, caller_pin };
+        let free = AtomicUsize::new(number(0));
+        let assignment = Self { plan, helpers, places, free, caller_pin };
         for worker in assignment.helpers.iter().map(|helper| helper.worker).chain([0]) {
             if let Some(cpu) = assignment.plan.cpu(worker) {
                 assignment.set_place(worker, cpu.number);
@@ -85,7 +83,8 @@ impl CpuAssignment {
         assignment
     }
 
-    /// The CPU of a worker, if the worker is pinned at the moment.
+    /// The CPU of a worker: for a helper, the CPU to which it is pinned at the moment; for the
+    /// caller, the CPU of the pool on which the caller was last seen.
     pub(crate) fn cpu(&self, worker: usize) -> Option<&Cpu> {
         self.plan.machine.cpus.get(self.places[worker].load(Relaxed))
     }
@@ -110,7 +109,7 @@ impl CpuAssignment {
         if self.caller_pin == PinState::Free
             && !self.helpers.is_empty()
             && let Some(here) = affinity::here()
-            && here != self.caller.load(Relaxed)
+            && self.cpu(0).is_none_or(|cpu| cpu.number != here)
         {
             self.make_room_at(here, affinity::pin_thread);
         }
@@ -148,7 +147,6 @@ impl CpuAssignment {
     }
 
     pub(crate) fn make_room_at(&self, here: usize, pin: impl Fn(Thread, usize) -> io::Result<()>) {
-        self.caller.store(here, Relaxed);
         self.set_place(0, here);
         let free = self.free.load(Relaxed);
         if here == free || !self.helpers.iter().any(|helper| helper.cpu.load(Relaxed) == here) {
@@ -239,7 +237,9 @@ pub struct Seat {
 /// Lines that concern the whole pool, and below them a table with one line per worker.
 impl fmt::Display for Seating {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const HEADS: [&str; 6] = ["CPU", "core", "thread", "cache", "node", "class"];
+        fn cells<T: fmt::Display>(f: &mut fmt::Formatter<'_>, cells: [T; 6]) -> fmt::Result {
+            cells.iter().try_for_each(|cell| write!(f, " {cell:>6}"))
+        }
         let number = self.seats.len();
         write!(f, "{number} worker{}, by ", if number == 1 { "" } else { "s" })?;
         match self.counted_by {
@@ -252,16 +252,17 @@ impl fmt::Display for Seating {
             Placement::Cpus(_) => f.write_str("; Cpus"),
             order => write!(f, "; {order:?}"),
         }?;
-        self.bound.iter().try_for_each(|bound| write!(f, "\n{bound}"))?;
-        self.doubts.iter().try_for_each(|doubt| write!(f, "\n{doubt}"))?;
+        self.bound.iter().chain(&self.doubts).try_for_each(|line| write!(f, "\n{line}"))?;
         f.write_str("\nworker")?;
-        HEADS.iter().try_for_each(|head| write!(f, " {head:>6}"))?;
+        cells(f, ["CPU", "core", "thread", "cache", "node", "class"])?;
         for (at, Seat { worker, cpu, pin }) in self.seats.iter().enumerate() {
             write!(f, "\n{worker:>6}")?;
-            match cpu.map(|cpu| [cpu.number, cpu.core, cpu.thread, cpu.cache, cpu.node, cpu.class]) {
-                Some(values) => values.iter().try_for_each(|value| write!(f, " {value:>6}"))?,
-                None => HEADS.iter().try_for_each(|_| write!(f, " {:>6}", '-'))?,
-            }
+            match *cpu {
+                Some(Cpu { number, core, thread, cache, node, class }) => {
+                    cells(f, [number, core, thread, cache, node, class])
+                }
+                None => cells(f, ["-"; 6]),
+            }?;
             f.write_str(match pin {
                 PinState::Pinned => "  pinned",
                 PinState::Evicted => "  not pinned for a while: another program has this CPU",

@@ -230,13 +230,7 @@ fn nodes(allowed: &[usize], file: File<'_>) -> Relation {
     };
     let mut lists: Vec<(usize, CpuList)> = Vec::new();
     for node in numbers.0.into_iter().flatten() {
-        let list = text(file, &format!("{NODE}node{node}/cpulist")).unwrap_or_default();
-        if list.is_empty() {
-            continue; // a node with memory and without CPUs
-        }
-        let Some(cpus) = CpuList::parse(&list) else {
-            return Err(format!("the system reports CPUs {list:?} for node {node}"));
-        };
+        let cpus = listed(file, &format!("{NODE}node{node}/cpulist"))?; // none if it is a node of memory
         // Emulated nodes (`numa=fake`) are parts of the memory, and each emulated node has all
         // CPUs of the real node. The first emulated node stands for the real node.
         if lists.iter().all(|(_, known)| known.0 != cpus.0) {
@@ -293,18 +287,22 @@ fn classes(allowed: &[usize], file: File<'_>) -> Relation {
 fn listed_classes(allowed: &[usize], file: File<'_>) -> Relation {
     let mut classes = vec![0; allowed.len()];
     for (kind, weakness) in [("cpu_atom", 1), ("cpu_lowpower", 2)] {
-        let text = text(file, &format!("/sys/devices/{kind}/cpus")).unwrap_or_default();
-        if text.is_empty() {
-            continue;
-        }
-        let Some(list) = CpuList::parse(&text) else {
-            return Err(format!("the system reports {text:?} as the CPUs of {kind}"));
-        };
+        let list = listed(file, &format!("/sys/devices/{kind}/cpus"))?;
         for (&cpu, class) in allowed.iter().zip(&mut classes) {
-            *class = if list.contains(cpu) { weakness } else { *class };
+            if list.contains(cpu) {
+                *class = weakness;
+            }
         }
     }
     Ok(classes)
+}
+
+/// The CPUs in a file; none if the file is empty or missing.
+fn listed(file: File<'_>, path: &str) -> Result<CpuList, String> {
+    match text(file, path).unwrap_or_default().as_str() {
+        "" => Ok(CpuList(Vec::new())),
+        text => CpuList::parse(text).ok_or_else(|| format!("the system reports CPUs {text:?} in {path}")),
+    }
 }
 
 /// A list of numbers such as `0-3,8,10-11`, as the ranges of its parts.

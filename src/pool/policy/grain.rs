@@ -196,8 +196,9 @@ impl Grain {
             Large::Untried(0) if small == SMALL_BLOCK && each < MAY_PAY_NS => {
                 (LARGE_BLOCK, Large::Tried(each))
             }
-            Large::Untried(more) if small == SMALL_BLOCK => (small, Large::Untried(more.saturating_sub(1))),
-            Large::Untried(more) => (small, Large::Untried(more)),
+            Large::Untried(more) => {
+                (small, Large::Untried(more.saturating_sub(u32::from(small == SMALL_BLOCK))))
+            }
             Large::Tried(before) if CLEARLY * each < before => (LARGE_BLOCK, Large::Faster(before)),
             Large::Faster(before) if each < before => (LARGE_BLOCK, self.large),
             Large::Tried(_) => (small, Large::Untried(AGAIN)),

@@ -361,8 +361,7 @@ impl Case<'_> {
         let Some(pace) = memory.pace(this) else { return self.unknown() };
         let worth_sharing = CLEARLY * prices.help(awake);
         let known = memory.over_this(this).map(|cost| cost * this.slice.len as f32);
-        let expected = known.or_else(|| memory.until_stop(this));
-        let expected = expected.unwrap_or(pace * this.slice.len as f32);
+        let expected = known.or_else(|| memory.until_stop(this)).unwrap_or(pace * this.slice.len as f32);
         if expected >= worth_sharing {
             return self.faster(pace, expected, self.shared(expected, worth_sharing));
         }

@@ -142,13 +142,6 @@ impl Splits {
         meet.collect()
     }
 
-    /// The time at which the last worker would finish, with boundaries at `bounds` and without
-    /// thefts.
-    fn end(&self, awake: bool, profile: &Profile, bounds: &[usize]) -> f32 {
-        let parts = parts(0..usize::MAX, bounds).zip(self.delays(awake));
-        parts.map(|(part, begun)| begun + profile.cost(&part)).fold(0.0, f32::max)
-    }
-
     /// The index where each of `parts` equal parts of the work ends, if the last round has shown
     /// the costs.
     pub(crate) fn ends(&self, of: Loop, awake: bool, parts: u16) -> Option<Vec<usize>> {
@@ -194,11 +187,10 @@ impl Splits {
         // If items take long, ranges have equal work only by luck: each boundary is off by up to
         // one item, so a range may have one item too many. So old boundaries are kept if the round
         // was at least as fast as the new boundaries promise.
+        let ends = parts(0..usize::MAX, &new).zip(self.delays(awake));
+        let end = ends.map(|(part, begun)| begun + profile.cost(&part)).fold(0.0, f32::max);
         let old = self.known(of, awake).and_then(|known| known.bounds(tallies.len()));
-        let bounds = match old {
-            Some(old) if took <= self.end(awake, &profile, &new) => old.to_vec(),
-            _ => new,
-        };
+        let bounds = old.filter(|_| took <= end).map_or(new, <[usize]>::to_vec);
         let known = Arc::new(Known { profile, bounds });
         self.record_mut(of).known[usize::from(awake)] = Some(known);
     }
