@@ -130,8 +130,7 @@ impl Executor {
             return None;
         }
         let awake = self.threads.awake() > 0;
-        let cost = self.memory.over_this(this);
-        let is_worth_it = launch::is_join_worth_it(&self.prices, cost, awake, draw());
+        let is_worth_it = launch::is_join_worth_it(&self.prices, self.memory.over_this(this), awake, draw());
         if is_worth_it && self.threads.process.is_current() { self.threads.take_turn() } else { None }
     }
 
@@ -179,11 +178,8 @@ impl Executor {
         };
         let offer = Offer { helpers: 1, reentry: Reentry::Once, polls: self.polls_of_join(gap) };
         self.threads.share(turn, offer, &work, || {
-            let went_well = {
-                let _inside = Inside::new();
-                first()
-            };
-            if went_well {
+            let _inside = Inside::new();
+            if first() {
                 work(0);
             }
         });

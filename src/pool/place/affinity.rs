@@ -213,7 +213,7 @@ const CALLING_THREAD: Thread = 0;
 pub(crate) struct Mask(Vec<usize>);
 
 const BITS: usize = usize::BITS as usize;
-/// The size of the first mask, in CPUs. Most kernels support fewer CPUs.
+/// The size of the first mask that is read, in CPUs. Most kernels support fewer CPUs.
 const FEW: usize = 1 << 10;
 /// The size of the largest mask, in CPUs. Every kernel supports fewer CPUs.
 const MOST: usize = 1 << 20;
@@ -240,7 +240,7 @@ impl Mask {
         if last >= MOST {
             return Err(io::ErrorKind::InvalidInput.into());
         }
-        let mut mask = vec![0; (FEW / BITS).max(last / BITS + 1)];
+        let mut mask = vec![0; last / BITS + 1]; // the kernel takes the other CPUs for not set
         for cpu in cpus {
             mask[cpu / BITS] |= 1 << (cpu % BITS);
         }

@@ -30,11 +30,11 @@ use crate::clock::Instant;
 /// A helper lets at least this time pass between two checks. A check takes some 3 µs. If the helper
 /// seems to have lost its CPU, the check also reads `/proc/stat`.
 const PIN_CHECK_INTERVAL: Duration = Duration::from_millis(30);
-/// The fraction 2/5: a helper has lost its CPU to another thread if it has waited for at least two
+/// A helper has lost its CPU to another thread if it has waited for at least two
 /// fifths of its ready time, in which it ran or waited. (If another thread on the same CPU always
 /// computes, the helper waits for half of its ready time.) Mean waits below [`SHORT_WAIT`] do not
 /// count.
-const LOST_SHARE: (u32, u32) = (2, 5);
+const LOST_SHARE: f32 = 0.4;
 /// A helper whose mean wait is shorter than this has not lost its CPU: after a wake-up, a thread
 /// waits about this long.
 const SHORT_WAIT: Duration = Duration::from_micros(500);
@@ -151,8 +151,7 @@ impl PinMonitor {
     fn has_lost_its_cpu(&mut self, turns: Turns) -> bool {
         let Turns { ran, waited, count } = turns.since(mem::replace(&mut self.turns, turns));
         let count = u32::try_from(count).unwrap_or(u32::MAX).max(1);
-        let (lost, of) = LOST_SHARE;
-        of * waited >= lost * (ran + waited) && waited / count >= SHORT_WAIT
+        waited >= (ran + waited).mul_f32(LOST_SHARE) && waited / count >= SHORT_WAIT
     }
 }
 

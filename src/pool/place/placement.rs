@@ -166,7 +166,7 @@ fn bound(machine: &Machine, file: File<'_>) -> Option<String> {
     let online = online(file).filter(|online| *online > allowed && allowed > 0)?;
     let by_default = match allowed {
         1 => ", one worker at a time",
-        _ if machine.is_one_core() => ", one core",
+        _ if machine.cpus.iter().all(|cpu| cpu.core == machine.cpus[0].core) => ", one core",
         _ => return Some(format!("bound to {allowed} of {online} CPUs")),
     };
     Some(format!(
@@ -197,6 +197,8 @@ pub(crate) struct System<'a> {
 impl System<'_> {
     /// The information of this system, for threads that may run on the CPUs of `mask`.
     pub(crate) fn now(mask: io::Result<Mask>) -> Self {
+        // No valid value has a character that is not UTF-8.
+        let variable = |name| env::var_os(name).map(|value| value.to_string_lossy().into_owned());
         Self {
             allowed: mask.map(|mask| mask.cpus()),
             file: &this_system,
@@ -239,10 +241,9 @@ impl SeatPlan {
         if wish.placement == Placement::Cpus(Vec::new()) {
             return Err(BuildError::NoCpus);
         }
-        let pinning = match (wish.pinning, system.pinning) {
-            (Some(pinning), _) => pinning,
-            (None, Some(value)) => pinning_of(value)?,
-            (None, None) => Pinning::default(),
+        let pinning = match system.pinning {
+            Some(value) if wish.pinning.is_none() => pinning_of(value)?,
+            _ => wish.pinning.unwrap_or_default(),
         };
         let mut plan = Self { placement: wish.placement, pinning, ..Self::alone(Vec::new()) };
         plan.unpinned_because = (pinning == Pinning::Off).then_some(PinState::Off);
@@ -364,7 +365,7 @@ impl SeatPlan {
 
     /// The CPU of a worker, if workers are pinned.
     pub(crate) fn cpu(&self, worker: usize) -> Option<Cpu> {
-        (!self.order.is_empty()).then(|| self.order[worker % self.order.len()])
+        self.order.get(worker.checked_rem(self.order.len())?).copied()
     }
 
     /// The CPUs of the placement.
@@ -373,16 +374,12 @@ impl SeatPlan {
     }
 }
 
-/// The value of an environment variable. No valid value has a character that is not UTF-8.
-#[inline(never)]
-fn variable(name: &str) -> Option<String> {
-    env::var_os(name).map(|value| value.to_string_lossy().into_owned())
-}
-
 /// The pinning that a value of the environment variable stands for.
 fn pinning_of(value: String) -> Result<Pinning, BuildError> {
-    let known =
-        [("off", Pinning::Off), ("best-effort", Pinning::BestEffort), ("required", Pinning::Required)];
-    let named = known.into_iter().find(|(name, _)| value.trim_ascii().eq_ignore_ascii_case(name));
-    named.map(|(_, pinning)| pinning).ok_or(BuildError::Variable { name: PINNING, value })
+    match value.trim_ascii().to_ascii_lowercase().as_str() {
+        "off" => Ok(Pinning::Off),
+        "best-effort" => Ok(Pinning::BestEffort),
+        "required" => Ok(Pinning::Required),
+        _ => Err(BuildError::Variable { name: PINNING, value }),
+    }
 }

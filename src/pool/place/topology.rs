@@ -111,7 +111,13 @@ impl Machine {
             }
             None
         };
-        let nodes = known("nodes", nodes(allowed, file)).unwrap_or_else(|| packages(allowed, file));
+        // The socket of a CPU. If the firmware does not report the socket, the file contains -1 or is
+        // missing, and the socket is 0.
+        let socket = |cpu: &usize| {
+            of_cpu(file, *cpu, "topology/physical_package_id").and_then(|text| number(&text)).unwrap_or(0)
+        };
+        let nodes =
+            known("nodes", nodes(allowed, file)).unwrap_or_else(|| allowed.iter().map(socket).collect());
         let lowest_of_node = |i| allowed[first_with(&nodes, i)];
         let caches = known("caches", caches(allowed, file))
             .unwrap_or_else(|| (0..allowed.len()).map(lowest_of_node).collect());
@@ -127,11 +133,6 @@ impl Machine {
             class: classes[i],
         };
         Self { cpus: (0..allowed.len()).map(cpu).collect() }
-    }
-
-    /// Whether all CPUs are known to belong to one core.
-    pub(crate) fn is_one_core(&self) -> bool {
-        self.cpus.iter().all(|cpu| cpu.core == self.cpus[0].core)
     }
 
     /// The CPU with this number, if it is allowed.
@@ -248,13 +249,6 @@ fn nodes(allowed: &[usize], file: File<'_>) -> Relation {
         }
     };
     allowed.iter().map(node).collect()
-}
-
-/// The socket of each CPU. If the firmware does not report the socket, the file contains -1 or
-/// is missing, and the socket is 0.
-fn packages(allowed: &[usize], file: File<'_>) -> Vec<usize> {
-    let package = |cpu| number(&of_cpu(file, cpu, "topology/physical_package_id")?);
-    allowed.iter().map(|cpu| package(*cpu).unwrap_or(0)).collect()
 }
 
 /// The class of each CPU: from `cpu_capacity` if Linux knows that cores differ (Arm, RISC-V,
