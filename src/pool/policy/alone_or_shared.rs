@@ -83,12 +83,6 @@ impl AloneOrShared {
         self.alone && alone > self.usually
     }
 
-    /// Whether a shared call usually takes clearly longer than `alone` plus `cold`: the time of the
-    /// loop alone, and the delay of sleeping helpers.
-    pub(crate) fn is_clearly_longer(self, alone: f32, cold: f32) -> bool {
-        self.usually > CLEARLY * (alone + cold)
-    }
-
     /// The verdict after a call that the caller has ended alone.
     pub(crate) fn after_alone(self) -> Self {
         Self { left: self.left.saturating_sub(u16::from(self.alone)), ..self }
@@ -123,7 +117,7 @@ impl AloneOrShared {
         match self.tried + 1 {
             _ if self.is_outdated(alone) => Self::new(took),
             _ if self.left > 0 => self, // it began alone, and took longer than it does usually
-            1 if (Self { usually: took, ..self }).is_clearly_longer(alone, cold) => self.confirmed(),
+            1 if took > CLEARLY * (alone + cold) => self.confirmed(),
             1 => Self { tried: 1, ..self },
             2 => Self { tried: 2, usually: took, ..self },
             _ => {

@@ -276,7 +276,7 @@ pub(crate) struct Case<'a> {
 impl Case<'_> {
     /// How the loop should start.
     pub(crate) fn launch(&self) -> Launch {
-        let &Self { memory, this, kind, helpers, awake, draw, .. } = self;
+        let &Self { memory, this, kind, helpers, awake, gap, draw, .. } = self;
         if kind == LoopKind::Long {
             return Launch::Shared { helpers };
         }
@@ -293,14 +293,22 @@ impl Case<'_> {
         if expected >= worth_sharing {
             return self.faster(cost, expected, self.shared(expected, worth_sharing));
         }
+        // A helper that is woken now would probably still be awake when the next such loop begins. If
+        // the last call was shared, it would not: the helpers of that call already sleep.
+        let will_be_awake = || gap.is_some_and(|gap| gap.since_end.is_none() && gap.is_short(expected));
         if !awake
             && expected >= f32::max(TOO_SHORT_TO_TIME_NS, least)
-            && self.will_be_awake(expected)
-            && self.pays(cost, expected, true)
+            && will_be_awake()
+            && (expected >= self.worth_sharing(cost, true) || draw.is_one_in(EXPLORED_ONE_IN))
         {
             return self.faster(cost, expected, Launch::Shared { helpers: 1 });
         }
-        if expected >= least && self.pays(cost, expected, awake) {
+        // This call explores whether help has become cheaper. While a helper is awake, calls explore
+        // more often: a helper stays awake for only a few calls after a call that explored.
+        let imaginable = if awake { AWAKE_NS } else { TOO_SHORT_TO_TIME_NS };
+        let polls = awake && expected >= TOO_SHORT_TO_TIME_NS;
+        let odds = if polls { TIMED_ONE_IN } else { EXPLORED_ONE_IN };
+        if expected >= f32::max(imaginable, least) && draw.is_one_in(odds) {
             return Launch::Shared { helpers: 1 };
         }
         if expected < TOO_SHORT_TO_TIME_NS && !self.is_timed && !draw.is_one_in(TIMED_ONE_IN) {
@@ -397,24 +405,6 @@ impl Case<'_> {
     fn worth_sharing(&self, cost: f32, awake: bool) -> f32 {
         let clearly = if cost < VERY_CHEAP_NS && !awake { VERY_CLEARLY } else { CLEARLY };
         clearly * self.prices.help(awake)
-    }
-
-    /// Whether `expected` nanoseconds of work are shared with one helper. They are if they clearly
-    /// exceed the cost of help, or if this call explores whether help has become cheaper. While a
-    /// helper is awake, calls explore more often: a helper stays awake for only a few calls after a
-    /// call that explored.
-    fn pays(&self, cost: f32, expected: f32, awake: bool) -> bool {
-        let imaginable = if awake { AWAKE_NS } else { TOO_SHORT_TO_TIME_NS };
-        let polls = self.awake && expected >= TOO_SHORT_TO_TIME_NS;
-        let odds = if polls { TIMED_ONE_IN } else { EXPLORED_ONE_IN };
-        expected >= self.worth_sharing(cost, awake) || expected >= imaginable && self.draw.is_one_in(odds)
-    }
-
-    /// Whether a helper that is woken now would probably still be awake when the next such loop
-    /// begins. If the last call was shared, the answer is no: the helpers of that call already
-    /// sleep.
-    fn will_be_awake(&self, expected: f32) -> bool {
-        self.gap.is_some_and(|gap| gap.since_end.is_none() && gap.is_short(expected))
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::{
     alone_or_shared::AloneOrShared,
-    prices::{Prices, TOO_SHORT_TO_TIME_NS},
+    prices::{CLEARLY, Prices, TOO_SHORT_TO_TIME_NS},
     site::{Loop, LoopKind},
 };
 use crate::sync::{AtomicU64, Ordering};
@@ -118,7 +118,7 @@ impl Memory {
         let took = took / this.slice.len as f32;
         let verdict = if was_trial { before.after_trial(took) } else { before.after_alone() };
         self.keep_verdict(this, verdict);
-        was_trial && verdict.alone && before.is_clearly_longer(took, cold(prices, this))
+        was_trial && verdict.alone && before.usually > CLEARLY * (took + cold(prices, this))
     }
 
     /// Learns whether a loop is better shared, from a call that was shared, and took `took`
