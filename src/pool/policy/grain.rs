@@ -134,9 +134,8 @@ impl Grain {
             clock: now,
         };
         if let Some(each) = pace {
-            grain.limit_harmless(each);
+            grain.see(each);
             grain.size = grain.suited(each);
-            grain.dear = each > DEAR_NS;
             grain.claims = ((STRETCH.as_nanos() as f32 / each) as usize / grain.size).max(1);
         }
         grain
@@ -169,8 +168,7 @@ impl Grain {
             return;
         }
         let each = nanos(took) / self.items as f32;
-        self.limit_harmless(each);
-        self.dear = each > DEAR_NS;
+        self.see(each);
         self.is_dearer = each > 2.0 * self.fastest;
         self.fastest = if self.is_dearer { each } else { self.fastest.min(each) };
         if took < STRETCH {
@@ -181,8 +179,9 @@ impl Grain {
         self.choose(each);
     }
 
-    /// Makes harmless blocks smaller if items take `each` nanoseconds.
-    fn limit_harmless(&mut self, each: f32) {
+    /// Items take `each` nanoseconds: chooses the fences, and makes harmless blocks smaller.
+    fn see(&mut self, each: f32) {
+        self.dear = each > DEAR_NS;
         while self.harmless > 1 && each * self.harmless as f32 > HARMLESS_NS {
             self.harmless /= SMALL_BLOCK;
         }

@@ -111,7 +111,7 @@ impl Launch {
                 *unlooked = 0;
                 self
             }
-            Self::Trial { .. } | Self::Shared { .. } => self,
+            _ => self,
         }
     }
 
@@ -120,7 +120,7 @@ impl Launch {
         match self {
             Self::Alone { why, .. } => Some(why),
             Self::Trial { .. } => Some(Why::Faster),
-            Self::Plain | Self::Shared { .. } => None,
+            _ => None,
         }
     }
 
