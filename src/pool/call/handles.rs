@@ -254,7 +254,7 @@ pub(crate) struct Watch<'a> {
     pub(crate) progress: Option<&'a Progress>,
 }
 
-impl<'a> Watch<'a> {
+impl Watch<'_> {
     /// Whether any handle follows the loop.
     #[inline(always)]
     pub(crate) fn is_on(self) -> bool {
@@ -272,21 +272,21 @@ impl<'a> Watch<'a> {
         self.cancel.is_some_and(CancelToken::is_cancelled)
     }
 
-    /// The token that threads of this process may lock.
-    fn token(self) -> Option<&'a CancelToken> {
-        self.cancel.filter(|_| self.is_current())
+    /// The handles that threads of this process may lock.
+    fn current(self) -> Self {
+        if self.is_current() { self } else { Self::default() }
     }
 
     /// A loop begins. From now on, cancelling the token calls `end`.
     pub(crate) fn begin_with(self, end: &Arc<impl End + 'static>) {
-        if let Some(token) = self.token() {
+        if let Some(token) = self.current().cancel {
             steps::tell_token(token, Arc::clone(end) as _);
         }
     }
 
     /// The loop of [`begin_with`](Self::begin_with) has ended.
     pub(crate) fn end_with(self, end: &Arc<impl End>) {
-        if let Some(CancelToken(token)) = self.token() {
+        if let Some(CancelToken(token)) = self.current().cancel {
             steps::forget(&mut lock(&token.ends), end);
         }
     }
@@ -307,18 +307,24 @@ impl<'a> Watch<'a> {
         units: Units,
         round: Range<usize>,
     ) {
-        if let Some(progress) = self.progress {
+        if let Some(progress) = self.current().progress {
             let (ranges, queues) = (Arc::clone(ranges), queues.cloned());
             let (units, items) = (round.len(), units.items(round).len());
             lock(&progress.0.rounds).push(Underway { ranges, queues, units, items });
         }
         self.begin_with(ranges);
+        if let Some(queues) = queues {
+            self.begin_with(queues);
+        }
     }
 
     /// The round over `ranges` has ended.
-    pub(crate) fn end(self, ranges: &Arc<Ranges>) {
+    pub(crate) fn end(self, ranges: &Arc<Ranges>, queues: Option<&Arc<WakeQueues>>) {
+        if let Some(queues) = queues {
+            self.end_with(queues);
+        }
         self.end_with(ranges);
-        if let Some(progress) = self.progress {
+        if let Some(progress) = self.current().progress {
             let mut rounds = lock(&progress.0.rounds);
             if let Some(at) = rounds.iter().position(|other| Arc::ptr_eq(&other.ranges, ranges)) {
                 self.done(rounds.swap_remove(at).items);
@@ -348,7 +354,7 @@ mod tests {
             let (mut owner, first) = ranges.enter(0);
             assert_eq!((first, progress.done()), (Some(0), before + 2), "a block is 2.9 items on average");
             assert_eq!((owner.resolve(3), progress.done()), (1..4, before + 11));
-            watch.end(&ranges);
+            watch.end(&ranges, None);
             assert_eq!(progress.done(), before + 29, "all, whatever was left");
         }
     }
@@ -363,13 +369,13 @@ mod tests {
             ranges.left()
         };
         assert_eq!(enter(), 10);
-        watch.end(&ranges);
+        watch.end(&ranges, None);
         assert_eq!(enter(), 10);
         token.cancel();
         assert_eq!(ranges.left(), 0);
-        watch.end(&ranges);
+        watch.end(&ranges, None);
         assert_eq!(enter(), 0, "one that begins later");
-        watch.end(&ranges);
+        watch.end(&ranges, None);
         ranges.partition(0..10, &[5]);
         token.cancel();
         assert_eq!(ranges.left(), 10, "another loop's");

@@ -88,8 +88,8 @@ struct SimMachine {
 }
 
 /// A CPU with this cache and this node.
-fn home(cache: usize, node: usize) -> Option<Cpu> {
-    Some(Cpu { number: 0, core: 0, thread: 0, cache, node, class: 0 })
+fn home(cache: usize, node: usize) -> Cpu {
+    Cpu { number: 0, core: 0, thread: 0, cache, node, class: 0 }
 }
 
 impl SimMachine {
@@ -98,14 +98,17 @@ impl SimMachine {
     fn two_nodes(name: &'static str, cores: usize, caches: usize) -> Self {
         let of_worker = |worker| {
             let core = worker % cores;
-            home(core * caches / cores, core * 2 / cores)
+            Some(home(core * caches / cores, core * 2 / cores))
         };
         Self { name, homes: (0..2 * cores).map(of_worker).collect() }
     }
 
     /// Caches of 8 workers, and nodes of 64.
     fn chiplets(workers: usize) -> Self {
-        Self { name: "chiplets", homes: (0..workers).map(|worker| home(worker / 8, worker / 64)).collect() }
+        Self {
+            name: "chiplets",
+            homes: (0..workers).map(|worker| Some(home(worker / 8, worker / 64))).collect(),
+        }
     }
 }
 

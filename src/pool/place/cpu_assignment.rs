@@ -237,7 +237,7 @@ pub struct Seat {
 /// Lines that concern the whole pool, and below them a table with one line per worker.
 impl fmt::Display for Seating {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fn cells<T: fmt::Display>(f: &mut fmt::Formatter<'_>, cells: [T; 6]) -> fmt::Result {
+        fn cells<T: fmt::Display>(f: &mut fmt::Formatter<'_>, cells: &[T; 6]) -> fmt::Result {
             cells.iter().try_for_each(|cell| write!(f, " {cell:>6}"))
         }
         let number = self.seats.len();
@@ -254,14 +254,14 @@ impl fmt::Display for Seating {
         }?;
         self.bound.iter().chain(&self.doubts).try_for_each(|line| write!(f, "\n{line}"))?;
         f.write_str("\nworker")?;
-        cells(f, ["CPU", "core", "thread", "cache", "node", "class"])?;
+        cells(f, &["CPU", "core", "thread", "cache", "node", "class"])?;
         for (at, Seat { worker, cpu, pin }) in self.seats.iter().enumerate() {
             write!(f, "\n{worker:>6}")?;
             match *cpu {
                 Some(Cpu { number, core, thread, cache, node, class }) => {
-                    cells(f, [number, core, thread, cache, node, class])
+                    cells(f, &[number, core, thread, cache, node, class])
                 }
-                None => cells(f, ["-"; 6]),
+                None => cells(f, &["-"; 6]),
             }?;
             f.write_str(match pin {
                 PinState::Pinned => "  pinned",

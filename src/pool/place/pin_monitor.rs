@@ -30,10 +30,9 @@ use crate::clock::Instant;
 /// A helper lets at least this time pass between two checks. A check takes some 3 µs. If the helper
 /// seems to have lost its CPU, the check also reads `/proc/stat`.
 const PIN_CHECK_INTERVAL: Duration = Duration::from_millis(30);
-/// A helper has lost its CPU to another thread if it has waited for at least two
-/// fifths of its ready time, in which it ran or waited. (If another thread on the same CPU always
-/// computes, the helper waits for half of its ready time.) Mean waits below [`SHORT_WAIT`] do not
-/// count.
+/// A helper has lost its CPU to another thread if it has waited for at least this part of its ready
+/// time, in which it ran or waited. (If another thread on the same CPU always computes, the helper
+/// waits for half of its ready time.) Mean waits below [`SHORT_WAIT`] do not count.
 const LOST_SHARE: f32 = 0.4;
 /// A helper whose mean wait is shorter than this has not lost its CPU: after a wake-up, a thread
 /// waits about this long.
