@@ -35,11 +35,11 @@ pub(crate) struct CpuAssignment {
     pub(crate) plan: SeatPlan,
     /// The pinned helpers, in the order of the workers.
     helpers: Vec<PinnedHelper>,
-    /// The CPU of each worker, as an index of `plan.machine.cpus`; `NOT_PINNED` for a worker that is
-    /// not pinned, or is unpinned at the moment because another program keeps its CPU busy. A thief
-    /// that reads an old or a premature value makes a worse choice but no error. The atomic is that
-    /// of std, not of loom: no step of the protocol depends on the value, so loom has nothing to
-    /// explore.
+    /// The CPU of each worker, as an index of `plan.machine.cpus`; `NOT_PINNED` for a worker that
+    /// is not pinned, or is unpinned at the moment because another program keeps its CPU busy. A
+    /// thief that reads an old or a premature value makes a worse choice but no error. The atomic
+    /// is that of std, not of loom: no step of the protocol depends on the value, so loom has
+    /// nothing to explore.
     places: Box<[AtomicUsize]>,
     /// The CPU that is left free for the caller.
     free: AtomicUsize,

@@ -111,8 +111,8 @@ impl Machine {
             }
             None
         };
-        // The socket of a CPU. If the firmware does not report the socket, the file contains -1 or is
-        // missing, and the socket is 0.
+        // The socket of a CPU. If the firmware does not report the socket, the file contains -1 or
+        // is missing, and the socket is 0.
         let socket = |cpu: &usize| {
             of_cpu(file, *cpu, "topology/physical_package_id").and_then(|text| number(&text)).unwrap_or(0)
         };

@@ -88,11 +88,11 @@ impl AloneOrShared {
         Self { left: self.left.saturating_sub(u16::from(self.alone)), ..self }
     }
 
-    /// The verdict after a trial of running alone that the caller has ended alone, in `took`. If the
-    /// caller has fallen behind, `took` is infinite. (A loop that stops early may end before the
-    /// caller notices that it has fallen behind. Then `took` exceeds the usual time, and the trial
-    /// fails.) If several calls of the loop try at the same time, only the first trial that ends
-    /// counts.
+    /// The verdict after a trial of running alone that the caller has ended alone, in `took`. If
+    /// the caller has fallen behind, `took` is infinite. (A loop that stops early may end before
+    /// the caller notices that it has fallen behind. Then `took` exceeds the usual time, and the
+    /// trial fails.) If several calls of the loop try at the same time, only the first trial that
+    /// ends counts.
     pub(crate) fn after_trial(self, took: f32) -> Self {
         if self.alone || !self.is_trial_due() {
             self

@@ -293,8 +293,8 @@ impl Case<'_> {
         if expected >= worth_sharing {
             return self.faster(cost, expected, self.shared(expected, worth_sharing));
         }
-        // A helper that is woken now would probably still be awake when the next such loop begins. If
-        // the last call was shared, it would not: the helpers of that call already sleep.
+        // A helper that is woken now would probably still be awake when the next such loop begins.
+        // If the last call was shared, it would not: the helpers of that call already sleep.
         let will_be_awake = || gap.is_some_and(|gap| gap.since_end.is_none() && gap.is_short(expected));
         if !awake
             && expected >= f32::max(TOO_SHORT_TO_TIME_NS, least)
@@ -303,8 +303,8 @@ impl Case<'_> {
         {
             return self.faster(cost, expected, Launch::Shared { helpers: 1 });
         }
-        // This call explores whether help has become cheaper. While a helper is awake, calls explore
-        // more often: a helper stays awake for only a few calls after a call that explored.
+        // This call explores whether help has become cheaper. While a helper is awake, calls
+        // explore more often: a helper stays awake for only a few calls after a call that explored.
         let imaginable = if awake { AWAKE_NS } else { TOO_SHORT_TO_TIME_NS };
         let polls = awake && expected >= TOO_SHORT_TO_TIME_NS;
         let odds = if polls { TIMED_ONE_IN } else { EXPLORED_ONE_IN };

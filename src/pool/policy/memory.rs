@@ -122,9 +122,9 @@ impl Memory {
     }
 
     /// Learns whether a loop is better shared, from a call that was shared, and took `took`
-    /// nanoseconds. Also learns the cost of an index from the `work` on `indices`, unless the call was a trial of sharing. (A trial of
-    /// sharing is compared with the time of the loop alone. If workers obstruct each other, the
-    /// work of a shared call exceeds the time of the loop alone.)
+    /// nanoseconds. Also learns the cost of an index from the `work` on `indices`, unless the call
+    /// was a trial of sharing. (A trial of sharing is compared with the time of the loop alone. If
+    /// workers obstruct each other, the work of a shared call exceeds the time of the loop alone.)
     pub(crate) fn learn_shared(
         &self,
         prices: &Prices,
