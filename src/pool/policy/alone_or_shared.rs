@@ -138,10 +138,9 @@ impl AloneOrShared {
 
     /// The verdict as two words. The table that stores them may lose either word.
     pub(crate) fn to_words(self) -> [u32; 2] {
-        let Self { alone, tried, lasts, left, usually } = self;
-        let [high, low] = left.to_be_bytes();
-        let way = [2 * tried + u8::from(alone), lasts.ilog2() as u8, high, low];
-        [u32::from_be_bytes(way), usually.to_bits()]
+        let [high, low] = self.left.to_be_bytes();
+        let way = [2 * self.tried + u8::from(self.alone), self.lasts.ilog2() as u8, high, low];
+        [u32::from_be_bytes(way), self.usually.to_bits()]
     }
 
     pub(crate) fn from_words([way, usually]: [u32; 2]) -> Self {
