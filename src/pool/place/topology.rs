@@ -96,34 +96,28 @@ impl Machine {
     /// Reads the topology of the `allowed` CPUs, which are in ascending order. Reads some four
     /// files per CPU; each file takes 5 to 10 µs. Adds warnings to `doubts`.
     pub(crate) fn read(allowed: &[usize], file: File<'_>, doubts: &mut Vec<String>) -> Self {
-        let mut known = |what: &str, relation: Relation| {
+        let mut known = |what: &str, relation: Relation, otherwise: &dyn Fn(usize) -> usize| {
             let doubt = match relation {
-                Ok(known) => return Some(known),
-                Err(why) if why != MISSING => format!("{what} not used: {why}"),
+                Ok(known) => return known,
+                Err(why) if why != MISSING => Some(format!("{what} not used: {why}")),
                 Err(_) if what == "cores" => {
-                    "sysfs tells nothing of cores: CPUs are used in the order of their numbers".into()
+                    Some("sysfs tells nothing of cores: CPUs are used in the order of their numbers".into())
                 }
-                Err(_) => return None, // many systems have no NUMA nodes and do not report caches: no warning
+                Err(_) => None, // many systems have no NUMA nodes and do not report caches: no warning
             };
-            // One CPU has no order.
-            if allowed.len() > 1 {
-                doubts.push(doubt);
-            }
-            None
+            doubts.extend(doubt.filter(|_| allowed.len() > 1)); // one CPU has no order
+            (0..allowed.len()).map(otherwise).collect()
         };
         // The socket of a CPU. If the firmware does not report the socket, the file contains -1 or
         // is missing, and the socket is 0.
-        let socket = |cpu: &usize| {
-            of_cpu(file, *cpu, "topology/physical_package_id").and_then(|text| number(&text)).unwrap_or(0)
+        let socket = |i: usize| {
+            let text = of_cpu(file, allowed[i], "topology/physical_package_id");
+            text.and_then(|text| number(&text)).unwrap_or(0)
         };
-        let nodes =
-            known("nodes", nodes(allowed, file)).unwrap_or_else(|| allowed.iter().map(socket).collect());
-        let lowest_of_node = |i| allowed[first_with(&nodes, i)];
-        let caches = known("caches", caches(allowed, file))
-            .unwrap_or_else(|| (0..allowed.len()).map(lowest_of_node).collect());
-        let cores = known("cores", cores(allowed, &nodes, file)).unwrap_or_else(|| allowed.to_vec());
-        let classes =
-            known("classes of cores", classes(allowed, file)).unwrap_or_else(|| vec![0; allowed.len()]);
+        let nodes = known("nodes", nodes(allowed, file), &socket);
+        let caches = known("caches", caches(allowed, file), &|i| allowed[first_with(&nodes, i)]);
+        let cores = known("cores", cores(allowed, &nodes, file), &|i| allowed[i]);
+        let classes = known("classes of cores", classes(allowed, file), &|_| 0);
         let cpu = |i: usize| Cpu {
             number: allowed[i],
             core: cores[i],
