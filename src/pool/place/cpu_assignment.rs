@@ -75,10 +75,9 @@ impl CpuAssignment {
         let places = (0..plan.workers).map(|_| AtomicUsize::new(NOT_PINNED)).collect();
         let free = AtomicUsize::new(number(0));
         let assignment = Self { plan, helpers, places, free, caller_pin };
-        for worker in assignment.helpers.iter().map(|helper| helper.worker).chain([0]) {
-            if let Some(cpu) = assignment.plan.cpu(worker) {
-                assignment.set_place(worker, cpu.number);
-            }
+        assignment.set_place(0, assignment.free.load(Relaxed));
+        for PinnedHelper { worker, cpu, .. } in &assignment.helpers {
+            assignment.set_place(*worker, cpu.load(Relaxed));
         }
         assignment
     }

@@ -341,11 +341,10 @@ impl Case<'_> {
     fn faster(&self, cost: f32, expected: f32, shared: Launch) -> Launch {
         let &Self { memory, prices, this, draw, .. } = self;
         let len = this.slice.len as f32;
-        let verdict = memory.verdict(this).filter(|verdict| !verdict.is_outdated(expected / len));
+        let verdict = memory.verdict(this).filter(|verdict| {
+            verdict.alone != verdict.is_trial_due() && !verdict.is_outdated(expected / len)
+        });
         let Some(verdict) = verdict else { return shared };
-        if verdict.alone == verdict.is_trial_due() {
-            return shared;
-        }
         if !verdict.alone {
             let (help, parts, usually) = (prices.help(false), f32::from(TRIAL_PARTS), verdict.usually * len);
             if cost >= parts * help || cost >= CLEARLY * help && parts * cost > usually {
