@@ -45,7 +45,7 @@ const MECHANICS: [&str; 22] = [
     "verbs/kernel",
 ];
 /// The files that make the decisions for the mechanics, record the work, and place the threads.
-const POLICY_RECORDS_AND_PLACES: [&str; 19] = [
+const POLICY_RECORDS_AND_PLACES: [&str; 18] = [
     "policy/launch",
     "policy/alone_or_shared",
     "policy/memory",
@@ -62,7 +62,6 @@ const POLICY_RECORDS_AND_PLACES: [&str; 19] = [
     "record/why_alone",
     "record/program_report",
     "place/cpu_assignment",
-    "place/locality",
     "place/pin_monitor",
     "place/starvation",
 ];

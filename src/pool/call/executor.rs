@@ -76,7 +76,7 @@ impl Executor {
         patience: Option<Duration>,
     ) -> Self {
         let workers = threads.size() + 1;
-        let patience = patience.or((!cpus.may_poll()).then_some(Duration::ZERO));
+        let patience = patience.or((!cpus.plan.may_poll).then_some(Duration::ZERO));
         Self {
             workers,
             is_crowded: AtomicBool::new(false),
@@ -85,7 +85,7 @@ impl Executor {
             prices: Prices::new(),
             gaps: Gaps::new(patience),
             program_report: ProgramReport::if_wanted(),
-            helpers_at_a_time: cpus.workers_at_a_time() - 1,
+            helpers_at_a_time: cpus.plan.workers_at_a_time() - 1,
             threads,
             cpus,
             stealing,
@@ -325,7 +325,12 @@ impl Executor {
         let (ended, why) = if options.watch.is_cancelled() {
             (Outcome::Cancelled, Alone::Cancelled)
         } else if let Some(ended) = self.alone(call, &mut solo, options, own) {
-            (ended, if self.most(this, options) == 0 { Alone::OneWorker } else { call.launch.why_alone() })
+            let why = match call.launch.why() {
+                _ if self.most(this, options) == 0 => Alone::OneWorker,
+                Some(Why::Faster) => Alone::Faster,
+                _ => Alone::Short,
+            };
+            (ended, why)
         } else {
             match self.share(call, &mut solo, options, own, others) {
                 Ok(shared) => return shared,
@@ -451,7 +456,7 @@ impl Executor {
             };
             launch = case.launch();
         }
-        if launch.is_short() && !awake {
+        if launch.why() == Some(Why::Short) && !awake {
             self.set_quiet(gap.is_some_and(|gap| !gap.is_short(self.memory.expected(this))));
         }
         if options.is_watched() || self.program_report.is_some() {
@@ -499,7 +504,7 @@ impl Executor {
         if !matches!(ended, Outcome::Cancelled) && call.launch.is_learnt_from() {
             let (timed, took) = solo.timed();
             self.memory.learn(call.this, options.kind, timed, nanos(took));
-            let (is_trial, is_judged) = (call.launch.is_trial(), call.launch.follows_verdict());
+            let (is_trial, is_judged) = (call.launch.is_trial(), call.launch.why() == Some(Why::Faster));
             if is_judged && self.memory.learn_alone(&self.prices, call.this, is_trial, nanos(took)) {
                 self.tell_of_faster(options.wishes.at, took);
             }

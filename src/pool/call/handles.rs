@@ -5,7 +5,9 @@
 #![allow(unused_qualifications)] // model-checked builds import `steps` from `check`
 
 use std::{
-    fmt, mem, ptr,
+    fmt,
+    ops::Range,
+    ptr,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -59,7 +61,7 @@ use crate::{
 /// # Ok::<(), rangesteal::BuildError>(())
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct CancelToken(Arc<Cancel>);
+pub struct CancelToken(pub(crate) Arc<Cancel>);
 
 #[derive(Debug, Default)]
 pub(crate) struct Cancel {
@@ -69,16 +71,21 @@ pub(crate) struct Cancel {
     /// Written under the lock. Release and Acquire: a thread that finds the token cancelled sees
     /// all writes made before the cancelling.
     cancelled: AtomicBool,
-    /// The ranges of all running rounds.
-    pub(crate) rounds: Mutex<Vec<Arc<Ranges>>>,
-    /// Running loops that need more than truncated ranges to end.
-    ends: Mutex<Vec<Arc<dyn End>>>,
+    /// What ends the running loops of the token.
+    pub(crate) ends: Mutex<Vec<Arc<dyn End>>>,
 }
 
-/// Ends a loop that needs more than truncated ranges to end.
+/// Ends a loop.
 pub(crate) trait End: fmt::Debug + Send + Sync {
     /// Ends the loop: its workers begin no further item.
     fn end(&self);
+}
+
+/// The ranges of a round.
+impl End for Ranges {
+    fn end(&self) {
+        self.truncate(0);
+    }
 }
 
 /// A list that grows.
@@ -95,28 +102,20 @@ impl End for WakeQueues {
     }
 }
 
-impl Cancel {
-    pub(crate) fn is_cancelled(&self) -> bool {
-        self.cancelled.load(Ordering::Acquire) // partner: `cancel`
-    }
-}
-
-/// Adds the ranges of a round to a token. Truncates the ranges if the token is already cancelled.
+/// Tells a token of a loop that begins. Ends the loop if the token is already cancelled.
 #[inline(always)]
-pub(crate) fn tell_token(token: &Cancel, ranges: &Arc<Ranges>) {
-    let mut rounds = lock(&token.rounds);
+pub(crate) fn tell_token(token: &CancelToken, end: Arc<dyn End>) {
+    let mut ends = lock(&token.0.ends);
     if token.is_cancelled() {
-        ranges.truncate(0);
+        end.end();
     }
-    rounds.push(Arc::clone(ranges));
+    ends.push(end);
 }
 
-/// Removes the ranges of a round that is over, so that the token no longer truncates them.
+/// Removes a loop that is over, so that the token no longer ends it.
 #[inline(always)]
-pub(crate) fn forget(rounds: &mut Vec<Arc<Ranges>>, ranges: &Arc<Ranges>) {
-    if let Some(at) = rounds.iter().position(|other| Arc::ptr_eq(other, ranges)) {
-        rounds.swap_remove(at);
-    }
+pub(crate) fn forget(ends: &mut Vec<Arc<dyn End>>, end: &Arc<impl End>) {
+    ends.retain(|other| !ptr::addr_eq(Arc::as_ptr(other), Arc::as_ptr(end)));
 }
 
 impl CancelToken {
@@ -141,27 +140,15 @@ impl CancelToken {
         if !self.0.process.is_current() {
             return raise();
         }
-        let rounds = lock(&self.0.rounds);
+        let ends = lock(&self.0.ends);
         raise();
-        rounds.iter().for_each(|ranges| ranges.truncate(0));
-        drop(rounds);
-        lock(&self.0.ends).iter().for_each(|end| end.end());
+        ends.iter().for_each(|end| end.end());
     }
 
     /// Whether this token has been cancelled.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        self.0.is_cancelled()
-    }
-
-    /// A round over `ranges` begins. The round is partitioned but not yet published.
-    fn begin(&self, ranges: &Arc<Ranges>) {
-        steps::tell_token(&self.0, ranges);
-    }
-
-    /// The round over `ranges` has ended.
-    fn end(&self, ranges: &Arc<Ranges>) {
-        steps::forget(&mut lock(&self.0.rounds), ranges);
+        self.0.cancelled.load(Ordering::Acquire) // partner: `cancel`
     }
 }
 
@@ -258,10 +245,6 @@ impl Progress {
         drop(rounds);
         done.max(self.0.largest.fetch_max(done, Ordering::Relaxed))
     }
-
-    fn add(&self, items: usize) {
-        self.0.items.fetch_add(items, Ordering::Relaxed);
-    }
 }
 
 /// The handles that follow one loop.
@@ -289,80 +272,62 @@ impl Watch<'_> {
         self.cancel.is_some_and(CancelToken::is_cancelled)
     }
 
-    /// A loop begins that needs more than truncated ranges to end. From now on, cancelling the
-    /// token calls `end`.
+    /// The handles that threads of this process may lock.
+    fn current(self) -> Self {
+        if self.is_current() { self } else { Self::default() }
+    }
+
+    /// A loop begins. From now on, cancelling the token calls `end`.
     pub(crate) fn begin_with(self, end: &Arc<impl End + 'static>) {
-        let Some(CancelToken(token)) = self.cancel.filter(|_| self.is_current()) else { return };
-        let mut ends = lock(&token.ends);
-        if token.is_cancelled() {
-            end.end();
+        if let Some(token) = self.current().cancel {
+            steps::tell_token(token, Arc::clone(end) as _);
         }
-        ends.push(Arc::clone(end) as _);
     }
 
     /// The loop of [`begin_with`](Self::begin_with) has ended.
     pub(crate) fn end_with(self, end: &Arc<impl End>) {
-        let Some(CancelToken(token)) = self.cancel.filter(|_| self.is_current()) else { return };
-        lock(&token.ends).retain(|other| !ptr::addr_eq(Arc::as_ptr(other), Arc::as_ptr(end)));
+        if let Some(CancelToken(token)) = self.current().cancel {
+            steps::forget(&mut lock(&token.ends), end);
+        }
     }
 
     /// The calling thread, alone, has done `items` items.
     pub(crate) fn done(self, items: usize) {
-        if let Some(progress) = self.progress {
-            progress.add(items);
+        if let Some(Progress(progress)) = self.progress {
+            progress.items.fetch_add(items, Ordering::Relaxed);
         }
     }
 
-    /// A round over `ranges` begins. The round is partitioned but not yet published.
-    pub(crate) fn begin(self, ranges: &Arc<Ranges>, units: Units, round: std::ops::Range<usize>) {
-        self.begin_round(ranges, None, units, round);
-    }
-
-    /// A loop over `ranges` begins. The items of the loop will wait in `queues`. The loop is
+    /// A round over `ranges` begins. If its items wait, they wait in `queues`. The round is
     /// partitioned but not yet published.
-    pub(crate) fn begin_waiting(self, ranges: &Arc<Ranges>, queues: &Arc<WakeQueues>, len: usize) {
-        if !self.is_current() {
-            return;
-        }
-        self.begin_round(ranges, Some(Arc::clone(queues)), Units::Items, 0..len);
-        self.begin_with(queues);
-    }
-
-    /// The loop over `ranges`, whose items waited in `queues`, has ended. The loop had `len` items.
-    pub(crate) fn end_waiting(self, ranges: &Arc<Ranges>, queues: &Arc<WakeQueues>, len: usize) {
-        if !self.is_current() {
-            return self.done(len);
-        }
-        self.end_with(queues);
-        self.end(ranges);
-    }
-
-    fn begin_round(
+    pub(crate) fn begin(
         self,
         ranges: &Arc<Ranges>,
-        queues: Option<Arc<WakeQueues>>,
+        queues: Option<&Arc<WakeQueues>>,
         units: Units,
-        round: std::ops::Range<usize>,
+        round: Range<usize>,
     ) {
-        if let Some(progress) = self.progress {
-            let ranges = Arc::clone(ranges);
+        if let Some(progress) = self.current().progress {
+            let (ranges, queues) = (Arc::clone(ranges), queues.cloned());
             let (units, items) = (round.len(), units.items(round).len());
             lock(&progress.0.rounds).push(Underway { ranges, queues, units, items });
         }
-        if let Some(token) = self.cancel {
-            token.begin(ranges);
+        self.begin_with(ranges);
+        if let Some(queues) = queues {
+            self.begin_with(queues);
         }
     }
 
     /// The round over `ranges` has ended.
-    pub(crate) fn end(self, ranges: &Arc<Ranges>) {
-        if let Some(token) = self.cancel {
-            token.end(ranges);
+    pub(crate) fn end(self, ranges: &Arc<Ranges>, queues: Option<&Arc<WakeQueues>>) {
+        if let Some(queues) = queues {
+            self.end_with(queues);
         }
-        if let Some(progress) = self.progress {
+        self.end_with(ranges);
+        if let Some(progress) = self.current().progress {
             let mut rounds = lock(&progress.0.rounds);
             if let Some(at) = rounds.iter().position(|other| Arc::ptr_eq(&other.ranges, ranges)) {
-                progress.add(mem::take(&mut rounds.swap_remove(at).items));
+                self.done(rounds.swap_remove(at).items);
             }
         }
     }
@@ -384,12 +349,12 @@ mod tests {
         let blocks = Units::Blocks { blocks: Blocks { size: 3, len: 29 }, leaves: None };
         for before in [0, 29] {
             ranges.partition(0..10, &[5]);
-            watch.begin(&ranges, blocks, 0..10);
+            watch.begin(&ranges, None, blocks, 0..10);
             assert_eq!(progress.done(), before);
             let (mut owner, first) = ranges.enter(0);
             assert_eq!((first, progress.done()), (Some(0), before + 2), "a block is 2.9 items on average");
             assert_eq!((owner.resolve(3), progress.done()), (1..4, before + 11));
-            watch.end(&ranges);
+            watch.end(&ranges, None);
             assert_eq!(progress.done(), before + 29, "all, whatever was left");
         }
     }
@@ -400,17 +365,17 @@ mod tests {
         let watch = Watch { cancel: Some(&token), progress: None };
         let enter = || {
             ranges.partition(0..10, &[5]);
-            watch.begin(&ranges, Units::Items, 0..10);
+            watch.begin(&ranges, None, Units::Items, 0..10);
             ranges.left()
         };
         assert_eq!(enter(), 10);
-        watch.end(&ranges);
+        watch.end(&ranges, None);
         assert_eq!(enter(), 10);
         token.cancel();
         assert_eq!(ranges.left(), 0);
-        watch.end(&ranges);
+        watch.end(&ranges, None);
         assert_eq!(enter(), 0, "one that begins later");
-        watch.end(&ranges);
+        watch.end(&ranges, None);
         ranges.partition(0..10, &[5]);
         token.cancel();
         assert_eq!(ranges.left(), 10, "another loop's");

@@ -11,8 +11,8 @@
 
 use std::{
     cell::Cell,
+    mem,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    thread,
 };
 
 use super::{
@@ -59,36 +59,18 @@ impl Drop for Level {
     }
 }
 
-/// The second closure. The thread that takes the closure stores its result here.
-struct Second<B, R> {
-    todo: Mutex<Option<B>>,
-    made: Mutex<Option<thread::Result<R>>>,
-}
-
-impl<B: FnOnce() -> R, R> Second<B, R> {
-    /// Runs the closure and returns `true`. Returns `false` if another thread has already taken the
-    /// closure. Never unwinds.
-    fn run(&self) -> bool {
-        let Some(second) = lock(&self.todo).take() else { return false };
-        let made = catch_unwind(AssertUnwindSafe(second));
-        *lock(&self.made) = Some(made);
-        true
-    }
-}
-
 impl Executor {
     /// Runs both closures, and returns their results. If a closure panics, its panic is passed on.
     /// If both closures panic, only the panic of `first` is passed on.
-    pub(crate) fn join<A, B>(&self, first: impl FnOnce() -> A, second: impl FnOnce() -> B + Send) -> (A, B)
-    where
-        B: Send,
-    {
-        fn both<A, B, F: FnOnce() -> A, S: FnOnce() -> B>(first: F, second: S) -> (A, B) {
+    pub(crate) fn join<A, B: Send>(
+        &self,
+        first: impl FnOnce() -> A,
+        second: impl FnOnce() -> B + Send,
+    ) -> (A, B) {
+        fn both<A, B>(first: impl FnOnce() -> A, second: impl FnOnce() -> B) -> (A, B) {
             (first(), second())
         }
-        fn site<A, B, F: FnOnce() -> A, S: FnOnce() -> B>(_: &F, _: &S) -> Site {
-            Site::new(both::<A, B, F, S> as *const ())
-        }
+        let both: fn(_, _) -> (A, B) = both;
         let level = LEVEL.get();
         let _deeper = Level::new(level.saturating_add(1));
         if level >= self.levels(MOST_PARTS) {
@@ -96,7 +78,7 @@ impl Executor {
         }
         // A join counts as a loop over one item at this level.
         let slice = Slice { address: level as usize, len: 1 };
-        let this = Loop { site: site(&first, &second), slice };
+        let this = Loop { site: Site::new(both as *const ()), slice };
         let Some(turn) = self.turn_to_join(this, level) else {
             let first = first();
             let begin = launch::is_join_timed(level, self.levels(TRIAL_PARTS), draw()).then(Instant::now);
@@ -108,15 +90,21 @@ impl Executor {
         };
 
         let (mut first, mut made) = (Some(first), None);
-        let second = Second { todo: Mutex::new(Some(second)), made: Mutex::new(None) };
-        self.join_in(&turn, (this, level), &|| second.run(), &mut || {
-            let made = made.insert(first.take().map(|first| catch_unwind(AssertUnwindSafe(first))));
+        // The second closure, and its result. The thread that takes the closure stores the result.
+        let offered = Mutex::new((Some(second), None));
+        let run_second = || {
+            let Some(second) = lock(&offered).0.take() else { return false };
+            let made = catch_unwind(AssertUnwindSafe(second));
+            lock(&offered).1 = Some(made);
+            true
+        };
+        self.join_in(&turn, (this, level), &run_second, &mut || {
+            made = first.take().map(|first| catch_unwind(AssertUnwindSafe(first)));
             matches!(made, Some(Ok(_)))
         });
         drop(turn);
-        let Second { todo, made: of_second } = second;
-        let (left, of_second) = (todo.into_inner(), of_second.into_inner());
-        match (made.flatten(), of_second.ok().flatten()) {
+        let (left, of_second) = mem::take(&mut *lock(&offered));
+        match (made, of_second) {
             (Some(Ok(first)), Some(Ok(second))) => (first, second),
             (Some(Err(panic)), of_second) => {
                 discard((left, of_second));
@@ -142,8 +130,7 @@ impl Executor {
             return None;
         }
         let awake = self.threads.awake() > 0;
-        let cost = self.memory.over_this(this);
-        let is_worth_it = launch::is_join_worth_it(&self.prices, cost, awake, draw());
+        let is_worth_it = launch::is_join_worth_it(&self.prices, self.memory.over_this(this), awake, draw());
         if is_worth_it && self.threads.process.is_current() { self.threads.take_turn() } else { None }
     }
 
@@ -171,7 +158,8 @@ impl Executor {
     }
 
     /// Offers `second` to a worker, and runs `first` meanwhile. Afterwards runs `second` if no
-    /// worker has taken `second` and `first` has not panicked. Neither closure unwinds.
+    /// worker has taken `second` and `first` has not panicked. `first` returns whether it has not
+    /// panicked. `second` returns `false` if another thread has taken it. Neither closure unwinds.
     #[inline(never)]
     fn join_in(
         &self,
@@ -190,11 +178,8 @@ impl Executor {
         };
         let offer = Offer { helpers: 1, reentry: Reentry::Once, polls: self.polls_of_join(gap) };
         self.threads.share(turn, offer, &work, || {
-            let went_well = {
-                let _inside = Inside::new();
-                first()
-            };
-            if went_well {
+            let _inside = Inside::new();
+            if first() {
                 work(0);
             }
         });

@@ -3,7 +3,7 @@
 use crate::{
     clock::Instant,
     pool::{
-        place::{cpu_assignment::CpuAssignment, locality::Distance},
+        place::{cpu_assignment::CpuAssignment, topology::Distance},
         policy::{prices::Estimate, split::Profile, victim::Stealing},
         protocol::{arena::Arena, barrier::PollTimes, threads::Threads},
         record::units::Units,

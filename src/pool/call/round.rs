@@ -68,7 +68,7 @@ impl Round<'_> {
         if let Some(list) = self.list {
             list.share(self.plan.workers, turn.number);
         }
-        watch.begin(self.ranges, self.plan.units, range);
+        watch.begin(self.ranges, None, self.plan.units, range);
         let entered = self.ranges.enter(0);
         let work = |me| {
             let mut entered = Some(self.ranges.enter(me));
@@ -81,7 +81,7 @@ impl Round<'_> {
         let reentry = if self.list.is_some() { Reentry::Again } else { Reentry::Once };
         let offer = Offer { helpers: self.plan.workers - 1, reentry, polls: self.plan.polls };
         threads.share(turn, offer, &work, || self.work(0, entered, own, &|| threads.rest(turn)));
-        watch.end(self.ranges);
+        watch.end(self.ranges, None);
         self.log.into_inner()
     }
 

@@ -22,7 +22,6 @@ use crate::{
         policy::{
             free_cpus::{CpuUse, Granted},
             launch::{Launch, up_to},
-            memory,
             prices::block_in_order,
             site::LoopKind,
             split::{equal_parts, parts},
@@ -124,7 +123,7 @@ impl Executor {
         others: &dyn Lend,
     ) -> Result<EndAndAccount, Outcome> {
         if call.launch.is_trial() {
-            self.memory.learn_failed_trial(call.this);
+            self.memory.learn_alone(&self.prices, call.this, true, f32::INFINITY);
         }
         let (late, mut help);
         let call = if let Some(found) = self.find_help(call, options, solo.left()) {
@@ -250,7 +249,7 @@ impl Executor {
     /// Learns the cost of items and the cost of help.
     fn learn(&self, shared: &SharedPart<'_>, before: &Before, times: &Times, stop: Option<usize>) {
         let SharedPart { call: &Call { this, awake, launch, .. }, begin, options, ref help, .. } = *shared;
-        let over = memory::SharedCall { this, kind: options.kind, took: nanos(before.begin.elapsed()) };
+        let (kind, took) = (options.kind, nanos(before.begin.elapsed()));
         // If the caller itself has reached the stop, the plain loop would have taken only the
         // caller's time. In this case the helpers' time does not count. (In a loop over two items,
         // a helper worked for 12 µs after its wake-up.)
@@ -260,9 +259,9 @@ impl Executor {
         let (indices, work) = if came { (front.indices, front.working) } else { whole };
         let (indices, work) = up_to(stop, before.indices + indices, nanos(before.took) + work);
         if help.is_full && !launch.is_trial() {
-            self.memory.learn_shared(&self.prices, over, indices, work);
+            self.memory.learn_shared(&self.prices, this, kind, took, indices, work);
         } else {
-            self.memory.learn(this, options.kind, indices, work);
+            self.memory.learn(this, kind, indices, work);
         }
         // In a list that grows, a helper may have come in time and found nothing.
         if !help.is_full || options.list.is_some() {
@@ -308,7 +307,7 @@ mod tests {
             Some(Gap { since_begin: Duration::ZERO, since_end: None, patience: Duration::from_secs(1) });
         let call = Call { this, launch: Launch::Shared { helpers: 3 }, awake: true, gap };
         let polls = |workers| !executor.polls(&call, workers).between.is_none();
-        let may_poll = executor.cpus().may_poll();
+        let may_poll = executor.cpus().plan.may_poll;
         assert_eq!([1, cpus, cpus + 1].map(polls), [may_poll, may_poll, false]);
     }
 }

@@ -6,8 +6,8 @@ use super::machines;
 use crate::pool::place::{
     affinity,
     cpu_assignment::CpuAssignment,
-    locality::{AtomicLocality, Distance, Locality},
     placement::{PinState, Placement, Wish},
+    topology::Distance,
 };
 
 /// Six workers on two sockets, whose CPUs are numbered alternately: 0, 2 and 4 belong to the
@@ -22,14 +22,13 @@ fn cpus(assignment: &CpuAssignment) -> Vec<usize> {
     assignment.seating().seats.iter().map(|seat| seat.cpu.unwrap().number).collect()
 }
 
-/// The socket of each worker, from its locality.
+/// The socket of each worker.
 fn sockets(assignment: &CpuAssignment) -> Vec<usize> {
-    let socket = |locality: &AtomicLocality| (0..2).find(|&at| locality.load() == Locality::new(at, at));
-    assignment.localities.iter().map(|locality| socket(locality).unwrap()).collect()
+    (0..6).map(|worker| assignment.cpu(worker).unwrap().node).collect()
 }
 
 #[test]
-fn localities_are_those_of_the_cpus() {
+fn a_pinned_worker_is_on_its_cpu() {
     let assignment = assignment();
     assert_eq!(sockets(&assignment), [0, 1, 0, 1, 0, 0]);
     assert_eq!(assignment.distance(2, 4), Distance::Cache);
@@ -41,10 +40,10 @@ fn localities_are_those_of_the_cpus() {
         pinned.map(|worker| (worker, affinity::this_thread())).collect(),
         PinState::Free,
     );
-    let locality = |worker: usize| assignment.localities[worker].load();
-    assert_eq!([0, 1, 17].map(locality), [Locality::new(0, 0); 3]);
-    assert_eq!([18, 19].map(locality), [Locality::new(1, 1); 2]);
-    assert_eq!(locality(7), Locality::default(), "a worker that is not pinned may be anywhere");
+    let socket = |worker: usize| assignment.cpu(worker).map(|cpu| (cpu.cache, cpu.node));
+    assert_eq!([0, 1, 17].map(socket), [Some((0, 0)); 3]);
+    assert_eq!([18, 19].map(socket), [Some((1, 1)); 2]);
+    assert_eq!(socket(7), None, "a worker that is not pinned may be anywhere");
 }
 
 #[test]

@@ -28,13 +28,13 @@ use super::{
 use crate::{
     clock::nanos,
     pool::{
-        place::locality::Distance,
+        place::topology::Distance,
         policy::{
             alone_or_shared::{parts_for, time_for},
             free_cpus::{CpuUse, Granted},
             grain::DEAR_NS,
-            launch::{Case, Draw, Launch, QuickVerdict, of_rest, quick_verdict},
-            memory::{Memory, SharedCall},
+            launch::{Case, Draw, Launch, QuickVerdict, Why, of_rest, quick_verdict},
+            memory::Memory,
             prices::Prices,
             site::{GOLDEN, Loop, LoopKind, Site, Slice},
             split::{Known, Splits, equal_parts, parts},
@@ -506,7 +506,7 @@ impl SimPool {
                 AfterStretch::Plain { .. } | AfterStretch::Look => self.memory.learn(this, kind, end, took),
                 AfterStretch::Share | AfterStretch::Trial { .. } => {
                     self.memory.learn(this, kind, end, took);
-                    if launch.follows_verdict() {
+                    if launch.why() == Some(Why::Faster) {
                         self.memory.learn_alone(&self.prices, this, launch.is_trial(), took);
                     }
                 }
@@ -537,7 +537,8 @@ impl SimPool {
     /// Like `Executor::share`.
     fn share(&mut self, caller: usize) {
         if self.callers[caller].call.launch.is_trial() {
-            self.memory.learn_failed_trial(self.current(caller).this);
+            let this = self.current(caller).this;
+            self.memory.learn_alone(&self.prices, this, true, f32::INFINITY);
         }
         if !self.find_help(caller, false) {
             self.go_alone_for(caller, self.prices.help_time(false), AfterStretch::Look);
@@ -844,8 +845,8 @@ impl SimPool {
         let kind = LoopKind::Through;
         let (indices, work) = (alone + times.indices(), took as f32 + times.work());
         if is_full && !launch.is_trial() {
-            let over = SharedCall { this, kind, took: (self.now - call_begin) as f32 };
-            self.memory.learn_shared(&self.prices, over, indices, work);
+            let took = (self.now - call_begin) as f32;
+            self.memory.learn_shared(&self.prices, this, kind, took, indices, work);
         } else {
             self.memory.learn(this, kind, indices, work);
         }

@@ -16,7 +16,7 @@ use super::simulator::{PRICES, Random};
 use crate::pool::policy::{
     alone_or_shared::{TRIAL_PARTS, time_for},
     launch::{Case, Draw, Gap, Launch},
-    memory::{Memory, SharedCall},
+    memory::Memory,
     prices::Prices,
     rhythm::Rhythm,
     site::{GOLDEN, Loop, LoopKind, Site, Slice, scatter},
@@ -160,11 +160,11 @@ impl Team {
             self.gaps.end(self.now);
             let took = (self.now - begin) as f32;
             if launch.is_trial() {
-                self.memory.learn_failed_trial(this);
+                self.memory.learn_alone(&self.prices, this, true, f32::INFINITY);
                 self.memory.learn(this, LoopKind::Through, slice.len, work as f32);
             } else {
-                let call = SharedCall { this, kind: LoopKind::Through, took };
-                self.memory.learn_shared(&self.prices, call, slice.len, work as f32);
+                let kind = LoopKind::Through;
+                self.memory.learn_shared(&self.prices, this, kind, took, slice.len, work as f32);
             }
         } else if launch != Launch::Plain {
             self.memory.learn(this, LoopKind::Through, slice.len, work as f32);

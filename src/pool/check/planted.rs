@@ -10,7 +10,10 @@ use crossbeam_utils::CachePadded;
 
 use crate::{
     pool::{
-        call::{ending, handles},
+        call::{
+            ending,
+            handles::{self, CancelToken, End},
+        },
         protocol::{
             Fence,
             arena::{self, Arena, LazyArena},
@@ -18,7 +21,6 @@ use crate::{
             cell::{self, Both, Cell},
             deque,
             gate::{self, Gate},
-            range::Ranges,
             shared_cursor,
             wake_queues::{self, Hints, Parked, RunQueue, Slot, WakeQueues},
         },
@@ -479,18 +481,18 @@ pub(crate) fn go_out(gate: &Gate) {
     gate::go_out(gate);
 }
 
-pub(crate) fn tell_token(token: &handles::Cancel, ranges: &Arc<Ranges>) {
+pub(crate) fn tell_token(token: &CancelToken, end: Arc<dyn End>) {
     let missed = is_planted(Bug::LooksBeforeItTells) && !token.is_cancelled();
     if missed {
-        lock(&token.rounds).push(Arc::clone(ranges));
+        lock(&token.0.ends).push(end);
     } else {
-        handles::tell_token(token, ranges);
+        handles::tell_token(token, end);
     }
 }
 
-pub(crate) fn forget(rounds: &mut Vec<Arc<Ranges>>, ranges: &Arc<Ranges>) {
+pub(crate) fn forget(ends: &mut Vec<Arc<dyn End>>, end: &Arc<impl End>) {
     if !is_planted(Bug::StaysWithToken) {
-        handles::forget(rounds, ranges);
+        handles::forget(ends, end);
     }
 }
 

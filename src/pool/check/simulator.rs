@@ -20,7 +20,7 @@ use crate::{
     clock::{Instant, nanos},
     pool::{
         Pool,
-        place::locality::{Distance, Locality},
+        place::topology::{Cpu, Distance, distance},
         policy::{
             grain::{Grain, Stretch},
             prices::Estimate,
@@ -81,28 +81,33 @@ pub(super) const PRICES: SimPrices = SimPrices {
 /// In nanoseconds: how long threads poll for a lock before they sleep, like `Patience::BRIEF`.
 pub(super) const BRIEF: u64 = 5_000;
 
-/// The localities of the workers of a machine.
+/// The CPUs of the workers of a machine.
 struct SimMachine {
     name: &'static str,
-    homes: Vec<Locality>,
+    homes: Vec<Option<Cpu>>,
+}
+
+/// A CPU with this cache and this node.
+fn home(cache: usize, node: usize) -> Cpu {
+    Cpu { number: 0, core: 0, thread: 0, cache, node, class: 0 }
 }
 
 impl SimMachine {
     /// Two nodes, with two hyper-threads per core. The workers are numbered over the first
     /// hyper-threads of all cores, then over the second hyper-threads.
     fn two_nodes(name: &'static str, cores: usize, caches: usize) -> Self {
-        let home = |worker| {
+        let of_worker = |worker| {
             let core = worker % cores;
-            Locality::new(core * caches / cores, core * 2 / cores)
+            Some(home(core * caches / cores, core * 2 / cores))
         };
-        Self { name, homes: (0..2 * cores).map(home).collect() }
+        Self { name, homes: (0..2 * cores).map(of_worker).collect() }
     }
 
     /// Caches of 8 workers, and nodes of 64.
     fn chiplets(workers: usize) -> Self {
         Self {
             name: "chiplets",
-            homes: (0..workers).map(|worker| Locality::new(worker / 8, worker / 64)).collect(),
+            homes: (0..workers).map(|worker| Some(home(worker / 8, worker / 64))).collect(),
         }
     }
 }
@@ -111,9 +116,9 @@ impl SimMachine {
 #[derive(Clone, Copy)]
 struct Setting<'a> {
     prices: SimPrices,
-    homes: &'a [Locality],
-    /// The localities that thieves assume.
-    known: &'a [Locality],
+    homes: &'a [Option<Cpu>],
+    /// The CPUs that thieves assume.
+    known: &'a [Option<Cpu>],
     /// Whether the helpers poll for the job.
     awake: bool,
     /// The number of workers that is passed to the policy.
@@ -350,7 +355,7 @@ impl SimRound<'_> {
     }
 
     fn distance(&self, me: usize, other: usize) -> Distance {
-        self.of.homes[me].distance(self.of.homes[other])
+        distance(self.of.homes[me].as_ref(), self.of.homes[other].as_ref())
     }
 
     /// The time when a worker that arrives `now` has passed the state lock.
@@ -433,7 +438,7 @@ impl SimRound<'_> {
         let others = (me + 1..workers).chain(0..me).filter(|&other| Some(other) != spared);
         let mut left = others.map(|other| (other, self.left(other, now))).filter(|&(_, left)| left > 0);
         let known = self.of.known;
-        let distance = |other: usize| known[me].distance(known[other]);
+        let distance = |other: usize| distance(known[me].as_ref(), known[other].as_ref());
         let victim = Stealing::Largest.victim(&mut left, distance, draw);
         drop(left);
         let Some(victim) = victim else {
@@ -751,7 +756,7 @@ fn fewer_thefts_between_nodes_and_hardly_a_longer_makespan() {
     let mut bad = Vec::new();
     for machine in [SimMachine::two_nodes("2 x 36", 72, 2), SimMachine::two_nodes("8 x 8", 64, 8)] {
         let workers = machine.homes.len() as u64;
-        let nowhere = vec![Locality::default(); machine.homes.len()];
+        let nowhere = vec![None; machine.homes.len()];
         for (items, mean) in [(70, 10_000), (300, 1_000)] {
             let size = Size { workers, items: items * workers, each: items * mean };
             for (name, costs) in SHAPES {
@@ -959,7 +964,7 @@ fn two_workers_here_and_in_the_simulator() {
         times[times.len() / 2]
     };
     let pool = Pool::builder().num_threads(2).build().expect("a pool");
-    let machine = SimMachine { name: "small", homes: vec![Locality::default(); 2] };
+    let machine = SimMachine { name: "small", homes: vec![None; 2] };
     let setting = Setting { prices: SMALL_VM, awake: false, ..Setting::new(&machine) };
     println!("each µs  costs             alone | a first round: here, predicted | settled: here, predicted");
     let mut seen = Vec::new(); // kept, so that no address comes back and no loop is known

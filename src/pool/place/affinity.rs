@@ -1,25 +1,27 @@
-//! System calls for threads and CPUs: reading, setting and restoring affinity masks, and the CPU
-//! time of a thread. On other systems than Linux these functions return `None` or an error.
+//! System calls for threads and CPUs: reading, setting and restoring affinity masks and priorities,
+//! and the CPU time of a thread. On other systems than Linux these functions return `None` or an
+//! error.
 
-#![allow(unsafe_code)] // masks of any size are not in std or nix
+#![allow(unsafe_code)] // masks of any size, scheduling policies and nice values are not in std or nix
 
-use std::{io, sync::Mutex};
+use std::{io, sync::Mutex, time::Duration};
 
+use super::{
+    files::{number, parts, text, this_system},
+    pin_monitor::Turns,
+};
 use crate::sync::lock_unless_stuck;
 
-#[cfg(all(target_os = "linux", not(any(miri, portable))))] // Miri has neither sched_getcpu nor getrusage
-mod mask {
-    use std::{io, time::Duration};
+pub(crate) use system::{Priority, Thread, here, this_thread, usage};
 
-    use crate::pool::{
-        place::{
-            files::{File, number, parts, text, this_system},
-            pin_monitor::Turns,
-            topology::online,
-        },
-        record::journal::Usage,
-    };
+#[cfg(all(target_os = "linux", not(any(miri, portable))))] // Miri has neither sched_getcpu nor getrusage
+mod system {
+    use std::{io, ptr, time::Duration};
+
+    use super::CALLING_THREAD;
+    use crate::pool::record::journal::Usage;
     use nix::{
+        errno::Errno,
         libc,
         sched::sched_getcpu,
         sys::{
@@ -29,17 +31,15 @@ mod mask {
         unistd::{Pid, gettid},
     };
 
-    const THIS_THREAD: libc::pid_t = 0;
-
     /// A thread that other threads can pin.
-    pub(crate) type Thread = Pid;
+    pub(crate) type Thread = libc::pid_t;
 
     pub(crate) fn this_thread() -> Thread {
-        gettid()
+        gettid().as_raw()
     }
 
-    pub(crate) fn is_main_thread() -> bool {
-        gettid() == Pid::this()
+    pub(super) fn main_thread() -> Thread {
+        Pid::this().as_raw()
     }
 
     /// The CPU that the calling thread runs on at the moment.
@@ -47,202 +47,246 @@ mod mask {
         sched_getcpu().ok()
     }
 
-    /// The CPUs on which a thread may run, one bit per CPU. This is not the `CpuSet` of nix, which
-    /// has only 1024 bits: system calls with it fail on larger machines.
-    #[derive(Clone, Debug)]
-    pub(crate) struct Mask(Vec<libc::c_ulong>);
-
-    const BITS: usize = libc::c_ulong::BITS as usize;
-    /// The size of the first mask, in CPUs. Most kernels support fewer CPUs.
-    const FEW: usize = 1 << 10;
-    /// The size of the largest mask, in CPUs. Every kernel supports fewer CPUs.
-    const MOST: usize = 1 << 20;
-
-    impl Mask {
-        pub(crate) fn of_this_thread() -> io::Result<Self> {
-            Self::of_thread(THIS_THREAD)
-        }
-
-        pub(crate) fn of_main_thread() -> io::Result<Self> {
-            Self::of_thread(Pid::this().as_raw())
-        }
-
-        fn of_thread(thread: libc::pid_t) -> io::Result<Self> {
-            let mut cpus = FEW;
-            loop {
-                let mut mask = vec![0; cpus / BITS];
-                let size = size_of_val(mask.as_slice());
-                // SAFETY: 1. the kernel writes at most `size` bytes, all of them inside `mask`; 2.
-                // any bits are a valid mask.
-                let refused = unsafe { libc::sched_getaffinity(thread, size, mask.as_mut_ptr().cast()) };
-                if refused == 0 {
-                    return Ok(Self(mask));
-                }
-                let error = io::Error::last_os_error();
-                if error.raw_os_error() != Some(libc::EINVAL) || cpus >= MOST {
-                    return Err(error);
-                }
-                cpus *= 2; // EINVAL: the mask of the kernel has more bits
-            }
-        }
-
-        pub(crate) fn of(cpus: &[usize]) -> io::Result<Self> {
-            let last = cpus.iter().copied().max().unwrap_or(0);
-            if last >= MOST {
-                return Err(io::ErrorKind::InvalidInput.into());
-            }
-            let mut mask = vec![0; (FEW / BITS).max(last / BITS + 1)];
-            for cpu in cpus {
-                mask[cpu / BITS] |= 1 << (cpu % BITS);
-            }
-            Ok(Self(mask))
-        }
-
-        pub(crate) fn apply(&self) -> io::Result<()> {
-            self.apply_to(Pid::from_raw(THIS_THREAD))
-        }
-
-        pub(crate) fn apply_to(&self, thread: Thread) -> io::Result<()> {
-            let size = size_of_val(self.0.as_slice());
-            // SAFETY: the kernel reads `size` bytes, all of them inside the mask.
-            let refused = unsafe { libc::sched_setaffinity(thread.as_raw(), size, self.0.as_ptr().cast()) };
-            if refused == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-        }
-
-        pub(crate) fn cpus(&self) -> Vec<usize> {
-            let is_set = |&cpu: &usize| self.0[cpu / BITS] >> (cpu % BITS) & 1 == 1;
-            (0..self.0.len() * BITS).filter(is_set).collect()
-        }
+    /// Reads the mask of a thread. The error is EINVAL if the mask of the kernel has more bits.
+    pub(super) fn read_mask(thread: Thread, mask: &mut [usize]) -> io::Result<()> {
+        let size = size_of_val(mask);
+        // SAFETY: 1. the kernel writes at most `size` bytes, all of them inside `mask`; 2. any bits
+        // are a valid mask.
+        Errno::result(unsafe { libc::sched_getaffinity(thread, size, mask.as_mut_ptr().cast()) })?;
+        Ok(())
     }
 
-    /// The number of CPUs, for a thread whose mask is not known.
-    pub(crate) fn count_of_unknown(file: File<'_>) -> usize {
-        online(file).unwrap_or(1)
-    }
-
-    /// How long the calling thread has run, and how long it has waited for a CPU (see
-    /// `scheduler/sched-stats.rst` in the kernel's documentation). `None` if the kernel does not
-    /// report these times.
-    pub(crate) fn turns() -> Option<Turns> {
-        let text = text(&this_system, "/proc/thread-self/schedstat")?;
-        let [ran, waited, count] = parts(&text, ' ')[..] else { return None };
-        let nanos = |text| Some(Duration::from_nanos(number(text)? as u64));
-        Some(Turns { ran: nanos(ran)?, waited: nanos(waited)?, count: number(count)? as u64 })
-    }
-
-    /// For each of these CPUs, how long it has been idle or has waited for a disk since the system
-    /// started, in steps of 10 ms: `proc_stat`(5).
-    pub(crate) fn idle(cpus: &[usize]) -> Option<Vec<Duration>> {
-        const TICK: Duration = Duration::from_millis(10); // the unit of all Linux interfaces, whatever the tick of the kernel
-        let text = text(&this_system, "/proc/stat")?;
-        let idle = |line: &str| {
-            let words = parts(line.strip_prefix("cpu")?, ' ');
-            let [cpu, _, _, _, idle, disk, ..] = words[..] else { return None };
-            let ticks = u32::try_from(number(idle)? + number(disk)?).ok()?;
-            Some((number(cpu)?, TICK * ticks))
-        };
-        let times: Vec<(usize, Duration)> = parts(&text, '\n').into_iter().filter_map(idle).collect(); // ascending CPUs
-        let of = |cpu| times.binary_search_by_key(cpu, |(number, _)| *number).ok().map(|at| times[at].1);
-        Some(cpus.iter().map(|cpu| of(cpu).unwrap_or_default()).collect())
+    pub(super) fn set_mask(thread: Thread, mask: &[usize]) -> io::Result<()> {
+        let size = size_of_val(mask);
+        // SAFETY: the kernel reads `size` bytes, all of them inside the mask.
+        Errno::result(unsafe { libc::sched_setaffinity(thread, size, mask.as_ptr().cast()) })?;
+        Ok(())
     }
 
     /// The CPU time of the calling thread since its start, and the number of its voluntary context
     /// switches: getrusage(2).
     pub(crate) fn usage() -> Option<Usage> {
         let usage = getrusage(UsageWho::RUSAGE_THREAD).ok()?;
-        let micros = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
+        let micros = (usage.user_time() + usage.system_time()).num_microseconds();
         let naps = usage.voluntary_context_switches().try_into().ok()?;
         Some(Usage { cpu: Duration::from_micros(micros.try_into().ok()?), naps })
+    }
+
+    /// The scheduling policy and the priority of a thread. This type makes the system calls by
+    /// number, since the functions of the same names in musl do nothing. `sched_setscheduler`(2)
+    /// lists the valid values.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(crate) struct Priority {
+        policy: libc::c_int,
+        /// The only field of a `sched_param`: the priority under a real-time policy, and 0 under
+        /// all other policies.
+        real_time: libc::c_int,
+        nice: libc::c_int,
+    }
+
+    #[allow(clippy::useless_conversion, reason = "on some systems both types have the same size")]
+    fn answer(answer: libc::c_long) -> io::Result<libc::c_int> {
+        Errno::result(answer)?.try_into().map_err(io::Error::other)
+    }
+
+    impl Priority {
+        /// The priority of the main thread.
+        pub(crate) fn of_process() -> io::Result<Self> {
+            Self::of_thread(main_thread())
+        }
+
+        #[cfg(test)]
+        pub(crate) fn of_this_thread() -> io::Result<Self> {
+            Self::of_thread(CALLING_THREAD)
+        }
+
+        #[cfg(test)]
+        pub(crate) fn lowered(self) -> Self {
+            Self { policy: libc::SCHED_BATCH, nice: 7, ..self }
+        }
+
+        #[cfg(test)]
+        pub(crate) fn nice(self) -> libc::c_int {
+            self.nice
+        }
+
+        fn of_thread(thread: libc::c_int) -> io::Result<Self> {
+            /// If a thread has this flag, its new threads inherit neither a privileged policy nor a
+            /// raised priority (sched(7)).
+            const RESET: libc::c_int = libc::SCHED_RESET_ON_FORK;
+            // SAFETY: the call takes a number and no pointer.
+            let policy = answer(unsafe { libc::syscall(libc::SYS_sched_getscheduler, thread) })?;
+            let mut real_time = 0;
+            // SAFETY: the kernel writes one integer, to a variable of this function.
+            answer(unsafe {
+                libc::syscall(libc::SYS_sched_getparam, thread, ptr::from_mut(&mut real_time))
+            })?;
+            // SAFETY: the call takes two numbers and no pointer.
+            let turned = answer(unsafe { libc::syscall(libc::SYS_getpriority, libc::PRIO_PROCESS, thread) })?;
+            let nice = 20 - turned; // getpriority(2): from 1 to 40
+            if policy & RESET == 0 {
+                return Ok(Self { policy, real_time, nice });
+            }
+            let is_privileged = matches!(policy & !RESET, libc::SCHED_FIFO | libc::SCHED_RR);
+            let policy = if is_privileged { libc::SCHED_OTHER } else { policy & !RESET };
+            Ok(Self { policy, real_time: 0, nice: nice.max(0) })
+        }
+
+        /// Gives the calling thread this priority.
+        pub(crate) fn apply(self) -> io::Result<()> {
+            let Self { policy, real_time, nice } = self;
+            let before = Self::of_thread(CALLING_THREAD)?;
+            if (policy, real_time) != (before.policy, before.real_time) {
+                let parameter = ptr::from_ref(&real_time);
+                // SAFETY: the kernel reads one integer, from a variable of this function.
+                answer(unsafe {
+                    libc::syscall(libc::SYS_sched_setscheduler, CALLING_THREAD, policy, parameter)
+                })?;
+            }
+            if nice != before.nice {
+                // SAFETY: the call takes three numbers and no pointer.
+                answer(unsafe {
+                    libc::syscall(libc::SYS_setpriority, libc::PRIO_PROCESS, CALLING_THREAD, nice)
+                })?;
+            }
+            Ok(())
+        }
     }
 }
 
 #[cfg(not(all(target_os = "linux", not(any(miri, portable)))))]
-mod mask {
-    use std::{env, io, thread, time::Duration};
+mod system {
+    use std::{env, io};
 
-    use crate::pool::{
-        place::{files::File, pin_monitor::Turns},
-        record::journal::Usage,
-    };
+    use crate::pool::record::journal::Usage;
 
     /// The name of the system. Bare wasm has no such name; there this is the name of the processor.
     const SYSTEM: &str = if env::consts::OS.is_empty() { env::consts::ARCH } else { env::consts::OS };
 
-    #[derive(Clone, Copy, Debug)]
-    pub(crate) struct Thread;
+    pub(crate) type Thread = i32;
 
     pub(crate) fn this_thread() -> Thread {
-        Thread
+        super::CALLING_THREAD
     }
 
-    pub(crate) fn is_main_thread() -> bool {
-        false
+    pub(super) fn main_thread() -> Thread {
+        super::CALLING_THREAD
     }
 
     pub(crate) fn here() -> Option<usize> {
         None
     }
 
-    /// The CPUs on which a thread may run. This system does not report these CPUs, so the type has
-    /// no value.
-    #[derive(Clone, Debug)]
-    pub(crate) enum Mask {}
-
-    impl Mask {
-        pub(crate) fn of_this_thread() -> io::Result<Self> {
-            Err(io::Error::new(
-                io::ErrorKind::Unsupported,
-                format!("not supported on this system ({SYSTEM})"),
-            ))
-        }
-
-        pub(crate) fn of_main_thread() -> io::Result<Self> {
-            Self::of_this_thread()
-        }
-
-        pub(crate) fn of(_cpus: &[usize]) -> io::Result<Self> {
-            Self::of_this_thread()
-        }
-
-        pub(crate) fn apply(&self) -> io::Result<()> {
-            match *self {}
-        }
-
-        pub(crate) fn apply_to(&self, _thread: Thread) -> io::Result<()> {
-            match *self {}
-        }
-
-        pub(crate) fn cpus(&self) -> Vec<usize> {
-            match *self {}
-        }
+    pub(super) fn read_mask(_thread: Thread, _mask: &mut [usize]) -> io::Result<()> {
+        Err(io::Error::new(io::ErrorKind::Unsupported, format!("not supported on this system ({SYSTEM})")))
     }
 
-    pub(crate) fn count_of_unknown(_file: File<'_>) -> usize {
-        thread::available_parallelism().map_or(1, usize::from)
-    }
-
-    pub(crate) fn turns() -> Option<Turns> {
-        None
-    }
-
-    pub(crate) fn idle(_cpus: &[usize]) -> Option<Vec<Duration>> {
-        None
+    pub(super) fn set_mask(thread: Thread, _mask: &[usize]) -> io::Result<()> {
+        read_mask(thread, &mut [])
     }
 
     pub(crate) fn usage() -> Option<Usage> {
         None
     }
+
+    /// This system has no such priority, so the type has no value.
+    #[derive(Clone, Copy, Debug)]
+    pub(crate) enum Priority {}
+
+    impl Priority {
+        pub(crate) fn of_process() -> io::Result<Self> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+
+        pub(crate) fn apply(self) -> io::Result<()> {
+            match self {}
+        }
+    }
 }
 
-pub(crate) use mask::{
-    Mask, Thread, count_of_unknown, here, idle, is_main_thread, this_thread, turns, usage,
-};
+/// In the system calls, the number 0 means the calling thread.
+const CALLING_THREAD: Thread = 0;
+
+/// The CPUs on which a thread may run, one bit per CPU. This is not the `CpuSet` of nix, which has
+/// only 1024 bits: system calls with it fail on larger machines.
+#[derive(Clone, Debug)]
+pub(crate) struct Mask(Vec<usize>);
+
+const BITS: usize = usize::BITS as usize;
+/// The size of the first mask that is read, in CPUs. Most kernels support fewer CPUs.
+const FEW: usize = 1 << 10;
+/// The size of the largest mask, in CPUs. Every kernel supports fewer CPUs.
+const MOST: usize = 1 << 20;
+
+impl Mask {
+    pub(crate) fn of_this_thread() -> io::Result<Self> {
+        Self::of_thread(CALLING_THREAD)
+    }
+
+    fn of_thread(thread: Thread) -> io::Result<Self> {
+        let mut cpus = FEW;
+        loop {
+            let mut mask = vec![0; cpus / BITS];
+            match system::read_mask(thread, &mut mask) {
+                Ok(()) => return Ok(Self(mask)),
+                Err(error) if error.kind() == io::ErrorKind::InvalidInput && cpus < MOST => cpus *= 2,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    pub(crate) fn of(cpus: &[usize]) -> io::Result<Self> {
+        let last = cpus.iter().copied().max().unwrap_or(0);
+        if last >= MOST {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let mut mask = vec![0; last / BITS + 1]; // the kernel takes the other CPUs for not set
+        for cpu in cpus {
+            mask[cpu / BITS] |= 1 << (cpu % BITS);
+        }
+        Ok(Self(mask))
+    }
+
+    /// Gives the calling thread this mask.
+    pub(crate) fn apply(&self) -> io::Result<()> {
+        system::set_mask(CALLING_THREAD, &self.0)
+    }
+
+    pub(crate) fn cpus(&self) -> Vec<usize> {
+        let is_set = |&cpu: &usize| self.0[cpu / BITS] >> (cpu % BITS) & 1 == 1;
+        (0..self.0.len() * BITS).filter(is_set).collect()
+    }
+}
+
+/// How long the calling thread has run, and how long it has waited for a CPU (see
+/// `scheduler/sched-stats.rst` in the kernel's documentation). `None` if the system does not report
+/// these times.
+pub(crate) fn turns() -> Option<Turns> {
+    let text = text(&this_system, "/proc/thread-self/schedstat")?;
+    let [ran, waited, count] = parts(&text, ' ')[..] else { return None };
+    let nanos = |text| Some(Duration::from_nanos(number(text)? as u64));
+    Some(Turns { ran: nanos(ran)?, waited: nanos(waited)?, count: number(count)? as u64 })
+}
+
+/// How long each of these CPUs has been idle or has waited for a disk since the system started, in
+/// ascending order of the CPUs and in steps of 10 ms: `proc_stat`(5).
+pub(crate) fn idle(cpus: &[usize]) -> Option<Vec<Duration>> {
+    const TICK: Duration = Duration::from_millis(10); // the unit of all Linux interfaces, whatever the tick of the kernel
+    let text = text(&this_system, "/proc/stat")?;
+    let idle = |line: &str| {
+        let words = parts(line.strip_prefix("cpu")?, ' ');
+        let [cpu, _, _, _, idle, disk, ..] = words[..] else { return None };
+        let ticks = u32::try_from(number(idle)? + number(disk)?).ok()?;
+        cpus.contains(&number(cpu)?).then_some(TICK * ticks)
+    };
+    Some(parts(&text, '\n').into_iter().filter_map(idle).collect())
+}
 
 /// While a [`scope`](crate::PoolBuilder::scope) pins the main thread: the mask that the main thread
-/// has outside the scope. The scope writes this mask before it pins the thread, and clears it at
-/// the end of the scope. Without this mask, a global pool that is first used inside a scope would
-/// run on one CPU. Read with `lock_unless_stuck`, because the process may have been forked while
-/// another thread held the lock.
+/// has outside the scope. The outermost scope writes this mask when it pins the thread, and clears
+/// it at its end. Without this mask, a global pool that is first used inside a scope would run on
+/// one CPU. Read with `lock_unless_stuck`, because the process may have been forked while another
+/// thread held the lock.
 static OUTSIDE_SCOPE: Mutex<Option<Mask>> = Mutex::new(None);
 
 /// The CPUs on which this process may run: the mask of the main thread, as it is outside of any
@@ -250,28 +294,38 @@ static OUTSIDE_SCOPE: Mutex<Option<Mask>> = Mutex::new(None);
 pub(crate) fn of_process() -> io::Result<Mask> {
     let outside = lock_unless_stuck(&OUTSIDE_SCOPE); // held during the reading, so that no scope begins meanwhile
     let known = outside.as_deref().and_then(Option::clone);
-    known.map_or_else(|| Mask::of_main_thread().or_else(|_| Mask::of_this_thread()), Ok)
+    let read = || Mask::of_thread(system::main_thread()).or_else(|_| Mask::of_this_thread());
+    known.map_or_else(read, Ok)
+}
+
+/// Pins a thread to `cpu`.
+pub(crate) fn pin_thread(thread: Thread, cpu: usize) -> io::Result<()> {
+    system::set_mask(thread, &Mask::of(&[cpu])?.0)
 }
 
 /// Pins the calling thread to `cpu`.
 pub(crate) fn pin(cpu: usize) -> io::Result<()> {
-    Mask::of(&[cpu])?.apply()
+    pin_thread(CALLING_THREAD, cpu)
 }
 
 /// The calling thread is pinned. Dropping this value restores the old mask of the thread.
 #[derive(Debug)]
 pub(crate) struct Pinned {
     before: Mask,
-    #[expect(dead_code, reason = "only its drop matters")]
-    outermost: Option<Outermost>,
+    /// Whether this is the outermost scope of the main thread: `OUTSIDE_SCOPE` has a mask while
+    /// this value exists.
+    is_outermost: bool,
 }
 
 impl Pinned {
     pub(crate) fn to(cpu: usize) -> io::Result<Self> {
-        let (before, there) = (Mask::of_this_thread()?, Mask::of(&[cpu])?);
-        let outermost = Outermost::of_main_thread(&before);
-        there.apply()?;
-        Ok(Self { before, outermost })
+        let before = Mask::of_this_thread()?;
+        let is_main_thread = this_thread() == system::main_thread();
+        let outside = if is_main_thread { lock_unless_stuck(&OUTSIDE_SCOPE) } else { None };
+        let outside = outside.filter(|mask| mask.is_none());
+        pin(cpu)?; // under the lock: nobody takes the new mask for the mask outside of the scope
+        let is_outermost = outside.map(|mut mask| *mask = Some(before.clone())).is_some();
+        Ok(Self { before, is_outermost })
     }
 }
 
@@ -280,25 +334,9 @@ impl Drop for Pinned {
         if let Err(error) = self.before.apply() {
             log::warn!("the calling thread stays pinned: {error}");
         }
-    }
-}
-
-/// Marks the outermost scope of the main thread: `OUTSIDE_SCOPE` has a mask while this value
-/// exists.
-#[derive(Debug)]
-struct Outermost;
-
-impl Outermost {
-    fn of_main_thread(outside: &Mask) -> Option<Self> {
-        let mask = if is_main_thread() { lock_unless_stuck(&OUTSIDE_SCOPE) } else { None };
-        let mask = mask.filter(|mask| mask.is_none());
-        mask.map(|mut mask| mask.replace(outside.clone())).map(|_| Self)
-    }
-}
-
-impl Drop for Outermost {
-    fn drop(&mut self) {
-        let _mask = lock_unless_stuck(&OUTSIDE_SCOPE).and_then(|mut mask| mask.take());
+        if self.is_outermost {
+            let _mask = lock_unless_stuck(&OUTSIDE_SCOPE).and_then(|mut mask| mask.take());
+        }
     }
 }
 

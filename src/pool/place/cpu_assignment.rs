@@ -15,17 +15,15 @@ use std::{
     fmt, io,
     sync::{
         Mutex,
-        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+        atomic::{AtomicUsize, Ordering::Relaxed},
     },
-    time::Duration,
 };
 
 use super::{
     affinity::{self, Mask, Thread},
-    locality::{AtomicLocality, Distance, Locality},
-    pin_monitor::{Change, OsClocks, PinMonitor, Turns},
+    pin_monitor::{Change, PinMonitor},
     placement::{CountSource, PinState, Pinning, Placement, SeatPlan},
-    topology::Cpu,
+    topology::{Cpu, Distance, distance},
 };
 use crate::clock::Instant;
 
@@ -37,24 +35,26 @@ pub(crate) struct CpuAssignment {
     pub(crate) plan: SeatPlan,
     /// The pinned helpers, in the order of the workers.
     helpers: Vec<PinnedHelper>,
-    /// The cache and node of each worker. A thief that reads an old or a premature value makes a
-    /// worse choice but no error.
-    pub(crate) localities: Box<[AtomicLocality]>,
+    /// The CPU of each worker, as an index of `plan.machine.cpus`; `NOT_PINNED` for a worker that
+    /// is not pinned, or is unpinned at the moment because another program keeps its CPU busy. A
+    /// thief that reads an old or a premature value makes a worse choice but no error. The atomic
+    /// is that of std, not of loom: no step of the protocol depends on the value, so loom has
+    /// nothing to explore.
+    places: Box<[AtomicUsize]>,
     /// The CPU that is left free for the caller.
     free: AtomicUsize,
-    /// The CPU on which the caller was last seen.
-    caller: AtomicUsize,
     /// Whether the caller is pinned.
     caller_pin: PinState,
 }
+
+const NOT_PINNED: usize = usize::MAX;
 
 #[derive(Debug)]
 struct PinnedHelper {
     worker: usize,
     thread: Thread,
+    /// The number of the CPU that the helper is pinned to, or will be pinned to again.
     cpu: AtomicUsize,
-    /// Whether the helper is unpinned at the moment because another program keeps its CPU busy.
-    evicted: AtomicBool,
     /// Tracks whether the helper gets its CPU. Only the helper uses this.
     monitor: Mutex<PinMonitor>,
 }
@@ -69,33 +69,35 @@ impl CpuAssignment {
             worker,
             thread,
             cpu: AtomicUsize::new(number(worker)),
-            evicted: AtomicBool::new(false),
             monitor: Mutex::new(PinMonitor::new(now)),
         };
         let helpers: Vec<_> = threads.into_iter().map(helper).collect();
-        let localities: Box<[_]> = (0..plan.workers).map(|_| AtomicLocality::default()).collect();
-        for worker in helpers.iter().map(|helper| helper.worker).chain([0]) {
-            if let Some(cpu) = plan.cpu(worker) {
-                localities[worker].store(locality_of(cpu));
-            }
+        let places = (0..plan.workers).map(|_| AtomicUsize::new(NOT_PINNED)).collect();
+        let free = AtomicUsize::new(number(0));
+        let assignment = Self { plan, helpers, places, free, caller_pin };
+        assignment.set_place(0, assignment.free.load(Relaxed));
+        for PinnedHelper { worker, cpu, .. } in &assignment.helpers {
+            assignment.set_place(*worker, cpu.load(Relaxed));
         }
-        let (free, caller) = (AtomicUsize::new(number(0)), AtomicUsize::new(number(0)));
-        Self { plan, helpers, localities, free, caller, caller_pin }
+        assignment
     }
 
-    /// How many workers run at the same time. See [`SeatPlan::workers_at_a_time`].
-    pub(crate) fn workers_at_a_time(&self) -> usize {
-        self.plan.workers_at_a_time()
+    /// The CPU of a worker: for a helper, the CPU to which it is pinned at the moment; for the
+    /// caller, the CPU of the pool on which the caller was last seen.
+    pub(crate) fn cpu(&self, worker: usize) -> Option<&Cpu> {
+        self.plan.machine.cpus.get(self.places[worker].load(Relaxed))
     }
 
-    /// Whether helpers may poll between loops. See [`SeatPlan::may_poll`].
-    pub(crate) fn may_poll(&self) -> bool {
-        self.plan.may_poll
+    /// Notes that a worker is on the CPU of this number, if the pool knows this CPU.
+    fn set_place(&self, worker: usize, cpu: usize) {
+        if let Some(index) = self.plan.machine.index(cpu) {
+            self.places[worker].store(index, Relaxed);
+        }
     }
 
     /// The distance from a thief to a victim.
     pub(crate) fn distance(&self, thief: usize, victim: usize) -> Distance {
-        self.localities[thief].load().distance(self.localities[victim].load())
+        distance(self.cpu(thief), self.cpu(victim))
     }
 
     /// Makes room for a caller that is not pinned. If the system has put the caller on the CPU of a
@@ -106,9 +108,9 @@ impl CpuAssignment {
         if self.caller_pin == PinState::Free
             && !self.helpers.is_empty()
             && let Some(here) = affinity::here()
-            && here != self.caller.load(Relaxed)
+            && self.cpu(0).is_none_or(|cpu| cpu.number != here)
         {
-            self.make_room_at(here, |thread, cpu| Mask::of(&[cpu]).and_then(|mask| mask.apply_to(thread)));
+            self.make_room_at(here, affinity::pin_thread);
         }
     }
 
@@ -122,34 +124,44 @@ impl CpuAssignment {
         } else if self.plan.pinning != Pinning::Required
             && let Ok(at) = self.helpers.binary_search_by_key(&worker, |helper| helper.worker)
         {
-            let helper = &self.helpers[at];
-            helper.check_pin(now, &self.plan, &self.localities[worker]);
+            self.check_pin(now, &self.helpers[at]);
+        }
+    }
+
+    /// Checks whether a helper gets its CPU, and changes its pin if needed. The helper itself calls
+    /// this.
+    fn check_pin(&self, now: Instant, PinnedHelper { worker, cpu, monitor, .. }: &PinnedHelper) {
+        let Ok(mut monitor) = monitor.try_lock() else { return };
+        let idle = || affinity::idle(&self.plan.cpus());
+        let Some(change) = monitor.check(now, affinity::turns, idle) else { return };
+        let cpu = cpu.load(Relaxed);
+        let cpus = if change == Change::Unpin { self.plan.cpus() } else { vec![cpu] };
+        // If the system refuses, nothing changes: the assignment is only a hint.
+        if Mask::of(&cpus).and_then(|mask| mask.apply()).is_ok() {
+            match change {
+                Change::Unpin => self.places[*worker].store(NOT_PINNED, Relaxed),
+                Change::Pin => self.set_place(*worker, cpu),
+            }
         }
     }
 
     pub(crate) fn make_room_at(&self, here: usize, pin: impl Fn(Thread, usize) -> io::Result<()>) {
-        self.caller.store(here, Relaxed);
-        let set_locality = |worker: usize, cpu| {
-            if let Some(cpu) = self.plan.machine.cpu(cpu) {
-                self.localities[worker].store(locality_of(cpu));
-            }
-        };
-        set_locality(0, here);
+        self.set_place(0, here);
         let free = self.free.load(Relaxed);
         if here == free || !self.helpers.iter().any(|helper| helper.cpu.load(Relaxed) == here) {
             return;
         }
-        for PinnedHelper { worker, thread, cpu, evicted, .. } in &self.helpers {
+        for PinnedHelper { worker, thread, cpu, .. } in &self.helpers {
             let there = match cpu.load(Relaxed) {
                 before if before == here => free,
                 before if before == free => here,
                 _ => continue,
             };
-            let is_evicted = evicted.load(Relaxed); // has no locality, and will be pinned to that CPU later
+            let is_evicted = self.cpu(*worker).is_none(); // will be pinned to that CPU later
             if is_evicted || pin(*thread, there).is_ok() {
                 cpu.store(there, Relaxed);
                 if !is_evicted {
-                    set_locality(*worker, there);
+                    self.set_place(*worker, there);
                 }
                 if there == free {
                     self.free.store(here, Relaxed);
@@ -160,61 +172,22 @@ impl CpuAssignment {
 
     /// The assignment as the user sees it.
     pub(crate) fn seating(&self) -> Seating {
-        let SeatPlan {
-            workers,
-            counted_by,
-            unpinned_because,
-            ref bound,
-            ref placement,
-            ref machine,
-            ref doubts,
-            ..
-        } = self.plan;
-        let pin = unpinned_because.unwrap_or(PinState::Refused);
-        let mut seats: Vec<Seat> = (0..workers).map(|worker| Seat { worker, cpu: None, pin }).collect();
-        if unpinned_because.is_none() {
-            seats[0] = Seat { worker: 0, cpu: machine.cpu(self.free.load(Relaxed)), pin: self.caller_pin };
-        }
-        for PinnedHelper { worker, cpu, evicted, .. } in &self.helpers {
-            let cpu = machine.cpu(cpu.load(Relaxed));
-            let pin = if evicted.load(Relaxed) { PinState::Evicted } else { PinState::Pinned };
-            seats[*worker] = Seat { worker: *worker, cpu, pin };
-        }
-        Seating { counted_by, order: placement.clone(), seats, doubts: doubts.clone(), bound: bound.clone() }
-    }
-}
-
-impl OsClocks for SeatPlan {
-    fn turns(&self) -> Option<Turns> {
-        affinity::turns()
-    }
-
-    fn idle(&self) -> Option<Vec<Duration>> {
-        affinity::idle(&self.cpus())
-    }
-}
-
-impl PinnedHelper {
-    /// Checks whether this helper gets its CPU, and changes its pin if needed. The helper itself
-    /// calls this.
-    fn check_pin(&self, now: Instant, plan: &SeatPlan, at: &AtomicLocality) {
-        let Ok(mut monitor) = self.monitor.try_lock() else { return };
-        let Some(change) = monitor.check(now, plan) else { return };
-        let cpu = self.cpu.load(Relaxed);
-        let (mask, locality) = match change {
-            Change::Unpin => (Mask::of(&plan.cpus()), Locality::default()),
-            Change::Pin => (Mask::of(&[cpu]), plan.machine.cpu(cpu).map_or(Locality::default(), locality_of)),
+        let plan = &self.plan;
+        let pin = plan.unpinned_because.unwrap_or(PinState::Refused);
+        let mut seats: Vec<Seat> = (0..plan.workers).map(|worker| Seat { worker, cpu: None, pin }).collect();
+        let mut seat = |worker: usize, cpu: &AtomicUsize, pin| {
+            seats[worker] = Seat { worker, cpu: plan.machine.cpu(cpu.load(Relaxed)), pin };
         };
-        // If the system refuses, nothing changes: the assignment is only a hint.
-        if mask.and_then(|mask| mask.apply()).is_ok() {
-            self.evicted.store(change == Change::Unpin, Relaxed);
-            at.store(locality);
+        if plan.unpinned_because.is_none() {
+            seat(0, &self.free, self.caller_pin);
         }
+        for &PinnedHelper { worker, ref cpu, .. } in &self.helpers {
+            let is_pinned = self.cpu(worker).is_some();
+            seat(worker, cpu, if is_pinned { PinState::Pinned } else { PinState::Evicted });
+        }
+        let (order, doubts, bound) = (plan.placement.clone(), plan.doubts.clone(), plan.bound.clone());
+        Seating { counted_by: plan.counted_by, order, seats, doubts, bound }
     }
-}
-
-fn locality_of(cpu: Cpu) -> Locality {
-    Locality::new(cpu.cache, cpu.node)
 }
 
 /// The CPU of each worker of a pool, and why it has that CPU. Returned by
@@ -263,7 +236,9 @@ pub struct Seat {
 /// Lines that concern the whole pool, and below them a table with one line per worker.
 impl fmt::Display for Seating {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const HEADS: [&str; 6] = ["CPU", "core", "thread", "cache", "node", "class"];
+        fn cells<T: fmt::Display>(f: &mut fmt::Formatter<'_>, cells: &[T; 6]) -> fmt::Result {
+            cells.iter().try_for_each(|cell| write!(f, " {cell:>6}"))
+        }
         let number = self.seats.len();
         write!(f, "{number} worker{}, by ", if number == 1 { "" } else { "s" })?;
         match self.counted_by {
@@ -272,23 +247,21 @@ impl fmt::Display for Seating {
             CountSource::Quota(cpus) => write!(f, "the quota of {cpus:.2} CPUs"),
             CountSource::Cpus => f.write_str("the CPUs there are"),
         }?;
-        f.write_str(match self.order {
-            Placement::LogicalCpus => "; LogicalCpus",
-            Placement::PhysicalCores => "; PhysicalCores",
-            Placement::Compact => "; Compact",
-            Placement::Spread => "; Spread",
-            Placement::Cpus(_) => "; Cpus",
-        })?;
-        self.bound.iter().try_for_each(|bound| write!(f, "\n{bound}"))?;
-        self.doubts.iter().try_for_each(|doubt| write!(f, "\n{doubt}"))?;
+        match &self.order {
+            Placement::Cpus(_) => f.write_str("; Cpus"),
+            order => write!(f, "; {order:?}"),
+        }?;
+        self.bound.iter().chain(&self.doubts).try_for_each(|line| write!(f, "\n{line}"))?;
         f.write_str("\nworker")?;
-        HEADS.iter().try_for_each(|head| write!(f, " {head:>6}"))?;
+        cells(f, &["CPU", "core", "thread", "cache", "node", "class"])?;
         for (at, Seat { worker, cpu, pin }) in self.seats.iter().enumerate() {
             write!(f, "\n{worker:>6}")?;
-            match cpu.map(|cpu| [cpu.number, cpu.core, cpu.thread, cpu.cache, cpu.node, cpu.class]) {
-                Some(values) => values.iter().try_for_each(|value| write!(f, " {value:>6}"))?,
-                None => HEADS.iter().try_for_each(|_| write!(f, " {:>6}", '-'))?,
-            }
+            match *cpu {
+                Some(Cpu { number, core, thread, cache, node, class }) => {
+                    cells(f, &[number, core, thread, cache, node, class])
+                }
+                None => cells(f, &["-"; 6]),
+            }?;
             f.write_str(match pin {
                 PinState::Pinned => "  pinned",
                 PinState::Evicted => "  not pinned for a while: another program has this CPU",

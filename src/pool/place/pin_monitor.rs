@@ -23,18 +23,17 @@
 //! loses its CPU for milliseconds in the middle of an item. A loop whose mean is worse for that
 //! reason is not shared for a while (`policy/alone_or_shared.rs`).
 
-use std::time::Duration;
+use std::{mem, time::Duration};
 
 use crate::clock::Instant;
 
 /// A helper lets at least this time pass between two checks. A check takes some 3 µs. If the helper
 /// seems to have lost its CPU, the check also reads `/proc/stat`.
 const PIN_CHECK_INTERVAL: Duration = Duration::from_millis(30);
-/// The fraction 2/5: a helper has lost its CPU to another thread if it has waited for at least two
-/// fifths of its ready time, in which it ran or waited. (If another thread on the same CPU always
-/// computes, the helper waits for half of its ready time.) Mean waits below [`SHORT_WAIT`] do not
-/// count.
-const LOST_SHARE: (u32, u32) = (2, 5);
+/// A helper has lost its CPU to another thread if it has waited for at least this part of its ready
+/// time, in which it ran or waited. (If another thread on the same CPU always computes, the helper
+/// waits for half of its ready time.) Mean waits below [`SHORT_WAIT`] do not count.
+const LOST_SHARE: f32 = 0.4;
 /// A helper whose mean wait is shorter than this has not lost its CPU: after a wake-up, a thread
 /// waits about this long.
 const SHORT_WAIT: Duration = Duration::from_micros(500);
@@ -55,18 +54,14 @@ pub(crate) struct Turns {
 }
 
 impl Turns {
-    /// How long the thread has run and waited since `before`.
-    pub(crate) fn since(self, before: Self) -> (Duration, Duration) {
-        (self.ran.saturating_sub(before.ran), self.waited.saturating_sub(before.waited))
+    /// The times since `before`.
+    pub(crate) fn since(self, before: Self) -> Self {
+        Self {
+            ran: self.ran.saturating_sub(before.ran),
+            waited: self.waited.saturating_sub(before.waited),
+            count: self.count.saturating_sub(before.count),
+        }
     }
-}
-
-/// The times that a helper reads from the kernel. `None` if the kernel does not report them.
-pub(crate) trait OsClocks {
-    fn turns(&self) -> Option<Turns>;
-
-    /// How long each of the pool's CPUs has been idle.
-    fn idle(&self) -> Option<Vec<Duration>>;
 }
 
 /// A change of a helper's pin.
@@ -84,6 +79,7 @@ pub(crate) struct PinMonitor {
     phase: PinPhase,
     /// The length of the last pause.
     pause: Duration,
+    /// When the last pause began; after that pause, when it ended.
     since: Instant,
 }
 
@@ -93,10 +89,8 @@ enum PinPhase {
     /// At the last check, the helper had waited for its CPU. Contains the idle time of each CPU of
     /// the pool, up to that check.
     Suspects(Vec<Duration>),
-    /// The helper is not pinned, or no other CPU was idle. Nothing changes until the pause that
-    /// began at `since` is over.
+    /// The helper is not pinned, or no other CPU was idle. Nothing changes until the pause is over.
     Pauses {
-        since: Instant,
         is_pinned: bool,
     },
 }
@@ -113,26 +107,33 @@ impl PinMonitor {
         }
     }
 
-    /// Checks whether the pin should change. Called when the helper reads the clock.
-    pub(crate) fn check(&mut self, now: Instant, kernel: &impl OsClocks) -> Option<Change> {
+    /// Checks whether the pin should change. Called when the helper reads the clock. `turns` reads
+    /// the kernel's times of the helper. `idle` reads how long each of the pool's CPUs has been
+    /// idle. Both return `None` if the kernel does not report these times.
+    pub(crate) fn check(
+        &mut self,
+        now: Instant,
+        turns: impl Fn() -> Option<Turns>,
+        idle: impl Fn() -> Option<Vec<Duration>>,
+    ) -> Option<Change> {
         let passed = now - self.last_check;
         if passed < PIN_CHECK_INTERVAL {
             return None;
         }
         self.last_check = now;
-        if let PinPhase::Pauses { since, is_pinned } = self.phase {
-            if now - since < self.pause {
+        if let PinPhase::Pauses { is_pinned } = self.phase {
+            if now - self.since < self.pause {
                 return None;
             }
             (self.phase, self.since) = (PinPhase::Pinned, now);
-            self.turns = kernel.turns()?;
+            self.turns = turns()?;
             return (!is_pinned).then_some(Change::Pin);
         }
-        if !self.has_lost_its_cpu(kernel)? {
+        if !self.has_lost_its_cpu(turns()?) {
             self.phase = PinPhase::Pinned;
             return None;
         }
-        let idle = kernel.idle()?;
+        let idle = idle()?;
         let PinPhase::Suspects(before) = &self.phase else {
             self.phase = PinPhase::Suspects(idle);
             return None;
@@ -141,18 +142,15 @@ impl PinMonitor {
             !idle.iter().zip(before).any(|(now, before)| now.saturating_sub(*before) > passed / 2);
         let soon = now - self.since < self.pause + 3 * PIN_CHECK_INTERVAL;
         self.pause = if soon { (2 * self.pause).clamp(FIRST_PAUSE, LONGEST_PAUSE) } else { FIRST_PAUSE };
-        self.phase = PinPhase::Pauses { since: now, is_pinned };
+        (self.phase, self.since) = (PinPhase::Pauses { is_pinned }, now);
         (!is_pinned).then_some(Change::Unpin)
     }
 
-    /// Whether the helper has lost its CPU since the last check.
-    fn has_lost_its_cpu(&mut self, kernel: &impl OsClocks) -> Option<bool> {
-        let before = self.turns;
-        self.turns = kernel.turns()?;
-        let (ran, waited) = self.turns.since(before);
-        let count = u32::try_from(self.turns.count.saturating_sub(before.count)).unwrap_or(u32::MAX).max(1);
-        let (lost, of) = LOST_SHARE;
-        Some(of * waited >= lost * (ran + waited) && waited / count >= SHORT_WAIT)
+    /// Whether the helper has lost its CPU since the last check. Now its times are `turns`.
+    fn has_lost_its_cpu(&mut self, turns: Turns) -> bool {
+        let Turns { ran, waited, count } = turns.since(mem::replace(&mut self.turns, turns));
+        let count = u32::try_from(count).unwrap_or(u32::MAX).max(1);
+        waited >= (ran + waited).mul_f32(LOST_SHARE) && waited / count >= SHORT_WAIT
     }
 }
 
@@ -174,16 +172,6 @@ mod tests {
         idle: Duration,
     }
 
-    impl OsClocks for Knows {
-        fn turns(&self) -> Option<Turns> {
-            Some(self.turns)
-        }
-
-        fn idle(&self) -> Option<Vec<Duration>> {
-            Some(vec![Duration::ZERO, self.idle])
-        }
-    }
-
     impl Thread {
         fn new(now: Instant) -> Self {
             Self { monitor: PinMonitor::new(now), knows: Knows::default() }
@@ -196,11 +184,12 @@ mod tests {
             self.knows.turns.waited += TICK.saturating_sub(TICK / share);
             self.knows.turns.count += u64::from(share);
             self.knows.idle += if is_idle { TICK } else { Duration::ZERO };
-            self.monitor.check(now, &self.knows)
+            let Knows { turns, idle } = self.knows;
+            self.monitor.check(now, || Some(turns), || Some(vec![Duration::ZERO, idle]))
         }
 
         fn is_pinned(&self) -> bool {
-            !matches!(self.monitor.phase, PinPhase::Pauses { is_pinned: false, .. })
+            !matches!(self.monitor.phase, PinPhase::Pauses { is_pinned: false })
         }
     }
 
@@ -258,9 +247,8 @@ mod tests {
             (0, 0, 0, false),
         ] {
             let [ran, waited] = [ran, waited].map(Duration::from_micros);
-            let knows = Knows { turns: Turns { ran, waited, count }, idle: TICK };
-            let found = PinMonitor::new(begin).has_lost_its_cpu(&knows);
-            assert_eq!(found, Some(has_lost), "{ran:?} {waited:?} {count}");
+            let found = PinMonitor::new(begin).has_lost_its_cpu(Turns { ran, waited, count });
+            assert_eq!(found, has_lost, "{ran:?} {waited:?} {count}");
         }
     }
 

@@ -1,9 +1,11 @@
 //! The plan of a pool: the number of workers, and the order in which they are put on CPUs.
 
-use std::{env, io};
+#![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // quotas: positive, and saturate
+
+use std::{env, io, thread};
 
 use super::{
-    affinity::{Mask, count_of_unknown},
+    affinity::Mask,
     files::{File, number, this_system},
     quota::quota,
     topology::{Cpu, Machine, online},
@@ -71,20 +73,21 @@ impl Placement {
     /// The CPUs in the order in which workers are put on them. The caller has checked the CPUs of a
     /// list.
     pub(crate) fn order(&self, machine: &Machine) -> Vec<Cpu> {
-        if let Self::Cpus(list) = self {
-            return list.iter().filter_map(|&number| machine.cpu(number)).collect();
-        }
         let all = &machine.cpus;
-        let cpus = sorted(all, &|i| [all[i].thread, all[i].class, 0, 0]);
+        let mut cpus = sorted(all, &|i| [all[i].thread, all[i].class, 0, 0]);
         match self {
-            Self::LogicalCpus | Self::Cpus(_) => cpus,
-            Self::PhysicalCores => cpus.into_iter().filter(|cpu| cpu.thread == 0).collect(),
+            Self::LogicalCpus => cpus,
+            Self::PhysicalCores => {
+                cpus.retain(|cpu| cpu.thread == 0);
+                cpus
+            }
             Self::Compact => sorted(&cpus, &|i| [cpus[i].class, 0, 0, 0]),
             Self::Spread => {
-                let cores = places(&cpus, &|cpu| ((cpu.class, cpu.node, cpu.cache), cpu.core));
-                let caches = places(&cpus, &|cpu| ((cpu.node, 0, 0), cpu.cache));
+                let cores = ranks(&cpus, &|cpu| [cpu.class, cpu.node, cpu.cache, cpu.core]);
+                let caches = ranks(&cpus, &|cpu| [0, 0, cpu.node, cpu.cache]);
                 sorted(&cpus, &|i| [cpus[i].thread, cpus[i].class, cores[i], caches[i]])
             }
+            Self::Cpus(list) => list.iter().filter_map(|&number| machine.cpu(number)).collect(),
         }
     }
 }
@@ -92,36 +95,27 @@ impl Placement {
 /// Sorts CPUs by the key of their index. CPUs with equal keys are sorted by node, cache, core and
 /// number.
 fn sorted(cpus: &[Cpu], key: &dyn Fn(usize) -> [usize; 4]) -> Vec<Cpu> {
-    let keys = cpus.iter().enumerate();
-    let keys = keys.map(|(i, cpu)| (key(i), [cpu.node, cpu.cache, cpu.core, cpu.number]));
-    let keys: Vec<_> = keys.collect();
-    order(cpus.len(), &|a, b| keys[a] < keys[b]).into_iter().map(|i| cpus[i]).collect()
+    let key = |i: usize| (key(i), [cpus[i].node, cpus[i].cache, cpus[i].core, cpus[i].number]);
+    order(cpus.len(), &|a, b| key(a) < key(b)).into_iter().map(|i| cpus[i]).collect()
 }
 
-/// The key of a whole, such as a node or a cache: CPUs with equal keys are in the same whole.
-type Whole = (usize, usize, usize);
-
-/// For each CPU, the rank of its part (such as a core) among the parts of its whole, in the order
-/// of `cpus`. `of` returns the key of the whole and the number of the part.
+/// For each CPU, the rank of its part (such as a core) among the parts of its whole (such as a
+/// cache), in the order of `cpus`. `part` returns the number of the part, behind the numbers that
+/// name its whole.
 #[inline(never)]
-fn places(cpus: &[Cpu], of: &dyn Fn(&Cpu) -> (Whole, usize)) -> Vec<usize> {
-    let mut ranks = Vec::with_capacity(cpus.len());
+fn ranks(cpus: &[Cpu], part: &dyn Fn(&Cpu) -> [usize; 4]) -> Vec<usize> {
+    let mut parts = Vec::new();
     for cpu in cpus {
-        let (whole, part) = of(cpu);
-        let mut rank = 0;
-        for (before, known) in cpus.iter().zip(&ranks) {
-            let (other, its) = of(before);
-            if other == whole {
-                if its == part {
-                    rank = *known;
-                    break;
-                }
-                rank = rank.max(known + 1);
-            }
+        if !parts.contains(&part(cpu)) {
+            parts.push(part(cpu));
         }
-        ranks.push(rank);
     }
-    ranks
+    let rank = |cpu| {
+        let own = part(cpu);
+        let before = parts.iter().take_while(|other| **other != own);
+        before.filter(|other| other[..3] == own[..3]).count()
+    };
+    cpus.iter().map(rank).collect()
 }
 
 /// The reason for the number of workers. The first variant that applies sets the number.
@@ -172,7 +166,7 @@ fn bound(machine: &Machine, file: File<'_>) -> Option<String> {
     let online = online(file).filter(|online| *online > allowed && allowed > 0)?;
     let by_default = match allowed {
         1 => ", one worker at a time",
-        _ if machine.is_one_core() => ", one core",
+        _ if machine.cpus.iter().all(|cpu| cpu.core == machine.cpus[0].core) => ", one core",
         _ => return Some(format!("bound to {allowed} of {online} CPUs")),
     };
     Some(format!(
@@ -203,6 +197,8 @@ pub(crate) struct System<'a> {
 impl System<'_> {
     /// The information of this system, for threads that may run on the CPUs of `mask`.
     pub(crate) fn now(mask: io::Result<Mask>) -> Self {
+        // No valid value has a character that is not UTF-8.
+        let variable = |name| env::var_os(name).map(|value| value.to_string_lossy().into_owned());
         Self {
             allowed: mask.map(|mask| mask.cpus()),
             file: &this_system,
@@ -245,10 +241,9 @@ impl SeatPlan {
         if wish.placement == Placement::Cpus(Vec::new()) {
             return Err(BuildError::NoCpus);
         }
-        let pinning = match (wish.pinning, system.pinning) {
-            (Some(pinning), _) => pinning,
-            (None, Some(value)) => pinning_of(value)?,
-            (None, None) => Pinning::default(),
+        let pinning = match system.pinning {
+            Some(value) if wish.pinning.is_none() => pinning_of(value)?,
+            _ => wish.pinning.unwrap_or_default(),
         };
         let mut plan = Self { placement: wish.placement, pinning, ..Self::alone(Vec::new()) };
         plan.unpinned_because = (pinning == Pinning::Off).then_some(PinState::Off);
@@ -268,7 +263,7 @@ impl SeatPlan {
             }
         };
         let quota = quota(system.file);
-        let whole = quota.map_or(usize::MAX, round_up);
+        let whole = quota.map_or(usize::MAX, |quota| (quota.ceil() as usize).max(1)); // how many CPUs it can keep busy
         if whole < allowed.len() && pinning == Pinning::BestEffort {
             // Without this rule, every container of a machine would pin its workers to the same
             // CPUs.
@@ -277,35 +272,49 @@ impl SeatPlan {
             ));
             plan.unpinned_because = Some(PinState::Quota);
         }
-        if plan.unpinned_because.is_none() {
+        let is_pinned = plan.unpinned_because.is_none();
+        if is_pinned {
             plan.restrict(&allowed)?;
         }
-        plan.machine = if plan.unpinned_because.is_none() || plan.placement == Placement::PhysicalCores {
+        plan.machine = if is_pinned || plan.placement == Placement::PhysicalCores {
             Machine::read(&allowed, system.file, &mut plan.doubts)
         } else {
-            Machine::unknown(&allowed) // enough to count the CPUs
+            Machine::read(&allowed, &|_| None, &mut Vec::new()) // enough to count the CPUs
         };
         plan.bound = bound(&plan.machine, system.file);
         plan.remarks.extend(plan.bound.clone());
         plan.order = plan.placement.order(&plan.machine);
         let mut cpus = match allowed.len() {
-            0 => count_of_unknown(system.file),
+            0 => thread::available_parallelism().map_or(1, usize::from),
             allowed => allowed,
         };
-        let places = match &plan.placement {
-            Placement::Cpus(list) => list.len(),
-            _ if plan.order.is_empty() => cpus,
-            _ => plan.order.len(),
+        let places = match (&plan.placement, plan.order.len()) {
+            (Placement::Cpus(list), _) => list.len(),
+            (_, 0) => cpus,
+            (_, len) => len,
         };
-        (plan.workers, plan.counted_by) = count(wish.workers, system.num_threads, quota, places)?;
-        if plan.unpinned_because.is_none() {
+        (plan.workers, plan.counted_by) = match (wish.workers, system.num_threads, quota) {
+            (Some(asked), ..) => (asked, CountSource::NumThreads),
+            (None, Some(value), _) => match number(value.trim_ascii()) {
+                None | Some(0) => return Err(BuildError::Variable { name: NUM_THREADS, value }),
+                Some(number) => (number, CountSource::Variable),
+            },
+            (None, None, Some(quota)) if whole < places => (whole, CountSource::Quota(quota)),
+            (None, None, _) => (places, CountSource::Cpus),
+        };
+        match plan.workers {
+            0 => return Err(BuildError::ZeroThreads),
+            1..=MOST_THREADS => {}
+            asked => return Err(BuildError::TooManyThreads { asked }),
+        }
+        if is_pinned {
             cpus = plan.machine.cpus.iter().filter(|cpu| plan.order.contains(cpu)).count(); // a CPU may be listed twice
         } else {
             plan.order.clear();
         }
         plan.at_a_time = cpus.min(whole);
-        let all_the_time = cpus.min(quota.map_or(usize::MAX, round_down));
-        plan.may_poll = plan.workers_at_a_time() <= all_the_time;
+        let at_a_time = plan.workers_at_a_time();
+        plan.may_poll = at_a_time <= cpus && quota.is_none_or(|quota| at_a_time as f64 <= quota);
         Ok(plan)
     }
 
@@ -318,13 +327,12 @@ impl SeatPlan {
     /// Keeps only the `allowed` CPUs of a list. If none remains, the workers are put on all CPUs.
     fn restrict(&mut self, allowed: &[usize]) -> Result<(), BuildError> {
         let Placement::Cpus(list) = &mut self.placement else { return Ok(()) };
-        let is_allowed = |cpu: &usize| allowed.binary_search(cpu).is_ok();
-        let mut left_out: Vec<usize> = list.iter().copied().filter(|cpu| !is_allowed(cpu)).collect();
+        let is_left_out = |cpu: &mut usize| allowed.binary_search(cpu).is_err();
+        let mut left_out: Vec<usize> = list.extract_if(.., is_left_out).collect();
         let Some(&cpu) = left_out.first() else { return Ok(()) };
         if self.pinning == Pinning::Required {
             return Err(BuildError::Cpu { cpu, allowed: allowed.to_vec() });
         }
-        list.retain(is_allowed);
         if list.is_empty() {
             self.placement = Placement::LogicalCpus;
         }
@@ -344,7 +352,7 @@ impl SeatPlan {
             counted_by: CountSource::NumThreads,
             placement: Placement::default(),
             order: Vec::new(),
-            machine: Machine::unknown(&[]),
+            machine: Machine { cpus: Vec::new() },
             at_a_time: 1,
             may_poll: false,
             pinning: Pinning::Off,
@@ -357,7 +365,7 @@ impl SeatPlan {
 
     /// The CPU of a worker, if workers are pinned.
     pub(crate) fn cpu(&self, worker: usize) -> Option<Cpu> {
-        (!self.order.is_empty()).then(|| self.order[worker % self.order.len()])
+        self.order.get(worker.checked_rem(self.order.len())?).copied()
     }
 
     /// The CPUs of the placement.
@@ -366,51 +374,12 @@ impl SeatPlan {
     }
 }
 
-/// The value of an environment variable. No valid value has a character that is not UTF-8.
-#[inline(never)]
-fn variable(name: &str) -> Option<String> {
-    env::var_os(name).map(|value| value.to_string_lossy().into_owned())
-}
-
 /// The pinning that a value of the environment variable stands for.
 fn pinning_of(value: String) -> Result<Pinning, BuildError> {
-    let known =
-        [("off", Pinning::Off), ("best-effort", Pinning::BestEffort), ("required", Pinning::Required)];
-    let named = known.into_iter().find(|(name, _)| value.trim_ascii().eq_ignore_ascii_case(name));
-    named.map(|(_, pinning)| pinning).ok_or(BuildError::Variable { name: PINNING, value })
-}
-
-/// The number of workers and the reason for it: the table of `PoolBuilder::num_threads`.
-fn count(
-    asked: Option<usize>,
-    variable: Option<String>,
-    quota: Option<f64>,
-    places: usize,
-) -> Result<(usize, CountSource), BuildError> {
-    let (workers, counted_by) = match (asked, variable, quota) {
-        (Some(asked), ..) => (asked, CountSource::NumThreads),
-        (None, Some(value), _) => match number(value.trim_ascii()) {
-            None | Some(0) => return Err(BuildError::Variable { name: NUM_THREADS, value }),
-            Some(number) => (number, CountSource::Variable),
-        },
-        (None, None, Some(quota)) if round_up(quota) < places => (round_up(quota), CountSource::Quota(quota)),
-        (None, None, _) => (places, CountSource::Cpus),
-    };
-    match workers {
-        0 => Err(BuildError::ZeroThreads),
-        1..=MOST_THREADS => Ok((workers, counted_by)),
-        _ => Err(BuildError::TooManyThreads { asked: workers }),
+    match value.trim_ascii().to_ascii_lowercase().as_str() {
+        "off" => Ok(Pinning::Off),
+        "best-effort" => Ok(Pinning::BestEffort),
+        "required" => Ok(Pinning::Required),
+        _ => Err(BuildError::Variable { name: PINNING, value }),
     }
-}
-
-/// The number of CPUs that a quota can keep busy all the time.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive, and saturates")]
-fn round_down(quota: f64) -> usize {
-    quota as usize
-}
-
-/// The number of CPUs that a quota can keep busy: the quota rounded up, at least 1.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive, and saturates")]
-fn round_up(quota: f64) -> usize {
-    (quota.ceil() as usize).max(1)
 }

@@ -11,19 +11,19 @@ use super::files::{File, number, parts, text};
 /// CPU time is not limited.
 pub(crate) fn quota(file: File<'_>) -> Option<f64> {
     let (groups, mounts) = (file("/proc/self/cgroup")?, file("/proc/self/mountinfo")?);
-    let (groups, mut least) = (parts(&groups, '\n'), None);
+    let (groups, mut least) = (parts(&groups, '\n'), f64::INFINITY);
     for mount in parts(&mounts, '\n').into_iter().filter_map(Mount::parse) {
         if let Some(mut dir) = groups.iter().find_map(|line| mount.group(line)) {
             while dir.len() >= mount.point.len() {
                 if let Some(limit) = mount.limit(&dir, file) {
-                    least = Some(least.map_or(limit, |least: f64| least.min(limit)));
+                    least = least.min(limit);
                 }
                 let Some(above) = dir.rfind('/') else { break };
                 dir.truncate(above);
             }
         }
     }
-    least
+    least.is_finite().then_some(least)
 }
 
 /// A mounted hierarchy of groups that may limit CPU time. `root` is the mounted part of the
@@ -31,8 +31,8 @@ pub(crate) fn quota(file: File<'_>) -> Option<f64> {
 struct Mount {
     root: String,
     point: String,
-    /// Whether this is version 2 of the interface.
-    unified: bool,
+    /// The controller that limits CPU time. Version 2 of the interface has no such names.
+    controller: &'static str,
 }
 
 impl Mount {
@@ -40,22 +40,20 @@ impl Mount {
     /// options`.
     fn parse(line: &str) -> Option<Self> {
         let fields = parts(line, ' ');
-        let system = fields.iter().position(|field| *field == "-")? + 1;
-        let unified = match *fields.get(system)? {
-            "cgroup2" => true,
-            "cgroup" => false,
+        let mut halves = fields.split(|field| *field == "-");
+        let [_, _, _, root, point, ..] = halves.next()? else { return None };
+        let controller = match halves.next()? {
+            ["cgroup2", ..] => "",
+            ["cgroup", _, options, ..] if parts(options, ',').contains(&"cpu") => "cpu",
             _ => return None,
         };
-        let options = fields.get(system + 2).map_or(Vec::new(), |options| parts(options, ','));
-        let [_, _, _, root, point, ..] = fields[..] else { return None };
-        (unified || options.contains(&"cpu")).then(|| Self { root: path(root), point: path(point), unified })
+        Some(Self { root: path(root), point: path(point), controller })
     }
 
     /// The directory of the group, from a line of `/proc/self/cgroup`: `number:controllers:path`.
     fn group(&self, line: &str) -> Option<String> {
         let (controllers, group) = line.split_once(':')?.1.split_once(':')?;
-        let ours =
-            if self.unified { controllers.is_empty() } else { parts(controllers, ',').contains(&"cpu") };
+        let ours = parts(controllers, ',').contains(&self.controller);
         let inside = group.strip_prefix(&*self.root).filter(|_| ours)?.trim_end_matches('/');
         if !inside.is_empty() && !inside.starts_with('/') {
             return None; // another part of the hierarchy is mounted here
@@ -69,37 +67,26 @@ impl Mount {
     /// The quota of the group in `dir`, in CPUs. The files contain the CPU time per period and the
     /// period, both in microseconds.
     fn limit(&self, dir: &str, file: File<'_>) -> Option<f64> {
-        let (quota, period) = if self.unified {
-            let max = text(file, &format!("{dir}/cpu.max"))?; // `max 100000` without a limit
-            let (quota, period) = max.split_once(' ')?;
-            (number(quota)?, number(period)?)
-        } else {
-            let value = |name| number(&text(file, &format!("{dir}/{name}"))?);
-            (value("cpu.cfs_quota_us")?, value("cpu.cfs_period_us")?) // -1 without a limit
+        let read = |name| text(file, &format!("{dir}/{name}"));
+        let max = match self.controller {
+            "" => read("cpu.max")?, // `max 100000` without a limit
+            _ => read("cpu.cfs_quota_us")? + " " + &read("cpu.cfs_period_us")?, // -1 without a limit
         };
-        let (quota, period) = (u32::try_from(quota).ok()?, u32::try_from(period).ok()?);
-        (quota > 0 && period > 0).then(|| f64::from(quota) / f64::from(period))
+        let (quota, period) = max.split_once(' ')?;
+        let positive = |text| u32::try_from(number(text)?).ok().filter(|micros| *micros > 0);
+        Some(f64::from(positive(quota)?) / f64::from(positive(period)?))
     }
 }
 
 /// Decodes a path in which a backslash and three octal digits stand for each blank, tab, newline
 /// and backslash.
 fn path(encoded: &str) -> String {
-    let mut path = String::new();
-    for (at, part) in parts(encoded, '\\').into_iter().enumerate() {
-        let decoded = match part.get(..3).filter(|_| at > 0) {
-            Some("040") => " ",
-            Some("011") => "\t",
-            Some("012") => "\n",
-            Some("134") => "\\",
-            _ => {
-                path.push_str(if at > 0 { "\\" } else { "" });
-                path.push_str(part);
-                continue;
-            }
-        };
-        path.push_str(decoded);
-        path.push_str(&part[3..]);
+    let mut parts = parts(encoded, '\\').into_iter();
+    let mut path = String::from(parts.next().unwrap_or_default());
+    for part in parts {
+        let sign = part.get(..3).and_then(|digits| u8::from_str_radix(digits, 8).ok());
+        path.push(sign.map_or('\\', char::from));
+        path.push_str(if sign.is_some() { &part[3..] } else { part });
     }
     path.truncate(path.trim_end_matches('/').len());
     path

@@ -59,7 +59,7 @@ impl Starvation {
         self.last_check = now;
         let Some(before) = turns() else { return true };
         if !self.has_starved {
-            let (ran, waited) = before.since(self.turns);
+            let Turns { ran, waited, .. } = before.since(self.turns);
             self.turns = before;
             self.has_starved = waited >= CHECK_INTERVAL && waited >= STARVES * ran;
             if !self.has_starved && passed > LONGEST_PAUSE {
@@ -70,7 +70,7 @@ impl Starvation {
         self.last_check = run(TRIAL);
         let Some(after) = turns() else { return true };
         self.turns = after;
-        let (ran, waited) = after.since(before);
+        let Turns { ran, waited, .. } = after.since(before);
         self.has_starved = waited >= STARVES / 4 * ran;
         self.pause = (2 * self.pause).min(LONGEST_PAUSE);
         !self.has_starved
@@ -78,7 +78,7 @@ impl Starvation {
 }
 
 /// A closure that a helper calls between loops. The closure returns whether the helper may take
-/// part in the next loop. In models the closure always returns true, since the model checkers do
+/// part in the next loop. In models and under Miri the closure always returns true, since these do
 /// not let a thread starve.
 pub(crate) fn has_cpu() -> impl FnMut() -> bool + Send + Sync + 'static {
     let mut record = Starvation::new(Instant::now());
@@ -89,7 +89,7 @@ pub(crate) fn has_cpu() -> impl FnMut() -> bool + Send + Sync + 'static {
         }
         Instant::now()
     };
-    move || cfg!(any(loom, shuttle)) || record.has_cpu(Instant::now(), super::affinity::turns, run)
+    move || cfg!(any(loom, shuttle, miri)) || record.has_cpu(Instant::now(), super::affinity::turns, run)
 }
 
 #[cfg(all(test, not(any(loom, shuttle, miri))))] // minutes each under Miri, which has nothing to check in safe code on one thread

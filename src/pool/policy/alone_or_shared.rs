@@ -83,33 +83,24 @@ impl AloneOrShared {
         self.alone && alone > self.usually
     }
 
-    /// Whether a shared call usually takes clearly longer than `alone` plus `cold`: the time of the
-    /// loop alone, and the delay of sleeping helpers.
-    pub(crate) fn is_clearly_longer(self, alone: f32, cold: f32) -> bool {
-        self.usually > CLEARLY * (alone + cold)
-    }
-
     /// The verdict after a call that the caller has ended alone.
     pub(crate) fn after_alone(self) -> Self {
         Self { left: self.left.saturating_sub(u16::from(self.alone)), ..self }
     }
 
-    /// The verdict after a trial of running alone that the caller has ended alone, in `took`. (A
-    /// loop that stops early may end before the caller notices that it has fallen behind. Then
-    /// `took` exceeds the usual time, and the trial fails.)
+    /// The verdict after a trial of running alone that the caller has ended alone, in `took`. If
+    /// the caller has fallen behind, `took` is infinite. (A loop that stops early may end before
+    /// the caller notices that it has fallen behind. Then `took` exceeds the usual time, and the
+    /// trial fails.) If several calls of the loop try at the same time, only the first trial that
+    /// ends counts.
     pub(crate) fn after_trial(self, took: f32) -> Self {
-        if self.is_tried() && took <= self.usually { self.changed() } else { self.after_failed_trial() }
-    }
-
-    /// The verdict after a trial of running alone in which the caller has fallen behind.
-    pub(crate) fn after_failed_trial(self) -> Self {
-        if self.is_tried() { self.confirmed() } else { self }
-    }
-
-    /// Whether a trial of running alone is due or under way. If several calls of the loop try at
-    /// the same time, only the first trial that ends counts.
-    fn is_tried(self) -> bool {
-        !self.alone && self.is_trial_due()
+        if self.alone || !self.is_trial_due() {
+            self
+        } else if took <= self.usually {
+            self.changed()
+        } else {
+            self.confirmed()
+        }
     }
 
     /// The verdict after a shared call that took `took`. Alone the loop would take `alone`. Helpers
@@ -126,7 +117,7 @@ impl AloneOrShared {
         match self.tried + 1 {
             _ if self.is_outdated(alone) => Self::new(took),
             _ if self.left > 0 => self, // it began alone, and took longer than it does usually
-            1 if (Self { usually: took, ..self }).is_clearly_longer(alone, cold) => self.confirmed(),
+            1 if took > CLEARLY * (alone + cold) => self.confirmed(),
             1 => Self { tried: 1, ..self },
             2 => Self { tried: 2, usually: took, ..self },
             _ => {
@@ -147,10 +138,9 @@ impl AloneOrShared {
 
     /// The verdict as two words. The table that stores them may lose either word.
     pub(crate) fn to_words(self) -> [u32; 2] {
-        let Self { alone, tried, lasts, left, usually } = self;
-        let [high, low] = left.to_be_bytes();
-        let way = [2 * tried + u8::from(alone), lasts.ilog2() as u8, high, low];
-        [u32::from_be_bytes(way), usually.to_bits()]
+        let [high, low] = self.left.to_be_bytes();
+        let way = [2 * self.tried + u8::from(self.alone), self.lasts.ilog2() as u8, high, low];
+        [u32::from_be_bytes(way), self.usually.to_bits()]
     }
 
     pub(crate) fn from_words([way, usually]: [u32; 2]) -> Self {
@@ -169,6 +159,9 @@ impl AloneOrShared {
 mod tests {
     use super::*;
 
+    /// The time of a trial in which the caller has fallen behind.
+    const BEHIND: f32 = f32::INFINITY;
+
     /// The calls of a loop that takes one unit of time alone.
     struct Calls(Option<AloneOrShared>);
 
@@ -185,7 +178,7 @@ mod tests {
                 (1.0, if verdict.alone { verdict.after_alone() } else { verdict.after_trial(1.0) })
             } else {
                 let begun = AT_FIRST * verdict.usually;
-                (begun + (1.0 - begun) * shared, verdict.after_failed_trial())
+                (begun + (1.0 - begun) * shared, verdict.after_trial(BEHIND))
             };
             self.0 = Some(after);
             took
@@ -238,15 +231,15 @@ mod tests {
     #[test]
     fn of_simultaneous_trials_the_first_counts() {
         let due = AloneOrShared { left: 0, ..AloneOrShared::new(0.5) };
-        let failed = due.after_failed_trial();
+        let failed = due.after_trial(BEHIND);
         assert!(!failed.is_trial_due() && failed.lasts == LONGER);
         assert_eq!(
-            [failed.after_failed_trial(), failed.after_trial(0.1), failed.after_trial(0.9)],
+            [failed.after_trial(BEHIND), failed.after_trial(0.1), failed.after_trial(0.9)],
             [failed; 3]
         );
         let won = due.after_trial(0.1);
         assert!(won.alone);
-        assert_eq!([won.after_trial(0.1), won.after_failed_trial()], [won; 2]);
+        assert_eq!([won.after_trial(0.1), won.after_trial(BEHIND)], [won; 2]);
     }
 
     #[test]

@@ -134,9 +134,8 @@ impl Grain {
             clock: now,
         };
         if let Some(each) = pace {
-            grain.limit_harmless(each);
+            grain.see(each);
             grain.size = grain.suited(each);
-            grain.dear = each > DEAR_NS;
             grain.claims = ((STRETCH.as_nanos() as f32 / each) as usize / grain.size).max(1);
         }
         grain
@@ -169,22 +168,20 @@ impl Grain {
             return;
         }
         let each = nanos(took) / self.items as f32;
-        self.limit_harmless(each);
-        self.dear = each > DEAR_NS;
+        self.see(each);
         self.is_dearer = each > 2.0 * self.fastest;
         self.fastest = if self.is_dearer { each } else { self.fastest.min(each) };
-        self.claims = if took < STRETCH {
-            self.claims.saturating_mul(2)
+        if took < STRETCH {
+            self.claims = self.claims.saturating_mul(2);
         } else if took > 2 * STRETCH {
-            ((self.claims as f32 * (nanos(STRETCH) / nanos(took))) as usize).max(1)
-        } else {
-            self.claims
-        };
+            self.claims = ((self.claims as f32 * (nanos(STRETCH) / nanos(took))) as usize).max(1);
+        }
         self.choose(each);
     }
 
-    /// Makes harmless blocks smaller if items take `each` nanoseconds.
-    fn limit_harmless(&mut self, each: f32) {
+    /// Items take `each` nanoseconds: chooses the fences, and makes harmless blocks smaller.
+    fn see(&mut self, each: f32) {
+        self.dear = each > DEAR_NS;
         while self.harmless > 1 && each * self.harmless as f32 > HARMLESS_NS {
             self.harmless /= SMALL_BLOCK;
         }
@@ -198,8 +195,9 @@ impl Grain {
             Large::Untried(0) if small == SMALL_BLOCK && each < MAY_PAY_NS => {
                 (LARGE_BLOCK, Large::Tried(each))
             }
-            Large::Untried(more) if small == SMALL_BLOCK => (small, Large::Untried(more.saturating_sub(1))),
-            Large::Untried(more) => (small, Large::Untried(more)),
+            Large::Untried(more) => {
+                (small, Large::Untried(more.saturating_sub(u32::from(small == SMALL_BLOCK))))
+            }
             Large::Tried(before) if CLEARLY * each < before => (LARGE_BLOCK, Large::Faster(before)),
             Large::Faster(before) if each < before => (LARGE_BLOCK, self.large),
             Large::Tried(_) => (small, Large::Untried(AGAIN)),

@@ -19,10 +19,7 @@ use super::{
     prices::{ASLEEP_NS, AT_FIRST, AWAKE_NS, CLEARLY, Prices, TOO_SHORT_TO_TIME_NS},
     site::{Loop, LoopKind},
 };
-use crate::{
-    clock::{nanos, time},
-    pool::record::why_alone::Alone,
-};
+use crate::clock::{nanos, time};
 
 /// In nanoseconds per item: for items below this, sharing pays only with more work. The reason is
 /// that a shared loop begins with small claims, while the plain loop is vectorised from end to end.
@@ -73,7 +70,7 @@ pub(crate) enum Why {
     /// items in turn, and should still count as short. (If the loop has become heavy for good, the
     /// next call that is timed shows that.)
     Unexpected,
-    /// The loop is known to be faster alone.
+    /// The loop is known to be faster alone, or this is tried.
     Faster,
 }
 
@@ -107,32 +104,29 @@ impl Launch {
     }
 
     /// The launch of a watched loop: its caller checks the clock or a handle from the start.
-    pub(crate) fn watched(self) -> Self {
-        match self {
+    pub(crate) fn watched(mut self) -> Self {
+        match &mut self {
             Self::Plain => Self::Alone { limit: Duration::MAX, unlooked: 0, stretch: 1, why: Why::Short },
-            Self::Alone { limit, stretch, why, .. } => Self::Alone { limit, unlooked: 0, stretch, why },
-            Self::Trial { .. } | Self::Shared { .. } => self,
+            Self::Alone { unlooked, .. } => {
+                *unlooked = 0;
+                self
+            }
+            _ => self,
+        }
+    }
+
+    /// Why the call begins alone. `None` if it runs as the plain loop, or is shared from the start.
+    pub(crate) fn why(self) -> Option<Why> {
+        match self {
+            Self::Alone { why, .. } => Some(why),
+            Self::Trial { .. } => Some(Why::Faster),
+            _ => None,
         }
     }
 
     /// Whether the pool learns the cost of items from the call.
     pub(crate) fn is_learnt_from(self) -> bool {
-        !matches!(self, Self::Alone { why: Why::Unexpected, .. })
-    }
-
-    /// Whether the call begins alone because of the verdict on its loop.
-    pub(crate) fn follows_verdict(self) -> bool {
-        matches!(self, Self::Trial { .. } | Self::Alone { why: Why::Faster, .. })
-    }
-
-    /// The reason in a report, for a call that the caller has ended alone.
-    pub(crate) fn why_alone(self) -> Alone {
-        if self.follows_verdict() { Alone::Faster } else { Alone::Short }
-    }
-
-    /// Whether the call begins alone because it is too short for helpers.
-    pub(crate) fn is_short(self) -> bool {
-        matches!(self, Self::Alone { why: Why::Short, .. })
+        self.why() != Some(Why::Unexpected)
     }
 
     /// Whether the call is a trial of running alone.
@@ -282,7 +276,7 @@ pub(crate) struct Case<'a> {
 impl Case<'_> {
     /// How the loop should start.
     pub(crate) fn launch(&self) -> Launch {
-        let &Self { memory, this, kind, helpers, awake, draw, .. } = self;
+        let &Self { memory, this, kind, helpers, awake, gap, draw, .. } = self;
         if kind == LoopKind::Long {
             return Launch::Shared { helpers };
         }
@@ -299,14 +293,22 @@ impl Case<'_> {
         if expected >= worth_sharing {
             return self.faster(cost, expected, self.shared(expected, worth_sharing));
         }
+        // A helper that is woken now would probably still be awake when the next such loop begins.
+        // If the last call was shared, it would not: the helpers of that call already sleep.
+        let will_be_awake = || gap.is_some_and(|gap| gap.since_end.is_none() && gap.is_short(expected));
         if !awake
             && expected >= f32::max(TOO_SHORT_TO_TIME_NS, least)
-            && self.will_be_awake(expected)
-            && self.pays(cost, expected, true)
+            && will_be_awake()
+            && (expected >= self.worth_sharing(cost, true) || draw.is_one_in(EXPLORED_ONE_IN))
         {
             return self.faster(cost, expected, Launch::Shared { helpers: 1 });
         }
-        if expected >= least && self.pays(cost, expected, awake) {
+        // This call explores whether help has become cheaper. While a helper is awake, calls
+        // explore more often: a helper stays awake for only a few calls after a call that explored.
+        let imaginable = if awake { AWAKE_NS } else { TOO_SHORT_TO_TIME_NS };
+        let polls = awake && expected >= TOO_SHORT_TO_TIME_NS;
+        let odds = if polls { TIMED_ONE_IN } else { EXPLORED_ONE_IN };
+        if expected >= f32::max(imaginable, least) && draw.is_one_in(odds) {
             return Launch::Shared { helpers: 1 };
         }
         if expected < TOO_SHORT_TO_TIME_NS && !self.is_timed && !draw.is_one_in(TIMED_ONE_IN) {
@@ -339,11 +341,10 @@ impl Case<'_> {
     fn faster(&self, cost: f32, expected: f32, shared: Launch) -> Launch {
         let &Self { memory, prices, this, draw, .. } = self;
         let len = this.slice.len as f32;
-        let verdict = memory.verdict(this).filter(|verdict| !verdict.is_outdated(expected / len));
+        let verdict = memory.verdict(this).filter(|verdict| {
+            verdict.alone != verdict.is_trial_due() && !verdict.is_outdated(expected / len)
+        });
         let Some(verdict) = verdict else { return shared };
-        if verdict.alone == verdict.is_trial_due() {
-            return shared;
-        }
         if !verdict.alone {
             let (help, parts, usually) = (prices.help(false), f32::from(TRIAL_PARTS), verdict.usually * len);
             if cost >= parts * help || cost >= CLEARLY * help && parts * cost > usually {
@@ -367,8 +368,7 @@ impl Case<'_> {
         let Some(pace) = memory.pace(this) else { return self.unknown() };
         let worth_sharing = CLEARLY * prices.help(awake);
         let known = memory.over_this(this).map(|cost| cost * this.slice.len as f32);
-        let expected = known.or_else(|| memory.until_stop(this));
-        let expected = expected.unwrap_or(pace * this.slice.len as f32);
+        let expected = known.or_else(|| memory.until_stop(this)).unwrap_or(pace * this.slice.len as f32);
         if expected >= worth_sharing {
             return self.faster(pace, expected, self.shared(expected, worth_sharing));
         }
@@ -405,24 +405,6 @@ impl Case<'_> {
         let clearly = if cost < VERY_CHEAP_NS && !awake { VERY_CLEARLY } else { CLEARLY };
         clearly * self.prices.help(awake)
     }
-
-    /// Whether `expected` nanoseconds of work are shared with one helper. They are if they clearly
-    /// exceed the cost of help, or if this call explores whether help has become cheaper. While a
-    /// helper is awake, calls explore more often: a helper stays awake for only a few calls after a
-    /// call that explored.
-    fn pays(&self, cost: f32, expected: f32, awake: bool) -> bool {
-        let imaginable = if awake { AWAKE_NS } else { TOO_SHORT_TO_TIME_NS };
-        let polls = self.awake && expected >= TOO_SHORT_TO_TIME_NS;
-        let odds = if polls { TIMED_ONE_IN } else { EXPLORED_ONE_IN };
-        expected >= self.worth_sharing(cost, awake) || expected >= imaginable && self.draw.is_one_in(odds)
-    }
-
-    /// Whether a helper that is woken now would probably still be awake when the next such loop
-    /// begins. If the last call was shared, the answer is no: the helpers of that call already
-    /// sleep.
-    fn will_be_awake(&self, expected: f32) -> bool {
-        self.gap.is_some_and(|gap| gap.since_end.is_none() && gap.is_short(expected))
-    }
 }
 
 /// The number of indices of a shared loop that the plain loop would also have reached, and the work
@@ -441,10 +423,7 @@ mod tests {
     use std::{cell::Cell, ptr};
 
     use super::{
-        super::{
-            memory::SharedCall,
-            site::{Site, Slice},
-        },
+        super::site::{Site, Slice},
         *,
     };
 
@@ -589,9 +568,8 @@ mod tests {
             let costs = Costs::new(Duration::ZERO);
             let this = over(len);
             for _ in 0..2 {
-                let took = item * len as f32 / 2.0;
-                let call = SharedCall { this, kind: LoopKind::Through, took };
-                costs.memory.learn_shared(&costs.prices, call, len, item * len as f32);
+                let work = item * len as f32;
+                costs.memory.learn_shared(&costs.prices, this, LoopKind::Through, work / 2.0, len, work);
             }
             assert_eq!(launch(&costs, len).is_trial(), tried, "{len} items of {item} ns");
         }

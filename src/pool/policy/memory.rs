@@ -3,7 +3,7 @@
 
 use super::{
     alone_or_shared::AloneOrShared,
-    prices::{Prices, TOO_SHORT_TO_TIME_NS},
+    prices::{CLEARLY, Prices, TOO_SHORT_TO_TIME_NS},
     site::{Loop, LoopKind},
 };
 use crate::sync::{AtomicU64, Ordering};
@@ -34,15 +34,6 @@ fn known(second: &AtomicU64, number: u64) -> Option<u32> {
 /// alone, nothing is published through it, and a lost update loses only a hint.
 #[derive(Debug)]
 pub(crate) struct Memory(Box<[AtomicU64; Self::SLOTS]>);
-
-/// A shared call that is over.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct SharedCall {
-    pub(crate) this: Loop,
-    pub(crate) kind: LoopKind,
-    /// The time of the call in nanoseconds.
-    pub(crate) took: f32,
-}
 
 impl Memory {
     const SLOTS: usize = 1024;
@@ -119,22 +110,30 @@ impl Memory {
     }
 
     /// Learns whether a loop is better alone, from a call that the caller has ended alone in `took`
-    /// nanoseconds. Called after `learn`. Returns whether a trial has just shown that the loop is
+    /// nanoseconds, or from a trial in which the caller has fallen behind: then `took` is infinite.
+    /// Called after `learn`. Returns whether a trial has just shown that the loop is
     /// clearly faster alone.
     pub(crate) fn learn_alone(&self, prices: &Prices, this: Loop, was_trial: bool, took: f32) -> bool {
         let Some(before) = self.verdict(this) else { return false };
         let took = took / this.slice.len as f32;
         let verdict = if was_trial { before.after_trial(took) } else { before.after_alone() };
         self.keep_verdict(this, verdict);
-        was_trial && verdict.alone && before.is_clearly_longer(took, cold(prices, this))
+        was_trial && verdict.alone && before.usually > CLEARLY * (took + cold(prices, this))
     }
 
-    /// Learns whether a loop is better shared, from a call that was shared. Also learns the cost of
-    /// an index from the `work` on `indices`, unless the call was a trial of sharing. (A trial of
-    /// sharing is compared with the time of the loop alone. If workers obstruct each other, the
-    /// work of a shared call exceeds the time of the loop alone.)
-    pub(crate) fn learn_shared(&self, prices: &Prices, call: SharedCall, indices: usize, work: f32) {
-        let SharedCall { this, kind, took } = call;
+    /// Learns whether a loop is better shared, from a call that was shared, and took `took`
+    /// nanoseconds. Also learns the cost of an index from the `work` on `indices`, unless the call
+    /// was a trial of sharing. (A trial of sharing is compared with the time of the loop alone. If
+    /// workers obstruct each other, the work of a shared call exceeds the time of the loop alone.)
+    pub(crate) fn learn_shared(
+        &self,
+        prices: &Prices,
+        this: Loop,
+        kind: LoopKind,
+        took: f32,
+        indices: usize,
+        work: f32,
+    ) {
         let took = took / this.slice.len as f32;
         let alone = self.recall(this).unwrap_or(f32::INFINITY);
         let before = self.verdict(this);
@@ -144,13 +143,6 @@ impl Memory {
             |before: AloneOrShared| before.alone && before.is_trial_due() && !before.is_outdated(alone);
         if !before.is_some_and(is_trial) {
             self.learn(this, kind, indices, work);
-        }
-    }
-
-    /// Learns that a trial of running alone has failed: the caller has fallen behind.
-    pub(crate) fn learn_failed_trial(&self, this: Loop) {
-        if let Some(before) = self.verdict(this) {
-            self.keep_verdict(this, before.after_failed_trial());
         }
     }
 
@@ -167,13 +159,12 @@ impl Memory {
 
     fn store(&self, number: u64, bits: u32) {
         let [first, second] = self.places(number);
-        let holds = |place: &AtomicU64| has_tag(place.load(Ordering::Relaxed), number);
-        let is_free = |place: &AtomicU64| place.load(Ordering::Relaxed) == 0;
-        let place = if holds(second) || !(holds(first) || is_free(first)) && is_free(second) {
-            second
-        } else {
-            first
+        let rank = |place: &AtomicU64| match place.load(Ordering::Relaxed) {
+            word if has_tag(word, number) => 0,
+            0 => 1, // free
+            _ => 2,
         };
+        let place = if rank(second) < rank(first) { second } else { first };
         place.store(tag(number) << u32::BITS | u64::from(bits), Ordering::Relaxed);
     }
 
@@ -228,8 +219,7 @@ mod tests {
                 memory.learn(this, LoopKind::Through, 1000, alone);
                 memory.learn_alone(&prices, this, verdict.is_some_and(AloneOrShared::is_trial_due), alone);
             } else {
-                let call = SharedCall { this, kind: LoopKind::Through, took: shared };
-                memory.learn_shared(&prices, call, 1000, 2.0 * shared);
+                memory.learn_shared(&prices, this, LoopKind::Through, shared, 1000, 2.0 * shared);
             }
             calls.push(!runs_alone);
         }

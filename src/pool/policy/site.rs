@@ -78,7 +78,7 @@ pub(crate) enum LoopKind {
 impl LoopKind {
     /// Whether the next call of the loop is expected to go through all items.
     pub(crate) fn goes_through(self) -> bool {
-        matches!(self, Self::Through | Self::LargePartials | Self::InOrder)
+        !self.may_stop() && self != Self::Long
     }
 
     /// Whether all workers claim from the front together, and have no ranges of their own.

@@ -26,13 +26,13 @@ pub(crate) const NAP: f32 = 2.0 * ASLEEP_NS;
 #[derive(Debug)]
 pub(crate) struct Splits {
     /// A record of each loop over its slice; direct-mapped.
-    table: Box<[Option<Box<LoopRecord>>]>,
+    table: Vec<Option<Box<LoopRecord>>>,
     /// The delay of each worker after the start of a round. The first slice is for helpers that
     /// sleep, the second for helpers that are awake.
     delays: [Box<[Estimate]>; 2],
     /// Loops whose items keep a CPU busy, so that more workers than CPUs are of no use.
     /// Direct-mapped.
-    cpu_bound: Box<[Option<Site>]>,
+    cpu_bound: Vec<Option<Site>>,
     /// Memory for the times of the next round.
     pub(crate) times: Times,
 }
@@ -76,22 +76,23 @@ impl Splits {
                     .map(|worker| Estimate::new(if worker == 0 { AWAKE_NS } else { helper }))
                     .collect()
             }),
-            cpu_bound: (0..Self::SLOTS).map(|_| None).collect(),
+            cpu_bound: vec![None; Self::SLOTS],
             times: Times::default(),
         }
     }
 
-    fn slot(of: Loop) -> usize {
-        of.number() as usize % Self::SLOTS
+    /// The place of a number in both tables.
+    fn slot(number: u64) -> usize {
+        number as usize % Self::SLOTS
     }
 
     fn record(&self, of: Loop) -> Option<&LoopRecord> {
-        self.table[Self::slot(of)].as_deref().filter(|record| record.of == of)
+        self.table[Self::slot(of.number())].as_deref().filter(|record| record.of == of)
     }
 
     /// The record of a loop. A new record replaces the record of another loop in its place.
     fn record_mut(&mut self, of: Loop) -> &mut LoopRecord {
-        let place = &mut self.table[Self::slot(of)];
+        let place = &mut self.table[Self::slot(of.number())];
         place.take_if(|record| record.of != of);
         place.get_or_insert_with(|| Box::new(LoopRecord { of, known: [None, None], waited: Vec::new() }))
     }
@@ -123,10 +124,15 @@ impl Splits {
         self.record(of)?.known[usize::from(awake)].as_ref()
     }
 
+    /// The delay of each worker, if helpers are `awake` or asleep.
+    fn delays(&self, awake: bool) -> impl Iterator<Item = f32> + Clone {
+        self.delays[usize::from(awake)].iter().map(Estimate::get)
+    }
+
     /// The boundaries with which all `workers` workers finish at the same moment, if helpers are
     /// `awake` or asleep.
     pub(crate) fn equal_work(&self, awake: bool, profile: &Profile, workers: usize) -> Vec<usize> {
-        let delays = self.delays[usize::from(awake)].iter().take(workers).map(Estimate::get);
+        let delays = self.delays(awake).take(workers);
         let finish = (profile.total() + delays.clone().sum::<f32>()) / workers as f32;
         let mut goal = 0.0;
         let meet = delays.take(workers - 1).map(|delay| {
@@ -134,14 +140,6 @@ impl Splits {
             profile.index_at(goal)
         });
         meet.collect()
-    }
-
-    /// The time at which the last worker would finish, with boundaries at `bounds` and without
-    /// thefts.
-    fn end(&self, awake: bool, profile: &Profile, bounds: &[usize]) -> f32 {
-        let begun = self.delays[usize::from(awake)].iter().map(Estimate::get);
-        let parts = parts(0..usize::MAX, bounds).zip(begun);
-        parts.map(|(part, begun)| begun + profile.cost(&part)).fold(0.0, f32::max)
     }
 
     /// The index where each of `parts` equal parts of the work ends, if the last round has shown
@@ -154,7 +152,7 @@ impl Splits {
 
     /// Whether the items of this loop are known to keep a CPU busy: they neither sleep nor wait.
     pub(crate) fn is_cpu_bound(&self, site: Site) -> bool {
-        self.cpu_bound[site.number() as usize % Self::SLOTS] == Some(site)
+        self.cpu_bound[Self::slot(site.number())] == Some(site)
     }
 
     /// Learns from a round on `cpus` CPUs whether its items keep a CPU busy. They do if the CPUs
@@ -166,8 +164,8 @@ impl Splits {
         if let Some(Usage { cpu, naps }) = times.usage {
             let in_use = CLEARLY * nanos(cpu) >= cpus as f32 * times.length();
             let hardly_slept = naps <= NAPS_A_RUN * times.runs() as u64 && 2 * naps < this.slice.len as u64;
-            let (site, cpu_bound) = (this.site, in_use || hardly_slept);
-            self.cpu_bound[site.number() as usize % Self::SLOTS] = cpu_bound.then_some(site);
+            let place = &mut self.cpu_bound[Self::slot(this.site.number())];
+            *place = (in_use || hardly_slept).then_some(this.site);
         }
     }
 
@@ -189,11 +187,10 @@ impl Splits {
         // If items take long, ranges have equal work only by luck: each boundary is off by up to
         // one item, so a range may have one item too many. So old boundaries are kept if the round
         // was at least as fast as the new boundaries promise.
-        let as_fast = |bounds: &[usize]| bounds.len() == new.len() && took <= self.end(awake, &profile, &new);
-        let bounds = match self.known(of, awake) {
-            Some(known) if as_fast(&known.bounds) => known.bounds.clone(),
-            _ => new,
-        };
+        let ends = parts(0..usize::MAX, &new).zip(self.delays(awake));
+        let end = ends.map(|(part, begun)| begun + profile.cost(&part)).fold(0.0, f32::max);
+        let old = self.known(of, awake).and_then(|known| known.bounds(tallies.len()));
+        let bounds = old.filter(|_| took <= end).map_or(new, <[usize]>::to_vec);
         let known = Arc::new(Known { profile, bounds });
         self.record_mut(of).known[usize::from(awake)] = Some(known);
     }
@@ -219,7 +216,10 @@ pub(crate) fn parts(items: Range<usize>, bounds: &[usize]) -> impl Iterator<Item
 /// The cost of all items before an index, for some indices in ascending order. All items between
 /// two neighbouring indices are assumed to cost the same.
 #[derive(Debug)]
-pub(crate) struct Profile(Vec<(usize, f32)>);
+pub(crate) struct Profile(Vec<Knot>);
+
+/// An index, and the cost of all items before it.
+type Knot = (usize, f32);
 
 impl Profile {
     fn new(len: usize, marks: &[Mark]) -> Self {
@@ -234,7 +234,7 @@ impl Profile {
     }
 
     fn total(&self) -> f32 {
-        self.0.last().map_or(0.0, |&(_, cost)| cost)
+        self.cost_before(usize::MAX)
     }
 
     /// The index for which all items before it together cost `goal`. The index is rounded to the
@@ -298,7 +298,7 @@ impl Profile {
 
     /// The last knot for which `is_before` returns true, and the next knot. If `is_before` returns
     /// true for no knot, the result begins with index 0 and cost 0.
-    fn around(&self, is_before: impl Fn(&(usize, f32)) -> bool) -> ((usize, f32), Option<(usize, f32)>) {
+    fn around(&self, is_before: impl Fn(&Knot) -> bool) -> (Knot, Option<Knot>) {
         let (before, behind) = self.0.split_at(self.0.partition_point(is_before));
         (before.last().copied().unwrap_or_default(), behind.first().copied())
     }

@@ -9,7 +9,7 @@
 //! on large machines.
 
 use super::site::scatter;
-use crate::pool::place::locality::Distance;
+use crate::pool::place::topology::Distance;
 
 /// In workers: from this many on, victims are chosen partly at random. If many thieves choose the
 /// same victim at once, all but one of them find fewer items than they saw.
@@ -110,7 +110,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::pool::place::locality::Distance::*;
+    use crate::pool::place::topology::Distance::*;
 
     #[test]
     fn the_near_are_victims_if_they_have_about_as_much() {
