@@ -33,7 +33,7 @@ use crate::{
         },
         protocol::{
             first_indices::FirstIndices,
-            range::{Owner, Ranges, Stolen},
+            range::{Claims, Owner, Ranges, Stolen},
             wake_queues::{Begins, Next, Slot, WakeQueues},
         },
         record::{journal::Times, report::WaitReport},
@@ -46,12 +46,9 @@ pub(crate) trait PollItems {
     /// Makes the worker's state. Called once, before all other functions.
     fn arrive(&mut self);
 
-    /// Claims at most `claims` items of `owner`, one by one, and begins each of them in `slot`.
-    /// Stops when an item waits.
-    fn begin(&mut self, owner: &mut Owner<'_>, slot: &mut Slot, claims: usize) -> Result<Began, Stop>;
-
-    /// Begins an item that is already claimed.
-    fn begin_one(&mut self, index: usize, slot: &mut Slot) -> Result<Began, Stop>;
+    /// Begins the items of `claims` in `slot`, one by one. Item `next` comes first. Returns
+    /// `Pending` when an item waits, which is then the last item of the claims.
+    fn begin(&mut self, next: usize, claims: &mut Claims<'_>, slot: &mut Slot) -> Poll<Result<(), Stop>>;
 
     /// Polls the item `index`, which waited in `slot`. If the item is ready, the slot becomes free.
     fn resume(&mut self, index: usize, slot: &mut Slot) -> Poll<Result<(), Stop>>;
@@ -63,26 +60,12 @@ pub(crate) trait PollItems {
     fn hand_over(&mut self);
 
     /// Drops the state. Before that, publishes all finished runs if the result `is_needed`. Called
-    /// when no item is left to begin or resume.
+    /// when no item is left to begin or resume, and again if it has panicked.
     fn leave(&mut self, is_needed: bool);
 
     /// After a panic: drops the finished runs, and returns the item in which the panic happened.
     /// Does not panic.
     fn abandon(&mut self) -> usize;
-
-    /// After a panic in `leave`: drops the state. Does not panic.
-    fn drop_state(&mut self);
-}
-
-/// How an attempt to begin items has ended.
-pub(crate) enum Began {
-    /// All items that were begun are done.
-    Done,
-    /// All items that were begun are done. A thief contests the last claim, and [`Owner::resolve`]
-    /// decides whether the claim is valid.
-    Contested,
-    /// This item waits.
-    Waits(usize),
 }
 
 /// Makes the [`PollItems`] of a worker, on the worker's thread, and lends it to a closure.
@@ -209,12 +192,6 @@ pub(crate) struct AsyncRoundWorker<'w> {
     worker_log: WorkerLog,
 }
 
-/// How a step of the worker has ended.
-enum Step {
-    GoOn,
-    Leave,
-}
-
 impl AsyncRoundWorker<'_> {
     /// Works until no item is left, and then leaves. Never unwinds: a panic ends the loop and is
     /// kept for the caller. Workers still poll the items before the panic.
@@ -229,7 +206,7 @@ impl AsyncRoundWorker<'_> {
         loop {
             let gone = catch_unwind(AssertUnwindSafe(|| {
                 while !gives_up(self) {
-                    if let Step::Leave = self.step() {
+                    if !self.step() {
                         return true;
                     }
                 }
@@ -268,9 +245,8 @@ impl AsyncRoundWorker<'_> {
     /// Hands over the finished runs and the notes. Does not unwind.
     pub(crate) fn leave(mut self) {
         let is_needed = self.of.queues.stop() == usize::MAX;
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.poller.leave(is_needed))) {
+        while let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.poller.leave(is_needed))) {
             let place = self.poller.abandon();
-            self.poller.drop_state();
             self.stop(place, Some(panic));
         }
         let Self { of, owner, items, victims, mut own_report, mut worker_log, polls, .. } = self;
@@ -283,7 +259,8 @@ impl AsyncRoundWorker<'_> {
         of.log.leave(&mut worker_log, owner.failed);
     }
 
-    fn step(&mut self) -> Step {
+    /// Takes the next step. Returns false if nothing is left to do.
+    fn step(&mut self) -> bool {
         let queues = self.of.queues;
         if mem::take(&mut self.is_new) {
             self.poller.arrive();
@@ -299,7 +276,7 @@ impl AsyncRoundWorker<'_> {
         if self.begins && !self.hand.is_empty() && (self.refills || queues.queued(self.me) == 0) {
             self.refills = false;
             self.begin();
-            return Step::GoOn;
+            return true;
         }
         if queues.queued(self.me) == 0 {
             self.now = Instant::now(); // perhaps the worker will sleep
@@ -320,61 +297,46 @@ impl AsyncRoundWorker<'_> {
                 self.refills = true;
             }
             Next::Look => self.clear_behind(),
-            Next::Leave => return Step::Leave,
+            Next::Leave => return false,
         }
-        Step::GoOn
+        true
     }
 
     /// Begins items in one of the worker's slots, until an item waits or some microseconds are
     /// over.
     fn begin(&mut self) {
-        let Some(claim) = self.claim() else { return };
+        let Some((first, left)) = self.claim() else { return };
         let Self { poller, owner, grain, hand, held, .. } = self;
         *held = hand.pop();
         let Some(slot) = held else { return };
-        let first = owner.next();
-        let began = match claim {
-            ToBegin::One(index) => {
-                self.items += 1;
-                self.polls.count += 1;
-                poller.begin_one(index, slot)
-            }
-            ToBegin::Next(left) => {
-                grain.restart(self.now);
-                let Stretch { claims, full_fences, .. } = grain.stretch(left);
-                owner.use_full_fences(full_fences);
-                self.doing = Doing::Many;
-                let began = poller.begin(owner, slot, claims);
-                self.doing = Doing::One;
-                let begun = owner.next() - first;
-                self.items += begun;
-                self.polls.count += begun;
-                began
-            }
+        let (end, (begun, is_contested)) = if left == 0 {
+            (first + 1, (poller.begin(first, &mut Claims::of(first..first + 1), slot), false))
+        } else {
+            grain.restart(self.now);
+            let Stretch { claims, full_fences, .. } = grain.stretch(left);
+            owner.use_full_fences(full_fences);
+            self.doing = Doing::Many;
+            let begun = owner.claim(1, claims, |claims| poller.begin(first, claims, slot));
+            self.doing = Doing::One;
+            (owner.next(), begun)
         };
+        self.items += end - first;
+        self.polls.count += end - first;
+        let last = end.saturating_sub(1); // of the items that were begun, if there are any
         self.now = Instant::now();
-        if let (ToBegin::Next(left), Ok(Began::Done | Began::Contested)) = (claim, &began) {
-            self.grain.end_stretch((left + first).saturating_sub(self.owner.next()), self.now);
+        if left > 0 && matches!(begun, Poll::Ready(Ok(()))) {
+            grain.end_stretch((first + left).saturating_sub(end), self.now);
         }
-        match began {
-            Ok(Began::Done) => self.free_slot(),
-            Ok(Began::Contested) => {
-                self.claimed = self.owner.resolve(1).next();
-                self.free_slot();
-            }
-            Ok(Began::Waits(index)) => {
-                self.own_report.report.waited += 1;
-                if self.own_report.waited.len() <= self.of.queues.limit() {
-                    self.own_report.waited.push(index);
-                }
-                if let Some(slot) = self.held.take() {
-                    self.note_waiting(index, slot.number());
-                    self.of.queues.suspend_first(slot, self.me, index);
-                }
-            }
-            Err(stop) => self.stop_at(stop),
+        if is_contested {
+            self.claimed = owner.resolve(1).next();
         }
-        self.tell_worth();
+        if begun.is_pending() {
+            self.own_report.report.waited += 1;
+            if self.own_report.waited.len() <= self.of.queues.limit() {
+                self.own_report.waited.push(last);
+            }
+        }
+        self.end_poll(last, begun, WakeQueues::suspend_first);
     }
 
     /// Resumes the item in `slot`.
@@ -396,22 +358,36 @@ impl AsyncRoundWorker<'_> {
         if resumed.is_ready() {
             self.of.queues.end(self.me);
         }
-        match resumed {
+        self.end_poll(index, resumed, WakeQueues::suspend);
+    }
+
+    /// Ends the poll of the item at `index`. If the item waits, `suspend` suspends it.
+    fn end_poll(
+        &mut self,
+        index: usize,
+        polled: Poll<Result<(), Stop>>,
+        suspend: fn(&WakeQueues, Slot, usize, usize),
+    ) {
+        match polled {
             Poll::Ready(Ok(())) => self.free_slot(),
             Poll::Pending => {
                 if let Some(slot) = self.held.take() {
                     self.note_waiting(index, slot.number());
-                    self.of.queues.suspend(slot, self.me, index);
+                    suspend(self.of.queues, slot, self.me, index);
                 }
             }
-            Poll::Ready(Err(stop)) => self.stop_at(stop),
+            Poll::Ready(Err(Stop { needed_end, .. })) => {
+                self.free_slot();
+                self.stop(needed_end, None);
+            }
         }
         self.tell_worth();
     }
 
-    /// The next items to begin. `None` if no item is left; then the worker does not call this
+    /// The first item to begin, and how many items from it on are not claimed yet: 0 if the first
+    /// item is already claimed. `None` if no item is left; then the worker does not call this
     /// again.
-    fn claim(&mut self) -> Option<ToBegin> {
+    fn claim(&mut self) -> Option<(usize, usize)> {
         let Self { of: AsyncRound { first_indices, .. }, owner, seen, .. } = self;
         if *seen == 0 {
             self.begins = false; // perhaps the worker has no state
@@ -420,12 +396,12 @@ impl AsyncRoundWorker<'_> {
         loop {
             while let Some(index) = first_indices.claim() {
                 if index < *seen {
-                    return Some(ToBegin::One(index));
+                    return Some((index, 0));
                 }
             }
             if let Some(index) = self.claimed.take() {
                 if index < *seen && first_indices.distance(index) > 0 {
-                    return Some(ToBegin::One(index));
+                    return Some((index, 0));
                 }
             } else if owner.left() == 0 {
                 let Some(Stolen { item, victim }) = self.thief.steal(owner) else {
@@ -435,9 +411,10 @@ impl AsyncRoundWorker<'_> {
                 self.victims.push(victim);
                 self.claimed = Some(item);
             } else {
-                let distance = first_indices.distance(owner.next());
+                let next = owner.next();
+                let distance = first_indices.distance(next);
                 if distance > 0 {
-                    return Some(ToBegin::Next(owner.left().min(distance)));
+                    return Some((next, owner.left().min(distance)));
                 }
                 self.claimed = claim_one(owner); // claimed, in order to skip this item
             }
@@ -447,11 +424,6 @@ impl AsyncRoundWorker<'_> {
     /// Frees the slot that the worker holds.
     fn free_slot(&mut self) {
         self.hand.extend(self.held.take());
-    }
-
-    fn stop_at(&mut self, Stop { needed_end, .. }: Stop) {
-        self.free_slot();
-        self.stop(needed_end, None);
     }
 
     /// Ends the loop at `place`: from now on, workers begin only items before `place`. Waiting
@@ -554,13 +526,4 @@ enum Doing {
     Many,
     /// The worker polls an item that has waited.
     Again,
-}
-
-/// The items that a worker may begin.
-#[derive(Clone, Copy)]
-enum ToBegin {
-    /// The item with this index, which is already claimed.
-    One(usize),
-    /// This number of items from the front of the worker's range. These items are not yet claimed.
-    Next(usize),
 }
