@@ -378,8 +378,8 @@ pub(crate) fn watches(run_queues: &[CachePadded<RunQueue>]) -> bool {
     wake_queues::watches(run_queues) || is_planted(Bug::SleepsUnwatched)
 }
 
-pub(crate) fn is_watched_again(woken: &AtomicUsize) -> bool {
-    is_planted(Bug::WatchesOnce) || wake_queues::is_watched_again(woken)
+pub(crate) fn is_watched(woken: &AtomicUsize) -> bool {
+    is_planted(Bug::WatchesOnce) || wake_queues::is_watched(woken)
 }
 
 pub(crate) fn lock_to_unpark(queues: &WakeQueues) -> MutexGuard<'_, Parked> {
@@ -398,15 +398,19 @@ pub(crate) fn make_all_check(queues: &WakeQueues) {
     }
 }
 
-pub(crate) fn free_slot(parked: &mut Parked, limit: usize) -> Option<Slot> {
-    wake_queues::free_slot(parked, limit + usize::from(is_planted(Bug::BeginsOneTooMany)))
+pub(crate) fn free_slot(parked: &mut Parked) -> Option<Slot> {
+    let more = usize::from(is_planted(Bug::BeginsOneTooMany));
+    parked.limit += more;
+    let slot = wake_queues::free_slot(parked);
+    parked.limit -= more;
+    slot
 }
 
-pub(crate) fn sleeper_for_slot(parked: &mut Parked, limit: usize, hints: &Hints) -> Option<usize> {
+pub(crate) fn sleeper_for_slot(parked: &mut Parked, hints: &Hints) -> Option<usize> {
     if is_planted(Bug::FeedsAnybody) {
         parked.take_sleeper(0, hints, |_| true)
     } else {
-        wake_queues::sleeper_for_slot(parked, limit, hints)
+        wake_queues::sleeper_for_slot(parked, hints)
     }
 }
 

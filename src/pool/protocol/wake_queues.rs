@@ -15,7 +15,7 @@
 
 use std::{
     collections::VecDeque,
-    iter, mem,
+    iter,
     sync::Arc,
     task::{Wake, Waker},
 };
@@ -84,6 +84,8 @@ pub(crate) struct Parked {
     free: Vec<Slot>,
     /// The number of slots that were ever in use.
     used: usize,
+    /// The number of slots that may be in use.
+    pub(crate) limit: usize,
     park_states: Box<[ParkState]>,
     /// The number of workers in the loop.
     present: usize,
@@ -115,7 +117,7 @@ pub(crate) enum ParkState {
 }
 
 /// The record of a slot, by its number.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Record {
     /// `SCHEDULED` and `NOTIFIED`.
     state: AtomicUsize,
@@ -176,8 +178,8 @@ fn count(count: &AtomicUsize) {
 
 impl Parked {
     /// The number of slots that can still be given out.
-    fn spare(&self, limit: usize) -> usize {
-        self.free.len() + limit.saturating_sub(self.used)
+    fn spare(&self) -> usize {
+        self.free.len() + self.limit.saturating_sub(self.used)
     }
 
     /// The number of workers that sleep.
@@ -224,7 +226,8 @@ impl WakeQueues {
         Arc::new(Self {
             queues: (0..workers).map(|_| CachePadded::default()).collect(),
             parked: CachePadded::new(Mutex::new(Parked {
-                park_states: (0..workers).map(|_| ParkState::Awake).collect(),
+                limit,
+                park_states: vec![ParkState::Awake; workers].into(),
                 ..Parked::default()
             })),
             condvars: (0..workers).map(|_| Condvar::new()).collect(),
@@ -241,12 +244,7 @@ impl WakeQueues {
 
     fn record(&self, number: usize) -> &Record {
         self.records.get(number, || {
-            CachePadded::new(Record {
-                state: AtomicUsize::new(SCHEDULED),
-                next: AtomicUsize::new(EMPTY),
-                item: AtomicUsize::new(0),
-                last: AtomicUsize::new(0),
-            })
+            CachePadded::new(Record { state: AtomicUsize::new(SCHEDULED), ..Record::default() })
         })
     }
 
@@ -431,11 +429,7 @@ impl WakeQueues {
             last = self.record(slot.0).next.load(Ordering::Relaxed);
             ready.push_back(slot);
         }
-        // The list begins with the latest wake-up. Reverse it.
-        let mut new = ready.range_mut(before..);
-        while let (Some(front), Some(back)) = (new.next(), new.next_back()) {
-            mem::swap(front, back);
-        }
+        ready.make_contiguous()[before..].reverse(); // the list begins with the latest wake-up
         Some(ready)
     }
 
@@ -447,7 +441,7 @@ impl WakeQueues {
         if self.sleepers() == 0 {
             return;
         }
-        let is_missed = worth <= 1 && !steps::is_watched_again(&self.queues[number].woken);
+        let is_missed = worth <= 1 && !steps::is_watched(&self.queues[number].woken);
         if left >= worth || is_missed {
             self.unpark(number);
         }
@@ -494,8 +488,7 @@ impl WakeQueues {
         begins: Begins,
         seen: usize,
     ) -> (Next, bool) {
-        let is_first = begins == Begins::First;
-        let begins = begins != Begins::Nothing;
+        let (is_first, begins) = (begins == Begins::First, begins != Begins::Nothing);
         let mut slept = false;
         loop {
             if is_first && let Some(slot) = self.slot(own_slots) {
@@ -504,16 +497,10 @@ impl WakeQueues {
             if self.hints.wants_slot.load(Ordering::Relaxed) > 0 && own_slots.len() > usize::from(begins) {
                 self.give_back(own_slots, usize::from(begins));
             }
-            if let Some(slot) = self.take(me) {
-                return (Next::Resume(slot), slept);
-            }
-            if begins && let Some(slot) = self.slot(own_slots) {
-                return (Next::Begin(slot), slept);
-            }
-            if let Some(slot) = self.steal(me) {
-                return (Next::Resume(slot), slept);
-            }
-            if let Some(next) = self.park(me, own_slots, begins, seen) {
+            let resumed = self.take(me).map(Next::Resume);
+            let begun = || begins.then(|| self.slot(own_slots)).flatten().map(Next::Begin);
+            let next = resumed.or_else(begun).or_else(|| self.steal(me).map(Next::Resume));
+            if let Some(next) = next.or_else(|| self.park(me, own_slots, begins, seen)) {
                 return (next, slept);
             }
             slept = true;
@@ -532,16 +519,16 @@ impl WakeQueues {
             return own;
         }
         let mut parked = lock(&self.parked);
-        let fair = parked.spare(self.limit) / (2 * self.queues.len());
+        let fair = parked.spare() / (2 * self.queues.len());
         let more = FEW.min(parked.used / PART).min(fair).saturating_sub(1);
-        let slot = steps::free_slot(&mut parked, self.limit);
-        own_slots.extend((0..more).map_while(|_| steps::free_slot(&mut parked, self.limit)));
+        let slot = steps::free_slot(&mut parked);
+        own_slots.extend((0..more).map_while(|_| steps::free_slot(&mut parked)));
         self.update_spare(&parked);
         slot
     }
 
     fn update_spare(&self, parked: &Parked) {
-        self.hints.spare.store(parked.spare(self.limit), Ordering::Relaxed);
+        self.hints.spare.store(parked.spare(), Ordering::Relaxed);
     }
 
     /// Gives all slots except the first `kept` slots back, because another worker wants a slot.
@@ -549,7 +536,7 @@ impl WakeQueues {
     fn give_back(&self, own_slots: &mut Vec<Slot>, kept: usize) {
         let mut parked = lock(&self.parked);
         parked.free.extend(own_slots.drain(kept..));
-        let who = steps::sleeper_for_slot(&mut parked, self.limit, &self.hints);
+        let who = steps::sleeper_for_slot(&mut parked, &self.hints);
         self.update_spare(&parked);
         drop(parked);
         self.notify(who);
@@ -560,7 +547,7 @@ impl WakeQueues {
     fn park(&self, me: usize, own_slots: &mut Vec<Slot>, begins: bool, seen: usize) -> Option<Next> {
         let mut parked = lock(&self.parked);
         parked.free.append(own_slots);
-        let slot = if begins { steps::free_slot(&mut parked, self.limit) } else { None };
+        let slot = if begins { steps::free_slot(&mut parked) } else { None };
         self.update_spare(&parked);
         if let Some(slot) = slot {
             return Some(Next::Begin(slot));
@@ -578,7 +565,7 @@ impl WakeQueues {
         // unpark a worker.
         let watches = parked.sleepers() == parked.present || self.hints.worth.load(Ordering::Relaxed) <= 1;
         if !watches || steps::watches(&self.queues) {
-            self.notify(steps::sleeper_for_slot(&mut parked, self.limit, &self.hints));
+            self.notify(steps::sleeper_for_slot(&mut parked, &self.hints));
             parked = wait(&self.condvars[me], parked);
         }
         parked.set_park_state(me, ParkState::Awake, &self.hints);
@@ -661,18 +648,12 @@ pub(crate) fn watches(queues: &[CachePadded<RunQueue>]) -> bool {
 
 /// Makes a run queue watched. Returns false if an item has been woken. Otherwise the waker of the
 /// next item unparks a worker. Relaxed: a parking worker holds the lock of `Parked`, and the waker
-/// that replaces this word takes that lock afterwards.
+/// that replaces this word takes that lock afterwards. After its list was taken, a run queue is
+/// watched again only if a worker sleeps.
 #[inline(always)]
-fn is_watched(woken: &AtomicUsize) -> bool {
+pub(crate) fn is_watched(woken: &AtomicUsize) -> bool {
     let watched = woken.compare_exchange(EMPTY, WATCHED, Ordering::Relaxed, Ordering::Relaxed);
     watched.is_ok() || watched == Err(WATCHED)
-}
-
-/// Makes a run queue watched again after its list was taken, while a worker sleeps. Returns false
-/// if an item has been woken.
-#[inline(always)]
-pub(crate) fn is_watched_again(woken: &AtomicUsize) -> bool {
-    is_watched(woken)
 }
 
 /// Takes the lock that every unparking thread needs. So a parking worker either checks after the
@@ -691,24 +672,18 @@ pub(crate) fn make_all_check(queues: &WakeQueues) {
 
 /// A free slot, in which an item can begin.
 #[inline(always)]
-pub(crate) fn free_slot(parked: &mut Parked, limit: usize) -> Option<Slot> {
+pub(crate) fn free_slot(parked: &mut Parked) -> Option<Slot> {
     parked.free.pop().or_else(|| {
         let number = parked.used;
-        (number < limit).then(|| {
-            parked.used += 1;
-            Slot(number)
-        })
+        parked.used = parked.limit.min(number + 1);
+        (number < parked.limit).then_some(Slot(number))
     })
 }
 
 /// The worker to unpark because a slot is free for it.
 #[inline(always)]
-pub(crate) fn sleeper_for_slot(parked: &mut Parked, limit: usize, hints: &Hints) -> Option<usize> {
-    if parked.spare(limit) > 0 {
-        parked.take_sleeper(0, hints, |park| park == ParkState::WantsSlot)
-    } else {
-        None
-    }
+pub(crate) fn sleeper_for_slot(parked: &mut Parked, hints: &Hints) -> Option<usize> {
+    if parked.spare() > 0 { parked.take_sleeper(0, hints, |park| park == ParkState::WantsSlot) } else { None }
 }
 
 /// Unparks all workers: nothing is left, so they may leave.
