@@ -9,14 +9,13 @@ use std::{
     collections::BinaryHeap,
     mem,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::PoisonError,
     task::Poll,
     time::Duration,
 };
 
 use super::{
     body::Stop,
-    ending::{Earliest, Panic, discard},
+    ending::{Panic, discard},
     handles::CancelToken,
     plan::Plan,
     round::claim_one,
@@ -36,7 +35,7 @@ use crate::{
             range::{Claims, Owner, Ranges, Stolen},
             wake_queues::{Begins, Next, Slot, WakeQueues},
         },
-        record::{journal::Times, report::WaitReport},
+        record::report::WaitReport,
     },
     sync::{Mutex, lock},
 };
@@ -96,14 +95,10 @@ pub(crate) struct AsyncReport {
 }
 
 impl AsyncRound<'_> {
-    /// Worker `me`, which has entered the loop and polls items through `poller`.
-    pub(crate) fn worker<'w>(
-        &'w self,
-        me: usize,
-        (owner, first): (Owner<'w>, Option<usize>),
-        poller: &'w mut dyn PollItems,
-    ) -> AsyncRoundWorker<'w> {
+    /// Worker `me` enters the loop. It polls items through `poller`.
+    pub(crate) fn worker<'w>(&'w self, me: usize, poller: &'w mut dyn PollItems) -> AsyncRoundWorker<'w> {
         let Self { plan, .. } = self;
+        let (owner, first) = self.ranges.enter(me);
         let worker_log = self.log.enter(me, plan.units);
         self.queues.come();
         let begun = Instant::now();
@@ -137,14 +132,6 @@ impl AsyncRound<'_> {
             worker.owner.steal_from_late_only();
         }
         worker
-    }
-
-    /// The reports of all workers. Call this after all workers have left.
-    pub(crate) fn into_inner(self) -> (Times, Earliest<Option<Panic>>, AsyncReport) {
-        let (times, stop) = self.log.into_inner();
-        let mut reports = self.reports.into_inner().unwrap_or_else(PoisonError::into_inner);
-        reports.report.most_in_flight = self.queues.under_way().1;
-        (times, stop, reports)
     }
 }
 
