@@ -139,7 +139,8 @@ impl<'f, I: AsMut<[T]>, T> Scan<'f, I, T> {
         init: Option<T>,
         steps: &'f dyn ScanSteps<T>,
         is_reproducible: bool,
-        (piece, done): (usize, &'f (dyn Fn(Range<usize>, I) + Sync)),
+        piece: usize,
+        done: &'f (dyn Fn(Range<usize>, I) + Sync),
     ) -> Self {
         let front = Front { total: init, reduced: Vec::new(), passed: Vec::new() };
         Self { state: Mutex::new(front), front: AtomicUsize::new(0), steps, is_reproducible, piece, done }
@@ -153,17 +154,36 @@ impl<'f, I: AsMut<[T]>, T> Scan<'f, I, T> {
         const LOOKS: usize = 16;
         let len = range.len();
         let (mut reduced, mut total) = (0, None);
-        while reduced < len {
-            if let Some(before) = self.take(range.start) {
-                return self.follow((range, before), (items, make), (reduced, total));
+        let before = loop {
+            let is_reduced = reduced == len;
+            let before = (is_reduced || !self.is_reproducible).then(|| self.take(range.start)).flatten();
+            if before.is_some() || is_reduced {
+                break before;
             }
             let piece = len.div_ceil(LOOKS).min(self.piece).min(len - reduced);
             items = make(items, piece);
             total = self.steps.reduce(total, &items.as_mut()[reduced..reduced + piece]);
             reduced += piece;
+        };
+        let Some(mut before) = before else {
+            self.add(Block { range, items, total });
+            return self.scan_passed();
+        };
+        // The front has arrived. The worker scans the rest of the block, moves the front behind the
+        // block, and then scans the items that it has reduced.
+        let mut total = if reduced > 0 { self.both(before.as_ref(), total) } else { before.take() };
+        let mut made = reduced;
+        while made < len {
+            let piece = self.piece.min(len - made);
+            items = make(items, piece);
+            total = self.steps.pass(&mut items.as_mut()[made..made + piece], total);
+            made += piece;
         }
-        self.add(Block { range, items, total });
-        self.scan_passed();
+        self.advance(range.end, total);
+        if reduced > 0 {
+            self.steps.pass(&mut items.as_mut()[..reduced], before);
+        }
+        (self.done)(range, items);
     }
 
     /// If the front is at `first`, takes the total of all items before `first`.
@@ -171,39 +191,6 @@ impl<'f, I: AsMut<[T]>, T> Scan<'f, I, T> {
     fn take(&self, first: usize) -> Option<Option<T>> {
         let is_there = self.front.load(Ordering::Relaxed) == first;
         is_there.then(|| lock(&self.state).total.take())
-    }
-
-    /// Scans the block of the items `range`, and moves the front behind the block. The front has
-    /// arrived at the block, and `before` is the total of all items before the block. The first
-    /// `reduced` items of the block have already been reduced to `total`.
-    fn follow(
-        &self,
-        (range, before): (Range<usize>, Option<T>),
-        (mut items, make): (I, MakeItems<'_, I>),
-        (reduced, total): (usize, Option<T>),
-    ) {
-        let len = range.len();
-        let is_scanned = !self.is_reproducible; // at once
-        let (mut total, before) = match total {
-            None if is_scanned => (before, None),
-            Some(_) if is_scanned => (self.both(before.as_ref(), total), before),
-            _ => (total, before),
-        };
-        let mut made = reduced;
-        while made < len {
-            let piece = self.piece.min(len - made);
-            items = make(items, piece);
-            let new = &mut items.as_mut()[made..made + piece];
-            total = if is_scanned { self.steps.pass(new, total) } else { self.steps.reduce(total, new) };
-            made += piece;
-        }
-        let (total, left) =
-            if is_scanned { (total, reduced) } else { (self.both(before.as_ref(), total), len) };
-        self.advance(range.end, total);
-        if left > 0 {
-            self.steps.pass(&mut items.as_mut()[..left], before);
-        }
-        (self.done)(range, items);
     }
 
     /// Adds a reduced block. If the front is at the block, moves the front.
@@ -250,14 +237,10 @@ impl<'f, I: AsMut<[T]>, T> Scan<'f, I, T> {
 
     /// Ends the scan after the loop. Returns the total of all items.
     fn end(self) -> Option<T> {
-        let Front { total, passed, .. } = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         // Passed blocks are left if no worker claimed another block after the front had passed
         // them.
-        for Block { range, mut items, total } in passed {
-            self.steps.pass(items.as_mut(), total);
-            (self.done)(range, items);
-        }
-        total
+        self.scan_passed();
+        self.state.into_inner().unwrap_or_else(PoisonError::into_inner).total
     }
 
     /// The total of two neighbouring ranges of items. The second range has at least one item.
@@ -332,7 +315,7 @@ impl<'a, T: Clone + Send, E: Ending> On<Exclusive<'a, T>, OnPool<'_, E>> {
     /// loop was cancelled, and `Some(None)` if there is neither an item nor an initial value.
     #[expect(clippy::option_option, reason = "not cancelled, and not empty")]
     fn scanned(self, init: Option<T>, steps: &dyn ScanSteps<T>) -> Option<Option<T>> {
-        let scan = Scan::new(init, steps, self.is_reproducible(), (usize::MAX, &|_, _| ()));
+        let scan = Scan::new(init, steps, self.is_reproducible(), usize::MAX, &|_, _| ());
         let (scanning, size) = (&scan, self.block().unwrap_or(usize::MAX));
         let blocks = move |mut claimed: Claimed<'_, '_, '_, Exclusive<'a, T>>| {
             while let Some(claim) = claimed.next() {
@@ -488,7 +471,7 @@ fn append_scanned<T: Send>(
     let appended = append_in_place(to, len, |places| {
         let written = DoneRuns::new(Written::join);
         let done = |Range { start: first, end }, acc| written.add(DoneRun { first, end, acc }, &mut 0);
-        let scan = Scan::new(init, steps, is_reproducible, (MOST_MADE, &done));
+        let scan = Scan::new(init, steps, is_reproducible, MOST_MADE, &done);
         run(places, &scan).ok_or(())?;
         total = scan.end();
         Ok::<_, ()>(written.into_result(len).unwrap_or(Written::none(places)))
@@ -523,7 +506,7 @@ mod tests {
         let counted = Arc::new(());
         let total = |bad| Total { bad, _counted: Arc::clone(&counted) };
         let steps = Operator::<_, true>(|_: &Total, _: &Total| total(false));
-        let scan = Scan::new(None, &steps, false, (usize::MAX, &|_, _: &mut [Total]| ()));
+        let scan = Scan::new(None, &steps, false, usize::MAX, &|_, _: &mut [Total]| ());
         let before = total(false);
         let both = || drop(scan.both(Some(&before), Some(total(true))));
         assert!(catch_unwind(AssertUnwindSafe(both)).is_err());
