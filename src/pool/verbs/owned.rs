@@ -12,7 +12,7 @@ use std::{
 };
 
 use super::{
-    chain::{Chain, Each, IntoChain, Makes, Pieces, Source, base, itself},
+    chain::{Chain, Each, IntoChain, Makes, Pieces, Source, base, begins_a_chain, itself},
     state::Stateless,
 };
 use crate::{
@@ -125,22 +125,15 @@ impl<T> Holder for Drained<'_, T> {
 /// If the range ends before it begins, or does not lie within the vector.
 #[track_caller]
 pub fn drain<T: Send>(vec: &mut Vec<T>, range: impl RangeBounds<usize>) -> Owned<Drained<'_, T>> {
-    let len = vec.len();
-    let start = match range.start_bound() {
-        Bound::Included(&start) => start,
-        Bound::Excluded(&before) => before.checked_add(1).expect("a range that begins"),
-        Bound::Unbounded => 0,
+    let bounds = (range.start_bound().cloned(), range.end_bound().cloned());
+    let (Some(part), Some(rest)) = (vec.get(bounds), vec.get((bounds.0, Bound::Unbounded))) else {
+        panic!("drain: {bounds:?} of a vector of {} items", vec.len())
     };
-    let end = match range.end_bound() {
-        Bound::Included(&last) => last.checked_add(1).expect("a range that ends"),
-        Bound::Excluded(&end) => end,
-        Bound::Unbounded => len,
-    };
-    assert!(start <= end && end <= len, "drain: {start}..{end} of a vector of {len} items");
-    // SAFETY: the vector has at least `start` items. From here on the vector does not own the items
-    // from `start` on.
-    unsafe { vec.set_len(start) };
-    Owned::new(Drained { vec, part: end - start, behind: len - end }, end - start)
+    let (part, rest) = (part.len(), rest.len());
+    // SAFETY: the vector has at least `rest` items. From here on the vector does not own its last
+    // `rest` items.
+    unsafe { vec.set_len(vec.len() - rest) };
+    Owned::new(Drained { vec, part, behind: rest - part }, part)
 }
 
 impl<T> Drop for Drained<'_, T> {
@@ -199,14 +192,7 @@ impl<H: Holder> fmt::Debug for Owned<H> {
     }
 }
 
-impl<H: Holder> Chain for Owned<H> {
-    type Item = H::Item;
-    base!();
-}
-
-impl<H: Holder> Each for Owned<H> {}
-
-itself!([H: Holder] Owned<H>);
+begins_a_chain!([H: Holder] Owned<H>, H::Item);
 
 impl<H: Holder> Source for Owned<H> {
     fn count(&self) -> usize {
@@ -251,7 +237,7 @@ impl<H: Holder> Pieces for Owned<H> {
     unsafe fn piece(&self, range: Range<usize>) -> Vec<H::Item> {
         let len = range.len();
         // SAFETY: as the caller promises.
-        unsafe { self.moved_out(range) }.next_few(len)
+        unsafe { self.moved_out(range) }.few(0, len)
     }
 
     #[inline(always)]
@@ -260,8 +246,16 @@ impl<H: Holder> Pieces for Owned<H> {
         range: Range<usize>,
         size: usize,
     ) -> impl ExactSizeIterator<Item = Vec<H::Item>> + DoubleEndedIterator {
+        let mut next = range.start;
         // SAFETY: as the caller promises.
-        InPieces { items: unsafe { self.moved_out(range) }, size }
+        let mut items = unsafe { self.moved_out(range.clone()) };
+        range.step_by(size).map(move |start| {
+            let before = start - next;
+            if before == 0 {
+                next += size;
+            }
+            items.few(before, size)
+        })
     }
 }
 
@@ -273,19 +267,25 @@ struct MovedOut<'s, T> {
 }
 
 impl<T> MovedOut<'_, T> {
-    /// Moves the next `most` items to a `Vec`, or all remaining items if there are fewer.
-    fn next_few(&mut self, most: usize) -> Vec<T> {
-        let count = most.min(self.left);
+    /// Skips `before` items, and moves the next `most` items to a `Vec`, or all remaining items if
+    /// there are fewer. These must be either the first items or the last items.
+    fn few(&mut self, before: usize, most: usize) -> Vec<T> {
+        let count = most.min(self.left - before);
+        assert!(before == 0 || before + count == self.left);
         let mut few = Vec::with_capacity(count);
-        // SAFETY: 1. `count` items are left, and the vector has capacity for `count` items; 2. its
-        // memory is new.
-        unsafe { ptr::copy_nonoverlapping(self.next, few.as_mut_ptr(), count) };
+        // SAFETY: `before` items are left before this address.
+        let from = unsafe { self.next.add(before) };
+        // SAFETY: 1. `count` items are left from this address on, and the vector has capacity for
+        // `count` items; 2. its memory is new.
+        unsafe { ptr::copy_nonoverlapping(from, few.as_mut_ptr(), count) };
         // SAFETY: `count` items have just been written.
         unsafe { few.set_len(count) };
-        // SAFETY: the `count` items have been moved out; the address behind them is the address of
-        // an item or of the end of the items.
-        self.next = unsafe { self.next.add(count) };
         self.left -= count;
+        if before == 0 {
+            // SAFETY: the `count` items have been moved out; the address behind them is the address
+            // of an item or of the end of the items.
+            self.next = unsafe { from.add(count) };
+        }
         few
     }
 }
@@ -348,38 +348,6 @@ impl<T> Drop for MovedOut<'_, T> {
         }
     }
 }
-
-/// Claimed items in pieces of `size` items. The last piece may be shorter.
-struct InPieces<'s, T> {
-    items: MovedOut<'s, T>,
-    size: usize,
-}
-
-impl<T> Iterator for InPieces<'_, T> {
-    type Item = Vec<T>;
-
-    fn next(&mut self) -> Option<Vec<T>> {
-        (self.items.left > 0).then(|| self.items.next_few(self.size))
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        let pieces = self.items.left.div_ceil(self.size);
-        (pieces, Some(pieces))
-    }
-}
-
-impl<T> DoubleEndedIterator for InPieces<'_, T> {
-    fn next_back(&mut self) -> Option<Vec<T>> {
-        let before = self.items.left.checked_sub(1)? / self.size * self.size;
-        let few = self.items.left - before;
-        // SAFETY: `before` items are left before the last piece.
-        let next = unsafe { self.items.next.add(before) };
-        self.items.left = before;
-        Some(MovedOut { next, left: few, memory: PhantomData }.next_few(few))
-    }
-}
-
-impl<T> ExactSizeIterator for InPieces<'_, T> {}
 
 /// The claims of all workers.
 #[derive(Debug, Default)]
