@@ -198,7 +198,7 @@ impl<'p, T: Send, E: Ending, M: State> Grow<'p, T, E, M> {
     fn folded<A: Send, Z: Send>(
         self,
         init: impl Fn() -> A + Sync,
-        fold: impl Fn(&mut M::Worker, A, T, &Feed<'_, T>) -> Result<A, Z> + Sync,
+        fold: impl for<'a> Fn(A, Given<'a, M, T>, &Feed<'_, T>) -> Result<A, Z> + Sync,
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> Option<Result<A, Z>> {
         let Self { seeds, states } = self;
@@ -216,10 +216,12 @@ impl<'p, T: Send, E: Ending, M: State> Grow<'p, T, E, M> {
                 is_first = false;
                 let (feeder, held) = claimed.state();
                 let (at, state) = (seeds.range().start, M::get(held));
-                match feeder.fold(seeds.items(), acc, |acc, item, feed| fold(state, acc, item, feed)) {
-                    Ok(folded) => acc = folded,
-                    Err(found) => return Err(Stop { at, needed_end: 0, found }),
-                }
+                let step = |acc, item, feed: &Feed<'_, T>| fold(acc, M::give(state, item), feed);
+                acc = feeder.fold(seeds.items(), acc, step).map_err(|found| Stop {
+                    at,
+                    needed_end: 0,
+                    found,
+                })?;
             }
         };
         let grow_states = GrowStates { list: &list, states: &states };
@@ -274,10 +276,8 @@ impl<T: Send, E: Ending, M: State> Grow<'_, T, E, M> {
         fold: impl for<'a> Fn(A, Given<'a, M, T>, &Feed<'_, T>) -> A + Sync,
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> E::Of<A> {
-        let step = |state: &mut M::Worker, acc, item, feed: &Feed<'_, T>| {
-            Ok::<_, Infallible>(fold(acc, M::give(state, item), feed))
-        };
-        E::end(self.folded(init, step, reduce).map(|Ok(folded)| folded))
+        let folded = self.folded(init, |acc, item, feed| Ok::<_, Infallible>(fold(acc, item, feed)), reduce);
+        E::end(folded.map(|Ok(folded)| folded))
     }
 
     /// [`fold_unordered`](Self::fold_unordered) for a `fold` that can fail: an error ends the loop.
@@ -303,9 +303,7 @@ impl<T: Send, E: Ending, M: State> Grow<'_, T, E, M> {
         fold: impl for<'a> Fn(A, Given<'a, M, T>, &Feed<'_, T>) -> Result<A, Z> + Sync,
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> E::Of<Result<A, Z>> {
-        let step =
-            |state: &mut M::Worker, acc, item, feed: &Feed<'_, T>| fold(acc, M::give(state, item), feed);
-        E::end(self.folded(init, step, reduce))
+        E::end(self.folded(init, fold, reduce))
     }
 
     /// Calls `f` with every item once, in no defined order.
