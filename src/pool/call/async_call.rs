@@ -56,7 +56,7 @@ impl Executor {
             }
             return Ok(Outcome::Cancelled);
         }
-        let most = self.most(this, options).min(self.helpers_at_a_time).min(queues.limit() - 1);
+        let most = self.most(this, options).min(self.helpers_at_a_time).min(queues.limit - 1);
         let turn = (most > 0).then(|| self.take_turn(options)).flatten();
         let helpers = if turn.is_some() { most } else { 0 };
         let is_busy = helpers < most;
@@ -64,7 +64,7 @@ impl Executor {
             self.tell_of_busy(options.wishes.at);
         }
         let learnt = || self.threads.process.is_current().then(|| try_lock_soon(&self.learnt)).flatten();
-        let first_indices = learnt().map(|learnt| learnt.waited(this, queues.limit())).unwrap_or_default();
+        let first_indices = learnt().map(|learnt| learnt.waited(this, queues.limit)).unwrap_or_default();
         let arena = turn.as_ref().map(|turn| turn.arena);
         let ranges = match arena {
             Some(arena) => Arc::clone(&arena.ranges),
@@ -121,7 +121,7 @@ impl Executor {
         if stop.is_none() && !is_cancelled {
             self.memory.learn(this, options.kind, times.indices(), times.work());
             if let Some(mut learnt) = learnt() {
-                learnt.learn_waited(this, waited, queues.limit());
+                learnt.learn_waited(this, waited, queues.limit);
             }
         }
         drop(turn);

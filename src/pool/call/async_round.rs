@@ -98,11 +98,14 @@ impl AsyncRound<'_> {
     /// Worker `me` enters the loop. It polls items through `poller`.
     pub(crate) fn worker<'w>(&'w self, me: usize, poller: &'w mut dyn PollItems) -> AsyncRoundWorker<'w> {
         let Self { plan, .. } = self;
-        let (owner, first) = self.ranges.enter(me);
+        let (mut owner, first) = self.ranges.enter(me);
+        if plan.stealing == Stealing::Off {
+            owner.steal_from_late_only();
+        }
         let worker_log = self.log.enter(me, plan.units);
         self.queues.come();
         let begun = Instant::now();
-        let mut worker = AsyncRoundWorker {
+        AsyncRoundWorker {
             of: self,
             me,
             owner,
@@ -114,8 +117,7 @@ impl AsyncRound<'_> {
             held: None,
             doing: Doing::One,
             poller,
-            begins: true,
-            refills: true,
+            begins: Begins::First,
             is_new: true,
             seen: usize::MAX,
             cleared: usize::MAX,
@@ -127,11 +129,7 @@ impl AsyncRound<'_> {
             items: 0,
             own_report: AsyncReport::default(),
             worker_log,
-        };
-        if plan.stealing == Stealing::Off {
-            worker.owner.steal_from_late_only();
         }
-        worker
     }
 }
 
@@ -151,10 +149,9 @@ pub(crate) struct AsyncRoundWorker<'w> {
     held: Option<Slot>,
     doing: Doing,
     poller: &'w mut dyn PollItems,
-    /// Whether items may be left that no worker has begun.
-    begins: bool,
-    /// Whether the worker begins a new item next, because it has just resumed an item.
-    refills: bool,
+    /// Whether the worker begins a new item next, because it has just resumed an item. `Nothing`
+    /// if no items are left that no worker has begun.
+    begins: Begins,
     /// Whether the worker has just entered the loop.
     is_new: bool,
     /// `seen` is the latest stop of the loop that the worker has seen. The worker has already
@@ -225,7 +222,8 @@ impl AsyncRoundWorker<'_> {
     /// About how many polls could be done now.
     fn left(&self) -> usize {
         let Self { of: AsyncRound { queues, .. }, owner, begins, .. } = self;
-        let fresh = if *begins { owner.left().min(queues.spare() + self.hand.len()) } else { 0 };
+        let fresh =
+            if *begins != Begins::Nothing { owner.left().min(queues.spare() + self.hand.len()) } else { 0 };
         queues.queued(self.me) + fresh
     }
 
@@ -260,20 +258,20 @@ impl AsyncRoundWorker<'_> {
         if self.cleared == usize::MAX && self.seen != self.cleared {
             self.clear_behind();
         }
-        if self.begins && !self.hand.is_empty() && (self.refills || queues.queued(self.me) == 0) {
-            self.refills = false;
+        let is_next = match self.begins {
+            Begins::Nothing => false,
+            Begins::Later => queues.queued(self.me) == 0,
+            Begins::First => true,
+        };
+        if is_next && !self.hand.is_empty() {
+            self.begins = Begins::Later;
             self.begin();
             return true;
         }
         if queues.queued(self.me) == 0 {
             self.now = Instant::now(); // perhaps the worker will sleep
         }
-        let begins = match (self.begins, self.refills) {
-            (false, _) => Begins::Nothing,
-            (true, false) => Begins::Later,
-            (true, true) => Begins::First,
-        };
-        let (next, slept) = queues.next(self.me, &mut self.hand, begins, self.cleared);
+        let (next, slept) = queues.next(self.me, &mut self.hand, self.begins, self.cleared);
         if slept {
             self.wake_up();
         }
@@ -281,7 +279,7 @@ impl AsyncRoundWorker<'_> {
             Next::Resume(slot) => self.resume(slot),
             Next::Begin(slot) => {
                 self.hand.push(slot);
-                self.refills = true;
+                self.begins = Begins::First;
             }
             Next::Look => self.clear_behind(),
             Next::Leave => return false,
@@ -319,7 +317,7 @@ impl AsyncRoundWorker<'_> {
         }
         if begun.is_pending() {
             self.own_report.report.waited += 1;
-            if self.own_report.waited.len() <= self.of.queues.limit() {
+            if self.own_report.waited.len() <= self.of.queues.limit {
                 self.own_report.waited.push(last);
             }
         }
@@ -340,7 +338,9 @@ impl AsyncRoundWorker<'_> {
         self.own_report.report.resumed_elsewhere += usize::from(elsewhere);
         self.polls.count += 1;
         let resumed = self.poller.resume(index, slot);
-        self.refills = true;
+        if self.begins == Begins::Later {
+            self.begins = Begins::First;
+        }
         self.doing = Doing::One;
         if resumed.is_ready() {
             self.of.queues.end(self.me);
@@ -355,6 +355,7 @@ impl AsyncRoundWorker<'_> {
         polled: Poll<Result<(), Stop>>,
         suspend: fn(&WakeQueues, Slot, usize, usize),
     ) {
+        const OFTEN: usize = 16;
         match polled {
             Poll::Ready(Ok(())) => self.free_slot(),
             Poll::Pending => {
@@ -368,7 +369,11 @@ impl AsyncRoundWorker<'_> {
                 self.stop(needed_end, None);
             }
         }
-        self.tell_worth();
+        // From time to time, publishes how many items are enough work for another worker.
+        if self.polls.count % OFTEN == 1 || self.polls.count < OFTEN {
+            self.now = Instant::now();
+            self.of.queues.set_worth(self.polls.worth_sharing(self.work_time(), self.of.help));
+        }
     }
 
     /// The first item to begin, and how many items from it on are not claimed yet: 0 if the first
@@ -377,7 +382,7 @@ impl AsyncRoundWorker<'_> {
     fn claim(&mut self) -> Option<(usize, usize)> {
         let Self { of: AsyncRound { first_indices, .. }, owner, seen, .. } = self;
         if *seen == 0 {
-            self.begins = false; // perhaps the worker has no state
+            self.begins = Begins::Nothing; // perhaps the worker has no state
             return None;
         }
         loop {
@@ -392,7 +397,7 @@ impl AsyncRoundWorker<'_> {
                 }
             } else if owner.left() == 0 {
                 let Some(Stolen { item, victim }) = self.thief.steal(owner) else {
-                    self.begins = false;
+                    self.begins = Begins::Nothing;
                     return None;
                 };
                 self.victims.push(victim);
@@ -486,22 +491,6 @@ impl AsyncRoundWorker<'_> {
         self.own_report.report.asleep += now - self.now;
         self.now = now;
         self.of.plan.check_cpu(now);
-    }
-
-    /// From time to time, publishes how many items are enough work for another worker.
-    #[inline(always)]
-    fn tell_worth(&mut self) {
-        const OFTEN: usize = 16;
-        if self.polls.count % OFTEN == 1 || self.polls.count < OFTEN {
-            self.tell_worth_now();
-        }
-    }
-
-    #[inline(never)]
-    fn tell_worth_now(&mut self) {
-        self.now = Instant::now();
-        let Self { of: AsyncRound { queues, help, .. }, polls, .. } = self;
-        queues.set_worth(polls.worth_sharing(self.work_time(), *help));
     }
 }
 

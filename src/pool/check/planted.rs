@@ -20,7 +20,7 @@ use crate::{
             gate::{self, Gate},
             range::Ranges,
             shared_cursor,
-            wake_queues::{self, Hints, Parked, RunQueue, Slot, WakeQueues},
+            wake_queues::{self, Hints, ParkState, Parked, RunQueue, Slot, WakeQueues},
         },
     },
     sync::{AtomicUsize, Mutex, MutexGuard, Ordering, lock},
@@ -408,7 +408,7 @@ pub(crate) fn free_slot(parked: &mut Parked) -> Option<Slot> {
 
 pub(crate) fn sleeper_for_slot(parked: &mut Parked, hints: &Hints) -> Option<usize> {
     if is_planted(Bug::FeedsAnybody) {
-        parked.take_sleeper(0, hints, |_| true)
+        parked.take_sleeper(0, ParkState::Asleep, hints)
     } else {
         wake_queues::sleeper_for_slot(parked, hints)
     }
