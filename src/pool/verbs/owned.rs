@@ -81,6 +81,7 @@ impl<T, const N: usize> Holder for MaybeUninit<[T; N]> {
 
 /// The part of a `Vec` whose items are moved out. Made by [`drain`].
 #[doc(hidden)]
+#[derive(Debug)]
 pub struct Drained<'a, T> {
     /// The vector. Its length is set to the number of items before the part.
     vec: &'a mut Vec<T>,
@@ -88,12 +89,6 @@ pub struct Drained<'a, T> {
     part: usize,
     /// The number of items behind the part.
     behind: usize,
-}
-
-impl<T> fmt::Debug for Drained<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Drained").field("items", &self.part).finish_non_exhaustive()
-    }
 }
 
 impl<T> Holder for Drained<'_, T> {
@@ -211,12 +206,24 @@ impl<H: Holder> Source for Owned<H> {
 
     #[inline(always)]
     fn ledger(&self) -> ClaimLog<'_, H::Item> {
-        ClaimLog::new(&self.noted)
+        if mem::needs_drop::<H::Item>() {
+            self.noted.open.fetch_add(1, Ordering::Relaxed);
+        }
+        ClaimLog { to: &self.noted, run: 0..0, of: PhantomData }
     }
 
     #[inline(always)]
     fn note(&self, ledger: &mut ClaimLog<'_, H::Item>, range: Range<usize>) {
-        ledger.note(range);
+        if !mem::needs_drop::<H::Item>() {
+            return;
+        }
+        if range.start == ledger.run.end {
+            ledger.run.end = range.end;
+        } else if range.end == ledger.run.start {
+            ledger.run.start = range.start;
+        } else {
+            ledger.hand_in(range);
+        }
     }
 
     #[inline(always)]
@@ -399,29 +406,8 @@ pub struct ClaimLog<'s, T> {
     of: PhantomData<fn() -> T>,
 }
 
-impl<'s, T> ClaimLog<'s, T> {
-    #[inline(always)]
-    fn new(to: &'s AllClaimed) -> Self {
-        if mem::needs_drop::<T>() {
-            to.open.fetch_add(1, Ordering::Relaxed);
-        }
-        Self { to, run: 0..0, of: PhantomData }
-    }
-
-    #[inline(always)]
-    fn note(&mut self, range: Range<usize>) {
-        if !mem::needs_drop::<T>() {
-            return;
-        }
-        if range.start == self.run.end {
-            self.run.end = range.end;
-        } else if range.end == self.run.start {
-            self.run.start = range.start;
-        } else {
-            self.hand_in(range);
-        }
-    }
-
+impl<T> ClaimLog<'_, T> {
+    /// Hands in the latest run, and begins the run `next`.
     #[cold]
     #[inline(never)]
     fn hand_in(&mut self, next: Range<usize>) {

@@ -17,11 +17,12 @@
 //! Technical Report NVR-2016-002. In that paper each block looks back at its predecessors. Here one
 //! worker moves the front over all blocks that are reduced.
 
+#![expect(clippy::option_option, reason = "not cancelled, and not empty; or there, and not empty")]
+
 use std::{convert::Infallible, mem, ops::Range, sync::PoisonError};
 
 use super::{
     chain::{Chain, Each},
-    kernel::Claimed,
     on::On,
     options::{Ending, OnPool},
     places::{ResultPlaces, Written, append_in_place},
@@ -187,7 +188,6 @@ impl<'f, I: AsMut<[T]>, T> Scan<'f, I, T> {
     }
 
     /// If the front is at `first`, takes the total of all items before `first`.
-    #[expect(clippy::option_option, reason = "there, and not empty")]
     fn take(&self, first: usize) -> Option<Option<T>> {
         let is_there = self.front.load(Ordering::Relaxed) == first;
         is_there.then(|| lock(&self.state).total.take())
@@ -313,11 +313,10 @@ impl<'a, T: Clone + Send, E: Ending> On<Exclusive<'a, T>, OnPool<'_, E>> {
 
     /// Scans with these steps, and returns the total of all items and `init`. Returns `None` if the
     /// loop was cancelled, and `Some(None)` if there is neither an item nor an initial value.
-    #[expect(clippy::option_option, reason = "not cancelled, and not empty")]
     fn scanned(self, init: Option<T>, steps: &dyn ScanSteps<T>) -> Option<Option<T>> {
         let scan = Scan::new(init, steps, self.is_reproducible(), usize::MAX, &|_, _| ());
         let (scanning, size) = (&scan, self.block().unwrap_or(usize::MAX));
-        let blocks = move |mut claimed: Claimed<'_, '_, '_, Exclusive<'a, T>>| {
+        let searched = self.search::<Infallible>(LoopKind::InOrder, move |mut claimed| {
             while let Some(claim) = claimed.next() {
                 let mut first = claim.range().start;
                 for items in claim.piece().chunks_mut(size) {
@@ -327,8 +326,8 @@ impl<'a, T: Clone + Send, E: Ending> On<Exclusive<'a, T>, OnPool<'_, E>> {
                 }
             }
             Ok(())
-        };
-        self.search::<Infallible>(LoopKind::InOrder, blocks).through()?;
+        });
+        searched.through()?;
         Some(scan.end())
     }
 }
@@ -420,7 +419,6 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     }
 
     /// Scans with these steps, and appends the totals to `to`. Returns what `scanned` returns.
-    #[expect(clippy::option_option, reason = "not cancelled, and not empty")]
     fn scan_into(
         self,
         to: &mut Vec<C::Item>,
@@ -432,8 +430,8 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     {
         let (is_reproducible, size) = (self.is_reproducible(), self.block().unwrap_or(usize::MAX));
         let (len, mut on) = (self.source_count(), Some(self));
-        append_scanned(to, len, init, (steps, is_reproducible), &mut |places, scan| {
-            let blocks = move |mut claimed: Claimed<'_, '_, '_, C>| {
+        append_scanned(to, len, init, steps, is_reproducible, &mut |places, scan| {
+            let searched = on.take()?.search::<Infallible>(LoopKind::InOrder, move |mut claimed| {
                 let chain = claimed.chain;
                 while let Some(mut claim) = claimed.next() {
                     while claim.len() > 0 {
@@ -445,8 +443,8 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
                     }
                 }
                 Ok(())
-            };
-            on.take()?.search::<Infallible>(LoopKind::InOrder, blocks).through().map(drop)
+            });
+            searched.through().map(drop)
         })
     }
 }
@@ -459,12 +457,12 @@ type RunScan<'r, T> =
 /// Appends to `to` the totals of the `len` items that `run` makes. Returns the total of all items.
 /// Returns `None` if `run` does, and `Some(None)` if there is neither an item nor an initial value.
 #[inline(never)] // compiled once for each type of items
-#[expect(clippy::option_option, reason = "not cancelled, and not empty")]
 fn append_scanned<T: Send>(
     to: &mut Vec<T>,
     len: usize,
     init: Option<T>,
-    (steps, is_reproducible): (&dyn ScanSteps<T>, bool),
+    steps: &dyn ScanSteps<T>,
+    is_reproducible: bool,
     run: RunScan<'_, T>,
 ) -> Option<Option<T>> {
     let mut total = None;

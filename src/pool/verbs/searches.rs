@@ -58,11 +58,8 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
             while let Some(items) = claimed.next() {
                 let state = claimed.state();
                 let found = find(items, |item| {
-                    let pushed = chain.push(state, item, (), |state, (), item| match pick(state, item) {
-                        Some(found) => Err(found),
-                        None => Ok(()),
-                    });
-                    pushed.err()
+                    let step = |state: &mut WorkerOf<C>, (), item| pick(state, item).map_or(Ok(()), Err);
+                    chain.push(state, item, (), step).err()
                 });
                 if let Some((at, found)) = found {
                     let needed_end = if is_any { 0 } else { at };
@@ -235,11 +232,12 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
             |claimed, run| {
                 let sorted = claimed.fold(run, |_, run, item| {
                     let next = OrderRun { first: None, last: item };
-                    match run {
-                        Some(Some(run)) => OrderRun::join(run, next).map(|run| Some(Some(run))).ok_or(()),
-                        Some(None) => Err(()),
-                        None => Ok(Some(Some(next))),
-                    }
+                    let joined = match run {
+                        Some(Some(run)) => OrderRun::join(run, next),
+                        Some(None) => None,
+                        None => Some(next),
+                    };
+                    joined.map(|run| Some(Some(run))).ok_or(())
                 });
                 sorted.map_err(|stop| Stop { needed_end: 0, ..stop })
             },
