@@ -400,10 +400,10 @@ impl WakeQueues {
     /// Locks `ready` of run queue `number`, and moves the list `woken` there. `None` if no item
     /// seems to be woken.
     fn lock_ready(&self, number: usize) -> Option<MutexGuard<'_, VecDeque<Slot>>> {
-        if self.queued(number) == 0 {
+        let queue = &self.queues[number];
+        if !queue.has_woken() && queue.queued.load(Ordering::Relaxed) == 0 {
             return None;
         }
-        let queue = &self.queues[number];
         let mut ready = lock(&queue.ready);
         if !queue.has_woken() {
             return Some(ready);

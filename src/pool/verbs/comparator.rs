@@ -54,7 +54,6 @@ impl<S, L> By<S, L> {
     #[inline(always)]
     pub(crate) fn new<T>(sort: S, is_less: L) -> Self
     where
-        Self: Comparator<T>,
         S: Fn(&mut [T]),
         L: Fn(&T, &T) -> bool,
     {

@@ -78,11 +78,9 @@ fn staying_runs<T: Send>(
     order: &dyn Comparator<T>,
 ) -> Option<Vec<Range<usize>>> {
     let parts: Vec<usize> = shares(items.len(), executor.workers() * SEARCHES_A_WORKER).collect();
-    let mut found: Vec<Option<Vec<Range<usize>>>> = vec![None; parts.len()];
     // Only one worker accesses each part, since items need not be `Sync`.
-    let jobs = iter::zip(split(items, &parts), &mut found).collect();
-    in_parallel(executor, jobs, &|(part, found): (&mut [T], &mut Option<Vec<Range<usize>>>)| {
-        *found = runs_in(part, part.len() / ONE_IN_A_PART, order);
+    let found = in_parallel(executor, split(items, &parts), &|part: &mut [T]| {
+        runs_in(part, part.len() / ONE_IN_A_PART, order)
     });
     let found: Vec<_> = found.into_iter().collect::<Option<_>>()?;
     let mut end = 0;

@@ -183,8 +183,9 @@ impl<A> Part<A> {
     /// ```
     pub fn into_nodes(self) -> impl Iterator<Item = (Place, A)> {
         let Blocks { size, len } = self.blocks;
-        let place = move |first: usize, level| [len as u64, size as u64, first as u64, u64::from(level)];
-        self.tree.into_nodes().map(move |(first, level, result)| (place(first, level), result))
+        self.tree.into_nodes().map(move |(first, level, result)| {
+            ([len as u64, size as u64, first as u64, u64::from(level)], result)
+        })
     }
 
     /// Combines the nodes of neighbouring parts, in order, into one part of a whole of `whole_len`

@@ -167,7 +167,11 @@ impl<'f, I: AsMut<[T]>, T> Scan<'f, I, T> {
             reduced += piece;
         };
         let Some(mut before) = before else {
-            self.add(Block { range, items, total });
+            let first = range.start;
+            lock(&self.state).reduced.push(Block { range, items, total });
+            if let Some(total) = self.take(first) {
+                self.advance(first, total);
+            } // otherwise the worker that moves the front to `first` finds the block
             return self.scan_passed();
         };
         // The front has arrived. The worker scans the rest of the block, moves the front behind the
@@ -191,19 +195,6 @@ impl<'f, I: AsMut<[T]>, T> Scan<'f, I, T> {
     fn take(&self, first: usize) -> Option<Option<T>> {
         let is_there = self.front.load(Ordering::Relaxed) == first;
         is_there.then(|| lock(&self.state).total.take())
-    }
-
-    /// Adds a reduced block. If the front is at the block, moves the front.
-    fn add(&self, block: Block<I, T>) {
-        let first = block.range.start;
-        let mut state = lock(&self.state);
-        state.reduced.push(block);
-        let is_there = self.front.load(Ordering::Relaxed) == first;
-        let total = if is_there { state.total.take() } else { None };
-        drop(state);
-        if is_there {
-            self.advance(first, total);
-        } // otherwise the worker that moves the front to `first` finds the block
     }
 
     /// Moves the front from index `front` over the reduced blocks that follow without a gap.
@@ -245,17 +236,13 @@ impl<'f, I: AsMut<[T]>, T> Scan<'f, I, T> {
 
     /// The total of two neighbouring ranges of items. The second range has at least one item.
     fn both(&self, before: Option<&T>, behind: Option<T>) -> Option<T> {
-        match (before, behind) {
-            (Some(before), Some(behind)) => {
-                // Dropped before the total is returned: a value that is being returned leaks if a
-                // drop panics (rust-lang/rust#47949).
-                let total = self.steps.op(before, &behind);
-                drop(behind);
-                Some(total)
-            }
-            (None, behind) => behind,
-            (Some(_), None) => unreachable!("no block is empty"),
-        }
+        let Some(before) = before else { return behind };
+        let behind = behind.expect("no block is empty");
+        let total = self.steps.op(before, &behind);
+        // Dropped before the total is returned: a value that is being returned leaks if a drop
+        // panics (rust-lang/rust#47949).
+        drop(behind);
+        Some(total)
     }
 }
 
