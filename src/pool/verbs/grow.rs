@@ -4,11 +4,9 @@ use std::convert::Infallible;
 
 use super::{
     feed::{Feed, Feeder, List},
-    kernel::Claimed,
     on::On,
     options::{Cancellable, Ending, OnPool, Uncancellable},
     owned::Owned,
-    stages::With,
     state::{self, Fresh, Given, Kept, Lends, PerWorker, State, Stateless},
 };
 use crate::pool::{
@@ -204,33 +202,31 @@ impl<'p, T: Send, E: Ending, M: State> Grow<'p, T, E, M> {
         let Self { seeds, states } = self;
         let list = seeds.list();
         let make = &init;
-        let folding = move |mut claimed: Claimed<'_, '_, '_, GrowChain<'_, T, M>>, acc: Option<A>| {
-            let mut acc = acc.unwrap_or_else(make);
-            let mut is_first = true;
-            loop {
-                let seeds = match claimed.next() {
-                    Some(seeds) => seeds,
-                    None if is_first => claimed.nothing(), // fold the worker's own deque
-                    None => return Ok(Some(acc)),
-                };
-                is_first = false;
-                let (feeder, held) = claimed.state();
-                let (at, state) = (seeds.range().start, M::get(held));
-                let step = |acc, item, feed: &Feed<'_, T>| fold(acc, M::give(state, item), feed);
-                acc = feeder.fold(seeds.items(), acc, step).map_err(|found| Stop {
-                    at,
-                    needed_end: 0,
-                    found,
-                })?;
-            }
-        };
-        let grow_states = GrowStates { list: &list, states: &states };
-        seeds.with_states(grow_states).fold_list(&list, folding, reduce).or(&init).ended()
+        let on = seeds.with_states(GrowStates { list: &list, states: &states });
+        let folded = on.fold_list(
+            &list,
+            move |mut claimed, acc| {
+                let mut acc = acc.unwrap_or_else(make);
+                let mut is_first = true;
+                loop {
+                    let seeds = match claimed.next() {
+                        Some(seeds) => seeds,
+                        None if is_first => claimed.nothing(), // fold the worker's own deque
+                        None => return Ok(Some(acc)),
+                    };
+                    is_first = false;
+                    let (feeder, held) = claimed.state();
+                    let (at, state) = (seeds.range().start, M::get(held));
+                    let step = |acc, item, feed: &Feed<'_, T>| fold(acc, M::give(state, item), feed);
+                    let folded = feeder.fold(seeds.items(), acc, step);
+                    acc = folded.map_err(|found| Stop { at, needed_end: 0, found })?;
+                }
+            },
+            reduce,
+        );
+        folded.or(&init).ended()
     }
 }
-
-/// The seeds, with the state of each worker.
-type GrowChain<'f, T, M> = With<Owned<Vec<T>>, GrowStates<'f, T, M>>;
 
 /// Loops.
 impl<T: Send, E: Ending, M: State> Grow<'_, T, E, M> {

@@ -255,8 +255,7 @@ impl<C: Each + Sync, E: Ending> Waiting<C, OnPool<'_, E>> {
     ) -> E::Of<A> {
         let Self { on, limit } = self;
         let make = |acc: &mut Option<A>, item| fold(acc.take().unwrap_or_else(&init), item);
-        let done = |_, _, acc| Ok::<_, Infallible>(acc);
-        let folded = run_async(on.into_async(), limit, make, done, reduce);
+        let folded = run_async(on.into_async(), limit, make, |_, _, acc| Ok::<_, Infallible>(acc), reduce);
         E::end(folded.map(|folded| folded.unwrap_or_else(&init)).through())
     }
 
