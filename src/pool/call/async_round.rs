@@ -223,7 +223,7 @@ impl AsyncRoundWorker<'_> {
     fn left(&self) -> usize {
         let Self { of: AsyncRound { queues, .. }, owner, begins, .. } = self;
         let fresh =
-            if *begins != Begins::Nothing { owner.left().min(queues.spare() + self.hand.len()) } else { 0 };
+            if *begins == Begins::Nothing { 0 } else { owner.left().min(queues.spare() + self.hand.len()) };
         queues.queued(self.me) + fresh
     }
 

@@ -247,7 +247,7 @@ impl<'f, I: AsMut<[T]>, T> Scan<'f, I, T> {
 }
 
 /// Scans.
-impl<'a, T: Clone + Send, E: Ending> On<Exclusive<'a, T>, OnPool<'_, E>> {
+impl<T: Clone + Send, E: Ending> On<Exclusive<'_, T>, OnPool<'_, E>> {
     /// Replaces each item by the total of all items up to and including this item, as in a running
     /// sum. `op` must be associative, and need not be commutative.
     ///
