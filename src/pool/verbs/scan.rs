@@ -23,6 +23,7 @@ use std::{convert::Infallible, mem, ops::Range, sync::PoisonError};
 
 use super::{
     chain::{Chain, Each},
+    kernel::Claimed,
     on::On,
     options::{Ending, OnPool},
     places::{ResultPlaces, Written, append_in_place},
@@ -247,7 +248,7 @@ impl<'f, I: AsMut<[T]>, T> Scan<'f, I, T> {
 }
 
 /// Scans.
-impl<T: Clone + Send, E: Ending> On<Exclusive<'_, T>, OnPool<'_, E>> {
+impl<'a, T: Clone + Send, E: Ending> On<Exclusive<'a, T>, OnPool<'_, E>> {
     /// Replaces each item by the total of all items up to and including this item, as in a running
     /// sum. `op` must be associative, and need not be commutative.
     ///
@@ -303,7 +304,7 @@ impl<T: Clone + Send, E: Ending> On<Exclusive<'_, T>, OnPool<'_, E>> {
     fn scanned(self, init: Option<T>, steps: &dyn ScanSteps<T>) -> Option<Option<T>> {
         let scan = Scan::new(init, steps, self.is_reproducible(), usize::MAX, &|_, _| ());
         let (scanning, size) = (&scan, self.block().unwrap_or(usize::MAX));
-        let searched = self.search::<Infallible>(LoopKind::InOrder, move |mut claimed| {
+        let blocks = move |mut claimed: Claimed<'_, '_, '_, Exclusive<'a, T>>| {
             while let Some(claim) = claimed.next() {
                 let mut first = claim.range().start;
                 for items in claim.piece().chunks_mut(size) {
@@ -313,8 +314,8 @@ impl<T: Clone + Send, E: Ending> On<Exclusive<'_, T>, OnPool<'_, E>> {
                 }
             }
             Ok(())
-        });
-        searched.through()?;
+        };
+        self.search::<Infallible>(LoopKind::InOrder, blocks).through()?;
         Some(scan.end())
     }
 }
