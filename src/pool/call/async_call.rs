@@ -1,7 +1,10 @@
 //! A call of a loop whose items wait. The caller begins alone. Helpers join if the remaining
 //! computation is large enough to pay for them.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, PoisonError},
+    time::Duration,
+};
 
 use crossbeam_utils::CachePadded;
 
@@ -45,30 +48,28 @@ impl Executor {
     ) -> Result<Outcome, Panic> {
         let (begin, len, watch) = (Instant::now(), this.slice.len, options.watch);
         let _stay = options.enter();
-        let mut helpers = self.most(this, options).min(self.helpers_at_a_time).min(queues.limit() - 1);
+        let (mut before, everybody) = (Before::nothing(begin), self.program_report.is_some());
         if watch.is_cancelled() {
-            let (mut before, why) = (Before::nothing(begin), Err(Alone::Cancelled));
-            let everybody = self.program_report.is_some();
+            let why = Err(Alone::Cancelled);
             if let Some(account) = options.account(&mut before, why, everybody, Duration::ZERO) {
                 options.tell(account, self.program_report);
             }
             return Ok(Outcome::Cancelled);
         }
-        let turn = if helpers > 0 { self.take_turn(options) } else { None };
-        let learnt = || self.threads.process.is_current().then(|| try_lock_soon(&self.learnt)).flatten();
-        let first_indices = learnt().map(|learnt| learnt.waited(this, queues.limit())).unwrap_or_default();
-        let (ranges, places) = match &turn {
-            Some(turn) => {
-                let places = WorkerPlaces { threads: &self.threads, cpus: &self.cpus, arena: turn.arena };
-                (Arc::clone(&turn.arena.ranges), Some(places))
-            }
-            None => (Arc::new(Ranges::new(1, Fence::Symmetric)), None),
-        };
-        let why_none = if helpers == 0 { Alone::OneWorker } else { Alone::Busy };
-        if turn.is_none() && helpers > 0 {
+        let most = self.most(this, options).min(self.helpers_at_a_time).min(queues.limit - 1);
+        let turn = (most > 0).then(|| self.take_turn(options)).flatten();
+        let helpers = if turn.is_some() { most } else { 0 };
+        let is_busy = helpers < most;
+        if is_busy {
             self.tell_of_busy(options.wishes.at);
-            helpers = 0;
         }
+        let learnt = || self.threads.process.is_current().then(|| try_lock_soon(&self.learnt)).flatten();
+        let first_indices = learnt().map(|learnt| learnt.waited(this, queues.limit)).unwrap_or_default();
+        let arena = turn.as_ref().map(|turn| turn.arena);
+        let ranges = match arena {
+            Some(arena) => Arc::clone(&arena.ranges),
+            None => Arc::new(Ranges::new(1, Fence::Symmetric)),
+        };
         let times = Times { tallies: vec![Tally::default(); helpers + 1], ..Times::default() };
         let awake = self.threads.awake() > 0;
         let round = CachePadded::new(AsyncRound {
@@ -82,7 +83,7 @@ impl Executor {
                 stealing: self.stealing,
                 has_large_partials: false,
                 heavy: &self.prices.heavy,
-                places,
+                places: arena.map(|arena| WorkerPlaces { threads: &self.threads, cpus: &self.cpus, arena }),
                 polls: PollTimes { at_end: Patience::BRIEF, between: self.gaps.fixed() },
             },
             first_indices: FirstIndices::new(first_indices),
@@ -98,21 +99,14 @@ impl Executor {
         // catch panics.
         ranges.partition(0..len, &[]); // to the caller
         watch.begin(&ranges, Some(queues), options.units, 0..len);
-        let mut caller = round.worker(0, ranges.enter(0), own);
+        let mut caller = round.worker(0, own);
         let has_idle = || helpers > 0 && self.idle() > 0;
         let is_through = caller.work_until(|caller| has_idle() && caller.wants_help());
         let mut idle = 0;
         if !is_through && let Some(turn) = &turn {
             idle = self.threads.idle();
             let helpers = self.prices.most_helpers(caller.work_left()).clamp(1, helpers);
-            let work = |me| {
-                let mut entered = Some(ranges.enter(me));
-                others(me, &mut |poller| {
-                    if let Some(entered) = entered.take() {
-                        round.worker(me, entered, poller).work();
-                    }
-                });
-            };
+            let work = |me| others(me, &mut |poller| round.worker(me, poller).work());
             let offer = Offer { helpers, reentry: Reentry::Once, polls: round.plan.polls };
             self.threads.share(turn, offer, &work, || caller.work());
         } else {
@@ -120,26 +114,29 @@ impl Executor {
         }
         watch.end(&ranges, Some(queues));
         watch.done(if watch.is_current() { 0 } else { len });
-        let (mut times, stop, AsyncReport { report, waited }) = CachePadded::into_inner(round).into_inner();
+        let AsyncRound { log, reports, .. } = CachePadded::into_inner(round);
+        let (mut times, stop) = log.into_inner();
+        let AsyncReport { mut report, waited } = reports.into_inner().unwrap_or_else(PoisonError::into_inner);
+        report.most_in_flight = queues.under_way().1;
         let is_cancelled = watch.is_cancelled();
         if stop.is_none() && !is_cancelled {
             self.memory.learn(this, options.kind, times.indices(), times.work());
             if let Some(mut learnt) = learnt() {
-                learnt.learn_waited(this, waited, queues.limit());
+                learnt.learn_waited(this, waited, queues.limit);
             }
         }
         drop(turn);
         let alone = is_through.then(|| match helpers {
             _ if is_cancelled && times.indices() == 0 => Alone::Cancelled,
-            0 => why_none,
+            _ if is_busy => Alone::Busy,
+            0 => Alone::OneWorker,
             _ if report.waited > 0 => Alone::Waited,
             _ => Alone::Short,
         });
-        let mut before = Before::nothing(begin);
         if !is_through || alone == Some(Alone::Busy) {
             options.tell_around(&before, Some(&times));
         }
-        let (everybody, help) = (self.program_report.is_some(), self.prices.help_time(awake));
+        let help = self.prices.help_time(awake);
         if let Some(account) = options.account(&mut before, Ok(&mut times), everybody, help) {
             options.tell(account.helped(idle).waited(alone, report), self.program_report);
         }

@@ -9,14 +9,13 @@ use std::{
     collections::BinaryHeap,
     mem,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::PoisonError,
     task::Poll,
     time::Duration,
 };
 
 use super::{
     body::Stop,
-    ending::{Earliest, Panic, discard},
+    ending::{Panic, discard},
     handles::CancelToken,
     plan::Plan,
     round::claim_one,
@@ -33,10 +32,10 @@ use crate::{
         },
         protocol::{
             first_indices::FirstIndices,
-            range::{Owner, Ranges, Stolen},
+            range::{Claims, Owner, Ranges, Stolen},
             wake_queues::{Begins, Next, Slot, WakeQueues},
         },
-        record::{journal::Times, report::WaitReport},
+        record::report::WaitReport,
     },
     sync::{Mutex, lock},
 };
@@ -46,12 +45,9 @@ pub(crate) trait PollItems {
     /// Makes the worker's state. Called once, before all other functions.
     fn arrive(&mut self);
 
-    /// Claims at most `claims` items of `owner`, one by one, and begins each of them in `slot`.
-    /// Stops when an item waits.
-    fn begin(&mut self, owner: &mut Owner<'_>, slot: &mut Slot, claims: usize) -> Result<Began, Stop>;
-
-    /// Begins an item that is already claimed.
-    fn begin_one(&mut self, index: usize, slot: &mut Slot) -> Result<Began, Stop>;
+    /// Begins the items of `claims` in `slot`, one by one. Item `next` comes first. Returns
+    /// `Pending` when an item waits, which is then the last item of the claims.
+    fn begin(&mut self, next: usize, claims: &mut Claims<'_>, slot: &mut Slot) -> Poll<Result<(), Stop>>;
 
     /// Polls the item `index`, which waited in `slot`. If the item is ready, the slot becomes free.
     fn resume(&mut self, index: usize, slot: &mut Slot) -> Poll<Result<(), Stop>>;
@@ -63,26 +59,12 @@ pub(crate) trait PollItems {
     fn hand_over(&mut self);
 
     /// Drops the state. Before that, publishes all finished runs if the result `is_needed`. Called
-    /// when no item is left to begin or resume.
+    /// when no item is left to begin or resume, and again if it has panicked.
     fn leave(&mut self, is_needed: bool);
 
     /// After a panic: drops the finished runs, and returns the item in which the panic happened.
     /// Does not panic.
     fn abandon(&mut self) -> usize;
-
-    /// After a panic in `leave`: drops the state. Does not panic.
-    fn drop_state(&mut self);
-}
-
-/// How an attempt to begin items has ended.
-pub(crate) enum Began {
-    /// All items that were begun are done.
-    Done,
-    /// All items that were begun are done. A thief contests the last claim, and [`Owner::resolve`]
-    /// decides whether the claim is valid.
-    Contested,
-    /// This item waits.
-    Waits(usize),
 }
 
 /// Makes the [`PollItems`] of a worker, on the worker's thread, and lends it to a closure.
@@ -113,18 +95,17 @@ pub(crate) struct AsyncReport {
 }
 
 impl AsyncRound<'_> {
-    /// Worker `me`, which has entered the loop and polls items through `poller`.
-    pub(crate) fn worker<'w>(
-        &'w self,
-        me: usize,
-        (owner, first): (Owner<'w>, Option<usize>),
-        poller: &'w mut dyn PollItems,
-    ) -> AsyncRoundWorker<'w> {
+    /// Worker `me` enters the loop. It polls items through `poller`.
+    pub(crate) fn worker<'w>(&'w self, me: usize, poller: &'w mut dyn PollItems) -> AsyncRoundWorker<'w> {
         let Self { plan, .. } = self;
+        let (mut owner, first) = self.ranges.enter(me);
+        if plan.stealing == Stealing::Off {
+            owner.steal_from_late_only();
+        }
         let worker_log = self.log.enter(me, plan.units);
         self.queues.come();
         let begun = Instant::now();
-        let mut worker = AsyncRoundWorker {
+        AsyncRoundWorker {
             of: self,
             me,
             owner,
@@ -136,8 +117,7 @@ impl AsyncRound<'_> {
             held: None,
             doing: Doing::One,
             poller,
-            begins: true,
-            refills: true,
+            begins: Begins::First,
             is_new: true,
             seen: usize::MAX,
             cleared: usize::MAX,
@@ -149,19 +129,7 @@ impl AsyncRound<'_> {
             items: 0,
             own_report: AsyncReport::default(),
             worker_log,
-        };
-        if plan.stealing == Stealing::Off {
-            worker.owner.steal_from_late_only();
         }
-        worker
-    }
-
-    /// The reports of all workers. Call this after all workers have left.
-    pub(crate) fn into_inner(self) -> (Times, Earliest<Option<Panic>>, AsyncReport) {
-        let (times, stop) = self.log.into_inner();
-        let mut reports = self.reports.into_inner().unwrap_or_else(PoisonError::into_inner);
-        reports.report.most_in_flight = self.queues.under_way().1;
-        (times, stop, reports)
     }
 }
 
@@ -181,10 +149,9 @@ pub(crate) struct AsyncRoundWorker<'w> {
     held: Option<Slot>,
     doing: Doing,
     poller: &'w mut dyn PollItems,
-    /// Whether items may be left that no worker has begun.
-    begins: bool,
-    /// Whether the worker begins a new item next, because it has just resumed an item.
-    refills: bool,
+    /// Whether the worker begins a new item next, because it has just resumed an item. `Nothing`
+    /// if no items are left that no worker has begun.
+    begins: Begins,
     /// Whether the worker has just entered the loop.
     is_new: bool,
     /// `seen` is the latest stop of the loop that the worker has seen. The worker has already
@@ -209,12 +176,6 @@ pub(crate) struct AsyncRoundWorker<'w> {
     worker_log: WorkerLog,
 }
 
-/// How a step of the worker has ended.
-enum Step {
-    GoOn,
-    Leave,
-}
-
 impl AsyncRoundWorker<'_> {
     /// Works until no item is left, and then leaves. Never unwinds: a panic ends the loop and is
     /// kept for the caller. Workers still poll the items before the panic.
@@ -229,7 +190,7 @@ impl AsyncRoundWorker<'_> {
         loop {
             let gone = catch_unwind(AssertUnwindSafe(|| {
                 while !gives_up(self) {
-                    if let Step::Leave = self.step() {
+                    if !self.step() {
                         return true;
                     }
                 }
@@ -261,16 +222,16 @@ impl AsyncRoundWorker<'_> {
     /// About how many polls could be done now.
     fn left(&self) -> usize {
         let Self { of: AsyncRound { queues, .. }, owner, begins, .. } = self;
-        let fresh = if *begins { owner.left().min(queues.spare() + self.hand.len()) } else { 0 };
+        let fresh =
+            if *begins == Begins::Nothing { 0 } else { owner.left().min(queues.spare() + self.hand.len()) };
         queues.queued(self.me) + fresh
     }
 
     /// Hands over the finished runs and the notes. Does not unwind.
     pub(crate) fn leave(mut self) {
         let is_needed = self.of.queues.stop() == usize::MAX;
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.poller.leave(is_needed))) {
+        while let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.poller.leave(is_needed))) {
             let place = self.poller.abandon();
-            self.poller.drop_state();
             self.stop(place, Some(panic));
         }
         let Self { of, owner, items, victims, mut own_report, mut worker_log, polls, .. } = self;
@@ -283,7 +244,8 @@ impl AsyncRoundWorker<'_> {
         of.log.leave(&mut worker_log, owner.failed);
     }
 
-    fn step(&mut self) -> Step {
+    /// Takes the next step. Returns false if nothing is left to do.
+    fn step(&mut self) -> bool {
         let queues = self.of.queues;
         if mem::take(&mut self.is_new) {
             self.poller.arrive();
@@ -296,20 +258,20 @@ impl AsyncRoundWorker<'_> {
         if self.cleared == usize::MAX && self.seen != self.cleared {
             self.clear_behind();
         }
-        if self.begins && !self.hand.is_empty() && (self.refills || queues.queued(self.me) == 0) {
-            self.refills = false;
+        let is_next = match self.begins {
+            Begins::Nothing => false,
+            Begins::Later => queues.queued(self.me) == 0,
+            Begins::First => true,
+        };
+        if is_next && !self.hand.is_empty() {
+            self.begins = Begins::Later;
             self.begin();
-            return Step::GoOn;
+            return true;
         }
         if queues.queued(self.me) == 0 {
             self.now = Instant::now(); // perhaps the worker will sleep
         }
-        let begins = match (self.begins, self.refills) {
-            (false, _) => Begins::Nothing,
-            (true, false) => Begins::Later,
-            (true, true) => Begins::First,
-        };
-        let (next, slept) = queues.next(self.me, &mut self.hand, begins, self.cleared);
+        let (next, slept) = queues.next(self.me, &mut self.hand, self.begins, self.cleared);
         if slept {
             self.wake_up();
         }
@@ -317,64 +279,49 @@ impl AsyncRoundWorker<'_> {
             Next::Resume(slot) => self.resume(slot),
             Next::Begin(slot) => {
                 self.hand.push(slot);
-                self.refills = true;
+                self.begins = Begins::First;
             }
             Next::Look => self.clear_behind(),
-            Next::Leave => return Step::Leave,
+            Next::Leave => return false,
         }
-        Step::GoOn
+        true
     }
 
     /// Begins items in one of the worker's slots, until an item waits or some microseconds are
     /// over.
     fn begin(&mut self) {
-        let Some(claim) = self.claim() else { return };
+        let Some((first, left)) = self.claim() else { return };
         let Self { poller, owner, grain, hand, held, .. } = self;
         *held = hand.pop();
         let Some(slot) = held else { return };
-        let first = owner.next();
-        let began = match claim {
-            ToBegin::One(index) => {
-                self.items += 1;
-                self.polls.count += 1;
-                poller.begin_one(index, slot)
-            }
-            ToBegin::Next(left) => {
-                grain.restart(self.now);
-                let Stretch { claims, full_fences, .. } = grain.stretch(left);
-                owner.use_full_fences(full_fences);
-                self.doing = Doing::Many;
-                let began = poller.begin(owner, slot, claims);
-                self.doing = Doing::One;
-                let begun = owner.next() - first;
-                self.items += begun;
-                self.polls.count += begun;
-                began
-            }
+        let (end, (begun, is_contested)) = if left == 0 {
+            (first + 1, (poller.begin(first, &mut Claims::of(first..first + 1), slot), false))
+        } else {
+            grain.restart(self.now);
+            let Stretch { claims, full_fences, .. } = grain.stretch(left);
+            owner.use_full_fences(full_fences);
+            self.doing = Doing::Many;
+            let begun = owner.claim(1, claims, |claims| poller.begin(first, claims, slot));
+            self.doing = Doing::One;
+            (owner.next(), begun)
         };
+        self.items += end - first;
+        self.polls.count += end - first;
+        let last = end.saturating_sub(1); // of the items that were begun, if there are any
         self.now = Instant::now();
-        if let (ToBegin::Next(left), Ok(Began::Done | Began::Contested)) = (claim, &began) {
-            self.grain.end_stretch((left + first).saturating_sub(self.owner.next()), self.now);
+        if left > 0 && matches!(begun, Poll::Ready(Ok(()))) {
+            grain.end_stretch((first + left).saturating_sub(end), self.now);
         }
-        match began {
-            Ok(Began::Done) => self.free_slot(),
-            Ok(Began::Contested) => {
-                self.claimed = self.owner.resolve(1).next();
-                self.free_slot();
-            }
-            Ok(Began::Waits(index)) => {
-                self.own_report.report.waited += 1;
-                if self.own_report.waited.len() <= self.of.queues.limit() {
-                    self.own_report.waited.push(index);
-                }
-                if let Some(slot) = self.held.take() {
-                    self.note_waiting(index, slot.number());
-                    self.of.queues.suspend_first(slot, self.me, index);
-                }
-            }
-            Err(stop) => self.stop_at(stop),
+        if is_contested {
+            self.claimed = owner.resolve(1).next();
         }
-        self.tell_worth();
+        if begun.is_pending() {
+            self.own_report.report.waited += 1;
+            if self.own_report.waited.len() <= self.of.queues.limit {
+                self.own_report.waited.push(last);
+            }
+        }
+        self.end_poll(last, begun, WakeQueues::suspend_first);
     }
 
     /// Resumes the item in `slot`.
@@ -391,53 +338,75 @@ impl AsyncRoundWorker<'_> {
         self.own_report.report.resumed_elsewhere += usize::from(elsewhere);
         self.polls.count += 1;
         let resumed = self.poller.resume(index, slot);
-        self.refills = true;
+        if self.begins == Begins::Later {
+            self.begins = Begins::First;
+        }
         self.doing = Doing::One;
         if resumed.is_ready() {
             self.of.queues.end(self.me);
         }
-        match resumed {
+        self.end_poll(index, resumed, WakeQueues::suspend);
+    }
+
+    /// Ends the poll of the item at `index`. If the item waits, `suspend` suspends it.
+    fn end_poll(
+        &mut self,
+        index: usize,
+        polled: Poll<Result<(), Stop>>,
+        suspend: fn(&WakeQueues, Slot, usize, usize),
+    ) {
+        const OFTEN: usize = 16;
+        match polled {
             Poll::Ready(Ok(())) => self.free_slot(),
             Poll::Pending => {
                 if let Some(slot) = self.held.take() {
                     self.note_waiting(index, slot.number());
-                    self.of.queues.suspend(slot, self.me, index);
+                    suspend(self.of.queues, slot, self.me, index);
                 }
             }
-            Poll::Ready(Err(stop)) => self.stop_at(stop),
+            Poll::Ready(Err(Stop { needed_end, .. })) => {
+                self.free_slot();
+                self.stop(needed_end, None);
+            }
         }
-        self.tell_worth();
+        // From time to time, publishes how many items are enough work for another worker.
+        if self.polls.count % OFTEN == 1 || self.polls.count < OFTEN {
+            self.now = Instant::now();
+            self.of.queues.set_worth(self.polls.worth_sharing(self.work_time(), self.of.help));
+        }
     }
 
-    /// The next items to begin. `None` if no item is left; then the worker does not call this
+    /// The first item to begin, and how many items from it on are not claimed yet: 0 if the first
+    /// item is already claimed. `None` if no item is left; then the worker does not call this
     /// again.
-    fn claim(&mut self) -> Option<ToBegin> {
+    fn claim(&mut self) -> Option<(usize, usize)> {
         let Self { of: AsyncRound { first_indices, .. }, owner, seen, .. } = self;
         if *seen == 0 {
-            self.begins = false; // perhaps the worker has no state
+            self.begins = Begins::Nothing; // perhaps the worker has no state
             return None;
         }
         loop {
             while let Some(index) = first_indices.claim() {
                 if index < *seen {
-                    return Some(ToBegin::One(index));
+                    return Some((index, 0));
                 }
             }
             if let Some(index) = self.claimed.take() {
                 if index < *seen && first_indices.distance(index) > 0 {
-                    return Some(ToBegin::One(index));
+                    return Some((index, 0));
                 }
             } else if owner.left() == 0 {
                 let Some(Stolen { item, victim }) = self.thief.steal(owner) else {
-                    self.begins = false;
+                    self.begins = Begins::Nothing;
                     return None;
                 };
                 self.victims.push(victim);
                 self.claimed = Some(item);
             } else {
-                let distance = first_indices.distance(owner.next());
+                let next = owner.next();
+                let distance = first_indices.distance(next);
                 if distance > 0 {
-                    return Some(ToBegin::Next(owner.left().min(distance)));
+                    return Some((next, owner.left().min(distance)));
                 }
                 self.claimed = claim_one(owner); // claimed, in order to skip this item
             }
@@ -447,11 +416,6 @@ impl AsyncRoundWorker<'_> {
     /// Frees the slot that the worker holds.
     fn free_slot(&mut self) {
         self.hand.extend(self.held.take());
-    }
-
-    fn stop_at(&mut self, Stop { needed_end, .. }: Stop) {
-        self.free_slot();
-        self.stop(needed_end, None);
     }
 
     /// Ends the loop at `place`: from now on, workers begin only items before `place`. Waiting
@@ -528,22 +492,6 @@ impl AsyncRoundWorker<'_> {
         self.now = now;
         self.of.plan.check_cpu(now);
     }
-
-    /// From time to time, publishes how many items are enough work for another worker.
-    #[inline(always)]
-    fn tell_worth(&mut self) {
-        const OFTEN: usize = 16;
-        if self.polls.count % OFTEN == 1 || self.polls.count < OFTEN {
-            self.tell_worth_now();
-        }
-    }
-
-    #[inline(never)]
-    fn tell_worth_now(&mut self) {
-        self.now = Instant::now();
-        let Self { of: AsyncRound { queues, help, .. }, polls, .. } = self;
-        queues.set_worth(polls.worth_sharing(self.work_time(), *help));
-    }
 }
 
 /// The worker's activity when user code panics.
@@ -554,13 +502,4 @@ enum Doing {
     Many,
     /// The worker polls an item that has waited.
     Again,
-}
-
-/// The items that a worker may begin.
-#[derive(Clone, Copy)]
-enum ToBegin {
-    /// The item with this index, which is already claimed.
-    One(usize),
-    /// This number of items from the front of the worker's range. These items are not yet claimed.
-    Next(usize),
 }

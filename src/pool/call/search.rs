@@ -22,19 +22,14 @@ use crate::pool::{
 
 /// A search. All its workers claim blocks from a shared cursor.
 pub(crate) struct Search<'a> {
-    cursor: SharedCursor,
-    watch: Watch<'a>,
-    units: Units,
-    log: RoundLog,
+    /// At the front of the remaining part of a slice.
+    pub(crate) cursor: SharedCursor,
+    pub(crate) watch: Watch<'a>,
+    pub(crate) units: Units,
+    pub(crate) log: RoundLog,
 }
 
-impl<'a> Search<'a> {
-    /// A search that claims from `cursor`. The cursor is at the front of the remaining part of a
-    /// slice.
-    pub(crate) fn new(cursor: SharedCursor, watch: Watch<'a>, units: Units, log: RoundLog) -> Self {
-        Self { cursor, watch, units, log }
-    }
-
+impl Search<'_> {
     pub(crate) fn run(
         self,
         (threads, turn): (&Threads, &Turn<'_>),

@@ -203,7 +203,7 @@ impl Executor {
             _ => 1,
         };
         let cursor = SharedCursor::new(left.clone(), help.helpers + 1, smallest);
-        let search = Search::new(cursor, options.watch, options.units, log);
+        let search = Search { cursor, watch: options.watch, units: options.units, log };
         let offer = Offer { helpers: help.helpers, reentry: Reentry::Once, polls };
         let (times, stop) = search.run((&self.threads, &help.turn), offer, own, others);
         // When a search is over, all its items count as done.

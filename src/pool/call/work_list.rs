@@ -9,16 +9,16 @@
 
 use std::time::Duration;
 
-use super::{accumulator::Accumulate, body::Stop, plan::Plan, round_log::WorkerLog};
+use super::{accumulator::Accumulate, body::Stop, plan::Plan, round_log::WorkerLog, thief::Thief};
 use crate::{
     clock::Instant,
     pool::{
         policy::{
             back_off::{self, Finds},
-            victim::{Stealing, draw},
+            victim::Stealing,
         },
         protocol::{
-            range::{Claims, Ranges},
+            range::{Claims, Ranges, StealPolicy},
             searching::Searching,
         },
     },
@@ -63,13 +63,12 @@ pub(crate) struct GrowWorker<'a> {
     /// The ranges of the seeds. These ranges have the counter of thefts.
     ranges: &'a Ranges,
     finds: Finds,
-    /// How often this worker has asked the policy for a victim.
-    asked: u64,
+    thief: Thief<'a>,
 }
 
 impl<'a> GrowWorker<'a> {
     pub(crate) fn new(list: &'a dyn WorkList, me: usize, plan: &'a Plan<'a>, ranges: &'a Ranges) -> Self {
-        Self { list, me, plan, ranges, finds: Finds::default(), asked: 0 }
+        Self { list, me, plan, ranges, finds: Finds::default(), thief: Thief::new(me, plan) }
     }
 
     /// Takes items that were made during the loop, until the loop is over or until the worker has
@@ -149,21 +148,11 @@ impl<'a> GrowWorker<'a> {
     /// One attempt at a theft.
     fn steal(&mut self) -> Option<usize> {
         let Self { list, me, plan, .. } = *self;
-        self.asked += 1;
         let others = (me + 1..plan.workers).chain(0..me).map(|worker| (worker, list.shown(worker)));
-        let distance = |worker| plan.distance(me, worker);
-        let draw = draw(plan.workers, me, self.asked);
-        let victim = plan.stealing.victim(&mut others.filter(|&(_, shown)| shown > 0), distance, draw)?;
+        let victim = self.thief.victim(&mut others.filter(|&(_, shown)| shown > 0))?;
         // A theft does not pay if the victim is about to take these items itself, so the thief
         // waits for a moment first.
-        let mut is_there = true;
-        Patience::of(back_off::MOMENT).poll(|| {
-            is_there = list.shown(victim) > 0;
-            !is_there
-        });
-        if !is_there {
-            return None;
-        }
+        Patience::of(back_off::MOMENT).poll(|| list.shown(victim) == 0);
         list.searching().begin_work();
         if list.try_steal(me, victim) > 0 {
             self.ranges.count_theft();

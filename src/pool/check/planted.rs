@@ -22,7 +22,7 @@ use crate::{
             deque,
             gate::{self, Gate},
             shared_cursor,
-            wake_queues::{self, Hints, Parked, RunQueue, Slot, WakeQueues},
+            wake_queues::{self, Hints, ParkState, Parked, RunQueue, Slot, WakeQueues},
         },
     },
     sync::{AtomicUsize, Mutex, MutexGuard, Ordering, lock},
@@ -380,8 +380,8 @@ pub(crate) fn watches(run_queues: &[CachePadded<RunQueue>]) -> bool {
     wake_queues::watches(run_queues) || is_planted(Bug::SleepsUnwatched)
 }
 
-pub(crate) fn is_watched_again(woken: &AtomicUsize) -> bool {
-    is_planted(Bug::WatchesOnce) || wake_queues::is_watched_again(woken)
+pub(crate) fn is_watched(woken: &AtomicUsize) -> bool {
+    is_planted(Bug::WatchesOnce) || wake_queues::is_watched(woken)
 }
 
 pub(crate) fn lock_to_unpark(queues: &WakeQueues) -> MutexGuard<'_, Parked> {
@@ -400,15 +400,19 @@ pub(crate) fn make_all_check(queues: &WakeQueues) {
     }
 }
 
-pub(crate) fn free_slot(parked: &mut Parked, limit: usize) -> Option<Slot> {
-    wake_queues::free_slot(parked, limit + usize::from(is_planted(Bug::BeginsOneTooMany)))
+pub(crate) fn free_slot(parked: &mut Parked) -> Option<Slot> {
+    let more = usize::from(is_planted(Bug::BeginsOneTooMany));
+    parked.limit += more;
+    let slot = wake_queues::free_slot(parked);
+    parked.limit -= more;
+    slot
 }
 
-pub(crate) fn sleeper_for_slot(parked: &mut Parked, limit: usize, hints: &Hints) -> Option<usize> {
+pub(crate) fn sleeper_for_slot(parked: &mut Parked, hints: &Hints) -> Option<usize> {
     if is_planted(Bug::FeedsAnybody) {
-        parked.take_sleeper(0, hints, |_| true)
+        parked.take_sleeper(0, ParkState::Asleep, hints)
     } else {
-        wake_queues::sleeper_for_slot(parked, limit, hints)
+        wake_queues::sleeper_for_slot(parked, hints)
     }
 }
 

@@ -25,11 +25,7 @@ impl FirstIndices {
     /// Claims the next index, if one is left.
     #[inline(always)]
     pub(crate) fn claim(&self) -> Option<usize> {
-        if self.indices.is_empty() {
-            return None;
-        }
-        let len = self.indices.len();
-        let at = advance(&self.next, |next| (next < len).then_some(next + 1))?;
+        let at = advance(&self.next, |next| (next < self.indices.len()).then_some(next + 1))?;
         Some(self.indices[at])
     }
 

@@ -23,11 +23,8 @@ pub(crate) struct Futures<F, N> {
     places: Slab<CachePadded<FuturePlace<F, N>>>,
 }
 
-#[derive(Debug)]
-struct FuturePlace<F, N> {
-    waker: OnceLock<Waker>,
-    item: UnsafeCell<(Option<F>, Option<N>)>,
-}
+/// The waker of a slot, and the future and the note there.
+type FuturePlace<F, N> = (OnceLock<Waker>, UnsafeCell<(Option<F>, Option<N>)>);
 
 // SAFETY: *slot*: 1. a shared `Futures` gives the contents of a place only to the holder of the
 // slot (`at`), which is one thread at any moment; 2. any thread may be the holder, hence `Send`.
@@ -50,14 +47,12 @@ impl<F, N> Futures<F, N> {
     /// The future and the note of `slot`.
     #[inline(always)]
     pub(crate) fn at<'a>(&'a self, slot: &'a mut Slot) -> AtSlot<'a, F, N> {
-        let place = self.places.get(slot.number(), || {
-            CachePadded::new(FuturePlace { waker: OnceLock::new(), item: UnsafeCell::default() })
-        });
-        let waker = place.waker.get_or_init(|| self.queues.waker(slot));
+        let (waker, place) = &**self.places.get(slot.number(), CachePadded::default);
+        let waker = waker.get_or_init(|| self.queues.waker(slot));
         // SAFETY: *slot*: 1. `slot` is borrowed exclusively, and no other `Slot` has this number:
         // the queues give out a number again only after they have taken it back (case 11); 2. this
         // thread sees the writes of the previous holder, since the slot went through the queues.
-        let (future, note) = unsafe { &mut *place.item.get() };
+        let (future, note) = unsafe { &mut *place.get() };
         // SAFETY: places never move (`Slab`), and a future is accessed only here, so it is dropped
         // at its place.
         let future = unsafe { Pin::new_unchecked(future) };

@@ -5,23 +5,23 @@ use std::sync::Arc;
 
 use crate::sync::{Condvar, Mutex, lock, wait};
 
-/// `None` until the sender has sent or was dropped; `Some(Some(value))` after it has sent;
-/// `Some(None)` if it was dropped.
-type Letter<T> = Mutex<Option<Option<T>>>;
+/// Both ends share this. The content is `None` until the sender has sent or was dropped;
+/// `Some(Some(value))` after it has sent; `Some(None)` if it was dropped.
+type Letter<T> = Arc<(Mutex<Option<Option<T>>>, Condvar)>;
 
 /// Both ends of a channel for one value.
 pub(crate) fn channel<T>() -> (Sender<T>, Receiver<T>) {
-    let letter = Arc::<(Letter<T>, Condvar)>::default();
+    let letter = Letter::default();
     (Sender(Some(Arc::clone(&letter))), Receiver(letter))
 }
 
 /// The end that sends. Empty after it has sent.
 #[derive(Debug)]
-pub(crate) struct Sender<T>(Option<Arc<(Letter<T>, Condvar)>>);
+pub(crate) struct Sender<T>(Option<Letter<T>>);
 
 /// The end that waits.
 #[derive(Debug)]
-pub(crate) struct Receiver<T>(Arc<(Letter<T>, Condvar)>);
+pub(crate) struct Receiver<T>(Letter<T>);
 
 impl<T> Sender<T> {
     pub(crate) fn send(mut self, value: T) {

@@ -15,7 +15,7 @@
 
 use std::{
     collections::VecDeque,
-    iter, mem,
+    iter,
     sync::Arc,
     task::{Wake, Waker},
 };
@@ -45,16 +45,16 @@ pub(crate) struct WakeQueues {
     /// One for each worker.
     queues: Box<[CachePadded<RunQueue>]>,
     parked: CachePadded<Mutex<Parked>>,
-    /// One for each worker.
-    condvars: Box<[Condvar]>,
     pub(crate) hints: CachePadded<Hints>,
     /// The items from this index on are not needed any more.
     stop: AtomicUsize,
     records: Slab<CachePadded<Record>>,
-    limit: usize,
+    /// The maximum number of items under way.
+    pub(crate) limit: usize,
 }
 
-/// The run queue of one worker: the woken items whose last poll was by this worker.
+/// The run queue of one worker: the woken items whose last poll was by this worker. Also, the
+/// condition variable on which this worker sleeps.
 #[derive(Debug, Default)]
 pub(crate) struct RunQueue {
     /// The slot that was woken last, or `EMPTY`, or `WATCHED`. See [`Record::next`].
@@ -68,6 +68,8 @@ pub(crate) struct RunQueue {
     suspended: AtomicUsize,
     /// How many items this worker has ended after they had waited. Ordered like `suspended`.
     ended: AtomicUsize,
+    /// Its owner sleeps on this, with the lock of `Parked`.
+    unparked: Condvar,
 }
 
 /// No item has been woken. The first value of [`RunQueue::woken`].
@@ -84,6 +86,8 @@ pub(crate) struct Parked {
     free: Vec<Slot>,
     /// The number of slots that were ever in use.
     used: usize,
+    /// The number of slots that may be in use.
+    pub(crate) limit: usize,
     park_states: Box<[ParkState]>,
     /// The number of workers in the loop.
     present: usize,
@@ -106,7 +110,7 @@ pub(crate) struct Hints {
 }
 
 /// Whether a worker sleeps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub(crate) enum ParkState {
     Awake,
     Asleep,
@@ -115,7 +119,7 @@ pub(crate) enum ParkState {
 }
 
 /// The record of a slot, by its number.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Record {
     /// `SCHEDULED` and `NOTIFIED`.
     state: AtomicUsize,
@@ -160,12 +164,9 @@ pub(crate) enum Next {
 }
 
 impl RunQueue {
-    /// Updates `queued`, then unlocks `ready`. Returns the length of `ready`.
-    #[allow(clippy::needless_pass_by_value, reason = "unlocks")]
-    fn unlock(&self, ready: MutexGuard<'_, VecDeque<Slot>>) -> usize {
-        let left = ready.len();
-        self.queued.store(left, Ordering::Relaxed);
-        left
+    /// Whether the list `woken` has a slot.
+    fn has_woken(&self) -> bool {
+        self.woken.load(Ordering::Relaxed) >= FIRST_SLOT
     }
 }
 
@@ -176,13 +177,13 @@ fn count(count: &AtomicUsize) {
 
 impl Parked {
     /// The number of slots that can still be given out.
-    fn spare(&self, limit: usize) -> usize {
-        self.free.len() + limit.saturating_sub(self.used)
+    fn spare(&self) -> usize {
+        self.free.len() + self.limit.saturating_sub(self.used)
     }
 
-    /// The number of workers that sleep.
-    fn sleepers(&self) -> usize {
-        self.park_states.iter().filter(|&&park| park != ParkState::Awake).count()
+    /// The number of workers in the state `least` or in a state behind it.
+    fn count(&self, least: ParkState) -> usize {
+        self.park_states.iter().filter(|park| **park >= least).count()
     }
 
     fn set_park_state(&mut self, worker: usize, park: ParkState, hints: &Hints) {
@@ -192,22 +193,15 @@ impl Parked {
 
     /// Updates the hints about sleeping workers.
     fn update(&self, hints: &Hints) {
-        hints.sleepers.store(self.sleepers(), Ordering::Relaxed);
-        let wants_slot = self.park_states.iter().filter(|&&park| park == ParkState::WantsSlot).count();
-        hints.wants_slot.store(wants_slot, Ordering::Relaxed);
+        hints.sleepers.store(self.count(ParkState::Asleep), Ordering::Relaxed);
+        hints.wants_slot.store(self.count(ParkState::WantsSlot), Ordering::Relaxed);
     }
 
-    /// Chooses a sleeping worker to unpark; prefers worker `first`. The chosen worker counts as
-    /// awake from now on, so no other thread unparks it.
-    pub(crate) fn take_sleeper(
-        &mut self,
-        first: usize,
-        hints: &Hints,
-        which: impl Fn(ParkState) -> bool,
-    ) -> Option<usize> {
-        let sleeps = |park: ParkState| park != ParkState::Awake && which(park);
+    /// Chooses a worker to unpark whose state is `least` or behind it; prefers worker `first`. The
+    /// chosen worker counts as awake from now on, so no other thread unparks it.
+    pub(crate) fn take_sleeper(&mut self, first: usize, least: ParkState, hints: &Hints) -> Option<usize> {
         let mut all = iter::once(first).chain(0..self.park_states.len());
-        let worker = all.find(|&worker| sleeps(self.park_states[worker]))?;
+        let worker = all.find(|&worker| self.park_states[worker] >= least)?;
         self.set_park_state(worker, ParkState::Awake, hints);
         Some(worker)
     }
@@ -224,10 +218,10 @@ impl WakeQueues {
         Arc::new(Self {
             queues: (0..workers).map(|_| CachePadded::default()).collect(),
             parked: CachePadded::new(Mutex::new(Parked {
-                park_states: (0..workers).map(|_| ParkState::Awake).collect(),
+                limit,
+                park_states: vec![ParkState::Awake; workers].into(),
                 ..Parked::default()
             })),
-            condvars: (0..workers).map(|_| Condvar::new()).collect(),
             hints: CachePadded::new(Hints {
                 spare: AtomicUsize::new(limit),
                 worth: AtomicUsize::new(1),
@@ -241,23 +235,13 @@ impl WakeQueues {
 
     fn record(&self, number: usize) -> &Record {
         self.records.get(number, || {
-            CachePadded::new(Record {
-                state: AtomicUsize::new(SCHEDULED),
-                next: AtomicUsize::new(EMPTY),
-                item: AtomicUsize::new(0),
-                last: AtomicUsize::new(0),
-            })
+            CachePadded::new(Record { state: AtomicUsize::new(SCHEDULED), ..Record::default() })
         })
     }
 
     /// The waker of the items in a slot: the current item and all later ones.
     pub(crate) fn waker(self: &Arc<Self>, slot: &Slot) -> Waker {
         Waker::from(Arc::new(SlotWaker { queues: Arc::clone(self), number: slot.0 }))
-    }
-
-    /// The maximum number of items under way.
-    pub(crate) fn limit(&self) -> usize {
-        self.limit
     }
 
     /// A worker enters the loop.
@@ -268,7 +252,7 @@ impl WakeQueues {
     /// About how many woken items the run queue of worker `me` has.
     pub(crate) fn queued(&self, me: usize) -> usize {
         let queue = &self.queues[me];
-        queue.queued.load(Ordering::Relaxed) + usize::from(queue.woken.load(Ordering::Relaxed) >= FIRST_SLOT)
+        queue.queued.load(Ordering::Relaxed) + usize::from(queue.has_woken())
     }
 
     /// Sets for how many woken items it is worth unparking a worker while another worker is awake.
@@ -388,14 +372,14 @@ impl WakeQueues {
     #[cold]
     fn unpark(&self, queue: usize) {
         let mut parked = steps::lock_to_unpark(self); // case 13
-        let who = parked.take_sleeper(queue, &self.hints, |_| true);
+        let who = parked.take_sleeper(queue, ParkState::Asleep, &self.hints);
         drop(parked);
         self.notify(who);
     }
 
     /// Unparks all sleeping workers.
     fn unpark_all(&self, mut parked: MutexGuard<'_, Parked>) {
-        let has_sleepers = parked.sleepers() > 0;
+        let has_sleepers = parked.count(ParkState::Asleep) > 0;
         parked.mark_all_awake(&self.hints);
         drop(parked);
         if has_sleepers {
@@ -405,23 +389,23 @@ impl WakeQueues {
 
     fn notify(&self, worker: Option<usize>) {
         if let Some(worker) = worker {
-            self.condvars[worker].notify_one();
+            self.queues[worker].unparked.notify_one();
         }
     }
 
     pub(crate) fn notify_all(&self) {
-        self.condvars.iter().for_each(Condvar::notify_one);
+        self.queues.iter().for_each(|queue| queue.unparked.notify_one());
     }
 
-    /// Locks `ready` of a run queue, and moves the list `woken` there. `None` if no item seems to
-    /// be woken.
-    fn lock_ready<'a>(&self, queue: &'a RunQueue) -> Option<MutexGuard<'a, VecDeque<Slot>>> {
-        let has_woken = || queue.woken.load(Ordering::Relaxed) >= FIRST_SLOT;
-        if !has_woken() && queue.queued.load(Ordering::Relaxed) == 0 {
+    /// Locks `ready` of run queue `number`, and moves the list `woken` there. `None` if no item
+    /// seems to be woken.
+    fn lock_ready(&self, number: usize) -> Option<MutexGuard<'_, VecDeque<Slot>>> {
+        let queue = &self.queues[number];
+        if !queue.has_woken() && queue.queued.load(Ordering::Relaxed) == 0 {
             return None;
         }
         let mut ready = lock(&queue.ready);
-        if !has_woken() {
+        if !queue.has_woken() {
             return Some(ready);
         }
         let mut last = queue.woken.swap(EMPTY, Ordering::Acquire); // partner: `push`
@@ -431,23 +415,22 @@ impl WakeQueues {
             last = self.record(slot.0).next.load(Ordering::Relaxed);
             ready.push_back(slot);
         }
-        // The list begins with the latest wake-up. Reverse it.
-        let mut new = ready.range_mut(before..);
-        while let (Some(front), Some(back)) = (new.next(), new.next_back()) {
-            mem::swap(front, back);
-        }
+        ready.make_contiguous()[before..].reverse(); // the list begins with the latest wake-up
         Some(ready)
     }
 
-    /// To be called after taking items from queue `number`, in which `left` items are left. Does
-    /// nothing if no worker sleeps. Unparks a worker if `left` items are worth that. If a single
-    /// item is worth that, also makes the next waker unpark a worker.
-    fn pass_on(&self, number: usize, left: usize) {
-        let worth = self.hints.worth.load(Ordering::Relaxed);
+    /// Unlocks `ready` of run queue `number` after taking or adding items. If a worker sleeps,
+    /// unparks a worker if the items that are left are worth that. If a single item is worth that,
+    /// also makes the next waker unpark a worker.
+    fn unlock_ready(&self, number: usize, ready: MutexGuard<'_, VecDeque<Slot>>) {
+        let (queue, left) = (&self.queues[number], ready.len());
+        queue.queued.store(left, Ordering::Relaxed);
+        drop(ready);
         if self.sleepers() == 0 {
             return;
         }
-        let is_missed = worth <= 1 && !steps::is_watched_again(&self.queues[number].woken);
+        let worth = self.hints.worth.load(Ordering::Relaxed);
+        let is_missed = worth <= 1 && !steps::is_watched(&queue.woken);
         if left >= worth || is_missed {
             self.unpark(number);
         }
@@ -455,10 +438,9 @@ impl WakeQueues {
 
     /// The next woken item of the run queue of worker `me`.
     fn take(&self, me: usize) -> Option<Slot> {
-        let queue = &self.queues[me];
-        let mut ready = self.lock_ready(queue)?;
+        let mut ready = self.lock_ready(me)?;
         let slot = ready.pop_front();
-        self.pass_on(me, queue.unlock(ready));
+        self.unlock_ready(me, ready);
         slot
     }
 
@@ -467,19 +449,17 @@ impl WakeQueues {
     fn steal(&self, me: usize) -> Option<Slot> {
         let workers = self.queues.len();
         (me + 1..workers).chain(0..me).find_map(|victim| {
-            let queue = &self.queues[victim];
-            let mut ready = self.lock_ready(queue)?;
+            let mut ready = self.lock_ready(victim)?;
             let half = ready.len().div_ceil(2);
             let mut stolen = ready.drain(..half);
             let slot = stolen.next();
             let others: Vec<Slot> = stolen.collect();
-            let left = queue.unlock(ready);
+            self.unlock_ready(victim, ready);
             if !others.is_empty() {
                 let mut own = lock(&self.queues[me].ready);
                 own.extend(others);
-                self.pass_on(me, self.queues[me].unlock(own));
+                self.unlock_ready(me, own);
             }
-            self.pass_on(victim, left);
             slot
         })
     }
@@ -494,8 +474,7 @@ impl WakeQueues {
         begins: Begins,
         seen: usize,
     ) -> (Next, bool) {
-        let is_first = begins == Begins::First;
-        let begins = begins != Begins::Nothing;
+        let (is_first, begins) = (begins == Begins::First, begins != Begins::Nothing);
         let mut slept = false;
         loop {
             if is_first && let Some(slot) = self.slot(own_slots) {
@@ -504,16 +483,10 @@ impl WakeQueues {
             if self.hints.wants_slot.load(Ordering::Relaxed) > 0 && own_slots.len() > usize::from(begins) {
                 self.give_back(own_slots, usize::from(begins));
             }
-            if let Some(slot) = self.take(me) {
-                return (Next::Resume(slot), slept);
-            }
-            if begins && let Some(slot) = self.slot(own_slots) {
-                return (Next::Begin(slot), slept);
-            }
-            if let Some(slot) = self.steal(me) {
-                return (Next::Resume(slot), slept);
-            }
-            if let Some(next) = self.park(me, own_slots, begins, seen) {
+            let resumed = self.take(me).map(Next::Resume);
+            let begun = || begins.then(|| self.slot(own_slots)).flatten().map(Next::Begin);
+            let next = resumed.or_else(begun).or_else(|| self.steal(me).map(Next::Resume));
+            if let Some(next) = next.or_else(|| self.park(me, own_slots, begins, seen)) {
                 return (next, slept);
             }
             slept = true;
@@ -532,16 +505,16 @@ impl WakeQueues {
             return own;
         }
         let mut parked = lock(&self.parked);
-        let fair = parked.spare(self.limit) / (2 * self.queues.len());
+        let fair = parked.spare() / (2 * self.queues.len());
         let more = FEW.min(parked.used / PART).min(fair).saturating_sub(1);
-        let slot = steps::free_slot(&mut parked, self.limit);
-        own_slots.extend((0..more).map_while(|_| steps::free_slot(&mut parked, self.limit)));
+        let slot = steps::free_slot(&mut parked);
+        own_slots.extend((0..more).map_while(|_| steps::free_slot(&mut parked)));
         self.update_spare(&parked);
         slot
     }
 
     fn update_spare(&self, parked: &Parked) {
-        self.hints.spare.store(parked.spare(self.limit), Ordering::Relaxed);
+        self.hints.spare.store(parked.spare(), Ordering::Relaxed);
     }
 
     /// Gives all slots except the first `kept` slots back, because another worker wants a slot.
@@ -549,7 +522,7 @@ impl WakeQueues {
     fn give_back(&self, own_slots: &mut Vec<Slot>, kept: usize) {
         let mut parked = lock(&self.parked);
         parked.free.extend(own_slots.drain(kept..));
-        let who = steps::sleeper_for_slot(&mut parked, self.limit, &self.hints);
+        let who = steps::sleeper_for_slot(&mut parked, &self.hints);
         self.update_spare(&parked);
         drop(parked);
         self.notify(who);
@@ -560,7 +533,7 @@ impl WakeQueues {
     fn park(&self, me: usize, own_slots: &mut Vec<Slot>, begins: bool, seen: usize) -> Option<Next> {
         let mut parked = lock(&self.parked);
         parked.free.append(own_slots);
-        let slot = if begins { steps::free_slot(&mut parked, self.limit) } else { None };
+        let slot = if begins { steps::free_slot(&mut parked) } else { None };
         self.update_spare(&parked);
         if let Some(slot) = slot {
             return Some(Next::Begin(slot));
@@ -576,10 +549,11 @@ impl WakeQueues {
         parked.set_park_state(me, if begins { ParkState::WantsSlot } else { ParkState::Asleep }, &self.hints);
         // If all workers sleep, or if it is worth unparking a worker for one item, every waker must
         // unpark a worker.
-        let watches = parked.sleepers() == parked.present || self.hints.worth.load(Ordering::Relaxed) <= 1;
+        let watches = parked.count(ParkState::Asleep) == parked.present
+            || self.hints.worth.load(Ordering::Relaxed) <= 1;
         if !watches || steps::watches(&self.queues) {
-            self.notify(steps::sleeper_for_slot(&mut parked, self.limit, &self.hints));
-            parked = wait(&self.condvars[me], parked);
+            self.notify(steps::sleeper_for_slot(&mut parked, &self.hints));
+            parked = wait(&self.queues[me].unparked, parked);
         }
         parked.set_park_state(me, ParkState::Awake, &self.hints);
         None
@@ -661,18 +635,12 @@ pub(crate) fn watches(queues: &[CachePadded<RunQueue>]) -> bool {
 
 /// Makes a run queue watched. Returns false if an item has been woken. Otherwise the waker of the
 /// next item unparks a worker. Relaxed: a parking worker holds the lock of `Parked`, and the waker
-/// that replaces this word takes that lock afterwards.
+/// that replaces this word takes that lock afterwards. After its list was taken, a run queue is
+/// watched again only if a worker sleeps.
 #[inline(always)]
-fn is_watched(woken: &AtomicUsize) -> bool {
+pub(crate) fn is_watched(woken: &AtomicUsize) -> bool {
     let watched = woken.compare_exchange(EMPTY, WATCHED, Ordering::Relaxed, Ordering::Relaxed);
     watched.is_ok() || watched == Err(WATCHED)
-}
-
-/// Makes a run queue watched again after its list was taken, while a worker sleeps. Returns false
-/// if an item has been woken.
-#[inline(always)]
-pub(crate) fn is_watched_again(woken: &AtomicUsize) -> bool {
-    is_watched(woken)
 }
 
 /// Takes the lock that every unparking thread needs. So a parking worker either checks after the
@@ -691,24 +659,18 @@ pub(crate) fn make_all_check(queues: &WakeQueues) {
 
 /// A free slot, in which an item can begin.
 #[inline(always)]
-pub(crate) fn free_slot(parked: &mut Parked, limit: usize) -> Option<Slot> {
+pub(crate) fn free_slot(parked: &mut Parked) -> Option<Slot> {
     parked.free.pop().or_else(|| {
         let number = parked.used;
-        (number < limit).then(|| {
-            parked.used += 1;
-            Slot(number)
-        })
+        parked.used = parked.limit.min(number + 1);
+        (number < parked.limit).then_some(Slot(number))
     })
 }
 
 /// The worker to unpark because a slot is free for it.
 #[inline(always)]
-pub(crate) fn sleeper_for_slot(parked: &mut Parked, limit: usize, hints: &Hints) -> Option<usize> {
-    if parked.spare(limit) > 0 {
-        parked.take_sleeper(0, hints, |park| park == ParkState::WantsSlot)
-    } else {
-        None
-    }
+pub(crate) fn sleeper_for_slot(parked: &mut Parked, hints: &Hints) -> Option<usize> {
+    if parked.spare() > 0 { parked.take_sleeper(0, ParkState::WantsSlot, hints) } else { None }
 }
 
 /// Unparks all workers: nothing is left, so they may leave.

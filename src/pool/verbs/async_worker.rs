@@ -2,7 +2,6 @@
 //! futures, and folds their results.
 
 use std::{
-    pin::Pin,
     sync::{Arc, PoisonError},
     task::{Context, Poll, ready},
 };
@@ -18,35 +17,28 @@ use super::{
 use crate::{
     pool::{
         call::{
-            async_round::{Began, LendPollItems, PollItems},
+            async_round::{LendPollItems, PollItems},
             body::Stop,
-            ending::{Earliest, Outcome, Panic, discard},
+            ending::{Earliest, Outcome, attempt, discard},
             executor::Executor,
             loop_options::LoopOptions,
         },
         policy::site::{Loop, Site, Slice},
         protocol::{
-            futures::{AtSlot, Futures},
-            range::Owner,
+            futures::Futures,
+            range::Claims,
             wake_queues::{Slot, WakeQueues},
         },
     },
     sync::{Mutex, lock},
 };
 
-/// A call of a loop whose items may wait: the executor, the options, the items, and the limit on
-/// items under way.
-pub(super) struct AsyncCall<'p, 'o, C> {
-    pub(super) executor: &'p Executor,
-    pub(super) options: LoopOptions<'o>,
-    pub(super) chain: C,
-    pub(super) limit: usize,
-}
-
-/// Completes all items of a loop. `make` makes the future of an item. The partial result of the
-/// items before this item may be moved into the future. `done` folds the future's output.
+/// Completes all items of a chain, with at most `limit` items under way. `make` makes the future of
+/// an item. The partial result of the items before this item may be moved into the future. `done`
+/// folds the future's output. The result is `None` if there are no items.
 pub(super) fn run_async<C, B, D, R, F, A, Z>(
-    call: AsyncCall<'_, '_, C>,
+    (executor, mut options, chain): (&Executor, LoopOptions<'_>, C),
+    limit: usize,
     make: B,
     done: D,
     reduce: R,
@@ -60,7 +52,6 @@ where
     A: Send,
     Z: Send,
 {
-    let AsyncCall { executor, mut options, chain, limit } = call;
     let slice = Slice { address: chain.begin().address(), len: chain.begin().count() };
     let site = Site::new(run_async::<C, B, D, R, F, A, Z> as *const ());
     let workers = executor.workers().min(options.threads).min(limit);
@@ -80,7 +71,13 @@ where
     let others: LendPollItems<'_> = &|me, work| work(&mut worker(me));
     let ended = executor.call_async(Loop { site, slice }, &mut options, &queues, &mut own, others);
     drop(own);
-    CachePadded::into_inner(async_loop).outcome(ended, slice.len)
+    let AsyncLoop { runs, found, .. } = CachePadded::into_inner(async_loop);
+    if let Ok(Outcome::Through(())) = ended {
+        return Outcome::Through(runs.into_result(slice.len));
+    }
+    runs.into_accs().for_each(discard);
+    let found = found.into_inner().unwrap_or_else(PoisonError::into_inner).into_noted();
+    Outcome::of_early_end(ended, found)
 }
 
 /// A loop whose items may wait.
@@ -100,19 +97,6 @@ struct Note {
     index: Index,
 }
 
-impl<C, B, D, R: Fn(A, A) -> A, F, A, Z> AsyncLoop<C, B, D, R, F, A, Z> {
-    /// The outcome of the loop, which had `len` items.
-    fn outcome(self, ended: Result<Outcome, Panic>, len: usize) -> Outcome<Option<A>, Z> {
-        let Self { runs, found, .. } = self;
-        if let Ok(Outcome::Through(())) = ended {
-            return Outcome::Through(runs.into_result(len));
-        }
-        runs.into_accs().for_each(discard);
-        let found = found.into_inner().unwrap_or_else(PoisonError::into_inner).into_noted();
-        Outcome::of_early_end(ended, found)
-    }
-}
-
 /// A worker's data for the duration of the loop: its state, and its notes about the source.
 type HeldBy<'v, C> = (<<C as Chain>::State as State>::Held<'v>, <<C as Chain>::Source as Source>::Ledger<'v>);
 
@@ -129,55 +113,7 @@ struct AsyncWorker<'v, C: Chain, B, D, R, F, A, Z> {
     at: usize,
 }
 
-/// A future that is no longer needed. Dropping this drops the future in place.
-struct Leftover<'a, F>(Pin<&'a mut Option<F>>);
-
-impl<F> Drop for Leftover<'_, F> {
-    fn drop(&mut self) {
-        self.0.set(None);
-    }
-}
-
-impl<'v, C, B, D, R, F, A, Z> AsyncWorker<'v, C, B, D, R, F, A, Z>
-where
-    C: Each + Sync,
-    B: Fn(&mut Option<A>, C::Item) -> F + Sync,
-    D: Fn(Option<A>, Index, F::Output) -> Result<A, Z> + Sync,
-    R: Fn(A, A) -> A + Sync,
-    F: Future + Send,
-{
-    /// Polls the item `index` for the first time. `acc` is the partial result of the items from
-    /// `first` to before `index`. If the item waits, `acc` keeps its value, unless the item's
-    /// future has taken the value. `Err` stops the loop.
-    #[inline(always)]
-    fn begin_item(
-        of: &'v AsyncLoop<C, B, D, R, F, A, Z>,
-        (held, ledger): &mut HeldBy<'v, C>,
-        place: &mut AtSlot<'_, F, Note>,
-        context: &mut Context<'_>,
-        (first, acc): (usize, &mut Option<A>),
-        index: usize,
-    ) -> Poll<Result<(), Z>> {
-        let (item, token) = claim_one(of.chain.begin(), ledger, index);
-        let item = of.chain.one(C::State::get(held), item);
-        let had = acc.is_some();
-        let future = (of.make)(acc, item);
-        place.future.set(Some(future));
-        let Some(future) = place.future.as_mut().as_pin_mut() else { unreachable!("it is there") };
-        match future.poll(context) {
-            Poll::Ready(output) => {
-                place.future.set(None);
-                *acc = Some((of.done)(acc.take(), token, output)?);
-                Poll::Ready(Ok(()))
-            }
-            Poll::Pending => {
-                let first = if had && acc.is_none() { first } else { index };
-                *place.note = Some(Note { first, index: token });
-                Poll::Pending
-            }
-        }
-    }
-
+impl<C: Chain, B, D, R, F, A, Z> AsyncWorker<'_, C, B, D, R, F, A, Z> {
     /// If item `next` continues the newest run, takes the run, and returns its first index and its
     /// partial result. Otherwise returns `next` and `None`.
     fn take_run_before(&mut self, next: usize) -> (usize, Option<A>) {
@@ -187,29 +123,9 @@ where
         }
     }
 
-    /// Keeps `run` as the newest run, and marks the previous run for publication.
-    fn keep_run(&mut self, run: DoneRun<A>) {
-        self.to_publish = self.run.replace(run);
-    }
-
-    /// Keeps `acc` as a run that begins at `first`, and returns how the attempt to begin items
-    /// ended. If `begun` is ready, the run ends at `end`. If `begun` is pending, the item at
-    /// `self.at` waits, and the run ends there.
-    fn keep(
-        &mut self,
-        (first, end): (usize, usize),
-        acc: Option<A>,
-        begun: Poll<Result<Began, Z>>,
-    ) -> Result<Began, Stop> {
-        let (end, began) = match begun {
-            Poll::Ready(Ok(began)) => (end, began),
-            Poll::Pending => (self.at, Began::Waits(self.at)),
-            Poll::Ready(Err(found)) => return Err(self.stop(found)),
-        };
-        if let Some(acc) = acc {
-            self.keep_run(DoneRun { first, end, acc });
-        }
-        Ok(began)
+    /// Keeps a run as the newest run, and marks the previous run for publication.
+    fn keep_run(&mut self, first: usize, end: usize, acc: A) {
+        self.to_publish = self.run.replace(DoneRun { first, end, acc });
     }
 
     /// Stores the error that ends the loop.
@@ -234,31 +150,39 @@ where
         self.state = Some((chain.states().hold(self.me), chain.begin().ledger()));
     }
 
-    fn begin(&mut self, owner: &mut Owner<'_>, slot: &mut Slot, claims: usize) -> Result<Began, Stop> {
-        let (first, mut acc) = self.take_run_before(owner.next());
-        let Self { of, state: Some(state), at, .. } = self else { unreachable!("it has arrived") };
+    fn begin(&mut self, next: usize, claims: &mut Claims<'_>, slot: &mut Slot) -> Poll<Result<(), Stop>> {
+        // `acc` is the partial result of the items from `first` to before `end`.
+        let (first, mut acc) = self.take_run_before(next);
+        let mut end = next;
+        let Self { of, state: Some((held, ledger)), at, .. } = self else { unreachable!("it has arrived") };
         let mut place = of.futures.at(slot);
         let mut context = Context::from_waker(place.waker);
-        let (begun, is_contested) = owner.claim(1, claims, |claims| {
-            while let Some(claimed) = claims.next() {
-                *at = claimed.start;
-                let acc = (first, &mut acc);
-                ready!(Self::begin_item(of, state, &mut place, &mut context, acc, claimed.start))?;
+        let begun = loop {
+            let Some(claimed) = claims.next() else { break Poll::Ready(Ok(())) };
+            *at = claimed.start;
+            let (item, token) = claim_one(of.chain.begin(), ledger, *at);
+            let item = of.chain.one(C::State::get(held), item);
+            let had = acc.is_some();
+            let future = (of.make)(&mut acc, item);
+            place.future.set(Some(future));
+            let Some(future) = place.future.as_mut().as_pin_mut() else { unreachable!("it is there") };
+            let Poll::Ready(output) = future.poll(&mut context) else {
+                // The item waits. Its future may have taken the partial result.
+                let first = if had && acc.is_none() { first } else { *at };
+                *place.note = Some(Note { first, index: token });
+                break Poll::Pending;
+            };
+            place.future.set(None);
+            match (of.done)(acc.take(), token, output) {
+                Ok(folded) => acc = Some(folded),
+                Err(found) => return Poll::Ready(Err(self.stop(found))),
             }
-            Poll::Ready(Ok(()))
-        });
-        let began = if is_contested { Began::Contested } else { Began::Done };
-        self.keep((first, owner.next()), acc, begun.map_ok(|()| began))
-    }
-
-    fn begin_one(&mut self, index: usize, slot: &mut Slot) -> Result<Began, Stop> {
-        let (first, mut acc) = self.take_run_before(index);
-        self.at = index;
-        let Self { of, state: Some(state), .. } = self else { unreachable!("it has arrived") };
-        let mut place = of.futures.at(slot);
-        let mut context = Context::from_waker(place.waker);
-        let begun = Self::begin_item(of, state, &mut place, &mut context, (first, &mut acc), index);
-        self.keep((first, index + 1), acc, begun.map_ok(|()| Began::Done))
+            end = claimed.end;
+        };
+        if let Some(acc) = acc {
+            self.keep_run(first, end, acc);
+        }
+        begun
     }
 
     fn resume(&mut self, index: usize, slot: &mut Slot) -> Poll<Result<(), Stop>> {
@@ -276,14 +200,14 @@ where
             Some(last) => of.runs.reduce(last, acc),
             None => acc,
         };
-        self.keep_run(DoneRun { first: before, end: index + 1, acc });
+        self.keep_run(before, index + 1, acc);
         Poll::Ready(Ok(()))
     }
 
     fn clear(&mut self, slot: &mut Slot) {
-        let place = self.of.futures.at(slot);
+        let mut place = self.of.futures.at(slot);
         *place.note = None;
-        discard(Leftover(place.future));
+        attempt(|| place.future.set(None));
     }
 
     fn hand_over(&mut self) {
@@ -299,16 +223,12 @@ where
         } else {
             discard(self.to_publish.take());
         }
-        self.state = None;
+        drop(self.state.take());
     }
 
     fn abandon(&mut self) -> usize {
         discard(self.run.take());
         discard(self.to_publish.take());
         self.at
-    }
-
-    fn drop_state(&mut self) {
-        discard(self.state.take());
     }
 }

@@ -35,29 +35,13 @@ pub(crate) trait Comparator<T>: Sync {
     fn merge_four(&self, parts: &mut [MergePart<'_, T>; 4]);
 }
 
-/// Items that are compared by their indices. Code that needs only such comparisons is compiled once
-/// for all types of items.
-pub(super) trait Indexed {
-    fn len(&self) -> usize;
+/// Whether the item at the first index goes before the item at the second index. Code that needs
+/// only such comparisons is compiled once for all types of items.
+pub(super) type ByIndex<'a> = &'a dyn Fn(usize, usize) -> bool;
 
-    /// Whether the item at index `a` goes before the item at index `b`.
-    fn is_less(&self, a: usize, b: usize) -> bool;
-}
-
-/// A slice and its order.
-pub(super) struct Items<'a, T> {
-    pub(super) items: &'a [T],
-    pub(super) order: &'a dyn Comparator<T>,
-}
-
-impl<T> Indexed for Items<'_, T> {
-    fn len(&self) -> usize {
-        self.items.len()
-    }
-
-    fn is_less(&self, a: usize, b: usize) -> bool {
-        self.order.is_less(&self.items[a], &self.items[b])
-    }
+/// Compares the items of a slice by their indices: a [`ByIndex`].
+pub(super) fn by_index<T>(items: &[T], order: &dyn Comparator<T>) -> impl Fn(usize, usize) -> bool {
+    |a, b| order.is_less(&items[a], &items[b])
 }
 
 /// The order that `is_less` defines, with one of std's sorts by this order.
@@ -70,7 +54,6 @@ impl<S, L> By<S, L> {
     #[inline(always)]
     pub(crate) fn new<T>(sort: S, is_less: L) -> Self
     where
-        Self: Comparator<T>,
         S: Fn(&mut [T]),
         L: Fn(&T, &T) -> bool,
     {

@@ -4,11 +4,9 @@ use std::convert::Infallible;
 
 use super::{
     feed::{Feed, Feeder, List},
-    kernel::Claimed,
     on::On,
     options::{Cancellable, Ending, OnPool, Uncancellable},
     owned::Owned,
-    stages::With,
     state::{self, Fresh, Given, Kept, Lends, PerWorker, State, Stateless},
 };
 use crate::pool::{
@@ -198,37 +196,37 @@ impl<'p, T: Send, E: Ending, M: State> Grow<'p, T, E, M> {
     fn folded<A: Send, Z: Send>(
         self,
         init: impl Fn() -> A + Sync,
-        fold: impl Fn(&mut M::Worker, A, T, &Feed<'_, T>) -> Result<A, Z> + Sync,
+        fold: impl for<'a> Fn(A, Given<'a, M, T>, &Feed<'_, T>) -> Result<A, Z> + Sync,
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> Option<Result<A, Z>> {
         let Self { seeds, states } = self;
         let list = seeds.list();
         let make = &init;
-        let folding = move |mut claimed: Claimed<'_, '_, '_, GrowChain<'_, T, M>>, acc: Option<A>| {
-            let mut acc = acc.unwrap_or_else(make);
-            let mut is_first = true;
-            loop {
-                let seeds = match claimed.next() {
-                    Some(seeds) => seeds,
-                    None if is_first => claimed.nothing(), // fold the worker's own deque
-                    None => return Ok(Some(acc)),
-                };
-                is_first = false;
-                let (feeder, held) = claimed.state();
-                let (at, state) = (seeds.range().start, M::get(held));
-                match feeder.fold(seeds.items(), acc, |acc, item, feed| fold(state, acc, item, feed)) {
-                    Ok(folded) => acc = folded,
-                    Err(found) => return Err(Stop { at, needed_end: 0, found }),
+        let on = seeds.with_states(GrowStates { list: &list, states: &states });
+        let folded = on.fold_list(
+            &list,
+            move |mut claimed, acc| {
+                let mut acc = acc.unwrap_or_else(make);
+                let mut is_first = true;
+                loop {
+                    let seeds = match claimed.next() {
+                        Some(seeds) => seeds,
+                        None if is_first => claimed.nothing(), // fold the worker's own deque
+                        None => return Ok(Some(acc)),
+                    };
+                    is_first = false;
+                    let (feeder, held) = claimed.state();
+                    let (at, state) = (seeds.range().start, M::get(held));
+                    let step = |acc, item, feed: &Feed<'_, T>| fold(acc, M::give(state, item), feed);
+                    let folded = feeder.fold(seeds.items(), acc, step);
+                    acc = folded.map_err(|found| Stop { at, needed_end: 0, found })?;
                 }
-            }
-        };
-        let grow_states = GrowStates { list: &list, states: &states };
-        seeds.with_states(grow_states).fold_list(&list, folding, reduce).or(&init).ended()
+            },
+            reduce,
+        );
+        folded.or(&init).ended()
     }
 }
-
-/// The seeds, with the state of each worker.
-type GrowChain<'f, T, M> = With<Owned<Vec<T>>, GrowStates<'f, T, M>>;
 
 /// Loops.
 impl<T: Send, E: Ending, M: State> Grow<'_, T, E, M> {
@@ -274,10 +272,8 @@ impl<T: Send, E: Ending, M: State> Grow<'_, T, E, M> {
         fold: impl for<'a> Fn(A, Given<'a, M, T>, &Feed<'_, T>) -> A + Sync,
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> E::Of<A> {
-        let step = |state: &mut M::Worker, acc, item, feed: &Feed<'_, T>| {
-            Ok::<_, Infallible>(fold(acc, M::give(state, item), feed))
-        };
-        E::end(self.folded(init, step, reduce).map(|Ok(folded)| folded))
+        let folded = self.folded(init, |acc, item, feed| Ok::<_, Infallible>(fold(acc, item, feed)), reduce);
+        E::end(folded.map(|Ok(folded)| folded))
     }
 
     /// [`fold_unordered`](Self::fold_unordered) for a `fold` that can fail: an error ends the loop.
@@ -303,9 +299,7 @@ impl<T: Send, E: Ending, M: State> Grow<'_, T, E, M> {
         fold: impl for<'a> Fn(A, Given<'a, M, T>, &Feed<'_, T>) -> Result<A, Z> + Sync,
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> E::Of<Result<A, Z>> {
-        let step =
-            |state: &mut M::Worker, acc, item, feed: &Feed<'_, T>| fold(acc, M::give(state, item), feed);
-        E::end(self.folded(init, step, reduce))
+        E::end(self.folded(init, fold, reduce))
     }
 
     /// Calls `f` with every item once, in no defined order.

@@ -16,7 +16,7 @@ use std::{
 
 use super::{
     chain::IntoChain,
-    comparator::{Comparator, Indexed, Items, last_part},
+    comparator::{ByIndex, Comparator, by_index, last_part},
     interleave::{MergePart, take},
     on::On,
 };
@@ -73,18 +73,18 @@ pub(super) fn merge_runs<T: Send>(
     mut runs: Vec<usize>,
     order: &dyn Comparator<T>,
 ) {
-    join_ordered(&Items { items, order }, &mut runs);
+    join_ordered(&by_index(items, order), &mut runs);
     if runs.len() == 1 {
         return;
     }
-    let disordered = disordered(&Items { items, order }, &mut runs);
+    let disordered = disordered(&by_index(items, order), &mut runs);
     let items = &mut items[disordered];
     let mut buffer = Vec::with_capacity(items.len());
     let mut sides = Sides::new(items, &mut buffer);
     while runs.len() > 1 || sides.away {
         sides.merge_pairs(executor, &runs, order);
         runs = runs.chunks(2).map(|pair| pair.iter().sum()).collect();
-        join_ordered(&Items { items: sides.full, order }, &mut runs);
+        join_ordered(&by_index(sides.full, order), &mut runs);
     }
 }
 
@@ -100,12 +100,12 @@ pub(super) fn split<'a, T>(mut items: &'a mut [T], lengths: &[usize]) -> Vec<&'a
 }
 
 /// Joins neighbouring runs into one run if together they are in order.
-fn join_ordered(items: &dyn Indexed, runs: &mut Vec<usize>) {
+fn join_ordered(is_less: ByIndex<'_>, runs: &mut Vec<usize>) {
     let mut joined: Vec<usize> = Vec::with_capacity(runs.len());
     let mut end = 0;
     for &run in &*runs {
         match joined.last_mut() {
-            Some(last) if !items.is_less(end, end - 1) => *last += run,
+            Some(last) if !is_less(end, end - 1) => *last += run,
             _ => joined.push(run),
         }
         end += run;
@@ -118,36 +118,41 @@ fn join_ordered(items: &dyn Indexed, runs: &mut Vec<usize>) {
 /// any item of a later run. The range also excludes the items at the end that are not less than any
 /// item of an earlier run. There must be at least two runs. No run may be in order with the next
 /// run.
-fn disordered(items: &dyn Indexed, runs: &mut [usize]) -> Range<usize> {
+fn disordered(is_less: ByIndex<'_>, runs: &mut [usize]) -> Range<usize> {
     let (mut least, mut greatest) = (runs[0], runs[0] - 1);
     let mut end = runs[0];
     for run in &runs[1..] {
-        if items.is_less(end, least) {
+        if is_less(end, least) {
             least = end;
         }
-        if items.is_less(greatest, end - 1) {
+        if is_less(greatest, end - 1) {
             greatest = end - 1;
         }
         end += run;
     }
-    let last = items.len() - runs[runs.len() - 1];
-    let before = last_part(runs[0] - 1, |place| !items.is_less(least, place));
+    let last = end - runs[runs.len() - 1];
+    let before = last_part(runs[0] - 1, |place| !is_less(least, place));
     let behind = last + 1; // the first item of the last run is less than the greatest one
-    let until = behind + last_part(items.len() - behind, |place| items.is_less(behind + place, greatest));
+    let until = behind + last_part(end - behind, |place| is_less(behind + place, greatest));
     runs[0] -= before;
     runs[runs.len() - 1] = until - last;
     before..until
 }
 
-/// Calls `work` once with each job, in parallel.
+/// Calls `work` once with each job, in parallel. Returns the results in the order of the jobs.
 #[track_caller]
-pub(super) fn in_parallel<J: Send>(executor: &Executor, jobs: Vec<J>, work: &(dyn Fn(J) + Sync)) {
-    let cells: Vec<Mutex<Option<J>>> = jobs.into_iter().map(|job| Mutex::new(Some(job))).collect();
+pub(super) fn in_parallel<J: Send, R: Send>(
+    executor: &Executor,
+    jobs: Vec<J>,
+    work: &(dyn Fn(J) -> R + Sync),
+) -> Vec<R> {
+    let cells: Vec<_> = jobs.into_iter().map(|job| Mutex::new((Some(job), None))).collect();
     each_below(executor, cells.len(), &|place| {
-        let job = lock(&cells[place]).take();
-        work(job.expect("a job is done once"));
+        let job = lock(&cells[place]).0.take();
+        let result = work(job.expect("a job is done once"));
+        lock(&cells[place]).1 = Some(result);
     });
-    assert!(cells.iter().all(|cell| lock(cell).is_none()), "a loop has left out a job");
+    cells.iter().map(|cell| lock(cell).1.take().expect("a loop has left out a job")).collect()
 }
 
 /// Calls `work` with each number below `end`, in parallel. All sorts use this one loop, so the loop
@@ -452,7 +457,7 @@ pub(super) mod tests {
         let mut runs = vec![200, 200];
         items[..200].sort_unstable();
         items[200..].sort_unstable();
-        assert_eq!(disordered(&Items { items: &items, order: &by(by_key) }, &mut runs), 190..210);
+        assert_eq!(disordered(&by_index(&items, &by(by_key)), &mut runs), 190..210);
         assert_eq!(runs, [10, 10]);
         by_pieces(&executor, &mut items, 2, by_key);
         assert!(items.is_sorted());

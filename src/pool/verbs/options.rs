@@ -3,11 +3,10 @@
 use std::{marker::PhantomData, panic::Location};
 
 use super::{
-    async_worker::{AsyncCall, run_async},
-    chain::{Chain, Each, IntoChain, Source},
+    chain::{Chain, IntoChain, Source},
     feed::List,
     indexed::Cuts,
-    kernel::{Claimed, Fold, Index, Kernel, Numbered},
+    kernel::{Claimed, Fold, Kernel, Numbered},
     on::On,
     reproducible,
     source::Lent,
@@ -476,23 +475,12 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         List::new(self.place.executor, self.place.watch)
     }
 
-    /// Runs a future for each item, with at most `limit` futures unfinished at any time. The result
-    /// is `None` if there are no items.
+    /// The executor, the options and the chain of a loop whose items wait.
     #[inline(always)]
-    pub(super) fn run_async<F: Future + Send, A: Send, Z: Send>(
-        self,
-        limit: usize,
-        make: impl Fn(&mut Option<A>, C::Item) -> F + Sync,
-        done: impl Fn(Option<A>, Index, F::Output) -> Result<A, Z> + Sync,
-        reduce: impl Fn(A, A) -> A + Sync,
-    ) -> Outcome<Option<A>, Z>
-    where
-        C: Each,
-    {
+    pub(super) fn into_async(self) -> (&'p Executor, LoopOptions<'p>, C) {
         let Self { chain, place: OnPool { executor, threads, watch, wishes, .. } } = self;
         let threads = threads.min(chain.states().most());
-        let options = LoopOptions::new(threads, watch, wishes, LoopKind::Through);
-        run_async(AsyncCall { executor, options, chain, limit }, make, done, reduce)
+        (executor, LoopOptions::new(threads, watch, wishes, LoopKind::Through), chain)
     }
 
     /// Searches the items. If `kind` is `First`, all workers search from the front together, and

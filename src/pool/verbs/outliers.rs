@@ -22,7 +22,7 @@
 use std::{iter, mem, ops::Range, ptr};
 
 use super::{
-    comparator::{Comparator, Indexed, Items},
+    comparator::{ByIndex, Comparator, by_index},
     merge::{in_parallel, shares, split},
 };
 use crate::pool::{call::executor::Executor, policy::site::GOLDEN};
@@ -48,7 +48,7 @@ pub(super) fn sort_outliers<T: Send>(
     order: &dyn Comparator<T>,
 ) -> bool {
     let most = items.len() / (ONE_IN_A_WORKER * executor.workers());
-    if !seem_few(&Items { items, order }, most) {
+    if !seem_few(&by_index(items, order), items.len(), most) {
         return false;
     }
     let Some(runs) = staying_runs(executor, items, most, order) else { return false };
@@ -62,10 +62,10 @@ pub(super) fn sort_outliers<T: Send>(
 /// Whether few pairs of neighbours in a sample are out of order. The sampled places are spread over
 /// the slice at irregular distances, since the data may have a regular pattern.
 #[allow(clippy::cast_possible_truncation, reason = "any of the bits will do")]
-fn seem_few(items: &dyn Indexed, most: usize) -> bool {
-    let places = (0..PAIRS_SAMPLED).map(|i| i.wrapping_mul(GOLDEN as usize) % (items.len() - 1));
-    let found = places.filter(|&place| items.is_less(place + 1, place)).count();
-    found * items.len() <= most * PAIRS_SAMPLED
+fn seem_few(is_less: ByIndex<'_>, len: usize, most: usize) -> bool {
+    let places = (0..PAIRS_SAMPLED).map(|i| i.wrapping_mul(GOLDEN as usize) % (len - 1));
+    let found = places.filter(|&place| is_less(place + 1, place)).count();
+    found * len <= most * PAIRS_SAMPLED
 }
 
 /// The staying items and no candidates, as runs. `None` if there are more than `most` pairs of
@@ -78,11 +78,9 @@ fn staying_runs<T: Send>(
     order: &dyn Comparator<T>,
 ) -> Option<Vec<Range<usize>>> {
     let parts: Vec<usize> = shares(items.len(), executor.workers() * SEARCHES_A_WORKER).collect();
-    let mut found: Vec<Option<Vec<Range<usize>>>> = vec![None; parts.len()];
     // Only one worker accesses each part, since items need not be `Sync`.
-    let jobs = iter::zip(split(items, &parts), &mut found).collect();
-    in_parallel(executor, jobs, &|(part, found): (&mut [T], &mut Option<Vec<Range<usize>>>)| {
-        *found = runs_in(part, part.len() / ONE_IN_A_PART, order);
+    let found = in_parallel(executor, split(items, &parts), &|part: &mut [T]| {
+        runs_in(part, part.len() / ONE_IN_A_PART, order)
     });
     let found: Vec<_> = found.into_iter().collect::<Option<_>>()?;
     let mut end = 0;
@@ -91,7 +89,7 @@ fn staying_runs<T: Send>(
         end += part;
         runs.into_iter().map(move |run| begin + run.start..begin + run.end)
     });
-    in_order(&Items { items, order }, runs, most)
+    in_order(&by_index(items, order), runs, most)
 }
 
 /// As [`staying_runs`], on one thread.
@@ -103,14 +101,14 @@ fn runs_in<T>(items: &[T], most: usize, order: &dyn Comparator<T>) -> Option<Vec
         end += order.run(rest, false);
         Some(begin..end)
     });
-    in_order(&Items { items, order }, runs, most)
+    in_order(&by_index(items, order), runs, most)
 }
 
 /// Shortens `runs` until together they are in order. Where two neighbouring runs are not in order,
 /// the last item of the first run and the first item of the second run become candidates. `None` if
 /// there are more than `most` such pairs.
 fn in_order(
-    items: &dyn Indexed,
+    is_less: ByIndex<'_>,
     runs: impl Iterator<Item = Range<usize>>,
     mut most: usize,
 ) -> Option<Vec<Range<usize>>> {
@@ -118,7 +116,7 @@ fn in_order(
     for mut run in runs {
         while !run.is_empty()
             && let Some(last) = ordered.last_mut()
-            && items.is_less(run.start, last.end - 1)
+            && is_less(run.start, last.end - 1)
         {
             most = most.checked_sub(1)?;
             (last.end, run.start) = (last.end - 1, run.start + 1);
@@ -389,7 +387,7 @@ mod tests {
             for len in [1 << 16, 100_000, 1_000_000] {
                 let saw: Vec<usize> = (0..len).map(|i| i % period).collect();
                 assert_eq!(
-                    seem_few(&Items { items: &saw, order: &by(usize::lt) }, len / 16),
+                    seem_few(&by_index(&saw, &by(usize::lt)), len, len / 16),
                     period > 16,
                     "{period}, {len}"
                 );

@@ -12,7 +12,7 @@ use std::{
 };
 
 use super::{
-    chain::{Chain, Each, IntoChain, Pieces, Source, base, itself},
+    chain::{Chain, Each, IntoChain, Pieces, Source, base, begins_a_chain, itself},
     state::Stateless,
 };
 use crate::{
@@ -81,6 +81,7 @@ impl<T, const N: usize> Holder for MaybeUninit<[T; N]> {
 
 /// The part of a `Vec` whose items are moved out. Made by [`drain`].
 #[doc(hidden)]
+#[derive(Debug)]
 pub struct Drained<'a, T> {
     /// The vector. Its length is set to the number of items before the part.
     vec: &'a mut Vec<T>,
@@ -88,12 +89,6 @@ pub struct Drained<'a, T> {
     part: usize,
     /// The number of items behind the part.
     behind: usize,
-}
-
-impl<T> fmt::Debug for Drained<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Drained").field("items", &self.part).finish_non_exhaustive()
-    }
 }
 
 impl<T> Holder for Drained<'_, T> {
@@ -125,22 +120,15 @@ impl<T> Holder for Drained<'_, T> {
 /// If the range ends before it begins, or does not lie within the vector.
 #[track_caller]
 pub fn drain<T: Send>(vec: &mut Vec<T>, range: impl RangeBounds<usize>) -> Owned<Drained<'_, T>> {
-    let len = vec.len();
-    let start = match range.start_bound() {
-        Bound::Included(&start) => start,
-        Bound::Excluded(&before) => before.checked_add(1).expect("a range that begins"),
-        Bound::Unbounded => 0,
+    let bounds = (range.start_bound().cloned(), range.end_bound().cloned());
+    let (Some(part), Some(rest)) = (vec.get(bounds), vec.get((bounds.0, Bound::Unbounded))) else {
+        panic!("drain: {bounds:?} of a vector of {} items", vec.len())
     };
-    let end = match range.end_bound() {
-        Bound::Included(&last) => last.checked_add(1).expect("a range that ends"),
-        Bound::Excluded(&end) => end,
-        Bound::Unbounded => len,
-    };
-    assert!(start <= end && end <= len, "drain: {start}..{end} of a vector of {len} items");
-    // SAFETY: the vector has at least `start` items. From here on the vector does not own the items
-    // from `start` on.
-    unsafe { vec.set_len(start) };
-    Owned::new(Drained { vec, part: end - start, behind: len - end }, end - start)
+    let (part, rest) = (part.len(), rest.len());
+    // SAFETY: the vector has at least `rest` items. From here on the vector does not own its last
+    // `rest` items.
+    unsafe { vec.set_len(vec.len() - rest) };
+    Owned::new(Drained { vec, part, behind: rest - part }, part)
 }
 
 impl<T> Drop for Drained<'_, T> {
@@ -199,14 +187,7 @@ impl<H: Holder> fmt::Debug for Owned<H> {
     }
 }
 
-impl<H: Holder> Chain for Owned<H> {
-    type Item = H::Item;
-    base!();
-}
-
-impl<H: Holder> Each for Owned<H> {}
-
-itself!([H: Holder] Owned<H>);
+begins_a_chain!([H: Holder] Owned<H>, H::Item);
 
 impl<H: Holder> Source for Owned<H> {
     fn count(&self) -> usize {
@@ -225,12 +206,24 @@ impl<H: Holder> Source for Owned<H> {
 
     #[inline(always)]
     fn ledger(&self) -> ClaimLog<'_, H::Item> {
-        ClaimLog::new(&self.noted)
+        if mem::needs_drop::<H::Item>() {
+            self.noted.open.fetch_add(1, Ordering::Relaxed);
+        }
+        ClaimLog { to: &self.noted, run: 0..0, of: PhantomData }
     }
 
     #[inline(always)]
     fn note(&self, ledger: &mut ClaimLog<'_, H::Item>, range: Range<usize>) {
-        ledger.note(range);
+        if !mem::needs_drop::<H::Item>() {
+            return;
+        }
+        if range.start == ledger.run.end {
+            ledger.run.end = range.end;
+        } else if range.end == ledger.run.start {
+            ledger.run.start = range.start;
+        } else {
+            ledger.hand_in(range);
+        }
     }
 
     #[inline(always)]
@@ -249,9 +242,8 @@ impl<H: Holder> Pieces for Owned<H> {
 
     #[inline(always)]
     unsafe fn piece(&self, range: Range<usize>) -> Vec<H::Item> {
-        let len = range.len();
         // SAFETY: as the caller promises.
-        unsafe { self.moved_out(range) }.next_few(len)
+        unsafe { self.moved_out(range) }.into_vec()
     }
 }
 
@@ -263,20 +255,16 @@ struct MovedOut<'s, T> {
 }
 
 impl<T> MovedOut<'_, T> {
-    /// Moves the next `most` items to a `Vec`, or all remaining items if there are fewer.
-    fn next_few(&mut self, most: usize) -> Vec<T> {
-        let count = most.min(self.left);
-        let mut few = Vec::with_capacity(count);
-        // SAFETY: 1. `count` items are left, and the vector has capacity for `count` items; 2. its
-        // memory is new.
-        unsafe { ptr::copy_nonoverlapping(self.next, few.as_mut_ptr(), count) };
+    /// Moves all items to a `Vec`.
+    fn into_vec(mut self) -> Vec<T> {
+        let mut items = Vec::with_capacity(self.left);
+        let count = mem::take(&mut self.left);
+        // SAFETY: 1. `count` items were left, which are moved once, since none is left now, and the
+        // vector has capacity for them; 2. its memory is new.
+        unsafe { ptr::copy_nonoverlapping(self.next, items.as_mut_ptr(), count) };
         // SAFETY: `count` items have just been written.
-        unsafe { few.set_len(count) };
-        // SAFETY: the `count` items have been moved out; the address behind them is the address of
-        // an item or of the end of the items.
-        self.next = unsafe { self.next.add(count) };
-        self.left -= count;
-        few
+        unsafe { items.set_len(count) };
+        items
     }
 }
 
@@ -389,29 +377,8 @@ pub struct ClaimLog<'s, T> {
     of: PhantomData<fn() -> T>,
 }
 
-impl<'s, T> ClaimLog<'s, T> {
-    #[inline(always)]
-    fn new(to: &'s AllClaimed) -> Self {
-        if mem::needs_drop::<T>() {
-            to.open.fetch_add(1, Ordering::Relaxed);
-        }
-        Self { to, run: 0..0, of: PhantomData }
-    }
-
-    #[inline(always)]
-    fn note(&mut self, range: Range<usize>) {
-        if !mem::needs_drop::<T>() {
-            return;
-        }
-        if range.start == self.run.end {
-            self.run.end = range.end;
-        } else if range.end == self.run.start {
-            self.run.start = range.start;
-        } else {
-            self.hand_in(range);
-        }
-    }
-
+impl<T> ClaimLog<'_, T> {
+    /// Hands in the latest run, and begins the run `next`.
     #[cold]
     #[inline(never)]
     fn hand_in(&mut self, next: Range<usize>) {

@@ -299,8 +299,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
 #[track_caller]
 fn check(first: usize, items: usize, blocks: Blocks) {
     let Blocks { size, len } = blocks;
-    let end = first.checked_add(items).filter(|&end| end <= len);
-    let Some(end) = end else {
+    let Some(end) = first.checked_add(items).filter(|&end| end <= len) else {
         panic!("reproducible_part: {items} items from {first} on are no part of {len} items")
     };
     let is_cut = |at: usize| at == len || at.is_multiple_of(size);

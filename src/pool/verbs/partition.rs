@@ -137,11 +137,10 @@ fn share<T: Send>(
     let left = (rest.len() as f64 * part) as usize;
     let pairs = executor.workers() * PAIRS_A_WORKER;
     let lengths: Vec<usize> = shares(left, pairs).chain(shares(rest.len() - left, pairs)).collect();
-    let mut passing = vec![[0; 2]; pairs];
-    let mut pieces = split(rest, &lengths);
-    let right = pieces.split_off(pairs);
-    let jobs = iter::zip(iter::zip(pieces, right), &mut passing).collect();
-    in_parallel(executor, jobs, &|((left, right), passing)| *passing = pair([left, right], 0));
+    let mut left = split(rest, &lengths);
+    let right = left.split_off(pairs);
+    let jobs = iter::zip(left, right).collect();
+    let passing = in_parallel(executor, jobs, &|(left, right)| pair([left, right], 0));
     let passing = passing.iter().map(|[left, _]| *left).chain(passing.iter().map(|[_, right]| *right));
     let pieces = iter::once((tested, passed)).chain(iter::zip(lengths, passing));
     swap_misplaced(executor, items, &pieces.collect::<Vec<_>>())
@@ -176,7 +175,7 @@ fn swap_misplaced<T: Send>(executor: &Executor, items: &mut [T], pieces: &[(usiz
     let swap = |(one, other): (&mut [T], &mut [T])| one.swap_with_slice(other);
     match jobs.iter().map(|(one, _)| one.len()).sum() {
         0..=LONGEST_SWAP => jobs.into_iter().for_each(swap),
-        _ => in_parallel(executor, jobs, &swap),
+        _ => drop(in_parallel(executor, jobs, &swap)),
     }
     passed
 }

@@ -12,7 +12,7 @@ use std::{
 };
 
 use super::{
-    chain::{Chain, Each, Source, base, itself, nothing_is_noted},
+    chain::{Chain, Each, Source, base, begins_a_chain, itself, nothing_is_noted},
     on::On,
     source::Lent,
     state::Stateless,
@@ -183,14 +183,7 @@ pub struct Permuted<'p, S> {
     indices: &'p [usize],
 }
 
-impl<S: Lent> Chain for Permuted<'_, S> {
-    type Item = S::Item;
-    base!();
-}
-
-impl<S: Lent> Each for Permuted<'_, S> {}
-
-itself!(['p, S: Lent] Permuted<'p, S>);
+begins_a_chain!(['p, S: Lent] Permuted<'p, S>, S::Item);
 
 impl<S: Lent> Source for Permuted<'_, S> {
     nothing_is_noted!();

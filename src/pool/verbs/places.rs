@@ -6,7 +6,7 @@
 use std::{
     iter,
     marker::PhantomData,
-    mem,
+    mem::{self, MaybeUninit},
     ops::Range,
     ptr::{self, NonNull},
 };
@@ -41,7 +41,7 @@ pub(crate) fn append_in_place<R, X>(
     fold: impl for<'a> FnOnce(&'a ResultPlaces<'a, R>) -> Result<Written<'a, R>, X>,
 ) -> Result<(), X> {
     results.reserve(len);
-    let places = ResultPlaces::new(results);
+    let places = ResultPlaces { room: results.spare_capacity_mut().into(), vec: PhantomData };
     let written = fold(&places)?;
     assert!(
         ptr::eq(written.places, &raw const places) && written.range == (0..len),
@@ -78,21 +78,13 @@ pub(crate) fn in_two_places<A, B>(
 
 /// The spare capacity of a `Vec`, shared by all workers.
 pub(crate) struct ResultPlaces<'a, R> {
-    base: NonNull<R>,
-    capacity: usize,
-    room: PhantomData<&'a mut [R]>,
+    room: NonNull<[MaybeUninit<R>]>,
+    vec: PhantomData<&'a mut Vec<R>>,
 }
 
 // SAFETY: 1. a shared `ResultPlaces` gives no access to a result; 2. `Written` moves values of `R`
 // into it, and drops them, on any thread, hence `R: Send`.
 unsafe impl<R: Send> Sync for ResultPlaces<'_, R> {}
-
-impl<'a, R> ResultPlaces<'a, R> {
-    fn new(results: &'a mut Vec<R>) -> Self {
-        let room = results.spare_capacity_mut();
-        Self { capacity: room.len(), base: NonNull::from(room).cast(), room: PhantomData }
-    }
-}
 
 /// A contiguous range of written results. Dropping this drops the results.
 pub(crate) struct Written<'a, R> {
@@ -122,23 +114,14 @@ impl<'a, R> Written<'a, R> {
         mut map: impl FnMut(S::Item) -> Result<R, Z>,
     ) -> Result<Self, Stop<Z>> {
         let range = items.range();
-        let (mut at, mut error) = (range.start, None);
-        let results = items.items().map_while(|item| match map(item) {
-            Ok(result) => {
-                at += 1;
-                Some(result)
-            }
-            Err(found) => {
-                error = Some(found);
-                None
-            }
-        });
+        let mut error = None;
+        let results = items.items().map_while(|item| map(item).map_err(|found| error = Some(found)).ok());
         // SAFETY: *once*: 1. and 2. `range` is the range of a claim; 3. there is at most one result
         // per index.
         let written = unsafe { self.write(range, results) };
         match error {
             None => Ok(written),
-            Some(found) => Err(Stop::there(at, found)),
+            Some(found) => Err(Stop::there(written.range.end, found)),
         }
     }
 
@@ -152,10 +135,10 @@ impl<'a, R> Written<'a, R> {
         if self.range.is_empty() {
             self.range = range.start..range.start;
         }
-        assert!(self.range.end == range.start && range.end <= self.places.capacity);
+        assert!(self.range.end == range.start && range.end <= self.places.room.len());
         // SAFETY: *inside*: 1. `range.end` is at most the capacity, as just checked; 2.
         // `range.start <= range.end`, by the caller's contract.
-        let mut place = unsafe { self.places.base.add(range.start) };
+        let mut place = unsafe { self.places.room.cast::<R>().add(range.start) };
         results.for_each(|value| {
             // SAFETY: *once*: by the caller's contract, 1. the place belongs to `range`, since
             // there are no more results than indices; 2. no one else writes to the place; 3. no one
@@ -212,7 +195,7 @@ impl<R> AsMut<[R]> for Written<'_, R> {
     #[inline(always)]
     fn as_mut(&mut self) -> &mut [R] {
         // SAFETY: *inside*: `range` is within the capacity.
-        let first = unsafe { self.places.base.add(self.range.start) };
+        let first = unsafe { self.places.room.cast().add(self.range.start) };
         let mut written = NonNull::slice_from_raw_parts(first, self.range.len());
         // SAFETY: *once*: 1. all of `range` has been written, as in `drop`; 2. no other `Written`
         // has an index of `range`, and this one is borrowed exclusively.

@@ -17,6 +17,8 @@
 //! Technical Report NVR-2016-002. In that paper each block looks back at its predecessors. Here one
 //! worker moves the front over all blocks that are reduced.
 
+#![expect(clippy::option_option, reason = "not cancelled, and not empty; or there, and not empty")]
+
 use std::{convert::Infallible, mem, ops::Range, sync::PoisonError};
 
 use super::{
@@ -139,7 +141,8 @@ impl<'f, I: AsMut<[T]>, T> Scan<'f, I, T> {
         init: Option<T>,
         steps: &'f dyn ScanSteps<T>,
         is_reproducible: bool,
-        (piece, done): (usize, &'f (dyn Fn(Range<usize>, I) + Sync)),
+        piece: usize,
+        done: &'f (dyn Fn(Range<usize>, I) + Sync),
     ) -> Self {
         let front = Front { total: init, reduced: Vec::new(), passed: Vec::new() };
         Self { state: Mutex::new(front), front: AtomicUsize::new(0), steps, is_reproducible, piece, done }
@@ -153,70 +156,46 @@ impl<'f, I: AsMut<[T]>, T> Scan<'f, I, T> {
         const LOOKS: usize = 16;
         let len = range.len();
         let (mut reduced, mut total) = (0, None);
-        while reduced < len {
-            if let Some(before) = self.take(range.start) {
-                return self.follow((range, before), (items, make), (reduced, total));
+        let before = loop {
+            let is_reduced = reduced == len;
+            let before = (is_reduced || !self.is_reproducible).then(|| self.take(range.start)).flatten();
+            if before.is_some() || is_reduced {
+                break before;
             }
             let piece = len.div_ceil(LOOKS).min(self.piece).min(len - reduced);
             items = make(items, piece);
             total = self.steps.reduce(total, &items.as_mut()[reduced..reduced + piece]);
             reduced += piece;
-        }
-        self.add(Block { range, items, total });
-        self.scan_passed();
-    }
-
-    /// If the front is at `first`, takes the total of all items before `first`.
-    #[expect(clippy::option_option, reason = "there, and not empty")]
-    fn take(&self, first: usize) -> Option<Option<T>> {
-        let is_there = self.front.load(Ordering::Relaxed) == first;
-        is_there.then(|| lock(&self.state).total.take())
-    }
-
-    /// Scans the block of the items `range`, and moves the front behind the block. The front has
-    /// arrived at the block, and `before` is the total of all items before the block. The first
-    /// `reduced` items of the block have already been reduced to `total`.
-    fn follow(
-        &self,
-        (range, before): (Range<usize>, Option<T>),
-        (mut items, make): (I, MakeItems<'_, I>),
-        (reduced, total): (usize, Option<T>),
-    ) {
-        let len = range.len();
-        let is_scanned = !self.is_reproducible; // at once
-        let (mut total, before) = match total {
-            None if is_scanned => (before, None),
-            Some(_) if is_scanned => (self.both(before.as_ref(), total), before),
-            _ => (total, before),
         };
+        let Some(mut before) = before else {
+            let first = range.start;
+            lock(&self.state).reduced.push(Block { range, items, total });
+            if let Some(total) = self.take(first) {
+                self.advance(first, total);
+            } // otherwise the worker that moves the front to `first` finds the block
+            return self.scan_passed();
+        };
+        // The front has arrived. The worker scans the rest of the block, moves the front behind the
+        // block, and then scans the items that it has reduced.
+        let mut total = if reduced > 0 { self.both(before.as_ref(), total) } else { before.take() };
         let mut made = reduced;
         while made < len {
             let piece = self.piece.min(len - made);
             items = make(items, piece);
-            let new = &mut items.as_mut()[made..made + piece];
-            total = if is_scanned { self.steps.pass(new, total) } else { self.steps.reduce(total, new) };
+            total = self.steps.pass(&mut items.as_mut()[made..made + piece], total);
             made += piece;
         }
-        let (total, left) =
-            if is_scanned { (total, reduced) } else { (self.both(before.as_ref(), total), len) };
         self.advance(range.end, total);
-        if left > 0 {
-            self.steps.pass(&mut items.as_mut()[..left], before);
+        if reduced > 0 {
+            self.steps.pass(&mut items.as_mut()[..reduced], before);
         }
         (self.done)(range, items);
     }
 
-    /// Adds a reduced block. If the front is at the block, moves the front.
-    fn add(&self, block: Block<I, T>) {
-        let first = block.range.start;
-        let mut state = lock(&self.state);
-        state.reduced.push(block);
+    /// If the front is at `first`, takes the total of all items before `first`.
+    fn take(&self, first: usize) -> Option<Option<T>> {
         let is_there = self.front.load(Ordering::Relaxed) == first;
-        let total = if is_there { state.total.take() } else { None };
-        drop(state);
-        if is_there {
-            self.advance(first, total);
-        } // otherwise the worker that moves the front to `first` finds the block
+        is_there.then(|| lock(&self.state).total.take())
     }
 
     /// Moves the front from index `front` over the reduced blocks that follow without a gap.
@@ -250,29 +229,21 @@ impl<'f, I: AsMut<[T]>, T> Scan<'f, I, T> {
 
     /// Ends the scan after the loop. Returns the total of all items.
     fn end(self) -> Option<T> {
-        let Front { total, passed, .. } = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         // Passed blocks are left if no worker claimed another block after the front had passed
         // them.
-        for Block { range, mut items, total } in passed {
-            self.steps.pass(items.as_mut(), total);
-            (self.done)(range, items);
-        }
-        total
+        self.scan_passed();
+        self.state.into_inner().unwrap_or_else(PoisonError::into_inner).total
     }
 
     /// The total of two neighbouring ranges of items. The second range has at least one item.
     fn both(&self, before: Option<&T>, behind: Option<T>) -> Option<T> {
-        match (before, behind) {
-            (Some(before), Some(behind)) => {
-                // Dropped before the total is returned: a value that is being returned leaks if a
-                // drop panics (rust-lang/rust#47949).
-                let total = self.steps.op(before, &behind);
-                drop(behind);
-                Some(total)
-            }
-            (None, behind) => behind,
-            (Some(_), None) => unreachable!("no block is empty"),
-        }
+        let Some(before) = before else { return behind };
+        let behind = behind.expect("no block is empty");
+        let total = self.steps.op(before, &behind);
+        // Dropped before the total is returned: a value that is being returned leaks if a drop
+        // panics (rust-lang/rust#47949).
+        drop(behind);
+        Some(total)
     }
 }
 
@@ -330,9 +301,8 @@ impl<'a, T: Clone + Send, E: Ending> On<Exclusive<'a, T>, OnPool<'_, E>> {
 
     /// Scans with these steps, and returns the total of all items and `init`. Returns `None` if the
     /// loop was cancelled, and `Some(None)` if there is neither an item nor an initial value.
-    #[expect(clippy::option_option, reason = "not cancelled, and not empty")]
     fn scanned(self, init: Option<T>, steps: &dyn ScanSteps<T>) -> Option<Option<T>> {
-        let scan = Scan::new(init, steps, self.is_reproducible(), (usize::MAX, &|_, _| ()));
+        let scan = Scan::new(init, steps, self.is_reproducible(), usize::MAX, &|_, _| ());
         let (scanning, size) = (&scan, self.block().unwrap_or(usize::MAX));
         let blocks = move |mut claimed: Claimed<'_, '_, '_, Exclusive<'a, T>>| {
             while let Some(claim) = claimed.next() {
@@ -437,7 +407,6 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     }
 
     /// Scans with these steps, and appends the totals to `to`. Returns what `scanned` returns.
-    #[expect(clippy::option_option, reason = "not cancelled, and not empty")]
     fn scan_into(
         self,
         to: &mut Vec<C::Item>,
@@ -449,8 +418,8 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     {
         let (is_reproducible, size) = (self.is_reproducible(), self.block().unwrap_or(usize::MAX));
         let (len, mut on) = (self.source_count(), Some(self));
-        append_scanned(to, len, init, (steps, is_reproducible), &mut |places, scan| {
-            let blocks = move |mut claimed: Claimed<'_, '_, '_, C>| {
+        append_scanned(to, len, init, steps, is_reproducible, &mut |places, scan| {
+            let searched = on.take()?.search::<Infallible>(LoopKind::InOrder, move |mut claimed| {
                 let chain = claimed.chain;
                 while let Some(mut claim) = claimed.next() {
                     while claim.len() > 0 {
@@ -462,8 +431,8 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
                     }
                 }
                 Ok(())
-            };
-            on.take()?.search::<Infallible>(LoopKind::InOrder, blocks).through().map(drop)
+            });
+            searched.through().map(drop)
         })
     }
 }
@@ -476,19 +445,19 @@ type RunScan<'r, T> =
 /// Appends to `to` the totals of the `len` items that `run` makes. Returns the total of all items.
 /// Returns `None` if `run` does, and `Some(None)` if there is neither an item nor an initial value.
 #[inline(never)] // compiled once for each type of items
-#[expect(clippy::option_option, reason = "not cancelled, and not empty")]
 fn append_scanned<T: Send>(
     to: &mut Vec<T>,
     len: usize,
     init: Option<T>,
-    (steps, is_reproducible): (&dyn ScanSteps<T>, bool),
+    steps: &dyn ScanSteps<T>,
+    is_reproducible: bool,
     run: RunScan<'_, T>,
 ) -> Option<Option<T>> {
     let mut total = None;
     let appended = append_in_place(to, len, |places| {
         let written = DoneRuns::new(Written::join);
         let done = |Range { start: first, end }, acc| written.add(DoneRun { first, end, acc }, &mut 0);
-        let scan = Scan::new(init, steps, is_reproducible, (MOST_MADE, &done));
+        let scan = Scan::new(init, steps, is_reproducible, MOST_MADE, &done);
         run(places, &scan).ok_or(())?;
         total = scan.end();
         Ok::<_, ()>(written.into_result(len).unwrap_or(Written::none(places)))
@@ -523,7 +492,7 @@ mod tests {
         let counted = Arc::new(());
         let total = |bad| Total { bad, _counted: Arc::clone(&counted) };
         let steps = Operator::<_, true>(|_: &Total, _: &Total| total(false));
-        let scan = Scan::new(None, &steps, false, (usize::MAX, &|_, _: &mut [Total]| ()));
+        let scan = Scan::new(None, &steps, false, usize::MAX, &|_, _: &mut [Total]| ());
         let before = total(false);
         let both = || drop(scan.both(Some(&before), Some(total(true))));
         assert!(catch_unwind(AssertUnwindSafe(both)).is_err());

@@ -58,11 +58,8 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
             while let Some(items) = claimed.next() {
                 let state = claimed.state();
                 let found = find(items, |item| {
-                    let pushed = chain.push(state, item, (), |state, (), item| match pick(state, item) {
-                        Some(found) => Err(found),
-                        None => Ok(()),
-                    });
-                    pushed.err()
+                    let step = |state: &mut WorkerOf<C>, (), item| pick(state, item).map_or(Ok(()), Err);
+                    chain.push(state, item, (), step).err()
                 });
                 if let Some((at, found)) = found {
                     let needed_end = if is_any { 0 } else { at };
@@ -88,8 +85,9 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     /// the result of this item and not panic.
     #[inline(always)]
     pub fn any(self, test: impl for<'a> Fn(Given<'a, C::State, C::Item>) -> bool + Sync) -> E::Of<bool> {
-        let pick = move |state: &mut WorkerOf<C>, item| test(C::State::give(state, item)).then_some(());
-        E::end(self.found(LoopKind::First, true, pick).map(|found| found.is_some()))
+        let found = self
+            .found(LoopKind::First, true, move |state, item| test(C::State::give(state, item)).then_some(()));
+        E::end(found.map(|found| found.is_some()))
     }
 
     /// Whether `test` returns true for all items, as [`Iterator::all`]. The loop stops at the first
@@ -106,8 +104,10 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     /// the result of this item and not panic.
     #[inline(always)]
     pub fn all(self, test: impl for<'a> Fn(Given<'a, C::State, C::Item>) -> bool + Sync) -> E::Of<bool> {
-        let pick = move |state: &mut WorkerOf<C>, item| (!test(C::State::give(state, item))).then_some(());
-        E::end(self.found(LoopKind::First, true, pick).map(|found| found.is_none()))
+        let found = self.found(LoopKind::First, true, move |state, item| {
+            (!test(C::State::give(state, item))).then_some(())
+        });
+        E::end(found.map(|found| found.is_none()))
     }
 
     /// The first item for which `test` returns true, as [`Iterator::find`].
@@ -165,8 +165,9 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     where
         C::Item: Send,
     {
-        let pick = move |state: &mut WorkerOf<C>, item| test(C::State::give(state, &item)).then_some(item);
-        let found = self.found(kind, kind != LoopKind::First, pick);
+        let found = self.found(kind, kind != LoopKind::First, move |state, item| {
+            test(C::State::give(state, &item)).then_some(item)
+        });
         E::end(found.map(|found| found.map(|(_, item)| item)))
     }
 
@@ -186,8 +187,8 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         self,
         f: impl for<'a> Fn(Given<'a, C::State, C::Item>) -> Option<K> + Sync,
     ) -> E::Of<Option<K>> {
-        let pick = move |state: &mut WorkerOf<C>, item| f(C::State::give(state, item));
-        E::end(self.found(LoopKind::First, false, pick).map(|found| found.map(|(_, made)| made)))
+        let found = self.found(LoopKind::First, false, move |state, item| f(C::State::give(state, item)));
+        E::end(found.map(|found| found.map(|(_, made)| made)))
     }
 
     /// The index of the first item for which `test` returns true, as [`Iterator::position`].
@@ -208,8 +209,10 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     where
         C: Each,
     {
-        let pick = move |state: &mut WorkerOf<C>, item| test(C::State::give(state, item)).then_some(());
-        E::end(self.found(LoopKind::First, false, pick).map(|found| found.map(|(index, ())| index)))
+        let found = self.found(LoopKind::First, false, move |state, item| {
+            test(C::State::give(state, item)).then_some(())
+        });
+        E::end(found.map(|found| found.map(|(index, ())| index)))
     }
 
     /// Whether each item is less than or equal to the next item, as [`Iterator::is_sorted`]. The
@@ -235,11 +238,12 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
             |claimed, run| {
                 let sorted = claimed.fold(run, |_, run, item| {
                     let next = OrderRun { first: None, last: item };
-                    match run {
-                        Some(Some(run)) => OrderRun::join(run, next).map(|run| Some(Some(run))).ok_or(()),
-                        Some(None) => Err(()),
-                        None => Ok(Some(Some(next))),
-                    }
+                    let joined = match run {
+                        Some(Some(run)) => OrderRun::join(run, next),
+                        Some(None) => None,
+                        None => Some(next),
+                    };
+                    joined.map(|run| Some(Some(run))).ok_or(())
                 });
                 sorted.map_err(|stop| Stop { needed_end: 0, ..stop })
             },
@@ -272,9 +276,8 @@ impl<S: Source + Sync, E: Ending> On<S, OnPool<'_, E>> {
     {
         let other = other.into_chain();
         let are_as_many = self.source_count() == other.count();
-        let differ = |(): &mut (), (a, b): (S::Item, <B::Chain as Chain>::Item)| (a != b).then_some(());
-        let compared = if are_as_many { usize::MAX } else { 0 };
-        let found = self.zip_shortest(other).take(compared).found(LoopKind::First, true, differ);
+        let compared = self.zip_shortest(other).take(if are_as_many { usize::MAX } else { 0 });
+        let found = compared.found(LoopKind::First, true, |(), (a, b)| (a != b).then_some(()));
         E::end(found.map(|found| are_as_many && found.is_none()))
     }
 
@@ -299,8 +302,9 @@ impl<S: Source + Sync, E: Ending> On<S, OnPool<'_, E>> {
     {
         let other = other.into_chain();
         let lengths = self.source_count().cmp(&other.count());
-        let differ = |(): &mut (), (a, b): (S::Item, S::Item)| Some(a.cmp(&b)).filter(|order| order.is_ne());
-        let found = self.zip_shortest(other).found(LoopKind::First, false, differ);
+        let found = self
+            .zip_shortest(other)
+            .found(LoopKind::First, false, |(), (a, b)| Some(a.cmp(&b)).filter(|order| order.is_ne()));
         E::end(found.map(|found| found.map_or(lengths, |(_, order)| order)))
     }
 }

@@ -11,8 +11,6 @@
 //! partition alone. With more than four workers this partition takes too long, so the workers
 //! merge.
 
-use std::iter;
-
 use super::{
     chain::IntoChain,
     comparator::{By, Comparator},
@@ -67,9 +65,7 @@ pub(crate) fn sort_unstable<T: Send>(executor: &Executor, items: &mut [T], order
         if pieces.len() >= enough {
             break;
         }
-        let mut cuts: Vec<_> = pieces.iter().map(|_| [&mut [][..], &mut []]).collect();
-        let jobs = iter::zip(pieces, &mut cuts).collect();
-        in_parallel(executor, jobs, &|(piece, cuts)| *cuts = cut(piece, order));
+        let cuts = in_parallel(executor, pieces, &|piece| cut(piece, order));
         pieces = cuts.into_iter().flatten().filter(|piece| piece.len() > 1).collect();
     }
     in_parallel(executor, pieces, &|piece| order.sort(piece));

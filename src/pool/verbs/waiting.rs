@@ -3,6 +3,7 @@
 use std::convert::{Infallible, identity};
 
 use super::{
+    async_worker::run_async,
     chain::Each,
     on::On,
     options::{Ending, OnPool},
@@ -254,7 +255,7 @@ impl<C: Each + Sync, E: Ending> Waiting<C, OnPool<'_, E>> {
     ) -> E::Of<A> {
         let Self { on, limit } = self;
         let make = |acc: &mut Option<A>, item| fold(acc.take().unwrap_or_else(&init), item);
-        let folded = on.run_async(limit, make, |_, _, acc| Ok::<_, Infallible>(acc), reduce);
+        let folded = run_async(on.into_async(), limit, make, |_, _, acc| Ok::<_, Infallible>(acc), reduce);
         E::end(folded.map(|folded| folded.unwrap_or_else(&init)).through())
     }
 
@@ -360,7 +361,7 @@ impl<C: Each + Sync, E: Ending> Waiting<C, OnPool<'_, E>> {
                 None => result,
             })
         };
-        self.on.run_async(self.limit, |_, item| map(item), done, &reduce)
+        run_async(self.on.into_async(), self.limit, |_, item| map(item), done, &reduce)
     }
 
     /// Maps every item, makes a result of each output, and collects the results. Returns `None` if
@@ -373,7 +374,8 @@ impl<C: Each + Sync, E: Ending> Waiting<C, OnPool<'_, E>> {
         let Self { on, limit } = self;
         let collected = in_place(on.source_count(), |places| {
             let none = || Written::none(places);
-            let folded = on.run_async(
+            let folded = run_async(
+                on.into_async(),
                 limit,
                 |_, item| map(item),
                 |written, index, output| Ok(written.unwrap_or_else(none).put(index, result(output)?)),
