@@ -251,6 +251,8 @@ impl<'a> Solo<'a> {
 
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
+    use std::panic::Location;
+
     use super::*;
     use crate::pool::{
         call::{loop_options::Wishes, order::Node},
@@ -279,7 +281,8 @@ mod tests {
     #[test]
     fn a_part_is_left_when_its_time_is_over() {
         for expected in [1, 1000] {
-            let options = LoopOptions::new(2, Watch::default(), Wishes::here(), LoopKind::Through);
+            let wishes = Wishes { at: Location::caller(), report: None, trace: None };
+            let options = LoopOptions::new(2, Watch::default(), wishes, LoopKind::Through);
             let mut solo = Solo::new(&options, 0..1000);
             assert!(solo.fold_before(&mut Slow, 500, Duration::from_micros(500), expected).is_none());
             assert!((1..=20).contains(&solo.begun), "{} instead of 10", solo.begun);

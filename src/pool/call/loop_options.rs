@@ -54,14 +54,6 @@ impl Wishes<'_> {
     fn are_any(&self) -> bool {
         self.report.is_some() || self.trace.is_some()
     }
-
-    /// No report and no trace. The loop's place in the program is the place where the user calls
-    /// the function that calls this one.
-    #[inline(always)]
-    #[track_caller]
-    pub(crate) fn here() -> Self {
-        Self { at: Location::caller(), report: None, trace: None }
-    }
 }
 
 /// Whether loops are logged.

@@ -10,7 +10,6 @@ use std::{
 
 use super::{
     chain::{Chain, Source, WorkerOf},
-    ends::folding,
     gather::{Gathered, ITEMS_A_LOOK, extend_parted, extend_sifted},
     kernel::Claim,
     on::On,
@@ -120,10 +119,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
             kind_of::<Z>(),
             move |mut claimed, acc: Option<Boxed<R, N>>| {
                 let chain = claimed.chain;
-                let mut acc = match acc {
-                    Some(acc) => acc,
-                    None => nothing(),
-                };
+                let mut acc = acc.unwrap_or_else(nothing);
                 while let Some(items) = claimed.next() {
                     let vectors = acc.each_mut().map(|of| of.last(items.range(), all));
                     fill(vectors, items, chain, claimed.state())?;
@@ -163,10 +159,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
             );
             folded.or(|| Written::none(places)).ended().ok_or(None)?.map_err(Some)
         });
-        match appended {
-            Ok(()) => Some(Ok(())),
-            Err(found) => found.map(Err),
-        }
+        appended.map_or_else(|found| found.map(Err), |()| Some(Ok(())))
     }
 
     /// Collects the items, for a chain that makes any number of items of each item of its source.
@@ -292,11 +285,8 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
             }
             items.items().for_each(|item| {
                 let Ok(()) = chain.push(state, item, (), |state, (), item| {
-                    if test(C::State::give(state, &item)) {
-                        yes.push(item);
-                    } else {
-                        no.push(item);
-                    }
+                    let side = if test(C::State::give(state, &item)) { &mut *yes } else { &mut *no };
+                    side.push(item);
                     Ok::<_, Infallible>(())
                 });
             });
@@ -401,7 +391,7 @@ where
             text.extend(iter::once(open(item)?));
             Ok(text)
         };
-        on.fold_claims(kind_of::<Z>(), folding(Self::new, step), |a, b| a + &b).or(Self::new).ended()
+        on.folded(kind_of::<Z>(), Self::new, step, |a, b| a + &b).ended()
     }
 }
 
@@ -411,35 +401,8 @@ impl FromChain<()> for () {
         on: On<C, OnPool<'_, E>>,
         open: impl Fn(C::Item) -> Result<(), Z> + Sync,
     ) -> Option<Result<(), Z>> {
-        let step = move |_: &mut WorkerOf<C>, (): (), item| open(item);
-        on.fold_claims(kind_of::<Z>(), folding(|| (), step), |(), ()| ()).or(|| ()).ended()
+        on.each(kind_of::<Z>(), move |_, item| open(item)).ended()
     }
-}
-
-/// The reason why a loop collects nothing. `Own` is a failure in this `Result` or `Option`. `Outer`
-/// is a failure in a `Result` or `Option` that contains this one.
-enum Reason<Z, X> {
-    Outer(Z),
-    Own(X),
-}
-
-/// Runs a loop that collects into `B`. `check` converts each item to a `T`; the first item for
-/// which `check` fails ends the loop.
-#[inline(always)]
-fn checked<B: FromChain<T>, T, I, X: Send, C: Chain + Sync, E: Ending, Z: Send>(
-    on: On<C, OnPool<'_, E>>,
-    open: impl Fn(C::Item) -> Result<I, Z> + Sync,
-    check: impl Fn(I) -> Result<T, X> + Sync,
-) -> Option<Result<Result<B, X>, Z>> {
-    let both = move |item| match open(item) {
-        Ok(opened) => check(opened).map_err(Reason::Own),
-        Err(found) => Err(Reason::Outer(found)),
-    };
-    Some(match B::from_chain(on, both)? {
-        Ok(all) => Ok(Ok(all)),
-        Err(Reason::Own(found)) => Ok(Err(found)),
-        Err(Reason::Outer(found)) => Err(found),
-    })
 }
 
 impl<T, X: Send, B: FromChain<T>> FromChain<Result<T, X>> for Result<B, X> {
@@ -448,7 +411,13 @@ impl<T, X: Send, B: FromChain<T>> FromChain<Result<T, X>> for Result<B, X> {
         on: On<C, OnPool<'_, E>>,
         open: impl Fn(C::Item) -> Result<Result<T, X>, Z> + Sync,
     ) -> Option<Result<Self, Z>> {
-        checked(on, open, |item| item)
+        // The loop fails with `Ok` of an error of this `Result`, or with `Err` of a failure of a
+        // `Result` or `Option` that contains this one.
+        let collected = B::from_chain(on, move |item| match open(item) {
+            Ok(opened) => opened.map_err(Ok),
+            Err(found) => Err(Err(found)),
+        });
+        Some(collected?.map(Ok).or_else(|found| found.map(Err)))
     }
 }
 
@@ -458,7 +427,7 @@ impl<T, B: FromChain<T>> FromChain<Option<T>> for Option<B> {
         on: On<C, OnPool<'_, E>>,
         open: impl Fn(C::Item) -> Result<Option<T>, Z> + Sync,
     ) -> Option<Result<Self, Z>> {
-        let collected = checked(on, open, |item: Option<T>| item.ok_or(()))?;
+        let collected = Result::from_chain(on, move |item| Ok(open(item)?.ok_or(())))?;
         Some(collected.map(Result::ok))
     }
 }

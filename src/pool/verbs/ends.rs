@@ -83,7 +83,7 @@ pub(super) fn reducing<C: Chain, R, Z>(
 impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     /// Calls `f` with each item; stops at the first `Err`.
     #[inline(always)]
-    fn each<Z: Send>(
+    pub(super) fn each<Z: Send>(
         self,
         kind: LoopKind,
         f: impl Fn(&mut WorkerOf<C>, C::Item) -> Result<(), Z> + Sync,
@@ -326,8 +326,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     /// If a closure of the chain panics.
     #[inline(always)]
     pub fn count(self) -> E::Of<usize> {
-        let step = |_: &mut WorkerOf<C>, count, _| Ok(count + 1);
-        E::end(self.folded(LoopKind::Through, || 0, step, |a, b| a + b).through())
+        self.fold(|| 0, |count, _| count + 1, |a, b| a + b)
     }
 
     /// The smallest item, as [`Iterator::min`]. Of several equal items, returns the first. Returns

@@ -52,19 +52,20 @@ impl<'s, S: Source> Claim<'s, S> {
     ) -> impl ExactSizeIterator<Item = Self> + DoubleEndedIterator {
         // SAFETY: as the caller promises.
         let mut left = unsafe { Self::new(source, items_of(blocks.clone())) };
-        let mut blocks_left = blocks.clone();
+        let mut first_left = blocks.start;
         blocks.map(move |block| {
+            let (left, items) = (&mut left, items_of(block..block + 1)); // moves all of `left` here
             if Self::MOVES_OUT {
                 // `block` is the first or the last of the blocks that are left.
-                if block == blocks_left.start {
-                    blocks_left.start += 1
+                if block == first_left {
+                    first_left += 1;
+                    left.range.start = items.end;
                 } else {
-                    blocks_left.end = block
+                    left.range.end = items.start;
                 }
-                left.range = items_of(blocks_left.clone());
             }
             // SAFETY: as the caller promises, since these items are not in `left` any more.
-            unsafe { Self::new(left.source, items_of(block..block + 1)) }
+            unsafe { Self::new(left.source, items) }
         })
     }
 

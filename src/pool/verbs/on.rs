@@ -82,8 +82,7 @@ impl<C: Chain, P> On<C, P> {
     /// The chain with `stage` added, on the same pool.
     #[inline(always)]
     pub(super) fn behind<B>(self, stage: impl FnOnce(C) -> B) -> On<B, P> {
-        let Self { chain, place } = self;
-        On { chain: stage(chain), place }
+        On { chain: stage(self.chain), place: self.place }
     }
 
     /// Calls `f` with each item and goes on with the results, as [`Iterator::map`].
@@ -372,8 +371,7 @@ impl<S: Source, P> On<S, P> {
     #[inline(always)]
     #[track_caller]
     pub fn zip<B: IntoChain<Chain: Source + Sync>>(self, other: B) -> On<Zip<S, B::Chain>, P> {
-        let Self { chain, place } = self;
-        On { chain: Zip::new("zip", chain, other.into_chain()), place }
+        On { chain: Zip::new("zip", self.chain, other.into_chain()), place: self.place }
     }
 
     /// Runs over this source and another source in step, up to the end of the shorter one, as
@@ -390,8 +388,7 @@ impl<S: Source, P> On<S, P> {
         self,
         other: B,
     ) -> On<Zip<Subrange<S>, Subrange<B::Chain>>, P> {
-        let Self { chain, place } = self;
-        On { chain: Zip::shortest(chain, other.into_chain()), place }
+        On { chain: Zip::shortest(self.chain, other.into_chain()), place: self.place }
     }
 
     /// Runs over pairs of the index of an item, from 0 on, and the item, as
@@ -452,8 +449,7 @@ impl<S: Source, P> On<S, P> {
     #[inline(always)]
     #[track_caller]
     pub fn step_by(self, step: usize) -> On<StepBy<S>, P> {
-        let Self { chain, place } = self;
-        On { chain: StepBy::new(chain, step), place }
+        On { chain: StepBy::new(self.chain, step), place: self.place }
     }
 
     /// Runs over the items in reverse order, as [`Iterator::rev`].
@@ -490,8 +486,7 @@ impl<S: Source, P> On<S, P> {
     where
         S: Pieces,
     {
-        let Self { chain, place } = self;
-        On { chain: Chunks::new(chain, size), place }
+        On { chain: Chunks::new(self.chain, size), place: self.place }
     }
 
     /// Runs over pieces of exactly `size` neighbouring items. Items that remain at the end are left
@@ -512,8 +507,7 @@ impl<S: Source, P> On<S, P> {
     where
         S: Pieces,
     {
-        let Self { chain, place } = self;
-        On { chain: Chunks::exact(chain, size), place }
+        On { chain: Chunks::exact(self.chain, size), place: self.place }
     }
 
     /// Runs over all windows of `size` neighbouring items, as [`slice::windows`]. There is no
@@ -543,8 +537,7 @@ impl<S: Source, P> On<S, P> {
     where
         S: Shared,
     {
-        let Self { chain, place } = self;
-        On { chain: Windows::new(chain, size), place }
+        On { chain: Windows::new(self.chain, size), place: self.place }
     }
 
     /// Adds the index of the item to each error: an item `Err(error)` becomes `Err(At { index,

@@ -103,12 +103,20 @@ pub(super) struct PartOptions<'p> {
 }
 
 impl<'p> PartOptions<'p> {
-    /// A further loop of the same call, over `source`.
-    pub(super) fn on<S: Source>(self, source: S) -> On<S, OnPool<'p>> {
+    /// A loop over `chain` with these options.
+    #[inline(always)]
+    pub(super) fn on<C: Chain>(self, chain: C) -> On<C, OnPool<'p>> {
         let Self { executor, threads, at } = self;
-        let mut on = On::new(executor, source).threads(threads);
-        on.place.wishes.at = at;
-        on
+        let place = OnPool {
+            executor,
+            threads,
+            grain: None,
+            reproducible: false,
+            watch: Watch::default(),
+            wishes: Wishes { at, report: None, trace: None },
+            ending: PhantomData,
+        };
+        On { chain, place }
     }
 }
 
@@ -117,16 +125,7 @@ impl<'p, C: Chain> On<C, OnPool<'p>> {
     #[inline(always)]
     #[track_caller]
     pub(crate) fn new(executor: &'p Executor, chain: C) -> Self {
-        let place = OnPool {
-            executor,
-            threads: usize::MAX,
-            grain: None,
-            reproducible: false,
-            watch: Watch::default(),
-            wishes: Wishes::here(),
-            ending: PhantomData,
-        };
-        Self { chain, place }
+        PartOptions { executor, threads: usize::MAX, at: Location::caller() }.on(chain)
     }
 }
 
@@ -339,8 +338,7 @@ impl<'p, S: Lent<Element: Sync> + Sync, E: Ending> On<S, OnPool<'p, E>> {
             inner.filter(|i| !same(&items[i - 1], &items[*i])).collect_into(&mut offsets);
             offsets.push(items.len());
         }
-        let Self { chain, place } = self;
-        On { chain: Cuts::new(chain, offsets), place }
+        On { chain: Cuts::new(self.chain, offsets), place: self.place }
     }
 }
 
@@ -426,7 +424,6 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         fold: impl Fold<C, A, Z>,
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> Outcome<Option<A>, Z> {
-        self.check_state();
         let (executor, slice, options, kernel) = self.call(kind, size, leaves, fold, reduce);
         executor.call(slice, options, &kernel)
     }
@@ -442,7 +439,6 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         fold: impl Fold<C, A, Z>,
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> Outcome<Vec<(Node, A)>, Z> {
-        self.check_state();
         let (executor, slice, options, kernel) = self.call(kind, Some(size), Some(first), fold, reduce);
         executor.call_for_nodes(slice, options, &kernel)
     }
@@ -459,6 +455,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         fold: F,
         reduce: R,
     ) -> (&'p Executor, Slice, LoopOptions<'p>, Kernel<C, F, R, A, Z>) {
+        self.check_state();
         let Self { chain, place: OnPool { executor, threads, watch, wishes, .. } } = self;
         let threads = threads.min(chain.states().most());
         let (source, first) = (chain.begin(), leaves.unwrap_or(0));
