@@ -158,7 +158,7 @@ where
         (first, acc): (usize, &mut Option<A>),
         index: usize,
     ) -> Poll<Result<(), Z>> {
-        let (item, token) = claim_one(of.chain.begin(), ledger, index).into_item();
+        let (item, token) = claim_one(of.chain.begin(), ledger, index);
         let item = of.chain.one(C::State::get(held), item);
         let had = acc.is_some();
         let future = (of.make)(acc, item);

@@ -336,31 +336,35 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     }
 }
 
+/// [`FromChain::from_chain`], for items of a type. `C` is the chain, and `Z` the reason why the
+/// collection fails.
+macro_rules! from_chain {
+    (|$on:ident, $open:ident| -> $item:ty $collected:block) => {
+        #[inline(always)]
+        fn from_chain<C: Chain + Sync, E: Ending, Z: Send>(
+            $on: On<C, OnPool<'_, E>>,
+            $open: impl Fn(C::Item) -> Result<$item, Z> + Sync,
+        ) -> Option<Result<Self, Z>> $collected
+    };
+}
+
 impl<T: Send> FromChain<T> for Vec<T> {
-    #[inline(always)]
-    fn from_chain<C: Chain + Sync, E: Ending, Z: Send>(
-        on: On<C, OnPool<'_, E>>,
-        open: impl Fn(C::Item) -> Result<T, Z> + Sync,
-    ) -> Option<Result<Self, Z>> {
+    from_chain!(|on, open| -> T {
         if const { !C::MAKES_ONE } {
             return on.emitted(open);
         }
         let mut all = Self::new();
         Some(on.write_to(&mut all, open)?.map(|()| all))
-    }
+    });
 }
 
 /// Collections that the calling thread makes of a vector of all items.
 macro_rules! of_a_vector {
     ($([$($bound:tt)*] $collection:ty, $item:ty;)+) => {$(
         impl<$($bound)*> FromChain<$item> for $collection {
-            #[inline(always)]
-            fn from_chain<C: Chain + Sync, E: Ending, Z: Send>(
-                on: On<C, OnPool<'_, E>>,
-                open: impl Fn(C::Item) -> Result<$item, Z> + Sync,
-            ) -> Option<Result<Self, Z>> {
+            from_chain!(|on, open| -> $item {
                 Some(Vec::from_chain(on, open)?.map(|all| all.into_iter().collect()))
-            }
+            });
         }
     )+};
 }
@@ -382,35 +386,21 @@ impl<T> FromChain<T> for String
 where
     Self: Extend<T>,
 {
-    #[inline(always)]
-    fn from_chain<C: Chain + Sync, E: Ending, Z: Send>(
-        on: On<C, OnPool<'_, E>>,
-        open: impl Fn(C::Item) -> Result<T, Z> + Sync,
-    ) -> Option<Result<Self, Z>> {
+    from_chain!(|on, open| -> T {
         let step = move |_: &mut WorkerOf<C>, mut text: Self, item| {
             text.extend(iter::once(open(item)?));
             Ok(text)
         };
         on.folded(kind_of::<Z>(), Self::new, step, |a, b| a + &b).ended()
-    }
+    });
 }
 
 impl FromChain<()> for () {
-    #[inline(always)]
-    fn from_chain<C: Chain + Sync, E: Ending, Z: Send>(
-        on: On<C, OnPool<'_, E>>,
-        open: impl Fn(C::Item) -> Result<(), Z> + Sync,
-    ) -> Option<Result<(), Z>> {
-        on.each(kind_of::<Z>(), move |_, item| open(item)).ended()
-    }
+    from_chain!(|on, open| -> () { on.each(kind_of::<Z>(), move |_, item| open(item)).ended() });
 }
 
 impl<T, X: Send, B: FromChain<T>> FromChain<Result<T, X>> for Result<B, X> {
-    #[inline(always)]
-    fn from_chain<C: Chain + Sync, E: Ending, Z: Send>(
-        on: On<C, OnPool<'_, E>>,
-        open: impl Fn(C::Item) -> Result<Result<T, X>, Z> + Sync,
-    ) -> Option<Result<Self, Z>> {
+    from_chain!(|on, open| -> Result<T, X> {
         // The loop fails with `Ok` of an error of this `Result`, or with `Err` of a failure of a
         // `Result` or `Option` that contains this one.
         let collected = B::from_chain(on, move |item| match open(item) {
@@ -418,16 +408,12 @@ impl<T, X: Send, B: FromChain<T>> FromChain<Result<T, X>> for Result<B, X> {
             Err(found) => Err(Err(found)),
         });
         Some(collected?.map(Ok).or_else(|found| found.map(Err)))
-    }
+    });
 }
 
 impl<T, B: FromChain<T>> FromChain<Option<T>> for Option<B> {
-    #[inline(always)]
-    fn from_chain<C: Chain + Sync, E: Ending, Z: Send>(
-        on: On<C, OnPool<'_, E>>,
-        open: impl Fn(C::Item) -> Result<Option<T>, Z> + Sync,
-    ) -> Option<Result<Self, Z>> {
+    from_chain!(|on, open| -> Option<T> {
         let collected = Result::from_chain(on, move |item| Ok(open(item)?.ok_or(())))?;
         Some(collected.map(Result::ok))
-    }
+    });
 }

@@ -136,14 +136,12 @@ pub(crate) fn extend_sifted<T>(kept: &mut Vec<T>, items: impl ExactSizeIterator<
     assert!(!mem::needs_drop::<T>());
     let most = items.len();
     kept.reserve(most);
-    let room = kept.spare_capacity_mut().as_mut_ptr();
+    let room = kept.spare_capacity_mut();
     let mut count = 0;
     items.take(most).for_each(|(item, stays)| {
         // SAFETY: there is room for `most` items; the count is below `most`, since it grows at most
         // once per item and at most `most` items come.
-        let place = unsafe { room.add(count) };
-        // SAFETY: the pointer is within the reserved room, as above.
-        unsafe { place.write(MaybeUninit::new(item)) };
+        unsafe { room.get_unchecked_mut(count) }.write(item);
         count += usize::from(stays);
     });
     // SAFETY: 1. `count` is at most the number of places written; 2. all places below `count` have
@@ -160,20 +158,17 @@ pub(crate) fn extend_parted<T>([yes, no]: [&mut Vec<T>; 2], items: impl ExactSiz
     let most = items.len();
     yes.reserve(most);
     no.reserve(most);
-    let (room, other) = (yes.spare_capacity_mut().as_mut_ptr(), no.spare_capacity_mut().as_mut_ptr());
+    let (room, other) = (yes.spare_capacity_mut(), no.spare_capacity_mut());
     let mut counts = [0, 0];
     items.take(most).for_each(|(item, is_first)| {
-        let item = MaybeUninit::new(item);
         // SAFETY: there is room for `most` items; the count is below `most`, since it grows at most
         // once per item and at most `most` items come.
-        let place = unsafe { room.add(counts[0]) };
+        let place = unsafe { room.get_unchecked_mut(counts[0]) };
         // SAFETY: likewise.
-        let another = unsafe { other.add(counts[1]) };
-        // SAFETY: the pointer is within the reserved room, as above. Only one of an item's two
-        // copies is used, since one of the counts does not grow.
-        unsafe { ptr::copy_nonoverlapping(&raw const item, place, 1) };
-        // SAFETY: likewise.
-        unsafe { ptr::copy_nonoverlapping(&raw const item, another, 1) };
+        let another = unsafe { other.get_unchecked_mut(counts[1]) };
+        // SAFETY: only one of an item's two copies is used, since one of the counts does not grow.
+        place.write(unsafe { ptr::read(&raw const item) });
+        another.write(item);
         counts[0] += usize::from(is_first);
         counts[1] += usize::from(!is_first);
     });

@@ -2,6 +2,7 @@
 //! order, or a selection of the items.
 
 #![allow(unsafe_code)] // a source requests items of other sources when its own items are requested
+#![allow(non_snake_case)] // in the macro for tuples, a value has the name of its type
 
 use std::{
     error::Error,
@@ -177,7 +178,6 @@ macro_rules! in_step {
             type Flat = ($($S),+);
 
             #[inline(always)]
-            #[allow(non_snake_case, reason = "a value has the name of its type")]
             fn flat(self) -> Self::Flat {
                 let nested!($($S),+) = self;
                 ($($S),+)
@@ -188,7 +188,6 @@ macro_rules! in_step {
             type Chain = InStep<zipped!($($S::Chain),+), $count>;
 
             #[track_caller]
-            #[allow(non_snake_case, reason = "a value has the name of its type")]
             fn into_chain(self) -> Self::Chain {
                 let ($($S),+) = self;
                 InStep { chain: nested!($($S),+).into_chain() }

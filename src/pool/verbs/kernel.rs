@@ -138,32 +138,20 @@ impl Index {
     }
 }
 
-impl<S: Source> Claim<'_, S> {
-    /// The only item of the claim, and the right to write its result.
-    ///
-    /// # Panics
-    /// If the claim does not have exactly one item.
-    #[inline(always)]
-    pub(crate) fn into_item(self) -> (S::Item, Index) {
-        assert!(self.len() == 1);
-        let index = Index(self.range.start);
-        let Some(item) = self.items().next() else { unreachable!("there is one") };
-        (item, index)
-    }
-}
-
-/// Makes the claim of one index that the executor has claimed.
+/// The item at one index that the executor has claimed, and the right to write its result.
 #[inline(always)]
 pub(crate) fn claim_one<'s, S: Source>(
     source: &'s S,
     ledger: &mut S::Ledger<'s>,
     index: usize,
-) -> Claim<'s, S> {
+) -> (S::Item, Index) {
     source.note(ledger, index..index + 1);
     // SAFETY: *once*: 1. the executor claims indices of the source, and this index has just been
     // noted; 2. the executor claims every index once, either in a range or among the indices that
     // are begun first, and begins each claim once (case 15).
-    unsafe { Claim::new(source, index..index + 1) }
+    let mut items = unsafe { source.items(index..index + 1) };
+    let Some(item) = items.next() else { unreachable!("there is one") };
+    (item, Index(index))
 }
 
 impl<S: Source> Drop for Claim<'_, S> {

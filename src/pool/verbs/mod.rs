@@ -7,7 +7,7 @@
 //! the rectangles of a matrix. `chain` has the
 //! traits of chains, `stages` the stages, and `state` the states that workers keep between items.
 //! `on` has the type `On` of a chain and its pool, with the stages as methods. `options` has the
-//! options and hands the loop to the executor. `value` makes a chain without a pool a source. The
+//! options and hands the loop to the executor. The
 //! ends are in `ends` (those that fold), `searches`, `scan` (running totals) and `collect`;
 //! `otherwise` lists rayon's methods that have another name in this crate.
 //!
@@ -29,18 +29,18 @@
 //! May know: `call`, and the folders below it. Must not know `Pool`: a loop receives the executor
 //! instead.
 
-pub(crate) mod async_worker;
+mod async_worker;
 pub(crate) mod chain;
 pub(crate) mod collect;
 pub(crate) mod comparator;
-pub(crate) mod ends;
+mod ends;
 pub(crate) mod feed;
-pub(crate) mod gather;
+mod gather;
 pub(crate) mod grow;
 pub(crate) mod indexed;
-pub(crate) mod interleave;
-pub(crate) mod kernel;
-pub(crate) mod merge;
+mod interleave;
+mod kernel;
+mod merge;
 pub(crate) mod on;
 pub(crate) mod options;
 pub(crate) mod otherwise;
@@ -49,11 +49,11 @@ pub(crate) mod owned;
 pub(crate) mod part;
 pub(crate) mod partition;
 pub(crate) mod permutation;
-pub(crate) mod places;
+mod places;
 pub(crate) mod reproducible;
-pub(crate) mod runs;
+mod runs;
 mod scan;
-pub(crate) mod searches;
+mod searches;
 pub(crate) mod select;
 pub(crate) mod sort;
 pub(crate) mod source;

@@ -15,11 +15,12 @@ use super::{
 /// compiler's message for a missing implementation, and methods whose first argument would need an
 /// implementation. If the first argument is a closure, its parameters have the types given behind
 /// `as`, so the compiler reports no error inside it. The result is an associated type of the trait,
-/// so the compiler reports no error for the methods that follow.
+/// so the compiler reports no error for the methods that follow. The methods behind `=>` have no
+/// argument; the type of their result would need the implementation.
 macro_rules! refused {
     ([$($of:tt)*] $type:ty: $($reason:ident: $message:literal $(
         $method:ident<$first:ident $(, $other:ident)*>($($passed:ident),*) $(as $signature:path)?
-    ),+;)+) => {
+    ),+;)+ $(=> $makes:ident: $($made:ident)+)?) => {
         $(
             #[diagnostic::on_unimplemented(message = $message, label = "not available here")]
             pub trait $reason {
@@ -32,7 +33,11 @@ macro_rules! refused {
             pub fn $method<$first: $reason $(+ $signature)? $(, $other)*>(self, $(_: $passed),*) -> $first::Made {
                 unreachable!("cannot be called")
             }
-        )+)+}
+        )+)+ $($(
+            pub fn $made<Made: $makes>(self) -> Made {
+                unreachable!("cannot be called")
+            }
+        )+)?}
     };
 }
 
@@ -98,6 +103,7 @@ refused! {
         fold<T, F, M>(T, F, M), reduce<F>(F) as Fn(C::Item, C::Item) -> C::Item,
         any<F>(F) as Fn(C::Item) -> bool, all<F>(F) as Fn(C::Item) -> bool,
         find<F>(F) as Fn(&C::Item) -> bool, collect_into<V>(V);
+    => Loop: sum collect
 }
 
 refused! {
@@ -105,28 +111,7 @@ refused! {
     GrowFolds: "a list that grows has no order and no stages: its ends are `for_each` and `fold_unordered`, and `try_` with each"
         map<F, R>(F) as Fn(T) -> R, filter<F>(F) as Fn(&T) -> bool, flat_map<F, R>(F) as Fn(T) -> R,
         fold<I, F, R>(I, F, R), reduce<F>(F) as Fn(T, T) -> T;
-}
-
-#[doc(hidden)]
-impl<C: Chain> On<C> {
-    pub fn sum<S: Loop>(self) -> S {
-        unreachable!("cannot be called")
-    }
-
-    pub fn collect<B: Loop>(self) -> B {
-        unreachable!("cannot be called")
-    }
-}
-
-#[doc(hidden)]
-impl<T: Send, E, M> Grow<'_, T, E, M> {
-    pub fn sum<S: GrowFolds>(self) -> S {
-        unreachable!("cannot be called")
-    }
-
-    pub fn collect<B: GrowFolds>(self) -> B {
-        unreachable!("cannot be called")
-    }
+    => GrowFolds: sum collect
 }
 
 #[diagnostic::on_unimplemented(

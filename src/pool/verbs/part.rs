@@ -184,7 +184,7 @@ impl<A> Part<A> {
     pub fn into_nodes(self) -> impl Iterator<Item = (Place, A)> {
         let Blocks { size, len } = self.blocks;
         let place = move |first: usize, level| [len as u64, size as u64, first as u64, u64::from(level)];
-        self.tree.into_nodes().map(move |(first, level, result)| (place(first, level), result))
+        self.tree.into_nodes().map(move |(Node { first, level }, result)| (place(first, level), result))
     }
 
     /// Combines the nodes of neighbouring parts, in order, into one part of a whole of `whole_len`
@@ -215,22 +215,22 @@ impl<A> Part<A> {
             // If a size does not fit into a `usize`, it exceeds the whole, and so does
             // `usize::MAX`. With either size the whole is a single block.
             part.blocks.size = usize::try_from(size).unwrap_or(usize::MAX);
-            let (first, level) = part.node(first, level).ok_or(PartError::NoSuchNode { first, level })?;
+            let node = part.node(first, level).ok_or(PartError::NoSuchNode { first, level })?;
             let end = part.tree.blocks().end;
-            if !is_first && first != end {
-                return Err(PartError::NotTheNext { expected: end as u64, found: first as u64 });
+            if !is_first && node.first != end {
+                return Err(PartError::NotTheNext { expected: end as u64, found: first });
             }
-            part.tree.add(first, level, result, &reduce);
+            part.tree.add(node, result, &reduce);
         }
         Ok(part)
     }
 
-    /// The first block and the level of a node; `None` if the tree has no such node.
-    fn node(&self, first: u64, level: u64) -> Option<(usize, u32)> {
+    /// The node with this first block and this level; `None` if the tree has no such node.
+    fn node(&self, first: u64, level: u64) -> Option<Node> {
         let (first, level) = (usize::try_from(first).ok()?, u32::try_from(level).ok()?);
         let span = 1_usize.checked_shl(level)?;
         let ends_inside = first.checked_add(span).is_some_and(|end| end <= self.blocks.count());
-        (ends_inside && first.is_multiple_of(span)).then_some((first, level))
+        (ends_inside && first.is_multiple_of(span)).then_some(Node { first, level })
     }
 
     /// The result of the whole. `None` if the whole has no items. `reduce` must be the `reduce` or
@@ -322,8 +322,8 @@ impl<C: Chain + Sync, E: Ending> OnPart<C, OnPool<'_, E>> {
         let Self { on, blocks, first } = self;
         let nodes = on.fold_to_nodes(kind, blocks.size, first, fold, |a, b| (*reduce)(a, b)).through()?;
         let mut tree = Tree::new();
-        for (Node { first, level }, result) in nodes {
-            tree.add(first, level, result, reduce);
+        for (node, result) in nodes {
+            tree.add(node, result, reduce);
         }
         Some(Part { blocks, tree })
     }

@@ -10,7 +10,7 @@
 
 use std::{mem, ops::Range};
 
-use crate::pool::call::ending::discard;
+use crate::pool::call::{ending::discard, order::Node};
 
 /// The number of items per block of a whole of `len` items, unless a [`grain`](crate::On::grain) is
 /// set. The number is `len / 256` limited to `1..=64`, or `len / 2048` if this is greater. There
@@ -36,8 +36,8 @@ pub fn block(len: usize) -> usize {
 /// abort either.)
 #[derive(Debug)]
 pub(crate) struct Tree<A> {
-    /// First block, level, and result of each node, from left to right.
-    nodes: Vec<(usize, u32, A)>,
+    /// The nodes and their results, from left to right.
+    nodes: Vec<(Node, A)>,
 }
 
 impl<A> Drop for Tree<A> {
@@ -52,39 +52,31 @@ impl<A> Tree<A> {
     }
 
     /// Adds a node behind the nodes in the tree.
-    pub(crate) fn add(
-        &mut self,
-        mut first: usize,
-        mut level: u32,
-        mut result: A,
-        reduce: &impl Fn(A, A) -> A,
-    ) {
-        // If this node is a right half, the left half of the same parent may be the last node.
-        while (first >> level) % 2 == 1
-            && let Some((_, _, left)) = self.nodes.pop_if(|(_, other, _)| *other == level)
+    pub(crate) fn add(&mut self, mut node: Node, mut result: A, reduce: &impl Fn(A, A) -> A) {
+        while let Some(whole) = self.nodes.last().and_then(|(left, _)| left.with(node))
+            && let Some((_, left)) = self.nodes.pop()
         {
             result = reduce(left, result);
-            first -= 1 << level;
-            level += 1;
+            node = whole;
         }
-        self.nodes.push((first, level, result));
+        self.nodes.push((node, result));
     }
 
     /// The range of blocks in the tree.
     pub(crate) fn blocks(&self) -> Range<usize> {
-        let first = self.nodes.first().map_or(0, |&(first, ..)| first);
-        first..self.nodes.last().map_or(0, |&(first, level, _)| first + (1 << level))
+        let first = self.nodes.first().map_or(0, |(node, _)| node.first);
+        first..self.nodes.last().map_or(0, |(node, _)| node.first + (1 << node.level))
     }
 
     /// The nodes, from left to right.
-    pub(crate) fn into_nodes(mut self) -> impl Iterator<Item = (usize, u32, A)> {
+    pub(crate) fn into_nodes(mut self) -> impl Iterator<Item = (Node, A)> {
         mem::take(&mut self.nodes).into_iter()
     }
 
     /// The result of all blocks; `None` if there are no blocks.
     pub(crate) fn into_result(mut self, reduce: &impl Fn(A, A) -> A) -> Option<A> {
-        let (_, _, mut result) = self.nodes.pop()?;
-        while let Some((_, _, left)) = self.nodes.pop() {
+        let (_, mut result) = self.nodes.pop()?;
+        while let Some((_, left)) = self.nodes.pop() {
             result = reduce(left, result);
         }
         Some(result)

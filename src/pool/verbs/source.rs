@@ -111,14 +111,23 @@ macro_rules! integers {
 
 integers!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize);
 
+impl<T: Integer> Integers<T> {
+    /// The integers from `first` to before `end`, and `more` integers from `end` on.
+    #[inline(always)]
+    #[track_caller]
+    fn new(first: T, end: T, is_empty: bool, more: usize) -> Self {
+        let len = if is_empty { Some(0) } else { first.count_to(end).and_then(|len| len.checked_add(more)) };
+        Self { first, len: len.expect("a range of at most `usize::MAX` integers") }
+    }
+}
+
 impl<T: Integer> IntoChain for Range<T> {
     type Chain = Integers<T>;
 
     #[inline(always)]
     #[track_caller]
     fn into_chain(self) -> Integers<T> {
-        let len = if self.is_empty() { Some(0) } else { self.start.count_to(self.end) };
-        Integers { first: self.start, len: len.expect(TOO_MANY) }
+        Integers::new(self.start, self.end, self.is_empty(), 0)
     }
 }
 
@@ -128,13 +137,9 @@ impl<T: Integer> IntoChain for RangeInclusive<T> {
     #[inline(always)]
     #[track_caller]
     fn into_chain(self) -> Integers<T> {
-        let before = self.start().count_to(*self.end());
-        let len = if self.is_empty() { Some(0) } else { before.and_then(|before| before.checked_add(1)) };
-        Integers { first: *self.start(), len: len.expect(TOO_MANY) }
+        Integers::new(*self.start(), *self.end(), self.is_empty(), 1)
     }
 }
-
-const TOO_MANY: &str = "a range of at most `usize::MAX` integers";
 
 begins_a_chain!([T: Integer] Integers<T>, T);
 
@@ -232,7 +237,7 @@ impl<'a, T> Exclusive<'a, T> {
     /// reference to its item is left.
     #[inline(always)]
     pub(super) unsafe fn alias(&self) -> Self {
-        Self { base: self.base, len: self.len, slice: PhantomData }
+        Self { ..*self }
     }
 
     /// The items at the indices of `range`.
@@ -368,8 +373,7 @@ macro_rules! of_a_slice {
             type Chain = $chain;
 
             fn into_chain(self) -> $chain {
-                let slice: $slice = self;
-                slice.into_chain()
+                <$slice>::into_chain(self)
             }
         }
     )+};

@@ -107,16 +107,31 @@ macro_rules! gives_pairs {
     };
 }
 
-/// A state that each worker makes before its first item of the loop and drops after its last item.
-/// See [`On::with`](crate::On::with).
-#[doc(hidden)]
-#[derive(Clone, Copy)]
-pub struct Fresh<F>(pub(crate) F);
+/// Declares a source of states that a closure makes.
+macro_rules! made {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[doc(hidden)]
+        #[derive(Clone, Copy)]
+        pub struct $name<F>(pub(crate) F);
 
-impl<F> fmt::Debug for Fresh<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Fresh")
-    }
+        impl<F> fmt::Debug for $name<F> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(stringify!($name))
+            }
+        }
+    };
+}
+
+made! {
+    /// A state that each worker makes before its first item of the loop and drops after its last
+    /// item. See [`On::with`](crate::On::with).
+    Fresh
+}
+made! {
+    /// A state for each block of items, made before the first item of the block and dropped after
+    /// the last item. See [`On::with_block`](crate::On::with_block).
+    PerBlock
 }
 
 impl<W, F: Fn(usize) -> W + Sync> State for Fresh<F> {
@@ -134,18 +149,6 @@ impl<W, F: Fn(usize) -> W + Sync> State for Fresh<F> {
     #[inline(always)]
     fn get(held: &mut W) -> &mut W {
         held
-    }
-}
-
-/// A state for each block of items, made before the first item of the block and dropped after the
-/// last item. See [`On::with_block`](crate::On::with_block).
-#[doc(hidden)]
-#[derive(Clone, Copy)]
-pub struct PerBlock<F>(pub(crate) F);
-
-impl<F> fmt::Debug for PerBlock<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("PerBlock")
     }
 }
 
