@@ -307,10 +307,10 @@ macro_rules! base {
 pub(super) use base;
 
 /// The part of [`Chain`] that stages share: source and state are those of the chain before the
-/// stage, which is in the field `chain`. With a closure, also [`Chain::push`]: the closure receives
-/// an item of the chain before the stage.
+/// stage, which is in the field `chain`. The closure is the stage: it receives an item of that
+/// chain.
 macro_rules! behind {
-    () => {
+    (|$self:ident, $next:ident, $state:ident, $acc:ident, $item:ident| $pushed:expr) => {
         type Source = C::Source;
         type State = C::State;
 
@@ -323,9 +323,6 @@ macro_rules! behind {
         fn states(&self) -> &C::State {
             self.chain.states()
         }
-    };
-    (|$self:ident, $next:ident, $state:ident, $acc:ident, $item:ident| $pushed:expr) => {
-        behind!();
 
         #[inline(always)]
         fn push<A, Z>(

@@ -405,8 +405,10 @@ impl<'a, T> Feeder<'a, T> {
                 self.stretch -= left - self.left;
                 return (deque.keep(end, 0), false);
             }
-            let is_early = |moment: Moment| !moment.is_over(1e3);
-            if chunk == ITEMS_A_LOOK_AT_MOST && searching.is_quiet() && self.moment.is_some_and(is_early) {
+            if chunk == ITEMS_A_LOOK_AT_MOST
+                && searching.is_quiet()
+                && self.moment.is_some_and(|moment| !moment.is_over(1e3))
+            {
                 (self.stretch, self.left) = (stretch + chunk, chunk);
                 return (end, false);
             }
@@ -424,10 +426,12 @@ impl<'a, T> Feeder<'a, T> {
             return (end, stops);
         }
         list.executor.check_cpu(now);
-        let keeps = match each {
-            _ if each > DEAR_NS || !searching.is_quiet() => 0,
-            _ if searching.has_gone() => 1,
-            _ => SMALL_BLOCK,
+        let keeps = if each > DEAR_NS || !searching.is_quiet() {
+            0
+        } else if searching.has_gone() {
+            1
+        } else {
+            SMALL_BLOCK
         };
         let end = deque.keep(end, keeps);
         list.call_back_for(deque);

@@ -9,7 +9,7 @@ use std::{
     ptr,
 };
 
-use super::{chain::IntoChain, options::PartOptions};
+use super::{chain::IntoChain, interleave::take, options::PartOptions};
 
 /// In bytes: a piece of this size does not grow any more. So large pieces are never copied to a
 /// larger allocation, and at the end all workers have pieces to move.
@@ -62,8 +62,8 @@ impl<R> Gathered<R> {
             // that is never written takes no pages.
             let expected = len as u128 * all as u128 / before.max(1) as u128;
             let more = usize::try_from(expected).unwrap_or(usize::MAX).min(len.saturating_mul(AHEAD));
-            let has_room = self.last.try_reserve_exact(more.saturating_sub(len).saturating_add(len / AHEAD));
-            drop(has_room); // on failure the vector grows as usual
+            // On failure the vector grows as usual.
+            _ = self.last.try_reserve_exact(more.saturating_sub(len).saturating_add(len / AHEAD));
         } else if len > large {
             self.full.push(mem::replace(&mut self.last, Vec::with_capacity(2 * large)));
         }
@@ -100,14 +100,9 @@ impl<R: Send> Gathered<R> {
         let mut all = if is_first { mem::take(&mut pieces[0]) } else { Vec::new() };
         all.reserve_exact(total - all.len());
         let mut room = all.spare_capacity_mut();
-        let mut moves: Vec<_> = (pieces.into_iter().skip(usize::from(is_first)))
-            .map(|piece| {
-                let (own, behind) = mem::take(&mut room).split_at_mut(piece.len());
-                room = behind;
-                (piece, own)
-            })
-            .collect();
-        part_options.on((&mut moves).into_chain()).for_each(|(piece, own)| move_into(mem::take(piece), own));
+        let with_place = |piece: Vec<R>| (take(&mut room, piece.len()), piece);
+        let mut moves: Vec<_> = pieces.into_iter().map(with_place).collect();
+        part_options.on((&mut moves).into_chain()).for_each(|(own, piece)| move_into(mem::take(piece), own));
         // SAFETY: *whole*: 1. the capacity is at least `total`; 2. the pieces have filled `total`
         // places.
         unsafe { all.set_len(total) };

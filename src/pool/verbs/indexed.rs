@@ -38,14 +38,6 @@ impl<A: Source, B: Source> Zip<A, B> {
     }
 }
 
-impl<A: Source, B: Source> Zip<Subrange<A>, Subrange<B>> {
-    /// Makes pairs up to the end of the shorter source.
-    pub(crate) fn shortest(a: A, b: B) -> Self {
-        let count = a.count().min(b.count());
-        Self(Subrange::new(a, 0..count), Subrange::new(b, 0..count))
-    }
-}
-
 begins_a_chain!([A: Source, B: Source] Zip<A, B>, (A::Item, B::Item));
 
 impl<A: Source, B: Source> Source for Zip<A, B> {
@@ -222,8 +214,9 @@ impl<S: Pieces> Chunks<S> {
     /// Makes pieces of exactly this size. The remaining items are in no piece.
     #[track_caller]
     pub(crate) fn exact(source: S, size: usize) -> Self {
-        let Self { source, blocks } = Self::new(source, size);
-        Self { source, blocks: Blocks { len: blocks.len - blocks.len % size, ..blocks } }
+        let mut chunks = Self::new(source, size);
+        chunks.blocks.len -= chunks.blocks.len % size;
+        chunks
     }
 }
 
@@ -271,8 +264,7 @@ impl<S: Shared> Source for Windows<S> {
     nothing_is_noted!();
 
     fn count(&self) -> usize {
-        let items = self.source.count();
-        if items < self.size { 0 } else { items - self.size + 1 }
+        self.source.count().checked_sub(self.size).map_or(0, |others| others + 1)
     }
 
     fn address(&self) -> usize {

@@ -11,13 +11,6 @@ pub(crate) struct MergePart<'a, T> {
     pub(super) to: &'a mut [MaybeUninit<T>],
 }
 
-impl<T> MergePart<'_, T> {
-    /// The smallest number of steps that can empty one side.
-    fn steps(&self) -> usize {
-        self.left.len().min(self.right.len())
-    }
-}
-
 /// Splits off the first `len` items of a slice.
 #[allow(clippy::mut_mut)] // the type that `split_off_mut` takes
 pub(super) fn take<'a, T>(items: &mut &'a mut [T], len: usize) -> &'a mut [T] {
@@ -32,7 +25,9 @@ pub(super) fn interleave<T, const N: usize>(
     is_less: &impl Fn(&T, &T) -> bool,
 ) {
     loop {
-        let steps = parts.iter().map(MergePart::steps).fold(usize::MAX, usize::min);
+        // The smallest number of steps that can empty one side of a part.
+        let steps =
+            parts.iter().map(|part| part.left.len().min(part.right.len())).fold(usize::MAX, usize::min);
         if steps == 0 {
             return;
         }
@@ -48,7 +43,7 @@ pub(super) fn interleave<T, const N: usize>(
             let lefts = unsafe { cursor.left.offset_from_unsigned(part.left.as_ptr()) };
             take(&mut part.left, lefts);
             take(&mut part.right, steps - lefts);
-            part.to.split_off_mut(..steps).expect("there are as many places as elements");
+            take(&mut part.to, steps);
         }
     }
 }

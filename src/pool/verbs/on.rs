@@ -388,7 +388,9 @@ impl<S: Source, P> On<S, P> {
         self,
         other: B,
     ) -> On<Zip<Subrange<S>, Subrange<B::Chain>>, P> {
-        On { chain: Zip::shortest(self.chain, other.into_chain()), place: self.place }
+        let other = other.into_chain();
+        let both = 0..self.chain.count().min(other.count());
+        self.behind(|source| Zip(Subrange::new(source, both.clone()), Subrange::new(other, both)))
     }
 
     /// Runs over pairs of the index of an item, from 0 on, and the item, as

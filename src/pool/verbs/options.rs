@@ -232,11 +232,13 @@ impl<'p, C: Chain, E: Ending> On<C, OnPool<'p, E>> {
     /// ```
     #[inline(always)]
     pub fn cancel(self, token: &'p CancelToken) -> On<C, OnPool<'p, Cancellable>> {
-        let Self { chain, place } = self;
-        let OnPool { executor, threads, grain, reproducible, watch, wishes, .. } = place;
-        let watch = Watch { cancel: Some(token), ..watch };
+        let OnPool { executor, threads, grain, reproducible, mut watch, wishes, .. } = self.place;
+        watch.cancel = Some(token);
         let ending = PhantomData;
-        On { chain, place: OnPool { executor, threads, grain, reproducible, watch, wishes, ending } }
+        On {
+            chain: self.chain,
+            place: OnPool { executor, threads, grain, reproducible, watch, wishes, ending },
+        }
     }
     /// Lets any thread read how many items are done: see [`Progress`]. The option costs the calling
     /// thread about 0.5 µs per loop.

@@ -112,15 +112,15 @@ fn runs_in<T>(items: &[T], most: usize, order: &dyn Comparator<T>) -> Option<Vec
 fn in_order(
     items: &dyn Indexed,
     runs: impl Iterator<Item = Range<usize>>,
-    most: usize,
+    mut most: usize,
 ) -> Option<Vec<Range<usize>>> {
-    let (mut ordered, mut pairs_left): (Vec<Range<usize>>, _) = (Vec::new(), most);
+    let mut ordered: Vec<Range<usize>> = Vec::new();
     for mut run in runs {
         while !run.is_empty()
             && let Some(last) = ordered.last_mut()
             && items.is_less(run.start, last.end - 1)
         {
-            pairs_left = pairs_left.checked_sub(1)?;
+            most = most.checked_sub(1)?;
             (last.end, run.start) = (last.end - 1, run.start + 1);
             if last.start == last.end {
                 ordered.pop();

@@ -70,7 +70,7 @@ pub struct Integers<T> {
     label = "no range of integers",
     note = "other ranges are collected into a `Vec` first"
 )]
-pub trait Integer: Sealed + Copy + PartialOrd + Send + Sync {
+pub trait Integer: Sealed + Copy + PartialOrd + Send + Sync + TryInto<usize> {
     /// The number of integers from this integer to before `end`. `end` is at least this integer.
     /// `None` if the number does not fit into a `usize`.
     #[doc(hidden)]
@@ -80,10 +80,6 @@ pub trait Integer: Sealed + Copy + PartialOrd + Send + Sync {
     #[doc(hidden)]
     #[must_use]
     fn forward(self, count: usize) -> Self;
-
-    /// A number that distinguishes the integer from others.
-    #[doc(hidden)]
-    fn number(self) -> usize;
 }
 
 macro_rules! integers {
@@ -99,11 +95,6 @@ macro_rules! integers {
             #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "wraps")]
             fn forward(self, count: usize) -> Self {
                 self.wrapping_add(count as Self)
-            }
-
-            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "any number")]
-            fn number(self) -> usize {
-                self as usize
             }
         }
     )+};
@@ -151,7 +142,7 @@ impl<T: Integer> Source for Integers<T> {
     }
 
     fn address(&self) -> usize {
-        self.first.number()
+        self.first.try_into().unwrap_or(usize::MAX)
     }
 
     #[inline(always)]

@@ -56,28 +56,10 @@ pub struct Tiles<'a, T> {
     columns: usize,
 }
 
-impl<'a, T> Tiles<'a, T> {
+impl<T> Tiles<'_, T> {
     /// The number of tiles side by side.
     fn in_a_row(&self) -> usize {
         self.width.div_ceil(self.columns)
-    }
-
-    /// # Safety
-    /// `index` is less than `self.count()`, and is requested once.
-    #[inline(always)]
-    unsafe fn tile(&self, index: usize) -> Tile<'a, T> {
-        let in_a_row = self.in_a_row();
-        let part = |number: usize, size: usize, len: usize| {
-            let first = number * size;
-            first..first.saturating_add(size).min(len)
-        };
-        Tile {
-            // SAFETY: *once*: a tile requests only its own cells, and no two tiles share a cell.
-            cells: unsafe { self.cells.alias() },
-            width: self.width,
-            rows: part(index / in_a_row, self.rows, self.height),
-            columns: part(index % in_a_row, self.columns, self.width),
-        }
     }
 }
 
@@ -135,9 +117,18 @@ impl<'a, T> Source for Tiles<'a, T> {
         &self,
         range: Range<usize>,
     ) -> impl ExactSizeIterator<Item = Tile<'a, T>> + DoubleEndedIterator {
-        range.map(|index| {
-            // SAFETY: *once*, *inside*: as the caller promises.
-            unsafe { self.tile(index) }
+        let in_a_row = self.in_a_row();
+        let part = |number: usize, size: usize, len: usize| {
+            let first = number * size;
+            first..first.saturating_add(size).min(len)
+        };
+        range.map(move |index| Tile {
+            // SAFETY: *once*: each index is requested once, as the caller promises; a tile requests
+            // only its own cells, and no two tiles share a cell.
+            cells: unsafe { self.cells.alias() },
+            width: self.width,
+            rows: part(index / in_a_row, self.rows, self.height),
+            columns: part(index % in_a_row, self.columns, self.width),
         })
     }
 }
