@@ -192,6 +192,21 @@ pub trait Pieces: Source {
     unsafe fn piece(&self, range: Range<usize>) -> Self::Piece;
 }
 
+/// A source whose pieces are vectors.
+#[doc(hidden)]
+pub trait InVectors: Source {}
+
+#[doc(hidden)]
+impl<S: InVectors> Pieces for S {
+    type Piece = Vec<S::Item>;
+
+    #[inline(always)]
+    unsafe fn piece(&self, range: Range<usize>) -> Vec<S::Item> {
+        // SAFETY: as the caller promises.
+        unsafe { self.items(range) }.collect()
+    }
+}
+
 /// A source whose items may be requested any number of times. Sealed, as [`Source`] is.
 pub trait Shared: Pieces {}
 
@@ -370,25 +385,6 @@ macro_rules! nothing_is_noted {
     };
 }
 pub(super) use nothing_is_noted;
-
-/// Implements [`Pieces`] for a source whose pieces are vectors.
-macro_rules! pieces_are_vectors {
-    ([$($generic:tt)*] $source:ty) => {
-        impl<$($generic)*> Pieces for $source
-        where
-            Self: Source,
-        {
-            type Piece = Vec<Self::Item>;
-
-            #[inline(always)]
-            unsafe fn piece(&self, range: Range<usize>) -> Vec<Self::Item> {
-                // SAFETY: as the caller promises.
-                unsafe { self.items(range) }.collect()
-            }
-        }
-    };
-}
-pub(super) use pieces_are_vectors;
 
 /// The part of [`Source`] for a source that is made of another source, which notes the claims.
 /// `$there` is the range of indices in the other source. If it is left out, an item has the same

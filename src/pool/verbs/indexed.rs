@@ -12,8 +12,8 @@ use std::{
 
 use super::{
     chain::{
-        Chain, Each, IntoChain, Pieces, Shared, Source, SourceItem, WorkerOf, base, begins_a_chain, behind,
-        itself, made_of, nothing_is_noted, pieces_are_vectors,
+        Chain, Each, InVectors, IntoChain, Pieces, Shared, Source, SourceItem, WorkerOf, base,
+        begins_a_chain, behind, itself, made_of, nothing_is_noted,
     },
     kernel::Claim,
     state::Stateless,
@@ -370,7 +370,7 @@ impl<S: Source> Source for Rev<S> {
     }
 }
 
-pieces_are_vectors!([S: Source] Rev<S>);
+impl<S: Source> InVectors for Rev<S> {}
 
 /// The first item of each block of a source. Made by [`On::step_by`](crate::On::step_by), which has
 /// an example.
@@ -416,7 +416,7 @@ impl<S: Source> Source for StepBy<S> {
     }
 }
 
-pieces_are_vectors!([S: Source] StepBy<S>);
+impl<S: Source> InVectors for StepBy<S> {}
 
 /// Neighbouring pieces of a source, with any lengths. Made by [`pieces`](crate::source::pieces) and
 /// [`On::chunk_by`](crate::On::chunk_by). `O` is `&[usize]` or `Vec<usize>`, which have the same

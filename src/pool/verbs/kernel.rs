@@ -64,7 +64,8 @@ impl<'s, S: Source> Claim<'s, S> {
                     left.range.end = items.start;
                 }
             }
-            // SAFETY: as the caller promises, since these items are not in `left` any more.
+            // SAFETY: as the caller promises, since `left` has these items no more, or requests no
+            // items.
             unsafe { Self::new(left.source, items) }
         })
     }

@@ -5,10 +5,7 @@
 use std::{convert::Infallible, fmt, ops::Range};
 
 use super::{
-    chain::{
-        Chain, Each, Pieces, Shared, Source, SourceItem, WorkerOf, behind, itself, made_of,
-        pieces_are_vectors,
-    },
+    chain::{Chain, Each, InVectors, Pieces, Shared, Source, SourceItem, WorkerOf, behind, itself, made_of},
     on::On,
     state::{Given, State, Stateless},
 };
@@ -47,7 +44,7 @@ macro_rules! one_of_each {
             made_of!(chain);
         }
 
-        pieces_are_vectors!([S $(, $closure)?] $stage<S $(, $closure)?>);
+        impl<S $(, $closure)?> InVectors for $stage<S $(, $closure)?> where Self: Source {}
     };
 }
 
