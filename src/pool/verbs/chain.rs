@@ -160,8 +160,8 @@ pub trait Source: Chain<State = Stateless> {
     #[doc(hidden)]
     fn note(&self, ledger: &mut Self::Ledger<'_>, range: Range<usize>);
 
-    /// The items at the indices of `range`. The default is for stages that make one item of each item
-    /// of their source.
+    /// The items at the indices of `range`. The default is for stages that make one item of each
+    /// item of their source.
     ///
     /// # Safety
     /// 1. `range` lies within `0..self.count()`. 2. No index is requested twice. 3. `range` has

@@ -6,9 +6,10 @@
 //! made of other sources. `permutation` has the items of a slice at given indices, and `tiles` the
 //! rectangles of a matrix. `chain` has the traits of chains, `stages` the stages, and `state` the
 //! states that workers keep between items. `on` has the type `On` of a chain and its pool, with the
-//! stages as methods. `options` has the options and hands the loop to the executor. The ends are in
-//! `ends` (those that fold), `searches`, `scan` (running totals) and `collect`; `otherwise` lists
-//! rayon's methods that have another name in this crate.
+//! stages as methods. `options` has the options and hands the loop to the executor. `value` makes
+//! a chain without a pool a source. The ends are in `ends` (those that fold), `searches`, `scan`
+//! (running totals) and `collect`; `otherwise` lists rayon's methods that have another name in this
+//! crate.
 //!
 //! An end defines how the items of a claim are folded into a partial result, and how two partial
 //! results are reduced. The chain and the end make a kernel (`kernel`); the rest of the crate knows
@@ -59,4 +60,5 @@ pub(crate) mod source;
 pub(crate) mod stages;
 pub(crate) mod state;
 pub(crate) mod tiles;
+mod value;
 pub(crate) mod waiting;
