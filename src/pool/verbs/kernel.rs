@@ -38,7 +38,8 @@ impl<'s, S: Source> Claim<'s, S> {
     }
 
     /// A claim of the items of each block. `items_of` returns the items of some neighbouring
-    /// blocks. Dropping the iterator drops the items of the blocks that are left, if they are owned.
+    /// blocks. Dropping the iterator drops the items of the blocks that are left, if they are
+    /// owned.
     ///
     /// The iterator is a `Map` of a range, because std's `zip` reads such an iterator by index.
     ///
