@@ -425,6 +425,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         fold: impl Fold<C, A, Z>,
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> Outcome<Option<A>, Z> {
+        self.check_state(); // a loop over a list needs no code for it
         let (executor, slice, options, kernel) = self.call(kind, size, leaves, fold, reduce);
         executor.call(slice, options, &kernel)
     }

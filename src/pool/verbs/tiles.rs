@@ -117,18 +117,20 @@ impl<'a, T> Source for Tiles<'a, T> {
         &self,
         range: Range<usize>,
     ) -> impl ExactSizeIterator<Item = Tile<'a, T>> + DoubleEndedIterator {
-        let in_a_row = self.in_a_row();
-        let part = |number: usize, size: usize, len: usize| {
-            let first = number * size;
-            first..first.saturating_add(size).min(len)
-        };
-        range.map(move |index| Tile {
-            // SAFETY: *once*: each index is requested once, as the caller promises; a tile requests
-            // only its own cells, and no two tiles share a cell.
-            cells: unsafe { self.cells.alias() },
-            width: self.width,
-            rows: part(index / in_a_row, self.rows, self.height),
-            columns: part(index % in_a_row, self.columns, self.width),
+        range.map(|index| {
+            let in_a_row = self.in_a_row();
+            let part = |number: usize, size: usize, len: usize| {
+                let first = number * size;
+                first..first.saturating_add(size).min(len)
+            };
+            Tile {
+                // SAFETY: *once*: each index is requested once, as the caller promises; a tile
+                // requests only its own cells, and no two tiles share a cell.
+                cells: unsafe { self.cells.alias() },
+                width: self.width,
+                rows: part(index / in_a_row, self.rows, self.height),
+                columns: part(index % in_a_row, self.columns, self.width),
+            }
         })
     }
 }
