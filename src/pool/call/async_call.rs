@@ -98,6 +98,7 @@ impl Executor {
         // catch panics.
         ranges.partition(0..len, &[]); // to the caller
         watch.begin(&ranges, Some(queues), options.units, 0..len);
+        watch.begin_with(queues);
         let mut caller = round.worker(0, ranges.enter(0), own);
         let has_idle = || helpers > 0 && self.idle() > 0;
         let is_through = caller.work_until(|caller| has_idle() && caller.wants_help());
@@ -118,8 +119,7 @@ impl Executor {
         } else {
             caller.leave();
         }
-        watch.end(&ranges, Some(queues));
-        watch.done(if watch.is_current() { 0 } else { len });
+        watch.end_waiting(&ranges, queues, len);
         let (mut times, stop, AsyncReport { report, waited }) = CachePadded::into_inner(round).into_inner();
         let is_cancelled = watch.is_cancelled();
         if stop.is_none() && !is_cancelled {
