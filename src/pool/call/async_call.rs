@@ -99,6 +99,7 @@ impl Executor {
         // catch panics.
         ranges.partition(0..len, &[]); // to the caller
         watch.begin(&ranges, Some(queues), options.units, 0..len);
+        watch.begin_with(queues);
         let mut caller = round.worker(0, own);
         let has_idle = || helpers > 0 && self.idle() > 0;
         let is_through = caller.work_until(|caller| has_idle() && caller.wants_help());
@@ -112,8 +113,7 @@ impl Executor {
         } else {
             caller.leave();
         }
-        watch.end(&ranges, Some(queues));
-        watch.done(if watch.is_current() { 0 } else { len });
+        watch.end_waiting(&ranges, queues, len);
         let AsyncRound { log, reports, .. } = CachePadded::into_inner(round);
         let (mut times, stop) = log.into_inner();
         let AsyncReport { mut report, waited } = reports.into_inner().unwrap_or_else(PoisonError::into_inner);

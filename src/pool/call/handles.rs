@@ -76,9 +76,16 @@ pub(crate) struct Cancel {
 }
 
 /// Ends a loop.
-pub(crate) trait End: fmt::Debug + Send + Sync {
+pub(crate) trait End: Send + Sync {
     /// Ends the loop: its workers begin no further item.
     fn end(&self);
+}
+
+/// Without the fields, whose `Debug` would be in each program.
+impl fmt::Debug for dyn End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("End")
+    }
 }
 
 /// The ranges of a round.
@@ -313,16 +320,17 @@ impl Watch<'_> {
             lock(&progress.0.rounds).push(Underway { ranges, queues, units, items });
         }
         self.begin_with(ranges);
-        if let Some(queues) = queues {
-            self.begin_with(queues);
-        }
+    }
+
+    /// The loop over `ranges`, whose items waited in `queues`, has ended. The loop had `len` items.
+    pub(crate) fn end_waiting(self, ranges: &Arc<Ranges>, queues: &Arc<WakeQueues>, len: usize) {
+        self.end_with(queues);
+        self.end(ranges);
+        self.done(if self.is_current() { 0 } else { len });
     }
 
     /// The round over `ranges` has ended.
-    pub(crate) fn end(self, ranges: &Arc<Ranges>, queues: Option<&Arc<WakeQueues>>) {
-        if let Some(queues) = queues {
-            self.end_with(queues);
-        }
+    pub(crate) fn end(self, ranges: &Arc<Ranges>) {
         self.end_with(ranges);
         if let Some(progress) = self.current().progress {
             let mut rounds = lock(&progress.0.rounds);
@@ -354,7 +362,7 @@ mod tests {
             let (mut owner, first) = ranges.enter(0);
             assert_eq!((first, progress.done()), (Some(0), before + 2), "a block is 2.9 items on average");
             assert_eq!((owner.resolve(3), progress.done()), (1..4, before + 11));
-            watch.end(&ranges, None);
+            watch.end(&ranges);
             assert_eq!(progress.done(), before + 29, "all, whatever was left");
         }
     }
@@ -369,13 +377,13 @@ mod tests {
             ranges.left()
         };
         assert_eq!(enter(), 10);
-        watch.end(&ranges, None);
+        watch.end(&ranges);
         assert_eq!(enter(), 10);
         token.cancel();
         assert_eq!(ranges.left(), 0);
-        watch.end(&ranges, None);
+        watch.end(&ranges);
         assert_eq!(enter(), 0, "one that begins later");
-        watch.end(&ranges, None);
+        watch.end(&ranges);
         ranges.partition(0..10, &[5]);
         token.cancel();
         assert_eq!(ranges.left(), 10, "another loop's");

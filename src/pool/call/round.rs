@@ -81,7 +81,7 @@ impl Round<'_> {
         let reentry = if self.list.is_some() { Reentry::Again } else { Reentry::Once };
         let offer = Offer { helpers: self.plan.workers - 1, reentry, polls: self.plan.polls };
         threads.share(turn, offer, &work, || self.work(0, entered, own, &|| threads.rest(turn)));
-        watch.end(self.ranges, None);
+        watch.end(self.ranges);
         self.log.into_inner()
     }
 

@@ -12,14 +12,17 @@ use super::{
 };
 use crate::sync::lock_unless_stuck;
 
-pub(crate) use system::{Priority, Thread, here, this_thread, usage};
+pub(crate) use system::{Priority, Thread, count_of_unknown, here, this_thread, usage};
 
 #[cfg(all(target_os = "linux", not(any(miri, portable))))] // Miri has neither sched_getcpu nor getrusage
 mod system {
     use std::{io, ptr, time::Duration};
 
     use super::CALLING_THREAD;
-    use crate::pool::record::journal::Usage;
+    use crate::pool::{
+        place::{files::File, topology::online},
+        record::journal::Usage,
+    };
     use nix::{
         errno::Errno,
         libc,
@@ -61,6 +64,12 @@ mod system {
         // SAFETY: the kernel reads `size` bytes, all of them inside the mask.
         Errno::result(unsafe { libc::sched_setaffinity(thread, size, mask.as_ptr().cast()) })?;
         Ok(())
+    }
+
+    /// The number of CPUs, for a thread whose mask is not known. (`available_parallelism` of std
+    /// would add 10 KB to a program.)
+    pub(crate) fn count_of_unknown(file: File<'_>) -> usize {
+        online(file).unwrap_or(1)
     }
 
     /// The CPU time of the calling thread since its start, and the number of its voluntary context
@@ -156,9 +165,9 @@ mod system {
 
 #[cfg(not(all(target_os = "linux", not(any(miri, portable)))))]
 mod system {
-    use std::{env, io};
+    use std::{env, io, thread};
 
-    use crate::pool::record::journal::Usage;
+    use crate::pool::{place::files::File, record::journal::Usage};
 
     /// The name of the system. Bare wasm has no such name; there this is the name of the processor.
     const SYSTEM: &str = if env::consts::OS.is_empty() { env::consts::ARCH } else { env::consts::OS };
@@ -183,6 +192,10 @@ mod system {
 
     pub(super) fn set_mask(thread: Thread, _mask: &[usize]) -> io::Result<()> {
         read_mask(thread, &mut [])
+    }
+
+    pub(crate) fn count_of_unknown(_file: File<'_>) -> usize {
+        thread::available_parallelism().map_or(1, usize::from)
     }
 
     pub(crate) fn usage() -> Option<Usage> {

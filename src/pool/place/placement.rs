@@ -2,10 +2,10 @@
 
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // quotas: positive, and saturate
 
-use std::{env, io, thread};
+use std::{env, io};
 
 use super::{
-    affinity::Mask,
+    affinity::{Mask, count_of_unknown},
     files::{File, number, this_system},
     quota::quota,
     topology::{Cpu, Machine, online},
@@ -285,7 +285,7 @@ impl SeatPlan {
         plan.remarks.extend(plan.bound.clone());
         plan.order = plan.placement.order(&plan.machine);
         let mut cpus = match allowed.len() {
-            0 => thread::available_parallelism().map_or(1, usize::from),
+            0 => count_of_unknown(system.file),
             allowed => allowed,
         };
         let places = match (&plan.placement, plan.order.len()) {

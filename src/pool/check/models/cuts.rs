@@ -160,7 +160,7 @@ fn cancel(bug: Option<Bug>) {
             ranges.partition(0..3, &[]);
             watch.begin(&ranges, None, Units::Items, 0..3);
             drain_before(&ranges, &claims, 0, watch.cancel.map(|_| (&*is_cut, 0)), |_| ());
-            watch.end(&ranges, None);
+            watch.end(&ranges);
             if watch.cancel.is_none() {
                 claims.assert_all_before(3);
             }
