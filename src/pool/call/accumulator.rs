@@ -8,6 +8,7 @@
 
 use std::{
     mem,
+    ops::Range,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::PoisonError,
 };
@@ -167,7 +168,7 @@ impl<A, Z> Accumulate for Accumulator<'_, A, Z> {
         match *self.made.units {
             Units::Items => self.fold(claims, None),
             Units::Blocks { blocks, leaves } => {
-                in_blocks(claims, blocks, leaves, &mut |claims, leaf| self.fold(claims, leaf))
+                in_blocks(claims, blocks, leaves, &mut |items, leaf| self.fold(&mut Claims::of(items), leaf))
             }
         }
     }
@@ -193,7 +194,7 @@ fn in_blocks(
     claims: &mut Claims<'_>,
     blocks: Blocks,
     leaves: Option<usize>,
-    fold: &mut dyn FnMut(&mut Claims<'_>, Option<Node>) -> Result<(), Stop>,
+    fold: &mut dyn FnMut(Range<usize>, Option<Node>) -> Result<(), Stop>,
 ) -> Result<(), Stop> {
     let Blocks { size, .. } = blocks;
     let block =
@@ -202,7 +203,7 @@ fn in_blocks(
         let each = if leaves.is_some() { 1 } else { claimed.len() };
         for begin in claimed.step_by(each) {
             let leaf = leaves.map(|first| Node::run(first + begin));
-            fold(&mut Claims::of(blocks.items(begin..begin + each)), leaf).map_err(block)?;
+            fold(blocks.items(begin..begin + each), leaf).map_err(block)?;
         }
     }
     Ok(())
