@@ -26,8 +26,9 @@ pub(crate) struct Claim<'s, S: Source> {
 }
 
 impl<'s, S: Source> Claim<'s, S> {
-    /// Only sources that move items out have a claim log.
-    const MOVES_OUT: bool = mem::needs_drop::<S::Ledger<'s>>();
+    /// Whether items that are not requested are dropped. Only sources that move items out have a
+    /// claim log.
+    const MOVES_OUT: bool = mem::needs_drop::<S::Ledger<'s>>() && mem::needs_drop::<S::Item>();
 
     /// # Safety
     /// 1. `range` lies within the source, and has been noted. 2. No other claim ever contains an
