@@ -26,9 +26,8 @@ pub(crate) struct Claim<'s, S: Source> {
 }
 
 impl<'s, S: Source> Claim<'s, S> {
-    /// Whether items that are not requested are dropped. Only sources that move items out have a
-    /// claim log.
-    const MOVES_OUT: bool = mem::needs_drop::<S::Ledger<'s>>() && mem::needs_drop::<S::Item>();
+    /// Only sources that move items out have a claim log.
+    const MOVES_OUT: bool = mem::needs_drop::<S::Ledger<'s>>();
 
     /// # Safety
     /// 1. `range` lies within the source, and has been noted. 2. No other claim ever contains an
