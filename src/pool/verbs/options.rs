@@ -441,6 +441,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         fold: impl Fold<C, A, Z>,
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> Outcome<Vec<(Node, A)>, Z> {
+        self.check_state();
         let (executor, slice, options, kernel) = self.call(kind, Some(size), Some(first), fold, reduce);
         executor.call_for_nodes(slice, options, &kernel)
     }
@@ -457,7 +458,6 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         fold: F,
         reduce: R,
     ) -> (&'p Executor, Slice, LoopOptions<'p>, Kernel<C, F, R, A, Z>) {
-        self.check_state();
         let Self { chain, place: OnPool { executor, threads, watch, wishes, .. } } = self;
         let threads = threads.min(chain.states().most());
         let (source, first) = (chain.begin(), leaves.unwrap_or(0));
