@@ -22,7 +22,7 @@ use crate::{
 /// Logs the messages about the building of a pool. Called after the pool is complete, since a
 /// logger may use the pool. The calling thread must hold no lock that a logger may need.
 pub(crate) fn log_building(executor: &Executor) {
-    let SeatPlan { doubts, remarks, .. } = &executor.cpus().plan;
+    let SeatPlan { doubts, remarks, .. } = &executor.cpus.plan;
     if !doubts.is_empty() {
         log::warn!("{}", doubts.join("; "));
     }

@@ -67,7 +67,7 @@ impl Drop for ExecutorCell {
     /// of that thread, which the exit drops. The workers go on until the process ends, so their
     /// executor has to stay.
     fn drop(&mut self) {
-        if self.get().is_busy() {
+        if self.get().threads.is_busy() {
             return;
         }
         for executor in [*self.executor.get_mut(), *self.former.get_mut()] {
@@ -101,17 +101,17 @@ mod tests {
             for _ in 0..2 {
                 scope.spawn(|| {
                     cell.fill(Executor::of_one(Vec::new()));
-                    let workers = || cell.get().workers();
+                    let workers = || cell.get().workers;
                     assert_eq!([workers(), workers()], [1; 2]);
                 });
             }
         });
         thread::scope(|scope| {
-            let user = scope.spawn(|| cell.get().workers());
+            let user = scope.spawn(|| cell.get().workers);
             let former = cell.get();
             cell.replace(Executor::of_one(Vec::new()));
             assert!(!ptr::eq(former, cell.get()));
-            assert_eq!([user.join().unwrap(), former.workers()], [1; 2], "it is still there");
+            assert_eq!([user.join().unwrap(), former.workers], [1; 2], "it is still there");
         });
     }
 }

@@ -193,7 +193,7 @@ impl Pool {
     /// ```
     #[must_use]
     pub fn num_threads(&self) -> usize {
-        self.executor().workers()
+        self.executor().workers
     }
 
     /// On which CPU each worker is at the moment, and what keeps it there. The result has a table
@@ -213,7 +213,7 @@ impl Pool {
     /// ```
     #[must_use]
     pub fn placement(&self) -> Seating {
-        self.executor().cpus().seating()
+        self.executor().cpus.seating()
     }
 
     /// How many ranges workers have stolen since the pool was built. The difference before and
@@ -228,7 +228,7 @@ impl Pool {
     /// ```
     #[must_use]
     pub fn thefts(&self) -> u64 {
-        self.executor().thefts()
+        self.executor().threads.thefts()
     }
 
     /// A loop over a slice, a vector, a range of integers or another source, with stages and

@@ -21,10 +21,11 @@ pub(crate) type Panic = Box<dyn Any + Send>;
 /// A value noted at a place in the slice. If several values are noted, only the value at the first
 /// place is kept. A loop that stops at a place still folds all items before that place. So the
 /// first place does not depend on the schedule.
-///
-/// `Earliest<Option<Panic>>` has the place where a loop stops. If the loop stops because of a
-/// panic, the value is the panic's payload.
 pub(crate) struct Earliest<T>(Option<(usize, T)>);
+
+/// The first place where a loop stops. If the loop stops because of a panic, the value is the
+/// panic's payload.
+pub(crate) type FirstStop = Earliest<Option<Panic>>;
 
 impl<T> Earliest<T> {
     pub(crate) const NONE: Self = Self(None);
@@ -60,7 +61,7 @@ impl<T> Earliest<T> {
     }
 }
 
-impl Earliest<Option<Panic>> {
+impl FirstStop {
     /// How a loop has ended, given that `self` is its first stop. The loop counts as cancelled if
     /// its token is cancelled and the loop has not panicked.
     pub(crate) fn into_ended(self, is_cancelled: bool) -> Result<Outcome, Panic> {

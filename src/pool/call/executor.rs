@@ -40,7 +40,7 @@ use crate::{
 #[derive(Debug)]
 #[repr(C, align(64))] // `quick_verdict` reads one cache line
 pub(crate) struct Executor {
-    pub(super) workers: usize,
+    pub(crate) workers: usize,
     /// Whether another thread called a loop during the last shared loops. A helper that polls
     /// between loops may occupy the CPU of such a thread. Relaxed: this is a hint.
     pub(super) is_crowded: AtomicBool,
@@ -50,12 +50,12 @@ pub(crate) struct Executor {
     /// The report of all loops of the program, if the user wants this report.
     pub(super) program_report: Option<&'static ProgramReport>,
     pub(super) memory: Memory,
-    pub(super) prices: Prices,
+    pub(crate) prices: Prices,
     pub(super) gaps: Gaps,
     /// How many helpers can run at the same time.
     pub(super) helpers_at_a_time: usize,
-    pub(super) threads: Threads,
-    pub(super) cpus: CpuAssignment,
+    pub(crate) threads: Threads,
+    pub(crate) cpus: CpuAssignment,
     pub(super) stealing: Stealing,
     /// The memory of shared loops. A call locks this memory before and after it shares a loop,
     /// after a trial of running a loop alone, and in a loop whose items wait. This memory is only a
@@ -101,31 +101,6 @@ impl Executor {
         let threads = Threads::new(0, Fence::Symmetric, Patience::default());
         let cpus = CpuAssignment::new(SeatPlan::alone(doubts), Vec::new(), PinState::Free);
         Self::new(threads, cpus, Stealing::default(), None)
-    }
-
-    pub(crate) fn cpus(&self) -> &CpuAssignment {
-        &self.cpus
-    }
-
-    pub(crate) fn workers(&self) -> usize {
-        self.workers
-    }
-
-    pub(crate) fn threads(&self) -> &Threads {
-        &self.threads
-    }
-
-    pub(crate) fn prices(&self) -> &Prices {
-        &self.prices
-    }
-
-    pub(crate) fn thefts(&self) -> u64 {
-        self.threads.thefts()
-    }
-
-    /// Whether a loop is being shared at the moment.
-    pub(crate) fn is_busy(&self) -> bool {
-        self.threads.is_busy()
     }
 
     /// Whether a sufficiently long loop would be shared now. A hint.

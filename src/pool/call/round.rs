@@ -10,7 +10,7 @@ use std::{
 use super::{
     accumulator::{Accumulate, Lend},
     body::Stop,
-    ending::{Earliest, Panic, discard},
+    ending::{FirstStop, Panic, discard},
     handles::Watch,
     inputs::Inside,
     order::Node,
@@ -62,7 +62,7 @@ impl Round<'_> {
         watch: Watch<'_>,
         own: &mut dyn Accumulate,
         others: &dyn Lend,
-    ) -> (Times, Earliest<Option<Panic>>) {
+    ) -> (Times, FirstStop) {
         // From here on, nothing unwinds: user code runs only inside `work`, which catches panics.
         self.ranges.partition(range.clone(), bounds);
         if let Some(list) = self.list {
@@ -209,7 +209,7 @@ impl Round<'_> {
 
     /// Ends the loop at `place`: from now on, workers claim only items before `place`. A list that
     /// grows has no order, so it ends at once.
-    fn stop(&self, mut place: usize, panic: Option<Panic>, stop: &mut Earliest<Option<Panic>>) {
+    fn stop(&self, mut place: usize, panic: Option<Panic>, stop: &mut FirstStop) {
         if let Some(list) = self.list {
             list.searching().close();
             place = 0;

@@ -2,7 +2,7 @@
 
 use std::{mem, sync::PoisonError};
 
-use super::ending::{Earliest, Panic, discard};
+use super::ending::{Earliest, FirstStop, discard};
 use crate::{
     clock::Instant,
     pool::{
@@ -27,13 +27,13 @@ pub(crate) struct RoundLog {
     tick: Option<Tick>,
     /// The loop's place in a scene, if a trace is being taken there.
     place: Option<ScenePlace>,
-    handed_over: Mutex<(Times, Earliest<Option<Panic>>)>,
+    handed_over: Mutex<(Times, FirstStop)>,
 }
 
 /// The notes of a worker in a shared loop, from its arrival until it leaves.
 pub(crate) struct WorkerLog {
     pub(crate) journal: Journal,
-    pub(crate) stop: Earliest<Option<Panic>>,
+    pub(crate) stop: FirstStop,
     used_before: Option<Usage>,
     _stay: Option<Stay>,
 }
@@ -72,7 +72,7 @@ impl RoundLog {
     }
 
     /// The notes that all workers have handed over. Call this after all workers have left.
-    pub(crate) fn into_inner(self) -> (Times, Earliest<Option<Panic>>) {
+    pub(crate) fn into_inner(self) -> (Times, FirstStop) {
         self.handed_over.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }

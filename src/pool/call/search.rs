@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::{
     accumulator::{Accumulate, Lend},
-    ending::{Earliest, Panic, discard},
+    ending::{FirstStop, discard},
     handles::Watch,
     inputs::Inside,
     round_log::RoundLog,
@@ -36,7 +36,7 @@ impl Search<'_> {
         offer: Offer,
         own: &mut dyn Accumulate,
         others: &dyn Lend,
-    ) -> (Times, Earliest<Option<Panic>>) {
+    ) -> (Times, FirstStop) {
         // From here on, nothing unwinds: user code runs only inside `work`, which catches panics.
         let work = |me| others.lend(me, &mut |acc| self.work(me, acc));
         threads.share(turn, offer, &work, || self.work(0, own));

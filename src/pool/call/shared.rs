@@ -7,7 +7,7 @@ use std::{borrow::Cow, mem, ops::Range, sync::Arc};
 use super::{
     accumulator::{Accumulate, Lend},
     alone::Solo,
-    ending::{Earliest, Outcome, Panic},
+    ending::{FirstStop, Outcome},
     executor::{Call, EndAndAccount, Executor, FoundHelp},
     inputs::Inside,
     loop_options::LoopOptions,
@@ -191,7 +191,7 @@ impl Executor {
         shared: &mut SharedPart<'_>,
         own: &mut dyn Accumulate,
         others: &dyn Lend,
-    ) -> (Times, Earliest<Option<Panic>>) {
+    ) -> (Times, FirstStop) {
         let SharedPart { call, begin, ref left, polls, options, ref mut help, .. } = *shared;
         let mut times = mem::take(&mut help.times);
         if times.tick.is_some() {
@@ -217,7 +217,7 @@ impl Executor {
         shared: &mut SharedPart<'_>,
         own: &mut dyn Accumulate,
         others: &dyn Lend,
-    ) -> (Times, Earliest<Option<Panic>>) {
+    ) -> (Times, FirstStop) {
         let SharedPart { call: &Call { this, .. }, begin, ref left, polls, options, ref mut help } = *shared;
         let (workers, mut times) = (help.helpers + 1, mem::take(&mut help.times));
         let learnt = help.known.as_ref().and_then(|known| known.bounds(help.dealt));
@@ -274,9 +274,8 @@ impl Executor {
         {
             // The time from the last item to the end of the loop counts twice, because two workers
             // both wait during this time.
-            let ends = times.tallies.iter().map(|tally| tally.span.end).filter(|end| end.is_finite());
             let round = nanos(begin.elapsed());
-            let behind = round - ends.fold(0.0, f32::max);
+            let behind = round - times.length();
             let late = first.is_finite().then_some(first + 2.0 * behind);
             self.prices.learn(awake, helpers.len(), late, own, round);
         }
@@ -307,7 +306,7 @@ mod tests {
             Some(Gap { since_begin: Duration::ZERO, since_end: None, patience: Duration::from_secs(1) });
         let call = Call { this, launch: Launch::Shared { helpers: 3 }, awake: true, gap };
         let polls = |workers| !executor.polls(&call, workers).between.is_none();
-        let may_poll = executor.cpus().plan.may_poll;
+        let may_poll = executor.cpus.plan.may_poll;
         assert_eq!([1, cpus, cpus + 1].map(polls), [may_poll, may_poll, false]);
     }
 }

@@ -54,7 +54,7 @@ where
 {
     let slice = Slice { address: chain.begin().address(), len: chain.begin().count() };
     let site = Site::new(run_async::<C, B, D, R, F, A, Z> as *const ());
-    let workers = executor.workers().min(options.threads).min(limit);
+    let workers = executor.workers.min(options.threads).min(limit);
     let queues = WakeQueues::new(workers, limit.min(slice.len).max(1));
     // All workers read this value, and the calling thread writes its stack once per item. So the
     // value has its own cache lines.

@@ -63,7 +63,7 @@ impl<'e, T> List<'e, T> {
     /// An empty list. The calling thread works alone for a few microseconds, unless
     /// [`until`](WorkList::until) sets another limit before it begins.
     pub(crate) fn new(executor: &'e Executor, watch: Watch<'e>) -> Self {
-        let limit = if executor.workers() > 1 { TOO_SHORT_TO_TIME_NS as u64 } else { u64::MAX };
+        let limit = if executor.workers > 1 { TOO_SHORT_TO_TIME_NS as u64 } else { u64::MAX };
         let deques = Deques::new();
         watch.begin_with(deques.searching());
         Self {
@@ -112,7 +112,7 @@ impl<'e, T> List<'e, T> {
         calls.last = Some(now);
         drop(calls);
         if self.deques.searching().come_back() {
-            self.executor.threads().call_back(self.arena.load(Ordering::Relaxed));
+            self.executor.threads.call_back(self.arena.load(Ordering::Relaxed));
         }
     }
 }
@@ -159,7 +159,7 @@ impl<T: Send> WorkList for List<'_, T> {
     }
 
     fn try_leave(&self, worked: Duration) -> bool {
-        let help = self.executor.prices().help(false);
+        let help = self.executor.prices.help(false);
         let mut calls = lock(&self.calls);
         calls.pause = back_off::pause_after(calls.pause, worked, help);
         calls.last = Some(Instant::now());

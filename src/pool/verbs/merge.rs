@@ -47,7 +47,7 @@ const LONG: usize = 512;
 /// few distinct keys there is no gain: std sorts them in 3 ns per item, and a merge takes as long.)
 pub(super) fn pieces(executor: &Executor, len: usize) -> usize {
     let long_enough = (len / SHORTEST_PIECE).max(1).ilog2();
-    let rounds = executor.workers().next_power_of_two().ilog2();
+    let rounds = executor.workers.next_power_of_two().ilog2();
     let rounds = if len < MANY_ITEMS { rounds } else { rounds.next_multiple_of(2) };
     1 << rounds.min(long_enough)
 }
@@ -192,7 +192,7 @@ impl<'a, T: Send> Sides<'a, T> {
     /// go to the other of the two buffers.
     #[track_caller]
     fn merge_pairs(&mut self, executor: &Executor, runs: &[usize], order: &dyn Comparator<T>) {
-        let part = (self.full.len() / (executor.workers() * PARTS_A_WORKER)).max(SHORTEST_PART);
+        let part = (self.full.len() / (executor.workers * PARTS_A_WORKER)).max(SHORTEST_PART);
         in_parallel(executor, parts(self.full, self.spare, runs, part, order), &|part| part.merge(order));
         self.exchange();
     }

@@ -47,7 +47,7 @@ pub(super) fn sort_outliers<T: Send>(
     items: &mut [T],
     order: &dyn Comparator<T>,
 ) -> bool {
-    let most = items.len() / (ONE_IN_A_WORKER * executor.workers());
+    let most = items.len() / (ONE_IN_A_WORKER * executor.workers);
     if !seem_few(&by_index(items, order), items.len(), most) {
         return false;
     }
@@ -77,7 +77,7 @@ fn staying_runs<T: Send>(
     most: usize,
     order: &dyn Comparator<T>,
 ) -> Option<Vec<Range<usize>>> {
-    let parts: Vec<usize> = shares(items.len(), executor.workers() * SEARCHES_A_WORKER).collect();
+    let parts: Vec<usize> = shares(items.len(), executor.workers * SEARCHES_A_WORKER).collect();
     // Only one worker accesses each part, since items need not be `Sync`.
     let found = in_parallel(executor, split(items, &parts), &|part: &mut [T]| {
         runs_in(part, part.len() / ONE_IN_A_PART, order)
@@ -485,7 +485,7 @@ mod tests {
     #[test]
     fn parts_meet_wherever_an_outlier_stands() {
         let executor = executor(2);
-        let border = LEN / (executor.workers() * SEARCHES_A_WORKER);
+        let border = LEN / (executor.workers * SEARCHES_A_WORKER);
         for place in (border - 12..border + 12).step_by(if cfg!(miri) { 5 } else { 1 }) {
             for key in [0, LEN] {
                 let mut items: Vec<Item> = (0..LEN).map(|i| Box::new((i + 1, i))).collect();

@@ -102,7 +102,7 @@ fn partition<T: Send>(executor: &Executor, items: &mut [T], pair: Pair<'_, T>) -
         let (passed, _) = test_up_to(items, end);
         let Some((begun, moment)) = begun.filter(|_| end < len) else { return passed };
         if moment.is_over(1e3) {
-            let (pace, help) = (nanos(begun.elapsed()) / end as f32, executor.prices().help(false));
+            let (pace, help) = (nanos(begun.elapsed()) / end as f32, executor.prices.help(false));
             if pace * (len - end) as f32 > WORTH * help && executor.is_free() {
                 break pace / help;
             }
@@ -135,7 +135,7 @@ fn share<T: Send>(
 ) -> usize {
     let rest = &mut items[tested..];
     let left = (rest.len() as f64 * part) as usize;
-    let pairs = executor.workers() * PAIRS_A_WORKER;
+    let pairs = executor.workers * PAIRS_A_WORKER;
     let lengths: Vec<usize> = shares(left, pairs).chain(shares(rest.len() - left, pairs)).collect();
     let mut left = split(rest, &lengths);
     let right = left.split_off(pairs);

@@ -51,7 +51,7 @@ where
 /// Sorts `items` unstably. The sort of `order` must be one of std's unstable sorts.
 #[track_caller]
 pub(crate) fn sort_unstable<T: Send>(executor: &Executor, items: &mut [T], order: &dyn Partition<T>) {
-    let workers = executor.workers();
+    let workers = executor.workers;
     if items.len() < SHORTEST_SHARED || size_of::<T>() == 0 || !executor.is_free() || workers > FEW_WORKERS {
         return sort(executor, items, order);
     }
