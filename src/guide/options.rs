@@ -59,4 +59,4 @@
 //! |---|---|
 //! | `RANGESTEAL_NUM_THREADS` | the number of workers, the calling thread included |
 //! | `RANGESTEAL_PINNING` | `off`, `best-effort` or `required`: see [pinning](super::machines#pinning) |
-//! | `RANGESTEAL_REPORT` | `1` prints [a report of the program](super::reports#a-report-of-a-program) at its exit |
+//! | `RANGESTEAL_REPORT` | `1` prints [a report of the program](super::reports#a-report-of-a-program) at its exit, with the loops of pools that are built while the variable is set |

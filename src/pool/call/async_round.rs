@@ -46,7 +46,7 @@ pub(crate) trait PollItems {
     fn arrive(&mut self);
 
     /// Begins the items of `claims` in `slot`, one by one. Item `next` comes first. Returns
-    /// `Pending` when an item waits, which is then the last item of the claims.
+    /// `Pending` when an item waits. No item behind the waiting item is claimed then.
     fn begin(&mut self, next: usize, claims: &mut Claims<'_>, slot: &mut Slot) -> Poll<Result<(), Stop>>;
 
     /// Polls the item `index`, which waited in `slot`. If the item is ready, the slot becomes free.

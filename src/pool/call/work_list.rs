@@ -150,8 +150,8 @@ impl<'a> GrowWorker<'a> {
         let Self { list, me, plan, .. } = *self;
         let others = (me + 1..plan.workers).chain(0..me).map(|worker| (worker, list.shown(worker)));
         let victim = self.thief.victim(&mut others.filter(|&(_, shown)| shown > 0))?;
-        // A theft does not pay if the victim is about to take these items itself, so the thief
-        // waits for a moment first.
+        // The victim may be about to take these items itself, so the thief waits for a moment.
+        // If the items are gone by then, `try_steal` finds nothing.
         Patience::of(back_off::MOMENT).poll(|| list.shown(victim) == 0);
         list.searching().begin_work();
         if list.try_steal(me, victim) > 0 {

@@ -474,7 +474,7 @@ fn quotas() {
     // Version 1: the controller is mounted together with another controller, under its own name.
     let old = "\
         /proc/self/cgroup 12:memory:/a\n/proc/self/cgroup 4:cpu,cpuacct:/a/b\n/proc/self/cgroup 0::/other\n\
-        /proc/self/mountinfo 33 32 0:29 / /sys/fs/cgroup/cpu\\040time rw - cgroup cgroup rw,cpu,cpuacct\n\
+        /proc/self/mountinfo 33 32 0:29 / /sys/fs/cgroup/cpu\\040time rw - cgroup - rw,cpu,cpuacct\n\
         /proc/self/mountinfo 34 32 0:30 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n\
         /sys/fs/cgroup/memory/a/cpu.cfs_quota_us 1\n/sys/fs/cgroup/memory/a/cpu.cfs_period_us 100000\n";
     assert_eq!(told(old), None);

@@ -271,28 +271,36 @@ impl Mask {
     }
 }
 
+/// The text of a file of the kernel about threads and CPUs. `None` on systems without such files.
+fn proc_file(path: &str) -> Option<String> {
+    let is_linux = cfg!(all(target_os = "linux", not(any(miri, portable))));
+    if is_linux { text(&this_system, path) } else { None }
+}
+
 /// How long the calling thread has run, and how long it has waited for a CPU (see
 /// `scheduler/sched-stats.rst` in the kernel's documentation). `None` if the system does not report
 /// these times.
 pub(crate) fn turns() -> Option<Turns> {
-    let text = text(&this_system, "/proc/thread-self/schedstat")?;
+    let text = proc_file("/proc/thread-self/schedstat")?;
     let [ran, waited, count] = parts(&text, ' ')[..] else { return None };
     let nanos = |text| Some(Duration::from_nanos(number(text)? as u64));
     Some(Turns { ran: nanos(ran)?, waited: nanos(waited)?, count: number(count)? as u64 })
 }
 
-/// How long each of these CPUs has been idle or has waited for a disk since the system started, in
-/// ascending order of the CPUs and in steps of 10 ms: `proc_stat`(5).
+/// For each of these CPUs, how long it has been idle or has waited for a disk since the system
+/// started, in steps of 10 ms: `proc_stat`(5). 0 for a CPU that is offline.
 pub(crate) fn idle(cpus: &[usize]) -> Option<Vec<Duration>> {
     const TICK: Duration = Duration::from_millis(10); // the unit of all Linux interfaces, whatever the tick of the kernel
-    let text = text(&this_system, "/proc/stat")?;
+    let text = proc_file("/proc/stat")?;
     let idle = |line: &str| {
         let words = parts(line.strip_prefix("cpu")?, ' ');
         let [cpu, _, _, _, idle, disk, ..] = words[..] else { return None };
         let ticks = u32::try_from(number(idle)? + number(disk)?).ok()?;
-        cpus.contains(&number(cpu)?).then_some(TICK * ticks)
+        Some((number(cpu)?, TICK * ticks))
     };
-    Some(parts(&text, '\n').into_iter().filter_map(idle).collect())
+    let times: Vec<(usize, Duration)> = parts(&text, '\n').into_iter().filter_map(idle).collect(); // ascending CPUs
+    let of = |cpu| times.binary_search_by_key(cpu, |(number, _)| *number).ok().map(|at| times[at].1);
+    Some(cpus.iter().map(|cpu| of(cpu).unwrap_or_default()).collect())
 }
 
 /// While a [`scope`](crate::PoolBuilder::scope) pins the main thread: the mask that the main thread
@@ -336,8 +344,10 @@ impl Pinned {
         let is_main_thread = this_thread() == system::main_thread();
         let outside = if is_main_thread { lock_unless_stuck(&OUTSIDE_SCOPE) } else { None };
         let outside = outside.filter(|mask| mask.is_none());
+        // Cloned before: an allocator that asks for the mask here must not see the new one.
+        let kept = before.clone();
         pin(cpu)?; // under the lock: nobody takes the new mask for the mask outside of the scope
-        let is_outermost = outside.map(|mut mask| *mask = Some(before.clone())).is_some();
+        let is_outermost = outside.map(|mut mask| *mask = Some(kept)).is_some();
         Ok(Self { before, is_outermost })
     }
 }

@@ -75,7 +75,9 @@ impl CpuAssignment {
         let places = (0..plan.workers).map(|_| AtomicUsize::new(NOT_PINNED)).collect();
         let free = AtomicUsize::new(number(0));
         let assignment = Self { plan, helpers, places, free, caller_pin };
-        assignment.set_place(0, assignment.free.load(Relaxed));
+        if let Some(cpu) = assignment.plan.cpu(0).map(|cpu| cpu.number) {
+            assignment.set_place(0, cpu);
+        }
         for PinnedHelper { worker, cpu, .. } in &assignment.helpers {
             assignment.set_place(*worker, cpu.load(Relaxed));
         }
@@ -102,8 +104,9 @@ impl CpuAssignment {
 
     /// Makes room for a caller that is not pinned. If the system has put the caller on the CPU of a
     /// helper, this function moves the helper to the free CPU, since otherwise the helper could not
-    /// run. If the caller has not moved since the last call, this function only reads the number of
-    /// the CPU, which costs some nanoseconds. Within a scope this function does nothing.
+    /// run. If the caller is on the CPU of the pool where it was at the last call, this function
+    /// only reads the number of the CPU, which costs some nanoseconds. Within a scope this function
+    /// does nothing.
     pub(crate) fn make_room(&self) {
         if self.caller_pin == PinState::Free
             && !self.helpers.is_empty()

@@ -40,7 +40,7 @@ impl Mount {
     /// options`.
     fn parse(line: &str) -> Option<Self> {
         let fields = parts(line, ' ');
-        let mut halves = fields.split(|field| *field == "-");
+        let mut halves = fields.splitn(2, |field| *field == "-"); // a source may be "-", too
         let [_, _, _, root, point, ..] = halves.next()? else { return None };
         let controller = match halves.next()? {
             ["cgroup2", ..] => "",

@@ -15,7 +15,7 @@
 
 use std::{
     collections::VecDeque,
-    iter,
+    iter, mem,
     sync::Arc,
     task::{Wake, Waker},
 };
@@ -415,7 +415,11 @@ impl WakeQueues {
             last = self.record(slot.0).next.load(Ordering::Relaxed);
             ready.push_back(slot);
         }
-        ready.make_contiguous()[before..].reverse(); // the list begins with the latest wake-up
+        // The list begins with the latest wake-up. Reverse it.
+        let mut new = ready.range_mut(before..);
+        while let (Some(front), Some(back)) = (new.next(), new.next_back()) {
+            mem::swap(front, back);
+        }
         Some(ready)
     }
 

@@ -208,7 +208,7 @@ mod exit {
     /// child does not print. Relaxed: no other data depends on this number.
     static PROCESS: AtomicU32 = AtomicU32::new(0);
 
-    /// Has the report printed at the exit of this process. Returns false if that is not possible.
+    /// Has the report printed at the exit of this process. Returns false if the C library refuses.
     pub(super) fn is_watched() -> bool {
         if PROCESS.compare_exchange(0, process::id(), Ordering::Relaxed, Ordering::Relaxed).is_err() {
             return true;
@@ -218,7 +218,11 @@ mod exit {
         // second. In that case `dlclose` of a library with this crate would unload the thread's
         // code, so only the exit of the process may follow; 3. a panic in the function ends the
         // process.
-        unsafe { atexit(print) == 0 }
+        let is_watched = unsafe { atexit(print) == 0 };
+        if !is_watched {
+            PROCESS.store(0, Ordering::Relaxed);
+        }
+        is_watched
     }
 
     /// The longest delay of this process's exit if no other process reads its standard error.
