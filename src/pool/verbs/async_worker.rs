@@ -2,6 +2,7 @@
 //! futures, and folds their results.
 
 use std::{
+    mem,
     sync::{Arc, PoisonError},
     task::{Context, Poll, ready},
 };
@@ -157,8 +158,10 @@ where
         let Self { of, state: Some((held, ledger)), at, .. } = self else { unreachable!("it has arrived") };
         let mut place = of.futures.at(slot);
         let mut context = Context::from_waker(place.waker);
+        let mut own = mem::replace(claims, Claims::of(0..0)); // in registers, not in memory
+        own.take_by(1);
         let begun = loop {
-            let Some(claimed) = claims.next() else { break Poll::Ready(Ok(())) };
+            let Some(claimed) = own.next() else { break Poll::Ready(Ok(())) };
             *at = claimed.start;
             let (item, token) = claim_one(of.chain.begin(), ledger, *at);
             let item = of.chain.one(C::State::get(held), item);
@@ -175,14 +178,15 @@ where
             place.future.set(None);
             match (of.done)(acc.take(), token, output) {
                 Ok(folded) => acc = Some(folded),
-                Err(found) => return Poll::Ready(Err(self.stop(found))),
+                Err(found) => break Poll::Ready(Err(found)),
             }
             end = claimed.end;
         };
+        *claims = own;
         if let Some(acc) = acc {
             self.keep_run(first, end, acc);
         }
-        begun
+        begun.map_err(|found| self.stop(found))
     }
 
     fn resume(&mut self, index: usize, slot: &mut Slot) -> Poll<Result<(), Stop>> {

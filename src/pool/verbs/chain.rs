@@ -197,6 +197,7 @@ pub trait Pieces: Source {
 pub trait InVectors: Source {}
 
 #[doc(hidden)]
+#[diagnostic::do_not_recommend]
 impl<S: InVectors> Pieces for S {
     type Piece = Vec<S::Item>;
 
@@ -388,7 +389,8 @@ pub(super) use nothing_is_noted;
 
 /// The part of [`Source`] for a source that is made of another source, which notes the claims.
 /// `$there` is the range of indices in the other source. If it is left out, an item has the same
-/// index in both sources. The address is that of the other source, moved by the first index there.
+/// index in both sources. The address is that of the other source, moved by the begin of an empty
+/// range there.
 macro_rules! made_of {
     ($source:tt) => {
         made_of!($source, self, range => range);

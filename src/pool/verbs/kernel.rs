@@ -30,8 +30,8 @@ impl<'s, S: Source> Claim<'s, S> {
     const MOVES_OUT: bool = mem::needs_drop::<S::Ledger<'s>>();
 
     /// # Safety
-    /// 1. `range` lies within the source, and has been noted. 2. No other claim ever contains an
-    ///    index of `range`.
+    /// 1. `range` lies within the source, and has been noted. 2. No other claim ever requests an
+    ///    item of `range`.
     #[inline(always)]
     pub(super) unsafe fn new(source: &'s S, range: Range<usize>) -> Self {
         Self { source, range }
@@ -44,7 +44,8 @@ impl<'s, S: Source> Claim<'s, S> {
     /// The iterator is a `Map` of a range, because std's `zip` reads such an iterator by index.
     ///
     /// # Safety
-    /// As for [`new`](Self::new), for the items of `blocks`. No two blocks share an index.
+    /// As for [`new`](Self::new), for the items of `blocks`. No two blocks share an index, and the
+    /// items of a block begin where those of the block before it end.
     #[inline(always)]
     pub(super) unsafe fn of_blocks(
         source: &'s S,
@@ -55,12 +56,13 @@ impl<'s, S: Source> Claim<'s, S> {
         let mut left = unsafe { Self::new(source, items_of(blocks.clone())) };
         let mut first_left = blocks.start;
         blocks.map(move |block| {
-            let (left, items) = (&mut left, items_of(block..block + 1)); // moves all of `left` here
+            // The closure owns the whole claim `left`, not its fields: so `left` is dropped with it.
+            let (left, mut items) = (&mut left, items_of(block..block + 1));
             if Self::MOVES_OUT {
                 // `block` is the first or the last of the blocks that are left.
                 if block == first_left {
                     first_left += 1;
-                    left.range.start = items.end;
+                    items.start = mem::replace(&mut left.range.start, items.end);
                 } else {
                     left.range.end = items.start;
                 }

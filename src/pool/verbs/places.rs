@@ -76,7 +76,8 @@ pub(crate) fn in_two_places<A, B>(
     firsts.ok().zip(seconds.ok())
 }
 
-/// The spare capacity of a `Vec`, shared by all workers.
+/// The spare capacity of a `Vec`, shared by all workers. Only `append_in_place` makes this value,
+/// while it borrows the `Vec`.
 pub(crate) struct ResultPlaces<'a, R> {
     room: NonNull<[MaybeUninit<R>]>,
     vec: PhantomData<&'a mut Vec<R>>,

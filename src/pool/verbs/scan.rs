@@ -151,8 +151,8 @@ impl<'f, I: AsMut<[T]>, T> Scan<'f, I, T> {
     /// Scans or reduces the claimed block of the items `range`. `items` are the items of the block
     /// that already exist.
     fn block(&self, range: Range<usize>, mut items: I, make: MakeItems<'_, I>) {
-        /// While a worker reduces a block, it checks at least this many times whether the front has
-        /// reached the block.
+        /// While a worker reduces a block of a scan that is not reproducible, it checks at least
+        /// this many times whether the front has reached the block.
         const LOOKS: usize = 16;
         let len = range.len();
         let (mut reduced, mut total) = (0, None);
@@ -162,7 +162,8 @@ impl<'f, I: AsMut<[T]>, T> Scan<'f, I, T> {
             if before.is_some() || is_reduced {
                 break before;
             }
-            let piece = len.div_ceil(LOOKS).min(self.piece).min(len - reduced);
+            let looks = if self.is_reproducible { 1 } else { LOOKS };
+            let piece = len.div_ceil(looks).min(self.piece).min(len - reduced);
             items = make(items, piece);
             total = self.steps.reduce(total, &items.as_mut()[reduced..reduced + piece]);
             reduced += piece;

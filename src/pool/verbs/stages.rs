@@ -236,6 +236,7 @@ impl<C: Chain<State = Stateless>, M: State> Chain for With<C, M> {
     type Source = C::Source;
     type State = M;
     const MAKES_ONE: bool = C::MAKES_ONE;
+    const SIFTS: bool = C::SIFTS;
 
     #[inline(always)]
     fn begin(&self) -> &C::Source {
@@ -256,6 +257,22 @@ impl<C: Chain<State = Stateless>, M: State> Chain for With<C, M> {
         mut next: impl FnMut(&mut M::Worker, A, C::Item) -> Result<A, Z>,
     ) -> Result<A, Z> {
         self.chain.push(&mut (), item, acc, |(), acc, item| next(state, acc, item))
+    }
+
+    #[inline(always)]
+    fn emit<T>(
+        &self,
+        _: &mut M::Worker,
+        item: SourceItem<C>,
+        to: &mut Vec<T>,
+        open: impl FnMut(C::Item) -> T,
+    ) {
+        self.chain.emit(&mut (), item, to, open);
+    }
+
+    #[inline(always)]
+    fn sift(&self, _: &mut M::Worker, item: SourceItem<C>) -> (C::Item, bool) {
+        self.chain.sift(&mut (), item)
     }
 }
 

@@ -92,7 +92,7 @@ impl<T> Tile<'_, T> {
         let Self { cells, width, rows, columns } = self;
         rows.clone().map(|row| -> &mut [T] {
             let first = row * *width;
-            // SAFETY: *once*: 1. only this tile requests these cells (`Tiles::tile`); 2. the result
+            // SAFETY: *once*: 1. only this tile requests these cells (`Tiles::items`); 2. the result
             // borrows from this tile exclusively, and no two rows share a cell.
             unsafe { cells.part(first + columns.start..first + columns.end) }
         })
