@@ -88,7 +88,7 @@ const LOOPS: [Loop; 5] = [
 const OTHERS: [Loop; 16] = [
     other(
         "map_reduce to a type of its own",
-        7_440,
+        7_830,
         "{ struct Own([u8; SITE + 1]); pool.map_reduce(items, |x| Own([(WORK) as u8; SITE + 1]), |a, _| a).map_or(0, |own| own.0[0].into()) }",
         "{ struct Own([u8; SITE + 1]); items.iter().map(|x| Own([(WORK) as u8; SITE + 1])).reduce(|a, _| a).map_or(0, |own| own.0[0].into()) }",
     ),
@@ -173,7 +173,7 @@ const OTHERS: [Loop; 16] = [
     ),
     other(
         "waiting map_reduce",
-        5_900,
+        4_000,
         "pool.on(items).waiting(9).map_reduce(async |x| WORK, |a, b| a ^ b).unwrap_or(0)",
         "items.iter().map(|x| WORK).fold(0, |a, b| a ^ b)",
     ),
