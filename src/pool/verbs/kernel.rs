@@ -56,7 +56,8 @@ impl<'s, S: Source> Claim<'s, S> {
         let mut left = unsafe { Self::new(source, items_of(blocks.clone())) };
         let mut first_left = blocks.start;
         blocks.map(move |block| {
-            // The closure owns the whole claim `left`, not its fields: so `left` is dropped with it.
+            // The closure owns the whole claim `left`, not only its fields, so the drop of the
+            // closure drops the claim.
             let (left, mut items) = (&mut left, items_of(block..block + 1));
             if Self::MOVES_OUT {
                 // `block` is the first or the last of the blocks that are left.

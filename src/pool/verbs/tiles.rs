@@ -92,8 +92,8 @@ impl<T> Tile<'_, T> {
         let Self { cells, width, rows, columns } = self;
         rows.clone().map(|row| -> &mut [T] {
             let first = row * *width;
-            // SAFETY: *once*: 1. only this tile requests these cells (`Tiles::items`); 2. the result
-            // borrows from this tile exclusively, and no two rows share a cell.
+            // SAFETY: *once*: 1. only this tile requests these cells (`Tiles::items`); 2. the
+            // result borrows from this tile exclusively, and no two rows share a cell.
             unsafe { cells.part(first + columns.start..first + columns.end) }
         })
     }
