@@ -230,10 +230,14 @@ impl<'f, I: AsMut<[T]>, T> Scan<'f, I, T> {
 
     /// Ends the scan after the loop. Returns the total of all items.
     fn end(self) -> Option<T> {
+        let Front { total, passed, .. } = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         // Passed blocks are left if no worker claimed another block after the front had passed
-        // them.
-        self.scan_passed();
-        self.state.into_inner().unwrap_or_else(PoisonError::into_inner).total
+        // them. (`scan_passed` would take the lock, which costs a short scan 10 ns.)
+        for Block { range, mut items, total } in passed {
+            self.steps.pass(items.as_mut(), total);
+            (self.done)(range, items);
+        }
+        total
     }
 
     /// The total of two neighbouring ranges of items. The second range has at least one item.
