@@ -173,7 +173,7 @@ const OTHERS: [Loop; 16] = [
     ),
     other(
         "waiting map_reduce",
-        4_000,
+        4_600,
         "pool.on(items).waiting(9).map_reduce(async |x| WORK, |a, b| a ^ b).unwrap_or(0)",
         "items.iter().map(|x| WORK).fold(0, |a, b| a ^ b)",
     ),
