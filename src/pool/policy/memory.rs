@@ -111,8 +111,8 @@ impl Memory {
 
     /// Learns whether a loop is better alone, from a call that the caller has ended alone in `took`
     /// nanoseconds, or from a trial in which the caller has fallen behind: then `took` is infinite.
-    /// Called after `learn`. Returns whether a trial has just shown that the loop is
-    /// clearly faster alone.
+    /// Called after `learn`. Returns whether a trial has just shown that the loop is clearly faster
+    /// alone.
     pub(crate) fn learn_alone(&self, prices: &Prices, this: Loop, was_trial: bool, took: f32) -> bool {
         let Some(before) = self.verdict(this) else { return false };
         let took = took / this.slice.len as f32;

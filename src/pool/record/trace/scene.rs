@@ -172,8 +172,9 @@ pub(super) fn hear(mut place: &ScenePlace, told: &LoopSpan<'_>) {
     while let Some(around) = &place.0.around {
         place = around;
         noted.depth += 1;
+        let Some(inner) = &place.0.inner else { continue };
         let copy = noted.clone(); // outside of the lock: an allocator may call loops
-        if let Some(mut inner) = place.0.inner.as_ref().and_then(lock_unless_stuck) {
+        if let Some(mut inner) = lock_unless_stuck(inner) {
             note(&mut inner, copy);
         }
     }
