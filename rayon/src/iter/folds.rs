@@ -1,6 +1,6 @@
 //! Iterators over the accumulators of a fold, and over items mapped with a state.
 
-use std::{marker::PhantomData, ops::ControlFlow, sync::Mutex};
+use std::{marker::PhantomData, mem, ops::ControlFlow, sync::Mutex};
 
 use rangesteal::{
     options::Stateless,
@@ -11,13 +11,6 @@ use super::{
     End, Gather, GatherExact, Gathered, IndexedParallelIterator, ParallelIterator, Try, ends, shown,
 };
 use crate::pool::{Seat, current, on};
-
-/// The accumulators of neighbouring items.
-struct Runs<T> {
-    full: Vec<T>,
-    /// The last accumulator, and the number of items in it.
-    last: Option<(T, usize)>,
-}
 
 /// Folds runs of items. The length of a run has bounds.
 struct InRuns<ID, F> {
@@ -33,6 +26,12 @@ impl<T, A: Send, ID: Fn() -> A + Sync, F: Fn(A, T) -> A + Sync> End<T> for InRun
     #[track_caller]
     fn chain<C: Chain<Item = T, State = Stateless> + Sync>(self, chain: C) -> Vec<A> {
         let Self { init, op, lengths: (least, most), count } = self;
+        let pool = current();
+        let on = on!(pool, chain);
+        let step = |acc, (_, item): (&mut Seat, T)| op(acc, item);
+        if (least, most) == (1, usize::MAX) {
+            return on.fold_runs(init, step);
+        }
         let least = least.clamp(1, count.unwrap_or(usize::MAX).max(1));
         // Whether blocks of this size leave a last block of at least `least` items.
         let leaves_enough = |block: &usize| {
@@ -40,34 +39,21 @@ impl<T, A: Send, ID: Fn() -> A + Sync, F: Fn(A, T) -> A + Sync> End<T> for InRun
         };
         let block = (least..least.saturating_mul(2)).find(leaves_enough).unwrap_or(least);
         let most = (most / block * block).max(block);
-        let step = |mut runs: Runs<A>, (_, item): (&mut Seat, T)| {
-            let (run, len) = match runs.last.take() {
-                Some((run, len)) if len < most => (run, len),
-                full => {
-                    runs.full.extend(full.map(|(run, _)| run));
-                    (init(), 0)
-                }
-            };
-            runs.last = Some((op(run, item), len + 1));
-            runs
+        let on = if block > 1 { on.grain(block) } else { on };
+        // A run that is full goes into a vector, and the next run begins.
+        let step = |(mut full, mut acc, mut len): (Vec<A>, A, usize), item: (&mut Seat, T)| {
+            if len == most {
+                full.push(mem::replace(&mut acc, init()));
+                len = 0;
+            }
+            (full, step(acc, item), len + 1)
         };
-        let merge = |mut a: Runs<A>, b: Runs<A>| {
-            a.full.extend(a.last.map(|(run, _)| run));
-            a.full.extend(b.full);
-            a.last = b.last;
-            a
+        let runs = on.fold_runs(|| (Vec::new(), init(), 0), step);
+        let in_order = |(mut full, acc, _): (Vec<A>, A, usize)| {
+            full.push(acc);
+            full
         };
-        let pool = current();
-        let on = on!(pool, chain);
-        let nothing = || Runs { full: Vec::new(), last: None };
-        let runs = if block > 1 {
-            on.grain(block).fold(nothing, step, merge)
-        } else {
-            on.fold(nothing, step, merge)
-        };
-        let mut all = runs.full;
-        all.extend(runs.last.map(|(run, _)| run));
-        all
+        runs.into_iter().flat_map(in_order).collect()
     }
 }
 

@@ -2,12 +2,13 @@
 
 use std::{
     cmp::Ordering,
+    convert::Infallible,
     iter::{self, Product, Sum},
 };
 
 use super::{
     chain::{Chain, WorkerOf},
-    kernel::Fold,
+    kernel::{Claimed, Fold},
     on::On,
     options::{Ending, OnPool},
     state::{Given, State},
@@ -219,6 +220,34 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     ) -> E::Of<A> {
         let step = move |state: &mut WorkerOf<C>, acc, item| Ok(step(acc, C::State::give(state, item)));
         E::end(self.folded(LoopKind::Through, init, step, merge).through())
+    }
+
+    /// Folds runs of neighbouring items, and returns the accumulators of the runs, in the order of the
+    /// items. There is one run for each part of the slice that a worker takes. The accumulator of a run
+    /// is a local variable of the loop, and is stored once for a stretch of items.
+    #[doc(hidden)] // for rangesteal-rayon
+    #[inline(always)]
+    pub fn fold_runs<A: Send>(
+        self,
+        init: impl Fn() -> A + Sync,
+        step: impl for<'a> Fn(A, Given<'a, C::State, C::Item>) -> A + Sync,
+    ) -> E::Of<Vec<A>> {
+        let fold = move |claimed: Claimed<'_, '_, '_, C>, runs: Option<Vec<A>>| {
+            let mut runs = runs.unwrap_or_default();
+            let acc = match runs.pop() {
+                Some(acc) => acc,
+                None => init(),
+            };
+            let step = |state: &mut WorkerOf<C>, acc, item| Ok(step(acc, C::State::give(state, item)));
+            runs.push(claimed.fold::<A, Infallible>(acc, step)?);
+            Ok(Some(runs))
+        };
+        let append = |mut before: Vec<A>, mut behind: Vec<A>| {
+            before.append(&mut behind);
+            before
+        };
+        let runs = self.fold_and_reduce::<_, Infallible>(LoopKind::Through, fold, append);
+        E::end(runs.or(Vec::new).through())
     }
 
     /// Reduces the items in their order, as [`Iterator::reduce`]. `reduce` must be associative, but
