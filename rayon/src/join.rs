@@ -5,7 +5,7 @@ use std::{
     thread,
 };
 
-use crate::pool::{Seat, Shared, here};
+use crate::pool::{Seat, Shared, here, in_its_stack};
 
 /// Calls both closures and returns both results. An idle thread of the pool calls the second
 /// closure in parallel. If no thread is idle, the calling thread calls both closures.
@@ -24,7 +24,7 @@ where
     RA: Send,
     RB: Send,
 {
-    join_in(&here(), oper_a, oper_b)
+    in_its_stack!(|| join_in(&here(), oper_a, oper_b))
 }
 
 /// [`join`] for closures that need to know whether they run on another thread.
@@ -37,7 +37,7 @@ where
 {
     let caller = thread::current().id();
     let b = || oper_b(FnContext { migrated: thread::current().id() != caller });
-    join_in(&here(), || oper_a(FnContext { migrated: false }), b)
+    in_its_stack!(|| join_in(&here(), || oper_a(FnContext { migrated: false }), b))
 }
 
 /// The argument of a closure of [`join_context`].

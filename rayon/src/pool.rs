@@ -6,7 +6,10 @@ use std::{
     cell::RefCell,
     ops::Deref,
     rc::Rc,
-    sync::{Arc, Once, OnceLock},
+    sync::{
+        Arc, Once, OnceLock,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
 };
 
 use rangesteal::{BuildError, Pool, PoolBuilder};
@@ -18,13 +21,37 @@ pub(crate) enum Shared {
     Global(&'static Pool),
     /// The pool of a [`ThreadPool`](crate::ThreadPool).
     Own(Arc<Pool>),
+    /// The same, if a stack size was given.
+    OwnWithStack(Arc<Pool>),
 }
+
+/// Whether a pool with a stack size was built, and whether the global pool is one. Relaxed: a
+/// thread that calls loops on such a pool has the pool from the thread that has built it.
+static ANY_HAS_STACK: AtomicBool = AtomicBool::new(false);
+static GLOBAL_HAS_STACK: AtomicBool = AtomicBool::new(false);
 
 impl Shared {
     /// Whether this is the same pool as `pool`.
     fn is(&self, pool: &Pool) -> bool {
         let own: &Pool = self;
         std::ptr::eq(own, pool)
+    }
+
+    /// A pool of its own, built with or without a stack size.
+    pub(crate) fn own(pool: Pool, has_stack: bool) -> Self {
+        if has_stack {
+            ANY_HAS_STACK.store(true, Relaxed);
+        }
+        if has_stack { Self::OwnWithStack(Arc::new(pool)) } else { Self::Own(Arc::new(pool)) }
+    }
+
+    /// Whether a stack size was given for the threads of this pool.
+    fn has_stack(&self) -> bool {
+        match self {
+            Self::Global(_) => GLOBAL_HAS_STACK.load(Relaxed),
+            Self::Own(_) => false,
+            Self::OwnWithStack(_) => true,
+        }
     }
 }
 
@@ -34,7 +61,7 @@ impl Deref for Shared {
     fn deref(&self) -> &Pool {
         match self {
             Self::Global(pool) => pool,
-            Self::Own(pool) => pool,
+            Self::Own(pool) | Self::OwnWithStack(pool) => pool,
         }
     }
 }
@@ -79,9 +106,13 @@ fn global() -> &'static Pool {
 }
 
 /// Builds the global pool.
-pub(crate) fn build_global(options: PoolBuilder) -> Result<(), BuildError> {
+pub(crate) fn build_global(options: PoolBuilder, has_stack: bool) -> Result<(), BuildError> {
     if cfg!(feature = "threads") {
-        return options.build_global().map(|_| ());
+        options.build_global()?;
+        for flag in [&ANY_HAS_STACK, &GLOBAL_HAS_STACK] {
+            flag.fetch_or(has_stack, Relaxed);
+        }
+        return Ok(());
     }
     global();
     Ok(())
@@ -135,6 +166,59 @@ impl Drop for Seat {
         }
     }
 }
+
+/// The pool on which loops of this thread run, if a stack size was given for its threads.
+#[inline(always)]
+pub(crate) fn with_stack() -> Option<Rc<Shared>> {
+    #[cold]
+    fn here_with_stack() -> Option<Rc<Shared>> {
+        Some(here()).filter(|pool| pool.has_stack())
+    }
+    if ANY_HAS_STACK.load(Relaxed) { here_with_stack() } else { None }
+}
+
+/// Calls `work`, whose loops run on `pool`. If a stack size was given for the threads of `pool`,
+/// one of these threads calls `work`.
+pub(crate) fn inside<R: Send>(pool: &Shared, work: impl FnOnce() -> R + Send) -> R {
+    let (mut work, mut returned) = (Some(work), None);
+    let mut call = || {
+        let _seat = Seat::take(pool, 0);
+        returned = work.take().map(|work| work());
+    };
+    let call: &mut (dyn FnMut() + Send) = &mut call;
+    if pool.has_stack() {
+        pool.enter(call);
+    } else {
+        call();
+    }
+    returned.expect("the closure was called")
+}
+
+/// Evaluates an expression that calls a loop on `pool`, the pool of this thread's loops:
+/// `in_its_stack!(|pool| pool.sort(items))`. If a stack size was given for the threads of the pool,
+/// one of these threads evaluates it. Otherwise the caller's place in the source is kept
+/// (`track_caller`), which a closure does not keep.
+macro_rules! in_its_stack {
+    (|$pool:ident| $call:expr) => {
+        match $crate::pool::with_stack() {
+            None => {
+                let $pool: &$crate::pool::Shared = &$crate::pool::here();
+                $call
+            }
+            Some(pool) => {
+                let $pool: &$crate::pool::Shared = &pool;
+                $crate::pool::inside($pool, || $call)
+            }
+        }
+    };
+    (|| $call:expr) => {
+        match $crate::pool::with_stack() {
+            None => $call,
+            Some(pool) => $crate::pool::inside(&pool, || $call),
+        }
+    };
+}
+pub(crate) use in_its_stack;
 
 /// Prepares a loop over a chain on a pool: `on!(pool, chain).for_each(|(_, item)| ..)`. Loops that
 /// its closures call run on the same pool.

@@ -10,7 +10,7 @@ use std::{
 
 use crate::{
     absent::{BroadcastContext, BroadcastIsNotThere},
-    pool::{Seat, Shared, current},
+    pool::{Seat, Shared, current, in_its_stack, inside},
 };
 
 type Task<'scope, S> = Box<dyn FnOnce(&S) + Send + 'scope>;
@@ -121,12 +121,12 @@ impl<'scope> ScopeFifo<'scope> {
 /// # Panics
 /// If `op` or a task panics: with the first panic, after all tasks have ended.
 pub fn scope<'scope, OP: FnOnce(&Scope<'scope>) -> R + Send, R: Send>(op: OP) -> R {
-    in_scope(&current(), op)
+    in_its_stack!(|pool| in_scope(pool, op))
 }
 
 /// [`scope`] with tasks that begin in the order in which they are spawned.
 pub fn scope_fifo<'scope, OP: FnOnce(&ScopeFifo<'scope>) -> R + Send, R: Send>(op: OP) -> R {
-    in_order(&current(), op)
+    in_its_stack!(|pool| in_order(pool, op))
 }
 
 /// [`scope`] whose `op` need not be `Send`: this thread calls it.
@@ -146,12 +146,12 @@ pub(crate) fn in_scope<'scope, R>(pool: &Shared, op: impl FnOnce(&Scope<'scope>)
 }
 
 /// Calls `op`, and then runs the spawned tasks, round after round. `many` runs several tasks.
-fn in_rounds<'scope, S, R>(
+fn in_rounds<'scope, S: Sync, R>(
     pool: &Shared,
     scope: &S,
     tasks: &Tasks<'scope, S>,
     op: impl FnOnce(&S) -> R,
-    many: impl Fn(&Shared, &S, Vec<Task<'scope, S>>),
+    many: impl Fn(&Shared, &S, Vec<Task<'scope, S>>) + Sync,
 ) -> R {
     let seat = Seat::take(pool, 0);
     let returned = tasks.run(|| op(scope));
@@ -160,9 +160,9 @@ fn in_rounds<'scope, S, R>(
         match <[_; 1]>::try_from(tasks.take()) {
             // No other thread could help with a single task, so this thread calls the task without
             // a loop, which needs less stack. The tasks that the task spawns form the next round.
-            Ok([task]) => _ = tasks.run(|| task(scope)),
+            Ok([task]) => inside(pool, || _ = tasks.run(|| task(scope))),
             Err(none) if none.is_empty() => break,
-            Err(several) => many(pool, scope, several),
+            Err(several) => inside(pool, || many(pool, scope, several)),
         }
     }
     drop(seat);

@@ -22,6 +22,8 @@ fn pool(threads: usize) -> rayon::ThreadPool {
 fn the_calling_thread_works_and_install_calls_on_it() {
     let caller = thread::current().id();
     assert_eq!(pool(2).install(|| thread::current().id()), caller);
+    let deep = ThreadPoolBuilder::new().num_threads(2).stack_size(1 << 20).build().expect("a pool");
+    assert!(deep.install(|| thread::current().id()) != caller);
     let seen = Mutex::new(HashSet::new());
     pool(1).install(|| {
         (0..100).into_par_iter().for_each(|_| _ = seen.lock().unwrap().insert(thread::current().id()));

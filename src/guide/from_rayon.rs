@@ -112,14 +112,14 @@
 //!
 //! | rayon | here |
 //! |---|---|
-//! | `ThreadPoolBuilder::build`, `ThreadPoolBuilder::build_global`, `ThreadPoolBuilder::num_threads`, `ThreadPoolBuilder::stack_size`, `ThreadPoolBuilder::thread_name`, `ThreadPoolBuilder::spawn_handler`, `ThreadPoolBuilder::start_handler`, `ThreadPoolBuilder::exit_handler` | the same. Handlers get worker numbers from 1 on: worker 0 is the calling thread. `build` waits until all threads have started. Leave `num_threads` out instead of passing 0 |
+//! | `ThreadPoolBuilder::build`, `ThreadPoolBuilder::build_global`, `ThreadPoolBuilder::num_threads`, `ThreadPoolBuilder::stack_size`, `ThreadPoolBuilder::thread_name`, `ThreadPoolBuilder::spawn_handler`, `ThreadPoolBuilder::start_handler`, `ThreadPoolBuilder::exit_handler` | the same. Handlers get worker numbers from 1 on: worker 0 is the calling thread, on its own stack. `build` waits until all threads have started. Leave `num_threads` out instead of passing 0 |
 //! | `ThreadPool`, `ThreadPoolBuilder`, `ThreadPoolBuildError`, `ThreadPool::new`, `ThreadPoolBuilder::new` | `Pool`, `PoolBuilder`, `BuildError`, `Pool::new()?`, `Pool::builder()` |
 //! | `ThreadPoolBuilder::build_scoped` | `Pool::builder().scope(\|pool\| ..)`; a `spawn_handler` may start scoped threads that call `run` |
 //! | `ThreadPoolBuilder::use_current_thread` | nothing: the calling thread is always a worker |
 //! | `ThreadBuilder`, `ThreadBuilder::index`, `ThreadBuilder::name`, `ThreadBuilder::run`, `ThreadBuilder::stack_size` | [`WorkerThread`](crate::WorkerThread), its `index()`, `name()`, `run()` and `stack_size()`; every thread has a name |
 //! | `ThreadPoolBuilder::panic_handler` | none: a panic reaches the caller of the loop |
 //! | `ThreadPoolBuilder::breadth_first` | none: there is no queue of tasks |
-//! | `ThreadPool::install` | nothing: call loops on that pool |
+//! | `ThreadPool::install` | nothing: call loops on that pool. For the stack, name or handlers of a thread of the pool: [`pool.enter(..)`](crate::Pool::enter) |
 //! | `ThreadPool::current_num_threads`, `rayon::current_num_threads` | `pool.num_threads()` |
 //! | `ThreadPool::current_thread_index`, `rayon::current_thread_index` | the argument of the closure of `with` |
 //! | `rayon::max_num_threads` | none: the limit is 65,536; more threads are `BuildError::TooManyThreads` |

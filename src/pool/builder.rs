@@ -6,6 +6,7 @@ use crate::{
     pool::{
         call::executor::Executor,
         error::{BuildError, LEAST_STACK},
+        hosts::{HostOptions, Hosts},
         place::{
             affinity::{Mask, Pinned},
             cpu_assignment::CpuAssignment,
@@ -189,9 +190,11 @@ impl<S> PoolBuilder<S> {
         self
     }
 
-    /// Sets the names of the threads. `name` is called with the number of each worker, from 1 on.
-    /// Default: `rangesteal-1` and so on. A name with a NUL character makes [`build`](Self::build)
-    /// fail with [`BuildError::ThreadName`].
+    /// Sets the names of the threads that the pool starts. `build` calls `name` with the number of
+    /// each worker, from 1 on, and once with 0, for the threads of
+    /// [`Pool::enter`](crate::Pool::enter). The calling thread of a loop, which is worker 0, keeps
+    /// its name. Default: `rangesteal-1` and so on. A name with a NUL character makes
+    /// [`build`](Self::build) fail with [`BuildError::ThreadName`].
     ///
     /// ```
     /// let builder = rangesteal::Pool::builder();
@@ -203,13 +206,22 @@ impl<S> PoolBuilder<S> {
         self
     }
 
-    /// The size of the stack of each thread, in bytes, at least 64 KiB. Default: the default of
-    /// [`std::thread::Builder::stack_size`]. A smaller size makes [`build`](Self::build) fail with
-    /// [`BuildError::StackSize`].
+    /// The size of the stack of each thread that the pool starts, in bytes, at least 64 KiB.
+    /// Default: the default of [`std::thread::Builder::stack_size`]. A smaller size makes
+    /// [`build`](Self::build) fail with [`BuildError::StackSize`].
+    ///
+    /// The thread that calls a loop takes part in it, on the stack that it has. For deep recursions
+    /// call the loop in [`Pool::enter`](crate::Pool::enter), whose thread has a stack of this size:
     ///
     /// ```
-    /// // For deep recursion in a closure:
-    /// let pool = rangesteal::Pool::builder().stack_size(16 << 20).build()?;
+    /// fn depth(level: u32) -> u32 {
+    ///     let frame = std::hint::black_box([level; 256]);
+    ///     if level == 0 { 0 } else { depth(level - 1) + frame[255] / level }
+    /// }
+    ///
+    /// let pool = rangesteal::Pool::builder().stack_size(256 << 20).build()?;
+    /// let depths: u32 = pool.enter(|| pool.on(0..4).map(|i| depth(20_000 + i)).sum());
+    /// assert_eq!(depths, 80_006);
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     pub fn stack_size(mut self, bytes: usize) -> Self {
@@ -246,8 +258,9 @@ impl<S> PoolBuilder<S> {
     /// Sets a function that runs on each thread of the pool before its first work, with the number
     /// of its worker, from 1 on. The thread is pinned before the handler runs.
     /// [`build`](Self::build) returns when the handler has run on all threads; several threads may
-    /// run it at the same time. The handler does not run on threads that call loops, nor in
-    /// children made by `fork`.
+    /// run it at the same time. The handler also runs on each thread that
+    /// [`Pool::enter`](crate::Pool::enter) starts, with the number 0. It does not run on other
+    /// threads that call loops. In a child made by `fork` only `enter` runs it.
     ///
     /// If the handler panics, `build` fails with [`BuildError::StartHandler`]. For values that a
     /// thread makes for one loop, or keeps between loops, use [`with`](crate::On::with) and
@@ -274,11 +287,11 @@ impl<S> PoolBuilder<S> {
     }
 
     /// Sets a function that runs on each thread of the pool after its last work, with the number of
-    /// its worker, from 1 on. Dropping the pool returns when the handler has run on all threads. If
-    /// the pool cannot be built, the handler runs on those threads on which the
-    /// [`start_handler`](Self::start_handler) has returned. The handler does not run at the end of
-    /// the process for pools that are not dropped, such as the global one, nor in children made by
-    /// `fork`.
+    /// its worker, from 1 on, and with 0 on the threads of [`Pool::enter`](crate::Pool::enter).
+    /// Dropping the pool returns when the handler has run on all threads. If the pool cannot be
+    /// built, the handler runs on those threads on which the [`start_handler`](Self::start_handler)
+    /// has returned. The handler does not run at the end of the process for pools that are not
+    /// dropped, such as the global one. In a child made by `fork` only `enter` runs it.
     ///
     /// If the handler panics, the panic hook runs, and the pool is dropped nevertheless.
     ///
@@ -374,7 +387,15 @@ impl PoolOptions {
         }
         let inherited = (role == Role::Global).then(InheritedScheduling::of_process);
         let mask = inherited.as_ref().map_or_else(Mask::of_this_thread, InheritedScheduling::mask);
+        let scheduling = inherited.clone().or_else(|| mask.as_ref().ok().map(InheritedScheduling::of_cpus));
         let mut plan = SeatPlan::new(mem::take(&mut self.wish), System::now(mask))?;
+        let host = HostOptions {
+            name: self.name(0)?,
+            stack_size: self.stack_size,
+            scheduling,
+            start_handler: self.start_handler.clone(),
+            exit_handler: self.exit_handler.clone(),
+        };
         let fence = Fence::of_this_process(); // before the threads start, since registering is fast while the process has only one thread
         if !fence.is_dear_for_thieves() {
             plan.remarks.push("no membarrier(2): each claim takes a full fence".into());
@@ -421,8 +442,16 @@ impl PoolOptions {
             plan.doubts.push(format!("worker {worker} is not pinned to CPU {cpu}: {source}{others}"));
         }
         let assignment = CpuAssignment::new(plan, pinned_helpers, caller_pin);
-        let executor = Executor::new(threads, assignment, self.stealing, self.spin_before_park);
+        let executor =
+            Executor::new(threads, assignment, Hosts::new(host), self.stealing, self.spin_before_park);
         Ok((executor, pinned))
+    }
+
+    /// The name of a worker's thread.
+    fn name(&self, worker: usize) -> Result<String, BuildError> {
+        let name =
+            self.thread_name.as_ref().map_or_else(|| format!("rangesteal-{worker}"), |name| name(worker));
+        if name.contains('\0') { Err(BuildError::ThreadName { name }) } else { Ok(name) }
     }
 
     /// Starts all threads. Does not wait until the threads arrive: a handler may collect all
@@ -436,18 +465,13 @@ impl PoolOptions {
     ) -> Result<Vec<oneshot::Receiver<Arrived>>, BuildError> {
         let inherited = inherited.filter(|_| spawn.is_none()); // threads of a handler keep their priority
         let start = |worker| {
-            let name = match &self.thread_name {
-                Some(name) => name(worker),
-                None => format!("rangesteal-{worker}"),
-            };
-            if name.contains('\0') {
-                return Err(BuildError::ThreadName { name });
-            }
+            let name = self.name(worker)?;
             let body = ThreadBody {
                 worker,
                 inherited: inherited.clone(),
                 cpu: plan.cpu(worker).map(|cpu| cpu.number),
                 is_lent: spawn.is_some(),
+                checks_cpu: true,
                 start_handler: self.start_handler.clone(),
                 exit_handler: self.exit_handler.clone(),
             };

@@ -31,6 +31,8 @@ pub(crate) struct ThreadBody {
     /// Whether the thread belongs to the program. A thread of the program gets its old affinity
     /// mask back at the end.
     pub(crate) is_lent: bool,
+    /// Whether the thread checks between jobs that it gets CPU time (`place/starvation.rs`).
+    pub(crate) checks_cpu: bool,
     pub(crate) start_handler: Option<Handler>,
     pub(crate) exit_handler: Option<Handler>,
 }
@@ -61,7 +63,8 @@ impl ThreadBody {
         let pinned = pinned.map(|()| affinity::this_thread());
         arrival.send(Arrived { taken_over, pinned, started });
         if stays {
-            handle.work(starvation::has_cpu());
+            let mut has_cpu = starvation::has_cpu();
+            handle.work(|| !self.checks_cpu || has_cpu());
             let _reported_by_the_panic_hook = call(self.exit_handler, self.worker);
         }
         drop(lent);

@@ -10,13 +10,16 @@ use std::{
     sync::Arc,
 };
 
-use super::{FromParallelIterator, IntoParallelIterator, ParallelExtend, ParallelIterator, ends};
+use super::{
+    FromParallelIterator, IntoParallelIterator, ParallelExtend, ParallelIterator, ends,
+    start::{gathered, start},
+};
 
 macro_rules! collected {
     ($([$($generic:tt)*] $collection:ty, $item:ty;)+) => {$(
         impl<$($generic)*> FromParallelIterator<$item> for $collection {
             fn from_par_iter<I: IntoParallelIterator<Item = $item>>(par_iter: I) -> Self {
-                par_iter.into_par_iter().into_items().into_iter().collect()
+                gathered(par_iter.into_par_iter()).into_iter().collect()
             }
         }
     )+};
@@ -54,7 +57,7 @@ macro_rules! extended {
     ($([$($generic:tt)*] $collection:ty, $item:ty;)+) => {$(
         impl<$($generic)*> ParallelExtend<$item> for $collection {
             fn par_extend<I: IntoParallelIterator<Item = $item>>(&mut self, par_iter: I) {
-                self.extend(par_iter.into_par_iter().into_items());
+                self.extend(gathered(par_iter.into_par_iter()));
             }
         }
     )+};
@@ -90,16 +93,16 @@ extended! {
 
 impl<T: Send> FromParallelIterator<T> for Vec<T> {
     fn from_par_iter<I: IntoParallelIterator<Item = T>>(par_iter: I) -> Self {
-        par_iter.into_par_iter().into_items()
+        gathered(par_iter.into_par_iter())
     }
 }
 
 impl<T: Send> ParallelExtend<T> for Vec<T> {
     fn par_extend<I: IntoParallelIterator<Item = T>>(&mut self, par_iter: I) {
         if self.is_empty() {
-            *self = par_iter.into_par_iter().into_items();
+            *self = gathered(par_iter.into_par_iter());
         } else {
-            par_iter.into_par_iter().run(ends::Into(self));
+            start(par_iter.into_par_iter(), ends::Into(self));
         }
     }
 }
@@ -129,13 +132,13 @@ where
 /// Returns the first error in the order of the items.
 impl<C: FromParallelIterator<T>, T: Send, E: Send> FromParallelIterator<Result<T, E>> for Result<C, E> {
     fn from_par_iter<I: IntoParallelIterator<Item = Result<T, E>>>(par_iter: I) -> Self {
-        par_iter.into_par_iter().run(ends::ToResult {}).map(C::from_par_iter)
+        start(par_iter.into_par_iter(), ends::ToResult {}).map(C::from_par_iter)
     }
 }
 
 impl<C: FromParallelIterator<T>, T: Send> FromParallelIterator<Option<T>> for Option<C> {
     fn from_par_iter<I: IntoParallelIterator<Item = Option<T>>>(par_iter: I) -> Self {
-        par_iter.into_par_iter().run(ends::ToOption {}).map(C::from_par_iter)
+        start(par_iter.into_par_iter(), ends::ToOption {}).map(C::from_par_iter)
     }
 }
 
@@ -147,7 +150,7 @@ where
     FromB: FromParallelIterator<B>,
 {
     fn from_par_iter<I: IntoParallelIterator<Item = (A, B)>>(par_iter: I) -> Self {
-        let (a, b) = par_iter.into_par_iter().run(ends::Unzip {});
+        let (a, b) = start(par_iter.into_par_iter(), ends::Unzip {});
         (FromA::from_par_iter(a), FromB::from_par_iter(b))
     }
 }
@@ -160,7 +163,7 @@ where
     FromB: ParallelExtend<B>,
 {
     fn par_extend<I: IntoParallelIterator<Item = (A, B)>>(&mut self, par_iter: I) {
-        let (a, b) = par_iter.into_par_iter().run(ends::Unzip {});
+        let (a, b) = start(par_iter.into_par_iter(), ends::Unzip {});
         self.0.par_extend(a);
         self.1.par_extend(b);
     }

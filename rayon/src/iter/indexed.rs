@@ -5,8 +5,9 @@ use std::cmp::Ordering;
 use super::{
     Chunks, Enumerate, ExponentialBlocks, FoldChunks, FoldChunksWith, Gathered, IndexedEnd, Interleave,
     InterleaveShortest, IntoParallelIterator, MaxLen, MinLen, ParallelIterator, Placed, Positions, Rev, Skip,
-    Staged, StepBy, Take, UniformBlocks, Zip, ZipEq, ends, folds, mixed, places, stages,
+    Staged, StepBy, Take, UniformBlocks, Zip, ZipEq, ends, folds, mixed, places, stages, start::start,
 };
+use crate::pool::in_its_stack;
 
 /// A parallel iterator with a known number of items. Each item has an index.
 #[diagnostic::on_unimplemented(
@@ -43,7 +44,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     #[track_caller]
     fn collect_into_vec(self, target: &mut Vec<Self::Item>) {
         target.clear();
-        self.run(ends::Into(target));
+        start(self, ends::Into(target));
     }
 
     /// Replaces the contents of `left` and `right` by the first and second components of the items,
@@ -53,7 +54,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     where
         Self: IndexedParallelIterator<Item = (A, B)>,
     {
-        (*left, *right) = self.run(ends::Unzip {});
+        (*left, *right) = start(self, ends::Unzip {});
     }
 
     /// Iterates over pairs of items of two iterators. Ends with the shorter iterator.
@@ -269,7 +270,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// Returns the index of the first item for which `predicate` returns true.
     #[track_caller]
     fn position_first<P: Fn(Self::Item) -> bool + Sync + Send>(self, predicate: P) -> Option<usize> {
-        self.run_indexed(ends::Position(predicate))
+        in_its_stack!(|| self.run_indexed(ends::Position(predicate)))
     }
 
     /// Returns the index of the last item for which `predicate` returns true.

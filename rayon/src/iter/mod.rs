@@ -16,6 +16,7 @@ mod positions;
 mod prefixes;
 mod staged;
 mod stages;
+mod start;
 mod tries;
 mod zip;
 

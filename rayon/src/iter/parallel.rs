@@ -20,6 +20,7 @@ use super::{
     FoldWith, FromParallelIterator, Gathered, Inspect, Intersperse, IntoParallelIterator, Map, MapInit,
     MapWith, PanicFuse, ParallelExtend, SkipAny, SkipAnyWhile, Staged, TakeAny, TakeAnyWhile, Try, TryFold,
     TryFoldWith, Update, WhileSome, ends, folds, mixed, prefixes, stages,
+    start::{gathered, start},
 };
 
 use crate::absent::IsOfThisCrate;
@@ -71,7 +72,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
     /// Calls `op` with each item.
     #[track_caller]
     fn for_each<OP: Fn(Self::Item) + Sync + Send>(self, op: OP) {
-        self.run(ends::Each { f: op });
+        start(self, ends::Each { f: op });
     }
 
     /// Calls `op` with a worker's state and each item. The state is a clone of `init`.
@@ -91,7 +92,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         OP: Fn(&mut T, Self::Item) + Sync + Send,
         INIT: Fn() -> T + Sync + Send,
     {
-        self.run(ends::EachWithState { init, f: op });
+        start(self, ends::EachWithState { init, f: op });
     }
 
     /// Calls `op` with each item until one call fails. Returns the first failure in the order of
@@ -102,7 +103,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         OP: Fn(Self::Item) -> R + Sync + Send,
         R: Try<Output = ()> + Send,
     {
-        let ended = self.run(ends::TryEach { f: |item| checked(op(item)) });
+        let ended = start(self, ends::TryEach { f: |item| checked(op(item)) });
         ended.err().unwrap_or_else(|| R::from_output(()))
     }
 
@@ -128,14 +129,14 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         R: Try<Output = ()> + Send,
     {
         let ended =
-            self.run(ends::TryEachWithState { init, f: |state: &mut T, item| checked(op(state, item)) });
+            start(self, ends::TryEachWithState { init, f: |state: &mut T, item| checked(op(state, item)) });
         ended.err().unwrap_or_else(|| R::from_output(()))
     }
 
     /// Counts the items.
     #[track_caller]
     fn count(self) -> usize {
-        self.run(ends::Count {})
+        start(self, ends::Count {})
     }
 
     /// Maps each item by `map_op`.
@@ -275,7 +276,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
     where
         OP: Fn(Self::Item, Self::Item) -> Self::Item + Sync + Send,
     {
-        self.run(ends::Reduce { op })
+        start(self, ends::Reduce { op })
     }
 
     /// Reduces the values in the items, until an item or `op` is a failure. Begins with
@@ -317,15 +318,18 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
                 }
             }
         });
-        let folded = guarded.run(ends::TryReduce {
-            op: |a: Self::Item, b: Self::Item| match a.branch() {
-                ControlFlow::Continue(a) => match b.branch() {
-                    ControlFlow::Continue(b) => op(a, b),
+        let folded = start(
+            guarded,
+            ends::TryReduce {
+                op: |a: Self::Item, b: Self::Item| match a.branch() {
+                    ControlFlow::Continue(a) => match b.branch() {
+                        ControlFlow::Continue(b) => op(a, b),
+                        ControlFlow::Break(why) => Self::Item::from_residual(why),
+                    },
                     ControlFlow::Break(why) => Self::Item::from_residual(why),
                 },
-                ControlFlow::Break(why) => Self::Item::from_residual(why),
             },
-        });
+        );
         match folded {
             Ok(reduced) => reduced,
             Err(()) => failure.into_inner().unwrap_or_else(PoisonError::into_inner),
@@ -382,13 +386,13 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
     /// Adds up the items.
     #[track_caller]
     fn sum<S: Send + Sum<Self::Item> + Sum<S>>(self) -> S {
-        self.run(ends::Add(PhantomData))
+        start(self, ends::Add(PhantomData))
     }
 
     /// Multiplies the items.
     #[track_caller]
     fn product<P: Send + Product<Self::Item> + Product<P>>(self) -> P {
-        self.run(ends::Multiply(PhantomData))
+        start(self, ends::Multiply(PhantomData))
     }
 
     /// Returns the smallest item. Of several equal items, returns the first one.
@@ -445,7 +449,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
     /// Returns any item for which `predicate` returns true.
     #[track_caller]
     fn find_any<P: Fn(&Self::Item) -> bool + Sync + Send>(self, predicate: P) -> Option<Self::Item> {
-        self.run(ends::FindAny { f: predicate })
+        start(self, ends::FindAny { f: predicate })
     }
 
     /// Returns the first item for which `predicate` returns true.
@@ -477,7 +481,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         P: Fn(Self::Item) -> Option<R> + Sync + Send,
         R: Send,
     {
-        self.run(ends::FindMapFirst { f: predicate })
+        start(self, ends::FindMapFirst { f: predicate })
     }
 
     /// Returns the last `Some` of `predicate`, in the order of the items.
@@ -493,7 +497,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
     /// Whether `predicate` returns true for any item.
     #[track_caller]
     fn any<P: Fn(Self::Item) -> bool + Sync + Send>(self, predicate: P) -> bool {
-        self.run(ends::Any { f: predicate })
+        start(self, ends::Any { f: predicate })
     }
 
     /// Whether `predicate` returns true for all items.
@@ -534,7 +538,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         A: Send,
         B: Send,
     {
-        both(self.run(ends::Unzip {}))
+        both(start(self, ends::Unzip {}))
     }
 
     /// Collects the items for which `predicate` returns true, and also collects the other items.
@@ -546,7 +550,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         B: Default + Send + ParallelExtend<Self::Item>,
         P: Fn(&Self::Item) -> bool + Sync + Send,
     {
-        both(self.run(ends::Partition { f: predicate }))
+        both(start(self, ends::Partition { f: predicate }))
     }
 
     /// Maps each item by `predicate`. Collects the `Left` results and the `Right` results. Both
@@ -572,7 +576,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
             a.1.append(&mut b.1);
             a
         };
-        both(self.run(ends::FoldMerge { init: || (Vec::new(), Vec::new()), step, merge }))
+        both(start(self, ends::FoldMerge { init: || (Vec::new(), Vec::new()), step, merge }))
     }
 
     /// Iterates over the items with a clone of `element` between neighbours. All items and clones
@@ -614,7 +618,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
     /// Collects the items into a list that contains one vector.
     #[track_caller]
     fn collect_vec_list(self) -> LinkedList<Vec<Self::Item>> {
-        let items = self.into_items();
+        let items = gathered(self);
         if items.is_empty() { LinkedList::new() } else { LinkedList::from([items]) }
     }
 }

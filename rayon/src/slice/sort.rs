@@ -6,7 +6,7 @@ use super::{
     ChunkByMut, ChunksExactMut, ChunksMut, RChunksExactMut, RChunksMut, SplitInclusiveMut, SplitMut,
     cut::{Cut, Separated},
 };
-use crate::{iter::Gathered, pool::current};
+use crate::{iter::Gathered, pool::in_its_stack};
 
 /// Methods of mutable slices.
 pub trait ParallelSliceMut<T: Send> {
@@ -75,25 +75,29 @@ pub trait ParallelSliceMut<T: Send> {
     where
         T: Ord,
     {
-        current().sort(self.as_parallel_slice_mut());
+        let items = self.as_parallel_slice_mut();
+        in_its_stack!(|pool| pool.sort(items));
     }
 
     /// Sorts the slice stably by `compare`.
     #[track_caller]
     fn par_sort_by<F: Fn(&T, &T) -> Ordering + Sync>(&mut self, compare: F) {
-        current().sort_by(self.as_parallel_slice_mut(), compare);
+        let items = self.as_parallel_slice_mut();
+        in_its_stack!(|pool| pool.sort_by(items, &compare));
     }
 
     /// Sorts the slice stably by a key.
     #[track_caller]
     fn par_sort_by_key<K: Ord, F: Fn(&T) -> K + Sync>(&mut self, f: F) {
-        current().sort_by_key(self.as_parallel_slice_mut(), f);
+        let items = self.as_parallel_slice_mut();
+        in_its_stack!(|pool| pool.sort_by_key(items, &f));
     }
 
     /// Sorts the slice stably by a key that is computed once per item.
     #[track_caller]
     fn par_sort_by_cached_key<K: Ord + Send, F: Fn(&T) -> K + Sync>(&mut self, f: F) {
-        current().sort_by_cached_key(self.as_parallel_slice_mut(), f);
+        let items = self.as_parallel_slice_mut();
+        in_its_stack!(|pool| pool.sort_by_cached_key(items, &f));
     }
 
     /// Sorts the slice unstably.
@@ -102,19 +106,22 @@ pub trait ParallelSliceMut<T: Send> {
     where
         T: Ord,
     {
-        current().sort_unstable(self.as_parallel_slice_mut());
+        let items = self.as_parallel_slice_mut();
+        in_its_stack!(|pool| pool.sort_unstable(items));
     }
 
     /// Sorts the slice unstably by `compare`.
     #[track_caller]
     fn par_sort_unstable_by<F: Fn(&T, &T) -> Ordering + Sync>(&mut self, compare: F) {
-        current().sort_unstable_by(self.as_parallel_slice_mut(), compare);
+        let items = self.as_parallel_slice_mut();
+        in_its_stack!(|pool| pool.sort_unstable_by(items, &compare));
     }
 
     /// Sorts the slice unstably by a key.
     #[track_caller]
     fn par_sort_unstable_by_key<K: Ord, F: Fn(&T) -> K + Sync>(&mut self, f: F) {
-        current().sort_unstable_by_key(self.as_parallel_slice_mut(), f);
+        let items = self.as_parallel_slice_mut();
+        in_its_stack!(|pool| pool.sort_unstable_by_key(items, &f));
     }
 
     /// Iterates over the longest runs in which `pred` returns true for each pair of neighbours.

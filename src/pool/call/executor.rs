@@ -17,6 +17,7 @@ use super::{
 use crate::{
     clock::{Instant, Moment, nanos},
     pool::{
+        hosts::{HostOptions, Hosts},
         place::{
             cpu_assignment::CpuAssignment,
             placement::{PinState, SeatPlan},
@@ -56,6 +57,7 @@ pub(crate) struct Executor {
     pub(super) helpers_at_a_time: usize,
     pub(crate) threads: Threads,
     pub(crate) cpus: CpuAssignment,
+    pub(crate) hosts: Hosts,
     pub(super) stealing: Stealing,
     /// The memory of shared loops. A call locks this memory before and after it shares a loop,
     /// after a trial of running a loop alone, and in a loop whose items wait. This memory is only a
@@ -72,6 +74,7 @@ impl Executor {
     pub(crate) fn new(
         threads: Threads,
         cpus: CpuAssignment,
+        hosts: Hosts,
         stealing: Stealing,
         patience: Option<Duration>,
     ) -> Self {
@@ -88,6 +91,7 @@ impl Executor {
             helpers_at_a_time: cpus.plan.workers_at_a_time() - 1,
             threads,
             cpus,
+            hosts,
             stealing,
             learnt: Mutex::new(Splits::new(workers)),
             logged: AtomicU64::new(0),
@@ -100,7 +104,8 @@ impl Executor {
     pub(crate) fn of_one(doubts: Vec<String>) -> Self {
         let threads = Threads::new(0, Fence::Symmetric, Patience::default());
         let cpus = CpuAssignment::new(SeatPlan::alone(doubts), Vec::new(), PinState::Free);
-        Self::new(threads, cpus, Stealing::default(), None)
+        let hosts = Hosts::new(HostOptions::default());
+        Self::new(threads, cpus, hosts, Stealing::default(), None)
     }
 
     /// Whether a sufficiently long loop would be shared now. A hint.

@@ -30,6 +30,11 @@ impl InheritedScheduling {
         Self { mask: affinity::of_process().ok(), priority: Priority::of_process().ok() }
     }
 
+    /// The CPUs of `mask`, and no priority.
+    pub(crate) fn of_cpus(mask: &Mask) -> Self {
+        Self { mask: Some(mask.clone()), priority: None }
+    }
+
     /// The CPUs of the process; if the system does not report these, the CPUs of the calling
     /// thread.
     pub(crate) fn mask(&self) -> io::Result<Mask> {

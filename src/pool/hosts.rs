@@ -1,0 +1,143 @@
+//! The threads on which [`Pool::enter`](super::Pool::enter) runs closures. The calling thread of a
+//! loop is no thread of the pool, so it has none of the options of the pool's threads. A *host* is
+//! a thread with these options that calls loops in place of the calling thread.
+//!
+//! Each host has a barrier of its own, with which its caller lends it a closure as a job. So no
+//! worker has to be idle: if all hosts run closures, the next call starts one more host. A host
+//! that waited for another host could wait for ever, since closures may wait for each other. The
+//! hosts are kept until the pool is dropped. A host is not pinned: a caller is not pinned, either.
+
+use std::{
+    cell::Cell,
+    io,
+    panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind, resume_unwind},
+    ptr,
+};
+
+use super::{
+    place::inherited_scheduling::InheritedScheduling,
+    protocol::{Fence, barrier::Offer, fork::Process, oneshot, threads::Threads},
+    thread::{Handler, ThreadBody},
+};
+use crate::sync::{Condvar, Mutex, Patience, ThreadBuilder, lock, wait};
+
+/// The options of a host.
+#[derive(Clone, Default)]
+pub(crate) struct HostOptions {
+    pub(crate) name: String,
+    pub(crate) stack_size: Option<usize>,
+    /// The CPUs, and in the global pool the priority. The thread that starts a host may be pinned.
+    pub(crate) scheduling: Option<InheritedScheduling>,
+    pub(crate) start_handler: Option<Handler>,
+    pub(crate) exit_handler: Option<Handler>,
+}
+
+/// The hosts of a pool.
+pub(crate) struct Hosts {
+    options: HostOptions,
+    /// The hosts that run no closure now. A forked child does not touch them.
+    idle: Mutex<Vec<Threads>>,
+    process: Process,
+}
+
+// The pool calls the handlers under `catch_unwind`, and not again after a panic.
+impl UnwindSafe for Hosts {}
+impl RefUnwindSafe for Hosts {}
+
+impl std::fmt::Debug for Hosts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Hosts").field("name", &self.options.name).finish_non_exhaustive()
+    }
+}
+
+std::thread_local! {
+    /// The hosts to which the calling thread belongs, as an address; 0 if it is no host.
+    static HOST_OF: Cell<usize> = const { Cell::new(0) };
+}
+
+impl Hosts {
+    /// No hosts yet.
+    pub(crate) fn new(options: HostOptions) -> Self {
+        Self { options, idle: Mutex::new(Vec::new()), process: Process::current() }
+    }
+
+    fn address(&self) -> usize {
+        ptr::from_ref(self).addr()
+    }
+
+    /// Whether the calling thread is one of these hosts.
+    pub(crate) fn are_here(&self) -> bool {
+        HOST_OF.get() == self.address()
+    }
+
+    /// Calls `work` on a host, and waits until it has returned.
+    ///
+    /// # Panics
+    /// If `work` panics; if a host cannot be started.
+    pub(crate) fn call<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        let (mut work, mut ended) = (Some(work), None);
+        self.lend(&mut || ended = work.take().map(|work| catch_unwind(AssertUnwindSafe(work))));
+        match ended.expect("the host has called the closure") {
+            Ok(returned) => returned,
+            Err(payload) => resume_unwind(payload),
+        }
+    }
+
+    /// Lends `work`, which must not unwind, to a host.
+    #[inline(never)]
+    fn lend(&self, work: &mut (dyn FnMut() + Send)) {
+        let is_ours = self.process.is_current();
+        let kept = if is_ours { lock(&self.idle).pop() } else { None };
+        let host = kept.unwrap_or_else(|| self.start());
+        let here = self.address();
+        let (work, ended) = (Mutex::new(Some(work)), (Mutex::new(false), Condvar::new()));
+        let job = |_seat| {
+            let work = lock(&work).take();
+            if let Some(work) = work {
+                HOST_OF.set(here);
+                work();
+                HOST_OF.set(0);
+            }
+            *lock(&ended.0) = true;
+            ended.1.notify_one();
+        };
+        // The job is lent until this function returns, so nothing may unwind meanwhile.
+        let until_ended = || {
+            let mut is_over = lock(&ended.0);
+            while !*is_over {
+                is_over = wait(&ended.1, is_over);
+            }
+        };
+        let turn = host.take_turn().expect("a host that runs no closure has a free arena");
+        host.share(&turn, Offer { helpers: 1, ..Offer::default() }, &job, until_ended);
+        drop(turn);
+        if is_ours {
+            lock(&self.idle).push(host);
+        }
+    }
+
+    /// Starts a host.
+    fn start(&self) -> Threads {
+        let HostOptions { name, stack_size, scheduling, start_handler, exit_handler } = self.options.clone();
+        let mut threads = Threads::new(1, Fence::Symmetric, Patience::default());
+        let body = ThreadBody {
+            worker: 0,
+            inherited: scheduling,
+            cpu: None,
+            is_lent: false,
+            checks_cpu: false,
+            start_handler,
+            exit_handler,
+        };
+        let (handle, (sender, arrival)) = (threads.new_worker(), oneshot::channel());
+        let thread = stack_size.into_iter().fold(ThreadBuilder::new().name(name), ThreadBuilder::stack_size);
+        let started = threads.start(thread, Box::new(move || body.run(handle, sender)));
+        let why: String = match started.map(|()| arrival.receive().map(|arrived| arrived.started)) {
+            Ok(Some(Ok(()))) => return threads,
+            Ok(Some(Err(message))) => format!("the start handler has panicked: {message}"),
+            Ok(None) => io::Error::from(io::ErrorKind::Interrupted).to_string(),
+            Err(error) => error.to_string(),
+        };
+        panic!("no thread for Pool::enter: {why}");
+    }
+}
