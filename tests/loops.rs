@@ -328,6 +328,25 @@ fn any_match_is_found_far_behind_the_front() {
 }
 
 #[test]
+fn a_destructor_of_a_thread_local_calls_loops() {
+    struct AtEnd(Pool);
+    impl Drop for AtEnd {
+        fn drop(&mut self) {
+            for pool in [&self.0, Pool::global()] {
+                assert_eq!(pool.on(0..1000_u32).sum::<u32>(), 499_500);
+                pool.for_each(&[2, 1], |_| assert_eq!(pool.join(|| 1, || 2), (1, 2)));
+                let mut numbers: Vec<u32> = (0..10_000).rev().collect();
+                pool.sort(&mut numbers);
+                assert!(numbers.is_sorted());
+            }
+        }
+    }
+    thread_local!(static AT_END: AtEnd = AtEnd(pool(2)));
+    // A panic in the destructor would abort the process.
+    thread::spawn(|| AT_END.with(|at_end| assert_eq!(at_end.0.on(0..9).count(), 9))).join().unwrap();
+}
+
+#[test]
 fn whatever_holds_a_slice_is_a_source() {
     let pool = pool(2);
     let (mut vec, mut array, mut other) = (vec![1, 2, 3], [1, 2, 3], [1, 2, 3]);

@@ -216,7 +216,8 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         E::end(found.map(|found| found.map(|(index, ())| index)))
     }
 
-    /// The index of any item for which `test` returns true. The choice may differ from call to call.
+    /// The index of any item for which `test` returns true. The choice may differ from call to
+    /// call.
     ///
     /// All workers search from the front for some milliseconds, then each worker searches a part of
     /// its own.
