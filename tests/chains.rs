@@ -455,6 +455,9 @@ macro_rules! with_every_indexed_end {
         for sought in [plain[0], plain[plain.len() / 2], u64::MAX] {
             let position = plain.iter().position(|x| *x == sought);
             assert_eq!($on.position(|x| x == sought), position, "{} and position", $name);
+            let any = $on.position_any(|x| x % 100 == sought % 100);
+            let is_any = |at: usize| plain[at] % 100 == sought % 100;
+            assert!(any.map_or(!plain.iter().any(|x| x % 100 == sought % 100), is_any), "{}", $name);
         }
         let mut other = plain.clone();
         assert!($on.eq(other.clone()) && !$on.eq(Vec::new()), "{} and eq", $name);

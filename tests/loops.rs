@@ -297,6 +297,55 @@ fn a_slice_is_searched_without_options() {
     }
 }
 
+/// The first half of the items would take minutes. A search that gives up after 20 s finds nothing.
+#[test]
+#[cfg_attr(miri, ignore = "runs for milliseconds, which are minutes under Miri")]
+fn any_match_is_found_far_behind_the_front() {
+    const LEN: u64 = 1 << 40;
+    if thread::available_parallelism().is_ok_and(|cpus| cpus.get() == 1) {
+        return; // one worker searches from the front alone
+    }
+    let pool = pool(2);
+    let begin = Instant::now();
+    let (gave_up, late) = (AtomicUsize::new(0), Duration::from_secs(20));
+    let is = |x: u64| {
+        if x.is_multiple_of(1024) && begin.elapsed() > late {
+            gave_up.store(1, Relaxed);
+            return true;
+        }
+        x >= LEN / 2
+    };
+    for _call in 0..2 {
+        assert!(pool.on(0..LEN).any(is));
+        assert!(!pool.on(0..LEN).all(|x| !is(x)));
+        assert!(pool.on(0..LEN).map(|x| x).filter(|x| is(*x)).any(|_| true));
+        assert!(pool.on(0..LEN).find_any(|x| is(*x)).is_some());
+        let place = pool.on(0..LEN).position_any(is);
+        assert!(place.is_some_and(|place| is(place as u64)));
+        assert!(!pool.on(0..LEN).eq(rangesteal::source(0..LEN).map(|x| if is(x) { 0 } else { x })));
+    }
+    assert_eq!(gave_up.into_inner(), 0, "a match was found");
+}
+
+#[test]
+fn a_destructor_of_a_thread_local_calls_loops() {
+    struct AtEnd(Pool);
+    impl Drop for AtEnd {
+        fn drop(&mut self) {
+            for pool in [&self.0, Pool::global()] {
+                assert_eq!(pool.on(0..1000_u32).sum::<u32>(), 499_500);
+                pool.for_each(&[2, 1], |_| assert_eq!(pool.join(|| 1, || 2), (1, 2)));
+                let mut numbers: Vec<u32> = (0..10_000).rev().collect();
+                pool.sort(&mut numbers);
+                assert!(numbers.is_sorted());
+            }
+        }
+    }
+    thread_local!(static AT_END: AtEnd = AtEnd(pool(2)));
+    // A panic in the destructor would abort the process.
+    thread::spawn(|| AT_END.with(|at_end| assert_eq!(at_end.0.on(0..9).count(), 9))).join().unwrap();
+}
+
 #[test]
 fn whatever_holds_a_slice_is_a_source() {
     let pool = pool(2);

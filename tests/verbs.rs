@@ -287,6 +287,8 @@ proptest! {
             let found = team.on(0..len).find_any(|&i| { work(cost(i)); stops.contains(&i) });
             prop_assert_eq!(found.is_some(), first.is_some());
             prop_assert!(found.is_none_or(|i| stops.contains(&i)));
+            let place = team.on(0..len).position_any(|i| { work(cost(i)); stops.contains(&i) });
+            prop_assert!(place.map_or(first.is_none(), |i| stops.contains(&i)));
             prop_assert_eq!(team.on(0..len).any(|i| stops.contains(&i)), first.is_some());
             prop_assert_eq!(team.on(0..len).all(|i| !stops.contains(&i)), first.is_none());
         }

@@ -4,6 +4,7 @@
 
 use std::{
     cell::RefCell,
+    mem::ManuallyDrop,
     ops::Deref,
     rc::Rc,
     sync::{
@@ -76,8 +77,17 @@ pub(crate) struct Place {
 }
 
 thread_local! {
-    static PLACE: RefCell<Option<Place>> = const { RefCell::new(None) };
+    /// The place of this thread, if it works in a loop or in `install`. This variable has no
+    /// destructor, so destructors of other variables can call loops. No destructor is needed,
+    /// because a thread that enters a place also leaves it.
+    static PLACE: RefCell<ManuallyDrop<Option<Place>>> = const { RefCell::new(ManuallyDrop::new(None)) };
     static GLOBAL: Rc<Shared> = Rc::new(Shared::Global(global()));
+}
+
+/// The global pool, with a reference count of this thread alone.
+fn global_here() -> Rc<Shared> {
+    // At the end of a thread the variable may be gone.
+    GLOBAL.try_with(Rc::clone).unwrap_or_else(|_| Rc::new(Shared::Global(global())))
 }
 
 /// The number of threads in the environment variable `RAYON_NUM_THREADS`, if set.
@@ -125,9 +135,7 @@ pub(crate) fn current() -> Shared {
 
 /// The pool on which loops of this thread run, with a reference count of this thread alone.
 pub(crate) fn here() -> Rc<Shared> {
-    PLACE.with_borrow(|place| {
-        place.as_ref().map_or_else(|| GLOBAL.with(Rc::clone), |place| Rc::clone(&place.pool))
-    })
+    PLACE.with_borrow(|place| place.as_ref().map_or_else(global_here, |place| Rc::clone(&place.pool)))
 }
 
 /// This thread's number in the pool `of`. If `of` is `None`, the number in the pool on which loops
@@ -137,6 +145,11 @@ pub(crate) fn worker(of: Option<&Pool>) -> Option<usize> {
         let place = place.as_ref()?;
         of.is_none_or(|of| place.pool.is(of)).then_some(place.worker)
     })
+}
+
+/// Moves the thread to a place. Returns its last place.
+fn change(place: Option<Place>) -> Option<Place> {
+    ManuallyDrop::into_inner(PLACE.replace(ManuallyDrop::new(place)))
 }
 
 /// While this value lives, loops of this thread run on the pool of this value.
@@ -155,14 +168,14 @@ impl Seat {
             return Self::Kept;
         }
         let place = Place { pool: Rc::new(pool.clone()), worker };
-        Self::Taken(PLACE.with_borrow_mut(|before| before.replace(place)))
+        Self::Taken(change(Some(place)))
     }
 }
 
 impl Drop for Seat {
     fn drop(&mut self) {
         if let Self::Taken(before) = self {
-            PLACE.with_borrow_mut(|place| *place = before.take());
+            drop(change(before.take()));
         }
     }
 }

@@ -10,12 +10,18 @@ use std::{
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
     thread,
+    time::{Duration, Instant},
 };
 
 use rangesteal_rayon::{self as rayon, ThreadPoolBuilder, prelude::*};
 
 fn pool(threads: usize) -> rayon::ThreadPool {
     ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool")
+}
+
+/// An item that is slow enough for other threads to join its loop.
+fn slow() {
+    thread::sleep(Duration::from_micros(50));
 }
 
 #[test]
@@ -99,11 +105,18 @@ fn two_calling_threads_are_both_number_0() {
 
 #[test]
 fn results_are_reduced_in_order() {
-    let items: Vec<String> = (0..5000).map(|i| format!("{i} ")).collect();
+    let items: Vec<String> = (0..1000).map(|i| format!("{i} ")).collect();
     for threads in [1, 3] {
+        let seen = Mutex::new(HashSet::new());
+        let item = |item: &String| {
+            slow();
+            seen.lock().unwrap().insert(thread::current().id());
+            item.clone()
+        };
         let all = pool(threads)
-            .install(|| items.par_iter().cloned().reduce(String::new, |front, back| front + &back));
+            .install(|| items.par_iter().map(item).reduce(String::new, |front, back| front + &back));
         assert_eq!(all, items.concat());
+        assert_eq!(seen.into_inner().unwrap().len() > 1, threads > 1, "the loop is shared");
     }
 }
 
@@ -139,23 +152,79 @@ fn the_first_error_and_the_first_panic_come_out() {
     }
     let panics = catch_unwind(|| (0..1000).into_par_iter().for_each(|i| assert!(i % 100 != 99, "{i}")));
     assert_eq!(panics.unwrap_err().downcast_ref::<String>().unwrap(), "99");
+    // Other threads meet later errors and panics before the first one.
+    let (later, pool) = (AtomicUsize::new(0), pool(3));
+    let odd = |i: usize| {
+        if i < 499 {
+            slow();
+            return Ok(i);
+        }
+        later.fetch_add(usize::from(i > 499), Relaxed);
+        Err(i)
+    };
+    let items = || (0..1000).into_par_iter();
+    pool.install(|| {
+        assert_eq!(items().map(odd).collect::<Result<Vec<_>, _>>(), Err(499));
+        assert_eq!(items().try_for_each(|i| odd(i).map(drop)), Err(499));
+        let bad = |i| _ = odd(i).unwrap();
+        let panics = catch_unwind(std::panic::AssertUnwindSafe(|| items().for_each(bad)));
+        let message = panics.unwrap_err().downcast::<String>().unwrap();
+        assert!(message.ends_with(": 499"), "{message}");
+    });
+    assert_ne!(later.into_inner(), 0, "later items were met");
 }
 
+/// The first half of the items would take minutes. A search that gives up after 20 s finds nothing.
 #[test]
-fn find_any_goes_from_the_front() {
-    pool(1).install(|| {
-        assert_eq!((0..1000).into_par_iter().find_any(|i| i % 300 == 299), Some(299));
-        assert_eq!((0..1000).into_par_iter().position_any(|i| i % 300 == 299), Some(299));
+fn any_match_is_found_far_behind_the_front() {
+    const LEN: u64 = 1 << 40;
+    if thread::available_parallelism().is_ok_and(|cpus| cpus.get() == 1) {
+        return; // one thread searches from the front alone
+    }
+    let begin = Instant::now();
+    let (gave_up, late) = (AtomicUsize::new(0), Duration::from_secs(20));
+    let is = |x: &u64| {
+        if x.is_multiple_of(1024) && begin.elapsed() > late {
+            gave_up.store(1, Relaxed);
+            return true;
+        }
+        *x >= LEN / 2
+    };
+    let items = || (0..LEN).into_par_iter();
+    let indexed = || (0..usize::try_from(LEN).expect("a machine of 64 bits")).into_par_iter();
+    pool(2).install(|| {
+        assert!(items().any(|x| is(&x)));
+        assert!(!items().all(|x| !is(&x)));
+        assert!(items().filter(is).map(|x| x + 1).any(|_| true));
+        assert!(items().find_any(is).is_some_and(|x| is(&x)));
+        assert!(items().find_map_any(|x| is(&x).then_some(x)).is_some());
+        assert!(indexed().position_any(|x| is(&(x as u64))).is_some_and(|at| is(&(at as u64))));
+        assert!(indexed().map(|x| x as u64).position_any(|x| is(&x)).is_some_and(|at| is(&(at as u64))));
     });
-    assert_eq!((0..1000).into_par_iter().find_last(|i| i % 300 == 299), Some(899));
+    assert_eq!(gave_up.into_inner(), 0, "a match was found");
+}
+
+/// Of a short loop, the calling thread tests the items alone, so it meets the first match first.
+#[test]
+fn a_search_for_any_match_begins_at_the_front() {
+    let items = || (0..1000_usize).into_par_iter();
+    pool(1).install(|| {
+        assert_eq!(items().find_any(|i| i % 300 == 299), Some(299));
+        assert_eq!(items().position_any(|i| i % 300 == 299), Some(299));
+    });
+    assert_eq!(items().find_last(|i| i % 300 == 299), Some(899));
 }
 
 #[test]
 fn no_closure_sees_what_is_skipped() {
-    let calls = AtomicUsize::new(0);
-    let count =
-        (0..1000).into_par_iter().inspect(|_| _ = calls.fetch_add(1, Relaxed)).skip(600).take(300).count();
-    assert_eq!((count, calls.into_inner()), (300, 300));
+    let (calls, pool) = (AtomicUsize::new(0), pool(3));
+    let call = |_: &i32| {
+        slow();
+        calls.fetch_add(1, Relaxed);
+    };
+    let items = || (0..1000).into_par_iter().inspect(call);
+    let counts = pool.install(|| [items().skip(600).take(300).count(), items().step_by(4).skip(1).count()]);
+    assert_eq!((counts, calls.into_inner()), ([300, 249], 549));
 }
 
 #[test]
@@ -182,18 +251,19 @@ fn lengths_bound_what_is_folded() {
 }
 
 #[test]
-fn sorts_panic_if_the_order_is_none() {
+fn sorts_may_panic_if_the_order_is_none() {
     let mut items: Vec<u32> = (0..100_000).map(|i: u32| i.wrapping_mul(2_654_435_761)).collect();
     items.par_sort();
     assert!(items.is_sorted());
-    let mut few: Vec<_> = (0..1000).collect();
-    let state = AtomicUsize::new(1);
-    let order = |_: &i32, _: &i32| {
-        let next = state.load(Relaxed).wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        state.store(next, Relaxed);
-        (next >> 60).cmp(&8)
+    let order = |a: &u32, b: &u32| (a ^ b.rotate_left(7)).wrapping_mul(0x9E37_79B1).cmp(&(1 << 31));
+    let sorted = |len: u32, is_parallel: bool| {
+        let mut items: Vec<_> = (0..len).collect();
+        let sort = || if is_parallel { items.par_sort_by(order) } else { items.sort_by(order) };
+        let panicked = catch_unwind(std::panic::AssertUnwindSafe(sort)).is_err();
+        items.sort_unstable();
+        assert!(items.into_iter().eq(0..len), "no item is lost or doubled");
+        panicked
     };
-    let sorted = catch_unwind(std::panic::AssertUnwindSafe(|| few.par_sort_by(order)));
-    let of_std = catch_unwind(std::panic::AssertUnwindSafe(|| (0..1000).collect::<Vec<_>>().sort_by(order)));
-    assert_eq!(sorted.is_err(), of_std.is_err());
+    assert_eq!(sorted(1000, true), sorted(1000, false));
+    sorted(300_000, true);
 }

@@ -44,7 +44,7 @@
 //!
 //! | rayon | here |
 //! |---|---|
-//! | `map`, `copied`, `cloned`, `inspect`, `filter`, `filter_map`, `flat_map`, `flatten`, `enumerate`, `take`, `skip`, `step_by`, `rev`, `chunks`, `for_each`, `try_for_each`, `sum`, `product`, `count`, `min`, `max`, `min_by`, `max_by`, `min_by_key`, `max_by_key`, `any`, `all`, `find_any`, `eq`, `cmp`, `collect`, `partition`, `unzip` | the same; `chunks` makes slices, and vectors behind `map`, `copied`, `rev` and `step_by`; `partition` and `unzip` make vectors; the closure of `flat_map` returns an iterator or a collection, as that of `flat_map_iter` |
+//! | `map`, `copied`, `cloned`, `inspect`, `filter`, `filter_map`, `flat_map`, `flatten`, `enumerate`, `take`, `skip`, `step_by`, `rev`, `chunks`, `for_each`, `try_for_each`, `sum`, `product`, `count`, `min`, `max`, `min_by`, `max_by`, `min_by_key`, `max_by_key`, `any`, `all`, `find_any`, `position_any`, `eq`, `cmp`, `collect`, `partition`, `unzip` | the same; `chunks` makes slices, and vectors behind `map`, `copied`, `rev` and `step_by`; `partition` and `unzip` make vectors; the closure of `flat_map` returns an iterator or a collection, as that of `flat_map_iter` |
 //!
 //! Names that differ or are missing, and the code to write instead:
 //!
@@ -82,7 +82,7 @@
 //! | `with_min_len`, `with_max_len` | nothing; [`grain(n)`](crate::On::grain) if blocks must have a certain size |
 //! | `len`, `opt_len` | `v.len()`; for any source [`count`](crate::source::Source::count) |
 //! | `find_first`, `find_last` | `.find(p)`, `.rev().find(p)` |
-//! | `position_first`, `position_any`, `position_last` | `.position(p)`; `.rev().position(p)` counts from the end |
+//! | `position_first`, `position_last` | `.position(p)`; `.rev().position(p)` counts from the end |
 //! | `find_map_first`, `find_map_any`, `find_map_last` | `.find_map(f)`, `.rev().find_map(f)` |
 //! | `partition_map` | two loops with `.filter_map(f)`, or `.fold(..)` into two vectors |
 //! | `from_par_iter`, `FromParallelIterator` | [`FromChain`](crate::source::FromChain): only the collections of the standard library implement this trait |
@@ -315,6 +315,7 @@ mod tests {
         same!(pool, &v, .all(|x| x % 100 == 99));
         same!(pool, &v, .find_any(|x| **x == 2000));
         same!(pool, &v, .find_any(|x| **x % 100 == 99).is_some());
+        same!(pool, &v, .position_any(|x| *x == 2000));
         same!(pool, &v, .try_for_each(|x| if *x < 1000 { Ok(()) } else { Err("large") }));
         same!(pool, &v, .partition(|x| **x % 100 == 99));
         same!(pool, &v, .map(|x| (x / 2, x % 2)).unzip());

@@ -3,7 +3,7 @@
 use crate::users::Program;
 
 /// An expression, the number of errors, and the texts that the errors contain.
-const MISTAKES: [(&str, usize, &[&str]); 56] = [
+const MISTAKES: [(&str, usize, &[&str]); 55] = [
     ("pool.on(v.iter()).map(|x| x.pow(2)).count()", 1, &["write `&v`, not `v.iter()`"]),
     ("pool.on(v.iter_mut()).for_each(|x| *x = x.pow(2))", 1, &["write `&mut v`, not `v.iter_mut()`"]),
     ("pool.on(v.clone().into_iter()).map(|x| x.pow(2)).count()", 1, &["write `v`, not `v.into_iter()`"]),
@@ -40,8 +40,7 @@ const MISTAKES: [(&str, usize, &[&str]); 56] = [
     ("pool.on(&v).find_map_first(|x| x.checked_sub(2))", 1, &["are called `find_map`"]),
     ("pool.on(&v).find_map_any(|x| x.checked_sub(2))", 1, &["are called `find_map`"]),
     ("pool.on(&v).find_map_last(|x| x.checked_sub(2))", 1, &["write `rev()` and `find_map`"]),
-    ("pool.on(&v).position_first(|x| *x > 2)", 1, &["are called `position`"]),
-    ("pool.on(&v).position_any(|x| *x > 2)", 1, &["are called `position`"]),
+    ("pool.on(&v).position_first(|x| *x > 2)", 1, &["is called `position`"]),
     ("pool.on(&v).position_last(|x| *x > 2)", 1, &["`rev().position(..)` counts from the end"]),
     ("pool.on(&v).positions(|x| x.pow(2) > 2).count()", 1, &["`enumerate().filter_map("]),
     ("pool.on(&v).copied().reduce_with(|a, b| a + b)", 1, &["`reduce_with` is called `reduce`"]),

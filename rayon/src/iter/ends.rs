@@ -3,6 +3,7 @@
 use std::{
     iter::{Product, Sum},
     marker::PhantomData,
+    sync::atomic::{AtomicUsize, Ordering},
 };
 
 use rangesteal::{
@@ -167,6 +168,29 @@ impl<T: Send> End<T> for Into<'_, T> {
     fn chain<C: Chain<Item = T, State = Stateless> + Sync>(self, chain: C) {
         let pool = current();
         on!(pool, chain).collect_into(self.0);
+    }
+}
+
+/// Returns the index of any item for which a closure returns true.
+pub(crate) struct PositionAny<F>(pub(crate) F);
+
+impl<T, F: Fn(T) -> bool + Sync> IndexedEnd<T> for PositionAny<F> {
+    type Out = Option<usize>;
+
+    #[track_caller]
+    fn source<S: Source<Item = T> + Sync>(self, items: S) -> Option<usize> {
+        let pool = current();
+        let numbered = source(items).enumerate();
+        // If several workers store an index, any of these indices will do.
+        let place = AtomicUsize::new(0);
+        let is_found = on!(pool, numbered).any(|(_, (at, item))| {
+            let is_found = (self.0)(item);
+            if is_found {
+                place.store(at, Ordering::Relaxed); // the end of the loop orders this
+            }
+            is_found
+        });
+        is_found.then(|| place.into_inner())
     }
 }
 

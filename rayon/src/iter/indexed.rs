@@ -260,11 +260,10 @@ pub trait IndexedParallelIterator: ParallelIterator {
         Placed { base: self, stage: places::First(n) }
     }
 
-    /// Does the same as [`position_first`](Self::position_first): returns the index of the first
-    /// item for which `predicate` returns true.
+    /// Returns the index of any item for which `predicate` returns true.
     #[track_caller]
     fn position_any<P: Fn(Self::Item) -> bool + Sync + Send>(self, predicate: P) -> Option<usize> {
-        self.position_first(predicate)
+        self.run_indexed(ends::PositionAny(predicate))
     }
 
     /// Returns the index of the first item for which `predicate` returns true.

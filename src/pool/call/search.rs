@@ -2,11 +2,17 @@
 //! same slice.
 //!
 //! If each of two workers searched one half of the slice, a match in the first half would make the
-//! second worker's search useless. With such halves, a search for any match would be faster than
-//! this search if a match lies just behind the middle, and slower if a match lies just before the
-//! middle. Two workers that search from the front always take half of the plain loop's time.
+//! second worker's search useless. Two workers that search from the front always take half of the
+//! plain loop's time. But matches far behind would never be found in a slice that takes hours. So a
+//! search for any match that lasts for [`AT_FRONT_NS`] goes on in parts: each worker searches a
+//! part of its own, and the calling thread the first one. A worker whose part is searched comes to
+//! the foremost part with items left.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::{
+    iter,
+    ops::Range,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
 
 use super::{
     accumulator::{Accumulate, Lend},
@@ -15,15 +21,70 @@ use super::{
     inputs::Inside,
     round_log::RoundLog,
 };
-use crate::pool::{
-    protocol::{arena::Turn, barrier::Offer, range::Claims, shared_cursor::SharedCursor, threads::Threads},
-    record::{journal::Times, units::Units},
+use crate::{
+    clock::{Instant, time},
+    pool::{
+        policy::prices::AT_FRONT_NS,
+        protocol::{
+            arena::Turn,
+            barrier::Offer,
+            range::Claims,
+            shared_cursor::{EIGHT_TIMES, SharedCursor},
+            threads::Threads,
+        },
+        record::{journal::Times, units::Units},
+    },
 };
 
-/// A search. All its workers claim blocks from a shared cursor.
+/// The items of a search, in parts with a cursor each.
+pub(crate) struct Parts {
+    first: SharedCursor,
+    others: Box<[SharedCursor]>,
+    /// When workers go to parts of their own.
+    divide: Instant,
+}
+
+impl Parts {
+    /// One part, for a search in order.
+    pub(crate) fn one(cursor: SharedCursor) -> Self {
+        Self { first: cursor, others: Box::default(), divide: Instant::now() }
+    }
+
+    /// A part of `items` for each of the `searchers`.
+    pub(crate) fn of_any(items: Range<usize>, searchers: usize) -> Self {
+        let (first, others) = SharedCursor::parts(items, searchers);
+        Self { first, others, divide: Instant::now() + time(AT_FRONT_NS) }
+    }
+
+    /// Claims a block for worker `me`, which has claimed `indices` until now. `is_divided` says
+    /// whether the worker has gone to its own part.
+    fn claim(&self, me: usize, indices: usize, is_divided: &mut bool) -> Option<Range<usize>> {
+        let any = |most| self.all().find_map(|part| part.claim(most));
+        if self.others.is_empty() {
+            return any(usize::MAX);
+        }
+        *is_divided = *is_divided || Instant::now() >= self.divide;
+        if !*is_divided {
+            return any(usize::MAX);
+        }
+        // Other workers learn of a match when they have searched their blocks.
+        let most = indices / EIGHT_TIMES;
+        self.all().nth(me).and_then(|own| own.claim(most)).or_else(|| any(most))
+    }
+
+    fn all(&self) -> impl Iterator<Item = &SharedCursor> {
+        iter::once(&self.first).chain(&self.others)
+    }
+
+    fn close(&self) {
+        self.all().for_each(SharedCursor::close);
+    }
+}
+
+/// A search. Its workers claim blocks from shared cursors.
 pub(crate) struct Search<'a> {
-    /// At the front of the remaining part of a slice.
-    pub(crate) cursor: SharedCursor,
+    /// The remaining items of a slice.
+    pub(crate) parts: Parts,
     pub(crate) watch: Watch<'a>,
     pub(crate) units: Units,
     pub(crate) log: RoundLog,
@@ -48,16 +109,16 @@ impl Search<'_> {
     fn work(&self, me: usize, acc: &mut dyn Accumulate) {
         let _inside = Inside::new();
         let mut worker_log = self.log.enter(me, self.units);
-        let (mut indices, mut last) = (0, 0..0);
+        let (mut indices, mut last, mut is_divided) = (0, 0..0, false);
         let searched = catch_unwind(AssertUnwindSafe(|| {
-            while let Some(block) = self.cursor.claim() {
+            while let Some(block) = self.parts.claim(me, indices, &mut is_divided) {
                 (indices, last) = (indices + block.len(), block.clone());
                 self.watch.done(self.units.items(block.clone()).len());
                 if self.watch.is_cancelled() {
                     break;
                 }
                 if let Err(stop) = acc.take(&mut Claims::of(block)) {
-                    self.cursor.close();
+                    self.parts.close();
                     discard(worker_log.stop.note(stop.needed_end, None));
                     break;
                 }
@@ -65,11 +126,75 @@ impl Search<'_> {
             acc.leave();
         }));
         if let Err(panic) = searched {
-            self.cursor.close();
+            self.parts.close();
             discard(worker_log.stop.note(last.start, Some(panic)));
             acc.abandon();
         }
         worker_log.journal.ran_search(indices, last.end);
         self.log.leave(&mut worker_log, 0);
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    /// Claims blocks for workers 0 and 1 in turn until no item is left: the claimed blocks of each.
+    fn claimed(parts: &Parts) -> [Vec<Range<usize>>; 2] {
+        let mut blocks = [const { Vec::new() }; 2];
+        let mut ways = [(0, false); 2];
+        loop {
+            let left = [0, 1].map(|me| {
+                let (indices, is_divided) = &mut ways[me];
+                let block = parts.claim(me, *indices, is_divided)?;
+                *indices += block.len();
+                blocks[me].push(block);
+                Some(())
+            });
+            if left == [None; 2] {
+                return blocks;
+            }
+        }
+    }
+
+    #[test]
+    fn workers_divide_the_items_after_a_while_at_the_front() {
+        let hour = Duration::from_secs(3600);
+        for (wait, parts_of_1) in [(hour, 0), (Duration::ZERO, 1)] {
+            let mut parts = Parts::of_any(100..1100, 2);
+            parts.divide = Instant::now() + wait;
+            let [of_0, of_1] = claimed(&parts);
+            assert_eq!((of_0[0].start, of_1[0].start), [(100, 103), (100, 600)][parts_of_1]);
+            let mut all = [&of_0[..], &of_1].concat();
+            all.sort_by_key(|block| block.start);
+            assert!(
+                all.is_sorted_by(|a, b| a.end == b.start)
+                    && (all[0].start, all.last().unwrap().end) == (100, 1100)
+            );
+        }
+    }
+
+    #[test]
+    fn a_worker_without_a_part_goes_to_the_foremost_part() {
+        let mut parts = Parts::of_any(0..1000, 2);
+        parts.divide = Instant::now();
+        let mut is_divided = false;
+        while parts.claim(1, 0, &mut is_divided).is_some_and(|block| block.end < 1000) {}
+        assert_eq!(parts.claim(1, 10, &mut is_divided), Some(0..1));
+        assert_eq!(parts.claim(2, 10, &mut is_divided), Some(1..2), "a worker of a larger number");
+        parts.close();
+        assert_eq!(parts.claim(0, 10, &mut is_divided), None);
+    }
+
+    #[test]
+    fn a_block_is_small_beside_what_the_worker_has_searched() {
+        let mut parts = Parts::of_any(0..usize::MAX, 2);
+        parts.divide = Instant::now();
+        for indices in [0, 80, 8_000_000] {
+            let block = parts.claim(1, indices, &mut true).expect("items are left");
+            assert_eq!(block.len(), (indices / 8).max(1));
+        }
     }
 }

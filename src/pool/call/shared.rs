@@ -14,7 +14,7 @@ use super::{
     plan::{Plan, WorkerPlaces},
     round::Round,
     round_log::RoundLog,
-    search::Search,
+    search::{Parts, Search},
 };
 use crate::{
     clock::{Instant, nanos},
@@ -185,7 +185,7 @@ impl Executor {
         PollTimes { at_end: at_end.max(Patience::BRIEF), between }
     }
 
-    /// Runs a search: all workers claim blocks from the front of the slice.
+    /// Runs a search: all workers begin at the front of the slice.
     fn search(
         &self,
         shared: &mut SharedPart<'_>,
@@ -198,12 +198,14 @@ impl Executor {
             times.dealt = vec![0..0; help.helpers + 1]; // no worker owns a range
         }
         let log = RoundLog::new(begin, times);
-        let smallest = match options.kind {
-            LoopKind::InOrder => block_in_order(self.memory.pace(call.this)),
-            _ => 1,
+        let searchers = help.helpers + 1;
+        let in_order = |smallest| Parts::one(SharedCursor::new(left.clone(), searchers, smallest));
+        let parts = match options.kind {
+            LoopKind::InOrder => in_order(block_in_order(self.memory.pace(call.this))),
+            LoopKind::Any => Parts::of_any(left.clone(), searchers),
+            _ => in_order(1),
         };
-        let cursor = SharedCursor::new(left.clone(), help.helpers + 1, smallest);
-        let search = Search { cursor, watch: options.watch, units: options.units, log };
+        let search = Search { parts, watch: options.watch, units: options.units, log };
         let offer = Offer { helpers: help.helpers, reentry: Reentry::Once, polls };
         let (times, stop) = search.run((&self.threads, &help.turn), offer, own, others);
         // When a search is over, all its items count as done.

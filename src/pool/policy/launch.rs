@@ -543,7 +543,10 @@ mod tests {
     #[test]
     fn few_items_of_which_nothing_is_known_are_shared() {
         let costs = Costs::new(Duration::ZERO);
-        for kind in [LoopKind::Through, LoopKind::LargePartials, LoopKind::MayStop, LoopKind::First] {
+        let searches = [LoopKind::First, LoopKind::Any];
+        for kind in
+            [LoopKind::Through, LoopKind::LargePartials, LoopKind::MayStop].into_iter().chain(searches)
+        {
             for (helpers, len, few) in
                 [(1, 2, true), (1, 32, true), (1, 33, false), (7, 128, true), (7, 129, false)]
             {

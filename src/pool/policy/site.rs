@@ -68,9 +68,12 @@ pub(crate) enum LoopKind {
     MayStop,
     /// A scan: a loop like [`Through`](Self::Through) whose workers claim from the front together.
     InOrder,
-    /// A search from the front, for the first match or for any. Items behind the first match are
-    /// tested in vain.
+    /// A search for the first match: all workers search from the front. Items behind the first
+    /// match are tested in vain.
     First,
+    /// A search for any match: all workers search from the front. If the search lasts, each worker
+    /// continues in a part of its own.
+    Any,
     /// A loop that is known to be long.
     Long,
 }
@@ -81,14 +84,14 @@ impl LoopKind {
         !self.may_stop() && self != Self::Long
     }
 
-    /// Whether all workers claim from the front together, and have no ranges of their own.
+    /// Whether all workers begin at the front together, and have no ranges to steal from.
     pub(crate) fn is_from_the_front(self) -> bool {
-        matches!(self, Self::InOrder | Self::First)
+        matches!(self, Self::InOrder | Self::First | Self::Any)
     }
 
     /// Whether the loop is expected to stop before its last item.
     pub(crate) fn may_stop(self) -> bool {
-        matches!(self, Self::MayStop | Self::First)
+        matches!(self, Self::MayStop | Self::First | Self::Any)
     }
 }
 

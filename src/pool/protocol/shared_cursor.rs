@@ -1,5 +1,4 @@
-//! The cursor of a search for the first match: all workers claim blocks of the slice from the
-//! front.
+//! The cursor of a search: workers claim blocks of a part of the slice from the front of the part.
 //!
 //! A block is small compared to the number of items before it. So when a match is found, few items
 //! behind the match have been tested. Nothing is stolen, because no worker owns a range. No item
@@ -16,6 +15,10 @@ use crate::pool::check::planted as steps;
 #[cfg(not(any(loom, shuttle, planted)))]
 use crate::pool::protocol::shared_cursor as steps;
 use crate::sync::{AtomicUsize, Ordering};
+
+/// The number of items before a block is at least this number times the size of the block, for each
+/// worker.
+pub(crate) const EIGHT_TIMES: usize = 8;
 
 /// The items that no worker has claimed.
 ///
@@ -37,7 +40,6 @@ impl SharedCursor {
     /// A search of `items`, the rest of a slice, in blocks of at least `smallest` items. All items
     /// before `items` have been searched.
     pub(crate) fn new(items: Range<usize>, searchers: usize, smallest: usize) -> Self {
-        const EIGHT_TIMES: usize = 8;
         /// Blocks per worker in a long slice, so that all workers end together.
         const BLOCKS: usize = 128;
         Self {
@@ -49,10 +51,22 @@ impl SharedCursor {
         }
     }
 
-    /// Claims the next block. `None` if the search is over.
-    pub(crate) fn claim(&self) -> Option<Range<usize>> {
+    /// A cursor for each of `searchers` equal parts of `items`. A block is as large as if there
+    /// were one cursor.
+    pub(crate) fn parts(items: Range<usize>, searchers: usize) -> (Self, Box<[Self]>) {
+        let whole = Self::new(items.clone(), searchers, 1);
+        let begin = |part: usize| items.start + items.len() / searchers * part;
+        let part = |part: usize| {
+            let end = if part + 1 == searchers { items.end } else { begin(part + 1) };
+            Self { next: CachePadded::new(AtomicUsize::new(begin(part))), end, ..whole }
+        };
+        (part(0), (1..searchers).map(part).collect())
+    }
+
+    /// Claims the next block, of at most `most` items or the minimum. `None` if no item is left.
+    pub(crate) fn claim(&self, most: usize) -> Option<Range<usize>> {
         let behind = |start: usize| {
-            let block = (start / self.divisor).clamp(self.smallest, self.largest);
+            let block = (start / self.divisor).min(most).clamp(self.smallest, self.largest);
             (start < self.end).then(|| start + block.min(self.end - start))
         };
         let start = steps::advance(&self.next, behind)?;
@@ -83,7 +97,7 @@ mod tests {
         for (items, searchers) in searches {
             let front = SharedCursor::new(items.clone(), searchers, 1);
             let mut next = items.start;
-            while let Some(block) = front.claim() {
+            while let Some(block) = front.claim(usize::MAX) {
                 assert_eq!(block.start, next);
                 assert!(!block.is_empty() && block.len() <= 1.max(block.start / (8 * searchers)));
                 next = block.end;
@@ -95,17 +109,43 @@ mod tests {
     #[test]
     fn blocks_have_at_least_as_many_items_as_asked_for() {
         let front = SharedCursor::new(0..1000, 2, 300);
-        let blocks: Vec<_> = std::iter::from_fn(|| front.claim()).collect();
+        let blocks: Vec<_> = std::iter::from_fn(|| front.claim(usize::MAX)).collect();
         assert_eq!(blocks, [0..300, 300..600, 600..900, 900..1000]);
+    }
+
+    #[test]
+    fn parts_have_all_items_and_the_blocks_of_one_cursor() {
+        for (items, searchers) in [(3..5000, 2), (1000..100_000, 3), (0..2, 4), (7..usize::MAX, 64)] {
+            let (first, others) = SharedCursor::parts(items.clone(), searchers);
+            assert_eq!(others.len() + 1, searchers);
+            let (whole, mut next) = (SharedCursor::new(items.clone(), searchers, 1), items.start);
+            for part in [&first].into_iter().chain(&others) {
+                assert_eq!((part.divisor, part.largest), (whole.divisor, whole.largest));
+                while let Some(block) = part.claim(usize::MAX) {
+                    assert_eq!(block.start, next);
+                    next = block.end;
+                }
+            }
+            assert_eq!(next, items.end);
+        }
+    }
+
+    #[test]
+    fn a_claim_takes_at_most_as_many_items_as_asked_for() {
+        let cursor = SharedCursor::new(1000..100_000, 2, 3);
+        assert_eq!(
+            [5, 0, usize::MAX].map(|most| cursor.claim(most).map(|block| block.len())),
+            [Some(5), Some(3), Some(63)]
+        );
     }
 
     #[test]
     fn a_closed_search_claims_nothing() {
         let front = SharedCursor::new(0..usize::MAX, 2, 1);
-        assert_eq!(front.claim(), Some(0..1));
+        assert_eq!(front.claim(usize::MAX), Some(0..1));
         front.close();
-        assert_eq!(front.claim(), None);
+        assert_eq!(front.claim(usize::MAX), None);
         let end = SharedCursor::new(usize::MAX - 1..usize::MAX, 1, 1);
-        assert_eq!((end.claim(), end.claim()), (Some(usize::MAX - 1..usize::MAX), None));
+        assert_eq!((end.claim(1), end.claim(1)), (Some(usize::MAX - 1..usize::MAX), None));
     }
 }

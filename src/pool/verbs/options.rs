@@ -484,8 +484,8 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         (executor, LoopOptions::new(threads, watch, wishes, LoopKind::Through), chain)
     }
 
-    /// Searches the items. If `kind` is `First`, all workers search from the front together, and
-    /// the first match in the order of the items ends the search.
+    /// Searches the items. If `kind` is `First` or `Any`, all workers begin at the front together.
+    /// If `kind` is `First`, the first match in the order of the items is the result.
     #[inline(always)]
     pub(super) fn search<Z: Send>(
         self,
@@ -494,9 +494,10 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     ) -> Outcome<Option<()>, Z> {
         // If each block has a state, a loop of kind `MayStop` returns the first match, too.
         let by_block = C::State::BY_BLOCK;
-        let kind = if by_block && kind == LoopKind::First { LoopKind::MayStop } else { kind };
+        let is_search = matches!(kind, LoopKind::First | LoopKind::Any);
+        let kind = if by_block && is_search { LoopKind::MayStop } else { kind };
         let size = match kind {
-            LoopKind::First => None, // a search for the first match chooses its own blocks
+            LoopKind::First | LoopKind::Any => None, // a search chooses its own blocks
             LoopKind::InOrder => self.block(),
             _ => self.block_if(by_block),
         };

@@ -52,9 +52,8 @@ refused! {
         find_map_any<F, R>(F) as Fn(C::Item) -> Option<R>;
     FindMapLast: "there is no `find_map_last`: write `rev()` and `find_map`"
         find_map_last<F, R>(F) as Fn(C::Item) -> Option<R>;
-    Position: "`position_first` and `position_any` are called `position` here, as in `Iterator`"
-        position_first<F>(F) as Fn(C::Item) -> bool,
-        position_any<F>(F) as Fn(C::Item) -> bool;
+    Position: "`position_first` is called `position` here, as in `Iterator`"
+        position_first<F>(F) as Fn(C::Item) -> bool;
     PositionLast: "there is no `position_last`: `rev().position(..)` counts from the end"
         position_last<F>(F) as Fn(C::Item) -> bool;
     Positions: "there is no `positions`: write `enumerate().filter_map(|(i, x)| test(x).then_some(i))`"

@@ -43,16 +43,16 @@ fn find<S: Source, K>(
 
 impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     /// Finds a source item for which `pick` returns `Some`: its index in the source and the picked
-    /// value. Finds the first such item, or any such item if `is_any`. Returns `None` if the loop
-    /// was cancelled, `Some(None)` if there is no such item.
+    /// value. Finds the first such item if `kind` is `First`, otherwise any such item. Returns
+    /// `None` if the loop was cancelled, `Some(None)` if there is no such item.
     #[inline(always)]
     #[expect(clippy::option_option, reason = "not cancelled, and found")]
     fn found<K: Send>(
         self,
         kind: LoopKind,
-        is_any: bool,
         pick: impl Fn(&mut WorkerOf<C>, C::Item) -> Option<K> + Sync,
     ) -> Option<Option<(usize, K)>> {
+        let is_first = kind == LoopKind::First;
         let searched = self.search(kind, move |mut claimed| {
             let chain = claimed.chain;
             while let Some(items) = claimed.next() {
@@ -62,7 +62,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
                     chain.push(state, item, (), step).err()
                 });
                 if let Some((at, found)) = found {
-                    let needed_end = if is_any { 0 } else { at };
+                    let needed_end = if is_first { at } else { 0 };
                     return Err(Stop { at, needed_end, found: (at, found) });
                 }
             }
@@ -73,6 +73,9 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
 
     /// Whether `test` returns true for any item, as [`Iterator::any`]. The loop stops at the first
     /// such item that a worker meets.
+    ///
+    /// All workers search from the front for some milliseconds, then each worker searches a part of
+    /// its own.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -85,13 +88,15 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     /// the result of this item and not panic.
     #[inline(always)]
     pub fn any(self, test: impl for<'a> Fn(Given<'a, C::State, C::Item>) -> bool + Sync) -> E::Of<bool> {
-        let found = self
-            .found(LoopKind::First, true, move |state, item| test(C::State::give(state, item)).then_some(()));
+        let found =
+            self.found(LoopKind::Any, move |state, item| test(C::State::give(state, item)).then_some(()));
         E::end(found.map(|found| found.is_some()))
     }
 
     /// Whether `test` returns true for all items, as [`Iterator::all`]. The loop stops at the first
     /// failure that a worker meets.
+    ///
+    /// Workers divide the items as in [`any`](Self::any).
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -104,9 +109,8 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     /// the result of this item and not panic.
     #[inline(always)]
     pub fn all(self, test: impl for<'a> Fn(Given<'a, C::State, C::Item>) -> bool + Sync) -> E::Of<bool> {
-        let found = self.found(LoopKind::First, true, move |state, item| {
-            (!test(C::State::give(state, item))).then_some(())
-        });
+        let found =
+            self.found(LoopKind::Any, move |state, item| (!test(C::State::give(state, item))).then_some(()));
         E::end(found.map(|found| found.is_none()))
     }
 
@@ -165,9 +169,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     where
         C::Item: Send,
     {
-        let found = self.found(kind, kind != LoopKind::First, move |state, item| {
-            test(C::State::give(state, &item)).then_some(item)
-        });
+        let found = self.found(kind, move |state, item| test(C::State::give(state, &item)).then_some(item));
         E::end(found.map(|found| found.map(|(_, item)| item)))
     }
 
@@ -187,7 +189,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         self,
         f: impl for<'a> Fn(Given<'a, C::State, C::Item>) -> Option<K> + Sync,
     ) -> E::Of<Option<K>> {
-        let found = self.found(LoopKind::First, false, move |state, item| f(C::State::give(state, item)));
+        let found = self.found(LoopKind::First, move |state, item| f(C::State::give(state, item)));
         E::end(found.map(|found| found.map(|(_, made)| made)))
     }
 
@@ -209,9 +211,37 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     where
         C: Each,
     {
-        let found = self.found(LoopKind::First, false, move |state, item| {
-            test(C::State::give(state, item)).then_some(())
-        });
+        let found =
+            self.found(LoopKind::First, move |state, item| test(C::State::give(state, item)).then_some(()));
+        E::end(found.map(|found| found.map(|(index, ())| index)))
+    }
+
+    /// The index of any item for which `test` returns true. The choice may differ from call to
+    /// call.
+    ///
+    /// All workers search from the front for some milliseconds, then each worker searches a part of
+    /// its own.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let place = pool.on(1..1000).position_any(|i| i % 70 == 0);
+    /// assert!(place.is_some_and(|place| (place + 1) % 70 == 0));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If a closure of the chain panics. If another item ends the loop first, the call may return
+    /// the result of this item and not panic.
+    #[inline(always)]
+    pub fn position_any(
+        self,
+        test: impl for<'a> Fn(Given<'a, C::State, C::Item>) -> bool + Sync,
+    ) -> E::Of<Option<usize>>
+    where
+        C: Each,
+    {
+        let found =
+            self.found(LoopKind::Any, move |state, item| test(C::State::give(state, item)).then_some(()));
         E::end(found.map(|found| found.map(|(index, ())| index)))
     }
 
@@ -277,7 +307,7 @@ impl<S: Source + Sync, E: Ending> On<S, OnPool<'_, E>> {
         let other = other.into_chain();
         let are_as_many = self.source_count() == other.count();
         let compared = self.zip_shortest(other).take(if are_as_many { usize::MAX } else { 0 });
-        let found = compared.found(LoopKind::First, true, |(), (a, b)| (a != b).then_some(()));
+        let found = compared.found(LoopKind::Any, |(), (a, b)| (a != b).then_some(()));
         E::end(found.map(|found| are_as_many && found.is_none()))
     }
 
@@ -304,7 +334,7 @@ impl<S: Source + Sync, E: Ending> On<S, OnPool<'_, E>> {
         let lengths = self.source_count().cmp(&other.count());
         let found = self
             .zip_shortest(other)
-            .found(LoopKind::First, false, |(), (a, b)| Some(a.cmp(&b)).filter(|order| order.is_ne()));
+            .found(LoopKind::First, |(), (a, b)| Some(a.cmp(&b)).filter(|order| order.is_ne()));
         E::end(found.map(|found| found.map_or(lengths, |(_, order)| order)))
     }
 }

@@ -11,7 +11,7 @@ fn search(searchers: usize) {
     let searcher = || {
         let (front, claims) = (Arc::clone(&front), Arc::clone(&claims));
         move || {
-            while let Some(block) = front.claim() {
+            while let Some(block) = front.claim(usize::MAX) {
                 claims.claim(block.clone());
                 if block.contains(&1) {
                     front.close();
