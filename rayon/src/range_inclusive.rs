@@ -2,10 +2,15 @@
 
 use std::ops::RangeInclusive;
 
-use rangesteal::{options::Stateless, source, source::Chain};
+use rangesteal::{
+    On,
+    options::{Fresh, OnPool},
+    source,
+    source::Chain,
+};
 
 use crate::{
-    iter::{End, IndexedEnd},
+    iter::{End, IndexedEnd, Stage, Then},
     range::{self, char_at, chars, counted, range_iter},
 };
 
@@ -41,7 +46,7 @@ macro_rules! uncounted {
                 // Without its last item, the range is a `Range`. The last item is added behind this
                 // `Range`.
                 let (first, last) = range.into_inner();
-                range::Number::run(first..last, is_backward, WithLast { last, is_backward, end })
+                range::Number::run(first..last, is_backward, Then(WithLast { last, is_backward }, end))
             }
 
             fn known_len(range: &RangeInclusive<Self>) -> Option<usize> {
@@ -67,27 +72,30 @@ trait Next: Copy + PartialEq + Send + Sync {
     fn next(self) -> Self;
 }
 
-/// An end that receives a chain of all integers except the last one. When the loop reaches the
-/// second-to-last integer, it yields both this integer and the last integer.
-struct WithLast<T, E> {
+/// The stage behind a chain of all integers except the last one. When the loop reaches the
+/// second-to-last integer, the stage yields both this integer and the last integer.
+struct WithLast<T> {
     last: T,
     is_backward: bool,
-    end: E,
 }
 
-impl<T: Next, E: End<T>> End<T> for WithLast<T, E> {
-    type Out = E::Out;
+impl<T: Next> Stage<T> for WithLast<T> {
+    type Made = T;
+    const ONE_AT_MOST: bool = false;
 
-    #[track_caller]
-    fn chain<C>(self, chain: C) -> E::Out
+    fn behind<'p, C, G, W>(
+        &self,
+        on: On<C, OnPool<'p>>,
+    ) -> On<impl Chain<Item = T, State = Fresh<G>> + Sync, OnPool<'p>>
     where
-        C: Chain<Item = T, State = Stateless> + Sync,
+        C: Chain<Item = T, State = Fresh<G>> + Sync,
+        G: Fn(usize) -> W + Sync,
     {
-        let Self { last, is_backward, end } = self;
-        end.chain(source(chain).flat_map(move |item: T| {
+        let Self { last, is_backward } = *self;
+        on.flat_map(move |(_, item): (_, T)| {
             let also = (item.next() == last).then_some(last);
             let pair = if is_backward { [also, Some(item)] } else { [Some(item), also] };
             pair.into_iter().flatten()
-        }))
+        })
     }
 }

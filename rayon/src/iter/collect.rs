@@ -102,7 +102,7 @@ impl<T: Send> ParallelExtend<T> for Vec<T> {
         if self.is_empty() {
             *self = gathered(par_iter.into_par_iter());
         } else {
-            start(par_iter.into_par_iter(), ends::Into(self));
+            start(par_iter.into_par_iter(), ends::Into::new(self));
         }
     }
 }

@@ -1,21 +1,112 @@
 //! The ends of loops. A chain's type cannot be named, so an iterator cannot return its chain.
 //! Instead, the iterator receives an end, and passes its chain to this end.
 
+use std::marker::PhantomData;
+
 use rangesteal::{
-    options::Stateless,
+    On,
+    options::{Fresh, OnPool, Stateless},
     source,
     source::{Chain, Source},
 };
 
+use crate::pool::{Seat, current};
+
 /// Consumes a chain of items `T`.
 #[doc(hidden)]
-pub trait End<T> {
+pub trait End<T>: Sync {
     /// The result.
     type Out;
+    /// What each worker keeps during the loop, for the stages before the end.
+    type Kept;
 
-    /// Runs the loop.
+    /// Makes what a worker keeps.
+    fn keep(&self) -> Self::Kept;
+
+    /// Runs the loop. `kept` finds the part that belongs to this end in a worker's state.
     #[track_caller]
-    fn chain<C: Chain<Item = T, State = Stateless> + Sync>(self, chain: C) -> Self::Out;
+    fn run<C, G, W, L>(&self, on: On<C, OnPool<'_>>, kept: L) -> Self::Out
+    where
+        C: Chain<Item = T, State = Fresh<G>> + Sync,
+        G: Fn(usize) -> W + Sync,
+        L: Keeps<W, Self::Kept>;
+
+    /// The result of two loops, one after the other. `first` is the result of the first loop, and
+    /// `second` runs the second loop, if it is still needed.
+    fn then(&self, first: Self::Out, second: impl FnOnce() -> Self::Out) -> Self::Out;
+
+    /// Runs the loop over a chain, on the pool of this thread's loops.
+    #[track_caller]
+    fn chain<C: Chain<Item = T, State = Stateless> + Sync>(&self, chain: C) -> Self::Out {
+        let pool = current();
+        self.run(pool.on(chain).with(|worker| (Seat::take(&pool, worker), self.keep())), Whole)
+    }
+}
+
+/// Finds the part `K` in a worker's state `W`. (A function that returns a reference to `K` would
+/// need to know that `W` lives as long as `K`.)
+#[doc(hidden)]
+pub trait Keeps<W, K>: Copy + Sync {
+    /// Calls `work` with the part.
+    fn with<R>(self, state: &mut W, work: impl FnOnce(&mut K) -> R) -> R;
+}
+
+/// The part that belongs to the first stage of a loop: all but the seat.
+#[derive(Clone, Copy)]
+struct Whole;
+
+impl<K> Keeps<(Seat, K), K> for Whole {
+    #[inline(always)]
+    fn with<R>(self, (_, kept): &mut (Seat, K), work: impl FnOnce(&mut K) -> R) -> R {
+        work(kept)
+    }
+}
+
+/// The part that belongs to the stages behind a stage, next to the part of that stage.
+pub(crate) struct Behind<L, S>(L, PhantomData<fn() -> S>);
+
+impl<L: Copy, S> Copy for Behind<L, S> {}
+
+impl<L: Copy, S> Clone for Behind<L, S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<L, S> Behind<L, S> {
+    pub(crate) fn new(kept: L) -> Self {
+        Self(kept, PhantomData)
+    }
+}
+
+impl<W, S, K, L: Keeps<W, (S, K)>> Keeps<W, K> for Behind<L, S> {
+    #[inline(always)]
+    fn with<R>(self, state: &mut W, work: impl FnOnce(&mut K) -> R) -> R {
+        self.0.with(state, |(_, kept)| work(kept))
+    }
+}
+
+impl<T, E: End<T>> End<T> for &E {
+    type Out = E::Out;
+    type Kept = E::Kept;
+
+    fn keep(&self) -> E::Kept {
+        (**self).keep()
+    }
+
+    #[track_caller]
+    fn run<C, G, W, L>(&self, on: On<C, OnPool<'_>>, kept: L) -> E::Out
+    where
+        C: Chain<Item = T, State = Fresh<G>> + Sync,
+        G: Fn(usize) -> W + Sync,
+        L: Keeps<W, E::Kept>,
+    {
+        (**self).run(on, kept)
+    }
+
+    fn then(&self, first: E::Out, second: impl FnOnce() -> E::Out) -> E::Out {
+        (**self).then(first, second)
+    }
 }
 
 /// Consumes a source of items `T`, each of which has an index.
@@ -64,10 +155,13 @@ pub trait Stage<T> {
     const ONE_AT_MOST: bool = true;
 
     /// Appends this stage to a chain.
-    fn behind<C: Chain<Item = T, State = Stateless> + Sync>(
-        self,
-        chain: C,
-    ) -> impl Chain<Item = Self::Made, State = Stateless> + Sync;
+    fn behind<'p, C, G, W>(
+        &self,
+        on: On<C, OnPool<'p>>,
+    ) -> On<impl Chain<Item = Self::Made, State = Fresh<G>> + Sync, OnPool<'p>>
+    where
+        C: Chain<Item = T, State = Fresh<G>> + Sync,
+        G: Fn(usize) -> W + Sync;
 }
 
 /// A stage whose results each have an index.
@@ -94,12 +188,26 @@ pub trait IndexedStage<T> {
 /// A stage, and the end that consumes the items behind it.
 pub(crate) struct Then<G, E>(pub(crate) G, pub(crate) E);
 
-impl<T, G: Stage<T>, E: End<G::Made>> End<T> for Then<G, E> {
+impl<T, S: Stage<T> + Sync, E: End<S::Made>> End<T> for Then<S, E> {
     type Out = E::Out;
+    type Kept = E::Kept;
+
+    fn keep(&self) -> E::Kept {
+        self.1.keep()
+    }
 
     #[track_caller]
-    fn chain<C: Chain<Item = T, State = Stateless> + Sync>(self, chain: C) -> E::Out {
-        self.1.chain(self.0.behind(chain))
+    fn run<C, G, W, L>(&self, on: On<C, OnPool<'_>>, kept: L) -> E::Out
+    where
+        C: Chain<Item = T, State = Fresh<G>> + Sync,
+        G: Fn(usize) -> W + Sync,
+        L: Keeps<W, E::Kept>,
+    {
+        self.1.run(self.0.behind(on), kept)
+    }
+
+    fn then(&self, first: E::Out, second: impl FnOnce() -> E::Out) -> E::Out {
+        self.1.then(first, second)
     }
 }
 

@@ -3,14 +3,17 @@
 use std::{marker::PhantomData, mem, ops::ControlFlow, sync::Mutex};
 
 use rangesteal::{
-    options::Stateless,
+    On,
+    options::{Fresh, OnPool},
     source::{Chain, Source},
 };
 
 use super::{
-    End, Gather, GatherExact, Gathered, IndexedParallelIterator, ParallelIterator, Try, ends, shown,
+    End, Gather, GatherExact, Gathered, IndexedParallelIterator, ParallelIterator, Try,
+    end::{Behind, Keeps},
+    ends::{self, ends},
+    shown,
 };
-use crate::pool::{Seat, current, on};
 
 /// Folds runs of items. The length of a run has bounds.
 struct InRuns<ID, F> {
@@ -20,15 +23,11 @@ struct InRuns<ID, F> {
     count: Option<usize>,
 }
 
-impl<T, A: Send, ID: Fn() -> A + Sync, F: Fn(A, T) -> A + Sync> End<T> for InRuns<ID, F> {
-    type Out = Vec<A>;
-
-    #[track_caller]
-    fn chain<C: Chain<Item = T, State = Stateless> + Sync>(self, chain: C) -> Vec<A> {
+ends!([T, A: Send, ID: Fn() -> A + Sync, F: Fn(A, T) -> A + Sync] InRuns<ID, F>, T => Vec<A>,
+    |self, on| {
         let Self { init, op, lengths: (least, most), count } = self;
-        let pool = current();
-        let on = on!(pool, chain);
-        let step = |acc, (_, item): (&mut Seat, T)| op(acc, item);
+        let (least, most) = (*least, *most);
+        let step = |acc, (_, item): (&mut _, T)| op(acc, item);
         if (least, most) == (1, usize::MAX) {
             return on.fold_runs(init, step);
         }
@@ -41,7 +40,7 @@ impl<T, A: Send, ID: Fn() -> A + Sync, F: Fn(A, T) -> A + Sync> End<T> for InRun
         let most = (most / block * block).max(block);
         let on = if block > 1 { on.grain(block) } else { on };
         // A run that is full goes into a vector, and the next run begins.
-        let step = |(mut full, mut acc, mut len): (Vec<A>, A, usize), item: (&mut Seat, T)| {
+        let step = |(mut full, mut acc, mut len): (Vec<A>, A, usize), item: (&mut _, T)| {
             if len == most {
                 full.push(mem::replace(&mut acc, init()));
                 len = 0;
@@ -54,8 +53,9 @@ impl<T, A: Send, ID: Fn() -> A + Sync, F: Fn(A, T) -> A + Sync> End<T> for InRun
             full
         };
         runs.into_iter().flat_map(in_order).collect()
-    }
-}
+    },
+    |first, second| first.into_iter().chain(second()).collect()
+);
 
 /// The accumulators of [`fold`](ParallelIterator::fold).
 #[doc(hidden)]
@@ -185,6 +185,42 @@ where
     }
 }
 
+/// A stage that maps items with a state that each worker makes, and the end behind the stage.
+struct ThenInit<ID, F, E> {
+    init: ID,
+    op: F,
+    end: E,
+}
+
+impl<T, S, R, ID, F, E> End<T> for ThenInit<ID, F, E>
+where
+    ID: Fn() -> S + Sync,
+    F: Fn(&mut S, T) -> R + Sync,
+    E: End<R>,
+{
+    type Out = E::Out;
+    type Kept = (S, E::Kept);
+
+    fn keep(&self) -> Self::Kept {
+        ((self.init)(), self.end.keep())
+    }
+
+    #[track_caller]
+    fn run<C, G, W, L>(&self, on: On<C, OnPool<'_>>, kept: L) -> E::Out
+    where
+        C: Chain<Item = T, State = Fresh<G>> + Sync,
+        G: Fn(usize) -> W + Sync,
+        L: Keeps<W, Self::Kept>,
+    {
+        let mapped = on.map(|(state, item)| kept.with(state, |(state, _)| (self.op)(state, item)));
+        self.end.run(mapped, Behind::<_, S>::new(kept))
+    }
+
+    fn then(&self, first: E::Out, second: impl FnOnce() -> E::Out) -> E::Out {
+        self.end.then(first, second)
+    }
+}
+
 /// The items of [`map_init`](ParallelIterator::map_init).
 #[doc(hidden)]
 #[derive(Clone)]
@@ -208,7 +244,14 @@ where
     type Item = R;
 
     fn gather(self) -> Vec<R> {
-        self.base.run(ends::MapWithState { init: self.init, f: self.op })
+        let mut all = Vec::new();
+        self.run(ends::Into::new(&mut all));
+        all
+    }
+
+    #[track_caller]
+    fn run<E: End<R>>(self, end: E) -> E::Out {
+        self.base.run(ThenInit { init: self.init, op: self.op, end })
     }
 
     fn known_len(&self) -> Option<usize> {
@@ -228,6 +271,13 @@ pub struct MapWithOf<I, W, F> {
 }
 shown!(MapWithOf<I, W, F>);
 
+impl<I, W: Send + Clone, F> MapWithOf<I, W, F> {
+    /// Each worker clones the state.
+    fn init(self) -> MapInitOf<I, impl Fn() -> W + Sync + Send, F> {
+        MapInitOf { base: self.base, init: cloned_from(self.init), op: self.op }
+    }
+}
+
 /// See [`ParallelIterator::map_with`].
 pub type MapWith<I, W, F> = Gathered<MapWithOf<I, W, F>>;
 
@@ -241,7 +291,12 @@ where
     type Item = R;
 
     fn gather(self) -> Vec<R> {
-        MapInitOf { base: self.base, init: cloned_from(self.init), op: self.op }.gather()
+        self.init().gather()
+    }
+
+    #[track_caller]
+    fn run<E: End<R>>(self, end: E) -> E::Out {
+        self.init().run(end)
     }
 
     fn known_len(&self) -> Option<usize> {

@@ -1,4 +1,5 @@
-//! Iterators without a chain of their own: the items are gathered into a vector when the loop
+//! Iterators whose items have no index in the sources of rangesteal. If the loop needs an index, or
+//! if the iterator has no chain of its own, the items are gathered into a vector when the loop
 //! begins, and the loop runs over the vector.
 
 use std::fmt;
@@ -16,6 +17,25 @@ pub trait Gather: Send {
     /// Returns all items, in order.
     fn gather(self) -> Vec<Self::Item>;
 
+    /// Gives the chain of the items to `end`. Without an implementation of its own, a loop runs over
+    /// the gathered items.
+    #[track_caller]
+    fn run<E: End<Self::Item>>(self, end: E) -> E::Out
+    where
+        Self: Sized,
+    {
+        end.chain(source(self.gather()))
+    }
+
+    /// Gives the chain of the items in reverse to `end`.
+    #[track_caller]
+    fn run_backward<E: End<Self::Item>>(self, end: E) -> E::Out
+    where
+        Self: Sized,
+    {
+        end.chain(source(self.gather()).rev())
+    }
+
     /// The number of items, if known.
     fn known_len(&self) -> Option<usize> {
         None
@@ -26,7 +46,7 @@ pub trait Gather: Send {
 #[doc(hidden)]
 pub trait GatherExact: Gather {}
 
-/// An iterator whose items are gathered into a vector when the loop begins.
+/// An iterator whose items are gathered into a vector when the loop begins, if the loop needs that.
 #[derive(Clone, Debug)]
 #[must_use = "an iterator runs nothing: its last method does"]
 pub struct Gathered<G>(pub(crate) G);
@@ -38,7 +58,12 @@ impl<G: Gather> ParallelIterator for Gathered<G> {
 
     #[track_caller]
     fn run<E: End<G::Item>>(self, end: E) -> E::Out {
-        end.chain(source(self.0.gather()))
+        self.0.run(end)
+    }
+
+    #[track_caller]
+    fn run_backward<E: End<G::Item>>(self, end: E) -> E::Out {
+        self.0.run_backward(end)
     }
 
     fn into_items(self) -> Vec<G::Item> {

@@ -44,7 +44,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     #[track_caller]
     fn collect_into_vec(self, target: &mut Vec<Self::Item>) {
         target.clear();
-        start(self, ends::Into(target));
+        start(self, ends::Into::new(target));
     }
 
     /// Replaces the contents of `left` and `right` by the first and second components of the items,
@@ -263,7 +263,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// Returns the index of any item for which `predicate` returns true.
     #[track_caller]
     fn position_any<P: Fn(Self::Item) -> bool + Sync + Send>(self, predicate: P) -> Option<usize> {
-        self.run_indexed(ends::PositionAny(predicate))
+        in_its_stack!(|| self.run_indexed(ends::PositionAny(predicate)))
     }
 
     /// Returns the index of the first item for which `predicate` returns true.

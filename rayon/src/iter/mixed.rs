@@ -1,7 +1,7 @@
 //! Iterators over the items of two iterators, or over items with a separator. The items are
 //! gathered when the loop begins.
 
-use super::{Gather, GatherExact, Gathered, IndexedParallelIterator, ParallelIterator, shown};
+use super::{End, Gather, GatherExact, Gathered, IndexedParallelIterator, ParallelIterator, ends, shown};
 
 /// The items of one iterator, then the items of another one.
 #[doc(hidden)]
@@ -16,9 +16,24 @@ impl<A: ParallelIterator, B: ParallelIterator<Item = A::Item>> Gather for OneAft
     type Item = A::Item;
 
     fn gather(self) -> Vec<A::Item> {
-        let mut all = self.0.into_items();
-        all.append(&mut self.1.into_items());
+        let mut all = Vec::with_capacity(self.known_len().unwrap_or(0));
+        self.run(ends::Into::new(&mut all));
         all
+    }
+
+    /// Runs a loop over each of the iterators.
+    #[track_caller]
+    fn run<E: End<A::Item>>(self, end: E) -> E::Out {
+        let Self(a, b) = self;
+        let first = a.run(&end);
+        end.then(first, || b.run(&end))
+    }
+
+    #[track_caller]
+    fn run_backward<E: End<A::Item>>(self, end: E) -> E::Out {
+        let Self(a, b) = self;
+        let first = b.run_backward(&end);
+        end.then(first, || a.run_backward(&end))
     }
 
     fn known_len(&self) -> Option<usize> {

@@ -39,7 +39,7 @@ pub(crate) use self::end::{Backward, Then, Unindexed};
 pub use self::make::repeatn;
 #[doc(hidden)]
 pub use self::{
-    end::{End, IndexedEnd, IndexedStage, Stage},
+    end::{End, IndexedEnd, IndexedStage, Keeps, Stage},
     gathered::{Counted, Gather, GatherExact, Gathered, Listed},
     staged::{Placed, Staged},
     tries::Try,

@@ -55,7 +55,9 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
     #[doc(hidden)]
     #[track_caller]
     fn into_items(self) -> Vec<Self::Item> {
-        self.run(ends::ToVec {})
+        let mut all = Vec::new();
+        self.run(ends::Into::new(&mut all));
+        all
     }
 
     /// The minimal and maximal length of a run that [`fold`](Self::fold) folds.
@@ -92,7 +94,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         OP: Fn(&mut T, Self::Item) + Sync + Send,
         INIT: Fn() -> T + Sync + Send,
     {
-        start(self, ends::EachWithState { init, f: op });
+        self.map_init(init, op).for_each(|()| ());
     }
 
     /// Calls `op` with each item until one call fails. Returns the first failure in the order of
@@ -128,9 +130,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         INIT: Fn() -> T + Sync + Send,
         R: Try<Output = ()> + Send,
     {
-        let ended =
-            start(self, ends::TryEachWithState { init, f: |state: &mut T, item| checked(op(state, item)) });
-        ended.err().unwrap_or_else(|| R::from_output(()))
+        self.map_init(init, op).try_for_each(|ended| ended)
     }
 
     /// Counts the items.
@@ -598,7 +598,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
     /// Skips any `n` items.
     #[track_caller]
     fn skip_any(self, n: usize) -> SkipAny<Self> {
-        Staged { base: self, stage: stages::SkipSome(n) }
+        Staged { base: self, stage: stages::SkipSome(n.into()) }
     }
 
     /// Iterates, in order, over items for which `predicate` returns true. Ends as soon as the
@@ -612,7 +612,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
     /// returns false for any item.
     #[track_caller]
     fn skip_any_while<P: Fn(&Self::Item) -> bool + Sync + Send>(self, predicate: P) -> SkipAnyWhile<Self, P> {
-        Staged { base: self, stage: stages::SkipWhile(predicate) }
+        Staged { base: self, stage: stages::SkipWhile(predicate, false.into()) }
     }
 
     /// Collects the items into a list that contains one vector.

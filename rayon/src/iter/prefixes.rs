@@ -1,35 +1,20 @@
 //! Iterators that may end before their base: the loop over the base stops early.
 
 use std::{
-    mem,
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
+    ops::ControlFlow,
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
 };
 
-use rangesteal::{options::Stateless, source::Chain};
+use rangesteal::{
+    On,
+    options::{Fresh, OnPool},
+    source::Chain,
+};
 
-use super::{End, Gather, Gathered, ParallelIterator, shown};
-use crate::pool::{Seat, current};
+use super::{End, Gather, Gathered, ParallelIterator, ends::ends, shown};
 
-/// The results of one block of items. When this value is dropped, it adds its results to the list
-/// of all blocks.
-struct Block<'o, R> {
-    number: usize,
-    made: Vec<R>,
-    to: &'o Mutex<Vec<(usize, Vec<R>)>>,
-    _seat: Seat,
-}
-
-impl<R> Drop for Block<'_, R> {
-    fn drop(&mut self) {
-        let made = (self.number, mem::take(&mut self.made));
-        self.to.lock().unwrap_or_else(PoisonError::into_inner).push(made);
-    }
-}
-
-/// Collects the `Some` results of a closure, in order, until the closure returns `None`.
+/// Collects the `Some` results of a closure, in order, until the closure returns `None`. Returns the
+/// results, and whether the closure has returned `None`.
 struct Until<F> {
     f: F,
     /// Whether to drop the results of items behind the first `None`. Other workers may have made
@@ -37,28 +22,34 @@ struct Until<F> {
     is_prefix: bool,
 }
 
-impl<T, R: Send, F: Fn(T) -> Option<R> + Sync> End<T> for Until<F> {
-    type Out = Vec<R>;
-
-    #[track_caller]
-    fn chain<C: Chain<Item = T, State = Stateless> + Sync>(self, chain: C) -> Vec<R> {
-        let (pool, to) = (current(), Mutex::new(Vec::new()));
-        let begin = |number| Block { number, made: Vec::new(), to: &to, _seat: Seat::take(&pool, 0) };
-        let ended = pool.on(chain).with_block(begin).try_for_each(|(block, item)| match (self.f)(item) {
-            Some(made) => {
-                block.made.push(made);
-                Ok(())
+ends!([T, R: Send, F: Fn(T) -> Option<R> + Sync] Until<F>, T => (Vec<R>, bool),
+    |self, on| {
+        let step = |mut made: Vec<R>, (_, item): (&mut _, T)| match (self.f)(item) {
+            Some(result) => {
+                made.push(result);
+                ControlFlow::Continue(made)
             }
-            None => Err(block.number),
-        });
-        let mut blocks = to.into_inner().unwrap_or_else(PoisonError::into_inner);
-        if let (Err(last), true) = (ended, self.is_prefix) {
-            blocks.retain(|(number, _)| *number <= last);
+            None => ControlFlow::Break(made),
+        };
+        let (mut runs, ended) = on.fold_runs_until(Vec::new, step);
+        if let (Some(last), true) = (ended, self.is_prefix) {
+            runs.retain(|(first, _)| *first <= last);
         }
-        blocks.sort_unstable_by_key(|(number, _)| *number);
-        blocks.into_iter().flat_map(|(_, made)| made).collect()
+        let mut runs = runs.into_iter().map(|(_, made)| made);
+        let mut all = runs.next().unwrap_or_default();
+        runs.for_each(|mut made| all.append(&mut made));
+        (all, ended.is_some())
+    },
+    |first, second| {
+        let (mut all, has_ended) = first;
+        if has_ended {
+            return (all, true);
+        }
+        let (mut more, has_ended) = second();
+        all.append(&mut more);
+        (all, has_ended)
     }
-}
+);
 
 /// The values of the items before the first `None`.
 #[doc(hidden)]
@@ -73,7 +64,7 @@ impl<T: Send, I: ParallelIterator<Item = Option<T>>> Gather for SomeOf<I> {
     type Item = T;
 
     fn gather(self) -> Vec<T> {
-        self.0.run(Until { f: |item| item, is_prefix: true })
+        self.0.run(Until { f: |item| item, is_prefix: true }).0
     }
 }
 
@@ -91,7 +82,7 @@ impl<I: ParallelIterator, P: Fn(&I::Item) -> bool + Sync + Send> Gather for Take
 
     fn gather(self) -> Vec<I::Item> {
         let Self(base, test) = self;
-        base.run(Until { f: |item| Some(item).filter(&test), is_prefix: false })
+        base.run(Until { f: |item| Some(item).filter(&test), is_prefix: false }).0
     }
 }
 
@@ -111,6 +102,6 @@ impl<I: ParallelIterator> Gather for SomeItems<I> {
         let left = AtomicUsize::new(self.1);
         let take =
             |item| left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok().then_some(item);
-        self.0.run(Until { f: take, is_prefix: false })
+        self.0.run(Until { f: take, is_prefix: false }).0
     }
 }

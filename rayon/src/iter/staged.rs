@@ -20,7 +20,7 @@ pub struct Staged<I, G> {
 impl<I, G> crate::absent::IsOfThisCrate for Staged<I, G> {}
 impl<I, G> crate::absent::IsOfThisCrate for Placed<I, G> {}
 
-impl<I: ParallelIterator, G: Stage<I::Item> + Send> ParallelIterator for Staged<I, G> {
+impl<I: ParallelIterator, G: Stage<I::Item> + Send + Sync> ParallelIterator for Staged<I, G> {
     type Item = G::Made;
 
     #[track_caller]
@@ -48,7 +48,7 @@ impl<I: ParallelIterator, G: Stage<I::Item> + Send> ParallelIterator for Staged<
 impl<I, G> IndexedParallelIterator for Staged<I, G>
 where
     I: IndexedParallelIterator,
-    G: Stage<I::Item> + IndexedStage<I::Item, Made = <G as Stage<I::Item>>::Made> + Send,
+    G: Stage<I::Item> + IndexedStage<I::Item, Made = <G as Stage<I::Item>>::Made> + Send + Sync,
 {
     #[track_caller]
     fn run_indexed<E: IndexedEnd<Self::Item>>(self, end: E) -> E::Out {

@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 use rangesteal::{
-    options::Stateless,
+    On,
+    options::{Fresh, OnPool},
     source,
     source::{Chain, Source},
 };
@@ -23,47 +24,44 @@ macro_rules! stage {
 }
 
 /// Implements a stage. The arguments are the type of its results, the number of results per item
-/// (`one of each`, at most `one`, or `any`), and the chain.
+/// (`one of each`, at most `one`, or `any`), and the chain. A closure behind a chain on a pool
+/// receives a worker's state, too. A stage that makes one of each has two chains: one on a pool,
+/// and one without, which is a source.
 macro_rules! behind {
-    ([$($generic:tt)*] $stage:ty, $item:ty => $made:ty, one of each, ($self:ident, $chain:ident) $behind:expr) => {
-        impl<$($generic)*> Stage<$item> for $stage {
-            type Made = $made;
-            const ONE_EACH: bool = true;
-
-            fn behind<C: Chain<Item = $item, State = Stateless> + Sync>(
-                $self,
-                $chain: C,
-            ) -> impl Chain<Item = $made, State = Stateless> + Sync {
-                $behind
-            }
-        }
+    ([$($generic:tt)*] $stage:ty, $item:ty => $made:ty, one of each,
+        ($self:ident, $on:ident) $behind:expr, $indexed:expr) => {
+        behind!(@ [$($generic)*] $stage, $item => $made, { const ONE_EACH: bool = true; }, ($self, $on) $behind);
 
         impl<$($generic)*> IndexedStage<$item> for $stage {
             type Made = $made;
 
-            fn behind<S: Source<Item = $item> + Sync>($self, $chain: S) -> impl Source<Item = $made> + Sync {
-                $behind
+            fn behind<S: Source<Item = $item> + Sync>($self, $on: S) -> impl Source<Item = $made> + Sync {
+                $indexed
             }
         }
     };
-    ([$($generic:tt)*] $stage:ty, $item:ty => $made:ty, $most:ident, ($self:ident, $chain:ident) $behind:expr) => {
+    ([$($generic:tt)*] $stage:ty, $item:ty => $made:ty, one, ($self:ident, $on:ident) $behind:expr) => {
+        behind!(@ [$($generic)*] $stage, $item => $made, {}, ($self, $on) $behind);
+    };
+    ([$($generic:tt)*] $stage:ty, $item:ty => $made:ty, any, ($self:ident, $on:ident) $behind:expr) => {
+        behind!(@ [$($generic)*] $stage, $item => $made, { const ONE_AT_MOST: bool = false; }, ($self, $on) $behind);
+    };
+    (@ [$($generic:tt)*] $stage:ty, $item:ty => $made:ty, {$($number:tt)*}, ($self:ident, $on:ident) $behind:expr) => {
         impl<$($generic)*> Stage<$item> for $stage {
             type Made = $made;
-            const ONE_AT_MOST: bool = behind!(@ $most);
+            $($number)*
 
-            fn behind<C: Chain<Item = $item, State = Stateless> + Sync>(
-                $self,
-                $chain: C,
-            ) -> impl Chain<Item = $made, State = Stateless> + Sync {
+            fn behind<'p, C_, G_, W_>(
+                &$self,
+                $on: On<C_, OnPool<'p>>,
+            ) -> On<impl Chain<Item = $made, State = Fresh<G_>> + Sync, OnPool<'p>>
+            where
+                C_: Chain<Item = $item, State = Fresh<G_>> + Sync,
+                G_: Fn(usize) -> W_ + Sync,
+            {
                 $behind
             }
         }
-    };
-    (@ one) => {
-        true
-    };
-    (@ any) => {
-        false
     };
 }
 
@@ -71,20 +69,25 @@ stage! {
     /// See [`ParallelIterator::map`].
     Map, MapBy
 }
-behind!([T, R: Send, F: Fn(T) -> R + Sync] MapBy<F>, T => R, one of each, (self, chain) source(chain).map(self.0));
+behind!([T, R: Send, F: Fn(T) -> R + Sync] MapBy<F>, T => R, one of each, (self, on) on.map(|(_, item)| (self.0)(item)), source(on).map(self.0));
 
 stage! {
     /// See [`ParallelIterator::inspect`].
     Inspect, InspectBy
 }
-behind!([T: Send, F: Fn(&T) + Sync] InspectBy<F>, T => T, one of each, (self, chain) source(chain).inspect(self.0));
+behind!([T: Send, F: Fn(&T) + Sync] InspectBy<F>, T => T, one of each, (self, on) on.inspect(|(_, item)| (self.0)(item)), source(on).inspect(self.0));
 
 stage! {
     /// See [`ParallelIterator::update`].
     Update, UpdateBy
 }
-behind!([T: Send, F: Fn(&mut T) + Sync] UpdateBy<F>, T => T, one of each, (self, chain) {
-    source(chain).map(move |mut item| {
+behind!([T: Send, F: Fn(&mut T) + Sync] UpdateBy<F>, T => T, one of each, (self, on) {
+    on.map(|(_, mut item)| {
+        (self.0)(&mut item);
+        item
+    })
+}, {
+    source(on).map(move |mut item| {
         (self.0)(&mut item);
         item
     })
@@ -94,30 +97,30 @@ stage! {
     /// See [`ParallelIterator::filter`].
     Filter, FilterBy
 }
-behind!([T: Send, F: Fn(&T) -> bool + Sync] FilterBy<F>, T => T, one, (self, chain) source(chain).filter(self.0));
+behind!([T: Send, F: Fn(&T) -> bool + Sync] FilterBy<F>, T => T, one, (self, on) on.filter(|(_, item)| (self.0)(item)));
 
 stage! {
     /// See [`ParallelIterator::filter_map`].
     FilterMap, FilterMapBy
 }
-behind!([T, R: Send, F: Fn(T) -> Option<R> + Sync] FilterMapBy<F>, T => R, one, (self, chain) {
-    source(chain).filter_map(self.0)
+behind!([T, R: Send, F: Fn(T) -> Option<R> + Sync] FilterMapBy<F>, T => R, one, (self, on) {
+    on.filter_map(|(_, item)| (self.0)(item))
 });
 
 stage! {
     /// See [`ParallelIterator::flat_map`].
     FlatMap, FlatMapBy
 }
-behind!([T, P: IntoParallelIterator, F: Fn(T) -> P + Sync] FlatMapBy<F>, T => P::Item, any, (self, chain) {
-    source(chain).flat_map(move |item| (self.0)(item).into_par_iter().into_items())
+behind!([T, P: IntoParallelIterator, F: Fn(T) -> P + Sync] FlatMapBy<F>, T => P::Item, any, (self, on) {
+    on.flat_map(|(_, item)| (self.0)(item).into_par_iter().into_items())
 });
 
 stage! {
     /// See [`ParallelIterator::flat_map_iter`].
     FlatMapIter, FlatMapIterBy
 }
-behind!([T, P: IntoIterator<Item: Send>, F: Fn(T) -> P + Sync] FlatMapIterBy<F>, T => P::Item, any, (self, chain) {
-    source(chain).flat_map(self.0)
+behind!([T, P: IntoIterator<Item: Send>, F: Fn(T) -> P + Sync] FlatMapIterBy<F>, T => P::Item, any, (self, on) {
+    on.flat_map(|(_, item)| (self.0)(item))
 });
 
 /// The stage of [`Flatten`].
@@ -127,8 +130,8 @@ pub struct Flat;
 
 /// See [`ParallelIterator::flatten`].
 pub type Flatten<I> = Staged<I, Flat>;
-behind!([P: IntoParallelIterator] Flat, P => P::Item, any, (self, chain) {
-    source(chain).flat_map(|item: P| item.into_par_iter().into_items())
+behind!([P: IntoParallelIterator] Flat, P => P::Item, any, (self, on) {
+    on.flat_map(|(_, item): (_, P)| item.into_par_iter().into_items())
 });
 
 /// The stage of [`FlattenIter`].
@@ -138,7 +141,7 @@ pub struct FlatIter;
 
 /// See [`ParallelIterator::flatten_iter`].
 pub type FlattenIter<I> = Staged<I, FlatIter>;
-behind!([P: IntoIterator<Item: Send>] FlatIter, P => P::Item, any, (self, chain) source(chain).flatten());
+behind!([P: IntoIterator<Item: Send>] FlatIter, P => P::Item, any, (self, on) on.flatten());
 
 /// The stage of [`Copied`] and [`Cloned`].
 #[doc(hidden)]
@@ -149,7 +152,7 @@ pub struct Owned;
 pub type Copied<I> = Staged<I, Owned>;
 /// See [`ParallelIterator::cloned`].
 pub type Cloned<I> = Staged<I, Owned>;
-behind!(['a, T: Clone + Send + 'a] Owned, &'a T => T, one of each, (self, chain) source(chain).cloned());
+behind!(['a, T: Clone + Send + 'a] Owned, &'a T => T, one of each, (self, on) on.cloned(), source(on).cloned());
 
 /// The stage that passes all items on.
 #[doc(hidden)]
@@ -162,30 +165,43 @@ pub type PanicFuse<I> = Staged<I, Same>;
 pub type ExponentialBlocks<I> = Staged<I, Same>;
 /// See [`by_uniform_blocks`](super::IndexedParallelIterator::by_uniform_blocks).
 pub type UniformBlocks<I> = Staged<I, Same>;
-behind!([T: Send] Same, T => T, one of each, (self, chain) chain);
+behind!([T: Send] Same, T => T, one of each, (self, on) on, on);
 
-/// The stage of [`SkipAny`].
+/// The stage of [`SkipAny`]: the number of items that are left to skip.
 #[doc(hidden)]
-#[derive(Clone, Copy, Debug)]
-pub struct SkipSome(pub(super) usize);
+#[derive(Debug)]
+pub struct SkipSome(pub(super) AtomicUsize);
+
+impl Clone for SkipSome {
+    fn clone(&self) -> Self {
+        Self(AtomicUsize::new(self.0.load(Relaxed)))
+    }
+}
 
 /// See [`ParallelIterator::skip_any`].
 pub type SkipAny<I> = Staged<I, SkipSome>;
-behind!([T: Send] SkipSome, T => T, one, (self, chain) {
-    let left = AtomicUsize::new(self.0);
-    source(chain).filter(move |_: &T| left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_err())
+behind!([T: Send] SkipSome, T => T, one, (self, on) {
+    on.filter(|(_, _)| self.0.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_err())
 });
 
-stage! {
-    /// See [`ParallelIterator::skip_any_while`].
-    SkipAnyWhile, SkipWhile
+/// The stage of [`SkipAnyWhile`]: the closure, and whether an item has been kept.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct SkipWhile<F>(pub(super) F, pub(super) AtomicBool);
+
+impl<F: Clone> Clone for SkipWhile<F> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone(), AtomicBool::new(self.1.load(Relaxed)))
+    }
 }
-behind!([T: Send, F: Fn(&T) -> bool + Sync] SkipWhile<F>, T => T, one, (self, chain) {
-    let is_over = AtomicBool::new(false);
-    source(chain).filter(move |item: &T| {
-        let is_kept = is_over.load(Relaxed) || !(self.0)(item);
+
+/// See [`ParallelIterator::skip_any_while`].
+pub type SkipAnyWhile<I, F> = Staged<I, SkipWhile<F>>;
+behind!([T: Send, F: Fn(&T) -> bool + Sync] SkipWhile<F>, T => T, one, (self, on) {
+    on.filter(|(_, item)| {
+        let is_kept = self.1.load(Relaxed) || !(self.0)(item);
         if is_kept {
-            is_over.store(true, Relaxed);
+            self.1.store(true, Relaxed);
         }
         is_kept
     })

@@ -4,6 +4,8 @@ use std::{
     cmp::Ordering,
     convert::Infallible,
     iter::{self, Product, Sum},
+    ops::ControlFlow,
+    sync::PoisonError,
 };
 
 use super::{
@@ -13,9 +15,13 @@ use super::{
     options::{Ending, OnPool},
     state::{Given, State},
 };
-use crate::pool::{
-    call::{body::Stop, ending::Outcome},
-    policy::site::LoopKind,
+use crate::{
+    pool::{
+        call::{body::Stop, ending::Outcome},
+        policy::site::LoopKind,
+    },
+    sorted::sort,
+    sync::{Mutex, lock},
 };
 
 /// Folds a worker's claims: calls `step` with each item, up to the first `Err`.
@@ -484,7 +490,68 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     }
 }
 
+/// The accumulator of a run that begins at item `first`. When this value is dropped, the accumulator
+/// goes to the list of all runs.
+struct RunUntil<'t, A> {
+    first: usize,
+    acc: Option<A>,
+    to: &'t Mutex<Vec<(usize, A)>>,
+}
+
+impl<A> Drop for RunUntil<'_, A> {
+    fn drop(&mut self) {
+        lock(self.to).extend(self.acc.take().map(|acc| (self.first, acc)));
+    }
+}
+
 impl<C: Chain + Sync> On<C, OnPool<'_>> {
+    /// As [`fold_runs`](Self::fold_runs), until `step` breaks. Returns each accumulator with the index
+    /// of the first item of its run, and the index of the first item, in the order of the items, at
+    /// which `step` broke. All items before that item have been folded. The run of that item ends
+    /// there. Runs that begin behind that item are those of other workers.
+    #[doc(hidden)] // for rangesteal-rayon
+    #[inline(always)]
+    pub fn fold_runs_until<A: Send>(
+        self,
+        init: impl Fn() -> A + Sync,
+        step: impl for<'a> Fn(A, Given<'a, C::State, C::Item>) -> ControlFlow<A, A> + Sync,
+    ) -> (Vec<(usize, A)>, Option<usize>) {
+        let runs = Mutex::new(Vec::new());
+        let to = &runs;
+        let fold = move |mut claimed: Claimed<'_, '_, '_, C>, mut run: Option<_>| {
+            let chain = claimed.chain;
+            while let Some(items) = claimed.next() {
+                let first = items.range().start;
+                let run = run.get_or_insert_with(|| RunUntil { first, acc: None, to });
+                let mut acc = run.acc.take().unwrap_or_else(&init);
+                let state = claimed.state();
+                for (at, item) in items.numbered() {
+                    let folded = chain.push(state, item, acc, |state, acc, item| {
+                        match step(acc, C::State::give(state, item)) {
+                            ControlFlow::Continue(acc) => Ok(acc),
+                            ControlFlow::Break(acc) => Err(acc),
+                        }
+                    });
+                    acc = folded.map_err(|acc| {
+                        run.acc = Some(acc);
+                        Stop::there(at, at)
+                    })?;
+                }
+                run.acc = Some(acc);
+            }
+            Ok(run)
+        };
+        let folded = self.fold_claims(LoopKind::MayStop, fold, |before, _| before).ended();
+        let stopped = match folded {
+            Some(Err(at)) => Some(at),
+            _ => None,
+        };
+        drop(folded);
+        let mut runs = runs.into_inner().unwrap_or_else(PoisonError::into_inner);
+        sort(&mut runs, &|(a, _), (b, _)| a < b);
+        (runs, stopped)
+    }
+
     /// Calls `f` once with every item. Use this method if each item takes long enough to be worth
     /// waking a worker.
     #[inline(always)]
