@@ -119,7 +119,8 @@ impl<S> PoolBuilder<S> {
     /// If there are more workers than CPUs, they are put on the CPUs round robin. The additional
     /// workers help only loops whose items sleep or wait; the pool finds these loops by measuring.
     /// For all other loops, the number of workers is at most the number of CPUs, or the number of
-    /// CPUs that the quota keeps busy. This limit is at least two, even on one CPU.
+    /// CPUs that the quota keeps busy. This limit is at least two, even on one CPU. The first call
+    /// of a loop, which is not measured yet, has up to 256 helpers.
     ///
     /// On Linux the CPUs and the quota are read from `sched_getaffinity(2)` and `cgroups(7)`. On
     /// other systems [`std::thread::available_parallelism`] counts the CPUs. If the building thread
