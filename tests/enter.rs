@@ -138,7 +138,8 @@ fn the_thread_has_the_name_and_the_handlers_and_is_kept() {
     assert_eq!(seen.into_iter().map(|(_, name)| name).collect::<Vec<_>>(), [Some("deep-0".to_owned())]);
     drop(pool);
     let [mut started, mut ended] = notes.map(|notes| notes.lock().unwrap().clone());
-    (started.sort_unstable(), ended.sort_unstable());
+    started.sort_unstable();
+    ended.sort_unstable();
     assert_eq!((started, ended), (vec![0, 1], vec![0, 1]));
     let nameless = |worker| if worker == 0 { "\0".into() } else { String::new() };
     let error = Pool::builder().thread_name(nameless).build().unwrap_err();

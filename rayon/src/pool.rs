@@ -13,7 +13,7 @@ use std::{
     },
 };
 
-use rangesteal::{BuildError, Pool, PoolBuilder};
+use rangesteal::{BuildError, Pinning, Pool, PoolBuilder};
 
 /// A shared pool.
 #[derive(Clone, Debug)]
@@ -95,6 +95,14 @@ pub(crate) fn wanted() -> Option<usize> {
     std::env::var("RAYON_NUM_THREADS").ok()?.parse().ok().filter(|threads| *threads > 0)
 }
 
+/// The options of a pool, before the program sets any. Threads are not pinned, as in rayon, because
+/// programs and threads that an item starts would inherit the one CPU. The environment variable
+/// `RANGESTEAL_PINNING` asks for pinned threads.
+pub(crate) fn options() -> PoolBuilder {
+    let options = Pool::builder();
+    if std::env::var_os("RANGESTEAL_PINNING").is_some() { options } else { options.pinning(Pinning::Off) }
+}
+
 /// The global pool without the feature `threads`: the calling thread alone.
 static ALONE: OnceLock<Pool> = OnceLock::new();
 
@@ -103,10 +111,9 @@ fn global() -> &'static Pool {
     if cfg!(feature = "threads") {
         static WANTED: Once = Once::new();
         WANTED.call_once(|| {
-            if let Some(threads) = wanted() {
-                // An error means that the global pool exists already.
-                Pool::builder().num_threads(threads).build_global().ok();
-            }
+            let options = wanted().into_iter().fold(options(), PoolBuilder::num_threads);
+            // An error means that the global pool exists already.
+            options.build_global().ok();
         });
         return Pool::global();
     }

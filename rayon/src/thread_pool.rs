@@ -7,7 +7,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use rangesteal::{BuildError, Pool, PoolBuilder};
+use rangesteal::{BuildError, PoolBuilder};
 
 use crate::{
     absent::{
@@ -196,7 +196,7 @@ impl ThreadPoolBuilder {
         } else {
             Some(threads)
         };
-        let mut options = Pool::builder();
+        let mut options = pool::options();
         if let Some(threads) = threads {
             options = options.num_threads(threads);
         }

@@ -144,7 +144,8 @@
 //! * **Short and uneven loops** need no tuning: a loop that is too short wakes no thread, and
 //!   workers steal down to single items.
 //! * **The calling thread works, too.** A pool of `n` has `n - 1` threads of its own.
-//! * **Threads are pinned** where the system allows it: see [pinning](super::machines#pinning).
+//! * **Threads are pinned** where the system allows it: see [pinning](super::machines#pinning). An
+//!   item that starts programs or threads starts them in [`unpinned`](crate::Pool::unpinned).
 //!
 //! # The first error
 //!

@@ -39,8 +39,31 @@
 //! On Linux a pool pins its threads, except under [a CPU quota](super::beside#cpu-quotas).
 //! [`pinning`](crate::PoolBuilder::pinning) or `RANGESTEAL_PINNING` changes this default. Only a
 //! [`scope`](crate::PoolBuilder::scope) pins the calling thread. Without a scope, the pool leaves a
-//! CPU free for the calling thread. A thread that a pinned thread starts may use only the same CPU,
-//! so start other threads before a scope, not inside.
+//! CPU free for the calling thread.
+//!
+//! Threads and programs that a pinned thread starts may use only the same CPU, and
+//! [`available_parallelism`](std::thread::available_parallelism) returns 1 there. If an item starts
+//! programs, threads or a library's team of threads, start them in
+//! [`pool.unpinned(..)`](crate::Pool::unpinned), or turn pinning off. Pools that an item builds use
+//! all CPUs of the program.
+//!
+//! # System calls
+//! The system calls that a loop makes on Linux, once its pool is built. Closures, the allocator, a
+//! logger and [reports](super::reports) make further calls.
+//!
+//! | call | when |
+//! |---|---|
+//! | `futex` | threads sleep and wake |
+//! | `membarrier` | a worker steals from a worker whose items are cheap |
+//! | `getrusage` | in a pool with more workers than CPUs: to find loops whose items sleep |
+//! | `openat`, `read`, `close` of `/proc/thread-self/schedstat` and `/proc/stat` | unless pinning is off: a worker checks whether it gets its CPU |
+//! | `sched_setaffinity` | unless pinning is off: a worker moves to another CPU |
+//!
+//! [`Pinning::Off`](crate::Pinning::Off), or `RANGESTEAL_PINNING=off`, leaves the first two calls,
+//! in a pool that has no more workers than CPUs. A worker that gets hardly any CPU time then still
+//! takes part in loops. A filter that kills the process at other calls is installed after the pool
+//! is built, or by the [`start_handler`](crate::PoolBuilder::start_handler) and on the calling
+//! thread.
 //!
 //! # NUMA
 //! One pool may span all NUMA nodes of a machine. No machine with several nodes was measured.

@@ -8,7 +8,7 @@ use crate::{
         error::{BuildError, LEAST_STACK},
         hosts::{HostOptions, Hosts},
         place::{
-            affinity::{Mask, Pinned},
+            affinity::{Mask, Pinned, before_pin},
             cpu_assignment::CpuAssignment,
             inherited_scheduling::InheritedScheduling,
             placement::{PinState, Pinning, Placement, SeatPlan, System, Wish},
@@ -119,7 +119,8 @@ impl<S> PoolBuilder<S> {
     /// If there are more workers than CPUs, they are put on the CPUs round robin. The additional
     /// workers help only loops whose items sleep or wait; the pool finds these loops by measuring.
     /// For all other loops, the number of workers is at most the number of CPUs, or the number of
-    /// CPUs that the quota keeps busy. This limit is at least two, even on one CPU.
+    /// CPUs that the quota keeps busy. This limit is at least two, even on one CPU. The first call
+    /// of a loop, which is not measured yet, has up to 256 helpers.
     ///
     /// On Linux the CPUs and the quota are read from `sched_getaffinity(2)` and `cgroups(7)`. On
     /// other systems [`std::thread::available_parallelism`] counts the CPUs. If the building thread
@@ -385,7 +386,11 @@ impl PoolOptions {
         if let Some(asked) = self.stack_size.filter(|bytes| *bytes < LEAST_STACK) {
             return Err(BuildError::StackSize { asked });
         }
-        let inherited = (role == Role::Global).then(InheritedScheduling::of_process);
+        // A thread that a pool has pinned builds a pool on the CPUs that it had before.
+        let inherited = match role {
+            Role::Global => Some(InheritedScheduling::of_process()),
+            Role::Own | Role::Scope => before_pin().as_ref().map(InheritedScheduling::of_cpus),
+        };
         let mask = inherited.as_ref().map_or_else(Mask::of_this_thread, InheritedScheduling::mask);
         let scheduling = inherited.clone().or_else(|| mask.as_ref().ok().map(InheritedScheduling::of_cpus));
         let mut plan = SeatPlan::new(mem::take(&mut self.wish), System::now(mask))?;
@@ -471,7 +476,7 @@ impl PoolOptions {
                 inherited: inherited.clone(),
                 cpu: plan.cpu(worker).map(|cpu| cpu.number),
                 is_lent: spawn.is_some(),
-                checks_cpu: true,
+                checks_cpu: plan.pinning != Pinning::Off,
                 start_handler: self.start_handler.clone(),
                 exit_handler: self.exit_handler.clone(),
             };

@@ -53,6 +53,10 @@ use verbs::{comparator::By, partition, select, sort};
 /// threads can ([Locks and loops](crate::guide::locks) lists the deadlocks that remain). A loop
 /// inside a loop takes 2 KiB of stack, in debug builds 8 KiB.
 ///
+/// # What items start
+/// A worker is pinned to one CPU, unless [`pinning`](PoolBuilder::pinning) is off. Programs and
+/// threads that an item starts inherit this one CPU, except in [`unpinned`](Self::unpinned).
+///
 /// # Fork, exit and failures of the process
 /// In a child made by `fork` every loop runs on the calling thread, unless its pool, its
 /// [`CancelToken`] and its [`Progress`] were made in the child. A child that is forked by a closure
@@ -60,9 +64,9 @@ use verbs::{comparator::By, partition, select, sort};
 /// child: the child must exec or exit. A closure may end the process ([`std::process::exit`]) on
 /// any thread.
 ///
-/// On Linux the pool calls `membarrier(2)` when it is built, and when a worker steals from a worker
-/// whose items are cheap. A seccomp filter may answer the call with an error. A filter that kills
-/// the process at an unknown call has to allow this one.
+/// On Linux a seccomp filter may answer `membarrier(2)` with an error. A filter that kills the
+/// process at an unknown call has to allow the calls that loops make: [the
+/// list](crate::guide::machines#system-calls). With [`Pinning::Off`] they are two.
 ///
 /// An allocation that fails ends the process on any thread, as everywhere in Rust
 /// ([`handle_alloc_error`](std::alloc::handle_alloc_error)). A loop with more results than a `Vec`
@@ -128,8 +132,8 @@ impl<S: FnMut(WorkerThread) -> io::Result<()>> PoolBuilder<S> {
     /// of `work`.
     ///
     /// While `work` runs, the calling thread is pinned as worker 0. Afterwards it gets its old
-    /// affinity mask back, also if `work` panics. A pool that is built inside `work` on this thread
-    /// may use this one CPU only: build such a pool before the scope.
+    /// affinity mask back, also if `work` panics. What `work` starts inherits this one CPU, except
+    /// pools and what it starts in [`Pool::unpinned`].
     ///
     /// ```
     /// use rangesteal::Pool;
@@ -380,6 +384,37 @@ impl Pool {
             return work();
         }
         executor.hosts.call(work)
+    }
+
+    /// Calls `work` on the calling thread, with the CPUs that the thread had before this pool
+    /// pinned it, and returns its result. Then the thread is pinned again, also if `work` panics.
+    ///
+    /// A worker is pinned to one CPU, and all that an item starts inherits this mask: programs
+    /// ([`Command`](std::process::Command)), threads, and teams of threads in other libraries.
+    /// [`available_parallelism`](std::thread::available_parallelism) returns 1 there. Start such
+    /// things in `unpinned`. Pools that an item builds need no `unpinned`.
+    ///
+    /// Two system calls, some 2 µs. If no pool has pinned the thread, the call does nothing else:
+    /// on threads outside of the pool, with [`Pinning::Off`], and on systems other than Linux.
+    ///
+    /// ```
+    /// use std::thread::available_parallelism;
+    ///
+    /// let pool = rangesteal::Pool::new()?;
+    /// let cpus = available_parallelism().ok();
+    /// pool.on(0..8).for_each(|_| {
+    ///     let seen = pool.unpinned(|| available_parallelism().ok());
+    ///     assert_eq!(seen, cpus);
+    /// });
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `work` panics.
+    pub fn unpinned<R>(&self, work: impl FnOnce() -> R) -> R {
+        let executor = self.executor();
+        let _unpinned = executor.cpus.unpin(executor.threads.here());
+        work()
     }
 
     /// A state for each worker, which is kept from loop to loop: see [`PerWorker`]. The call makes

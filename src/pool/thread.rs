@@ -53,14 +53,12 @@ impl ThreadBody {
     pub(crate) fn run(self, handle: WorkerHandle, arrival: Sender<Arrived>) {
         let taken_over = self.inherited.map_or(Ok(()), |of| of.take_over());
         let mut lent = None;
-        let pinned = match self.cpu {
-            None => Ok(()),
-            Some(cpu) if self.is_lent => Pinned::to(cpu).map(|pinned| lent = Some(pinned)),
-            Some(cpu) => affinity::pin(cpu),
-        };
+        let pinned = self.cpu.map_or(Ok(()), |cpu| {
+            Pinned::to(cpu).map(|pinned| if self.is_lent { lent = Some(pinned) } else { mem::forget(pinned) })
+        });
+        let pinned = pinned.map(|()| affinity::this_thread());
         let started = call(self.start_handler, self.worker);
         let stays = started.is_ok();
-        let pinned = pinned.map(|()| affinity::this_thread());
         arrival.send(Arrived { taken_over, pinned, started });
         if stays {
             let mut has_cpu = starvation::has_cpu();

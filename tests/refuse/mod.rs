@@ -6,6 +6,7 @@ use nix::libc;
 
 /// From this call on, the system call `number` fails with `EPERM` on this thread and on the threads
 /// that it starts.
+#[allow(dead_code, reason = "not in all tests")]
 pub(crate) fn refuse(number: libc::c_long) {
     filter(&mut [
         statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0), // the system call's number
@@ -20,6 +21,7 @@ pub(crate) fn statement(code: u32, jt: u8, jf: u8, k: u32) -> libc::sock_filter 
 }
 
 /// The return value of a filter that makes a call fail with this error.
+#[allow(dead_code, reason = "not in all tests")]
 pub(crate) fn error(number: libc::c_int) -> u32 {
     libc::SECCOMP_RET_ERRNO | u32::try_from(number).unwrap()
 }

@@ -20,7 +20,7 @@ use crate::{
     clock::{Instant, nanos},
     pool::{
         policy::{
-            free_cpus::{CpuUse, Granted},
+            free_cpus::{CpuUse, Granted, most_woken},
             launch::{Launch, up_to},
             prices::block_in_order,
             site::LoopKind,
@@ -70,10 +70,10 @@ impl Executor {
         let most = self.most(this, options).min(others);
         let asked = if let Launch::Shared { helpers } = launch { helpers.min(most) } else { most };
         let mut splits = try_lock_soon(&self.learnt);
-        let is_cpu_bound = splits.as_ref().is_some_and(|splits| splits.is_cpu_bound(this.site));
-        let asked = if is_cpu_bound { asked.min(self.helpers_at_a_time) } else { asked };
+        let is_cpu_bound = splits.as_ref().and_then(|splits| splits.is_cpu_bound(this.site));
+        let asked = asked.min(most_woken(is_cpu_bound, self.helpers_at_a_time));
         let asked = if options.list.is_some() { asked } else { asked.min(left.len() - 1) };
-        let has_cpus = is_cpu_bound || self.workers <= self.helpers_at_a_time + 1;
+        let has_cpus = is_cpu_bound == Some(true) || self.workers <= self.helpers_at_a_time + 1;
         let free = if has_cpus { self.free_cpus(here > 0) } else { usize::MAX };
         let Granted { helpers, dealt, is_full } = Granted::new(asked, idle, free)?;
         // The cost of the parts is known only for rounds over a whole slice.

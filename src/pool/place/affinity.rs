@@ -4,7 +4,7 @@
 
 #![allow(unsafe_code)] // masks of any size, scheduling policies and nice values are not in std or nix
 
-use std::{io, sync::Mutex, time::Duration};
+use std::{cell::RefCell, io, sync::Mutex, time::Duration};
 
 use super::{
     files::{number, parts, text, this_system},
@@ -329,10 +329,31 @@ pub(crate) fn pin(cpu: usize) -> io::Result<()> {
     pin_thread(CALLING_THREAD, cpu)
 }
 
+std::thread_local! {
+    /// If a pool has pinned the calling thread: the mask that the thread had before. An item that
+    /// builds a pool or starts a program needs this mask.
+    static BEFORE_PIN: RefCell<Option<Mask>> = const { RefCell::new(None) };
+}
+
+/// The mask that the calling thread had before a pool pinned it. `None` if no pool has pinned it,
+/// or if the thread ends.
+pub(crate) fn before_pin() -> Option<Mask> {
+    BEFORE_PIN.try_with(|mask| mask.try_borrow().ok()?.clone()).ok()?
+}
+
+/// Sets the mask that [`before_pin`] returns. Returns whether this was possible.
+fn note_before_pin(mask: Option<Mask>) -> bool {
+    let note = |noted: &RefCell<_>| noted.try_borrow_mut().map(|mut noted| *noted = mask).is_ok();
+    BEFORE_PIN.try_with(note).unwrap_or(false)
+}
+
 /// The calling thread is pinned. Dropping this value restores the old mask of the thread.
 #[derive(Debug)]
 pub(crate) struct Pinned {
     before: Mask,
+    /// Whether no pool has pinned this thread before: `before_pin` has a mask while this value
+    /// exists.
+    is_first: bool,
     /// Whether this is the outermost scope of the main thread: `OUTSIDE_SCOPE` has a mask while
     /// this value exists.
     is_outermost: bool,
@@ -348,12 +369,16 @@ impl Pinned {
         let kept = before.clone();
         pin(cpu)?; // under the lock: nobody takes the new mask for the mask outside of the scope
         let is_outermost = outside.map(|mut mask| *mask = Some(kept)).is_some();
-        Ok(Self { before, is_outermost })
+        let is_first = before_pin().is_none() && note_before_pin(Some(before.clone()));
+        Ok(Self { before, is_first, is_outermost })
     }
 }
 
 impl Drop for Pinned {
     fn drop(&mut self) {
+        if self.is_first {
+            note_before_pin(None);
+        }
         if let Err(error) = self.before.apply() {
             log::warn!("the calling thread stays pinned: {error}");
         }

@@ -20,7 +20,7 @@ use std::{
 };
 
 use super::{
-    affinity::{self, Mask, Thread},
+    affinity::{self, Mask, Thread, before_pin},
     pin_monitor::{Change, PinMonitor},
     placement::{CountSource, PinState, Pinning, Placement, SeatPlan},
     topology::{Cpu, Distance, distance},
@@ -148,6 +148,20 @@ impl CpuAssignment {
         }
     }
 
+    /// Gives the calling thread, which is this worker or is 0, the mask that it had before a pool
+    /// pinned it, while the result lives. Nobody pins a worker that counts as not pinned.
+    pub(crate) fn unpin(&self, worker: usize) -> Unpinned<'_> {
+        let unpin = || {
+            let (outside, before) = (before_pin()?, Mask::of_this_thread().ok()?);
+            let at = self.helpers.binary_search_by_key(&worker, |helper| helper.worker).ok();
+            let at = at.filter(|_| self.places[worker].swap(NOT_PINNED, Relaxed) != NOT_PINNED);
+            // If the system refuses, `before` is the mask of the thread all the same.
+            let _may_fail = outside.apply();
+            Some((before, at.map(|at| &self.helpers[at])))
+        };
+        Unpinned { assignment: self, before: unpin() }
+    }
+
     pub(crate) fn make_room_at(&self, here: usize, pin: impl Fn(Thread, usize) -> io::Result<()>) {
         self.set_place(0, here);
         let free = self.free.load(Relaxed);
@@ -190,6 +204,27 @@ impl CpuAssignment {
         }
         let (order, doubts, bound) = (plan.placement.clone(), plan.doubts.clone(), plan.bound.clone());
         Seating { counted_by: plan.counted_by, order, seats, doubts, bound }
+    }
+}
+
+/// The calling thread has the mask that it had before a pool pinned it. Dropping this value pins
+/// the thread again.
+#[derive(Debug)]
+pub(crate) struct Unpinned<'a> {
+    assignment: &'a CpuAssignment,
+    /// The mask of the thread before; and if the thread is a pinned helper, that helper, which may
+    /// have got another CPU meanwhile. `None` if the thread was not pinned.
+    before: Option<(Mask, Option<&'a PinnedHelper>)>,
+}
+
+impl Drop for Unpinned<'_> {
+    fn drop(&mut self) {
+        let Some((before, helper)) = &self.before else { return };
+        let cpu = helper.map(|helper| (helper.worker, helper.cpu.load(Relaxed)));
+        let pinned = cpu.map_or_else(|| before.apply(), |(_, cpu)| affinity::pin(cpu));
+        if let (Some((worker, cpu)), Ok(())) = (cpu, pinned) {
+            self.assignment.set_place(worker, cpu);
+        }
     }
 }
 
@@ -267,7 +302,7 @@ impl fmt::Display for Seating {
             }?;
             f.write_str(match pin {
                 PinState::Pinned => "  pinned",
-                PinState::Evicted => "  not pinned for a while: another program has this CPU",
+                PinState::Evicted => "  not pinned for a while",
                 PinState::Free => "  left free for the calling thread",
                 PinState::Off => "  not pinned",
                 PinState::Quota => "  not pinned: the CPU quota means that the CPUs are shared",

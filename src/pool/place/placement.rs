@@ -20,7 +20,9 @@ use crate::{
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Pinning {
-    /// Workers are not pinned: the system chooses their CPUs.
+    /// Workers are not pinned: the system chooses their CPUs. Loops make few [system
+    /// calls](crate::guide::machines#system-calls), since a worker does not check whether it gets
+    /// its CPU.
     Off,
     /// Workers are pinned. If the system refuses to pin workers, a warning is logged and the
     /// workers run unpinned. If another program keeps the CPU of a worker busy while other CPUs are
@@ -139,7 +141,8 @@ pub enum PinState {
     /// The worker is pinned.
     Pinned,
     /// The worker is not pinned for a while, because another program keeps its CPU busy while other
-    /// CPUs are idle. The worker is pinned again later. Does not occur with [`Pinning::Required`].
+    /// CPUs are idle; this does not occur with [`Pinning::Required`]. Or because an item of the
+    /// worker is in [`Pool::unpinned`](crate::Pool::unpinned). The worker is pinned again later.
     Evicted,
     /// This CPU is left free for the calling thread, which is not pinned.
     Free,

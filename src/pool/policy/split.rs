@@ -30,9 +30,9 @@ pub(crate) struct Splits {
     /// The delay of each worker after the start of a round. The first slice is for helpers that
     /// sleep, the second for helpers that are awake.
     delays: [Box<[Estimate]>; 2],
-    /// Loops whose items keep a CPU busy, so that more workers than CPUs are of no use.
+    /// Whether the items of a loop keep a CPU busy, so that more workers than CPUs are of no use.
     /// Direct-mapped.
-    cpu_bound: Vec<Option<Site>>,
+    cpu_bound: Vec<Option<(Site, bool)>>,
     /// Memory for the times of the next round.
     pub(crate) times: Times,
 }
@@ -150,9 +150,10 @@ impl Splits {
         Some((1..=parts).map(|part| profile.index_at(cost(part))).collect())
     }
 
-    /// Whether the items of this loop are known to keep a CPU busy: they neither sleep nor wait.
-    pub(crate) fn is_cpu_bound(&self, site: Site) -> bool {
-        self.cpu_bound[Self::slot(site.number())] == Some(site)
+    /// Whether the items of this loop keep a CPU busy: they neither sleep nor wait. `None` if this
+    /// is not known.
+    pub(crate) fn is_cpu_bound(&self, site: Site) -> Option<bool> {
+        self.cpu_bound[Self::slot(site.number())].filter(|(of, _)| *of == site).map(|(_, is)| is)
     }
 
     /// Learns from a round on `cpus` CPUs whether its items keep a CPU busy. They do if the CPUs
@@ -165,7 +166,7 @@ impl Splits {
             let in_use = CLEARLY * nanos(cpu) >= cpus as f32 * times.length();
             let hardly_slept = naps <= NAPS_A_RUN * times.runs() as u64 && 2 * naps < this.slice.len as u64;
             let place = &mut self.cpu_bound[Self::slot(this.site.number())];
-            *place = (in_use || hardly_slept).then_some(this.site);
+            *place = Some((this.site, in_use || hardly_slept));
         }
     }
 
@@ -454,12 +455,12 @@ mod tests {
         let tallies = vec![with_runs(tally(0.0..9e6), 2), with_runs(tally(1e6..10e6), 3), Tally::default()];
         let usage = |millis, naps| Some(Usage { cpu: Duration::from_millis(millis), naps });
         for (usage, cpu_bound) in [
-            (None, false),
-            (usage(19, 0), true),
-            (usage(5, 300), false),
-            (usage(17, 300), true), // the items wait, but other threads use the time
-            (usage(5, 3), true),    // another program had the CPU
-            (None, true),
+            (None, None),
+            (usage(19, 0), Some(true)),
+            (usage(5, 300), Some(false)),
+            (usage(17, 300), Some(true)), // the items wait, but other threads use the time
+            (usage(5, 3), Some(true)),    // another program had the CPU
+            (None, Some(true)),
         ] {
             let times = Times { tallies: tallies.clone(), usage, ..Times::default() };
             splits.learn_cpu_bound(thousand(), 2, &times);

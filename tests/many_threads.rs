@@ -1,0 +1,35 @@
+//! Tests of pools with far more threads than CPUs.
+
+#![cfg(not(portable))] // other systems do not tell which items sleep
+
+mod busy;
+
+use std::{collections::HashSet, sync::Mutex, thread, time::Duration};
+
+use busy::work;
+use rangesteal::Pool;
+
+const THREADS: usize = 1500;
+
+/// The number of threads that take part in a loop.
+fn threads_of(pool: &Pool, item: impl Fn() + Sync) -> usize {
+    let seen = Mutex::new(HashSet::new());
+    pool.on(0..2 * THREADS).for_each(|_| {
+        seen.lock().unwrap().insert(thread::current().id());
+        item();
+    });
+    seen.into_inner().unwrap().len()
+}
+
+#[test]
+fn a_loop_wakes_few_threads_unless_its_items_sleep() {
+    let pool = Pool::builder().num_threads(THREADS).build().unwrap();
+    let most = 256;
+    let first = threads_of(&pool, || work(1_000_000));
+    assert!(first <= 1 + most, "{first} threads have taken part, but {most} helpers suffice");
+    let mut sleepers = (0..30).map(|_| threads_of(&pool, || thread::sleep(Duration::from_millis(20))));
+    let first = sleepers.next().unwrap();
+    assert!(first > most / 2, "{first} of {most} threads have taken part in the first call");
+    let most = sleepers.find(|threads| *threads > THREADS * 3 / 4);
+    assert!(most.is_some(), "the other threads take no part");
+}
