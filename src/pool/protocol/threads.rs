@@ -210,12 +210,15 @@ impl Drop for Threads {
 mod tests {
     use std::{
         panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-        sync::atomic::{AtomicBool, AtomicUsize},
+        sync::atomic::{AtomicBool, AtomicU64, AtomicUsize},
         thread,
         time::{Duration, Instant},
     };
 
-    use super::{super::barrier::PollTimes, *};
+    use super::{
+        super::barrier::{PollTimes, Reentry},
+        *,
+    };
 
     /// `number` threads that look for jobs.
     fn started(number: usize, patience: Patience) -> Threads {
@@ -307,6 +310,48 @@ mod tests {
             assert_eq!(threads.awake(), 2);
             ends.store(true, Ordering::Relaxed);
         });
+    }
+
+    /// A loop of a random nest, in whose items other loops are called, up to `depth` of them inside
+    /// each other. After each loop the state is counted again.
+    fn nest(threads: &Threads, draws: &AtomicU64, depth: u32) {
+        let draw = |below: u64| {
+            let state = draws.fetch_add(0x9E37_79B9_7F4A_7C15, Ordering::Relaxed);
+            ((state ^ (state >> 31)).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 33) % below
+        };
+        let Some(turn) = threads.take_turn() else { return };
+        let reentry = if draw(2) == 0 { Reentry::Once } else { Reentry::Again };
+        let offer = Offer { helpers: 1 + draw(threads.size() as u64) as usize, reentry, ..Offer::default() };
+        let inside = |_| {
+            if draw(2) == 0 {
+                thread::sleep(Duration::from_micros(draw(100)));
+            }
+            if depth > 0 && draw(3) > 0 {
+                nest(threads, draws, depth - 1);
+            }
+            if let Some(me) = here::worker(threads.barrier.address()).checked_sub(1) {
+                threads.barrier.assert_inside(me);
+            }
+            if reentry == Reentry::Again && draw(3) > 0 {
+                threads.call_back(turn.number);
+            }
+        };
+        threads.share(&turn, offer, &inside, || {
+            inside(0);
+            while reentry == Reentry::Again && draw(4) > 0 && threads.rest(&turn) {}
+        });
+        threads.barrier.recount();
+    }
+
+    #[test]
+    fn nothing_is_left_of_a_random_nest() {
+        for workers in 1..=3 {
+            let (threads, draws) = (started(workers, Patience::default()), AtomicU64::new(workers as u64));
+            for _ in 0..300 {
+                nest(&threads, &draws, 3);
+                threads.barrier.assert_no_loop();
+            }
+        }
     }
 
     fn wait_for(word: &AtomicBool) {
