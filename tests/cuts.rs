@@ -1,7 +1,7 @@
 //! Tests each source with each stage that cuts it: no item is lost, and none occurs twice. The
-//! sources are empty, have one item, begin at the smallest integer of their type, end at its largest
-//! one, have items without a size, or have `usize::MAX` items. The standard library cuts the same
-//! items.
+//! sources are empty, have one item, begin at the smallest integer of their type, end at its
+//! largest one, have items without a size, or have `usize::MAX` items. The standard library cuts
+//! the same items.
 
 use std::ops::{Range, RangeInclusive};
 

@@ -321,9 +321,10 @@ mod tests {
     }
 
     impl Nest {
-        fn draw(&self, below: u64) -> u64 {
+        #[allow(clippy::cast_possible_truncation, reason = "any bits will do")]
+        fn draw(&self, below: usize) -> usize {
             let state = self.draws.fetch_add(0x9E37_79B9_7F4A_7C15, Ordering::Relaxed);
-            ((state ^ (state >> 31)).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 33) % below
+            ((state ^ (state >> 31)).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 33) as usize % below
         }
 
         fn check(&self, check: impl FnOnce()) {
@@ -331,11 +332,11 @@ mod tests {
             self.has_failed.fetch_or(failed, Ordering::Relaxed);
         }
 
-        /// The item of a worker or of a caller, which may call another loop. Up to `depth` loops are
-        /// inside each other.
+        /// The item of a worker or of a caller, which may call another loop. Up to `depth` loops
+        /// are inside each other.
         fn item(&self, depth: u32) {
             if self.draw(2) == 0 {
-                thread::sleep(Duration::from_micros(self.draw(100)));
+                thread::sleep(Duration::from_micros(self.draw(100) as u64));
             }
             if depth > 0 && self.draw(3) > 0 {
                 self.run(depth - 1);
@@ -351,7 +352,7 @@ mod tests {
             let Some(turn) = self.threads.take_turn() else { return };
             let reentry = if self.draw(2) == 0 { Reentry::Once } else { Reentry::Again };
             let is_again = reentry == Reentry::Again;
-            let helpers = 1 + self.draw(self.threads.size() as u64) as usize;
+            let helpers = 1 + self.draw(self.threads.size());
             let inside = |_| {
                 self.item(depth);
                 if is_again && self.draw(3) > 0 {

@@ -469,9 +469,9 @@ impl<S: Source, P> On<S, P> {
     }
 
     /// Runs over pieces of `size` neighbouring items; the last piece may be shorter. Behind this
-    /// stage each piece is an item: workers claim pieces, and reports count pieces. The pieces of an
-    /// inclusive range are inclusive. An empty one, as [`pieces`](crate::source::pieces) can make,
-    /// is `1..=0`.
+    /// stage each piece is an item: workers claim pieces, and reports count pieces. The pieces of
+    /// an inclusive range are inclusive. An empty one, as [`pieces`](crate::source::pieces) can
+    /// make, is `1..=0`.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
