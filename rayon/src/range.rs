@@ -187,13 +187,14 @@ pub(crate) fn chars(first: char, behind: u32) -> u32 {
 /// # Panics
 /// Panics if the range is not within `0..len`.
 pub(crate) fn within(range: impl RangeBounds<usize>, len: usize) -> Range<usize> {
+    let behind = |index: usize| index.checked_add(1).expect("the range lies within the items");
     let start = match range.start_bound() {
         Bound::Included(&start) => start,
-        Bound::Excluded(&before) => before + 1,
+        Bound::Excluded(&before) => behind(before),
         Bound::Unbounded => 0,
     };
     let end = match range.end_bound() {
-        Bound::Included(&last) => last + 1,
+        Bound::Included(&last) => behind(last),
         Bound::Excluded(&end) => end,
         Bound::Unbounded => len,
     };

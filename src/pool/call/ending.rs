@@ -182,7 +182,39 @@ pub(crate) fn discard<T>(value: T) {
 
 /// Runs `drops`, which drops values that are no longer needed. A panic is not passed on.
 pub(crate) fn attempt(drops: impl FnOnce()) {
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(drops)) {
-        mem::forget(payload); // the drop of the payload may panic, too
+    let Err(payload) = catch_unwind(AssertUnwindSafe(drops)) else { return };
+    // The drop of the payload may panic, too. The payload of that panic is forgotten: its drop may
+    // panic again, without end.
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        mem::forget(payload);
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use std::{panic::panic_any, sync::Arc};
+
+    use super::*;
+
+    /// The drop of this value panics with a payload that has the second part.
+    struct Bad(Option<Arc<()>>, fn(Arc<()>));
+
+    impl Drop for Bad {
+        fn drop(&mut self) {
+            if let Some(part) = self.0.take() {
+                (self.1)(part);
+            }
+        }
+    }
+
+    #[test]
+    fn the_payload_of_a_discarded_panic_is_dropped() {
+        let counted = Arc::new(());
+        discard(Bad(Some(Arc::clone(&counted)), |part| panic_any(part)));
+        assert_eq!(Arc::strong_count(&counted), 1, "the payload is still there");
+        // The drop of the payload panics, too.
+        let again = |part| panic_any(Bad(Some(part), |part| panic_any(part)));
+        discard(Bad(Some(Arc::clone(&counted)), again));
+        assert_eq!(Arc::strong_count(&counted), 2, "the last payload is forgotten");
     }
 }

@@ -106,6 +106,7 @@ impl Arena {
         let is_free = |seat: &usize| steps::is_free(self.seats[*seat].load(Ordering::Relaxed));
         let own = Some(thread).filter(|own| (1..=helpers).contains(own) && is_free(own));
         let seat = own.or_else(|| (1..=helpers).find(is_free))?;
+        debug_assert!(is_free(&seat), "*seat*: two threads in seat {seat}");
         self.seats[seat].store(thread + 1, Ordering::Relaxed);
         Some(seat)
     }
@@ -223,5 +224,36 @@ mod tests {
             turn.arena.prepare(0, outer, 1);
         }
         assert!(arenas.around(2).map(|(number, _)| number).eq([1, 0]));
+    }
+
+    /// Another loop has used the arena before.
+    #[test]
+    fn a_loop_that_no_loop_is_around_has_no_outer_loop() {
+        let arenas = Arenas::new(2, Fence::Symmetric);
+        let turns: Vec<_> = (0..2).map(|_| arenas.take().expect("an arena is free")).collect();
+        turns[1].arena.prepare(1, Some(0), 1);
+        assert_eq!(turns[1].arena.outer(), Some(0));
+        turns[1].arena.prepare(0, None, 1);
+        assert_eq!(turns[1].arena.outer(), None, "the outer loop of the loop before");
+        assert_eq!(arenas.around(1).count(), 0);
+    }
+
+    /// In every order in which three threads come and go, no two of them have one seat.
+    #[test]
+    fn a_seat_has_one_thread() {
+        for order in [[1, 2, 3], [1, 3, 2], [2, 1, 3], [2, 3, 1], [3, 1, 2], [3, 2, 1]] {
+            for helpers in 1..=3 {
+                let arena = Arena::new(4, Fence::Symmetric);
+                arena.prepare(0, None, helpers);
+                let mut taken: Vec<usize> =
+                    order.iter().filter_map(|thread| arena.take_seat(*thread, helpers)).collect();
+                let first = taken[0];
+                assert_eq!(first, if order[0] <= helpers { order[0] } else { 1 });
+                taken.sort_unstable();
+                assert!(taken.iter().copied().eq(1..=helpers), "{order:?} took {taken:?} of {helpers}");
+                arena.leave_seat(first);
+                assert_eq!(arena.take_seat(0, helpers), Some(first), "the only free seat");
+            }
+        }
     }
 }

@@ -783,11 +783,47 @@ pub(crate) fn stop<J: Copy>(barrier: &Barrier<J>) {
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use std::{
+        sync::atomic::AtomicBool,
         thread,
         time::{Duration, Instant},
     };
 
     use super::*;
+
+    impl<J: Copy> Barrier<J> {
+        /// Counts the state again, at any moment.
+        pub(in crate::pool::protocol) fn recount(&self) {
+            let state = self.lock();
+            let number = |of| state.worker_states.iter().filter(|state| **state == of).count();
+            let counts = [WorkerState::Awake, WorkerState::Asleep, WorkerState::Away, WorkerState::Inside];
+            assert_eq!(state.counts, counts.map(number), "the workers in each state");
+            let open = state.jobs.iter().map(ArenaJob::open).sum::<usize>();
+            assert_eq!(state.open, open, "the open places");
+            assert!(
+                state.jobs.iter().all(|job| job.job.is_some() || job.open() == 0),
+                "a place without a job"
+            );
+            let waits = self.arenas.made().filter(|arena| arena.waits.load(Ordering::Relaxed)).count();
+            assert_eq!(state.waiting, waits, "the callers that wait");
+            let hints = [self.callers(), self.waiting(), self.announced.open.load(Ordering::Relaxed)];
+            assert_eq!(hints, [state.callers, state.waiting, state.open], "the hints");
+        }
+
+        /// Checks that worker `me`, which is in a loop, counts as inside.
+        pub(in crate::pool::protocol) fn assert_inside(&self, me: usize) {
+            assert_eq!(self.lock().worker_states[me], WorkerState::Inside, "worker {me}");
+        }
+
+        /// Checks that nothing is left of any loop.
+        pub(in crate::pool::protocol) fn assert_no_loop(&self) {
+            self.recount();
+            let state = self.lock();
+            let left = (state.open, state.waiting, state.callers, state.count(WorkerState::Inside));
+            assert_eq!(left, (0, 0, 0, 0), "open places, waiting callers, callers, workers inside");
+            assert!(state.jobs.iter().all(|job| job.job.is_none() && !job.caller_sleeps), "a job is left");
+            assert!(self.arenas.made().all(|arena| arena.active.load(Ordering::Relaxed) == 0));
+        }
+    }
 
     fn barrier(workers: usize) -> Barrier<usize> {
         Barrier::new(workers, Fence::Symmetric, Patience::default())
@@ -805,6 +841,56 @@ mod tests {
         drop(barrier.publish(&turn, Caller::default(), offer(Reentry::Again), 7));
         barrier.call_back(turn.number);
         assert_eq!(barrier.lock().open, 0);
+    }
+
+    /// Worker 0 is in the outer loop, and calls a loop in it while the outer caller sleeps. No
+    /// worker sleeps, so the outer caller is woken, and helps. Returns whether it was.
+    ///
+    /// If `passes_over`, worker 1 is awake when the inner loop begins, so nobody is woken. Worker 1
+    /// then passes over the loop.
+    fn is_outer_caller_woken(passes_over: bool) -> bool {
+        let barrier = &barrier(1 + usize::from(passes_over));
+        let helped = &AtomicBool::new(false);
+        let begin = Instant::now();
+        let is_late = || begin.elapsed() > Duration::from_secs(10);
+        thread::scope(|scope| {
+            let turn = barrier.arenas.take().expect("an arena is free");
+            let published = barrier.publish(&turn, Caller::default(), offer(Reentry::Once), 1);
+            let worker = scope.spawn(move || {
+                let entered = barrier.enter(0, &mut barrier.nothing_seen()).expect("the outer loop");
+                while !barrier.lock().jobs[entered.number].caller_sleeps && !is_late() {
+                    thread::yield_now();
+                }
+                let turn = barrier.arenas.take().expect("an arena is free");
+                let caller = Caller { thread: 1, outer: Some(entered.number) };
+                let published = barrier.publish(&turn, caller, offer(Reentry::Once), 2);
+                if passes_over {
+                    scope.spawn(|| barrier.pass_over(1, &mut barrier.nothing_seen()));
+                }
+                while !helped.load(Ordering::Relaxed) && !is_late() {
+                    thread::yield_now();
+                }
+                published.end(|_| ());
+            });
+            while turn.arena.active.load(Ordering::Relaxed) == 0 {
+                thread::yield_now();
+            }
+            published.end(|entered| helped.store(entered.job == 2, Ordering::Relaxed));
+            worker.join().unwrap();
+            barrier.assert_no_loop();
+            barrier.stop();
+        });
+        helped.load(Ordering::Relaxed)
+    }
+
+    #[test]
+    fn a_loop_wakes_the_caller_around_it_if_no_worker_can_come() {
+        assert!(is_outer_caller_woken(false), "the caller sleeps beside the loop inside its own");
+    }
+
+    #[test]
+    fn a_worker_that_passes_over_a_job_wakes_the_caller_around_it() {
+        assert!(is_outer_caller_woken(true), "the caller sleeps beside the loop inside its own");
     }
 
     #[test]

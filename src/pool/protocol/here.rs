@@ -65,3 +65,29 @@ pub(super) fn arena(pool: usize) -> Option<usize> {
 pub(super) fn caller(pool: usize) -> Caller {
     Caller { thread: worker(pool), outer: arena(pool) }
 }
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_an_identity_restores_the_one_before() {
+        let [ours, other] = [8, 16];
+        let at = || (worker(ours), arena(ours), worker(other), arena(other));
+        let nowhere = (0, None, 0, None);
+        assert_eq!(at(), nowhere);
+        let is_worker = Here::is_worker(ours, 3);
+        let outer = Here::in_loop(ours, 0);
+        let inner = Here::in_loop(ours, 1);
+        let elsewhere = Here::in_loop(other, 5);
+        assert_eq!(at(), (3, None, 0, Some(5)));
+        drop(elsewhere);
+        assert_eq!(at(), (3, Some(1), 0, None), "the loop of another pool is over");
+        drop(inner);
+        assert_eq!(at(), (3, Some(0), 0, None), "the inner loop is over");
+        drop(outer);
+        assert_eq!(at(), (3, None, 0, None), "the outer loop is over");
+        drop(is_worker);
+        assert_eq!(at(), nowhere, "the worker has left");
+    }
+}

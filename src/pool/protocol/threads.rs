@@ -210,12 +210,15 @@ impl Drop for Threads {
 mod tests {
     use std::{
         panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-        sync::atomic::{AtomicBool, AtomicUsize},
+        sync::atomic::{AtomicBool, AtomicU64, AtomicUsize},
         thread,
         time::{Duration, Instant},
     };
 
-    use super::{super::barrier::PollTimes, *};
+    use super::{
+        super::barrier::{PollTimes, Reentry},
+        *,
+    };
 
     /// `number` threads that look for jobs.
     fn started(number: usize, patience: Patience) -> Threads {
@@ -307,6 +310,101 @@ mod tests {
             assert_eq!(threads.awake(), 2);
             ends.store(true, Ordering::Relaxed);
         });
+    }
+
+    /// Random loops, in whose items other loops are called.
+    struct Nest {
+        threads: Threads,
+        draws: AtomicU64,
+        /// Whether a check has failed. (The panic of a worker would not reach the test.)
+        has_failed: AtomicBool,
+    }
+
+    impl Nest {
+        #[allow(clippy::cast_possible_truncation, reason = "any bits will do")]
+        fn draw(&self, below: usize) -> usize {
+            let state = self.draws.fetch_add(0x9E37_79B9_7F4A_7C15, Ordering::Relaxed);
+            ((state ^ (state >> 31)).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 33) as usize % below
+        }
+
+        fn check(&self, check: impl FnOnce()) {
+            let failed = catch_unwind(AssertUnwindSafe(check)).is_err();
+            self.has_failed.fetch_or(failed, Ordering::Relaxed);
+        }
+
+        /// The item of a worker or of a caller, which may call another loop. Up to `depth` loops
+        /// are inside each other.
+        fn item(&self, depth: u32) {
+            if self.draw(2) == 0 {
+                thread::sleep(Duration::from_micros(self.draw(100) as u64));
+            }
+            if depth > 0 && self.draw(3) > 0 {
+                self.run(depth - 1);
+            }
+            let barrier = &self.threads.barrier;
+            if let Some(me) = here::worker(barrier.address()).checked_sub(1) {
+                self.check(|| barrier.assert_inside(me));
+            }
+        }
+
+        /// Runs a loop, and counts the state again.
+        fn run(&self, depth: u32) {
+            let Some(turn) = self.threads.take_turn() else { return };
+            let reentry = if self.draw(2) == 0 { Reentry::Once } else { Reentry::Again };
+            let is_again = reentry == Reentry::Again;
+            let helpers = 1 + self.draw(self.threads.size());
+            let inside = |_| {
+                self.item(depth);
+                if is_again && self.draw(3) > 0 {
+                    self.threads.call_back(turn.number);
+                }
+            };
+            self.threads.share(&turn, Offer { helpers, reentry, ..Offer::default() }, &inside, || {
+                inside(0);
+                while is_again && self.draw(4) > 0 && self.threads.rest(&turn) {}
+            });
+            self.check(|| self.threads.barrier.recount());
+        }
+    }
+
+    #[test]
+    fn nothing_is_left_of_a_random_nest() {
+        for workers in 1..=3 {
+            let (threads, draws) = (started(workers, Patience::default()), AtomicU64::new(workers as u64));
+            let nest = Nest { threads, draws, has_failed: AtomicBool::new(false) };
+            for _ in 0..300 {
+                nest.run(3);
+                nest.threads.barrier.assert_no_loop();
+                assert!(!nest.has_failed.load(Ordering::Relaxed), "see the panic above");
+            }
+        }
+    }
+
+    /// Worker A waits for its loop, and helps a loop that worker B calls inside it. Meanwhile A is
+    /// still inside the outer loop, and afterwards, too.
+    #[test]
+    fn a_worker_that_helps_while_it_waits_stays_inside() {
+        let (threads, offer) = (started(2, Patience::default()), Offer { helpers: 1, ..Offer::default() });
+        let [came, helped, over, is_wrong] = [const { AtomicBool::new(false) }; 4];
+        let share = |work: &(dyn Fn(usize) + Sync), waits_for: &AtomicBool| {
+            let turn = threads.take_turn().expect("an arena");
+            threads.share(&turn, offer, work, || wait_for(waits_for));
+        };
+        let inner = |_| helped.store(true, Ordering::Relaxed);
+        let middle = |_| {
+            came.store(true, Ordering::Relaxed);
+            share(&inner, &helped);
+        };
+        let outer = |_| {
+            share(&middle, &came);
+            let me = here::worker(threads.barrier.address()) - 1;
+            let checked = catch_unwind(AssertUnwindSafe(|| threads.barrier.assert_inside(me)));
+            is_wrong.store(checked.is_err(), Ordering::Relaxed);
+            over.store(true, Ordering::Relaxed);
+        };
+        share(&outer, &over);
+        assert!(!is_wrong.load(Ordering::Relaxed), "a worker in a loop counts as awake");
+        threads.barrier.assert_no_loop();
     }
 
     fn wait_for(word: &AtomicBool) {

@@ -121,8 +121,8 @@ pub trait Each: Chain {}
 /// | `Vec<T>`, `Box<[T]>`, `[T; N]` ([`Owned`](crate::source::Owned)), or a part of a `Vec` ([`drain`](crate::source::drain)) | `T` |
 /// | a range of at most `usize::MAX` integers `T`, such as `0..n` or `1..=n` | `T` |
 /// | a tuple of two to eight sources, or [`On::zip`](crate::On::zip) | a tuple of their items |
-/// | [`On::chunks`](crate::On::chunks) of a source | `&[T]`, `&mut [T]`, `Range<T>`, tuples of these, or `Vec<T>` |
-/// | [`On::windows`](crate::On::windows) of a source | `&[T]` or `Range<T>` |
+/// | [`On::chunks`](crate::On::chunks) of a source | `&[T]`, `&mut [T]`, `Range<T>`, `RangeInclusive<T>`, tuples of these, or `Vec<T>` |
+/// | [`On::windows`](crate::On::windows) of a source | `&[T]`, `Range<T>` or `RangeInclusive<T>` |
 /// | [`source::pieces`](crate::source::pieces), [`On::chunk_by`](crate::On::chunk_by) | as [`On::chunks`](crate::On::chunks) |
 /// | [`On::at`](crate::On::at) of a slice | `&T` or `&mut T` |
 /// | [`source::tiles`](crate::source::tiles) of a `&mut [T]` | [`Tile<T>`](crate::source::Tile) |

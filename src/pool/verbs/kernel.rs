@@ -42,6 +42,10 @@ impl<'s, S: Source> Claim<'s, S> {
     /// owned.
     ///
     /// The iterator is a `Map` of a range, because std's `zip` reads such an iterator by index.
+    /// `left` is right only if every consumer advances the range from its ends, one block after the
+    /// other: `nth` of a `Map` calls `next` for each block that it skips, and std's `zip` reads
+    /// ascending indices, and from the back descending ones. Builds with debug assertions check
+    /// each block of owned items.
     ///
     /// # Safety
     /// As for [`new`](Self::new), for the items of `blocks`. No two blocks share an index, and the
@@ -62,9 +66,11 @@ impl<'s, S: Source> Claim<'s, S> {
             if Self::MOVES_OUT {
                 // `block` is the first or the last of the blocks that are left.
                 if block == first_left {
+                    debug_assert_eq!(items.start, left.range.start, "a block from the middle");
                     first_left += 1;
                     items.start = mem::replace(&mut left.range.start, items.end);
                 } else {
+                    debug_assert_eq!(items.end, left.range.end, "a block from the middle");
                     left.range.end = items.start;
                 }
             }

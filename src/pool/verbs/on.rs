@@ -469,7 +469,9 @@ impl<S: Source, P> On<S, P> {
     }
 
     /// Runs over pieces of `size` neighbouring items; the last piece may be shorter. Behind this
-    /// stage each piece is an item: workers claim pieces, and reports count pieces.
+    /// stage each piece is an item: workers claim pieces, and reports count pieces. The pieces of
+    /// an inclusive range are inclusive. An empty one, as [`pieces`](crate::source::pieces) can
+    /// make, is `1..=0`.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -477,6 +479,7 @@ impl<S: Source, P> On<S, P> {
     /// pool.on(&mut matrix).chunks(3).for_each(|row| row.reverse());
     /// assert_eq!(matrix, [3, 2, 1, 6, 5, 4]);
     /// assert_eq!(pool.on(0..7).chunks(3).collect::<Vec<_>>(), [0..3, 3..6, 6..7]);
+    /// assert_eq!(pool.on(250_u8..=255).chunks(4).collect::<Vec<_>>(), [250..=253, 254..=255]);
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     ///

@@ -55,10 +55,11 @@ impl<'a, T> Pieces for &'a [T] {
     }
 }
 
-/// The source of a range of integers.
+/// The source of a range of integers: of a [`RangeInclusive`] if `INCLUSIVE`, otherwise of a
+/// [`Range`]. The pieces are ranges of the same kind.
 #[doc(hidden)]
 #[derive(Clone, Debug)]
-pub struct Integers<T> {
+pub struct Integers<T, const INCLUSIVE: bool = false> {
     first: T,
     len: usize,
 }
@@ -76,6 +77,10 @@ pub trait Integer: Sealed + Copy + PartialOrd + Send + Sync + TryInto<usize> {
     #[doc(hidden)]
     fn count_to(self, end: Self) -> Option<usize>;
 
+    /// The range `1..=0`, which has no integers.
+    #[doc(hidden)]
+    const EMPTY: RangeInclusive<Self>;
+
     /// The integer `self + count`. Wraps around.
     #[doc(hidden)]
     #[must_use]
@@ -87,6 +92,9 @@ macro_rules! integers {
         impl Sealed for $int {}
 
         impl Integer for $int {
+            #[allow(clippy::reversed_empty_ranges, reason = "it is empty")]
+            const EMPTY: RangeInclusive<Self> = 1..=0;
+
             fn count_to(self, end: Self) -> Option<usize> {
                 usize::try_from(end.abs_diff(self)).ok()
             }
@@ -102,7 +110,7 @@ macro_rules! integers {
 
 integers!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize);
 
-impl<T: Integer> Integers<T> {
+impl<T: Integer, const INCLUSIVE: bool> Integers<T, INCLUSIVE> {
     /// The integers from `first` to before `end`, and `more` integers from `end` on.
     #[inline(always)]
     #[track_caller]
@@ -123,18 +131,18 @@ impl<T: Integer> IntoChain for Range<T> {
 }
 
 impl<T: Integer> IntoChain for RangeInclusive<T> {
-    type Chain = Integers<T>;
+    type Chain = Integers<T, true>;
 
     #[inline(always)]
     #[track_caller]
-    fn into_chain(self) -> Integers<T> {
+    fn into_chain(self) -> Integers<T, true> {
         Integers::new(*self.start(), *self.end(), self.is_empty(), 1)
     }
 }
 
-begins_a_chain!([T: Integer] Integers<T>, T);
+begins_a_chain!([T: Integer, const INCLUSIVE: bool] Integers<T, INCLUSIVE>, T);
 
-impl<T: Integer> Source for Integers<T> {
+impl<T: Integer, const INCLUSIVE: bool> Source for Integers<T, INCLUSIVE> {
     nothing_is_noted!();
 
     fn count(&self) -> usize {
@@ -190,14 +198,27 @@ impl Pieces for Indices {
     }
 }
 
-/// A piece is a range. (If a piece ends with the largest integer, the end of the range wraps
-/// around, and the range is empty.)
+/// The end of a piece is at most the end of the whole range, so it does not wrap around.
 impl<T: Integer> Pieces for Integers<T> {
     type Piece = Range<T>;
 
     #[inline(always)]
     unsafe fn piece(&self, range: Range<usize>) -> Range<T> {
         self.first.forward(range.start)..self.first.forward(range.end)
+    }
+}
+
+/// A piece is inclusive: a piece that ends with the largest integer of the type has no exclusive
+/// end.
+impl<T: Integer> Pieces for Integers<T, true> {
+    type Piece = RangeInclusive<T>;
+
+    #[inline(always)]
+    unsafe fn piece(&self, range: Range<usize>) -> RangeInclusive<T> {
+        if range.is_empty() {
+            return T::EMPTY;
+        }
+        self.first.forward(range.start)..=self.first.forward(range.end - 1)
     }
 }
 
@@ -346,6 +367,7 @@ impl<'a, T> Lent for Exclusive<'a, T> {
 
 impl<T> Shared for &[T] {}
 impl<T: Integer> Shared for Integers<T> {}
+impl<T: Integer> Shared for Integers<T, true> {}
 impl Shared for Indices {}
 
 impl<'a, T> IntoChain for &'a mut [T] {
