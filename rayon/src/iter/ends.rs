@@ -23,6 +23,7 @@ use crate::pool::{current, on};
 /// items `T`, the loop, and the result of two loops.
 macro_rules! ends {
     ([$($generic:tt)*] $name:ty, $item:ty => $out:ty, |$self:ident, $on:ident| $run:expr, |$first:ident, $second:ident| $then:expr) => {
+        #[allow(clippy::unused_unit, reason = "some ends return nothing")]
         impl<$($generic)*> End<$item> for $name {
             type Out = $out;
             type Kept = ();

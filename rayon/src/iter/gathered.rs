@@ -17,8 +17,8 @@ pub trait Gather: Send {
     /// Returns all items, in order.
     fn gather(self) -> Vec<Self::Item>;
 
-    /// Gives the chain of the items to `end`. Without an implementation of its own, a loop runs over
-    /// the gathered items.
+    /// Gives the chain of the items to `end`. Without an implementation of its own, a loop runs
+    /// over the gathered items.
     #[track_caller]
     fn run<E: End<Self::Item>>(self, end: E) -> E::Out
     where

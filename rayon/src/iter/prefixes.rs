@@ -13,8 +13,8 @@ use rangesteal::{
 
 use super::{End, Gather, Gathered, ParallelIterator, ends::ends, shown};
 
-/// Collects the `Some` results of a closure, in order, until the closure returns `None`. Returns the
-/// results, and whether the closure has returned `None`.
+/// Collects the `Some` results of a closure, in order, until the closure returns `None`. Returns
+/// the results, and whether the closure has returned `None`.
 struct Until<F> {
     f: F,
     /// Whether to drop the results of items behind the first `None`. Other workers may have made

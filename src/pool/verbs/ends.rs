@@ -228,9 +228,9 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         E::end(self.folded(LoopKind::Through, init, step, merge).through())
     }
 
-    /// Folds runs of neighbouring items, and returns the accumulators of the runs, in the order of the
-    /// items. There is one run for each part of the slice that a worker takes. The accumulator of a run
-    /// is a local variable of the loop, and is stored once for a stretch of items.
+    /// Folds runs of neighbouring items, and returns the accumulators of the runs, in the order of
+    /// the items. There is one run for each part of the slice that a worker takes. The accumulator
+    /// of a run is a local variable of the loop, and is stored once for a stretch of items.
     #[doc(hidden)] // for rangesteal-rayon
     #[inline(always)]
     pub fn fold_runs<A: Send>(
@@ -490,8 +490,8 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     }
 }
 
-/// The accumulator of a run that begins at item `first`. When this value is dropped, the accumulator
-/// goes to the list of all runs.
+/// The accumulator of a run that begins at item `first`. When this value is dropped, the
+/// accumulator goes to the list of all runs.
 struct RunUntil<'t, A> {
     first: usize,
     acc: Option<A>,
@@ -505,10 +505,10 @@ impl<A> Drop for RunUntil<'_, A> {
 }
 
 impl<C: Chain + Sync> On<C, OnPool<'_>> {
-    /// As [`fold_runs`](Self::fold_runs), until `step` breaks. Returns each accumulator with the index
-    /// of the first item of its run, and the index of the first item, in the order of the items, at
-    /// which `step` broke. All items before that item have been folded. The run of that item ends
-    /// there. Runs that begin behind that item are those of other workers.
+    /// As [`fold_runs`](Self::fold_runs), until `step` breaks. Returns each accumulator with the
+    /// index of the first item of its run, and the index of the first item, in the order of the
+    /// items, at which `step` broke. All items before that item have been folded. The run of that
+    /// item ends there. Runs that begin behind that item are those of other workers.
     #[doc(hidden)] // for rangesteal-rayon
     #[inline(always)]
     pub fn fold_runs_until<A: Send>(
