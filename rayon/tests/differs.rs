@@ -267,3 +267,88 @@ fn sorts_may_panic_if_the_order_is_none() {
     assert_eq!(sorted(1000, true), sorted(1000, false));
     sorted(300_000, true);
 }
+
+/// Far too many items for a vector.
+const MANY: u64 = 1 << 50;
+
+#[test]
+fn chains_and_maps_with_a_state_gather_no_items() {
+    pool(2).install(|| {
+        let many = || (0..MANY).into_par_iter();
+        assert!(many().chain(many()).any(|x| x == 1000));
+        assert!(many().map_init(|| 1, |one, x| x + *one).any(|x| x == 1000));
+        assert!(many().map_with(1, |one, x| x + *one).filter(|x| x % 2 == 0).any(|x| x == 1000));
+        assert_eq!(many().chain(0..5).find_first(|x| *x == 1000), Some(1000));
+    });
+}
+
+#[test]
+fn chains_have_the_results_of_two_loops_in_order() {
+    let (a, b) = (0..3000_u32, 5..4000_u32);
+    let both = || a.clone().into_par_iter().chain(b.clone());
+    let plain: Vec<u32> = a.clone().chain(b.clone()).collect();
+    for threads in [1, 3] {
+        pool(threads).install(|| {
+            assert_eq!(both().collect::<Vec<_>>(), plain);
+            assert_eq!(both().map(u64::from).sum::<u64>(), plain.iter().map(|x| u64::from(*x)).sum());
+            assert_eq!(both().count(), plain.len());
+            assert_eq!(both().find_first(|x| *x > 2999), Some(3000));
+            assert_eq!(both().find_last(|x| *x < 5), Some(4));
+            assert_eq!(both().find_last(|x| *x < 6), Some(5));
+            let text = |x: u32| x.to_string();
+            let joined = both().map(text).reduce(String::new, |a, b| a + &b);
+            assert_eq!(joined, plain.iter().copied().map(text).collect::<String>());
+            let failing = |x: u32| if x == 3500 { Err(x) } else { Ok(x) };
+            assert_eq!(both().map(failing).collect::<Result<Vec<_>, _>>(), Err(3500));
+            let parted: (Vec<u32>, Vec<u32>) = both().partition(|x| x % 2 == 0);
+            assert_eq!(parted, plain.iter().partition(|x| **x % 2 == 0));
+            assert!(both().enumerate().all(|(at, x)| plain[at] == x));
+            assert_eq!(both().skip_any(10).count(), plain.len() - 10);
+            assert_eq!(both().take_any(3500).count(), 3500);
+            let some = both().map(|x| (x < 2900).then_some(x)).while_some();
+            assert_eq!(some.collect::<Vec<_>>(), plain[..2900]);
+        });
+    }
+}
+
+#[test]
+fn maps_with_states_may_follow_each_other() {
+    for threads in [1, 3] {
+        pool(threads).install(|| {
+            // Each state counts the items that it has met.
+            let counted = |count: &mut u32, x: u32| {
+                *count += 1;
+                (x, *count)
+            };
+            let items = (0..2000_u32).into_par_iter().map_init(|| 0, counted).filter(|(x, _)| x % 3 == 0);
+            let twice = items.map_with(0, |seen, (x, count)| {
+                *seen += 1;
+                assert!(*seen <= count);
+                x
+            });
+            assert_eq!(twice.collect::<Vec<_>>(), (0..2000).step_by(3).collect::<Vec<_>>());
+        });
+    }
+}
+
+#[test]
+fn folds_keep_the_order_and_the_lengths_of_runs() {
+    for threads in [1, 3] {
+        pool(threads).install(|| {
+            let push = |mut run: Vec<u32>, x| {
+                run.push(x);
+                run
+            };
+            let fold = |least, most| -> Vec<Vec<u32>> {
+                let items = (0..5000_u32).into_par_iter().with_min_len(least).with_max_len(most);
+                items.fold(Vec::new, push).collect()
+            };
+            for (least, most) in [(1, usize::MAX), (1, 7), (64, usize::MAX), (10, 100)] {
+                let runs = fold(least, most);
+                assert_eq!(runs.concat(), (0..5000).collect::<Vec<_>>());
+                let lengths = runs.iter().map(Vec::len);
+                assert!(lengths.clone().all(|len| (least..=most).contains(&len)), "{least} {most}");
+            }
+        });
+    }
+}

@@ -184,6 +184,13 @@ ends!([T: Send] Into<'_, T>, T => (),
     |self, on| on.collect_into(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner)),
     |_first, second| second());
 
+/// The items that `run` gives to an end, in a vector with room for `known` items.
+pub(crate) fn gathered<T: Send>(known: Option<usize>, run: impl FnOnce(Into<'_, T>)) -> Vec<T> {
+    let mut all = Vec::with_capacity(known.unwrap_or(0));
+    run(Into::new(&mut all));
+    all
+}
+
 /// Returns the index of any item for which a closure returns true.
 pub(crate) struct PositionAny<F>(pub(crate) F);
 

@@ -244,9 +244,7 @@ where
     type Item = R;
 
     fn gather(self) -> Vec<R> {
-        let mut all = Vec::new();
-        self.run(ends::Into::new(&mut all));
-        all
+        ends::gathered(self.known_len(), |end| self.run(end))
     }
 
     #[track_caller]

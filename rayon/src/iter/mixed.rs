@@ -1,5 +1,5 @@
 //! Iterators over the items of two iterators, or over items with a separator. The items are
-//! gathered when the loop begins.
+//! gathered when the loop begins, except those of a chain of two iterators.
 
 use super::{End, Gather, GatherExact, Gathered, IndexedParallelIterator, ParallelIterator, ends, shown};
 
@@ -16,9 +16,7 @@ impl<A: ParallelIterator, B: ParallelIterator<Item = A::Item>> Gather for OneAft
     type Item = A::Item;
 
     fn gather(self) -> Vec<A::Item> {
-        let mut all = Vec::with_capacity(self.known_len().unwrap_or(0));
-        self.run(ends::Into::new(&mut all));
-        all
+        ends::gathered(self.known_len(), |end| self.run(end))
     }
 
     /// Runs a loop over each of the iterators.

@@ -55,9 +55,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
     #[doc(hidden)]
     #[track_caller]
     fn into_items(self) -> Vec<Self::Item> {
-        let mut all = Vec::new();
-        self.run(ends::Into::new(&mut all));
-        all
+        ends::gathered(None, |end| self.run(end))
     }
 
     /// The minimal and maximal length of a run that [`fold`](Self::fold) folds.
@@ -150,7 +148,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
     }
 
     /// Maps each item by `map_op`, which also receives a worker's state. The state is a clone of
-    /// `init`. The results are gathered into a vector when the loop begins.
+    /// `init`. The results are gathered into a vector if a later stage needs their index.
     #[track_caller]
     fn map_with<F, T, R>(self, init: T, map_op: F) -> MapWith<Self, T, F>
     where
@@ -162,7 +160,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
     }
 
     /// Maps each item by `map_op`, which also receives a worker's state. Each worker makes its
-    /// state by `init()`. The results are gathered into a vector when the loop begins.
+    /// state by `init()`. The results are gathered into a vector if a later stage needs their index.
     #[track_caller]
     fn map_init<F, INIT, T, R>(self, init: INIT, map_op: F) -> MapInit<Self, INIT, F>
     where
@@ -440,7 +438,8 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
     }
 
     /// Iterates over the items of this iterator, then over the items of another one. All items are
-    /// gathered into one vector when the loop begins.
+    /// gathered into one vector if a later stage needs their index. Otherwise there are two loops,
+    /// one after the other.
     #[track_caller]
     fn chain<C: IntoParallelIterator<Item = Self::Item>>(self, chain: C) -> Chain<Self, C::Iter> {
         Gathered(mixed::OneAfterOther(self, chain.into_par_iter()))

@@ -541,12 +541,8 @@ impl<C: Chain + Sync> On<C, OnPool<'_>> {
             }
             Ok(run)
         };
-        let folded = self.fold_claims(LoopKind::MayStop, fold, |before, _| before).ended();
-        let stopped = match folded {
-            Some(Err(at)) => Some(at),
-            _ => None,
-        };
-        drop(folded);
+        let ended = self.fold_claims(LoopKind::MayStop, fold, |before, _| before).ended();
+        let stopped = ended.and_then(Result::err); // and the last run is dropped
         let mut runs = runs.into_inner().unwrap_or_else(PoisonError::into_inner);
         sort(&mut runs, &|(a, _), (b, _)| a < b);
         (runs, stopped)

@@ -193,6 +193,18 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         E::end(found.map(|found| found.map(|(_, made)| made)))
     }
 
+    /// The index of the first item for which `test` returns true if `kind` is `First`, otherwise of
+    /// any such item.
+    #[inline(always)]
+    fn position_of(
+        self,
+        kind: LoopKind,
+        test: impl for<'a> Fn(Given<'a, C::State, C::Item>) -> bool + Sync,
+    ) -> E::Of<Option<usize>> {
+        let found = self.found(kind, move |state, item| test(C::State::give(state, item)).then_some(()));
+        E::end(found.map(|found| found.map(|(index, ())| index)))
+    }
+
     /// The index of the first item for which `test` returns true, as [`Iterator::position`].
     ///
     /// ```
@@ -211,9 +223,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     where
         C: Each,
     {
-        let found =
-            self.found(LoopKind::First, move |state, item| test(C::State::give(state, item)).then_some(()));
-        E::end(found.map(|found| found.map(|(index, ())| index)))
+        self.position_of(LoopKind::First, test)
     }
 
     /// The index of any item for which `test` returns true. The choice may differ from call to
@@ -240,9 +250,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     where
         C: Each,
     {
-        let found =
-            self.found(LoopKind::Any, move |state, item| test(C::State::give(state, item)).then_some(()));
-        E::end(found.map(|found| found.map(|(index, ())| index)))
+        self.position_of(LoopKind::Any, test)
     }
 
     /// Whether each item is less than or equal to the next item, as [`Iterator::is_sorted`]. The
