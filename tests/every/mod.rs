@@ -81,6 +81,9 @@ fn slices(pool: &Pool, costs: &[u64], of: &dyn Fn(&str) -> String) {
     result(&of("find_any"), pool.find_any(costs, late).is_some());
     result(&of("find"), pool.find(costs, late));
     result(&of("position"), pool.position(costs, late));
+    result(&of("position_any"), pool.on(costs).position_any(late).is_some());
+    result(&of("enter"), pool.enter(|| pool.map_reduce(costs, value, add)));
+    result(&of("unpinned"), pool.unpinned(|| pool.map_reduce(costs, value, add)));
     let fails = |cost: &u64| if late(cost) { Err("late") } else { Ok(value(cost)) };
     result(&of("try_reduce"), pool.on(costs).map(fails).try_reduce(add));
     result(&of("try_for_each"), pool.on(costs).try_for_each(|cost| fails(cost).map(drop)));
