@@ -53,9 +53,11 @@ impl ThreadBody {
     pub(crate) fn run(self, handle: WorkerHandle, arrival: Sender<Arrived>) {
         let taken_over = self.inherited.map_or(Ok(()), |of| of.take_over());
         let mut lent = None;
-        let pinned = self.cpu.map_or(Ok(()), |cpu| {
-            Pinned::to(cpu).map(|pinned| if self.is_lent { lent = Some(pinned) } else { mem::forget(pinned) })
-        });
+        let pinned = match self.cpu {
+            None => Ok(()),
+            Some(cpu) if self.is_lent => Pinned::to(cpu).map(|pinned| lent = Some(pinned)),
+            Some(cpu) => affinity::pin_for_good(cpu),
+        };
         let pinned = pinned.map(|()| affinity::this_thread());
         let started = call(self.start_handler, self.worker);
         let stays = started.is_ok();

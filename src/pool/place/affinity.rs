@@ -347,6 +347,20 @@ fn note_before_pin(mask: Option<Mask>) -> bool {
     BEFORE_PIN.try_with(note).unwrap_or(false)
 }
 
+/// Notes the mask that the calling thread had before a pool pinned it. Returns whether no pool has
+/// pinned it before.
+fn note_first(before: &Mask) -> bool {
+    before_pin().is_none() && note_before_pin(Some(before.clone()))
+}
+
+/// Pins the calling thread, a thread of a pool, until it ends.
+pub(crate) fn pin_for_good(cpu: usize) -> io::Result<()> {
+    let before = Mask::of_this_thread()?;
+    pin(cpu)?;
+    note_first(&before);
+    Ok(())
+}
+
 /// The calling thread is pinned. Dropping this value restores the old mask of the thread.
 #[derive(Debug)]
 pub(crate) struct Pinned {
@@ -369,7 +383,7 @@ impl Pinned {
         let kept = before.clone();
         pin(cpu)?; // under the lock: nobody takes the new mask for the mask outside of the scope
         let is_outermost = outside.map(|mut mask| *mask = Some(kept)).is_some();
-        let is_first = before_pin().is_none() && note_before_pin(Some(before.clone()));
+        let is_first = note_first(&before);
         Ok(Self { before, is_first, is_outermost })
     }
 }
