@@ -292,8 +292,8 @@ fn every_file_reads_as_it_is_printed() {
     assert!(read > 0 || directory().is_none(), "the corpus has no ballot file");
 }
 
-/// Whether a file is in a folder of files with deliberate errors, or of files that this program does
-/// not read yet.
+/// Whether a file is in a folder of files with deliberate errors, or of files that this program
+/// does not read yet.
 fn has_errors(path: &Path) -> bool {
     path.iter().any(|folder| folder == "bad" || folder == "faults")
 }

@@ -160,7 +160,8 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
     }
 
     /// Maps each item by `map_op`, which also receives a worker's state. Each worker makes its
-    /// state by `init()`. The results are gathered into a vector if a later stage needs their index.
+    /// state by `init()`. The results are gathered into a vector if a later stage needs their
+    /// index.
     #[track_caller]
     fn map_init<F, INIT, T, R>(self, init: INIT, map_op: F) -> MapInit<Self, INIT, F>
     where
