@@ -374,3 +374,36 @@ fn as_many_items_as_a_usize_counts() {
         assert_eq!(pool.on(i64::MIN + 1..=i64::MAX).skip(ALL - 2).max(), Some(i64::MAX));
     }
 }
+
+/// Ranges of 128 bits that lie anywhere, and whose length is the largest one or nearly so.
+#[test]
+fn long_ranges_of_wide_integers() {
+    macro_rules! wide {
+        ($($int:ident, [$($first:expr),+];)+) => {$(
+            for first in [$int::MIN, $int::MAX - usize::MAX as $int, $($first),+] {
+                for len in [usize::MAX, usize::MAX - 1, usize::MAX / 2 + 2, (1 << 40) + 1] {
+                    let (end, middle) = (first + len as $int, first + (len / 2) as $int);
+                    assert_eq!((first..end).into_chain().count(), len);
+                    assert_eq!((first..=end - 1).into_chain().count(), len);
+                    for pool in &pools() {
+                        let on = || pool.on(first..end);
+                        assert_eq!(on().skip(len - 2).collect::<Vec<_>>(), [end - 2, end - 1]);
+                        assert_eq!(on().rev().skip(len - 2).collect::<Vec<_>>(), [first + 1, first]);
+                        assert_eq!(on().skip(len / 2).take(1).collect::<Vec<_>>(), [middle]);
+                        let halves = on().chunks(len / 2).map(|half| (half.start, half.end));
+                        let halves: Vec<_> = halves.collect();
+                        assert_eq!(halves[0], (first, middle));
+                        assert_eq!(halves.last().map(|half| half.1), Some(end));
+                        let on = || pool.on(first..=end - 1);
+                        assert_eq!(on().skip(len - 2).collect::<Vec<_>>(), [end - 2, end - 1]);
+                        assert_eq!(on().rev().skip(len - 2).collect::<Vec<_>>(), [first + 1, first]);
+                    }
+                }
+            }
+        )+};
+    }
+    wide! {
+        u128, [u128::from(u64::MAX), (1 << 96) - 1, (1 << 96) + 1, 1 << 127];
+        i128, [-(1 << 96) - 1, -(1 << 64) / 2, -1, i128::from(u64::MAX), (1 << 96) + 1];
+    }
+}

@@ -120,8 +120,15 @@ counted!(
     chars(range.start, u32::from(range.end)) as usize
 );
 
-/// If a range is longer than `usize::MAX`, an item of the chain is a block of this many integers.
+/// If a range is longer than `usize::MAX`, an item of the chain is a block of this many integers. If
+/// there are more such blocks than a `usize` counts, the blocks are longer.
 const BLOCK: u128 = 1 << 32;
+
+/// The number of blocks of `len` integers, and the number of integers of each block but the last.
+fn blocks(len: u128) -> (usize, u128) {
+    let each = BLOCK.max(len.div_ceil(usize::MAX as u128));
+    (usize::try_from(len.div_ceil(each)).expect("a block is long enough"), each)
+}
 
 macro_rules! uncounted {
     ($($int:ty, $unsigned:ty;)+) => {$(
@@ -134,10 +141,10 @@ macro_rules! uncounted {
                     return if is_backward { end.chain(source(range).rev()) } else { end.chain(source(range)) };
                 }
                 let len = u128::from(behind.wrapping_sub(first) as $unsigned);
-                let blocks = usize::try_from(len.div_ceil(BLOCK)).expect("at most 2^96 integers");
+                let (blocks, each) = blocks(len);
                 let block = move |block| {
-                    let at = block as u128 * BLOCK;
-                    first.wrapping_add(at as Self)..first.wrapping_add(len.min(at + BLOCK) as Self)
+                    let at = block as u128 * each;
+                    first.wrapping_add(at as Self)..first.wrapping_add(len.min(at.saturating_add(each)) as Self)
                 };
                 if is_backward {
                     end.chain(source(0..blocks).rev().flat_map(move |at| block(at).rev()))

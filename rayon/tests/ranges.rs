@@ -83,6 +83,52 @@ fn ranges_of_integers() {
     assert_eq!((0..=u16::MAX).into_par_iter().map(u64::from).sum::<u64>(), (0..1 << 16).sum());
 }
 
+/// Loops over a range of more integers than a `usize` counts. They end early, since no loop can
+/// visit all these integers.
+fn searched<T, I>(range: &(impl IntoParallelIterator<Item = T, Iter = I> + Clone + Debug), first: T, last: T)
+where
+    T: Copy + Debug + PartialEq + PartialOrd + Send + Sync,
+    I: ParallelIterator<Item = T>,
+{
+    let on = || range.clone().into_par_iter();
+    let is_inside = |item: &T| (first..=last).contains(item);
+    assert_eq!(on().opt_len(), None, "{range:?}");
+    assert_eq!(on().find_first(|_| true), Some(first), "{range:?}");
+    assert_eq!(on().find_last(|_| true), Some(last), "{range:?}");
+    assert!(on().find_any(|_| true).as_ref().is_some_and(is_inside), "{range:?}");
+    assert_eq!(
+        on().try_for_each(|item| if is_inside(&item) { Err(()) } else { Ok(()) }),
+        Err(()),
+        "{range:?}"
+    );
+    let ours: Vec<T> = on().take_any(10).collect();
+    assert!(ours.len() == 10 && ours.iter().all(is_inside), "{range:?}: {ours:?}");
+}
+
+#[test]
+fn ranges_that_are_longer_than_a_usize_counts() {
+    macro_rules! long {
+        ($($int:ident, [$($len:expr),+];)+) => {$(
+            let (min, max) = ($int::MIN, $int::MAX);
+            searched(&(min..=max), min, max);
+            for len in [$($len),+] {
+                for first in [min, min + 1, max - len] {
+                    searched(&(first..=first + len), first, first + len);
+                    if len > usize::MAX as $int {
+                        searched(&(first..first + len), first, first + len - 1);
+                    }
+                }
+            }
+        )+};
+    }
+    searched(&(0..=u64::MAX), 0, u64::MAX);
+    searched(&(i64::MIN..=i64::MAX), i64::MIN, i64::MAX);
+    long! {
+        u128, [u128::from(u64::MAX), 1 << 64, (1 << 96) - 1, 1 << 96, (1 << 96) + 1, 1 << 127, u128::MAX - 1];
+        i128, [i128::from(u64::MAX), 1 << 64, (1 << 96) - 1, 1 << 96, (1 << 96) + 1, i128::MAX];
+    }
+}
+
 #[test]
 fn ranges_of_characters() {
     let (min, max, before, behind) = ('\0', char::MAX, '\u{D7FF}', '\u{E000}');
