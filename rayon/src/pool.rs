@@ -15,6 +15,8 @@ use std::{
 
 use rangesteal::{BuildError, Pinning, Pool, PoolBuilder};
 
+use crate::thread_pool::max_num_threads;
+
 /// A shared pool.
 #[derive(Clone, Debug)]
 pub(crate) enum Shared {
@@ -90,16 +92,28 @@ fn global_here() -> Rc<Shared> {
     GLOBAL.try_with(Rc::clone).unwrap_or_else(|_| Rc::new(Shared::Global(global())))
 }
 
-/// The number of threads in the environment variable `RAYON_NUM_THREADS`, if set.
-pub(crate) fn wanted() -> Option<usize> {
-    std::env::var("RAYON_NUM_THREADS").ok()?.parse().ok().filter(|threads| *threads > 0)
+/// The number of threads in the environment variable `RAYON_NUM_THREADS`. `Ok(None)` if the variable
+/// is not set, or is 0. If the number is wrong: a warning.
+fn wanted() -> Result<Option<usize>, String> {
+    const NAME: &str = "RAYON_NUM_THREADS";
+    let Some(value) = std::env::var_os(NAME) else { return Ok(None) };
+    let most = max_num_threads();
+    match value.to_str().and_then(|text| text.parse().ok()) {
+        Some(0) => Ok(None),
+        Some(threads) if threads <= most => Ok(Some(threads)),
+        _ => Err(format!(
+            "{NAME} is {value:?}: set it to a number of threads up to {most}, or unset it to use all CPUs"
+        )),
+    }
 }
 
-/// The options of a pool, before the program sets any. Threads are not pinned, as in rayon, because
-/// programs and threads that an item starts would inherit the one CPU. The environment variable
-/// `RANGESTEAL_PINNING` asks for pinned threads.
-pub(crate) fn options() -> PoolBuilder {
-    let options = Pool::builder();
+/// The options of a pool, before the program sets any but the number of threads. Threads are not
+/// pinned, as in rayon, because programs and threads that an item starts would inherit the one CPU.
+/// The environment variable `RANGESTEAL_PINNING` asks for pinned threads.
+pub(crate) fn options(threads: Option<usize>) -> PoolBuilder {
+    let threads = threads.map_or_else(wanted, |threads| Ok(Some(threads)));
+    let options = Pool::builder().lenient(threads.clone().err().into_iter().collect());
+    let options = threads.ok().flatten().into_iter().fold(options, PoolBuilder::num_threads);
     if std::env::var_os("RANGESTEAL_PINNING").is_some() { options } else { options.pinning(Pinning::Off) }
 }
 
@@ -110,11 +124,7 @@ static ALONE: OnceLock<Pool> = OnceLock::new();
 fn global() -> &'static Pool {
     if cfg!(feature = "threads") {
         static WANTED: Once = Once::new();
-        WANTED.call_once(|| {
-            let options = wanted().into_iter().fold(options(), PoolBuilder::num_threads);
-            // An error means that the global pool exists already.
-            options.build_global().ok();
-        });
+        WANTED.call_once(|| _ = Pool::global_or(|| options(None)));
         return Pool::global();
     }
     ALONE.get_or_init(|| {

@@ -189,17 +189,8 @@ impl ThreadPoolBuilder {
 
     fn options(self) -> PoolBuilder {
         let Self { threads, stack, name, start, exit } = self;
-        let threads = if !cfg!(feature = "threads") {
-            Some(1)
-        } else if threads == 0 {
-            pool::wanted()
-        } else {
-            Some(threads)
-        };
-        let mut options = pool::options();
-        if let Some(threads) = threads {
-            options = options.num_threads(threads);
-        }
+        let threads = if cfg!(feature = "threads") { threads } else { 1 };
+        let mut options = pool::options(Some(threads).filter(|threads| *threads > 0));
         if let Some(bytes) = stack {
             options = options.stack_size(bytes);
         }

@@ -53,7 +53,8 @@
 //! [`PoolBuilder`](crate::PoolBuilder) has the options for all loops of a pool: the number of
 //! threads, pinning, placement, names, stacks and handlers of threads. Environment variables set
 //! options, too. An option that a pool's builder sets overrides `RANGESTEAL_NUM_THREADS` or
-//! `RANGESTEAL_PINNING`:
+//! `RANGESTEAL_PINNING`. A wrong value is an error of the builder. The global pool, which nobody
+//! builds, logs a warning instead and ignores the value:
 //!
 //! | variable | effect |
 //! |---|---|

@@ -112,7 +112,7 @@ impl<S> PoolBuilder<S> {
     /// | if | the number of workers is |
     /// |---|---|
     /// | this method is called | `num_threads` |
-    /// | else the environment variable `RANGESTEAL_NUM_THREADS` is set | the value of the variable; a value that is not a positive number is an error |
+    /// | else the environment variable `RANGESTEAL_NUM_THREADS` is set | the value of the variable; a value that is no number from 1 to 65,536 is an error, and for [`Pool::global`](crate::Pool::global) a warning without effect |
     /// | else the CPU quota of the control group is less than the number of CPUs | the quota, rounded up: 3 for a quota of 2.5 CPUs |
     /// | else | the number of CPUs of the [`placement`](Self::placement) that the building thread may run on |
     ///
@@ -139,8 +139,9 @@ impl<S> PoolBuilder<S> {
     }
 
     /// Whether workers are pinned to CPUs. The default is the value of the environment variable
-    /// `RANGESTEAL_PINNING`: `off`, `best-effort` or `required`; another value is an error. If the
-    /// variable is not set, the default is [`Pinning::BestEffort`].
+    /// `RANGESTEAL_PINNING`: `off`, `best-effort` or `required`; another value is an error, and for
+    /// [`Pool::global`](crate::Pool::global) a warning without effect. If the variable is not set,
+    /// the default is [`Pinning::BestEffort`].
     ///
     /// Workers are pinned to CPUs that the building thread may run on, in the order of
     /// [`placement`](Self::placement). Worker 0 is the thread that calls a loop. Only
@@ -363,6 +364,17 @@ impl<S> PoolBuilder<S> {
         H: FnMut(WorkerThread) -> io::Result<()>,
     {
         PoolBuilder { options: self.options, spawn_handler: Some(handler) }
+    }
+}
+
+impl PoolBuilder {
+    /// For the global pool, and for the pools of `rangesteal-rayon`: a wrong environment variable
+    /// is a warning and has no effect. `doubts` are logged with the warnings of the pool.
+    #[doc(hidden)]
+    pub fn lenient(mut self, doubts: Vec<String>) -> Self {
+        self.options.wish.is_lenient = true;
+        self.options.wish.doubts = doubts;
+        self
     }
 }
 

@@ -46,7 +46,8 @@ pub enum BuildError {
         asked: usize,
     },
     /// The environment variable `RANGESTEAL_NUM_THREADS` is not a positive number, or
-    /// `RANGESTEAL_PINNING` is not `off`, `best-effort` or `required`.
+    /// `RANGESTEAL_PINNING` is not `off`, `best-effort` or `required`. (To
+    /// [`Pool::global`](crate::Pool::global) a wrong variable is no error, only a warning.)
     #[non_exhaustive]
     Variable {
         /// The name of the variable.

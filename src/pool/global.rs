@@ -57,7 +57,8 @@ impl Pool {
     ///
     /// The threads of the pool get the CPUs and the priority that the main thread has outside of a
     /// [`scope`](PoolBuilder::scope), whichever thread uses the pool first. An unprivileged process
-    /// cannot raise a priority; then a warning is logged. This function never fails. If the pool
+    /// cannot raise a priority; then a warning is logged. This function never fails. A wrong value of
+    /// `RANGESTEAL_NUM_THREADS` or `RANGESTEAL_PINNING` has no effect but a warning. If the pool
     /// cannot be built, a warning is logged, the pool has one worker, and
     /// [`placement`](Self::placement) says why. In a child made by `fork`, loops run on the thread
     /// that calls them, if the parent has used the pool before. The threads are not joined at the
@@ -94,18 +95,25 @@ impl Pool {
     #[must_use]
     #[inline]
     pub fn global<'a>() -> &'a Self {
+        Self::global_or(|| PoolBuilder::default().lenient(Vec::new()))
+    }
+
+    /// The global pool. Its first use builds it with these options, which need not be valid.
+    #[doc(hidden)]
+    #[inline]
+    pub fn global_or<'a>(options: fn() -> PoolBuilder) -> &'a Self {
         if !BEGUN.load(Ordering::Acquire) {
-            Self::first_use(); // partner: the swap in `begin`
+            Self::first_use(options); // partner: the swap in `begin`
         }
         &GLOBAL
     }
 
     #[cold]
-    fn first_use() {
+    fn first_use(options: fn() -> PoolBuilder) {
         if !begin() {
             return;
         }
-        let executor = match PoolBuilder::default().assemble(Role::Global) {
+        let executor = match options().assemble(Role::Global) {
             Ok((executor, _)) => executor,
             Err(error) => Executor::of_one(vec![format!("the global pool has one worker: {error}")]),
         };

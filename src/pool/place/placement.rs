@@ -184,6 +184,28 @@ pub(crate) struct Wish {
     pub(crate) workers: Option<usize>,
     pub(crate) pinning: Option<Pinning>,
     pub(crate) placement: Placement,
+    /// Whether a wrong environment variable is a warning and has no effect. Otherwise it is an
+    /// error.
+    pub(crate) is_lenient: bool,
+    /// Warnings of the caller, which are logged with those of the pool.
+    pub(crate) doubts: Vec<String>,
+}
+
+impl Wish {
+    /// What `meaning` makes of the value of an environment variable, if the variable is set.
+    fn variable<T>(
+        &mut self,
+        value: Option<String>,
+        meaning: fn(String) -> Result<T, BuildError>,
+    ) -> Result<Option<T>, BuildError> {
+        match value.map(meaning).transpose() {
+            Err(error) if self.is_lenient => {
+                self.doubts.push(error.to_string());
+                Ok(None)
+            }
+            read => read,
+        }
+    }
 }
 
 /// The information of the system about CPUs and workers.
@@ -240,15 +262,19 @@ pub(crate) struct SeatPlan {
 }
 
 impl SeatPlan {
-    pub(crate) fn new(wish: Wish, system: System<'_>) -> Result<Self, BuildError> {
+    pub(crate) fn new(mut wish: Wish, system: System<'_>) -> Result<Self, BuildError> {
         if wish.placement == Placement::Cpus(Vec::new()) {
             return Err(BuildError::NoCpus);
         }
-        let pinning = match system.pinning {
-            Some(value) if wish.pinning.is_none() => pinning_of(value)?,
-            _ => wish.pinning.unwrap_or_default(),
+        if wish.pinning.is_none() {
+            wish.pinning = wish.variable(system.pinning, pinning_of)?;
+        }
+        let of_variable = match wish.workers {
+            Some(_) => None,
+            None => wish.variable(system.num_threads, workers_of)?,
         };
-        let mut plan = Self { placement: wish.placement, pinning, ..Self::alone(Vec::new()) };
+        let pinning = wish.pinning.unwrap_or_default();
+        let mut plan = Self { placement: wish.placement, pinning, ..Self::alone(wish.doubts) };
         plan.unpinned_because = (pinning == Pinning::Off).then_some(PinState::Off);
         let allowed = match system.allowed {
             Ok(allowed) => allowed,
@@ -296,12 +322,9 @@ impl SeatPlan {
             (_, 0) => cpus,
             (_, len) => len,
         };
-        (plan.workers, plan.counted_by) = match (wish.workers, system.num_threads, quota) {
+        (plan.workers, plan.counted_by) = match (wish.workers, of_variable, quota) {
             (Some(asked), ..) => (asked, CountSource::NumThreads),
-            (None, Some(value), _) => match number(value.trim_ascii()) {
-                None | Some(0) => return Err(BuildError::Variable { name: NUM_THREADS, value }),
-                Some(number) => (number, CountSource::Variable),
-            },
+            (None, Some(number), _) => (number, CountSource::Variable),
             (None, None, Some(quota)) if whole < places => (whole, CountSource::Quota(quota)),
             (None, None, _) => (places, CountSource::Cpus),
         };
@@ -374,6 +397,15 @@ impl SeatPlan {
     /// The CPUs of the placement.
     pub(crate) fn cpus(&self) -> Vec<usize> {
         self.order.iter().map(|cpu| cpu.number).collect()
+    }
+}
+
+/// The number of workers that a value of the environment variable stands for.
+fn workers_of(value: String) -> Result<usize, BuildError> {
+    match number(value.trim_ascii()) {
+        None | Some(0) => Err(BuildError::Variable { name: NUM_THREADS, value }),
+        Some(asked) if asked > MOST_THREADS => Err(BuildError::TooManyThreads { asked }),
+        Some(number) => Ok(number),
     }
 }
 
