@@ -165,6 +165,11 @@ pub trait Stage<T> {
 }
 
 /// A stage whose results each have an index.
+#[diagnostic::on_unimplemented(
+    message = "items behind `filter`, `flat_map` and so on have no index",
+    label = "needs items that have an index",
+    note = "`collect` the items into a `Vec` first, and pass the `Vec`"
+)]
 #[doc(hidden)]
 pub trait IndexedStage<T> {
     /// The type of the items behind the stage.

@@ -18,6 +18,7 @@ mod staged;
 mod stages;
 mod start;
 mod tries;
+mod unindexed;
 mod zip;
 
 /// Implements `Debug` by the name of the iterator alone, since closures cannot be printed.

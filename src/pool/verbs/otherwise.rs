@@ -8,7 +8,7 @@ use super::{
     grow::Grow,
     on::On,
     options::OnPool,
-    stages::{Filter, FilterMap, FlatMap, Flatten, TryFlatMap, With},
+    stages::{Filter, FilterMap, FlatMap, Flatten, Map, TryFlatMap, With},
 };
 
 /// Declares methods that cannot be called. Each row has a trait that no type implements, the
@@ -115,31 +115,48 @@ refused! {
 
 #[diagnostic::on_unimplemented(
     message = "items behind `filter`, `flat_map`, `with` and so on have no index: put this method before such a stage",
-    label = "needs items that have an index"
+    label = "needs items that have an index",
+    note = "or `collect` the items first, and run the next loop over the result"
 )]
 pub trait NoIndex {
     type Made;
 }
 
-/// Declares the methods that need an index, for stages behind which items have none. (`enumerate`,
-/// `rev` and `located` are not declared, because these methods have no argument that could need a
-/// trait.)
+/// Stands for the argument of a method without arguments. The only implementation of [`Items`] tells
+/// the compiler that the parameter of such a method is this type.
+#[derive(Debug)]
+pub struct NoArgument;
+
+#[doc(hidden)]
+pub trait Items<A> {}
+
+impl<C> Items<NoArgument> for C {}
+
+/// Declares the methods that need an index, for stages behind which items have none, and for a `map`
+/// behind such a stage. The methods in the second parentheses have no argument.
 macro_rules! no_index {
-    ($methods:tt $($stage:ident<$($of:ident),+>)+) => {
-        $(no_index!(@$methods $stage<$($of),+>);)+
-    };
-    (@($($method:ident)+) $stage:ident<$($of:ident),+>) => {
+    ($methods:tt $without:tt $($stage:ident<$($of:ident),+>)+) => {$(
+        no_index!(@$methods $without [$($of),+] $stage<$($of),+>);
+        no_index!(@$methods $without [$($of),+, G] Map<$stage<$($of),+>, G>);
+    )+};
+    (@($($method:ident)+) ($($without:ident)+) [$($of:ident),+] $stage:ty) => {
         #[doc(hidden)]
-        impl<$($of),+, P> On<$stage<$($of),+>, P> {$(
-            pub fn $method<A: NoIndex>(self, _: A) -> A::Made {
+        impl<$($of),+, P> On<$stage, P> {
+            $(pub fn $method<A: NoIndex>(self, _: A) -> A::Made {
                 unreachable!("cannot be called")
-            }
-        )+}
+            })+
+            $(pub fn $without<A: NoIndex>(self) -> A::Made
+            where
+                $stage: Items<A>,
+            {
+                unreachable!("cannot be called")
+            })+
+        }
     };
 }
 
 no_index! {
-    (zip zip_shortest chunks chunks_exact windows take skip step_by)
+    (zip zip_shortest chunks chunks_exact windows take skip step_by) (enumerate rev located)
     Filter<C, F> FilterMap<C, F> FlatMap<C, F> TryFlatMap<C, F> Flatten<C> With<C, M>
 }
 
