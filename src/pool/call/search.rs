@@ -177,6 +177,18 @@ mod tests {
     }
 
     #[test]
+    fn a_search_for_any_match_is_soon_divided() {
+        let begin = Instant::now();
+        let parts = Parts::of_any(0..1000, 2);
+        let front = parts.divide.saturating_duration_since(begin);
+        assert!(front > Duration::ZERO, "it begins at the front");
+        std::thread::sleep(Duration::from_millis(100));
+        let mut is_divided = false;
+        parts.claim(1, 0, &mut is_divided);
+        assert!(is_divided, "it is at the front for {front:?}");
+    }
+
+    #[test]
     fn a_worker_without_a_part_goes_to_the_foremost_part() {
         let mut parts = Parts::of_any(0..1000, 2);
         parts.divide = Instant::now();

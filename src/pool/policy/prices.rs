@@ -35,8 +35,9 @@ const SAMPLE_STEP: f32 = 1.0625;
 /// than a millisecond of work alone.
 const MOST_NS: f32 = 1e6;
 /// In nanoseconds: how long all workers of a search for any match stay at the front. After this
-/// time each of them searches a part of its own.
-pub(crate) const AT_FRONT_NS: f32 = 2.0 * MOST_NS;
+/// time each of them searches a part of its own: a match in the second half of 2^40 items is found
+/// in some milliseconds, and without this number in minutes.
+pub(crate) const AT_FRONT_NS: f32 = 2e6;
 
 /// An estimate in nanoseconds: roughly the running median of its samples. Each sample moves it by
 /// one step, so no outlier moves it far.
