@@ -1,6 +1,7 @@
 //! Calls two closures, in parallel if a thread is idle.
 
 use std::{
+    mem,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     thread,
 };
@@ -68,8 +69,27 @@ pub(crate) fn join_in<RA, RB: Send>(
         b()
     };
     let caught = pool.join(|| catch_unwind(AssertUnwindSafe(a)), || catch_unwind(AssertUnwindSafe(b)));
-    match caught {
-        (Ok(a), Ok(b)) => (a, b),
-        (Err(payload), _) | (_, Err(payload)) => resume_unwind(payload),
+    let payload = match caught {
+        (Ok(a), Ok(b)) => return (a, b),
+        (Err(payload), other) => {
+            discard(other);
+            payload
+        }
+        (Ok(a), Err(payload)) => {
+            discard(a);
+            payload
+        }
+    };
+    resume_unwind(payload)
+}
+
+/// Drops a value that no caller receives, because a closure has panicked. If the drop panics, too,
+/// this panic is not passed on: during the unwinding of the first panic, it would end the process.
+pub(crate) fn discard<T>(value: T) {
+    let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(value))) else { return };
+    // The drop of the payload may panic, too. The payload of that panic is forgotten: its drop may
+    // panic again, without end.
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        mem::forget(payload);
     }
 }

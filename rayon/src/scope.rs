@@ -10,6 +10,7 @@ use std::{
 
 use crate::{
     absent::{BroadcastContext, BroadcastIsNotThere},
+    join::discard,
     pool::{Seat, Shared, current, in_its_stack, inside},
 };
 
@@ -43,13 +44,22 @@ impl<'scope, S> Tasks<'scope, S> {
     /// Runs a task. If the task is the first one that panics, keeps its panic.
     #[track_caller]
     fn run<R>(&self, task: impl FnOnce() -> R) -> Option<R> {
-        let ended = catch_unwind(AssertUnwindSafe(task));
-        ended.map_err(|payload| _ = lock(&self.panic).get_or_insert(payload)).ok()
+        let payload = match catch_unwind(AssertUnwindSafe(task)) {
+            Ok(returned) => return Some(returned),
+            Err(payload) => payload,
+        };
+        let mut first = lock(&self.panic);
+        let surplus = if first.is_none() { first.replace(payload) } else { Some(payload) };
+        drop(first);
+        discard(surplus); // a drop may take time, or panic: not under the lock
+        None
     }
 
     /// Returns the result of the scope's closure, or resumes the first panic.
     fn end<R>(&self, returned: Option<R>) -> R {
-        if let Some(payload) = lock(&self.panic).take() {
+        let panic = lock(&self.panic).take();
+        if let Some(payload) = panic {
+            discard(returned);
             resume_unwind(payload);
         }
         returned.expect("the closure has returned or panicked")
