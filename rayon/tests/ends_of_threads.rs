@@ -4,7 +4,7 @@ use std::{cell::RefCell, thread};
 
 use rangesteal_rayon::{self as rayon, ThreadPoolBuilder, prelude::*};
 
-/// What a thread runs when its variable is dropped.
+/// A variable of a thread. Its drop calls a closure.
 struct AtEnd(RefCell<Option<Box<dyn FnOnce()>>>);
 
 impl Drop for AtEnd {

@@ -1,4 +1,4 @@
-//! Tests of pools with a stack size: what is called from outside runs on a thread of the pool.
+//! Tests of pools with a stack size. A call from outside of the pool runs on a thread of the pool.
 
 #![cfg(feature = "threads")]
 

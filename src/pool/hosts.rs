@@ -3,9 +3,10 @@
 //! a thread with these options that calls loops in place of the calling thread.
 //!
 //! Each host has a barrier of its own, with which its caller lends it a closure as a job. So no
-//! worker has to be idle: if all hosts run closures, the next call starts one more host. A host
-//! that waited for another host could wait for ever, since closures may wait for each other. The
-//! hosts are kept until the pool is dropped. A host is not pinned: a caller is not pinned, either.
+//! worker has to be idle. If all hosts run closures, the next call starts one more host. No call
+//! waits until a host is idle: closures may wait for each other, so such a call could wait for ever.
+//! The pool keeps its hosts until it is dropped. A host is not pinned: a caller is not pinned,
+//! either.
 
 use std::{
     cell::Cell,
@@ -83,7 +84,7 @@ impl Hosts {
         }
     }
 
-    /// Lends `work`, which must not unwind, to a host.
+    /// Lends `work` to a host. `work` has to catch its panics.
     #[inline(never)]
     fn lend(&self, work: &mut (dyn FnMut() + Send)) {
         let is_ours = self.process.is_current();

@@ -17,10 +17,10 @@ use crate::pool::{Seat, current};
 pub trait End<T>: Sync {
     /// The result.
     type Out;
-    /// What each worker keeps during the loop, for the stages before the end.
+    /// The state that each worker keeps during the loop, for the stages before the end.
     type Kept;
 
-    /// Makes what a worker keeps.
+    /// Makes the state of a worker.
     fn keep(&self) -> Self::Kept;
 
     /// Runs the loop. `kept` finds the part that belongs to this end in a worker's state.
