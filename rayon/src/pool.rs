@@ -92,13 +92,13 @@ fn global_here() -> Rc<Shared> {
     GLOBAL.try_with(Rc::clone).unwrap_or_else(|_| Rc::new(Shared::Global(global())))
 }
 
-/// The number of threads in the environment variable `RAYON_NUM_THREADS`. `Ok(None)` if the variable
-/// is not set, or is 0. If the number is wrong: a warning.
+/// The number of threads in the environment variable `RAYON_NUM_THREADS`. `Ok(None)` if the
+/// variable is not set, or is 0. If the number is wrong: a warning.
 fn wanted() -> Result<Option<usize>, String> {
     const NAME: &str = "RAYON_NUM_THREADS";
     let Some(value) = std::env::var_os(NAME) else { return Ok(None) };
-    let most = max_num_threads();
-    match value.to_str().and_then(|text| text.parse().ok()) {
+    let (value, most) = (value.to_string_lossy(), max_num_threads());
+    match value.parse().ok() {
         Some(0) => Ok(None),
         Some(threads) if threads <= most => Ok(Some(threads)),
         _ => Err(format!(

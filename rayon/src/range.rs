@@ -120,8 +120,8 @@ counted!(
     chars(range.start, u32::from(range.end)) as usize
 );
 
-/// If a range is longer than `usize::MAX`, an item of the chain is a block of this many integers. If
-/// there are more such blocks than a `usize` counts, the blocks are longer.
+/// If a range is longer than `usize::MAX`, an item of the chain is a block of this many integers.
+/// If there are more such blocks than a `usize` counts, the blocks are longer.
 const BLOCK: u128 = 1 << 32;
 
 /// The number of blocks of `len` integers, and the number of integers of each block but the last.

@@ -57,8 +57,8 @@ impl Pool {
     ///
     /// The threads of the pool get the CPUs and the priority that the main thread has outside of a
     /// [`scope`](PoolBuilder::scope), whichever thread uses the pool first. An unprivileged process
-    /// cannot raise a priority; then a warning is logged. This function never fails. A wrong value of
-    /// `RANGESTEAL_NUM_THREADS` or `RANGESTEAL_PINNING` has no effect but a warning. If the pool
+    /// cannot raise a priority; then a warning is logged. This function never fails. A wrong value
+    /// of `RANGESTEAL_NUM_THREADS` or `RANGESTEAL_PINNING` has no effect but a warning. If the pool
     /// cannot be built, a warning is logged, the pool has one worker, and
     /// [`placement`](Self::placement) says why. In a child made by `fork`, loops run on the thread
     /// that calls them, if the parent has used the pool before. The threads are not joined at the

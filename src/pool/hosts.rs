@@ -4,9 +4,9 @@
 //!
 //! Each host has a barrier of its own, with which its caller lends it a closure as a job. So no
 //! worker has to be idle. If all hosts run closures, the next call starts one more host. No call
-//! waits until a host is idle: closures may wait for each other, so such a call could wait for ever.
-//! The pool keeps its hosts until it is dropped. A host is not pinned: a caller is not pinned,
-//! either.
+//! waits until a host is idle: closures may wait for each other, so such a call could wait for
+//! ever. The pool keeps its hosts until it is dropped. A host is not pinned: a caller is not
+//! pinned, either.
 
 use std::{
     cell::Cell,

@@ -15,8 +15,8 @@ pub trait NoIndex {
     type Made;
 }
 
-/// Stands for the argument of a method without arguments. The only implementation of [`Items`] tells
-/// the compiler that the parameter of such a method is this type.
+/// Stands for the argument of a method without arguments. The only implementation of [`Items`]
+/// tells the compiler that the parameter of such a method is this type.
 #[derive(Debug)]
 pub struct NoArgument;
 

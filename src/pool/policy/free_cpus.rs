@@ -3,8 +3,8 @@
 //! Idle threads are not idle CPUs: two callers and one helper are three threads on two CPUs.
 
 /// How many threads a loop wakes at most while it is not known whether its items sleep. So items
-/// that sleep gain at once, and the first call of other loops wakes a bounded number. On 2 CPUs, the
-/// first loop of 4,096 threads takes 0.2 s, and 2 s without this bound.
+/// that sleep gain at once, and the first call of other loops wakes a bounded number. On 2 CPUs,
+/// the first loop of 4,096 threads takes 0.2 s, and 2 s without this bound.
 const MOST_WOKEN: usize = 256;
 
 /// The threads of a pool and its callers. All counts are hints.

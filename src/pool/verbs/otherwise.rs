@@ -122,8 +122,8 @@ pub trait NoIndex {
     type Made;
 }
 
-/// Stands for the argument of a method without arguments. The only implementation of [`Items`] tells
-/// the compiler that the parameter of such a method is this type.
+/// Stands for the argument of a method without arguments. The only implementation of [`Items`]
+/// tells the compiler that the parameter of such a method is this type.
 #[derive(Debug)]
 pub struct NoArgument;
 
@@ -132,8 +132,8 @@ pub trait Items<A> {}
 
 impl<C> Items<NoArgument> for C {}
 
-/// Declares the methods that need an index, for stages behind which items have none, and for a `map`
-/// behind such a stage. The methods in the second parentheses have no argument.
+/// Declares the methods that need an index, for stages behind which items have none, and for a
+/// `map` behind such a stage. The methods in the second parentheses have no argument.
 macro_rules! no_index {
     ($methods:tt $without:tt $($stage:ident<$($of:ident),+>)+) => {$(
         no_index!(@$methods $without [$($of),+] $stage<$($of),+>);
