@@ -1,7 +1,7 @@
 //! One call decides how to run its loop: plain, alone, busy or shared. Then the call runs the loop
 //! and combines the results.
 
-use std::{panic::Location, sync::Arc, time::Duration};
+use std::{panic::Location, time::Duration};
 
 use super::{
     account::Account,
@@ -13,6 +13,7 @@ use super::{
     loop_options::{LoopOptions, is_logged},
     order::Node,
     plan::check_cpu,
+    shared::SharedBox,
 };
 use crate::{
     clock::{Instant, Moment, nanos},
@@ -28,11 +29,11 @@ use crate::{
             memory::Memory,
             prices::Prices,
             site::{Loop, LoopKind, Site, Slice},
-            split::{Known, Splits, equal_parts},
+            split::{Splits, equal_parts},
             victim::Stealing,
         },
         protocol::{Fence, arena::Turn, range::Claims, threads::Threads},
-        record::{journal::Times, program_report::ProgramReport, trace::scene::ScenePlace, why_alone::Alone},
+        record::{program_report::ProgramReport, trace::scene::ScenePlace, why_alone::Alone},
     },
     sync::{AtomicBool, AtomicU64, Mutex, Ordering, Patience, try_lock_soon},
 };
@@ -206,7 +207,7 @@ impl Executor {
         folder: &mut dyn Folder<A, Z>,
         folders: &dyn Folders<A, Z>,
     ) -> Outcome<Option<A>, Z> {
-        let call = self.weigh(this, verdict, done, options);
+        let mut call = self.weigh(this, verdict, done, options);
         // A loop that stops early has a found value. If it stops at one of its first items, it does
         // not need the setup below.
         let may_stop = size_of::<Option<Z>>() > 0;
@@ -221,10 +222,11 @@ impl Executor {
                 }
             }
         }
-        let made = Partials::new(folders, &options.units);
+        let mut made = Partials::new(folders, &options.units);
         let mut own = Accumulator::new(folder, acc, &made);
-        let (ended, account) = self.carry_out(this, (call.as_ref(), done), options, &mut own, &made);
-        let last = own.into_last();
+        let (ended, account) = self.carry_out(this, (&mut call, done), options, &mut own, &made);
+        let last = own.take_last();
+        drop(own);
         let outcome = made.outcome(ended, last);
         if let Some(account) = account {
             options.tell(account, self.program_report);
@@ -242,12 +244,13 @@ impl Executor {
     ) -> Outcome<Vec<(Node, L::Acc)>, L::Found> {
         let this = loop_of::<L>(slice);
         let (verdict, _) = self.quick_verdict(&this, options.kind, options.threads, options.is_plain());
-        let call = self.weigh(&this, verdict, 0, &options);
-        let made = Partials::new(body, &options.units);
+        let mut call = self.weigh(&this, verdict, 0, &options);
+        let mut made = Partials::new(body, &options.units);
         let mut folder = WorkerFolder::new(body, 0, None);
         let mut own = Accumulator::new(&mut folder, None, &made);
-        let (ended, account) = self.carry_out(&this, (call.as_ref(), 0), &options, &mut own, &made);
-        let last = own.into_last();
+        let (ended, account) = self.carry_out(&this, (&mut call, 0), &options, &mut own, &made);
+        let last = own.take_last();
+        drop(own);
         let outcome = made.nodes(ended, last);
         if let Some(account) = account {
             options.tell(account, self.program_report);
@@ -263,18 +266,18 @@ impl Executor {
     fn carry_out(
         &self,
         this: &Loop,
-        (call, mut done): (Option<&Call>, usize),
+        (call, mut done): (&mut Option<Call>, usize),
         options: &LoopOptions<'_>,
         own: &mut dyn Accumulate,
         others: &dyn Lend,
     ) -> EndAndAccount {
         let unshared = |outcome| (Ok(outcome), None);
         let _stay = options.enter();
-        let (this, unexpected) = (*this, &mut None);
+        let this = *this;
         let len = this.slice.len;
         let call = match call {
             Some(call) => call,
-            None if done > 0 => unexpected.insert(self.weigh_again(this)),
+            None if done > 0 => call.insert(self.weigh_again(this)),
             None if len == 0 => return unshared(Outcome::Through(())),
             // The plain loop. If the items of the loop have made further items, the further items
             // may be worth sharing.
@@ -290,7 +293,7 @@ impl Executor {
                     }
                     Ok(()) => done = len,
                 }
-                unexpected.insert(self.weigh_again(this))
+                call.insert(self.weigh_again(this))
             }
         };
         if done == 0 && call.launch.unlooked() > 0 {
@@ -321,12 +324,27 @@ impl Executor {
         if !is_told_around && !options.wants_account() && self.program_report.is_none() {
             return unshared(ended);
         }
+        (Ok(ended), self.account_alone(call, &mut solo, options, why, is_told_around))
+    }
+
+    /// The account of a loop that has run alone, for the reason `why`. If `is_told_around` is set,
+    /// reports the loop to the traced loop around it.
+    #[cold]
+    #[inline(never)]
+    fn account_alone(
+        &self,
+        call: &Call,
+        solo: &mut Solo<'_>,
+        options: &LoopOptions<'_>,
+        why: Alone,
+        is_told_around: bool,
+    ) -> Option<Box<Account>> {
         let mut before = solo.so_far();
         if is_told_around {
             options.tell_around(&before, None);
         }
         let help = self.prices.help_time(call.awake);
-        (Ok(ended), options.account(&mut before, Err(why), self.program_report.is_some(), help))
+        options.account(&mut before, Err(why), self.program_report.is_some(), help)
     }
 
     /// The quick verdict: whether to run the plain loop, and the length of its parts behind the
@@ -481,6 +499,13 @@ impl Executor {
             return None;
         }
         let ended = ended.unwrap_or(Outcome::Through(()));
+        self.learn_from_alone(call, solo, options, &ended);
+        Some(ended)
+    }
+
+    /// Learns from a loop that has run alone and has `ended`.
+    #[inline(never)]
+    fn learn_from_alone(&self, call: &Call, solo: &Solo<'_>, options: &LoopOptions<'_>, ended: &Outcome) {
         if !matches!(ended, Outcome::Cancelled) && call.launch.is_learnt_from() {
             let (timed, took) = solo.timed();
             self.memory.learn(call.this, options.kind, timed, nanos(took));
@@ -489,12 +514,12 @@ impl Executor {
                 self.tell_of_faster(options.wishes.at, took);
             }
         }
-        Some(ended)
     }
 
     /// A trial: folds on the calling thread alone, until the end or until the trial takes longer
     /// than a shared call. `shared` is the time of a shared call. Returns how the loop has ended,
     /// if it stops or is cancelled.
+    #[inline(never)]
     fn try_alone(
         &self,
         call: &Call,
@@ -567,13 +592,14 @@ impl Executor {
     /// Continues alone because no worker is idle. As soon as a worker is idle and the remaining
     /// part is worth sharing, returns the help that was found. If the loop ends without help,
     /// returns an `Err` with how the loop has ended.
+    #[inline(never)]
     pub(super) fn go_on_until_help(
         &self,
         call: &Call,
         solo: &mut Solo<'_>,
         options: &LoopOptions<'_>,
         own: &mut dyn Accumulate,
-    ) -> Result<Box<(Call, FoundHelp<'_>)>, Outcome> {
+    ) -> Result<SharedBox<'_>, Outcome> {
         self.tell_of_busy(options.wishes.at);
         let (this, between) = (call.this, self.prices.help_time(false));
         loop {
@@ -591,8 +617,8 @@ impl Executor {
                 && let Some(launch) = launch::of_rest(&self.prices, solo.work_left(), awake)
             {
                 let call = Call { this, launch, awake, gap: None };
-                if let Some(help) = self.find_help(&call, options, solo.left()) {
-                    return Ok(Box::new((call, help.of_a_rest())));
+                if let Some(shared) = self.begin_to_share(call, true, solo, options) {
+                    return Ok(shared);
                 }
             }
         }
@@ -615,6 +641,7 @@ fn loop_of<L: Body>(slice: Slice) -> Loop {
 pub(super) type EndAndAccount = (Result<Outcome, Panic>, Option<Box<Account>>);
 
 /// A call, and how it begins.
+#[derive(Clone, Copy)]
 pub(super) struct Call {
     pub(super) this: Loop,
     pub(super) launch: Launch,
@@ -639,16 +666,7 @@ pub(super) struct FoundHelp<'a> {
     pub(super) is_whole: bool,
     /// How many workers were idle.
     pub(super) idle: usize,
-    /// `known` is the distribution of the loop's cost. If the number of workers has changed since
-    /// the last call, `new_bounds` has the boundaries of the ranges.
-    pub(super) known: Option<Arc<Known>>,
+    /// The boundaries of the ranges, if the distribution of the cost is known and the number of
+    /// workers has changed since the last call.
     pub(super) new_bounds: Option<Vec<usize>>,
-    pub(super) times: Times,
-}
-
-impl FoundHelp<'_> {
-    /// Marks the help as found late, for the rest of a call.
-    pub(super) fn of_a_rest(self) -> Self {
-        Self { is_full: false, ..self }
-    }
 }
