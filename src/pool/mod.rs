@@ -159,7 +159,7 @@ impl<S: FnMut(WorkerThread) -> io::Result<()>> PoolBuilder<S> {
 }
 
 impl Pool {
-    #[inline(always)]
+    #[inline]
     fn executor(&self) -> &Executor {
         self.cell.get()
     }
@@ -250,7 +250,7 @@ impl Pool {
     /// # Panics
     /// If a range has more than `usize::MAX` integers, or if the sources of a tuple have different
     /// lengths.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn on<C: IntoChain<Chain: Sync>>(&self, chain: C) -> On<C::Chain, OnPool<'_>> {
         On::new(self.executor(), chain.into_chain())
@@ -271,7 +271,7 @@ impl Pool {
     /// assert_eq!(numbers, [2.0, 1.0]);
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn on_mut<'a, T: Send>(&self, items: &'a mut [T]) -> On<Exclusive<'a, T>, OnPool<'_>> {
         self.on(items)
@@ -297,7 +297,7 @@ impl Pool {
     /// assert_eq!(nodes, 2047);
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn grow<T: Send>(&self, seeds: impl IntoIterator<Item = T>) -> Grow<'_, T> {
         Grow::new(self.on(seeds.into_iter().collect::<Vec<T>>()))

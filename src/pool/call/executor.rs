@@ -131,10 +131,10 @@ impl Executor {
 
     /// Folds the indices of `slice`, and reduces the partial results in order.
     ///
-    /// Only this function, `call_with_care`, `call_for_nodes`, `kernel` and `WorkerFolder` are
-    /// compiled once for each loop. This function contains the plain loop. Its code is kept small,
-    /// because after a sleep a caller finds little of the code in its caches.
-    #[inline(always)]
+    /// Only this function, `call_plain`, `call_with_care`, `call_for_nodes`, `kernel` and
+    /// `WorkerFolder` are compiled once for each loop. Their code is kept small, because after a
+    /// sleep a caller finds little of the code in its caches.
+    #[inline]
     pub(crate) fn call<L: Body>(
         &self,
         slice: Slice,
@@ -142,41 +142,55 @@ impl Executor {
         body: &L,
     ) -> Outcome<Option<L::Acc>, L::Found> {
         let this = loop_of::<L>(slice);
-        let len = this.slice.len;
         let (verdict, part) = self.quick_verdict(&this, options.kind, options.threads, options.is_plain());
-        let from = 'plain: {
-            if verdict == QuickVerdict::Unclear || options.units.are_blocks() {
-                break 'plain (0, None);
+        let mut from = (0, None);
+        if verdict != QuickVerdict::Unclear && !options.units.are_blocks() {
+            match self.call_plain(&this, (verdict, part), &options, body) {
+                Ok(outcome) => return outcome,
+                Err((done, begun)) => from = (done, Some(begun)),
             }
-            if len == 0 {
-                return Outcome::Through(None);
-            }
-            let timed = (verdict != QuickVerdict::Plain).then(Instant::now);
-            let (mut state, mut few) = (body.state(0), None);
-            let (mut done, mut end) = (0, if len < CHECKED { len } else { CHECKED_AFTER });
-            let ended = loop {
-                let begin = (end < len).then(Moment::now);
-                match kernel(body, &mut state, few, &mut Claims::of(done..end)) {
-                    Ok(more) if end < len => few = more,
-                    ended => break ended,
-                }
-                // The last call of this loop was short, but this call may be long.
-                if begin.is_some_and(|begin| begin.is_over(FIRST_LOOK_NS))
-                    && most(len, self.workers.min(options.threads)) > 0
-                {
-                    break 'plain (end, Some((state, few)));
-                }
-                (done, end) = (end, end + part.min(len - end));
-            };
-            // The state is dropped before the result is returned. So if the drop of the state
-            // panics, the result is dropped, too.
-            drop(state);
-            if let Some(begin) = timed {
-                self.learn_plain(&this, options.kind, begin, verdict);
-            }
-            return Outcome::of(ended);
-        };
+        }
         self.call_with_care(&this, verdict, from, &mut options.in_memory(), body)
+    }
+
+    /// Runs the plain loop, in parts of `part` indices behind the first part. If the loop takes
+    /// longer than expected, returns an `Err` with the number of folded indices.
+    #[inline]
+    fn call_plain<'b, L: Body>(
+        &self,
+        this: &Loop,
+        (verdict, part): (QuickVerdict, usize),
+        options: &LoopOptions<'_>,
+        body: &'b L,
+    ) -> Result<Outcome<Option<L::Acc>, L::Found>, (usize, Started<'b, L>)> {
+        let len = this.slice.len;
+        if len == 0 {
+            return Ok(Outcome::Through(None));
+        }
+        let timed = (verdict != QuickVerdict::Plain).then(Instant::now);
+        let (mut state, mut few) = (body.state(0), None);
+        let (mut done, mut end) = (0, if len < CHECKED { len } else { CHECKED_AFTER });
+        let ended = loop {
+            let begin = (end < len).then(Moment::now);
+            match kernel(body, &mut state, few, &mut Claims::of(done..end)) {
+                Ok(more) if end < len => few = more,
+                ended => break ended,
+            }
+            // The last call of this loop was short, but this call may be long.
+            if begin.is_some_and(|begin| begin.is_over(FIRST_LOOK_NS))
+                && most(len, self.workers.min(options.threads)) > 0
+            {
+                return Err((end, (state, few)));
+            }
+            (done, end) = (end, end + part.min(len - end));
+        };
+        // The state is dropped before the result is returned. So if the drop of the state panics,
+        // the result is dropped, too.
+        drop(state);
+        if let Some(begin) = timed {
+            self.learn_plain(this, options.kind, begin, verdict);
+        }
+        Ok(Outcome::of(ended))
     }
 
     /// A call that is more than the plain loop. The first `done` indices are already folded.
@@ -213,13 +227,9 @@ impl Executor {
         let may_stop = size_of::<Option<Z>>() > 0;
         let first = call.as_ref().map_or(0, |call| call.launch.unlooked().min(this.slice.len));
         if may_stop && first > 0 && options.list.is_none() && !options.units.are_blocks() {
-            done = first;
-            match folder.fold(None, &mut Claims::of(0..done)) {
-                Ok(few) => acc = few,
-                Err(Stop { found, .. }) => {
-                    folder.leave(); // if this panics, the found value is dropped, too
-                    return Outcome::Stopped(found);
-                }
+            match fold_first(folder, first) {
+                Ok(few) => (done, acc) = (first, few),
+                Err(found) => return Outcome::Stopped(found),
             }
         }
         let mut made = Partials::new(folders, &options.units);
@@ -271,37 +281,59 @@ impl Executor {
         own: &mut dyn Accumulate,
         others: &dyn Lend,
     ) -> EndAndAccount {
-        let unshared = |outcome| (Ok(outcome), None);
         let _stay = options.enter();
-        let this = *this;
-        let len = this.slice.len;
         let call = match call {
             Some(call) => call,
-            None if done > 0 => call.insert(self.weigh_again(this)),
-            None if len == 0 => return unshared(Outcome::Through(())),
-            // The plain loop. If the items of the loop have made further items, the further items
-            // may be worth sharing.
             None => {
-                let most = self.most(this, options);
-                if let (Some(list), 0) = (options.list, most) {
-                    list.until(None);
+                if done == 0
+                    && let Some(ended) = self.plain(this, options, own)
+                {
+                    return (Ok(ended), None);
                 }
-                match own.take(&mut Claims::of(0..len)) {
-                    Err(_) => return unshared(Outcome::Stopped(())),
-                    Ok(()) if most == 0 || options.list.is_none_or(|list| list.is_dry(0)) => {
-                        return unshared(Outcome::Through(()));
-                    }
-                    Ok(()) => done = len,
-                }
-                call.insert(self.weigh_again(this))
+                done = if done == 0 { this.slice.len } else { done };
+                self.weigh_again(*this, call)
             }
         };
+        self.carefully((call, done), options, own, others)
+    }
+
+    /// The plain loop. If the items of the loop have made further items, which may be worth sharing,
+    /// returns `None`.
+    #[inline(never)] // other loops do without its frame
+    fn plain(&self, this: &Loop, options: &LoopOptions<'_>, own: &mut dyn Accumulate) -> Option<Outcome> {
+        let len = this.slice.len;
+        if len == 0 {
+            return Some(Outcome::Through(()));
+        }
+        let most = self.most(*this, options);
+        if let (Some(list), 0) = (options.list, most) {
+            list.until(None);
+        }
+        match own.take(&mut Claims::of(0..len)) {
+            Err(_) => Some(Outcome::Stopped(())),
+            Ok(()) if most == 0 || options.list.is_none_or(|list| list.is_dry(0)) => {
+                Some(Outcome::Through(()))
+            }
+            Ok(()) => None,
+        }
+    }
+
+    /// A call that reads the clock, or shares the loop.
+    #[inline(never)] // so that the frame of its caller is small
+    fn carefully(
+        &self,
+        (call, mut done): (&Call, usize),
+        options: &LoopOptions<'_>,
+        own: &mut dyn Accumulate,
+        others: &dyn Lend,
+    ) -> EndAndAccount {
+        let len = call.this.slice.len;
         if done == 0 && call.launch.unlooked() > 0 {
             done = call.launch.unlooked().min(len);
             match own.take(&mut Claims::of(0..done)) {
                 Ok(()) if done < len => {}
-                Ok(()) => return unshared(Outcome::Through(())),
-                Err(_) => return unshared(Outcome::Stopped(())),
+                Ok(()) => return (Ok(Outcome::Through(())), None),
+                Err(_) => return (Ok(Outcome::Stopped(())), None),
             }
         }
         let mut solo = Solo::new(options, done..len);
@@ -309,7 +341,7 @@ impl Executor {
             (Outcome::Cancelled, Alone::Cancelled)
         } else if let Some(ended) = self.alone(call, &mut solo, options, own) {
             let why = match call.launch.why() {
-                _ if self.most(this, options) == 0 => Alone::OneWorker,
+                _ if self.most(call.this, options) == 0 => Alone::OneWorker,
                 Some(Why::Faster) => Alone::Faster,
                 _ => Alone::Short,
             };
@@ -320,16 +352,12 @@ impl Executor {
                 Err(ended) => (ended, Alone::Busy),
             }
         };
-        let is_told_around = why == Alone::Busy && ScenePlace::is_near();
-        if !is_told_around && !options.wants_account() && self.program_report.is_none() {
-            return unshared(ended);
-        }
-        (Ok(ended), self.account_alone(call, &mut solo, options, why, is_told_around))
+        let account = self.account_alone(call, &mut solo, options, why);
+        (Ok(ended), account)
     }
 
-    /// The account of a loop that has run alone, for the reason `why`. If `is_told_around` is set,
-    /// reports the loop to the traced loop around it.
-    #[cold]
+    /// The account of a loop that has run alone, for the reason `why`. If the loop found no idle
+    /// worker, reports it to the traced loop around it.
     #[inline(never)]
     fn account_alone(
         &self,
@@ -337,8 +365,11 @@ impl Executor {
         solo: &mut Solo<'_>,
         options: &LoopOptions<'_>,
         why: Alone,
-        is_told_around: bool,
     ) -> Option<Box<Account>> {
+        let is_told_around = why == Alone::Busy && ScenePlace::is_near();
+        if !is_told_around && !options.wants_account() && self.program_report.is_none() {
+            return None;
+        }
         let mut before = solo.so_far();
         if is_told_around {
             options.tell_around(&before, None);
@@ -467,15 +498,16 @@ impl Executor {
     /// decision, which learns the cost.
     #[cold]
     #[inline(never)]
-    fn weigh_again(&self, this: Loop) -> Call {
+    fn weigh_again<'c>(&self, this: Loop, call: &'c mut Option<Call>) -> &'c Call {
         self.set_quiet(false);
         let awake = self.threads.awake() > 0;
-        Call { this, launch: Launch::begun_alone(&self.prices, awake, Why::Unexpected), awake, gap: None }
+        let launch = Launch::begun_alone(&self.prices, awake, Why::Unexpected);
+        call.insert(Call { this, launch, awake, gap: None })
     }
 
     /// The largest useful number of helpers: with this number each worker can have at least one
     /// index. A list that grows may have work for any number of helpers.
-    #[inline(always)]
+    #[inline]
     pub(super) fn most(&self, this: Loop, options: &LoopOptions<'_>) -> usize {
         let len = if options.list.is_some() { usize::MAX } else { this.slice.len };
         most(len, self.workers.min(options.threads))
@@ -625,14 +657,24 @@ impl Executor {
     }
 }
 
+/// Folds the first `done` items of a loop that may stop early. If the loop stops, returns the found
+/// value.
+#[inline(never)] // the items of other loops do without its frame
+fn fold_first<A, Z>(folder: &mut dyn Folder<A, Z>, done: usize) -> Result<Option<A>, Z> {
+    folder.fold(None, &mut Claims::of(0..done)).map_err(|Stop { found, .. }| {
+        folder.leave(); // if this panics, the found value is dropped, too
+        found
+    })
+}
+
 /// How many helpers a loop over `len` indices can have if each worker must have at least one index.
-#[inline(always)]
+#[inline]
 fn most(len: usize, workers: usize) -> usize {
     workers.min(len).saturating_sub(1)
 }
 
 /// The loop `L` over a slice.
-#[inline(always)]
+#[inline]
 fn loop_of<L: Body>(slice: Slice) -> Loop {
     Loop { site: Site::new(kernel::<L> as *const ()), slice }
 }

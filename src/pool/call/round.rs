@@ -160,7 +160,8 @@ impl Round<'_> {
                     None => return,
                 },
             };
-            match self.fold_from(owner, item, theft, acc, worker_log) {
+            let begun = Self::fold_first(item, theft, acc, worker_log);
+            match begun.and_then(|begin| self.fold_rest(owner, (item, begin), acc, worker_log)) {
                 Ok(first) => acc.end(Node::run(first)),
                 Err(Stop { needed_end, .. }) => {
                     worker_log.journal.mark(owner.next(), Instant::now()); // at the item that has stopped the loop
@@ -171,21 +172,31 @@ impl Round<'_> {
         }
     }
 
-    /// Folds the claimed item `first` and then the worker's range. A large partial result is stored
-    /// as several partial results. Returns the first index of the last partial result.
+    /// Folds the claimed item `first`, with which a run begins. Returns the begin of the run.
+    #[inline(never)] // a loop of few items does without the frame of `fold_rest`
+    fn fold_first(
+        first: usize,
+        theft: Option<TheftNote>,
+        acc: &mut dyn Accumulate,
+        worker_log: &mut WorkerLog,
+    ) -> Result<Instant, Stop> {
+        let begin = worker_log.journal.begin(first, theft);
+        acc.take(&mut Claims::of(first..first + 1))?;
+        worker_log.journal.tick(first + 1);
+        Ok(begin)
+    }
+
+    /// Folds the worker's range behind the item `first`. A large partial result is stored as several
+    /// partial results. Returns the first index of the last partial result.
     #[inline(never)] // without the frame of a theft
-    fn fold_from(
+    fn fold_rest(
         &self,
         owner: &mut Owner<'_>,
-        mut first: usize,
-        theft: Option<TheftNote>,
+        (mut first, begin): (usize, Instant),
         acc: &mut dyn Accumulate,
         worker_log: &mut WorkerLog,
     ) -> Result<usize, Stop> {
         let &Plan { units, pace, has_large_partials, .. } = self.plan;
-        let begin = worker_log.journal.begin(first, theft);
-        acc.take(&mut Claims::of(first..first + 1))?;
-        worker_log.journal.tick(first + 1);
         let items = owner.next()..owner.next() + owner.left();
         let harmless = self.plan.profile().map_or(1, |profile| profile.harmless_block(items));
         let mut grain = Grain::new(begin, pace, harmless, !matches!(units, Units::Items));
