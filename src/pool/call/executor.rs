@@ -162,7 +162,7 @@ impl Executor {
         (verdict, part): (QuickVerdict, usize),
         options: &LoopOptions<'_>,
         body: &'b L,
-    ) -> Result<Outcome<Option<L::Acc>, L::Found>, (usize, Started<'b, L>)> {
+    ) -> Result<OutcomeOf<L>, (usize, Started<'b, L>)> {
         let len = this.slice.len;
         if len == 0 {
             return Ok(Outcome::Through(None));
@@ -282,17 +282,16 @@ impl Executor {
         others: &dyn Lend,
     ) -> EndAndAccount {
         let _stay = options.enter();
-        let call = match call {
-            Some(call) => call,
-            None => {
-                if done == 0
-                    && let Some(ended) = self.plain(this, options, own)
-                {
+        let call = if let Some(call) = call {
+            call
+        } else {
+            if done == 0 {
+                if let Some(ended) = self.plain(this, options, own) {
                     return (Ok(ended), None);
                 }
-                done = if done == 0 { this.slice.len } else { done };
-                self.weigh_again(*this, call)
+                done = this.slice.len;
             }
+            self.weigh_again(*this, call)
         };
         self.carefully((call, done), options, own, others)
     }
@@ -678,6 +677,9 @@ fn most(len: usize, workers: usize) -> usize {
 fn loop_of<L: Body>(slice: Slice) -> Loop {
     Loop { site: Site::new(kernel::<L> as *const ()), slice }
 }
+
+/// How the loop `L` has ended.
+type OutcomeOf<L> = Outcome<Option<<L as Body>::Acc>, <L as Body>::Found>;
 
 /// How a loop has ended, and its account if an account is wanted.
 pub(super) type EndAndAccount = (Result<Outcome, Panic>, Option<Box<Account>>);
