@@ -13,7 +13,6 @@ use super::{
     loop_options::{LoopOptions, is_logged},
     order::Node,
     plan::check_cpu,
-    shared::SharedBox,
 };
 use crate::{
     clock::{Instant, Moment, nanos},
@@ -296,8 +295,8 @@ impl Executor {
         self.carefully((call, done), options, own, others)
     }
 
-    /// The plain loop. If the items of the loop have made further items, which may be worth sharing,
-    /// returns `None`.
+    /// The plain loop. Returns `None` if the items of the loop have made further items, which may be
+    /// worth sharing.
     #[inline(never)] // other loops do without its frame
     fn plain(&self, this: &Loop, options: &LoopOptions<'_>, own: &mut dyn Accumulate) -> Option<Outcome> {
         let len = this.slice.len;
@@ -618,41 +617,6 @@ impl Executor {
     pub(super) fn take_turn(&self, options: &LoopOptions<'_>) -> Option<Turn<'_>> {
         let ours = self.threads.process.is_current() && options.watch.is_current();
         if ours { self.threads.take_turn() } else { None }
-    }
-
-    /// Continues alone because no worker is idle. As soon as a worker is idle and the remaining
-    /// part is worth sharing, returns the help that was found. If the loop ends without help,
-    /// returns an `Err` with how the loop has ended.
-    #[inline(never)]
-    pub(super) fn go_on_until_help(
-        &self,
-        call: &Call,
-        solo: &mut Solo<'_>,
-        options: &LoopOptions<'_>,
-        own: &mut dyn Accumulate,
-    ) -> Result<SharedBox<'_>, Outcome> {
-        self.tell_of_busy(options.wishes.at);
-        let (this, between) = (call.this, self.prices.help_time(false));
-        loop {
-            let limit = solo.elapsed().saturating_add(between);
-            let ended = solo.fold_on(own, limit);
-            if ended.is_some() || solo.is_through() {
-                let (timed, took) = solo.timed();
-                if call.launch.is_learnt_from() {
-                    self.memory.learn(this, options.kind, timed, nanos(took));
-                }
-                return Err(ended.unwrap_or(Outcome::Through(())));
-            }
-            let awake = self.threads.awake() > 0;
-            if self.idle() > 0
-                && let Some(launch) = launch::of_rest(&self.prices, solo.work_left(), awake)
-            {
-                let call = Call { this, launch, awake, gap: None };
-                if let Some(shared) = self.begin_to_share(call, true, solo, options) {
-                    return Ok(shared);
-                }
-            }
-        }
     }
 }
 

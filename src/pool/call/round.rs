@@ -50,9 +50,9 @@ pub(crate) struct Round<'a> {
 }
 
 impl Round<'_> {
-    /// Begins the round over `range`, partitioned at `bounds`, in arena `number`. There are at least
-    /// as many workers as parts. Workers without a part steal. [`run`](Self::run) follows, and then
-    /// [`Watch::end`].
+    /// Begins the round over `range`, partitioned at `bounds`, in arena `number`. There are at
+    /// least as many workers as parts. Workers without a part steal. [`run`](Self::run) follows,
+    /// and then [`Watch::end`].
     pub(crate) fn begin(&self, range: Range<usize>, bounds: &[usize], number: usize, watch: Watch<'_>) {
         self.ranges.partition(range.clone(), bounds);
         if let Some(list) = self.list {
@@ -186,8 +186,8 @@ impl Round<'_> {
         Ok(begin)
     }
 
-    /// Folds the worker's range behind the item `first`. A large partial result is stored as several
-    /// partial results. Returns the first index of the last partial result.
+    /// Folds the worker's range behind the item `first`. A large partial result is stored as
+    /// several partial results. Returns the first index of the last partial result.
     #[inline(never)] // without the frame of a theft
     fn fold_rest(
         &self,

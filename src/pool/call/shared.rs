@@ -21,7 +21,7 @@ use crate::{
     pool::{
         policy::{
             free_cpus::{CpuUse, Granted, most_woken},
-            launch::{Launch, up_to},
+            launch::{self, Launch, up_to},
             prices::block_in_order,
             site::LoopKind,
             split::{Known, Splits, equal_parts, parts},
@@ -194,6 +194,41 @@ impl Executor {
             self.round(&shared, options, own, others);
         }
         Ok(self.end_shared(shared, options))
+    }
+
+    /// Continues alone because no worker is idle. As soon as a worker is idle and the remaining
+    /// part is worth sharing, returns the help that was found. If the loop ends without help,
+    /// returns an `Err` with how the loop has ended.
+    #[inline(never)]
+    pub(super) fn go_on_until_help(
+        &self,
+        call: &Call,
+        solo: &mut Solo<'_>,
+        options: &LoopOptions<'_>,
+        own: &mut dyn Accumulate,
+    ) -> Result<SharedBox<'_>, Outcome> {
+        self.tell_of_busy(options.wishes.at);
+        let (this, between) = (call.this, self.prices.help_time(false));
+        loop {
+            let limit = solo.elapsed().saturating_add(between);
+            let ended = solo.fold_on(own, limit);
+            if ended.is_some() || solo.is_through() {
+                let (timed, took) = solo.timed();
+                if call.launch.is_learnt_from() {
+                    self.memory.learn(this, options.kind, timed, nanos(took));
+                }
+                return Err(ended.unwrap_or(Outcome::Through(())));
+            }
+            let awake = self.threads.awake() > 0;
+            if self.idle() > 0
+                && let Some(launch) = launch::of_rest(&self.prices, solo.work_left(), awake)
+            {
+                let call = Call { this, launch, awake, gap: None };
+                if let Some(shared) = self.begin_to_share(call, true, solo, options) {
+                    return Ok(shared);
+                }
+            }
+        }
     }
 
     /// Learns from the times of a shared part, which has ended.
