@@ -295,8 +295,8 @@ impl Executor {
         self.carefully((call, done), options, own, others)
     }
 
-    /// The plain loop. Returns `None` if the items of the loop have made further items, which may be
-    /// worth sharing.
+    /// The plain loop. Returns `None` if the items of the loop have made further items, which may
+    /// be worth sharing.
     #[inline(never)] // other loops do without its frame
     fn plain(&self, this: &Loop, options: &LoopOptions<'_>, own: &mut dyn Accumulate) -> Option<Outcome> {
         let len = this.slice.len;

@@ -17,10 +17,7 @@ use crate::{
         },
         policy::prices::Estimate,
         protocol::{barrier::PollTimes, oneshot, range, threads::Threads},
-        record::{
-            journal::{Tally, Times},
-            units::Units,
-        },
+        record::{journal::Times, units::Units},
     },
     sync::{Patience, ThreadBuilder},
 };
