@@ -58,29 +58,34 @@ impl FnContext {
 /// Calls both closures. This thread calls the first closure, and an idle thread of the pool calls
 /// the second one. If no thread is idle, this thread calls both closures. The second closure is
 /// called even if the first one panics.
+#[inline(always)] // one frame less
 pub(crate) fn join_in<RA, RB: Send>(
     pool: &Shared,
     a: impl FnOnce() -> RA,
     b: impl FnOnce() -> RB + Send,
 ) -> (RA, RB) {
     let _seat = Seat::take(pool, 0);
+    // A result may be large, so its closure stores it at once.
+    let (mut of_a, mut of_b) = (None, None);
+    let a = || of_a = Some(a());
     let b = || {
         let _seat = Seat::take(pool, 1);
-        b()
+        of_b = Some(b());
     };
-    let caught = pool.join(|| catch_unwind(AssertUnwindSafe(a)), || catch_unwind(AssertUnwindSafe(b)));
-    let payload = match caught {
-        (Ok(a), Ok(b)) => return (a, b),
-        (Err(payload), other) => {
-            discard(other);
-            payload
+    let ended = pool.join(|| catch_unwind(AssertUnwindSafe(a)), || catch_unwind(AssertUnwindSafe(b)));
+    match ended {
+        (Ok(()), Ok(())) => {}
+        (Err(payload), surplus) | (surplus, Err(payload)) => {
+            discard(of_a);
+            discard(of_b);
+            discard(surplus);
+            resume_unwind(payload)
         }
-        (Ok(a), Err(payload)) => {
-            discard(a);
-            payload
-        }
-    };
-    resume_unwind(payload)
+    }
+    match (of_a, of_b) {
+        (Some(a), Some(b)) => (a, b),
+        _ => unreachable!("both closures have ended"),
+    }
 }
 
 /// Drops a value that no caller receives, because a closure has panicked. If the drop panics, too,

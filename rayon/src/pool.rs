@@ -209,6 +209,7 @@ pub(crate) fn with_stack() -> Option<Rc<Shared>> {
 
 /// Calls `work`, whose loops run on `pool`. If a stack size was given for the threads of `pool`,
 /// one of these threads calls `work`.
+#[inline(never)] // a result may be large, and most calls need no slot for it here
 pub(crate) fn inside<R: Send>(pool: &Shared, work: impl FnOnce() -> R + Send) -> R {
     let (mut work, mut returned) = (Some(work), None);
     let mut call = || {

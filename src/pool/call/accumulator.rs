@@ -138,9 +138,9 @@ impl<'f, A, Z> Accumulator<'f, A, Z> {
 
     /// Ends the work of the calling thread. Returns the partial result of its last run, if that has
     /// not been handed over.
-    pub(crate) fn into_last(mut self) -> Option<A> {
+    pub(crate) fn take_last(&mut self) -> Option<A> {
         self.leave(); // if this panics, the partial results are dropped, too
-        self.acc
+        self.acc.take()
     }
 
     /// Folds the items of `claims`. If the items are those of a leaf, stores its partial result.
@@ -275,7 +275,11 @@ impl<'b, A, Z> Partials<'b, A, Z> {
     /// The outcome of a loop that has ended: its result, reduced in order. `last` is the partial
     /// result that the calling thread has not handed over.
     #[inline(never)]
-    pub(crate) fn outcome(self, ended: Result<Outcome, Panic>, last: Option<A>) -> Outcome<Option<A>, Z> {
+    pub(crate) fn outcome(
+        &mut self,
+        ended: Result<Outcome, Panic>,
+        last: Option<A>,
+    ) -> Outcome<Option<A>, Z> {
         if let Ok(Outcome::Through(())) = ended {
             // The calling thread has a partial result only if it has folded everything.
             return Outcome::Through(if last.is_some() { last } else { self.reduced() });
@@ -286,25 +290,32 @@ impl<'b, A, Z> Partials<'b, A, Z> {
     /// The outcome of a loop over leaves: the nodes, from left to right. Nodes of different workers
     /// are not reduced.
     #[inline(never)]
-    pub(crate) fn nodes(self, ended: Result<Outcome, Panic>, last: Option<A>) -> Outcome<Vec<(Node, A)>, Z> {
+    pub(crate) fn nodes(
+        &mut self,
+        ended: Result<Outcome, Panic>,
+        last: Option<A>,
+    ) -> Outcome<Vec<(Node, A)>, Z> {
         let Ok(Outcome::Through(())) = ended else {
             return Outcome::of_early_end(ended, self.found(last));
         };
-        let nodes = self.into_inner().nodes.into_iter();
+        let nodes = self.take().nodes.into_iter();
         let mut nodes: Vec<_> = nodes.filter_map(|(node, acc)| Some((node, acc?))).collect();
         sort(&mut nodes, &|(a, _), (b, _)| a.first < b.first);
         Outcome::Through(nodes)
     }
 
-    fn into_inner(self) -> HandedOver<A, Z> {
-        self.handed_over.into_inner().unwrap_or_else(PoisonError::into_inner)
+    /// What the workers have handed over. Called once, after all workers have left.
+    fn take(&mut self) -> HandedOver<A, Z> {
+        let handed_over = self.handed_over.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let HandedOver { nodes, found } = handed_over;
+        HandedOver { nodes: mem::take(nodes), found: mem::replace(found, Earliest::NONE) }
     }
 
     /// The result of a loop that has folded all items.
-    pub(crate) fn reduced(self) -> Option<A> {
-        let Self { folders, units, .. } = self;
+    pub(crate) fn reduced(&mut self) -> Option<A> {
+        let Self { folders, units, .. } = *self;
         let order = if units.are_leaves() { Order::Tree } else { Order::Runs };
-        let HandedOver { mut nodes, .. } = self.into_inner();
+        let HandedOver { mut nodes, .. } = self.take();
         if nodes.is_empty() {
             return None;
         }
@@ -328,8 +339,8 @@ impl<'b, A, Z> Partials<'b, A, Z> {
     }
 
     /// The value that was found first, in a loop that has stopped. Drops all other values.
-    fn found(self, last: Option<A>) -> Option<Z> {
-        let HandedOver { nodes, found } = self.into_inner();
+    fn found(&mut self, last: Option<A>) -> Option<Z> {
+        let HandedOver { nodes, found } = self.take();
         nodes.into_iter().filter_map(|(_, acc)| acc).chain(last).for_each(discard);
         found.into_noted()
     }

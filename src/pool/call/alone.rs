@@ -6,18 +6,14 @@
 use std::{ops::Range, time::Duration};
 
 use super::{
-    accumulator::Accumulate, body::Stop, ending::Outcome, handles::Watch, loop_options::LoopOptions,
-    work_list::WorkList,
+    accumulator::Accumulate, body::Stop, ending::Outcome, loop_options::LoopOptions, work_list::WorkList,
 };
 use crate::{
     clock::{Instant, nanos},
     pool::{
         policy::launch,
         protocol::range::Claims,
-        record::{
-            trace::notes::{Before, Closeup},
-            units::Units,
-        },
+        record::trace::notes::{Before, Closeup},
     },
 };
 
@@ -25,8 +21,7 @@ use crate::{
 /// count as done.
 pub(crate) struct Solo<'a> {
     begin: Instant,
-    watch: Watch<'a>,
-    units: Units,
+    options: &'a LoopOptions<'a>,
     /// How many indices have been begun.
     begun: usize,
     /// How many indices the loop has.
@@ -35,35 +30,33 @@ pub(crate) struct Solo<'a> {
     /// `begin` to this reading.
     timed: usize,
     took: Duration,
-    closeup: Option<Closeup>,
-    list: Option<&'a dyn WorkList>,
+    closeup: Option<Box<Closeup>>,
 }
 
 impl Drop for Solo<'_> {
     fn drop(&mut self) {
-        self.watch.done(self.units.items(self.begun..self.len).len());
+        let LoopOptions { watch, units, .. } = self.options;
+        watch.done(units.items(self.begun..self.len).len());
     }
 }
 
 impl<'a> Solo<'a> {
     /// A loop over the indices `left`. The loop begins now.
-    pub(crate) fn new(options: &LoopOptions<'a>, left: Range<usize>) -> Self {
-        let LoopOptions { watch, units, .. } = *options;
+    pub(crate) fn new(options: &'a LoopOptions<'a>, left: Range<usize>) -> Self {
         let begin = Instant::now();
-        let closeup = options.tick().map(|tick| Closeup::new(tick, left.start, begin));
-        let list = options.list;
+        let closeup = options.tick().map(|tick| Box::new(Closeup::new(tick, left.start, begin)));
         let (begun, len, timed, took) = (left.start, left.end, left.start, Duration::ZERO);
-        Self { begin, watch, units, begun, len, timed, took, closeup, list }
+        Self { begin, options, begun, len, timed, took, closeup }
     }
 
     /// Whether all indices have been begun, and no made item is left.
     pub(crate) fn is_through(&self) -> bool {
-        self.begun == self.len && self.list.is_none_or(|list| list.is_dry(0))
+        self.begun == self.len && self.options.list.is_none_or(|list| list.is_dry(0))
     }
 
     /// Whether the loop runs over a list that grows.
     pub(crate) fn has_work_list(&self) -> bool {
-        self.list.is_some()
+        self.options.list.is_some()
     }
 
     /// The number of timed indices, and the time that they took.
@@ -87,7 +80,7 @@ impl<'a> Solo<'a> {
         /// One claim: the largest number of indices between two readings of the clock if `expected`
         /// is smaller.
         const CLAIM: usize = 64;
-        if let Some(list) = self.list {
+        if let Some(list) = self.options.list {
             return self.fold_list(list, acc, limit);
         }
         let apart = if limit < Duration::MAX { expected.max(CLAIM) } else { usize::MAX };
@@ -97,7 +90,7 @@ impl<'a> Solo<'a> {
     /// Folds until the end or until `limit` is over. The interval between two readings of the clock
     /// depends only on the measured time per index.
     pub(crate) fn fold_on(&mut self, acc: &mut dyn Accumulate, limit: Duration) -> Option<Outcome> {
-        if let Some(list) = self.list {
+        if let Some(list) = self.options.list {
             return self.fold_list(list, acc, limit);
         }
         let per_microsecond = (self.timed as f32 / nanos(self.took) * 1000.0) as usize;
@@ -111,7 +104,7 @@ impl<'a> Solo<'a> {
 
     /// About how many nanoseconds of work are left.
     pub(crate) fn work_left(&self) -> f32 {
-        match (self.list, self.timed) {
+        match (self.options.list, self.timed) {
             (Some(_), _) => f32::INFINITY, // the number of items is unknown
             (None, timed) => nanos(self.took) / timed.max(1) as f32 * self.left().len() as f32,
         }
@@ -140,10 +133,11 @@ impl<'a> Solo<'a> {
     ) -> Option<Outcome> {
         /// The largest number of seeds between two readings of the clock and of the token.
         const SEEDS: usize = 64;
+        let LoopOptions { watch, .. } = *self.options;
         list.until(Some(limit).filter(|limit| *limit < Duration::MAX));
         let mut seeds = 1;
         while !self.is_through() {
-            if self.watch.is_cancelled() {
+            if watch.is_cancelled() {
                 return Some(Outcome::Cancelled);
             }
             let next = if list.is_dry(0) { seeds.min(self.len - self.begun) } else { 0 };
@@ -151,7 +145,7 @@ impl<'a> Solo<'a> {
             self.begun = range.end;
             match acc.take(&mut Claims::of(range)) {
                 Ok(()) => self.timed = self.begun,
-                Err(_) if self.watch.is_cancelled() => return Some(Outcome::Cancelled),
+                Err(_) if watch.is_cancelled() => return Some(Outcome::Cancelled),
                 Err(_) => {
                     self.took = self.begin.elapsed();
                     return Some(Outcome::Stopped(()));
@@ -163,7 +157,7 @@ impl<'a> Solo<'a> {
             }
             seeds = (2 * seeds).min(SEEDS);
         }
-        self.watch.is_cancelled().then_some(Outcome::Cancelled)
+        watch.is_cancelled().then_some(Outcome::Cancelled)
     }
 
     fn fold(
@@ -181,7 +175,7 @@ impl<'a> Solo<'a> {
         // The shortest time between two readings of the clock. This time is 1/32 of the limit, but
         // at most 10 µs, as in a round.
         let lasts = (limit / 32).clamp(Duration::from_micros(1), Duration::from_micros(10));
-        let Self { watch, units, .. } = *self;
+        let LoopOptions { watch, units, .. } = *self.options;
         let most = match (watch.cancel, watch.progress) {
             (Some(_), _) => FEW,
             (None, Some(_)) => BEGUN,
@@ -237,7 +231,7 @@ impl<'a> Solo<'a> {
         if let Some(closeup) = &mut closeup {
             closeup.tick_last(begun, begin + took);
         }
-        let counted = self.list.map(|list| list.folded(0));
+        let counted = self.options.list.map(|list| list.folded(0));
         Before { begin, indices: begun, counted, took, closeup }
     }
 
@@ -255,7 +249,7 @@ mod tests {
 
     use super::*;
     use crate::pool::{
-        call::{loop_options::Wishes, order::Node},
+        call::{handles::Watch, loop_options::Wishes, order::Node},
         policy::site::LoopKind,
     };
 

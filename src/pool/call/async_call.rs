@@ -27,11 +27,7 @@ use crate::{
             range::Ranges,
             wake_queues::WakeQueues,
         },
-        record::{
-            journal::{Tally, Times},
-            trace::notes::Before,
-            why_alone::Alone,
-        },
+        record::{journal::Times, trace::notes::Before, why_alone::Alone},
     },
     sync::{Mutex, Patience, try_lock_soon},
 };
@@ -70,7 +66,7 @@ impl Executor {
             Some(arena) => Arc::clone(&arena.ranges),
             None => Arc::new(Ranges::new(1, Fence::Symmetric)),
         };
-        let times = Times { tallies: vec![Tally::default(); helpers + 1], ..Times::default() };
+        let times = Box::<Times>::default().of(helpers + 1, false);
         let awake = self.threads.awake() > 0;
         let round = CachePadded::new(AsyncRound {
             queues,
@@ -79,7 +75,7 @@ impl Executor {
                 workers: helpers + 1,
                 units: options.units,
                 pace: self.memory.recall(this),
-                profile: None,
+                known: None,
                 stealing: self.stealing,
                 has_large_partials: false,
                 heavy: &self.prices.heavy,

@@ -241,7 +241,7 @@ impl AsyncRoundWorker<'_> {
         reports.report.add(own_report.report);
         reports.waited.append(&mut own_report.waited);
         drop(reports);
-        of.log.leave(&mut worker_log, owner.failed);
+        of.log.leave(worker_log, owner.failed);
     }
 
     /// Takes the next step. Returns false if nothing is left to do.

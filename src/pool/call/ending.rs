@@ -75,14 +75,14 @@ impl FirstStop {
 }
 
 /// Whether a stop at `place` comes before a stop at `before`.
-#[inline(always)]
+#[inline]
 pub(crate) fn is_earlier(place: usize, before: usize) -> bool {
     place < before
 }
 
 /// Whether a worker continues after a panic. Always `true`: perhaps no other worker can fold the
 /// items before the panic.
-#[inline(always)]
+#[inline]
 pub(crate) fn goes_on_after(_panic: &Panic) -> bool {
     true
 }
@@ -120,7 +120,7 @@ impl Outcome {
 
 impl<A, Z> Outcome<A, Z> {
     /// The outcome of the plain loop.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn of(folded: Result<A, Stop<Z>>) -> Self {
         match folded {
             Ok(made) => Self::Through(made),
@@ -129,7 +129,7 @@ impl<A, Z> Outcome<A, Z> {
     }
 
     /// Maps the result of a loop that has folded all items.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn map<B>(self, make: impl FnOnce(A) -> B) -> Outcome<B, Z> {
         match self {
             Self::Through(made) => Outcome::Through(make(made)),
@@ -139,7 +139,7 @@ impl<A, Z> Outcome<A, Z> {
     }
 
     /// The result, or the value at which the loop has stopped; `None` if the loop was cancelled.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn ended(self) -> Option<Result<A, Z>> {
         match self {
             Self::Through(made) => Some(Ok(made)),
@@ -152,7 +152,7 @@ impl<A, Z> Outcome<A, Z> {
 impl<A, Z> Outcome<Option<A>, Z> {
     /// The outcome of a loop that has a result even without items. Without items the result is
     /// `init()`.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn or(self, init: impl FnOnce() -> A) -> Outcome<A, Z> {
         self.map(|made| match made {
             Some(made) => made,
@@ -163,7 +163,7 @@ impl<A, Z> Outcome<Option<A>, Z> {
 
 impl<A> Outcome<A, Infallible> {
     /// The result of a loop that cannot stop early; `None` if the loop was cancelled.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn through(self) -> Option<A> {
         match self {
             Self::Through(made) => Some(made),

@@ -1,7 +1,7 @@
 //! One call decides how to run its loop: plain, alone, busy or shared. Then the call runs the loop
 //! and combines the results.
 
-use std::{panic::Location, sync::Arc, time::Duration};
+use std::{panic::Location, time::Duration};
 
 use super::{
     account::Account,
@@ -28,11 +28,11 @@ use crate::{
             memory::Memory,
             prices::Prices,
             site::{Loop, LoopKind, Site, Slice},
-            split::{Known, Splits, equal_parts},
+            split::{Splits, equal_parts},
             victim::Stealing,
         },
         protocol::{Fence, arena::Turn, range::Claims, threads::Threads},
-        record::{journal::Times, program_report::ProgramReport, trace::scene::ScenePlace, why_alone::Alone},
+        record::{program_report::ProgramReport, trace::scene::ScenePlace, why_alone::Alone},
     },
     sync::{AtomicBool, AtomicU64, Mutex, Ordering, Patience, try_lock_soon},
 };
@@ -130,10 +130,10 @@ impl Executor {
 
     /// Folds the indices of `slice`, and reduces the partial results in order.
     ///
-    /// Only this function, `call_with_care`, `call_for_nodes`, `kernel` and `WorkerFolder` are
-    /// compiled once for each loop. This function contains the plain loop. Its code is kept small,
-    /// because after a sleep a caller finds little of the code in its caches.
-    #[inline(always)]
+    /// Only this function, `call_plain`, `call_with_care`, `call_for_nodes`, `kernel` and
+    /// `WorkerFolder` are compiled once for each loop. Their code is kept small, because after a
+    /// sleep a caller finds little of the code in its caches.
+    #[inline]
     pub(crate) fn call<L: Body>(
         &self,
         slice: Slice,
@@ -141,41 +141,55 @@ impl Executor {
         body: &L,
     ) -> Outcome<Option<L::Acc>, L::Found> {
         let this = loop_of::<L>(slice);
-        let len = this.slice.len;
         let (verdict, part) = self.quick_verdict(&this, options.kind, options.threads, options.is_plain());
-        let from = 'plain: {
-            if verdict == QuickVerdict::Unclear || options.units.are_blocks() {
-                break 'plain (0, None);
+        let mut from = (0, None);
+        if verdict != QuickVerdict::Unclear && !options.units.are_blocks() {
+            match self.call_plain(&this, (verdict, part), &options, body) {
+                Ok(outcome) => return outcome,
+                Err((done, begun)) => from = (done, Some(begun)),
             }
-            if len == 0 {
-                return Outcome::Through(None);
-            }
-            let timed = (verdict != QuickVerdict::Plain).then(Instant::now);
-            let (mut state, mut few) = (body.state(0), None);
-            let (mut done, mut end) = (0, if len < CHECKED { len } else { CHECKED_AFTER });
-            let ended = loop {
-                let begin = (end < len).then(Moment::now);
-                match kernel(body, &mut state, few, &mut Claims::of(done..end)) {
-                    Ok(more) if end < len => few = more,
-                    ended => break ended,
-                }
-                // The last call of this loop was short, but this call may be long.
-                if begin.is_some_and(|begin| begin.is_over(FIRST_LOOK_NS))
-                    && most(len, self.workers.min(options.threads)) > 0
-                {
-                    break 'plain (end, Some((state, few)));
-                }
-                (done, end) = (end, end + part.min(len - end));
-            };
-            // The state is dropped before the result is returned. So if the drop of the state
-            // panics, the result is dropped, too.
-            drop(state);
-            if let Some(begin) = timed {
-                self.learn_plain(&this, options.kind, begin, verdict);
-            }
-            return Outcome::of(ended);
-        };
+        }
         self.call_with_care(&this, verdict, from, &mut options.in_memory(), body)
+    }
+
+    /// Runs the plain loop, in parts of `part` indices behind the first part. If the loop takes
+    /// longer than expected, returns an `Err` with the number of folded indices.
+    #[inline]
+    fn call_plain<'b, L: Body>(
+        &self,
+        this: &Loop,
+        (verdict, part): (QuickVerdict, usize),
+        options: &LoopOptions<'_>,
+        body: &'b L,
+    ) -> Result<OutcomeOf<L>, (usize, Started<'b, L>)> {
+        let len = this.slice.len;
+        if len == 0 {
+            return Ok(Outcome::Through(None));
+        }
+        let timed = (verdict != QuickVerdict::Plain).then(Instant::now);
+        let (mut state, mut few) = (body.state(0), None);
+        let (mut done, mut end) = (0, if len < CHECKED { len } else { CHECKED_AFTER });
+        let ended = loop {
+            let begin = (end < len).then(Moment::now);
+            match kernel(body, &mut state, few, &mut Claims::of(done..end)) {
+                Ok(more) if end < len => few = more,
+                ended => break ended,
+            }
+            // The last call of this loop was short, but this call may be long.
+            if begin.is_some_and(|begin| begin.is_over(FIRST_LOOK_NS))
+                && most(len, self.workers.min(options.threads)) > 0
+            {
+                return Err((end, (state, few)));
+            }
+            (done, end) = (end, end + part.min(len - end));
+        };
+        // The state is dropped before the result is returned. So if the drop of the state panics,
+        // the result is dropped, too.
+        drop(state);
+        if let Some(begin) = timed {
+            self.learn_plain(this, options.kind, begin, verdict);
+        }
+        Ok(Outcome::of(ended))
     }
 
     /// A call that is more than the plain loop. The first `done` indices are already folded.
@@ -206,25 +220,22 @@ impl Executor {
         folder: &mut dyn Folder<A, Z>,
         folders: &dyn Folders<A, Z>,
     ) -> Outcome<Option<A>, Z> {
-        let call = self.weigh(this, verdict, done, options);
+        let mut call = self.weigh(this, verdict, done, options);
         // A loop that stops early has a found value. If it stops at one of its first items, it does
         // not need the setup below.
         let may_stop = size_of::<Option<Z>>() > 0;
         let first = call.as_ref().map_or(0, |call| call.launch.unlooked().min(this.slice.len));
         if may_stop && first > 0 && options.list.is_none() && !options.units.are_blocks() {
-            done = first;
-            match folder.fold(None, &mut Claims::of(0..done)) {
-                Ok(few) => acc = few,
-                Err(Stop { found, .. }) => {
-                    folder.leave(); // if this panics, the found value is dropped, too
-                    return Outcome::Stopped(found);
-                }
+            match fold_first(folder, first) {
+                Ok(few) => (done, acc) = (first, few),
+                Err(found) => return Outcome::Stopped(found),
             }
         }
-        let made = Partials::new(folders, &options.units);
+        let mut made = Partials::new(folders, &options.units);
         let mut own = Accumulator::new(folder, acc, &made);
-        let (ended, account) = self.carry_out(this, (call.as_ref(), done), options, &mut own, &made);
-        let last = own.into_last();
+        let (ended, account) = self.carry_out(this, (&mut call, done), options, &mut own, &made);
+        let last = own.take_last();
+        drop(own);
         let outcome = made.outcome(ended, last);
         if let Some(account) = account {
             options.tell(account, self.program_report);
@@ -242,12 +253,13 @@ impl Executor {
     ) -> Outcome<Vec<(Node, L::Acc)>, L::Found> {
         let this = loop_of::<L>(slice);
         let (verdict, _) = self.quick_verdict(&this, options.kind, options.threads, options.is_plain());
-        let call = self.weigh(&this, verdict, 0, &options);
-        let made = Partials::new(body, &options.units);
+        let mut call = self.weigh(&this, verdict, 0, &options);
+        let mut made = Partials::new(body, &options.units);
         let mut folder = WorkerFolder::new(body, 0, None);
         let mut own = Accumulator::new(&mut folder, None, &made);
-        let (ended, account) = self.carry_out(&this, (call.as_ref(), 0), &options, &mut own, &made);
-        let last = own.into_last();
+        let (ended, account) = self.carry_out(&this, (&mut call, 0), &options, &mut own, &made);
+        let last = own.take_last();
+        drop(own);
         let outcome = made.nodes(ended, last);
         if let Some(account) = account {
             options.tell(account, self.program_report);
@@ -263,42 +275,63 @@ impl Executor {
     fn carry_out(
         &self,
         this: &Loop,
-        (call, mut done): (Option<&Call>, usize),
+        (call, mut done): (&mut Option<Call>, usize),
         options: &LoopOptions<'_>,
         own: &mut dyn Accumulate,
         others: &dyn Lend,
     ) -> EndAndAccount {
-        let unshared = |outcome| (Ok(outcome), None);
         let _stay = options.enter();
-        let (this, unexpected) = (*this, &mut None);
-        let len = this.slice.len;
-        let call = match call {
-            Some(call) => call,
-            None if done > 0 => unexpected.insert(self.weigh_again(this)),
-            None if len == 0 => return unshared(Outcome::Through(())),
-            // The plain loop. If the items of the loop have made further items, the further items
-            // may be worth sharing.
-            None => {
-                let most = self.most(this, options);
-                if let (Some(list), 0) = (options.list, most) {
-                    list.until(None);
+        let call = if let Some(call) = call {
+            call
+        } else {
+            if done == 0 {
+                if let Some(ended) = self.plain(this, options, own) {
+                    return (Ok(ended), None);
                 }
-                match own.take(&mut Claims::of(0..len)) {
-                    Err(_) => return unshared(Outcome::Stopped(())),
-                    Ok(()) if most == 0 || options.list.is_none_or(|list| list.is_dry(0)) => {
-                        return unshared(Outcome::Through(()));
-                    }
-                    Ok(()) => done = len,
-                }
-                unexpected.insert(self.weigh_again(this))
+                done = this.slice.len;
             }
+            self.weigh_again(*this, call)
         };
+        self.carefully((call, done), options, own, others)
+    }
+
+    /// The plain loop. Returns `None` if the items of the loop have made further items, which may
+    /// be worth sharing.
+    #[inline(never)] // other loops do without its frame
+    fn plain(&self, this: &Loop, options: &LoopOptions<'_>, own: &mut dyn Accumulate) -> Option<Outcome> {
+        let len = this.slice.len;
+        if len == 0 {
+            return Some(Outcome::Through(()));
+        }
+        let most = self.most(*this, options);
+        if let (Some(list), 0) = (options.list, most) {
+            list.until(None);
+        }
+        match own.take(&mut Claims::of(0..len)) {
+            Err(_) => Some(Outcome::Stopped(())),
+            Ok(()) if most == 0 || options.list.is_none_or(|list| list.is_dry(0)) => {
+                Some(Outcome::Through(()))
+            }
+            Ok(()) => None,
+        }
+    }
+
+    /// A call that reads the clock, or shares the loop.
+    #[inline(never)] // so that the frame of its caller is small
+    fn carefully(
+        &self,
+        (call, mut done): (&Call, usize),
+        options: &LoopOptions<'_>,
+        own: &mut dyn Accumulate,
+        others: &dyn Lend,
+    ) -> EndAndAccount {
+        let len = call.this.slice.len;
         if done == 0 && call.launch.unlooked() > 0 {
             done = call.launch.unlooked().min(len);
             match own.take(&mut Claims::of(0..done)) {
                 Ok(()) if done < len => {}
-                Ok(()) => return unshared(Outcome::Through(())),
-                Err(_) => return unshared(Outcome::Stopped(())),
+                Ok(()) => return (Ok(Outcome::Through(())), None),
+                Err(_) => return (Ok(Outcome::Stopped(())), None),
             }
         }
         let mut solo = Solo::new(options, done..len);
@@ -306,7 +339,7 @@ impl Executor {
             (Outcome::Cancelled, Alone::Cancelled)
         } else if let Some(ended) = self.alone(call, &mut solo, options, own) {
             let why = match call.launch.why() {
-                _ if self.most(this, options) == 0 => Alone::OneWorker,
+                _ if self.most(call.this, options) == 0 => Alone::OneWorker,
                 Some(Why::Faster) => Alone::Faster,
                 _ => Alone::Short,
             };
@@ -317,16 +350,30 @@ impl Executor {
                 Err(ended) => (ended, Alone::Busy),
             }
         };
+        let account = self.account_alone(call, &mut solo, options, why);
+        (Ok(ended), account)
+    }
+
+    /// The account of a loop that has run alone, for the reason `why`. If the loop found no idle
+    /// worker, reports it to the traced loop around it.
+    #[inline(never)]
+    fn account_alone(
+        &self,
+        call: &Call,
+        solo: &mut Solo<'_>,
+        options: &LoopOptions<'_>,
+        why: Alone,
+    ) -> Option<Box<Account>> {
         let is_told_around = why == Alone::Busy && ScenePlace::is_near();
         if !is_told_around && !options.wants_account() && self.program_report.is_none() {
-            return unshared(ended);
+            return None;
         }
         let mut before = solo.so_far();
         if is_told_around {
             options.tell_around(&before, None);
         }
         let help = self.prices.help_time(call.awake);
-        (Ok(ended), options.account(&mut before, Err(why), self.program_report.is_some(), help))
+        options.account(&mut before, Err(why), self.program_report.is_some(), help)
     }
 
     /// The quick verdict: whether to run the plain loop, and the length of its parts behind the
@@ -449,15 +496,16 @@ impl Executor {
     /// decision, which learns the cost.
     #[cold]
     #[inline(never)]
-    fn weigh_again(&self, this: Loop) -> Call {
+    fn weigh_again<'c>(&self, this: Loop, call: &'c mut Option<Call>) -> &'c Call {
         self.set_quiet(false);
         let awake = self.threads.awake() > 0;
-        Call { this, launch: Launch::begun_alone(&self.prices, awake, Why::Unexpected), awake, gap: None }
+        let launch = Launch::begun_alone(&self.prices, awake, Why::Unexpected);
+        call.insert(Call { this, launch, awake, gap: None })
     }
 
     /// The largest useful number of helpers: with this number each worker can have at least one
     /// index. A list that grows may have work for any number of helpers.
-    #[inline(always)]
+    #[inline]
     pub(super) fn most(&self, this: Loop, options: &LoopOptions<'_>) -> usize {
         let len = if options.list.is_some() { usize::MAX } else { this.slice.len };
         most(len, self.workers.min(options.threads))
@@ -481,6 +529,13 @@ impl Executor {
             return None;
         }
         let ended = ended.unwrap_or(Outcome::Through(()));
+        self.learn_from_alone(call, solo, options, &ended);
+        Some(ended)
+    }
+
+    /// Learns from a loop that has run alone and has `ended`.
+    #[inline(never)]
+    fn learn_from_alone(&self, call: &Call, solo: &Solo<'_>, options: &LoopOptions<'_>, ended: &Outcome) {
         if !matches!(ended, Outcome::Cancelled) && call.launch.is_learnt_from() {
             let (timed, took) = solo.timed();
             self.memory.learn(call.this, options.kind, timed, nanos(took));
@@ -489,12 +544,12 @@ impl Executor {
                 self.tell_of_faster(options.wishes.at, took);
             }
         }
-        Some(ended)
     }
 
     /// A trial: folds on the calling thread alone, until the end or until the trial takes longer
     /// than a shared call. `shared` is the time of a shared call. Returns how the loop has ended,
     /// if it stops or is cancelled.
+    #[inline(never)]
     fn try_alone(
         &self,
         call: &Call,
@@ -563,58 +618,38 @@ impl Executor {
         let ours = self.threads.process.is_current() && options.watch.is_current();
         if ours { self.threads.take_turn() } else { None }
     }
+}
 
-    /// Continues alone because no worker is idle. As soon as a worker is idle and the remaining
-    /// part is worth sharing, returns the help that was found. If the loop ends without help,
-    /// returns an `Err` with how the loop has ended.
-    pub(super) fn go_on_until_help(
-        &self,
-        call: &Call,
-        solo: &mut Solo<'_>,
-        options: &LoopOptions<'_>,
-        own: &mut dyn Accumulate,
-    ) -> Result<Box<(Call, FoundHelp<'_>)>, Outcome> {
-        self.tell_of_busy(options.wishes.at);
-        let (this, between) = (call.this, self.prices.help_time(false));
-        loop {
-            let limit = solo.elapsed().saturating_add(between);
-            let ended = solo.fold_on(own, limit);
-            if ended.is_some() || solo.is_through() {
-                let (timed, took) = solo.timed();
-                if call.launch.is_learnt_from() {
-                    self.memory.learn(this, options.kind, timed, nanos(took));
-                }
-                return Err(ended.unwrap_or(Outcome::Through(())));
-            }
-            let awake = self.threads.awake() > 0;
-            if self.idle() > 0
-                && let Some(launch) = launch::of_rest(&self.prices, solo.work_left(), awake)
-            {
-                let call = Call { this, launch, awake, gap: None };
-                if let Some(help) = self.find_help(&call, options, solo.left()) {
-                    return Ok(Box::new((call, help.of_a_rest())));
-                }
-            }
-        }
-    }
+/// Folds the first `done` items of a loop that may stop early. If the loop stops, returns the found
+/// value.
+#[inline(never)] // the items of other loops do without its frame
+fn fold_first<A, Z>(folder: &mut dyn Folder<A, Z>, done: usize) -> Result<Option<A>, Z> {
+    folder.fold(None, &mut Claims::of(0..done)).map_err(|Stop { found, .. }| {
+        folder.leave(); // if this panics, the found value is dropped, too
+        found
+    })
 }
 
 /// How many helpers a loop over `len` indices can have if each worker must have at least one index.
-#[inline(always)]
+#[inline]
 fn most(len: usize, workers: usize) -> usize {
     workers.min(len).saturating_sub(1)
 }
 
 /// The loop `L` over a slice.
-#[inline(always)]
+#[inline]
 fn loop_of<L: Body>(slice: Slice) -> Loop {
     Loop { site: Site::new(kernel::<L> as *const ()), slice }
 }
+
+/// How the loop `L` has ended.
+type OutcomeOf<L> = Outcome<Option<<L as Body>::Acc>, <L as Body>::Found>;
 
 /// How a loop has ended, and its account if an account is wanted.
 pub(super) type EndAndAccount = (Result<Outcome, Panic>, Option<Box<Account>>);
 
 /// A call, and how it begins.
+#[derive(Clone, Copy)]
 pub(super) struct Call {
     pub(super) this: Loop,
     pub(super) launch: Launch,
@@ -639,16 +674,7 @@ pub(super) struct FoundHelp<'a> {
     pub(super) is_whole: bool,
     /// How many workers were idle.
     pub(super) idle: usize,
-    /// `known` is the distribution of the loop's cost. If the number of workers has changed since
-    /// the last call, `new_bounds` has the boundaries of the ranges.
-    pub(super) known: Option<Arc<Known>>,
+    /// The boundaries of the ranges, if the distribution of the cost is known and the number of
+    /// workers has changed since the last call.
     pub(super) new_bounds: Option<Vec<usize>>,
-    pub(super) times: Times,
-}
-
-impl FoundHelp<'_> {
-    /// Marks the help as found late, for the rest of a call.
-    pub(super) fn of_a_rest(self) -> Self {
-        Self { is_full: false, ..self }
-    }
 }

@@ -11,8 +11,8 @@
 
 use std::{
     cell::Cell,
-    mem,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    sync::PoisonError,
 };
 
 use super::{
@@ -79,42 +79,61 @@ impl Executor {
         // A join counts as a loop over one item at this level.
         let slice = Slice { address: level as usize, len: 1 };
         let this = Loop { site: Site::new(both as *const ()), slice };
-        let Some(turn) = self.turn_to_join(this, level) else {
-            let first = first();
-            let begin = launch::is_join_timed(level, self.levels(TRIAL_PARTS), draw()).then(Instant::now);
-            let second = second();
-            if let Some(begin) = begin {
-                self.learn_join(this, begin);
-            }
-            return (first, second);
-        };
+        if let Some(turn) = self.turn_to_join(this, level) {
+            return self.join_offered(turn, (this, level), first, second);
+        }
+        let first = first();
+        let begin = launch::is_join_timed(level, self.levels(TRIAL_PARTS), draw()).then(Instant::now);
+        let second = second();
+        if let Some(begin) = begin {
+            self.learn_join(this, begin);
+        }
+        (first, second)
+    }
 
-        let (mut first, mut made) = (Some(first), None);
-        // The second closure, and its result. The thread that takes the closure stores the result.
-        let offered = Mutex::new((Some(second), None));
+    /// Runs both closures, and offers the second one to a worker. A result may be large, so the
+    /// closure that makes it stores it at once, and few frames hold it.
+    #[inline(never)] // so that a join that is not offered has a small frame
+    fn join_offered<A, B: Send>(
+        &self,
+        turn: Turn<'_>,
+        (this, level): (Loop, u32),
+        first: impl FnOnce() -> A,
+        second: impl FnOnce() -> B + Send,
+    ) -> (A, B) {
+        let (mut first, mut of_first, mut panic) = (Some(first), None, None);
+        // The second closure, its result, and the payload of its panic. The thread that takes the
+        // closure stores the result.
+        let (second, of_second, second_panic) =
+            (Mutex::new(Some(second)), Mutex::new(None), Mutex::new(None));
         let run_second = || {
-            let Some(second) = lock(&offered).0.take() else { return false };
-            let made = catch_unwind(AssertUnwindSafe(second));
-            lock(&offered).1 = Some(made);
+            let Some(second) = lock(&second).take() else { return false };
+            let ended = catch_unwind(AssertUnwindSafe(|| {
+                let made = Some(second());
+                *lock(&of_second) = made;
+            }));
+            *lock(&second_panic) = ended.err();
             true
         };
         self.join_in(&turn, (this, level), &run_second, &mut || {
-            made = first.take().map(|first| catch_unwind(AssertUnwindSafe(first)));
-            matches!(made, Some(Ok(_)))
+            let Some(first) = first.take() else { return false };
+            panic = catch_unwind(AssertUnwindSafe(|| of_first = Some(first()))).err();
+            panic.is_none()
         });
         drop(turn);
-        let (left, of_second) = mem::take(&mut *lock(&offered));
-        match (made, of_second) {
-            (Some(Ok(first)), Some(Ok(second))) => (first, second),
-            (Some(Err(panic)), of_second) => {
-                discard((left, of_second));
-                resume_unwind(panic)
-            }
-            (first, Some(Err(panic))) => {
-                discard(first);
-                resume_unwind(panic)
-            }
-            (_, None) | (None, _) => unreachable!("the caller has run what no worker has taken"),
+        let second_panic = lock(&second_panic).take();
+        if let Some(panic) = panic {
+            discard((lock(&second).take(), second_panic));
+            discard(lock(&of_second).take());
+            resume_unwind(panic);
+        }
+        if let Some(panic) = second_panic {
+            discard(of_first);
+            resume_unwind(panic);
+        }
+        match (of_first, of_second.into_inner().unwrap_or_else(PoisonError::into_inner)) {
+            (Some(first), Some(second)) => (first, second),
+            _ => unreachable!("the caller has run what no worker has taken"),
         }
     }
 

@@ -33,7 +33,7 @@ pub(crate) struct Wishes<'a> {
 
 impl Wishes<'_> {
     /// Whether the user wants a report or a trace.
-    #[inline(always)]
+    #[inline]
     fn are_any(&self) -> bool {
         self.report.is_some() || self.trace.is_some()
     }
@@ -45,20 +45,20 @@ pub(crate) fn is_logged() -> bool {
 }
 
 impl<'a> LoopOptions<'a> {
-    #[inline(always)]
+    #[inline]
     pub(crate) fn new(threads: usize, watch: Watch<'a>, wishes: Wishes<'a>, kind: LoopKind) -> Self {
         Self { threads, watch, wishes, kind, units: Units::Items, list: None }
     }
 
     /// Whether the loop runs over existing items, without handles, report or trace.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn is_plain(&self) -> bool {
         self.list.is_none() && !self.watch.is_on() && !self.wishes.are_any()
     }
 
     /// The same options. If all options are the default ones, a function that is compiled once
     /// writes them to memory, instead of code in each loop.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn in_memory(self) -> Self {
         if self.is_plain() && !self.units.are_blocks() {
             Self::plain(self.threads, self.wishes.at, self.kind)

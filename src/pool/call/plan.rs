@@ -1,10 +1,16 @@
 //! How a round runs: the decisions of the policy before the round begins.
 
+use std::sync::Arc;
+
 use crate::{
     clock::Instant,
     pool::{
         place::{cpu_assignment::CpuAssignment, topology::Distance},
-        policy::{prices::Estimate, split::Profile, victim::Stealing},
+        policy::{
+            prices::Estimate,
+            split::{Known, Profile},
+            victim::Stealing,
+        },
         protocol::{arena::Arena, barrier::PollTimes, threads::Threads},
         record::units::Units,
     },
@@ -18,7 +24,7 @@ pub(crate) struct Plan<'a> {
     /// The cost of an index in an earlier call, in nanoseconds; `None` if unknown.
     pub(crate) pace: Option<f32>,
     /// The distribution of the cost over the slice, from an earlier call; `None` if unknown.
-    pub(crate) profile: Option<&'a Profile>,
+    pub(crate) known: Option<Arc<Known>>,
     pub(crate) stealing: Stealing,
     /// Whether partial results may be large.
     pub(crate) has_large_partials: bool,
@@ -32,6 +38,11 @@ pub(crate) struct Plan<'a> {
 }
 
 impl Plan<'_> {
+    /// The distribution of the cost over the slice; `None` if unknown.
+    pub(crate) fn profile(&self) -> Option<&Profile> {
+        self.known.as_deref().map(|known| &known.profile)
+    }
+
     /// The distance from a thief to a victim. `thief` and `victim` are seats of the loop's arena.
     pub(crate) fn distance(&self, thief: usize, victim: usize) -> Distance {
         self.places.map_or(Distance::Beyond, |WorkerPlaces { cpus, arena, .. }| {

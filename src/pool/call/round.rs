@@ -36,53 +36,48 @@ use crate::{
             range::{Claims, Owner, Ranges, Stolen},
             threads::Threads,
         },
-        record::{
-            journal::{TheftNote, Times},
-            units::Units,
-        },
+        record::{journal::TheftNote, units::Units},
     },
 };
 
 /// A loop over ranges.
 pub(crate) struct Round<'a> {
     pub(crate) ranges: &'a Arc<Ranges>,
-    pub(crate) plan: Plan<'a>,
-    pub(crate) log: RoundLog,
+    pub(crate) plan: &'a Plan<'a>,
+    pub(crate) log: &'a RoundLog,
     /// The list of made items, if the loop runs over a list that grows.
     pub(crate) list: Option<&'a dyn WorkList>,
 }
 
 impl Round<'_> {
-    /// Runs the round over `range`, partitioned at `bounds`, in the arena of `turn`. There are at
-    /// least as many workers as parts. Workers without a part steal.
-    pub(crate) fn run(
-        self,
-        (threads, turn): (&Threads, &Turn<'_>),
-        (range, bounds): (Range<usize>, &[usize]),
-        watch: Watch<'_>,
-        own: &mut dyn Accumulate,
-        others: &dyn Lend,
-    ) -> (Times, FirstStop) {
-        // From here on, nothing unwinds: user code runs only inside `work`, which catches panics.
+    /// Begins the round over `range`, partitioned at `bounds`, in arena `number`. There are at
+    /// least as many workers as parts. Workers without a part steal. [`run`](Self::run) follows,
+    /// and then [`Watch::end`].
+    pub(crate) fn begin(&self, range: Range<usize>, bounds: &[usize], number: usize, watch: Watch<'_>) {
         self.ranges.partition(range.clone(), bounds);
         if let Some(list) = self.list {
-            list.share(self.plan.workers, turn.number);
+            list.share(self.plan.workers, number);
         }
         watch.begin(self.ranges, None, self.plan.units, range);
-        let entered = self.ranges.enter(0);
+    }
+
+    /// Runs the round, which has begun. Nothing unwinds: user code runs only inside `work`, which
+    /// catches panics.
+    #[inline(always)] // one frame less
+    pub(crate) fn run(
+        &self,
+        (threads, turn): (&Threads, &Turn<'_>),
+        own: &mut dyn Accumulate,
+        others: &dyn Lend,
+    ) {
+        let mut entered = self.ranges.enter(0);
         let work = |me| {
-            let mut entered = Some(self.ranges.enter(me));
-            others.lend(me, &mut |acc| {
-                if let Some(entered) = entered.take() {
-                    self.work(me, entered, acc, &|| false);
-                }
-            });
+            let mut entered = self.ranges.enter(me);
+            others.lend(me, &mut |acc| self.work(me, &mut entered, acc, &|| false));
         };
         let reentry = if self.list.is_some() { Reentry::Again } else { Reentry::Once };
         let offer = Offer { helpers: self.plan.workers - 1, reentry, polls: self.plan.polls };
-        threads.share(turn, offer, &work, || self.work(0, entered, own, &|| threads.rest(turn)));
-        watch.end(self.ranges);
-        self.log.into_inner()
+        threads.share(turn, offer, &work, || self.work(0, &mut entered, own, &|| threads.rest(turn)));
     }
 
     /// Runs worker `me` until it leaves. Never unwinds: a panic ends the loop and is kept for the
@@ -93,7 +88,7 @@ impl Round<'_> {
     pub(crate) fn work(
         &self,
         me: usize,
-        (mut owner, mut first): (Owner<'_>, Option<usize>),
+        (owner, first): &mut (Owner<'_>, Option<usize>),
         acc: &mut dyn Accumulate,
         rest: &dyn Fn() -> bool,
     ) {
@@ -107,13 +102,9 @@ impl Round<'_> {
         }
         loop {
             let drained = catch_unwind(AssertUnwindSafe(|| {
-                self.drain(me, &mut owner, first.take(), acc, &mut worker_log);
+                self.drain(me, owner, first.take(), acc, &mut worker_log);
                 if let Some(list) = self.list {
-                    let grow_worker = GrowWorker::new(list, me, &self.plan, self.ranges);
-                    if grow_worker.run(acc, &mut worker_log, rest).is_err() {
-                        self.stop(0, None, &mut worker_log.stop);
-                    }
-                    acc.end(Node::run(0));
+                    self.grow(list, me, acc, &mut worker_log, rest);
                 }
                 acc.leave();
             }));
@@ -128,7 +119,24 @@ impl Round<'_> {
         if let Some(list) = self.list {
             worker_log.journal.count(list.folded(me));
         }
-        self.log.leave(&mut worker_log, owner.failed);
+        self.log.leave(worker_log, owner.failed);
+    }
+
+    /// Takes items that were made during the loop.
+    #[inline(never)] // other loops do without its frame
+    fn grow(
+        &self,
+        list: &dyn WorkList,
+        me: usize,
+        acc: &mut dyn Accumulate,
+        worker_log: &mut WorkerLog,
+        rest: &dyn Fn() -> bool,
+    ) {
+        let grow_worker = GrowWorker::new(list, me, self.plan, self.ranges);
+        if grow_worker.run(acc, worker_log, rest).is_err() {
+            self.stop(0, None, &mut worker_log.stop);
+        }
+        acc.end(Node::run(0));
     }
 
     /// Claims and folds until nothing is left to claim or steal. A run of items ends when the
@@ -141,7 +149,7 @@ impl Round<'_> {
         acc: &mut dyn Accumulate,
         worker_log: &mut WorkerLog,
     ) {
-        let mut thief = Thief::new(me, &self.plan);
+        let mut thief = Thief::new(me, self.plan);
         loop {
             let (item, theft) = match first.take() {
                 Some(item) => (item, None),
@@ -152,7 +160,8 @@ impl Round<'_> {
                     None => return,
                 },
             };
-            match self.fold_from(owner, item, theft, acc, worker_log) {
+            let begun = Self::fold_first(item, theft, acc, worker_log);
+            match begun.and_then(|begin| self.fold_rest(owner, (item, begin), acc, worker_log)) {
                 Ok(first) => acc.end(Node::run(first)),
                 Err(Stop { needed_end, .. }) => {
                     worker_log.journal.mark(owner.next(), Instant::now()); // at the item that has stopped the loop
@@ -163,22 +172,33 @@ impl Round<'_> {
         }
     }
 
-    /// Folds the claimed item `first` and then the worker's range. A large partial result is stored
-    /// as several partial results. Returns the first index of the last partial result.
-    fn fold_from(
-        &self,
-        owner: &mut Owner<'_>,
-        mut first: usize,
+    /// Folds the claimed item `first`, with which a run begins. Returns the begin of the run.
+    #[inline(never)] // a loop of few items does without the frame of `fold_rest`
+    fn fold_first(
+        first: usize,
         theft: Option<TheftNote>,
         acc: &mut dyn Accumulate,
         worker_log: &mut WorkerLog,
-    ) -> Result<usize, Stop> {
-        let Plan { units, pace, profile, has_large_partials, .. } = self.plan;
+    ) -> Result<Instant, Stop> {
         let begin = worker_log.journal.begin(first, theft);
         acc.take(&mut Claims::of(first..first + 1))?;
         worker_log.journal.tick(first + 1);
+        Ok(begin)
+    }
+
+    /// Folds the worker's range behind the item `first`. A large partial result is stored as
+    /// several partial results. Returns the first index of the last partial result.
+    #[inline(never)] // without the frame of a theft
+    fn fold_rest(
+        &self,
+        owner: &mut Owner<'_>,
+        (mut first, begin): (usize, Instant),
+        acc: &mut dyn Accumulate,
+        worker_log: &mut WorkerLog,
+    ) -> Result<usize, Stop> {
+        let &Plan { units, pace, has_large_partials, .. } = self.plan;
         let items = owner.next()..owner.next() + owner.left();
-        let harmless = profile.map_or(1, |profile| profile.harmless_block(items));
+        let harmless = self.plan.profile().map_or(1, |profile| profile.harmless_block(items));
         let mut grain = Grain::new(begin, pace, harmless, !matches!(units, Units::Items));
         while owner.left() > 0 {
             let Stretch { size, claims, full_fences } = grain.stretch(owner.left());
@@ -209,6 +229,8 @@ impl Round<'_> {
 
     /// Ends the loop at `place`: from now on, workers claim only items before `place`. A list that
     /// grows has no order, so it ends at once.
+    #[cold]
+    #[inline(never)]
     fn stop(&self, mut place: usize, panic: Option<Panic>, stop: &mut FirstStop) {
         if let Some(list) = self.list {
             list.searching().close();
@@ -245,7 +267,7 @@ mod tests {
             split::Splits,
         },
         protocol::{Fence, barrier::PollTimes, range::Attempt},
-        record::journal::Tally,
+        record::journal::{Tally, Times},
     };
 
     /// Counts the items of each run.
@@ -281,7 +303,7 @@ mod tests {
             workers: 2,
             units: Units::Items,
             pace: None,
-            profile: None,
+            known: None,
             stealing: Stealing::Largest,
             has_large_partials: true,
             heavy,
@@ -301,20 +323,22 @@ mod tests {
         let (ranges, heavy) = (Arc::new(Ranges::new(2, fence)), Estimate::new(5e3));
         ranges.partition(0..10, &[5]);
         let plan = Plan { stealing, ..plan(&heavy) };
-        let times = Times { tallies: vec![Tally::default(); 2], ..Times::default() };
+        let times = Box::<Times>::default().of(2, false);
         let log = RoundLog::new(Instant::now(), times);
-        let (round, made) =
-            (Round { ranges: &ranges, plan, log, list: None }, Partials::new(&Count, &Units::Items));
+        let (round, mut made) = (
+            Round { ranges: &ranges, plan: &plan, log: &log, list: None },
+            Partials::new(&Count, &Units::Items),
+        );
         let enter = |me| (me, ranges.enter(me));
-        let work = |(me, entered)| {
+        let work = |(me, mut entered)| {
             let mut folder = WorkerFolder::new(&Count, me, None);
-            round.work(me, entered, &mut Accumulator::new(&mut folder, None, &made), &|| false);
+            round.work(me, &mut entered, &mut Accumulator::new(&mut folder, None, &made), &|| false);
         };
         let second = second_has_entered.then(|| enter(1));
         work(enter(0));
         work(second.unwrap_or_else(|| enter(1)));
         let runs = made.reduced();
-        let tallies = round.log.into_inner().0.tallies;
+        let tallies = log.into_inner().0.tallies;
         (runs.expect("all have been handed over"), tallies.try_into().expect("two workers"))
     }
 
@@ -387,16 +411,17 @@ mod tests {
                 let (tallies, marks) = (vec![Tally::default(); 2], vec![(0, each * f32::from(LEN))]);
                 splits.learn(this, false, &mut Times { marks, tallies, ..Times::default() });
             }
-            let profile = splits.known(this, false).map(|known| &known.profile);
-            assert_eq!(profile.is_some(), each.is_some());
-            let plan = Plan { profile, pace: each.or(Some(4.0)), ..plan(&heavy) };
+            let known = splits.known(this, false).cloned();
+            assert_eq!(known.is_some(), each.is_some());
+            let plan = Plan { known, pace: each.or(Some(4.0)), ..plan(&heavy) };
             let ranges = Arc::new(Ranges::new(2, Fence::Symmetric));
             ranges.partition(0..len, &[len]);
-            let times = Times { tallies: vec![Tally::default(); 2], ..Times::default() };
-            let (log, made) = (RoundLog::new(Instant::now(), times), Partials::new(&Lengths, &Units::Items));
-            let round = Round { ranges: &ranges, plan, log, list: None };
+            let times = Box::<Times>::default().of(2, false);
+            let (log, mut made) =
+                (RoundLog::new(Instant::now(), times), Partials::new(&Lengths, &Units::Items));
+            let round = Round { ranges: &ranges, plan: &plan, log: &log, list: None };
             let mut folder = WorkerFolder::new(&Lengths, 0, None);
-            round.work(0, ranges.enter(0), &mut Accumulator::new(&mut folder, None, &made), &|| false);
+            round.work(0, &mut ranges.enter(0), &mut Accumulator::new(&mut folder, None, &made), &|| false);
             let lengths = made.reduced();
             let lengths = lengths.expect("the caller has worked");
             assert_eq!(lengths.iter().sum::<usize>(), len);

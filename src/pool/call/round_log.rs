@@ -1,6 +1,6 @@
 //! The notes of a shared loop. When a worker leaves a round or a search, it hands over its notes.
 
-use std::{mem, sync::PoisonError};
+use std::{ops::Range, sync::PoisonError};
 
 use super::ending::{Earliest, FirstStop, discard};
 use crate::{
@@ -27,12 +27,12 @@ pub(crate) struct RoundLog {
     tick: Option<Tick>,
     /// The loop's place in a scene, if a trace is being taken there.
     place: Option<ScenePlace>,
-    handed_over: Mutex<(Times, FirstStop)>,
+    handed_over: Mutex<(Box<Times>, FirstStop)>,
 }
 
 /// The notes of a worker in a shared loop, from its arrival until it leaves.
 pub(crate) struct WorkerLog {
-    pub(crate) journal: Journal,
+    pub(crate) journal: Box<Journal>,
     pub(crate) stop: FirstStop,
     used_before: Option<Usage>,
     _stay: Option<Stay>,
@@ -40,7 +40,7 @@ pub(crate) struct WorkerLog {
 
 impl RoundLog {
     /// A log for a loop that is shared from `begin` on. `times` selects the measurements.
-    pub(crate) fn new(begin: Instant, mut times: Times) -> Self {
+    pub(crate) fn new(begin: Instant, mut times: Box<Times>) -> Self {
         // Without a measurement the usage stays `None`.
         let measures_usage = times.usage.take().is_some();
         let (tick, place) = (times.tick, ScenePlace::here());
@@ -48,31 +48,46 @@ impl RoundLog {
     }
 
     /// Worker `me` enters.
+    #[inline(never)] // items run above the frames of the functions that call this
     pub(crate) fn enter(&self, me: usize, units: Units) -> WorkerLog {
         let used_before = if self.measures_usage { usage() } else { None };
-        let journal = Journal::new(me, units, self.begin, self.tick);
+        let memory = lock(&self.handed_over).0.journal();
+        let journal = Journal::new(memory, me, units, self.begin, self.tick);
         let stay = self.place.as_ref().map(ScenePlace::enter);
         WorkerLog { journal, stop: Earliest::NONE, used_before, _stay: stay }
     }
 
     /// The worker of `worker_log` leaves. `failed` is the number of thefts that the worker tried
     /// without success.
-    pub(crate) fn leave(&self, worker_log: &mut WorkerLog, failed: usize) {
-        let WorkerLog { journal, stop, used_before, .. } = worker_log;
+    #[inline(never)]
+    pub(crate) fn leave(&self, worker_log: WorkerLog, failed: usize) {
+        let WorkerLog { journal, stop, used_before, _stay } = worker_log;
         let used = used_before.and_then(|before| Some(usage()?.since(before)));
         let mut handed_over = lock(&self.handed_over);
         let (times, first) = &mut *handed_over;
         if self.place.is_some() {
-            times.add_part(journal);
+            times.add_part(&journal);
         }
         times.add(journal, failed, used);
-        let surplus = first.merge(mem::replace(stop, Earliest::NONE));
+        let surplus = first.merge(stop);
         drop(handed_over);
         discard(surplus);
     }
 
+    /// For a timeline: notes the items that each worker gets at the start.
+    pub(crate) fn deal(&self, parts: impl FnOnce() -> Vec<Range<usize>>) {
+        if self.tick.is_some() {
+            lock(&self.handed_over).0.dealt = parts();
+        }
+    }
+
+    /// How many indices the workers that have left have folded.
+    pub(crate) fn indices(&self) -> usize {
+        lock(&self.handed_over).0.indices()
+    }
+
     /// The notes that all workers have handed over. Call this after all workers have left.
-    pub(crate) fn into_inner(self) -> (Times, FirstStop) {
+    pub(crate) fn into_inner(self) -> (Box<Times>, FirstStop) {
         self.handed_over.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -16,7 +16,7 @@ use std::{
 
 use super::{
     accumulator::{Accumulate, Lend},
-    ending::{FirstStop, discard},
+    ending::discard,
     handles::Watch,
     inputs::Inside,
     round_log::RoundLog,
@@ -32,7 +32,7 @@ use crate::{
             shared_cursor::{EIGHT_TIMES, SharedCursor},
             threads::Threads,
         },
-        record::{journal::Times, units::Units},
+        record::units::Units,
     },
 };
 
@@ -87,21 +87,20 @@ pub(crate) struct Search<'a> {
     pub(crate) parts: Parts,
     pub(crate) watch: Watch<'a>,
     pub(crate) units: Units,
-    pub(crate) log: RoundLog,
+    pub(crate) log: &'a RoundLog,
 }
 
 impl Search<'_> {
     pub(crate) fn run(
-        self,
+        &self,
         (threads, turn): (&Threads, &Turn<'_>),
         offer: Offer,
         own: &mut dyn Accumulate,
         others: &dyn Lend,
-    ) -> (Times, FirstStop) {
+    ) {
         // From here on, nothing unwinds: user code runs only inside `work`, which catches panics.
         let work = |me| others.lend(me, &mut |acc| self.work(me, acc));
         threads.share(turn, offer, &work, || self.work(0, own));
-        self.log.into_inner()
     }
 
     /// Runs worker `me` until it leaves. Never unwinds. After a panic the worker leaves: all blocks
@@ -131,7 +130,7 @@ impl Search<'_> {
             acc.abandon();
         }
         worker_log.journal.ran_search(indices, last.end);
-        self.log.leave(&mut worker_log, 0);
+        self.log.leave(worker_log, 0);
     }
 }
 

@@ -2,12 +2,12 @@
 //! index each range begins, and how long threads poll. Afterwards this module learns from the times
 //! of the call.
 
-use std::{borrow::Cow, mem, ops::Range, sync::Arc};
+use std::{borrow::Cow, iter, ops::Range, sync::Arc};
 
 use super::{
     accumulator::{Accumulate, Lend},
     alone::Solo,
-    ending::{FirstStop, Outcome},
+    ending::Outcome,
     executor::{Call, EndAndAccount, Executor, FoundHelp},
     inputs::Inside,
     loop_options::LoopOptions,
@@ -21,10 +21,10 @@ use crate::{
     pool::{
         policy::{
             free_cpus::{CpuUse, Granted, most_woken},
-            launch::{Launch, up_to},
+            launch::{self, Launch, up_to},
             prices::block_in_order,
             site::LoopKind,
-            split::{equal_parts, parts},
+            split::{Known, Splits, equal_parts, parts},
             victim::Stealing,
         },
         protocol::{
@@ -39,25 +39,48 @@ use crate::{
     sync::{Ordering, Patience, try_lock_soon},
 };
 
+/// The shared part of a call, and its log. In a box, because the stack of an item, and of the loops
+/// that it calls, is above the frame of [`Executor::share`].
+pub(super) type SharedBox<'a> = Box<(SharedPart<'a>, RoundLog)>;
+
 /// The shared part of a call.
-struct SharedPart<'a> {
-    call: &'a Call,
+pub(super) struct SharedPart<'a> {
+    call: Call,
+    /// The work of the calling thread before this part.
+    before: Before,
     begin: Instant,
     left: Range<usize>,
     help: FoundHelp<'a>,
-    polls: PollTimes,
-    options: &'a LoopOptions<'a>,
+    plan: Plan<'a>,
+}
+
+impl SharedPart<'_> {
+    /// Begins `round` over the indices of this part.
+    #[inline(never)]
+    fn begin_round(&self, round: &Round<'_>, options: &LoopOptions<'_>) {
+        let Self { left, help: FoundHelp { turn, dealt, new_bounds, .. }, plan, .. } = self;
+        let learnt = plan.known.as_ref().and_then(|known| known.bounds(*dealt));
+        let bounds: Cow<'_, [usize]> = match new_bounds.as_deref().or(learnt) {
+            Some(bounds) => Cow::Borrowed(bounds),
+            None => equal_parts(left, *dealt).into(),
+        };
+        round.log.deal(|| {
+            let parts = parts(left.clone(), &bounds).map(|part| options.units.items(part));
+            parts.chain(iter::repeat(0..0)).take(plan.workers).collect()
+        });
+        round.begin(left.clone(), &bounds, turn.number, options.watch);
+    }
 }
 
 impl Executor {
     /// Looks for idle workers for the indices in `left`. `None` if the calling thread continues
     /// alone.
-    pub(super) fn find_help(
+    fn find_help(
         &self,
         call: &Call,
         options: &LoopOptions<'_>,
         left: Range<usize>,
-    ) -> Option<FoundHelp<'_>> {
+    ) -> Option<(FoundHelp<'_>, Option<Arc<Known>>, Box<Times>)> {
         let Call { this, awake, launch, .. } = *call;
         let around = self.threads.waiting_around();
         let idle = self.threads.idle() + around;
@@ -83,9 +106,45 @@ impl Executor {
         let others = from.zip(known.as_deref()).filter(|(_, known)| known.bounds(dealt).is_none());
         let new_bounds = others.map(|(splits, known)| splits.equal_work(awake, &known.profile, dealt));
         let measures_usage = self.workers > self.helpers_at_a_time + 1;
-        let times = splits.as_deref_mut().map(|splits| mem::take(&mut splits.times)).unwrap_or_default();
+        let times = splits.as_deref_mut().and_then(Splits::take_times).unwrap_or_default();
         let times = times.of(helpers + 1, measures_usage);
-        Some(FoundHelp { turn, helpers, is_full, dealt, is_whole, idle, known, new_bounds, times })
+        let help = FoundHelp { turn, helpers, is_full, dealt, is_whole, idle, new_bounds };
+        Some((help, known, times))
+    }
+
+    /// Looks for idle workers for the indices that `solo` has left, and takes these indices from
+    /// `solo`. `is_rest` says that the call found no idle worker before.
+    #[inline(never)]
+    pub(super) fn begin_to_share(
+        &self,
+        call: Call,
+        is_rest: bool,
+        solo: &mut Solo<'_>,
+        options: &LoopOptions<'_>,
+    ) -> Option<SharedBox<'_>> {
+        let (mut help, known, mut times) = self.find_help(&call, options, solo.left())?;
+        if is_rest {
+            help.is_full = false;
+        }
+        let before = solo.hand_over();
+        let (begin, left) = (before.begin + before.took, before.indices..call.this.slice.len);
+        self.make_room();
+        let (this, workers) = (call.this, help.helpers + 1);
+        let arena = help.turn.arena;
+        let plan = Plan {
+            workers,
+            units: options.units,
+            pace: if options.kind.may_stop() { self.memory.pace(this) } else { self.memory.recall(this) },
+            known,
+            stealing: self.stealing,
+            has_large_partials: options.kind == LoopKind::LargePartials,
+            heavy: &self.prices.heavy,
+            places: Some(WorkerPlaces { threads: &self.threads, cpus: &self.cpus, arena }),
+            polls: self.polls(&call, workers),
+        };
+        times.tick = options.tick();
+        let log = RoundLog::new(begin, times);
+        Some(Box::new((SharedPart { call, before, begin, left, help, plan }, log)))
     }
 
     /// About how many threads would help if the calling thread called a loop now. These threads are
@@ -125,49 +184,84 @@ impl Executor {
         if call.launch.is_trial() {
             self.memory.learn_alone(&self.prices, call.this, true, f32::INFINITY);
         }
-        let (late, mut help);
-        let call = if let Some(found) = self.find_help(call, options, solo.left()) {
-            help = found;
-            call
-        } else {
-            (late, help) = *self.go_on_until_help(call, solo, options, own)?;
-            &late
+        let shared = match self.begin_to_share(*call, false, solo, options) {
+            Some(shared) => shared,
+            None => self.go_on_until_help(call, solo, options, own)?,
         };
-        let mut before = solo.hand_over();
-        let this = call.this;
-        let (begin, left) = (before.begin + before.took, before.indices..this.slice.len);
-        self.make_room();
-        let (workers, idle) = (help.helpers + 1, help.idle);
-        help.times.tick = options.tick();
-        let mut shared = SharedPart { call, begin, left, polls: self.polls(call, workers), help, options };
-        let (mut times, stop) = if options.kind.is_from_the_front() {
-            self.search(&mut shared, own, others)
+        if options.kind.is_from_the_front() {
+            self.search(&shared, options, own, others);
         } else {
-            self.round(&mut shared, own, others)
-        };
-        options.tell_around(&before, Some(&times));
-        let cancelled = options.watch.is_cancelled();
-        if !cancelled && call.launch.is_learnt_from() {
-            self.learn(&shared, &before, &times, stop.place());
+            self.round(&shared, options, own, others);
         }
-        let help = self.prices.help_time(call.awake);
-        let account = options.account(&mut before, Ok(&mut times), self.program_report.is_some(), help);
+        Ok(self.end_shared(shared, options))
+    }
+
+    /// Continues alone because no worker is idle. As soon as a worker is idle and the remaining
+    /// part is worth sharing, returns the help that was found. If the loop ends without help,
+    /// returns an `Err` with how the loop has ended.
+    #[inline(never)]
+    pub(super) fn go_on_until_help(
+        &self,
+        call: &Call,
+        solo: &mut Solo<'_>,
+        options: &LoopOptions<'_>,
+        own: &mut dyn Accumulate,
+    ) -> Result<SharedBox<'_>, Outcome> {
+        self.tell_of_busy(options.wishes.at);
+        let (this, between) = (call.this, self.prices.help_time(false));
+        loop {
+            let limit = solo.elapsed().saturating_add(between);
+            let ended = solo.fold_on(own, limit);
+            if ended.is_some() || solo.is_through() {
+                let (timed, took) = solo.timed();
+                if call.launch.is_learnt_from() {
+                    self.memory.learn(this, options.kind, timed, nanos(took));
+                }
+                return Err(ended.unwrap_or(Outcome::Through(())));
+            }
+            let awake = self.threads.awake() > 0;
+            if self.idle() > 0
+                && let Some(launch) = launch::of_rest(&self.prices, solo.work_left(), awake)
+            {
+                let call = Call { this, launch, awake, gap: None };
+                if let Some(shared) = self.begin_to_share(call, true, solo, options) {
+                    return Ok(shared);
+                }
+            }
+        }
+    }
+
+    /// Learns from the times of a shared part, which has ended.
+    #[inline(never)]
+    fn end_shared(&self, shared: SharedBox<'_>, options: &LoopOptions<'_>) -> EndAndAccount {
+        let (mut shared, log) = *shared;
+        let (mut times, stop) = log.into_inner();
+        let Call { this, awake, launch, .. } = shared.call;
+        let (workers, idle) = (shared.help.helpers + 1, shared.help.idle);
+        options.tell_around(&shared.before, Some(&times));
+        let cancelled = options.watch.is_cancelled();
+        if !cancelled && launch.is_learnt_from() {
+            self.learn(&shared, options, &times, stop.place());
+        }
+        let help = self.prices.help_time(awake);
+        let account =
+            options.account(&mut shared.before, Ok(&mut times), self.program_report.is_some(), help);
         let account = account.map(|account| account.helped(idle));
         if let Some(mut splits) = try_lock_soon(&self.learnt) {
-            let FoundHelp { is_full, is_whole, ref known, ref new_bounds, .. } = shared.help;
+            let FoundHelp { is_full, is_whole, ref new_bounds, .. } = shared.help;
             let is_of_use = stop.is_none() && !cancelled && is_full;
             if is_of_use {
                 splits.learn_cpu_bound(this, workers.min(self.helpers_at_a_time + 1), &times);
             }
-            let same = known.is_some() && new_bounds.is_none();
+            let same = shared.plan.known.is_some() && new_bounds.is_none();
             let balanced = same && times.runs() == workers && times.are_balanced();
             if is_of_use && is_whole && !balanced && !options.kind.is_from_the_front() {
-                splits.learn(this, call.awake, &mut times);
+                splits.learn(this, awake, &mut times);
             }
-            splits.times = times;
+            splits.keep_times(times);
         }
         self.gaps.end();
-        Ok((stop.into_ended(cancelled), account))
+        (stop.into_ended(cancelled), account)
     }
 
     /// How long threads poll before they sleep. If there are more workers than CPUs, workers hardly
@@ -186,18 +280,16 @@ impl Executor {
     }
 
     /// Runs a search: all workers begin at the front of the slice.
+    #[inline(never)]
     fn search(
         &self,
-        shared: &mut SharedPart<'_>,
+        (shared, log): &(SharedPart<'_>, RoundLog),
+        options: &LoopOptions<'_>,
         own: &mut dyn Accumulate,
         others: &dyn Lend,
-    ) -> (Times, FirstStop) {
-        let SharedPart { call, begin, ref left, polls, options, ref mut help, .. } = *shared;
-        let mut times = mem::take(&mut help.times);
-        if times.tick.is_some() {
-            times.dealt = vec![0..0; help.helpers + 1]; // no worker owns a range
-        }
-        let log = RoundLog::new(begin, times);
+    ) {
+        let SharedPart { ref call, ref left, ref help, plan: Plan { polls, .. }, .. } = *shared;
+        log.deal(|| vec![0..0; help.helpers + 1]); // no worker owns a range
         let searchers = help.helpers + 1;
         let in_order = |smallest| Parts::one(SharedCursor::new(left.clone(), searchers, smallest));
         let parts = match options.kind {
@@ -207,50 +299,30 @@ impl Executor {
         };
         let search = Search { parts, watch: options.watch, units: options.units, log };
         let offer = Offer { helpers: help.helpers, reentry: Reentry::Once, polls };
-        let (times, stop) = search.run((&self.threads, &help.turn), offer, own, others);
+        search.run((&self.threads, &help.turn), offer, own, others);
         // When a search is over, all its items count as done.
-        options.watch.done(left.len().saturating_sub(times.indices()));
-        (times, stop)
+        options.watch.done(left.len().saturating_sub(log.indices()));
     }
 
     /// Runs a round: each worker claims from the front of its own range.
+    #[inline(never)]
     fn round(
         &self,
-        shared: &mut SharedPart<'_>,
+        (shared, log): &(SharedPart<'_>, RoundLog),
+        options: &LoopOptions<'_>,
         own: &mut dyn Accumulate,
         others: &dyn Lend,
-    ) -> (Times, FirstStop) {
-        let SharedPart { call: &Call { this, .. }, begin, ref left, polls, options, ref mut help } = *shared;
-        let (workers, mut times) = (help.helpers + 1, mem::take(&mut help.times));
-        let learnt = help.known.as_ref().and_then(|known| known.bounds(help.dealt));
-        let bounds: Cow<'_, [usize]> = match help.new_bounds.as_deref().or(learnt) {
-            Some(bounds) => Cow::Borrowed(bounds),
-            None => equal_parts(left, help.dealt).into(),
-        };
-        if times.tick.is_some() {
-            let parts = parts(left.clone(), &bounds);
-            times.dealt = parts.map(|part| options.units.items(part)).collect();
-            times.dealt.resize(workers, 0..0);
-        }
-        let (arena, list) = (help.turn.arena, options.list);
-        let plan = Plan {
-            workers,
-            units: options.units,
-            pace: if options.kind.may_stop() { self.memory.pace(this) } else { self.memory.recall(this) },
-            profile: help.known.as_ref().map(|known| &known.profile),
-            stealing: self.stealing,
-            has_large_partials: options.kind == LoopKind::LargePartials,
-            heavy: &self.prices.heavy,
-            places: Some(WorkerPlaces { threads: &self.threads, cpus: &self.cpus, arena }),
-            polls,
-        };
-        let round = Round { ranges: &arena.ranges, plan, log: RoundLog::new(begin, times), list };
-        round.run((&self.threads, &help.turn), (left.clone(), &bounds), options.watch, own, others)
+    ) {
+        let SharedPart { help: FoundHelp { turn, .. }, plan, .. } = shared;
+        let round = Round { ranges: &turn.arena.ranges, plan, log, list: options.list };
+        shared.begin_round(&round, options);
+        round.run((&self.threads, turn), own, others);
+        options.watch.end(round.ranges);
     }
 
     /// Learns the cost of items and the cost of help.
-    fn learn(&self, shared: &SharedPart<'_>, before: &Before, times: &Times, stop: Option<usize>) {
-        let SharedPart { call: &Call { this, awake, launch, .. }, begin, options, ref help, .. } = *shared;
+    fn learn(&self, shared: &SharedPart<'_>, options: &LoopOptions<'_>, times: &Times, stop: Option<usize>) {
+        let SharedPart { call: Call { this, awake, launch, .. }, ref before, begin, ref help, .. } = *shared;
         let (kind, took) = (options.kind, nanos(before.begin.elapsed()));
         // If the caller itself has reached the stop, the plain loop would have taken only the
         // caller's time. In this case the helpers' time does not count. (In a loop over two items,

@@ -73,6 +73,6 @@ impl StealPolicy for Thief<'_> {
         if self.is_stuck {
             return Some(left.start);
         }
-        theft::middle(self.plan.profile, self.nth, victim, left)
+        theft::middle(self.plan.profile(), self.nth, victim, left)
     }
 }

@@ -165,7 +165,7 @@ struct SimArena {
     known: Option<Arc<Known>>,
     has_new_bounds: bool,
     begin: f64,
-    times: Times,
+    times: Box<Times>,
 }
 
 /// A loop of a caller.
@@ -599,7 +599,7 @@ impl SimPool {
             known,
             has_new_bounds,
             begin: self.now,
-            times: mem::take(&mut self.splits.times).of(helpers + 1, false),
+            times: self.splits.take_times().unwrap_or_default().of(helpers + 1, false),
         });
         let thread = self.thread_of(caller);
         self.threads[thread].seat = Some((number, 0));
@@ -868,7 +868,7 @@ impl SimPool {
         if is_full && alone == 0 && !balanced {
             self.splits.learn(this, awake, &mut times);
         }
-        self.splits.times = times;
+        self.splits.keep_times(times);
         self.gaps.end(self.now as u64);
         self.end_call(caller);
     }

@@ -12,9 +12,7 @@
 
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
 
-use std::{
-    cmp::Reverse, collections::BinaryHeap, hint::black_box, mem, ops::Range, sync::Arc, time::Duration,
-};
+use std::{cmp::Reverse, collections::BinaryHeap, hint::black_box, ops::Range, sync::Arc, time::Duration};
 
 use crate::{
     clock::{Instant, nanos},
@@ -322,7 +320,7 @@ struct SimRound<'a> {
     /// The time when the caller has passed the state lock at the end.
     caller: u64,
     marks: Vec<Mark>,
-    times: Times,
+    times: Box<Times>,
     outcome: SimOutcome,
 }
 
@@ -554,7 +552,7 @@ impl SimRound<'_> {
         }
     }
 
-    fn run(mut self) -> (SimOutcome, Times) {
+    fn run(mut self) -> (SimOutcome, Box<Times>) {
         while let Some(Reverse((now, _, me, version))) = self.events.pop() {
             if self.workers[me].version != version {
                 continue;
@@ -618,7 +616,7 @@ impl Learnt {
         let this = Loop { site: Site::new((&raw const SITE).cast()), slice };
         let workers = of.homes.len();
         let comings = self.comings(of);
-        let times = mem::take(&mut self.splits.times).of(workers, false);
+        let times = self.splits.take_times().unwrap_or_default().of(workers, false);
         let known = self.splits.known(this, of.awake).map(Arc::clone);
         let same = known.is_some();
         let learnt = known.as_ref().and_then(|known| known.bounds(workers));
@@ -663,7 +661,7 @@ impl Learnt {
         if !(same && times.runs() == workers && times.are_balanced()) {
             self.splits.learn(this, of.awake, &mut times);
         }
-        self.splits.times = times;
+        self.splits.keep_times(times);
         outcome
     }
 }

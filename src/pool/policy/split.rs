@@ -33,8 +33,9 @@ pub(crate) struct Splits {
     /// Whether the items of a loop keep a CPU busy, so that more workers than CPUs are of no use.
     /// Direct-mapped.
     cpu_bound: Vec<Option<(Site, bool)>>,
-    /// Memory for the times of the next round.
-    pub(crate) times: Times,
+    /// Memory for the times of the next rounds: as many as were shared at the same time.
+    #[allow(clippy::vec_box, reason = "a round takes one as one word")]
+    times: Vec<Box<Times>>,
 }
 
 /// The memory of one loop over its slice.
@@ -77,8 +78,18 @@ impl Splits {
                     .collect()
             }),
             cpu_bound: vec![None; Self::SLOTS],
-            times: Times::default(),
+            times: Vec::new(),
         }
+    }
+
+    /// Memory for the times of a round.
+    pub(crate) fn take_times(&mut self) -> Option<Box<Times>> {
+        self.times.pop()
+    }
+
+    /// Keeps the memory of `times` for the next rounds.
+    pub(crate) fn keep_times(&mut self, times: Box<Times>) {
+        self.times.push(times);
     }
 
     /// The place of a number in both tables.

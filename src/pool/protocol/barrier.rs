@@ -291,6 +291,7 @@ impl<J: Copy> Barrier<J> {
     }
 
     /// Offers `job` in the arena of `turn`.
+    #[inline(never)] // the job runs above the caller's frame
     pub(crate) fn publish<'a>(
         &'a self,
         turn: &'a Turn<'_>,

@@ -105,6 +105,7 @@ impl Threads {
     /// of the helper, from 1. Returns when no worker is inside `work`.
     ///
     /// `work` must not unwind. If `own` unwinds, this function waits before it unwinds.
+    #[inline(always)] // one frame less
     pub(crate) fn share(
         &self,
         turn: &Turn<'_>,

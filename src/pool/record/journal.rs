@@ -75,12 +75,15 @@ pub(crate) struct Times {
     pub(crate) noted: Vec<NotedRun>,
     /// The visits of the workers, each from arriving to leaving; empty if no trace is being taken.
     pub(crate) parts: Vec<WorkerPart>,
+    /// Memory for the journals of workers that come.
+    #[allow(clippy::vec_box, reason = "a worker takes one as one word")]
+    pub(crate) journals: Vec<Box<Journal>>,
 }
 
 impl Times {
     /// Empty times for a round of `workers` workers. Uses the memory of `self` again. If
     /// `measures_usage` is set, the workers measure their CPU time.
-    pub(crate) fn of(mut self, workers: usize, measures_usage: bool) -> Self {
+    pub(crate) fn of(mut self: Box<Self>, workers: usize, measures_usage: bool) -> Box<Self> {
         self.marks.clear();
         self.tallies.clear();
         self.tallies.resize(workers, Tally::default());
@@ -132,17 +135,24 @@ impl Times {
         self.parts.push(WorkerPart { seat, thread, span, items, is_empty: items == 0 && runs == 0 });
     }
 
-    /// Adds the journal of a worker that leaves. `failed` is the number of thefts that the worker
-    /// tried without success. `usage` is the worker's usage, if its usage was measured.
-    pub(crate) fn add(&mut self, journal: &mut Journal, failed: usize, usage: Option<Usage>) {
-        let Journal { worker, tally, victims, marks, noted, .. } = journal;
+    /// Memory for the journal of a worker that comes.
+    pub(crate) fn journal(&mut self) -> Option<Box<Journal>> {
+        self.journals.pop()
+    }
+
+    /// Adds the journal of a worker that leaves, and keeps the journal's memory. `failed` is the
+    /// number of thefts that the worker tried without success. `usage` is the worker's usage, if
+    /// its usage was measured.
+    pub(crate) fn add(&mut self, mut journal: Box<Journal>, failed: usize, usage: Option<Usage>) {
+        let Journal { worker, tally, victims, marks, noted, .. } = &mut *journal;
         (tally.thefts, tally.failed) = (victims.len(), failed);
         self.tallies[*worker].add(tally);
-        for victim in victims {
-            self.tallies[*victim].suffered += 1;
+        for victim in victims.drain(..) {
+            self.tallies[victim].suffered += 1;
         }
         self.marks.append(marks);
         self.noted.append(noted);
+        self.journals.push(journal);
         if let Some(used) = usage {
             self.usage.get_or_insert_default().add(used);
         }
@@ -197,7 +207,7 @@ pub(crate) struct NotedRun {
     pub(crate) span: Range<Instant>,
     pub(crate) theft: Option<TheftNote>,
     /// For a timeline: the progress of the run.
-    pub(crate) closeup: Option<Closeup>,
+    pub(crate) closeup: Option<Box<Closeup>>,
 }
 
 /// The theft with which a run began: its victim, and the number of stolen indices.
@@ -208,27 +218,41 @@ pub(crate) struct TheftNote {
 }
 
 impl Journal {
-    /// The journal of `worker` in a round that began at `round`. The worker begins now.
-    pub(crate) fn new(worker: usize, units: Units, round: Instant, tick: Option<Tick>) -> Self {
-        Self {
+    /// The journal of `worker` in a round that began at `round`, in the `memory` of an earlier
+    /// journal. The worker begins now.
+    pub(crate) fn new(
+        memory: Option<Box<Self>>,
+        worker: usize,
+        units: Units,
+        round: Instant,
+        tick: Option<Tick>,
+    ) -> Box<Self> {
+        let begun = Instant::now();
+        if let Some(mut journal) = memory {
+            (journal.worker, journal.units, journal.round, journal.begun) = (worker, units, round, begun);
+            (journal.run, journal.tally, journal.tick) = (None, Tally::default(), tick);
+            return journal;
+        }
+        Box::new(Self {
             worker,
             units,
             round,
-            begun: Instant::now(),
+            begun,
             run: None,
             tally: Tally::default(),
             victims: Vec::new(),
             marks: Vec::new(),
             tick,
             noted: Vec::new(),
-        }
+        })
     }
 
     /// The worker begins a run. The time of its first run counts from the worker's begin. The time
     /// of any later run counts from now.
+    #[inline(never)]
     pub(crate) fn begin(&mut self, first: usize, theft: Option<TheftNote>) -> Instant {
         let begin = if theft.is_none() { self.begun } else { Instant::now() };
-        let closeup = self.tick.map(|tick| Closeup::new(tick, first, begin));
+        let closeup = self.tick.map(|tick| Box::new(Closeup::new(tick, first, begin)));
         let run = NotedRun { worker: self.worker, indices: first..first, span: begin..begin, theft, closeup };
         self.run = Some((run, OpenPieces::new(first, begin)));
         begin

@@ -211,13 +211,14 @@ mod tests {
         let mut closeup = Closeup::new(notes::tick, 0, begin);
         closeup.tick(4, begin + early);
         closeup.tick_last(4, begin + late); // this item is already noted
-        let mut before = Before { begin, indices: 10, counted: None, took: late, closeup: Some(closeup) };
+        let mut before =
+            Before { begin, indices: 10, counted: None, took: late, closeup: Some(Box::new(closeup)) };
         let end = Duration::from_secs(1);
         let mut closeup = Closeup::new(notes::tick, 10, begin + late);
         closeup.tick(11, begin + 3 * late);
         let indices = 10..100_010;
         let span = begin + late..begin + end;
-        let run = NotedRun { worker: 3, indices, span, theft: None, closeup: Some(closeup) };
+        let run = NotedRun { worker: 3, indices, span, theft: None, closeup: Some(Box::new(closeup)) };
         let mut times = Times { dealt: vec![10..20, 20..30], noted: vec![run], ..Times::default() };
         let timeline = timeline(&mut before, Units::Items, Ok(&mut times));
         let spans: Vec<_> = timeline.runs.iter().map(|run| (run.items.clone(), run.begin..run.end)).collect();

@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// Folds a worker's claims: calls `step` with each item, up to the first `Err`.
-#[inline(always)]
+#[inline]
 pub(super) fn folding<C: Chain, A, Z>(
     init: impl Fn() -> A + Sync,
     step: impl Fn(&mut WorkerOf<C>, A, C::Item) -> Result<A, Z> + Sync,
@@ -43,7 +43,7 @@ pub(super) fn folding<C: Chain, A, Z>(
 /// Folds a worker's claims: calls `f` with each item, up to the first `Err`. Does not use
 /// `numbered`: with indices, loops that gather numbers from scattered addresses took 1.2 times as
 /// long.
-#[inline(always)]
+#[inline]
 fn calling<C: Chain, Z>(
     f: impl Fn(&mut WorkerOf<C>, C::Item) -> Result<(), Z> + Sync,
 ) -> impl Fold<C, (), Z> {
@@ -71,7 +71,7 @@ fn calling<C: Chain, Z>(
 /// and add to each item, and takes the `max` of the results. `max` has no neutral element, so this
 /// loop takes 6 times as long as a vectorised loop. `fold` needs no neutral element, since it
 /// begins with an accumulator.)
-#[inline(always)]
+#[inline]
 pub(super) fn reducing<C: Chain, R, Z>(
     map: impl Fn(&mut WorkerOf<C>, C::Item) -> Result<R, Z> + Sync,
     reduce: &(impl Fn(R, R) -> R + Sync),
@@ -89,7 +89,7 @@ pub(super) fn reducing<C: Chain, R, Z>(
 
 impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     /// Calls `f` with each item; stops at the first `Err`.
-    #[inline(always)]
+    #[inline]
     pub(super) fn each<Z: Send>(
         self,
         kind: LoopKind,
@@ -99,7 +99,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     }
 
     /// Folds the items; stops at the first `Err`.
-    #[inline(always)]
+    #[inline]
     pub(super) fn folded<A: Send, Z: Send>(
         self,
         kind: LoopKind,
@@ -112,7 +112,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     }
 
     /// Maps the items and reduces the results; stops at the first `Err`.
-    #[inline(always)]
+    #[inline]
     fn reduced<R: Send, Z: Send>(
         self,
         kind: LoopKind,
@@ -134,7 +134,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
 
     /// Reduces to the item with the best key. `is_second_better` compares the keys of two items, in
     /// the order of the items.
-    #[inline(always)]
+    #[inline]
     fn best_by_key<K: Send>(
         self,
         key: impl for<'a> Fn(Given<'a, C::State, &'a C::Item>) -> K + Sync,
@@ -164,7 +164,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     ///
     /// # Panics
     /// If a closure of the chain panics.
-    #[inline(always)]
+    #[inline]
     pub fn for_each(self, f: impl for<'a> Fn(Given<'a, C::State, C::Item>) + Sync) -> E::Of<()> {
         let each = self.each(LoopKind::Through, move |state, item| {
             f(C::State::give(state, item));
@@ -191,7 +191,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     ///
     /// # Panics
     /// If a closure of the chain panics for an item before the first error.
-    #[inline(always)]
+    #[inline]
     pub fn try_for_each<Z: Send>(
         self,
         f: impl for<'a> Fn(Given<'a, C::State, C::Item>) -> Result<(), Z> + Sync,
@@ -217,7 +217,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     ///
     /// # Panics
     /// If `init`, `step`, `merge` or a closure of the chain panics.
-    #[inline(always)]
+    #[inline]
     pub fn fold<A: Send>(
         self,
         init: impl Fn() -> A + Sync,
@@ -232,7 +232,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     /// the items. There is one run for each part of the slice that a worker takes. The accumulator
     /// of a run is a local variable of the loop, and is stored once for a stretch of items.
     #[doc(hidden)] // for rangesteal-rayon
-    #[inline(always)]
+    #[inline]
     pub fn fold_runs<A: Send>(
         self,
         init: impl Fn() -> A + Sync,
@@ -269,7 +269,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     ///
     /// # Panics
     /// If `reduce` or a closure of the chain panics.
-    #[inline(always)]
+    #[inline]
     pub fn reduce(self, reduce: impl Fn(C::Item, C::Item) -> C::Item + Sync) -> E::Of<Option<C::Item>>
     where
         C::Item: Send,
@@ -294,7 +294,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     ///
     /// # Panics
     /// If `reduce` or a closure of the chain panics for an item before the first error.
-    #[inline(always)]
+    #[inline]
     pub fn try_reduce<R: Send, Z: Send>(
         self,
         reduce: impl Fn(R, R) -> R + Sync,
@@ -319,7 +319,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     ///
     /// # Panics
     /// If a closure of the chain panics, or if the sum overflows and overflow checks are on.
-    #[inline(always)]
+    #[inline]
     pub fn sum<S: Send + Sum<C::Item> + Sum<S>>(self) -> E::Of<S> {
         let add = |a, b| [a, b].into_iter().sum();
         let step = move |_: &mut WorkerOf<C>, sum, item| Ok(add(sum, [item].into_iter().sum()));
@@ -341,7 +341,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     ///
     /// # Panics
     /// If a closure of the chain panics, or if the product overflows and overflow checks are on.
-    #[inline(always)]
+    #[inline]
     pub fn product<S: Send + Product<C::Item> + Product<S>>(self) -> E::Of<S> {
         let times = |a, b| [a, b].into_iter().product();
         let step = move |_: &mut WorkerOf<C>, product, item| Ok(times(product, [item].into_iter().product()));
@@ -359,7 +359,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     ///
     /// # Panics
     /// If a closure of the chain panics.
-    #[inline(always)]
+    #[inline]
     pub fn count(self) -> E::Of<usize> {
         self.fold(|| 0, |count, _| count + 1, |a, b| a + b)
     }
@@ -375,7 +375,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     ///
     /// # Panics
     /// If a comparison or a closure of the chain panics.
-    #[inline(always)]
+    #[inline]
     pub fn min(self) -> E::Of<Option<C::Item>>
     where
         C::Item: Ord + Send,
@@ -394,7 +394,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     ///
     /// # Panics
     /// If a comparison or a closure of the chain panics.
-    #[inline(always)]
+    #[inline]
     pub fn max(self) -> E::Of<Option<C::Item>>
     where
         C::Item: Ord + Send,
@@ -414,7 +414,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     ///
     /// # Panics
     /// If `compare` or a closure of the chain panics.
-    #[inline(always)]
+    #[inline]
     pub fn min_by(self, compare: impl Fn(&C::Item, &C::Item) -> Ordering + Sync) -> E::Of<Option<C::Item>>
     where
         C::Item: Send,
@@ -434,7 +434,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     ///
     /// # Panics
     /// If `compare` or a closure of the chain panics.
-    #[inline(always)]
+    #[inline]
     pub fn max_by(self, compare: impl Fn(&C::Item, &C::Item) -> Ordering + Sync) -> E::Of<Option<C::Item>>
     where
         C::Item: Send,
@@ -455,7 +455,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     ///
     /// # Panics
     /// If `key`, a comparison of keys or a closure of the chain panics.
-    #[inline(always)]
+    #[inline]
     pub fn min_by_key<K: Ord + Send>(
         self,
         key: impl for<'a> Fn(Given<'a, C::State, &'a C::Item>) -> K + Sync,
@@ -478,7 +478,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     ///
     /// # Panics
     /// If `key`, a comparison of keys or a closure of the chain panics.
-    #[inline(always)]
+    #[inline]
     pub fn max_by_key<K: Ord + Send>(
         self,
         key: impl for<'a> Fn(Given<'a, C::State, &'a C::Item>) -> K + Sync,
@@ -510,7 +510,7 @@ impl<C: Chain + Sync> On<C, OnPool<'_>> {
     /// items, at which `step` broke. All items before that item have been folded. The run of that
     /// item ends there. Runs that begin behind that item are those of other workers.
     #[doc(hidden)] // for rangesteal-rayon
-    #[inline(always)]
+    #[inline]
     pub fn fold_runs_until<A: Send>(
         self,
         init: impl Fn() -> A + Sync,
@@ -550,7 +550,7 @@ impl<C: Chain + Sync> On<C, OnPool<'_>> {
 
     /// Calls `f` once with every item. Use this method if each item takes long enough to be worth
     /// waking a worker.
-    #[inline(always)]
+    #[inline]
     pub(super) fn jobs(self, f: impl Fn(C::Item) + Sync) {
         let each = self.each(LoopKind::Long, move |_, item| {
             f(item);

@@ -71,7 +71,7 @@ pub struct NoPool;
 /// assert_eq!(both, 22.0);
 /// # Ok::<(), rangesteal::BuildError>(())
 /// ```
-#[inline(always)]
+#[inline]
 #[track_caller]
 pub fn source<C: IntoChain>(items: C) -> On<C::Chain> {
     On { chain: items.into_chain(), place: NoPool }
@@ -80,7 +80,7 @@ pub fn source<C: IntoChain>(items: C) -> On<C::Chain> {
 /// Stages. A closure behind [`with`](On::with) receives a pair of the state and the item.
 impl<C: Chain, P> On<C, P> {
     /// The chain with `stage` added, on the same pool.
-    #[inline(always)]
+    #[inline]
     pub(super) fn behind<B>(self, stage: impl FnOnce(C) -> B) -> On<B, P> {
         On { chain: stage(self.chain), place: self.place }
     }
@@ -98,7 +98,7 @@ impl<C: Chain, P> On<C, P> {
     /// [`rev`](Self::rev) and so on may follow. A worker calls `f` once per item, when the worker
     /// needs the result. `f` is not called for items that a later stage leaves out, nor for owned
     /// items that no worker reaches.
-    #[inline(always)]
+    #[inline]
     pub fn map<R, F>(self, f: F) -> On<Map<C, F>, P>
     where
         F: for<'a> Fn(Given<'a, C::State, C::Item>) -> R + Sync,
@@ -114,7 +114,7 @@ impl<C: Chain, P> On<C, P> {
     /// assert_eq!((small, large), (vec![3, 5], vec![8, 6]));
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
-    #[inline(always)]
+    #[inline]
     pub fn copied<'t, T: Copy + 't>(self) -> On<Cloned<C>, P>
     where
         C: Chain<Item = &'t T>,
@@ -131,7 +131,7 @@ impl<C: Chain, P> On<C, P> {
     /// assert_eq!(greetings, ["Ann!", "Bob!"]);
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
-    #[inline(always)]
+    #[inline]
     pub fn cloned<'t, T: Clone + 't>(self) -> On<Cloned<C>, P>
     where
         C: Chain<Item = &'t T>,
@@ -149,7 +149,7 @@ impl<C: Chain, P> On<C, P> {
     /// assert_eq!(all.into_inner(), 9);
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
-    #[inline(always)]
+    #[inline]
     pub fn inspect<F>(self, f: F) -> On<Inspect<C, F>, P>
     where
         F: for<'a> Fn(Given<'a, C::State, &'a C::Item>) + Sync,
@@ -167,7 +167,7 @@ impl<C: Chain, P> On<C, P> {
     /// assert_eq!(even, [8, 6]);
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
-    #[inline(always)]
+    #[inline]
     pub fn filter<F>(self, keep: F) -> On<Filter<C, F>, P>
     where
         F: for<'a> Fn(Given<'a, C::State, &'a C::Item>) -> bool + Sync,
@@ -184,7 +184,7 @@ impl<C: Chain, P> On<C, P> {
     /// assert_eq!(halves.collect::<Vec<i32>>(), [0, 1, 2, 3]);
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
-    #[inline(always)]
+    #[inline]
     pub fn filter_map<R, F>(self, f: F) -> On<FilterMap<C, F>, P>
     where
         F: for<'a> Fn(Given<'a, C::State, C::Item>) -> Option<R> + Sync,
@@ -202,7 +202,7 @@ impl<C: Chain, P> On<C, P> {
     /// assert_eq!(below, [0, 0, 1, 0, 1, 2]);
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
-    #[inline(always)]
+    #[inline]
     pub fn flat_map<I, F>(self, f: F) -> On<FlatMap<C, F>, P>
     where
         F: for<'a> Fn(Given<'a, C::State, C::Item>) -> I + Sync,
@@ -223,7 +223,7 @@ impl<C: Chain, P> On<C, P> {
     /// assert_eq!(all, Ok(vec![1, 2, 3, 4, 5]));
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
-    #[inline(always)]
+    #[inline]
     pub fn try_flat_map<I, Er, F>(self, f: F) -> On<TryFlatMap<C, F>, P>
     where
         F: for<'a> Fn(Given<'a, C::State, C::Item>) -> Result<I, Er> + Sync,
@@ -241,7 +241,7 @@ impl<C: Chain, P> On<C, P> {
     /// assert_eq!(all, [1, 2, 3]);
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
-    #[inline(always)]
+    #[inline]
     pub fn flatten(self) -> On<Flatten<C>, P>
     where
         C::Item: IntoIterator,
@@ -281,12 +281,12 @@ impl<C: Chain<State = Stateless>, P> On<C, P> {
     /// # Panics
     /// If the loop is [`reproducible`](Self::reproducible), or if `make` panics. A panic of `make`
     /// ends the loop like a panic of any closure.
-    #[inline(always)]
+    #[inline]
     pub fn with<W, F: Fn(usize) -> W + Sync>(self, make: F) -> On<With<C, Fresh<F>>, P> {
         self.with_states(Fresh(make))
     }
 
-    #[inline(always)]
+    #[inline]
     pub(super) fn with_states<M>(self, states: M) -> On<With<C, M>, P> {
         self.behind(|chain| With { chain, states })
     }
@@ -311,7 +311,7 @@ impl<C: Chain<State = Stateless>, P> On<C, P> {
     ///
     /// # Panics
     /// If the loop is [`reproducible`](Self::reproducible).
-    #[inline(always)]
+    #[inline]
     pub fn with_kept<W: Send>(self, states: &mut PerWorker<W>) -> On<With<C, Kept<'_, W>>, P> {
         self.with_states(Kept(states))
     }
@@ -350,7 +350,7 @@ impl<C: Chain<State = Stateless>, P> On<C, P> {
     /// # assert!((mean(1)? - 0.5).abs() < 0.1);
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
-    #[inline(always)]
+    #[inline]
     pub fn with_block<W, F: Fn(usize) -> W + Sync>(self, make: F) -> On<With<C, PerBlock<F>>, P> {
         self.with_states(PerBlock(make))
     }
@@ -368,7 +368,7 @@ impl<S: Source, P> On<S, P> {
     ///
     /// # Panics
     /// If the two sources have different lengths. [`zip_shortest`](Self::zip_shortest) allows that.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn zip<B: IntoChain<Chain: Source + Sync>>(self, other: B) -> On<Zip<S, B::Chain>, P> {
         On { chain: Zip::new("zip", self.chain, other.into_chain()), place: self.place }
@@ -382,7 +382,7 @@ impl<S: Source, P> On<S, P> {
     /// assert_eq!(pool.on(&[1, 2, 3]).zip_shortest(&[4, 5]).map(|(a, b)| a * b).sum::<i32>(), 14);
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn zip_shortest<B: IntoChain<Chain: Source + Sync>>(
         self,
@@ -403,7 +403,7 @@ impl<S: Source, P> On<S, P> {
     /// assert_eq!(squares, [0, 1, 4, 9]);
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
-    #[inline(always)]
+    #[inline]
     pub fn enumerate(self) -> On<Zip<Indices, S>, P> {
         self.behind(|source| Zip(Indices(source.count()), source))
     }
@@ -416,7 +416,7 @@ impl<S: Source, P> On<S, P> {
     /// assert_eq!(pool.on(&[5, 6, 7]).take(2).sum::<i32>(), 11);
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
-    #[inline(always)]
+    #[inline]
     pub fn take(self, count: usize) -> On<Subrange<S>, P> {
         self.behind(|source| Subrange::new(source, 0..count))
     }
@@ -431,7 +431,7 @@ impl<S: Source, P> On<S, P> {
     /// assert_eq!(rises.collect::<Vec<_>>(), [3, 5, 7]);
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
-    #[inline(always)]
+    #[inline]
     pub fn skip(self, count: usize) -> On<Subrange<S>, P> {
         self.behind(|source| Subrange::new(source, count..usize::MAX))
     }
@@ -448,7 +448,7 @@ impl<S: Source, P> On<S, P> {
     ///
     /// # Panics
     /// If `step` is 0.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn step_by(self, step: usize) -> On<StepBy<S>, P> {
         On { chain: StepBy::new(self.chain, step), place: self.place }
@@ -463,7 +463,7 @@ impl<S: Source, P> On<S, P> {
     /// assert_eq!(from_the_end, Some(1));
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
-    #[inline(always)]
+    #[inline]
     pub fn rev(self) -> On<Rev<S>, P> {
         self.behind(Rev)
     }
@@ -485,7 +485,7 @@ impl<S: Source, P> On<S, P> {
     ///
     /// # Panics
     /// If `size` is 0.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn chunks(self, size: usize) -> On<Chunks<S>, P>
     where
@@ -506,7 +506,7 @@ impl<S: Source, P> On<S, P> {
     ///
     /// # Panics
     /// If `size` is 0.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn chunks_exact(self, size: usize) -> On<Chunks<S>, P>
     where
@@ -536,7 +536,7 @@ impl<S: Source, P> On<S, P> {
     ///
     /// # Panics
     /// If `size` is 0.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn windows(self, size: usize) -> On<Windows<S>, P>
     where
@@ -557,7 +557,7 @@ impl<S: Source, P> On<S, P> {
     /// assert_eq!(all.map_err(|at| words[at.index]), Err("x"));
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
-    #[inline(always)]
+    #[inline]
     pub fn located<T, Er>(self) -> On<Located<S>, P>
     where
         S: Source<Item = Result<T, Er>>,

@@ -103,7 +103,7 @@ pub(super) struct PartOptions<'p> {
 
 impl<'p> PartOptions<'p> {
     /// A loop over `chain` with these options.
-    #[inline(always)]
+    #[inline]
     pub(super) fn on<C: Chain>(self, chain: C) -> On<C, OnPool<'p>> {
         let Self { executor, threads, at } = self;
         let place = OnPool {
@@ -121,7 +121,7 @@ impl<'p> PartOptions<'p> {
 
 impl<'p, C: Chain> On<C, OnPool<'p>> {
     /// Begins a chain. The loop's place in the program text is the place of the caller.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub(crate) fn new(executor: &'p Executor, chain: C) -> Self {
         PartOptions { executor, threads: usize::MAX, at: Location::caller() }.on(chain)
@@ -149,7 +149,7 @@ impl<'p, C: Chain, E: Ending> On<C, OnPool<'p, E>> {
     ///
     /// # Panics
     /// If `items` is 0.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn grain(mut self, items: usize) -> Self {
         assert!(items > 0, "grain: a block has at least one item");
@@ -167,7 +167,7 @@ impl<'p, C: Chain, E: Ending> On<C, OnPool<'p, E>> {
     ///
     /// # Panics
     /// If `workers` is 0.
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn threads(mut self, workers: usize) -> Self {
         assert!(workers > 0, "threads: at least 1, since the calling thread is a worker");
@@ -208,7 +208,7 @@ impl<'p, C: Chain, E: Ending> On<C, OnPool<'p, E>> {
     /// # Panics
     /// If the chain has a state for each worker ([`with`](Self::with),
     /// [`with_kept`](Self::with_kept)).
-    #[inline(always)]
+    #[inline]
     #[track_caller]
     pub fn reproducible(mut self) -> Self {
         self.place.reproducible = true;
@@ -229,7 +229,7 @@ impl<'p, C: Chain, E: Ending> On<C, OnPool<'p, E>> {
     /// assert_eq!(pool.on(&[1, 2]).cancel(&token).sum::<i32>(), Err(Cancelled));
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
-    #[inline(always)]
+    #[inline]
     pub fn cancel(self, token: &'p CancelToken) -> On<C, OnPool<'p, Cancellable>> {
         let OnPool { executor, threads, grain, reproducible, mut watch, wishes, .. } = self.place;
         watch.cancel = Some(token);
@@ -249,7 +249,7 @@ impl<'p, C: Chain, E: Ending> On<C, OnPool<'p, E>> {
     /// assert_eq!(progress.done(), 500);
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
-    #[inline(always)]
+    #[inline]
     pub fn progress(mut self, handle: &'p Progress) -> Self {
         self.place.watch.progress = Some(handle);
         self
@@ -264,7 +264,7 @@ impl<'p, C: Chain, E: Ending> On<C, OnPool<'p, E>> {
     /// assert_eq!(report.items(), 500);
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
-    #[inline(always)]
+    #[inline]
     pub fn report(mut self, report: &'p mut RunReport) -> Self {
         self.place.wishes.report = Some(report);
         self
@@ -283,7 +283,7 @@ impl<'p, C: Chain, E: Ending> On<C, OnPool<'p, E>> {
     /// assert_eq!(trace.timelines().len(), 3);
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
-    #[inline(always)]
+    #[inline]
     pub fn trace(mut self, trace: &'p mut Trace) -> Self {
         self.place.wishes.trace = Some(trace);
         self
@@ -325,7 +325,7 @@ impl<'p, S: Lent<Element: Sync> + Sync, E: Ending> On<S, OnPool<'p, E>> {
     ///
     /// # Panics
     /// If `same` panics.
-    #[inline(always)]
+    #[inline]
     pub fn chunk_by(
         mut self,
         same: impl Fn(&S::Element, &S::Element) -> bool + Sync,
@@ -346,7 +346,7 @@ impl<'p, S: Lent<Element: Sync> + Sync, E: Ending> On<S, OnPool<'p, E>> {
 /// How the loop runs.
 impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     /// The options that this call passes on to its further loops.
-    #[inline(always)]
+    #[inline]
     pub(super) fn part_options(&self) -> PartOptions<'p> {
         let OnPool { executor, threads, ref wishes, .. } = self.place;
         PartOptions { executor, threads, at: wishes.at }
@@ -374,7 +374,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
 
     /// Runs `fold` over the claims of each worker, and reduces the partial results in slice order.
     /// The loop's result must not depend on where its items are divided between workers.
-    #[inline(always)]
+    #[inline]
     pub(super) fn fold_claims<A: Send, Z: Send>(
         self,
         kind: LoopKind,
@@ -387,7 +387,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
 
     /// As [`fold_claims`](Self::fold_claims), for a loop whose result depends on where its items
     /// are divided between workers. If the loop is reproducible, workers fold it block by block.
-    #[inline(always)]
+    #[inline]
     pub(super) fn fold_and_reduce<A: Send, Z: Send>(
         self,
         kind: LoopKind,
@@ -399,7 +399,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     }
 
     /// Folds the items, and all items that closures add to `list`, in no defined order.
-    #[inline(always)]
+    #[inline]
     pub(super) fn fold_list<A: Send, Z: Send>(
         self,
         list: &dyn WorkList,
@@ -416,7 +416,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     }
 
     /// Runs the loop.
-    #[inline(always)]
+    #[inline]
     fn run<A: Send, Z: Send>(
         self,
         kind: LoopKind,
@@ -432,7 +432,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
 
     /// Runs a loop whose blocks of `size` items are the leaves of a tree. The first block has the
     /// number `first`. Returns the nodes of the tree, reduced as far as possible.
-    #[inline(always)]
+    #[inline]
     pub(super) fn fold_to_nodes<A: Send, Z: Send>(
         self,
         kind: LoopKind,
@@ -449,7 +449,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     /// The loop as the executor sees it: the key under which the pool remembers the loop, the
     /// options, and the kernel. `size` is set if each index stands for a block of this many items.
     /// `leaves` is the number of the first block, if the blocks are the leaves of a tree.
-    #[inline(always)]
+    #[inline]
     fn call<A, Z, F, R>(
         self,
         kind: LoopKind,
@@ -471,13 +471,13 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     }
 
     /// An empty list for the items that closures add.
-    #[inline(always)] // since the list is large and should be made at its final place
+    #[inline] // since the list is large and should be made at its final place
     pub(super) fn list<T>(&self) -> List<'p, T> {
         List::new(self.place.executor, self.place.watch)
     }
 
     /// The executor, the options and the chain of a loop whose items wait.
-    #[inline(always)]
+    #[inline]
     pub(super) fn into_async(self) -> (&'p Executor, LoopOptions<'p>, C) {
         let Self { chain, place: OnPool { executor, threads, watch, wishes, .. } } = self;
         let threads = threads.min(chain.states().most());
@@ -486,7 +486,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
 
     /// Searches the items. If `kind` is `First` or `Any`, all workers begin at the front together.
     /// If `kind` is `First`, the first match in the order of the items is the result.
-    #[inline(always)]
+    #[inline]
     pub(super) fn search<Z: Send>(
         self,
         kind: LoopKind,

@@ -17,10 +17,7 @@ use crate::{
         },
         policy::prices::Estimate,
         protocol::{barrier::PollTimes, oneshot, range, threads::Threads},
-        record::{
-            journal::{Tally, Times},
-            units::Units,
-        },
+        record::{journal::Times, units::Units},
     },
     sync::{Patience, ThreadBuilder},
 };
@@ -107,21 +104,25 @@ impl Team {
             workers: bounds.len() + 1,
             units: Units::Items,
             pace: None,
-            profile: None,
+            known: None,
             stealing: Stealing::Largest,
             has_large_partials: cfg!(shuttle), // loom needs the same value in every execution
             heavy: &heavy,
             places: None,
             polls: PollTimes::default(),
         };
-        let times = Times { tallies: vec![Tally::default(); self.threads.size() + 1], ..Times::default() };
+        let times = Box::<Times>::default().of(self.threads.size() + 1, false);
         let log = RoundLog::new(Instant::now(), times);
         let turn = self.threads.take_turn().expect("an arena is free");
         let ranges = &turn.arena.ranges;
-        let (round, made) = (Round { ranges, plan, log, list: None }, Partials::new(&body, &Units::Items));
+        let (round, mut made) =
+            (Round { ranges, plan: &plan, log: &log, list: None }, Partials::new(&body, &Units::Items));
         let mut folder = WorkerFolder::new(&body, 0, None);
         let mut own = Accumulator::new(&mut folder, None, &made);
-        let (_, stop) = round.run((&self.threads, &turn), (0..items, bounds), watch, &mut own, &made);
+        round.begin(0..items, bounds, turn.number, watch);
+        round.run((&self.threads, &turn), &mut own, &made);
+        watch.end(ranges);
+        let (_, stop) = log.into_inner();
         local.write(0); // the frame is gone
         let thrown = stop.into_ended(watch.is_cancelled()).err().map(|panic| match panic.downcast_ref() {
             Some(&Thrown(item)) => item,

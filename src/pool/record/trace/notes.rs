@@ -37,7 +37,7 @@ pub(crate) struct Before {
     /// The number of items, if the items were counted one by one.
     pub(crate) counted: Option<usize>,
     pub(crate) took: Duration,
-    pub(crate) closeup: Option<Closeup>,
+    pub(crate) closeup: Option<Box<Closeup>>,
 }
 
 impl Before {
