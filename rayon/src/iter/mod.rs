@@ -1,6 +1,7 @@
 //! Parallel iterators: the traits, and the iterators that their methods return.
 
 mod collect;
+mod divided;
 mod end;
 mod ends;
 mod folds;
@@ -37,14 +38,8 @@ pub use either::Either;
 pub(crate) use self::end::{Backward, Then, Unindexed};
 #[allow(deprecated, reason = "rayon still has it")]
 pub use self::make::repeatn;
-#[doc(hidden)]
 pub use self::{
-    end::{End, IndexedEnd, IndexedStage, Keeps, Stage},
-    gathered::{Counted, Gather, GatherExact, Gathered, Listed},
-    staged::{Placed, Staged},
-    tries::Try,
-};
-pub use self::{
+    divided::Divided,
     folds::{Fold, FoldChunks, FoldChunksWith, FoldWith, MapInit, MapWith, TryFold, TryFoldWith},
     indexed::IndexedParallelIterator,
     into::{
@@ -65,4 +60,12 @@ pub use self::{
         Inspect, Map, PanicFuse, SkipAny, SkipAnyWhile, UniformBlocks, Update,
     },
     zip::{MultiZip, Zip, ZipEq},
+};
+#[doc(hidden)]
+pub use self::{
+    divided::{Divide, Whole},
+    end::{End, IndexedEnd, IndexedStage, Keeps, Stage},
+    gathered::{Counted, Gather, GatherExact, Gathered, Listed},
+    staged::{Placed, Staged},
+    tries::Try,
 };
