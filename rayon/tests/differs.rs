@@ -283,6 +283,52 @@ fn chains_and_maps_with_a_state_gather_no_items() {
 }
 
 #[test]
+fn items_in_turn_are_not_gathered() {
+    let many = || (0..usize::try_from(MANY).expect("a machine of 64 bits")).into_par_iter();
+    pool(2).install(|| {
+        assert_eq!(many().interleave(many().map(|x| x + 1)).find_first(|x| *x == 1000), Some(1000));
+        assert_eq!(many().interleave_shortest(0..500).position_any(|x| x == 500), Some(1000));
+        assert_eq!(many().interleave(0..500).rev().position_first(|_| true), Some(0));
+        assert_eq!(many().interleave(many()).enumerate().find_first(|(_, x)| *x == 1000), Some((2000, 1000)));
+    });
+}
+
+#[test]
+fn items_in_turn_and_separators_have_their_order() {
+    for threads in [1, 3] {
+        pool(threads).install(|| {
+            for (len, other) in [(0, 0), (1, 0), (0, 1), (1, 1), (7, 3), (3, 7), (1000, 2000), (2000, 999)] {
+                let (a, b): (Vec<u32>, Vec<u32>) = ((0..len).collect(), (5000..5000 + other).collect());
+                let (mut plain, mut sides) = (Vec::new(), [a.iter(), b.iter()]);
+                while let Some(next) = sides[plain.len() % 2].next() {
+                    plain.push(*next);
+                }
+                let shortest = a.par_iter().copied().interleave_shortest(b.clone());
+                assert_eq!((shortest.len(), shortest.collect::<Vec<_>>()), (plain.len(), plain.clone()));
+                plain.extend(sides.into_iter().flatten());
+                let all = a.par_iter().interleave(&b).copied();
+                assert_eq!((all.len(), all.clone().collect::<Vec<_>>()), (plain.len(), plain.clone()));
+                assert!(all.enumerate().all(|(at, x)| plain[at] == x));
+                let mut separated: Vec<u32> = a.iter().flat_map(|x| [7, *x]).skip(1).collect();
+                let between = a.par_iter().copied().intersperse(7);
+                assert_eq!(
+                    (between.len(), between.clone().collect::<Vec<_>>()),
+                    (separated.len(), separated.clone())
+                );
+                assert!(between.clone().enumerate().all(|(at, x)| separated[at] == x));
+                assert_eq!(
+                    between.clone().find_last(|x| *x != 7),
+                    a.iter().rev().find(|x| **x != 7).copied()
+                );
+                let even = between.filter(|x| x % 2 == 0).intersperse(7).collect::<Vec<_>>();
+                separated.retain(|x| x % 2 == 0);
+                assert!(even.into_iter().eq(separated.iter().flat_map(|x| [7, *x]).skip(1)));
+            }
+        });
+    }
+}
+
+#[test]
 fn chains_have_the_results_of_two_loops_in_order() {
     let (a, b) = (0..3000_u32, 5..4000_u32);
     let both = || a.clone().into_par_iter().chain(b.clone());

@@ -50,7 +50,7 @@ pub use self::{
         Empty, IterBridge, Once, ParallelBridge, Repeat, RepeatN, Split, WalkTree, WalkTreePostfix,
         WalkTreePrefix, empty, once, repeat, repeat_n, split, walk_tree, walk_tree_postfix, walk_tree_prefix,
     },
-    mixed::{Chain, Interleave, InterleaveShortest, Intersperse},
+    mixed::{Chain, Intersperse},
     parallel::ParallelIterator,
     places::{Chunks, Enumerate, MaxLen, MinLen, Rev, Skip, StepBy, Take},
     positions::Positions,
@@ -59,7 +59,7 @@ pub use self::{
         Cloned, Copied, ExponentialBlocks, Filter, FilterMap, FlatMap, FlatMapIter, Flatten, FlattenIter,
         Inspect, Map, PanicFuse, SkipAny, SkipAnyWhile, UniformBlocks, Update,
     },
-    zip::{MultiZip, Zip, ZipEq},
+    zip::{Interleave, InterleaveShortest, Joined, MultiZip, Zip, ZipEq},
 };
 #[doc(hidden)]
 pub use self::{
@@ -68,4 +68,5 @@ pub use self::{
     gathered::{Counted, Gather, GatherExact, Gathered, Listed},
     staged::{Placed, Staged},
     tries::Try,
+    zip::Join,
 };

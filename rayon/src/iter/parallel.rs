@@ -579,8 +579,8 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         both(start(self, ends::FoldMerge { init: || (Vec::new(), Vec::new()), step, merge }))
     }
 
-    /// Iterates over the items with a clone of `element` between neighbours. All items and clones
-    /// are gathered into a vector when the loop begins.
+    /// Iterates over the items with a clone of `element` between neighbours. The items, without
+    /// the clones, are gathered into a vector when the loop begins.
     #[track_caller]
     fn intersperse(self, element: Self::Item) -> Intersperse<Self>
     where
