@@ -329,6 +329,86 @@ fn items_in_turn_and_separators_have_their_order() {
 }
 
 #[test]
+fn loops_that_end_early_gather_no_items() {
+    let many = || (0..MANY).into_par_iter();
+    // Long enough for the loop to be shared.
+    let end = 2_000_000;
+    let some = |x| (x < end).then_some(x);
+    for threads in [1, 2] {
+        pool(threads).install(|| {
+            assert!(many().map(some).while_some().sum::<u64>() <= (0..end).sum());
+            assert!(many().map(some).while_some().count() <= 2_000_000);
+            assert!(!many().map(some).while_some().any(|x| x == MANY - 1));
+            assert_eq!(many().map(Some).while_some().find_first(|x| *x == 1000), Some(1000));
+            assert!(many().take_any_while(|x| *x < end).max().is_none_or(|x| x < end));
+            assert_eq!(many().take_any(3000).map(|x| x % 2).filter(|x| *x < 2).count(), 3000);
+            assert_eq!(many().take_any(0).count(), 0);
+            // Each of two such stages ends the loop, and ends both loops of a chain.
+            assert_eq!(many().take_any(3000).take_any(20).count(), 20);
+            assert_eq!(many().take_any(20).take_any_while(|_| true).count(), 20);
+            assert_eq!(many().chain(many()).take_any(20).count(), 20);
+            assert_eq!((0..7).into_par_iter().chain(many()).take_any(20).count(), 20);
+            assert!(many().take_any(3000).try_for_each(Err::<(), _>).is_err());
+        });
+    }
+}
+
+#[test]
+fn a_loop_that_ends_early_begins_few_more_items() {
+    for threads in [1, 3] {
+        let (calls, one) = (AtomicUsize::new(0), Arc::new(()));
+        let items: Vec<_> = (0..20_000).map(|_| Arc::clone(&one)).collect();
+        let call = |_: &Arc<()>| {
+            slow();
+            calls.fetch_add(1, Relaxed);
+        };
+        let taken: Vec<_> =
+            pool(threads).install(|| items.into_par_iter().inspect(call).take_any(10).collect());
+        assert_eq!((taken.len(), Arc::strong_count(&one)), (10, 11));
+        let calls = calls.into_inner();
+        assert!(calls < 200, "{calls} calls");
+    }
+}
+
+/// A thread that is alone ends exactly where the serial loop ends.
+#[test]
+fn a_thread_that_is_alone_ends_early_as_the_serial_loop() {
+    pool(1).install(|| {
+        let items = || (0..1000_u32).into_par_iter();
+        let before: Vec<u32> = items().take_any_while(|x| x % 10 != 5).collect();
+        assert_eq!(before, [0, 1, 2, 3, 4]);
+        let sum: u32 = items().map(|x| (x % 10 != 5).then_some(x)).while_some().sum();
+        assert_eq!(sum, 10);
+        let calls = AtomicUsize::new(0);
+        let slow = |_: &u32| {
+            thread::sleep(Duration::from_millis(2));
+            calls.fetch_add(1, Relaxed);
+        };
+        assert_eq!(items().inspect(slow).take_any(5).count(), 5);
+        assert_eq!(calls.into_inner(), 5);
+    });
+}
+
+#[test]
+fn while_some_collects_all_that_comes_before_the_first_none() {
+    for threads in [1, 3] {
+        pool(threads).install(|| {
+            for last in [0, 1, 700, 4999, 5000] {
+                let some = |x: u32| {
+                    if x.is_multiple_of(100) {
+                        thread::yield_now();
+                    }
+                    (x != last).then_some(x)
+                };
+                let items = || (0..5000).into_par_iter().map(some).while_some();
+                assert_eq!(items().collect::<Vec<_>>(), (0..last).collect::<Vec<_>>());
+                assert!(items().all(|x| x != last));
+            }
+        });
+    }
+}
+
+#[test]
 fn chains_have_the_results_of_two_loops_in_order() {
     let (a, b) = (0..3000_u32, 5..4000_u32);
     let both = || a.clone().into_par_iter().chain(b.clone());

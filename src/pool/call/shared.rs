@@ -146,8 +146,8 @@ impl Executor {
             self.round(&mut shared, own, others)
         };
         options.tell_around(&before, Some(&times));
-        let cancelled = options.watch.is_cancelled();
-        if !cancelled && call.launch.is_learnt_from() {
+        let is_over = options.watch.is_over();
+        if !is_over && call.launch.is_learnt_from() {
             self.learn(&shared, &before, &times, stop.place());
         }
         let help = self.prices.help_time(call.awake);
@@ -155,7 +155,7 @@ impl Executor {
         let account = account.map(|account| account.helped(idle));
         if let Some(mut splits) = try_lock_soon(&self.learnt) {
             let FoundHelp { is_full, is_whole, ref known, ref new_bounds, .. } = shared.help;
-            let is_of_use = stop.is_none() && !cancelled && is_full;
+            let is_of_use = stop.is_none() && !is_over && is_full;
             if is_of_use {
                 splits.learn_cpu_bound(this, workers.min(self.helpers_at_a_time + 1), &times);
             }
@@ -167,7 +167,7 @@ impl Executor {
             splits.times = times;
         }
         self.gaps.end();
-        Ok((stop.into_ended(cancelled), account))
+        Ok((stop.into_ended(is_over && !options.watch.keeps_result), account))
     }
 
     /// How long threads poll before they sleep. If there are more workers than CPUs, workers hardly
