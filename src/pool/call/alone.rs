@@ -184,8 +184,8 @@ impl<'a> Solo<'a> {
         let Self { watch, units, .. } = *self;
         let most = match (watch.cancel, watch.progress) {
             (Some(_), _) if !watch.keeps_result => FEW,
-            (Some(_), _) | (None, Some(_)) => BEGUN,
-            (None, None) => usize::MAX,
+            (_, Some(_)) => BEGUN,
+            (_, None) => usize::MAX, // a loop that keeps its result also ends itself
         };
         let mut stretch = expected.min(launch::CHECKED_AFTER);
         let mut elapsed = Duration::ZERO;

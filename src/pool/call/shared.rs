@@ -147,7 +147,8 @@ impl Executor {
         };
         options.tell_around(&before, Some(&times));
         let is_over = options.watch.is_over();
-        if !is_over && call.launch.is_learnt_from() {
+        let is_cancelled = is_over && !options.watch.keeps_result;
+        if !is_cancelled && call.launch.is_learnt_from() {
             self.learn(&shared, &before, &times, stop.place());
         }
         let help = self.prices.help_time(call.awake);
@@ -167,7 +168,7 @@ impl Executor {
             splits.times = times;
         }
         self.gaps.end();
-        Ok((stop.into_ended(is_over && !options.watch.keeps_result), account))
+        Ok((stop.into_ended(is_cancelled), account))
     }
 
     /// How long threads poll before they sleep. If there are more workers than CPUs, workers hardly

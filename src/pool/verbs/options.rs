@@ -473,6 +473,8 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     ) -> (&'p Executor, Slice, LoopOptions<'p>, Kernel<C, F, R, A, Z>) {
         let Self { chain, place: OnPool { executor, threads, watch, wishes, .. } } = self;
         let threads = threads.min(chain.states().most());
+        let ends_early = watch.keeps_result && kind.goes_through();
+        let kind = if ends_early { LoopKind::MayStop } else { kind };
         let (source, first) = (chain.begin(), leaves.unwrap_or(0));
         let blocks = size.map(|size| Blocks { size, len: source.count() });
         let len = blocks.map_or_else(|| source.count(), Blocks::count);
