@@ -506,9 +506,9 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         !self.any(|item| !predicate(item))
     }
 
-    /// Iterates over the values of the items until any item is `None`. `collect` collects the values
-    /// of all items before the first `None`. In other loops some of these may be missing, and some
-    /// items behind the first `None` may be there, if other threads process them.
+    /// Iterates over the values of the items until any item is `None`. `collect` collects the
+    /// values of all items before the first `None`. In other loops some of these may be missing,
+    /// and some items behind the first `None` may be there, if other threads process them.
     #[track_caller]
     fn while_some<T: Send>(self) -> WhileSome<Self>
     where

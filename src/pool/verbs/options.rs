@@ -302,8 +302,8 @@ impl<'p, C: Chain, E: Ending> On<C, OnPool<'p, E>> {
 
 impl<'p, C: Chain> On<C, OnPool<'p>> {
     /// Lets a token end the loop early. The result is that of the items that are done by then. If
-    /// the loop has such a token already, the loop keeps that token. Returns the loop and its token.
-    /// A loop that collects one result of each item panics if it ends early.
+    /// the loop has such a token already, the loop keeps that token. Returns the loop and its
+    /// token. A loop that collects one result of each item panics if it ends early.
     #[doc(hidden)] // for rangesteal-rayon
     #[inline(always)]
     pub fn end_by(mut self, token: &'p CancelToken) -> (Self, &'p CancelToken) {
