@@ -22,7 +22,7 @@ macro_rules! divides {
                 $cut
             }
 
-            fn pieces(&$self, $block: &'ch str, $at: usize) -> impl DoubleEndedIterator<Item = $item> {
+            fn pieces(&$self, $block: &'ch str, $at: usize, _: usize) -> impl DoubleEndedIterator<Item = $item> {
                 $pieces
             }
         }

@@ -110,6 +110,13 @@ fn pieces_of_slices_are_those_of_std() {
         let (ours, std) = (items.par_split_inclusive(is_end), items.split_inclusive(is_end));
         same(ours.map(at), std.map(at), "split_inclusive");
         same(items.par_chunk_by(is_near).map(at), items.chunk_by(is_near).map(at), "chunk_by");
+        let calls = AtomicUsize::new(0);
+        let counted = |a: &u64, b: &u64| {
+            calls.fetch_add(1, Relaxed);
+            is_near(a, b)
+        };
+        assert_eq!(items.par_chunk_by(counted).count(), items.chunk_by(is_near).count());
+        assert_eq!(calls.into_inner(), items.len().saturating_sub(1), "one call for each pair");
         let change = |piece: &mut [u64]| {
             let len = piece.len() as u64;
             piece.iter_mut().zip(0..).for_each(|(x, at)| *x = 1000 * *x + 7 * len + at);

@@ -60,8 +60,9 @@ pub trait Divide<W>: Send + Sync {
     /// whole.
     fn cut(&self, whole: &W, from: usize) -> Option<Range<usize>>;
 
-    /// The pieces of a block, which begins at index `at` of the whole.
-    fn pieces(&self, block: W, at: usize) -> impl DoubleEndedIterator<Item = Self::Piece>;
+    /// The pieces of a block, which begins at index `at` of the whole. [`cut`](Self::cut) has looked
+    /// for the end of the block from index `seen` of the block on.
+    fn pieces(&self, block: W, at: usize, seen: usize) -> impl DoubleEndedIterator<Item = Self::Piece>;
 }
 
 /// An iterator over the pieces of a text or a slice.
@@ -75,10 +76,11 @@ pub struct Divided<W, D> {
 impl<W, D> crate::absent::IsOfThisCrate for Divided<W, D> {}
 shown!(Divided<W, D>);
 
-/// Divides a whole into blocks, each with its index in the whole. There are up to `sqrt(n) / 4`
+/// Divides a whole into blocks, each with its index in the whole. Also returns the length from
+/// which on the end of a block is looked for. There are up to `sqrt(n) / 4`
 /// blocks of `4 * sqrt(n)` items: enough blocks to share, and blocks that take much longer than
 /// their cut (some 50 ns).
-fn blocks<W: Whole>(whole: W, by: &impl Divide<W>) -> Vec<(usize, W)> {
+fn blocks<W: Whole>(whole: W, by: &impl Divide<W>) -> (usize, Vec<(usize, W)>) {
     let least = (4 * whole.size().isqrt()).max(1);
     let (mut blocks, mut at, mut rest) = (Vec::new(), 0, whole);
     while least < rest.size() {
@@ -88,7 +90,7 @@ fn blocks<W: Whole>(whole: W, by: &impl Divide<W>) -> Vec<(usize, W)> {
         (at, rest) = (at + end, behind.cut(end - start).1);
     }
     blocks.push((at, rest));
-    blocks
+    (least, blocks)
 }
 
 impl<W: Whole, D: Divide<W>> ParallelIterator for Divided<W, D> {
@@ -97,12 +99,14 @@ impl<W: Whole, D: Divide<W>> ParallelIterator for Divided<W, D> {
     #[track_caller]
     fn run<E: End<D::Piece>>(self, end: E) -> E::Out {
         let Self { whole, by } = self;
-        end.chain(source(blocks(whole, &by)).flat_map(|(at, block)| by.pieces(block, at)))
+        let (seen, blocks) = blocks(whole, &by);
+        end.chain(source(blocks).flat_map(|(at, block)| by.pieces(block, at, seen)))
     }
 
     #[track_caller]
     fn run_backward<E: End<D::Piece>>(self, end: E) -> E::Out {
         let Self { whole, by } = self;
-        end.chain(source(blocks(whole, &by)).rev().flat_map(|(at, block)| by.pieces(block, at).rev()))
+        let (seen, blocks) = blocks(whole, &by);
+        end.chain(source(blocks).rev().flat_map(|(at, block)| by.pieces(block, at, seen).rev()))
     }
 }

@@ -1,8 +1,12 @@
 //! Pieces of a slice whose ends depend on the items.
 
-use std::ops::Range;
+use std::{
+    mem,
+    ops::{Deref, Range},
+    slice::Windows,
+};
 
-use crate::iter::{Divide, Divided};
+use crate::iter::{Divide, Divided, Whole};
 
 /// The pieces between separators. If `INCLUSIVE`, each piece has its separator at the end.
 #[doc(hidden)]
@@ -29,9 +33,58 @@ pub type ChunkBy<'data, T, F> = Divided<&'data [T], Runs<F>>;
 /// See [`ParallelSliceMut::par_chunk_by_mut`](super::ParallelSliceMut::par_chunk_by_mut).
 pub type ChunkByMut<'data, T, F> = Divided<&'data mut [T], Runs<F>>;
 
+/// The runs of a block. As in rayon, the predicate is called once for each pair of neighbours, so it
+/// is not called again for the pairs that the cut of the block has seen.
+struct RunsOf<'f, S, F> {
+    rest: S,
+    is_same: &'f F,
+    /// From the pair that ends at this index on, all pairs of the rest are in one run.
+    seen: usize,
+}
+
+impl<T, S: Whole + Default + Deref<Target = [T]>, F: Fn(&T, &T) -> bool> RunsOf<'_, S, F> {
+    /// The pairs of neighbours that have not been seen.
+    fn pairs(&self) -> Windows<'_, T> {
+        self.rest[..self.seen.min(self.rest.len())].windows(2)
+    }
+
+    fn is_end(&self, pair: &[T]) -> bool {
+        !(self.is_same)(&pair[0], &pair[1])
+    }
+}
+
+impl<T, S: Whole + Default + Deref<Target = [T]>, F: Fn(&T, &T) -> bool> Iterator for RunsOf<'_, S, F> {
+    type Item = S;
+
+    fn next(&mut self) -> Option<S> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let end = self.pairs().position(|pair| self.is_end(pair));
+        let end = end.map_or(self.rest.len(), |at| at + 1);
+        let (run, rest) = mem::take(&mut self.rest).cut(end);
+        (self.rest, self.seen) = (rest, self.seen.saturating_sub(end));
+        Some(run)
+    }
+}
+
+impl<T, S: Whole + Default + Deref<Target = [T]>, F: Fn(&T, &T) -> bool> DoubleEndedIterator
+    for RunsOf<'_, S, F>
+{
+    fn next_back(&mut self) -> Option<S> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let begin = self.pairs().rposition(|pair| self.is_end(pair)).map_or(0, |at| at + 1);
+        let (rest, run) = mem::take(&mut self.rest).cut(begin);
+        self.rest = rest;
+        Some(run)
+    }
+}
+
 /// Implements [`Divide`] for shared or exclusive slices. The arguments are std's methods.
 macro_rules! divides {
-    ($bound:ident, $slice:ty, $split:ident, $split_inclusive:ident, $chunk_by:ident) => {
+    ($bound:ident, $slice:ty, $split:ident, $split_inclusive:ident) => {
         impl<'data, T: $bound, P: Fn(&T) -> bool + Sync + Send> Divide<$slice> for Separated<P, false> {
             type Piece = $slice;
 
@@ -40,7 +93,7 @@ macro_rules! divides {
                 Some(at..at + 1)
             }
 
-            fn pieces(&self, block: $slice, _: usize) -> impl DoubleEndedIterator<Item = $slice> {
+            fn pieces(&self, block: $slice, _: usize, _: usize) -> impl DoubleEndedIterator<Item = $slice> {
                 block.$split(&self.0)
             }
         }
@@ -53,7 +106,7 @@ macro_rules! divides {
                 Some(end..end)
             }
 
-            fn pieces(&self, block: $slice, _: usize) -> impl DoubleEndedIterator<Item = $slice> {
+            fn pieces(&self, block: $slice, _: usize, _: usize) -> impl DoubleEndedIterator<Item = $slice> {
                 block.$split_inclusive(&self.0)
             }
         }
@@ -67,12 +120,17 @@ macro_rules! divides {
                 Some(end..end)
             }
 
-            fn pieces(&self, block: $slice, _: usize) -> impl DoubleEndedIterator<Item = $slice> {
-                block.$chunk_by(&self.0)
+            fn pieces(
+                &self,
+                block: $slice,
+                _: usize,
+                seen: usize,
+            ) -> impl DoubleEndedIterator<Item = $slice> {
+                RunsOf { rest: block, is_same: &self.0, seen }
             }
         }
     };
 }
 
-divides!(Sync, &'data [T], split, split_inclusive, chunk_by);
-divides!(Send, &'data mut [T], split_mut, split_inclusive_mut, chunk_by_mut);
+divides!(Sync, &'data [T], split, split_inclusive);
+divides!(Send, &'data mut [T], split_mut, split_inclusive_mut);
