@@ -60,8 +60,8 @@ pub trait Divide<W>: Send + Sync {
     /// whole.
     fn cut(&self, whole: &W, from: usize) -> Option<Range<usize>>;
 
-    /// The pieces of a block, which begins at index `at` of the whole. [`cut`](Self::cut) has looked
-    /// for the end of the block from index `seen` of the block on.
+    /// The pieces of a block, which begins at index `at` of the whole. [`cut`](Self::cut) has
+    /// looked for the end of the block from index `seen` of the block on.
     fn pieces(&self, block: W, at: usize, seen: usize) -> impl DoubleEndedIterator<Item = Self::Piece>;
 }
 

@@ -33,8 +33,8 @@ pub type ChunkBy<'data, T, F> = Divided<&'data [T], Runs<F>>;
 /// See [`ParallelSliceMut::par_chunk_by_mut`](super::ParallelSliceMut::par_chunk_by_mut).
 pub type ChunkByMut<'data, T, F> = Divided<&'data mut [T], Runs<F>>;
 
-/// The runs of a block. As in rayon, the predicate is called once for each pair of neighbours, so it
-/// is not called again for the pairs that the cut of the block has seen.
+/// The runs of a block. As in rayon, the predicate is called once for each pair of neighbours, so
+/// it is not called again for the pairs that the cut of the block has seen.
 struct RunsOf<'f, S, F> {
     rest: S,
     is_same: &'f F,
