@@ -190,6 +190,58 @@ proptest! {
     }
 
     #[test]
+    fn items_in_turn_come_once_and_are_dropped_once(costs in costs(), pool in pools(), count in 0usize..LONGEST, failing in 0usize..LONGEST) {
+        let alive = AtomicIsize::new(0);
+        let len = costs.len();
+        let more = vec![0; count];
+        for (a, b) in [(&costs, &more), (&more, &costs)] {
+            for ends_early in [false, true] {
+                let on = || pool.on(items(&alive, a)).in_turn(source(items(&alive, b)).map(|item| item), ends_early);
+                let (mut numbers, mut first) = (Vec::new(), [0..a.len(), 0..b.len()]);
+                while let Some(number) = first[numbers.len() % 2].next() {
+                    numbers.push(number);
+                }
+                if !ends_early {
+                    numbers.extend(first.into_iter().flatten());
+                }
+                prop_assert_eq!(&on().map(Item::into_number).collect::<Vec<_>>(), &numbers);
+                prop_assert_eq!(alive.load(Relaxed), 0);
+                let backward = on().rev().map(Item::into_number).collect::<Vec<_>>();
+                prop_assert!(backward.iter().eq(numbers.iter().rev()));
+                let ended = on().enumerate().try_for_each(|(i, item)| if i < failing { drop(item); Ok(()) } else { Err(item.into_number()) });
+                prop_assert_eq!(ended.err(), numbers.get(failing).copied());
+                prop_assert_eq!(alive.load(Relaxed), 0, "of {} and {}", len, count);
+            }
+        }
+    }
+
+    #[test]
+    fn a_loop_that_ends_early_has_the_result_of_the_items_that_are_done(costs in costs(), pool in pools(), last in 0usize..LONGEST) {
+        let alive = AtomicIsize::new(0);
+        for _ in 0..2 {
+            let (token, calls) = (CancelToken::new(), AtomicUsize::new(0));
+            let (on, token) = pool.on(items(&alive, &costs)).end_by(&token);
+            let numbers: Vec<usize> = on.filter_map(|item| {
+                calls.fetch_add(1, Relaxed);
+                let number = item.into_number();
+                if number == last { token.cancel(); }
+                Some(number)
+            }).collect();
+            prop_assert_eq!(numbers.len(), calls.into_inner());
+            prop_assert!(numbers.is_sorted() && numbers.contains(&last) == (last < costs.len()));
+            prop_assert_eq!(token.is_cancelled(), last < costs.len());
+            prop_assert_eq!(alive.load(Relaxed), 0);
+            let (on, _) = pool.on(items(&alive, &costs)).end_by(token);
+            prop_assert_eq!(on.count(), if token.is_cancelled() { 0 } else { costs.len() });
+            let token = CancelToken::new();
+            let (on, token) = pool.on(items(&alive, &costs)).end_by(&token);
+            let ended = on.try_for_each(|item| { if item.number == last { token.cancel(); } Err::<(), _>(item.into_number()) });
+            prop_assert_eq!(ended, if costs.is_empty() { Ok(()) } else { Err(0) });
+            prop_assert_eq!(alive.load(Relaxed), 0);
+        }
+    }
+
+    #[test]
     fn shapes_are_those_of_the_iterators(costs in costs(), pool in pools(), size in 1usize..70, count in 0usize..LONGEST) {
         let plain = &costs;
         let len = plain.len();

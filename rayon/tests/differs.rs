@@ -283,6 +283,132 @@ fn chains_and_maps_with_a_state_gather_no_items() {
 }
 
 #[test]
+fn items_in_turn_are_not_gathered() {
+    let many = || (0..usize::try_from(MANY).expect("a machine of 64 bits")).into_par_iter();
+    pool(2).install(|| {
+        assert_eq!(many().interleave(many().map(|x| x + 1)).find_first(|x| *x == 1000), Some(1000));
+        assert_eq!(many().interleave_shortest(0..500).position_any(|x| x == 500), Some(1000));
+        assert_eq!(many().interleave(0..500).rev().position_first(|_| true), Some(0));
+        assert_eq!(many().interleave(many()).enumerate().find_first(|(_, x)| *x == 1000), Some((2000, 1000)));
+    });
+}
+
+#[test]
+fn items_in_turn_and_separators_have_their_order() {
+    for threads in [1, 3] {
+        pool(threads).install(|| {
+            for (len, other) in [(0, 0), (1, 0), (0, 1), (1, 1), (7, 3), (3, 7), (1000, 2000), (2000, 999)] {
+                let (a, b): (Vec<u32>, Vec<u32>) = ((0..len).collect(), (5000..5000 + other).collect());
+                let (mut plain, mut sides) = (Vec::new(), [a.iter(), b.iter()]);
+                while let Some(next) = sides[plain.len() % 2].next() {
+                    plain.push(*next);
+                }
+                let shortest = a.par_iter().copied().interleave_shortest(b.clone());
+                assert_eq!((shortest.len(), shortest.collect::<Vec<_>>()), (plain.len(), plain.clone()));
+                plain.extend(sides.into_iter().flatten());
+                let all = a.par_iter().interleave(&b).copied();
+                assert_eq!((all.len(), all.clone().collect::<Vec<_>>()), (plain.len(), plain.clone()));
+                assert!(all.enumerate().all(|(at, x)| plain[at] == x));
+                let mut separated: Vec<u32> = a.iter().flat_map(|x| [7, *x]).skip(1).collect();
+                let between = a.par_iter().copied().intersperse(7);
+                assert_eq!(
+                    (between.len(), between.clone().collect::<Vec<_>>()),
+                    (separated.len(), separated.clone())
+                );
+                assert!(between.clone().enumerate().all(|(at, x)| separated[at] == x));
+                assert_eq!(
+                    between.clone().find_last(|x| *x != 7),
+                    a.iter().rev().find(|x| **x != 7).copied()
+                );
+                let even = between.filter(|x| x % 2 == 0).intersperse(7).collect::<Vec<_>>();
+                separated.retain(|x| x % 2 == 0);
+                assert!(even.into_iter().eq(separated.iter().flat_map(|x| [7, *x]).skip(1)));
+            }
+        });
+    }
+}
+
+#[test]
+fn loops_that_end_early_gather_no_items() {
+    let many = || (0..MANY).into_par_iter();
+    // Long enough for the loop to be shared.
+    let end = 2_000_000;
+    let some = |x| (x < end).then_some(x);
+    for threads in [1, 2] {
+        pool(threads).install(|| {
+            assert!(many().map(some).while_some().sum::<u64>() <= (0..end).sum());
+            assert!(many().map(some).while_some().count() <= 2_000_000);
+            assert!(!many().map(some).while_some().any(|x| x == MANY - 1));
+            assert_eq!(many().map(Some).while_some().find_first(|x| *x == 1000), Some(1000));
+            assert!(many().take_any_while(|x| *x < end).max().is_none_or(|x| x < end));
+            assert_eq!(many().take_any(3000).map(|x| x % 2).filter(|x| *x < 2).count(), 3000);
+            assert_eq!(many().take_any(0).count(), 0);
+            // Each of two such stages ends the loop, and ends both loops of a chain.
+            assert_eq!(many().take_any(3000).take_any(20).count(), 20);
+            assert_eq!(many().take_any(20).take_any_while(|_| true).count(), 20);
+            assert_eq!(many().chain(many()).take_any(20).count(), 20);
+            assert_eq!((0..7).into_par_iter().chain(many()).take_any(20).count(), 20);
+            assert!(many().take_any(3000).try_for_each(Err::<(), _>).is_err());
+        });
+    }
+}
+
+#[test]
+fn a_loop_that_ends_early_begins_few_more_items() {
+    for threads in [1, 3] {
+        let (calls, one) = (AtomicUsize::new(0), Arc::new(()));
+        let items: Vec<_> = (0..20_000).map(|_| Arc::clone(&one)).collect();
+        let call = |_: &Arc<()>| {
+            slow();
+            calls.fetch_add(1, Relaxed);
+        };
+        let taken: Vec<_> =
+            pool(threads).install(|| items.into_par_iter().inspect(call).take_any(10).collect());
+        assert_eq!((taken.len(), Arc::strong_count(&one)), (10, 11));
+        let calls = calls.into_inner();
+        assert!(calls < 200, "{calls} calls");
+    }
+}
+
+/// A thread that is alone ends exactly where the serial loop ends.
+#[test]
+fn a_thread_that_is_alone_ends_early_as_the_serial_loop() {
+    pool(1).install(|| {
+        let items = || (0..1000_u32).into_par_iter();
+        let before: Vec<u32> = items().take_any_while(|x| x % 10 != 5).collect();
+        assert_eq!(before, [0, 1, 2, 3, 4]);
+        let sum: u32 = items().map(|x| (x % 10 != 5).then_some(x)).while_some().sum();
+        assert_eq!(sum, 10);
+        let calls = AtomicUsize::new(0);
+        let slow = |_: &u32| {
+            thread::sleep(Duration::from_millis(2));
+            calls.fetch_add(1, Relaxed);
+        };
+        assert_eq!(items().inspect(slow).take_any(5).count(), 5);
+        assert_eq!(calls.into_inner(), 5);
+    });
+}
+
+#[test]
+fn while_some_collects_all_that_comes_before_the_first_none() {
+    for threads in [1, 3] {
+        pool(threads).install(|| {
+            for last in [0, 1, 700, 4999, 5000] {
+                let some = |x: u32| {
+                    if x.is_multiple_of(100) {
+                        thread::yield_now();
+                    }
+                    (x != last).then_some(x)
+                };
+                let items = || (0..5000).into_par_iter().map(some).while_some();
+                assert_eq!(items().collect::<Vec<_>>(), (0..last).collect::<Vec<_>>());
+                assert!(items().all(|x| x != last));
+            }
+        });
+    }
+}
+
+#[test]
 fn chains_have_the_results_of_two_loops_in_order() {
     let (a, b) = (0..3000_u32, 5..4000_u32);
     let both = || a.clone().into_par_iter().chain(b.clone());
@@ -351,4 +477,15 @@ fn folds_keep_the_order_and_the_lengths_of_runs() {
             }
         });
     }
+}
+
+/// A loop that ends early ends also in the middle of the items that one item makes.
+#[test]
+fn items_without_end_are_taken_up_to_the_end() {
+    let endless = || (0..4_u32).into_par_iter().flat_map_iter(|_| 1_u64..);
+    assert_eq!(endless().take_any(10).count(), 10);
+    assert!(endless().take_any_while(|item| *item < 100).max() < Some(100));
+    let some = || endless().map(|item| (item < 100).then_some(item));
+    assert!(some().while_some().max() < Some(100));
+    assert_eq!(endless().filter(|item| item % 2 == 0).take_any(3).collect::<Vec<_>>().len(), 3);
 }

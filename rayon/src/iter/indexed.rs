@@ -3,9 +3,10 @@
 use std::cmp::Ordering;
 
 use super::{
-    Chunks, Enumerate, ExponentialBlocks, FoldChunks, FoldChunksWith, Gathered, IndexedEnd, Interleave,
-    InterleaveShortest, IntoParallelIterator, MaxLen, MinLen, ParallelIterator, Placed, Positions, Rev, Skip,
-    Staged, StepBy, Take, UniformBlocks, Zip, ZipEq, ends, folds, mixed, places, stages, start::start,
+    Chunks, Enumerate, ExponentialBlocks, FoldChunks, FoldChunksWith, IndexedEnd, Interleave,
+    InterleaveShortest, IntoParallelIterator, Joined, MaxLen, MinLen, ParallelIterator, Placed, Positions,
+    Rev, Skip, Staged, StepBy, Take, UniformBlocks, Zip, ZipEq, ends, folds, places, stages, start::start,
+    zip,
 };
 use crate::pool::in_its_stack;
 
@@ -63,7 +64,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     where
         Z: IntoParallelIterator<Iter: IndexedParallelIterator>,
     {
-        Zip { a: self, b: zip_op.into_par_iter() }
+        Joined { a: self, b: zip_op.into_par_iter(), by: zip::InStep }
     }
 
     /// Iterates over pairs of items of two iterators of equal length.
@@ -77,27 +78,27 @@ pub trait IndexedParallelIterator: ParallelIterator {
     {
         let b = zip_op.into_par_iter();
         assert_eq!(self.len(), b.len(), "iterators must have the same length");
-        Zip { a: self, b }
+        Joined { a: self, b, by: zip::InStep }
     }
 
     /// Iterates over items of two iterators in turn, then over the remaining items of the longer
-    /// iterator. All items are gathered into a vector when the loop begins.
+    /// iterator.
     #[track_caller]
     fn interleave<I>(self, other: I) -> Interleave<Self, I::Iter>
     where
         I: IntoParallelIterator<Item = Self::Item, Iter: IndexedParallelIterator>,
     {
-        Gathered(mixed::ByTurns { a: self, b: other.into_par_iter(), ends_early: false })
+        Joined { a: self, b: other.into_par_iter(), by: zip::ByTurns { ends_early: false } }
     }
 
     /// Iterates over items of two iterators in turn. Ends as soon as one iterator has no item for
-    /// its turn. All items are gathered into a vector when the loop begins.
+    /// its turn.
     #[track_caller]
     fn interleave_shortest<I>(self, other: I) -> InterleaveShortest<Self, I::Iter>
     where
         I: IntoParallelIterator<Item = Self::Item, Iter: IndexedParallelIterator>,
     {
-        Gathered(mixed::ByTurns { a: self, b: other.into_par_iter(), ends_early: true })
+        Joined { a: self, b: other.into_par_iter(), by: zip::ByTurns { ends_early: true } }
     }
 
     /// Iterates over vectors of `chunk_size` neighbouring items. The last vector may be shorter.

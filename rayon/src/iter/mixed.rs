@@ -1,7 +1,20 @@
-//! Iterators over the items of two iterators, or over items with a separator. The items are
-//! gathered when the loop begins, except those of a chain of two iterators.
+//! Iterators over the items of two iterators, one after the other, and over items with a separator.
 
-use super::{End, Gather, GatherExact, Gathered, IndexedParallelIterator, ParallelIterator, ends, shown};
+use std::{
+    iter,
+    sync::{Mutex, PoisonError},
+};
+
+use rangesteal::{
+    On,
+    options::{Fresh, OnPool},
+    source,
+};
+
+use super::{
+    End, Gather, GatherExact, Gathered, IndexedParallelIterator, Keeps, ParallelIterator, end::Behind, ends,
+    shown,
+};
 
 /// The items of one iterator, then the items of another one.
 #[doc(hidden)]
@@ -44,49 +57,6 @@ impl<A: IndexedParallelIterator, B: IndexedParallelIterator<Item = A::Item>> Gat
 {
 }
 
-/// The items of two iterators in turn.
-#[doc(hidden)]
-#[derive(Clone)]
-pub struct ByTurns<A, B> {
-    pub(super) a: A,
-    pub(super) b: B,
-    /// Whether to end as soon as one iterator has no item for its turn.
-    pub(super) ends_early: bool,
-}
-shown!(ByTurns<A, B>);
-
-/// See [`IndexedParallelIterator::interleave`].
-pub type Interleave<A, B> = Gathered<ByTurns<A, B>>;
-/// See [`IndexedParallelIterator::interleave_shortest`].
-pub type InterleaveShortest<A, B> = Gathered<ByTurns<A, B>>;
-
-impl<A: IndexedParallelIterator, B: IndexedParallelIterator<Item = A::Item>> Gather for ByTurns<A, B> {
-    type Item = A::Item;
-
-    fn gather(self) -> Vec<A::Item> {
-        let mut all = Vec::new();
-        let (mut now, mut next) = (self.a.into_items().into_iter(), self.b.into_items().into_iter());
-        while let Some(item) = now.next() {
-            all.push(item);
-            std::mem::swap(&mut now, &mut next);
-        }
-        if !self.ends_early {
-            all.extend(next);
-        }
-        all
-    }
-
-    fn known_len(&self) -> Option<usize> {
-        let (a, b) = (self.a.len(), self.b.len());
-        if !self.ends_early {
-            return a.checked_add(b);
-        }
-        if a <= b { a.checked_mul(2) } else { b.checked_mul(2)?.checked_add(1) }
-    }
-}
-
-impl<A: IndexedParallelIterator, B: IndexedParallelIterator<Item = A::Item>> GatherExact for ByTurns<A, B> {}
-
 /// The items of an iterator, with a clone of a separator between neighbours.
 #[doc(hidden)]
 #[derive(Clone)]
@@ -100,15 +70,15 @@ impl<T: Clone + Send, I: ParallelIterator<Item = T>> Gather for WithBetween<I, T
     type Item = T;
 
     fn gather(self) -> Vec<T> {
+        ends::gathered(self.known_len(), |end| self.run(end))
+    }
+
+    /// Gathers the items without the separators, since each item but the first one needs its
+    /// separator.
+    #[track_caller]
+    fn run<E: End<T>>(self, end: E) -> E::Out {
         let Self(base, between) = self;
-        let mut all = Vec::new();
-        for item in base.into_items() {
-            if !all.is_empty() {
-                all.push(between.clone());
-            }
-            all.push(item);
-        }
-        all
+        ThenBetween { between: Mutex::new(between), end }.chain(source(base.into_items()).enumerate())
     }
 
     fn known_len(&self) -> Option<usize> {
@@ -118,3 +88,37 @@ impl<T: Clone + Send, I: ParallelIterator<Item = T>> Gather for WithBetween<I, T
 }
 
 impl<T: Clone + Send, I: IndexedParallelIterator<Item = T>> GatherExact for WithBetween<I, T> {}
+
+/// A stage that puts a clone of a separator before each item except the first one, and the end
+/// behind the stage. Each worker clones its own separator, since `T` need not be `Sync`.
+struct ThenBetween<T, E> {
+    between: Mutex<T>,
+    end: E,
+}
+
+impl<T: Clone + Send, E: End<T>> End<(usize, T)> for ThenBetween<T, E> {
+    type Out = E::Out;
+    type Kept = (T, E::Kept);
+
+    fn keep(&self) -> Self::Kept {
+        (self.between.lock().unwrap_or_else(PoisonError::into_inner).clone(), self.end.keep())
+    }
+
+    #[track_caller]
+    fn run<C, G, W, L>(&self, on: On<C, OnPool<'_>>, kept: L) -> E::Out
+    where
+        C: source::Chain<Item = (usize, T), State = Fresh<G>> + Sync,
+        G: Fn(usize) -> W + Sync,
+        L: Keeps<W, Self::Kept>,
+    {
+        let spread = on.flat_map(|(state, (at, item))| {
+            let between = kept.with(state, |(between, _)| (at > 0).then(|| between.clone()));
+            between.into_iter().chain(iter::once(item))
+        });
+        self.end.run(spread, Behind::<_, T>::new(kept))
+    }
+
+    fn then(&self, first: E::Out, second: impl FnOnce() -> E::Out) -> E::Out {
+        self.end.then(first, second)
+    }
+}

@@ -1,6 +1,7 @@
 //! Parallel iterators: the traits, and the iterators that their methods return.
 
 mod collect;
+mod divided;
 mod end;
 mod ends;
 mod folds;
@@ -38,14 +39,8 @@ pub use either::Either;
 pub(crate) use self::end::{Backward, Then, Unindexed};
 #[allow(deprecated, reason = "rayon still has it")]
 pub use self::make::repeatn;
-#[doc(hidden)]
 pub use self::{
-    end::{End, IndexedEnd, IndexedStage, Keeps, Stage},
-    gathered::{Counted, Gather, GatherExact, Gathered, Listed},
-    staged::{Placed, Staged},
-    tries::Try,
-};
-pub use self::{
+    divided::Divided,
     folds::{Fold, FoldChunks, FoldChunksWith, FoldWith, MapInit, MapWith, TryFold, TryFoldWith},
     indexed::IndexedParallelIterator,
     into::{
@@ -56,7 +51,7 @@ pub use self::{
         Empty, IterBridge, Once, ParallelBridge, Repeat, RepeatN, Split, WalkTree, WalkTreePostfix,
         WalkTreePrefix, empty, once, repeat, repeat_n, split, walk_tree, walk_tree_postfix, walk_tree_prefix,
     },
-    mixed::{Chain, Interleave, InterleaveShortest, Intersperse},
+    mixed::{Chain, Intersperse},
     parallel::ParallelIterator,
     places::{Chunks, Enumerate, MaxLen, MinLen, Rev, Skip, StepBy, Take},
     positions::Positions,
@@ -65,5 +60,14 @@ pub use self::{
         Cloned, Copied, ExponentialBlocks, Filter, FilterMap, FlatMap, FlatMapIter, Flatten, FlattenIter,
         Inspect, Map, PanicFuse, SkipAny, SkipAnyWhile, UniformBlocks, Update,
     },
-    zip::{MultiZip, Zip, ZipEq},
+    zip::{Interleave, InterleaveShortest, Joined, MultiZip, Zip, ZipEq},
+};
+#[doc(hidden)]
+pub use self::{
+    divided::{Divide, Whole},
+    end::{End, IndexedEnd, IndexedStage, Keeps, Stage},
+    gathered::{Counted, Gather, GatherExact, Gathered, Listed},
+    staged::{Placed, Staged},
+    tries::Try,
+    zip::Join,
 };

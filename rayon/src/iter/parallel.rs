@@ -506,7 +506,9 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         !self.any(|item| !predicate(item))
     }
 
-    /// Iterates over the values of the items before the first `None`.
+    /// Iterates over the values of the items until any item is `None`. `collect` collects the
+    /// values of all items before the first `None`. In other loops some of these may be missing,
+    /// and some items behind the first `None` may be there, if other threads process them.
     #[track_caller]
     fn while_some<T: Send>(self) -> WhileSome<Self>
     where
@@ -579,8 +581,8 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         both(start(self, ends::FoldMerge { init: || (Vec::new(), Vec::new()), step, merge }))
     }
 
-    /// Iterates over the items with a clone of `element` between neighbours. All items and clones
-    /// are gathered into a vector when the loop begins.
+    /// Iterates over the items with a clone of `element` between neighbours. The items, without
+    /// the clones, are gathered into a vector when the loop begins.
     #[track_caller]
     fn intersperse(self, element: Self::Item) -> Intersperse<Self>
     where

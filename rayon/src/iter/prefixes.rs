@@ -2,16 +2,65 @@
 
 use std::{
     ops::ControlFlow,
-    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
 };
 
 use rangesteal::{
-    On,
+    CancelToken, On,
     options::{Fresh, OnPool},
+    source,
     source::Chain,
 };
 
-use super::{End, Gather, Gathered, ParallelIterator, ends::ends, shown};
+use super::{End, Gather, Gathered, Keeps, ParallelIterator, ends::ends, shown};
+
+/// A stage that may end the loop, and the end behind the stage. Once the stage has ended the loop,
+/// it lets no item through, and workers claim no further items.
+struct ThenUntil<F, E> {
+    /// Returns the result of an item, if any, and whether the loop goes on.
+    f: F,
+    has_ended: AtomicBool,
+    end: E,
+}
+
+impl<T, R: Send, F: Fn(T) -> (Option<R>, bool) + Sync, E: End<R>> End<T> for ThenUntil<F, E> {
+    type Out = E::Out;
+    type Kept = E::Kept;
+
+    fn keep(&self) -> E::Kept {
+        self.end.keep()
+    }
+
+    #[track_caller]
+    fn run<C, G, W, L>(&self, on: On<C, OnPool<'_>>, kept: L) -> E::Out
+    where
+        C: Chain<Item = T, State = Fresh<G>> + Sync,
+        G: Fn(usize) -> W + Sync,
+        L: Keeps<W, E::Kept>,
+    {
+        let token = CancelToken::new();
+        let (on, token) = on.end_by(&token);
+        if self.has_ended.load(Relaxed) {
+            token.cancel(); // in an earlier loop of a chain
+        }
+        let taken = on.filter_map(|(_, item)| {
+            // Relaxed: a worker that sees the flag late lets a few more items through.
+            if self.has_ended.load(Relaxed) {
+                return None;
+            }
+            let (made, goes_on) = (self.f)(item);
+            if !goes_on && !self.has_ended.swap(true, Relaxed) {
+                token.cancel();
+            }
+            made
+        });
+        self.end.run(taken, kept)
+    }
+
+    fn then(&self, first: E::Out, second: impl FnOnce() -> E::Out) -> E::Out {
+        self.end.then(first, second)
+    }
+}
 
 /// Collects the `Some` results of a closure, in order, until the closure returns `None`. Returns
 /// the results, and whether the closure has returned `None`.
@@ -51,7 +100,14 @@ ends!([T, R: Send, F: Fn(T) -> Option<R> + Sync] Until<F>, T => (Vec<R>, bool),
     }
 );
 
-/// The values of the items before the first `None`.
+/// Whether an item of `base` may be one of many that are made of one item, as behind `flat_map`.
+/// Their loop must be able to end in the middle of them: they may be without end. Only a loop that
+/// gathers its items ends there.
+fn may_be_of_many(base: &impl ParallelIterator) -> bool {
+    base.opt_len().is_none()
+}
+
+/// The values of items that are `Some`.
 #[doc(hidden)]
 #[derive(Clone)]
 pub struct SomeOf<I>(pub(super) I);
@@ -65,6 +121,18 @@ impl<T: Send, I: ParallelIterator<Item = Option<T>>> Gather for SomeOf<I> {
 
     fn gather(self) -> Vec<T> {
         self.0.run(Until { f: |item| item, is_prefix: true }).0
+    }
+
+    #[track_caller]
+    fn run<E: End<T>>(self, end: E) -> E::Out {
+        if may_be_of_many(&self.0) {
+            return end.chain(source(self.gather()));
+        }
+        let f = |item: Option<T>| {
+            let goes_on = item.is_some();
+            (item, goes_on)
+        };
+        self.0.run(ThenUntil { f, has_ended: false.into(), end })
     }
 }
 
@@ -83,6 +151,20 @@ impl<I: ParallelIterator, P: Fn(&I::Item) -> bool + Sync + Send> Gather for Take
     fn gather(self) -> Vec<I::Item> {
         let Self(base, test) = self;
         base.run(Until { f: |item| Some(item).filter(&test), is_prefix: false }).0
+    }
+
+    #[track_caller]
+    fn run<E: End<I::Item>>(self, end: E) -> E::Out {
+        if may_be_of_many(&self.0) {
+            return end.chain(source(self.gather()));
+        }
+        let Self(base, test) = self;
+        let f = |item: I::Item| {
+            let item = Some(item).filter(&test);
+            let goes_on = item.is_some();
+            (item, goes_on)
+        };
+        base.run(ThenUntil { f, has_ended: false.into(), end })
     }
 }
 
@@ -103,5 +185,19 @@ impl<I: ParallelIterator> Gather for SomeItems<I> {
         let take =
             |item| left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok().then_some(item);
         self.0.run(Until { f: take, is_prefix: false }).0
+    }
+
+    #[track_caller]
+    fn run<E: End<I::Item>>(self, end: E) -> E::Out {
+        if may_be_of_many(&self.0) {
+            return end.chain(source(self.gather()));
+        }
+        let Self(base, count) = self;
+        let left = AtomicUsize::new(count);
+        let f = |item| {
+            let before = left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).unwrap_or(0);
+            ((before > 0).then_some(item), before > 1)
+        };
+        base.run(ThenUntil { f, has_ended: (count == 0).into(), end })
     }
 }

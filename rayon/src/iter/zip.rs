@@ -1,4 +1,4 @@
-//! Iterators over tuples of items of several iterators.
+//! Iterators over the items of several iterators, in step or in turn.
 
 use rangesteal::{source, source::Source};
 
@@ -7,22 +7,99 @@ use super::{
     IntoParallelRefMutIterator, ParallelIterator, Unindexed,
 };
 
-/// An iterator over pairs of items of two iterators. See [`IndexedParallelIterator::zip`].
-#[derive(Clone, Debug)]
-#[must_use = "an iterator runs nothing: its last method does"]
-pub struct Zip<A, B> {
-    pub(super) a: A,
-    pub(super) b: B,
+/// Makes one source of two sources.
+#[doc(hidden)]
+pub trait Join<A, B>: Send {
+    /// The type of the items of the one source.
+    type Made: Send;
+
+    /// The number of items of the one source, given those of the two sources.
+    fn count(&self, a: usize, b: usize) -> usize;
+
+    /// Joins two sources.
+    #[track_caller]
+    fn join(
+        self,
+        a: impl Source<Item = A> + Sync,
+        b: impl Source<Item = B> + Sync,
+    ) -> impl Source<Item = Self::Made> + Sync;
 }
 
+/// An iterator over the items of two iterators.
+#[derive(Clone, Debug)]
+#[must_use = "an iterator runs nothing: its last method does"]
+pub struct Joined<A, B, J> {
+    pub(super) a: A,
+    pub(super) b: B,
+    pub(super) by: J,
+}
+
+/// Joins two sources in step, up to the end of the shorter one.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct InStep;
+
+/// See [`IndexedParallelIterator::zip`].
+pub type Zip<A, B> = Joined<A, B, InStep>;
 /// See [`IndexedParallelIterator::zip_eq`].
 pub type ZipEq<A, B> = Zip<A, B>;
 
-impl<A, B> crate::absent::IsOfThisCrate for Zip<A, B> {}
+impl<A: Send, B: Send> Join<A, B> for InStep {
+    type Made = (A, B);
+
+    fn count(&self, a: usize, b: usize) -> usize {
+        a.min(b)
+    }
+
+    fn join(
+        self,
+        a: impl Source<Item = A> + Sync,
+        b: impl Source<Item = B> + Sync,
+    ) -> impl Source<Item = (A, B)> + Sync {
+        source(a).zip_shortest(b)
+    }
+}
+
+/// Joins two sources in turn.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct ByTurns {
+    /// Whether to end as soon as one source has no item for its turn.
+    pub(super) ends_early: bool,
+}
+
+/// See [`IndexedParallelIterator::interleave`].
+pub type Interleave<A, B> = Joined<A, B, ByTurns>;
+/// See [`IndexedParallelIterator::interleave_shortest`].
+pub type InterleaveShortest<A, B> = Joined<A, B, ByTurns>;
+
+impl<T: Send> Join<T, T> for ByTurns {
+    type Made = T;
+
+    fn count(&self, a: usize, b: usize) -> usize {
+        let more = if self.ends_early { usize::from(a > b) } else { a.abs_diff(b) };
+        a.min(b).checked_mul(2).and_then(|both| both.checked_add(more)).expect("at most `usize::MAX` items")
+    }
+
+    fn join(
+        self,
+        a: impl Source<Item = T> + Sync,
+        b: impl Source<Item = T> + Sync,
+    ) -> impl Source<Item = T> + Sync {
+        source(a).in_turn(b, self.ends_early)
+    }
+}
+
+impl<A, B, J> crate::absent::IsOfThisCrate for Joined<A, B, J> {}
 impl<T> crate::absent::IsOfThisCrate for MultiZip<T> {}
 
-impl<A: IndexedParallelIterator, B: IndexedParallelIterator> ParallelIterator for Zip<A, B> {
-    type Item = (A::Item, B::Item);
+impl<A, B, J> ParallelIterator for Joined<A, B, J>
+where
+    A: IndexedParallelIterator,
+    B: IndexedParallelIterator,
+    J: Join<A::Item, B::Item>,
+{
+    type Item = J::Made;
 
     #[track_caller]
     fn run<E: End<Self::Item>>(self, end: E) -> E::Out {
@@ -44,44 +121,57 @@ impl<A: IndexedParallelIterator, B: IndexedParallelIterator> ParallelIterator fo
     }
 }
 
-impl<A: IndexedParallelIterator, B: IndexedParallelIterator> IndexedParallelIterator for Zip<A, B> {
+impl<A, B, J> IndexedParallelIterator for Joined<A, B, J>
+where
+    A: IndexedParallelIterator,
+    B: IndexedParallelIterator,
+    J: Join<A::Item, B::Item>,
+{
     #[track_caller]
     fn run_indexed<E: IndexedEnd<Self::Item>>(self, end: E) -> E::Out {
-        self.a.run_indexed(First { b: self.b, end })
+        let Self { a, b, by } = self;
+        a.run_indexed(First { b, by, end })
     }
 
     fn len(&self) -> usize {
-        self.a.len().min(self.b.len())
+        self.by.count(self.a.len(), self.b.len())
     }
 }
 
 /// An end that receives the source of the first of two iterators.
-struct First<B, E> {
+struct First<B, J, E> {
     b: B,
+    by: J,
     end: E,
 }
 
-impl<T, B: IndexedParallelIterator, E: IndexedEnd<(T, B::Item)>> IndexedEnd<T> for First<B, E> {
+impl<T, B, J, E> IndexedEnd<T> for First<B, J, E>
+where
+    B: IndexedParallelIterator,
+    J: Join<T, B::Item>,
+    E: IndexedEnd<J::Made>,
+{
     type Out = E::Out;
 
     #[track_caller]
-    fn source<S: Source<Item = T> + Sync>(self, source: S) -> E::Out {
-        self.b.run_indexed(Second { a: source, end: self.end })
+    fn source<S: Source<Item = T> + Sync>(self, a: S) -> E::Out {
+        self.b.run_indexed(Second { a, by: self.by, end: self.end })
     }
 }
 
 /// An end that receives the source of the second of two iterators.
-struct Second<S, E> {
+struct Second<S, J, E> {
     a: S,
+    by: J,
     end: E,
 }
 
-impl<T, A: Source + Sync, E: IndexedEnd<(A::Item, T)>> IndexedEnd<T> for Second<A, E> {
+impl<T, A: Source + Sync, J: Join<A::Item, T>, E: IndexedEnd<J::Made>> IndexedEnd<T> for Second<A, J, E> {
     type Out = E::Out;
 
     #[track_caller]
     fn source<S: Source<Item = T> + Sync>(self, b: S) -> E::Out {
-        self.end.source(source(self.a).zip_shortest(b))
+        self.end.source(self.by.join(self.a, b))
     }
 }
 

@@ -1,93 +1,136 @@
-//! Pieces of a slice whose ends depend on the items. The calling thread finds the pieces before the
-//! loop begins.
+//! Pieces of a slice whose ends depend on the items.
 
-use std::fmt;
+use std::{
+    mem,
+    ops::{Deref, Range},
+    slice::Windows,
+};
 
-use crate::iter::{Gather, Gathered};
+use crate::iter::{Divide, Divided, Whole};
 
 /// The pieces between separators. If `INCLUSIVE`, each piece has its separator at the end.
 #[doc(hidden)]
-#[derive(Clone)]
-pub struct Separated<S, P, const INCLUSIVE: bool> {
-    pub(super) slice: S,
-    pub(super) separator: P,
-}
+#[derive(Clone, Debug)]
+pub struct Separated<P, const INCLUSIVE: bool>(pub(super) P);
 
 /// See [`ParallelSlice::par_split`](super::ParallelSlice::par_split).
-pub type Split<'data, T, P> = Gathered<Separated<&'data [T], P, false>>;
+pub type Split<'data, T, P> = Divided<&'data [T], Separated<P, false>>;
 /// See [`ParallelSlice::par_split_inclusive`](super::ParallelSlice::par_split_inclusive).
-pub type SplitInclusive<'data, T, P> = Gathered<Separated<&'data [T], P, true>>;
+pub type SplitInclusive<'data, T, P> = Divided<&'data [T], Separated<P, true>>;
 /// See [`ParallelSliceMut::par_split_mut`](super::ParallelSliceMut::par_split_mut).
-pub type SplitMut<'data, T, P> = Gathered<Separated<&'data mut [T], P, false>>;
+pub type SplitMut<'data, T, P> = Divided<&'data mut [T], Separated<P, false>>;
 /// See
 /// [`ParallelSliceMut::par_split_inclusive_mut`](super::ParallelSliceMut::par_split_inclusive_mut).
-pub type SplitInclusiveMut<'data, T, P> = Gathered<Separated<&'data mut [T], P, true>>;
-
-impl<'data, T: Sync, P: Fn(&T) -> bool + Sync + Send, const INCLUSIVE: bool> Gather
-    for Separated<&'data [T], P, INCLUSIVE>
-{
-    type Item = &'data [T];
-
-    fn gather(self) -> Vec<&'data [T]> {
-        if INCLUSIVE {
-            self.slice.split_inclusive(self.separator).collect()
-        } else {
-            self.slice.split(self.separator).collect()
-        }
-    }
-}
-
-impl<'data, T: Send, P: Fn(&T) -> bool + Sync + Send, const INCLUSIVE: bool> Gather
-    for Separated<&'data mut [T], P, INCLUSIVE>
-{
-    type Item = &'data mut [T];
-
-    fn gather(self) -> Vec<&'data mut [T]> {
-        if INCLUSIVE {
-            self.slice.split_inclusive_mut(self.separator).collect()
-        } else {
-            self.slice.split_mut(self.separator).collect()
-        }
-    }
-}
-
-impl<S: fmt::Debug, P, const INCLUSIVE: bool> fmt::Debug for Separated<S, P, INCLUSIVE> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Separated").field("slice", &self.slice).finish_non_exhaustive()
-    }
-}
+pub type SplitInclusiveMut<'data, T, P> = Divided<&'data mut [T], Separated<P, true>>;
 
 /// Runs of neighbouring items that satisfy a predicate pairwise.
 #[doc(hidden)]
-#[derive(Clone)]
-pub struct Cut<S, F> {
-    pub(super) slice: S,
-    pub(super) pred: F,
-}
+#[derive(Clone, Debug)]
+pub struct Runs<F>(pub(super) F);
 
 /// See [`ParallelSlice::par_chunk_by`](super::ParallelSlice::par_chunk_by).
-pub type ChunkBy<'data, T, F> = Gathered<Cut<&'data [T], F>>;
+pub type ChunkBy<'data, T, F> = Divided<&'data [T], Runs<F>>;
 /// See [`ParallelSliceMut::par_chunk_by_mut`](super::ParallelSliceMut::par_chunk_by_mut).
-pub type ChunkByMut<'data, T, F> = Gathered<Cut<&'data mut [T], F>>;
+pub type ChunkByMut<'data, T, F> = Divided<&'data mut [T], Runs<F>>;
 
-impl<'data, T: Sync, F: Fn(&T, &T) -> bool + Sync + Send> Gather for Cut<&'data [T], F> {
-    type Item = &'data [T];
+/// The runs of a block. As in rayon, the predicate is called once for each pair of neighbours, so
+/// it is not called again for the pairs that the cut of the block has seen.
+struct RunsOf<'f, S, F> {
+    rest: S,
+    is_same: &'f F,
+    /// From the pair that ends at this index on, all pairs of the rest are in one run.
+    seen: usize,
+}
 
-    fn gather(self) -> Vec<&'data [T]> {
-        self.slice.chunk_by(self.pred).collect()
+impl<T, S: Whole + Default + Deref<Target = [T]>, F: Fn(&T, &T) -> bool> RunsOf<'_, S, F> {
+    /// The pairs of neighbours that have not been seen.
+    fn pairs(&self) -> Windows<'_, T> {
+        self.rest[..self.seen.min(self.rest.len())].windows(2)
+    }
+
+    fn is_end(&self, pair: &[T]) -> bool {
+        !(self.is_same)(&pair[0], &pair[1])
     }
 }
 
-impl<'data, T: Send, F: Fn(&T, &T) -> bool + Sync + Send> Gather for Cut<&'data mut [T], F> {
-    type Item = &'data mut [T];
+impl<T, S: Whole + Default + Deref<Target = [T]>, F: Fn(&T, &T) -> bool> Iterator for RunsOf<'_, S, F> {
+    type Item = S;
 
-    fn gather(self) -> Vec<&'data mut [T]> {
-        self.slice.chunk_by_mut(self.pred).collect()
+    fn next(&mut self) -> Option<S> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let end = self.pairs().position(|pair| self.is_end(pair));
+        let end = end.map_or(self.rest.len(), |at| at + 1);
+        let (run, rest) = mem::take(&mut self.rest).cut(end);
+        (self.rest, self.seen) = (rest, self.seen.saturating_sub(end));
+        Some(run)
     }
 }
 
-impl<S: fmt::Debug, F> fmt::Debug for Cut<S, F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Cut").field("slice", &self.slice).finish_non_exhaustive()
+impl<T, S: Whole + Default + Deref<Target = [T]>, F: Fn(&T, &T) -> bool> DoubleEndedIterator
+    for RunsOf<'_, S, F>
+{
+    fn next_back(&mut self) -> Option<S> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let begin = self.pairs().rposition(|pair| self.is_end(pair)).map_or(0, |at| at + 1);
+        let (rest, run) = mem::take(&mut self.rest).cut(begin);
+        self.rest = rest;
+        Some(run)
     }
 }
+
+/// Implements [`Divide`] for shared or exclusive slices. The arguments are std's methods.
+macro_rules! divides {
+    ($bound:ident, $slice:ty, $split:ident, $split_inclusive:ident) => {
+        impl<'data, T: $bound, P: Fn(&T) -> bool + Sync + Send> Divide<$slice> for Separated<P, false> {
+            type Piece = $slice;
+
+            fn cut(&self, slice: &$slice, from: usize) -> Option<Range<usize>> {
+                let at = from + slice[from..].iter().position(&self.0)?;
+                Some(at..at + 1)
+            }
+
+            fn pieces(&self, block: $slice, _: usize, _: usize) -> impl DoubleEndedIterator<Item = $slice> {
+                block.$split(&self.0)
+            }
+        }
+
+        impl<'data, T: $bound, P: Fn(&T) -> bool + Sync + Send> Divide<$slice> for Separated<P, true> {
+            type Piece = $slice;
+
+            fn cut(&self, slice: &$slice, from: usize) -> Option<Range<usize>> {
+                let end = from + slice[from..].iter().position(&self.0)? + 1;
+                Some(end..end)
+            }
+
+            fn pieces(&self, block: $slice, _: usize, _: usize) -> impl DoubleEndedIterator<Item = $slice> {
+                block.$split_inclusive(&self.0)
+            }
+        }
+
+        impl<'data, T: $bound, F: Fn(&T, &T) -> bool + Sync + Send> Divide<$slice> for Runs<F> {
+            type Piece = $slice;
+
+            fn cut(&self, slice: &$slice, from: usize) -> Option<Range<usize>> {
+                let is_end = |pair: &[T]| !(self.0)(&pair[0], &pair[1]);
+                let end = from + slice[from - 1..].windows(2).position(is_end)?;
+                Some(end..end)
+            }
+
+            fn pieces(
+                &self,
+                block: $slice,
+                _: usize,
+                seen: usize,
+            ) -> impl DoubleEndedIterator<Item = $slice> {
+                RunsOf { rest: block, is_same: &self.0, seen }
+            }
+        }
+    };
+}
+
+divides!(Sync, &'data [T], split, split_inclusive);
+divides!(Send, &'data mut [T], split_mut, split_inclusive_mut);

@@ -4,9 +4,9 @@ use std::cmp::Ordering;
 
 use super::{
     ChunkByMut, ChunksExactMut, ChunksMut, RChunksExactMut, RChunksMut, SplitInclusiveMut, SplitMut,
-    cut::{Cut, Separated},
+    cut::{Runs, Separated},
 };
-use crate::{iter::Gathered, pool::in_its_stack};
+use crate::{iter::Divided, pool::in_its_stack};
 
 /// Methods of mutable slices.
 pub trait ParallelSliceMut<T: Send> {
@@ -15,7 +15,7 @@ pub trait ParallelSliceMut<T: Send> {
 
     /// Iterates over the pieces between the items for which `separator` returns true.
     fn par_split_mut<P: Fn(&T) -> bool + Sync + Send>(&mut self, separator: P) -> SplitMut<'_, T, P> {
-        Gathered(Separated { slice: self.as_parallel_slice_mut(), separator })
+        Divided { whole: self.as_parallel_slice_mut(), by: Separated(separator) }
     }
 
     /// Iterates over the pieces that end with an item for which `separator` returns true.
@@ -23,7 +23,7 @@ pub trait ParallelSliceMut<T: Send> {
         &mut self,
         separator: P,
     ) -> SplitInclusiveMut<'_, T, P> {
-        Gathered(Separated { slice: self.as_parallel_slice_mut(), separator })
+        Divided { whole: self.as_parallel_slice_mut(), by: Separated(separator) }
     }
 
     /// Iterates over chunks of `chunk_size` items, from the front. The last chunk may be shorter.
@@ -126,7 +126,7 @@ pub trait ParallelSliceMut<T: Send> {
 
     /// Iterates over the longest runs in which `pred` returns true for each pair of neighbours.
     fn par_chunk_by_mut<F: Fn(&T, &T) -> bool + Send + Sync>(&mut self, pred: F) -> ChunkByMut<'_, T, F> {
-        Gathered(Cut { slice: self.as_parallel_slice_mut(), pred })
+        Divided { whole: self.as_parallel_slice_mut(), by: Runs(pred) }
     }
 }
 

@@ -4,9 +4,9 @@ use rangesteal::source;
 
 use super::{
     ChunkBy, Chunks, ChunksExact, RChunks, RChunksExact, Split, SplitInclusive,
-    cut::{Cut, Separated},
+    cut::{Runs, Separated},
 };
-use crate::{iter::Gathered, sources::begins};
+use crate::{iter::Divided, sources::begins};
 
 /// Overlapping windows of a slice. See [`ParallelSlice::par_windows`].
 #[derive(Debug)]
@@ -47,12 +47,12 @@ pub trait ParallelSlice<T: Sync> {
 
     /// Iterates over the pieces between the items for which `separator` returns true.
     fn par_split<P: Fn(&T) -> bool + Sync + Send>(&self, separator: P) -> Split<'_, T, P> {
-        Gathered(Separated { slice: self.as_parallel_slice(), separator })
+        Divided { whole: self.as_parallel_slice(), by: Separated(separator) }
     }
 
     /// Iterates over the pieces that end with an item for which `separator` returns true.
     fn par_split_inclusive<P: Fn(&T) -> bool + Sync + Send>(&self, separator: P) -> SplitInclusive<'_, T, P> {
-        Gathered(Separated { slice: self.as_parallel_slice(), separator })
+        Divided { whole: self.as_parallel_slice(), by: Separated(separator) }
     }
 
     /// Iterates over all overlapping windows of `window_size` neighbouring items.
@@ -118,7 +118,7 @@ pub trait ParallelSlice<T: Sync> {
 
     /// Iterates over the longest runs in which `pred` returns true for each pair of neighbours.
     fn par_chunk_by<F: Fn(&T, &T) -> bool + Send + Sync>(&self, pred: F) -> ChunkBy<'_, T, F> {
-        Gathered(Cut { slice: self.as_parallel_slice(), pred })
+        Divided { whole: self.as_parallel_slice(), by: Runs(pred) }
     }
 }
 

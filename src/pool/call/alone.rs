@@ -177,17 +177,17 @@ impl<'a> Solo<'a> {
         let lasts = (limit / 32).clamp(Duration::from_micros(1), Duration::from_micros(10));
         let LoopOptions { watch, units, .. } = *self.options;
         let most = match (watch.cancel, watch.progress) {
-            (Some(_), _) => FEW,
-            (None, Some(_)) => BEGUN,
-            (None, None) => usize::MAX,
+            (Some(_), _) if !watch.keeps_result => FEW,
+            (_, Some(_)) => BEGUN,
+            (_, None) => usize::MAX, // a loop that keeps its result also ends itself
         };
         let mut stretch = expected.min(launch::CHECKED_AFTER);
         let mut elapsed = Duration::ZERO;
         while self.begun < end && elapsed < limit {
             let until = self.begun + stretch.min(end - self.begun);
             while self.begun < until {
-                if watch.is_cancelled() {
-                    return Some(Outcome::Cancelled);
+                if let Some(over) = watch.over() {
+                    return Some(over);
                 }
                 let range = self.begun..self.begun + most.min(until - self.begun);
                 self.begun = range.end;
@@ -214,7 +214,7 @@ impl<'a> Solo<'a> {
             }
             elapsed = now;
         }
-        watch.is_cancelled().then_some(Outcome::Cancelled)
+        watch.over()
     }
 
     /// The time from `begin` to the last reading of the clock. The time of items that were folded

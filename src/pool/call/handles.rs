@@ -14,6 +14,7 @@ use std::{
     },
 };
 
+use super::ending::Outcome;
 #[cfg(not(any(loom, shuttle, planted)))]
 use crate::pool::call::handles as steps;
 #[cfg(any(loom, shuttle, planted))]
@@ -258,6 +259,8 @@ impl Progress {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Watch<'a> {
     pub(crate) cancel: Option<&'a CancelToken>,
+    /// Whether a loop that the token ends has a result: that of the items that are done.
+    pub(crate) keeps_result: bool,
     pub(crate) progress: Option<&'a Progress>,
 }
 
@@ -275,8 +278,20 @@ impl Watch<'_> {
             && self.progress.is_none_or(|progress| progress.0.process.is_current())
     }
 
-    pub(crate) fn is_cancelled(self) -> bool {
+    /// Whether the token has ended the loop.
+    pub(crate) fn is_over(self) -> bool {
         self.cancel.is_some_and(CancelToken::is_cancelled)
+    }
+
+    /// Whether the token has ended the loop, which therefore has no result.
+    pub(crate) fn is_cancelled(self) -> bool {
+        !self.keeps_result && self.is_over()
+    }
+
+    /// How the loop has ended, if the token has ended it.
+    pub(crate) fn over(self) -> Option<Outcome> {
+        let outcome = if self.keeps_result { Outcome::Through(()) } else { Outcome::Cancelled };
+        self.is_over().then_some(outcome)
     }
 
     /// The handles that threads of this process may lock.
@@ -353,7 +368,7 @@ mod tests {
     #[test]
     fn progress_is_what_has_been_claimed() {
         let (progress, ranges) = (Progress::new(), ranges());
-        let watch = Watch { cancel: None, progress: Some(&progress) };
+        let watch = Watch { progress: Some(&progress), ..Watch::default() };
         let blocks = Units::Blocks { blocks: Blocks { size: 3, len: 29 }, leaves: None };
         for before in [0, 29] {
             ranges.partition(0..10, &[5]);
@@ -370,7 +385,7 @@ mod tests {
     #[test]
     fn a_token_cuts_the_rounds_that_it_knows() {
         let (token, ranges) = (CancelToken::new(), ranges());
-        let watch = Watch { cancel: Some(&token), progress: None };
+        let watch = Watch { cancel: Some(&token), ..Watch::default() };
         let enter = || {
             ranges.partition(0..10, &[5]);
             watch.begin(&ranges, None, Units::Items, 0..10);
@@ -392,7 +407,7 @@ mod tests {
     #[test]
     fn a_token_ends_the_loops_that_it_knows() {
         let token = CancelToken::new();
-        let watch = Watch { cancel: Some(&token), progress: None };
+        let watch = Watch { cancel: Some(&token), ..Watch::default() };
         let [early, over, late] = [(); 3].map(|()| Arc::<Searching>::default());
         watch.begin_with(&early);
         watch.begin_with(&over);

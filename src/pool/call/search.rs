@@ -113,7 +113,7 @@ impl Search<'_> {
             while let Some(block) = self.parts.claim(me, indices, &mut is_divided) {
                 (indices, last) = (indices + block.len(), block.clone());
                 self.watch.done(self.units.items(block.clone()).len());
-                if self.watch.is_cancelled() {
+                if self.watch.is_over() {
                     break;
                 }
                 if let Err(stop) = acc.take(&mut Claims::of(block)) {

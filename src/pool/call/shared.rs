@@ -239,8 +239,9 @@ impl Executor {
         let Call { this, awake, launch, .. } = shared.call;
         let (workers, idle) = (shared.help.helpers + 1, shared.help.idle);
         options.tell_around(&shared.before, Some(&times));
-        let cancelled = options.watch.is_cancelled();
-        if !cancelled && launch.is_learnt_from() {
+        let is_over = options.watch.is_over();
+        let is_cancelled = is_over && !options.watch.keeps_result;
+        if !is_cancelled && launch.is_learnt_from() {
             self.learn(&shared, options, &times, stop.place());
         }
         let help = self.prices.help_time(awake);
@@ -249,7 +250,7 @@ impl Executor {
         let account = account.map(|account| account.helped(idle));
         if let Some(mut splits) = try_lock_soon(&self.learnt) {
             let FoundHelp { is_full, is_whole, ref new_bounds, .. } = shared.help;
-            let is_of_use = stop.is_none() && !cancelled && is_full;
+            let is_of_use = stop.is_none() && !is_over && is_full;
             if is_of_use {
                 splits.learn_cpu_bound(this, workers.min(self.helpers_at_a_time + 1), &times);
             }
@@ -261,7 +262,7 @@ impl Executor {
             splits.keep_times(times);
         }
         self.gaps.end();
-        (stop.into_ended(cancelled), account)
+        (stop.into_ended(is_cancelled), account)
     }
 
     /// How long threads poll before they sleep. If there are more workers than CPUs, workers hardly

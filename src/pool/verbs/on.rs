@@ -3,6 +3,7 @@
 
 use super::{
     chain::{Chain, IntoChain, Pieces, Shared, Source},
+    in_turn::InTurn,
     indexed::{Chunks, Located, Rev, StepBy, Subrange, Windows, Zip},
     source::Indices,
     stages::{Cloned, Filter, FilterMap, FlatMap, Flatten, Inspect, Map, TryFlatMap, With},
@@ -391,6 +392,19 @@ impl<S: Source, P> On<S, P> {
         let other = other.into_chain();
         let both = 0..self.chain.count().min(other.count());
         self.behind(|source| Zip(Subrange::new(source, both.clone()), Subrange::new(other, both)))
+    }
+
+    /// Runs over the items of this source and of another source in turn, then over the items that
+    /// are left of the longer source. If `ends_early`, ends as soon as a source has no item for its
+    /// turn.
+    #[doc(hidden)] // for rangesteal-rayon
+    #[inline(always)]
+    #[track_caller]
+    pub fn in_turn<B>(self, other: B, ends_early: bool) -> On<InTurn<S, B::Chain>, P>
+    where
+        B: IntoChain<Chain: Source<Item = S::Item> + Sync>,
+    {
+        On { chain: InTurn::new(self.chain, other.into_chain(), ends_early), place: self.place }
     }
 
     /// Runs over pairs of the index of an item, from 0 on, and the item, as

@@ -300,6 +300,19 @@ impl<'p, C: Chain, E: Ending> On<C, OnPool<'p, E>> {
     }
 }
 
+impl<'p, C: Chain> On<C, OnPool<'p>> {
+    /// Lets a token end the loop early. The result is that of the items that are done by then. If
+    /// the loop has such a token already, the loop keeps that token. Returns the loop and its
+    /// token. A loop that collects one result of each item panics if it ends early.
+    #[doc(hidden)] // for rangesteal-rayon
+    #[inline(always)]
+    pub fn end_by(mut self, token: &'p CancelToken) -> (Self, &'p CancelToken) {
+        self.place.watch.keeps_result = true;
+        let token = *self.place.watch.cancel.get_or_insert(token);
+        (self, token)
+    }
+}
+
 /// Stages of a slice.
 impl<'p, S: Lent<Element: Sync> + Sync, E: Ending> On<S, OnPool<'p, E>> {
     /// Runs over pieces of neighbouring items, as [`slice::chunk_by`]. A piece ends between two
@@ -460,6 +473,8 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     ) -> (&'p Executor, Slice, LoopOptions<'p>, Kernel<C, F, R, A, Z>) {
         let Self { chain, place: OnPool { executor, threads, watch, wishes, .. } } = self;
         let threads = threads.min(chain.states().most());
+        let ends_early = watch.keeps_result && kind.goes_through();
+        let kind = if ends_early { LoopKind::MayStop } else { kind };
         let (source, first) = (chain.begin(), leaves.unwrap_or(0));
         let blocks = size.map(|size| Blocks { size, len: source.count() });
         let len = blocks.map_or_else(|| source.count(), Blocks::count);

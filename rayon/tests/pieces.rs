@@ -1,0 +1,170 @@
+//! The pieces of texts and slices are those of std, wherever the blocks of the loop end.
+
+#![cfg(feature = "threads")]
+
+use std::{
+    fmt::Debug,
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+};
+
+use rangesteal_rayon::{ThreadPoolBuilder, prelude::*};
+
+/// Numbers that look random, each below a limit.
+fn numbers(seed: u32) -> impl FnMut(u32) -> u32 {
+    let mut state = u64::from(seed).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    move |below| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 32) as u32 % below
+    }
+}
+
+/// Calls `test` on pools of one thread and of three, with numbers of many seeds and lengths up to
+/// 2000.
+fn with_lengths(test: impl Fn(&mut dyn FnMut(u32) -> u32, u32) + Sync) {
+    for threads in [1, 3] {
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+        pool.install(|| {
+            for (seed, most) in (0..120).zip([5, 40, 2000].into_iter().cycle()) {
+                let mut number = numbers(seed);
+                let len = number(most);
+                test(&mut number, len);
+            }
+        });
+    }
+}
+
+/// Compares the items of a parallel iterator with those of `plain`, from the front and from the
+/// back.
+fn same<T: PartialEq + Debug + Send + Sync>(
+    parallel: impl ParallelIterator<Item = T> + Clone,
+    plain: impl Iterator<Item = T>,
+    what: &str,
+) {
+    let plain: Vec<T> = plain.collect();
+    assert_eq!(parallel.clone().collect::<Vec<T>>(), plain, "{what}");
+    assert_eq!(parallel.clone().count(), plain.len(), "{what}");
+    assert_eq!(parallel.clone().find_last(|_| true).as_ref(), plain.last(), "{what}");
+    // From the back: the items behind the first one that is equal to the item in the middle.
+    let Some(middle) = plain.get(plain.len() / 2) else { return };
+    let behind = plain.iter().rev().take_while(|item| *item != middle).count();
+    let seen = AtomicUsize::new(0);
+    let pool = ThreadPoolBuilder::new().num_threads(1).build().expect("a pool");
+    pool.install(|| {
+        parallel.find_last(|item| {
+            seen.fetch_add(1, Relaxed);
+            item == middle
+        })
+    });
+    assert_eq!(seen.into_inner(), behind + 1, "{what}");
+}
+
+#[test]
+fn pieces_of_texts_are_those_of_std() {
+    with_lengths(|number, len| {
+        // From many separators to hardly any.
+        let rare = 1 << (3 * number(4));
+        let letters = ["a", "e", "\u{e9}", "\u{1F600}", "\u{2003}", "\r\n", "\n", " ", ",", "\t"];
+        let letter = |_| letters[(if number(rare) == 0 { number(10) } else { number(4) }) as usize];
+        let text: String = (0..len).map(letter).collect();
+        let at = |piece: &str| (piece.as_ptr() as usize - text.as_ptr() as usize, piece.len());
+        same(text.par_chars(), text.chars(), "chars");
+        same(text.par_char_indices(), text.char_indices(), "char_indices");
+        same(text.par_bytes(), text.bytes(), "bytes");
+        same(text.par_encode_utf16(), text.encode_utf16(), "encode_utf16");
+        same(text.par_lines().map(at), text.lines().map(at), "lines");
+        same(text.par_split_whitespace().map(at), text.split_whitespace().map(at), "whitespace");
+        let (ours, std) = (text.par_split_ascii_whitespace(), text.split_ascii_whitespace());
+        same(ours.map(at), std.map(at), "ASCII whitespace");
+        macro_rules! by {
+            ($pattern:expr) => {
+                same(text.par_split($pattern).map(at), text.split($pattern).map(at), "split");
+                let (ours, std) = (text.par_split_inclusive($pattern), text.split_inclusive($pattern));
+                same(ours.map(at), std.map(at), "split_inclusive");
+                let (ours, std) = (text.par_split_terminator($pattern), text.split_terminator($pattern));
+                same(ours.map(at), std.map(at), "split_terminator");
+                same(text.par_matches($pattern).map(at), text.matches($pattern).map(at), "matches");
+                let (ours, std) = (text.par_match_indices($pattern), text.match_indices($pattern));
+                same(ours, std, "match_indices");
+            };
+        }
+        by!(',');
+        by!('\u{1F600}');
+        by!([',', '\u{2003}']);
+        by!(&[',', 'a']);
+        by!(&[',', '\u{e9}', ' '][..]);
+        by!(|letter: char| !letter.is_alphanumeric());
+    });
+}
+
+#[test]
+fn pieces_of_slices_are_those_of_std() {
+    with_lengths(|number, len| {
+        let kinds = 2 << (3 * number(4));
+        let items: Vec<u64> = (0..len).map(|_| u64::from(number(kinds))).collect();
+        let at = |piece: &[u64]| (piece.as_ptr() as usize - items.as_ptr() as usize, piece.len());
+        let is_end = |x: &u64| *x == 1;
+        let is_near = |a: &u64, b: &u64| a.abs_diff(*b) > 1;
+        same(items.par_split(is_end).map(at), items.split(is_end).map(at), "split");
+        let (ours, std) = (items.par_split_inclusive(is_end), items.split_inclusive(is_end));
+        same(ours.map(at), std.map(at), "split_inclusive");
+        same(items.par_chunk_by(is_near).map(at), items.chunk_by(is_near).map(at), "chunk_by");
+        let calls = AtomicUsize::new(0);
+        let counted = |a: &u64, b: &u64| {
+            calls.fetch_add(1, Relaxed);
+            is_near(a, b)
+        };
+        assert_eq!(items.par_chunk_by(counted).count(), items.chunk_by(is_near).count());
+        assert_eq!(calls.into_inner(), items.len().saturating_sub(1), "one call for each pair");
+        let change = |piece: &mut [u64]| {
+            let len = piece.len() as u64;
+            piece.iter_mut().zip(0..).for_each(|(x, at)| *x = 1000 * *x + 7 * len + at);
+        };
+        let [mut ours, mut std] = [0; 2].map(|_| items.clone());
+        ours.par_split_mut(is_end).for_each(change);
+        std.split_mut(is_end).for_each(change);
+        assert_eq!(ours, std);
+        ours.par_split_inclusive_mut(is_end).for_each(change);
+        std.split_inclusive_mut(is_end).for_each(change);
+        assert_eq!(ours, std);
+        let is_near = |a: &u64, b: &u64| a % 3 <= b % 3;
+        ours.par_chunk_by_mut(is_near).for_each(change);
+        std.chunk_by_mut(is_near).for_each(change);
+        assert_eq!(ours, std);
+    });
+}
+
+/// A search that ends at the first piece does not divide the rest.
+#[test]
+fn pieces_are_not_gathered() {
+    let text = "some words, ".repeat(10_000);
+    let items: Vec<u32> = (0..100_000).collect();
+    let (calls, most) = (AtomicUsize::new(0), items.len() / 4);
+    let called = || _ = calls.fetch_add(1, Relaxed);
+    let is_comma = |letter| {
+        called();
+        letter == ','
+    };
+    let is_end = |x: &u32| {
+        called();
+        x.is_multiple_of(10)
+    };
+    let is_near = |a: &u32, b: &u32| {
+        called();
+        a / 10 == b / 10
+    };
+    let few = |found: bool| {
+        assert!(found);
+        let calls = calls.swap(0, Relaxed);
+        assert!(calls < most, "{calls} calls");
+    };
+    let pool = ThreadPoolBuilder::new().num_threads(1).build().expect("a pool");
+    pool.install(|| {
+        few(text.par_split(is_comma).any(|_| true));
+        few(text.par_matches(is_comma).find_last(|_| true).is_some());
+        few(items.par_split(is_end).any(|_| true));
+        few(items.par_split_inclusive(is_end).any(|_| true));
+        few(items.par_chunk_by(is_near).any(|_| true));
+    });
+}

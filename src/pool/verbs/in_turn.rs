@@ -1,0 +1,153 @@
+//! Items of two sources in turn.
+
+#![allow(unsafe_code)] // a source requests items of other sources when its own items are requested
+
+use std::ops::Range;
+
+use super::{
+    chain::{Chain, Each, Source, base, begins_a_chain, itself},
+    state::Stateless,
+};
+
+/// Items of two sources in turn, then the items that are left of the longer source. Made by
+/// [`On::in_turn`](crate::On::in_turn).
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct InTurn<A, B> {
+    a: A,
+    b: B,
+    turns: Alternation,
+}
+
+/// The source of each item.
+#[derive(Clone, Copy, Debug)]
+struct Alternation {
+    /// The number of items.
+    count: usize,
+    /// The number of items before which the two sources take turns.
+    alternate: usize,
+    is_a_longer: bool,
+}
+
+impl Alternation {
+    /// Whether the item at an index is one of the first source.
+    #[inline(always)]
+    fn is_of_a(self, index: usize) -> bool {
+        if index < self.alternate { index.is_multiple_of(2) } else { self.is_a_longer }
+    }
+
+    /// The numbers of items of the two sources before an index.
+    #[inline(always)]
+    fn before(self, index: usize) -> (usize, usize) {
+        let of_a = if index < self.alternate {
+            index.div_ceil(2)
+        } else if self.is_a_longer {
+            index - self.alternate / 2
+        } else {
+            self.alternate / 2
+        };
+        (of_a, index - of_a)
+    }
+
+    /// The ranges of the two sources that have the items of `range`.
+    #[inline(always)]
+    fn ranges(self, range: Range<usize>) -> (Range<usize>, Range<usize>) {
+        let ((a, b), (a_end, b_end)) = (self.before(range.start), self.before(range.end));
+        (a..a_end, b..b_end)
+    }
+}
+
+impl<A: Source, B: Source> InTurn<A, B> {
+    /// If `ends_early`, ends as soon as a source has no item for its turn.
+    ///
+    /// # Panics
+    /// If a `usize` cannot hold the number of items.
+    #[track_caller]
+    pub(crate) fn new(a: A, b: B, ends_early: bool) -> Self {
+        let (first, second) = (a.count(), b.count());
+        let (is_a_longer, less) = (first > second, first.min(second));
+        let more = if ends_early { usize::from(is_a_longer) } else { first.max(second) - less };
+        let count = less.checked_mul(2).and_then(|alternate| alternate.checked_add(more));
+        let count = count.expect("at most `usize::MAX` items");
+        Self { a, b, turns: Alternation { count, alternate: 2 * less, is_a_longer } }
+    }
+}
+
+begins_a_chain!([A: Source, B: Source<Item = A::Item>] InTurn<A, B>, A::Item);
+
+impl<A: Source, B: Source<Item = A::Item>> Source for InTurn<A, B> {
+    fn count(&self) -> usize {
+        self.turns.count
+    }
+
+    fn address(&self) -> usize {
+        self.a.address() ^ self.b.address().rotate_left(usize::BITS / 2)
+    }
+
+    type Ledger<'s>
+        = (A::Ledger<'s>, B::Ledger<'s>)
+    where
+        Self: 's;
+
+    #[inline(always)]
+    fn ledger(&self) -> Self::Ledger<'_> {
+        (self.a.ledger(), self.b.ledger())
+    }
+
+    #[inline(always)]
+    fn note(&self, (a, b): &mut Self::Ledger<'_>, range: Range<usize>) {
+        let (of_a, of_b) = self.turns.ranges(range);
+        self.a.note(a, of_a);
+        self.b.note(b, of_b);
+    }
+
+    #[inline(always)]
+    unsafe fn items(
+        &self,
+        range: Range<usize>,
+    ) -> impl ExactSizeIterator<Item = A::Item> + DoubleEndedIterator {
+        let (of_a, of_b) = self.turns.ranges(range.clone());
+        // SAFETY: as the caller promises, since each index here stands for one index of one source.
+        let a = unsafe { self.a.items(of_a) };
+        // SAFETY: as the caller promises, likewise.
+        let b = unsafe { self.b.items(of_b) };
+        Items { a, b, left: range, turns: self.turns }
+    }
+}
+
+/// The items at the indices `left`.
+struct Items<A, B> {
+    a: A,
+    b: B,
+    left: Range<usize>,
+    turns: Alternation,
+}
+
+impl<T, A: Iterator<Item = T>, B: Iterator<Item = T>> Iterator for Items<A, B> {
+    type Item = T;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<T> {
+        let index = self.left.next()?;
+        if self.turns.is_of_a(index) { self.a.next() } else { self.b.next() }
+    }
+
+    #[inline(always)]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.left.size_hint()
+    }
+}
+
+impl<T, A, B> DoubleEndedIterator for Items<A, B>
+where
+    A: DoubleEndedIterator<Item = T>,
+    B: DoubleEndedIterator<Item = T>,
+{
+    #[inline(always)]
+    fn next_back(&mut self) -> Option<T> {
+        let index = self.left.next_back()?;
+        if self.turns.is_of_a(index) { self.a.next_back() } else { self.b.next_back() }
+    }
+}
+
+impl<T, A: Iterator<Item = T>, B: Iterator<Item = T>> ExactSizeIterator for Items<A, B> {}
