@@ -1,4 +1,4 @@
-//! Items of two sources in turn.
+//! ItemsInTurn of two sources in turn.
 
 #![allow(unsafe_code)] // a source requests items of other sources when its own items are requested
 
@@ -9,7 +9,7 @@ use super::{
     state::Stateless,
 };
 
-/// Items of two sources in turn, then the items that are left of the longer source. Made by
+/// ItemsInTurn of two sources in turn, then the items that are left of the longer source. Made by
 /// [`On::in_turn`](crate::On::in_turn).
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
@@ -111,19 +111,19 @@ impl<A: Source, B: Source<Item = A::Item>> Source for InTurn<A, B> {
         let a = unsafe { self.a.items(of_a) };
         // SAFETY: as the caller promises, likewise.
         let b = unsafe { self.b.items(of_b) };
-        Items { a, b, left: range, turns: self.turns }
+        ItemsInTurn { a, b, left: range, turns: self.turns }
     }
 }
 
 /// The items at the indices `left`.
-struct Items<A, B> {
+struct ItemsInTurn<A, B> {
     a: A,
     b: B,
     left: Range<usize>,
     turns: Alternation,
 }
 
-impl<T, A: Iterator<Item = T>, B: Iterator<Item = T>> Iterator for Items<A, B> {
+impl<T, A: Iterator<Item = T>, B: Iterator<Item = T>> Iterator for ItemsInTurn<A, B> {
     type Item = T;
 
     #[inline(always)]
@@ -138,7 +138,7 @@ impl<T, A: Iterator<Item = T>, B: Iterator<Item = T>> Iterator for Items<A, B> {
     }
 }
 
-impl<T, A, B> DoubleEndedIterator for Items<A, B>
+impl<T, A, B> DoubleEndedIterator for ItemsInTurn<A, B>
 where
     A: DoubleEndedIterator<Item = T>,
     B: DoubleEndedIterator<Item = T>,
@@ -150,4 +150,4 @@ where
     }
 }
 
-impl<T, A: Iterator<Item = T>, B: Iterator<Item = T>> ExactSizeIterator for Items<A, B> {}
+impl<T, A: Iterator<Item = T>, B: Iterator<Item = T>> ExactSizeIterator for ItemsInTurn<A, B> {}
