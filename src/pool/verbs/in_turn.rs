@@ -1,4 +1,4 @@
-//! ItemsInTurn of two sources in turn.
+//! Items of two sources in turn.
 
 #![allow(unsafe_code)] // a source requests items of other sources when its own items are requested
 
@@ -9,7 +9,7 @@ use super::{
     state::Stateless,
 };
 
-/// ItemsInTurn of two sources in turn, then the items that are left of the longer source. Made by
+/// Items of two sources in turn, then the items that are left of the longer source. Made by
 /// [`On::in_turn`](crate::On::in_turn).
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
