@@ -154,7 +154,7 @@ fn cancel(bug: Option<Bug>) {
                 is_cut.store(true, Release);
             })
         };
-        let watch = Watch { cancel: Some(&token), progress: None };
+        let watch = Watch { cancel: Some(&token), ..Watch::default() };
         for watch in [watch, Watch::default()] {
             let claims = Claims::new(3);
             ranges.partition(0..3, &[]);
