@@ -79,7 +79,7 @@ fn cancelled(team: &Team, items: usize, bounds: &[usize]) {
             token.cancel();
         })
     };
-    team.call(items, bounds, &[], Watch { cancel: Some(&token), progress: None });
+    team.call(items, bounds, &[], Watch { cancel: Some(&token), ..Watch::default() });
     team.call(items, bounds, &[], Watch::default());
     other.join().unwrap();
 }
