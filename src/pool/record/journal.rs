@@ -83,6 +83,7 @@ pub(crate) struct Times {
 impl Times {
     /// Empty times for a round of `workers` workers. Uses the memory of `self` again. If
     /// `measures_usage` is set, the workers measure their CPU time.
+    #[allow(clippy::unnecessary_box_returns, reason = "the box is used again")]
     pub(crate) fn of(mut self: Box<Self>, workers: usize, measures_usage: bool) -> Box<Self> {
         self.marks.clear();
         self.tallies.clear();
