@@ -72,21 +72,25 @@ pub(crate) fn lock_unless_stuck<T>(mutex: &std::sync::Mutex<T>) -> Option<std::s
     try_lock().or_else(|| LONG.poll_for(try_lock))
 }
 
-/// How long a thread polls before it sleeps.
+/// How long a thread polls before it sleeps, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Patience(Duration);
+pub(crate) struct Patience(u64);
 
 impl Patience {
     /// How long a thread polls for a lock, and the least time for which it polls for the end of a
     /// round: 5 µs.
     pub(crate) const BRIEF: Self = Self::of(Duration::from_micros(5));
 
+    pub(crate) const NONE: Self = Self(0);
+
+    #[allow(clippy::cast_possible_truncation, reason = "at most the time of 584 years")]
     pub(crate) const fn of(time: Duration) -> Self {
-        Self(time)
+        let nanos = time.as_nanos();
+        Self(if nanos > u64::MAX as u128 { u64::MAX } else { nanos as u64 })
     }
 
     pub(crate) fn is_none(self) -> bool {
-        self.0.is_zero()
+        self == Self::NONE
     }
 
     /// Polls `get` until it returns a value or the time is over.
@@ -112,8 +116,8 @@ impl Patience {
 
     /// As [`poll`](Self::poll); compiled once for all closures.
     fn poll_dyn(self, ready: &mut dyn FnMut() -> bool) {
-        let begin = crate::clock::Instant::now();
-        while begin.elapsed() < self.0 {
+        let (begin, time) = (crate::clock::Instant::now(), Duration::from_nanos(self.0));
+        while begin.elapsed() < time {
             for _ in 0..16 {
                 if ready() {
                     return;

@@ -5,8 +5,9 @@
 //!
 //! The policy is the shipped one: this module calls `quick_verdict`, `Case::launch`, `of_rest`,
 //! `CpuUse`, `Granted`, `Memory`, `Prices`, `Splits`, `theft` and `Stealing::victim` as a call and
-//! a round do. `SimPool` has the protocol of arenas, places and seats in a few lines. The costs of
-//! its steps are the table of `simulator`. Time is computed; no thread is started.
+//! a round do. `SimPool` has the protocol of arenas, places and seats in a few lines: every offer
+//! is a place. The costs of its steps are the table of `simulator`. Time is computed; no thread is
+//! started.
 //!
 //! The system divides the CPUs evenly: if more threads run than there are CPUs, all threads run at
 //! the same lower speed. So there are two clocks. The *service* is the CPU time of a thread that
@@ -41,7 +42,7 @@ use crate::{
             theft::{self, Watched},
             victim::{Stealing, draw},
         },
-        protocol::{arena::ARENAS, barrier::wants_more},
+        protocol::arena::ARENAS,
         record::journal::Times,
     },
 };
@@ -79,9 +80,9 @@ enum Doing {
     Come,
     /// A worker polls until it falls asleep.
     Poll,
-    /// A worker passes the state lock, to look for a place.
+    /// A worker looks for an offer or a place.
     Enter,
-    /// A worker passes the state lock, to leave its loop.
+    /// A worker writes the count of tokens, to leave its loop.
     Leave,
     /// A worker or a caller folds the range of its cell.
     Fold,
@@ -97,7 +98,7 @@ enum Doing {
     Deal,
     /// A caller wakes a worker. Contains the worker where it looks for the next sleeper.
     Wake(usize),
-    /// A caller passes the state lock, to retract its job.
+    /// A caller writes the count of tokens, to retract its job.
     Retract,
     /// A caller polls for the last worker until it falls asleep.
     Wait,
@@ -237,7 +238,7 @@ struct SimPool {
     service: f64,
     /// How many threads run.
     running: usize,
-    /// The time when the last thread has passed the state lock.
+    /// The time when the last thread has written a count of tokens.
     door: u64,
     /// The events of the service, and those of the time.
     events: [BinaryHeap<Reverse<SimEvent>>; 2],
@@ -327,7 +328,7 @@ impl SimPool {
         self.events[clock as usize].push(Reverse(event));
     }
 
-    /// The thread passes the state lock.
+    /// The thread writes a count of tokens.
     fn pass(&mut self, thread: usize, doing: Doing) {
         let now = self.now as u64;
         self.door = self.door.max(now) + self.costs.door;
@@ -623,14 +624,14 @@ impl SimPool {
         self.wake(caller, 0);
     }
 
-    /// Like `Barrier::open`: the caller wakes a sleeper, or begins to work.
+    /// The caller wakes a sleeper, or begins to work.
     fn wake(&mut self, caller: usize, first: usize) {
         let thread = self.thread_of(caller);
         let sleepers = self.workers - 1;
         let asleep = |worker: &usize| matches!(self.threads[*worker].doing, Doing::Sleep);
         let sleeper = (first..sleepers).chain(0..first).find(asleep);
         if let Some(worker) = sleeper
-            && wants_more(self.open(), self.awake())
+            && self.open() > self.awake()
         {
             let late = self.late();
             self.then(worker, Doing::Come, SimClock::Time, self.costs.wake + late);
@@ -639,7 +640,7 @@ impl SimPool {
         self.begin_work(thread);
     }
 
-    /// A worker looks for a place, under the state lock.
+    /// A worker looks for a place.
     fn look_for_place(&mut self, thread: usize) {
         let is_open = |arena: &SimArena| {
             arena.phase == Phase::Published && arena.places > 0 && arena.active < arena.helpers

@@ -36,7 +36,7 @@ struct GapHelper {
 /// The arrival of a helper at a loop.
 struct Coming {
     me: usize,
-    /// The time when the helper reaches the state lock.
+    /// The time when the helper has seen the job.
     at: u64,
     /// The time from which the helper's CPU time counts.
     counts: u64,
@@ -329,7 +329,8 @@ fn polling_costs_at_most_about_twice_the_better_of_always_and_never() {
         assert!(total(now) <= bar, "{row}: {:.1} of {bar:.1} us", total(now));
         assert!(now.lost as f64 <= 1.15 * sleeps.lost as f64, "{row}: helpers that sleep lose less time");
         assert!(now.polled <= CALLS * helpers * PRICE, "{row}: {:.1} us", us(now.polled));
-        // In addition to polling, threads that are awake wait for each other at the state lock.
+        // In addition to polling, threads that are awake wait for each other at the count of
+        // tokens.
         let cpu = sleeps.cpu + CALLS * (helpers * PRICE + PRICES.door * (helpers + 1).pow(2));
         assert!(now.cpu <= cpu, "{row}: CPU time of {:.1} us", us(now.cpu));
         if name == "5 us" && workers <= 64 {

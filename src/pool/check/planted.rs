@@ -17,10 +17,11 @@ use crate::{
         protocol::{
             Fence,
             arena::{self, Arena, LazyArena},
-            barrier::{self, ArenaJob, Barrier, BarrierState, Entered, HelpInside, Published},
+            barrier::{self, ArenaJob, Barrier, HelpInside, Offered, Published},
             cell::{self, Both, Cell},
             deque,
             gate::{self, Gate},
+            post::{Post, WorkerState},
             shared_cursor,
             wake_queues::{self, Hints, ParkState, Parked, RunQueue, Slot, WakeQueues},
         },
@@ -116,14 +117,21 @@ pub(crate) enum Bug {
     FindsUnmadeArenas,
     /// A caller opens places and wakes no worker.
     WakesNobody,
-    /// A caller wakes no worker if any worker is awake. So two callers count on one worker.
-    CountsOnOneWorker,
-    /// A caller wakes workers for its places before its job is in the arena.
-    WakesBeforeItPublishes,
-    /// A worker unlocks the state between its scan of the arenas and its sleep.
-    UnlocksBeforeItSleeps,
-    /// A worker sleeps although a place is open in an arena other than the first.
+    /// A caller looks for sleeping workers before its places are open.
+    WakesBeforeItOpens,
+    /// A worker sleeps although a place is open.
     SleepsBesideAPlace,
+    /// A worker looks for open places by a plain load before it sleeps.
+    SleepsUnseen,
+    /// A thread wakes a worker for an open place without a note at its post.
+    RingsUnheard,
+    /// A caller takes an offer back from a sleeping worker, and does not look whether another
+    /// caller has opened a place meanwhile.
+    TakesBackUnseeing,
+    /// A worker that declines an offer keeps its token.
+    DeclinesSilently,
+    /// A worker is called back without a token.
+    CallsUncounted,
     /// A sleeping caller is not woken for a loop inside its own loop.
     WakesNoCaller,
     /// A waiting caller sleeps without a look at the loops inside its own loop.
@@ -132,12 +140,14 @@ pub(crate) enum Bug {
     HelpsAnybody,
     /// Two workers get one seat.
     SharesSeats,
-    /// The end of a call does not retract the job.
+    /// The end of a call counts offers as taken back that it leaves at their posts.
     RetractsNothing,
     /// The end of a call does not wait for the workers inside.
     WaitsForNobody,
-    /// The end of a call does not take the lock if it has seen the last worker leave.
-    SeesTheEndUnlocked,
+    /// The end of a call sees that the last token is back, and not what its worker did.
+    SeesTheEndOnly,
+    /// The caller sleeps although the last token is back.
+    SleepsAfterTheLast,
     /// The last worker checks whether the caller sleeps, and leaves only afterwards.
     LooksBeforeItLeaves,
     /// A pool that stops wakes its workers before they can see that it stops.
@@ -291,48 +301,71 @@ pub(crate) fn is_free(thread: usize) -> bool {
     arena::is_free(thread) || is_planted(Bug::SharesSeats)
 }
 
-pub(crate) fn arenas_in_sight() -> usize {
-    if is_planted(Bug::SleepsBesideAPlace) { 1 } else { barrier::arenas_in_sight() }
-}
-
-pub(crate) fn wants_more(open: usize, awake: usize) -> bool {
-    let counts_on_one = is_planted(Bug::CountsOnOneWorker) && awake > 0;
-    barrier::wants_more(open, awake) && !is_planted(Bug::WakesNobody) && !counts_on_one
-}
-
-pub(crate) fn open_places<'a, J: Copy>(
-    barrier: &'a Barrier<J>,
-    mut state: MutexGuard<'a, BarrierState<J>>,
-    (number, arena_job): (usize, ArenaJob<J>),
-    first: usize,
+pub(crate) fn open_places<J: Copy>(
+    barrier: &Barrier<J>,
+    mut arena_job: MutexGuard<'_, ArenaJob<J>>,
+    arena: &Arena,
+    number: usize,
+    places: usize,
 ) {
-    if !is_planted(Bug::WakesBeforeItPublishes) {
-        return barrier::open_places(barrier, state, (number, arena_job), first);
+    if !is_planted(Bug::WakesBeforeItOpens) {
+        return barrier::open_places(barrier, arena_job, arena, number, places);
     }
-    state.open += arena_job.open();
-    barrier.open(state, first);
-    barrier.lock().jobs[number] = arena_job;
+    barrier.announce(number);
+    barrier.set_places(&mut arena_job, arena, number, places);
 }
 
-pub(crate) fn stay_locked<'a, J: Copy>(
-    state: MutexGuard<'a, BarrierState<J>>,
-    barrier: &'a Barrier<J>,
-) -> MutexGuard<'a, BarrierState<J>> {
-    if is_planted(Bug::UnlocksBeforeItSleeps) {
-        drop(state);
-        return barrier.lock();
+pub(crate) fn open_arenas(open: &AtomicUsize) -> usize {
+    if is_planted(Bug::SleepsUnseen) {
+        return open.load(Ordering::Relaxed);
     }
-    barrier::stay_locked(state, barrier)
+    if is_planted(Bug::SleepsBesideAPlace) { 0 } else { barrier::open_arenas(open) }
 }
 
-pub(crate) fn open_place<J: Copy>(state: &mut BarrierState<J>, number: usize) {
-    if !is_planted(Bug::OpensNoPlace) {
-        barrier::open_place(state, number);
+pub(crate) fn ring_if_asleep<J: Copy>(post: &Post<Offered<J>>) {
+    if is_planted(Bug::RingsUnheard) {
+        post.bell.notify_one();
+    } else if !is_planted(Bug::WakesNobody) {
+        barrier::ring_if_asleep(post);
     }
 }
 
-pub(crate) fn takes_the_call<J: Copy>(state: &mut BarrierState<J>, number: usize) -> bool {
-    !is_planted(Bug::RestsUncalled) && barrier::takes_the_call(state, number)
+pub(crate) fn take_back<J: Copy>(post: &Post<Offered<J>>, number: usize) -> Option<WorkerState> {
+    if is_planted(Bug::RetractsNothing) {
+        return (post.at() == WorkerState::Offered).then_some(WorkerState::Awake);
+    }
+    barrier::take_back(post, number)
+}
+
+pub(crate) fn look_for_sleepers<J: Copy>(barrier: &Barrier<J>) {
+    if !is_planted(Bug::TakesBackUnseeing) {
+        barrier::look_for_sleepers(barrier);
+    }
+}
+
+pub(crate) fn decline<J: Copy>(barrier: &Barrier<J>, offered: Offered<J>) {
+    if !is_planted(Bug::DeclinesSilently) {
+        barrier::decline(barrier, offered);
+    }
+}
+
+pub(crate) fn job_to_call_for<J: Copy>(arena_job: &ArenaJob<J>) -> Option<J> {
+    barrier::job_to_call_for(arena_job).filter(|_| !is_planted(Bug::OpensNoPlace))
+}
+
+pub(crate) fn count_call(arena: &Arena) {
+    if !is_planted(Bug::CallsUncounted) {
+        barrier::count_call(arena);
+    }
+}
+
+pub(crate) fn takes_the_call<J: Copy>(
+    barrier: &Barrier<J>,
+    arena_job: &mut ArenaJob<J>,
+    arena: &Arena,
+    number: usize,
+) -> bool {
+    !is_planted(Bug::RestsUncalled) && barrier::takes_the_call(barrier, arena_job, arena, number)
 }
 
 pub(crate) fn try_schedule(state: &AtomicUsize) -> bool {
@@ -431,45 +464,43 @@ pub(crate) fn advance(next: &AtomicUsize, behind: impl Fn(usize) -> Option<usize
     Some(start)
 }
 
-pub(crate) fn retract<J: Copy>(state: &mut BarrierState<J>, number: usize) {
-    if !is_planted(Bug::RetractsNothing) {
-        barrier::retract(state, number);
+pub(crate) fn falls_asleep(arena: &Arena, tokens: usize) -> bool {
+    if is_planted(Bug::SleepsAfterTheLast) {
+        arena.active.fetch_or(arena::SLEEPS, Ordering::Relaxed);
+        return true;
     }
-}
-
-pub(crate) fn is_empty(arena: &Arena) -> bool {
-    barrier::is_empty(arena) || is_planted(Bug::WaitsForNobody)
+    barrier::falls_asleep(arena, tokens)
 }
 
 pub(crate) fn wait_for_the_last<J: Copy>(published: &Published<'_, J>, help: HelpInside<'_, J>) {
-    if !is_planted(Bug::SeesTheEndUnlocked) || !barrier::is_empty(published.arena) {
+    let is_seen = is_planted(Bug::SeesTheEndOnly) && published.arena.tokens(Ordering::Relaxed) == 0;
+    if !is_seen && !is_planted(Bug::WaitsForNobody) {
         barrier::wait_for_the_last(published, help);
     }
 }
 
-pub(crate) fn sleeps<J>(state: &BarrierState<J>, number: usize) -> bool {
-    barrier::sleeps(state, number) && !is_planted(Bug::WakesNoCaller)
+pub(crate) fn sleeps<J>(arena_job: &ArenaJob<J>) -> bool {
+    barrier::sleeps(arena_job) && !is_planted(Bug::WakesNoCaller)
 }
 
 pub(crate) fn may_help(is_around: bool) -> bool {
     !is_planted(Bug::HelpsNobodyInside) && (barrier::may_help(is_around) || is_planted(Bug::HelpsAnybody))
 }
 
-pub(crate) fn leave<J: Copy>(entered: &Entered<'_, J>) -> bool {
+pub(crate) fn gives_back(arena: &Arena, tokens: usize, is_again: bool) -> bool {
     if !is_planted(Bug::LooksBeforeItLeaves) {
-        return barrier::leave(entered);
+        return barrier::gives_back(arena, tokens, is_again);
     }
-    let looked = entered.barrier.lock().jobs[entered.number].caller_sleeps;
-    barrier::leave_under(entered, &mut entered.barrier.lock()) && looked
+    let sleeps = arena.active.load(Ordering::Relaxed) & arena::SLEEPS != 0;
+    barrier::gives_back(arena, tokens, is_again) && sleeps
 }
 
-pub(crate) fn stop<J: Copy>(barrier: &Barrier<J>) {
+pub(crate) fn stop<J: Copy>(post: &Post<Offered<J>>) {
     if is_planted(Bug::WakesBeforeItStops) {
-        barrier.wake_all();
-        barrier.lock().stop = true;
-        return;
+        post.bell.notify_one();
+        return post.mark_stopped();
     }
-    barrier::stop(barrier);
+    barrier::stop(post);
 }
 
 pub(crate) fn is_open(state: &gate::GateState) -> bool {

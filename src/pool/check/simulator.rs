@@ -45,7 +45,7 @@ pub(super) struct SimPrices {
     pub(super) latency: u64,
     /// The time until a polling helper has seen the job. Assumed.
     pub(super) notice: u64,
-    /// The state lock, through which workers enter and leave one after the other. Assumed.
+    /// The count of tokens, which workers write one after the other. Assumed.
     pub(super) door: u64,
     /// The time to read the cell of a worker in the same cache, in the same node, and in another
     /// node. Assumed: the latency of a cache line, with several requests in flight.
@@ -315,9 +315,9 @@ struct SimRound<'a> {
     made: u64,
     moves: usize,
     folded: usize,
-    /// The time when the last worker has passed the state lock.
+    /// The time when the last worker has written the count of tokens.
     door: u64,
-    /// The time when the caller has passed the state lock at the end.
+    /// The time when the caller has written the count of tokens at the end.
     caller: u64,
     marks: Vec<Mark>,
     times: Box<Times>,
@@ -356,7 +356,7 @@ impl SimRound<'_> {
         distance(self.of.homes[me].as_ref(), self.of.homes[other].as_ref())
     }
 
-    /// The time when a worker that arrives `now` has passed the state lock.
+    /// The time when a worker that arrives `now` has written the count of tokens.
     fn pass(&mut self, now: u64) -> u64 {
         self.door = self.door.max(now) + self.of.prices.door;
         self.door

@@ -13,6 +13,7 @@
 use std::sync::OnceLock;
 use std::{
     array,
+    ops::Range,
     sync::{Arc, atomic::AtomicUsize as Hint},
 };
 
@@ -42,24 +43,35 @@ pub(crate) struct Arena {
     pub(super) callbacks: AtomicU64,
     /// The caller sleeps here until the last worker leaves, or until the caller is called back.
     pub(super) done: Condvar,
-    /// For each seat, the number of the thread in it, plus one; 0 if the seat is free. A caller
-    /// that is not a thread of the pool is thread 0. The caller clears the seats before it
-    /// publishes. Later writes hold the state lock. Thieves read the seats as hints, hence Relaxed.
+    /// For each seat, the number of the thread in it, plus one; 0 if the seat is free. A seat whose
+    /// thread has an offer is not free. A caller that is not a thread of the pool is thread 0. The
+    /// caller clears the seats before it publishes. Later writes hold the lock of the job. Thieves
+    /// read the seats as hints, hence Relaxed.
     seats: Box<[Hint]>,
     /// The number of the outer loop's arena, plus one; 0 if this loop was not called in an item of
-    /// another loop. The caller writes this before it publishes. Threads read this under the state
-    /// lock; threads that work in this loop also read it as a hint.
+    /// another loop. The caller writes this before it publishes. Threads read this under the lock
+    /// of the job; threads that work in this loop also read it as a hint.
     outer: Hint,
     /// Whether the caller rests, or waits for the last worker. A hint, Relaxed.
     pub(super) waits: AtomicBool,
     /// Whether an inner loop has opened a place since the caller last checked. A hint, Relaxed.
     pub(super) is_wanted: AtomicBool,
-    /// The number of workers that have entered and not left. Written under the state lock, which
-    /// orders the writes, hence Relaxed. Only threads that poll read this without the lock. Each
-    /// change is one read-modify-write, because loom is too strict with stores: it never moves a
-    /// store before an access of another thread that the storing thread has seen.
+    /// The number of open places. Written under the lock of the arena's job. A hint, Relaxed.
+    pub(super) open: Hint,
+    /// The seats from the first of these to the second belong to sleeping workers that have an
+    /// offer and are not rung yet. Hints: a worker that is not rung comes too late.
+    next_to_ring: Hint,
+    last_to_ring: Hint,
+    /// The tokens of the loop that are out, times [`TOKEN`], plus [`SLEEPS`] if the caller sleeps.
+    /// A token is in an offer, in an open place, or with a worker inside. The loop is over when all
+    /// tokens are back.
     pub(crate) active: CachePadded<AtomicUsize>,
 }
+
+/// The caller sleeps on `done`.
+pub(crate) const SLEEPS: usize = 1;
+/// One token.
+pub(super) const TOKEN: usize = 2;
 
 impl Arena {
     fn new(workers: usize, fence: Fence) -> Self {
@@ -72,6 +84,9 @@ impl Arena {
             outer: Hint::new(0),
             waits: AtomicBool::new(false),
             is_wanted: AtomicBool::new(false),
+            open: Hint::new(0),
+            next_to_ring: Hint::new(0),
+            last_to_ring: Hint::new(0),
             active: CachePadded::new(AtomicUsize::new(0)),
         }
     }
@@ -82,9 +97,38 @@ impl Arena {
         self.seats[seat].load(Ordering::Relaxed).checked_sub(1).unwrap_or(seat)
     }
 
-    /// Whether no worker is inside, or an inner loop has opened a place. A hint.
+    /// The number of tokens that are out. A hint, unless the load is an Acquire that finds none.
+    pub(crate) fn tokens(&self, order: Ordering) -> usize {
+        self.active.load(order) / TOKEN
+    }
+
+    /// The number of tokens that are out now.
+    pub(super) fn tokens_now(&self) -> usize {
+        // A read-modify-write reads the last value; partner: `gives_back`.
+        self.active.fetch_add(0, Ordering::Acquire) / TOKEN
+    }
+
+    /// Whether all tokens are back, or an inner loop has opened a place. A hint.
     pub(super) fn is_over_or_wanted(&self) -> bool {
-        self.active.load(Ordering::Relaxed) == 0 || self.is_wanted.load(Ordering::Relaxed)
+        self.tokens(Ordering::Relaxed) == 0 || self.is_wanted.load(Ordering::Relaxed)
+    }
+
+    /// The sleeping workers in these seats have an offer. They are rung one after the other.
+    pub(super) fn to_ring(&self, seats: Range<usize>) {
+        if !seats.is_empty() {
+            self.next_to_ring.store(seats.start, Ordering::Relaxed);
+            self.last_to_ring.store(seats.end - 1, Ordering::Release); // partner: `next_to_ring`
+        }
+    }
+
+    /// The thread that is rung next.
+    pub(super) fn next_to_ring(&self) -> Option<usize> {
+        let last = self.last_to_ring.load(Ordering::Acquire); // partner: `to_ring`
+        if self.next_to_ring.load(Ordering::Relaxed) > last {
+            return None;
+        }
+        let seat = self.next_to_ring.fetch_add(1, Ordering::Relaxed);
+        (seat <= last).then(|| self.thread_at(seat))
     }
 
     /// The arena of the loop in whose item this loop was called.
@@ -98,20 +142,45 @@ impl Arena {
         self.seats[0].store(caller + 1, Ordering::Relaxed);
         self.seats[1..=helpers].iter().for_each(|seat| seat.store(0, Ordering::Relaxed));
         self.outer.store(outer.map_or(0, |outer| outer + 1), Ordering::Relaxed);
+        self.last_to_ring.store(0, Ordering::Relaxed);
+        self.next_to_ring.store(1, Ordering::Relaxed);
     }
 
-    /// Gives `thread` one of the first `helpers` seats, under the state lock: the seat with its own
-    /// number if that is free, otherwise the first free one.
+    /// The threads in the seats of the helpers.
+    pub(super) fn seated(&self, helpers: usize) -> impl Iterator<Item = usize> {
+        let thread = |seat: &Hint| seat.load(Ordering::Relaxed).checked_sub(1);
+        self.seats[1..=helpers].iter().filter_map(thread)
+    }
+
+    /// The number of free seats of the helpers.
+    pub(super) fn free_seats(&self, helpers: usize) -> usize {
+        helpers - self.seated(helpers).count()
+    }
+
+    /// The first free seat of the helpers; the one behind them if all are taken.
+    pub(super) fn first_free_seat(&self, helpers: usize) -> usize {
+        (1..=helpers)
+            .find(|seat| steps::is_free(self.seats[*seat].load(Ordering::Relaxed)))
+            .unwrap_or(helpers + 1)
+    }
+
+    /// Gives `thread` this seat, under the lock of the job.
+    pub(super) fn give_seat(&self, seat: usize, thread: usize) {
+        self.seats[seat].store(thread + 1, Ordering::Relaxed);
+    }
+
+    /// Gives `thread` one of the first `helpers` seats, under the lock of the job: the seat with
+    /// its own number if that is free, otherwise the first free one.
     pub(super) fn take_seat(&self, thread: usize, helpers: usize) -> Option<usize> {
         let is_free = |seat: &usize| steps::is_free(self.seats[*seat].load(Ordering::Relaxed));
         let own = Some(thread).filter(|own| (1..=helpers).contains(own) && is_free(own));
         let seat = own.or_else(|| (1..=helpers).find(is_free))?;
         debug_assert!(is_free(&seat), "*seat*: two threads in seat {seat}");
-        self.seats[seat].store(thread + 1, Ordering::Relaxed);
+        self.give_seat(seat, thread);
         Some(seat)
     }
 
-    /// Frees a seat, under the state lock.
+    /// Frees a seat, under the lock of the job.
     pub(super) fn leave_seat(&self, seat: usize) {
         self.seats[seat].store(0, Ordering::Relaxed);
     }

@@ -1,143 +1,109 @@
-//! The barrier of a pool, where callers and workers meet: publish, enter, leave, retract, for
-//! several loops at the same time. This module does not know slices or items.
+//! The barrier of a pool, where callers and workers meet: offer, take, leave, retract, for several
+//! loops at the same time. This module does not know slices or items.
 //!
-//! All steps happen under one lock, the *state lock*, which a thread holds for some ten
-//! nanoseconds. The state lock provides every happens-before edge between callers and workers:
-//! publish → enter, leave → end of the wait. A worker that wakes up late finds the job retracted. A
-//! caller waits only for workers that have entered its arena.
+//! A caller offers its job at the posts of idle workers (`post.rs`). If fewer workers are idle than
+//! the loop wants, the caller opens *places* in its arena, which any worker takes that becomes idle
+//! later. A *token* stands for each helper that the caller has asked for: it is in an offer, in an
+//! open place, or with a worker inside. The caller retracts what nobody has taken, and waits until
+//! all tokens are back.
 //!
-//! A caller offers *places* in its arena. A worker scans the places of all arenas before it sleeps,
-//! and enters one of them. While any worker sleeps, at least as many workers are awake as places
-//! are open. A caller that opens places wakes workers until this invariant holds again. One lock
-//! protects the sleeping workers and all jobs, so the invariant concerns one state. With a lock for
-//! each arena and another for the sleeping workers, a caller would have to check twice, and a
-//! worker three times.
+//! Two kinds of locks protect this: that of a post, and that of the job of an arena. A thread that
+//! holds both has taken that of the job first. No lock is one that all workers of a pool take.
 //!
-//! A caller that waits for the last worker helps the loops that are called in items of its own loop
+//! A caller that waits for the last token helps the loops that are called in items of its own loop
 //! (leapfrogging: Wagner and Calder 1993), and no others.
 
 #![allow(unused_qualifications)] // models use the steps of `check`
 
 use std::{
-    mem, ptr,
-    sync::atomic::{AtomicU64, AtomicUsize as Hint},
+    mem,
+    ops::{Range, RangeInclusive},
+    ptr,
+    sync::atomic::AtomicUsize as Hint,
 };
 
 use crossbeam_utils::CachePadded;
 
 use super::{
     Fence,
-    arena::{ARENAS, Arena, Arenas, Turn},
+    arena::{ARENAS, Arena, Arenas, SLEEPS, TOKEN, Turn},
+    post::{Post, WorkerState},
 };
 #[cfg(any(loom, shuttle, planted))]
 use crate::pool::check::planted as steps;
 #[cfg(not(any(loom, shuttle, planted)))]
 use crate::pool::protocol::barrier as steps;
-use crate::sync::{Condvar, Mutex, MutexGuard, Ordering, Patience, lock, wait};
+use crate::sync::{AtomicUsize, Mutex, MutexGuard, Ordering, Patience, lock, wait};
 
-/// The barrier of one pool. `J` is the job that is published.
+/// The barrier of one pool. `J` is the job that is offered.
 #[derive(Debug)]
 pub(crate) struct Barrier<J> {
-    hinted: CachePadded<HintedState<J>>,
-    announced: CachePadded<Announced>,
+    /// One for each worker.
+    posts: Box<[CachePadded<Post<Offered<J>>>]>,
+    /// The arenas that have open places, one bit each. Changed under the lock of the job. This word
+    /// orders a thread that opens a place and a worker that goes to sleep: case 17.
+    open: CachePadded<AtomicUsize>,
+    counts: CachePadded<CallerCounts>,
     pub(crate) arenas: Arenas,
+    /// The job of each arena.
+    jobs: Box<[CachePadded<Mutex<ArenaJob<J>>>]>,
     /// The least time that threads poll before they sleep.
     patience: Patience,
-    /// One for each worker, so that a loop for three workers wakes three workers.
-    wake: Box<[Condvar]>,
 }
 
-/// The hints for callers, and the state. They begin in one cache line.
-#[derive(Debug)]
-#[repr(C)] // in this order
-struct HintedState<J> {
-    hints: StateHints,
-    state: Mutex<BarrierState<J>>,
-}
-
-/// Counts of the state, which threads read without the state lock: hints, Relaxed. Written under
-/// the state lock. These are atomics of std, not of loom: no step depends on their values, so loom
-/// has nothing to explore.
+/// Counts of callers, which callers write and read: hints, Relaxed. These are atomics of std, not
+/// of loom: no step depends on their values, so loom has nothing to explore.
 #[derive(Debug, Default)]
-struct StateHints {
-    /// The number of workers in no loop, minus the number of open places.
-    idle: Hint,
-    /// The number of workers in no loop that would find a job without a wake-up.
-    awake: Hint,
+struct CallerCounts {
     /// The number of callers of shared loops that are not workers.
     callers: Hint,
-    /// The number of callers that rest, or wait for the last worker.
+    /// The number of callers that rest, or wait for the last token.
     waiting: Hint,
 }
 
-/// Two words that workers poll before they sleep: hints, as in [`StateHints`]. A worker then looks
-/// for the job under the state lock.
-#[derive(Debug)]
-struct Announced {
-    epoch: AtomicU64,
-    /// The number of open places.
-    open: Hint,
-}
-
-/// Whether a worker is in a loop, and if it is in none, whether it sleeps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum WorkerState {
-    /// It looks for a job, or will look for one before it sleeps.
-    Awake,
-    /// It sleeps on its `wake`.
-    Asleep,
-    /// It has passed over a job, and sleeps. Callers wake workers that are `Asleep` first.
-    Away,
-    /// It is in a loop.
-    Inside,
-}
-
-/// A worker's memory of its last job.
-#[derive(Clone, Copy, Debug, Default)]
+/// A worker's memory of its last job: how long it polls for the next one before it sleeps.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen {
-    /// The epoch when the worker last looked for a job; 0 at first.
-    epoch: u64,
-    /// How long the worker polls for the next job before it sleeps.
     patience: Patience,
 }
 
-/// The workers and the offers of a pool. The state lock protects this.
-#[derive(Debug)]
-pub(crate) struct BarrierState<J> {
-    /// Counts the published jobs and the threads that were called back. `STOP` when the pool stops.
-    epoch: u64,
-    /// The number of helpers that the last job asked for, plus the number of workers that were in a
-    /// loop when the job was published.
-    asked: usize,
-    /// How long workers poll after the last job.
-    patience: Patience,
-    /// The number of open places in all arenas.
-    pub(crate) open: usize,
-    worker_states: Box<[WorkerState]>,
-    /// The number of workers in each state, in the order of [`WorkerState`].
-    counts: [usize; 4],
-    /// The number of callers of shared loops that are not workers.
-    callers: usize,
-    /// The number of callers that rest, or wait for the last worker.
-    waiting: usize,
-    pub(crate) stop: bool,
-    pub(crate) jobs: [ArenaJob<J>; ARENAS],
-}
-
-/// The job of an arena, and its open places.
+/// The job of an arena, and its places. The lock of the job protects this.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ArenaJob<J> {
     /// The published job.
     pub(crate) job: Option<J>,
     /// The maximum number of helpers. Their seats are numbered from 1.
     helpers: usize,
-    /// How many helpers may still enter for the first time.
-    places: usize,
-    /// How many places are open for threads that were called back.
-    called: usize,
     reentry: Reentry,
+    /// How long workers poll after the job.
+    patience: Patience,
+    /// How many places are open. Each has a free seat.
+    places: usize,
+    /// How many of these places were opened by calls, and how many calls wait until a worker leaves
+    /// its seat. The caller may take these calls, too.
+    called: usize,
+    owed: usize,
+    /// Whether the caller rests, and how often it was called back.
+    rests: bool,
+    recalls: usize,
     /// Whether the caller sleeps on `done`.
     pub(crate) caller_sleeps: bool,
+}
+
+/// A job that is offered to a worker, and the seat that the worker gets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Offered<J> {
+    job: J,
+    number: u16,
+    is_again: bool,
+    seat: u32,
+}
+
+impl<J> Offered<J> {
+    /// The number of the arena.
+    pub(super) fn number(&self) -> usize {
+        self.number.into()
+    }
 }
 
 /// A thread that calls a loop.
@@ -153,7 +119,7 @@ pub(crate) struct Caller {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Reentry {
     /// A worker leaves when nothing is left to do. After the first worker has left, no worker
-    /// enters.
+    /// takes an open place.
     #[default]
     Once,
     /// A worker leaves when it finds nothing to do at the moment. A worker is called back when
@@ -179,71 +145,38 @@ pub(crate) struct PollTimes {
     pub(crate) between: Patience,
 }
 
-impl<J: Copy> BarrierState<J> {
-    fn count(&self, of: WorkerState) -> usize {
-        self.counts[of as usize]
-    }
+impl<J: Copy> ArenaJob<J> {
+    const NONE: Self = Self {
+        job: None,
+        helpers: 0,
+        reentry: Reentry::Once,
+        patience: Patience::NONE,
+        places: 0,
+        called: 0,
+        owed: 0,
+        rests: false,
+        recalls: 0,
+        caller_sleeps: false,
+    };
 
-    fn set_worker_state(&mut self, me: usize, to: WorkerState) {
-        self.counts[self.worker_states[me] as usize] -= 1;
-        self.counts[to as usize] += 1;
-        self.worker_states[me] = to;
-    }
-
-    /// If more places are open than workers are awake, chooses a worker to wake: from `first` on,
-    /// the first worker that is `Asleep`, or the first that is `Away` if none is `Asleep`. The
-    /// chosen worker counts as awake from now on. A caller passes its own number: workers whose
-    /// numbers follow each other have CPUs that follow each other in the placement, so near workers
-    /// are woken first.
-    fn take_sleeper(&mut self, first: usize) -> Option<usize> {
-        let awake = self.count(WorkerState::Awake);
-        let sleep = if self.count(WorkerState::Asleep) > 0 { WorkerState::Asleep } else { WorkerState::Away };
-        if !steps::wants_more(self.open, awake) || self.count(sleep) == 0 {
-            return None;
-        }
-        let workers = self.worker_states.len();
-        let worker = (first..workers).chain(0..first).find(|worker| self.worker_states[*worker] == sleep)?;
-        self.set_worker_state(worker, WorkerState::Awake);
-        Some(worker)
-    }
-}
-
-impl<J> ArenaJob<J> {
-    const NONE: Self =
-        Self { job: None, helpers: 0, places: 0, called: 0, reentry: Reentry::Once, caller_sleeps: false };
-
-    pub(crate) fn open(&self) -> usize {
-        self.places + self.called
+    /// The offer of `job` for `seat` in arena `number`.
+    #[expect(clippy::cast_possible_truncation, reason = "a pool has fewer threads, and 16 arenas")]
+    fn offered(&self, job: J, number: usize, seat: usize) -> Offered<J> {
+        Offered { job, number: number as u16, is_again: self.reentry == Reentry::Again, seat: seat as u32 }
     }
 }
 
 impl<J: Copy> Barrier<J> {
-    /// The epoch of a pool that stops.
-    const STOP: u64 = u64::MAX;
-
     /// A barrier for `workers` threads of a pool. `fence` is the pair of fences between a claim and
     /// a theft.
     pub(crate) fn new(workers: usize, fence: Fence, patience: Patience) -> Self {
-        let hints =
-            StateHints { idle: Hint::new(workers), awake: Hint::new(workers), ..StateHints::default() };
-        let state = BarrierState {
-            epoch: 0,
-            asked: 0,
-            patience: Patience::default(),
-            open: 0,
-            worker_states: (0..workers).map(|_| WorkerState::Awake).collect(),
-            counts: [workers, 0, 0, 0],
-            callers: 0,
-            waiting: 0,
-            stop: false,
-            jobs: [ArenaJob::NONE; ARENAS],
-        };
         Self {
-            hinted: CachePadded::new(HintedState { hints, state: Mutex::new(state) }),
-            announced: CachePadded::new(Announced { epoch: AtomicU64::new(0), open: Hint::new(0) }),
+            posts: (0..workers).map(|_| CachePadded::new(Post::new())).collect(),
+            open: CachePadded::new(AtomicUsize::new(0)),
+            counts: CachePadded::default(),
             arenas: Arenas::new(workers + 1, fence),
+            jobs: (0..ARENAS).map(|_| CachePadded::new(Mutex::new(ArenaJob::NONE))).collect(),
             patience,
-            wake: (0..workers).map(|_| Condvar::new()).collect(),
         }
     }
 
@@ -254,31 +187,33 @@ impl<J: Copy> Barrier<J> {
 
     /// A worker's memory before its first job.
     pub(crate) fn nothing_seen(&self) -> Seen {
-        Seen { epoch: 0, patience: self.patience }
+        Seen { patience: self.patience }
     }
 
     /// About how many workers are in no loop, minus the number of open places.
     #[inline(always)]
     pub(crate) fn idle(&self) -> usize {
-        self.hinted.hints.idle.load(Ordering::Relaxed)
+        let idle = self.posts.iter().filter(|post| post.at().is_idle()).count();
+        let places = |number| self.arenas.get(number).map_or(0, |arena| arena.open.load(Ordering::Relaxed));
+        idle.saturating_sub(ones(self.open.load(Ordering::Relaxed)).map(places).sum())
     }
 
     /// About how many workers in no loop would find a job without a wake-up.
     #[inline(always)]
     pub(crate) fn awake(&self) -> usize {
-        self.hinted.hints.awake.load(Ordering::Relaxed)
+        self.posts.iter().filter(|post| post.at() == WorkerState::Awake).count()
     }
 
     /// About how many callers of shared loops are not workers.
     #[inline(always)]
     pub(crate) fn callers(&self) -> usize {
-        self.hinted.hints.callers.load(Ordering::Relaxed)
+        self.counts.callers.load(Ordering::Relaxed)
     }
 
     /// About how many callers of shared loops wait for the last worker.
     #[inline(always)]
     pub(crate) fn waiting(&self) -> usize {
-        self.hinted.hints.waiting.load(Ordering::Relaxed)
+        self.counts.waiting.load(Ordering::Relaxed)
     }
 
     /// About how many callers wait in the loop of arena `number` and in the loops around it. The
@@ -290,9 +225,22 @@ impl<J: Copy> Barrier<J> {
         own + self.arenas.around(number).map(|(_, arena)| waits(arena)).sum::<usize>()
     }
 
-    /// Offers `job` in the arena of `turn`.
+    /// Offers `job` in the arena of `turn`: to idle workers, and to workers that become idle later.
     #[inline(never)] // the job runs above the caller's frame
     pub(crate) fn publish<'a>(
+        &'a self,
+        turn: &'a Turn<'_>,
+        caller: Caller,
+        offer: Offer,
+        job: J,
+    ) -> Published<'a, J> {
+        let published = self.offer_job(turn, caller, offer, job);
+        self.ring_two(turn.arena);
+        published
+    }
+
+    /// Offers `job`, and wakes nobody that sleeps on an offer.
+    pub(crate) fn offer_job<'a>(
         &'a self,
         turn: &'a Turn<'_>,
         caller: Caller,
@@ -302,227 +250,284 @@ impl<J: Copy> Barrier<J> {
         let Offer { helpers, reentry, polls } = offer;
         let &Turn { arena, number } = turn;
         arena.prepare(caller.thread, caller.outer, helpers);
-        let mut state = lock(&self.hinted.state);
-        state.epoch += 1;
-        (state.asked, state.patience) = (helpers + state.count(WorkerState::Inside), polls.between);
-        state.callers += usize::from(caller.thread == 0);
-        self.announce_inside(number);
-        let arena_job =
-            ArenaJob { job: Some(job), helpers, places: helpers, called: 0, reentry, caller_sleeps: false };
-        steps::open_places(self, state, (number, arena_job), caller.thread);
+        self.counts.callers.fetch_add(usize::from(caller.thread == 0), Ordering::Relaxed);
+        // Before the first offer, so that no worker gives back a token that is not counted.
+        arena.active.fetch_add(helpers * TOKEN, Ordering::Relaxed);
+        let mut arena_job = lock(&self.jobs[number]);
+        *arena_job = ArenaJob { job: Some(job), helpers, reentry, patience: polls.between, ..ArenaJob::NONE };
+        let seats = self.offer(&arena_job, (job, number, arena), caller.thread, 1..=helpers);
+        steps::open_places(self, arena_job, arena, number, helpers + 1 - seats.end);
+        arena.to_ring(seats);
         Published { barrier: self, arena, number, caller, patience: polls.at_end.max(self.patience) }
     }
 
-    /// Announces the open places, and wakes workers, from `first` on, until enough workers are
-    /// awake. If there are not enough workers, it wakes callers. It wakes the workers one by one,
-    /// without the state lock, since a wake-up takes a microsecond or more. Before each wake-up it
-    /// checks whether another worker is still needed.
-    pub(crate) fn open<'a>(&'a self, mut state: MutexGuard<'a, BarrierState<J>>, mut first: usize) {
-        while let Some(worker) = state.take_sleeper(first) {
-            self.update_hints(&state);
-            drop(state);
-            self.wake[worker].notify_one();
-            first = worker + 1;
-            state = lock(&self.hinted.state);
+    /// Offers a job to one idle worker for each of these `seats`, if there are so many: first to
+    /// those that are awake, from worker `first` on. Returns the seats of those that sleep, which
+    /// end with the last seat that was given.
+    fn offer(
+        &self,
+        arena_job: &ArenaJob<J>,
+        (job, number, arena): (J, usize, &Arena),
+        first: usize,
+        seats: RangeInclusive<usize>,
+    ) -> Range<usize> {
+        let (mut seat, last) = seats.into_inner();
+        let (mut asleep, mut seen) = (None, [0; WorkerState::IDLE.len()]);
+        for (pass, at) in WorkerState::IDLE.into_iter().enumerate() {
+            if pass > 0 && seen[pass] == 0 {
+                continue;
+            }
+            for worker in (first..self.posts.len()).chain(0..first) {
+                let post = &self.posts[worker];
+                if seat > last {
+                    break;
+                }
+                let is = post.at();
+                if is != at {
+                    if let (0, Some(seen)) = (pass, seen.get_mut(is as usize)) {
+                        *seen += 1; // the first pass says whether another is of use
+                    }
+                    continue;
+                }
+                // Before the offer, because a worker that has taken it may call another.
+                arena.give_seat(seat, worker + 1);
+                match post.offer(arena_job.offered(job, number, seat), arena_job.patience) {
+                    Some(was) => {
+                        asleep = asleep.or(was.sleeps().then_some(seat));
+                        seat += 1;
+                    }
+                    None => arena.leave_seat(seat),
+                }
+            }
         }
-        self.update_hints(&state);
-        self.wake_callers(&state);
+        asleep.unwrap_or(seat)..seat
     }
 
-    /// Announces an open place in arena `number` to polling callers around it.
-    fn announce_inside(&self, number: usize) {
-        self.arenas.around(number).for_each(|(_, arena)| arena.is_wanted.store(true, Ordering::Relaxed));
+    /// Rings the next two workers that sleep on an offer of this loop. Each worker that was rung
+    /// rings two more: rung one by one, the last of many workers would wait for a long time.
+    pub(crate) fn ring_two(&self, arena: &Arena) {
+        for _ in 0..2 {
+            if let Some(thread) = arena.next_to_ring() {
+                self.posts[thread - 1].ring();
+            }
+        }
     }
 
-    /// If more places are open than workers are awake: for each loop with open places, wakes the
-    /// innermost sleeping caller of the loops around it.
-    fn wake_callers(&self, state: &BarrierState<J>) {
-        let (open, awake) = (state.open, state.count(WorkerState::Awake));
-        if state.waiting == 0 || !steps::wants_more(open, awake) {
-            return;
+    /// Sets the number of open places of a job.
+    pub(crate) fn set_places(
+        &self,
+        arena_job: &mut ArenaJob<J>,
+        arena: &Arena,
+        number: usize,
+        places: usize,
+    ) {
+        arena_job.places = places;
+        if places == 0 {
+            self.open.fetch_and(!(1 << number), Ordering::Relaxed);
         }
-        let has_places = |number: &usize| state.jobs[*number].open() > 0;
-        for number in (0..ARENAS).filter(has_places) {
-            let mut around = self.arenas.around(number);
-            if let Some((_, arena)) = around.find(|(around, _)| steps::sleeps(state, *around)) {
+        // While the bit is set, a thread that looks for a place waits for the lock, and does not
+        // spin.
+        arena.open.store(places, Ordering::Relaxed);
+        if places > 0 {
+            self.open.fetch_or(1 << number, Ordering::AcqRel); // partner: `open_arenas`
+        }
+    }
+
+    /// Tells sleeping workers, and the callers around arena `number`, of an open place. A worker
+    /// that is awake looks for open places before it sleeps.
+    pub(crate) fn announce(&self, number: usize) {
+        self.posts.iter().for_each(|post| steps::ring_if_asleep(post));
+        for (around, arena) in self.arenas.around(number) {
+            arena.is_wanted.store(true, Ordering::Relaxed);
+            if steps::sleeps(&lock(&self.jobs[around])) {
                 arena.done.notify_one();
             }
         }
     }
 
-    /// Publishes the hints, before the lock is released.
-    fn update_hints(&self, state: &BarrierState<J>) {
-        let (HintedState { hints, .. }, announced) = (&*self.hinted, &self.announced);
-        let [awake, asleep, away, _] = state.counts;
-        let in_no_loop = awake + asleep + away;
-        hints.idle.store(in_no_loop.saturating_sub(state.open), Ordering::Relaxed);
-        hints.awake.store(awake, Ordering::Relaxed);
-        hints.callers.store(state.callers, Ordering::Relaxed);
-        hints.waiting.store(state.waiting, Ordering::Relaxed);
-        announced.open.store(state.open, Ordering::Relaxed);
-        announced.epoch.store(state.epoch, Ordering::Relaxed);
-    }
-
-    /// Waits for an open place, and takes it. Returns `None` if the pool stops. Updates `seen`.
+    /// Waits for an offer or for an open place, and takes it. Returns `None` if the pool stops.
+    /// Updates `seen`.
     pub(crate) fn enter(&self, me: usize, seen: &mut Seen) -> Option<Entered<'_, J>> {
+        let post = &*self.posts[me];
         loop {
-            if !seen.patience.is_none() {
-                let Announced { epoch, open } = &*self.announced;
-                seen.patience
-                    .poll(|| epoch.load(Ordering::Relaxed) != seen.epoch || open.load(Ordering::Relaxed) > 0);
-            }
-            let mut state = lock(&self.hinted.state);
+            seen.patience.poll(|| post.at() != WorkerState::Awake || self.open.load(Ordering::Relaxed) != 0);
+            let mut state = lock(&post.state);
             loop {
-                if state.stop {
+                if let Some((offered, patience)) = post.take(&mut state, WorkerState::Inside) {
+                    drop(state);
+                    seen.patience = patience.max(self.patience);
+                    let arena = self.arenas.get(offered.number())?;
+                    self.ring_two(arena);
+                    return Some(Entered::new(self, offered, arena, Some(me)));
+                }
+                if state.at == WorkerState::Stopped {
                     return None;
                 }
-                let is_new = state.epoch != seen.epoch;
-                seen.epoch = state.epoch;
-                let entrant = Entrant { thread: me + 1, waits_for: None };
-                if let Some(entered) = self.take_place(&mut state, entrant) {
-                    // The last published job may not be the one that this worker has entered. The
-                    // worker takes over the patience of the last job all the same: the next job is
-                    // probably for the same workers.
-                    seen.patience = state.patience.max(self.patience);
-                    self.update_hints(&state);
-                    return Some(entered);
+                post.set(&mut state, WorkerState::Asleep);
+                let open = steps::open_arenas(&self.open);
+                if open != 0 {
+                    post.set(&mut state, WorkerState::Inside); // no caller offers it anything meanwhile
+                    drop(state);
+                    if let Some((entered, patience)) = self.take_place(open, me + 1, None) {
+                        seen.patience = patience.max(self.patience);
+                        return Some(entered);
+                    }
+                    state = lock(&post.state);
+                    if state.at == WorkerState::Inside {
+                        post.set(&mut state, WorkerState::Awake);
+                    }
+                    continue;
                 }
-                // This worker has found no open place. If the last job asked for at least as many
-                // helpers as are in the job or look for one, this worker polls as long as after a
-                // job. Both numbers include the workers in other loops.
-                let not_asleep = state.count(WorkerState::Awake) + state.count(WorkerState::Inside);
-                let was_meant = is_new && not_asleep <= state.asked;
-                let learnt = if was_meant { state.patience } else { Patience::default() };
-                seen.patience = learnt.max(self.patience);
-                if is_new && !seen.patience.is_none() {
-                    break;
+                state = post.sleep(state, WorkerState::Asleep);
+                if state.at == WorkerState::Asleep {
+                    // Rung for a place, or for an offer that was taken back. The next offer of such
+                    // a caller probably comes soon.
+                    post.set(&mut state, WorkerState::Awake);
+                    seen.patience = Post::patience(&mut state).max(self.patience);
+                    if !seen.patience.is_none() {
+                        break;
+                    }
                 }
-                state = self.sleep(steps::stay_locked(state, self), me, WorkerState::Asleep);
             }
         }
     }
 
-    /// Passes over all jobs, and sleeps until worker `me` is woken. Callers wake other sleeping
-    /// workers first. Returns `None` if the pool stops.
-    pub(crate) fn pass_over(&self, me: usize, seen: &mut Seen) -> Option<()> {
-        let mut state = lock(&self.hinted.state);
-        seen.epoch = state.epoch;
-        if state.stop {
-            return None;
+    /// Declines the job that is offered, if there is one, and sleeps until worker `me` is rung.
+    /// Callers choose other workers first. Returns `None` if the pool stops.
+    pub(crate) fn pass_over(&self, me: usize) -> Option<()> {
+        let post = &*self.posts[me];
+        let mut state = lock(&post.state);
+        if let Some((offered, _)) = post.take(&mut state, WorkerState::Away) {
+            drop(state);
+            steps::decline(self, offered);
+            state = lock(&post.state);
         }
-        state.set_worker_state(me, WorkerState::Away);
-        let others = state.count(WorkerState::Asleep) > 0;
-        if others && let Some(other) = state.take_sleeper(me + 1) {
-            self.wake[other].notify_one(); // it replaces this worker
+        if state.at == WorkerState::Awake {
+            post.set(&mut state, WorkerState::Away);
         }
-        self.wake_callers(&state); // or a caller replaces this worker
-        let state = self.sleep(state, me, WorkerState::Away);
-        (!state.stop).then_some(())
+        state = post.sleep(state, WorkerState::Away);
+        if state.at == WorkerState::Away {
+            post.set(&mut state, WorkerState::Awake);
+        }
+        (state.at != WorkerState::Stopped).then_some(())
     }
 
-    /// Sleeps until another thread wakes this one, or the pool stops.
-    fn sleep<'a>(
+    /// Takes an open place in one of these arenas. A caller that waits for the end of the loop in
+    /// arena `waits_for` takes only a place of a loop inside its own. Also returns how long a
+    /// worker polls after the job.
+    fn take_place(
         &self,
-        mut state: MutexGuard<'a, BarrierState<J>>,
-        me: usize,
-        sleep: WorkerState,
-    ) -> MutexGuard<'a, BarrierState<J>> {
-        state.set_worker_state(me, sleep);
-        self.update_hints(&state);
-        while state.worker_states[me] == sleep && !state.stop {
-            state = wait(&self.wake[me], state);
-        }
-        if state.worker_states[me] == sleep {
-            state.set_worker_state(me, WorkerState::Awake);
-        }
-        state
-    }
-
-    /// Takes a place, if a place is open to the thread.
-    fn take_place<'a>(&'a self, state: &mut BarrierState<J>, entrant: Entrant) -> Option<Entered<'a, J>> {
-        if state.open == 0 {
-            return None;
-        }
+        open: usize,
+        thread: usize,
+        waits_for: Option<usize>,
+    ) -> Option<(Entered<'_, J>, Patience)> {
         // Callers take the first free arena, so the arena of a loop mostly precedes those of the
-        // loops in its items. A place that was opened for a called worker may have no free seat
-        // yet: a worker that has announced that it goes keeps its seat until it has left. Then the
-        // leaving worker takes the place itself.
-        let jobs = state.jobs[..steps::arenas_in_sight()].iter_mut().enumerate();
-        let (number, arena_job, arena) = jobs
-            .filter(|(number, arena_job)| arena_job.open() > 0 && self.is_open_to(entrant, *number))
-            .filter_map(|(number, arena_job)| Some((number, arena_job, self.arenas.get(number)?)))
-            .find(|(_, arena_job, arena)| arena.active.load(Ordering::Relaxed) < arena_job.helpers)?;
-        let job = arena_job.job?;
-        let seat = arena.take_seat(entrant.thread, arena_job.helpers)?;
-        let place = if arena_job.places > 0 { &mut arena_job.places } else { &mut arena_job.called };
-        *place -= 1;
-        state.open -= 1;
-        let me = if entrant.waits_for.is_none() { entrant.thread.checked_sub(1) } else { None };
-        if let Some(me) = me {
-            state.set_worker_state(me, WorkerState::Inside);
-        }
-        arena.active.fetch_add(1, Ordering::Relaxed);
-        Some(Entered { barrier: self, job, seat, arena, number, me })
+        // loops in its items.
+        ones(open).find_map(|number| {
+            if !self.is_open_to(number, waits_for) {
+                return None;
+            }
+            let (arena, mut arena_job) = (self.arenas.get(number)?, lock(&self.jobs[number]));
+            if !self.is_open_to(number, waits_for) {
+                return None;
+            }
+            let (job, seat) = (arena_job.job?, arena.take_seat(thread, arena_job.helpers)?);
+            let places = arena_job.places - 1;
+            arena_job.called = arena_job.called.min(places);
+            self.set_places(&mut arena_job, arena, number, places);
+            let me = if waits_for.is_none() { thread.checked_sub(1) } else { None };
+            let offered = arena_job.offered(job, number, seat);
+            Some((Entered::new(self, offered, arena, me), arena_job.patience))
+        })
     }
 
-    /// Whether a thread may help the loop in arena `number`.
-    fn is_open_to(&self, entrant: Entrant, number: usize) -> bool {
-        entrant
-            .waits_for
-            .is_none_or(|of| steps::may_help(self.arenas.around(number).any(|(around, _)| around == of)))
+    /// Whether the loop in arena `number` has an open place for a thread that waits for the end of
+    /// the loop in arena `waits_for`, if it waits. Exact under the lock of the job.
+    fn is_open_to(&self, number: usize, waits_for: Option<usize>) -> bool {
+        let is_open = |arena: &Arena| arena.open.load(Ordering::Relaxed) > 0;
+        self.arenas.get(number).is_some_and(is_open)
+            && waits_for
+                .is_none_or(|of| steps::may_help(self.arenas.around(number).any(|(around, _)| around == of)))
     }
 
     /// The caller of the loop in arena `of` helps a loop inside its own loop, if such a loop has an
-    /// open place. Otherwise the caller sleeps until the last worker has left, the caller is called
-    /// back, or a loop inside its own opens a place. After helping, the caller polls for
-    /// `patience`.
+    /// open place. Otherwise the caller sleeps until the last token is back, the caller is called
+    /// back, or a loop inside its own opens a place. It sleeps only while `tokens` are out. After
+    /// helping, it polls for `patience`.
     fn help_or_sleep<'a>(
         &'a self,
-        mut state: MutexGuard<'a, BarrierState<J>>,
+        mut arena_job: MutexGuard<'a, ArenaJob<J>>,
         (of, arena, caller): (usize, &Arena, Caller),
+        tokens: usize,
         patience: Patience,
         help: HelpInside<'_, J>,
-    ) -> MutexGuard<'a, BarrierState<J>> {
+    ) -> MutexGuard<'a, ArenaJob<J>> {
         arena.is_wanted.store(false, Ordering::Relaxed);
-        let entrant = Entrant { thread: caller.thread, waits_for: Some(of) };
+        // Under the lock of its own job, so that a thread that opens a place afterwards finds the
+        // caller asleep.
+        let open = self.open.load(Ordering::Relaxed);
         if let Some(help) = help
-            && let Some(entered) = self.take_place(&mut state, entrant)
+            && ones(open).any(|number| self.is_open_to(number, Some(of)))
         {
-            self.set_waits(&mut state, arena, false);
-            drop(state);
-            help(&entered);
-            drop(entered);
-            self.set_waits(&mut lock(&self.hinted.state), arena, true);
-            patience.poll(|| arena.is_over_or_wanted());
-            return lock(&self.hinted.state);
+            let rests = mem::replace(&mut arena_job.rests, false);
+            drop(arena_job);
+            if let Some((entered, _)) = self.take_place(open, caller.thread, Some(of)) {
+                self.set_waits(arena, false);
+                help(&entered);
+                drop(entered);
+                self.set_waits(arena, true);
+                patience.poll(|| arena.is_over_or_wanted());
+            }
+            arena_job = lock(&self.jobs[of]);
+            arena_job.rests = rests;
+            return arena_job;
         }
-        state.jobs[of].caller_sleeps = true;
-        state = wait(&arena.done, state);
-        state.jobs[of].caller_sleeps = false;
-        state
+        // If a token comes back before this, the caller looks again. If a token comes back
+        // afterwards, the worker sees that the caller sleeps.
+        if steps::falls_asleep(arena, tokens) {
+            arena_job.caller_sleeps = true;
+            arena_job = wait(&arena.done, arena_job);
+            arena_job.caller_sleeps = false;
+            arena.active.fetch_and(!SLEEPS, Ordering::Relaxed);
+        }
+        arena_job
     }
 
-    /// Records whether the caller of the loop in an arena rests or waits for the last worker.
-    fn set_waits(&self, state: &mut BarrierState<J>, arena: &Arena, waits: bool) {
-        state.waiting = if waits { state.waiting + 1 } else { state.waiting - 1 };
+    /// Records whether the caller of the loop in an arena rests or waits for the last token.
+    fn set_waits(&self, arena: &Arena, waits: bool) {
+        let change = if waits { 1 } else { usize::MAX };
+        self.counts.waiting.fetch_add(change, Ordering::Relaxed);
         arena.waits.store(waits, Ordering::Relaxed);
-        self.update_hints(state);
     }
 
-    /// Calls a thread back into the loop in arena `number`: the caller of that loop if it sleeps,
-    /// otherwise the next idle worker.
+    /// Calls a thread back into the loop in arena `number`: the caller of that loop if it rests,
+    /// otherwise an idle worker, or the next one that becomes idle. The calling thread is inside.
     pub(crate) fn call_back(&self, number: usize) {
         let Some(arena) = self.arenas.get(number) else { return };
-        let mut state = lock(&self.hinted.state);
-        steps::open_place(&mut state, number);
+        let mut arena_job = lock(&self.jobs[number]);
+        let Some(job) = steps::job_to_call_for(&arena_job) else { return };
         arena.callbacks.fetch_add(1, Ordering::Relaxed);
-        if state.jobs[number].caller_sleeps {
-            self.update_hints(&state);
-            drop(state);
+        if arena_job.rests {
+            arena_job.recalls += 1;
+            drop(arena_job);
             arena.done.notify_one();
-        } else {
-            self.announce_inside(number);
-            self.open(state, 0);
+            return;
+        }
+        steps::count_call(arena);
+        let ArenaJob { helpers, places, .. } = *arena_job;
+        if arena.free_seats(helpers) <= places {
+            arena_job.owed += 1; // a worker that has announced that it goes keeps its seat until it has left
+            return;
+        }
+        let seat = arena.first_free_seat(helpers);
+        let offered = self.offer(&arena_job, (job, number, arena), 0, seat..=seat);
+        if offered.end == seat {
+            arena_job.called += 1;
+            return steps::open_places(self, arena_job, arena, number, places + 1);
+        }
+        drop(arena_job);
+        for seat in offered {
+            self.posts[arena.thread_at(seat) - 1].ring();
         }
     }
 
@@ -530,38 +535,60 @@ impl<J: Copy> Barrier<J> {
     /// inside its own loop. Returns true if it was called back, and false if no worker is inside.
     pub(crate) fn rest(&self, turn: &Turn<'_>, caller: Caller, help: HelpInside<'_, J>) -> bool {
         let &Turn { arena, number } = turn;
+        lock(&self.jobs[number]).rests = true;
         let callbacks = arena.callbacks.load(Ordering::Relaxed);
         self.patience.poll(|| {
-            arena.active.load(Ordering::Relaxed) == 0 || arena.callbacks.load(Ordering::Relaxed) != callbacks
+            arena.tokens(Ordering::Relaxed) == 0 || arena.callbacks.load(Ordering::Relaxed) != callbacks
         });
-        let mut state = lock(&self.hinted.state);
-        self.set_waits(&mut state, arena, true);
+        let mut arena_job = lock(&self.jobs[number]);
+        self.set_waits(arena, true);
         let is_called = loop {
-            if steps::takes_the_call(&mut state, number) {
+            if steps::takes_the_call(self, &mut arena_job, arena, number) {
                 break true;
             }
-            if steps::is_empty(arena) {
+            let tokens = arena.tokens_now();
+            if tokens == self.untaken(&arena_job, arena, number) {
                 break false;
             }
-            state = self.help_or_sleep(state, (number, arena, caller), self.patience, help);
+            arena_job = self.help_or_sleep(arena_job, (number, arena, caller), tokens, self.patience, help);
         };
-        self.set_waits(&mut state, arena, false);
+        arena_job.rests = false;
+        self.set_waits(arena, false);
         is_called
+    }
+
+    /// The number of tokens that no worker has taken, under the lock of the job.
+    fn untaken(&self, arena_job: &ArenaJob<J>, arena: &Arena, number: usize) -> usize {
+        let is_offered = |thread: &usize| {
+            thread
+                .checked_sub(1)
+                .is_some_and(|worker| self.posts[worker].has_offer(|offered| offered.number() == number))
+        };
+        arena_job.places + arena_job.owed + arena.seated(arena_job.helpers).filter(is_offered).count()
+    }
+
+    /// Gives tokens back. Wakes the caller if it sleeps and these were the last ones, or if it may
+    /// sleep until only untaken ones are left (`is_again`).
+    fn give_back(&self, arena: &Arena, number: usize, tokens: usize, is_again: bool) {
+        if steps::gives_back(arena, tokens, is_again) {
+            drop(lock(&self.jobs[number])); // by now the caller sleeps on `done`
+            arena.done.notify_one();
+        }
+    }
+
+    /// Closes all places. Returns their tokens.
+    fn close(&self, arena_job: &mut ArenaJob<J>, arena: &Arena, number: usize) -> usize {
+        let closed = arena_job.places + mem::take(&mut arena_job.owed);
+        arena_job.called = 0;
+        if arena_job.places > 0 {
+            self.set_places(arena_job, arena, number, 0);
+        }
+        closed
     }
 
     /// Stops all workers.
     pub(crate) fn stop(&self) {
-        steps::stop(self);
-    }
-
-    /// The state lock.
-    pub(crate) fn lock(&self) -> MutexGuard<'_, BarrierState<J>> {
-        lock(&self.hinted.state)
-    }
-
-    /// Wakes all workers.
-    pub(crate) fn wake_all(&self) {
-        self.wake.iter().for_each(Condvar::notify_one);
+        self.posts.iter().for_each(|post| steps::stop(post));
     }
 }
 
@@ -569,8 +596,8 @@ impl<J: Copy> Barrier<J> {
 /// the caller is unwinding.
 pub(crate) type HelpInside<'a, J> = Option<&'a dyn Fn(&Entered<'_, J>)>;
 
-/// A published job. Ending or dropping it retracts the job and waits until every worker that
-/// entered has left.
+/// A published job. Ending or dropping it retracts the job and waits until every worker that has
+/// taken it has left.
 #[derive(Debug)]
 pub(crate) struct Published<'a, J: Copy> {
     pub(crate) barrier: &'a Barrier<J>,
@@ -590,23 +617,40 @@ impl<J: Copy> Published<'_, J> {
 
     /// Does what [`end`](Self::end) does. To be called once.
     pub(crate) fn retract_and_wait(&self, help: HelpInside<'_, J>) {
-        let Self { barrier, arena, number, patience, .. } = *self;
-        let mut state = lock(&barrier.hinted.state);
-        steps::retract(&mut state, number);
-        if steps::is_empty(arena) {
-            return self.go(&mut state);
+        let Self { barrier, arena, caller, patience, .. } = *self;
+        let back = self.retract();
+        // Acquire; partner: `gives_back`. The caller sees all that the workers did inside.
+        if arena.active.fetch_sub(back * TOKEN, Ordering::Acquire) / TOKEN > back {
+            arena.is_wanted.store(false, Ordering::Relaxed);
+            barrier.set_waits(arena, true);
+            patience.poll(|| arena.is_over_or_wanted());
+            steps::wait_for_the_last(self, help);
+            barrier.set_waits(arena, false);
         }
-        arena.is_wanted.store(false, Ordering::Relaxed);
-        barrier.set_waits(&mut state, arena, true);
-        drop(state);
-        patience.poll(|| arena.is_over_or_wanted());
-        steps::wait_for_the_last(self, help);
+        barrier.counts.callers.fetch_sub(usize::from(caller.thread == 0), Ordering::Relaxed);
     }
 
-    /// The caller returns: no worker is inside any more.
-    fn go(&self, state: &mut BarrierState<J>) {
-        state.callers -= usize::from(self.caller.thread == 0);
-        self.barrier.update_hints(state);
+    /// Retracts the job: nobody takes it any more. Returns the tokens that nobody has taken.
+    fn retract(&self) -> usize {
+        let Self { barrier, arena, number, .. } = *self;
+        let mut arena_job = lock(&barrier.jobs[number]);
+        arena_job.job = None;
+        let closed = barrier.close(&mut arena_job, arena, number);
+        if arena.tokens(Ordering::Relaxed) == closed {
+            return closed;
+        }
+        let (mut back, mut slept) = (0, false);
+        for worker in arena.seated(arena_job.helpers).filter_map(|thread| thread.checked_sub(1)) {
+            if let Some(at) = steps::take_back(&barrier.posts[worker], number) {
+                back += 1;
+                slept |= at == WorkerState::Asleep;
+            }
+        }
+        drop(arena_job);
+        if slept {
+            steps::look_for_sleepers(barrier);
+        }
+        closed + back
     }
 }
 
@@ -614,16 +658,6 @@ impl<J: Copy> Drop for Published<'_, J> {
     fn drop(&mut self) {
         self.retract_and_wait(None);
     }
-}
-
-/// A thread that looks for a place.
-#[derive(Clone, Copy, Debug)]
-struct Entrant {
-    /// The number of the thread in the pool; 0 if it is not a thread of the pool.
-    thread: usize,
-    /// The arena of the loop whose caller this thread is, and whose last worker it waits for. The
-    /// thread helps only loops inside that loop. `None` for a worker in no loop.
-    waits_for: Option<usize>,
 }
 
 /// A worker inside a loop. Dropping this value leaves the loop.
@@ -634,111 +668,198 @@ pub(crate) struct Entered<'a, J: Copy> {
     pub(crate) seat: usize,
     arena: &'a Arena,
     pub(crate) number: usize,
+    is_again: bool,
     /// The worker. `None` for a waiting caller, which counts as inside its own loop.
     me: Option<usize>,
 }
 
+impl<'a, J: Copy> Entered<'a, J> {
+    fn new(barrier: &'a Barrier<J>, offered: Offered<J>, arena: &'a Arena, me: Option<usize>) -> Self {
+        let (number, Offered { job, is_again, seat, .. }) = (offered.number(), offered);
+        Self { barrier, job, seat: seat as usize, arena, number, is_again, me }
+    }
+}
+
 impl<J: Copy> Drop for Entered<'_, J> {
+    /// The token comes last: until then, the caller keeps the arena.
     fn drop(&mut self) {
-        if steps::leave(self) {
-            self.arena.done.notify_one();
+        let Self { barrier, seat, arena, number, is_again, me, .. } = *self;
+        let (mut tokens, mut is_owed) = (1, false);
+        if is_again {
+            let mut arena_job = lock(&barrier.jobs[number]);
+            arena.leave_seat(seat);
+            is_owed = arena_job.owed > 0;
+            if is_owed {
+                arena_job.owed -= 1;
+                arena_job.called += 1;
+                let places = arena_job.places + 1;
+                barrier.set_places(&mut arena_job, arena, number, places);
+            }
+        } else if arena.open.load(Ordering::Relaxed) > 0 {
+            tokens += barrier.close(&mut lock(&barrier.jobs[number]), arena, number);
         }
+        if let Some(me) = me {
+            let post = &barrier.posts[me];
+            let mut state = lock(&post.state);
+            if state.at == WorkerState::Inside {
+                post.set(&mut state, WorkerState::Awake);
+            }
+        }
+        if is_owed {
+            barrier.announce(number);
+        }
+        barrier.give_back(arena, number, tokens, is_again);
     }
 }
 
-/// The number of arenas that a worker scans before it sleeps.
+/// Opens places, so that `places` are open, and tells of them.
 #[inline(always)]
-pub(crate) fn arenas_in_sight() -> usize {
-    ARENAS
-}
-
-/// Whether more places are open than workers are awake.
-#[inline(always)]
-pub(crate) fn wants_more(open: usize, awake: usize) -> bool {
-    open > awake
-}
-
-/// Puts the job of a loop and its places into arena `number`, then wakes workers for the places,
-/// from `first` on.
-#[inline(always)]
-pub(crate) fn open_places<'a, J: Copy>(
-    barrier: &'a Barrier<J>,
-    mut state: MutexGuard<'a, BarrierState<J>>,
-    (number, arena_job): (usize, ArenaJob<J>),
-    first: usize,
+pub(crate) fn open_places<J: Copy>(
+    barrier: &Barrier<J>,
+    mut arena_job: MutexGuard<'_, ArenaJob<J>>,
+    arena: &Arena,
+    number: usize,
+    places: usize,
 ) {
-    state.open += arena_job.places;
-    state.jobs[number] = arena_job;
-    barrier.open(state, first);
-}
-
-/// Keeps the state lock between a worker's scan of the arenas and its sleep.
-#[inline(always)]
-pub(crate) fn stay_locked<'a, J: Copy>(
-    state: MutexGuard<'a, BarrierState<J>>,
-    _barrier: &'a Barrier<J>,
-) -> MutexGuard<'a, BarrierState<J>> {
-    state
-}
-
-/// Retracts the job: a worker that comes later finds no job.
-#[inline(always)]
-pub(crate) fn retract<J: Copy>(state: &mut BarrierState<J>, number: usize) {
-    close(state, number);
-    state.jobs[number].job = None;
-}
-
-/// No worker enters from now on.
-fn close<J: Copy>(state: &mut BarrierState<J>, number: usize) {
-    let arena_job = &mut state.jobs[number];
-    state.open -= arena_job.open();
-    (arena_job.places, arena_job.called) = (0, 0);
-}
-
-/// Opens a place for a called worker, if the job is not retracted.
-#[inline(always)]
-pub(crate) fn open_place<J: Copy>(state: &mut BarrierState<J>, number: usize) {
-    if state.jobs[number].job.is_some() {
-        state.epoch += 1;
-        state.jobs[number].called += 1;
-        state.open += 1;
+    if places > 0 {
+        barrier.set_places(&mut arena_job, arena, number, places);
+        drop(arena_job);
+        barrier.announce(number);
     }
 }
 
-/// Whether a place for a called worker is open. If so, the caller takes that place.
+/// The arenas with open places, for a thread that has recorded the sleep of a worker.
 #[inline(always)]
-pub(crate) fn takes_the_call<J: Copy>(state: &mut BarrierState<J>, number: usize) -> bool {
-    let called = &mut state.jobs[number].called;
-    let is_called = *called > 0;
-    *called -= usize::from(is_called);
-    state.open -= usize::from(is_called);
-    is_called
+pub(crate) fn open_arenas(open: &AtomicUsize) -> usize {
+    // A read-modify-write; partner: `Barrier::set_places`. If a place opens after this, the thread
+    // that opens it sees the sleep.
+    open.fetch_add(0, Ordering::AcqRel)
 }
 
-/// Whether no worker is inside the loop. The calling thread holds the state lock.
-#[inline(always)]
-pub(crate) fn is_empty(arena: &Arena) -> bool {
-    arena.active.load(Ordering::Relaxed) == 0
+/// The numbers of the bits that are set.
+fn ones(mut bits: usize) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let number = (bits != 0).then(|| bits.trailing_zeros() as usize);
+        bits &= bits.wrapping_sub(1);
+        number
+    })
 }
 
-/// Waits until no worker is inside the loop. Takes the state lock even if the caller has already
-/// seen that no worker is inside: the lock provides the happens-before edge from the leaving of the
-/// workers to the return of the caller.
+/// Wakes a worker for an open place.
+#[inline(always)]
+pub(crate) fn ring_if_asleep<J: Copy>(post: &Post<Offered<J>>) {
+    post.ring_if_asleep();
+}
+
+/// Takes back the offer of the loop in arena `number`. Returns where the worker is now; `None` if
+/// the worker has taken the offer.
+#[inline(always)]
+pub(crate) fn take_back<J: Copy>(post: &Post<Offered<J>>, number: usize) -> Option<WorkerState> {
+    post.take_back(|offered| offered.number() == number)
+}
+
+/// Wakes workers that sleep beside an open place. A caller that has opened the place did not wake
+/// them, because they had an offer.
+#[inline(always)]
+pub(crate) fn look_for_sleepers<J: Copy>(barrier: &Barrier<J>) {
+    if open_arenas(&barrier.open) != 0 {
+        barrier.posts.iter().for_each(|post| post.ring_if_asleep());
+    }
+}
+
+/// A starved worker declines an offer: a place opens in its stead.
+#[inline(always)]
+pub(crate) fn decline<J: Copy>(barrier: &Barrier<J>, offered: Offered<J>) {
+    let number = offered.number();
+    let Some(arena) = barrier.arenas.get(number) else { return };
+    let arena_job = lock(&barrier.jobs[number]);
+    arena.leave_seat(offered.seat as usize);
+    if arena_job.job.is_none() {
+        drop(arena_job);
+        return barrier.give_back(arena, number, 1, offered.is_again);
+    }
+    if offered.is_again && arena_job.caller_sleeps {
+        arena.done.notify_one(); // perhaps it sleeps until only untaken tokens are left
+    }
+    let places = arena_job.places + 1;
+    open_places(barrier, arena_job, arena, number, places);
+}
+
+/// The job for which a worker is called back; `None` if the job is retracted.
+#[inline(always)]
+pub(crate) fn job_to_call_for<J: Copy>(arena_job: &ArenaJob<J>) -> Option<J> {
+    arena_job.job
+}
+
+/// Adds the token of a worker that is called back.
+#[inline(always)]
+pub(crate) fn count_call(arena: &Arena) {
+    arena.active.fetch_add(TOKEN, Ordering::Relaxed); // the calling thread has a token, or is the caller
+}
+
+/// Whether the caller, which rests, was called back, or a call waits for any thread. If so, the
+/// caller takes the call.
+#[inline(always)]
+pub(crate) fn takes_the_call<J: Copy>(
+    barrier: &Barrier<J>,
+    arena_job: &mut ArenaJob<J>,
+    arena: &Arena,
+    number: usize,
+) -> bool {
+    if arena_job.recalls > 0 {
+        arena_job.recalls -= 1;
+        return true;
+    }
+    if arena_job.owed > 0 {
+        arena_job.owed -= 1;
+    } else if arena_job.called > 0 {
+        arena_job.called -= 1;
+        let places = arena_job.places - 1;
+        barrier.set_places(arena_job, arena, number, places);
+    } else {
+        return false;
+    }
+    arena.active.fetch_sub(TOKEN, Ordering::Relaxed); // the token of the call, which no worker has
+    true
+}
+
+/// Gives tokens back. Returns whether the caller is to be woken.
+#[inline(always)]
+pub(crate) fn gives_back(arena: &Arena, tokens: usize, is_again: bool) -> bool {
+    // Release; partners: the Acquire loads of a caller that waits. All changes are
+    // read-modify-writes, so the caller sees what all workers did inside.
+    let before = arena.active.fetch_sub(tokens * TOKEN, Ordering::Release);
+    before == tokens * TOKEN + SLEEPS || (is_again && before & SLEEPS != 0)
+}
+
+/// Records that the caller sleeps, if `tokens` are out.
+#[inline(always)]
+pub(crate) fn falls_asleep(arena: &Arena, tokens: usize) -> bool {
+    let (before, order) = (tokens * TOKEN, Ordering::Relaxed);
+    arena.active.compare_exchange(before, before + SLEEPS, order, order).is_ok()
+}
+
+/// Waits until all tokens are back.
 #[inline(always)]
 pub(crate) fn wait_for_the_last<J: Copy>(published: &Published<'_, J>, help: HelpInside<'_, J>) {
     let &Published { barrier, arena, number, caller, patience } = published;
-    let mut state = lock(&barrier.hinted.state);
-    while arena.active.load(Ordering::Relaxed) != 0 {
-        state = barrier.help_or_sleep(state, (number, arena, caller), patience, help);
+    if arena.tokens(Ordering::Acquire) == 0 {
+        return; // partner: `gives_back`
     }
-    barrier.set_waits(&mut state, arena, false);
-    published.go(&mut state);
+    let mut arena_job = lock(&barrier.jobs[number]);
+    loop {
+        let tokens = arena.tokens_now();
+        if tokens == 0 {
+            return;
+        }
+        arena_job = barrier.help_or_sleep(arena_job, (number, arena, caller), tokens, patience, help);
+    }
 }
 
-/// Whether the caller of the loop in arena `number` sleeps.
+/// Whether the caller of a loop sleeps.
 #[inline(always)]
-pub(crate) fn sleeps<J>(state: &BarrierState<J>, number: usize) -> bool {
-    state.jobs[number].caller_sleeps
+pub(crate) fn sleeps<J>(arena_job: &ArenaJob<J>) -> bool {
+    arena_job.caller_sleeps
 }
 
 /// Whether a waiting caller may help a loop. `is_around`: the caller's own loop is around that
@@ -748,37 +869,11 @@ pub(crate) fn may_help(is_around: bool) -> bool {
     is_around
 }
 
-/// A worker leaves its loop. Returns whether it was the last worker and the caller sleeps.
+/// Tells a worker to stop, then wakes it.
 #[inline(always)]
-pub(crate) fn leave<J: Copy>(entered: &Entered<'_, J>) -> bool {
-    let mut state = lock(&entered.barrier.hinted.state);
-    leave_under(entered, &mut state) && state.jobs[entered.number].caller_sleeps
-}
-
-/// A worker leaves its loop. The calling thread holds the state lock. Returns whether the worker
-/// was the last one.
-pub(crate) fn leave_under<J: Copy>(entered: &Entered<'_, J>, state: &mut BarrierState<J>) -> bool {
-    let &Entered { barrier, seat, arena, number, me, .. } = entered;
-    let was_last = arena.active.fetch_sub(1, Ordering::Relaxed) == 1;
-    if let Some(me) = me {
-        state.set_worker_state(me, WorkerState::Awake);
-    }
-    match state.jobs[number].reentry {
-        Reentry::Once => close(state, number),
-        Reentry::Again => arena.leave_seat(seat),
-    }
-    barrier.update_hints(state);
-    was_last
-}
-
-/// Marks the pool as stopped, then wakes all workers.
-#[inline(always)]
-pub(crate) fn stop<J: Copy>(barrier: &Barrier<J>) {
-    let mut state = barrier.lock();
-    (state.stop, state.epoch) = (true, Barrier::<J>::STOP);
-    barrier.update_hints(&state);
-    drop(state);
-    barrier.wake_all();
+pub(crate) fn stop<J: Copy>(post: &Post<Offered<J>>) {
+    post.mark_stopped();
+    post.bell.notify_one();
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]
@@ -792,37 +887,44 @@ mod tests {
     use super::*;
 
     impl<J: Copy> Barrier<J> {
-        /// Counts the state again, at any moment.
+        /// Checks that no job has more or fewer tokens than it may have, at any moment.
         pub(in crate::pool::protocol) fn recount(&self) {
-            let state = self.lock();
-            let number = |of| state.worker_states.iter().filter(|state| **state == of).count();
-            let counts = [WorkerState::Awake, WorkerState::Asleep, WorkerState::Away, WorkerState::Inside];
-            assert_eq!(state.counts, counts.map(number), "the workers in each state");
-            let open = state.jobs.iter().map(ArenaJob::open).sum::<usize>();
-            assert_eq!(state.open, open, "the open places");
-            assert!(
-                state.jobs.iter().all(|job| job.job.is_some() || job.open() == 0),
-                "a place without a job"
-            );
-            let waits = self.arenas.made().filter(|arena| arena.waits.load(Ordering::Relaxed)).count();
-            assert_eq!(state.waiting, waits, "the callers that wait");
-            let hints = [self.callers(), self.waiting(), self.announced.open.load(Ordering::Relaxed)];
-            assert_eq!(hints, [state.callers, state.waiting, state.open], "the hints");
+            let jobs: Vec<_> = self.jobs.iter().map(|job| lock(job)).collect();
+            let open =
+                jobs.iter().enumerate().map(|(number, job)| usize::from(job.places > 0) << number).sum();
+            let _: usize = open;
+            assert_eq!(self.open.load(Ordering::Relaxed), open, "the arenas with open places");
+            for (number, job) in jobs.iter().enumerate() {
+                let Some(arena) = self.arenas.get(number) else { continue };
+                assert!(job.job.is_some() || job.places + job.owed == 0, "a place without a job");
+                assert_eq!(arena.open.load(Ordering::Relaxed), job.places, "the open places of {number}");
+                assert!(job.places <= arena.free_seats(job.helpers), "a place without a seat");
+                let untaken = self.untaken(job, arena, number);
+                assert!(untaken <= arena.tokens(Ordering::Relaxed), "an offer without a token");
+            }
         }
 
         /// Checks that worker `me`, which is in a loop, counts as inside.
         pub(in crate::pool::protocol) fn assert_inside(&self, me: usize) {
-            assert_eq!(self.lock().worker_states[me], WorkerState::Inside, "worker {me}");
+            assert_eq!(self.posts[me].at(), WorkerState::Inside, "worker {me}");
         }
 
         /// Checks that nothing is left of any loop.
         pub(in crate::pool::protocol) fn assert_no_loop(&self) {
             self.recount();
-            let state = self.lock();
-            let left = (state.open, state.waiting, state.callers, state.count(WorkerState::Inside));
-            assert_eq!(left, (0, 0, 0, 0), "open places, waiting callers, callers, workers inside");
-            assert!(state.jobs.iter().all(|job| job.job.is_none() && !job.caller_sleeps), "a job is left");
-            assert!(self.arenas.made().all(|arena| arena.active.load(Ordering::Relaxed) == 0));
+            assert_eq!((self.callers(), self.waiting()), (0, 0), "callers, waiting callers");
+            for job in &self.jobs {
+                let job = lock(job);
+                let left = (job.places, job.owed, job.rests, job.caller_sleeps, job.job.is_some());
+                assert_eq!(left, (0, 0, false, false, false), "places, calls, the caller, a job");
+            }
+            for arena in self.arenas.made() {
+                assert_eq!(arena.active.load(Ordering::Relaxed), 0, "tokens");
+                assert!(!arena.waits.load(Ordering::Relaxed), "a caller waits");
+            }
+            // A worker gives its token back after it has left.
+            let is_idle = |post: &CachePadded<Post<Offered<J>>>| post.at().is_idle();
+            assert!(self.posts.iter().all(is_idle), "a worker is inside, or has an offer");
         }
     }
 
@@ -841,7 +943,8 @@ mod tests {
         let turn = barrier.arenas.take().expect("an arena is free");
         drop(barrier.publish(&turn, Caller::default(), offer(Reentry::Again), 7));
         barrier.call_back(turn.number);
-        assert_eq!(barrier.lock().open, 0);
+        assert_eq!(barrier.open.load(Ordering::Relaxed), 0);
+        barrier.assert_no_loop();
     }
 
     /// Worker 0 is in the outer loop, and calls a loop in it while the outer caller sleeps. No
@@ -859,21 +962,21 @@ mod tests {
             let published = barrier.publish(&turn, Caller::default(), offer(Reentry::Once), 1);
             let worker = scope.spawn(move || {
                 let entered = barrier.enter(0, &mut barrier.nothing_seen()).expect("the outer loop");
-                while !barrier.lock().jobs[entered.number].caller_sleeps && !is_late() {
+                while !lock(&barrier.jobs[entered.number]).caller_sleeps && !is_late() {
                     thread::yield_now();
                 }
                 let turn = barrier.arenas.take().expect("an arena is free");
                 let caller = Caller { thread: 1, outer: Some(entered.number) };
                 let published = barrier.publish(&turn, caller, offer(Reentry::Once), 2);
                 if passes_over {
-                    scope.spawn(|| barrier.pass_over(1, &mut barrier.nothing_seen()));
+                    scope.spawn(|| barrier.pass_over(1));
                 }
                 while !helped.load(Ordering::Relaxed) && !is_late() {
                     thread::yield_now();
                 }
                 published.end(|_| ());
             });
-            while turn.arena.active.load(Ordering::Relaxed) == 0 {
+            while barrier.posts[0].at() != WorkerState::Inside {
                 thread::yield_now();
             }
             published.end(|entered| helped.store(entered.job == 2, Ordering::Relaxed));
@@ -900,12 +1003,12 @@ mod tests {
         thread::scope(|scope| {
             let job = || barrier.enter(0, &mut barrier.nothing_seen()).map(|entered| entered.job);
             let helper = scope.spawn(job);
-            while barrier.lock().count(WorkerState::Asleep) == 0 {
+            while barrier.posts[0].at() != WorkerState::Asleep {
                 thread::yield_now();
             }
             let turn = barrier.arenas.take().expect("an arena is free");
             let published = barrier.publish(&turn, Caller::default(), offer(Reentry::Once), 7);
-            scope.spawn(|| barrier.pass_over(1, &mut barrier.nothing_seen()));
+            scope.spawn(|| barrier.pass_over(1));
             let begin = Instant::now();
             while !helper.is_finished() && begin.elapsed() < Duration::from_secs(10) {
                 thread::yield_now();

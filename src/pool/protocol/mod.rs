@@ -10,11 +10,11 @@
 //! `searching` counts the workers that have made items, search for some, or have gone.
 //! `wake_queues` holds the woken items of a loop whose items wait. `futures` holds the futures of
 //! these items, in a table that grows (`slab`). `first_indices` are the indices of the items that
-//! begin first. `arena` is the state of one shared loop. Workers enter a loop, and its caller waits
-//! for them, at the `barrier`. `job` lends the workers the caller's closure. `threads` are the
-//! threads of the pool. Through `oneshot` a new thread reports that it has arrived. `gate` waits
-//! for threads that the pool cannot join. `fork` detects a forked child, in which the threads do
-//! not exist.
+//! begin first. `arena` is the state of one shared loop. Each worker has a `post`, where callers
+//! offer it jobs. Workers take a job, and its caller waits for them, at the `barrier`. `job` lends
+//! the workers the caller's closure. `threads` are the threads of the pool. Through `oneshot` a new
+//! thread reports that it has arrived. `gate` waits for threads that the pool cannot join. `fork`
+//! detects a forked child, in which the threads do not exist.
 //!
 //! The proof is in `src/pool/README.md`. The comments in the code refer to its cases as `case 1` to
 //! `case 21`. Builds for loom and for shuttle, and builds with `--cfg planted`, take the steps from
@@ -35,6 +35,7 @@ pub(crate) mod gate;
 mod here;
 pub(crate) mod job;
 pub(crate) mod oneshot;
+pub(crate) mod post;
 pub(crate) mod range;
 pub(crate) mod searching;
 pub(crate) mod shared_cursor;

@@ -11,7 +11,7 @@ pub(super) type At = fn(Range<usize>) -> Option<usize>;
 /// Explores every schedule of `model`, with or without a bug.
 pub(super) fn explore_all(bug: Option<Bug>, model: impl Fn() + Sync + Send + 'static) {
     plant(bug);
-    Builder::new().check(model);
+    builder().check(model);
 }
 
 /// Explores the schedules with up to three preemptions.
@@ -22,9 +22,15 @@ pub(super) fn explore(bug: Option<Bug>, model: impl Fn() + Sync + Send + 'static
 /// Explores the schedules with up to this number of preemptions.
 pub(super) fn explore_to(preemptions: usize, bug: Option<Bug>, model: impl Fn() + Sync + Send + 'static) {
     plant(bug);
-    let mut builder = Builder::new();
+    let mut builder = builder();
     builder.preemption_bound = Some(preemptions);
     builder.check(model);
+}
+
+fn builder() -> Builder {
+    let mut builder = Builder::new();
+    builder.max_branches = 10_000; // loom's 1,000 are fewer than a model with two callers needs
+    builder
 }
 
 /// A round on the real range cells.

@@ -1,0 +1,164 @@
+//! The post of a worker: where callers offer jobs to the worker, and where it sleeps.
+//!
+//! Each worker has a post of its own, and polls only its own post. So callers that offer jobs to
+//! different workers write to different cache lines, and no worker takes a lock that all workers
+//! take. Each step happens under the lock of the post, which a thread holds for some ten
+//! nanoseconds. `src/pool/README.md` has the states and the proofs.
+
+use crate::sync::{AtomicUsize, Condvar, Mutex, MutexGuard, Ordering, Patience, lock, wait};
+
+/// The post of one worker. `O` is what callers offer.
+#[derive(Debug)]
+#[repr(C)] // the word that is polled first, so that all of a post lies in one cache line
+pub(crate) struct Post<O> {
+    /// A copy of [`PostState::at`], which the worker polls, and by which callers look for idle
+    /// workers: Relaxed.
+    word: AtomicUsize,
+    pub(super) state: Mutex<PostState<O>>,
+    /// The worker sleeps on this.
+    pub(crate) bell: Condvar,
+}
+
+/// What the lock of a post protects.
+#[derive(Debug)]
+pub(crate) struct PostState<O> {
+    pub(super) at: WorkerState,
+    /// The offer, while the worker is [`WorkerState::Offered`].
+    offered: Option<O>,
+    /// How long the worker polls after the last offered job, even if the offer was taken back.
+    patience: Patience,
+    /// Where the worker was before the offer.
+    was: WorkerState,
+    /// Whether the worker, once it is awake, is to look around before it sleeps again.
+    is_rung: bool,
+}
+
+/// Where a worker is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WorkerState {
+    /// In no loop. It looks for a job, or will look for one before it sleeps.
+    Awake,
+    /// Sleeps on its bell.
+    Asleep,
+    /// It has declined a job, and sleeps. Callers choose it last.
+    Away,
+    /// In a loop, or about to enter one.
+    Inside,
+    /// A caller offers it a job. The caller may take the offer back.
+    Offered,
+    /// The pool stops.
+    Stopped,
+}
+
+impl WorkerState {
+    const ALL: [Self; 6] =
+        [Self::Awake, Self::Asleep, Self::Away, Self::Inside, Self::Offered, Self::Stopped];
+
+    /// Where a worker is that may get an offer, in the order in which callers choose.
+    pub(super) const IDLE: [Self; 3] = [Self::Awake, Self::Asleep, Self::Away];
+
+    pub(super) fn is_idle(self) -> bool {
+        Self::IDLE.contains(&self)
+    }
+
+    /// Whether the worker has to be rung.
+    pub(super) fn sleeps(self) -> bool {
+        matches!(self, Self::Asleep | Self::Away)
+    }
+}
+
+impl<O: Copy> Post<O> {
+    pub(super) fn new() -> Self {
+        let at = WorkerState::Awake;
+        let state = PostState { at, offered: None, patience: Patience::NONE, was: at, is_rung: false };
+        Self { word: AtomicUsize::new(at as usize), state: Mutex::new(state), bell: Condvar::new() }
+    }
+
+    /// Where the worker is: a hint.
+    #[inline(always)]
+    pub(crate) fn at(&self) -> WorkerState {
+        WorkerState::ALL[self.word.load(Ordering::Relaxed)]
+    }
+
+    pub(super) fn set(&self, state: &mut PostState<O>, at: WorkerState) {
+        state.at = at;
+        self.word.store(at as usize, Ordering::Relaxed);
+    }
+
+    /// Offers a job, if the worker is idle. Returns where it was.
+    pub(super) fn offer(&self, offered: O, patience: Patience) -> Option<WorkerState> {
+        let mut state = lock(&self.state);
+        let was = state.at;
+        if !was.is_idle() {
+            return None;
+        }
+        (state.offered, state.was, state.patience) = (Some(offered), was, patience);
+        self.set(&mut state, WorkerState::Offered);
+        Some(was)
+    }
+
+    /// Takes back the offer, if `is_own`. A worker that was rung for it looks around. Returns where
+    /// the worker is now; `None` if the worker has taken the caller's own offer.
+    pub(super) fn take_back(&self, is_own: impl Fn(O) -> bool) -> Option<WorkerState> {
+        if self.at() != WorkerState::Offered {
+            return None; // the last write here that the caller has seen is its own offer
+        }
+        let mut state = lock(&self.state);
+        if !state.offered.is_some_and(is_own) {
+            return None;
+        }
+        (state.offered, state.is_rung) = (None, state.was.sleeps());
+        let was = state.was;
+        self.set(&mut state, was);
+        Some(was)
+    }
+
+    /// The worker takes the offer, if there is one, and is `at` from now on. Also returns how long
+    /// it polls afterwards.
+    pub(super) fn take(&self, state: &mut PostState<O>, at: WorkerState) -> Option<(O, Patience)> {
+        let offered = state.offered.take()?;
+        self.set(state, at);
+        Some((offered, std::mem::take(&mut state.patience)))
+    }
+
+    /// Wakes the worker if it is [`WorkerState::Asleep`].
+    pub(super) fn ring_if_asleep(&self) {
+        if self.at() == WorkerState::Asleep {
+            lock(&self.state).is_rung = true;
+            self.bell.notify_one();
+        }
+    }
+
+    /// Wakes the worker after an offer.
+    pub(super) fn ring(&self) {
+        self.bell.notify_one(); // it sleeps, since the offer came under its lock, and looks again
+    }
+
+    /// Sleeps as long as the worker is `at` and is not rung.
+    pub(super) fn sleep<'a>(
+        &self,
+        mut state: MutexGuard<'a, PostState<O>>,
+        at: WorkerState,
+    ) -> MutexGuard<'a, PostState<O>> {
+        while state.at == at && !state.is_rung {
+            state = wait(&self.bell, state);
+        }
+        state.is_rung = false;
+        state
+    }
+
+    /// The time to poll for after an offer that was taken back. It counts once.
+    pub(super) fn patience(state: &mut PostState<O>) -> Patience {
+        std::mem::take(&mut state.patience)
+    }
+
+    /// Whether the worker has an offer that `is_own`.
+    pub(super) fn has_offer(&self, is_own: impl Fn(O) -> bool) -> bool {
+        lock(&self.state).offered.is_some_and(is_own)
+    }
+
+    /// Tells the worker to stop.
+    pub(crate) fn mark_stopped(&self) {
+        self.set(&mut lock(&self.state), WorkerState::Stopped);
+    }
+}
