@@ -103,7 +103,8 @@
 //! | beside another process that does the same | 0.71 | 1.02 |
 //!
 //! # CPU quotas
-//! On Linux a pool reads the CPU quota of its control group. If the quota is less than the number
+//! On Linux the first pool of a process reads the CPU quota of its control group. Later pools use
+//! what it has read, unless they may run on other CPUs. If the quota is less than the number
 //! of CPUs, the pool has as many workers as the quota, rounded up: three for 2.5 CPUs.
 //! `num_threads` and `RANGESTEAL_NUM_THREADS` override that number. No worker is pinned, because
 //! other programs share the CPUs. If three workers share 2.5 CPUs, none of them polls between

@@ -109,9 +109,10 @@ impl fmt::Debug for Pool {
 /// Building a pool.
 impl<S: FnMut(WorkerThread) -> io::Result<()>> PoolBuilder<S> {
     /// Builds the pool. When this returns, the threads of the pool have started, and are pinned if
-    /// [`pinning`](Self::pinning) says so. Building takes some 30 µs per thread. On Linux reading
-    /// the CPU quota takes some 40 µs more; if workers are pinned, reading the topology takes 40 µs
-    /// per CPU.
+    /// [`pinning`](Self::pinning) says so. Building takes some 30 µs per thread. On Linux the first
+    /// pool of a process also reads the CPU quota, which takes some 40 µs, and, if workers are
+    /// pinned, the topology, which takes 40 µs per CPU. Later pools read both again only if the
+    /// building thread may run on other CPUs than the thread that built the pool before.
     ///
     /// ```
     /// let pool = rangesteal::Pool::builder().build()?;

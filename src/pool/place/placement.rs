@@ -6,7 +6,7 @@ use std::{env, io};
 
 use super::{
     affinity::{Mask, count_of_unknown},
-    files::{File, number, this_system},
+    files::{File, number, read_for, read_once},
     quota::quota,
     topology::{Cpu, Machine, online},
 };
@@ -224,12 +224,9 @@ impl System<'_> {
     pub(crate) fn now(mask: io::Result<Mask>) -> Self {
         // No valid value has a character that is not UTF-8.
         let variable = |name| env::var_os(name).map(|value| value.to_string_lossy().into_owned());
-        Self {
-            allowed: mask.map(|mask| mask.cpus()),
-            file: &this_system,
-            num_threads: variable(NUM_THREADS),
-            pinning: variable(PINNING),
-        }
+        let allowed = mask.map(|mask| mask.cpus());
+        read_for(allowed.as_deref().unwrap_or_default());
+        Self { allowed, file: &read_once, num_threads: variable(NUM_THREADS), pinning: variable(PINNING) }
     }
 }
 

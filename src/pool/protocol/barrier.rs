@@ -194,8 +194,15 @@ impl<J: Copy> Barrier<J> {
     #[inline(always)]
     pub(crate) fn idle(&self) -> usize {
         let idle = self.posts.iter().filter(|post| post.at().is_idle()).count();
+        let open = self.open.load(Ordering::Relaxed);
+        if open == 0 { idle } else { idle.saturating_sub(self.places(open)) }
+    }
+
+    /// About how many places are open in these arenas.
+    #[cold]
+    fn places(&self, open: usize) -> usize {
         let places = |number| self.arenas.get(number).map_or(0, |arena| arena.open.load(Ordering::Relaxed));
-        idle.saturating_sub(ones(self.open.load(Ordering::Relaxed)).map(places).sum())
+        ones(open).map(places).sum()
     }
 
     /// About how many workers in no loop would find a job without a wake-up.
