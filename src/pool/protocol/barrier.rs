@@ -370,6 +370,12 @@ impl<J: Copy> Barrier<J> {
                 if state.at == WorkerState::Stopped {
                     return None;
                 }
+                // An offer was taken back. The next offer of such a caller probably comes soon.
+                let patience = Post::patience(&mut state);
+                if !patience.is_none() {
+                    seen.patience = patience.max(self.patience);
+                    break;
+                }
                 post.set(&mut state, WorkerState::Asleep);
                 let open = steps::open_arenas(&self.open);
                 if open != 0 {
@@ -387,13 +393,7 @@ impl<J: Copy> Barrier<J> {
                 }
                 state = post.sleep(state, WorkerState::Asleep);
                 if state.at == WorkerState::Asleep {
-                    // Rung for a place, or for an offer that was taken back. The next offer of such
-                    // a caller probably comes soon.
-                    post.set(&mut state, WorkerState::Awake);
-                    seen.patience = Post::patience(&mut state).max(self.patience);
-                    if !seen.patience.is_none() {
-                        break;
-                    }
+                    post.set(&mut state, WorkerState::Awake); // rung
                 }
             }
         }
