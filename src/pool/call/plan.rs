@@ -50,10 +50,12 @@ impl Plan<'_> {
         })
     }
 
-    /// Checks whether the calling thread, which is a worker of the loop, has its CPU to itself.
-    /// Workers call this function after they have read the clock.
+    /// Checks whether the calling thread, which is a worker of the loop, has its CPU to itself, and
+    /// whether helpers are still to be woken. Workers call this function after they have read the
+    /// clock.
     pub(crate) fn check_cpu(&self, now: Instant) {
-        if let Some(WorkerPlaces { threads, cpus, .. }) = self.places {
+        if let Some(WorkerPlaces { threads, cpus, arena }) = self.places {
+            threads.ring_more(arena);
             check_cpu(threads, cpus, now);
         }
     }

@@ -121,6 +121,12 @@ impl Arena {
         }
     }
 
+    /// Whether a worker is to be rung.
+    #[inline(always)]
+    pub(super) fn has_to_ring(&self) -> bool {
+        self.next_to_ring.load(Ordering::Relaxed) <= self.last_to_ring.load(Ordering::Relaxed)
+    }
+
     /// The thread that is rung next.
     pub(super) fn next_to_ring(&self) -> Option<usize> {
         let last = self.last_to_ring.load(Ordering::Acquire); // partner: `to_ring`

@@ -312,11 +312,20 @@ impl<J: Copy> Barrier<J> {
 
     /// Rings the next two workers that sleep on an offer of this loop. Each worker that was rung
     /// rings two more: rung one by one, the last of many workers would wait for a long time.
+    /// Workers inside ring two more now and then, in case that a worker that was rung comes late.
     pub(crate) fn ring_two(&self, arena: &Arena) {
         for _ in 0..2 {
             if let Some(thread) = arena.next_to_ring() {
-                self.posts[thread - 1].ring();
+                self.ring(thread);
             }
+        }
+    }
+
+    /// Rings the worker that had an offer. By now another thread may have its seat, also a caller
+    /// from outside, which has no post.
+    fn ring(&self, thread: usize) {
+        if let Some(worker) = thread.checked_sub(1) {
+            self.posts[worker].ring();
         }
     }
 
@@ -406,6 +415,9 @@ impl<J: Copy> Barrier<J> {
         let mut state = lock(&post.state);
         if let Some((offered, _)) = post.take(&mut state, WorkerState::Away) {
             drop(state);
+            if let Some(arena) = self.arenas.get(offered.number()) {
+                self.ring_two(arena); // in its stead
+            }
             steps::decline(self, offered);
             state = lock(&post.state);
         }
@@ -533,9 +545,7 @@ impl<J: Copy> Barrier<J> {
             return steps::open_places(self, arena_job, arena, number, places + 1);
         }
         drop(arena_job);
-        for seat in offered {
-            self.posts[arena.thread_at(seat) - 1].ring();
-        }
+        offered.for_each(|seat| self.ring(arena.thread_at(seat)));
     }
 
     /// The caller rests while workers are inside, until it is called back. Meanwhile it helps loops
@@ -1002,6 +1012,46 @@ mod tests {
     #[test]
     fn a_worker_that_passes_over_a_job_wakes_the_caller_around_it() {
         assert!(is_outer_caller_woken(true), "the caller sleeps beside the loop inside its own");
+    }
+
+    /// The first two sleepers that are rung may not come. A caller from outside, which has no post,
+    /// may have the seat of the next one.
+    #[test]
+    fn all_sleepers_are_rung_one_after_the_other() {
+        let barrier = &barrier(5);
+        let came = &AtomicUsize::new(0);
+        thread::scope(|scope| {
+            for me in 0..5 {
+                scope.spawn(move || {
+                    while let Some(entered) = barrier.enter(me, &mut barrier.nothing_seen()) {
+                        came.fetch_add(1, Ordering::Relaxed);
+                        drop(entered);
+                    }
+                });
+            }
+            while barrier.posts.iter().any(|post| post.at() != WorkerState::Asleep) {
+                thread::yield_now();
+            }
+            let turn = barrier.arenas.take().expect("an arena is free");
+            let offer = Offer { helpers: 5, reentry: Reentry::Again, ..Offer::default() };
+            let published = barrier.offer_job(&turn, Caller::default(), offer, 7);
+            assert_eq!(came.load(Ordering::Relaxed), 0, "nobody is rung");
+            assert!(turn.arena.has_to_ring());
+            turn.arena.give_seat(3, 0);
+            for _ in 0..3 {
+                barrier.ring_two(turn.arena);
+            }
+            assert!(!turn.arena.has_to_ring());
+            let begin = Instant::now();
+            while came.load(Ordering::Relaxed) < 4 && begin.elapsed() < Duration::from_secs(10) {
+                thread::yield_now();
+            }
+            assert_eq!(came.load(Ordering::Relaxed), 4, "all but the one whose seat is taken");
+            turn.arena.give_seat(3, 3);
+            drop(published);
+            barrier.assert_no_loop();
+            barrier.stop();
+        });
     }
 
     #[test]

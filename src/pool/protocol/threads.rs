@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     Fence,
-    arena::Turn,
+    arena::{Arena, Turn},
     barrier::{Barrier, Offer},
     fork::Process,
     gate::Gate,
@@ -114,6 +114,15 @@ impl Threads {
         own: impl FnOnce(),
     ) {
         job::share(&self.barrier, turn, offer, work, own);
+    }
+
+    /// Wakes two more workers that sleep on an offer of the loop of this arena, if there are any. The
+    /// calling thread works in that loop.
+    #[inline(always)]
+    pub(crate) fn ring_more(&self, arena: &Arena) {
+        if arena.has_to_ring() {
+            self.barrier.ring_two(arena);
+        }
     }
 
     /// Calls a thread back into the loop of this arena: the caller of the loop if it sleeps,
