@@ -116,8 +116,8 @@ impl Threads {
         job::share(&self.barrier, turn, offer, work, own);
     }
 
-    /// Wakes two more workers that sleep on an offer of the loop of this arena, if there are any. The
-    /// calling thread works in that loop.
+    /// Wakes two more workers that sleep on an offer of the loop of this arena, if there are any.
+    /// The calling thread works in that loop.
     #[inline(always)]
     pub(crate) fn ring_more(&self, arena: &Arena) {
         if arena.has_to_ring() {
