@@ -20,10 +20,11 @@ use crate::{
 /// Some code is not listed: the chain of a loop (`verbs` except its kernel), since other loops have
 /// the same chain; searches, lists that grow, items that wait, and handles; and the building of a
 /// pool.
-const MECHANICS: [&str; 22] = [
+const MECHANICS: [&str; 23] = [
     "protocol/cell",
     "protocol/range",
     "protocol/fence",
+    "call/visit",
     "call/round",
     "call/thief",
     "protocol/arena",
@@ -33,7 +34,7 @@ const MECHANICS: [&str; 22] = [
     "protocol/threads",
     "call/executor",
     "call/alone",
-    "call/shared",
+    "call/run",
     "call/plan",
     "call/loop_options",
     "call/inputs",
@@ -45,7 +46,7 @@ const MECHANICS: [&str; 22] = [
     "verbs/kernel",
 ];
 /// The files that make the decisions for the mechanics, record the work, and place the threads.
-const POLICY_RECORDS_AND_PLACES: [&str; 18] = [
+const POLICY_RECORDS_AND_PLACES: [&str; 19] = [
     "policy/launch",
     "policy/alone_or_shared",
     "policy/memory",
@@ -53,6 +54,7 @@ const POLICY_RECORDS_AND_PLACES: [&str; 18] = [
     "policy/prices",
     "policy/rhythm",
     "policy/split",
+    "policy/pace",
     "policy/grain",
     "policy/theft",
     "policy/victim",

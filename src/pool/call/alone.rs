@@ -6,12 +6,16 @@
 use std::{ops::Range, time::Duration};
 
 use super::{
-    accumulator::Accumulate, body::Stop, ending::Outcome, loop_options::LoopOptions, work_list::WorkList,
+    accumulator::Accumulate,
+    body::Stop,
+    ending::Outcome,
+    loop_options::LoopOptions,
+    visit::{Hand, fold_run},
 };
 use crate::{
     clock::{Instant, nanos},
     pool::{
-        policy::launch,
+        policy::pace::{AlonePace, Stretch},
         protocol::range::Claims,
         record::trace::notes::{Before, Closeup},
     },
@@ -21,13 +25,11 @@ use crate::{
 /// count as done.
 pub(crate) struct Solo<'a> {
     begin: Instant,
-    options: &'a LoopOptions<'a>,
-    /// How many indices have been begun.
-    begun: usize,
+    hand: Private<'a>,
     /// How many indices the loop has.
     len: usize,
     /// The number of indices that were folded at the last reading of the clock, and the time from
-    /// `begin` to this reading.
+    /// `begin` to this reading. The time of items that were folded before `begin` does not count.
     timed: usize,
     took: Duration,
     closeup: Option<Box<Closeup>>,
@@ -35,8 +37,8 @@ pub(crate) struct Solo<'a> {
 
 impl Drop for Solo<'_> {
     fn drop(&mut self) {
-        let LoopOptions { watch, units, .. } = self.options;
-        watch.done(units.items(self.begun..self.len).len());
+        let LoopOptions { watch, units, .. } = self.hand.options;
+        watch.done(units.items(self.left()).len());
     }
 }
 
@@ -45,18 +47,18 @@ impl<'a> Solo<'a> {
     pub(crate) fn new(options: &'a LoopOptions<'a>, left: Range<usize>) -> Self {
         let begin = Instant::now();
         let closeup = options.tick().map(|tick| Box::new(Closeup::new(tick, left.start, begin)));
-        let (begun, len, timed, took) = (left.start, left.end, left.start, Duration::ZERO);
-        Self { begin, options, begun, len, timed, took, closeup }
+        let (len, timed, took) = (left.end, left.start, Duration::ZERO);
+        Self { begin, hand: Private { options, begun: left.start, end: len }, len, timed, took, closeup }
     }
 
     /// Whether all indices have been begun, and no made item is left.
     pub(crate) fn is_through(&self) -> bool {
-        self.begun == self.len && self.options.list.is_none_or(|list| list.is_dry(0))
+        self.left().is_empty() && !self.hand.has_made_items()
     }
 
     /// Whether the loop runs over a list that grows.
     pub(crate) fn has_work_list(&self) -> bool {
-        self.options.list.is_some()
+        self.hand.options.list.is_some()
     }
 
     /// The number of timed indices, and the time that they took.
@@ -64,50 +66,38 @@ impl<'a> Solo<'a> {
         (self.timed, self.took)
     }
 
-    /// Folds until the end or until `limit` is over. Returns the outcome if the loop has stopped or
-    /// was cancelled; otherwise `None`.
-    ///
-    /// The first reading of the clock comes after a few indices, because indices may take longer
-    /// than last time. The second reading comes after `expected` indices. If there is a limit, no
-    /// worker can steal the indices between two readings. So with a limit, later readings are at
-    /// most `expected` indices apart, or one claim apart if a claim is larger.
+    /// The indices that have not been begun.
+    pub(crate) fn left(&self) -> Range<usize> {
+        self.hand.begun..self.len
+    }
+
+    /// About how many nanoseconds of work are left.
+    pub(crate) fn work_left(&self) -> f32 {
+        match (self.hand.options.list, self.timed) {
+            (Some(_), _) => f32::INFINITY, // the number of items is unknown
+            (None, timed) => nanos(self.took) / timed.max(1) as f32 * self.left().len() as f32,
+        }
+    }
+
+    /// Folds until the end or until `limit` is over. The second reading of the clock comes after
+    /// `expected` indices. Returns the outcome if the loop has stopped or was cancelled; otherwise
+    /// `None`.
     pub(crate) fn fold_until(
         &mut self,
         acc: &mut dyn Accumulate,
         limit: Duration,
         expected: usize,
     ) -> Option<Outcome> {
-        /// One claim: the largest number of indices between two readings of the clock if `expected`
-        /// is smaller.
-        const CLAIM: usize = 64;
-        if let Some(list) = self.options.list {
-            return self.fold_list(list, acc, limit);
-        }
-        let apart = if limit < Duration::MAX { expected.max(CLAIM) } else { usize::MAX };
-        self.fold(acc, limit, expected, self.len, apart)
+        let pace = AlonePace::new(self.begin + self.took, limit, expected);
+        let pace = if limit < Duration::MAX { pace.shareable() } else { pace };
+        self.fold(acc, self.len, limit, pace)
     }
 
     /// Folds until the end or until `limit` is over. The interval between two readings of the clock
     /// depends only on the measured time per index.
     pub(crate) fn fold_on(&mut self, acc: &mut dyn Accumulate, limit: Duration) -> Option<Outcome> {
-        if let Some(list) = self.options.list {
-            return self.fold_list(list, acc, limit);
-        }
         let per_microsecond = (self.timed as f32 / nanos(self.took) * 1000.0) as usize;
-        self.fold(acc, limit, per_microsecond.max(1), self.len, usize::MAX)
-    }
-
-    /// The indices that have not been begun.
-    pub(crate) fn left(&self) -> Range<usize> {
-        self.begun..self.len
-    }
-
-    /// About how many nanoseconds of work are left.
-    pub(crate) fn work_left(&self) -> f32 {
-        match (self.options.list, self.timed) {
-            (Some(_), _) => f32::INFINITY, // the number of items is unknown
-            (None, timed) => nanos(self.took) / timed.max(1) as f32 * self.left().len() as f32,
-        }
+        self.fold_before(acc, self.len, limit, per_microsecond.max(1))
     }
 
     /// Folds until the index `end` or until `limit` is over. The number of indices between two
@@ -120,126 +110,113 @@ impl<'a> Solo<'a> {
         limit: Duration,
         expected: usize,
     ) -> Option<Outcome> {
-        self.fold(acc, limit, expected, end.min(self.len), usize::MAX)
-    }
-
-    /// Folds a list that grows, until the list is empty or `limit` is over. The list itself reads
-    /// the clock.
-    fn fold_list(
-        &mut self,
-        list: &dyn WorkList,
-        acc: &mut dyn Accumulate,
-        limit: Duration,
-    ) -> Option<Outcome> {
-        /// The largest number of seeds between two readings of the clock and of the token.
-        const SEEDS: usize = 64;
-        let LoopOptions { watch, .. } = *self.options;
-        list.until(Some(limit).filter(|limit| *limit < Duration::MAX));
-        let mut seeds = 1;
-        while !self.is_through() {
-            if watch.is_cancelled() {
-                return Some(Outcome::Cancelled);
-            }
-            let next = if list.is_dry(0) { seeds.min(self.len - self.begun) } else { 0 };
-            let range = self.begun..self.begun + next;
-            self.begun = range.end;
-            match acc.take(&mut Claims::of(range)) {
-                Ok(()) => self.timed = self.begun,
-                Err(_) if watch.is_cancelled() => return Some(Outcome::Cancelled),
-                Err(_) => {
-                    self.took = self.begin.elapsed();
-                    return Some(Outcome::Stopped(()));
-                }
-            }
-            self.took = self.begin.elapsed();
-            if self.took >= limit {
-                break;
-            }
-            seeds = (2 * seeds).min(SEEDS);
-        }
-        watch.is_cancelled().then_some(Outcome::Cancelled)
+        self.fold(acc, end.min(self.len), limit, AlonePace::new(self.begin + self.took, limit, expected))
     }
 
     fn fold(
         &mut self,
         acc: &mut dyn Accumulate,
-        limit: Duration,
-        expected: usize,
         end: usize,
-        apart: usize,
+        limit: Duration,
+        mut pace: AlonePace,
     ) -> Option<Outcome> {
-        /// The largest number of indices between two readings of the token.
-        const FEW: usize = 8;
-        /// The largest number of indices that count as done when they begin.
-        const BEGUN: usize = 64;
-        // The shortest time between two readings of the clock. This time is 1/32 of the limit, but
-        // at most 10 µs, as in a round.
-        let lasts = (limit / 32).clamp(Duration::from_micros(1), Duration::from_micros(10));
-        let LoopOptions { watch, units, .. } = *self.options;
-        let most = match (watch.cancel, watch.progress) {
-            (Some(_), _) if !watch.keeps_result => FEW,
-            (_, Some(_)) => BEGUN,
-            (_, None) => usize::MAX, // a loop that keeps its result also ends itself
-        };
-        let mut stretch = expected.min(launch::CHECKED_AFTER);
-        let mut elapsed = Duration::ZERO;
-        while self.begun < end && elapsed < limit {
-            let until = self.begun + stretch.min(end - self.begun);
-            while self.begun < until {
-                if let Some(over) = watch.over() {
-                    return Some(over);
-                }
-                let range = self.begun..self.begun + most.min(until - self.begun);
-                self.begun = range.end;
-                watch.done(units.items(range.clone()).len());
-                match acc.take(&mut Claims::of(range)) {
-                    Ok(()) => self.timed = self.begun,
-                    Err(_) if watch.is_cancelled() => return Some(Outcome::Cancelled),
-                    Err(Stop { at, .. }) => {
-                        (self.timed, self.took) = (at + 1, self.begin.elapsed());
-                        return Some(Outcome::Stopped(()));
-                    }
-                }
-            }
-            let now = self.begin.elapsed();
-            self.took = now;
-            if let Some(closeup) = &mut self.closeup {
-                closeup.tick(self.begun, self.begin + now);
-            }
-            let took = now.saturating_sub(elapsed);
-            if took < lasts {
-                stretch = stretch.saturating_mul(2).max(expected).min(apart);
-            } else if took > 4 * lasts {
-                stretch = (stretch / 4).max(1);
-            }
-            elapsed = now;
+        let Self { begin, ref mut hand, ref mut timed, ref mut took, ref mut closeup, .. } = *self;
+        let LoopOptions { watch, list, .. } = *hand.options;
+        if let Some(list) = list {
+            list.until(Some(limit).filter(|limit| *limit < Duration::MAX));
         }
-        watch.over()
+        hand.end = end;
+        let folded = fold_run(hand, &mut pace, acc, |next, now| {
+            (*timed, *took) = (next, now - begin);
+            if let Some(closeup) = closeup {
+                closeup.tick(next, now);
+            }
+            *took < limit && !watch.is_over()
+        });
+        match folded {
+            Err(_) if watch.is_cancelled() => Some(Outcome::Cancelled),
+            Err(Stop { at, .. }) => {
+                (*timed, *took) = (if list.is_some() { *timed } else { at + 1 }, begin.elapsed());
+                Some(Outcome::Stopped(()))
+            }
+            Ok(()) => watch.over(),
+        }
     }
 
-    /// The time from `begin` to the last reading of the clock. The time of items that were folded
-    /// before `begin` does not count.
+    /// The time from `begin` to the last reading of the clock.
     pub(crate) fn elapsed(&self) -> Duration {
         self.took
     }
 
     /// The calling thread's work until now.
     pub(crate) fn so_far(&mut self) -> Before {
-        let Self { begin, begun, .. } = *self;
-        let took = if begun == 0 { Duration::ZERO } else { begin.elapsed() };
+        let (begin, indices) = (self.begin, self.hand.begun);
+        let took = if indices == 0 { Duration::ZERO } else { begin.elapsed() };
         let mut closeup = self.closeup.take();
         if let Some(closeup) = &mut closeup {
-            closeup.tick_last(begun, begin + took);
+            closeup.tick_last(indices, begin + took);
         }
-        let counted = self.options.list.map(|list| list.folded(0));
-        Before { begin, indices: begun, counted, took, closeup }
+        let counted = self.hand.options.list.map(|list| list.folded(0));
+        Before { begin, indices, counted, took, closeup }
     }
 
     /// Leaves the rest of the indices to a shared loop. Returns the calling thread's work until
     /// now.
     pub(crate) fn hand_over(&mut self) -> Before {
-        self.len = self.begun;
+        self.len = self.hand.begun;
         self.so_far()
+    }
+}
+
+/// The indices of a calling thread that has not invited any worker.
+struct Private<'a> {
+    options: &'a LoopOptions<'a>,
+    /// How many indices have been begun, and where the thread ends for now.
+    begun: usize,
+    end: usize,
+}
+
+impl Private<'_> {
+    /// Whether the loop's items have made items that nobody has folded.
+    fn has_made_items(&self) -> bool {
+        self.options.list.is_some_and(|list| !list.is_dry(0))
+    }
+}
+
+impl Hand for Private<'_> {
+    fn next(&self) -> usize {
+        self.begun
+    }
+
+    /// At least 1 while items are left that were made by items.
+    fn left(&self) -> usize {
+        (self.end - self.begun).max(usize::from(self.has_made_items()))
+    }
+
+    /// Reads the token from time to time. In a list that grows, folds either made items or the next
+    /// seeds.
+    fn fold(&mut self, Stretch { size, .. }: Stretch, acc: &mut dyn Accumulate) -> Result<(), Stop> {
+        /// The largest number of indices between two readings of the token.
+        const FEW: usize = 8;
+        /// The largest number of indices that count as done when they begin.
+        const BEGUN: usize = 64;
+        let LoopOptions { watch, units, list, .. } = *self.options;
+        let most = match (watch.cancel, watch.progress) {
+            (Some(_), _) if !watch.keeps_result => FEW,
+            (_, Some(_)) => BEGUN,
+            (_, None) => usize::MAX, // a loop that keeps its result also ends itself
+        };
+        let until = if self.has_made_items() { self.begun } else { self.end.min(self.begun + size) };
+        while !watch.is_over() {
+            let range = self.begun..until.min(self.begun.saturating_add(most));
+            self.begun = range.end;
+            watch.done(units.items(range.clone()).len());
+            acc.take(&mut Claims::of(range))?;
+            if self.begun == until || list.is_some() {
+                break;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -277,9 +254,9 @@ mod tests {
             let options = LoopOptions::new(2, Watch::default(), wishes, LoopKind::Through);
             let mut solo = Solo::new(&options, 0..1000);
             assert!(solo.fold_before(&mut Slow, 500, Duration::from_micros(500), expected).is_none());
-            assert!((1..=20).contains(&solo.begun), "{} instead of 10", solo.begun);
-            assert!(solo.fold_before(&mut Slow, solo.begun + 1, Duration::MAX, expected).is_none());
-            assert!((2..=21).contains(&solo.begun), "one more");
+            assert!((1..=20).contains(&solo.hand.begun), "{} instead of 10", solo.hand.begun);
+            assert!(solo.fold_before(&mut Slow, solo.hand.begun + 1, Duration::MAX, expected).is_none());
+            assert!((2..=21).contains(&solo.hand.begun), "one more");
         }
     }
 }

@@ -26,7 +26,8 @@ use crate::{
     clock::Instant,
     pool::{
         policy::{
-            grain::{Grain, Stretch},
+            grain::Grain,
+            pace::{Pace, Stretch},
             poll_costs::PollCosts,
             victim::Stealing,
         },

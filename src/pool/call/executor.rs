@@ -5,8 +5,7 @@ use std::{panic::Location, time::Duration};
 
 use super::{
     account::Account,
-    accumulator::{Accumulate, Accumulator, Folder, Folders, Lend, Partials, Started, WorkerFolder},
-    alone::Solo,
+    accumulator::{Accumulator, Folder, Folders, Partials, Started, WorkerFolder},
     body::{Body, Stop, kernel},
     ending::{Outcome, Panic},
     inputs::{Gaps, Inside, draw, upcoming},
@@ -23,18 +22,17 @@ use crate::{
             placement::{PinState, SeatPlan},
         },
         policy::{
-            alone_or_shared,
             launch::{self, CHECKED, CHECKED_AFTER, Case, FIRST_LOOK_NS, Gap, Launch, QuickVerdict, Why},
             memory::Memory,
             prices::Prices,
             site::{Loop, LoopKind, Site, Slice},
-            split::{Splits, equal_parts},
+            split::Splits,
             victim::Stealing,
         },
         protocol::{Fence, arena::Turn, range::Claims, threads::Threads},
-        record::{program_report::ProgramReport, trace::scene::ScenePlace, why_alone::Alone},
+        record::{program_report::ProgramReport, why_alone::Alone},
     },
-    sync::{AtomicBool, AtomicU64, Mutex, Ordering, Patience, try_lock_soon},
+    sync::{AtomicBool, AtomicU64, Mutex, Ordering, Patience},
 };
 
 /// The threads of a pool, and the data that its loops share.
@@ -145,15 +143,15 @@ impl Executor {
         let mut from = (0, None);
         if verdict != QuickVerdict::Unclear && !options.units.are_blocks() {
             match self.call_plain(&this, (verdict, part), &options, body) {
-                Ok(outcome) => return outcome,
-                Err((done, begun)) => from = (done, Some(begun)),
+                Plain::Ended(outcome) => return outcome,
+                Plain::Begun(done, begun) => from = (done, Some(begun)),
             }
         }
         self.call_with_care(&this, verdict, from, &mut options.in_memory(), body)
     }
 
-    /// Runs the plain loop, in parts of `part` indices behind the first part. If the loop takes
-    /// longer than expected, returns an `Err` with the number of folded indices.
+    /// Runs the plain loop, in parts of `part` indices behind the first part, unless it takes
+    /// longer than expected.
     #[inline]
     fn call_plain<'b, L: Body>(
         &self,
@@ -161,10 +159,10 @@ impl Executor {
         (verdict, part): (QuickVerdict, usize),
         options: &LoopOptions<'_>,
         body: &'b L,
-    ) -> Result<OutcomeOf<L>, (usize, Started<'b, L>)> {
+    ) -> Plain<'b, L> {
         let len = this.slice.len;
         if len == 0 {
-            return Ok(Outcome::Through(None));
+            return Plain::Ended(Outcome::Through(None));
         }
         let timed = (verdict != QuickVerdict::Plain).then(Instant::now);
         let (mut state, mut few) = (body.state(0), None);
@@ -179,7 +177,7 @@ impl Executor {
             if begin.is_some_and(|begin| begin.is_over(FIRST_LOOK_NS))
                 && most(len, self.workers.min(options.threads)) > 0
             {
-                return Err((end, (state, few)));
+                return Plain::Begun(end, (state, few));
             }
             (done, end) = (end, end + part.min(len - end));
         };
@@ -189,7 +187,7 @@ impl Executor {
         if let Some(begin) = timed {
             self.learn_plain(this, options.kind, begin, verdict);
         }
-        Ok(Outcome::of(ended))
+        Plain::Ended(Outcome::of(ended))
     }
 
     /// A call that is more than the plain loop. The first `done` indices are already folded.
@@ -220,7 +218,7 @@ impl Executor {
         folder: &mut dyn Folder<A, Z>,
         folders: &dyn Folders<A, Z>,
     ) -> Outcome<Option<A>, Z> {
-        let mut call = self.weigh(this, verdict, done, options);
+        let call = self.weigh(this, verdict, done, options);
         // A loop that stops early has a found value. If it stops at one of its first items, it does
         // not need the setup below.
         let may_stop = size_of::<Option<Z>>() > 0;
@@ -233,7 +231,7 @@ impl Executor {
         }
         let mut made = Partials::new(folders, &options.units);
         let mut own = Accumulator::new(folder, acc, &made);
-        let (ended, account) = self.carry_out(this, (&mut call, done), options, &mut own, &made);
+        let (ended, account) = self.carry_out(this, (call, done), options, &mut own, &made);
         let last = own.take_last();
         drop(own);
         let outcome = made.outcome(ended, last);
@@ -253,11 +251,11 @@ impl Executor {
     ) -> Outcome<Vec<(Node, L::Acc)>, L::Found> {
         let this = loop_of::<L>(slice);
         let (verdict, _) = self.quick_verdict(&this, options.kind, options.threads, options.is_plain());
-        let mut call = self.weigh(&this, verdict, 0, &options);
+        let call = self.weigh(&this, verdict, 0, &options);
         let mut made = Partials::new(body, &options.units);
         let mut folder = WorkerFolder::new(body, 0, None);
         let mut own = Accumulator::new(&mut folder, None, &made);
-        let (ended, account) = self.carry_out(&this, (&mut call, 0), &options, &mut own, &made);
+        let (ended, account) = self.carry_out(&this, (call, 0), &options, &mut own, &made);
         let last = own.take_last();
         drop(own);
         let outcome = made.nodes(ended, last);
@@ -265,115 +263,6 @@ impl Executor {
             options.tell(account, self.program_report);
         }
         outcome
-    }
-
-    /// Carries out a call. Returns how the loop has ended, and the loop's account if an account is
-    /// wanted. The first `done` indices are already folded. This function does not depend on the
-    /// types of the loop. This function unwinds only if user code panics on the calling thread
-    /// before the loop is shared.
-    #[inline(never)]
-    fn carry_out(
-        &self,
-        this: &Loop,
-        (call, mut done): (&mut Option<Call>, usize),
-        options: &LoopOptions<'_>,
-        own: &mut dyn Accumulate,
-        others: &dyn Lend,
-    ) -> EndAndAccount {
-        let _stay = options.enter();
-        let call = if let Some(call) = call {
-            call
-        } else {
-            if done == 0 {
-                if let Some(ended) = self.plain(this, options, own) {
-                    return (Ok(ended), None);
-                }
-                done = this.slice.len;
-            }
-            self.weigh_again(*this, call)
-        };
-        self.carefully((call, done), options, own, others)
-    }
-
-    /// The plain loop. Returns `None` if the items of the loop have made further items, which may
-    /// be worth sharing.
-    #[inline(never)] // other loops do without its frame
-    fn plain(&self, this: &Loop, options: &LoopOptions<'_>, own: &mut dyn Accumulate) -> Option<Outcome> {
-        let len = this.slice.len;
-        if len == 0 {
-            return Some(Outcome::Through(()));
-        }
-        let most = self.most(*this, options);
-        if let (Some(list), 0) = (options.list, most) {
-            list.until(None);
-        }
-        match own.take(&mut Claims::of(0..len)) {
-            Err(_) => Some(Outcome::Stopped(())),
-            Ok(()) if most == 0 || options.list.is_none_or(|list| list.is_dry(0)) => {
-                Some(Outcome::Through(()))
-            }
-            Ok(()) => None,
-        }
-    }
-
-    /// A call that reads the clock, or shares the loop.
-    #[inline(never)] // so that the frame of its caller is small
-    fn carefully(
-        &self,
-        (call, mut done): (&Call, usize),
-        options: &LoopOptions<'_>,
-        own: &mut dyn Accumulate,
-        others: &dyn Lend,
-    ) -> EndAndAccount {
-        let len = call.this.slice.len;
-        if done == 0 && call.launch.unlooked() > 0 {
-            done = call.launch.unlooked().min(len);
-            match own.take(&mut Claims::of(0..done)) {
-                Ok(()) if done < len => {}
-                Ok(()) => return (Ok(Outcome::Through(())), None),
-                Err(_) => return (Ok(Outcome::Stopped(())), None),
-            }
-        }
-        let mut solo = Solo::new(options, done..len);
-        let (ended, why) = if options.watch.is_cancelled() {
-            (Outcome::Cancelled, Alone::Cancelled)
-        } else if let Some(ended) = self.alone(call, &mut solo, options, own) {
-            let why = match call.launch.why() {
-                _ if self.most(call.this, options) == 0 => Alone::OneWorker,
-                Some(Why::Faster) => Alone::Faster,
-                _ => Alone::Short,
-            };
-            (ended, why)
-        } else {
-            match self.share(call, &mut solo, options, own, others) {
-                Ok(shared) => return shared,
-                Err(ended) => (ended, Alone::Busy),
-            }
-        };
-        let account = self.account_alone(call, &mut solo, options, why);
-        (Ok(ended), account)
-    }
-
-    /// The account of a loop that has run alone, for the reason `why`. If the loop found no idle
-    /// worker, reports it to the traced loop around it.
-    #[inline(never)]
-    fn account_alone(
-        &self,
-        call: &Call,
-        solo: &mut Solo<'_>,
-        options: &LoopOptions<'_>,
-        why: Alone,
-    ) -> Option<Box<Account>> {
-        let is_told_around = why == Alone::Busy && ScenePlace::is_near();
-        if !is_told_around && !options.wants_account() && self.program_report.is_none() {
-            return None;
-        }
-        let mut before = solo.so_far();
-        if is_told_around {
-            options.tell_around(&before, None);
-        }
-        let help = self.prices.help_time(call.awake);
-        options.account(&mut before, Err(why), self.program_report.is_some(), help)
     }
 
     /// The quick verdict: whether to run the plain loop, and the length of its parts behind the
@@ -496,11 +385,20 @@ impl Executor {
     /// decision, which learns the cost.
     #[cold]
     #[inline(never)]
-    fn weigh_again<'c>(&self, this: Loop, call: &'c mut Option<Call>) -> &'c Call {
+    pub(super) fn weigh_again(&self, this: Loop) -> Call {
         self.set_quiet(false);
         let awake = self.threads.awake() > 0;
         let launch = Launch::begun_alone(&self.prices, awake, Why::Unexpected);
-        call.insert(Call { this, launch, awake, gap: None })
+        Call { this, launch, awake, gap: None }
+    }
+
+    /// Why a call has run alone, given that it was not cancelled and workers were idle.
+    pub(super) fn why_alone(&self, call: &Call, options: &LoopOptions<'_>) -> Alone {
+        match call.launch.why() {
+            _ if self.most(call.this, options) == 0 => Alone::OneWorker,
+            Some(Why::Faster) => Alone::Faster,
+            _ => Alone::Short,
+        }
     }
 
     /// The largest useful number of helpers: with this number each worker can have at least one
@@ -511,79 +409,6 @@ impl Executor {
         most(len, self.workers.min(options.threads))
     }
 
-    /// Folds on the calling thread alone, for the time that the launch demands. Returns how the
-    /// loop has ended; `None` if the remaining indices shall be shared.
-    fn alone(
-        &self,
-        call: &Call,
-        solo: &mut Solo<'_>,
-        options: &LoopOptions<'_>,
-        own: &mut dyn Accumulate,
-    ) -> Option<Outcome> {
-        let ended = match call.launch {
-            Launch::Alone { limit, stretch, .. } => solo.fold_until(own, limit, stretch),
-            Launch::Trial { shared } => self.try_alone(call, shared, solo, own),
-            Launch::Plain | Launch::Shared { .. } => return None,
-        };
-        if ended.is_none() && !solo.is_through() {
-            return None;
-        }
-        let ended = ended.unwrap_or(Outcome::Through(()));
-        self.learn_from_alone(call, solo, options, &ended);
-        Some(ended)
-    }
-
-    /// Learns from a loop that has run alone and has `ended`.
-    #[inline(never)]
-    fn learn_from_alone(&self, call: &Call, solo: &Solo<'_>, options: &LoopOptions<'_>, ended: &Outcome) {
-        if !matches!(ended, Outcome::Cancelled) && call.launch.is_learnt_from() {
-            let (timed, took) = solo.timed();
-            self.memory.learn(call.this, options.kind, timed, nanos(took));
-            let (is_trial, is_judged) = (call.launch.is_trial(), call.launch.why() == Some(Why::Faster));
-            if is_judged && self.memory.learn_alone(&self.prices, call.this, is_trial, nanos(took)) {
-                self.tell_of_faster(options.wishes.at, took);
-            }
-        }
-    }
-
-    /// A trial: folds on the calling thread alone, until the end or until the trial takes longer
-    /// than a shared call. `shared` is the time of a shared call. Returns how the loop has ended,
-    /// if it stops or is cancelled.
-    #[inline(never)]
-    fn try_alone(
-        &self,
-        call: &Call,
-        shared: Duration,
-        solo: &mut Solo<'_>,
-        own: &mut dyn Accumulate,
-    ) -> Option<Outcome> {
-        if solo.has_work_list() {
-            return solo.fold_until(own, shared, 1);
-        }
-        let is_current = self.threads.process.is_current();
-        let learnt = if is_current { try_lock_soon(&self.learnt) } else { None };
-        let parts = alone_or_shared::parts_for(shared);
-        let known = learnt.and_then(|learnt| learnt.ends(call.this, call.awake, parts));
-        // If the distribution of the work is unknown, all parts have equal numbers of items, but
-        // may take very different times. If the distribution is unknown, the clock is also read
-        // inside the parts.
-        let len = call.this.slice.len;
-        let is_known = known.is_some();
-        let parts = if is_known { parts } else { parts.min(len.try_into().unwrap_or(parts)) };
-        let ends = known.unwrap_or_else(|| [equal_parts(&(0..len), parts.into()), vec![len]].concat());
-        let mut begin = 0;
-        for (part, end) in (1..).zip(ends) {
-            let limit = alone_or_shared::time_for(part, parts, shared);
-            let expected = if is_known { end.saturating_sub(begin).max(1) } else { 1 };
-            let ended = solo.fold_before(own, end, limit, expected);
-            if ended.is_some() || solo.elapsed() > limit {
-                return ended;
-            }
-            begin = end;
-        }
-        None
-    }
-
     /// Whether this message has not been logged before.
     fn is_news(&self, bit: u64) -> bool {
         self.logged.load(Ordering::Relaxed) & bit == 0
@@ -592,7 +417,7 @@ impl Executor {
 
     /// Logs, once, that a shared call of this loop took far longer than a call on one thread.
     #[cold]
-    fn tell_of_faster(&self, at: &Location<'_>, took: Duration) {
+    pub(super) fn tell_of_faster(&self, at: &Location<'_>, took: Duration) {
         if self.is_news(1) {
             log::info!(
                 "{at}: this loop takes {took:?} alone, and much longer shared: other programs have the CPUs of this \
@@ -642,13 +467,17 @@ fn loop_of<L: Body>(slice: Slice) -> Loop {
     Loop { site: Site::new(kernel::<L> as *const ()), slice }
 }
 
-/// How the loop `L` has ended.
-type OutcomeOf<L> = Outcome<Option<<L as Body>::Acc>, <L as Body>::Found>;
+/// How the plain loop has gone.
+enum Plain<'b, L: Body + 'b> {
+    Ended(Outcome<Option<L::Acc>, L::Found>),
+    /// It takes longer than expected. So many indices are folded.
+    Begun(usize, Started<'b, L>),
+}
 
 /// How a loop has ended, and its account if an account is wanted.
 pub(super) type EndAndAccount = (Result<Outcome, Panic>, Option<Box<Account>>);
 
-/// A call, and how it begins.
+/// A loop, and how it begins.
 #[derive(Clone, Copy)]
 pub(super) struct Call {
     pub(super) this: Loop,
@@ -657,24 +486,4 @@ pub(super) struct Call {
     pub(super) awake: bool,
     /// The gap before the call; `None` if the call was not weighed before it began.
     pub(super) gap: Option<Gap>,
-}
-
-/// The help that a call has found: an arena, idle workers, and the pool's knowledge of the loop.
-pub(super) struct FoundHelp<'a> {
-    pub(super) turn: Turn<'a>,
-    /// The number of helpers that pays for this loop. The arena has one place for each of these
-    /// helpers. Workers that become idle later may take a place, too.
-    pub(super) helpers: usize,
-    /// Whether at least `helpers` workers are idle now. If fewer workers are idle, the pool learns
-    /// only the cost of items from this call, and nothing about sharing.
-    pub(super) is_full: bool,
-    /// How many workers get items at the start: the caller and all helpers that are idle now.
-    pub(super) dealt: usize,
-    /// Whether the whole slice is shared, from one end to the other.
-    pub(super) is_whole: bool,
-    /// How many workers were idle.
-    pub(super) idle: usize,
-    /// The boundaries of the ranges, if the distribution of the cost is known and the number of
-    /// workers has changed since the last call.
-    pub(super) new_bounds: Option<Vec<usize>>,
 }

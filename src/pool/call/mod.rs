@@ -6,12 +6,13 @@
 //!
 //! | module | what it is |
 //! |---|---|
-//! | `executor` | a call: `call`, `call_with_care`, `carry_out` |
-//! | `alone` | the loop on the calling thread alone |
-//! | `shared` | before and after a loop of several workers |
-//! | `round`, `thief` | the loop of a worker that claims from ranges and steals |
+//! | `executor` | a call: the plain loop; whether to run it |
+//! | `run` | a call that is more than the plain loop: alone, then together with workers |
+//! | `alone` | the items of the calling thread alone |
+//! | `visit` | a worker's visit to a loop; the loop over a run of items |
+//! | `round`, `thief` | a worker that claims from ranges and steals |
 //! | `plan` | the policy's decisions about a round |
-//! | `search` | the loop of a worker that claims blocks from the front of the slice |
+//! | `search` | a worker that claims blocks from the front of the slice |
 //! | `work_list` | made items in a round over a list that grows |
 //! | `async_call`, `async_round` | a call whose items wait, and the loop of its workers |
 //! | `join` | runs two closures at the same time |
@@ -46,7 +47,8 @@ pub(crate) mod order;
 pub(crate) mod plan;
 pub(crate) mod round;
 pub(crate) mod round_log;
+pub(crate) mod run;
 pub(crate) mod search;
-pub(crate) mod shared;
 pub(crate) mod thief;
+pub(crate) mod visit;
 pub(crate) mod work_list;

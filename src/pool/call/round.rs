@@ -1,22 +1,18 @@
 //! A round: a loop whose workers claim from ranges and steal. Items are folded through
 //! [`Accumulate`].
 
-use std::{
-    ops::Range,
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
-};
+use std::{mem, ops::Range, sync::Arc};
 
 use super::{
     accumulator::{Accumulate, Lend},
     body::Stop,
     ending::{FirstStop, Panic, discard},
     handles::Watch,
-    inputs::Inside,
     order::Node,
     plan::Plan,
     round_log::{RoundLog, WorkerLog},
     thief::Thief,
+    visit::{Hand, Worker, fold_run, visit},
     work_list::{GrowWorker, WorkList},
 };
 #[cfg(not(any(loom, shuttle, planted)))]
@@ -26,17 +22,17 @@ use crate::pool::check::planted as steps;
 use crate::{
     clock::Instant,
     pool::{
-        policy::{
-            grain::{Grain, Stretch},
-            victim::Stealing,
-        },
+        policy::{grain::Grain, pace::Stretch, victim::Stealing},
         protocol::{
             arena::Turn,
             barrier::{Offer, Reentry},
             range::{Claims, Owner, Ranges, Stolen},
             threads::Threads,
         },
-        record::{journal::TheftNote, units::Units},
+        record::{
+            journal::{Journal, TheftNote},
+            units::Units,
+        },
     },
 };
 
@@ -80,11 +76,8 @@ impl Round<'_> {
         threads.share(turn, offer, &work, || self.work(0, &mut entered, own, &|| threads.rest(turn)));
     }
 
-    /// Runs worker `me` until it leaves. Never unwinds: a panic ends the loop and is kept for the
-    /// caller. After a panic in its items the worker continues, because the items before the panic
-    /// are still needed, and perhaps no other worker folds them. In a list that grows, items have
-    /// no order, so the worker leaves after the panic. Only the caller uses `rest`: see
-    /// [`GrowWorker::run`].
+    /// Runs worker `me`, which has `entered` its range, until it leaves. Only the caller uses
+    /// `rest`: see [`GrowWorker::run`].
     pub(crate) fn work(
         &self,
         me: usize,
@@ -92,139 +85,14 @@ impl Round<'_> {
         acc: &mut dyn Accumulate,
         rest: &dyn Fn() -> bool,
     ) {
-        let _inside = Inside::new();
-        let mut worker_log = self.log.enter(me, self.plan.units);
         if self.plan.stealing == Stealing::Off {
             owner.steal_from_late_only();
         }
         if let Some(list) = self.list {
             list.searching().begin_work();
         }
-        loop {
-            let drained = catch_unwind(AssertUnwindSafe(|| {
-                self.drain(me, owner, first.take(), acc, &mut worker_log);
-                if let Some(list) = self.list {
-                    self.grow(list, me, acc, &mut worker_log, rest);
-                }
-                acc.leave();
-            }));
-            let Err(panic) = drained else { break };
-            let goes_on = steps::goes_on_after(&panic) && self.list.is_none();
-            self.stop(owner.abandon(), Some(panic), &mut worker_log.stop);
-            acc.abandon();
-            if !goes_on {
-                break;
-            }
-        }
-        if let Some(list) = self.list {
-            worker_log.journal.count(list.folded(me));
-        }
-        self.log.leave(worker_log, owner.failed);
-    }
-
-    /// Takes items that were made during the loop.
-    #[inline(never)] // other loops do without its frame
-    fn grow(
-        &self,
-        list: &dyn WorkList,
-        me: usize,
-        acc: &mut dyn Accumulate,
-        worker_log: &mut WorkerLog,
-        rest: &dyn Fn() -> bool,
-    ) {
-        let grow_worker = GrowWorker::new(list, me, self.plan, self.ranges);
-        if grow_worker.run(acc, worker_log, rest).is_err() {
-            self.stop(0, None, &mut worker_log.stop);
-        }
-        acc.end(Node::run(0));
-    }
-
-    /// Claims and folds until nothing is left to claim or steal. A run of items ends when the
-    /// worker continues at another place of the slice.
-    fn drain(
-        &self,
-        me: usize,
-        owner: &mut Owner<'_>,
-        mut first: Option<usize>,
-        acc: &mut dyn Accumulate,
-        worker_log: &mut WorkerLog,
-    ) {
-        let mut thief = Thief::new(me, self.plan);
-        loop {
-            let (item, theft) = match first.take() {
-                Some(item) => (item, None),
-                None => match thief.steal(owner) {
-                    Some(Stolen { item, victim }) => {
-                        (item, Some(TheftNote { victim, indices: owner.left() + 1 }))
-                    }
-                    None => return,
-                },
-            };
-            let begun = Self::fold_first(item, theft, acc, worker_log);
-            match begun.and_then(|begin| self.fold_rest(owner, (item, begin), acc, worker_log)) {
-                Ok(first) => acc.end(Node::run(first)),
-                Err(Stop { needed_end, .. }) => {
-                    worker_log.journal.mark(owner.next(), Instant::now()); // at the item that has stopped the loop
-                    self.stop(needed_end, None, &mut worker_log.stop);
-                }
-            }
-            worker_log.journal.end(owner.next());
-        }
-    }
-
-    /// Folds the claimed item `first`, with which a run begins. Returns the begin of the run.
-    #[inline(never)] // a loop of few items does without the frame of `fold_rest`
-    fn fold_first(
-        first: usize,
-        theft: Option<TheftNote>,
-        acc: &mut dyn Accumulate,
-        worker_log: &mut WorkerLog,
-    ) -> Result<Instant, Stop> {
-        let begin = worker_log.journal.begin(first, theft);
-        acc.take(&mut Claims::of(first..first + 1))?;
-        worker_log.journal.tick(first + 1);
-        Ok(begin)
-    }
-
-    /// Folds the worker's range behind the item `first`. A large partial result is stored as
-    /// several partial results. Returns the first index of the last partial result.
-    #[inline(never)] // without the frame of a theft
-    fn fold_rest(
-        &self,
-        owner: &mut Owner<'_>,
-        (mut first, begin): (usize, Instant),
-        acc: &mut dyn Accumulate,
-        worker_log: &mut WorkerLog,
-    ) -> Result<usize, Stop> {
-        let &Plan { units, pace, has_large_partials, .. } = self.plan;
-        let items = owner.next()..owner.next() + owner.left();
-        let harmless = self.plan.profile().map_or(1, |profile| profile.harmless_block(items));
-        let mut grain = Grain::new(begin, pace, harmless, !matches!(units, Units::Items));
-        while owner.left() > 0 {
-            let Stretch { size, claims, full_fences } = grain.stretch(owner.left());
-            owner.use_full_fences(full_fences);
-            let (taken, contested) = owner.claim(size, claims, |claims| acc.take(claims));
-            taken?;
-            if contested {
-                let resolved = owner.resolve(size);
-                if !resolved.is_empty() {
-                    acc.take(&mut Claims::of(resolved))?;
-                }
-            }
-            let now = Instant::now();
-            grain.end_stretch(owner.left(), now);
-            worker_log.journal.mark(owner.next(), now);
-            self.plan.check_cpu(now);
-            if has_large_partials
-                && grain.is_dearer
-                && let Some(next) = claim_one(owner)
-            {
-                acc.end(Node::run(first));
-                first = next;
-                acc.take(&mut Claims::of(first..first + 1))?;
-            }
-        }
-        Ok(first)
+        let mut worker = RangeWorker { round: self, me, owner, first: first.take(), rest };
+        visit(self.log, (me, self.plan.units), &mut worker, acc);
     }
 
     /// Ends the loop at `place`: from now on, workers claim only items before `place`. A list that
@@ -238,6 +106,143 @@ impl Round<'_> {
         }
         self.ranges.truncate(place);
         discard(stop.note(place, panic));
+    }
+}
+
+/// A worker of a round, which owns a range.
+struct RangeWorker<'w, 'o> {
+    round: &'w Round<'w>,
+    me: usize,
+    owner: &'w mut Owner<'o>,
+    /// The first item of the worker's range, which the worker has claimed when it entered.
+    first: Option<usize>,
+    rest: &'w dyn Fn() -> bool,
+}
+
+impl Worker for RangeWorker<'_, '_> {
+    fn work(&mut self, acc: &mut dyn Accumulate, worker_log: &mut WorkerLog) {
+        self.drain(acc, worker_log);
+        if let Some(list) = self.round.list {
+            self.grow(list, acc, worker_log);
+        }
+    }
+
+    /// The worker continues, because the items before the panic are still needed, and perhaps no
+    /// other worker folds them. In a list that grows, items have no order, so the worker leaves.
+    fn end_at_panic(&mut self, panic: Panic, stop: &mut FirstStop) -> bool {
+        let goes_on = steps::goes_on_after(&panic) && self.round.list.is_none();
+        self.round.stop(self.owner.abandon(), Some(panic), stop);
+        goes_on
+    }
+
+    fn leave(&mut self, journal: &mut Journal) -> usize {
+        if let Some(list) = self.round.list {
+            journal.count(list.folded(self.me));
+        }
+        self.owner.failed
+    }
+}
+
+impl RangeWorker<'_, '_> {
+    /// Claims and folds until nothing is left to claim or steal. A run of items ends when the
+    /// worker continues at another place of the slice.
+    fn drain(&mut self, acc: &mut dyn Accumulate, worker_log: &mut WorkerLog) {
+        let Self { round, owner, .. } = self;
+        let mut thief = Thief::new(self.me, round.plan);
+        loop {
+            let (first, theft) = match self.first.take() {
+                Some(first) => (first, None),
+                None => match thief.steal(owner) {
+                    Some(Stolen { item, victim }) => {
+                        (item, Some(TheftNote { victim, indices: owner.left() + 1 }))
+                    }
+                    None => return,
+                },
+            };
+            let begin = worker_log.journal.begin(first, theft);
+            match Self::fold(round, owner, (first, begin), acc, &mut worker_log.journal) {
+                Ok(first) => acc.end(Node::run(first)),
+                Err(Stop { needed_end, .. }) => {
+                    worker_log.journal.mark(owner.next(), Instant::now()); // at the item that has stopped the loop
+                    round.stop(needed_end, None, &mut worker_log.stop);
+                }
+            }
+            worker_log.journal.end(owner.next());
+        }
+    }
+
+    /// Folds a run: the claimed item `first`, and the worker's range behind it. Returns the first
+    /// index of the last partial result.
+    #[inline(never)] // without the frame of a theft
+    fn fold(
+        round: &Round<'_>,
+        owner: &mut Owner<'_>,
+        (first, begin): (usize, Instant),
+        acc: &mut dyn Accumulate,
+        journal: &mut Journal,
+    ) -> Result<usize, Stop> {
+        acc.take(&mut Claims::of(first..first + 1))?;
+        journal.tick(first + 1);
+        let plan = round.plan;
+        let items = owner.next()..owner.next() + owner.left();
+        let harmless = plan.profile().map_or(1, |profile| profile.harmless_block(items));
+        let mut grain = Grain::new(begin, plan.pace, harmless, !matches!(plan.units, Units::Items));
+        let mut hand = OwnRange { owner, first, has_large_partials: plan.has_large_partials };
+        fold_run(&mut hand, &mut grain, acc, |next, now| {
+            journal.mark(next, now);
+            plan.check_cpu(now);
+            true
+        })?;
+        Ok(hand.first)
+    }
+
+    /// Takes items that were made during the loop.
+    #[inline(never)] // other loops do without its frame
+    fn grow(&self, list: &dyn WorkList, acc: &mut dyn Accumulate, worker_log: &mut WorkerLog) {
+        let Self { round, me, .. } = *self;
+        let grow_worker = GrowWorker::new(list, me, round.plan, round.ranges);
+        if grow_worker.run(acc, worker_log, self.rest).is_err() {
+            round.stop(0, None, &mut worker_log.stop);
+        }
+        acc.end(Node::run(0));
+    }
+}
+
+/// The range of a worker, which other workers may shorten.
+struct OwnRange<'r, 'o> {
+    owner: &'r mut Owner<'o>,
+    /// The first index of the current partial result.
+    first: usize,
+    /// Whether partial results may be large. Then a run has several partial results.
+    has_large_partials: bool,
+}
+
+impl Hand for OwnRange<'_, '_> {
+    fn next(&self) -> usize {
+        self.owner.next()
+    }
+
+    fn left(&self) -> usize {
+        self.owner.left()
+    }
+
+    #[inline(always)]
+    fn fold(&mut self, stretch: Stretch, acc: &mut dyn Accumulate) -> Result<(), Stop> {
+        let Stretch { size, claims, full_fences, is_new } = stretch;
+        let Self { owner, first, has_large_partials } = self;
+        if is_new && *has_large_partials {
+            acc.end(Node::run(mem::replace(first, owner.next())));
+        }
+        owner.use_full_fences(full_fences);
+        let (taken, contested) = owner.claim(size, claims, |claims| acc.take(claims));
+        taken?;
+        if contested {
+            let resolved = owner.resolve(size);
+            if !resolved.is_empty() {
+                acc.take(&mut Claims::of(resolved))?;
+            }
+        }
+        Ok(())
     }
 }
 

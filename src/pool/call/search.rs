@@ -8,18 +8,14 @@
 //! part of its own, and the calling thread the first one. A worker whose part is searched comes to
 //! the foremost part with items left.
 
-use std::{
-    iter,
-    ops::Range,
-    panic::{AssertUnwindSafe, catch_unwind},
-};
+use std::{iter, ops::Range};
 
 use super::{
     accumulator::{Accumulate, Lend},
-    ending::discard,
+    ending::{FirstStop, Panic, discard},
     handles::Watch,
-    inputs::Inside,
-    round_log::RoundLog,
+    round_log::{RoundLog, WorkerLog},
+    visit::{Worker, visit},
 };
 use crate::{
     clock::{Instant, time},
@@ -32,7 +28,7 @@ use crate::{
             shared_cursor::{EIGHT_TIMES, SharedCursor},
             threads::Threads,
         },
-        record::units::Units,
+        record::{journal::Journal, units::Units},
     },
 };
 
@@ -91,6 +87,7 @@ pub(crate) struct Search<'a> {
 }
 
 impl Search<'_> {
+    /// Runs the search. Nothing unwinds: user code runs only inside `work`, which catches panics.
     pub(crate) fn run(
         &self,
         (threads, turn): (&Threads, &Turn<'_>),
@@ -98,39 +95,58 @@ impl Search<'_> {
         own: &mut dyn Accumulate,
         others: &dyn Lend,
     ) {
-        // From here on, nothing unwinds: user code runs only inside `work`, which catches panics.
         let work = |me| others.lend(me, &mut |acc| self.work(me, acc));
         threads.share(turn, offer, &work, || self.work(0, own));
     }
 
-    /// Runs worker `me` until it leaves. Never unwinds. After a panic the worker leaves: all blocks
-    /// before the panic are already claimed, and other workers finish them.
     fn work(&self, me: usize, acc: &mut dyn Accumulate) {
-        let _inside = Inside::new();
-        let mut worker_log = self.log.enter(me, self.units);
-        let (mut indices, mut last, mut is_divided) = (0, 0..0, false);
-        let searched = catch_unwind(AssertUnwindSafe(|| {
-            while let Some(block) = self.parts.claim(me, indices, &mut is_divided) {
-                (indices, last) = (indices + block.len(), block.clone());
-                self.watch.done(self.units.items(block.clone()).len());
-                if self.watch.is_over() {
-                    break;
-                }
-                if let Err(stop) = acc.take(&mut Claims::of(block)) {
-                    self.parts.close();
-                    discard(worker_log.stop.note(stop.needed_end, None));
-                    break;
-                }
+        let mut worker = Searcher { search: self, me, indices: 0, last: 0..0, is_divided: false };
+        visit(self.log, (me, self.units), &mut worker, acc);
+    }
+
+    fn stop(&self, place: usize, panic: Option<Panic>, stop: &mut FirstStop) {
+        self.parts.close();
+        discard(stop.note(place, panic));
+    }
+}
+
+/// A worker of a search.
+struct Searcher<'w> {
+    search: &'w Search<'w>,
+    me: usize,
+    /// How many indices the worker has claimed, and its last block.
+    indices: usize,
+    last: Range<usize>,
+    /// Whether the worker has gone to its own part.
+    is_divided: bool,
+}
+
+impl Worker for Searcher<'_> {
+    /// Reads the token before each block, and the clock only to divide the search.
+    fn work(&mut self, acc: &mut dyn Accumulate, worker_log: &mut WorkerLog) {
+        let Search { parts, watch, units, .. } = self.search;
+        while let Some(block) = parts.claim(self.me, self.indices, &mut self.is_divided) {
+            (self.indices, self.last) = (self.indices + block.len(), block.clone());
+            watch.done(units.items(block.clone()).len());
+            if watch.is_over() {
+                return;
             }
-            acc.leave();
-        }));
-        if let Err(panic) = searched {
-            self.parts.close();
-            discard(worker_log.stop.note(last.start, Some(panic)));
-            acc.abandon();
+            if let Err(stop) = acc.take(&mut Claims::of(block)) {
+                return self.search.stop(stop.needed_end, None, &mut worker_log.stop);
+            }
         }
-        worker_log.journal.ran_search(indices, last.end);
-        self.log.leave(worker_log, 0);
+    }
+
+    /// The worker leaves: all blocks before the panic are already claimed, and other workers finish
+    /// them.
+    fn end_at_panic(&mut self, panic: Panic, stop: &mut FirstStop) -> bool {
+        self.search.stop(self.last.start, Some(panic), stop);
+        false
+    }
+
+    fn leave(&mut self, journal: &mut Journal) -> usize {
+        journal.ran_search(self.indices, self.last.end);
+        0
     }
 }
 

@@ -517,7 +517,7 @@ impl SimPool {
         if !matches!(after, AfterStretch::Look) {
             return self.share(caller);
         }
-        // Like `Executor::go_on_until_help`.
+        // Like `Running::go_on_until_help`.
         let left = this.slice.len - end;
         let rest = of_rest(&self.prices, took / end as f32 * left as f32, self.awake() > 0);
         if self.flaw != Flaw::NoRest
@@ -546,7 +546,7 @@ impl SimPool {
         }
     }
 
-    /// Like `Executor::find_help`. Returns whether the caller has an arena and begins to share.
+    /// Like `Running::invite`. Returns whether the caller has an arena and begins to share.
     fn find_help(&mut self, caller: usize, is_rest: bool) -> bool {
         let SimLoop { this, items } = self.current(caller);
         let (this, items) = (*this, Arc::clone(items));

@@ -20,7 +20,8 @@ use crate::{
         Pool,
         place::topology::{Cpu, Distance, distance},
         policy::{
-            grain::{Grain, Stretch},
+            grain::Grain,
+            pace::{Pace, Stretch},
             prices::Estimate,
             site::{Loop, Site, Slice, scatter},
             split::{Profile, Splits, equal_parts, parts},
@@ -392,7 +393,7 @@ impl SimRound<'_> {
             let begun = self.begin + Duration::from_nanos(*begin);
             let harmless = self.profile.map_or(1, |profile| profile.harmless_block(*next..*end));
             let grain = grain.get_or_insert_with(|| Grain::new(begun, self.pace, harmless, false));
-            let Stretch { size, claims, full_fences } = grain.stretch(left);
+            let Stretch { size, claims, full_fences, .. } = grain.stretch(left);
             if *locked_until <= now {
                 *is_dear = Some(!full_fences);
             }

@@ -30,15 +30,12 @@
 //!   between two readings of the clock;
 //! * otherwise no item.
 
-use std::time::Duration;
-
-use super::prices::{CLEARLY, HARMLESS_NS};
+use super::{
+    pace::{HUGE_BLOCK, LARGE_BLOCK, Pace, SMALL_BLOCK, STRETCH, Stretch, suited_to},
+    prices::{CLEARLY, HARMLESS_NS},
+};
 use crate::clock::{Instant, nanos};
 
-/// In items: the sizes of a block.
-pub(crate) const SMALL_BLOCK: usize = 8;
-pub(crate) const LARGE_BLOCK: usize = SMALL_BLOCK * SMALL_BLOCK;
-pub(crate) const HUGE_BLOCK: usize = SMALL_BLOCK * LARGE_BLOCK;
 /// In nanoseconds per item: items below this are claimed in blocks of 8, since single claims would
 /// add more than 1 % to their time. Other items are claimed one by one, unless larger claims are
 /// known to be harmless.
@@ -62,20 +59,8 @@ pub(crate) const DEAR_NS: f32 = 400.0;
 /// In items: the end of a range that is claimed one by one, so that thieves can steal each of these
 /// items. Harmless blocks are claimed up to the end.
 const TAIL: usize = LARGE_BLOCK;
-/// The least time of a stretch. If a stretch is shorter, the next stretch has more claims. If a
-/// stretch takes more than twice this time, the next stretch has fewer claims.
-pub(crate) const STRETCH: Duration = Duration::from_micros(10);
 /// In claims: the length of the first stretch of a run.
 const FIRST_STRETCH: usize = SMALL_BLOCK;
-
-/// The claims of a worker until its next reading of the clock.
-#[derive(Debug)]
-pub(crate) struct Stretch {
-    /// Items per claim: 1, 8, 64 or 512.
-    pub(crate) size: usize,
-    pub(crate) claims: usize,
-    pub(crate) full_fences: bool,
-}
 
 /// Whether blocks of 64 are in use.
 #[derive(Clone, Copy, Debug)]
@@ -141,42 +126,9 @@ impl Grain {
         grain
     }
 
-    /// The next stretch of a range that has `left` items, at least one.
-    pub(crate) fn stretch(&mut self, left: usize) -> Stretch {
-        let before_tail = if self.size <= self.harmless { left } else { left.saturating_sub(TAIL) };
-        let mut size = self.size;
-        while size > before_tail.max(1) {
-            size /= SMALL_BLOCK;
-        }
-        let claims = self.claims.min(if size == 1 { left } else { before_tail / size });
-        self.items = size * claims;
-        self.left = left - self.items;
-        Stretch { size, claims, full_fences: self.dear }
-    }
-
     /// Starts the clock of the next stretch `now`. Called after other work, which must not count.
     pub(crate) fn restart(&mut self, now: Instant) {
         self.clock = now;
-    }
-
-    /// Learns from a stretch that ended `now`, with `left` items left.
-    pub(crate) fn end_stretch(&mut self, left: usize, now: Instant) {
-        let took = now - self.clock;
-        self.clock = now;
-        if left != self.left {
-            *self = Self { fastest: self.fastest, ..Self::new(now, None, 1, self.singly) };
-            return;
-        }
-        let each = nanos(took) / self.items as f32;
-        self.see(each);
-        self.is_dearer = each > 2.0 * self.fastest;
-        self.fastest = if self.is_dearer { each } else { self.fastest.min(each) };
-        if took < STRETCH {
-            self.claims = self.claims.saturating_mul(2);
-        } else if took > 2 * STRETCH {
-            self.claims = ((self.claims as f32 * (nanos(STRETCH) / nanos(took))) as usize).max(1);
-        }
-        self.choose(each);
     }
 
     /// Items take `each` nanoseconds: chooses the fences, and makes harmless blocks smaller.
@@ -222,8 +174,39 @@ impl Grain {
     }
 }
 
+impl Pace for Grain {
+    fn stretch(&mut self, left: usize) -> Stretch {
+        let before_tail = if self.size <= self.harmless { left } else { left.saturating_sub(TAIL) };
+        let mut size = self.size;
+        while size > before_tail.max(1) {
+            size /= SMALL_BLOCK;
+        }
+        let claims = self.claims.min(if size == 1 { left } else { before_tail / size });
+        self.items = size * claims;
+        self.left = left - self.items;
+        Stretch { size, claims, full_fences: self.dear, is_new: self.is_dearer }
+    }
+
+    fn end_stretch(&mut self, left: usize, now: Instant) {
+        let took = now - self.clock;
+        self.clock = now;
+        if left != self.left {
+            *self = Self { fastest: self.fastest, ..Self::new(now, None, 1, self.singly) };
+            return;
+        }
+        let each = nanos(took) / self.items as f32;
+        self.see(each);
+        self.is_dearer = each > 2.0 * self.fastest;
+        self.fastest = if self.is_dearer { each } else { self.fastest.min(each) };
+        self.claims = suited_to(STRETCH, self.claims, took);
+        self.choose(each);
+    }
+}
+
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     /// The stretch that follows `stretches` stretches, in a range of `left` items of `nanos` each.
@@ -340,7 +323,7 @@ mod tests {
         for left in 1..5_000 {
             let mut grain =
                 Grain { size: 64, claims: 1000, dear: false, ..Grain::new(Instant::now(), None, 1, false) };
-            let Stretch { size, claims, full_fences } = grain.stretch(left);
+            let Stretch { size, claims, full_fences, .. } = grain.stretch(left);
             assert!(!full_fences && claims > 0 && size * claims <= left);
             assert!(size == 1 || left - size * claims >= TAIL, "{left} left");
         }

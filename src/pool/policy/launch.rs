@@ -14,8 +14,8 @@ use std::time::Duration;
 
 use super::{
     alone_or_shared::TRIAL_PARTS,
-    grain::{LARGE_BLOCK, SMALL_BLOCK},
     memory::Memory,
+    pace::{LARGE_BLOCK, SMALL_BLOCK},
     prices::{ASLEEP_NS, AT_FIRST, AWAKE_NS, CLEARLY, Prices, TOO_SHORT_TO_TIME_NS},
     site::{Loop, LoopKind},
 };

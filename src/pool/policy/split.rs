@@ -9,7 +9,7 @@
 use std::{ops::Range, sync::Arc};
 
 use super::{
-    grain::{HUGE_BLOCK, LARGE_BLOCK, SMALL_BLOCK},
+    pace::{HUGE_BLOCK, LARGE_BLOCK, SMALL_BLOCK},
     prices::{ASLEEP_NS, AWAKE_NS, CLEARLY, Estimate, HARMLESS_NS, THEFT_NS},
     site::{Loop, Site},
 };

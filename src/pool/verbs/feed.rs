@@ -12,8 +12,9 @@ use crate::{
         call::{ending::discard, executor::Executor, handles::Watch, work_list::WorkList},
         policy::{
             back_off,
-            grain::{DEAR_NS, LARGE_BLOCK, SMALL_BLOCK, STRETCH},
+            grain::DEAR_NS,
             launch::CHECKED_AFTER,
+            pace::{LARGE_BLOCK, SMALL_BLOCK, STRETCH},
             prices::TOO_SHORT_TO_TIME_NS,
         },
         protocol::{

@@ -12,8 +12,9 @@ use crate::unsafe_inventory::{flat, read};
 /// The largest number of numbers in the policy. Two of them were written as others before, as a
 /// square and as a multiple, and were not counted. `MOST_WOKEN` makes the first loop of 4,096
 /// threads take 0.2 s instead of 2 s. `AT_FRONT_NS` lets a search for any match find one in the
-/// second half of 2^40 items in milliseconds instead of minutes.
-const BAR: usize = 26;
+/// second half of 2^40 items in milliseconds instead of minutes. `LOOKS` was in `call` before, and
+/// was not counted.
+const BAR: usize = 27;
 
 /// The numbers of a text other than 0, 1 and 2, with their lines. A number behind a dot is a field.
 fn numbers(text: &str) -> Vec<(usize, String)> {
