@@ -35,7 +35,7 @@
 //!
 //! | you see | meaning | remedy |
 //! |---|---|---|
-//! | one line only | the loop ran on the calling thread alone; the first line says why (see [`Alone`](crate::Alone)) | `short`, `one worker`: none. `faster`: see the last row, and look for other programs that use the CPUs. `the pool was busy`: none, since all workers had work |
+//! | one line only | the loop ran on the calling thread alone; the first line says why (see [`Alone`](crate::Alone)) | `short`, `one worker`: none. `faster`: see the last row, and look for other programs that use the CPUs. `its program is faster`: none; if data moves between CPUs, longer loops or loops that work on the same parts gain more. `the pool was busy`: none, since all workers had work |
 //! | `to start` of some 10 to 100 µs | the thread had to wake up | none, if the loop takes a millisecond or more. Otherwise less work between loops, or fewer and longer loops |
 //! | `to start` is as long as the loop | the thread came too late for any item: its CPU had other work | fewer threads, or less other work on the machine |
 //! | `at end` is long for all workers but one | the other workers waited for the last item of this worker | divide heavy items; sort them to the front |

@@ -8,13 +8,13 @@ use super::{
     accumulator::{Accumulator, Folder, Folders, Partials, Started, WorkerFolder},
     body::{Body, Stop, kernel},
     ending::{Outcome, Panic},
-    inputs::{Gaps, Inside, draw, upcoming},
+    inputs::{Gaps, Inside, draw, upcoming, with_rounds},
     loop_options::{LoopOptions, is_logged},
     order::Node,
     plan::check_cpu,
 };
 use crate::{
-    clock::{Instant, Moment, nanos},
+    clock::{Instant, Moment, nanos, time},
     pool::{
         hosts::{HostOptions, Hosts},
         place::{
@@ -358,19 +358,22 @@ impl Executor {
         self.notice_crowd();
         let gap = has_idle.then(|| self.gaps.gap(&self.prices));
         if most > 0 && !options.watch.is_cancelled() {
-            let case = Case {
-                memory: &self.memory,
-                prices: &self.prices,
-                this,
-                kind: options.kind,
-                helpers: most,
-                awake,
-                polling,
-                is_timed: verdict == QuickVerdict::Timed,
-                gap,
-                draw: draw(),
-            };
-            launch = case.launch();
+            launch = with_rounds(|rounds| {
+                let case = Case {
+                    memory: &self.memory,
+                    prices: &self.prices,
+                    this,
+                    kind: options.kind,
+                    helpers: most,
+                    awake,
+                    polling,
+                    is_timed: verdict == QuickVerdict::Timed,
+                    gap,
+                    draw: draw(),
+                    rounds: has_idle.then_some(rounds).flatten(),
+                };
+                case.launch()
+            });
         }
         if launch.why() == Some(Why::Short) && !awake {
             self.set_quiet(gap.is_some_and(|gap| !gap.is_short(self.memory.expected(this))));
@@ -397,6 +400,7 @@ impl Executor {
         match call.launch.why() {
             _ if self.most(call.this, options) == 0 => Alone::OneWorker,
             Some(Why::Faster) => Alone::Faster,
+            Some(Why::Rounds) => Alone::Round,
             _ => Alone::Short,
         }
     }
@@ -422,6 +426,20 @@ impl Executor {
             log::info!(
                 "{at}: this loop takes {took:?} alone, and much longer shared: other programs have the CPUs of this \
                  pool, or its items wait for each other. It now runs alone, and is shared again after growing pauses"
+            );
+        }
+    }
+
+    /// Logs, once, that a loop runs alone because its program is faster so.
+    #[cold]
+    pub(super) fn tell_of_rounds(&self, at: &Location<'_>, this: Loop) {
+        let times = with_rounds(|rounds| rounds.and_then(|(rounds, _)| rounds.of_alone_and_shared(this)));
+        if let Some([alone, shared]) = times.filter(|_| self.is_news(4)) {
+            log::info!(
+                "{at}: this loop runs alone, because its program is faster so: from the begin of a call to the begin \
+                 of the next, {:?} instead of {:?}. It is shared again after growing pauses",
+                time(alone),
+                time(shared)
             );
         }
     }

@@ -1,6 +1,6 @@
 //! Inputs of the policy. The policy neither reads a clock nor draws random numbers. Instead, a call
-//! gives the policy three inputs: the time since the last call, a random number, and whether the
-//! calling thread works in a shared loop.
+//! gives the policy its inputs: the time since the last call, what the calling thread knows of its
+//! rounds, a random number, and whether the thread works in a shared loop.
 
 use std::{cell::Cell, time::Duration};
 
@@ -10,6 +10,7 @@ use crate::{
         launch::{Draw, Gap},
         prices::Prices,
         rhythm::Rhythm,
+        rounds::Rounds,
         site::GOLDEN,
     },
     sync::{AtomicU64, Ordering, Patience},
@@ -135,6 +136,17 @@ impl Drop for Inside {
     fn drop(&mut self) {
         DEPTH.set(DEPTH.get() - 1);
     }
+}
+
+thread_local!(static ROUNDS: Rounds = const { Rounds::new() });
+
+/// Calls `decide` with what this thread knows of the rounds of its loops, and with the time. In an
+/// item of a shared loop it gets nothing: there, the begin of a call says little about the program.
+pub(crate) fn with_rounds<T>(decide: impl FnOnce(Option<(&Rounds, Instant)>) -> T) -> T {
+    if Inside::is_here() {
+        return decide(None);
+    }
+    ROUNDS.with(|rounds| decide(Some((rounds, Instant::now()))))
 }
 
 thread_local!(static LAST: Cell<u64> = const { Cell::new(0) });

@@ -203,6 +203,9 @@ impl<'r> Running<'r> {
         let Executor { memory, prices, .. } = executor;
         let (timed, took) = solo.timed();
         memory.learn(this, options.kind, timed, nanos(took));
+        if launch.why() == Some(Why::Rounds) {
+            executor.tell_of_rounds(options.wishes.at, this);
+        }
         if is_judged && memory.learn_alone(prices, this, launch.is_trial(), nanos(took)) {
             executor.tell_of_faster(options.wishes.at, took);
         }

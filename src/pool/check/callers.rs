@@ -436,6 +436,7 @@ impl SimPool {
                 is_timed,
                 gap,
                 draw: drawn,
+                rounds: None,
             };
             call.launch = case.launch();
             call.is_gap_short = gap.is_some_and(|gap| gap.is_short(self.memory.expected(this)));

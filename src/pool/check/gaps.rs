@@ -138,6 +138,7 @@ impl Team {
             is_timed: false,
             gap: Some(gap),
             draw: Draw(self.drawn),
+            rounds: None,
         };
         let (launch, all) = (case.launch(), self.helpers.len());
         let (helpers, alone) = match launch {

@@ -25,15 +25,15 @@ use crate::clock::nanos;
 pub(crate) const TRIAL_PARTS: u16 = 16;
 /// The factor by which the interval between trials grows when a trial confirms the verdict. Also
 /// the first interval after a change of the verdict, in calls.
-const LONGER: u16 = 4;
+pub(super) const LONGER: u16 = 4;
 /// In calls: the longest interval between two trials, a power of two.
-const LONGEST_INTERVAL: u16 = 1 << (u16::BITS - 2);
+pub(super) const LONGEST_INTERVAL: u16 = 1 << (u16::BITS - 2);
 /// A trial becomes due after a shared call that takes longer than this factor times the usual time,
 /// plus the delay of sleeping helpers. (If the call was only interrupted, the mean changes little,
 /// and the trial fails.)
 const MUCH_LONGER: f32 = 2.0;
 /// A call has the weight `1 / MEAN_OF` in the mean. It counts as at most `MEAN_OF` times the mean.
-const MEAN_OF: f32 = 2.0;
+pub(super) const MEAN_OF: f32 = 2.0;
 
 /// The number of parts of a trial, if a shared call takes `shared`. A short loop has few parts:
 /// otherwise readings of the clock would count, and a part that happens to have more work than

@@ -17,9 +17,10 @@ use super::{
     memory::Memory,
     pace::{LARGE_BLOCK, SMALL_BLOCK},
     prices::{ASLEEP_NS, AT_FIRST, AWAKE_NS, CLEARLY, Prices, TOO_SHORT_TO_TIME_NS},
+    rounds::Rounds,
     site::{Loop, LoopKind},
 };
-use crate::clock::{nanos, time};
+use crate::clock::{Instant, nanos, time};
 
 /// In nanoseconds per item: for items below this, sharing pays only with more work. The reason is
 /// that a shared loop begins with small claims, while the plain loop is vectorised from end to end.
@@ -72,6 +73,8 @@ pub(crate) enum Why {
     Unexpected,
     /// The loop is known to be faster alone, or this is tried.
     Faster,
+    /// The rounds of the program are known to be faster with the loop alone, or this is tried.
+    Rounds,
 }
 
 /// How a loop starts.
@@ -271,6 +274,9 @@ pub(crate) struct Case<'a> {
     /// `None` if no worker is idle.
     pub(crate) gap: Option<Gap>,
     pub(crate) draw: Draw,
+    /// What the calling thread knows of the rounds of its loops, and the time. `None` if the loop
+    /// is inside an item of another one.
+    pub(crate) rounds: Option<(&'a Rounds, Instant)>,
 }
 
 impl Case<'_> {
@@ -344,6 +350,12 @@ impl Case<'_> {
         let verdict = memory.verdict(this).filter(|verdict| {
             verdict.alone != verdict.is_trial_due() && !verdict.is_outdated(expected / len)
         });
+        let is_alone = verdict.is_some_and(|verdict| verdict.alone);
+        match self.rounds.and_then(|(rounds, now)| rounds.begin(this, now, is_alone, expected)) {
+            Some(true) => return Launch::alone(2.0 * expected, len / f32::from(TRIAL_PARTS), Why::Rounds),
+            Some(false) => return shared,
+            None => {}
+        }
         let Some(verdict) = verdict else { return shared };
         if !verdict.alone {
             let (help, parts, usually) = (prices.help(false), f32::from(TRIAL_PARTS), verdict.usually * len);
@@ -475,7 +487,8 @@ mod tests {
             let Self { memory, prices, patience, .. } = self;
             let gap = Some(Gap { since_begin: MICRO, since_end: None, patience: *patience });
             let (is_timed, draw) = (false, self.draw());
-            Case { memory, prices, this, kind, helpers, awake, polling, is_timed, gap, draw }.launch()
+            let rounds = None;
+            Case { memory, prices, this, kind, helpers, awake, polling, is_timed, gap, draw, rounds }.launch()
         }
 
         fn learn(&self, this: Loop, kind: LoopKind, indices: usize, work: f32) {

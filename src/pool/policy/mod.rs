@@ -4,7 +4,8 @@
 //!
 //! In the order of a call: `launch` decides whether workers are woken, from the `prices` of help
 //! and the `memory` of the loop. `free_cpus` limits the number of helpers while other threads call
-//! loops. `alone_or_shared` decides whether sharing has paid. `split` decides where the ranges of
+//! loops. `alone_or_shared` decides whether sharing has paid, and `rounds` whether
+//! it pays for the program around the loop. `split` decides where the ranges of
 //! workers begin, and `rhythm` decides whether helpers stay awake for the next loop. `pace` decides
 //! when a thread reads the clock next, and `grain` how many items a claim takes. `victim` chooses
 //! the worker that a thief steals from. `theft` decides whether the theft pays and where it divides
@@ -41,6 +42,7 @@ pub(crate) mod pace;
 pub(crate) mod poll_costs;
 pub(crate) mod prices;
 pub(crate) mod rhythm;
+pub(crate) mod rounds;
 pub(crate) mod site;
 pub(crate) mod split;
 pub(crate) mod theft;

@@ -14,6 +14,11 @@ pub enum Alone {
     /// other, or another program uses the CPU of a helper. After a pause the pool shares the loop
     /// again. If the shared loop is still slower, the next pause is longer.
     Faster,
+    /// The time from the begin of one call to the begin of the next was shorter with the loop on
+    /// one thread, or this call was one of a few that measured this time. The loop by itself may be
+    /// faster shared. But then the loops and the serial code around it fetch data from the CPUs of
+    /// helpers. After a pause the pool shares the loop again.
+    Round,
     /// From the begin of the loop to its end, no worker of the pool was idle.
     Busy,
     /// The loop had only one worker, or at most one item.
@@ -29,6 +34,7 @@ impl Alone {
             Self::Short => "short",
             Self::Waited => "its items waited",
             Self::Faster => "faster",
+            Self::Round => "its program is faster",
             Self::Busy => "the pool was busy",
             Self::OneWorker => "one worker",
             Self::Cancelled => "cancelled before it began",

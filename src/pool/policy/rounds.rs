@@ -1,0 +1,312 @@
+//! Whether a loop runs alone or shared, judged by the rounds of its program.
+//!
+//! A program that iterates calls the same loops round after round. A shared loop moves data: what a
+//! helper has written, the calling thread fetches back in the loops and in the serial code that
+//! follow. The time of the loop does not show this. (In rounds of `PageRank` over 5,000 pages, two
+//! short loops run alone, and the loop between them took less time shared; the rounds took 1.4
+//! times the plain program's.) The time from the begin of a call to the begin of the next call of
+//! the loop on the same thread does show it.
+//!
+//! So where these times are alike, they decide, and [`alone_or_shared`](super::alone_or_shared)
+//! decides elsewhere. A trial runs several calls in a row the other way. The first of them does not
+//! count, since the data comes home in it. The trial ends early if its first counted round is
+//! clearly longer. If a trial confirms the verdict, the next interval between trials is longer.
+//!
+//! A round cannot be shorter than its loops. So a loop that takes longer alone than its round takes
+//! now is not tried alone, and a loop that is most of its program never is.
+
+use std::cell::Cell;
+
+use super::{
+    alone_or_shared::{LONGER, LONGEST_INTERVAL, MEAN_OF},
+    prices::CLEARLY,
+    site::{Loop, scatter},
+};
+use crate::clock::{Instant, nanos};
+
+/// In rounds: the rounds of a loop decide after this number of rounds that were alike. Also the
+/// rounds of a trial that count, of which the longest is taken.
+const ALIKE: usize = 2;
+/// In loops: how many loops of a thread are remembered.
+const LOOPS: usize = 8;
+
+/// What a thread knows of the rounds of its loops.
+#[derive(Debug, Default)]
+pub(crate) struct Rounds([Cell<RoundsOfLoop>; LOOPS]);
+
+impl Rounds {
+    pub(crate) const fn new() -> Self {
+        Self([const { Cell::new(RoundsOfLoop::NEW) }; LOOPS])
+    }
+
+    /// A call of a loop that is worth sharing by itself begins `now`. The loop would take about
+    /// `expected` nanoseconds alone, and runs alone if `is_alone` is set and rounds do not decide.
+    /// Returns whether to run it alone, if rounds decide.
+    pub(crate) fn begin(&self, this: Loop, now: Instant, is_alone: bool, expected: f32) -> Option<bool> {
+        let number = this.round_number();
+        let place = &self.0[number as usize % LOOPS];
+        let known = Some(place.get()).filter(|known| known.number == number);
+        let mut rounds = known.unwrap_or(RoundsOfLoop { number, ..RoundsOfLoop::NEW });
+        let decided = rounds.begin(now, is_alone, expected);
+        place.set(rounds);
+        decided
+    }
+
+    /// The times of a round with the loop alone and with the loop shared, in nanoseconds, if trials
+    /// have shown that the round is shorter with the loop alone.
+    pub(crate) fn of_alone_and_shared(&self, this: Loop) -> Option<[f32; 2]> {
+        let number = this.round_number();
+        let rounds = self.0[number as usize % LOOPS].get();
+        (rounds.number == number && rounds.is_alone && rounds.otherwise > 0.0)
+            .then_some([rounds.usually, rounds.otherwise])
+    }
+}
+
+/// The rounds of one loop. All times are nanoseconds.
+#[derive(Clone, Copy, Debug)]
+struct RoundsOfLoop {
+    number: u64,
+    /// When the last call began.
+    begun: Option<Instant>,
+    /// Whether the last call ran alone, and how many calls in a row did as it did, at most 2.
+    was_alone: bool,
+    in_row: u8,
+    /// The verdict: whether calls run alone.
+    is_alone: bool,
+    /// The usual time of a round; 0 if unknown. How many of the last rounds were alike, at most
+    /// twice [`ALIKE`].
+    usually: f32,
+    alike: u8,
+    /// The time of a round against the verdict, by the last trial; 0 if unknown.
+    otherwise: f32,
+    /// The rounds of the present trial, and their number; `None` if this is no trial.
+    trial: Option<([f32; ALIKE], usize)>,
+    /// In calls: the interval between two trials, and what is left of it.
+    lasts: u16,
+    left: u16,
+}
+
+impl Default for RoundsOfLoop {
+    fn default() -> Self {
+        Self::NEW
+    }
+}
+
+impl RoundsOfLoop {
+    const NEW: Self = Self {
+        number: 0,
+        begun: None,
+        was_alone: false,
+        in_row: 0,
+        is_alone: false,
+        usually: 0.0,
+        alike: 0,
+        otherwise: 0.0,
+        trial: None,
+        lasts: LONGER,
+        left: 0,
+    };
+
+    fn begin(&mut self, now: Instant, is_alone: bool, expected: f32) -> Option<bool> {
+        let took = self.begun.replace(now).map(|begun| nanos(now - begun));
+        if let Some(took) = took.filter(|_| self.in_row > 1) {
+            self.see(took);
+        }
+        let decided = self.decide(expected);
+        if decided.is_none() && self.is_alone != is_alone {
+            *self = Self { number: self.number, begun: self.begun, is_alone, ..Self::NEW };
+        }
+        let is_alone = decided.unwrap_or(is_alone);
+        self.in_row = if is_alone == self.was_alone { 2.min(self.in_row + 1) } else { 1 };
+        self.was_alone = is_alone;
+        decided
+    }
+
+    /// A round took `took`, and the call before it ran the same way.
+    fn see(&mut self, took: f32) {
+        if let Some((rounds, count)) = &mut self.trial {
+            rounds[*count] = took;
+            *count += 1;
+            if *count == 1 && took > CLEARLY * self.usually {
+                self.end_trial(took);
+            } else if *count == ALIKE {
+                let longest = rounds.iter().copied().fold(0.0, f32::max);
+                self.end_trial(longest);
+            }
+            return;
+        }
+        let is_alike = took <= CLEARLY * self.usually && self.usually <= CLEARLY * took;
+        if is_alike {
+            self.usually += (took - self.usually) / MEAN_OF;
+            self.alike = (2 * ALIKE as u8).min(self.alike + 1);
+        } else if self.alike > 0 {
+            self.alike -= 1;
+        } else {
+            self.usually = took;
+        }
+    }
+
+    /// A round of the present trial usually took `took`.
+    fn end_trial(&mut self, took: f32) {
+        (self.trial, self.otherwise) = (None, took);
+        if took < self.usually {
+            (self.usually, self.otherwise) = (took, self.usually);
+            (self.is_alone, self.lasts) = (!self.is_alone, LONGER);
+        }
+        self.lasts = self.lasts.saturating_mul(LONGER).min(LONGEST_INTERVAL);
+        self.left = self.lasts;
+    }
+
+    /// Whether to run the call that begins alone. `None` if rounds do not decide.
+    fn decide(&mut self, expected: f32) -> Option<bool> {
+        if self.trial.is_some() {
+            return Some(!self.is_alone);
+        }
+        let longest = if self.is_alone { CLEARLY * self.usually } else { self.usually };
+        if usize::from(self.alike) < ALIKE || expected >= longest {
+            return None;
+        }
+        self.left = self.left.saturating_sub(1);
+        if self.left == 0 {
+            self.trial = Some(([0.0; ALIKE], 0));
+        }
+        Some(self.is_alone != self.trial.is_some())
+    }
+}
+
+impl Loop {
+    /// The number of this loop among those of a thread, over any slice of about the same length.
+    fn round_number(self) -> u64 {
+        scatter(self.site.number() ^ u64::from((self.slice.len | 1).ilog2()))
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle, miri))))] // under Miri minutes each, and safe code on one thread
+mod tests {
+    use std::{ptr, time::Duration};
+
+    use super::{
+        super::site::{GOLDEN, Site, Slice},
+        *,
+    };
+
+    /// A program whose rounds consist of one loop that is worth sharing, and of other code. The
+    /// times are nanoseconds.
+    #[derive(Clone, Copy, Debug)]
+    struct Program {
+        /// The time of the loop, and of a round, if the loop runs alone.
+        loop_alone: f32,
+        alone: f32,
+        /// The time of a round if the loop is shared.
+        shared: f32,
+        /// The first round after a change takes longer by this time.
+        moving: f32,
+        /// The largest part by which a round differs from others.
+        noise: f32,
+    }
+
+    struct Simulated {
+        rounds: Rounds,
+        now: Instant,
+        was_alone: bool,
+        drawn: u64,
+    }
+
+    impl Simulated {
+        fn new() -> Self {
+            Self { rounds: Rounds::new(), now: Instant::now(), was_alone: false, drawn: 0 }
+        }
+
+        /// Runs a round. Returns its time, and whether the loop ran alone.
+        fn round(&mut self, program: Program, is_alone: bool) -> (f32, bool) {
+            let Program { loop_alone, alone, shared, moving, noise } = program;
+            let this = Loop {
+                site: Site::new(ptr::without_provenance(0x1230)),
+                slice: Slice { address: 0x1000, len: 1000 },
+            };
+            let way = self.rounds.begin(this, self.now, is_alone, loop_alone).unwrap_or(is_alone);
+            self.drawn = self.drawn.wrapping_mul(GOLDEN).wrapping_add(GOLDEN);
+            let random = (self.drawn >> 40) as f32 / (1 << 24) as f32;
+            let moved = if way == self.was_alone { 0.0 } else { moving };
+            let took = (if way { alone } else { shared } + moved) * (1.0 + noise * random);
+            self.was_alone = way;
+            self.now += Duration::from_nanos(took as u64);
+            (took, way)
+        }
+
+        fn rounds(&mut self, program: Program, count: usize) -> f32 {
+            (0..count).map(|_| self.round(program, false).0).sum()
+        }
+    }
+
+    /// `PageRank` over 5,000 pages, as measured.
+    const PAGE_RANK: Program =
+        Program { loop_alone: 17e3, alone: 24e3, shared: 35e3, moving: 3e3, noise: 0.1 };
+
+    #[test]
+    fn a_loop_that_slows_down_its_program_runs_alone() {
+        let mut simulated = Simulated::new();
+        let first = simulated.rounds(PAGE_RANK, 30) / (30.0 * PAGE_RANK.alone);
+        assert!(first < 1.3, "the first rounds take {first} times the plain program");
+        let later = simulated.rounds(PAGE_RANK, 1000) / (1000.0 * PAGE_RANK.alone);
+        assert!(later < 1.07, "{later}");
+    }
+
+    #[test]
+    fn the_faster_way_is_found_and_trials_cost_little() {
+        for (alone, shared) in
+            [(30e3, 20e3), (30e3, 29e3), (21e3, 30e3), (300e3, 200e3), (24e3, 100e3), (1e6, 1.2e6)]
+        {
+            let mut simulated = Simulated::new();
+            let program = Program { loop_alone: alone / 2.0, alone, shared, moving: 5e3, noise: 0.05 };
+            let best = f32::min(alone, shared) * (1.0 + program.noise / 2.0);
+            let first = simulated.rounds(program, 30) / (30.0 * best);
+            let later = simulated.rounds(program, 2000) / (2000.0 * best);
+            println!("alone {alone}, shared {shared}: {first:.2}, then {later:.3}");
+            assert!(first < 1.3 || shared > 2.0 * alone, "the first rounds of {program:?}: {first}");
+            assert!(later < 1.05, "{program:?}: {later}");
+        }
+    }
+
+    /// Rounds of which some take a third longer than others.
+    #[test]
+    fn noise_changes_no_verdict_for_long() {
+        let program = Program { loop_alone: 10e3, alone: 20e3, shared: 22e3, moving: 5e3, noise: 0.3 };
+        let best = 500.0 * program.alone * (1.0 + program.noise / 2.0);
+        let runs = (0..100).map(|drawn| {
+            let mut simulated = Simulated { drawn, ..Simulated::new() };
+            simulated.rounds(program, 500) / best
+        });
+        let mean = runs.sum::<f32>() / 100.0;
+        println!("{mean:.3} of the best way");
+        assert!(mean < 1.05, "{mean}");
+    }
+
+    #[test]
+    fn a_loop_that_takes_longer_than_its_round_is_not_tried_alone() {
+        let mut simulated = Simulated::new();
+        let program = Program { loop_alone: 24e3, alone: 25e3, shared: 15e3, moving: 0.0, noise: 0.05 };
+        assert!((0..1000).all(|_| !simulated.round(program, false).1));
+    }
+
+    #[test]
+    fn rounds_of_different_times_decide_nothing() {
+        let (mut simulated, mut ran_alone) = (Simulated::new(), 0);
+        for round in 0..3000 {
+            let times = [1.0, 3.0, 9.0][round % 3];
+            let program = Program { shared: times * 35e3, alone: times * 24e3, ..PAGE_RANK };
+            ran_alone += usize::from(simulated.round(program, false).1);
+        }
+        assert_eq!(ran_alone, 0);
+    }
+
+    #[test]
+    fn a_program_that_changes_its_phase_is_judged_again() {
+        let mut simulated = Simulated::new();
+        simulated.rounds(PAGE_RANK, 500);
+        assert!(simulated.round(PAGE_RANK, false).1, "it runs alone");
+        let dear = Program { loop_alone: 300e3, alone: 310e3, shared: 160e3, moving: 3e3, noise: 0.1 };
+        let ratio = simulated.rounds(dear, 200) / (200.0 * dear.shared);
+        assert!(ratio < 1.1, "{ratio}");
+    }
+}
