@@ -19,10 +19,6 @@ use super::{
     thief::Thief,
     work_list::{GrowWorker, WorkList},
 };
-#[cfg(not(any(loom, shuttle, planted)))]
-use crate::pool::call::ending as steps;
-#[cfg(any(loom, shuttle, planted))]
-use crate::pool::check::planted as steps;
 use crate::{
     clock::Instant,
     pool::{
@@ -109,7 +105,7 @@ impl Round<'_> {
                 acc.leave();
             }));
             let Err(panic) = drained else { break };
-            let goes_on = steps::goes_on_after(&panic) && self.list.is_none();
+            let goes_on = self.list.is_none();
             self.stop(owner.abandon(), Some(panic), &mut worker_log.stop);
             acc.abandon();
             if !goes_on {
@@ -439,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    #[cfg(planted)] // only builds with `planted` have a fence that the kernel refuses
+    #[cfg(planted)] // only a build with planted bugs has a fence that the kernel refuses
     fn a_theft_that_the_kernel_refuses_is_noted() {
         let (runs, [thief, victim]) = round(Fence::Refusing, Stealing::Largest, true);
         assert_eq!(runs, [(0, 5), (5, 5)]);
