@@ -2,6 +2,9 @@
 //! `--cfg shuttle` those of shuttle.
 
 #[cfg(loom)]
+mod once;
+
+#[cfg(loom)]
 use loom as primitives;
 #[cfg(shuttle)]
 use shuttle as primitives;
@@ -16,6 +19,11 @@ pub(crate) use primitives::{
     thread::{Builder as ThreadBuilder, JoinHandle, LocalKey},
     thread_local,
 };
+
+#[cfg(loom)]
+pub(crate) use once::OnceLock;
+#[cfg(not(loom))]
+pub(crate) use std::sync::OnceLock;
 
 use std::{
     sync::{PoisonError, TryLockError, TryLockResult},

@@ -3,7 +3,7 @@
 
 mod builder;
 mod call;
-#[cfg(any(test, loom, shuttle, planted))]
+#[cfg(test)]
 mod check;
 mod error;
 mod executor_cell;

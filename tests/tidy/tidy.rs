@@ -12,6 +12,7 @@ mod messages;
 mod names;
 mod once;
 mod path;
+mod planted;
 mod revision;
 mod sentences;
 mod tokens;

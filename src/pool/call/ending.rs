@@ -1,7 +1,5 @@
 //! How a loop ends: its reasons to stop before the last item, and its result.
 
-#![allow(unused_qualifications)] // model-checked builds import `steps` from `check`
-
 use std::{
     any::Any,
     convert::Infallible,
@@ -10,10 +8,6 @@ use std::{
 };
 
 use super::body::Stop;
-#[cfg(not(any(loom, shuttle, planted)))]
-use crate::pool::call::ending as steps;
-#[cfg(any(loom, shuttle, planted))]
-use crate::pool::check::planted as steps;
 
 /// The payload of a panic.
 pub(crate) type Panic = Box<dyn Any + Send>;
@@ -34,7 +28,7 @@ impl<T> Earliest<T> {
     /// count. The caller must drop this value while it holds no lock.
     pub(crate) fn note(&mut self, place: usize, noted: T) -> Option<T> {
         match &self.0 {
-            Some((before, _)) if !steps::is_earlier(place, *before) => Some(noted),
+            Some((before, _)) if place >= *before => Some(noted),
             _ => self.0.replace((place, noted)).map(|(_, noted)| noted),
         }
     }
@@ -72,19 +66,6 @@ impl FirstStop {
             None => Ok(Outcome::Through(())),
         }
     }
-}
-
-/// Whether a stop at `place` comes before a stop at `before`.
-#[inline]
-pub(crate) fn is_earlier(place: usize, before: usize) -> bool {
-    place < before
-}
-
-/// Whether a worker continues after a panic. Always `true`: perhaps no other worker can fold the
-/// items before the panic.
-#[inline]
-pub(crate) fn goes_on_after(_panic: &Panic) -> bool {
-    true
 }
 
 /// How a loop has ended, and its result. `Outcome<(), ()>` has no values, because the values are

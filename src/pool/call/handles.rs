@@ -2,8 +2,6 @@
 //! the loop. The workers of a round over ranges do not read the handles. A search reads its token
 //! between blocks, and a loop over a list that grows reads its token after each item.
 
-#![allow(unused_qualifications)] // model-checked builds import `steps` from `check`
-
 use std::{
     fmt,
     ops::Range,
@@ -15,10 +13,6 @@ use std::{
 };
 
 use super::ending::Outcome;
-#[cfg(not(any(loom, shuttle, planted)))]
-use crate::pool::call::handles as steps;
-#[cfg(any(loom, shuttle, planted))]
-use crate::pool::check::planted as steps;
 use crate::{
     pool::{
         protocol::{fork::Process, range::Ranges, searching::Searching, wake_queues::WakeQueues},
@@ -62,7 +56,7 @@ use crate::{
 /// # Ok::<(), rangesteal::BuildError>(())
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct CancelToken(pub(crate) Arc<Cancel>);
+pub struct CancelToken(Arc<Cancel>);
 
 #[derive(Debug, Default)]
 pub(crate) struct Cancel {
@@ -73,7 +67,7 @@ pub(crate) struct Cancel {
     /// all writes made before the cancelling.
     cancelled: AtomicBool,
     /// What ends the running loops of the token.
-    pub(crate) ends: Mutex<Vec<Arc<dyn End>>>,
+    ends: Mutex<Vec<Arc<dyn End>>>,
 }
 
 /// Ends a loop.
@@ -108,22 +102,6 @@ impl End for WakeQueues {
     fn end(&self) {
         self.stop_at(0);
     }
-}
-
-/// Tells a token of a loop that begins. Ends the loop if the token is already cancelled.
-#[inline(always)]
-pub(crate) fn tell_token(token: &CancelToken, end: Arc<dyn End>) {
-    let mut ends = lock(&token.0.ends);
-    if token.is_cancelled() {
-        end.end();
-    }
-    ends.push(end);
-}
-
-/// Removes a loop that is over, so that the token no longer ends it.
-#[inline(always)]
-pub(crate) fn forget(ends: &mut Vec<Arc<dyn End>>, end: &Arc<impl End>) {
-    ends.retain(|other| !ptr::addr_eq(Arc::as_ptr(other), Arc::as_ptr(end)));
 }
 
 impl CancelToken {
@@ -299,17 +277,22 @@ impl Watch<'_> {
         if self.is_current() { self } else { Self::default() }
     }
 
-    /// A loop begins. From now on, cancelling the token calls `end`.
+    /// A loop begins. From now on, cancelling the token calls `end`. Ends the loop if the token is
+    /// already cancelled.
     pub(crate) fn begin_with(self, end: &Arc<impl End + 'static>) {
         if let Some(token) = self.current().cancel {
-            steps::tell_token(token, Arc::clone(end) as _);
+            let mut ends = lock(&token.0.ends);
+            if token.is_cancelled() {
+                end.end();
+            }
+            ends.push(Arc::clone(end) as _);
         }
     }
 
     /// The loop of [`begin_with`](Self::begin_with) has ended.
     pub(crate) fn end_with(self, end: &Arc<impl End>) {
         if let Some(CancelToken(token)) = self.current().cancel {
-            steps::forget(&mut lock(&token.ends), end);
+            lock(&token.ends).retain(|other| !ptr::addr_eq(Arc::as_ptr(other), Arc::as_ptr(end)));
         }
     }
 

@@ -15,10 +15,6 @@ use super::{
     visit::{Hand, Worker, fold_run, visit},
     work_list::{GrowWorker, WorkList},
 };
-#[cfg(not(any(loom, shuttle, planted)))]
-use crate::pool::call::ending as steps;
-#[cfg(any(loom, shuttle, planted))]
-use crate::pool::check::planted as steps;
 use crate::{
     clock::Instant,
     pool::{
@@ -130,7 +126,7 @@ impl Worker for RangeWorker<'_, '_> {
     /// The worker continues, because the items before the panic are still needed, and perhaps no
     /// other worker folds them. In a list that grows, items have no order, so the worker leaves.
     fn end_at_panic(&mut self, panic: Panic, stop: &mut FirstStop) -> bool {
-        let goes_on = steps::goes_on_after(&panic) && self.round.list.is_none();
+        let goes_on = self.round.list.is_none();
         self.round.stop(self.owner.abandon(), Some(panic), stop);
         goes_on
     }
@@ -444,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    #[cfg(planted)] // only builds with `planted` have a fence that the kernel refuses
+    #[cfg(planted)] // only a build with planted bugs has a fence that the kernel refuses
     fn a_theft_that_the_kernel_refuses_is_noted() {
         let (runs, [thief, victim]) = round(Fence::Refusing, Stealing::Largest, true);
         assert_eq!(runs, [(0, 5), (5, 5)]);

@@ -7,10 +7,6 @@
 //! Arenas are made on demand. They are freed with the pool and not earlier, since a worker that
 //! leaves a loop may touch its arena after the caller has returned.
 
-#![allow(unused_qualifications)] // models use the steps of `check`
-
-#[cfg(not(loom))]
-use std::sync::OnceLock;
 use std::{
     array,
     ops::Range,
@@ -20,13 +16,7 @@ use std::{
 use crossbeam_utils::CachePadded;
 
 use super::{Fence, range::Ranges};
-#[cfg(loom)]
-use crate::pool::check::once::OnceLock;
-#[cfg(any(loom, shuttle, planted))]
-use crate::pool::check::planted as steps;
-#[cfg(not(any(loom, shuttle, planted)))]
-use crate::pool::protocol::arena as steps;
-use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Condvar, Ordering};
+use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Condvar, OnceLock, Ordering};
 
 /// The maximum number of loops of a pool that are shared at the same time. A loop that finds no
 /// arena runs alone.
@@ -104,7 +94,7 @@ impl Arena {
 
     /// The number of tokens that are out now.
     pub(super) fn tokens_now(&self) -> usize {
-        // A read-modify-write reads the last value; partner: `gives_back`.
+        // A read-modify-write reads the last value; partner: `give_back`.
         self.active.fetch_add(0, Ordering::Acquire) / TOKEN
     }
 
@@ -165,9 +155,11 @@ impl Arena {
 
     /// The first free seat of the helpers; the one behind them if all are taken.
     pub(super) fn first_free_seat(&self, helpers: usize) -> usize {
-        (1..=helpers)
-            .find(|seat| steps::is_free(self.seats[*seat].load(Ordering::Relaxed)))
-            .unwrap_or(helpers + 1)
+        (1..=helpers).find(|seat| self.is_free(*seat)).unwrap_or(helpers + 1)
+    }
+
+    fn is_free(&self, seat: usize) -> bool {
+        self.seats[seat].load(Ordering::Relaxed) == 0
     }
 
     /// Gives `thread` this seat, under the lock of the job.
@@ -178,7 +170,7 @@ impl Arena {
     /// Gives `thread` one of the first `helpers` seats, under the lock of the job: the seat with
     /// its own number if that is free, otherwise the first free one.
     pub(super) fn take_seat(&self, thread: usize, helpers: usize) -> Option<usize> {
-        let is_free = |seat: &usize| steps::is_free(self.seats[*seat].load(Ordering::Relaxed));
+        let is_free = |seat: &usize| self.is_free(*seat);
         let own = Some(thread).filter(|own| (1..=helpers).contains(own) && is_free(own));
         let seat = own.or_else(|| (1..=helpers).find(is_free))?;
         debug_assert!(is_free(&seat), "*seat*: two threads in seat {seat}");
@@ -218,7 +210,10 @@ impl Arenas {
     pub(crate) fn take(&self) -> Option<Turn<'_>> {
         (0..ARENAS).find_map(|number| {
             let arena = self.get_or_make(number);
-            steps::takes_arena(arena).then(|| Turn { arena, number })
+            // Acquire; partner: `Turn::drop`. The loop of the previous caller is over.
+            let is_free =
+                !arena.is_taken.load(Ordering::Relaxed) && !arena.is_taken.swap(true, Ordering::Acquire);
+            is_free.then(|| Turn { arena, number })
         })
     }
 
@@ -250,7 +245,8 @@ impl Arenas {
         if let Some(arena) = place.get() {
             return arena;
         }
-        steps::register(place, Box::new(Arena::new(self.workers, self.fence)))
+        let made = Box::new(Arena::new(self.workers, self.fence));
+        place.get_or_init(move || made) // unless another thread has put an arena there
     }
 }
 
@@ -263,28 +259,8 @@ pub(crate) struct Turn<'a> {
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        self.arena.is_taken.store(false, Ordering::Release); // partner: `takes_arena`
+        self.arena.is_taken.store(false, Ordering::Release); // partner: `Arenas::take`
     }
-}
-
-/// Whether a seat is free, given the `thread` in it.
-#[inline(always)]
-pub(crate) fn is_free(thread: usize) -> bool {
-    thread == 0
-}
-
-/// Puts `made` into `place`, unless another thread has put an arena there. Returns the arena that
-/// is there.
-#[inline(always)]
-pub(crate) fn register(place: &LazyArena, made: Box<Arena>) -> &Arena {
-    place.get_or_init(move || made)
-}
-
-/// Takes an arena if it is free. Returns whether the arena was free.
-#[inline(always)]
-pub(crate) fn takes_arena(arena: &Arena) -> bool {
-    // Acquire; partner: `Turn::drop`. The loop of the previous caller is over.
-    !arena.is_taken.load(Ordering::Relaxed) && !arena.is_taken.swap(true, Ordering::Acquire)
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]

@@ -13,8 +13,6 @@
 //! A caller that waits for the last token helps the loops that are called in items of its own loop
 //! (leapfrogging: Wagner and Calder 1993), and no others.
 
-#![allow(unused_qualifications)] // models use the steps of `check`
-
 use std::{
     mem,
     ops::{Range, RangeInclusive},
@@ -29,10 +27,6 @@ use super::{
     arena::{ARENAS, Arena, Arenas, SLEEPS, TOKEN, Turn},
     post::{Post, WorkerState},
 };
-#[cfg(any(loom, shuttle, planted))]
-use crate::pool::check::planted as steps;
-#[cfg(not(any(loom, shuttle, planted)))]
-use crate::pool::protocol::barrier as steps;
 use crate::sync::{AtomicUsize, Mutex, MutexGuard, Ordering, Patience, lock, wait};
 
 /// The barrier of one pool. `J` is the job that is offered.
@@ -263,7 +257,7 @@ impl<J: Copy> Barrier<J> {
         let mut arena_job = lock(&self.jobs[number]);
         *arena_job = ArenaJob { job: Some(job), helpers, reentry, patience: polls.between, ..ArenaJob::NONE };
         let seats = self.offer(&arena_job, (job, number, arena), caller.thread, 1..=helpers);
-        steps::open_places(self, arena_job, arena, number, helpers + 1 - seats.end);
+        self.open_places(arena_job, arena, number, helpers + 1 - seats.end);
         arena.to_ring(seats);
         Published { barrier: self, arena, number, caller, patience: polls.at_end.max(self.patience) }
     }
@@ -330,13 +324,7 @@ impl<J: Copy> Barrier<J> {
     }
 
     /// Sets the number of open places of a job.
-    pub(crate) fn set_places(
-        &self,
-        arena_job: &mut ArenaJob<J>,
-        arena: &Arena,
-        number: usize,
-        places: usize,
-    ) {
+    fn set_places(&self, arena_job: &mut ArenaJob<J>, arena: &Arena, number: usize, places: usize) {
         arena_job.places = places;
         if places == 0 {
             self.open.fetch_and(!(1 << number), Ordering::Relaxed);
@@ -349,13 +337,37 @@ impl<J: Copy> Barrier<J> {
         }
     }
 
+    /// Opens places, so that `places` are open, and tells of them.
+    #[inline(always)]
+    fn open_places(
+        &self,
+        mut arena_job: MutexGuard<'_, ArenaJob<J>>,
+        arena: &Arena,
+        number: usize,
+        places: usize,
+    ) {
+        if places > 0 {
+            self.set_places(&mut arena_job, arena, number, places);
+            drop(arena_job);
+            self.announce(number);
+        }
+    }
+
+    /// The arenas with open places, for a thread that has recorded the sleep of a worker.
+    #[inline(always)]
+    fn open_arenas(&self) -> usize {
+        // A read-modify-write; partner: `set_places`. If a place opens after this, the thread that
+        // opens it sees the sleep.
+        self.open.fetch_add(0, Ordering::AcqRel)
+    }
+
     /// Tells sleeping workers, and the callers around arena `number`, of an open place. A worker
     /// that is awake looks for open places before it sleeps.
-    pub(crate) fn announce(&self, number: usize) {
-        self.posts.iter().for_each(|post| steps::ring_if_asleep(post));
+    fn announce(&self, number: usize) {
+        self.posts.iter().for_each(|post| post.ring_if_asleep());
         for (around, arena) in self.arenas.around(number) {
             arena.is_wanted.store(true, Ordering::Relaxed);
-            if steps::sleeps(&lock(&self.jobs[around])) {
+            if lock(&self.jobs[around]).caller_sleeps {
                 arena.done.notify_one();
             }
         }
@@ -386,7 +398,7 @@ impl<J: Copy> Barrier<J> {
                     break;
                 }
                 post.set(&mut state, WorkerState::Asleep);
-                let open = steps::open_arenas(&self.open);
+                let open = self.open_arenas();
                 if open != 0 {
                     post.set(&mut state, WorkerState::Inside); // no caller offers it anything meanwhile
                     drop(state);
@@ -418,7 +430,7 @@ impl<J: Copy> Barrier<J> {
             if let Some(arena) = self.arenas.get(offered.number()) {
                 self.ring_two(arena); // in its stead
             }
-            steps::decline(self, offered);
+            self.decline(offered);
             state = lock(&post.state);
         }
         if state.at == WorkerState::Awake {
@@ -429,6 +441,24 @@ impl<J: Copy> Barrier<J> {
             post.set(&mut state, WorkerState::Awake);
         }
         (state.at != WorkerState::Stopped).then_some(())
+    }
+
+    /// A starved worker declines an offer: a place opens in its stead.
+    #[inline(always)]
+    fn decline(&self, offered: Offered<J>) {
+        let number = offered.number();
+        let Some(arena) = self.arenas.get(number) else { return };
+        let arena_job = lock(&self.jobs[number]);
+        arena.leave_seat(offered.seat as usize);
+        if arena_job.job.is_none() {
+            drop(arena_job);
+            return self.give_back(arena, number, 1, offered.is_again);
+        }
+        if offered.is_again && arena_job.caller_sleeps {
+            arena.done.notify_one(); // perhaps it sleeps until only untaken tokens are left
+        }
+        let places = arena_job.places + 1;
+        self.open_places(arena_job, arena, number, places);
     }
 
     /// Takes an open place in one of these arenas. A caller that waits for the end of the loop in
@@ -465,8 +495,7 @@ impl<J: Copy> Barrier<J> {
     fn is_open_to(&self, number: usize, waits_for: Option<usize>) -> bool {
         let is_open = |arena: &Arena| arena.open.load(Ordering::Relaxed) > 0;
         self.arenas.get(number).is_some_and(is_open)
-            && waits_for
-                .is_none_or(|of| steps::may_help(self.arenas.around(number).any(|(around, _)| around == of)))
+            && waits_for.is_none_or(|of| self.arenas.around(number).any(|(around, _)| around == of))
     }
 
     /// The caller of the loop in arena `of` helps a loop inside its own loop, if such a loop has an
@@ -503,7 +532,8 @@ impl<J: Copy> Barrier<J> {
         }
         // If a token comes back before this, the caller looks again. If a token comes back
         // afterwards, the worker sees that the caller sleeps.
-        if steps::falls_asleep(arena, tokens) {
+        let (before, order) = (tokens * TOKEN, Ordering::Relaxed);
+        if arena.active.compare_exchange(before, before + SLEEPS, order, order).is_ok() {
             arena_job.caller_sleeps = true;
             arena_job = wait(&arena.done, arena_job);
             arena_job.caller_sleeps = false;
@@ -524,7 +554,7 @@ impl<J: Copy> Barrier<J> {
     pub(crate) fn call_back(&self, number: usize) {
         let Some(arena) = self.arenas.get(number) else { return };
         let mut arena_job = lock(&self.jobs[number]);
-        let Some(job) = steps::job_to_call_for(&arena_job) else { return };
+        let Some(job) = arena_job.job else { return };
         arena.callbacks.fetch_add(1, Ordering::Relaxed);
         if arena_job.rests {
             arena_job.recalls += 1;
@@ -532,7 +562,7 @@ impl<J: Copy> Barrier<J> {
             arena.done.notify_one();
             return;
         }
-        steps::count_call(arena);
+        arena.active.fetch_add(TOKEN, Ordering::Relaxed); // the calling thread has a token, or is the caller
         let ArenaJob { helpers, places, .. } = *arena_job;
         if arena.free_seats(helpers) <= places {
             arena_job.owed += 1; // a worker that has announced that it goes keeps its seat until it has left
@@ -542,7 +572,7 @@ impl<J: Copy> Barrier<J> {
         let offered = self.offer(&arena_job, (job, number, arena), 0, seat..=seat);
         if offered.end == seat {
             arena_job.called += 1;
-            return steps::open_places(self, arena_job, arena, number, places + 1);
+            return self.open_places(arena_job, arena, number, places + 1);
         }
         drop(arena_job);
         offered.for_each(|seat| self.ring(arena.thread_at(seat)));
@@ -560,7 +590,7 @@ impl<J: Copy> Barrier<J> {
         let mut arena_job = lock(&self.jobs[number]);
         self.set_waits(arena, true);
         let is_called = loop {
-            if steps::takes_the_call(self, &mut arena_job, arena, number) {
+            if self.takes_the_call(&mut arena_job, arena, number) {
                 break true;
             }
             let tokens = arena.tokens_now();
@@ -572,6 +602,27 @@ impl<J: Copy> Barrier<J> {
         arena_job.rests = false;
         self.set_waits(arena, false);
         is_called
+    }
+
+    /// Whether the caller, which rests, was called back, or a call waits for any thread. If so, the
+    /// caller takes the call.
+    #[inline(always)]
+    fn takes_the_call(&self, arena_job: &mut ArenaJob<J>, arena: &Arena, number: usize) -> bool {
+        if arena_job.recalls > 0 {
+            arena_job.recalls -= 1;
+            return true;
+        }
+        if arena_job.owed > 0 {
+            arena_job.owed -= 1;
+        } else if arena_job.called > 0 {
+            arena_job.called -= 1;
+            let places = arena_job.places - 1;
+            self.set_places(arena_job, arena, number, places);
+        } else {
+            return false;
+        }
+        arena.active.fetch_sub(TOKEN, Ordering::Relaxed); // the token of the call, which no worker has
+        true
     }
 
     /// The number of tokens that no worker has taken, under the lock of the job.
@@ -587,7 +638,10 @@ impl<J: Copy> Barrier<J> {
     /// Gives tokens back. Wakes the caller if it sleeps and these were the last ones, or if it may
     /// sleep until only untaken ones are left (`is_again`).
     fn give_back(&self, arena: &Arena, number: usize, tokens: usize, is_again: bool) {
-        if steps::gives_back(arena, tokens, is_again) {
+        // Release; partners: the Acquire loads of a caller that waits. All changes are
+        // read-modify-writes, so the caller sees what all workers did inside.
+        let before = arena.active.fetch_sub(tokens * TOKEN, Ordering::Release);
+        if before == tokens * TOKEN + SLEEPS || (is_again && before & SLEEPS != 0) {
             drop(lock(&self.jobs[number])); // by now the caller sleeps on `done`
             arena.done.notify_one();
         }
@@ -605,7 +659,7 @@ impl<J: Copy> Barrier<J> {
 
     /// Stops all workers.
     pub(crate) fn stop(&self) {
-        self.posts.iter().for_each(|post| steps::stop(post));
+        self.posts.iter().for_each(|post| post.stop());
     }
 }
 
@@ -636,15 +690,32 @@ impl<J: Copy> Published<'_, J> {
     pub(crate) fn retract_and_wait(&self, help: HelpInside<'_, J>) {
         let Self { barrier, arena, caller, patience, .. } = *self;
         let back = self.retract();
-        // Acquire; partner: `gives_back`. The caller sees all that the workers did inside.
+        // Acquire; partner: `give_back`. The caller sees all that the workers did inside.
         if arena.active.fetch_sub(back * TOKEN, Ordering::Acquire) / TOKEN > back {
             arena.is_wanted.store(false, Ordering::Relaxed);
             barrier.set_waits(arena, true);
             patience.poll(|| arena.is_over_or_wanted());
-            steps::wait_for_the_last(self, help);
+            self.wait_for_the_last(help);
             barrier.set_waits(arena, false);
         }
         barrier.counts.callers.fetch_sub(usize::from(caller.thread == 0), Ordering::Relaxed);
+    }
+
+    /// Waits until all tokens are back.
+    #[inline(always)]
+    fn wait_for_the_last(&self, help: HelpInside<'_, J>) {
+        let Self { barrier, arena, number, caller, patience } = *self;
+        if arena.tokens(Ordering::Acquire) == 0 {
+            return; // partner: `give_back`
+        }
+        let mut arena_job = lock(&barrier.jobs[number]);
+        loop {
+            let tokens = arena.tokens_now();
+            if tokens == 0 {
+                return;
+            }
+            arena_job = barrier.help_or_sleep(arena_job, (number, arena, caller), tokens, patience, help);
+        }
     }
 
     /// Retracts the job: nobody takes it any more. Returns the tokens that nobody has taken.
@@ -658,14 +729,15 @@ impl<J: Copy> Published<'_, J> {
         }
         let (mut back, mut slept) = (0, false);
         for worker in arena.seated(arena_job.helpers).filter_map(|thread| thread.checked_sub(1)) {
-            if let Some(at) = steps::take_back(&barrier.posts[worker], number) {
+            if let Some(at) = barrier.posts[worker].take_back(|offered| offered.number() == number) {
                 back += 1;
                 slept |= at == WorkerState::Asleep;
             }
         }
         drop(arena_job);
-        if slept {
-            steps::look_for_sleepers(barrier);
+        // A caller that has opened a place meanwhile has not rung these workers: they had an offer.
+        if slept && barrier.open_arenas() != 0 {
+            barrier.posts.iter().for_each(|post| post.ring_if_asleep());
         }
         closed + back
     }
@@ -729,30 +801,6 @@ impl<J: Copy> Drop for Entered<'_, J> {
     }
 }
 
-/// Opens places, so that `places` are open, and tells of them.
-#[inline(always)]
-pub(crate) fn open_places<J: Copy>(
-    barrier: &Barrier<J>,
-    mut arena_job: MutexGuard<'_, ArenaJob<J>>,
-    arena: &Arena,
-    number: usize,
-    places: usize,
-) {
-    if places > 0 {
-        barrier.set_places(&mut arena_job, arena, number, places);
-        drop(arena_job);
-        barrier.announce(number);
-    }
-}
-
-/// The arenas with open places, for a thread that has recorded the sleep of a worker.
-#[inline(always)]
-pub(crate) fn open_arenas(open: &AtomicUsize) -> usize {
-    // A read-modify-write; partner: `Barrier::set_places`. If a place opens after this, the thread
-    // that opens it sees the sleep.
-    open.fetch_add(0, Ordering::AcqRel)
-}
-
 /// The numbers of the bits that are set.
 fn ones(mut bits: usize) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
@@ -760,137 +808,6 @@ fn ones(mut bits: usize) -> impl Iterator<Item = usize> {
         bits &= bits.wrapping_sub(1);
         number
     })
-}
-
-/// Wakes a worker for an open place.
-#[inline(always)]
-pub(crate) fn ring_if_asleep<J: Copy>(post: &Post<Offered<J>>) {
-    post.ring_if_asleep();
-}
-
-/// Takes back the offer of the loop in arena `number`. Returns where the worker is now; `None` if
-/// the worker has taken the offer.
-#[inline(always)]
-pub(crate) fn take_back<J: Copy>(post: &Post<Offered<J>>, number: usize) -> Option<WorkerState> {
-    post.take_back(|offered| offered.number() == number)
-}
-
-/// Wakes workers that sleep beside an open place. A caller that has opened the place did not wake
-/// them, because they had an offer.
-#[inline(always)]
-pub(crate) fn look_for_sleepers<J: Copy>(barrier: &Barrier<J>) {
-    if open_arenas(&barrier.open) != 0 {
-        barrier.posts.iter().for_each(|post| post.ring_if_asleep());
-    }
-}
-
-/// A starved worker declines an offer: a place opens in its stead.
-#[inline(always)]
-pub(crate) fn decline<J: Copy>(barrier: &Barrier<J>, offered: Offered<J>) {
-    let number = offered.number();
-    let Some(arena) = barrier.arenas.get(number) else { return };
-    let arena_job = lock(&barrier.jobs[number]);
-    arena.leave_seat(offered.seat as usize);
-    if arena_job.job.is_none() {
-        drop(arena_job);
-        return barrier.give_back(arena, number, 1, offered.is_again);
-    }
-    if offered.is_again && arena_job.caller_sleeps {
-        arena.done.notify_one(); // perhaps it sleeps until only untaken tokens are left
-    }
-    let places = arena_job.places + 1;
-    open_places(barrier, arena_job, arena, number, places);
-}
-
-/// The job for which a worker is called back; `None` if the job is retracted.
-#[inline(always)]
-pub(crate) fn job_to_call_for<J: Copy>(arena_job: &ArenaJob<J>) -> Option<J> {
-    arena_job.job
-}
-
-/// Adds the token of a worker that is called back.
-#[inline(always)]
-pub(crate) fn count_call(arena: &Arena) {
-    arena.active.fetch_add(TOKEN, Ordering::Relaxed); // the calling thread has a token, or is the caller
-}
-
-/// Whether the caller, which rests, was called back, or a call waits for any thread. If so, the
-/// caller takes the call.
-#[inline(always)]
-pub(crate) fn takes_the_call<J: Copy>(
-    barrier: &Barrier<J>,
-    arena_job: &mut ArenaJob<J>,
-    arena: &Arena,
-    number: usize,
-) -> bool {
-    if arena_job.recalls > 0 {
-        arena_job.recalls -= 1;
-        return true;
-    }
-    if arena_job.owed > 0 {
-        arena_job.owed -= 1;
-    } else if arena_job.called > 0 {
-        arena_job.called -= 1;
-        let places = arena_job.places - 1;
-        barrier.set_places(arena_job, arena, number, places);
-    } else {
-        return false;
-    }
-    arena.active.fetch_sub(TOKEN, Ordering::Relaxed); // the token of the call, which no worker has
-    true
-}
-
-/// Gives tokens back. Returns whether the caller is to be woken.
-#[inline(always)]
-pub(crate) fn gives_back(arena: &Arena, tokens: usize, is_again: bool) -> bool {
-    // Release; partners: the Acquire loads of a caller that waits. All changes are
-    // read-modify-writes, so the caller sees what all workers did inside.
-    let before = arena.active.fetch_sub(tokens * TOKEN, Ordering::Release);
-    before == tokens * TOKEN + SLEEPS || (is_again && before & SLEEPS != 0)
-}
-
-/// Records that the caller sleeps, if `tokens` are out.
-#[inline(always)]
-pub(crate) fn falls_asleep(arena: &Arena, tokens: usize) -> bool {
-    let (before, order) = (tokens * TOKEN, Ordering::Relaxed);
-    arena.active.compare_exchange(before, before + SLEEPS, order, order).is_ok()
-}
-
-/// Waits until all tokens are back.
-#[inline(always)]
-pub(crate) fn wait_for_the_last<J: Copy>(published: &Published<'_, J>, help: HelpInside<'_, J>) {
-    let &Published { barrier, arena, number, caller, patience } = published;
-    if arena.tokens(Ordering::Acquire) == 0 {
-        return; // partner: `gives_back`
-    }
-    let mut arena_job = lock(&barrier.jobs[number]);
-    loop {
-        let tokens = arena.tokens_now();
-        if tokens == 0 {
-            return;
-        }
-        arena_job = barrier.help_or_sleep(arena_job, (number, arena, caller), tokens, patience, help);
-    }
-}
-
-/// Whether the caller of a loop sleeps.
-#[inline(always)]
-pub(crate) fn sleeps<J>(arena_job: &ArenaJob<J>) -> bool {
-    arena_job.caller_sleeps
-}
-
-/// Whether a waiting caller may help a loop. `is_around`: the caller's own loop is around that
-/// loop.
-#[inline(always)]
-pub(crate) fn may_help(is_around: bool) -> bool {
-    is_around
-}
-
-/// Tells a worker to stop, then wakes it.
-#[inline(always)]
-pub(crate) fn stop<J: Copy>(post: &Post<Offered<J>>) {
-    post.mark_stopped();
-    post.bell.notify_one();
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]

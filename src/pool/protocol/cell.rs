@@ -1,5 +1,4 @@
-//! The range of one worker, and the single steps of the protocol. Each step is a function, so that
-//! a model can replace it by a wrong step (`check/planted.rs`).
+//! The range of one worker, and how a theft moves a part of it.
 
 use crossbeam_utils::CachePadded;
 
@@ -40,53 +39,21 @@ pub(crate) struct Both<'a> {
     pub(crate) victim: Locked<'a>,
 }
 
-/// Whether a thief locks its own cell first. Every thief locks the cell with the lower index first.
-/// Otherwise two thieves that steal from each other could wait for ever.
-#[inline(always)]
-pub(crate) fn own_lock_first(me: usize, victim: usize) -> bool {
-    me < victim
-}
-
-/// Tells thieves which pair of fences the owner of a cell uses in its claims from now on. The
-/// calling thread holds the lock of the cell.
-#[inline(always)]
-pub(crate) fn tell(known: &mut Option<Fence>, fence: Fence) {
-    *known = Some(fence);
-}
-
-/// Moves the range behind `middle` from the victim's cell to the thief's. The range first appears
-/// in the thief's cell. Then this function increments `moves`, and then it shortens the victim's
-/// cell. So no scan misses the range.
-#[inline(always)]
-pub(crate) fn transfer<'a>(both: Both<'a>, middle: usize, end: usize, moves: &AtomicUsize) -> Both<'a> {
-    both.own.cell.start.store(middle + 1, Ordering::Relaxed);
-    both.own.cell.end.store(end, Ordering::Relaxed);
-    moves.fetch_add(1, Ordering::Release); // partner: the Acquire load in `steal`
-    both.victim.cell.end.store(middle, Ordering::Release); // partner: the Acquire fence in `steal`
-    both
-}
-
-/// Whether a theft at `middle` stands, given the victim's `start` as seen after the fence.
-#[inline(always)]
-pub(crate) fn stands(middle: usize, start: usize) -> bool {
-    start <= middle
-}
-
-/// Whether a scan that found nothing is valid: no theft has begun since `before` was read.
-#[inline(always)]
-pub(crate) fn is_still(before: usize, moves: usize) -> bool {
-    moves == before
+impl Both<'_> {
+    /// Moves the range behind `middle` from the victim's cell to the thief's. The range first
+    /// appears in the thief's cell. Then this function increments `moves`, and then it shortens the
+    /// victim's cell. So no scan misses the range.
+    #[inline(always)]
+    pub(crate) fn transfer(&self, middle: usize, end: usize, moves: &AtomicUsize) {
+        self.own.cell.start.store(middle + 1, Ordering::Relaxed);
+        self.own.cell.end.store(end, Ordering::Relaxed);
+        moves.fetch_add(1, Ordering::Release); // partner: the Acquire load in `steal`
+        self.victim.cell.end.store(middle, Ordering::Release); // partner: the Acquire fence in `steal`
+    }
 }
 
 /// Locks all cells, in the order of their indices.
 #[inline(always)]
 pub(crate) fn lock_all(cells: &[CachePadded<Cell>]) -> Vec<MutexGuard<'_, Option<Fence>>> {
     cells.iter().map(|cell| lock(&cell.lock)).collect()
-}
-
-/// Lowers the end of a range to `at`. The calling thread holds the locks of all cells.
-#[inline(always)]
-pub(crate) fn lower(cell: &Cell, at: usize) {
-    let end = cell.end.load(Ordering::Relaxed);
-    cell.end.store(end.min(at), Ordering::Relaxed);
 }

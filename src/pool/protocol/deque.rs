@@ -10,7 +10,6 @@
 //! `top`, and both the claim and the theft use the full fence.
 
 #![allow(unsafe_code)] // moves items in and out of memory that two threads know
-#![allow(unused_qualifications)] // models use the steps of `check`
 
 use std::{
     cell::Cell,
@@ -23,11 +22,7 @@ use std::{
 use crossbeam_utils::CachePadded;
 
 use super::searching::Searching;
-#[cfg(any(loom, shuttle, planted))]
-use crate::pool::check::planted as steps;
-#[cfg(not(any(loom, shuttle, planted)))]
-use crate::pool::protocol::deque as steps;
-use crate::sync::{AtomicUsize, Mutex, MutexGuard, Ordering, fence, lock, lock_soon};
+use crate::sync::{AtomicUsize, Mutex, Ordering, fence, lock, lock_soon};
 
 /// Storage for items. The length of the `Vec` stays 0; `bottom` and the owner's end say which
 /// places hold items.
@@ -267,7 +262,7 @@ impl<T> Deque<T> {
     fn show(&self, end: &OwnerEnd<T>) {
         let floor = end.next.get().saturating_sub(self.own.keeps.get()).max(end.floor.get());
         if floor > end.floor.get() {
-            self.ends.top.store(floor, steps::order_of_top()); // case 9; partner: the Acquire loads in `try_steal`
+            self.ends.top.store(floor, Ordering::Release); // case 9; partner: the Acquire loads in `try_steal`
         }
         self.owns_from(end, floor);
     }
@@ -285,7 +280,7 @@ impl<T> Deque<T> {
         let ends = &*self.ends;
         let lower = end.floor.get().saturating_sub(self.own.keeps.get().max(1));
         ends.top.store(lower, Ordering::Release); // partner: the Acquire loads in `try_steal`
-        steps::fence_of_claim(); // case 7; partner: the fence in `try_steal`
+        fence(Ordering::SeqCst); // case 7; partner: the fence in `try_steal`
         if ends.bottom.load(Ordering::Relaxed) > lower {
             self.resolve(&end, lower);
         } else {
@@ -299,7 +294,7 @@ impl<T> Deque<T> {
     #[cold]
     fn resolve(&self, end: &OwnerEnd<T>, lower: usize) {
         let ends = &*self.ends;
-        let _memory = steps::lock_own(&ends.memory); // case 8
+        let _memory = lock_soon(&ends.memory); // case 8
         let bottom = ends.bottom.load(Ordering::Relaxed);
         let mut floor = lower.max(bottom);
         if bottom >= end.floor.get() {
@@ -317,9 +312,8 @@ impl<T> Deque<T> {
     fn make_room(&self, end: &OwnerEnd<T>, more: usize) {
         const FEWEST: usize = if cfg!(loom) { 2 } else { 8 };
         let ends = &*self.ends;
-        let memory = lock(&ends.memory); // case 8: no thief copies
+        let mut memory = lock(&ends.memory); // case 8: no thief copies
         let bottom = ends.bottom.load(Ordering::Relaxed);
-        let mut memory = steps::hold_on(memory, &ends.memory);
         let (len, room) = (end.next.get() - bottom, self.own.room.get());
         // SAFETY: the items lie in the memory from `bottom` on.
         let from = unsafe { end.items.get().add(bottom) };
@@ -374,9 +368,9 @@ impl<T> Deque<T> {
         while bottom < top && taken == 0 {
             let middle = bottom + (top - bottom).div_ceil(2).min(most);
             victim.ends.bottom.store(middle, Ordering::Relaxed);
-            steps::fence_of_theft(); // case 7; partner: the fence in `claim`
+            fence(Ordering::SeqCst); // case 7; partner: the fence in `claim`
             top = victim.ends.top.load(Ordering::Acquire); // partner: `show`, `claim`
-            if steps::stands_at(middle, top) {
+            if middle <= top {
                 taken = middle - bottom;
                 // SAFETY: the place lies in the victim's memory.
                 let from = unsafe { memory.as_ptr().cast::<T>().add(bottom) };
@@ -461,7 +455,7 @@ impl<T> Deques<T> {
     pub(crate) fn go(&self) -> bool {
         self.searching.go();
         fence(Ordering::SeqCst); // case 10; partner: the fence in `is_missed`
-        !self.all().any(|deque| steps::is_seen(deque.shown()))
+        !self.all().any(|deque| deque.shown() > 0)
     }
 
     /// Whether a worker that has gone would now find items. The owner calls this after it has shown
@@ -476,50 +470,6 @@ impl<T> Deques<T> {
         let others = self.others.get_mut().into_iter().flatten();
         std::iter::once(&mut self.first).chain(others).flat_map(Deque::left)
     }
-}
-
-/// The ordering of the store of `top` when items are shown.
-#[inline(always)]
-pub(crate) fn order_of_top() -> Ordering {
-    Ordering::Release
-}
-
-/// The fence between the store of `top` and the load of `bottom` in a claim.
-#[inline(always)]
-pub(crate) fn fence_of_claim() {
-    fence(Ordering::SeqCst);
-}
-
-/// The fence between the store of `bottom` and the load of `top` in a theft.
-#[inline(always)]
-pub(crate) fn fence_of_theft() {
-    fence(Ordering::SeqCst);
-}
-
-/// Whether a theft of the items below `middle` stands, given the `top` of the victim as read after
-/// the fence.
-#[inline(always)]
-pub(crate) fn stands_at(middle: usize, top: usize) -> bool {
-    middle <= top
-}
-
-/// Locks a deque for its owner, after a thief has taken items.
-#[inline(always)]
-#[allow(clippy::unnecessary_wraps, reason = "as the step with the mistake")]
-pub(crate) fn lock_own<M>(memory: &Mutex<M>) -> Option<MutexGuard<'_, M>> {
-    Some(lock_soon(memory))
-}
-
-/// Keeps the lock of a deque whose items are about to be moved.
-#[inline(always)]
-pub(crate) fn hold_on<'a, M>(guard: MutexGuard<'a, M>, _memory: &'a Mutex<M>) -> MutexGuard<'a, M> {
-    guard
-}
-
-/// Whether a leaving worker sees items in a deque that shows `shown` items.
-#[inline(always)]
-pub(crate) fn is_seen(shown: usize) -> bool {
-    shown > 0
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]

@@ -11,28 +11,22 @@
 //! * A thread that notifies before it counts itself out could notify after `close` has checked the
 //!   count and before `close` sleeps. Then `close` would sleep for ever.
 
-#![allow(unused_qualifications)] // models use the steps of `check`
-
 use std::sync::Arc;
 
-#[cfg(any(loom, shuttle, planted))]
-use crate::pool::check::planted as steps;
-#[cfg(not(any(loom, shuttle, planted)))]
-use crate::pool::protocol::gate as steps;
 use crate::sync::{Condvar, Mutex, lock, wait};
 
 /// The number of threads inside, and whether more may enter.
 #[derive(Debug, Default)]
-pub(crate) struct GateState {
-    pub(crate) inside: usize,
-    pub(crate) is_closed: bool,
+struct GateState {
+    inside: usize,
+    is_closed: bool,
 }
 
 /// A gate. A thread is inside while it holds a [`Pass`].
 #[derive(Debug, Default)]
 pub(crate) struct Gate {
-    pub(crate) state: Mutex<GateState>,
-    pub(crate) emptier: Condvar,
+    state: Mutex<GateState>,
+    emptier: Condvar,
 }
 
 /// The right to be inside. A thread drops it as its last action inside.
@@ -43,7 +37,7 @@ impl Gate {
     /// Lets a thread in, unless the gate is closed.
     pub(crate) fn enter(self: &Arc<Self>) -> Option<Pass> {
         let mut state = lock(&self.state);
-        let is_open = steps::is_open(&state);
+        let is_open = !state.is_closed;
         state.inside += usize::from(is_open);
         drop(state);
         is_open.then(|| Pass(Arc::clone(self)))
@@ -60,20 +54,9 @@ impl Gate {
 }
 
 impl Drop for Pass {
+    /// Counts the thread out, then notifies the thread that closes the gate.
     fn drop(&mut self) {
-        steps::go_out(&self.0);
+        lock(&self.0.state).inside -= 1;
+        self.0.emptier.notify_one();
     }
-}
-
-/// Whether a thread may enter. The calling thread holds the lock.
-#[inline(always)]
-pub(crate) fn is_open(state: &GateState) -> bool {
-    !state.is_closed
-}
-
-/// Counts a thread out, then notifies the thread that closes the gate.
-#[inline(always)]
-pub(crate) fn go_out(gate: &Gate) {
-    lock(&gate.state).inside -= 1;
-    gate.emptier.notify_one();
 }

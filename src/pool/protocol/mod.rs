@@ -3,23 +3,20 @@
 //! [`StealPolicy`](range::StealPolicy) decides. Whatever the policy decides, every index is claimed
 //! exactly once, and no worker is inside a call that has returned.
 //!
-//! `cell` is the range of one worker, with the single steps of the protocol. `range` builds the
-//! claim, the theft, `resolve` and `truncate` from these steps. `fence` is the pair of barriers
-//! between a claim and a theft. In a search all workers claim from one `shared_cursor` instead of
-//! ranges. `deque` holds the items that one worker has made or stolen, in a list that grows.
-//! `searching` counts the workers that have made items, search for some, or have gone.
-//! `wake_queues` holds the woken items of a loop whose items wait. `futures` holds the futures of
-//! these items, in a table that grows (`slab`). `first_indices` are the indices of the items that
-//! begin first. `arena` is the state of one shared loop. Each worker has a `post`, where callers
-//! offer it jobs. Workers take a job, and its caller waits for them, at the `barrier`. `job` lends
-//! the workers the caller's closure. `threads` are the threads of the pool. Through `oneshot` a new
-//! thread reports that it has arrived. `gate` waits for threads that the pool cannot join. `fork`
-//! detects a forked child, in which the threads do not exist.
+//! `cell` is the range of one worker. `range` has the claim, the theft, `resolve` and `truncate`.
+//! `fence` is the pair of barriers between a claim and a theft. In a search all workers claim from
+//! one `shared_cursor` instead of ranges. `deque` holds the items that one worker has made or
+//! stolen, in a list that grows. `searching` counts the workers that have made items, search for
+//! some, or have gone. `wake_queues` holds the woken items of a loop whose items wait. `futures`
+//! holds the futures of these items, in a table that grows (`slab`). `first_indices` are the
+//! indices of the items that begin first. `arena` is the state of one shared loop. Each worker has
+//! a `post`, where callers offer it jobs. Workers take a job, and its caller waits for them, at the
+//! `barrier`. `job` lends the workers the caller's closure. `threads` are the threads of the pool.
+//! Through `oneshot` a new thread reports that it has arrived. `gate` waits for threads that the
+//! pool cannot join. `fork` detects a forked child, in which the threads do not exist.
 //!
 //! The proof is in `src/pool/README.md`. The comments in the code refer to its cases as `case 1` to
-//! `case 21`. Builds for loom and for shuttle, and builds with `--cfg planted`, take the steps from
-//! `check`, where one step can be made wrong. The tests of these builds also take [`Fence`] from
-//! `check`. All other builds, including a plain `cargo test`, use the shipped steps.
+//! `case 21`.
 //!
 //! Must not name any other part of the pool.
 
@@ -43,7 +40,4 @@ pub(crate) mod slab;
 pub(crate) mod threads;
 pub(crate) mod wake_queues;
 
-#[cfg(all(test, any(loom, shuttle, planted)))]
-pub(crate) use super::check::fences::TestFence as Fence;
-#[cfg(not(all(test, any(loom, shuttle, planted))))]
 pub(crate) use fence::Fence;

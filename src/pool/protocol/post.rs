@@ -16,7 +16,7 @@ pub(crate) struct Post<O> {
     word: AtomicUsize,
     pub(super) state: Mutex<PostState<O>>,
     /// The worker sleeps on this.
-    pub(crate) bell: Condvar,
+    bell: Condvar,
 }
 
 /// What the lock of a post protects.
@@ -157,8 +157,9 @@ impl<O: Copy> Post<O> {
         lock(&self.state).offered.is_some_and(is_own)
     }
 
-    /// Tells the worker to stop.
-    pub(crate) fn mark_stopped(&self) {
+    /// Tells the worker to stop, then wakes it.
+    pub(super) fn stop(&self) {
         self.set(&mut lock(&self.state), WorkerState::Stopped);
+        self.bell.notify_one();
     }
 }

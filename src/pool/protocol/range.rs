@@ -20,10 +20,6 @@ use super::{
     Fence,
     cell::{self, Both, Cell, Locked},
 };
-#[cfg(any(loom, shuttle, planted))]
-use crate::pool::check::planted as steps;
-#[cfg(not(any(loom, shuttle, planted)))]
-use crate::pool::protocol::cell as steps;
 use crate::sync::{AtomicU64, AtomicUsize, MutexGuard, Ordering, fence, lock, lock_soon, try_lock};
 
 /// The ranges of all workers.
@@ -82,10 +78,11 @@ impl Ranges {
     pub(crate) fn truncate(&self, at: usize) {
         // Case 1. All locks are taken first. Otherwise a theft could move items from a cell that is
         // not yet truncated into one that already is.
-        let guards = steps::lock_all(&self.cells);
+        let guards = cell::lock_all(&self.cells);
         for cell in &self.cells {
             // Case 2: a claim in flight sees the lower end, or was made before this store.
-            steps::lower(cell, at);
+            let end = cell.end.load(Ordering::Relaxed);
+            cell.end.store(end.min(at), Ordering::Relaxed);
         }
         // Without this fence, a worker would see the lower end a little later; nothing else would
         // change.
@@ -99,20 +96,21 @@ impl Ranges {
         let fence = self.fence.full();
         let mut owner = Owner { ranges: self, cell, fence, me, late_only: false, next: 0, end: 0, failed: 0 };
         let mut known = lock(&cell.lock);
-        steps::tell(&mut known, fence); // case 3 ends here
+        *known = Some(fence); // case 3 ends here
         owner.next = cell.start.load(Ordering::Relaxed);
         let first = owner.claim_under(1, &known).next();
         drop(known);
         (owner, first)
     }
 
-    /// Locks the cells of a thief and of its victim.
+    /// Locks the cells of a thief and of its victim: first the cell with the lower index. Otherwise
+    /// two thieves that steal from each other could wait for ever (case 1).
     fn lock_both(&self, thief: usize, victim: usize) -> Both<'_> {
         let lock = |worker: usize| {
             let cell = &*self.cells[worker];
             Locked { cell, fence: lock_soon(&cell.lock) }
         };
-        if steps::own_lock_first(thief, victim) {
+        if thief < victim {
             let own = lock(thief);
             Both { own, victim: lock(victim) }
         } else {
@@ -303,7 +301,7 @@ impl Owner<'_> {
             // that locks the cell sees all claims so far. If the lock is taken, the change is not
             // worth the wait.
             if let Some(mut known) = try_lock(&self.cell.lock) {
-                steps::tell(&mut known, fence);
+                *known = Some(fence);
                 self.fence = fence;
             }
         }
@@ -373,7 +371,7 @@ impl Owner<'_> {
             let before = self.ranges.moves.load(Ordering::Acquire);
             let Some(victim) = policy.victim(&mut self.others(spared)) else {
                 fence(Ordering::Acquire);
-                if steps::is_still(before, self.ranges.moves.load(Ordering::Relaxed)) {
+                if self.ranges.moves.load(Ordering::Relaxed) == before {
                     return None;
                 }
                 continue;
@@ -417,12 +415,12 @@ impl Owner<'_> {
         let mut start = both.victim.cell.start.load(Ordering::Relaxed);
         while start < end {
             let Some(middle) = middle(start..end) else { return Attempt::Left };
-            both = steps::transfer(both, middle, end, &ranges.moves);
+            both.transfer(middle, end, &ranges.moves);
             // Case 3: a victim that has not entered claims nothing before it has its lock. Case 4:
             // for any other victim, the lock contains its pair of fences.
             let ordered = known.is_none_or(Fence::heavy); // case 2; partner: the light fence in `Claims::next`
             start = both.victim.cell.start.load(Ordering::Relaxed);
-            if ordered && steps::stands(middle, start) {
+            if ordered && start <= middle {
                 (self.next, self.end) = (middle + 1, end);
                 self.fence = self.fence.full();
                 *both.own.fence = Some(self.fence);

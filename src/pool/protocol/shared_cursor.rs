@@ -4,16 +4,10 @@
 //! behind the match have been tested. Nothing is stolen, because no worker owns a range. No item
 //! depends on a worker that comes late or never.
 
-#![allow(unused_qualifications)] // models use the steps of `check`
-
 use std::ops::Range;
 
 use crossbeam_utils::CachePadded;
 
-#[cfg(any(loom, shuttle, planted))]
-use crate::pool::check::planted as steps;
-#[cfg(not(any(loom, shuttle, planted)))]
-use crate::pool::protocol::shared_cursor as steps;
 use crate::sync::{AtomicUsize, Ordering};
 
 /// The number of items before a block is at least this number times the size of the block, for each
@@ -69,7 +63,7 @@ impl SharedCursor {
             let block = (start / self.divisor).min(most).clamp(self.smallest, self.largest);
             (start < self.end).then(|| start + block.min(self.end - start))
         };
-        let start = steps::advance(&self.next, behind)?;
+        let start = advance(&self.next, behind)?;
         Some(start..behind(start)?)
     }
 

@@ -11,8 +11,6 @@
 //!
 //! Nothing here borrows anything, or contains a future or an item. So a waker may outlive the loop.
 
-#![allow(unused_qualifications)] // models use the steps of `check`
-
 use std::{
     collections::VecDeque,
     iter, mem,
@@ -23,10 +21,6 @@ use std::{
 use crossbeam_utils::CachePadded;
 
 use super::slab::Slab;
-#[cfg(any(loom, shuttle, planted))]
-use crate::pool::check::planted as steps;
-#[cfg(not(any(loom, shuttle, planted)))]
-use crate::pool::protocol::wake_queues as steps;
 use crate::sync::{AtomicUsize, Condvar, Mutex, MutexGuard, Ordering, lock, wait};
 
 /// The right to a slot. At most one `Slot` exists for each number (case 11).
@@ -56,7 +50,7 @@ pub(crate) struct WakeQueues {
 /// The run queue of one worker: the woken items whose last poll was by this worker. Also, the
 /// condition variable on which this worker sleeps.
 #[derive(Debug, Default)]
-pub(crate) struct RunQueue {
+struct RunQueue {
     /// The slot that was woken last, or `EMPTY`, or `WATCHED`. See [`Record::next`].
     woken: AtomicUsize,
     /// The slots that workers have moved here from `woken`, in the order of their wake-ups.
@@ -81,13 +75,13 @@ const FIRST_SLOT: usize = 2;
 
 /// The state that the workers share under the lock: parked workers and free slots.
 #[derive(Debug, Default)]
-pub(crate) struct Parked {
+struct Parked {
     /// Free slots that were in use before.
     free: Vec<Slot>,
     /// The number of slots that were ever in use.
     used: usize,
     /// The number of slots that may be in use.
-    pub(crate) limit: usize,
+    limit: usize,
     park_states: Box<[ParkState]>,
     /// The number of workers in the loop.
     present: usize,
@@ -111,7 +105,7 @@ pub(crate) struct Hints {
 
 /// Whether a worker sleeps.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
-pub(crate) enum ParkState {
+enum ParkState {
     Awake,
     Asleep,
     /// It sleeps, and would begin an item if it had a slot.
@@ -135,9 +129,9 @@ struct Record {
 }
 
 /// The slot has a holder: a worker, a run queue, or [`Parked`].
-pub(crate) const SCHEDULED: usize = 1;
+const SCHEDULED: usize = 1;
 /// The item was woken after its last poll began.
-pub(crate) const NOTIFIED: usize = 2;
+const NOTIFIED: usize = 2;
 
 /// Whether a worker would begin an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,6 +162,51 @@ impl RunQueue {
     fn has_woken(&self) -> bool {
         self.woken.load(Ordering::Relaxed) >= FIRST_SLOT
     }
+
+    /// Makes the run queue watched. Returns false if an item has been woken. Otherwise the waker of
+    /// the next item unparks a worker. Relaxed: a parking worker holds the lock of `Parked`, and
+    /// the waker that replaces this word takes that lock afterwards. After its list was taken, a
+    /// run queue is watched again only if a worker sleeps.
+    #[inline(always)]
+    fn is_watched(&self) -> bool {
+        let watched = self.woken.compare_exchange(EMPTY, WATCHED, Ordering::Relaxed, Ordering::Relaxed);
+        watched.is_ok() || watched == Err(WATCHED)
+    }
+}
+
+impl Record {
+    /// Records that an item is woken. Returns true if the item waited; then its slot belongs to the
+    /// calling thread.
+    ///
+    /// This writes even if the item was woken before, because the next poll must see the earlier
+    /// writes of the calling thread (case 12). Partners: `poll_again`; `try_suspend`, for the
+    /// writes of the last poll.
+    #[inline(always)]
+    fn try_schedule(&self) -> bool {
+        self.state.fetch_or(SCHEDULED | NOTIFIED, Ordering::AcqRel) & SCHEDULED == 0
+    }
+
+    /// To be called before the next poll of a woken item: the poll then sees all writes before the
+    /// wake-up. This is a read-modify-write and not a store, so that the poll also sees the writes
+    /// of every further waker. Partner: `try_schedule`.
+    #[inline(always)]
+    fn poll_again(&self) {
+        self.state.swap(SCHEDULED, Ordering::Acquire);
+    }
+
+    /// Suspends an item that is not done. Returns false if the item was woken since its poll began;
+    /// the calling thread then keeps the slot. Partners: `try_schedule`, `try_take`.
+    #[inline(always)]
+    fn try_suspend(&self) -> bool {
+        self.state.compare_exchange(SCHEDULED, 0, Ordering::Release, Ordering::Relaxed).is_ok()
+    }
+
+    /// Takes the slot of an item that waits. Returns false if the slot has a holder. Partner:
+    /// `try_suspend`.
+    #[inline(always)]
+    fn try_take(&self) -> bool {
+        self.state.fetch_or(SCHEDULED, Ordering::Acquire) & SCHEDULED == 0
+    }
 }
 
 /// Adds one to a count that only the calling thread writes.
@@ -179,6 +218,22 @@ impl Parked {
     /// The number of slots that can still be given out.
     fn spare(&self) -> usize {
         self.free.len() + self.limit.saturating_sub(self.used)
+    }
+
+    /// A free slot, in which an item can begin.
+    #[inline(always)]
+    fn free_slot(&mut self) -> Option<Slot> {
+        self.free.pop().or_else(|| {
+            let number = self.used;
+            self.used = self.limit.min(number + 1);
+            (number < self.limit).then_some(Slot(number))
+        })
+    }
+
+    /// The worker to unpark because a slot is free for it.
+    #[inline(always)]
+    fn sleeper_for_slot(&mut self, hints: &Hints) -> Option<usize> {
+        if self.spare() > 0 { self.take_sleeper(0, ParkState::WantsSlot, hints) } else { None }
     }
 
     /// The number of workers in the state `least` or in a state behind it.
@@ -199,14 +254,14 @@ impl Parked {
 
     /// Chooses a worker to unpark whose state is `least` or behind it; prefers worker `first`. The
     /// chosen worker counts as awake from now on, so no other thread unparks it.
-    pub(crate) fn take_sleeper(&mut self, first: usize, least: ParkState, hints: &Hints) -> Option<usize> {
+    fn take_sleeper(&mut self, first: usize, least: ParkState, hints: &Hints) -> Option<usize> {
         let mut all = iter::once(first).chain(0..self.park_states.len());
         let worker = all.find(|&worker| self.park_states[worker] >= least)?;
         self.set_park_state(worker, ParkState::Awake, hints);
         Some(worker)
     }
 
-    pub(crate) fn mark_all_awake(&mut self, hints: &Hints) {
+    fn mark_all_awake(&mut self, hints: &Hints) {
         self.park_states.fill(ParkState::Awake);
         self.update(hints);
     }
@@ -289,7 +344,9 @@ impl WakeQueues {
     /// Stops the loop at index `place`, and makes all workers check for items to drop.
     pub(crate) fn stop_at(&self, place: usize) {
         self.stop.fetch_min(place, Ordering::Release); // partner: `stop`
-        steps::make_all_check(self); // case 13
+        // Case 13. Takes the lock even if no worker seems to sleep: a worker that has not seen the
+        // stop may be about to sleep.
+        self.unpark_all(lock(&self.parked));
     }
 
     /// Suspends the item at index `item`, which waits in `slot` for the first time.
@@ -304,7 +361,7 @@ impl WakeQueues {
         let record = self.record(slot.0);
         record.item.store(item, Ordering::Relaxed);
         record.last.store(me, Ordering::Relaxed);
-        if !steps::try_suspend(&record.state) {
+        if !record.try_suspend() {
             self.push(slot);
         }
     }
@@ -313,7 +370,7 @@ impl WakeQueues {
     /// item, and whether another worker polled it last.
     pub(crate) fn resume(&self, slot: &Slot, me: usize) -> (usize, bool) {
         let record = self.record(slot.0);
-        steps::poll_again(&record.state);
+        record.poll_again();
         (record.item.load(Ordering::Relaxed), record.last.load(Ordering::Relaxed) != me)
     }
 
@@ -339,11 +396,12 @@ impl WakeQueues {
         put_back: impl FnOnce(usize),
     ) -> Option<Slot> {
         let record = self.record(number);
-        if record.item.load(Ordering::Relaxed) < stop || !steps::try_take(&record.state) {
+        if record.item.load(Ordering::Relaxed) < stop || !record.try_take() {
             return None;
         }
+        // Before the slot was taken, an item before the stop may have begun in it.
         let (slot, item) = (Slot(number), record.item.load(Ordering::Relaxed));
-        if steps::is_still_behind(item, stop) {
+        if item >= stop {
             return Some(slot);
         }
         let last = record.last.load(Ordering::Relaxed);
@@ -371,7 +429,9 @@ impl WakeQueues {
     /// another worker.
     #[cold]
     fn unpark(&self, queue: usize) {
-        let mut parked = steps::lock_to_unpark(self); // case 13
+        // Case 13. Every unparking thread needs this lock. So a parking worker either checks after
+        // the writes of this thread, or it already sleeps, and this thread notifies it.
+        let mut parked = lock(&self.parked);
         let who = parked.take_sleeper(queue, ParkState::Asleep, &self.hints);
         drop(parked);
         self.notify(who);
@@ -393,7 +453,7 @@ impl WakeQueues {
         }
     }
 
-    pub(crate) fn notify_all(&self) {
+    fn notify_all(&self) {
         self.queues.iter().for_each(|queue| queue.unparked.notify_one());
     }
 
@@ -434,7 +494,7 @@ impl WakeQueues {
             return;
         }
         let worth = self.hints.worth.load(Ordering::Relaxed);
-        let is_missed = worth <= 1 && !steps::is_watched(&queue.woken);
+        let is_missed = worth <= 1 && !queue.is_watched();
         if left >= worth || is_missed {
             self.unpark(number);
         }
@@ -511,8 +571,8 @@ impl WakeQueues {
         let mut parked = lock(&self.parked);
         let fair = parked.spare() / (2 * self.queues.len());
         let more = FEW.min(parked.used / PART).min(fair).saturating_sub(1);
-        let slot = steps::free_slot(&mut parked);
-        own_slots.extend((0..more).map_while(|_| steps::free_slot(&mut parked)));
+        let slot = parked.free_slot();
+        own_slots.extend((0..more).map_while(|_| parked.free_slot()));
         self.update_spare(&parked);
         slot
     }
@@ -526,7 +586,7 @@ impl WakeQueues {
     fn give_back(&self, own_slots: &mut Vec<Slot>, kept: usize) {
         let mut parked = lock(&self.parked);
         parked.free.extend(own_slots.drain(kept..));
-        let who = steps::sleeper_for_slot(&mut parked, &self.hints);
+        let who = parked.sleeper_for_slot(&self.hints);
         self.update_spare(&parked);
         drop(parked);
         self.notify(who);
@@ -537,7 +597,7 @@ impl WakeQueues {
     fn park(&self, me: usize, own_slots: &mut Vec<Slot>, begins: bool, seen: usize) -> Option<Next> {
         let mut parked = lock(&self.parked);
         parked.free.append(own_slots);
-        let slot = if begins { steps::free_slot(&mut parked) } else { None };
+        let slot = if begins { parked.free_slot() } else { None };
         self.update_spare(&parked);
         if let Some(slot) = slot {
             return Some(Next::Begin(slot));
@@ -547,7 +607,7 @@ impl WakeQueues {
         }
         if !begins && parked.free.len() == parked.used {
             parked.present -= 1;
-            steps::release_all(self, parked);
+            self.unpark_all(parked); // nothing is left, so they may leave
             return Some(Next::Leave);
         }
         parked.set_park_state(me, if begins { ParkState::WantsSlot } else { ParkState::Asleep }, &self.hints);
@@ -555,12 +615,25 @@ impl WakeQueues {
         // unpark a worker.
         let watches = parked.count(ParkState::Asleep) == parked.present
             || self.hints.worth.load(Ordering::Relaxed) <= 1;
-        if !watches || steps::watches(&self.queues) {
-            self.notify(steps::sleeper_for_slot(&mut parked, &self.hints));
+        if !watches || self.watches() {
+            self.notify(parked.sleeper_for_slot(&self.hints));
             parked = wait(&self.queues[me].unparked, parked);
         }
         parked.set_park_state(me, ParkState::Awake, &self.hints);
         None
+    }
+
+    /// Makes every run queue watched, for a worker that has recorded that it sleeps. Returns false
+    /// if an item has been woken. Otherwise the waker of the next item unparks a worker.
+    ///
+    /// Checks each queue under the lock of the queue, so that a thread that later takes items from
+    /// it sees that a worker sleeps.
+    #[inline(always)]
+    fn watches(&self) -> bool {
+        self.queues.iter().all(|queue| {
+            let ready = lock(&queue.ready);
+            ready.is_empty() && queue.is_watched()
+        })
     }
 }
 
@@ -578,109 +651,10 @@ impl Wake for SlotWaker {
 
     fn wake_by_ref(self: &Arc<Self>) {
         let Self { queues, number } = &**self;
-        if steps::try_schedule(&queues.record(*number).state) {
+        if queues.record(*number).try_schedule() {
             queues.push(Slot(*number));
         }
     }
-}
-
-/// Records that an item is woken. Returns true if the item waited; then its slot belongs to the
-/// calling thread.
-///
-/// This writes even if the item was woken before, because the next poll must see the earlier writes
-/// of the calling thread (case 12). Partners: `poll_again`; `try_suspend`, for the writes of the
-/// last poll.
-#[inline(always)]
-pub(crate) fn try_schedule(state: &AtomicUsize) -> bool {
-    state.fetch_or(SCHEDULED | NOTIFIED, Ordering::AcqRel) & SCHEDULED == 0
-}
-
-/// To be called before the next poll of a woken item: the poll then sees all writes before the
-/// wake-up. This is a read-modify-write and not a store, so that the poll also sees the writes of
-/// every further waker. Partner: `try_schedule`.
-#[inline(always)]
-pub(crate) fn poll_again(state: &AtomicUsize) {
-    state.swap(SCHEDULED, Ordering::Acquire);
-}
-
-/// Suspends an item that is not done. Returns false if the item was woken since its poll began; the
-/// calling thread then keeps the slot. Partners: `try_schedule`, `try_take`.
-#[inline(always)]
-pub(crate) fn try_suspend(state: &AtomicUsize) -> bool {
-    state.compare_exchange(SCHEDULED, 0, Ordering::Release, Ordering::Relaxed).is_ok()
-}
-
-/// Takes the slot of an item that waits. Returns false if the slot has a holder. Partner:
-/// `try_suspend`.
-#[inline(always)]
-pub(crate) fn try_take(state: &AtomicUsize) -> bool {
-    state.fetch_or(SCHEDULED, Ordering::Acquire) & SCHEDULED == 0
-}
-
-/// Whether `item` is at or behind the stop. `item` was read after its slot was taken. Before the
-/// slot was taken, an item before the stop may have begun in it.
-#[inline(always)]
-pub(crate) fn is_still_behind(item: usize, stop: usize) -> bool {
-    item >= stop
-}
-
-/// Makes every run queue watched, for a worker that has recorded that it sleeps. Returns false if
-/// an item has been woken. Otherwise the waker of the next item unparks a worker.
-///
-/// Checks each queue under the lock of the queue, so that a thread that later takes items from it
-/// sees that a worker sleeps.
-#[inline(always)]
-pub(crate) fn watches(queues: &[CachePadded<RunQueue>]) -> bool {
-    queues.iter().all(|queue| {
-        let ready = lock(&queue.ready);
-        ready.is_empty() && is_watched(&queue.woken)
-    })
-}
-
-/// Makes a run queue watched. Returns false if an item has been woken. Otherwise the waker of the
-/// next item unparks a worker. Relaxed: a parking worker holds the lock of `Parked`, and the waker
-/// that replaces this word takes that lock afterwards. After its list was taken, a run queue is
-/// watched again only if a worker sleeps.
-#[inline(always)]
-pub(crate) fn is_watched(woken: &AtomicUsize) -> bool {
-    let watched = woken.compare_exchange(EMPTY, WATCHED, Ordering::Relaxed, Ordering::Relaxed);
-    watched.is_ok() || watched == Err(WATCHED)
-}
-
-/// Takes the lock that every unparking thread needs. So a parking worker either checks after the
-/// writes of this thread, or it already sleeps, and this thread notifies it.
-#[inline(always)]
-pub(crate) fn lock_to_unpark(queues: &WakeQueues) -> MutexGuard<'_, Parked> {
-    lock(&queues.parked)
-}
-
-/// Makes all workers check their items, because the loop stops at another index. Takes the lock
-/// even if no worker seems to sleep: a worker that has not seen the stop may be about to sleep.
-#[inline(always)]
-pub(crate) fn make_all_check(queues: &WakeQueues) {
-    queues.unpark_all(steps::lock_to_unpark(queues));
-}
-
-/// A free slot, in which an item can begin.
-#[inline(always)]
-pub(crate) fn free_slot(parked: &mut Parked) -> Option<Slot> {
-    parked.free.pop().or_else(|| {
-        let number = parked.used;
-        parked.used = parked.limit.min(number + 1);
-        (number < parked.limit).then_some(Slot(number))
-    })
-}
-
-/// The worker to unpark because a slot is free for it.
-#[inline(always)]
-pub(crate) fn sleeper_for_slot(parked: &mut Parked, hints: &Hints) -> Option<usize> {
-    if parked.spare() > 0 { parked.take_sleeper(0, ParkState::WantsSlot, hints) } else { None }
-}
-
-/// Unparks all workers: nothing is left, so they may leave.
-#[inline(always)]
-pub(crate) fn release_all(queues: &WakeQueues, parked: MutexGuard<'_, Parked>) {
-    queues.unpark_all(parked);
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]

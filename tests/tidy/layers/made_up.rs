@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     arrows::{Arrows, Crate},
-    circles, floors, forbidden, is_switched, words, wrong_in_policy, wrong_in_protocol, wrong_with_essay,
+    circles, floors, forbidden, is_switched, replaceable, words, wrong_in_policy, wrong_in_protocol,
+    wrong_with_essay,
 };
 
 /// A crate with these files in `src/pool`, and some empty files.
@@ -12,7 +13,7 @@ fn made_up(files: &[(&str, &str)]) -> Crate {
     let empty = ["mod", "error", "protocol/mod", "protocol/range", "policy/mod", "policy/near", "verbs/mod"]
         .into_iter()
         .chain(["place/mod", "record/mod", "record/trace", "call/mod", "call/round", "verbs/on"])
-        .chain(["check/mod", "check/planted"]);
+        .chain(["check/mod", "check/litmus"]);
     let all = empty.map(|file| (file, "")).chain(files.iter().copied());
     let mut all: BTreeMap<_, _> =
         all.map(|(file, text)| (format!("src/pool/{file}.rs"), text.to_string())).collect();
@@ -104,7 +105,7 @@ fn what_is_of_tests_or_of_others_is_no_arrow() {
     let above = [("mod", "#[cfg(test)] mod call;"), ("call/mod", "mod round;"), apart[1]];
     assert_eq!(wrong(&above), [""; 0]);
     assert_eq!(wrong(&[("call/mod", "mod round;"), apart[1]]).len(), 1);
-    assert_eq!(from("check/planted", "use crate::pool::verbs::on::On;"), [""; 0]);
+    assert_eq!(from("check/litmus", "use crate::pool::verbs::on::On;"), [""; 0]);
     assert_eq!(from("mod", "use ::error::E; fn f() -> ::error::E {}"), [""; 0]);
     assert_eq!(from("mod", "fn f(error: u8) -> u8 { error }"), [""; 0]);
     assert_eq!(from("mod", "fn f() -> error::E {}"), ["error"]);
@@ -135,8 +136,8 @@ fn each_room_has_others_that_it_must_not_name() {
     assert_eq!(wrong(&[defined, ("verbs/on", "use crate::{Pool};")]), pool);
     assert_eq!(wrong(&[defined, ("verbs/on", "fn f(pool: &super::super::Pool) {}")]), pool);
     assert_eq!(wrong(&[defined, ("call/round", "fn f(pool: &super::super::Pool) {}")]), [""; 0]);
-    let check = ["src/pool/error.rs -> src/pool/check/planted.rs"];
-    assert_eq!(wrong(&[("error", "use super::check::planted::Bug;")]), check);
+    let check = ["src/pool/error.rs -> src/pool/check/litmus.rs"];
+    assert_eq!(wrong(&[("error", "use super::check::litmus::Fight;")]), check);
 }
 
 #[test]
@@ -212,6 +213,15 @@ fn rooms_are_searched_for_what_does_not_belong_there() {
     for guilty in ["fn f() { unsafe { g() } }", "use crate::sync::Mutex;", "fn f() { std::thread::park() }"] {
         assert_eq!(wrong_in_policy(&made_up(&[("policy/near", guilty)])).len(), 1, "{guilty}");
     }
+}
+
+#[test]
+fn what_replaces_a_step_is_found() {
+    let replaced = "#[cfg(loom)]\nuse crate::pool::check::wrong as steps;\n#[cfg(planted)]\nfn f() {}\n";
+    assert_eq!(replaceable(replaced), [2, 3]);
+    let tests =
+        "use super::cell as steps;\n#[cfg(test)]\nmod tests {\n    use crate::pool::check::halves;\n}\n";
+    assert_eq!(replaceable(tests), [0; 0]);
 }
 
 #[test]

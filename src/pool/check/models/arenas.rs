@@ -58,8 +58,8 @@ impl BusyLoops {
 /// loops. The callers do not compete for their arenas: `new_arenas` explores that.
 ///
 /// On two CPUs, one preemption takes 9 s. Two take minutes.
-fn three_workers(bug: Option<Bug>, preemptions: usize) {
-    explore_to(preemptions, bug, || {
+fn three_workers(preemptions: usize) {
+    explore_to(preemptions, || {
         let loops = Arc::new(BusyLoops {
             barrier: barrier(WORKERS),
             inside: AtomicUsize::new(0),
@@ -83,13 +83,13 @@ fn three_workers(bug: Option<Bug>, preemptions: usize) {
 
 #[test]
 fn three_workers_enter_two_loops() {
-    three_workers(None, 1);
+    three_workers(1);
 }
 
 #[test]
 #[ignore = "takes minutes: .ci/long runs it"]
 fn three_workers_enter_two_loops_in_more_schedules() {
-    three_workers(None, 2);
+    three_workers(2);
 }
 
 /// The first arena is taken. Two callers take an arena each, and publish there. The arenas do not
@@ -98,11 +98,11 @@ fn three_workers_enter_two_loops_in_more_schedules() {
 ///
 /// The second caller may find an arena that the first caller has made. The second caller then uses
 /// this arena without having held a lock that its maker held: only the `OnceLock` makes the arena's
-/// content visible. loom checks this, because `check/once.rs` is a `OnceLock` that loom knows.
+/// content visible. loom checks this, because `sync/once.rs` is a `OnceLock` that loom knows.
 ///
 /// loom stops exploring when the worker has entered the second loop. Two preemptions take 27 s.
-fn new_arenas(bug: Option<Bug>) {
-    explore_to(1, bug, || {
+fn new_arenas() {
+    explore_to(1, || {
         let shared = Arc::new((barrier(1), [Word::default(), Word::default()], [local(), local()]));
         let callers = [0, 1].map(|job: usize| {
             let shared = Arc::clone(&shared);
@@ -136,23 +136,28 @@ fn new_arenas(bug: Option<Bug>) {
 
 #[test]
 fn a_worker_finds_the_arenas_that_callers_register() {
-    new_arenas(None);
+    new_arenas();
 }
 
-#[test]
-#[should_panic(expected = "nobody stops the pool")]
-fn an_arena_that_is_not_registered() {
-    new_arenas(Some(Bug::RegistersNothing));
-}
+#[cfg(planted)]
+mod planted {
+    use super::*;
 
-#[test]
-#[should_panic(expected = "exceeded maximum number of branches")]
-fn two_callers_that_register_one_arena() {
-    new_arenas(Some(Bug::UsesItsOwnArena));
-}
+    #[test]
+    #[should_panic(expected = "nobody stops the pool")]
+    fn an_arena_that_is_not_registered() {
+        with(Bug::RegistersNothing, new_arenas);
+    }
 
-#[test]
-#[should_panic(expected = "Causality violation")]
-fn an_arena_that_is_found_before_it_is_made() {
-    new_arenas(Some(Bug::FindsUnmadeArenas));
+    #[test]
+    #[should_panic(expected = "exceeded maximum number of branches")]
+    fn two_callers_that_register_one_arena() {
+        with(Bug::UsesItsOwnArena, new_arenas);
+    }
+
+    #[test]
+    #[should_panic(expected = "Causality violation")]
+    fn an_arena_that_is_found_before_it_is_made() {
+        with(Bug::FindsUnmadeArenas, new_arenas);
+    }
 }

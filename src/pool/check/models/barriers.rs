@@ -16,76 +16,34 @@ use crate::{
     sync::{Ordering, Patience},
 };
 
-fn one_worker(bug: Option<Bug>, work: fn(&Frame, usize)) {
-    explore_to(5, bug, move || rounds(1, 2, work));
+fn one_worker(work: fn(&Frame, usize)) {
+    explore_to(5, move || rounds(1, 2, work));
 }
 
 #[test]
 fn nobody_is_inside_after_the_call() {
-    one_worker(None, enter_and_leave);
+    one_worker(enter_and_leave);
 }
 
 #[test]
 #[should_panic(expected = "Causality violation")]
 fn somebody_is_inside_after_the_call() {
-    one_worker(None, leave_too_early);
+    one_worker(leave_too_early);
 }
 
-#[test]
-#[should_panic(expected = "Causality violation")]
-fn a_caller_that_does_not_wait() {
-    one_worker(Some(Bug::WaitsForNobody), enter_and_leave);
-}
-
-#[test]
-#[should_panic(expected = "Causality violation")]
-fn a_caller_that_sees_only_the_end() {
-    one_worker(Some(Bug::SeesTheEndOnly), enter_and_leave);
-}
-
-#[test]
-#[should_panic(expected = "a job from another round")]
-fn a_caller_that_does_not_retract() {
-    one_worker(Some(Bug::RetractsNothing), enter_and_leave);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn a_caller_that_is_not_woken() {
-    one_worker(Some(Bug::LooksBeforeItLeaves), enter_and_leave);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn a_caller_that_sleeps_after_the_last_token_is_back() {
-    one_worker(Some(Bug::SleepsAfterTheLast), enter_and_leave);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn a_worker_that_is_woken_before_it_is_to_stop() {
-    one_worker(Some(Bug::WakesBeforeItStops), enter_and_leave);
-}
-
-fn two_workers(bug: Option<Bug>, work: fn(&Frame, usize)) {
-    explore(bug, move || rounds(2, 1, work));
+fn two_workers(work: fn(&Frame, usize)) {
+    explore(move || rounds(2, 1, work));
 }
 
 #[test]
 fn two_workers_come_late() {
-    two_workers(None, enter_and_leave);
+    two_workers(enter_and_leave);
 }
 
 #[test]
 #[should_panic(expected = "Causality violation")]
 fn two_workers_leave_too_early() {
-    two_workers(None, leave_too_early);
-}
-
-#[test]
-#[should_panic(expected = "a job from another round")]
-fn two_workers_may_come_too_late() {
-    two_workers(Some(Bug::RetractsNothing), enter_and_leave);
+    two_workers(leave_too_early);
 }
 
 /// A signal from one thread to another.
@@ -124,8 +82,8 @@ pub(super) fn publish<'a>(
 
 /// Two callers want the one worker, which may sleep: the first offers it a job and wakes it late,
 /// or not at all, and the second opens a place.
-fn late_ring(bug: Option<Bug>) {
-    explore_to(2, bug, || {
+fn late_ring() {
+    explore_to(2, || {
         let shared = Arc::new((barrier(1), Word::default()));
         let worker = {
             let shared = Arc::clone(&shared);
@@ -165,13 +123,7 @@ fn late_ring(bug: Option<Bug>) {
 
 #[test]
 fn an_offer_is_taken_back_from_a_worker_that_sleeps() {
-    late_ring(None);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn an_offer_is_taken_back_beside_an_open_place() {
-    late_ring(Some(Bug::TakesBackUnseeing));
+    late_ring();
 }
 
 fn publish_by<'a>(
@@ -191,12 +143,8 @@ fn end(published: ManuallyDrop<Published<'_, usize>>, help: impl Fn(usize)) {
 }
 
 /// A job for one worker, which does `work` whenever it enters. Meanwhile the caller does `own`.
-fn shared(
-    bug: Option<Bug>,
-    work: fn(&Barrier<usize>, &Word, usize),
-    own: fn(&Barrier<usize>, &Word, &Turn<'_>),
-) {
-    explore_to(5, bug, move || {
+fn shared(work: fn(&Barrier<usize>, &Word, usize), own: fn(&Barrier<usize>, &Word, &Turn<'_>)) {
+    explore_to(5, move || {
         let shared = Arc::new((barrier(1), Word::default()));
         let worker = {
             let shared = Arc::clone(&shared);
@@ -221,14 +169,14 @@ fn shared(
 }
 
 /// The worker calls the caller back, and goes on when the caller has come.
-fn rests(bug: Option<Bug>) {
+fn rests() {
     let work = |barrier: &Barrier<usize>, word: &Word, entries| {
         if entries == 1 {
             barrier.call_back(0);
             word.hear();
         }
     };
-    shared(bug, work, |barrier, word, turn| {
+    shared(work, |barrier, word, turn| {
         barrier.rest(turn, Caller::default(), None);
         word.say(); // the caller was called back, or all workers have left
     });
@@ -236,23 +184,17 @@ fn rests(bug: Option<Bug>) {
 
 #[test]
 fn a_caller_that_rests_is_called_back() {
-    rests(None);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn a_caller_that_rests_and_does_not_listen() {
-    rests(Some(Bug::RestsUncalled));
+    rests();
 }
 
 /// The caller calls the worker back, and waits until the worker has entered a second time.
-fn returns(bug: Option<Bug>) {
+fn returns() {
     let work = |_: &Barrier<usize>, word: &Word, entries| {
         if entries == 2 {
             word.say();
         }
     };
-    shared(bug, work, |barrier, word, turn| {
+    shared(work, |barrier, word, turn| {
         if turn.arena.tokens(Ordering::Relaxed) > 0 {
             barrier.call_back(0);
             word.hear();
@@ -262,25 +204,13 @@ fn returns(bug: Option<Bug>) {
 
 #[test]
 fn a_worker_that_has_gone_is_called_back() {
-    returns(None);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn a_worker_that_is_called_and_finds_no_place() {
-    returns(Some(Bug::OpensNoPlace));
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn a_worker_that_is_called_without_a_token() {
-    returns(Some(Bug::CallsUncounted));
+    returns();
 }
 
 /// A worker that starves passes over a job, and sleeps until it is woken for another job or until
 /// the pool stops.
-fn passes_over(bug: Option<Bug>) {
-    explore_to(5, bug, || {
+fn passes_over() {
+    explore_to(5, || {
         let shared = Arc::new((barrier(1), local()));
         let worker = {
             let shared = Arc::clone(&shared);
@@ -309,13 +239,7 @@ fn passes_over(bug: Option<Bug>) {
 
 #[test]
 fn a_worker_that_passes_over_a_job_may_take_the_next() {
-    passes_over(None);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn a_worker_that_keeps_the_token_of_a_job_that_it_declines() {
-    passes_over(Some(Bug::DeclinesSilently));
+    passes_over();
 }
 
 /// Two callers publish a job for one helper each, and wait for that helper. Each job finds its own
@@ -323,8 +247,8 @@ fn a_worker_that_keeps_the_token_of_a_job_that_it_declines() {
 ///
 /// loom explores one worker with two preemptions, which takes 23 s, and two workers with one, which
 /// takes 6 s. `arenas` has a smaller model with three workers.
-fn two_loops(bug: Option<Bug>, workers: usize) {
-    explore_to(3 - workers, bug, move || {
+fn two_loops(workers: usize) {
+    explore_to(3 - workers, move || {
         let shared = Arc::new((barrier(workers), [Word::default(), Word::default()], [local(), local()]));
         let threads: Vec<_> = (0..workers)
             .map(|me| {
@@ -368,8 +292,8 @@ pub(super) fn local() -> Local {
 /// The only worker enters a loop, calls another loop inside it, and waits until a helper has come
 /// to that loop. The only possible helper is the caller of the outer loop, which waits for this
 /// worker.
-fn a_loop_inside(bug: Option<Bug>) {
-    explore_to(5, bug, || {
+fn a_loop_inside() {
+    explore_to(5, || {
         let shared = Arc::new((barrier(1), Word::default(), local()));
         let worker = {
             let shared = Arc::clone(&shared);
@@ -404,26 +328,14 @@ fn a_loop_inside(bug: Option<Bug>) {
 
 #[test]
 fn a_caller_that_waits_helps_the_loop_inside() {
-    a_loop_inside(None);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn a_caller_that_sleeps_beside_the_loop_inside() {
-    a_loop_inside(Some(Bug::HelpsNobodyInside));
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn a_caller_that_is_not_woken_for_the_loop_inside() {
-    a_loop_inside(Some(Bug::WakesNoCaller));
+    a_loop_inside();
 }
 
 /// The worker stays in the first loop until the second loop, of another thread, is over. The caller
 /// of the first loop must not help in the second loop: it may hold a lock that items of the second
 /// loop need.
-fn a_loop_beside(bug: Option<Bug>) {
-    explore_to(2, bug, || {
+fn a_loop_beside() {
+    explore_to(2, || {
         let shared = Arc::new((barrier(1), Word::default()));
         let worker = {
             let shared = Arc::clone(&shared);
@@ -460,70 +372,22 @@ fn a_loop_beside(bug: Option<Bug>) {
 
 #[test]
 fn a_caller_that_waits_helps_no_other_loop() {
-    a_loop_beside(None);
-}
-
-#[test]
-#[should_panic(expected = "the loop of another thread")]
-fn a_caller_that_helps_the_loop_of_another_thread() {
-    a_loop_beside(Some(Bug::HelpsAnybody));
+    a_loop_beside();
 }
 
 #[test]
 fn one_worker_helps_two_loops() {
-    two_loops(None, 1);
+    two_loops(1);
 }
 
 #[test]
 fn two_workers_help_two_loops() {
-    two_loops(None, 2);
-}
-
-#[test]
-#[should_panic(expected = "Causality violation")]
-fn two_loops_that_wait_for_nobody() {
-    two_loops(Some(Bug::WaitsForNobody), 2);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn two_loops_whose_callers_are_not_woken() {
-    two_loops(Some(Bug::LooksBeforeItLeaves), 2);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn a_worker_that_sleeps_beside_an_open_place() {
-    two_loops(Some(Bug::SleepsBesideAPlace), 1);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn callers_that_wake_nobody() {
-    two_loops(Some(Bug::WakesNobody), 1);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn callers_that_wake_and_leave_no_note() {
-    two_loops(Some(Bug::RingsUnheard), 1);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn a_worker_whose_sleep_is_not_seen() {
-    two_loops(Some(Bug::SleepsUnseen), 1);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn a_caller_that_wakes_workers_before_it_opens_places() {
-    two_loops(Some(Bug::WakesBeforeItOpens), 1);
+    two_loops(2);
 }
 
 /// Two threads take an arena each. One of the arenas does not exist yet.
-fn two_arenas(bug: Option<Bug>) {
-    explore_all(bug, || {
+fn two_arenas() {
+    explore_all(|| {
         let barrier = Arc::new(barrier(1));
         let frames = Arc::new([local(), local()]);
         let visit = |barrier: &Barrier<usize>, frames: &[Local; 2]| {
@@ -542,19 +406,13 @@ fn two_arenas(bug: Option<Bug>) {
 
 #[test]
 fn an_arena_has_one_caller() {
-    two_arenas(None);
-}
-
-#[test]
-#[should_panic(expected = "Causality violation")]
-fn an_arena_with_two_callers() {
-    two_arenas(Some(Bug::TakesWhatIsTaken));
+    two_arenas();
 }
 
 /// Two workers take open places of one loop, and have different seats. The places are open because
 /// the workers have offers of another loop, which are taken back.
-fn two_seats(bug: Option<Bug>, preemptions: usize) {
-    explore_to(preemptions, bug, || {
+fn two_seats(preemptions: usize) {
+    explore_to(preemptions, || {
         let shared = Arc::new((barrier(2), [local(), local(), local()]));
         let threads: Vec<_> = [0, 1]
             .into_iter()
@@ -585,11 +443,154 @@ fn two_seats(bug: Option<Bug>, preemptions: usize) {
 
 #[test]
 fn a_seat_has_one_worker() {
-    two_seats(None, 1);
+    two_seats(1);
 }
 
-#[test]
-#[should_panic(expected = "Causality violation")]
-fn a_seat_with_two_workers() {
-    two_seats(Some(Bug::SharesSeats), 2);
+#[cfg(planted)]
+mod planted {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "Causality violation")]
+    fn a_caller_that_does_not_wait() {
+        with(Bug::WaitsForNobody, || one_worker(enter_and_leave));
+    }
+
+    #[test]
+    #[should_panic(expected = "Causality violation")]
+    fn a_caller_that_sees_only_the_end() {
+        with(Bug::SeesTheEndOnly, || one_worker(enter_and_leave));
+    }
+
+    #[test]
+    #[should_panic(expected = "a job from another round")]
+    fn a_caller_that_does_not_retract() {
+        with(Bug::RetractsNothing, || one_worker(enter_and_leave));
+    }
+
+    #[test]
+    #[should_panic(expected = "deadlock")]
+    fn a_caller_that_is_not_woken() {
+        with(Bug::LooksBeforeItLeaves, || one_worker(enter_and_leave));
+    }
+
+    #[test]
+    #[should_panic(expected = "deadlock")]
+    fn a_caller_that_sleeps_after_the_last_token_is_back() {
+        with(Bug::SleepsAfterTheLast, || one_worker(enter_and_leave));
+    }
+
+    #[test]
+    #[should_panic(expected = "deadlock")]
+    fn a_worker_that_is_woken_before_it_is_to_stop() {
+        with(Bug::WakesBeforeItStops, || one_worker(enter_and_leave));
+    }
+
+    #[test]
+    #[should_panic(expected = "a job from another round")]
+    fn two_workers_may_come_too_late() {
+        with(Bug::RetractsNothing, || two_workers(enter_and_leave));
+    }
+
+    #[test]
+    #[should_panic(expected = "deadlock")]
+    fn an_offer_is_taken_back_beside_an_open_place() {
+        with(Bug::TakesBackUnseeing, late_ring);
+    }
+
+    #[test]
+    #[should_panic(expected = "deadlock")]
+    fn a_caller_that_rests_and_does_not_listen() {
+        with(Bug::RestsUncalled, rests);
+    }
+
+    #[test]
+    #[should_panic(expected = "deadlock")]
+    fn a_worker_that_is_called_and_finds_no_place() {
+        with(Bug::OpensNoPlace, returns);
+    }
+
+    #[test]
+    #[should_panic(expected = "deadlock")]
+    fn a_worker_that_is_called_without_a_token() {
+        with(Bug::CallsUncounted, returns);
+    }
+
+    #[test]
+    #[should_panic(expected = "deadlock")]
+    fn a_worker_that_keeps_the_token_of_a_job_that_it_declines() {
+        with(Bug::DeclinesSilently, passes_over);
+    }
+
+    #[test]
+    #[should_panic(expected = "deadlock")]
+    fn a_caller_that_sleeps_beside_the_loop_inside() {
+        with(Bug::HelpsNobodyInside, a_loop_inside);
+    }
+
+    #[test]
+    #[should_panic(expected = "deadlock")]
+    fn a_caller_that_is_not_woken_for_the_loop_inside() {
+        with(Bug::WakesNoCaller, a_loop_inside);
+    }
+
+    #[test]
+    #[should_panic(expected = "the loop of another thread")]
+    fn a_caller_that_helps_the_loop_of_another_thread() {
+        with(Bug::HelpsAnybody, a_loop_beside);
+    }
+
+    #[test]
+    #[should_panic(expected = "Causality violation")]
+    fn two_loops_that_wait_for_nobody() {
+        with(Bug::WaitsForNobody, || two_loops(2));
+    }
+
+    #[test]
+    #[should_panic(expected = "deadlock")]
+    fn two_loops_whose_callers_are_not_woken() {
+        with(Bug::LooksBeforeItLeaves, || two_loops(2));
+    }
+
+    #[test]
+    #[should_panic(expected = "deadlock")]
+    fn a_worker_that_sleeps_beside_an_open_place() {
+        with(Bug::SleepsBesideAPlace, || two_loops(1));
+    }
+
+    #[test]
+    #[should_panic(expected = "deadlock")]
+    fn callers_that_wake_nobody() {
+        with(Bug::WakesNobody, || two_loops(1));
+    }
+
+    #[test]
+    #[should_panic(expected = "deadlock")]
+    fn callers_that_wake_and_leave_no_note() {
+        with(Bug::RingsUnheard, || two_loops(1));
+    }
+
+    #[test]
+    #[should_panic(expected = "deadlock")]
+    fn a_worker_whose_sleep_is_not_seen() {
+        with(Bug::SleepsUnseen, || two_loops(1));
+    }
+
+    #[test]
+    #[should_panic(expected = "deadlock")]
+    fn a_caller_that_wakes_workers_before_it_opens_places() {
+        with(Bug::WakesBeforeItOpens, || two_loops(1));
+    }
+
+    #[test]
+    #[should_panic(expected = "Causality violation")]
+    fn an_arena_with_two_callers() {
+        with(Bug::TakesWhatIsTaken, two_arenas);
+    }
+
+    #[test]
+    #[should_panic(expected = "Causality violation")]
+    fn a_seat_with_two_workers() {
+        with(Bug::SharesSeats, || two_seats(2));
+    }
 }

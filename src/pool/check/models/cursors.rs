@@ -30,22 +30,27 @@ fn search(searchers: usize) {
 
 #[test]
 fn a_search_leaves_nothing_out_before_what_it_finds() {
-    explore_all(None, || search(2));
+    explore_all(|| search(2));
 }
 
 #[test]
 fn three_search() {
-    explore(None, || search(3));
+    explore(|| search(3));
 }
 
-#[test]
-#[should_panic(expected = "claimed twice")]
-fn a_search_that_claims_in_two_steps() {
-    explore_all(Some(Bug::ClaimsInTwoSteps), || search(2));
-}
+#[cfg(planted)]
+mod planted {
+    use super::*;
 
-#[test]
-#[should_panic(expected = "claimed twice")]
-fn three_that_claim_in_two_steps() {
-    explore(Some(Bug::ClaimsInTwoSteps), || search(3));
+    #[test]
+    #[should_panic(expected = "claimed twice")]
+    fn a_search_that_claims_in_two_steps() {
+        with(Bug::ClaimsInTwoSteps, || explore_all(|| search(2)));
+    }
+
+    #[test]
+    #[should_panic(expected = "claimed twice")]
+    fn three_that_claim_in_two_steps() {
+        with(Bug::ClaimsInTwoSteps, || explore(|| search(3)));
+    }
 }

@@ -42,8 +42,8 @@ fn drain_before(
 
 /// A `truncate` at 1 while worker 0 drains. Worker 1, which is this thread, has not begun. Item 0
 /// is claimed exactly once all the same. No claim of another item begins after the `truncate`.
-fn cut_while_draining(bug: Option<Bug>) {
-    explore_all(bug, || {
+fn cut_while_draining() {
+    explore_all(|| {
         let round = Round::new(2, Fence::Symmetric, Stealing::Largest, 6, 2);
         let is_cut = Arc::new(AtomicBool::new(false));
         let other = {
@@ -60,19 +60,13 @@ fn cut_while_draining(bug: Option<Bug>) {
 
 #[test]
 fn no_claim_starts_behind_a_cut() {
-    cut_while_draining(None);
-}
-
-#[test]
-#[should_panic(expected = "behind the cut")]
-fn a_claim_starts_behind_a_cut_of_one_cell_after_the_other() {
-    cut_while_draining(Some(Bug::CutsOneByOne));
+    cut_while_draining();
 }
 
 /// The worker that claims the item at `at` truncates the ranges there. Meanwhile the other worker
 /// pops and steals. At first all items belong to worker 0.
-fn stop(bug: Option<Bug>, items: usize, at: usize) {
-    explore(bug, move || {
+fn stop(items: usize, at: usize) {
+    explore(move || {
         let round = Round::new(2, Fence::Symmetric, Stealing::Largest, items, 1);
         let is_cut = Arc::new(AtomicBool::new(false));
         let worker = |me| {
@@ -95,12 +89,12 @@ fn stop(bug: Option<Bug>, items: usize, at: usize) {
 
 #[test]
 fn a_stop_against_pop_and_steal() {
-    stop(None, 6, 1);
+    stop(6, 1);
 }
 
 /// A `truncate` at 3 while worker 0 pops and worker 1 steals from it.
-fn cut_during_a_theft(bug: Option<Bug>) {
-    explore(bug, || {
+fn cut_during_a_theft() {
+    explore(|| {
         let round = Round::new(2, Fence::Symmetric, Stealing::Largest, 4, 1);
         let thief = {
             let round = Arc::clone(&round);
@@ -120,31 +114,13 @@ fn cut_during_a_theft(bug: Option<Bug>) {
 
 #[test]
 fn a_cut_during_a_theft() {
-    cut_during_a_theft(None);
-}
-
-#[test]
-#[should_panic(expected = "item")] // claimed twice or not at all
-fn a_cut_during_a_theft_that_locks_nothing() {
-    cut_during_a_theft(Some(Bug::CutsUnlocked));
-}
-
-#[test]
-#[should_panic(expected = "claimed")]
-fn a_stop_that_locks_nothing() {
-    stop(Some(Bug::CutsUnlocked), 6, 1);
-}
-
-#[test]
-#[should_panic(expected = "claimed twice")]
-fn a_stop_that_lengthens_a_range() {
-    stop(Some(Bug::CutsLonger), 4, 3);
+    cut_during_a_theft();
 }
 
 /// A token is cancelled while a round of one worker begins, runs or ends. The next round does not
 /// have the token, and must claim all its items.
-fn cancel(bug: Option<Bug>) {
-    explore_all(bug, || {
+fn cancel() {
+    explore_all(|| {
         let ranges = Arc::new(Ranges::new(1, Fence::Symmetric));
         let (token, is_cut) = (CancelToken::new(), Arc::new(AtomicBool::new(false)));
         let other = {
@@ -171,17 +147,46 @@ fn cancel(bug: Option<Bug>) {
 
 #[test]
 fn a_cancelled_round_ends_and_the_next_is_whole() {
-    cancel(None);
+    cancel();
 }
 
-#[test]
-#[should_panic(expected = "behind the cut")]
-fn a_round_that_looks_before_its_token_knows_it() {
-    cancel(Some(Bug::LooksBeforeItTells));
-}
+#[cfg(planted)]
+mod planted {
+    use super::*;
 
-#[test]
-#[should_panic(expected = "left out")]
-fn a_token_that_still_knows_a_round_that_is_over() {
-    cancel(Some(Bug::StaysWithToken));
+    #[test]
+    #[should_panic(expected = "behind the cut")]
+    fn a_claim_starts_behind_a_cut_of_one_cell_after_the_other() {
+        with(Bug::CutsOneByOne, cut_while_draining);
+    }
+
+    #[test]
+    #[should_panic(expected = "item")] // claimed twice or not at all
+    fn a_cut_during_a_theft_that_locks_nothing() {
+        with(Bug::CutsUnlocked, cut_during_a_theft);
+    }
+
+    #[test]
+    #[should_panic(expected = "claimed")]
+    fn a_stop_that_locks_nothing() {
+        with(Bug::CutsUnlocked, || stop(6, 1));
+    }
+
+    #[test]
+    #[should_panic(expected = "claimed twice")]
+    fn a_stop_that_lengthens_a_range() {
+        with(Bug::CutsLonger, || stop(4, 3));
+    }
+
+    #[test]
+    #[should_panic(expected = "behind the cut")]
+    fn a_round_that_looks_before_its_token_knows_it() {
+        with(Bug::LooksBeforeItTells, cancel);
+    }
+
+    #[test]
+    #[should_panic(expected = "left out")]
+    fn a_token_that_still_knows_a_round_that_is_over() {
+        with(Bug::StaysWithToken, cancel);
+    }
 }

@@ -74,8 +74,8 @@ fn stolen_from(list: &Arc<List>, thieves: &[(usize, usize)], owner: impl Fn(&Lis
 }
 
 /// The owner takes items that it has made, and makes another item.
-fn takes_and_makes(bug: Option<Bug>) {
-    explore_all(bug, || {
+fn takes_and_makes() {
+    explore_all(|| {
         let list = List::new(2, 0, 4);
         list.push(0, 0..3);
         stolen_from(&list, &[(1, 0)], |list| {
@@ -88,30 +88,12 @@ fn takes_and_makes(bug: Option<Bug>) {
 
 #[test]
 fn takes_against_a_thief() {
-    takes_and_makes(None);
-}
-
-#[test]
-#[should_panic(expected = "claimed twice")]
-fn takes_against_a_thief_that_takes_what_is_claimed() {
-    takes_and_makes(Some(Bug::TakesWhatIsClaimed));
-}
-
-#[test]
-#[should_panic(expected = "claimed twice")]
-fn takes_against_a_thief_without_a_fence() {
-    takes_and_makes(Some(Bug::TakesUnfenced));
-}
-
-#[test]
-#[should_panic(expected = "claimed twice")]
-fn takes_without_a_fence_against_a_thief() {
-    takes_and_makes(Some(Bug::ClaimsUnfenced));
+    takes_and_makes();
 }
 
 /// An item that is shown during a theft has been written.
-fn makes(bug: Option<Bug>) {
-    explore_all(bug, || {
+fn makes() {
+    explore_all(|| {
         let list = List::new(2, 0, 2);
         list.push(0, 0..1);
         stolen_from(&list, &[(1, 0)], |list| {
@@ -123,18 +105,12 @@ fn makes(bug: Option<Bug>) {
 
 #[test]
 fn makes_against_a_thief() {
-    makes(None);
-}
-
-#[test]
-#[should_panic(expected = "Causality violation")]
-fn shows_what_is_not_written() {
-    makes(Some(Bug::ShowsUnwritten));
+    makes();
 }
 
 /// Thieves have taken all items that the owner knows.
-fn settles(bug: Option<Bug>) {
-    explore_all(bug, || {
+fn settles() {
+    explore_all(|| {
         let list = List::new(2, 0, 2);
         list.push(0, 0..1);
         stolen_from(&list, &[(1, 0)], |list| {
@@ -147,19 +123,13 @@ fn settles(bug: Option<Bug>) {
 
 #[test]
 fn settles_against_a_thief() {
-    settles(None);
-}
-
-#[test]
-#[should_panic]
-fn settles_without_the_lock() {
-    settles(Some(Bug::SettlesUnlocked));
+    settles();
 }
 
 /// The memory has room for two items. The third item needs a larger memory, or the place of a
 /// stolen item.
-fn moves(bug: Option<Bug>) {
-    explore_all(bug, || {
+fn moves() {
+    explore_all(|| {
         let list = List::new(2, 0, 4);
         list.push(0, 0..2);
         stolen_from(&list, &[(1, 0)], |list| list.push(0, 2..4));
@@ -168,18 +138,12 @@ fn moves(bug: Option<Bug>) {
 
 #[test]
 fn moves_against_a_thief() {
-    moves(None);
-}
-
-#[test]
-#[should_panic(expected = "claimed twice")]
-fn moves_without_the_lock() {
-    moves(Some(Bug::MovesUnlocked));
+    moves();
 }
 
 #[test]
 fn two_thieves_of_one_owner() {
-    explore(None, || {
+    explore(|| {
         let list = List::new(3, 0, 3);
         list.push(0, 0..3);
         stolen_from(&list, &[(1, 0), (2, 0)], |list| list.take(0, 1));
@@ -188,7 +152,7 @@ fn two_thieves_of_one_owner() {
 
 #[test]
 fn a_thief_of_a_thief() {
-    explore(None, || {
+    explore(|| {
         let list = List::new(3, 0, 4);
         list.push(0, 0..4);
         stolen_from(&list, &[(1, 0), (2, 1)], |list| list.take(0, 2));
@@ -198,7 +162,7 @@ fn a_thief_of_a_thief() {
 /// An owner that keeps one or two items, which no thief ever sees.
 #[test]
 fn an_owner_that_keeps_some() {
-    explore_all(None, || {
+    explore_all(|| {
         let list = List::new(2, 1, 5);
         list.push(0, 0..4);
         stolen_from(&list, &[(1, 0)], |list| {
@@ -210,8 +174,8 @@ fn an_owner_that_keeps_some() {
 
 /// A worker leaves while another worker shows an item. The leaving worker sees the item, or is
 /// called back.
-fn goes(bug: Option<Bug>) {
-    explore_all(bug, || {
+fn goes() {
+    explore_all(|| {
         let list = List::new(2, 0, 1);
         let other = {
             let list = Arc::clone(&list);
@@ -233,11 +197,52 @@ fn goes(bug: Option<Bug>) {
 
 #[test]
 fn who_goes_is_called_back() {
-    goes(None);
+    goes();
 }
 
-#[test]
-#[should_panic(expected = "missed for ever")]
-fn who_goes_without_looking_is_missed() {
-    goes(Some(Bug::GoesWithoutLooking));
+#[cfg(planted)]
+mod planted {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "claimed twice")]
+    fn takes_against_a_thief_that_takes_what_is_claimed() {
+        with(Bug::TakesWhatIsClaimed, takes_and_makes);
+    }
+
+    #[test]
+    #[should_panic(expected = "claimed twice")]
+    fn takes_against_a_thief_without_a_fence() {
+        with(Bug::TakesUnfenced, takes_and_makes);
+    }
+
+    #[test]
+    #[should_panic(expected = "claimed twice")]
+    fn takes_without_a_fence_against_a_thief() {
+        with(Bug::ClaimsUnfenced, takes_and_makes);
+    }
+
+    #[test]
+    #[should_panic(expected = "Causality violation")]
+    fn shows_what_is_not_written() {
+        with(Bug::ShowsUnwritten, makes);
+    }
+
+    #[test]
+    #[should_panic]
+    fn settles_without_the_lock() {
+        with(Bug::SettlesUnlocked, settles);
+    }
+
+    #[test]
+    #[should_panic(expected = "claimed twice")]
+    fn moves_without_the_lock() {
+        with(Bug::MovesUnlocked, moves);
+    }
+
+    #[test]
+    #[should_panic(expected = "missed for ever")]
+    fn who_goes_without_looking_is_missed() {
+        with(Bug::GoesWithoutLooking, goes);
+    }
 }

@@ -1,5 +1,7 @@
-//! Models of the real types. Each model also runs with planted bugs, which it must find: a model
-//! that passes with every bug proves nothing.
+//! Models of the real types. A model that passes with every bug proves nothing. So each model also
+//! runs with planted bugs, which it must find: these tests are in `mod planted` of each file.
+//! `.ci/plant` makes a copy of the work tree that has the bugs of `.ci/bugs.diff`, and only builds
+//! of that copy have `cfg(planted)`.
 //!
 //! loom explores small models. loom explores the smallest models exhaustively, and the other models
 //! with at most three preemptions (with two preemptions, a real bug was missed). loom explores two
@@ -53,15 +55,11 @@ use shuttle::thread;
 
 #[cfg(loom)]
 use crate::pool::check::halves::{Halves, half};
+#[cfg(planted)]
+use crate::pool::check::planted::{Bug, with};
 #[cfg(loom)]
 use crate::pool::protocol::range::Ranges;
-use crate::pool::{
-    check::{
-        fences::TestFence as Fence,
-        planted::{Bug, plant},
-    },
-    policy::victim::Stealing,
-};
+use crate::pool::{policy::victim::Stealing, protocol::Fence};
 
 /// The number of claims of each item.
 struct Claims(Vec<AtomicUsize>); // atomics of std, so that loom does not interleave the counting

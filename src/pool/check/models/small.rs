@@ -8,20 +8,18 @@ use crate::pool::protocol::range::{self, Attempt, Owner};
 /// The index where a theft begins.
 pub(super) type At = fn(Range<usize>) -> Option<usize>;
 
-/// Explores every schedule of `model`, with or without a bug.
-pub(super) fn explore_all(bug: Option<Bug>, model: impl Fn() + Sync + Send + 'static) {
-    plant(bug);
+/// Explores every schedule of `model`.
+pub(super) fn explore_all(model: impl Fn() + Sync + Send + 'static) {
     builder().check(model);
 }
 
 /// Explores the schedules with up to three preemptions.
-pub(super) fn explore(bug: Option<Bug>, model: impl Fn() + Sync + Send + 'static) {
-    explore_to(3, bug, model);
+pub(super) fn explore(model: impl Fn() + Sync + Send + 'static) {
+    explore_to(3, model);
 }
 
 /// Explores the schedules with up to this number of preemptions.
-pub(super) fn explore_to(preemptions: usize, bug: Option<Bug>, model: impl Fn() + Sync + Send + 'static) {
-    plant(bug);
+pub(super) fn explore_to(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
     let mut builder = builder();
     builder.preemption_bound = Some(preemptions);
     builder.check(model);

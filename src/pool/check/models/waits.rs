@@ -229,124 +229,75 @@ fn woken_and(workers: usize, needs: &'static [usize], stops: Option<usize>, last
 
 /// Explores the schedules with at most this number of preemptions. For models that have more
 /// threads than the other models.
-fn explore_less(preemptions: usize, bug: Option<Bug>, model: impl Fn() + Sync + Send + 'static) {
+fn explore_less(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(preemptions);
-    plant(bug);
     builder.check(model);
 }
 
-fn one_worker(bug: Option<Bug>) {
-    explore_all(bug, || woken(1, &[1], None));
+fn one_worker() {
+    explore_all(|| woken(1, &[1], None));
 }
 
 #[test]
 fn a_worker_sleeps_until_its_item_is_woken() {
-    one_worker(None);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn a_worker_that_suspends_by_a_store_sleeps_for_ever() {
-    one_worker(Some(Bug::SuspendsByStore));
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn a_worker_that_does_not_watch_sleeps_for_ever() {
-    one_worker(Some(Bug::SleepsUnwatched));
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn a_worker_that_is_unparked_without_the_lock_sleeps() {
-    one_worker(Some(Bug::UnparksUnlocked));
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn a_poll_that_does_not_see_what_happened_is_the_last() {
-    one_worker(Some(Bug::PollsUnseeing));
+    one_worker();
 }
 
 /// The second of two wake-ups may find that the item has been woken. The poll must still see the
 /// event of the second wake-up.
-fn two_wakers(bug: Option<Bug>) {
-    explore(bug, || woken(1, &[2], None));
+fn two_wakers() {
+    explore(|| woken(1, &[2], None));
 }
 
 #[test]
 fn an_item_is_woken_twice() {
-    two_wakers(None);
+    two_wakers();
 }
 
-#[test]
-#[should_panic(expected = "deadlock")]
-fn who_wakes_for_a_second_time_writes() {
-    two_wakers(Some(Bug::WakesOnce));
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn a_poll_that_begins_with_a_store_forgets_who_wakes_meanwhile() {
-    two_wakers(Some(Bug::PollsByStore));
-}
-
-fn two_workers(bug: Option<Bug>) {
-    explore_less(2, bug, || woken(2, &[1], None));
+fn two_workers() {
+    explore_less(2, || woken(2, &[1], None));
 }
 
 #[test]
 fn two_workers_end_together() {
-    two_workers(None);
+    two_workers();
 }
 
-#[test]
-#[should_panic(expected = "deadlock")]
-fn who_leaves_tells_the_others() {
-    two_workers(Some(Bug::LeavesAlone));
-}
-
-fn two_items(bug: Option<Bug>) {
-    explore_less(1, bug, || woken(2, &[1, 1], None));
+fn two_items() {
+    explore_less(1, || woken(2, &[1, 1], None));
 }
 
 #[test]
 fn two_items_and_two_workers() {
-    two_items(None);
+    two_items();
 }
 
 /// A loop stops while a thread wakes an item. The item is dropped once.
-fn stopped(bug: Option<Bug>) {
-    explore(bug, || woken(1, &[1], Some(0)));
+fn stopped() {
+    explore(|| woken(1, &[1], Some(0)));
 }
 
 #[test]
 fn an_item_is_not_needed_any_more() {
-    stopped(None);
-}
-
-#[test]
-#[should_panic(expected = "dropped twice")]
-fn who_drops_an_item_takes_it() {
-    stopped(Some(Bug::DropsUntaken));
+    stopped();
 }
 
 #[test]
 fn an_item_is_not_needed_any_more_by_two_workers() {
-    explore_less(1, None, || woken(2, &[1], Some(0)));
+    explore_less(1, || woken(2, &[1], Some(0)));
 }
 
 /// A loop stops behind an item. The item before the stop is completed all the same.
 #[test]
 fn an_item_is_needed_all_the_same() {
-    explore(None, || woken(1, &[1], Some(1)));
+    explore(|| woken(1, &[1], Some(1)));
 }
 
 /// A loop stops while its only item waits for an event that never happens. Only the stop wakes the
 /// worker.
-fn stopped_unwoken(bug: Option<Bug>) {
-    explore_all(bug, || {
+fn stopped_unwoken() {
+    explore_all(|| {
         let this = Loop::new(1, 1, &[1], Last::Nothing);
         let (begun, _wakers) = this.slots(1);
         let other = {
@@ -361,19 +312,13 @@ fn stopped_unwoken(bug: Option<Bug>) {
 
 #[test]
 fn a_stop_wakes_a_worker_whose_item_is_never_woken() {
-    stopped_unwoken(None);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn a_stop_that_notifies_only_known_sleepers_is_lost() {
-    stopped_unwoken(Some(Bug::StopsUnheard));
+    stopped_unwoken();
 }
 
 /// The loop has stopped at item 1, which waits. Two workers look for items to drop. One worker
 /// takes the slot of item 1 and begins item 0 in this slot. The other worker must not drop item 0.
-fn taken_behind(bug: Option<Bug>) {
-    explore_all(bug, || {
+fn taken_behind() {
+    explore_all(|| {
         let (queues, mut own_slots) = (WakeQueues::new(2, 1), Vec::new());
         queues.come();
         let Next::Begin(slot) = queues.next(0, &mut own_slots, Begins::First, usize::MAX).0 else {
@@ -405,13 +350,7 @@ fn taken_behind(bug: Option<Bug>) {
 
 #[test]
 fn a_slot_that_another_item_has_by_now_is_given_back() {
-    taken_behind(None);
-}
-
-#[test]
-#[should_panic(expected = "dropped although it is needed")]
-fn who_drops_an_item_looks_again_which_it_is() {
-    taken_behind(Some(Bug::DropsAnother));
+    taken_behind();
 }
 
 /// Like `taken_behind`, but then the loop also stops at item 0, which no thread wakes. While the
@@ -419,7 +358,7 @@ fn who_drops_an_item_looks_again_which_it_is() {
 /// items to drop. So the other worker must look again after it has put item 0 back. The other
 /// worker looks again if it `notes` item 0.
 fn put_back(notes: bool) {
-    explore_all(None, move || {
+    explore_all(move || {
         let (queues, mut own_slots) = (WakeQueues::new(2, 1), Vec::new());
         queues.come();
         let Next::Begin(slot) = queues.next(0, &mut own_slots, Begins::First, usize::MAX).0 else {
@@ -463,27 +402,21 @@ fn an_item_that_is_put_back_and_not_noted() {
 /// Two items are woken one after the other. The poll of the first item lasts until the second item
 /// is done. So another worker must poll the second item, although the worker with the first item
 /// has taken the list.
-fn long_poll(bug: Option<Bug>) {
-    explore_less(1, bug, || woken_and(2, &[1, 1], None, Last::LetsGoOn(Notify::new())));
+fn long_poll() {
+    explore_less(1, || woken_and(2, &[1, 1], None, Last::LetsGoOn(Notify::new())));
 }
 
 #[test]
 fn nobody_waits_for_a_worker_that_polls() {
-    long_poll(None);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn a_worker_that_takes_items_watches_for_sleepers() {
-    long_poll(Some(Bug::WatchesOnce));
+    long_poll();
 }
 
 /// Three items in two slots. The first item waits for the third item. The third item needs the slot
 /// of the second item, and one worker waits for a slot to begin it. The worker that completes the
 /// second item begins no items, so it must pass the slot of that item on. A further worker also
 /// begins no items, and waits for woken items.
-fn hungry(bug: Option<Bug>) {
-    explore_less(2, bug, || {
+fn hungry() {
+    explore_less(2, || {
         let this = Loop::new(3, 2, &[1, 0, 0], Last::Wakes(std::sync::Mutex::new(None)));
         let (mut begun, wakers) = this.slots(2);
         let Last::Wakes(first) = &this.last else { unreachable!() };
@@ -508,18 +441,12 @@ fn hungry(bug: Option<Bug>) {
 
 #[test]
 fn a_slot_goes_to_a_worker_that_wants_one() {
-    hungry(None);
-}
-
-#[test]
-#[should_panic(expected = "deadlock")]
-fn a_slot_that_goes_to_anybody_is_lost() {
-    hungry(Some(Bug::FeedsAnybody));
+    hungry();
 }
 
 /// Two workers begin items that do not wait. One slot exists.
-fn limited(bug: Option<Bug>) {
-    explore_less(2, bug, || {
+fn limited() {
+    explore_less(2, || {
         let this = Loop::new(2, 1, &[0, 0, 0], Last::Nothing);
         let thread = {
             let this = Arc::clone(&this);
@@ -534,11 +461,88 @@ fn limited(bug: Option<Bug>) {
 
 #[test]
 fn no_more_items_are_under_way_than_allowed() {
-    limited(None);
+    limited();
 }
 
-#[test]
-#[should_panic(expected = "more items than allowed")]
-fn a_limit_that_is_off_by_one() {
-    limited(Some(Bug::BeginsOneTooMany));
+#[cfg(planted)]
+mod planted {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "deadlock")]
+    fn a_worker_that_suspends_by_a_store_sleeps_for_ever() {
+        with(Bug::SuspendsByStore, one_worker);
+    }
+
+    #[test]
+    #[should_panic(expected = "deadlock")]
+    fn a_worker_that_does_not_watch_sleeps_for_ever() {
+        with(Bug::SleepsUnwatched, one_worker);
+    }
+
+    #[test]
+    #[should_panic(expected = "deadlock")]
+    fn a_worker_that_is_unparked_without_the_lock_sleeps() {
+        with(Bug::UnparksUnlocked, one_worker);
+    }
+
+    #[test]
+    #[should_panic(expected = "deadlock")]
+    fn a_poll_that_does_not_see_what_happened_is_the_last() {
+        with(Bug::PollsUnseeing, one_worker);
+    }
+
+    #[test]
+    #[should_panic(expected = "deadlock")]
+    fn who_wakes_for_a_second_time_writes() {
+        with(Bug::WakesOnce, two_wakers);
+    }
+
+    #[test]
+    #[should_panic(expected = "deadlock")]
+    fn a_poll_that_begins_with_a_store_forgets_who_wakes_meanwhile() {
+        with(Bug::PollsByStore, two_wakers);
+    }
+
+    #[test]
+    #[should_panic(expected = "deadlock")]
+    fn who_leaves_tells_the_others() {
+        with(Bug::LeavesAlone, two_workers);
+    }
+
+    #[test]
+    #[should_panic(expected = "dropped twice")]
+    fn who_drops_an_item_takes_it() {
+        with(Bug::DropsUntaken, stopped);
+    }
+
+    #[test]
+    #[should_panic(expected = "deadlock")]
+    fn a_stop_that_notifies_only_known_sleepers_is_lost() {
+        with(Bug::StopsUnheard, stopped_unwoken);
+    }
+
+    #[test]
+    #[should_panic(expected = "dropped although it is needed")]
+    fn who_drops_an_item_looks_again_which_it_is() {
+        with(Bug::DropsAnother, taken_behind);
+    }
+
+    #[test]
+    #[should_panic(expected = "deadlock")]
+    fn a_worker_that_takes_items_watches_for_sleepers() {
+        with(Bug::WatchesOnce, long_poll);
+    }
+
+    #[test]
+    #[should_panic(expected = "deadlock")]
+    fn a_slot_that_goes_to_anybody_is_lost() {
+        with(Bug::FeedsAnybody, hungry);
+    }
+
+    #[test]
+    #[should_panic(expected = "more items than allowed")]
+    fn a_limit_that_is_off_by_one() {
+        with(Bug::BeginsOneTooMany, limited);
+    }
 }

@@ -2,8 +2,10 @@
 
 use std::sync;
 
-use super::planted;
-use crate::sync::{AtomicBool, Mutex, Ordering, lock};
+use loom::sync::{
+    Mutex,
+    atomic::{AtomicBool, Ordering},
+};
 
 /// A `OnceLock` whose initialisation loom sees. loom does not know the `OnceLock` of std: it would
 /// neither let another thread run in the middle of an initialisation, nor see that the
@@ -21,12 +23,12 @@ impl<T> OnceLock<T> {
     }
 
     pub(crate) fn get(&self) -> Option<&T> {
-        // Acquire; partner: `get_or_init`.
-        self.is_set.load(planted::order_of_get()).then(|| self.value.get()).flatten()
+        // Partner: `get_or_init`.
+        self.is_set.load(Ordering::Acquire).then(|| self.value.get()).flatten()
     }
 
     pub(crate) fn get_or_init(&self, init: impl FnOnce() -> T) -> &T {
-        let _one_at_a_time = lock(&self.initialising);
+        let _one_at_a_time = self.initialising.lock();
         let value = self.value.get_or_init(init);
         self.is_set.store(true, Ordering::Release); // partner: `get`
         value
