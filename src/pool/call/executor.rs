@@ -150,8 +150,8 @@ impl Executor {
         self.call_with_care(&this, verdict, from, &mut options.in_memory(), body)
     }
 
-    /// Runs the plain loop, in parts of `part` indices behind the first part, unless it takes
-    /// longer than expected.
+    /// Runs the plain loop, in parts of `part` indices, unless it takes longer than expected. The
+    /// first part is shorter if there are many indices.
     #[inline]
     fn call_plain<'b, L: Body>(
         &self,
@@ -166,7 +166,7 @@ impl Executor {
         }
         let timed = (verdict != QuickVerdict::Plain).then(Instant::now);
         let (mut state, mut few) = (body.state(0), None);
-        let (mut done, mut end) = (0, if len < CHECKED { len } else { CHECKED_AFTER });
+        let (mut done, mut end) = (0, if len < CHECKED { part } else { CHECKED_AFTER });
         let ended = loop {
             let begin = (end < len).then(Moment::now);
             match kernel(body, &mut state, few, &mut Claims::of(done..end)) {

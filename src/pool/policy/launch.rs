@@ -201,11 +201,11 @@ pub(crate) fn brief(
 ) -> Option<usize> {
     let (len, cost) = (this.slice.len, memory.over_this(this)?);
     let ends_before_help = cost * (len as f32) < prices.help(false);
-    if !ends_before_help || !kind.goes_through() || len < CHECKED || draw.is_one_in(EXPLORED_ONE_IN) {
+    if !ends_before_help || !kind.goes_through() || draw.is_one_in(EXPLORED_ONE_IN) {
         return None;
     }
-    let part = ((FIRST_LOOK_NS / cost) as usize).min(len);
-    Some((part - part % CHECKED_AFTER).max(CHECKED_AFTER))
+    let part = ((FIRST_LOOK_NS / cost) as usize).clamp(1, len);
+    Some(if len < CHECKED { part } else { (part - part % CHECKED_AFTER).max(CHECKED_AFTER) })
 }
 
 /// The launch of the rest of a loop, which has `work` nanoseconds of work. The caller has begun
@@ -617,7 +617,7 @@ mod tests {
             (1000, 19e3, LoopKind::Through, true),
             (64, 5e3, LoopKind::LargePartials, true),
             (1000, 19e3, LoopKind::MayStop, false),
-            (63, 19e3, LoopKind::Through, false),
+            (8, 16e3, LoopKind::Through, true),
             (1000, 21e3, LoopKind::Through, false),
         ] {
             let costs = Costs::new(Duration::ZERO);
@@ -626,9 +626,11 @@ mod tests {
             assert_eq!(count > 900, is_brief, "{len} items of {work} ns: {count} of 1000");
             assert!(!is_brief || count < 1000, "some calls find out whether help has become cheaper");
         }
-        for (len, part) in [(1000, 104), (64, 64), (usize::MAX, usize::MAX - 7)] {
+        for (len, work, part) in
+            [(1000, 19e3, 104), (64, 1e3, 64), (40, 5e3, 16), (8, 19e3, 1), (usize::MAX, 0.0, usize::MAX - 7)]
+        {
             let costs = Costs::new(Duration::ZERO);
-            costs.learn(over(len), LoopKind::Through, 1000, if len == usize::MAX { 0.0 } else { 19e3 });
+            costs.learn(over(len), LoopKind::Through, if len == usize::MAX { 1000 } else { len }, work);
             let next = (0..3).find_map(|_| brief(&costs, len, LoopKind::Through));
             assert_eq!(next, Some(part), "{len} items");
         }
