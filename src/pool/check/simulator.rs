@@ -829,9 +829,9 @@ fn fewer_thefts_between_nodes_and_hardly_a_longer_makespan() {
 /// of cheap items, choosing the largest victim causes more thefts. There are few largest ranges, so
 /// several thieves choose the same range, get fewer items than they have seen, and steal again.
 /// (Workers that came 150 ns after one another, through one lock, were done at different moments:
-/// then the figure of 64 workers was at most 1.12.) On 128 workers, thieves find the hot items only when three quarters of the round are over. Each hot
-/// item takes half of a round, so with every rule the makespan is at least 1.25 times the lower
-/// bound.
+/// then the figure of 64 workers was at most 1.12.) On 128 workers, thieves find the hot items only
+/// when three quarters of the round are over. Each hot item takes half of a round, so with every
+/// rule the makespan is at least 1.25 times the lower bound.
 #[test]
 fn many_thieves_look_for_many_victims() {
     for (name, workers, items, bar) in [
@@ -925,9 +925,10 @@ fn table() {
     }
 }
 
-/// The caller wakes two sleeping helpers and begins. Each worker wakes further ones. Prints the mean makespans, in µs, of rounds over noise with known costs: with the policy's
-/// number of helpers, with at most `sqrt(1.5 * work / wake)` helpers, and with the best number of
-/// workers. `cargo test --release --lib simulator::helpers -- --ignored --nocapture`
+/// The caller wakes two sleeping helpers and begins. Each worker wakes further ones. Prints the
+/// mean makespans, in µs, of rounds over noise with known costs: with the policy's number of
+/// helpers, with at most `sqrt(1.5 * work / wake)` helpers, and with the best number of workers.
+/// `cargo test --release --lib simulator::helpers -- --ignored --nocapture`
 #[test]
 #[ignore = "a table for people"]
 fn helpers_that_cost_more_than_they_save() {
