@@ -42,7 +42,7 @@ const COMMANDS: &[&[&str]] = &[
     &["convert", "--to", "preflib", "--duplicates", "first", "--input"],
     &["plurality"],
     &["meek"],
-    &["meek", "--equalize", "--format", "json"],
+    &["meek", "--equal-ranks", "as-droop", "--format", "json"],
     &["meek", "--force-positive-surplus", "--format", "csv", "--parallel", "no"],
     &["meek", "--trace", "1 2", "--parallel", "rayon"],
     &["meek", "--tie", "backwards", "--format", "json", "--record", "changes"],

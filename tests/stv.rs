@@ -381,7 +381,8 @@ fn synthetic_elections_are_counted_alike_by_all() {
         let ballots = transcript(&generate, "");
         assert_eq!(ballots, transcript(&generate, ""), "the same seed, the same bytes");
         assert_ne!(ballots, transcript(&[&generate[..9], &["--seed", "6"]].concat(), ""));
-        let serial = transcript(&["meek", "--parallel", "no"], &ballots);
+        let way = ["--equal-ranks", "as-droop"];
+        let serial = transcript(&[&["meek", "--parallel", "no"], &way[..]].concat(), &ballots);
         assert_eq!(winners(&serial).len(), 12, "{serial}");
         for parallel in ["rayon", "pool"] {
             for threads in ["1", "2", "3", "8"] {
@@ -395,6 +396,7 @@ fn synthetic_elections_are_counted_alike_by_all() {
                         "--num-threads",
                         threads,
                     ];
+                    let arguments = [&arguments[..], &way].concat();
                     assert_eq!(transcript(&arguments, &ballots), serial, "{kind} {arguments:?}");
                 }
             }
@@ -438,7 +440,7 @@ fn every_arithmetic_names_itself_and_counts_alike_on_all_threads() {
         _ => "64-bit floating-point arithmetic",
     };
     for arithmetic in ["fixed9", "bigfixed9", "exact", "approx", "float64"] {
-        for counting in [&[][..], &["--equalize"]] {
+        for counting in [&[][..], &["--equal-ranks", "as-droop"]] {
             let count = |parallel, threads| {
                 let arguments =
                     ["--arithmetic", arithmetic, "meek", "--parallel", parallel, "--num-threads", threads];
@@ -462,7 +464,7 @@ fn doubles_have_the_same_digits_on_all_threads() {
         ["generate", "--kind", "sorted", "--ballots", "1000", "--candidates", "12", "--seats", "5"];
     let ballots = transcript(&[&generate[..], &["--seed", "3"]].concat(), "");
     let count = |parallel, threads| {
-        let meek = ["meek", "--equalize", "--parallel", parallel, "--num-threads", threads];
+        let meek = ["meek", "--parallel", parallel, "--num-threads", threads];
         transcript(&[&["--arithmetic", "float64"], &meek[..]].concat(), &ballots)
     };
     let serial = count("no", "1");
@@ -471,19 +473,59 @@ fn doubles_have_the_same_digits_on_all_threads() {
     }
 }
 
+/// Once Dora is defeated, the last three ballots are for Bea.
+const BEHIND_DEFEATED: &str = "4 1\n5 1 0\n4 2 0\n3 3 2=4 0\n0\n\"Ann\"\n\"Bea\"\n\"Cai\"\n\"Dora\"\n\"T\"\n";
+
 #[test]
-fn equalized_counting_is_in_the_package_line() {
-    let equalized = transcript(&["meek", "--equalize"], BALLOTS);
-    assert_eq!(equalized.lines().nth(3), Some("\tImplementation: rangesteal (equalized counting)"));
-    assert_eq!(
-        equalized.replace(" (equalized counting)", ""),
-        transcript(&["meek"], BALLOTS),
-        "without equal ranks nothing else differs"
+fn no_vote_is_lost_at_equal_ranks() {
+    let fair = transcript(&["meek"], BEHIND_DEFEATED);
+    assert_eq!(winners(&fair), ["Bea"], "{fair}");
+    assert!(fair.contains("\tElected:  Bea (7.000000000)\n"), "{fair}");
+    let exhausted = fair.lines().filter(|line| line.starts_with("\tResidual: "));
+    let until_bea = exhausted.take_while(|line| !line.ends_with(" 5.000000000"));
+    assert!(
+        until_bea.clone().count() > 0 && until_bea.clone().all(|line| line.ends_with(" 0.000000000")),
+        "{fair}"
     );
-    assert_ne!(
-        transcript(&["--package-name", "P", "meek", "--equalize"], EQUALS),
-        transcript(&["--package-name", "P", "meek"], EQUALS)
-    );
+    for same in [&["meek", "--equalize"][..], &["meek", "--equal-ranks", "all-orders"]] {
+        assert_eq!(transcript(same, BEHIND_DEFEATED), fair, "{same:?}");
+    }
+    assert!(told(&["meek"], BEHIND_DEFEATED).iter().all(|line| !line.contains("equal")));
+}
+
+#[test]
+fn the_way_of_the_reference_warns_of_equal_ranks() {
+    let as_droop = ["meek", "--equal-ranks", "as-droop"];
+    let unfair = transcript(&as_droop, BEHIND_DEFEATED);
+    assert_eq!(winners(&unfair), ["Ann"], "{unfair}");
+    assert_eq!(unfair.lines().nth(3), Some("\tImplementation: rangesteal (equal ranks as in Droop)"));
+    let warning = "stv: warn: ballots with equal ranks: 3; they count as in Droop, ";
+    let lines = told(&as_droop, BEHIND_DEFEATED);
+    assert_eq!(lines.iter().filter(|line| line.starts_with(warning)).count(), 1, "{lines:?}");
+    assert!(told(&as_droop, BALLOTS).is_empty(), "there are no equal ranks");
+    let strict = stv(&[&as_droop[..], &["--strict"]].concat(), BEHIND_DEFEATED);
+    assert_eq!((strict.status.code(), text(&strict.stdout)), (Some(1), ""), "{}", text(&strict.stderr));
+    let json = transcript(&[&as_droop[..], &["--format", "json"]].concat(), BEHIND_DEFEATED);
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(json["equal_ranks"], serde_json::json!({"ballots": "3", "counted": "as-droop"}));
+    assert!(json["warnings"][0].as_str().is_some_and(|told| told.starts_with("ballots with equal ranks: 3")));
+}
+
+#[test]
+fn the_check_and_the_page_say_how_equal_ranks_count() {
+    let file = BallotFile::new("equal.blt", BEHIND_DEFEATED.as_bytes());
+    let summary = transcript(&["check", file.path()], "");
+    let line = "  with equal ranks    3 (each counts as all orders of its equals, in equal parts)\n";
+    assert!(summary.contains(line), "{summary}");
+    for (way, words) in [
+        ("all-orders", "each counts as all orders of its equals, in equal parts."),
+        ("as-droop", "each counts as in Droop, so ranks below defeated equals get nothing."),
+    ] {
+        let page = BallotFile::new("equal.html", b"");
+        transcript(&["meek", file.path(), "--equal-ranks", way, "--html", page.path()], "");
+        let page = fs::read_to_string(page.path()).expect("a page");
+        assert!(page.contains(&format!("Ballots with equal ranks: 3; {words}")), "{page}");
+    }
 }
 
 #[test]
@@ -872,6 +914,7 @@ fn a_wrong_command_line_is_exit_code_2() {
         &["meek", "--explain-ties", "--trace", "1"],
         &["verify", "a.json"],
         &["verify", "a.json", "a.blt", "--equalize"],
+        &["meek", "--equalize", "--equal-ranks", "as-droop"],
         &["--input", "a.blt", "verify", "a.json", "a.blt"],
         &["meek", "--no-such-option"],
         &["plurality", "--votes-per-ballot", "0"],
@@ -983,7 +1026,7 @@ fn a_result_is_verified() {
     let tied = BallotFile::new("tied.blt", TIE.as_bytes());
     let ways: [&[&str]; 4] = [
         &[],
-        &["--arithmetic", "exact", "--tie", "backwards", "--equalize"],
+        &["--arithmetic", "exact", "--tie", "backwards", "--equal-ranks", "as-droop"],
         &["--omega-exponent", "3", "--package-name=--A 'B", "--force-positive-surplus"],
         &["--tie", "random:9", "--record", "changes", "--arithmetic", "float64"],
     ];
@@ -1023,13 +1066,13 @@ fn a_result_is_verified() {
             "not the same: the result, elected, no. 1: the result has 1, the count 2",
         ),
         ("\"version\":\"0.1.0\"", "\"version\":\"9\"", ""),
-        ("\"equalize\":false", "\"equalize\":true", "package: the result has "),
-        ("\"equalize\":false", "\"no_such\":true", "the result has an option no_such, which no count has"),
-        ("\"equalize\":false", "\"help\":true", "has an option help"),
-        ("\"equalize\":false", "\"html\":\"/no/such/page\"", "has an option html"),
+        ("\"equal_ranks\":\"all-orders\"", "\"equal_ranks\":\"as-droop\"", "equal_ranks, counted: the result has "),
+        ("\"seats\":null", "\"no_such\":true", "the result has an option no_such, which no count has"),
+        ("\"seats\":null", "\"help\":true", "has an option help"),
+        ("\"seats\":null", "\"html\":\"/no/such/page\"", "has an option html"),
         ("\"tie\":null", "\"tie\":[1]", "the options of the result are wrong: invalid value '[1]'"),
         ("\"format\"", "\"formal\"", "other.json: this is no result"),
-        ("\"version\": 1", "\"version\": 2", "another version of the format"),
+        ("\"version\": 2", "\"version\": 1", "another version of the format"),
         ("\"sha256\"", "\"sha1\"", "does not say how it was counted"),
         ("{", "[", "other.json:1: invalid type: sequence"),
         ("}\n", "", "other.json:"),

@@ -6,7 +6,7 @@ use crate::{
     arithmetic::{Approx, Arithmetic, BigFixed9, Exact, Fixed9, Float64},
     check::{self, Check},
     convert::{self, Convert},
-    election::Election,
+    election::{Election, EqualRanks},
     error::{self, misleads},
     formats,
     generate::{self, Synthetic},
@@ -122,8 +122,11 @@ struct MeekArguments {
     /// Turn warnings into errors: with any warning, count nothing and write nothing
     #[arg(long)]
     strict: bool,
-    /// Count a ballot with equal ranks as all orders of the equals, each for an equal part
-    #[arg(long)]
+    /// The way in which a ballot with equal ranks counts
+    #[arg(long, value_enum, default_value_t)]
+    equal_ranks: EqualRanks,
+    /// The name of --equal-ranks all-orders in stv-rs
+    #[arg(long, conflicts_with = "equal_ranks")]
     equalize: bool,
     /// The threads that distribute the ballots
     #[arg(long, value_enum, default_value_t = Parallel::Pool)]
@@ -351,12 +354,20 @@ fn count_plurality(arguments: &Arguments, plurality: &PluralityArguments) -> Res
     let election = read(arguments.before.input.as_deref(), plurality.reading)?;
     let count = with_arithmetic!(arguments.arithmetic(), plurality::count);
     let votes = plurality.votes_per_ballot.map_or(election.seats, NonZeroUsize::get);
-    Ok(count(&election, votes, &package(arguments, false), &mut BufWriter::new(io::stdout()))?)
+    Ok(count(
+        &election,
+        votes,
+        &package(arguments, EqualRanks::default()),
+        &mut BufWriter::new(io::stdout()),
+    )?)
 }
 
 /// The transcript's line about the program.
-fn package(arguments: &Arguments, equalize: bool) -> String {
-    let counting = if equalize { " (equalized counting)" } else { "" };
+fn package(arguments: &Arguments, equal_ranks: EqualRanks) -> String {
+    let counting = match equal_ranks {
+        EqualRanks::AllOrders => "",
+        EqualRanks::AsDroop => " (equal ranks as in Droop)",
+    };
     arguments.before.package_name.clone().unwrap_or_else(|| format!("Implementation: rangesteal{counting}"))
 }
 
@@ -378,7 +389,7 @@ fn count_with<A: Arithmetic>(
         backwards: meek.tie == Some(Tie::Backwards),
     };
     let threads = threads(meek, ranks);
-    let package = package(arguments, meek.equalize);
+    let package = package(arguments, meek.equal_ranks);
     let recipe = Recipe { options: options(arguments, meek), sha256, ..Recipe::default() };
     let ties = Ties::new(meek.strict, meek.tie == Some(Tie::Order));
     meek.output.of(election, package, recipe, ties, ranks, &mut |listeners| {

@@ -14,7 +14,7 @@ use crate::{
     arithmetic::{Approx, Arithmetic, BigFixed9, Exact, Fixed9, Float64},
     blt::{self, Naming, Source, hostile::reads_as_printed},
     crew::Crew,
-    election::Election,
+    election::{Election, EqualRanks},
     error::CountError,
     meek::Rule,
     plurality,
@@ -88,9 +88,14 @@ fn threads(ballots: &[u8], arithmetic: &str) -> Vec<Threads> {
 #[derive(Debug, Clone, Copy)]
 struct Options<'a> {
     arithmetic: &'a str,
-    equalize: bool,
+    equal_ranks: EqualRanks,
     force_positive_surplus: bool,
     plurality: bool,
+}
+
+/// The way of the reference with equal ranks, with and without its option `--equalize`.
+fn way(equalize: bool) -> EqualRanks {
+    if equalize { EqualRanks::AllOrders } else { EqualRanks::AsDroop }
 }
 
 /// Returns the output, and the error of a failed count.
@@ -129,7 +134,7 @@ fn count_share(
     threads: Threads,
     ranks: &dyn Ranks,
 ) -> (String, Result<(), String>) {
-    election.ballots.equalize = options.equalize;
+    election.ballots.equal_ranks = options.equal_ranks;
     let count = match options.arithmetic {
         "fixed9" => count_with::<Fixed9>,
         "bigfixed9" => count_with::<BigFixed9>,
@@ -151,8 +156,8 @@ fn count_with<A: Arithmetic>(
     ranks: &dyn Ranks,
     out: &mut Vec<u8>,
 ) -> Result<(), CountError> {
-    let package =
-        format!("Implementation: STV-rs{}", if options.equalize { " (equalized counting)" } else { "" });
+    let equalized = options.equal_ranks == EqualRanks::AllOrders;
+    let package = format!("Implementation: STV-rs{}", if equalized { " (equalized counting)" } else { "" });
     if options.plurality {
         return plurality::count::<A>(election, election.seats, &package, out);
     }
@@ -178,7 +183,7 @@ fn transcripts_are_reproduced() {
             let flags = run["flags"].as_array().expect("a run has flags");
             let options = Options {
                 arithmetic: run["arithmetic"].as_str().expect("a run has an arithmetic"),
-                equalize: flags.iter().any(|flag| flag == "--equalize"),
+                equal_ranks: way(flags.iter().any(|flag| flag == "--equalize")),
                 force_positive_surplus: flags.iter().any(|flag| flag == "--force-positive-surplus"),
                 plurality: false,
             };
@@ -234,7 +239,7 @@ fn the_test_data_of_another_counter_is_reproduced() {
         let &[.., arithmetic, "log"] = words.as_slice() else { panic!("{name} names no arithmetic") };
         let options = Options {
             arithmetic,
-            equalize: words.contains(&"equalize"),
+            equal_ranks: way(words.contains(&"equalize")),
             force_positive_surplus: rest.starts_with("crashes/") || rest.contains("force_positive_surplus"),
             plurality: method != "meek",
         };
@@ -318,9 +323,9 @@ fn doubles_and_fractions_do_not_depend_on_the_threads() {
     for (arithmetic, cases) in [("exact", &small[..]), ("float64", &small[..]), ("float64", &large[..])] {
         for case in cases {
             let ballots = fs::read(corpus.join("ballots").join(format!("{case}.blt"))).expect("a case");
-            for equalize in [false, true] {
+            for equal_ranks in [EqualRanks::AsDroop, EqualRanks::AllOrders] {
                 let options =
-                    Options { arithmetic, equalize, force_positive_surplus: false, plurality: false };
+                    Options { arithmetic, equal_ranks, force_positive_surplus: false, plurality: false };
                 let counts = threads(&ballots, arithmetic).into_iter().flat_map(|threads| [threads; 2]);
                 let mut counts = counts.map(|threads| count(&ballots, options, threads));
                 if let Some(first) = counts.next() {

@@ -43,7 +43,7 @@ fn recipe() -> Recipe {
         "arithmetic": "fixed9",
         "omega_exponent": 6,
         "force_positive_surplus": true,
-        "equalize": false,
+        "equal_ranks": "all-orders",
         "tie": null,
         "names": null,
         "seats": null,
@@ -81,7 +81,7 @@ fn written(write: fn(&Record, &mut dyn std::io::Write) -> std::io::Result<()>, r
 #[test]
 fn json_has_every_step_and_exact_numbers() {
     let json: Value = serde_json::from_str(&written(json::write, &record(STRANGE))).unwrap();
-    assert_eq!((&json["format"], &json["version"]), (&"stv count".into(), &1.into()));
+    assert_eq!((&json["format"], &json["version"]), (&"stv count".into(), &2.into()));
     assert_eq!((&json["title"], &json["ballots"]), (&"May<or>".into(), &"9".into()));
     assert_eq!(json["candidates"][0]["name"], "<A> & 'a'");
     assert_eq!(json["elected"], serde_json::json!([2]));

@@ -61,7 +61,7 @@ impl<'a> Reader<'a> {
         Some(Report {
             bytes: bytes.clone(),
             records: reports.iter().map(|report| report.records).sum(),
-            total: self.ballots.total().clone(),
+            turnout: self.ballots.turnout().clone(),
             lines: reports.iter().map(|report| report.lines).sum(),
             empty_lines: reports.iter().map(|report| report.empty_lines).sum(),
             line_ends: reports.iter().map(|report| report.line_ends).sum(),
@@ -85,7 +85,7 @@ impl<'a> Reader<'a> {
         is_plain.then(|| Report {
             bytes: bytes.clone(),
             records: self.ballots.records().len(),
-            total: self.ballots.total().clone(),
+            turnout: self.ballots.turnout().clone(),
             lines: self.seen.lines,
             empty_lines: self.seen.empty_lines,
             line_ends: self.text.line() - FIRST_LINE,

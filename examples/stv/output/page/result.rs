@@ -39,6 +39,11 @@ pub(super) fn winners(record: &Record, colours: &[String], out: &mut String) {
     if !withdrawn.is_empty() {
         let _ = writeln!(out, "<div class=\"soft\">Withdrawn: {}</div>", listed(record, &withdrawn));
     }
+    if record.with_equal_ranks != "0" {
+        let ballots = rounded(&record.with_equal_ranks);
+        let way = record.equal_ranks.explained();
+        let _ = writeln!(out, "<div class=\"soft\">Ballots with equal ranks: {ballots}; {way}.</div>");
+    }
 }
 
 /// The steps that elected a candidate, with the candidate.
