@@ -166,6 +166,11 @@ fn count_with<A: Arithmetic>(
     tally::count::<A, _>(election, rule, threads, ranks, &mut Transcript::new(out, package)).map(|_| ())
 }
 
+/// The lines of the elected, in order.
+fn elected(transcript: &str) -> Vec<&str> {
+    transcript.lines().filter(|line| line.starts_with("Action: Elect")).collect()
+}
+
 fn text(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
@@ -175,7 +180,7 @@ fn transcripts_are_reproduced() {
     let Some(corpus) = directory() else { return };
     let cases: Vec<Value> =
         serde_json::from_str(&text(&corpus.join("cases.json"))).expect("cases.json lists the cases");
-    let (mut compared, mut errors) = (0, 0);
+    let (mut compared, mut errors, mut cured) = (0, 0, 0);
     for case in &cases {
         let file = corpus.join(case["file"].as_str().expect("a case has a file"));
         let ballots = fs::read(file).expect("the ballots of a case");
@@ -196,9 +201,16 @@ fn transcripts_are_reproduced() {
                     assert!(result.is_ok(), "{name} {threads:?}: {result:?}");
                     assert!(printed == *wanted, "{name} {threads:?}\nwanted {wanted}\ngot {printed}");
                     compared += 1;
-                } else {
-                    assert!(result.is_err(), "{name} {threads:?}: counted what cannot be counted");
+                } else if result.is_err() {
                     errors += 1;
+                } else {
+                    // The recorded count ended at a negative surplus of rounding. The new count
+                    // goes on, to the winners of the count that never has one.
+                    assert!(printed.contains("\tSurplus: -0.000000001\n"), "{name} {threads:?}");
+                    let forced = Options { force_positive_surplus: true, ..options };
+                    let (forced, result) = count(&ballots, forced, threads);
+                    assert!(result.is_ok() && elected(&forced) == elected(&printed), "{name} {threads:?}");
+                    cured += 1;
                 }
                 if threads.parallel != Parallel::Rayon {
                     for ranks in if threads.number == NonZeroUsize::new(2) { 2..=3 } else { 2..=2 } {
@@ -211,7 +223,9 @@ fn transcripts_are_reproduced() {
             }
         }
     }
-    println!("{compared} recorded counts reproduced, and {errors} errors");
+    println!(
+        "{compared} recorded counts reproduced, {errors} errors, and {cured} counted where the reference ends"
+    );
     assert!(compared > 0, "the corpus has no run to compare");
 }
 
