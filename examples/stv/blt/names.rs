@@ -16,12 +16,19 @@ pub(super) struct Names {
     pub(super) title: String,
 }
 
-/// Reads the text after the `0` behind the last ballot, which stands on line `end_of_ballots`.
-/// `order` is the user's order of name and party.
+/// The `0` behind the last ballot: its line, and whether no ballot ends on this line.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct End {
+    pub(super) line: usize,
+    pub(super) is_alone: bool,
+}
+
+/// Reads the text after the `0` behind the last ballot. `order` is the user's order of name and
+/// party.
 pub(super) fn read(
     text: &mut Text<'_>,
     candidates: usize,
-    end_of_ballots: usize,
+    end: End,
     order: Option<Order>,
 ) -> Result<Names, InputError> {
     text.names_in_comments = Some(Vec::new());
@@ -35,10 +42,10 @@ pub(super) fn read(
         phrases.push(phrase);
     }
     if let Some(Phrase::Bare(word)) = phrases.first()
-        && word.line == end_of_ballots
+        && word.line == end.line
     {
         let message = format!(
-            "the 0 in place of a weight ends the ballots, but {} follows; give that ballot a weight of at least 1",
+            "the 0 in place of a weight ends the ballots, but {} follows; give that ballot a weight of at least 1, and write - for a rank left out",
             Quoted(&word.text)
         );
         return Err(text.error(word.line, message));
@@ -48,6 +55,12 @@ pub(super) fn read(
         matches!(phrase, Phrase::Bare(_)) && words.clone().count() > 2 && words.clone().all(is_number)
     };
     if let Some(line) = phrases.iter().find(is_like_a_ballot).map(|phrase| phrase.word().line) {
+        if !end.is_alone {
+            let message = format!(
+                "the last 0 of this line ends the ballots, but line {line} looks like a ballot; if a 0 in this line is a rank left out, write - for it"
+            );
+            return Err(text.error(end.line, message));
+        }
         text.warn(
             line,
             "this line looks like a ballot, but stands behind the 0 that ends the ballots; it is not counted",

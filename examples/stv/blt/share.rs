@@ -228,7 +228,7 @@ impl<'a> Piece<'a> {
         let (last, before) = reports.split_last().expect("the ballots end in one of the pieces");
         let (names, lines) = last.end.expect("the ballots end in the last of these pieces");
         let line = line + before.iter().map(|report| report.line_ends).sum::<usize>() + lines;
-        (reader.seen.spanning, reader.seen.crowded) = (0, 0);
+        (reader.seen.spanning, reader.seen.crowded, reader.seen.last_line) = (0, 0, 0);
         reader.seen.lines = reports.iter().map(|report| report.lines).sum();
         reader.seen.empty_lines = reports.iter().map(|report| report.empty_lines).sum();
         reader.text = held_back(Text::from_line(line, source.name, (source.open)(names)?));

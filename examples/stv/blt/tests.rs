@@ -243,7 +243,7 @@ fn errors_in_ballots() {
     fails(&three("2 1 1 0"), 2, "stands twice on one ballot");
     fails(&three("2 1 2=1 0"), 2, "stands twice on one ballot");
     fails(&three("[nick a b c]\n2 1 3 a 0"), 3, "`a` stands twice");
-    fails(&three("2 1 2\n1 2 0"), 3, "end the ballot before with 0");
+    fails(&three("2 1 2\n1 2 0"), 2, "on line 3: candidate `1` stands twice on one ballot");
     fails(&three("1 4 0"), 2, "the numbers go from 1 to 3");
     fails(&three("1 z 0"), 2, "`z` is not a candidate's number");
     fails(&three("1 1= 0"), 2, "one of them is missing");

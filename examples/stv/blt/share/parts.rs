@@ -77,6 +77,8 @@ impl<'a> Reader<'a> {
             match self.ballot(&mut ids).ok()? {
                 Step::Ballot => {}
                 Step::Nothing => break None,
+                // The 0 may be meant as a rank left out.
+                Step::End(line) if line == self.seen.last_line => return None,
                 Step::End(line) => break Some((bytes.start + self.text.position(), line - FIRST_LINE)),
             }
         };
