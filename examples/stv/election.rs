@@ -86,6 +86,15 @@ pub(crate) struct Candidate {
     pub(crate) withdrawn: bool,
 }
 
+/// A line about the ballots on which nobody stands, if there are such ballots.
+pub(crate) fn not_counted(empty: &str) -> Option<String> {
+    match empty {
+        "0" => None,
+        "1" => Some("1 empty ballot not counted".to_owned()),
+        _ => Some(format!("{empty} empty ballots not counted")),
+    }
+}
+
 impl Candidate {
     /// The name with the party.
     pub(crate) fn with_party(&self) -> Cow<'_, str> {

@@ -119,7 +119,6 @@ impl Reader<'_> {
         }
         if self.ranked.is_empty() {
             self.seen.empty_lines += 1;
-            self.seen.empty_ballots = self.seen.empty_ballots.plus(&weight);
         }
         self.ballots.push(weight, &self.ranked);
         Ok(Step::Ballot)

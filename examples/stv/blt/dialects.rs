@@ -2,6 +2,7 @@
 
 use super::tests::{ballots, fails, read_text};
 use super::*;
+use crate::arithmetic::Integer;
 
 /// The party of each candidate.
 fn parties(election: &Election) -> Vec<&str> {
@@ -31,8 +32,9 @@ fn open_stv() {
     let text = "4 2          # candidates, seats\n-2           # has withdrawn\n(b 001) 4 1 3 0\n(b 002) 3 - 1=4 0  # rank 2 left out, rank 3 shared\n(b 003) - 2 0\n(b 004) 0\n0            # end of the ballots\n\"Ann\"        # 1\n\"Ben\"        # 2\n\"Cy\"         # 3\n\"Dee\"        # 4\n\"Committee\"  # title\n";
     assert_eq!(ballots(text), ["1: 4 1 3", "1: 3 1=4"]);
     let mut reader: &[u8] = text.as_bytes();
-    let (_, seen) = survey("test", &mut reader, 1).unwrap();
-    assert_eq!((seen.lines, seen.empty_lines, seen.empty_ballots), (4, 2, Integer::Word(2)));
+    let (election, seen) = survey("test", &mut reader, 1).unwrap();
+    assert_eq!((seen.lines, seen.empty_lines), (4, 2));
+    assert_eq!(election.ballots.turnout().empty, Integer::Word(2), "one of them ranks who has withdrawn");
 }
 
 /// `OpaVote`, after its help page. Each voter has a ballot of weight 1, or the weight of a ballot

@@ -38,7 +38,6 @@ mod text;
 mod window;
 
 use crate::{
-    arithmetic::Integer,
     election::{Ballots, Candidate, CandidateIndex, Election, Preference, TieOrder},
     error::{plural, printable},
     reading::Reading,
@@ -86,12 +85,11 @@ impl InputError {
 }
 
 /// Facts about the ballots that a count does not need.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Seen {
     pub(crate) lines: u64,
     /// The number of written ballots on which no candidate stands. Such ballots do not count.
     pub(crate) empty_lines: u64,
-    pub(crate) empty_ballots: Integer,
     /// The number of ballots that span lines. `first_spanning` is the line on which the first of
     /// them begins.
     spanning: u64,
@@ -104,22 +102,6 @@ pub(crate) struct Seen {
     last_line: usize,
     /// Ballots that name a candidate twice and were mended.
     pub(crate) mended: Mended,
-}
-
-impl Default for Seen {
-    fn default() -> Self {
-        Self {
-            lines: 0,
-            empty_lines: 0,
-            empty_ballots: Integer::Word(0),
-            spanning: 0,
-            first_spanning: 0,
-            crowded: 0,
-            first_crowded: 0,
-            last_line: 0,
-            mended: Mended::default(),
-        }
-    }
 }
 
 /// Reads an election from the bytes of a file. Messages call the file `source`.

@@ -315,8 +315,8 @@ impl Report {
         wire::put_word(self.bytes.start, out);
         wire::put_word(self.bytes.end, out);
         wire::put_word(self.records as u64, out);
-        let Turnout { total, with_equal_ranks } = &self.turnout;
-        for sum in [total, with_equal_ranks] {
+        let Turnout { total, with_equal_ranks, empty } = &self.turnout;
+        for sum in [total, with_equal_ranks, empty] {
             wire::put_big(&sum.to_big(), out);
         }
         wire::put_word(self.lines, out);
@@ -332,7 +332,7 @@ impl Report {
         let bytes = wire::word(from)?..wire::word(from)?;
         let records = usize::try_from(wire::word(from)?).ok()?;
         let mut sum = || wire::big(from).map(Integer::from_big);
-        let turnout = Turnout { total: sum()?, with_equal_ranks: sum()? };
+        let turnout = Turnout { total: sum()?, with_equal_ranks: sum()?, empty: sum()? };
         let (lines, empty_lines) = (wire::word(from)?, wire::word(from)?);
         let line_ends = usize::try_from(wire::word(from)?).ok()?;
         let end = if from.is_empty() {

@@ -1,6 +1,7 @@
 //! Tests every clause of the dialect, and every error with the line that it names.
 
 use super::*;
+use crate::arithmetic::Integer;
 
 pub(super) fn read_text(text: &str) -> Result<Election, InputError> {
     read("test.blt", text.as_bytes())

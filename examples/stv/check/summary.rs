@@ -89,7 +89,7 @@ impl fmt::Display for Summary<'_> {
         writeln!(f, "  ballots             {total}")?;
         writeln!(f, "  ballot lines        {}", seen.lines - seen.empty_lines)?;
         writeln!(f, "  distinct ballots    {}", self.distinct)?;
-        writeln!(f, "  empty ballots       {} (not counted)", seen.empty_ballots)?;
+        writeln!(f, "  empty ballots       {} (not counted)", election.ballots.turnout().empty)?;
         let equal = &election.ballots.turnout().with_equal_ranks;
         let way = EqualRanks::default().explained();
         let way = if *equal > Integer::Word(0) { format!(" ({way})") } else { String::new() };

@@ -32,16 +32,21 @@ pub(crate) struct Turnout {
     pub(crate) total: Integer,
     /// The weight of the ballots with a shared rank.
     pub(crate) with_equal_ranks: Integer,
+    /// The weight of the ballots that do not count, since nobody on them stands. With `total`, this
+    /// is the weight of all ballots of the file.
+    pub(crate) empty: Integer,
 }
 
 impl Turnout {
-    pub(crate) const NONE: Self = Self { total: Integer::Word(0), with_equal_ranks: Integer::Word(0) };
+    pub(crate) const NONE: Self =
+        Self { total: Integer::Word(0), with_equal_ranks: Integer::Word(0), empty: Integer::Word(0) };
 
     /// The sums over two parts of a file.
     pub(crate) fn plus(&self, other: &Self) -> Self {
         Self {
             total: self.total.plus(&other.total),
             with_equal_ranks: self.with_equal_ranks.plus(&other.with_equal_ranks),
+            empty: self.empty.plus(&other.empty),
         }
     }
 }
@@ -187,6 +192,7 @@ impl Ballots {
     /// without candidates does not count.
     pub(crate) fn push(&mut self, weight: Integer, ranked: &[(CandidateIndex, usize)]) {
         if ranked.is_empty() {
+            self.turnout.empty = self.turnout.empty.plus(&weight);
             return;
         }
         let has_equal_ranks = ranked.windows(2).any(|pair| pair[0].1 == pair[1].1);
@@ -283,7 +289,7 @@ impl Ballots {
         (first, Preferences(rest))
     }
 
-    /// The sum of all weights, those of other ranks included.
+    /// The weight of the ballots that count, those of other ranks included.
     pub(crate) fn total(&self) -> &Integer {
         &self.turnout.total
     }
@@ -291,6 +297,13 @@ impl Ballots {
     /// The sums of weights.
     pub(crate) fn turnout(&self) -> &Turnout {
         &self.turnout
+    }
+
+    /// Takes the empty ballots of another election for those of this one, which was read from a
+    /// file without empty ballots.
+    #[cfg(test)]
+    pub(crate) fn take_empty_of(&mut self, other: &Self) {
+        self.turnout.empty.clone_from(&other.turnout.empty);
     }
 }
 

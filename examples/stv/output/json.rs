@@ -45,6 +45,7 @@ pub(super) fn single(record: &Record) -> Vec<(&'static str, Value)> {
         ("omega", json!(record.omega)),
         ("seats", json!(record.seats)),
         ("ballots", json!(record.ballots)),
+        ("empty_ballots", json!(record.empty_ballots)),
         ("equal_ranks", json!({"ballots": record.with_equal_ranks, "counted": record.equal_ranks.name()})),
         ("tie_order", json!({"from": tie_order, "candidates": numbers(&record.tie_break)})),
         ("warnings", json!(record.warnings)),

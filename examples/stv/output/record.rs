@@ -29,6 +29,8 @@ pub(crate) struct Record {
     pub(super) omega: String,
     pub(super) seats: usize,
     pub(super) ballots: String,
+    /// The number of ballots on which nobody stands.
+    pub(super) empty_ballots: String,
     /// The number of ballots with equal ranks, and the way in which these count.
     pub(super) with_equal_ranks: String,
     pub(super) equal_ranks: EqualRanks,
@@ -144,6 +146,7 @@ impl<A: Arithmetic> Recorder<A> {
         record.omega = scene.omega.to_string();
         record.seats = election.seats;
         record.ballots = election.ballots.total().to_string();
+        record.empty_ballots = election.ballots.turnout().empty.to_string();
         record.with_equal_ranks = election.ballots.turnout().with_equal_ranks.to_string();
         record.equal_ranks = election.ballots.equal_ranks;
         record.candidates.clone_from(&election.candidates);

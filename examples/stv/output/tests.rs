@@ -182,6 +182,17 @@ fn withdrawn_candidates_are_in_no_step() {
     assert!(!written(csv::write, &record).contains("Cleo"));
 }
 
+/// The weights of all lines, 2 + 1 + 3 + 4, are the counted and the empty ballots.
+#[test]
+fn papers_reconcile() {
+    let record = record("3 1\n-3\n2 1 2 0\n1 2 3 0\n3 3 0\n4 0\n0\n\"Ada\" \"Bert\" \"Cleo\" \"T\"");
+    let json: Value = serde_json::from_str(&written(json::write, &record)).unwrap();
+    assert_eq!((&json["ballots"], &json["empty_ballots"]), (&"3".into(), &"7".into()));
+    let page = page::page(&record);
+    assert!(page.contains("<div class=\"soft\">7 empty ballots not counted.</div>"), "{page}");
+    assert!(!page::page(&self::record(STRANGE)).contains("not counted"));
+}
+
 #[test]
 fn one_elected_candidate_gives_exactly_and_several_give_net() {
     let record = record("4 3\n10 1 2 0\n10 2 3 0\n3 3 0\n4 4 0\n0\n\"A\" \"B\" \"C\" \"D\" \"T\"");
