@@ -1205,6 +1205,7 @@ fn what_may_be_meant_otherwise_is_warned_of() {
             "`-3` withdraws a candidate, and a ballot follows",
         ),
         (format!("3 1\n4 1 2 0\n5 2 0\n{names}5 1 0\n6 2 0\n"), 9, "looks like a ballot"),
+        (format!("3 1\n4 1 2 0\n5 2 0\n{names}\"Club\"\n"), 8, "there may be 4 names for 3 candidates"),
     ];
     for (ballots, line, wanted) in &cases {
         let told = stv(&["meek", "--tie", "order"], ballots);

@@ -86,6 +86,7 @@ pub(super) fn read(
     if !is_unquoted(&phrases, candidates) {
         check_quotes(text, &phrases, candidates)?;
         check_lines(text, &phrases, candidates)?;
+        check_number(text, &mut phrases, candidates);
     }
     phrases.truncate(candidates + 1);
     let (candidates, title) = parties::of_one(text, phrases, order)?;
@@ -179,6 +180,32 @@ fn check_lines(text: &mut Text<'_>, phrases: &[Phrase], candidates: usize) -> Re
         );
     }
     Ok(())
+}
+
+/// Warns if there may be more names than candidates: two or three lines of strings follow the
+/// names. Of two lines, the last one is the title. Of three lines, the first one is the title,
+/// since source and comment may follow it.
+fn check_number(text: &mut Text<'_>, phrases: &mut [Phrase], candidates: usize) {
+    let line = |phrase: &Phrase| phrase.word().line;
+    let quoted = |phrase: &Phrase| matches!(phrase, Phrase::Quoted(_) | Phrase::Doubled(_));
+    let behind = &phrases[candidates..];
+    let is_apart = phrases.windows(2).all(|pair| line(&pair[0]) < line(&pair[1]));
+    if !(2..=3).contains(&behind.len()) || !is_apart || !behind.iter().all(quoted) {
+        return;
+    }
+    let (first, last) = (&behind[0].word().text, &behind[behind.len() - 1].word().text);
+    let title = if behind.len() == 2 { last } else { first };
+    let message = format!(
+        "there may be {} names for {candidates} candidates, from {} on; {} is taken for the title; correct the number of candidates, or \
+         write title, source and comment on one line",
+        phrases.len() - 1,
+        Quoted(first),
+        Quoted(title)
+    );
+    text.warn(line(&behind[0]), &message);
+    if behind.len() == 2 {
+        phrases.swap(candidates, candidates + 1);
+    }
 }
 
 /// Checks the usual shape: a quoted string for each name and one for the title. Up to two more

@@ -40,6 +40,24 @@ pub(super) fn fails(text: &str, line: usize, wanted: &str) {
 }
 
 #[test]
+fn more_names_than_candidates() {
+    let read = |behind: &str| {
+        let election = read_text(&format!("{}{behind}", three("1 2 0").replace("\"Three\"\n", ""))).unwrap();
+        (election.title, election.warnings)
+    };
+    let (title, warnings) = read("\"Dora\"\n\"Three\"\n");
+    assert_eq!(title, "Three");
+    assert!(
+        warnings[0].starts_with("line 7: there may be 4 names for 3 candidates, from `Dora` on"),
+        "{warnings:?}"
+    );
+    let (title, warnings) = read("\"Three\"\n\"by hand\"\n\"none\"\n");
+    assert!(title == "Three" && warnings[0].contains("`Three` is taken for the title"), "{warnings:?}");
+    assert_eq!(read("\"Three\" \"by hand\"\n"), ("Three".to_owned(), Vec::new()));
+    assert_eq!(read("\"Three\" \"by hand\" \"none\"\n"), ("Three".to_owned(), Vec::new()));
+}
+
+#[test]
 fn names_title_and_seats() {
     let election = read_text(&three("1 2 0")).unwrap();
     let names: Vec<_> = election.candidates.iter().map(|candidate| candidate.name.as_str()).collect();
