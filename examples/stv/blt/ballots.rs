@@ -46,7 +46,10 @@ impl Reader<'_> {
         loop {
             match self.ballot(&mut ids) {
                 Ok(Step::Ballot) => {}
-                Ok(Step::End(line)) => return Ok(line),
+                Ok(Step::End(line)) => {
+                    self.seen.has_ids = !ids.is_empty();
+                    return Ok(line);
+                }
                 Ok(Step::Nothing) => {
                     let message = "the file ends here, but the ballots have not ended; add a line with a single 0 after the last one";
                     return Err(self.text.error(self.text.last_line(), message));

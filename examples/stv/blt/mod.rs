@@ -102,6 +102,8 @@ pub(crate) struct Seen {
     last_line: usize,
     /// Ballots that name a candidate twice and were mended.
     pub(crate) mended: Mended,
+    /// Whether the ballots have ids.
+    pub(crate) has_ids: bool,
 }
 
 /// Reads an election from the bytes of a file. Messages call the file `source`.

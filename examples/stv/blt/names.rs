@@ -219,6 +219,13 @@ fn check_quotes(text: &mut Text<'_>, phrases: &[Phrase], candidates: usize) -> R
         };
         match phrases.get(place) {
             Some(Phrase::Quoted(_) | Phrase::Doubled(_)) => {}
+            Some(Phrase::Bare(word)) if place > 0 && phrases[place - 1].word().line == word.line => {
+                let message = format!(
+                    "{} follows a name on its line; quotes inside a name are doubled, as in \"Ann \"\"Z\"\" Orr\"",
+                    Quoted(&word.text)
+                );
+                return Err(text.error(word.line, message));
+            }
             Some(Phrase::Bare(word)) => {
                 let lines = phrases.len();
                 let all = if phrases.iter().all(|phrase| matches!(phrase, Phrase::Bare(_))) {
