@@ -94,6 +94,28 @@ fn counts_a_file_or_standard_input() {
 }
 
 #[test]
+fn three_lines_for_people_end_the_transcript_if_asked() {
+    let ballots = "5 2\n-5\n9 1 2 0\n4 3 0\n3 2 3 0\n1 4 0\n2 5 0\n1 0\n0\n\"Ada\" \"Bert\" \"Cleo\" \"Dora\" \"Emil\" \"T\"";
+    let plain = transcript(&["meek"], ballots);
+    assert_eq!(transcript(&["meek", "--summary", "never"], ballots), plain, "a pipe is no terminal");
+    let summed = transcript(&["meek", "--summary", "always"], ballots);
+    let lines = summed.strip_prefix(&plain[..]).expect("the lines of the reference come first");
+    let wanted = "\
+Elected: Ada, Bert (2 of 4 candidates)
+In this order: Ada in round 1, Bert in round 2
+Ballots: 17 counted; 3 empty ballots not counted
+";
+    assert_eq!(lines, wanted);
+    let all = transcript(&["meek", "--summary", "always"], BALLOTS);
+    assert!(
+        all.ends_with(
+            "\nElected: Bert (1 of 3 candidates)\nIn this order: Bert in round 2\nBallots: 9 counted\n"
+        ),
+        "{all}"
+    );
+}
+
+#[test]
 fn package_name_replaces_the_line() {
     let named = transcript(&["--package-name", "Counter: 7", "meek"], BALLOTS);
     assert_eq!(
@@ -920,6 +942,7 @@ fn a_wrong_command_line_is_exit_code_2() {
         &["meek", "--tie", "random"],
         &["meek", "--tie", "random:-1"],
         &["meek", "--explain-ties", "--trace", "1"],
+        &["meek", "--summary", "always", "--trace", "1"],
         &["verify", "a.json"],
         &["verify", "a.json", "a.blt", "--equalize"],
         &["meek", "--equalize", "--equal-ranks", "as-droop"],

@@ -29,7 +29,7 @@ use record::Recorder;
 use std::{
     error::Error,
     fs::{self, File},
-    io::{self, BufWriter, Write},
+    io::{self, BufWriter, IsTerminal, Write},
     path::{Path, PathBuf},
 };
 use trace::Trace;
@@ -56,6 +56,10 @@ pub(crate) struct Output {
     /// Add a line to the transcript below each tie, with the reason of the decision
     #[arg(long, conflicts_with = "trace")]
     explain_ties: bool,
+    /// Whether three plain lines end the transcript: who is elected, in which order, and of how
+    /// many ballots
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t, conflicts_with = "trace")]
+    summary: Summary,
     /// Write, instead of the transcript, which candidates have the weight of this ballot after
     /// every round: "3 1=2", or "Cleo > Ada = Bert"
     #[arg(long, value_name = "BALLOT", conflicts_with = "format")]
@@ -81,6 +85,26 @@ enum Format {
     Json,
     /// A row for each action and candidate, when the count is complete
     Csv,
+}
+
+/// When a summary ends the transcript. Elsewhere the transcript has the lines of the reference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+enum Summary {
+    /// If standard output is a terminal
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+impl Summary {
+    fn is_wanted(self) -> bool {
+        match self {
+            Self::Auto => io::stdout().is_terminal(),
+            Self::Always => true,
+            Self::Never => false,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -170,7 +194,9 @@ impl Output {
                 listeners.push(&mut trace);
             }
             (None, Format::Transcript) => {
-                transcript = Transcript::new(out, package).explaining_ties(self.explain_ties);
+                transcript = Transcript::new(out, package)
+                    .explaining_ties(self.explain_ties)
+                    .summarised(self.summary.is_wanted());
                 listeners.push(&mut transcript);
             }
             (None, Format::Json | Format::Csv) => {}
