@@ -292,35 +292,6 @@ fn a_page_is_there_whole_and_alone() {
 }
 
 #[test]
-fn a_timeline_shows_every_distribution() {
-    let [picture, profile] = ["loops.SVG", "loops.json"].map(|name| BallotFile::new(name, b""));
-    for arithmetic in ["bigfixed9", "exact", "float64"] {
-        let plain = ["--arithmetic", arithmetic, "meek", "--num-threads", "2"];
-        let with = |file: &BallotFile| {
-            let output = stv(&[&plain[..], &["--timeline", file.path()]].concat(), BALLOTS);
-            assert_eq!(text(&output.stdout), transcript(&plain, BALLOTS), "the count is the same");
-            let effort = text(&output.stderr).to_owned();
-            let number = effort.split(' ').zip(effort.split(' ').skip(1));
-            let number =
-                number.filter(|(_, word)| word.starts_with("distribution")).map(|(number, _)| number);
-            let distributions: usize = number.last().and_then(|number| number.parse().ok()).expect(&effort);
-            (fs::read_to_string(&file.0).expect("the timeline"), distributions)
-        };
-        let (profile, distributions) = with(&profile);
-        let profile: serde_json::Value = serde_json::from_str(&profile).expect("a profile is JSON");
-        let events = profile["traceEvents"].as_array().expect("events");
-        let loops: Vec<_> = events.iter().filter(|event| event["cat"] == "loop").collect();
-        assert_eq!(loops.len(), distributions);
-        assert_eq!(loops[0]["name"], "loop: distribution 1");
-        let (picture, distributions) = with(&picture);
-        assert!(picture.starts_with("<svg") && picture.contains(&format!("distribution {distributions}<")));
-    }
-    let output = stv(&["meek", "--timeline", "/no/such/folder/loops.svg"], BALLOTS);
-    assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output.stderr).contains("cannot write /no/such/folder/loops.svg: "));
-}
-
-#[test]
 fn a_trace_shows_the_way_of_a_ballot() {
     let trace = transcript(&["meek", "--trace", "Cleo > Bert"], BALLOTS);
     assert!(trace.starts_with("Ballot: Cleo > Bert\nBallots like it: 2 of 9\n"), "{trace}");
@@ -367,12 +338,6 @@ fn the_effort_goes_to_standard_error() {
         assert!(effort.contains(" distributions, "), "{effort}");
         assert_eq!(effort.contains("theft"), parallel == "pool", "{effort}");
     }
-}
-
-#[test]
-fn without_stealing_the_pool_counts_the_same() {
-    let arguments = ["meek", "--num-threads", "2", "--disable-work-stealing"];
-    assert_eq!(transcript(&arguments, BALLOTS), transcript(&["meek"], BALLOTS));
 }
 
 #[test]
@@ -937,7 +902,6 @@ fn a_wrong_command_line_is_exit_code_2() {
         &["meek", "--parallel", "perhaps"],
         &["meek", "--num-threads", "0"],
         &["meek", "--pinning", "perhaps"],
-        &["meek", "--parallel", "rayon", "--timeline", "loops.svg"],
         &["meek", "--omega-exponent", "19"],
         &["meek", "--tie", "random"],
         &["meek", "--tie", "random:-1"],
@@ -1258,26 +1222,20 @@ fn what_may_be_meant_otherwise_is_warned_of() {
 }
 
 #[test]
-fn no_output_overwrites_the_ballot_file_or_another_output() {
+fn no_output_overwrites_the_ballot_file() {
     let file = BallotFile::new("kept.blt", BALLOTS.as_bytes());
-    let other = BallotFile::new("kept.html", b"");
-    for (html, timeline) in
-        [(file.path(), other.path()), (other.path(), file.path()), (other.path(), other.path())]
-    {
-        let arguments = ["meek", file.path(), "--html", html, "--timeline", timeline];
-        let refused = stv(&arguments, "");
-        assert_eq!(refused.status.code(), Some(2), "{arguments:?}");
-        assert!(text(&refused.stderr).contains("would overwrite"), "{}", text(&refused.stderr));
-        assert_eq!(fs::read(&file.0).expect("it is there"), BALLOTS.as_bytes());
-    }
+    let refused = stv(&["meek", file.path(), "--html", file.path()], "");
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains("would overwrite"), "{}", text(&refused.stderr));
+    assert_eq!(fs::read(&file.0).expect("it is there"), BALLOTS.as_bytes());
 }
 
 #[test]
 fn verify_takes_no_other_options_and_names_what_is_no_result() {
-    let file = BallotFile::new("verified.blt", BALLOTS.as_bytes());
+    let file = BallotFile::new("options.blt", BALLOTS.as_bytes());
     let result = transcript(&["meek", file.path(), "--format", "json"], "");
     let verified = |result: &[u8]| {
-        let result = BallotFile::new("verified.json", result);
+        let result = BallotFile::new("options.json", result);
         stv(&["verify", result.path(), file.path()], "")
     };
     assert_eq!(verified(format!("\u{feff}{result}").as_bytes()).status.code(), Some(0));

@@ -78,9 +78,6 @@ fn threads(ballots: &[u8], arithmetic: &str) -> Vec<Threads> {
         parallel,
         number: NonZeroUsize::new(number),
         pinning: None,
-        stealing: true,
-        stats: false,
-        timeline: false,
     };
     kinds[..number].iter().map(threads).collect()
 }
