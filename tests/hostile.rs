@@ -42,7 +42,7 @@ const COMMANDS: &[&[&str]] = &[
     &["convert", "--to", "preflib", "--duplicates", "first", "--input"],
     &["plurality"],
     &["meek"],
-    &["meek", "--equalize", "--format", "json"],
+    &["meek", "--equal-ranks", "as-droop", "--format", "json"],
     &["meek", "--force-positive-surplus", "--format", "csv", "--parallel", "no"],
     &["meek", "--trace", "1 2", "--parallel", "rayon"],
     &["meek", "--tie", "backwards", "--format", "json", "--record", "changes"],
@@ -284,7 +284,7 @@ const OTHERS: [(&str, char); 8] =
 /// as the weight. If a ballot's final 0 is missing, the ballot continues on the next line. Names
 /// need no quotes.
 const RIGHT: [&[&str]; 2] = [
-    &[". 2", "-29m -0 -2 0", "-29m -2 0", "29m -0 -2 0", "0", "029mxb", "029mxb", "029mxb", "029mxb"],
+    &[". 2", "-29m - -2 0", "-29m -2 0", "29m - -2 0", "0", "029mxb", "029mxb", "029mxb", "029mxb"],
     &[
         ". 2",
         ". . . . .",

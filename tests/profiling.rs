@@ -90,9 +90,19 @@ fn examples() -> &'static Path {
     static EXAMPLES: OnceLock<PathBuf> = OnceLock::new();
     EXAMPLES.get_or_init(|| {
         let folder = env::current_exe().unwrap().parent().unwrap().with_file_name("examples");
-        if !folder.join("stv").is_file() || !folder.join("cache_loop").is_file() {
+        let names = ["stv", "cache_loop", "timeline"];
+        if names.iter().any(|name| !folder.join(name).is_file()) {
             let mut build = Command::new(env!("CARGO"));
-            build.args(["build", "--quiet", "--example", "stv", "--example", "cache_loop"]);
+            build.args([
+                "build",
+                "--quiet",
+                "--example",
+                "stv",
+                "--example",
+                "cache_loop",
+                "--example",
+                "timeline",
+            ]);
             build.args((!cfg!(debug_assertions)).then_some("--release"));
             assert!(build.status().unwrap().success());
         }
@@ -481,9 +491,9 @@ fn slow_items() {
     if lacks(&["python3"]) {
         return;
     }
-    let answer = ask("slow", "slow", &["--rows", "3", "--quick"]);
+    let answer = ask("slow", "slow", &["--rows", "3"]);
     let rows: Vec<_> = answer.said.lines().skip(1).take_while(|line| line.starts_with("  ")).collect();
-    assert!(answer.said.starts_with("pool, items of ") && rows.len() == 3, "{}", answer.said);
+    assert!(answer.said.starts_with("timeline, items of ") && rows.len() == 3, "{}", answer.said);
     let mut before = f64::INFINITY;
     for row in rows {
         let [loops, median, most, share] = answer.row(row.split_whitespace().next().unwrap())[..] else {

@@ -49,6 +49,44 @@ fn error(arguments: &[&str], input: &[u8]) -> String {
     complaint
 }
 
+/// Formats of other programs, in a few lines each.
+#[test]
+fn formats_that_are_not_read_have_names() {
+    for (file, named) in [
+        ("7:Ada>Bea=Cy\n5:Bea>Cy\n=Ada:[Ada Lee]\n", "this is ABIF"),
+        ("{version: \"0.1\"}\n# made by hand\n7:Ada\n", "this is ABIF"),
+        ("# made by hand\n=Ada:[Ada Lee]\n7:Ada>Bea\n", "this is ABIF"),
+        ("{\"ballots\": [[1, 2]]}\n", "this is JSON"),
+        ("#/Candidates: Ada ; Bea\nAda > Bea * 7\n", "the Condorcet Election Format (.cvotes)"),
+        ("Ada > Bea * 7\nBea\n", "the Condorcet Election Format (.cvotes)"),
+        ("\n\n  Tally Sheet for the votes cast. \n V: 1-2 \t9e1c\n", "this is a tally sheet of Debian"),
+        ("title=Club\nseats=1\ncandidate=a Ada\ncandidate=b Bea\nballots=1\na b\nend\n", "(.stv)"),
+        ("VoteKit RankProfile\nCandidates\n(Ada:A),(Bea:B)\n", "the CSV of a profile of VoteKit"),
+        ("Ada=1&Bea=2\nBea=1\n", "this is the nameq form"),
+    ] {
+        let complaint = error(&["meek"], file.as_bytes());
+        assert!(complaint.contains(named) && complaint.contains("BLT"), "{file}{complaint}");
+    }
+}
+
+#[test]
+fn quotes_inside_a_name_are_doubled() {
+    for name in ["\"Ada \"Z\" Lee\"", "\"Ada \\\"Z\\\" Lee\""] {
+        let complaint = error(&["meek"], format!("2 1\n3 1 2 0\n0\n{name}\n\"Bea\"\n\"T\"\n").as_bytes());
+        let words =
+            "follows a name on its line; quotes inside a name are doubled, as in \"Ann \"\"Z\"\" Orr\"";
+        assert!(complaint.starts_with("stv: standard input:4: ") && complaint.contains(words), "{complaint}");
+    }
+}
+
+#[test]
+fn convert_says_that_ids_are_lost() {
+    let ballots = "2 1\n(a1) 1 2 0\n(a2) 2 0\n0\n\"Ada\"\n\"Bea\"\n\"T\"\n";
+    let (_, told) = done(&["convert"], ballots);
+    assert_eq!(told, ["standard input: the ids of the ballots are left out"]);
+    assert!(done(&["convert"], &ballots.replace("(a1)", "1").replace("(a2)", "1")).1.is_empty());
+}
+
 /// A file that is removed at the end of the test.
 struct BallotFile(PathBuf);
 

@@ -6,13 +6,13 @@ use crate::{
     arithmetic::{Approx, Arithmetic, BigFixed9, Exact, Fixed9, Float64},
     check::{self, Check},
     convert::{self, Convert},
-    election::Election,
+    election::{Election, EqualRanks},
     error::{self, misleads},
     formats,
     generate::{self, Synthetic},
     help, input,
     meek::Rule,
-    output::{self, Output, Recipe, Record, Ties},
+    output::{Output, Recipe, Record, Ties},
     pinning::Pinning,
     plurality,
     ranks::{self, Ranks},
@@ -29,7 +29,6 @@ use std::{
     num::NonZeroUsize,
     path::{Path, PathBuf},
     process::ExitCode,
-    time::Instant,
 };
 
 /// Counts elections by the Single Transferable Vote, on all cores
@@ -122,8 +121,11 @@ struct MeekArguments {
     /// Turn warnings into errors: with any warning, count nothing and write nothing
     #[arg(long)]
     strict: bool,
-    /// Count a ballot with equal ranks as all orders of the equals, each for an equal part
-    #[arg(long)]
+    /// The way in which a ballot with equal ranks counts
+    #[arg(long, value_enum, default_value_t)]
+    equal_ranks: EqualRanks,
+    /// The name of --equal-ranks all-orders in stv-rs
+    #[arg(long, conflicts_with = "equal_ranks")]
     equalize: bool,
     /// The threads that distribute the ballots
     #[arg(long, value_enum, default_value_t = Parallel::Pool)]
@@ -135,17 +137,6 @@ struct MeekArguments {
     /// ranks off, since ranks may share CPUs]
     #[arg(long, value_enum)]
     pinning: Option<Pinning>,
-    /// Idle threads of the pool do not take ballots from busy threads
-    #[arg(long)]
-    disable_work_stealing: bool,
-    /// Print on standard error the times of reading and counting, and how the threads shared the
-    /// loops
-    #[arg(long)]
-    stats: bool,
-    /// Write a timeline of all threads: a picture of the last eight distributions if the name ends
-    /// in .svg, otherwise all distributions for a profiler
-    #[arg(long, value_name = "FILE")]
-    timeline: Option<PathBuf>,
     #[command(flatten)]
     output: Output,
     #[command(flatten)]
@@ -206,10 +197,6 @@ impl Arguments {
 
     fn join(&mut self) -> Result<(), clap::Error> {
         match &mut self.command {
-            Command::Meek(meek) if meek.timeline.is_some() && meek.parallel != Parallel::Pool => {
-                let unknown = "--timeline shows the threads of --parallel pool only";
-                Err(Arguments::command().error(ErrorKind::ArgumentConflict, unknown))
-            }
             Command::Meek(meek) => self.before.join(&mut meek.counting, &mut meek.file),
             Command::Plurality(plurality) => self.before.join(&mut plurality.counting, &mut plurality.file),
             Command::Convert(convert) => {
@@ -230,7 +217,7 @@ impl Arguments {
     /// Refuses to overwrite the ballot file.
     fn are_apart(&self) -> Result<(), clap::Error> {
         let Command::Meek(meek) = &self.command else { return Ok(()) };
-        match meek.output.overwrites(meek.timeline.as_deref(), self.before.input.as_deref()) {
+        match meek.output.overwrites(self.before.input.as_deref()) {
             Some(wrong) => Err(Arguments::command().error(ErrorKind::ArgumentConflict, wrong)),
             None => Ok(()),
         }
@@ -316,23 +303,13 @@ fn log_to_standard_error(is_first: bool) {
 }
 
 fn count(arguments: &Arguments, meek: &MeekArguments, ranks: &dyn Ranks) -> Result<(), Box<dyn Error>> {
-    let start = Instant::now();
     let (election, sha256) = election(arguments, meek, ranks)?;
-    let reading = start.elapsed();
     let (effort, record) = counted(&election, sha256, arguments, meek, ranks)?;
     if ranks.rank() > 0 {
         return Ok(());
     }
     meek.output.write(&record)?;
     eprintln!("stv: {effort}");
-    for line in effort.stats(reading).iter().flat_map(|lines| lines.lines()) {
-        eprintln!("stv: {line}");
-    }
-    if let (Some(path), Some(timeline)) = (&meek.timeline, effort.timeline) {
-        let is_picture = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("svg"));
-        let written = if is_picture { timeline.svg().to_string() } else { timeline.chrome().to_string() };
-        output::to_file(path, &written)?;
-    }
     Ok(())
 }
 
@@ -351,12 +328,20 @@ fn count_plurality(arguments: &Arguments, plurality: &PluralityArguments) -> Res
     let election = read(arguments.before.input.as_deref(), plurality.reading)?;
     let count = with_arithmetic!(arguments.arithmetic(), plurality::count);
     let votes = plurality.votes_per_ballot.map_or(election.seats, NonZeroUsize::get);
-    Ok(count(&election, votes, &package(arguments, false), &mut BufWriter::new(io::stdout()))?)
+    Ok(count(
+        &election,
+        votes,
+        &package(arguments, EqualRanks::default()),
+        &mut BufWriter::new(io::stdout()),
+    )?)
 }
 
 /// The transcript's line about the program.
-fn package(arguments: &Arguments, equalize: bool) -> String {
-    let counting = if equalize { " (equalized counting)" } else { "" };
+fn package(arguments: &Arguments, equal_ranks: EqualRanks) -> String {
+    let counting = match equal_ranks {
+        EqualRanks::AllOrders => "",
+        EqualRanks::AsDroop => " (equal ranks as in Droop)",
+    };
     arguments.before.package_name.clone().unwrap_or_else(|| format!("Implementation: rangesteal{counting}"))
 }
 
@@ -378,7 +363,7 @@ fn count_with<A: Arithmetic>(
         backwards: meek.tie == Some(Tie::Backwards),
     };
     let threads = threads(meek, ranks);
-    let package = package(arguments, meek.equalize);
+    let package = package(arguments, meek.equal_ranks);
     let recipe = Recipe { options: options(arguments, meek), sha256, ..Recipe::default() };
     let ties = Ties::new(meek.strict, meek.tie == Some(Tie::Order));
     meek.output.of(election, package, recipe, ties, ranks, &mut |listeners| {
@@ -394,9 +379,6 @@ fn threads(meek: &MeekArguments, ranks: &dyn Ranks) -> Threads {
             None if ranks.number() > 1 => Some(rangesteal::Pinning::Off),
             pinning => pinning.map(Into::into),
         },
-        stealing: !meek.disable_work_stealing,
-        stats: meek.stats,
-        timeline: meek.timeline.is_some(),
     }
 }
 
@@ -435,6 +417,6 @@ mod tests {
         let Command::Meek(meek) = arguments.command else { panic!("meek was said") };
         assert_eq!((meek.omega_exponent, meek.parallel, meek.num_threads), (6, Parallel::Pool, None));
         assert_eq!(meek.pinning, None);
-        assert!(!meek.force_positive_surplus && !meek.disable_work_stealing);
+        assert!(!meek.force_positive_surplus);
     }
 }

@@ -55,7 +55,8 @@ def main():
                 def command(program, parallel):
                     flags = options.flags.split() + parallel
                     return [program, '--arithmetic', options.arithmetic, '--input', path, 'meek', *flags, '--num-threads', threads]
-                programs = (command(options.rival, ['--parallel=custom']), command(options.ours, ['--parallel=pool'] + options.ours_only.split()))
+                own = ['--parallel=pool'] + ([] if '--equalize' in options.flags else ['--equal-ranks=as-droop']) + options.ours_only.split()
+                programs = (command(options.rival, ['--parallel=custom']), command(options.ours, own))
                 results = ([], [])
                 for _ in range(options.runs):
                     for place in (0, 1):

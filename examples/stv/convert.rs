@@ -95,9 +95,13 @@ impl Convert {
 /// after the command.
 pub(crate) fn convert(convert: &Convert, input: Option<&Path>) -> Result<(), Box<dyn Error>> {
     let read = |name: &str, reader: &mut dyn Read| {
-        formats::read(name, reader, convert.reading).map(|election| (name.to_owned(), election))
+        let survey = formats::survey(name, reader, convert.reading, 1);
+        survey.map(|read| (name.to_owned(), read)).map_err(|mut errors| errors.remove(0))
     };
-    let (name, election) = input::open(input, convert.reading, read)??;
+    let (name, (election, seen)) = input::open(input, convert.reading, read)??;
+    if seen.has_ids {
+        log::warn!("{name}: the ids of the ballots are left out");
+    }
     let mut out = BufWriter::new(io::stdout().lock());
     let target = match convert.to {
         To::Blt => {

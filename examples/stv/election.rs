@@ -3,8 +3,9 @@
 mod ballots;
 mod called;
 
-pub(crate) use ballots::{Ballot, Ballots, Preference, Preferences};
+pub(crate) use ballots::{Ballot, Ballots, Preference, Preferences, Turnout};
 pub(crate) use called::{called, called_by_name};
+use clap::ValueEnum;
 use std::borrow::Cow;
 
 /// A candidate's place in the list of candidates, from 0.
@@ -24,6 +25,35 @@ pub(crate) struct Election {
     pub(crate) ballots: Ballots,
     /// Possible mistakes in the file, each with its line.
     pub(crate) warnings: Vec<String>,
+}
+
+/// The way in which a ballot with equal ranks counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum EqualRanks {
+    /// As all orders of the equals, each for an equal part of the ballot. No vote is lost
+    #[default]
+    AllOrders,
+    /// As in the counters Droop and stv-rs, for comparisons. Ranks below defeated equals get
+    /// nothing, even if they rank a hopeful candidate
+    AsDroop,
+}
+
+impl EqualRanks {
+    /// The name of the way on the command line and in JSON.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::AllOrders => "all-orders",
+            Self::AsDroop => "as-droop",
+        }
+    }
+
+    /// The way in words, for people who read a result.
+    pub(crate) fn explained(self) -> &'static str {
+        match self {
+            Self::AllOrders => "each counts as all orders of its equals, in equal parts",
+            Self::AsDroop => "each counts as in Droop, so ranks below defeated equals get nothing",
+        }
+    }
 }
 
 /// The source of a tie-break order.
@@ -54,6 +84,15 @@ pub(crate) struct Candidate {
     /// The text beside the name in the file, if it is not blank.
     pub(crate) party: Option<String>,
     pub(crate) withdrawn: bool,
+}
+
+/// A line about the ballots on which nobody stands, if there are such ballots.
+pub(crate) fn not_counted(empty: &str) -> Option<String> {
+    match empty {
+        "0" => None,
+        "1" => Some("1 empty ballot not counted".to_owned()),
+        _ => Some(format!("{empty} empty ballots not counted")),
+    }
 }
 
 impl Candidate {

@@ -6,11 +6,6 @@ use std::{error::Error, fmt, io};
 #[derive(Debug)]
 pub(crate) enum CountError {
     Arithmetic(Fault),
-    /// The surplus is negative, so no candidate is within the surplus of the lowest votes.
-    NobodyToDefeat {
-        round: usize,
-        surplus: String,
-    },
     TooManyElectable {
         round: usize,
         electable: usize,
@@ -41,10 +36,6 @@ impl fmt::Display for CountError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Arithmetic(fault) => fault.fmt(f),
-            Self::NobodyToDefeat { round, surplus } => write!(
-                f,
-                "round {round}: the surplus is negative ({surplus}), so no candidate can be chosen for defeat; count with --force-positive-surplus"
-            ),
             Self::TooManyElectable { round, electable, seats } => write!(
                 f,
                 "round {round}: {electable} candidates reach the quota, but only {seats} seat(s) are left; \

@@ -38,6 +38,9 @@ Outputs:
   arithmetic. The same input and options give the same bytes on every machine,
   with any number of threads. examples/stv/README.md describes every field.
 
+  On a terminal, three plain lines end the transcript: who is elected, in which
+  order, and of how many ballots. --summary always writes them to a file, too.
+
   A count of more than a second shows a progress bar if standard error is a
   terminal.
 

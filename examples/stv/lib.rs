@@ -28,7 +28,7 @@
 //! | `events` | the events of a count, for its listeners |
 //! | `standing` | the state of a count |
 //! | `layout` | the ballots as trees of common beginnings, and the distribution on these |
-//! | `spread` | the distribution of one ballot; `equalize` has another rule for equal ranks |
+//! | `spread` | the distribution of one ballot; `equalize` has the rule for equal ranks |
 //! | `input` | the sources of ballot files |
 //! | `formats` | ballot files of all formats, recognised by their contents |
 //! | `blt` | the BLT format |

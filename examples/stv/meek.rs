@@ -200,7 +200,7 @@ impl<A: Arithmetic, L: Listener<A>> Count<'_, '_, A, L> {
 
     /// The hopeful with the fewest votes. Another hopeful is tied with the lowest hopeful if the
     /// difference of their votes is at most the surplus, since the surplus could still reverse
-    /// their order.
+    /// their order. A surplus below zero comes from rounding, and counts as zero here.
     fn lowest(&mut self) -> Result<CandidateIndex, CountError> {
         let Standing { votes, surplus, .. } = &self.standing;
         let mut low: Option<&A> = None;
@@ -209,7 +209,8 @@ impl<A: Arithmetic, L: Listener<A>> Count<'_, '_, A, L> {
                 low = Some(&votes[candidate]);
             }
         }
-        let limit = low.map(|low| low.plus(surplus)).transpose()?;
+        let limit = low.map(|low| if *surplus > A::zero() { low.plus(surplus) } else { Ok(low.clone()) });
+        let limit = limit.transpose()?;
         let is_low = |votes: &A| limit.as_ref().is_some_and(|limit| votes <= limit);
         let tied = self.standing.with(Status::Hopeful).filter(|&candidate| is_low(&votes[candidate]));
         let tied: Tied = tied.collect();
@@ -218,9 +219,8 @@ impl<A: Arithmetic, L: Listener<A>> Count<'_, '_, A, L> {
             None => (tied.clone(), None),
         };
         let first = left.iter().min_by_key(|&candidate| self.election.tie_break[candidate]);
-        let Some(first) = first else {
-            return Err(CountError::NobodyToDefeat { round: self.round, surplus: surplus.to_string() });
-        };
+        let first =
+            first.expect("a round begins with more hopefuls than seats, and one has the fewest votes");
         if tied.number() > 1 {
             let by = By { round, order: (left.number() > 1).then_some(self.election.tie_order) };
             self.act(Action::BreakTie { tied, defeated: first, by })?;

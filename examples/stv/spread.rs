@@ -3,7 +3,7 @@
 
 use crate::{
     arithmetic::{Arithmetic, Fault, Integer},
-    election::{Ballot, Ballots, Preference, Preferences},
+    election::{Ballot, Ballots, EqualRanks, Preference, Preferences},
 };
 
 mod equalize;
@@ -69,12 +69,10 @@ impl<A: Arithmetic> Votes<A> {
         let leftover = A::one().times_whole(weight)?;
         let mut spread = Spread { keep, weight, leftover, votes: &mut self.of };
         let preferences = ballots.preferences(ballot);
-        if !ballots.has_equal_ranks(ballot) {
-            spread.strictly(preferences)?;
-        } else if ballots.equalize {
-            spread.equalized(preferences)?;
-        } else {
-            spread.ranks(A::one(), preferences)?;
+        match ballots.equal_ranks {
+            _ if !ballots.has_equal_ranks(ballot) => spread.strictly(preferences)?,
+            EqualRanks::AllOrders => spread.equalized(preferences)?,
+            EqualRanks::AsDroop => spread.ranks(A::one(), preferences)?,
         }
         self.exhausted = self.exhausted.plus(&spread.leftover)?;
         Ok(self)
@@ -131,8 +129,8 @@ impl<A: Arithmetic> Spread<'_, A> {
     /// power of its own.
     ///
     /// If all candidates of a rank are defeated, the ranks below get nothing, even if the rank has
-    /// a single candidate. That is unfair to ballots with a shared rank, but the reference counts
-    /// do the same.
+    /// a single candidate. That is unfair to ballots with a shared rank. It is the way of the
+    /// reference counts, for comparisons with these.
     ///
     /// The number of steps grows exponentially with the number of shared ranks. The depth of the
     /// recursion does not grow with the ballot: each recursive call gets at most half of the power,
@@ -178,6 +176,7 @@ mod tests {
     /// billionths.
     fn spread_as<A: Arithmetic>(weight: i64, ranked: &[(usize, usize)], keep: [u64; 3]) -> [String; 4] {
         let mut ballots = Ballots::new();
+        ballots.equal_ranks = EqualRanks::AsDroop;
         ballots.push(Integer::Word(weight), ranked);
         let factor = |billionths: u64| {
             let keep = A::one()
@@ -268,6 +267,7 @@ mod tests {
     fn a_long_ballot_needs_no_deep_stack() {
         let candidates = 200_000;
         let mut ballots = Ballots::new();
+        ballots.equal_ranks = EqualRanks::AsDroop;
         let ranked: Vec<_> = (0..candidates).map(|place| (place, place.max(1))).collect();
         ballots.push(Integer::Word(1), &ranked);
         let little =

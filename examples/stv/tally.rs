@@ -14,7 +14,7 @@ use crate::{
     spread::{KeepFactor, Votes},
 };
 use clap::ValueEnum as _;
-use rangesteal::{PerWorker, Pinning, Pool, RunReport, Stealing, Trace};
+use rangesteal::{PerWorker, Pinning, Pool};
 use std::{
     fmt,
     num::NonZeroUsize,
@@ -24,10 +24,8 @@ use std::{
 pub(crate) mod in_order;
 #[cfg(any(test, feature = "rayon"))]
 mod rival;
-mod stats;
 mod together;
 
-use stats::Stats;
 use together::Together;
 
 /// The threads that distribute the ballots.
@@ -51,12 +49,6 @@ pub(crate) struct Threads {
     /// Whether each thread of the pool, the caller included, stays on its own CPU. `None` stands
     /// for the default of the pool.
     pub(crate) pinning: Option<Pinning>,
-    /// Whether an idle thread of the pool takes work from a busy one.
-    pub(crate) stealing: bool,
-    /// Whether to measure the loops of the pool.
-    pub(crate) stats: bool,
-    /// Whether to record a timeline of each loop.
-    pub(crate) timeline: bool,
 }
 
 impl Threads {
@@ -75,9 +67,6 @@ impl Threads {
         if let Some(number) = self.number {
             builder = builder.num_threads(number.get());
         }
-        if !self.stealing {
-            builder = builder.stealing(Stealing::Off);
-        }
         let worked = builder.scope(|pool| {
             log::debug!("{}", pool.placement());
             work(pool)
@@ -95,11 +84,6 @@ pub(crate) struct Effort {
     length: Length,
     thefts: Option<u64>,
     elapsed: Duration,
-    /// The time to lay out the ballots. `elapsed` includes it.
-    preparing: Duration,
-    stats: Option<Stats>,
-    /// The loops of the pool, if they were recorded.
-    pub(crate) timeline: Option<Trace>,
 }
 
 /// Counts the election by Meek's method on these threads and on the threads of the other ranks.
@@ -132,52 +116,41 @@ fn count_share<A: Arithmetic, L: Listener<A> + Send>(
         };
         meek::count(election, rule, &mut everywhere, listener)
     };
-    let prepare = |crew: Crew<'_>| {
-        let words = InWords::of(election, crew);
-        let stats = threads.stats.then(|| Stats::new(words.as_ref()));
-        Prepared { words, stats, took: start.elapsed() }
-    };
-    let mut timeline = threads.timeline.then(Trace::new);
-    let (Prepared { stats, took: preparing, .. }, threads, length, thefts) = match parallel {
+    let (threads, length, thefts) = match parallel {
         Parallel::No => {
-            let mut prepared = prepare(Crew::ALONE);
-            let words = &mut prepared.words;
+            let mut words = InWords::of(election, Crew::ALONE);
             let mut sums = Sums::new(election.candidates.len());
             let length = count(&mut |keep| {
-                InWords::distribute(words, keep, |words| words.serially(&mut sums))
+                InWords::distribute(&mut words, keep, |words| words.serially(&mut sums))
                     .unwrap_or_else(|| serially(together, election, keep))
             })?;
             InWords::audit(words.as_ref(), |keep| serially(together, election, keep))?;
-            (prepared, 1, length, None)
+            (1, length, None)
         }
         #[cfg(any(test, feature = "rayon"))]
         Parallel::Rayon => rival::scope(threads.number, |number| {
-            let mut prepared = prepare(Crew::ALONE);
-            let words = &mut prepared.words;
+            let mut words = InWords::of(election, Crew::ALONE);
             let length = count(&mut |keep| {
-                InWords::distribute(words, keep, InWords::on_rayon)
+                InWords::distribute(&mut words, keep, InWords::on_rayon)
                     .unwrap_or_else(|| rival::on_rayon(election, keep))
             })?;
             InWords::audit(words.as_ref(), |keep| rival::on_rayon(election, keep))?;
-            Ok::<_, CountError>((prepared, number, length, None))
+            Ok::<_, CountError>((number, length, None))
         })??,
         Parallel::Pool => threads.scope(|pool| {
-            let mut prepared = prepare(Crew::of(pool));
-            let Prepared { words, stats, .. } = &mut prepared;
+            let mut words = InWords::of(election, Crew::of(pool));
             let mut sums = pool.per_worker(|_| Sums::new(election.candidates.len()));
             let length = count(&mut |keep| {
-                InWords::distribute(words, keep, |words| {
-                    words.on_pool(pool, &mut sums, stats.as_mut(), timeline.as_mut())
-                })
-                .unwrap_or_else(|| on_pool(together, pool, election, keep, timeline.as_mut()))
+                InWords::distribute(&mut words, keep, |words| words.on_pool(pool, &mut sums))
+                    .unwrap_or_else(|| on_pool(together, pool, election, keep))
             })?;
-            InWords::audit(words.as_ref(), |keep| on_pool(together, pool, election, keep, None))?;
-            Ok::<_, CountError>((prepared, pool.num_threads(), length, Some(pool.thefts())))
+            InWords::audit(words.as_ref(), |keep| on_pool(together, pool, election, keep))?;
+            Ok::<_, CountError>((pool.num_threads(), length, Some(pool.thefts())))
         })??,
     };
     let elapsed = start.elapsed();
     let ranks = together.number();
-    Ok(Effort { ranks, parallel, threads, length, thefts, elapsed, preparing, stats, timeline })
+    Ok(Effort { ranks, parallel, threads, length, thefts, elapsed })
 }
 
 fn serially<A: Arithmetic>(
@@ -200,13 +173,9 @@ fn on_pool<A: Arithmetic>(
     pool: &Pool,
     election: &Election,
     keep: &[KeepFactor<A>],
-    timeline: Option<&mut Trace>,
 ) -> Result<Votes<A>, Fault> {
     let ballots = &election.ballots;
-    let mut records = pool.on(ballots.records());
-    if let Some(timeline) = timeline {
-        records = records.trace(titled(timeline));
-    }
+    let records = pool.on(ballots.records());
     if !A::SUMS_IN_ANY_ORDER {
         return in_order::on_pool(together, records, ballots, keep);
     }
@@ -215,20 +184,6 @@ fn on_pool<A: Arithmetic>(
         |votes: Result<Votes<A>, Fault>, &ballot| votes?.with(ballot, ballots, keep),
         |left, right| left?.plus(&right?),
     )
-}
-
-/// Gives the next loop a title in the timeline.
-fn titled(timeline: &mut Trace) -> &mut Trace {
-    let number = timeline.timelines().len() + 1;
-    timeline.titled(format!("distribution {number}"))
-}
-
-/// The preparations for the first distribution.
-struct Prepared<A> {
-    words: Option<InWords<A>>,
-    stats: Option<Stats>,
-    /// The time for the preparations.
-    took: Duration,
 }
 
 /// The layout for distributions in machine words. Nearly all distributions of decimals use this
@@ -286,26 +241,10 @@ impl<A: Arithmetic> InWords<A> {
     }
 
     /// Every worker adds up the votes of its chunks. Sums of integers are the same in any order.
-    fn on_pool(
-        &self,
-        pool: &Pool,
-        sums: &mut PerWorker<Sums>,
-        stats: Option<&mut Stats>,
-        timeline: Option<&mut Trace>,
-    ) -> Result<Votes<A>, Fault> {
+    fn on_pool(&self, pool: &Pool, sums: &mut PerWorker<Sums>) -> Result<Votes<A>, Fault> {
         sums.iter_mut().for_each(Sums::clear);
-        let mut report = RunReport::default();
-        let mut chunks = pool.on(self.layout.chunks());
-        if stats.is_some() {
-            chunks = chunks.report(&mut report);
-        }
-        if let Some(timeline) = timeline {
-            chunks = chunks.trace(titled(timeline));
-        }
+        let chunks = pool.on(self.layout.chunks());
         chunks.with_kept(sums).for_each(|(sums, chunk)| self.layout.distribute(chunk, &self.kept, sums));
-        if let Some(stats) = stats {
-            stats.add(&report);
-        }
         let mut parts = sums.iter_mut();
         let Some(sum) = parts.next() else { return Ok(Votes::none(self.layout.candidates())) };
         parts.for_each(|part| sum.add(part));
@@ -351,14 +290,7 @@ mod tests {
     }
 
     fn threads(parallel: Parallel, number: usize) -> Threads {
-        Threads {
-            parallel,
-            number: NonZeroUsize::new(number),
-            pinning: None,
-            stealing: true,
-            stats: true,
-            timeline: true,
-        }
+        Threads { parallel, number: NonZeroUsize::new(number), pinning: None }
     }
 
     #[test]
@@ -425,7 +357,7 @@ mod tests {
         let pool = Pool::builder().num_threads(2).build().unwrap();
         assert_eq!(serially(&Together::new(&Alone), &election, &keep), Err(Fault::Overflow));
         assert_eq!(rival::on_rayon(&election, &keep), Err(Fault::Overflow));
-        assert_eq!(on_pool(&Together::new(&Alone), &pool, &election, &keep, None), Err(Fault::Overflow));
+        assert_eq!(on_pool(&Together::new(&Alone), &pool, &election, &keep), Err(Fault::Overflow));
     }
 
     #[test]
@@ -447,9 +379,6 @@ mod tests {
             length: Length { rounds: 9, distributions: 153 },
             thefts: Some(412),
             elapsed: Duration::from_micros(12_600),
-            preparing: Duration::ZERO,
-            stats: None,
-            timeline: None,
         };
         assert_eq!(effort.to_string(), "2 threads (pool), 153 distributions, 412 thefts, 0.013 s");
         let effort = Effort {
@@ -459,12 +388,7 @@ mod tests {
             length: Length { rounds: 0, distributions: 1 },
             thefts: None,
             elapsed: Duration::ZERO,
-            preparing: Duration::from_millis(4),
-            stats: Some(Stats::default()),
-            timeline: None,
         };
         assert_eq!(effort.to_string(), "1 thread (no), 1 distribution, 0.000 s");
-        let lines = effort.stats(Duration::from_millis(2)).unwrap();
-        assert!(lines.starts_with("reading 0.002 s, layout 0.004 s, 0 rounds, 1 distribution\n"), "{lines}");
     }
 }

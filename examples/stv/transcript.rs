@@ -3,8 +3,8 @@
 
 use crate::{
     arithmetic::Arithmetic,
-    election::{CandidateIndex, called},
-    error::{CountError, printable},
+    election::{CandidateIndex, called, not_counted},
+    error::{CountError, plural, printable},
     events::{Action, Event, Iteration, Listener, Scene},
     standing::{Standing, Status},
 };
@@ -18,6 +18,8 @@ pub(crate) struct Transcript<W> {
     /// The texts for the candidates, once the count has begun.
     names: Vec<String>,
     explains_ties: bool,
+    /// The elected in their order, if a summary ends the transcript.
+    elected: Option<Vec<String>>,
 }
 
 type Written = Result<(), CountError>;
@@ -25,12 +27,19 @@ type Written = Result<(), CountError>;
 impl<W: Write> Transcript<W> {
     /// Creates a transcript. `package` is the transcript's line about the program.
     pub(crate) fn new(out: W, package: String) -> Self {
-        Self { out, package, names: Vec::new(), explains_ties: false }
+        Self { out, package, names: Vec::new(), explains_ties: false, elected: None }
     }
 
     /// Adds the reason of every tie, on a line of its own.
     pub(crate) fn explaining_ties(mut self, explains_ties: bool) -> Self {
         self.explains_ties = explains_ties;
+        self
+    }
+
+    /// Adds three lines for people at the end: who is elected, in which order, and of how many
+    /// ballots.
+    pub(crate) fn summarised(mut self, summarised: bool) -> Self {
+        self.elected = summarised.then(Vec::new);
         self
     }
 
@@ -87,6 +96,32 @@ impl<W: Write> Transcript<W> {
         self.statistics(standing)
     }
 
+    /// Remembers who is elected when, for the summary.
+    fn remember(&mut self, action: &Action, round: usize) {
+        let when = match action {
+            Action::Elect(_) => format!("in round {round}"),
+            _ => "at the end".to_owned(),
+        };
+        if let (Action::Elect(candidate) | Action::ElectRemaining(candidate), Some(elected)) =
+            (action, &mut self.elected)
+        {
+            elected.push(format!("{} {when}", self.names[*candidate]));
+        }
+    }
+
+    fn summary<A: Arithmetic>(&mut self, elected: &[String], scene: &Scene<'_, A>) -> Written {
+        let election = scene.election;
+        let winners = scene.standing.with(Status::Elected).map(|candidate| &self.names[candidate][..]);
+        let standing = election.candidates.iter().filter(|candidate| !candidate.withdrawn).count();
+        let (winners, of) = (winners.collect::<Vec<_>>().join(", "), plural(standing, "candidate"));
+        writeln!(self.out, "Elected: {winners} ({} of {of})", elected.len())?;
+        writeln!(self.out, "In this order: {}", elected.join(", "))?;
+        let ballots = election.ballots.turnout();
+        let empty = not_counted(&ballots.empty.to_string());
+        let empty = empty.map_or_else(String::new, |empty| format!("; {empty}"));
+        Ok(writeln!(self.out, "Ballots: {} counted{empty}", ballots.total)?)
+    }
+
     fn candidates<A: Arithmetic>(&mut self, standing: &Standing<A>) -> Written {
         let name = |candidate: CandidateIndex| self.names[candidate].as_str();
         for (label, status) in [("Elected: ", Status::Elected), ("Hopeful: ", Status::Hopeful)] {
@@ -131,8 +166,12 @@ impl<A: Arithmetic, W: Write> Listener<A> for Transcript<W> {
                     self.header(scene)?;
                 }
                 self.action(action, scene)?;
+                self.remember(action, scene.round);
                 if *action == Action::Complete {
                     writeln!(self.out)?;
+                    if let Some(elected) = self.elected.take() {
+                        self.summary(&elected, scene)?;
+                    }
                     self.out.flush()?;
                 }
             }

@@ -124,7 +124,7 @@ impl<'a> About<'a> {
         if fields.get("format").and_then(Value::as_str) != Some("stv count") {
             return Err("this is no result of stv meek --format json".to_owned());
         }
-        if fields.get("version").and_then(Value::as_u64) != Some(1) {
+        if fields.get("version").and_then(Value::as_u64) != Some(2) {
             let other =
                 "the result is of another version of the format; verify it with the program that wrote it";
             return Err(other.to_owned());

@@ -123,7 +123,7 @@ count() {
     built=$(examples stv)
     election
     for kind in "$@"; do
-        commands+=(-- "$built/stv" --arithmetic fixed9 --input "$file" meek --num-threads "$threads" --parallel "$kind")
+        commands+=(-- "$built/stv" --arithmetic fixed9 --input "$file" meek --num-threads "$threads" --parallel "$kind" --equal-ranks as-droop)
         names_of_kinds+=,${kind/#no/serial}
     done
     names=${names:-${names_of_kinds#,}}

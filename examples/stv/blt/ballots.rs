@@ -46,13 +46,16 @@ impl Reader<'_> {
         loop {
             match self.ballot(&mut ids) {
                 Ok(Step::Ballot) => {}
-                Ok(Step::End(line)) => return Ok(line),
+                Ok(Step::End(line)) => {
+                    self.seen.has_ids = !ids.is_empty();
+                    return Ok(line);
+                }
                 Ok(Step::Nothing) => {
                     let message = "the file ends here, but the ballots have not ended; add a line with a single 0 after the last one";
                     return Err(self.text.error(self.text.last_line(), message));
                 }
                 Err(error) => {
-                    self.complain(error)?;
+                    self.complain(self.unended(error))?;
                     if !self.text.skip_line()? {
                         return Err(self.errors.pop().expect("the complaint just made"));
                     }
@@ -61,8 +64,26 @@ impl Reader<'_> {
         }
     }
 
+    /// The error, or another one if the mistake is on an earlier line: a ballot that does not end
+    /// takes the next lines for its own.
+    fn unended(&self, error: InputError) -> InputError {
+        let line = match (self.ballot_line, self.seen.first_spanning) {
+            (line, _) if line > 0 => line,
+            (_, spanning) => spanning,
+        };
+        if line == 0 || line >= error.line {
+            return error;
+        }
+        let message = format!(
+            "line {line} does not end in 0, so its ballot goes on; on line {}: {}",
+            error.line, error.message
+        );
+        self.text.error(line, message)
+    }
+
     /// Reads one ballot, or the end of the ballots.
     pub(super) fn ballot(&mut self, ids: &mut Ids) -> Result<Step, InputError> {
+        self.ballot_line = 0;
         let weight = match self.weight_at_once() {
             Some(weight) => Some(weight),
             None => match self.weight(ids)? {
@@ -73,6 +94,7 @@ impl Reader<'_> {
             },
         };
         let line = self.text.last_line();
+        self.ballot_line = line;
         if weight.is_some() {
             ids.without.get_or_insert(line);
         }
@@ -100,7 +122,6 @@ impl Reader<'_> {
         }
         if self.ranked.is_empty() {
             self.seen.empty_lines += 1;
-            self.seen.empty_ballots = self.seen.empty_ballots.plus(&weight);
         }
         self.ballots.push(weight, &self.ranked);
         Ok(Step::Ballot)
@@ -234,6 +255,13 @@ impl Reader<'_> {
             }
             if word.text == "-" {
                 continue; // a rank without a candidate
+            }
+            if word.text.starts_with('(') {
+                let message = format!(
+                    "{} begins equal ranks in parentheses, which are not read; write them as 2=3",
+                    Quoted(&word.text)
+                );
+                return Err(self.text.error(word.line, message));
             }
             for text in word.text.split('=') {
                 let candidate = self.candidate(text, word.line)?;

@@ -1,7 +1,8 @@
-//! One small file of each dialect in use, with various line ends, encodings and block sizes.
+//! One small file of each dialect that is read, with various line ends, encodings and block sizes.
 
 use super::tests::{ballots, fails, read_text};
 use super::*;
+use crate::arithmetic::Integer;
 
 /// The party of each candidate.
 fn parties(election: &Election) -> Vec<&str> {
@@ -31,8 +32,9 @@ fn open_stv() {
     let text = "4 2          # candidates, seats\n-2           # has withdrawn\n(b 001) 4 1 3 0\n(b 002) 3 - 1=4 0  # rank 2 left out, rank 3 shared\n(b 003) - 2 0\n(b 004) 0\n0            # end of the ballots\n\"Ann\"        # 1\n\"Ben\"        # 2\n\"Cy\"         # 3\n\"Dee\"        # 4\n\"Committee\"  # title\n";
     assert_eq!(ballots(text), ["1: 4 1 3", "1: 3 1=4"]);
     let mut reader: &[u8] = text.as_bytes();
-    let (_, seen) = survey("test", &mut reader, 1).unwrap();
-    assert_eq!((seen.lines, seen.empty_lines, seen.empty_ballots), (4, 2, Integer::Word(2)));
+    let (election, seen) = survey("test", &mut reader, 1).unwrap();
+    assert_eq!((seen.lines, seen.empty_lines), (4, 2));
+    assert_eq!(election.ballots.turnout().empty, Integer::Word(2), "one of them ranks who has withdrawn");
 }
 
 /// `OpaVote`, after its help page. Each voter has a ballot of weight 1, or the weight of a ballot
@@ -60,6 +62,44 @@ fn typographic_quotes() {
     fails(text, 7, "`title”` follows the title");
     let text = text.replace("“first” ", "“first”-");
     assert_eq!(names(&read_text(&text).unwrap()), (vec!["Adam", "Bärbel", "Ch“ar”"], "The “first”-title"));
+}
+
+/// Forms that other programs write, and that could be read as something else. The error names the
+/// line with the mistake, which may be before the line that cannot be read.
+#[test]
+fn forms_that_are_not_read() {
+    let file = |candidates: usize, ballots: &str| {
+        let names: Vec<_> = (0..candidates).map(|number| format!("\"N{number}\"\n")).collect();
+        format!("{candidates} 1\n{ballots}\n0\n{}\"T\"\n", names.concat())
+    };
+    // A 0 for a rank left out.
+    fails(
+        &file(4, "2 1 0 3 0 0\n3 4 0"),
+        2,
+        "line 3 looks like a ballot; if a 0 in this line is a rank left out",
+    );
+    fails(&file(4, "3 1 4 0\n2 2 0 4 1 0\n5 4 0"), 3, "several ballots stand on this line");
+    fails(&file(3, "2 1 0 0 3 0\n1 1 0"), 2, "write - for a rank left out");
+    // Ballots without the 0 at their ends.
+    fails(
+        &file(2, "8 2\n7 1"),
+        2,
+        "line 2 does not end in 0, so its ballot goes on; on line 3: there is no candidate `7`",
+    );
+    fails(
+        &file(8, "8 2 1\n7 3 4"),
+        2,
+        "line 2 does not end in 0, so its ballot goes on; on line 5: `\"N0\"`",
+    );
+    fails(&file(3, "8 2 1 0\n2 1 3\n2 3 1"), 3, "line 3 does not end in 0");
+    // Equal ranks in other forms.
+    fails(
+        &file(3, "2 (1 3) 2 0"),
+        2,
+        "`(1` begins equal ranks in parentheses, which are not read; write them as 2=3",
+    );
+    fails(&file(3, "2 1 0\n2 2 = 3 0"), 3, "= joins two candidates of equal rank without blanks");
+    fails(&file(3, "2 2= 3 0"), 2, "without blanks");
 }
 
 /// Droop: options in brackets, nicknames and numbers, nested comments, words anywhere, source and
@@ -186,7 +226,7 @@ fn the_size_of_the_blocks_does_not_matter() {
         assert_eq!(format!("{election:?}"), wanted);
     }
     assert!(wanted.contains("Änne") && wanted.contains("T€"));
-    let line = "7 2 1=3 0 # and\n1 3 0\n12 - 2 0 1 1 0\n";
+    let line = "7 2 1=3 0 # and\n1 3 0\n12 - 2 0\n1 1 0\n";
     let long = format!("3 1\n{}0\n\"A\" \"B\" \"C\" \"T\"", line.repeat(20_000));
     let election = read_text(&long).unwrap();
     assert_eq!(election.ballots.total(), &Integer::Word(21 * 20_000), "beyond one block");

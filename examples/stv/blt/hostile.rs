@@ -40,6 +40,7 @@ pub(crate) fn reads_as_printed(election: &Election, naming: Naming) {
     let shown = || String::from_utf8_lossy(&text).into_owned();
     let mut again = read("printed", &text).unwrap_or_else(|error| panic!("{error}\n{}", shown()));
     again.warnings.clone_from(&election.warnings); // the warnings are about text that is printed differently
+    again.ballots.take_empty_of(&election.ballots);
     let mut wanted = election.candidates.clone();
     for candidate in &mut wanted {
         (candidate.name, candidate.party) = (candidate.with_party().into_owned(), None);

@@ -1,5 +1,5 @@
-//! BLT, the file format of preferential elections. The reader accepts every dialect in use. Its
-//! errors name the line.
+//! BLT, the file format of preferential elections. The tests in `dialects` have a small file of
+//! each dialect that the reader accepts. Its errors name the line.
 //!
 //! ```text
 //! 3 2                      candidates, seats
@@ -38,7 +38,6 @@ mod text;
 mod window;
 
 use crate::{
-    arithmetic::Integer,
     election::{Ballots, Candidate, CandidateIndex, Election, Preference, TieOrder},
     error::{plural, printable},
     reading::Reading,
@@ -86,12 +85,11 @@ impl InputError {
 }
 
 /// Facts about the ballots that a count does not need.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Seen {
     pub(crate) lines: u64,
     /// The number of written ballots on which no candidate stands. Such ballots do not count.
     pub(crate) empty_lines: u64,
-    pub(crate) empty_ballots: Integer,
     /// The number of ballots that span lines. `first_spanning` is the line on which the first of
     /// them begins.
     spanning: u64,
@@ -104,22 +102,8 @@ pub(crate) struct Seen {
     last_line: usize,
     /// Ballots that name a candidate twice and were mended.
     pub(crate) mended: Mended,
-}
-
-impl Default for Seen {
-    fn default() -> Self {
-        Self {
-            lines: 0,
-            empty_lines: 0,
-            empty_ballots: Integer::Word(0),
-            spanning: 0,
-            first_spanning: 0,
-            crowded: 0,
-            first_crowded: 0,
-            last_line: 0,
-            mended: Mended::default(),
-        }
-    }
+    /// Whether the ballots have ids.
+    pub(crate) has_ids: bool,
 }
 
 /// Reads an election from the bytes of a file. Messages call the file `source`.
@@ -201,8 +185,9 @@ struct Reader<'a> {
     /// The order that decides ties, with its line. `None` stands for the order of the candidates.
     tie_break: Option<(Vec<usize>, usize)>,
     ballots: Ballots,
-    /// The number of the ballot being read.
+    /// The number of the ballot being read, and the line on which it begins.
     ballot: u64,
+    ballot_line: usize,
     /// The candidates of this ballot, each with the number of its rank.
     ranked: Vec<(CandidateIndex, usize)>,
     seen: Seen,
@@ -243,6 +228,7 @@ impl<'a> Reader<'a> {
             tie_break: None,
             ballots,
             ballot: 0,
+            ballot_line: 0,
             ranked: Vec::new(),
             seen: Seen::default(),
             reading,
@@ -320,13 +306,15 @@ impl<'a> Reader<'a> {
             self.text.warn(first_spanning, message);
         }
         if crowded > 0 && crowded < lines / 2 {
-            let message = "several ballots stand on this line, where most lines have one; if a 0 in it is a rank left out, write - for it";
-            self.text.warn(first_crowded, message);
+            let message = "several ballots stand on this line, where most lines have one; if a 0 in it is a rank left out, write - for it, else give each ballot a line of its own";
+            self.complain(self.text.error(first_crowded, message))?;
         }
         if let Some((line, warning)) = self.seen.mended.warning(self.reading.duplicates) {
             self.text.warn(line, &warning);
         }
-        let names = names::read(&mut self.text, header.candidates, end_of_ballots, self.reading.names);
+        // The 0 that ends the ballots may be meant as a rank left out if it stands behind a ballot.
+        let end = names::End { line: end_of_ballots, is_alone: self.seen.last_line != end_of_ballots };
+        let names = names::read(&mut self.text, header.candidates, end, self.reading.names);
         self.text.warn_of_the_rest();
         let names = names?;
         if self.seen.lines == self.seen.empty_lines && self.errors.is_empty() {
@@ -352,7 +340,7 @@ impl<'a> Reader<'a> {
     /// The candidate with this number or nickname. Digits are always a number.
     fn candidate(&self, text: &str, line: usize) -> Result<CandidateIndex, InputError> {
         if text.is_empty() {
-            let message = "= joins two candidates of equal rank, but one of them is missing; add it";
+            let message = "= joins two candidates of equal rank without blanks, as in 2=3, but one of them is missing; write it beside the =";
             return Err(self.text.error(line, message));
         }
         if is_number(text) {

@@ -16,12 +16,19 @@ pub(super) struct Names {
     pub(super) title: String,
 }
 
-/// Reads the text after the `0` behind the last ballot, which stands on line `end_of_ballots`.
-/// `order` is the user's order of name and party.
+/// The `0` behind the last ballot: its line, and whether no ballot ends on this line.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct End {
+    pub(super) line: usize,
+    pub(super) is_alone: bool,
+}
+
+/// Reads the text after the `0` behind the last ballot. `order` is the user's order of name and
+/// party.
 pub(super) fn read(
     text: &mut Text<'_>,
     candidates: usize,
-    end_of_ballots: usize,
+    end: End,
     order: Option<Order>,
 ) -> Result<Names, InputError> {
     text.names_in_comments = Some(Vec::new());
@@ -35,10 +42,10 @@ pub(super) fn read(
         phrases.push(phrase);
     }
     if let Some(Phrase::Bare(word)) = phrases.first()
-        && word.line == end_of_ballots
+        && word.line == end.line
     {
         let message = format!(
-            "the 0 in place of a weight ends the ballots, but {} follows; give that ballot a weight of at least 1",
+            "the 0 in place of a weight ends the ballots, but {} follows; give that ballot a weight of at least 1, and write - for a rank left out",
             Quoted(&word.text)
         );
         return Err(text.error(word.line, message));
@@ -48,6 +55,12 @@ pub(super) fn read(
         matches!(phrase, Phrase::Bare(_)) && words.clone().count() > 2 && words.clone().all(is_number)
     };
     if let Some(line) = phrases.iter().find(is_like_a_ballot).map(|phrase| phrase.word().line) {
+        if !end.is_alone {
+            let message = format!(
+                "the last 0 of this line ends the ballots, but line {line} looks like a ballot; if a 0 in this line is a rank left out, write - for it"
+            );
+            return Err(text.error(end.line, message));
+        }
         text.warn(
             line,
             "this line looks like a ballot, but stands behind the 0 that ends the ballots; it is not counted",
@@ -73,6 +86,7 @@ pub(super) fn read(
     if !is_unquoted(&phrases, candidates) {
         check_quotes(text, &phrases, candidates)?;
         check_lines(text, &phrases, candidates)?;
+        check_number(text, &mut phrases, candidates);
     }
     phrases.truncate(candidates + 1);
     let (candidates, title) = parties::of_one(text, phrases, order)?;
@@ -168,6 +182,32 @@ fn check_lines(text: &mut Text<'_>, phrases: &[Phrase], candidates: usize) -> Re
     Ok(())
 }
 
+/// Warns if there may be more names than candidates: two or three lines of strings follow the
+/// names. Of two lines, the last one is the title. Of three lines, the first one is the title,
+/// since source and comment may follow it.
+fn check_number(text: &mut Text<'_>, phrases: &mut [Phrase], candidates: usize) {
+    let line = |phrase: &Phrase| phrase.word().line;
+    let quoted = |phrase: &Phrase| matches!(phrase, Phrase::Quoted(_) | Phrase::Doubled(_));
+    let behind = &phrases[candidates..];
+    let is_apart = phrases.windows(2).all(|pair| line(&pair[0]) < line(&pair[1]));
+    if !(2..=3).contains(&behind.len()) || !is_apart || !behind.iter().all(quoted) {
+        return;
+    }
+    let (first, last) = (&behind[0].word().text, &behind[behind.len() - 1].word().text);
+    let title = if behind.len() == 2 { last } else { first };
+    let message = format!(
+        "there may be {} names for {candidates} candidates, from {} on; {} is taken for the title; correct the number of candidates, or \
+         write title, source and comment on one line",
+        phrases.len() - 1,
+        Quoted(first),
+        Quoted(title)
+    );
+    text.warn(line(&behind[0]), &message);
+    if behind.len() == 2 {
+        phrases.swap(candidates, candidates + 1);
+    }
+}
+
 /// Checks the usual shape: a quoted string for each name and one for the title. Up to two more
 /// strings, the source and the comment, do not matter to the count.
 fn check_quotes(text: &mut Text<'_>, phrases: &[Phrase], candidates: usize) -> Result<(), InputError> {
@@ -179,6 +219,13 @@ fn check_quotes(text: &mut Text<'_>, phrases: &[Phrase], candidates: usize) -> R
         };
         match phrases.get(place) {
             Some(Phrase::Quoted(_) | Phrase::Doubled(_)) => {}
+            Some(Phrase::Bare(word)) if place > 0 && phrases[place - 1].word().line == word.line => {
+                let message = format!(
+                    "{} follows a name on its line; quotes inside a name are doubled, as in \"Ann \"\"Z\"\" Orr\"",
+                    Quoted(&word.text)
+                );
+                return Err(text.error(word.line, message));
+            }
             Some(Phrase::Bare(word)) => {
                 let lines = phrases.len();
                 let all = if phrases.iter().all(|phrase| matches!(phrase, Phrase::Bare(_))) {

@@ -24,7 +24,7 @@ use super::{
 use crate::{
     arithmetic::Integer,
     crew::Crew,
-    election::{Ballots, Election, TieOrder},
+    election::{Ballots, Election, TieOrder, Turnout},
     ranks::{self, Elsewhere, Ranks},
     reading::Reading,
     warnings::Warnings,
@@ -60,7 +60,7 @@ struct Report {
     bytes: Range<u64>,
     /// The number of records, as `Ballots` keeps them.
     records: usize,
-    total: Integer,
+    turnout: Turnout,
     lines: u64,
     empty_lines: u64,
     /// The number of line ends in the piece.
@@ -214,7 +214,7 @@ impl<'a> Piece<'a> {
     ) -> Result<Election, Box<dyn Error>> {
         let Self { header, mut reader, end, line, warnings: before_ballots, .. } = self;
         let number = reports.iter().map(|report| report.records).sum();
-        let total = reports.iter().fold(Integer::Word(0), |total, report| total.plus(&report.total));
+        let turnout = reports.iter().fold(Turnout::NONE, |sums, report| sums.plus(&report.turnout));
         if !share.is_empty() && share.end > first + reader.ballots.records().len() {
             // Reads on to the end of the last block. All text up to the end of that block is plain.
             let bytes = (source.open)(end)?;
@@ -223,12 +223,12 @@ impl<'a> Piece<'a> {
                 && matches!(reader.ballot(&mut Ids::default())?, Step::Ballot)
             {}
         }
-        reader.ballots.keep(first, share, number, total);
+        reader.ballots.keep(first, share, number, turnout);
 
         let (last, before) = reports.split_last().expect("the ballots end in one of the pieces");
         let (names, lines) = last.end.expect("the ballots end in the last of these pieces");
         let line = line + before.iter().map(|report| report.line_ends).sum::<usize>() + lines;
-        (reader.seen.spanning, reader.seen.crowded) = (0, 0);
+        (reader.seen.spanning, reader.seen.crowded, reader.seen.last_line) = (0, 0, 0);
         reader.seen.lines = reports.iter().map(|report| report.lines).sum();
         reader.seen.empty_lines = reports.iter().map(|report| report.empty_lines).sum();
         reader.text = held_back(Text::from_line(line, source.name, (source.open)(names)?));
@@ -315,7 +315,10 @@ impl Report {
         wire::put_word(self.bytes.start, out);
         wire::put_word(self.bytes.end, out);
         wire::put_word(self.records as u64, out);
-        wire::put_big(&self.total.to_big(), out);
+        let Turnout { total, with_equal_ranks, empty } = &self.turnout;
+        for sum in [total, with_equal_ranks, empty] {
+            wire::put_big(&sum.to_big(), out);
+        }
         wire::put_word(self.lines, out);
         wire::put_word(self.empty_lines, out);
         wire::put_word(self.line_ends as u64, out);
@@ -328,7 +331,8 @@ impl Report {
     fn read(from: &mut &[u8]) -> Option<Self> {
         let bytes = wire::word(from)?..wire::word(from)?;
         let records = usize::try_from(wire::word(from)?).ok()?;
-        let total = Integer::from_big(wire::big(from)?);
+        let mut sum = || wire::big(from).map(Integer::from_big);
+        let turnout = Turnout { total: sum()?, with_equal_ranks: sum()?, empty: sum()? };
         let (lines, empty_lines) = (wire::word(from)?, wire::word(from)?);
         let line_ends = usize::try_from(wire::word(from)?).ok()?;
         let end = if from.is_empty() {
@@ -336,6 +340,6 @@ impl Report {
         } else {
             Some((wire::word(from)?, usize::try_from(wire::word(from)?).ok()?))
         };
-        from.is_empty().then_some(Self { bytes, records, total, lines, empty_lines, line_ends, end })
+        from.is_empty().then_some(Self { bytes, records, turnout, lines, empty_lines, line_ends, end })
     }
 }

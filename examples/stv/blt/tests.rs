@@ -1,6 +1,7 @@
 //! Tests every clause of the dialect, and every error with the line that it names.
 
 use super::*;
+use crate::arithmetic::Integer;
 
 pub(super) fn read_text(text: &str) -> Result<Election, InputError> {
     read("test.blt", text.as_bytes())
@@ -36,6 +37,24 @@ pub(super) fn fails(text: &str, line: usize, wanted: &str) {
         error.line == line && error.message.contains(wanted),
         "wanted line {line}: …{wanted}…, got {error}\n{text}"
     );
+}
+
+#[test]
+fn more_names_than_candidates() {
+    let read = |behind: &str| {
+        let election = read_text(&format!("{}{behind}", three("1 2 0").replace("\"Three\"\n", ""))).unwrap();
+        (election.title, election.warnings)
+    };
+    let (title, warnings) = read("\"Dora\"\n\"Three\"\n");
+    assert_eq!(title, "Three");
+    assert!(
+        warnings[0].starts_with("line 7: there may be 4 names for 3 candidates, from `Dora` on"),
+        "{warnings:?}"
+    );
+    let (title, warnings) = read("\"Three\"\n\"by hand\"\n\"none\"\n");
+    assert!(title == "Three" && warnings[0].contains("`Three` is taken for the title"), "{warnings:?}");
+    assert_eq!(read("\"Three\" \"by hand\"\n"), ("Three".to_owned(), Vec::new()));
+    assert_eq!(read("\"Three\" \"by hand\" \"none\"\n"), ("Three".to_owned(), Vec::new()));
 }
 
 #[test]
@@ -243,7 +262,7 @@ fn errors_in_ballots() {
     fails(&three("2 1 1 0"), 2, "stands twice on one ballot");
     fails(&three("2 1 2=1 0"), 2, "stands twice on one ballot");
     fails(&three("[nick a b c]\n2 1 3 a 0"), 3, "`a` stands twice");
-    fails(&three("2 1 2\n1 2 0"), 3, "end the ballot before with 0");
+    fails(&three("2 1 2\n1 2 0"), 2, "on line 3: candidate `1` stands twice on one ballot");
     fails(&three("1 4 0"), 2, "the numbers go from 1 to 3");
     fails(&three("1 z 0"), 2, "`z` is not a candidate's number");
     fails(&three("1 1= 0"), 2, "one of them is missing");

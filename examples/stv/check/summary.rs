@@ -3,7 +3,7 @@
 use crate::{
     arithmetic::Integer,
     blt::{self, Seen},
-    election::{CandidateIndex, Election, called},
+    election::{CandidateIndex, Election, EqualRanks, called},
     error::printable,
     warnings::Kinds,
 };
@@ -14,7 +14,6 @@ pub(super) struct Summary<'a> {
     election: &'a Election,
     seen: Seen,
     distinct: usize,
-    with_equal_ranks: Integer,
     ranked: Integer,
     longest: usize,
     first: Vec<Integer>,
@@ -28,7 +27,6 @@ impl<'a> Summary<'a> {
             election,
             seen,
             distinct: distinct(election),
-            with_equal_ranks: Integer::Word(0),
             ranked: Integer::Word(0),
             longest: 0,
             first: none.clone(),
@@ -43,9 +41,6 @@ impl<'a> Summary<'a> {
 
     fn add(&mut self, weight: &Integer, ranked: &[(CandidateIndex, bool)]) {
         let add = |sum: &mut Integer, number: &Integer| *sum = sum.plus(number);
-        if ranked.iter().any(|preference| preference.1) {
-            add(&mut self.with_equal_ranks, weight);
-        }
         add(&mut self.ranked, &weight.times(&Integer::from(ranked.len() as u64)));
         self.longest = self.longest.max(ranked.len());
         let mut first = true;
@@ -94,8 +89,11 @@ impl fmt::Display for Summary<'_> {
         writeln!(f, "  ballots             {total}")?;
         writeln!(f, "  ballot lines        {}", seen.lines - seen.empty_lines)?;
         writeln!(f, "  distinct ballots    {}", self.distinct)?;
-        writeln!(f, "  empty ballots       {} (not counted)", seen.empty_ballots)?;
-        writeln!(f, "  with equal ranks    {}", self.with_equal_ranks)?;
+        writeln!(f, "  empty ballots       {} (not counted)", election.ballots.turnout().empty)?;
+        let equal = &election.ballots.turnout().with_equal_ranks;
+        let way = EqualRanks::default().explained();
+        let way = if *equal > Integer::Word(0) { format!(" ({way})") } else { String::new() };
+        writeln!(f, "  with equal ranks    {equal}{way}")?;
         writeln!(
             f,
             "  candidates ranked   {:.2} on average, {} at most",
@@ -195,7 +193,7 @@ mod tests {
   ballot lines        3
   distinct ballots    2
   empty ballots       5 (not counted)
-  with equal ranks    5
+  with equal ranks    5 (each counts as all orders of its equals, in equal parts)
   candidates ranked   2.00 on average, 2 at most
    first          ranked
       25 100.00 %      25 100.00 %  1 Ada [1]

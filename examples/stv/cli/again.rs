@@ -2,8 +2,9 @@
 
 use super::{Arguments, Command, MeekArguments, counted, read, threads};
 use crate::{
+    arithmetic::Integer,
     crew::Crew,
-    election::{Election, TieOrder},
+    election::{Election, EqualRanks, TieOrder},
     error::{plural, printable},
     formats, input,
     output::Record,
@@ -50,7 +51,8 @@ pub(super) fn election(
             (election, sha256?.flatten())
         }
     };
-    election.ballots.equalize = meek.equalize;
+    election.ballots.equal_ranks = meek.equal_ranks;
+    election.warnings.extend(as_droop(&election).inspect(|warning| log::warn!("{warning}")));
     if let Some(Tie::Random(seed)) = meek.tie {
         election.tie_break = ties::drawn(seed, election.candidates.len());
         election.tie_order = TieOrder::Random(seed);
@@ -61,6 +63,19 @@ pub(super) fn election(
         }
         _ => Ok((election, sha256)),
     }
+}
+
+/// The warning that ballots with equal ranks count as in Droop, if there are such ballots.
+fn as_droop(election: &Election) -> Option<String> {
+    let ballots = &election.ballots;
+    let number = &ballots.turnout().with_equal_ranks;
+    let is_met = ballots.equal_ranks == EqualRanks::AsDroop && *number > Integer::Word(0);
+    is_met.then(|| {
+        format!(
+            "ballots with equal ranks: {number}; they count as in Droop, so ranks below defeated equals get nothing; \
+             without --equal-ranks as-droop no vote is lost"
+        )
+    })
 }
 
 /// The record of a count with this command line. Nothing is written.
@@ -89,7 +104,7 @@ pub(super) fn options(arguments: &Arguments, meek: &MeekArguments) -> Map<String
         ("arithmetic", json!(name(arguments.arithmetic().to_possible_value()))),
         ("omega_exponent", json!(meek.omega_exponent)),
         ("force_positive_surplus", json!(meek.force_positive_surplus)),
-        ("equalize", json!(meek.equalize)),
+        ("equal_ranks", json!(meek.equal_ranks.name())),
         ("tie", json!(meek.tie.map(|tie| tie.to_string()))),
         ("names", json!(name(names.and_then(|names| names.to_possible_value())))),
         ("seats", json!(seats)),

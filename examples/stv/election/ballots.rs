@@ -5,7 +5,7 @@
 //! first, then 0. Each byte holds seven bits of a number. So most ballots take one byte per
 //! candidate, and two additional bytes.
 
-use super::CandidateIndex;
+use super::{CandidateIndex, EqualRanks};
 use crate::{arithmetic::Integer, crew::Crew};
 use std::ops::Range;
 
@@ -16,14 +16,39 @@ pub(crate) struct Ballots {
     bytes: Vec<u8>,
     /// The weights that do not fit beside the flags.
     large: Vec<Integer>,
-    total: Integer,
+    turnout: Turnout,
     /// The number of ballots, those of other ranks included.
     number: usize,
     /// The ballots to keep: all, or the share of this rank.
     share: Range<usize>,
-    /// Whether a ballot with equal ranks counts as all its orders, each for an equal part (see
-    /// `spread::equalize`).
-    pub(crate) equalize: bool,
+    /// The way in which a ballot with equal ranks counts.
+    pub(crate) equal_ranks: EqualRanks,
+}
+
+/// Sums of weights, those of other ranks included.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Turnout {
+    /// The weight of the ballots that count.
+    pub(crate) total: Integer,
+    /// The weight of the ballots with a shared rank.
+    pub(crate) with_equal_ranks: Integer,
+    /// The weight of the ballots that do not count, since nobody on them stands. With `total`, this
+    /// is the weight of all ballots of the file.
+    pub(crate) empty: Integer,
+}
+
+impl Turnout {
+    pub(crate) const NONE: Self =
+        Self { total: Integer::Word(0), with_equal_ranks: Integer::Word(0), empty: Integer::Word(0) };
+
+    /// The sums over two parts of a file.
+    pub(crate) fn plus(&self, other: &Self) -> Self {
+        Self {
+            total: self.total.plus(&other.total),
+            with_equal_ranks: self.with_equal_ranks.plus(&other.with_equal_ranks),
+            empty: self.empty.plus(&other.empty),
+        }
+    }
 }
 
 /// A ballot, or several identical ballots written as one. The number is the place of the ballot in
@@ -151,30 +176,35 @@ impl Ballots {
     /// ballots.
     pub(crate) fn sharing(share: Range<usize>) -> Self {
         let (records, bytes, large) = (Vec::new(), Vec::new(), Vec::new());
-        Self { records, bytes, large, total: Integer::Word(0), number: 0, share, equalize: false }
+        let equal_ranks = EqualRanks::default();
+        Self { records, bytes, large, turnout: Turnout::NONE, number: 0, share, equal_ranks }
     }
 
     /// Keeps only the share of this rank. The first of these ballots has number `first` among the
-    /// `number` ballots of all ranks. All ballots together weigh `total`.
-    pub(crate) fn keep(&mut self, first: usize, share: Range<usize>, number: usize, total: Integer) {
+    /// `number` ballots of all ranks. `turnout` has the sums over all ballots.
+    pub(crate) fn keep(&mut self, first: usize, share: Range<usize>, number: usize, turnout: Turnout) {
         self.records.truncate(share.end.saturating_sub(first));
         self.records.drain(..(share.start - first).min(self.records.len()));
-        (self.share, self.number, self.total) = (share, number, total);
+        (self.share, self.number, self.turnout) = (share, number, turnout);
     }
 
     /// Adds a ballot: its candidates in written order, each with the number of its rank. A ballot
     /// without candidates does not count.
     pub(crate) fn push(&mut self, weight: Integer, ranked: &[(CandidateIndex, usize)]) {
         if ranked.is_empty() {
+            self.turnout.empty = self.turnout.empty.plus(&weight);
             return;
         }
-        self.total = self.total.plus(&weight);
+        let has_equal_ranks = ranked.windows(2).any(|pair| pair[0].1 == pair[1].1);
+        self.turnout.total = self.turnout.total.plus(&weight);
+        if has_equal_ranks {
+            self.turnout.with_equal_ranks = self.turnout.with_equal_ranks.plus(&weight);
+        }
         self.number += 1;
         if !self.share.contains(&(self.number - 1)) {
             return;
         }
         self.records.push(Ballot(self.bytes.len()));
-        let has_equal_ranks = ranked.windows(2).any(|pair| pair[0].1 == pair[1].1);
         let small = weight.word().and_then(|word| u64::try_from(word).ok());
         let mut first = if let Some(small) = small.filter(|small| small.leading_zeros() >= FLAGS) {
             small << FLAGS
@@ -198,7 +228,7 @@ impl Ballots {
         }
         let mut all = Self::new();
         all.number = parts.iter().map(|part| part.number).sum();
-        all.total = parts.iter().fold(Integer::Word(0), |total, part| total.plus(&part.total));
+        all.turnout = parts.iter().fold(Turnout::NONE, |sums, part| sums.plus(&part.turnout));
         all.records = vec![Ballot(0); parts.iter().map(|part| part.records.len()).sum()];
         all.bytes = vec![0; parts.iter().map(|part| part.bytes.len()).sum()];
         let (mut records, mut bytes, mut start) = (&mut all.records[..], &mut all.bytes[..], 0);
@@ -259,9 +289,21 @@ impl Ballots {
         (first, Preferences(rest))
     }
 
-    /// The sum of all weights, those of other ranks included.
+    /// The weight of the ballots that count, those of other ranks included.
     pub(crate) fn total(&self) -> &Integer {
-        &self.total
+        &self.turnout.total
+    }
+
+    /// The sums of weights.
+    pub(crate) fn turnout(&self) -> &Turnout {
+        &self.turnout
+    }
+
+    /// Takes the empty ballots of another election for those of this one, which was read from a
+    /// file without empty ballots.
+    #[cfg(test)]
+    pub(crate) fn take_empty_of(&mut self, other: &Self) {
+        self.turnout.empty.clone_from(&other.turnout.empty);
     }
 }
 

@@ -98,7 +98,7 @@ impl Collected {
 
     /// The number of ballots so far, empty ones included.
     pub(super) fn total(&self) -> Integer {
-        self.ballots.total().plus(&self.seen.empty_ballots)
+        self.ballots.total().plus(&self.ballots.turnout().empty)
     }
 
     /// Begins a ballot.
@@ -155,7 +155,6 @@ impl Collected {
         }
         if self.ranked.is_empty() {
             self.seen.empty_lines += 1;
-            self.seen.empty_ballots = self.seen.empty_ballots.plus(&weight);
         }
         self.ballots.push(weight, &self.ranked);
     }

@@ -4,12 +4,10 @@
 use super::{preflib, scottish, short};
 use crate::{
     arithmetic::Integer,
-    blt::each_ballot,
     election::{Candidate, CandidateIndex, Election},
 };
 use std::{
     collections::HashSet,
-    convert::Infallible,
     io::{self, Write},
 };
 
@@ -45,8 +43,8 @@ impl<'a> Plain<'a> {
                 "{format} cannot say in which order tied candidates are defeated, as [tie …] does; convert to blt"
             ));
         }
-        let equal = equal_ranks(election);
-        if target == Target::Scottish && equal > Integer::Word(0) {
+        let equal = &election.ballots.turnout().with_equal_ranks;
+        if target == Target::Scottish && *equal > Integer::Word(0) {
             return Err(format!(
                 "{format} cannot hold equal ranks, which {equal} ballots have; convert to preflib or blt"
             ));
@@ -97,16 +95,4 @@ impl<'a> Plain<'a> {
     pub(super) fn number(&self, candidate: CandidateIndex) -> usize {
         self.numbers[candidate]
     }
-}
-
-/// The number of ballots with equal ranks.
-fn equal_ranks(election: &Election) -> Integer {
-    let mut equal = Integer::Word(0);
-    let Ok(()) = each_ballot(&election.ballots, |weight, ranked| {
-        if ranked.iter().any(|preference| preference.1) {
-            equal = equal.plus(weight);
-        }
-        Ok::<_, Infallible>(())
-    });
-    equal
 }

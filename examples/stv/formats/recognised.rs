@@ -54,6 +54,16 @@ const DOMINION: &str = "this is a cast vote record of Dominion as CSV, with a co
 const SEMICOLONS: &str = "this is CSV with semicolons between the fields; write commas";
 const CSV: &str = "this looks like CSV, but not like that of Scottish elections, whose first line is `candidates,seats,`; convert it to BLT";
 
+const ABIF: &str =
+    "this is ABIF, whose ballots are `42:Ann>Bea=Cai`; convert it to BLT, Scottish CSV or PrefLib";
+const CONDORCET: &str = "this is the Condorcet Election Format (.cvotes), whose ballots are `Ann > Bea * 42`; convert it to BLT, Scottish CSV or PrefLib";
+const DEBIAN: &str = "this is a tally sheet of Debian, with a rank for each option, as in `V: 12-`; convert it to BLT, Scottish CSV or PrefLib";
+const KEYED: &str =
+    "this is a ballot file with `candidate=` lines (.stv); convert it to BLT, Scottish CSV or PrefLib";
+const VOTEKIT: &str = "this is the CSV of a profile of VoteKit; let VoteKit write the CSV of Scottish elections, or convert it to BLT";
+const NAMEQ: &str =
+    "this is the nameq form, whose ballots are `Ann=1&Bea=2`; convert it to BLT, Scottish CSV or PrefLib";
+
 /// Keys in the first lines of a `PrefLib` header. No comment of a BLT file has them.
 const KEYS: [&str; 4] = ["FILE NAME:", "DATA TYPE:", "NUMBER ALTERNATIVES:", "ALTERNATIVE NAME "];
 
@@ -107,6 +117,9 @@ fn format(beginning: &[u8]) -> Format {
         let is_page = markup.starts_with("html") || markup.starts_with("!doctype html");
         return Format::Other(if is_page { HTML } else { XML });
     }
+    if let Some(named) = by_lines(first, lines()) {
+        return Format::Other(named);
+    }
     if first.starts_with('{')
         || first.starts_with('[') && !first[1..].trim_start().starts_with(char::is_alphabetic)
     {
@@ -121,6 +134,44 @@ fn format(beginning: &[u8]) -> Format {
         return Format::Other(DOMINION);
     }
     table(first, lines().nth(1).unwrap_or_default())
+}
+
+/// The message for a format that is recognised by the form of its lines.
+fn by_lines<'a>(first: &str, lines: impl Iterator<Item = &'a str> + Clone) -> Option<&'static str> {
+    if lines.clone().any(|line| line.starts_with("Tally Sheet for the votes cast")) {
+        return Some(DEBIAN);
+    }
+    if lines.clone().any(|line| line.starts_with("candidate=")) {
+        return Some(KEYED);
+    }
+    if first.starts_with("VoteKit ") {
+        return Some(VOTEKIT);
+    }
+    let is_ranked =
+        |field: &str| field.split_once('=').is_some_and(|(name, rank)| !name.is_empty() && is_number(rank));
+    if first.split('&').all(is_ranked) {
+        return Some(NAMEQ);
+    }
+    if first.starts_with("#/") {
+        return Some(CONDORCET);
+    }
+    let data = lines.filter(|line| !line.starts_with(['#', '{']));
+    let is_abif = |line: &str| {
+        let is_name = line.starts_with('=') && line.contains(":[");
+        // The ballots of PrefLib begin in the same way, and go on with a number.
+        let is_ballot = line.split_once(':').is_some_and(|(weight, ranks)| {
+            is_number(weight.trim())
+                && !ranks.trim_start().starts_with(|next: char| next.is_ascii_digit() || next == '{')
+        });
+        is_name || is_ballot
+    };
+    if data.clone().take(2).any(is_abif) {
+        return Some(ABIF);
+    }
+    let is_condorcet = |line: &str| {
+        line.contains(" > ") && !line.starts_with(|first: char| first.is_ascii_digit() || first == '"')
+    };
+    data.clone().take(1).any(is_condorcet).then_some(CONDORCET)
 }
 
 /// The format according to the first two lines, if they consist of fields.

@@ -35,8 +35,8 @@ pub(super) struct Numbers<'a> {
     ranks: Vec<Preferences<'a>>,
 }
 
-/// The most equals of a rank with `--equalize`. The polynomials of more equals may not fit in a
-/// word.
+/// The most equals of a rank that counts as all orders. The polynomials of more equals may not fit
+/// in a word.
 pub(super) const MOST_EQUALS: usize = 32;
 
 impl<'a> Numbers<'a> {

@@ -15,7 +15,7 @@
 //! | `walk` | the distribution of votes down a tree |
 //! | `steps` | a walk with many branches, written as a list of steps |
 //! | `equals` | the candidates that hold a shared rank |
-//! | `groups` | shared ranks by number: those of `--equalize`, and those of too many candidates for sets |
+//! | `groups` | shared ranks by number: those that count as all orders, and those of too many candidates for sets |
 //! | `kept` | the keep factors |
 
 mod equals;
@@ -34,7 +34,7 @@ pub(crate) use walk::Sums;
 use crate::{
     arithmetic::{Arithmetic, Fault, Integer},
     crew::Crew,
-    election::Election,
+    election::{Election, EqualRanks},
     spread::{KeepFactor, Votes},
 };
 use equals::Equals;
@@ -105,7 +105,7 @@ impl Layout {
         if *ballots.total() >= Integer::from(MOST_BALLOTS) || candidates > MOST_CANDIDATES {
             return None;
         }
-        let equalize = ballots.equalize;
+        let equalize = ballots.equal_ranks == EqualRanks::AllOrders;
         let as_written = equalize || candidates > MOST_IN_SETS;
         let (keys, writing) = order::order(ballots, candidates, as_written, crew)?;
         let pieces =

@@ -1,6 +1,6 @@
 //! A piece of the sorted ballots, as trees. In the tree of the strict ballots, a rank is a
 //! candidate. In a tree of ballots with equal ranks, a rank is a set of candidates. If there are
-//! too many candidates for sets, or with `--equalize`, a rank is a numbered group.
+//! too many candidates for sets, or if equals count as all orders, a rank is a numbered group.
 
 use super::{
     MOST_IN_SETS, MOST_IN_SMALL_SETS,

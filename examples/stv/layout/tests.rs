@@ -5,6 +5,7 @@ use super::{trie::Rank, *};
 use crate::{
     arithmetic::{BigFixed9, Fixed9, Integer},
     blt,
+    election::EqualRanks::{AllOrders, AsDroop},
     random::SplitMix64,
 };
 use rangesteal::Pool;
@@ -65,11 +66,11 @@ fn agrees_at<A: Arithmetic>(
     assert_eq!(layout.votes(sums, words.from_billionths), plain, "{} candidates", factors.len());
 }
 
-fn agrees<A: Arithmetic>(candidates: usize, equals: bool, equalize: bool) {
+fn agrees<A: Arithmetic>(candidates: usize, equals: bool, equal_ranks: EqualRanks) {
     let random = &mut SplitMix64::new(7);
     for _ in 0..20 {
         let mut election = election(random, candidates, equals);
-        election.ballots.equalize = equalize;
+        election.ballots.equal_ranks = equal_ranks;
         let layout = Layout::of(&election, Crew::ALONE).unwrap();
         let total = Integer::from(u64::try_from(layout.total / u128::from(ONE)).unwrap());
         assert_eq!(&total, election.ballots.total(), "no ballot is lost");
@@ -89,8 +90,8 @@ fn agrees<A: Arithmetic>(candidates: usize, equals: bool, equalize: bool) {
 #[test]
 fn strict_ballots_count_as_one_by_one() {
     for candidates in [1, 3, 10, 70] {
-        agrees::<Fixed9>(candidates, false, false);
-        agrees::<BigFixed9>(candidates, false, false);
+        agrees::<Fixed9>(candidates, false, AsDroop);
+        agrees::<BigFixed9>(candidates, false, AsDroop);
     }
 }
 
@@ -98,16 +99,16 @@ fn strict_ballots_count_as_one_by_one() {
 fn equal_ranks_count_as_one_by_one() {
     let most = if cfg!(debug_assertions) { 65 } else { 130 };
     for candidates in [2, 7, 12, 64, 65, most] {
-        agrees::<Fixed9>(candidates, true, false);
-        agrees::<BigFixed9>(candidates, true, false);
+        agrees::<Fixed9>(candidates, true, AsDroop);
+        agrees::<BigFixed9>(candidates, true, AsDroop);
     }
 }
 
 #[test]
 fn equalized_ranks_count_as_one_by_one() {
     for candidates in [2, 7, 12, 70] {
-        agrees::<Fixed9>(candidates, true, true);
-        agrees::<BigFixed9>(candidates, true, true);
+        agrees::<Fixed9>(candidates, true, AllOrders);
+        agrees::<BigFixed9>(candidates, true, AllOrders);
     }
 }
 
@@ -117,6 +118,7 @@ fn equalized_ranks_count_as_one_by_one() {
 fn a_ballot_in_thousands_of_parts_counts_as_one() {
     let random = &mut SplitMix64::new(1);
     let mut election = election(random, 30, true);
+    election.ballots.equal_ranks = AsDroop;
     for last in 0..3 {
         let ranked: Vec<_> = (0..30 - last).map(|candidate| (candidate, candidate / 3)).collect();
         election.ballots.push(Integer::Word(5), &ranked);
@@ -141,7 +143,9 @@ fn written<S: Rank>(tree: &Trie<S>) -> Vec<(usize, u64, &[S])> {
 #[test]
 fn identical_ballots_and_beginnings_are_written_once() {
     let text = "3 1\n2 1 2 0\n3 1 2 0\n1 1 3 0\n4 1=2 3 0\n5 2=1 0\n0\n\"A\" \"B\" \"C\" \"T\"";
-    let layout = Layout::of(&blt::read("test", text.as_bytes()).unwrap(), Crew::ALONE).unwrap();
+    let mut election = blt::read("test", text.as_bytes()).unwrap();
+    election.ballots.equal_ranks = AsDroop;
+    let layout = Layout::of(&election, Crew::ALONE).unwrap();
     assert_eq!(written(&layout.pieces[0].strict), [(0, 6, &[0][..]), (1, 5, &[1]), (1, 1, &[2])]);
     assert_eq!(written(&layout.pieces[0].small_sets), [(0, 9, &[0b11][..]), (1, 4, &[0b100])]);
 }
@@ -166,16 +170,16 @@ fn what_words_cannot_hold_is_left_to_the_plain_loop() {
 fn pieces_count_as_one() {
     let pool = Pool::builder().num_threads(3).build().unwrap();
     let random = &mut SplitMix64::new(11);
-    for (candidates, equals, equalize) in [
-        (5, false, false),
-        (70, false, false),
-        (7, true, false),
-        (40, true, false),
-        (90, true, false),
-        (9, true, true),
+    for (candidates, equals, equal_ranks) in [
+        (5, false, AsDroop),
+        (70, false, AsDroop),
+        (7, true, AsDroop),
+        (40, true, AsDroop),
+        (90, true, AsDroop),
+        (9, true, AllOrders),
     ] {
         let mut election = election(random, candidates, equals);
-        election.ballots.equalize = equalize;
+        election.ballots.equal_ranks = equal_ranks;
         let kinds = kinds(random, candidates);
         let factors = factors::<Fixed9>(random, &kinds);
         for length in [1, 7, 64, 599, 600, 601] {

@@ -14,7 +14,7 @@ use std::{
 
 /// The version of the format. It rises when a field changes its meaning or disappears, not when a
 /// field is added.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 pub(super) fn write(record: &Record, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{{")?;
@@ -45,6 +45,8 @@ pub(super) fn single(record: &Record) -> Vec<(&'static str, Value)> {
         ("omega", json!(record.omega)),
         ("seats", json!(record.seats)),
         ("ballots", json!(record.ballots)),
+        ("empty_ballots", json!(record.empty_ballots)),
+        ("equal_ranks", json!({"ballots": record.with_equal_ranks, "counted": record.equal_ranks.name()})),
         ("tie_order", json!({"from": tie_order, "candidates": numbers(&record.tie_break)})),
         ("warnings", json!(record.warnings)),
         ("elected", json!(numbers(&record.elected))),

@@ -29,7 +29,7 @@ use record::Recorder;
 use std::{
     error::Error,
     fs::{self, File},
-    io::{self, BufWriter, Write},
+    io::{self, BufWriter, IsTerminal, Write},
     path::{Path, PathBuf},
 };
 use trace::Trace;
@@ -56,6 +56,10 @@ pub(crate) struct Output {
     /// Add a line to the transcript below each tie, with the reason of the decision
     #[arg(long, conflicts_with = "trace")]
     explain_ties: bool,
+    /// Whether three plain lines end the transcript: who is elected, in which order, and of how
+    /// many ballots
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t, conflicts_with = "trace")]
+    summary: Summary,
     /// Write, instead of the transcript, which candidates have the weight of this ballot after
     /// every round: "3 1=2", or "Cleo > Ada = Bert"
     #[arg(long, value_name = "BALLOT", conflicts_with = "format")]
@@ -83,6 +87,26 @@ enum Format {
     Csv,
 }
 
+/// When a summary ends the transcript. Elsewhere the transcript has the lines of the reference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+enum Summary {
+    /// If standard output is a terminal
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+impl Summary {
+    fn is_wanted(self) -> bool {
+        match self {
+            Self::Auto => io::stdout().is_terminal(),
+            Self::Always => true,
+            Self::Never => false,
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Detail {
     /// All candidates
@@ -102,26 +126,16 @@ impl Output {
         self.trace.is_some()
     }
 
-    /// An error message if two outputs have the same file, or if one would overwrite the ballot
-    /// file.
-    pub(crate) fn overwrites(&self, timeline: Option<&Path>, input: Option<&Path>) -> Option<String> {
-        let same = |left: &Path, right: &Path| {
-            left == right
-                || fs::canonicalize(left)
-                    .is_ok_and(|left| fs::canonicalize(right).is_ok_and(|right| left == right))
-        };
+    /// An error message if an output would overwrite the ballot file.
+    pub(crate) fn overwrites(&self, input: Option<&Path>) -> Option<String> {
         let is_file = |path: &&Path| fs::metadata(path).is_ok_and(|data| data.is_file());
-        let (html, input) = (self.html.as_deref(), input.filter(is_file));
-        let files =
-            [("--html", html, input), ("--timeline", timeline, input), ("--timeline", timeline, html)];
-        let what = files
-            .into_iter()
-            .find(|&(_, to, other)| to.zip(other).is_some_and(|(to, other)| same(to, other)));
-        what.map(|(option, path, _)| {
-            let path = printable(&path.unwrap_or(Path::new("")).display().to_string());
-            format!(
-                "{option} {path} would overwrite a file that this count reads or writes; name another one"
-            )
+        let (html, input) = self.html.as_deref().zip(input.filter(is_file))?;
+        let same = html == input
+            || fs::canonicalize(html)
+                .is_ok_and(|html| fs::canonicalize(input).is_ok_and(|input| html == input));
+        same.then(|| {
+            let html = printable(&html.display().to_string());
+            format!("--html {html} would overwrite the ballot file; name another one")
         })
     }
 
@@ -170,7 +184,9 @@ impl Output {
                 listeners.push(&mut trace);
             }
             (None, Format::Transcript) => {
-                transcript = Transcript::new(out, package).explaining_ties(self.explain_ties);
+                transcript = Transcript::new(out, package)
+                    .explaining_ties(self.explain_ties)
+                    .summarised(self.summary.is_wanted());
                 listeners.push(&mut transcript);
             }
             (None, Format::Json | Format::Csv) => {}
@@ -218,7 +234,7 @@ impl Output {
 
 /// Writes the whole text to a file, or nothing. Writes a new file beside the path, and moves it
 /// there.
-pub(crate) fn to_file(path: &Path, text: &str) -> Result<(), String> {
+fn to_file(path: &Path, text: &str) -> Result<(), String> {
     let cannot =
         |error: io::Error| format!("cannot write {}: {error}", printable(&path.display().to_string()));
     // A path that is not a file, such as a pipe, is written directly.

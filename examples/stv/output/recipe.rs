@@ -9,7 +9,7 @@ pub(crate) const OPTIONS: [&str; 10] = [
     "arithmetic",
     "omega_exponent",
     "force_positive_surplus",
-    "equalize",
+    "equal_ranks",
     "tie",
     "names",
     "seats",

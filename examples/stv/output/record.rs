@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     arithmetic::Arithmetic,
-    election::{Candidate, CandidateIndex, TieOrder, called_by_name},
+    election::{Candidate, CandidateIndex, EqualRanks, TieOrder, called_by_name},
     error::{CountError, plural},
     events::{Action, Event, Listener, Scene},
     standing::Status,
@@ -29,6 +29,11 @@ pub(crate) struct Record {
     pub(super) omega: String,
     pub(super) seats: usize,
     pub(super) ballots: String,
+    /// The number of ballots on which nobody stands.
+    pub(super) empty_ballots: String,
+    /// The number of ballots with equal ranks, and the way in which these count.
+    pub(super) with_equal_ranks: String,
+    pub(super) equal_ranks: EqualRanks,
     pub(super) candidates: Vec<Candidate>,
     /// The names of the candidates in outputs with a separate field for the party.
     pub(super) names: Vec<String>,
@@ -141,6 +146,9 @@ impl<A: Arithmetic> Recorder<A> {
         record.omega = scene.omega.to_string();
         record.seats = election.seats;
         record.ballots = election.ballots.total().to_string();
+        record.empty_ballots = election.ballots.turnout().empty.to_string();
+        record.with_equal_ranks = election.ballots.turnout().with_equal_ranks.to_string();
+        record.equal_ranks = election.ballots.equal_ranks;
         record.candidates.clone_from(&election.candidates);
         record.names = called_by_name(&election.candidates);
         record.warnings.clone_from(&election.warnings);

@@ -43,7 +43,7 @@ fn recipe() -> Recipe {
         "arithmetic": "fixed9",
         "omega_exponent": 6,
         "force_positive_surplus": true,
-        "equalize": false,
+        "equal_ranks": "all-orders",
         "tie": null,
         "names": null,
         "seats": null,
@@ -81,7 +81,7 @@ fn written(write: fn(&Record, &mut dyn std::io::Write) -> std::io::Result<()>, r
 #[test]
 fn json_has_every_step_and_exact_numbers() {
     let json: Value = serde_json::from_str(&written(json::write, &record(STRANGE))).unwrap();
-    assert_eq!((&json["format"], &json["version"]), (&"stv count".into(), &1.into()));
+    assert_eq!((&json["format"], &json["version"]), (&"stv count".into(), &2.into()));
     assert_eq!((&json["title"], &json["ballots"]), (&"May<or>".into(), &"9".into()));
     assert_eq!(json["candidates"][0]["name"], "<A> & 'a'");
     assert_eq!(json["elected"], serde_json::json!([2]));
@@ -180,6 +180,17 @@ fn withdrawn_candidates_are_in_no_step() {
     assert_eq!(json["candidates"][2]["withdrawn"], true);
     assert_eq!(json["steps"][0]["candidates"].as_array().unwrap().len(), 2);
     assert!(!written(csv::write, &record).contains("Cleo"));
+}
+
+/// The weights of all lines, 2 + 1 + 3 + 4, are the counted and the empty ballots.
+#[test]
+fn papers_reconcile() {
+    let record = record("3 1\n-3\n2 1 2 0\n1 2 3 0\n3 3 0\n4 0\n0\n\"Ada\" \"Bert\" \"Cleo\" \"T\"");
+    let json: Value = serde_json::from_str(&written(json::write, &record)).unwrap();
+    assert_eq!((&json["ballots"], &json["empty_ballots"]), (&"3".into(), &"7".into()));
+    let page = page::page(&record);
+    assert!(page.contains("<div class=\"soft\">7 empty ballots not counted.</div>"), "{page}");
+    assert!(!page::page(&self::record(STRANGE)).contains("not counted"));
 }
 
 #[test]

@@ -32,7 +32,7 @@ impl<W: Write> Trace<W> {
         let names = called(&election.candidates);
         let ranked =
             ranked(text, election, &names).map_err(|wrong| printable(&format!("--trace: {wrong}")))?;
-        ballot.equalize = election.ballots.equalize;
+        ballot.equal_ranks = election.ballots.equal_ranks;
         ballot.push(Integer::Word(1), &ranked);
         Ok(Self { out, ballot, names, decided: Vec::new() })
     }

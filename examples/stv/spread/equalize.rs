@@ -1,5 +1,5 @@
-//! The spread of ballots with equal ranks under `--equalize`. Every order of the equals counts for
-//! an equal part of the ballot.
+//! The spread of ballots with equal ranks. Every order of the equals counts for an equal part of
+//! the ballot.
 //!
 //! The code does not enumerate the orders. In a random order of n equals, j equals come before
 //! candidate i. Every j below n is equally likely, and so is every choice of j from the other
@@ -158,7 +158,6 @@ mod tests {
     /// parts `keep` of `of`.
     fn spread<A: Arithmetic>(weight: u64, ranked: &[(usize, usize)], keep: &[u64], of: u64) -> Vec<String> {
         let mut ballots = Ballots::new();
-        ballots.equalize = true;
         ballots.push(Integer::from(weight), ranked);
         let keep: Vec<KeepFactor<A>> = keep.iter().map(|&keep| factor(keep, of)).collect();
         let votes = Votes::none(keep.len()).with(ballots.records()[0], &ballots, &keep).unwrap();

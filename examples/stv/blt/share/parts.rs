@@ -61,7 +61,7 @@ impl<'a> Reader<'a> {
         Some(Report {
             bytes: bytes.clone(),
             records: reports.iter().map(|report| report.records).sum(),
-            total: self.ballots.total().clone(),
+            turnout: self.ballots.turnout().clone(),
             lines: reports.iter().map(|report| report.lines).sum(),
             empty_lines: reports.iter().map(|report| report.empty_lines).sum(),
             line_ends: reports.iter().map(|report| report.line_ends).sum(),
@@ -77,6 +77,8 @@ impl<'a> Reader<'a> {
             match self.ballot(&mut ids).ok()? {
                 Step::Ballot => {}
                 Step::Nothing => break None,
+                // The 0 may be meant as a rank left out.
+                Step::End(line) if line == self.seen.last_line => return None,
                 Step::End(line) => break Some((bytes.start + self.text.position(), line - FIRST_LINE)),
             }
         };
@@ -85,7 +87,7 @@ impl<'a> Reader<'a> {
         is_plain.then(|| Report {
             bytes: bytes.clone(),
             records: self.ballots.records().len(),
-            total: self.ballots.total().clone(),
+            turnout: self.ballots.turnout().clone(),
             lines: self.seen.lines,
             empty_lines: self.seen.empty_lines,
             line_ends: self.text.line() - FIRST_LINE,

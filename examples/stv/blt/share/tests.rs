@@ -44,9 +44,9 @@ fn kept(ballots: &Ballots) -> Vec<Kept> {
 /// The parts of an election that every rank knows, as text.
 fn common(election: &Election) -> String {
     let Election { title, candidates, seats, tie_break, tie_order, ballots, warnings } = election;
-    let (number, total) = (ballots.number(), ballots.total());
+    let (number, turnout) = (ballots.number(), ballots.turnout());
     let ties = format!("{tie_break:?} {tie_order:?}");
-    format!("{title:?} {candidates:?} {seats} {ties} {number} {total:?} {} {warnings:?}", ballots.equalize)
+    format!("{title:?} {candidates:?} {seats} {ties} {number} {turnout:?} {warnings:?}")
 }
 
 /// A logger that collects the messages of each thread.

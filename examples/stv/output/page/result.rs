@@ -6,7 +6,7 @@ use super::{
     text::isolated,
 };
 use crate::{
-    election::CandidateIndex,
+    election::{CandidateIndex, not_counted},
     error::plural,
     events::Action,
     output::record::{Record, Step},
@@ -38,6 +38,14 @@ pub(super) fn winners(record: &Record, colours: &[String], out: &mut String) {
     let withdrawn = withdrawn(record);
     if !withdrawn.is_empty() {
         let _ = writeln!(out, "<div class=\"soft\">Withdrawn: {}</div>", listed(record, &withdrawn));
+    }
+    if let Some(empty) = not_counted(&record.empty_ballots) {
+        let _ = writeln!(out, "<div class=\"soft\">{empty}.</div>");
+    }
+    if record.with_equal_ranks != "0" {
+        let ballots = rounded(&record.with_equal_ranks);
+        let way = record.equal_ranks.explained();
+        let _ = writeln!(out, "<div class=\"soft\">Ballots with equal ranks: {ballots}; {way}.</div>");
     }
 }
 

@@ -26,7 +26,7 @@ fn a_result_says_how_it_was_made() {
     assert_well_formed(&page);
     for text in [
         "Tie, decided by the order of the file’s [tie …]: ",
-        "<code>stv meek --arithmetic=fixed9 --duplicates=refuse --force-positive-surplus",
+        "<code>stv meek --arithmetic=fixed9 --duplicates=refuse --equal-ranks=all-orders --force-positive-surplus",
         &"0".repeat(64),
         "line 2: the option [colour …]",
         "(file): 3 1 2 4",
@@ -83,7 +83,7 @@ fn a_difference_is_found_and_named() {
     for (text, other, words) in [
         ("\"elected\": [", "\"elected\": [4,", "elected, no. 1: the result has 4, the count "),
         ("\"title\": \"T\"", "\"title\": \"U\"", "title: the result has \"U\", the count \"T\""),
-        ("\"version\": 1,", "\"version\": 1, \"mayor\": 3,", "the result has `mayor`"),
+        ("\"version\": 2,", "\"version\": 2, \"mayor\": 3,", "the result has `mayor`"),
         ("\"Bert\"", "\"Bart\"", "candidates, candidate 2, name: the result has \"Bart\""),
         ("\"steps\": [", "\"steps\": [{},", "step 1 has no `action`"),
         (
@@ -109,11 +109,11 @@ fn a_difference_is_found_and_named() {
         .concat()
         .join("\n");
     assert_eq!(difference(&cut, true).unwrap(), "the count has 1 more steps than the result");
-    let newer = same.replacen("\"version\": 1,", "\"version\": 1, \"mayor\": 3,", 1);
+    let newer = same.replacen("\"version\": 2,", "\"version\": 2, \"mayor\": 3,", 1);
     assert_eq!(difference(&newer, false), None, "another version may have more fields");
     let forged = same.replacen("\"elected\"", "\"Elected\"", 1);
     assert_eq!(difference(&forged, false).as_deref(), Some("the result has no `elected`"));
-    let twice = same.replacen("\"version\": 1,", "\"version\": 1, \"version\": 1,", 1);
+    let twice = same.replacen("\"version\": 2,", "\"version\": 2, \"version\": 1,", 1);
     assert!(head(twice.as_bytes()).unwrap_err().to_string().contains("`version` stands twice"));
 }
 
