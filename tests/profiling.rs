@@ -11,8 +11,18 @@ use std::{
     sync::OnceLock,
 };
 
-const SCRIPTS: [&str; 9] =
-    ["syscalls", "counters", "flame", "schedule", "scaling", "placement", "slow", "delay", "compare"];
+const SCRIPTS: [&str; 10] = [
+    "syscalls",
+    "counters",
+    "flame",
+    "schedule",
+    "scaling",
+    "placement",
+    "slow",
+    "timeline",
+    "delay",
+    "compare",
+];
 
 /// The output of a script, and the folder with its files.
 struct Answer {
@@ -492,6 +502,11 @@ fn slow_items() {
         assert!(loops >= 1.0 && loops <= before && median <= most && share <= 100.0, "{row}");
         before = loops;
     }
+    not_traced("slow");
+}
+
+/// The messages about programs that write no trace.
+fn not_traced(script: &str) {
     for (words, said) in [
         (&["--", "true"][..], "no {} among the arguments of true"),
         (&["--", "true", "{}"], "true has not written Trace::chrome to {}"),
@@ -501,10 +516,29 @@ fn slow_items() {
             "true has not written Trace::chrome to {}",
         ),
     ] {
-        let (output, _) = run("not-traced", "slow", None, words);
+        let (output, _) = run(&format!("not-traced-{script}"), script, None, words);
         assert_eq!(output.status.code(), Some(1));
         assert!(String::from_utf8(output.stderr).unwrap().contains(said), "{words:?}");
     }
+}
+
+#[test]
+fn timelines() {
+    if lacks(&["python3"]) {
+        return;
+    }
+    let answer = ask("timeline", "timeline", &["--quick"]);
+    assert!(answer.said.starts_with("pool, ") && answer.said.contains("timeline-pool-"), "{}", answer.said);
+    let picture = &answer.pictures(1)[0];
+    let loops: Vec<_> = answer.said.lines().filter(|line| line.starts_with("  distribution ")).collect();
+    assert_eq!((loops.len(), picture.matches("class=\"w\"").count()), (8, 8), "{}", answer.said);
+    for row in loops {
+        let name = row.trim_start().split("  ").next().unwrap();
+        let [items, workers, thefts, inner, took] = answer.row(name)[..] else { panic!("{row}") };
+        assert!(items > 0.0 && (1.0..=2.0).contains(&workers) && thefts >= 0.0, "{row}");
+        assert!(inner >= 0.0 && took > 0.0 && picture.contains(&format!(">{name}<")), "{row}");
+    }
+    not_traced("timeline");
 }
 
 #[test]

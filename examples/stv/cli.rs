@@ -142,8 +142,7 @@ struct MeekArguments {
     /// loops
     #[arg(long)]
     stats: bool,
-    /// Write a timeline of all threads: a picture of the last eight distributions if the name ends
-    /// in .svg, otherwise all distributions for a profiler
+    /// Write a trace of all distributions and threads, for a profiler or profiling/timeline
     #[arg(long, value_name = "FILE")]
     timeline: Option<PathBuf>,
     #[command(flatten)]
@@ -329,9 +328,7 @@ fn count(arguments: &Arguments, meek: &MeekArguments, ranks: &dyn Ranks) -> Resu
         eprintln!("stv: {line}");
     }
     if let (Some(path), Some(timeline)) = (&meek.timeline, effort.timeline) {
-        let is_picture = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("svg"));
-        let written = if is_picture { timeline.svg().to_string() } else { timeline.chrome().to_string() };
-        output::to_file(path, &written)?;
+        output::to_file(path, &timeline.chrome().to_string())?;
     }
     Ok(())
 }

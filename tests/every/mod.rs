@@ -129,7 +129,7 @@ fn options(pool: &Pool, costs: &[u64], token: &CancelToken, of: &dyn Fn(&str) ->
     let on = pool.on(costs).report(&mut report).trace(&mut trace).progress(&progress).threads(2);
     result(&of("reproducible"), on.reproducible().map(float).reduce(sum));
     result(&of("report"), (report.items(), progress.done()));
-    assert!(!report.to_string().is_empty() && trace.svg().to_string().starts_with("<svg"));
+    assert!(!report.to_string().is_empty());
     assert!(serde_json::from_str::<serde_json::Value>(&trace.chrome().to_string()).is_ok());
     let part = pool.on(costs).map(float).reproducible_part(0, costs.len()).reduce(sum);
     result(&of("reproducible_part"), part.into_result(sum));
