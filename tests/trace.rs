@@ -1,5 +1,5 @@
-//! Tests of traces: every item is in one run, times fit together, and the file for profilers has all
-//! of them. (`tests/timeline.rs` has the picture.)
+//! Tests of traces: every item is in one run, times fit together, and the file for profilers has
+//! all of them. (`tests/timeline.rs` has the picture.)
 
 mod busy;
 

@@ -1050,24 +1050,18 @@ fn callers_share_eight_workers() {
     compare(8, [[1.5, 2.45, 1.4, BAR], [BAR; 4], [BAR; 4], [BAR; 4], [BAR; 4]]);
 }
 
-/// The pool misses the bar of 1.15 in 13 of 20 rows. The measured ratios follow, for one, two, four
-/// and eight callers; the asserted limits are about 5 % higher.
+/// The pool misses the bar of 1.15 in 13 of 20 rows. The limits are about 5 % above the ratios, of
+/// which `docs/decisions.md` has some.
 ///
-/// * 50 µs: 3.22, 3.23, 5.99, 3.22, and 500 µs: 2.71, 3.86, 2.43, 1.72. With 64 workers such a
-///   loop would take 1 to 8 µs. The bound assumes that workers in other loops come at once. The
-///   policy wakes few workers, because help costs more than it saves.
-/// * 5 ms: 1.30, 2.04, 1.28, 1.18. The caller wakes up to 63 workers one after the other, which
-///   takes 126 µs. With wake-ups that take no time, the ratios of two, four and eight callers were
-///   1.23, 1.12 and 1.03. The cause of the loss of one caller, whose workers stay awake, is not
-///   known.
-/// * Loops of mixed lengths: 1.03, 1.10, 1.10, 1.23. A loop opens as many places as CPUs are free
-///   at its begin. Workers that become idle later do not join it. With places for all workers
-///   ([`Flaw::NoLimit`]), the ratios of four and eight callers were 1.08 and 1.07, and those of
-///   loops of 500 µs and 5 ms were higher.
+/// * 50 µs and 500 µs: with 64 workers such a loop would take 1 to 8 µs. The bound assumes that
+///   workers in other loops come at once. The policy wakes few workers, because help costs more
+///   than it saves.
+/// * 5 ms: the caller wakes up to 63 workers one after the other, which takes 126 µs. The cause of
+///   the loss of one caller, whose workers stay awake, is not known.
+/// * Loops of mixed lengths: a loop opens as many places as CPUs are free at its begin. Workers
+///   that become idle later do not join it.
 /// * A failed trial of running alone counts even if its rest gets fewer helpers than it asks for.
-///   When such trials did not count, each call of a loop was a trial, and the ratios of four and
-///   eight callers were 9.29 and 8.08 with loops of 50 µs. A call with fewer helpers does not bring
-///   the next trial closer: with such calls counted, the mixed ratios were 1.03, 1.25, 1.39, 1.34.
+///   A call with fewer helpers does not bring the next trial closer.
 #[test]
 fn callers_share_sixty_four_workers() {
     let mixed = [BAR, BAR, BAR, 1.3];

@@ -21,10 +21,10 @@ use crate::{clock::Instant, sorted::sort};
 /// The timelines of loops. Each loop with the option [`On::trace`](crate::On::trace) adds a
 /// [`Timeline`] to its trace.
 ///
-/// [`chrome`](Self::chrome) writes a trace as a file that profilers show and scripts draw. A program
-/// can also read the timelines. A trace keeps all of its loops: a short loop takes a kilobyte, and a
-/// long loop takes up to six kilobytes for each run. In a program that calls a million loops, trace
-/// only some of the loops, or begin a new trace from time to time.
+/// [`chrome`](Self::chrome) writes a trace as a file that profilers show and scripts draw. A
+/// program can also read the timelines. A trace keeps all of its loops: a short loop takes a
+/// kilobyte, and a long loop takes up to six kilobytes for each run. In a program that calls a
+/// million loops, trace only some of the loops, or begin a new trace from time to time.
 ///
 /// The timeline of a loop also contains the inner loops that its items call, and the workers that
 /// help these inner loops ([`Timeline::inner`]). Inner loops that are too short to be shared are

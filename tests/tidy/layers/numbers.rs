@@ -9,10 +9,7 @@ use syn::Lit;
 use super::{room, tree};
 use crate::unsafe_inventory::{flat, read};
 
-/// The largest number of numbers in the policy. Two of them were written as others before, as a
-/// square and as a multiple, and were not counted. `MOST_WOKEN` makes the first loop of 4,096
-/// threads take 0.2 s instead of 2 s. `AT_FRONT_NS` lets a search for any match find one in the
-/// second half of 2^40 items in milliseconds instead of minutes.
+/// The largest number of numbers in the policy.
 const BAR: usize = 26;
 
 /// The numbers of a text other than 0, 1 and 2, with their lines. A number behind a dot is a field.
