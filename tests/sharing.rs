@@ -366,7 +366,7 @@ mod threads {
                         let sum = count(&pool, &ITEMS);
                         // SAFETY: ends the child without running the parent's destructors and exit
                         // handlers.
-                        unsafe { nix::libc::_exit(i32::from(sum != 100)) }
+                        unsafe { libc::_exit(i32::from(sum != 100)) }
                     }
                     ForkResult::Parent { child } => {
                         assert_eq!(waitpid(child, None).unwrap(), WaitStatus::Exited(child, 0));
@@ -396,7 +396,7 @@ mod threads {
                 drop(pool);
                 // SAFETY: ends the child without running the parent's destructors and exit
                 // handlers.
-                unsafe { nix::libc::_exit(0) }
+                unsafe { libc::_exit(0) }
             }
             ForkResult::Parent { child } => {
                 assert_eq!(waitpid(child, None).unwrap(), WaitStatus::Exited(child, 0));

@@ -2,7 +2,7 @@
 //! and the CPU time of a thread. On other systems than Linux these functions return `None` or an
 //! error.
 
-#![allow(unsafe_code)] // masks of any size, scheduling policies and nice values are not in std or nix
+#![allow(unsafe_code)] // nothing of this is in std
 
 use std::{cell::RefCell, io, sync::Mutex, time::Duration};
 
@@ -16,38 +16,39 @@ pub(crate) use system::{Priority, Thread, count_of_unknown, here, this_thread, u
 
 #[cfg(all(target_os = "linux", not(any(miri, portable))))] // Miri has neither sched_getcpu nor getrusage
 mod system {
-    use std::{io, ptr, time::Duration};
+    use std::{io, mem::MaybeUninit, process, ptr, time::Duration};
 
     use super::CALLING_THREAD;
     use crate::pool::{
         place::{files::File, topology::online},
         record::journal::Usage,
     };
-    use nix::{
-        errno::Errno,
-        libc,
-        sched::sched_getcpu,
-        sys::{
-            resource::{UsageWho, getrusage},
-            time::TimeValLike,
-        },
-        unistd::{Pid, gettid},
-    };
 
     /// A thread that other threads can pin.
     pub(crate) type Thread = libc::pid_t;
 
+    /// The answer of a system call, or the error that it has left in `errno`.
+    #[allow(clippy::useless_conversion, reason = "on some systems both types have the same size")]
+    fn answer(answer: libc::c_long) -> io::Result<libc::c_int> {
+        if answer == -1 {
+            return Err(io::Error::last_os_error());
+        }
+        answer.try_into().map_err(io::Error::other)
+    }
+
     pub(crate) fn this_thread() -> Thread {
-        gettid().as_raw()
+        // SAFETY: the call takes nothing.
+        answer(unsafe { libc::syscall(libc::SYS_gettid) }).unwrap_or(CALLING_THREAD)
     }
 
     pub(super) fn main_thread() -> Thread {
-        Pid::this().as_raw()
+        process::id().cast_signed()
     }
 
     /// The CPU that the calling thread runs on at the moment.
     pub(crate) fn here() -> Option<usize> {
-        sched_getcpu().ok()
+        // SAFETY: the call takes nothing.
+        unsafe { libc::sched_getcpu() }.try_into().ok() // -1 is an error
     }
 
     /// Reads the mask of a thread. The error is EINVAL if the mask of the kernel has more bits.
@@ -55,14 +56,14 @@ mod system {
         let size = size_of_val(mask);
         // SAFETY: 1. the kernel writes at most `size` bytes, all of them inside `mask`; 2. any bits
         // are a valid mask.
-        Errno::result(unsafe { libc::sched_getaffinity(thread, size, mask.as_mut_ptr().cast()) })?;
+        answer(unsafe { libc::sched_getaffinity(thread, size, mask.as_mut_ptr().cast()) }.into())?;
         Ok(())
     }
 
     pub(super) fn set_mask(thread: Thread, mask: &[usize]) -> io::Result<()> {
         let size = size_of_val(mask);
         // SAFETY: the kernel reads `size` bytes, all of them inside the mask.
-        Errno::result(unsafe { libc::sched_setaffinity(thread, size, mask.as_ptr().cast()) })?;
+        answer(unsafe { libc::sched_setaffinity(thread, size, mask.as_ptr().cast()) }.into())?;
         Ok(())
     }
 
@@ -75,10 +76,16 @@ mod system {
     /// The CPU time of the calling thread since its start, and the number of its voluntary context
     /// switches: getrusage(2).
     pub(crate) fn usage() -> Option<Usage> {
-        let usage = getrusage(UsageWho::RUSAGE_THREAD).ok()?;
-        let micros = (usage.user_time() + usage.system_time()).num_microseconds();
-        let naps = usage.voluntary_context_switches().try_into().ok()?;
-        Some(Usage { cpu: Duration::from_micros(micros.try_into().ok()?), naps })
+        let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+        // SAFETY: the kernel writes one `rusage`, to a variable of this function.
+        answer(unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) }.into()).ok()?;
+        // SAFETY: all fields are integers, for which zeros are valid.
+        let usage = unsafe { usage.assume_init() };
+        let seconds = usage.ru_utime.tv_sec + usage.ru_stime.tv_sec;
+        let micros = usage.ru_utime.tv_usec + usage.ru_stime.tv_usec;
+        let cpu =
+            Duration::from_secs(seconds.try_into().ok()?) + Duration::from_micros(micros.try_into().ok()?);
+        Some(Usage { cpu, naps: usage.ru_nvcsw.try_into().ok()? })
     }
 
     /// The scheduling policy and the priority of a thread. This type makes the system calls by
@@ -91,11 +98,6 @@ mod system {
         /// all other policies.
         real_time: libc::c_int,
         nice: libc::c_int,
-    }
-
-    #[allow(clippy::useless_conversion, reason = "on some systems both types have the same size")]
-    fn answer(answer: libc::c_long) -> io::Result<libc::c_int> {
-        Errno::result(answer)?.try_into().map_err(io::Error::other)
     }
 
     impl Priority {
@@ -220,7 +222,7 @@ mod system {
 /// In the system calls, the number 0 means the calling thread.
 const CALLING_THREAD: Thread = 0;
 
-/// The CPUs on which a thread may run, one bit per CPU. This is not the `CpuSet` of nix, which has
+/// The CPUs on which a thread may run, one bit per CPU. This is not the `cpu_set_t` of C, which has
 /// only 1024 bits: system calls with it fail on larger machines.
 #[derive(Clone, Debug)]
 pub(crate) struct Mask(Vec<usize>);

@@ -20,14 +20,12 @@
 //! On other systems, and under loom, shuttle and Miri, both fences are `fence(SeqCst)`: the same
 //! protocol in its textbook form.
 
-#![allow(unsafe_code)] // membarrier is not in std or nix
+#![allow(unsafe_code)] // membarrier is not in std
 
 use crate::sync::{Ordering, fence};
 
 #[cfg(all(target_os = "linux", not(any(loom, shuttle, miri, portable))))] // Android kills a process for a forbidden system call
 mod membarrier {
-    use nix::libc;
-
     /// Asks the kernel for `command`. Returns whether the kernel did it.
     pub(super) fn call(command: libc::c_int) -> bool {
         const FLAGS: libc::c_uint = 0;
@@ -126,8 +124,6 @@ impl Fence {
 
 #[cfg(all(test, target_os = "linux", not(any(loom, shuttle, miri, portable))))]
 mod tests {
-    use nix::libc;
-
     use super::*;
 
     #[test]

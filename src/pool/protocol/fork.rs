@@ -2,7 +2,7 @@
 //! the parent do not exist in the child. If such a thread held a lock, the lock stays locked in the
 //! child.
 
-#![allow(unsafe_code)] // pthread_atfork is not in std or nix
+#![allow(unsafe_code)] // pthread_atfork is not in std
 
 #[cfg(all(unix, not(any(miri, portable))))]
 mod count {

@@ -6,7 +6,7 @@
 //! an allocator runs a loop while its thread writes an entry; or a process is forked while a thread
 //! writes an entry.
 
-#![allow(unsafe_code)] // atexit is not in std
+#![allow(unsafe_code)] // atexit and the signals of a thread are not in std
 #![cfg_attr(not(unix), allow(dead_code, reason = "exits are not noticed"))]
 
 use std::{
@@ -198,6 +198,8 @@ mod exit {
         thread,
         time::{Duration, Instant},
     };
+    #[cfg(target_os = "linux")]
+    use std::{mem::MaybeUninit, ptr};
 
     unsafe extern "C" {
         /// C23, 7.24.4.2.
@@ -249,12 +251,25 @@ mod exit {
         }
     }
 
+    /// Blocks SIGPIPE in this thread. A program may have restored the default action of SIGPIPE,
+    /// which would end the process.
+    #[cfg(target_os = "linux")]
+    fn block_sigpipe() {
+        let mut signals = MaybeUninit::uninit();
+        // SAFETY: the function writes a set, to a variable of this function.
+        unsafe { libc::sigemptyset(signals.as_mut_ptr()) };
+        // SAFETY: the function changes the set, which has been written.
+        unsafe { libc::sigaddset(signals.as_mut_ptr(), libc::SIGPIPE) };
+        // SAFETY: 1. the function reads the set, which has been written; 2. it is not asked for the
+        // old set; 3. the thread belongs to this file, and nothing in it waits for the signal.
+        unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, signals.as_ptr(), ptr::null_mut()) };
+    }
+
     /// Writes `text` to standard error. Errors are ignored, because standard error is the only
     /// place to report them.
     fn write(text: &[u8]) {
-        // A program may have restored the default action of SIGPIPE, which would end the process.
         #[cfg(target_os = "linux")]
-        let _ = nix::sys::signal::SigSet::from(nix::sys::signal::Signal::SIGPIPE).thread_block();
+        block_sigpipe();
         // Writes to a copy of the descriptor, because another thread may hold the lock of
         // `io::stderr()` for ever.
         if let Ok(stderr) = io::stderr().as_fd().try_clone_to_owned() {
