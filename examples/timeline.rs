@@ -1,7 +1,10 @@
-//! Draws range stealing: a slice with 64 heavy items at one end, run by a static split and with
+//! Traces range stealing: a slice with 64 heavy items at one end, run by a static split and with
 //! stealing.
 //!
-//! `cargo run --release --example timeline -- loops.svg [loops.json]`
+//! ```sh
+//! cargo run --release --example timeline -- loops.json
+//! profiling/timeline loops.json >loops.svg
+//! ```
 //!
 //! The items sleep instead of computing, so the picture shows four workers on any number of CPUs.
 
@@ -17,17 +20,14 @@ fn item(number: usize) {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut files = env::args_os().skip(1);
     let mut trace = Trace::new();
     for (stealing, title) in [(Stealing::Off, "Static split"), (Stealing::Largest, "Range stealing")] {
         let pool = Pool::builder().num_threads(4).stealing(stealing).build()?;
         pool.for_each(&[0; 64], |_| item(0)); // so that all workers are awake
         pool.on(0..ITEMS).trace(trace.titled(title)).for_each(item);
     }
-    fs::write(files.next().unwrap_or_else(|| "loops.svg".into()), trace.svg().to_string())?;
-    if let Some(profile) = files.next() {
-        fs::write(profile, trace.chrome().to_string())?;
-    }
+    let file = env::args_os().nth(1).unwrap_or_else(|| "loops.json".into());
+    fs::write(file, trace.chrome().to_string())?;
     for timeline in trace.timelines() {
         println!("{}: {:.1?}, the slowest items", timeline.title, timeline.wall);
         for slow in timeline.slowest.iter().take(3) {

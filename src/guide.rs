@@ -6,7 +6,7 @@
 //!
 //! * [Choosing a loop](loops): the loop for each job; recipes for errors and groups.
 //! * [Options](options): same bits in every run, progress, cancelling, fewer threads, block sizes.
-//! * [Reports](reports): reports of a call and of a program, pictures, and what makes a loop slow.
+//! * [Reports](reports): reports of a call and of a program, traces, and what makes a loop slow.
 //! * [Items that make items](grow): trees, graphs, branch and bound, divide and conquer.
 //! * [Items that wait](waiting): requests, timers, files; tokio, smol, a thread of your own.
 //! * [Beside others](beside): several pools, other runtimes, processes, quotas, `fork`, loggers.

@@ -28,6 +28,11 @@
 //! | `while let Some(item) = stack.pop() { stack.extend(f(item)) }` | [`pool.grow(seeds).for_each(\|item, feed\| feed.extend(f(item)))`](Pool::grow) |
 //! | `items.sort_by(compare)` | [`pool.sort_by(&mut items, compare)`](Pool::sort_by), [`sort_unstable`](Pool::sort_unstable) and so on |
 //!
+//! Five loops over a slice have a short form: `pool.map_reduce(&items, f, reduce)` is
+//! `pool.on(&items).map(f).reduce(reduce)`. The others are [`fold_reduce`](Pool::fold_reduce),
+//! [`map_collect`](Pool::map_collect), [`for_each`](Pool::for_each) and
+//! [`for_each_mut`](Pool::for_each_mut).
+//!
 //! The [`guide`] has a page for each job: the [other loops](guide::loops),
 //! [reports](guide::reports), the counterparts of [rayon](guide::from_rayon) and
 //! [`OpenMP`](guide::from_openmp), and so on.
@@ -136,8 +141,8 @@ pub mod source {
     #[doc(hidden)]
     pub use crate::pool::{
         Chunks, Cloned, Cuts, Drained, Filter, FilterMap, FlatMap, Flatten, Holder, InStep, Indices, Inspect,
-        Integer, Integers, Lent, Located, Map, Nested, Permuted, Rev, StepBy, Subrange, Tiles, TryFlatMap,
-        Windows, With, Zip,
+        Integer, Integers, Lent, Located, Map, Nested, Permuted, Rev, StepBy, Subrange, Tiles, Windows, With,
+        Zip,
     };
 }
 

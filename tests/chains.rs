@@ -131,8 +131,6 @@ macro_rules! with_every_stage {
         let many = |x: u64| 0..x % 4;
         is($on.flat_map(|x| many(x.value())).collect(), of().flat_map(many).collect(), "flat_map");
         is($on.map(|x| many(x.value())).flatten().collect(), of().flat_map(many).collect(), "flatten");
-        let tried = $on.try_flat_map(|x| Ok::<_, ()>(many(x.value()))).collect::<Result<_, _>>();
-        is(tried.unwrap(), of().flat_map(many).collect(), "try_flat_map");
         is($on.with(|_| 1).map(|(one, x)| x.value() + *one).collect(), of().map(|x| x + 1).collect(), "with");
         let mut kept = pool().per_worker(|_| 0);
         let seen = |(seen, x): (&mut u64, u64)| {
@@ -288,8 +286,6 @@ fn sources_of_other_lengths_are_refused() {
     let message = ": 3 and 4 items; `zip_shortest` ends with the shorter one";
     assert_eq!(refused(|| pool.on(0..3).zip(0..4).count()), format!("zip{message}"));
     assert_eq!(refused(|| pool.on((0..3, 5..8, 0..4)).count()), format!("a tuple{message}"));
-    let places = &mut [0; 4];
-    assert_eq!(refused(|| pool.map_into(&[1; 3], places, |x| *x)), "map_into: 3 items and 4 places");
     assert_eq!(pool.on(0..3).zip(source(0..4).take(3)).count(), 3);
     assert!(refused(|| pool.on(0..u128::MAX).count()).contains("usize::MAX"));
     assert!(refused(|| pool.on(0..=usize::MAX).count()).contains("usize::MAX"));
@@ -313,7 +309,7 @@ fn a_refusal_names_the_place_of_the_call() {
     let (pool, v) = (pool(), numbers());
     let permutation = pool.permutation(&[0], 1).unwrap();
     let mut kept = pool.per_worker(|_| 0);
-    let mut calls: [(&str, &mut dyn FnMut()); 25] = [
+    let mut calls: [(&str, &mut dyn FnMut()); 24] = [
         ("zip", &mut || _ = pool.on(&v).zip(&v[1..])),
         ("zip of a range", &mut || _ = pool.on(&v).zip(0..=usize::MAX)),
         ("zip_shortest", &mut || _ = pool.on(&v).zip_shortest(0..=usize::MAX)),
@@ -337,7 +333,6 @@ fn a_refusal_names_the_place_of_the_call() {
         ("reproducible", &mut || _ = pool.on(&v).with(|_| 0).reproducible()),
         ("reproducible_part", &mut || _ = pool.on(&v).reproducible_part(1, 0)),
         ("waiting", &mut || _ = pool.on(&v).waiting(0)),
-        ("map_into", &mut || pool.map_into(&v, &mut [], |x| *x)),
         ("share", &mut || _ = share(1, 1, 1)),
     ];
     for (name, call) in &mut calls {
@@ -504,8 +499,6 @@ fn every_stage_with_every_end() {
     with_every_end!("flat_map", on().flat_map(few), of().flat_map(few).collect());
     let thrice = of().flat_map(few).filter(third).map(|x| x + 1).collect();
     with_every_end!("three stages", on().map(few).flatten().filter(third).map(|x| x + 1), thrice);
-    let refused = on().try_flat_map(|x| if x == xs[9] { Err(x) } else { Ok(few(x)) });
-    assert_eq!(refused.collect::<Result<Vec<_>, _>>(), Err(xs[9]));
 }
 
 /// The closures of an end receive the worker's state, if there is one.

@@ -284,19 +284,6 @@ fn arrays_vecs_and_slices_are_taken_without_annotations() {
     assert_eq!(pool.map_reduce(&vec[1..], |x| x + 1, |a, b| a + b), Some(7));
 }
 
-#[test]
-fn a_slice_is_searched_without_options() {
-    let (pool, items) = (pool(2), [1, 2, 3, 2]);
-    for sought in [2, 3, 4] {
-        let (is_sought, found) = (|x: &i32| *x == sought, items.iter().find(|x| **x == sought));
-        assert_eq!(pool.any(&items, is_sought), found.is_some());
-        assert_eq!(pool.all(&items, |x| !is_sought(x)), found.is_none());
-        assert_eq!(pool.find_any(&items, is_sought), found);
-        assert_eq!(pool.find(&items, is_sought), found);
-        assert_eq!(pool.position(&items, is_sought), items.iter().position(is_sought));
-    }
-}
-
 /// The first half of the items would take minutes. A search that gives up after 20 s finds nothing.
 #[test]
 #[cfg_attr(miri, ignore = "runs for milliseconds, which are minutes under Miri")]

@@ -11,8 +11,18 @@ use std::{
     sync::OnceLock,
 };
 
-const SCRIPTS: [&str; 9] =
-    ["syscalls", "counters", "flame", "schedule", "scaling", "placement", "slow", "delay", "compare"];
+const SCRIPTS: [&str; 10] = [
+    "syscalls",
+    "counters",
+    "flame",
+    "schedule",
+    "scaling",
+    "placement",
+    "slow",
+    "timeline",
+    "delay",
+    "compare",
+];
 
 /// The output of a script, and the folder with its files.
 struct Answer {
@@ -502,6 +512,11 @@ fn slow_items() {
         assert!(loops >= 1.0 && loops <= before && median <= most && share <= 100.0, "{row}");
         before = loops;
     }
+    not_traced("slow");
+}
+
+/// The messages about programs that write no trace.
+fn not_traced(script: &str) {
     for (words, said) in [
         (&["--", "true"][..], "no {} among the arguments of true"),
         (&["--", "true", "{}"], "true has not written Trace::chrome to {}"),
@@ -511,10 +526,31 @@ fn slow_items() {
             "true has not written Trace::chrome to {}",
         ),
     ] {
-        let (output, _) = run("not-traced", "slow", None, words);
+        let (output, _) = run(&format!("not-traced-{script}"), script, None, words);
         assert_eq!(output.status.code(), Some(1));
         assert!(String::from_utf8(output.stderr).unwrap().contains(said), "{words:?}");
     }
+}
+
+#[test]
+fn timelines() {
+    if lacks(&["python3"]) {
+        return;
+    }
+    let answer = ask("timeline", "timeline", &[]);
+    assert!(
+        answer.said.starts_with("timeline, ") && answer.said.contains("timeline-timeline-"),
+        "{}",
+        answer.said
+    );
+    let picture = &answer.pictures(1)[0];
+    assert_eq!(picture.matches("class=\"w\"").count(), 2, "{}", answer.said);
+    for (name, steals) in [("Static split", false), ("Range stealing", true)] {
+        let [items, workers, thefts, inner, took] = answer.row(name)[..] else { panic!("{}", answer.said) };
+        assert!(items > 0.0 && workers > 1.0 && (thefts > 0.0) == steals, "{}", answer.said);
+        assert!(inner >= 0.0 && took > 0.0 && picture.contains(&format!(">{name}<")), "{}", answer.said);
+    }
+    not_traced("timeline");
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Tests of traces: every item is in one run, times fit together, and pictures are well-formed.
+//! Tests of traces: every item is in one run, times fit together, and the file for profilers has
+//! all of them. (`tests/timeline.rs` has the picture.)
 
 mod busy;
 
@@ -331,7 +332,7 @@ fn loops_inside_items_are_seen_with_their_helpers() {
 
 #[test]
 #[cfg_attr(miri, ignore = "who is idle is a matter of time")]
-fn loops_inside_items_are_drawn_inside_them() {
+fn profilers_see_loops_inside_items() {
     let (pool, mut trace) = (pool(4), Trace::new());
     for _ in 0..50 {
         trace = Trace::new();
@@ -347,16 +348,6 @@ fn loops_inside_items_are_drawn_inside_them() {
     let seen = |worker| worker < timeline.dealt.len() || helpers(timeline, worker).next().is_some();
     let lanes = (0..4).rfind(|worker| seen(*worker)).map_or(0, |last| last + 1);
 
-    let picture = trace.svg().to_string();
-    let (tags, text) = tags(&picture);
-    let count = |part: &str| tags.iter().filter(|tag| tag.contains(part)).count();
-    assert_eq!((count("class=\"i\""), text.matches("of a loop of").count()), (bars, bars));
-    assert_eq!(count("class=\"b\""), lanes, "lanes, also of workers that only help");
-    assert!(
-        text.contains(&format!("2 items, 2 workers, 0 thefts, {} inner loops", timeline.inner.len())),
-        "{text}"
-    );
-
     let json: Value = serde_json::from_str(&trace.chrome().to_string()).expect("well formed");
     let events = json["traceEvents"].as_array().unwrap();
     let of = |name: &'static str| events.iter().filter(move |event| event["name"] == name);
@@ -367,6 +358,20 @@ fn loops_inside_items_are_drawn_inside_them() {
     for event in of("inner loop") {
         let detail = event["args"]["detail"].as_str().unwrap();
         assert!(detail.contains(&format!("at {}:", file!())), "{detail}");
+        assert!(event["args"]["of"] == event["args"]["items"], "{event}");
+    }
+    // Each event of an inner loop has the loop's caller, items, helpers and place.
+    let mut bars = events.iter().filter(|event| event["cat"] == "inner");
+    for inner in &timeline.inner {
+        for event in bars.by_ref().take(1 + inner.helpers.len()) {
+            let args = &event["args"];
+            let [caller, of, helpers] = ["caller", "of", "helpers"].map(|name| args[name].as_u64().unwrap());
+            assert_eq!(
+                [caller, of, helpers],
+                [inner.worker as u64, inner.items as u64, inner.helpers.len() as u64]
+            );
+            assert_eq!(args["at"], inner.at.to_string());
+        }
     }
     // Events of a worker must nest or follow one another. Viewers do not show events that overlap
     // in another way.
@@ -584,6 +589,22 @@ fn profilers_can_read_it() {
         assert_eq!(event["args"]["detail"], format!("{:?} of worker {owner}", run.items));
     }
 
+    // The fields that `profiling/timeline` draws.
+    for (event, timeline) in of("loop").zip(trace.timelines()) {
+        assert_eq!(event["args"]["workers"], timeline.dealt.len());
+    }
+    for (event, run) in of("run").zip(trace.timelines().iter().flat_map(|timeline| &timeline.runs)) {
+        let args = &event["args"];
+        let theft = args["victim"].as_u64().zip(args["stolen"].as_u64());
+        let expected = run.theft.as_ref().map(|theft| (theft.victim as u64, theft.items.len() as u64));
+        assert!(args["first"] == run.items.start && theft == expected, "{event} of {run:?}");
+        let ticks: Vec<_> = args["ticks"].as_array().unwrap().iter().map(|at| at.as_f64().unwrap()).collect();
+        let since_begin = |(_, at): &(usize, Duration)| at.saturating_sub(run.begin).as_secs_f64() * 1e6;
+        assert_eq!(ticks.len(), run.ticks.len());
+        let far = ticks.iter().zip(run.ticks.iter().map(since_begin)).find(|(a, b)| (*a - b).abs() > 0.002);
+        assert_eq!(far, None, "{event} of {run:?}");
+    }
+
     // The calling thread is the main thread: its number is that of the process. No thread has
     // number 0, which some viewers treat specially.
     let names: Vec<_> = events.iter().filter(|event| event["name"] == "thread_name").collect();
@@ -625,59 +646,4 @@ fn nobody_owns_the_items_of_a_search() {
         }
     }
     panic!("no search was shared");
-}
-
-/// The tags of a document and its text, if the tags are balanced.
-fn tags(document: &str) -> (Vec<&str>, String) {
-    let (mut open, mut all, mut text) = (Vec::new(), Vec::new(), String::new());
-    for piece in document.split('<').skip(1) {
-        let (tag, behind) = piece.split_once('>').expect("a tag ends");
-        if let Some(closed) = tag.strip_prefix('/') {
-            assert_eq!(open.pop(), Some(closed), "in {document}");
-        } else {
-            let name = tag.split([' ', '/']).next().unwrap();
-            all.push(tag);
-            if !tag.ends_with('/') {
-                open.push(name);
-            }
-        }
-        text.push_str(behind);
-    }
-    assert_eq!(open, [""; 0], "left open");
-    (all, text)
-}
-
-#[test]
-fn it_can_be_drawn() {
-    let trace = traced();
-    let picture = trace.svg().to_string();
-    let (tags, text) = tags(&picture);
-    assert!(picture.starts_with("<svg xmlns=") && picture.ends_with("</svg>\n"), "{picture}");
-    assert!(text.contains("\"a\" &lt; b &amp; \\ \u{fffd} c"), "{text}");
-    assert!(text.contains("\u{fffd}nothing\u{fffd}"), "two characters that XML does not know: {text}");
-    assert!(text.contains("1 item, 1 worker, not shared"), "{text}");
-    let count = |part: &str| tags.iter().filter(|tag| tag.contains(part)).count();
-    assert_eq!(count("marker-end"), last_thefts(&trace));
-    assert_eq!(
-        count("class=\"b\""),
-        trace.timelines().iter().map(|timeline| timeline.dealt.len()).sum::<usize>()
-    );
-    for word in ["NaN", "inf", "-0"] {
-        assert!(!picture.contains(word), "{word} in {picture}");
-    }
-    let empty = Trace::new().svg().to_string();
-    let (_, text) = self::tags(&empty);
-    assert!(text.contains("no loops") && !text.contains(" ns"), "{empty}");
-
-    let (pool, mut many) = (pool(1), Trace::new());
-    for number in 0..100 {
-        pool.on(0..10).trace(many.titled(format!("loop {number}"))).for_each(|_| ());
-    }
-    for letters in [64, 65] {
-        pool.on(0..10).trace(many.titled("é".repeat(letters))).for_each(|_| ());
-    }
-    let picture = many.svg().to_string();
-    assert!(picture.contains("loop 94<") && picture.contains("loop 99<") && !picture.contains("loop 93<"));
-    let full = "é".repeat(64);
-    assert!(picture.contains(&format!(">{full}<")) && picture.contains(&format!(">{full}…<")), "{picture}");
 }

@@ -372,7 +372,6 @@ fn sources_of_different_length_are_refused() {
     for refused in [
         catch_unwind(|| pool.on(0..3).zip(0..4).for_each(|_| ())),
         catch_unwind(|| pool.on(0..3).zip(&mut [0; 2]).for_each(|(i, place)| *place = i)),
-        catch_unwind(|| pool.map_into(&[0; 3], &mut [0; 2], |i| *i)),
         catch_unwind(|| pool.on(0..3).chunks(0).for_each(|_| ())),
         catch_unwind(|| pool.on(0..3).grain(0).for_each(|_| ())),
         catch_unwind(|| pool.on(0..3).threads(0).for_each(|_| ())),

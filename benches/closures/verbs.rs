@@ -102,7 +102,7 @@ macro_rules! any {
         reading!(
             "any", $body, $items: $T, let ($($own)*) -> bool, pool,
             $items.iter().any($test),
-            pool.any($items, $test),
+            pool.on($items).any($test),
             $items.par_iter().any($test)
         )
     };
@@ -166,7 +166,7 @@ macro_rules! map_into {
         writing!(
             "map_into", $body, $items: $T, $out: $R, let ($($own)*), pool,
             $out.iter_mut().zip($items.iter().map($map)).for_each(|(place, result)| *place = result),
-            pool.map_into($items, $out, $map),
+            pool.on($items).map($map).zip($out).for_each(|(result, place)| *place = result),
             $items.par_iter().map($map).zip($out).for_each(|(result, place)| *place = result)
         )
     };

@@ -69,7 +69,7 @@ const FORMS: [(&str, Form); 7] = [
         pool.for_each_mut(&mut results, |(item, result)| *result = item.run());
         sum(results.into_iter().map(|(_, result)| result))
     }),
-    ("all", |pool, items| u64::from(pool.all(items, |item| black_box(item.run()) != 1))),
+    ("all", |pool, items| u64::from(pool.on(items).all(|item| black_box(item.run()) != 1))),
     ("grow", |pool, items| {
         let seeds = pool.grow(items.to_vec());
         seeds.fold_unordered(|| 0, |sum, item, _| item.run().wrapping_add(sum), u64::wrapping_add)

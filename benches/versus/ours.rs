@@ -67,15 +67,15 @@ impl Rival for &Pool {
         items: &'t [T],
         wanted: impl Fn(&T) -> bool + Sync,
     ) -> Option<Option<&'t T>> {
-        Some(Pool::find(self, items, wanted))
+        Some(self.on(items).find(|item| wanted(item)))
     }
 
     fn any<T: Sync>(&mut self, items: &[T], wanted: impl Fn(&T) -> bool + Sync) -> Option<bool> {
-        Some(Pool::any(self, items, wanted))
+        Some(self.on(items).any(wanted))
     }
 
     fn all<T: Sync>(&mut self, items: &[T], wanted: impl Fn(&T) -> bool + Sync) -> Option<bool> {
-        Some(Pool::all(self, items, wanted))
+        Some(self.on(items).all(wanted))
     }
 
     fn sort<T: Ord + Send + Sync + 'static>(&mut self, items: &mut Vec<T>) -> Option<()> {

@@ -1,6 +1,6 @@
 """The programs to measure, their runs, and tables of the results."""
 
-import os, signal, statistics, subprocess, sys, time
+import json, os, signal, statistics, subprocess, sys, time
 
 QUESTION, WORK, STAMP, QUICK = os.environ["QUESTION"], os.environ["WORK"], os.environ["STAMP"], bool(os.environ["QUICK"])
 PLACES = ["first", "second", "third", "fourth"]
@@ -47,6 +47,18 @@ def said(command, child, status):
 def finish(command):
     child = start(command)
     return said(command, child, child.wait())
+
+
+def traced(command, file):
+    """The events of the trace that a run of the command writes. The name of the file replaces {} among its arguments."""
+    program = os.path.basename(command[0])
+    if not any("{}" in word for word in command):
+        sys.exit(f"profiling/{QUESTION}: no {{}} among the arguments of {program}, for the file of its trace")
+    finish([word.replace("{}", file) for word in command])
+    try:
+        return json.load(open(file))["traceEvents"]
+    except (OSError, ValueError, LookupError):
+        sys.exit(f"profiling/{QUESTION}: {program} has not written Trace::chrome to {{}}")
 
 
 def by_itself(command, environment=None):

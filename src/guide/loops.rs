@@ -202,14 +202,14 @@
 //! ```compile_fail
 //! # let pool = rangesteal::Pool::new()?;
 //! let even = |x| x % 2 == 0;
-//! assert!(pool.any(&[1, 2, 3], even));
+//! assert!(pool.on(&[1, 2, 3]).any(even));
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
 //! ```
 //! # let pool = rangesteal::Pool::new()?;
 //! let even = |x: &u32| x % 2 == 0;
-//! assert!(pool.any(&[1, 2, 3], even));
+//! assert!(pool.on(&[1, 2, 3]).any(even));
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!

@@ -18,7 +18,7 @@
 //! | floating-point sums with the same bits in every run | [`reproducible`](crate::On::reproducible); for items on several machines [`reproducible_part`](crate::On::reproducible_part) |
 //! | to follow the loop from another thread | [`progress(&handle)`](crate::On::progress) |
 //! | to end the loop from another thread | [`cancel(&token)`](#cancelling-a-loop) |
-//! | to know why the loop is not faster | [`report(&mut report)`](super::reports), [`trace(&mut trace)`](super::reports#a-picture-of-a-loop) |
+//! | to know why the loop is not faster | [`report(&mut report)`](super::reports), [`trace(&mut trace)`](super::reports#a-trace-of-a-loop) |
 //! | fewer threads | [`threads(n)`](crate::On::threads); `threads(1)` runs the loop on the calling thread |
 //! | blocks of a certain size | [`grain(n)`](crate::On::grain) |
 //!

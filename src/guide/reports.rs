@@ -21,7 +21,8 @@
 //!
 //! * [A report of a call](#a-report-of-a-call) says what each worker did in one call.
 //! * [A report of a program](#a-report-of-a-program) lists the loops and their times.
-//! * [A picture](#a-picture-of-a-loop) shows the runs and thefts of each worker over time.
+//! * [A trace](#a-trace-of-a-loop) has the runs and thefts of each worker over time, for a profiler
+//!   or a picture.
 //!
 //! # A report of a call
 //! Each line is a [worker](crate::WorkerReport). Worker 0 is the calling thread. A worker waits for
@@ -90,7 +91,7 @@
 //! | `debug` | one line for each loop; remarks on CPUs and quotas when a pool is built; the first loop that runs alone because other loops use the pool |
 //! | `trace` | the report of each loop |
 //!
-//! # A picture of a loop
+//! # A trace of a loop
 //! ```no_run
 //! use rangesteal::{Pool, Trace};
 //!
@@ -101,8 +102,7 @@
 //!     let loops = pool.on(0..10_000).trace(trace.titled(title));
 //!     loops.map(|i| f64::from(i).sqrt()).sum::<f64>();
 //! }
-//! std::fs::write("loops.svg", trace.svg().to_string())?; // for a browser
-//! // For ui.perfetto.dev or profiler.firefox.com:
+//! // For ui.perfetto.dev, profiler.firefox.com or `profiling/timeline`:
 //! std::fs::write("loops.json", trace.chrome().to_string())?;
 //! for slow in &trace.timelines()[2].slowest {
 //!     println!("items {:?} took {:?}", slow.items, slow.took);
@@ -111,7 +111,15 @@
 //! ```
 //!
 //! A [`Trace`](crate::Trace) records each run of each worker, the victim of each theft, and the
-//! slowest items. In the picture
+//! slowest items. A profiler shows the file with a lane for each worker. The script
+//! `profiling/timeline` of this crate's repository draws the last eight loops of the file as a
+//! picture (SVG):
+//!
+//! ```sh
+//! profiling/timeline loops.json >loops.svg
+//! ```
+//!
+//! In the picture
 //!
 //! * each worker has a lane and a colour;
 //! * a run has the colour of the worker that first had its items, so a lane with several colours
@@ -138,7 +146,7 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! A picture omits inner loops that are too short to share, and loops that other threads call.
+//! A trace omits inner loops that are too short to share, and loops that other threads call.
 //!
 //! # What makes a loop slow
 //! * **Large accumulators by value.** `fold` moves the accumulator for every item. Moving a `Vec`

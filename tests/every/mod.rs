@@ -72,15 +72,13 @@ fn slices(pool: &Pool, costs: &[u64], of: &dyn Fn(&str) -> String) {
     pool.for_each(costs, |cost| work(*cost));
     let mut values = costs.to_vec();
     pool.for_each_mut(&mut values, |cost| *cost = value(cost));
-    result(&of("for_each_mut"), &values);
-    pool.map_into(costs, &mut values, |cost| value(cost) + 1);
-    result(&of("map_into"), values);
+    result(&of("for_each_mut"), values);
     result(&of("map_collect"), pool.map_collect(costs, value));
-    result(&of("any"), pool.any(costs, late));
-    result(&of("all"), pool.all(costs, late));
-    result(&of("find_any"), pool.find_any(costs, late).is_some());
-    result(&of("find"), pool.find(costs, late));
-    result(&of("position"), pool.position(costs, late));
+    result(&of("any"), pool.on(costs).any(late));
+    result(&of("all"), pool.on(costs).all(late));
+    result(&of("find_any"), pool.on(costs).find_any(|cost| late(cost)).is_some());
+    result(&of("find"), pool.on(costs).find(|cost| late(cost)));
+    result(&of("position"), pool.on(costs).position(late));
     result(&of("position_any"), pool.on(costs).position_any(late).is_some());
     result(&of("enter"), pool.enter(|| pool.map_reduce(costs, value, add)));
     result(&of("unpinned"), pool.unpinned(|| pool.map_reduce(costs, value, add)));
@@ -129,7 +127,7 @@ fn options(pool: &Pool, costs: &[u64], token: &CancelToken, of: &dyn Fn(&str) ->
     let on = pool.on(costs).report(&mut report).trace(&mut trace).progress(&progress).threads(2);
     result(&of("reproducible"), on.reproducible().map(float).reduce(sum));
     result(&of("report"), (report.items(), progress.done()));
-    assert!(!report.to_string().is_empty() && trace.svg().to_string().starts_with("<svg"));
+    assert!(!report.to_string().is_empty());
     assert!(serde_json::from_str::<serde_json::Value>(&trace.chrome().to_string()).is_ok());
     let part = pool.on(costs).map(float).reproducible_part(0, costs.len()).reduce(sum);
     result(&of("reproducible_part"), part.into_result(sum));
@@ -190,8 +188,6 @@ fn results(pool: &Pool, costs: &[u64], of: &dyn Fn(&str) -> String) {
     result(&of("collect_into"), all);
     let fails = |cost: &u64| if is_long(cost) { Err(*cost) } else { Ok(*cost) };
     result(&of("collect, a Result"), pool.on(costs).map(fails).collect::<Result<Vec<_>, u64>>());
-    let emits = |cost: &u64| fails(cost).map(|cost| [cost, 2]);
-    result(&of("try_flat_map"), pool.on(costs).try_flat_map(emits).collect::<Result<Vec<_>, u64>>());
     result(&of("partition"), pool.on(costs.to_vec()).partition(is_long));
     result(&of("unzip"), pool.on(costs).map(|cost| (value(cost), 1_u8)).unzip());
     let add = |a: &u64, b: &u64| {

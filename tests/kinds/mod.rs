@@ -11,7 +11,7 @@ pub(crate) fn loops(pool: &Pool) {
         for _ in 0..if cfg!(miri) { 1 } else { 3 } {
             assert_eq!(pool.map_reduce(&items, |x| *x, |a, b| a + b).unwrap_or(0), sum);
             assert_eq!(pool.fold_reduce(&items, || 0, |a, x| a + x, |a, b| a + b), sum);
-            assert_eq!(pool.position(&items, |x| *x == 1008), items.iter().position(|x| *x == 1008));
+            assert_eq!(pool.on(&items).position(|x| *x == 1008), items.iter().position(|x| *x == 1008));
             let mut sorted = pool.map_collect(&items, |x| x + 1);
             pool.for_each_mut(&mut sorted, |x| *x -= 1);
             assert_eq!(sorted, items);

@@ -47,7 +47,7 @@ const VERBS: [[&str; 4]; 9] = [
     [
         "map_into",
         "items: &[u64], out: &mut [u64])",
-        "pool.map_into(items, out, |x| WORK)",
+        "pool.on(items).map(|x| WORK).zip(out).for_each(|(made, place)| *place = made)",
         "items.iter().zip(out).for_each(|(x, place)| *place = WORK)",
     ],
     [
@@ -68,7 +68,12 @@ const VERBS: [[&str; 4]; 9] = [
         "pool.on(items).map(|x| WORK).filter(|x| x % 4 == 0).map(|x| x >> 8).sum()",
         "items.iter().map(|x| WORK).filter(|x| x % 4 == 0).map(|x| x >> 8).sum()",
     ],
-    ["any", "items: &[u64]) -> bool", "pool.any(items, |x| WORK == 77)", "items.iter().any(|x| WORK == 77)"],
+    [
+        "any",
+        "items: &[u64]) -> bool",
+        "pool.on(items).any(|x| WORK == 77)",
+        "items.iter().any(|x| WORK == 77)",
+    ],
     [
         "try_map_reduce",
         "items: &[u64]) -> Result<u64, u64>",

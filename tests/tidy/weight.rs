@@ -83,8 +83,7 @@ const LOOPS: [Loop; 5] = [
     },
 ];
 
-/// Other loops. Each bar is some 5 % above the weight at 26 November 2026. (The target for scans,
-/// partitions, groups, merges and tiles was 4,096 bytes.)
+/// Other loops. Each bar is some 5 % above the weight in `docs/weight.md`.
 const OTHERS: [Loop; 16] = [
     other(
         "map_reduce to a type of its own",
@@ -114,7 +113,7 @@ const OTHERS: [Loop; 16] = [
     other(
         "find",
         2_200,
-        "pool.find(items, |x| WORK % 64 < 9).map_or(0, |x| *x)",
+        "pool.on(items).find(|x| WORK % 64 < 9).map_or(0, |x| *x)",
         "items.iter().find(|x| { let x = *x; (WORK) % 64 < 9 }).map_or(0, |x| *x)",
     ),
     other(
@@ -316,19 +315,7 @@ fn what_other_loops_weigh() {
 
 /// The largest size of a stripped program with one loop, divided by the size of the same program
 /// with rayon.
-///
-/// The target was 1.25, which is 555 KB, since rayon's program has 444 KB. The program has 678 to
-/// 682 KB. The program's size depends on how the compiler groups functions into units. A program
-/// without threads has 346 KB. A program whose loop is divided between two threads of
-/// `std::thread::scope` has 374 KB. With named threads, locks, two files to read and times to
-/// print, the program of `std::thread::scope` has 402 KB. The other 278 KB belong to this library.
-/// Its code has, in KB: 62 `call`, 50 `place` and the builder, 14 `record`, 35 `policy` and
-/// `protocol`, 2 sorts, 35 functions of std for its types, 17 drops of its types. The remaining
-/// bytes are tables for unwinding and relocation, which grow with the code. The code of traces is
-/// not in the program, because only a trace points to it. `opt-level = "s"` saved 20 KB in an older
-/// commit. The 125 KB above the target are spread over many functions: `PoolOptions::assemble` with
-/// the plan of a pool inlined has 14 KB, `Executor::share` 12 KB, `Machine::read` 10 KB,
-/// `Round::work` 7 KB, and every other function at most 6 KB.
+/// `docs/weight.md` has the sizes of its parts.
 const STRIPPED_BAR: f64 = 1.56;
 /// The longest time, in seconds, of this program's release build from clean on two cores. If other
 /// programs use the cores, the build takes up to twice as long. The printed CPU seconds depend less

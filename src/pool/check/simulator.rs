@@ -857,8 +857,8 @@ fn many_thieves_look_for_many_victims() {
 /// each boundary is chosen independently, one worker may get three hot items. No other worker can
 /// help with the third hot item: when this item is claimed, all other workers are done.
 /// Microseconds, such as the expected delays of workers, decide which worker gets three items, if
-/// any. So the policy keeps good boundaries. Without this rule, a good round (1.02 times the lower
-/// bound) and a bad round (1.53 times the lower bound) alternated for ever.
+/// any. So the policy keeps good boundaries. Without this rule, good and bad rounds alternate for
+/// ever.
 #[test]
 fn good_boundaries_stay_where_items_take_long() {
     const ROUNDS: usize = 10;

@@ -5,11 +5,8 @@
 //! the CPU of a helper, that helper moves to the free CPU. The pool checks the caller's CPU before
 //! it publishes a round. The pool also checks whenever the caller reads the clock in the round,
 //! since a caller that sleeps in an item can wake up on the CPU of a helper. Without the check, the
-//! system leaves both threads on one CPU while the other CPU is idle. On two quiet CPUs, after a
-//! test had moved the caller, both threads stayed on one CPU for 16 to 20 ms, or for 60 to 80 of
-//! the caller's items of 100 µs. A caller that keeps sleeping shares a CPU with a helper again and
-//! again. Without the check, 20 to 30 % of the caller's items in the loop of `tests/places.rs` run
-//! on the helper's CPU.
+//! system leaves both threads on one CPU while the other CPU is idle. A caller that keeps sleeping
+//! shares a CPU with a helper again and again. (`docs/decisions.md` has figures.)
 
 use std::{
     fmt, io,

@@ -41,8 +41,8 @@ pub(super) fn read_for(allowed: &[usize]) {
 }
 
 /// As [`this_system`], but reads each file once. The files say which CPUs there are, how they
-/// belong together, and which quota the process has. On two CPUs, reading them took 110 of the 120
-/// µs of a pool of one thread.
+/// belong together, and which quota the process has. Reading them takes nine tenths of the time in
+/// which the first pool of a program, of one thread, is built.
 pub(super) fn read_once(path: &str) -> Option<String> {
     let Some(mut read) = lock_unless_stuck(&READ) else { return this_system(path) };
     let Some(read) = &mut *read else { return this_system(path) };

@@ -6,22 +6,15 @@
 //! If the helper has to wait for its CPU again, the next pause is longer.
 //!
 //! The pin is kept if no other CPU is idle, since a helper without a pin often wakes up on the CPU
-//! of the caller that wakes it. (On two CPUs that other programs kept busy, loops of 100 µs took
-//! 1.02 times the plain loop's time without a pin, and 0.60 times the plain loop's time with a
-//! pin.)
+//! of the caller that wakes it. `docs/decisions.md` has figures.
 //!
 //! The tests below model two pools of four workers on sixteen CPUs. Without this module, the
 //! helpers do half of the work that they could do. With this module, the helpers do more than 0.97
 //! times the work that they could do in the first minute. If no CPU is idle, this module changes
 //! nothing.
 //!
-//! Loops of 100 µs, 1 ms, 20 ms and 200 ms were measured beside another program on two CPUs. If the
-//! other program is bound to one of the CPUs, the median times are 0.89, 0.59, 0.96 and 0.94 times
-//! the times without pinning. If the other program is not bound, the median times are 0.71, 0.58,
-//! 0.84 and 0.96 times the times without pinning. Beside the bound program, the *mean* times of
-//! loops of 100 µs and 1 ms are 1.72 and 1.10 times the times without pinning, since the helper
-//! loses its CPU for milliseconds in the middle of an item. A loop whose mean is worse for that
-//! reason is not shared for a while (`policy/alone_or_shared.rs`).
+//! A helper can lose its CPU for milliseconds in the middle of an item. A loop whose mean time is
+//! longer for that reason is not shared for a while (`policy/alone_or_shared.rs`).
 
 use std::{mem, time::Duration};
 

@@ -7,8 +7,7 @@
 //! CPU. Such a helper does not starve, and takes part in loops.
 //!
 //! `cargo bench --bench versus -- --rows starved` measures loops of four items of 2.75 ms, with a
-//! helper at nice 19 whose CPU another program takes. Without this module, a hundred calls took 3.8
-//! times the plain loop's time on average, and one call took 33 times the plain loop's time.
+//! helper at nice 19 whose CPU another program takes. `docs/decisions.md` has figures.
 
 use std::time::Duration;
 

@@ -3,7 +3,6 @@
 mod chrome;
 pub(crate) mod notes;
 pub(crate) mod scene;
-mod svg;
 pub(crate) mod timeline;
 
 use std::{fmt, mem, ops::Range, time::Duration};
@@ -22,7 +21,7 @@ use crate::{clock::Instant, sorted::sort};
 /// The timelines of loops. Each loop with the option [`On::trace`](crate::On::trace) adds a
 /// [`Timeline`] to its trace.
 ///
-/// [`svg`](Self::svg) draws a trace, and [`chrome`](Self::chrome) writes it for a profiler. A
+/// [`chrome`](Self::chrome) writes a trace as a file that profilers show and scripts draw. A
 /// program can also read the timelines. A trace keeps all of its loops: a short loop takes a
 /// kilobyte, and a long loop takes up to six kilobytes for each run. In a program that calls a
 /// million loops, trace only some of the loops, or begin a new trace from time to time.
@@ -43,7 +42,7 @@ use crate::{clock::Instant, sorted::sort};
 /// let timeline = &trace.timelines()[0];
 /// assert_eq!(timeline.runs.iter().map(|run| run.items.len()).sum::<usize>(), 300);
 /// assert!(timeline.runs.iter().all(|run| run.begin <= run.end && run.end <= timeline.wall));
-/// assert!(trace.svg().to_string().starts_with("<svg"));
+/// assert!(trace.chrome().to_string().contains("loop: growing costs"));
 /// # Ok::<(), rangesteal::BuildError>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -99,28 +98,11 @@ impl Trace {
         &self.timelines
     }
 
-    /// A picture of the trace, as the text of a file. The picture has a panel for each loop. All
-    /// panels have the same scale of time. A panel has a lane for each worker. The colour of a run
-    /// shows which worker got the run's items at the start. Each theft has an arrow. A loop inside
-    /// an item has a bar in the run of that item, and a bar of the same colour in the lane of each
-    /// worker that helps this loop. (Deeper loops have narrower bars. Loops more than three levels
-    /// deep are left out.) If the trace has more than eight loops, the picture shows the last
-    /// eight.
-    ///
-    /// ```no_run
-    /// # let trace = rangesteal::Trace::new();
-    /// std::fs::write("loops.svg", trace.svg().to_string())?;
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    #[must_use]
-    pub fn svg(&self) -> impl fmt::Display + '_ {
-        svg::Picture(&self.timelines)
-    }
-
-    /// The trace for profilers: JSON in the [trace event format]. Perfetto, the Firefox Profiler
-    /// and `chrome://tracing` open this format. The loops of the trace follow each other. A loop
-    /// inside an item is an event `inner loop` beneath that item, and an event `help` in the lane
-    /// of each worker that helped.
+    /// The trace as a file: JSON in the [trace event format]. Perfetto, the Firefox Profiler and
+    /// `chrome://tracing` open this file. The script `profiling/timeline` of this crate's repository
+    /// draws it as a picture. The loops of the trace follow each other. A loop inside an item is an
+    /// event `inner loop` beneath that item, and an event `help` in the lane of each worker that
+    /// helped.
     ///
     /// ```no_run
     /// # let trace = rangesteal::Trace::new();

@@ -41,8 +41,7 @@ pub(super) fn folding<C: Chain, A, Z>(
 }
 
 /// Folds a worker's claims: calls `f` with each item, up to the first `Err`. Does not use
-/// `numbered`: with indices, loops that gather numbers from scattered addresses took 1.2 times as
-/// long.
+/// `numbered`: with indices, loops that gather numbers from scattered addresses are slower.
 #[inline]
 fn calling<C: Chain, Z>(
     f: impl Fn(&mut WorkerOf<C>, C::Item) -> Result<(), Z> + Sync,

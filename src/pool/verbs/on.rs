@@ -6,7 +6,7 @@ use super::{
     in_turn::InTurn,
     indexed::{Chunks, Located, Rev, StepBy, Subrange, Windows, Zip},
     source::Indices,
-    stages::{Cloned, Filter, FilterMap, FlatMap, Flatten, Inspect, Map, TryFlatMap, With},
+    stages::{Cloned, Filter, FilterMap, FlatMap, Flatten, Inspect, Map, With},
     state::{Fresh, Given, Kept, PerBlock, PerWorker, Stateless},
 };
 
@@ -210,27 +210,6 @@ impl<C: Chain, P> On<C, P> {
         I: IntoIterator,
     {
         self.behind(|chain| FlatMap { chain, f })
-    }
-
-    /// Calls `f` with each item. If the result is `Ok`, each of its items goes on as `Ok(item)`. If
-    /// the result is `Err`, a single `Err` goes on. Made for [`collect`](On::collect) into a
-    /// `Result`. The items behind this stage have no index.
-    ///
-    /// ```
-    /// # let pool = rangesteal::Pool::new()?;
-    /// let numbers = |line: &&str| line.split(' ').map(str::parse).collect::<Result<Vec<_>, _>>();
-    /// let chain = pool.on(&["1 2", "3", "4 5"]).try_flat_map(numbers);
-    /// let all: Result<Vec<u8>, std::num::ParseIntError> = chain.collect();
-    /// assert_eq!(all, Ok(vec![1, 2, 3, 4, 5]));
-    /// # Ok::<(), rangesteal::BuildError>(())
-    /// ```
-    #[inline]
-    pub fn try_flat_map<I, Er, F>(self, f: F) -> On<TryFlatMap<C, F>, P>
-    where
-        F: for<'a> Fn(Given<'a, C::State, C::Item>) -> Result<I, Er> + Sync,
-        I: IntoIterator,
-    {
-        self.behind(|chain| TryFlatMap { chain, f })
     }
 
     /// Goes on with all items of each item, as [`Iterator::flatten`]. The parts of one item all go

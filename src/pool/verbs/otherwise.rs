@@ -8,7 +8,7 @@ use super::{
     grow::Grow,
     on::On,
     options::OnPool,
-    stages::{Filter, FilterMap, FlatMap, Flatten, Map, TryFlatMap, With},
+    stages::{Filter, FilterMap, FlatMap, Flatten, Map, With},
 };
 
 /// Declares methods that cannot be called. Each row has a trait that no type implements, the
@@ -157,7 +157,7 @@ macro_rules! no_index {
 
 no_index! {
     (zip zip_shortest chunks chunks_exact windows take skip step_by) (enumerate rev located)
-    Filter<C, F> FilterMap<C, F> FlatMap<C, F> TryFlatMap<C, F> Flatten<C> With<C, M>
+    Filter<C, F> FilterMap<C, F> FlatMap<C, F> Flatten<C> With<C, M>
 }
 
 /// Declares types over which no loop runs, with the compiler's message. Each row has a trait that

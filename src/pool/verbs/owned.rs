@@ -287,8 +287,8 @@ impl<T> Iterator for MovedOut<'_, T> {
         (self.left, Some(self.left))
     }
 
-    /// Passes items on without an `Option`. (With an `Option`, LLVM wrote each string in three
-    /// pieces and at once read it in two, which stalls: 12 ns per item instead of 7 ns.)
+    /// Passes items on without an `Option`. (With an `Option`, LLVM writes each string in three
+    /// pieces and at once reads it in two, which stalls.)
     #[inline(always)]
     fn fold<A, F: FnMut(A, T) -> A>(mut self, mut acc: A, mut f: F) -> A {
         while self.left > 0 {

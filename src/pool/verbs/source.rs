@@ -161,8 +161,7 @@ impl<T: Integer, const INCLUSIVE: bool> Source for Integers<T, INCLUSIVE> {
 }
 
 /// The source of the indices of another source: see [`On::enumerate`](crate::On::enumerate). (With
-/// [`Integers`] from 0 on instead, a loop took 1.1 times as long, since the compiler adds the first
-/// integer to each index.)
+/// [`Integers`] from 0 on instead, the compiler would add the first integer to each index.)
 #[doc(hidden)]
 #[derive(Clone, Debug)]
 pub struct Indices(pub(super) usize);

@@ -67,11 +67,6 @@ stage! {
     /// All items of the results of a closure. Made by [`On::flat_map`](crate::On::flat_map).
     FlatMap
 }
-stage! {
-    /// All items of each result of a closure that is `Ok`, and the error of each other result. Made
-    /// by [`On::try_flat_map`](crate::On::try_flat_map).
-    TryFlatMap
-}
 
 impl<C, F, R> Chain for Map<C, F>
 where
@@ -191,19 +186,6 @@ where
 {
     type Item = I::Item;
     flattens!(|self, state, item| (self.f)(C::State::give(state, item)));
-}
-
-impl<C, F, I, Er> Chain for TryFlatMap<C, F>
-where
-    C: Chain,
-    F: for<'a> Fn(Given<'a, C::State, C::Item>) -> Result<I, Er> + Sync,
-    I: IntoIterator,
-{
-    type Item = Result<I::Item, Er>;
-    behind!(|self, next, state, acc, item| match (self.f)(C::State::give(state, item)) {
-        Ok(items) => items.into_iter().try_fold(acc, |acc, item| next(state, acc, Ok(item))),
-        Err(error) => next(state, acc, Err(error)),
-    });
 }
 
 /// The items of each item. Made by [`On::flatten`](crate::On::flatten).

@@ -47,7 +47,7 @@ impl Timeline {
             write!(f, "{before} {:?}", slow.items)?;
             before = ",";
         }
-        write!(f, "\",\"items\":{items}")?;
+        write!(f, "\",\"items\":{items},\"workers\":{}", self.dealt.len())?;
         if let Some(alone) = self.alone {
             write!(f, ",\"alone\":\"{alone:?}\"")?;
         }
@@ -66,11 +66,22 @@ impl Timeline {
             }
         }
         for run in &self.runs {
-            let &Run { worker, ref items, begin, end, ref theft, .. } = run;
+            let &Run { worker, ref items, begin, end, ref theft, ref ticks } = run;
             let name = if theft.is_some() { "stolen items" } else { "items" };
             self.event(f, worker, "run", name, begin..end)?;
-            let (count, owner) = (items.len(), self.owner(run));
-            write!(f, "\"detail\":\"{items:?} of worker {owner}\",\"items\":{count},\"owner\":{owner}}}}}")?;
+            let (first, count, owner) = (items.start, items.len(), self.owner(run));
+            write!(f, "\"detail\":\"{items:?} of worker {owner}\",\"items\":{count},\"owner\":{owner}")?;
+            write!(f, ",\"first\":{first}")?;
+            if let Some(Theft { victim, items }) = theft {
+                write!(f, ",\"victim\":{victim},\"stolen\":{}", items.len())?;
+            }
+            f.write_str(",\"ticks\":[")?;
+            let mut comma = "";
+            for (_, at) in ticks {
+                write!(f, "{comma}{}", micros(at.saturating_sub(begin)))?;
+                comma = ",";
+            }
+            f.write_str("]}}")?;
         }
         self.inner.iter().try_for_each(|inner| self.inner_loop(f, inner))
     }
@@ -85,9 +96,12 @@ impl Timeline {
             let detail = format!("{} items of a loop of worker {worker}, at {at}", helper.items);
             (helper.worker, "help", helper.begin..helper.end, helper.items, detail)
         });
-        for (worker, name, span, items, detail) in iter::once(own).chain(others) {
-            self.event(f, worker, "inner", name, span)?;
-            write!(f, "\"detail\":{},\"items\":{items},\"depth\":{depth}}}}}", json(&detail))?;
+        let (count, place) = (helpers.len(), json(&at.to_string()));
+        for (who, name, span, own, detail) in iter::once(own).chain(others) {
+            self.event(f, who, "inner", name, span)?;
+            write!(f, "\"detail\":{},\"items\":{own},\"depth\":{depth}", json(&detail))?;
+            let all = items;
+            write!(f, ",\"caller\":{worker},\"helpers\":{count},\"of\":{all},\"at\":{place}}}}}")?;
         }
         Ok(())
     }
