@@ -112,8 +112,8 @@ pub(crate) struct Caller {
 /// Whether a worker may enter a job again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Reentry {
-    /// A worker leaves when nothing is left to do. After the first worker has left, no worker
-    /// takes an open place.
+    /// A worker leaves when nothing is left to do. After the first worker has left, the
+    /// open places close. A place that opens later, for a worker that declines, may be taken.
     #[default]
     Once,
     /// A worker leaves when it finds nothing to do at the moment. A worker is called back when
@@ -379,7 +379,7 @@ impl<J: Copy> Barrier<J> {
         let post = &*self.posts[me];
         loop {
             seen.patience.poll(|| post.at() != WorkerState::Awake || self.open.load(Ordering::Relaxed) != 0);
-            let mut state = lock(&post.state);
+            let (mut state, mut has_slept) = (lock(&post.state), false);
             loop {
                 if let Some((offered, patience)) = post.take(&mut state, WorkerState::Inside) {
                     drop(state);
@@ -410,9 +410,15 @@ impl<J: Copy> Barrier<J> {
                     if state.at == WorkerState::Inside {
                         post.set(&mut state, WorkerState::Awake);
                     }
+                    // The place was closed or taken. A worker that was polling goes on polling. One
+                    // that was rung, perhaps beside many others, goes back to sleep.
+                    if !has_slept && !seen.patience.is_none() {
+                        break;
+                    }
                     continue;
                 }
                 state = post.sleep(state, WorkerState::Asleep);
+                has_slept = true;
                 if state.at == WorkerState::Asleep {
                     post.set(&mut state, WorkerState::Awake); // rung
                 }
@@ -582,11 +588,18 @@ impl<J: Copy> Barrier<J> {
     /// inside its own loop. Returns true if it was called back, and false if no worker is inside.
     pub(crate) fn rest(&self, turn: &Turn<'_>, caller: Caller, help: HelpInside<'_, J>) -> bool {
         let &Turn { arena, number } = turn;
-        lock(&self.jobs[number]).rests = true;
+        let mut arena_job = lock(&self.jobs[number]);
+        arena_job.rests = true;
+        let is_called = arena_job.recalls + arena_job.owed + arena_job.called > 0;
+        let untaken = self.untaken(&arena_job, arena, number);
         let callbacks = arena.callbacks.load(Ordering::Relaxed);
-        self.patience.poll(|| {
-            arena.tokens(Ordering::Relaxed) == 0 || arena.callbacks.load(Ordering::Relaxed) != callbacks
-        });
+        drop(arena_job);
+        if !is_called {
+            self.patience.poll(|| {
+                arena.tokens(Ordering::Relaxed) <= untaken
+                    || arena.callbacks.load(Ordering::Relaxed) != callbacks
+            });
+        }
         let mut arena_job = lock(&self.jobs[number]);
         self.set_waits(arena, true);
         let is_called = loop {
@@ -856,9 +869,14 @@ mod tests {
                 assert_eq!(arena.active.load(Ordering::Relaxed), 0, "tokens");
                 assert!(!arena.waits.load(Ordering::Relaxed), "a caller waits");
             }
-            // A worker gives its token back after it has left.
+            // A worker gives its token back after it has left. A worker that came for a place and
+            // found it closed has no token, and goes a moment later.
             let is_idle = |post: &CachePadded<Post<Offered<J>>>| post.at().is_idle();
-            assert!(self.posts.iter().all(is_idle), "a worker is inside, or has an offer");
+            let begin = Instant::now();
+            while !self.posts.iter().all(is_idle) {
+                assert!(begin.elapsed() < Duration::from_secs(10), "a worker is inside, or has an offer");
+                thread::yield_now();
+            }
         }
     }
 
@@ -991,5 +1009,51 @@ mod tests {
             barrier.stop();
             assert_eq!(helper.join().unwrap(), Some(7));
         });
+    }
+
+    /// The worker polls. It sees a place that its caller closes at once.
+    #[test]
+    #[cfg_attr(miri, ignore = "nobody polls under Miri")]
+    fn a_worker_that_misses_a_place_goes_on_polling() {
+        let barrier = &Barrier::<usize>::new(1, Fence::Symmetric, Patience::of(Duration::from_secs(600)));
+        let sees = |state| {
+            while barrier.posts[0].at() != state {
+                thread::yield_now();
+            }
+        };
+        thread::scope(|scope| {
+            let worker = scope.spawn(|| barrier.enter(0, &mut barrier.nothing_seen()).is_none());
+            let turn = barrier.arenas.take().unwrap();
+            let mut arena_job = lock(&barrier.jobs[turn.number]);
+            barrier.set_places(&mut arena_job, turn.arena, turn.number, 1);
+            sees(WorkerState::Inside); // it waits for the lock
+            barrier.set_places(&mut arena_job, turn.arena, turn.number, 0);
+            drop(arena_job);
+            sees(WorkerState::Awake);
+            thread::sleep(Duration::from_millis(20));
+            assert_eq!(barrier.posts[0].at(), WorkerState::Awake);
+            barrier.stop();
+            assert!(worker.join().unwrap());
+        });
+    }
+
+    /// Nobody is inside: one offer is not taken, or a call has come before.
+    #[test]
+    fn a_caller_that_rests_alone_does_not_poll() {
+        const LONG: Duration = Duration::from_secs(60);
+        for is_called in [false, true] {
+            let barrier = &Barrier::<usize>::new(1, Fence::Symmetric, Patience::of(LONG));
+            let turn = barrier.arenas.take().unwrap();
+            let helpers = usize::from(!is_called);
+            let offer = Offer { helpers, ..offer(Reentry::Again) };
+            let published = barrier.publish(&turn, Caller::default(), offer, 7);
+            if is_called {
+                barrier.call_back(turn.number);
+            }
+            let begin = Instant::now();
+            assert_eq!(barrier.rest(&turn, Caller::default(), None), is_called);
+            assert!(begin.elapsed() < LONG / 2, "{:?}", begin.elapsed());
+            drop(published);
+        }
     }
 }
