@@ -109,6 +109,6 @@ impl Scene for Asleep {
 pub(crate) fn rows(runner: &Runner) -> Vec<Row> {
     let executors = Executors::new(MANY);
     let callers = [2, 4].map(Asleep::Callers);
-    let nested = [1, 2, 3, 5, 8].map(Asleep::Nested);
+    let nested = [1, 2, 3, 4, 5, 8].map(Asleep::Nested);
     callers.into_iter().chain(nested).map(|scene| scene.row(&executors, runner)).collect()
 }

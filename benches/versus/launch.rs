@@ -2,13 +2,11 @@
 //! last item.
 
 use std::{
-    hint::{self, black_box},
-    sync::atomic::{AtomicU64, AtomicUsize, Ordering},
-    thread::{self, ThreadId},
+    hint::black_box,
+    thread,
     time::{Duration, Instant},
 };
 
-use crossbeam_utils::CachePadded;
 use rangesteal::Pool;
 
 use crate::{
@@ -16,86 +14,10 @@ use crate::{
     race::median,
     row::{Cell, Row, Unit},
     runner::{Runner, spinning_pool},
+    trips::{self, Figure, Trips},
     who::Who,
     work::{links, work},
 };
-
-const CALLS: usize = 20_000;
-
-/// The start and end times of both items, in nanoseconds since `base`.
-struct Stamps {
-    base: Instant,
-    begin: [AtomicU64; 2],
-    end: [AtomicU64; 2],
-    caller: ThreadId,
-}
-
-impl Stamps {
-    fn now(&self) -> u64 {
-        self.base.elapsed().as_nanos() as u64
-    }
-
-    /// The item with this number. Returns 1 if the caller runs the item.
-    fn item(&self, which: usize, links: u64) -> u64 {
-        self.begin[which].store(self.now(), Ordering::Relaxed);
-        let here = thread::current().id() == self.caller;
-        black_box(work(links));
-        self.end[which].store(self.now(), Ordering::Relaxed);
-        u64::from(here)
-    }
-}
-
-/// Two times in nanoseconds, for every call in which each worker had an item: from the call to the
-/// helper's first item, and from the end of that item to the caller's return. Both times include a
-/// clock reading. The first time also includes the caller's decision before it publishes.
-fn delays(pool: &Pool) -> Vec<[f64; 2]> {
-    let zero = || [AtomicU64::new(0), AtomicU64::new(0)];
-    let stamps = Stamps { base: Instant::now(), begin: zero(), end: zero(), caller: thread::current().id() };
-    // The helper's item is the longer one.
-    let (items, between) = ([(0, links(4_000)), (1, links(8_000))], links(3_000));
-    let call = |_| {
-        black_box(work(black_box(between)));
-        let called = stamps.now();
-        let here = pool.map_reduce(&items, |&(which, links)| stamps.item(which, links), |a, b| a + b);
-        let returned = stamps.now();
-        let [begin, end] = [&stamps.begin, &stamps.end].map(|of| of[1].load(Ordering::Relaxed));
-        (here == Some(1)).then(|| [(begin - called) as f64, (returned - end) as f64])
-    };
-    (0..CALLS).filter_map(call).collect()
-}
-
-/// How long it takes until one of two threads sees a store of the other, in nanoseconds: the least
-/// time that a launch or a return can take on this machine in this minute. Includes a clock
-/// reading.
-fn one_way(runner: &Runner) -> f64 {
-    let (sent, seen, base) = (AtomicU64::new(0), AtomicU64::new(0), Instant::now());
-    let (call, answer) = (CachePadded::new(AtomicUsize::new(0)), CachePadded::new(AtomicUsize::new(0)));
-    let until = |word: &AtomicUsize, round| {
-        while word.load(Ordering::Acquire) != round {
-            hint::spin_loop();
-        }
-    };
-    let now = || base.elapsed().as_nanos() as u64;
-    thread::scope(|scope| {
-        let there = machine::Freed::to(&machine::elsewhere(&runner.mask, 2));
-        scope.spawn(|| {
-            for round in 1..=CALLS {
-                until(&call, round);
-                seen.store(now(), Ordering::Relaxed);
-                answer.store(round, Ordering::Release);
-            }
-        });
-        drop(there);
-        let delay = |round| {
-            black_box(work(links(3_000))); // the other thread polls meanwhile
-            sent.store(now(), Ordering::Relaxed);
-            call.store(round, Ordering::Release);
-            until(&answer, round);
-            (seen.load(Ordering::Relaxed) - sent.load(Ordering::Relaxed)) as f64
-        };
-        median((1..=CALLS).map(delay))
-    })
-}
 
 /// One sweep over numbers in cache, which the compiler turns into vector instructions.
 fn sweep(numbers: &mut [f32]) {
@@ -144,29 +66,45 @@ fn beside_a_poller(runner: &Runner) -> Row {
     }
 }
 
-pub(crate) fn rows(runner: &Runner) -> Vec<Row> {
+/// The ways there and back, for each entrant. The reference is the one-way time of the same minute.
+fn ways(runner: &Runner) -> Vec<Row> {
     let there = machine::Freed::to(&machine::elsewhere(&runner.mask, 2));
     let pool = spinning_pool(2);
     drop(there);
-    let (delays, one_way) = (delays(&pool), one_way(runner));
-    let shared = 100 * delays.len() / CALLS;
-    let mut rows: Vec<Row> =
-        [("from the call to the helper's first item", 600.0), ("from its last item to the return", 400.0)]
-            .into_iter()
-            .enumerate()
-            .map(|(which, (name, bar))| {
-                let figure = || delays.iter().map(|delays| delays[which]);
-                let least = figure().fold(f64::INFINITY, f64::min);
-                let cell = Cell { least: Some(least), ..Cell::of(median(figure())) };
-                Row {
-                    name: format!("a helper that is awake: {name} ({shared} % of {CALLS} calls)"),
-                    reference: format!("{one_way:.0} ns one way"),
-                    unit: Unit::Nanos,
-                    bar: Some(bar),
-                    cells: vec![(Who::Rangesteal, cell)],
-                }
-            })
-            .collect();
+    let (mut entrants, (one_way, _)) = trips::race(&pool, runner);
+    entrants.retain(|(_, trips)| !trips.is_empty());
+    let trips = |of| entrants.iter().find(|(who, _)| *who == of).map(|(_, trips)| trips);
+    let shared = trips(Who::Rangesteal).map_or(0, Trips::shared);
+    let row = |name: &str, bar, figure: &dyn Fn(&Trips) -> Option<Figure>| {
+        let cell = |(who, trips): &(Who, Trips)| {
+            let (median, least) = figure(trips)?;
+            Some((*who, Cell { least: Some(least), ..Cell::of(median) }))
+        };
+        Row {
+            name: format!("a helper that is awake: {name} ({shared} % of the calls)"),
+            reference: format!("{one_way:.0} ns one way"),
+            unit: Unit::Nanos,
+            bar,
+            cells: entrants.iter().filter_map(cell).collect(),
+        }
+    };
+    let sum = |a: Figure, b: Figure| (a.0 + b.0, a.1 + b.1);
+    let empty = trips(Who::OpenMp).and_then(Trips::empty);
+    let there_and_back = empty.map(|(median, _)| 0.8 * median);
+    vec![
+        row("from the call to the helper's first item", Some(600.0), &|trips| Some(trips.there())),
+        row("from its last item to the return", Some(400.0), &|trips| Some(trips.back())),
+        row("the call without the caller's own part", None, &|trips| Some(trips.way_there())),
+        row("the return without the caller's own part", None, &|trips| Some(trips.way_back())),
+        row("the last two together: to 0.8 of OpenMP's empty loop", there_and_back, &|trips| {
+            Some(sum(trips.way_there(), trips.way_back()))
+        }),
+        row("an empty loop, where each loop is shared", None, &|trips| trips.empty()),
+    ]
+}
+
+pub(crate) fn rows(runner: &Runner) -> Vec<Row> {
+    let mut rows = ways(runner);
     rows.push(idle::awake(runner));
     rows.push(beside_a_poller(runner));
     rows

@@ -56,6 +56,7 @@ mod sorts;
 mod starved;
 mod table;
 mod thefts;
+mod trips;
 mod turn;
 #[allow(dead_code, reason = "some of it is for the other tables")]
 mod who;

@@ -5,9 +5,12 @@
 //!
 //! The policy is the shipped one: this module calls `quick_verdict`, `Case::launch`, `of_rest`,
 //! `CpuUse`, `Granted`, `Memory`, `Prices`, `Splits`, `theft` and `Stealing::victim` as a call and
-//! a round do. `SimPool` has the protocol of arenas, places and seats in a few lines: every offer
-//! is a place. The costs of its steps are the table of `simulator`. Time is computed; no thread is
-//! started.
+//! a round do. `SimPool` has the protocol of posts, arenas, places and seats in a few lines: a
+//! caller offers its loop to idle workers, those that are awake first, and opens a place for each
+//! further helper, which a worker takes that becomes idle later. The caller rings two of the
+//! sleepers with an offer. Each worker that takes an offer rings the next two, and so does each
+//! worker in the loop, and the caller, after every stretch. The costs of these steps are the table
+//! of `simulator`. Time is computed; no thread is started.
 //!
 //! The system divides the CPUs evenly: if more threads run than there are CPUs, all threads run at
 //! the same lower speed. So there are two clocks. The *service* is the CPU time of a thread that
@@ -15,8 +18,9 @@
 //!
 //! Simplifications: claims are single items and free; all workers are equally far from each other;
 //! cells are never locked; a fence does not delay the victim; reducing is free; a caller that works
-//! alone compares limits with the time that its work takes at the present speed; a helper that
-//! polls in vain polls anew; there are no loops inside loops.
+//! alone compares limits with the time that its work takes at the present speed; a worker that
+//! rings others in the middle of its range does that before the items of the range; no worker
+//! declines an offer; there are no loops inside loops.
 
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
 
@@ -36,6 +40,7 @@ use crate::{
             grain::DEAR_NS,
             launch::{Case, Draw, Launch, QuickVerdict, Why, of_rest, quick_verdict},
             memory::Memory,
+            pace::STRETCH,
             prices::Prices,
             site::{GOLDEN, Loop, LoopKind, Site, Slice},
             split::{Known, Splits, equal_parts, parts},
@@ -76,15 +81,15 @@ enum AfterStretch {
 enum Doing {
     /// A worker sleeps. There is no event.
     Sleep,
-    /// A worker wakes up, or has just seen a place.
+    /// A worker wakes up, or is about to see its offer.
     Come,
     /// A worker polls until it falls asleep.
     Poll,
-    /// A worker looks for an offer or a place.
+    /// A worker rings others, or takes a place; then it begins to work.
     Enter,
     /// A worker writes the count of tokens, to leave its loop.
     Leave,
-    /// A worker or a caller folds the range of its cell.
+    /// A worker or a caller folds the range of its cell, up to its end or to the end of a stretch.
     Fold,
     /// It scans all cells. Contains the number of thefts at the start of the scan.
     Scan(usize),
@@ -96,8 +101,8 @@ enum Doing {
     Alone { end: usize, after: AfterStretch },
     /// A caller partitions the ranges.
     Deal,
-    /// A caller wakes a worker. Contains the worker where it looks for the next sleeper.
-    Wake(usize),
+    /// A caller offers its loop to workers, and rings two.
+    Offer,
     /// A caller writes the count of tokens, to retract its job.
     Retract,
     /// A caller polls for the last worker until it falls asleep.
@@ -122,6 +127,10 @@ struct SimThread {
     version: u32,
     /// The arena and the seat of a thread in a shared loop.
     seat: Option<(usize, usize)>,
+    /// The arena and the seat that a worker is offered.
+    offer: Option<(usize, usize)>,
+    /// How long a worker polls after its last offer.
+    patience: u64,
     /// As in `Thief`: the number of the current theft, and the number of requests for a victim.
     nth: usize,
     asked: u64,
@@ -139,6 +148,8 @@ struct SimCell {
     /// cell is claimed.
     run: Option<(f64, u64)>,
     has_entered: bool,
+    /// The worker that has the seat, or an offer for it.
+    worker: Option<usize>,
 }
 
 /// How far a caller is with its shared loop.
@@ -155,8 +166,17 @@ struct SimArena {
     caller: usize,
     items: Arc<SimItems>,
     helpers: usize,
+    /// The number of open places.
     places: usize,
-    active: usize,
+    /// The number of helpers inside.
+    inside: usize,
+    /// These seats belong to sleepers that have an offer and are not rung yet.
+    to_ring: Range<usize>,
+    /// How long workers poll after the loop.
+    between: u64,
+    /// The time when the last thread has written the arena's count of tokens or has had the lock of
+    /// its job.
+    line: u64,
     phase: Phase,
     /// The number of thefts.
     moves: usize,
@@ -201,7 +221,7 @@ struct SimCaller {
     least: u64,
 }
 
-/// A wrong policy.
+/// Another policy. All but the last are wrong.
 #[derive(Clone, Copy, PartialEq)]
 enum Flaw {
     None,
@@ -211,6 +231,9 @@ enum Flaw {
     NoLimit,
     /// A caller that has begun alone never looks for help again.
     NoRest,
+    /// Helpers poll between loops as if there were one caller: see
+    /// [`helpers_that_poll_in_a_crowd`].
+    NoCrowd,
 }
 
 /// When an event comes, its number in the order of creation, its thread, and the version of the
@@ -230,16 +253,12 @@ struct SimPool {
     splits: Splits,
     gaps: SimGaps,
     is_crowded: bool,
-    /// How long workers poll after a loop.
-    between: u64,
     drawn: u64,
     random: Random,
     now: f64,
     service: f64,
     /// How many threads run.
     running: usize,
-    /// The time when the last thread has written a count of tokens.
-    door: u64,
     /// The events of the service, and those of the time.
     events: [BinaryHeap<Reverse<SimEvent>>; 2],
     made: u64,
@@ -250,8 +269,16 @@ struct SimPool {
 impl SimPool {
     fn new(workers: usize, loops: Vec<Vec<SimLoop>>, costs: SimPrices, flaw: Flaw) -> Self {
         let threads = workers - 1 + loops.len();
-        let thread =
-            || SimThread { doing: Doing::Sleep, version: 0, seat: None, nth: 0, asked: 0, spared: None };
+        let thread = || SimThread {
+            doing: Doing::Sleep,
+            version: 0,
+            seat: None,
+            offer: None,
+            patience: 0,
+            nth: 0,
+            asked: 0,
+            spared: None,
+        };
         let nothing = SimCall {
             begin: 0.0,
             launch: Launch::Plain,
@@ -274,13 +301,11 @@ impl SimPool {
             splits: Splits::new(workers),
             gaps: SimGaps::default(),
             is_crowded: false,
-            between: 0,
             drawn: 0,
             random: Random(workers as u64),
             now: 0.0,
             service: 0.0,
             running: 0,
-            door: 0,
             events: [BinaryHeap::new(), BinaryHeap::new()],
             made: 0,
             measured_from: f64::INFINITY,
@@ -328,11 +353,14 @@ impl SimPool {
         self.events[clock as usize].push(Reverse(event));
     }
 
-    /// The thread writes a count of tokens.
+    /// The thread writes the count of tokens of the arena of its loop, or has the lock of its job.
     fn pass(&mut self, thread: usize, doing: Doing) {
-        let now = self.now as u64;
-        self.door = self.door.max(now) + self.costs.door;
-        self.then(thread, doing, SimClock::Time, self.door - now);
+        let (number, _) = self.threads[thread].seat.expect("it is in a loop");
+        let (now, price) = (self.now as u64, self.costs.count);
+        let line = &mut self.arena_mut(number).line;
+        *line = now.max(*line) + price;
+        let lasts = *line - now;
+        self.then(thread, doing, SimClock::Time, lasts);
     }
 
     /// The time until a woken thread begins.
@@ -360,13 +388,15 @@ impl SimPool {
         &self.threads[..self.workers - 1]
     }
 
+    /// Like `Barrier::idle`. A worker that is rung but not here yet counts as asleep.
     fn idle(&self) -> usize {
-        let in_no_loop = self.helpers().iter().filter(|helper| helper.seat.is_none()).count();
-        in_no_loop.saturating_sub(self.open())
+        let is_idle = |helper: &&SimThread| helper.seat.is_none() && helper.offer.is_none();
+        self.helpers().iter().filter(is_idle).count().saturating_sub(self.open())
     }
 
+    /// Like `Barrier::awake`.
     fn awake(&self) -> usize {
-        let is_awake = |helper: &&SimThread| helper.seat.is_none() && !matches!(helper.doing, Doing::Sleep);
+        let is_awake = |helper: &&SimThread| helper.offer.is_none() && matches!(helper.doing, Doing::Poll);
         self.helpers().iter().filter(is_awake).count()
     }
 
@@ -380,21 +410,22 @@ impl SimPool {
         Draw(self.drawn)
     }
 
-    /// A lower bound of the time of a loop that begins now. The caller works from the start. A
-    /// worker that sleeps begins at the earliest after a wake-up, for which the caller pays. All
-    /// other workers could begin at once. No loop ends before its longest item.
+    /// A lower bound of the time of a loop that begins now. The caller works from the start, and
+    /// all workers that do not sleep could begin at once. Somebody has to wake each of the others,
+    /// and pays for it: whoever is awake could, one after the other. A worker begins no sooner than
+    /// half of the mean time after that. No loop ends before its longest item.
     fn least(&self, items: &SimItems) -> u64 {
         let asleep = self.helpers().iter().filter(|helper| matches!(helper.doing, Doing::Sleep)).count();
-        let others = self.workers - 1 - asleep;
-        let SimPrices { wake, latency, door, .. } = self.costs;
-        let with = |woken: u64| {
-            let woken_at = (1..=woken).map(|nth| nth * wake + latency / 2);
-            let others = (1..=others as u64).map(|nth| nth * door);
-            done(items.total(), others.chain([woken * wake]).chain(woken_at).collect())
-        };
-        let mut least = with(0);
+        let SimPrices { wake, latency, .. } = self.costs;
+        let mut starts = vec![0; self.workers - asleep];
+        let mut ringers: BinaryHeap<Reverse<u64>> = starts.iter().copied().map(Reverse).collect();
+        let mut least = done(items.total(), starts.clone());
         for woken in 1..=asleep as u64 {
-            let more = with(woken);
+            let Reverse(free) = ringers.pop().expect("the caller is awake");
+            let start = free + wake + latency / 2;
+            ringers.extend([free + wake, start].map(Reverse));
+            starts.push(start);
+            let more = done(items.total() + woken * wake, starts.clone());
             if more > least {
                 break;
             }
@@ -583,7 +614,8 @@ impl SimPool {
         let has_new_bounds = new_bounds.is_some();
         let learnt = || known.as_ref().and_then(|known| known.bounds(dealt)).map(<[usize]>::to_vec);
         let bounds = new_bounds.or_else(learnt).unwrap_or_else(|| equal_parts(&left, dealt));
-        let cell = |Range { start, end }| SimCell { next: start, end, run: None, has_entered: false };
+        let cell =
+            |Range { start, end }| SimCell { next: start, end, run: None, has_entered: false, worker: None };
         let nobody = iter::repeat_n(left.end..left.end, helpers + 1 - dealt);
         let cells = parts(left.clone(), &bounds).chain(nobody).map(cell).collect();
         let is_dear = nanos(Duration::from_nanos(items.total())) / (items.len() as f32) < DEAR_NS;
@@ -591,8 +623,11 @@ impl SimPool {
             caller,
             items,
             helpers,
-            places: helpers,
-            active: 0,
+            places: 0,
+            inside: 0,
+            to_ring: 0..0,
+            between: 0,
+            line: 0,
             phase: Phase::Dealt,
             moves: 0,
             is_dear,
@@ -613,70 +648,138 @@ impl SimPool {
     /// Like `Barrier::publish`.
     fn publish(&mut self, caller: usize, number: usize) {
         let SimCall { awake, is_gap_short, .. } = self.callers[caller].call;
-        let is_crowded = mem::take(&mut self.is_crowded);
-        self.between = self.gaps.next(awake, is_gap_short, is_crowded, &self.prices);
+        let is_crowded = mem::take(&mut self.is_crowded) && self.flaw != Flaw::NoCrowd;
+        let between = self.gaps.next(awake, is_gap_short, is_crowded, &self.prices);
         let arena = self.arena_mut(number);
         (arena.phase, arena.cells[0].has_entered, arena.cells[0].run) = (Phase::Published, true, NOT_BEGUN);
-        for helper in 0..self.workers - 1 {
-            if matches!(self.threads[helper].doing, Doing::Poll) {
-                self.then(helper, Doing::Come, SimClock::Time, self.costs.notice);
+        arena.between = between;
+        let helpers = arena.helpers;
+        let (mut seat, mut asleep) = (1, None);
+        for polls in [true, false] {
+            for worker in 0..self.workers - 1 {
+                let SimThread { doing, seat: its, offer, .. } = &self.threads[worker];
+                if seat > helpers || its.is_some() || offer.is_some() || matches!(doing, Doing::Poll) != polls
+                {
+                    continue;
+                }
+                asleep = asleep.or((!polls).then_some(seat));
+                self.threads[worker].offer = Some((number, seat));
+                self.threads[worker].patience = between;
+                self.arena_mut(number).cells[seat].worker = Some(worker);
+                if polls {
+                    let seen = self.costs.offer * seat as u64 + self.costs.notice;
+                    self.then(worker, Doing::Come, SimClock::Time, seen);
+                }
+                seat += 1;
             }
         }
-        self.wake(caller, 0);
+        let arena = self.arena_mut(number);
+        (arena.places, arena.to_ring) = (helpers + 1 - seat, asleep.unwrap_or(seat)..seat);
+        let offered = self.costs.offer * (seat as u64 - 1);
+        let rung = self.ring_two(number, offered);
+        self.then(self.thread_of(caller), Doing::Offer, SimClock::Service, offered + rung);
     }
 
-    /// The caller wakes a sleeper, or begins to work.
-    fn wake(&mut self, caller: usize, first: usize) {
-        let thread = self.thread_of(caller);
-        let sleepers = self.workers - 1;
-        let asleep = |worker: &usize| matches!(self.threads[*worker].doing, Doing::Sleep);
-        let sleeper = (first..sleepers).chain(0..first).find(asleep);
-        if let Some(worker) = sleeper
-            && self.open() > self.awake()
-        {
-            let late = self.late();
-            self.then(worker, Doing::Come, SimClock::Time, self.costs.wake + late);
-            return self.then(thread, Doing::Wake(worker + 1), SimClock::Service, self.costs.wake);
+    /// Rings the next two sleepers that have an offer of the loop in arena `number`, after `before`
+    /// nanoseconds. Returns how long that takes. A worker that is on its way is not rung again.
+    fn ring_two(&mut self, number: usize, before: u64) -> u64 {
+        let mut lasts = 0;
+        for _ in 0..2 {
+            let Some(seat) = self.arena_mut(number).to_ring.next() else { break };
+            let worker = self.arena(number).cells[seat].worker.expect("it was offered");
+            if matches!(self.threads[worker].doing, Doing::Sleep) {
+                lasts += self.costs.wake;
+                let late = self.late();
+                self.then(worker, Doing::Come, SimClock::Time, before + lasts + late);
+            }
         }
-        self.begin_work(thread);
+        lasts
     }
 
-    /// A worker looks for a place.
-    fn look_for_place(&mut self, thread: usize) {
-        let is_open = |arena: &SimArena| {
-            arena.phase == Phase::Published && arena.places > 0 && arena.active < arena.helpers
-        };
-        let number = self.arenas.iter().position(|arena| arena.as_ref().is_some_and(is_open));
-        let Some(number) = number else {
-            return match self.between {
+    /// A worker that is awake looks for an offer or a place. Like `Barrier::enter`.
+    fn look_for_job(&mut self, thread: usize) {
+        if let Some((number, seat)) = self.threads[thread].offer.take() {
+            self.enter(thread, number, seat);
+            let rung = self.ring_two(number, 0);
+            return self.then(thread, Doing::Enter, SimClock::Service, rung);
+        }
+        let has_place =
+            |arena: &Option<SimArena>| arena.as_ref().is_some_and(|arena: &SimArena| arena.places > 0);
+        let Some(number) = self.arenas.iter().position(has_place) else {
+            return match self.threads[thread].patience {
                 0 => self.set_doing(thread, Doing::Sleep),
                 lasts => self.then(thread, Doing::Poll, SimClock::Time, lasts),
             };
         };
         let arena = self.arena_mut(number);
-        let is_free = |seat: &usize| !arena.cells[*seat].has_entered;
+        arena.places -= 1;
+        let between = arena.between;
+        let is_free = |seat: &usize| arena.cells[*seat].worker.is_none();
         let own = Some(thread + 1).filter(|own| *own <= arena.helpers && is_free(own));
         let seat = own.or_else(|| (1..=arena.helpers).find(is_free)).expect("a place has a seat");
-        arena.places -= 1;
-        arena.active += 1;
+        arena.cells[seat].worker = Some(thread);
+        self.threads[thread].patience = between;
+        self.enter(thread, number, seat);
+        self.pass(thread, Doing::Enter);
+    }
+
+    fn enter(&mut self, thread: usize, number: usize, seat: usize) {
+        let arena = self.arena_mut(number);
+        arena.inside += 1;
         arena.cells[seat].has_entered = true;
         let SimThread { seat: its, nth, asked, spared, .. } = &mut self.threads[thread];
         (*its, *nth, *asked, *spared) = (Some((number, seat)), 0, 0, None);
-        self.begin_work(thread);
     }
 
     /// Begins with the range of the thread's own cell.
     fn begin_work(&mut self, thread: usize) {
         let (number, seat) = self.threads[thread].seat.expect("it is in a loop");
         let (now, service) = (self.now, self.service as u64);
-        let arena = self.arena_mut(number);
-        let cell = &mut arena.cells[seat];
+        let cell = &mut self.arena_mut(number).cells[seat];
         if cell.next == cell.end {
             return self.steal(thread);
         }
         cell.run = Some((now, service));
-        let work = arena.items.take(arena.cells[seat].next, arena.cells[seat].end);
-        self.then(thread, Doing::Fold, SimClock::Service, work);
+        self.fold_on(thread);
+    }
+
+    /// When the run of a thread ends, by its service.
+    fn end_of_run(&self, thread: usize) -> u64 {
+        let (number, seat) = self.threads[thread].seat.expect("it is in a loop");
+        let SimArena { cells, items, .. } = self.arena(number);
+        let SimCell { next, end, run, .. } = cells[seat];
+        let (_, since) = run.expect("it has a run");
+        SimClaims { since, first: next, size: 1, end }.done(items)
+    }
+
+    /// Goes on with the range of the thread's own cell: up to the end of a stretch if workers are
+    /// to be rung, otherwise up to the end.
+    fn fold_on(&mut self, thread: usize) {
+        let (number, seat) = self.threads[thread].seat.expect("it is in a loop");
+        let (service, mut until) = (self.service as u64, self.end_of_run(thread));
+        let SimArena { cells, items, to_ring, .. } = self.arena(number);
+        if !to_ring.is_empty() {
+            let SimCell { next, end, run, .. } = cells[seat];
+            let (_, since) = run.expect("it has a run");
+            let stretch = service + STRETCH.as_nanos() as u64;
+            let behind = SimClaims { since, first: next, size: 1, end }.claimed(items, stretch);
+            until = until.min(since + items.take(next, behind));
+        }
+        self.then(thread, Doing::Fold, SimClock::Service, until.saturating_sub(service));
+    }
+
+    /// The end of a stretch, or of a run.
+    fn end_stretch(&mut self, thread: usize) {
+        let (number, seat) = self.threads[thread].seat.expect("it is in a loop");
+        if self.service as u64 >= self.end_of_run(thread) {
+            self.end_run(thread);
+            return self.steal(thread);
+        }
+        let rung = self.ring_two(number, 0);
+        if let Some((_, since)) = &mut self.arena_mut(number).cells[seat].run {
+            *since += rung;
+        }
+        self.fold_on(thread);
     }
 
     fn steal(&mut self, thread: usize) {
@@ -777,7 +880,7 @@ impl SimPool {
         if range.is_empty() {
             return self.scan(thread);
         }
-        let (nth, service) = (self.threads[thread].nth, self.service as u64);
+        let nth = self.threads[thread].nth;
         let profile = self.arena(number).known.as_ref().map(|known| &known.profile);
         let Range { start, end } = range;
         let middle = if is_stuck { Some(start) } else { theft::middle(profile, nth, victim, range) };
@@ -792,15 +895,13 @@ impl SimPool {
         }
         let arena = self.arena_mut(number);
         arena.moves += 1;
-        let SimCell { next, run, .. } = arena.cells[victim];
+        let SimCell { run, .. } = arena.cells[victim];
         arena.cells[victim].end = middle;
         (arena.cells[me].next, arena.cells[me].end, arena.cells[me].run) = (middle, end, NOT_BEGUN);
-        if let Some((_, since)) = run.filter(|_| run != NOT_BEGUN) {
-            // The victim folds up to its new end.
-            let done = SimClaims { since, first: next, size: 1, end: middle }.done(&arena.items);
+        if run.is_some() && run != NOT_BEGUN {
             let is_victim = |thread: &SimThread| thread.seat == Some((number, victim));
             let victim = self.threads.iter().position(is_victim).expect("a run has a thread");
-            self.then(victim, Doing::Fold, SimClock::Service, done.saturating_sub(service));
+            self.fold_on(victim); // up to its new end
         }
         self.then(thread, Doing::Steal, SimClock::Service, price);
     }
@@ -809,8 +910,8 @@ impl SimPool {
     fn leave(&mut self, thread: usize) {
         let (number, _) = self.threads[thread].seat.take().expect("it is in a loop");
         let arena = self.arena_mut(number);
-        (arena.active, arena.places) = (arena.active - 1, 0);
-        if arena.active == 0 {
+        (arena.inside, arena.places) = (arena.inside - 1, 0);
+        if arena.inside == 0 {
             let caller = self.thread_of(self.arena(number).caller);
             match self.threads[caller].doing {
                 Doing::Wait => self.then(caller, Doing::Return, SimClock::Time, self.costs.notice),
@@ -821,13 +922,17 @@ impl SimPool {
                 _ => {}
             }
         }
-        self.look_for_place(thread);
+        self.look_for_job(thread);
     }
 
     fn retract(&mut self, caller: usize, number: usize) {
         let arena = self.arena_mut(number);
-        (arena.places, arena.phase) = (0, Phase::Retracted);
-        if arena.active == 0 {
+        (arena.places, arena.to_ring, arena.phase) = (0, 0..0, Phase::Retracted);
+        let is_idle = arena.inside == 0;
+        for helper in self.threads.iter_mut().filter(|thread| thread.offer.is_some_and(|of| of.0 == number)) {
+            helper.offer = None;
+        }
+        if is_idle {
             return self.end_shared(caller, number);
         }
         let pace = self.memory.pace(self.current(caller).this);
@@ -918,20 +1023,15 @@ impl SimPool {
         let seat = self.threads[thread].seat;
         let caller = thread.wrapping_sub(self.workers - 1);
         match self.threads[thread].doing {
-            Doing::Come => self.pass(thread, Doing::Enter),
+            Doing::Come => self.look_for_job(thread),
             Doing::Poll => self.set_doing(thread, Doing::Sleep),
-            Doing::Enter => self.look_for_place(thread),
+            Doing::Enter | Doing::Offer | Doing::Steal => self.begin_work(thread),
             Doing::Leave => self.leave(thread),
-            Doing::Fold => {
-                self.end_run(thread);
-                self.steal(thread);
-            }
+            Doing::Fold => self.end_stretch(thread),
             Doing::Scan(moves) => self.choose(thread, moves),
             Doing::Watch { victim, start, is_dear } => self.watch(thread, victim, start, is_dear),
-            Doing::Steal => self.begin_work(thread),
             Doing::Alone { end, after } => self.after_stretch(caller, end, after),
             Doing::Deal => self.publish(caller, seat.expect("it has an arena").0),
-            Doing::Wake(first) => self.wake(caller, first),
             Doing::Retract => self.retract(caller, seat.expect("it has an arena").0),
             Doing::Wait => self.set_doing(thread, Doing::WaitAsleep),
             Doing::Return => self.end_shared(caller, seat.expect("it has an arena").0),
@@ -1020,6 +1120,8 @@ fn simulate(workers: usize, callers: usize, row: usize, flaw: Flaw) -> Measured 
 
 /// The ratio that a row may have unless its comment says otherwise.
 const BAR: f64 = 1.15;
+/// The ratio that two callers of loops of 500 µs may have on eight workers.
+const TWO_CALLERS: f64 = 1.31;
 
 /// Prints the ratios of all lengths, and compares them with the `bars`: for each length, one bar
 /// for each number of callers. `cargo test --lib callers -- --nocapture`
@@ -1043,44 +1145,70 @@ fn callers_share_two_workers() {
     compare(2, [[BAR; 4]; LENGTHS.len()]);
 }
 
-/// Loops of 50 µs miss the bar of 1.15, with 1.43, 2.32 and 1.27. With all workers such a loop
+/// Loops of 50 µs miss the bar of 1.15, with 1.35, 2.26 and 1.67. With all workers such a loop
 /// would take some 6 µs, which is less than a wake-up. If several threads call loops, workers sleep
-/// after each loop. So most loops run on few workers while other workers wake up.
+/// after each loop. So most loops run on few workers while other workers wake up. For the same
+/// reason two callers of loops of 500 µs miss it, with 1.24 (1.02 with [`Flaw::NoCrowd`]).
 #[test]
 fn callers_share_eight_workers() {
-    compare(8, [[1.5, 2.45, 1.4, BAR], [BAR; 4], [BAR; 4], [BAR; 4], [BAR; 4]]);
+    compare(8, [[1.43, 2.4, 1.76, BAR], [BAR, TWO_CALLERS, BAR, BAR], [BAR; 4], [BAR; 4], [BAR; 4]]);
 }
 
-/// The pool misses the bar of 1.15 in 13 of 20 rows. The measured ratios follow, for one, two, four
-/// and eight callers; the asserted limits are about 5 % higher.
+/// The pool misses the bar of 1.15 in 15 of 20 rows. The target of loops of 500 µs and more is
+/// 1.30, and that of two callers of 5 ms is 1.25: five rows miss these. The measured ratios follow,
+/// for one, two, four and eight callers; the asserted limits are about 5 % higher. Few calls are
+/// measured, so with other seeds the ratios of several callers differ by a tenth.
 ///
-/// * 50 µs: 3.22, 3.23, 5.99, 3.22, and 500 µs: 2.71, 3.86, 2.43, 1.72. With 64 workers such a
-///   loop would take 1 to 8 µs. The bound assumes that workers in other loops come at once. The
-///   policy wakes few workers, because help costs more than it saves.
-/// * 5 ms: 1.30, 2.04, 1.28, 1.18. The caller wakes up to 63 workers one after the other, which
-///   takes 126 µs. With wake-ups that take no time, the ratios of two, four and eight callers were
-///   1.23, 1.12 and 1.03. The cause of the loss of one caller, whose workers stay awake, is not
-///   known.
-/// * Loops of mixed lengths: 1.03, 1.10, 1.10, 1.23. A loop opens as many places as CPUs are free
-///   at its begin. Workers that become idle later do not join it. With places for all workers
-///   ([`Flaw::NoLimit`]), the ratios of four and eight callers were 1.08 and 1.07, and those of
-///   loops of 500 µs and 5 ms were higher.
+/// * 50 µs: 1.62, 2.52, 3.40, 6.90. With 64 workers such a loop would take 1 µs. The policy wakes
+///   few workers, because help costs more than it saves.
+/// * 500 µs: 2.68, 4.69, 3.19, 2.21. With 64 workers the work of such a loop takes 7.8 µs. What one
+///   thread after the other does takes longer: the caller partitions 64 cells (3.8 µs) and writes
+///   63 offers (0.9 µs), and 63 workers write the count of tokens (6.3 µs). If none of this took
+///   time, the ratio of one caller would be 1.29. With any number of helpers it is at least 2.4.
+/// * 5 ms: 1.16, 1.69, 1.30, 1.16. If several threads call loops, workers sleep after each loop. A
+///   wake-up takes some 22 µs of a CPU, and the work of 5 ms takes 78 µs of each. Helpers that poll
+///   all the same ([`Flaw::NoCrowd`]) bring two callers to 1.11, and those of 500 µs to 1.86.
+/// * Loops of mixed lengths: 1.03, 1.21, 1.24, 1.30. One caller takes long: it begins alone, and
+///   finds no idle worker while the others take all of them again and again. A loop opens as many
+///   places as CPUs are free at its begin, and the first worker that finds nothing to steal closes
+///   them.
 /// * A failed trial of running alone counts even if its rest gets fewer helpers than it asks for.
 ///   When such trials did not count, each call of a loop was a trial, and the ratios of four and
-///   eight callers were 9.29 and 8.08 with loops of 50 µs. A call with fewer helpers does not bring
+///   eight callers were 9.29 and 8.08 with loops of 50 µs. (With one lock for all workers and
+///   wake-ups one by one, as all figures of this item.) A call with fewer helpers does not bring
 ///   the next trial closer: with such calls counted, the mixed ratios were 1.03, 1.25, 1.39, 1.34.
 #[test]
 fn callers_share_sixty_four_workers() {
-    let mixed = [BAR, BAR, BAR, 1.3];
-    compare(64, [[3.4, 3.4, 6.3, 3.4], [2.85, 4.05, 2.55, 1.81], [1.37, 2.15, 1.35, 1.25], [BAR; 4], mixed]);
+    let (micros_50, micros_500) = ([1.71, 2.65, 3.58, 7.25], [2.82, 4.93, 3.36, 2.33]);
+    compare(64, [micros_50, micros_500, [1.23, 1.78, 1.37, 1.23], [BAR; 4], [BAR, 1.28, 1.31, 1.37]]);
+}
+
+/// Prints the ratios, with the policy and with helpers that poll between the loops of several
+/// callers as they do between those of one: `cargo test --release --lib crowd -- --ignored
+/// --nocapture`. CPU time does not count here. The threads of a crowd have no CPUs to spare on two
+/// CPUs, but 63 helpers and two callers are only one more than 64.
+#[test]
+#[ignore = "a table for people"]
+fn helpers_that_poll_in_a_crowd() {
+    for (workers, row) in [2, 8, 64].into_iter().flat_map(|workers| [0, 1, 2, 3, 4].map(|row| (workers, row)))
+    {
+        let ratios = CALLERS.map(|callers| {
+            let [now, polls] =
+                [Flaw::None, Flaw::NoCrowd].map(|flaw| simulate(workers, callers, row, flaw).ratio);
+            format!("{now:5.2} -> {polls:5.2}")
+        });
+        println!("{workers:2} workers, {:6}, callers {CALLERS:?}: {}", LENGTHS[row].0, ratios.join(", "));
+    }
 }
 
 /// If the policy were wrong in one of these ways, the bars of eight workers would notice it.
 #[test]
 fn the_bars_notice_a_wrong_policy() {
     let two_callers = |row, flaw| simulate(8, 2, row, flaw);
-    for flaw in [Flaw::NoFreeCpu, Flaw::NoLimit] {
-        assert!(two_callers(1, Flaw::None).ratio < BAR && two_callers(1, flaw).ratio > 1.1 * BAR);
+    let ratio = |flaw| two_callers(1, flaw).ratio;
+    assert!(ratio(Flaw::None) < TWO_CALLERS && ratio(Flaw::NoFreeCpu) > 1.05 * TWO_CALLERS);
+    for (row, flaw) in [(3, Flaw::NoLimit), (2, Flaw::NoRest)] {
+        let slowest = |flaw| two_callers(row, flaw).slowest;
+        assert!(slowest(Flaw::None) < SLOWEST && slowest(flaw) > 1.1 * SLOWEST);
     }
-    assert!(two_callers(2, Flaw::None).slowest < SLOWEST && two_callers(2, Flaw::NoRest).slowest > SLOWEST);
 }

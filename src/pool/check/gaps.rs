@@ -12,7 +12,7 @@
 
 use std::{mem, ops::Range, ptr, time::Duration};
 
-use super::simulator::{PRICES, Random};
+use super::simulator::{PRICES, Random, ring};
 use crate::pool::policy::{
     alone_or_shared::{TRIAL_PARTS, time_for},
     launch::{Case, Draw, Gap, Launch},
@@ -36,7 +36,7 @@ struct GapHelper {
 /// The arrival of a helper at a loop.
 struct Coming {
     me: usize,
-    /// The time when the helper has seen the job.
+    /// The time when the helper begins.
     at: u64,
     /// The time from which the helper's CPU time counts.
     counts: u64,
@@ -175,49 +175,48 @@ impl Team {
         self.cost.lost += (self.now - begin).saturating_sub(work / (all as u64 + 1));
     }
 
-    /// Publishes `work` for this number of helpers, which poll for `patience` afterwards. The
-    /// policy learns the cost of the help.
+    /// Publishes `work` for this number of helpers, awake ones first. They poll for `patience`
+    /// afterwards. The policy learns the cost of the help.
     fn share(&mut self, helpers: usize, work: u64, patience: u64, awake: bool) {
         let begin = self.now;
         let published = begin + PRICES.deal * (helpers as u64 + 1);
-        let (mut own, mut comings) = (published, Vec::new());
-        for (me, helper) in self.helpers.iter_mut().enumerate() {
+        let offered = published + PRICES.offer * helpers as u64;
+        let is_awake = |&me: &usize| (self.helpers[me].since..self.helpers[me].until).contains(&published);
+        let (polling, others): (Vec<usize>, Vec<usize>) = (0..self.helpers.len()).partition(is_awake);
+        for helper in &mut self.helpers {
             let GapHelper { since, until } = *helper;
             self.cost.polled += published.min(until).saturating_sub(since);
-            if (since..until).contains(&published) {
-                comings.push(Coming { me, at: published + PRICES.notice, counts: published });
-            } else if me < helpers {
-                own += PRICES.wake;
-                let late = PRICES.latency / 2 + self.random.below(PRICES.latency + 1);
-                let at = if since > published { since } else { own + late };
-                comings.push(Coming { me, at, counts: at - PRICES.wake }); // a context switch is work too
-            } else if until < published {
-                helper.since = until; // its polling is counted
-            }
+            helper.since = since.max(published.min(until)); // its polling is counted
         }
+        let see = |me| Coming { me, at: offered + PRICES.notice, counts: published };
+        let mut comings: Vec<Coming> = polling.into_iter().take(helpers).map(see).collect();
+        let called: Vec<usize> = others.into_iter().take(helpers - comings.len()).collect();
+        // A helper that is waking up for an earlier loop is not rung again.
+        let (coming, asleep): (Vec<usize>, Vec<usize>) =
+            called.into_iter().partition(|me| self.helpers[*me].since > published);
+        comings.extend(coming.into_iter().map(|me| {
+            let at = self.helpers[me].since;
+            Coming { me, at, counts: at }
+        }));
+        let (own, woken) = ring(&PRICES, asleep.len(), offered, &mut self.random);
+        // A context switch is work too.
+        comings.extend(asleep.into_iter().zip(woken).map(|(me, woken)| Coming {
+            me,
+            at: woken.begin,
+            counts: woken.came - PRICES.wake,
+        }));
         comings.sort_by_key(|coming| (coming.at, scatter(coming.me as u64)));
-        let mut door = 0;
-        let starts: Vec<u64> = comings
-            .iter()
-            .map(|coming| {
-                door = coming.at.max(door) + PRICES.door;
-                door
-            })
-            .collect();
-        let come = || comings.iter().zip(&starts);
-        let helped = || come().filter(|(coming, _)| coming.me < helpers).map(|(_, start)| *start);
+        let helped = || comings.iter().map(|coming| coming.at);
         let done = done(work, helped().chain([own]).collect());
-        let retracted = done.max(own) + PRICES.door;
+        let retracted = done.max(own) + PRICES.count;
         let first = helped().next().filter(|first| *first < done);
         let mut last = retracted;
-        for (&Coming { me, counts, .. }, &start) in come() {
-            let (since, patience) = if me >= helpers {
-                (start + PRICES.door, self.gaps.spin.map_or(0, |spin| spin.as_nanos() as u64))
-            } else if start < retracted {
-                last = last.max(start) + PRICES.door;
-                (last, patience)
+        for &Coming { me, at, counts } in &comings {
+            let since = if at < retracted {
+                last = last.max(at) + PRICES.count;
+                last
             } else {
-                (start, patience) // too late
+                at // too late
             };
             self.helpers[me] = GapHelper { since, until: since + patience };
             self.cost.cpu += since - counts;
@@ -291,8 +290,9 @@ fn random(nth: u64, mean: u64) -> u64 {
     (-unit.ln() * mean as f64) as u64
 }
 
-/// How long a helper may poll after a loop: the time of a wake-up.
-const PRICE: u64 = PRICES.wake + PRICES.latency * 3 / 2;
+/// How long a helper may poll after a loop: the time of a wake-up. Its caller rings two helpers
+/// before it begins to work.
+const PRICE: u64 = 2 * PRICES.wake + PRICES.latency * 3 / 2;
 
 /// Prints a row for each sequence, each number of workers and each amount of work (in µs for two
 /// workers). A row has three parts: for the policy, for helpers that always poll, and for helpers
@@ -332,7 +332,7 @@ fn polling_costs_at_most_about_twice_the_better_of_always_and_never() {
         assert!(now.polled <= CALLS * helpers * PRICE, "{row}: {:.1} us", us(now.polled));
         // In addition to polling, threads that are awake wait for each other at the count of
         // tokens.
-        let cpu = sleeps.cpu + CALLS * (helpers * PRICE + PRICES.door * (helpers + 1).pow(2));
+        let cpu = sleeps.cpu + CALLS * (helpers * PRICE + PRICES.count * (helpers + 1).pow(2));
         assert!(now.cpu <= cpu, "{row}: CPU time of {:.1} us", us(now.cpu));
         if name == "5 us" && workers <= 64 {
             let took = |cost: Cost| us(cost.lost) + each as f64 / 2.0;

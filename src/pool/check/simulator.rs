@@ -21,7 +21,7 @@ use crate::{
         place::topology::{Cpu, Distance, distance},
         policy::{
             grain::Grain,
-            pace::{Pace, Stretch},
+            pace::{Pace, STRETCH, Stretch},
             prices::Estimate,
             site::{Loop, Site, Slice, scatter},
             split::{Profile, Splits, equal_parts, parts},
@@ -37,17 +37,21 @@ use crate::{
 pub(super) struct SimPrices {
     /// Partitioning one cell. Assumed: a free lock and three stores.
     pub(super) deal: u64,
-    /// The time that the caller takes to wake one sleeper. Assumed; 8 µs on a virtual machine of
+    /// The time that a thread takes to wake one sleeper. Assumed; 8 µs on a virtual machine of
     /// two CPUs.
     pub(super) wake: u64,
     /// The mean time until a woken thread begins. A thread takes between 0.5 and 1.5 times the
     /// mean. Assumed; on a virtual machine of two CPUs the median is 5 µs, and one thread in ten
     /// takes 38 µs or more.
     pub(super) latency: u64,
+    /// The time that the caller takes to write an offer to the post of one worker. Assumed; 63
+    /// offers take 0.35 to 0.86 µs on a virtual machine of two CPUs.
+    pub(super) offer: u64,
     /// The time until a polling helper has seen the job. Assumed.
     pub(super) notice: u64,
-    /// The count of tokens, which workers write one after the other. Assumed.
-    pub(super) door: u64,
+    /// Writing the count of tokens, which the workers of a loop write one after the other. Assumed;
+    /// 40 to 100 ns on a virtual machine of two CPUs.
+    pub(super) count: u64,
     /// The time to read the cell of a worker in the same cache, in the same node, and in another
     /// node. Assumed: the latency of a cache line, with several requests in flight.
     pub(super) view: [u64; 3],
@@ -68,8 +72,9 @@ pub(super) const PRICES: SimPrices = SimPrices {
     deal: 60,
     wake: 2_000,
     latency: 20_000,
+    offer: 15,
     notice: 300,
-    door: 150,
+    count: 100,
     view: [15, 25, 50],
     theft: [200, 400, 800],
     fence: 500,
@@ -167,6 +172,40 @@ impl SimOutcome {
     fn ratio(&self) -> f64 {
         self.makespan as f64 / self.bound as f64
     }
+}
+
+/// A worker that was woken.
+pub(super) struct Woken {
+    /// The time when it has come, and the time when it has rung others and begins to work.
+    pub(super) came: u64,
+    pub(super) begin: u64,
+}
+
+/// Rings `sleepers` that have an offer, as `Barrier::ring_two` does: the caller rings two at the
+/// time `from`, each worker rings two when it has come, and each of them rings two more after each
+/// stretch of its work. Returns the time when the caller begins to work. Ringing later on takes no
+/// time.
+pub(super) fn ring(prices: &SimPrices, sleepers: usize, from: u64, random: &mut Random) -> (u64, Vec<Woken>) {
+    let (mut own, mut woken) = (from, Vec::with_capacity(sleepers));
+    // The times when somebody rings, and the worker that has just come; `None` if it works.
+    let mut ringers = BinaryHeap::from([Reverse((from, None))]);
+    while let Some(Reverse((mut now, comes))) = ringers.pop() {
+        for _ in 0..2.min(sleepers - woken.len()) {
+            now += prices.wake;
+            let came = now + prices.latency / 2 + random.below(prices.latency + 1);
+            ringers.push(Reverse((came, Some(woken.len()))));
+            woken.push(Woken { came, begin: came });
+        }
+        match comes {
+            Some(worker) => woken[worker].begin = now,
+            None if own == from => own = now,
+            None => {}
+        }
+        if woken.len() < sleepers {
+            ringers.push(Reverse((now + STRETCH.as_nanos() as u64, None)));
+        }
+    }
+    (own, woken)
 }
 
 pub(super) struct Random(pub(super) u64);
@@ -317,7 +356,7 @@ struct SimRound<'a> {
     moves: usize,
     folded: usize,
     /// The time when the last worker has written the count of tokens.
-    door: u64,
+    counted: u64,
     /// The time when the caller has written the count of tokens at the end.
     caller: u64,
     marks: Vec<Mark>,
@@ -359,8 +398,8 @@ impl SimRound<'_> {
 
     /// The time when a worker that arrives `now` has written the count of tokens.
     fn pass(&mut self, now: u64) -> u64 {
-        self.door = self.door.max(now) + self.of.prices.door;
-        self.door
+        self.counted = self.counted.max(now) + self.of.prices.count;
+        self.counted
     }
 
     /// Begins a run whose first item has been claimed already.
@@ -542,7 +581,6 @@ impl SimRound<'_> {
     }
 
     fn come(&mut self, me: usize, now: u64) {
-        let now = if me == 0 { now } else { self.pass(now) };
         let Worker { next, end, is_dear, .. } = &mut self.workers[me];
         *is_dear = Some(false);
         if next < end {
@@ -569,10 +607,10 @@ impl SimRound<'_> {
                 }
             }
         }
-        let Self { of: Setting { prices, awake, .. }, items, door, caller, .. } = self;
-        let woken = if !awake && door > caller + BRIEF { prices.latency } else { 0 };
+        let Self { of: Setting { prices, awake, .. }, items, counted, caller, .. } = self;
+        let woken = if !awake && counted > caller + BRIEF { prices.latency } else { 0 };
         assert_eq!(self.folded, items.len());
-        self.outcome.makespan = door + woken + self.outcome.fences * prices.tax;
+        self.outcome.makespan = counted + woken + self.outcome.fences * prices.tax;
         self.outcome.bound = items.bound(self.workers.len());
         self.times.marks = self.marks;
         (self.outcome, self.times)
@@ -597,17 +635,18 @@ impl Learnt {
         }
     }
 
-    /// The times when the workers come; the first time is that of the caller.
+    /// The times when the workers begin; the first time is that of the caller.
     fn comings(&mut self, of: &Setting<'_>) -> Vec<u64> {
         let Setting { prices, homes, awake, .. } = of;
-        let workers = homes.len() as u64;
-        let dealt = prices.deal * workers;
-        let helper = |helper| {
-            let late = prices.latency / 2 + self.random.below(prices.latency + 1);
-            if *awake { dealt + prices.notice } else { dealt + prices.wake * helper + late }
-        };
-        let caller = if *awake { dealt } else { dealt + prices.wake * (workers - 1) };
-        [caller].into_iter().chain((1..workers).map(helper)).collect()
+        let helpers = homes.len() as u64 - 1;
+        let dealt = prices.deal * (helpers + 1);
+        let offered = dealt + prices.offer * helpers;
+        if *awake {
+            let helper = |helper| dealt + prices.offer * helper + prices.notice;
+            return [offered].into_iter().chain((1..=helpers).map(helper)).collect();
+        }
+        let (own, woken) = ring(prices, helpers as usize, offered, &mut self.random);
+        [own].into_iter().chain(woken.into_iter().map(|woken| woken.begin)).collect()
     }
 
     /// Simulates a round and learns from it, like `Executor::round`.
@@ -647,7 +686,7 @@ impl Learnt {
             made: 0,
             moves: 0,
             folded: 0,
-            door: 0,
+            counted: 0,
             caller: 0,
             marks: Vec::new(),
             times,
@@ -749,7 +788,7 @@ pub(super) fn shape(name: &str) -> Costs {
 /// table: `cargo test --lib fewer_thefts -- --nocapture`.
 #[test]
 fn fewer_thefts_between_nodes_and_hardly_a_longer_makespan() {
-    const SEEDS: u64 = 2;
+    const SEEDS: u64 = 4;
     println!("means of a round: by size alone -> near ones preferred");
     println!("machine  items a worker  costs           between nodes    all thefts   makespan in µs");
     let mut bad = Vec::new();
@@ -789,14 +828,15 @@ fn fewer_thefts_between_nodes_and_hardly_a_longer_makespan() {
 /// In a hot run on 64 workers, all workers without hot items run out of items at the same moment,
 /// and few ranges have many items left. If thefts need expensive fences, as at the start of rounds
 /// of cheap items, choosing the largest victim causes more thefts. There are few largest ranges, so
-/// several thieves choose the same range, get fewer items than they have seen, and steal again. On
-/// 128 workers, thieves find the hot items only when three quarters of the round are over. Each hot
-/// item takes half of a round, so with every rule the makespan is at least 1.25 times the lower
-/// bound.
+/// several thieves choose the same range, get fewer items than they have seen, and steal again.
+/// (Workers that came 150 ns after one another, through one lock, were done at different moments:
+/// then the figure of 64 workers was at most 1.12.) On 128 workers, thieves find the hot items only
+/// when three quarters of the round are over. Each hot item takes half of a round, so with every
+/// rule the makespan is at least 1.25 times the lower bound.
 #[test]
 fn many_thieves_look_for_many_victims() {
     for (name, workers, items, bar) in [
-        ("hot run", 64, 100_000, 1.12),
+        ("hot run", 64, 100_000, 1.20),
         ("hot run", 128, 100_000, 1.35),
         ("growing", 64, 500_000, 1.12),
         ("growing", 128, 500_000, 1.15),
@@ -886,10 +926,10 @@ fn table() {
     }
 }
 
-/// The caller wakes sleeping helpers one after the other, and begins when it has woken all helpers.
-/// Prints the mean makespans, in µs, of rounds over noise with known costs: with the policy's
-/// number of helpers, with at most `sqrt(1.5 * work / wake)` helpers, and with the best number of
-/// workers. `cargo test --release --lib simulator::helpers -- --ignored --nocapture`
+/// The caller wakes two sleeping helpers and begins. Each worker wakes further ones. Prints the
+/// mean makespans, in µs, of rounds over noise with known costs: with the policy's number of
+/// helpers, with at most `sqrt(1.5 * work / wake)` helpers, and with the best number of workers.
+/// `cargo test --release --lib simulator::helpers -- --ignored --nocapture`
 #[test]
 #[ignore = "a table for people"]
 fn helpers_that_cost_more_than_they_save() {

@@ -347,22 +347,19 @@ impl Case<'_> {
     fn faster(&self, cost: f32, expected: f32, shared: Launch) -> Launch {
         let &Self { memory, prices, this, draw, .. } = self;
         let len = this.slice.len as f32;
-        let verdict = memory.verdict(this).filter(|verdict| {
-            verdict.alone != verdict.is_trial_due() && !verdict.is_outdated(expected / len)
-        });
-        let is_alone = verdict.is_some_and(|verdict| verdict.alone);
-        match self.rounds.and_then(|(rounds, now)| rounds.begin(this, now, is_alone, expected)) {
-            Some(true) => return Launch::alone(2.0 * expected, len / f32::from(TRIAL_PARTS), Why::Rounds),
-            Some(false) => return shared,
-            None => {}
+        let Some(verdict) = memory.verdict(this) else { return shared };
+        let (help, parts, usually) = (prices.help(false), f32::from(TRIAL_PARTS), verdict.usually * len);
+        if !verdict.alone && (cost >= parts * help || cost >= CLEARLY * help && parts * cost > usually) {
+            return shared;
         }
-        let Some(verdict) = verdict else { return shared };
-        if !verdict.alone {
-            let (help, parts, usually) = (prices.help(false), f32::from(TRIAL_PARTS), verdict.usually * len);
-            if cost >= parts * help || cost >= CLEARLY * help && parts * cost > usually {
-                return shared;
-            }
-            return Launch::Trial { shared: time(usually) };
+        let is_now = verdict.alone != verdict.is_trial_due() && !verdict.is_outdated(expected / len);
+        let is_alone = is_now && verdict.alone;
+        match self.rounds.and_then(|(rounds, now)| rounds.begin(this, now, is_alone, [expected, usually])) {
+            Some(true) => return Launch::alone(2.0 * expected, len / parts, Why::Rounds),
+            Some(false) => return shared,
+            None if !is_now => return shared,
+            None if !verdict.alone => return Launch::Trial { shared: time(usually) },
+            None => {}
         }
         if expected < TOO_SHORT_TO_TIME_NS && !draw.is_one_in(TIMED_ONE_IN) {
             return Launch::Plain;

@@ -12,8 +12,9 @@
 //! count, since the data comes home in it. The trial ends early if its first counted round is
 //! clearly longer. If a trial confirms the verdict, the next interval between trials is longer.
 //!
-//! A round cannot be shorter than its loops. So a loop that takes longer alone than its round takes
-//! now is not tried alone, and a loop that is most of its program never is.
+//! A loop is tried alone only if the rest of the round would gain enough by it: if the rest took
+//! half of its time now, the round would be shorter. So a loop that is most of its program is never
+//! tried.
 
 use std::cell::Cell;
 
@@ -39,15 +40,15 @@ impl Rounds {
         Self([const { Cell::new(RoundsOfLoop::NEW) }; LOOPS])
     }
 
-    /// A call of a loop that is worth sharing by itself begins `now`. The loop would take about
-    /// `expected` nanoseconds alone, and runs alone if `is_alone` is set and rounds do not decide.
-    /// Returns whether to run it alone, if rounds decide.
-    pub(crate) fn begin(&self, this: Loop, now: Instant, is_alone: bool, expected: f32) -> Option<bool> {
+    /// A call of a loop that is worth sharing by itself begins `now`. The loop runs alone if
+    /// `is_alone` is set and rounds do not decide. `times` are about the times of a call alone and
+    /// of a shared call, in nanoseconds. Returns whether to run it alone, if rounds decide.
+    pub(crate) fn begin(&self, this: Loop, now: Instant, is_alone: bool, times: [f32; 2]) -> Option<bool> {
         let number = this.round_number();
         let place = &self.0[number as usize % LOOPS];
         let known = Some(place.get()).filter(|known| known.number == number);
         let mut rounds = known.unwrap_or(RoundsOfLoop { number, ..RoundsOfLoop::NEW });
-        let decided = rounds.begin(now, is_alone, expected);
+        let decided = rounds.begin(now, is_alone, times);
         place.set(rounds);
         decided
     }
@@ -107,12 +108,12 @@ impl RoundsOfLoop {
         left: 0,
     };
 
-    fn begin(&mut self, now: Instant, is_alone: bool, expected: f32) -> Option<bool> {
+    fn begin(&mut self, now: Instant, is_alone: bool, times: [f32; 2]) -> Option<bool> {
         let took = self.begun.replace(now).map(|begun| nanos(now - begun));
         if let Some(took) = took.filter(|_| self.in_row > 1) {
             self.see(took);
         }
-        let decided = self.decide(expected);
+        let decided = self.decide(times);
         if decided.is_none() && self.is_alone != is_alone {
             *self = Self { number: self.number, begun: self.begun, is_alone, ..Self::NEW };
         }
@@ -158,12 +159,16 @@ impl RoundsOfLoop {
     }
 
     /// Whether to run the call that begins alone. `None` if rounds do not decide.
-    fn decide(&mut self, expected: f32) -> Option<bool> {
+    fn decide(&mut self, [alone, shared]: [f32; 2]) -> Option<bool> {
         if self.trial.is_some() {
             return Some(!self.is_alone);
         }
-        let longest = if self.is_alone { CLEARLY * self.usually } else { self.usually };
-        if usize::from(self.alike) < ALIKE || expected >= longest {
+        let may_be_alone = if self.is_alone {
+            alone < CLEARLY * self.usually
+        } else {
+            alone - shared < (self.usually - shared) / 2.0
+        };
+        if usize::from(self.alike) < ALIKE || !may_be_alone {
             return None;
         }
         self.left = self.left.saturating_sub(1);
@@ -197,7 +202,7 @@ mod tests {
         /// The time of the loop, and of a round, if the loop runs alone.
         loop_alone: f32,
         alone: f32,
-        /// The time of a round if the loop is shared.
+        /// The time of a round if the loop is shared. The shared loop takes half of `loop_alone`.
         shared: f32,
         /// The first round after a change takes longer by this time.
         moving: f32,
@@ -224,7 +229,8 @@ mod tests {
                 site: Site::new(ptr::without_provenance(0x1230)),
                 slice: Slice { address: 0x1000, len: 1000 },
             };
-            let way = self.rounds.begin(this, self.now, is_alone, loop_alone).unwrap_or(is_alone);
+            let times = [loop_alone, loop_alone / 2.0];
+            let way = self.rounds.begin(this, self.now, is_alone, times).unwrap_or(is_alone);
             self.drawn = self.drawn.wrapping_mul(GOLDEN).wrapping_add(GOLDEN);
             let random = (self.drawn >> 40) as f32 / (1 << 24) as f32;
             let moved = if way == self.was_alone { 0.0 } else { moving };
