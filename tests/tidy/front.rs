@@ -33,7 +33,7 @@ fn front_page_names_the_oldest_rust() {
 fn front_page_has_the_commands() {
     let readme = read("README.md");
     assert_eq!(between(&readme, "```sh\n", "```").collect::<Vec<_>>(), [TRIAL, COMMANDS]);
-    assert!(part(&readme, "## Try it in a minute").contains(TRIAL));
+    assert!(part(&readme, "## Coming from rayon").contains(TRIAL));
     assert!(part(&readme, "## Try it").contains(COMMANDS));
 }
 
