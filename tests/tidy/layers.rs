@@ -6,14 +6,10 @@
 
 mod arrows;
 mod made_up;
-mod numbers;
 mod picture;
 mod production;
 
-use std::{
-    collections::{BTreeMap, BTreeSet, VecDeque},
-    ops::RangeInclusive,
-};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use arrows::{Arrows, CHECK, Crate};
 use proc_macro2::TokenTree;
@@ -37,8 +33,8 @@ const NOT_IN_PROTOCOL: [&str; 5] = ["f32", "f64", "Instant", "SystemTime", "Dura
 /// Policies are plain functions. Times and random numbers are arguments.
 const NOT_IN_POLICY: [&str; 9] =
     ["unsafe", "Mutex", "Condvar", "lock", "lock_soon", "try_lock", "thread", "elapsed", "thread_local"];
-/// The largest number of lines of a room's essay, which is a screen.
-const ESSAY: RangeInclusive<usize> = 5..=45;
+/// A room's essay has at least this number of lines.
+const SHORTEST_ESSAY: usize = 5;
 
 /// The room of a file in `src/pool`. For a file without a room: its name.
 fn room(file: &str) -> Option<&str> {
@@ -192,7 +188,7 @@ fn wrong_in_policy(of: &Crate) -> Vec<String> {
 fn wrong_with_essay(file: &str, source: &str) -> Vec<String> {
     let mut wrong = Vec::new();
     let lines = source.lines().take_while(|line| line.starts_with("//!")).count();
-    if !ESSAY.contains(&lines) {
+    if lines < SHORTEST_ESSAY {
         wrong.push(format!("{file}: an essay of {lines} lines"));
     }
     for item in syn::parse_file(source).expect("a file").items {
@@ -209,12 +205,6 @@ fn wrong_with_essay(file: &str, source: &str) -> Vec<String> {
 pub(super) fn production(files: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let sources = Crate::new("src", files).sources.into_iter();
     sources.map(|(file, source)| (file, source.text)).collect()
-}
-
-/// The files of `src` that the files in `those` name, except the files in `those`.
-pub(super) fn named_by(files: &BTreeMap<String, String>, those: &BTreeSet<String>) -> BTreeSet<String> {
-    let arrows = Crate::new("src", files).arrows().into_keys();
-    arrows.filter(|(from, to)| those.contains(from) && !those.contains(to)).map(|(_, to)| to).collect()
 }
 
 fn tree(root: &str) -> Crate {

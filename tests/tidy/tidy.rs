@@ -1,6 +1,7 @@
 //! Tests that read the sources, the documents, the public interface, and the compiled code of
 //! loops.
 
+mod ablate;
 mod api;
 mod documents;
 mod from_openmp;
@@ -11,11 +12,7 @@ mod layers;
 mod messages;
 mod names;
 mod once;
-mod path;
 mod planted;
-mod revision;
-mod sentences;
-mod tokens;
 mod touched;
 mod unsafe_inventory;
 mod users;

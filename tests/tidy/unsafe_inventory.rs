@@ -14,7 +14,7 @@ use syn::{
     Lit, Meta, Safety, TraitItemFn, Type, spanned::Spanned, visit,
 };
 
-use crate::{sentences::without_links, top};
+use crate::top;
 
 const INVENTORY: &str = "src/pool/UNSAFE.md";
 /// The text above this line is written by hand.
@@ -293,6 +293,29 @@ fn inventory(sites: &[Site]) -> String {
         }
     }
     text
+}
+
+/// `[text](address)` and `[text]` become `text`.
+fn without_links(text: &str) -> String {
+    let mut left = String::new();
+    let mut rest = text;
+    while let Some((before, behind)) = rest.split_once('[') {
+        left.push_str(before);
+        let Some((inner, behind)) = behind.split_once(']') else {
+            left.push('[');
+            rest = behind;
+            continue;
+        };
+        let address = behind.strip_prefix('(').and_then(|address| address.split_once(')'));
+        if before.ends_with(|letter: char| letter.is_alphanumeric() || letter == '#') {
+            write!(left, "[{inner}]").unwrap(); // an index or an attribute
+            rest = behind;
+        } else {
+            left.push_str(inner);
+            rest = address.map_or(behind, |(_, behind)| behind);
+        }
+    }
+    left + rest
 }
 
 #[test]
