@@ -202,14 +202,14 @@
 //! ```compile_fail
 //! # let pool = rangesteal::Pool::new()?;
 //! let even = |x| x % 2 == 0;
-//! assert!(pool.on(&[1, 2, 3]).any(even));
+//! assert_eq!(pool.on(&[1, 2, 3]).copied().filter(even).count(), 1);
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
 //! ```
 //! # let pool = rangesteal::Pool::new()?;
 //! let even = |x: &u32| x % 2 == 0;
-//! assert!(pool.on(&[1, 2, 3]).any(even));
+//! assert_eq!(pool.on(&[1, 2, 3]).copied().filter(even).count(), 1);
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
