@@ -3,13 +3,11 @@
 use rangesteal::Pool;
 
 use crate::{
-    em::Em, entrants::Rivals, host::Host, kmeans::KMeans, machine, rates::Rates, stencil::Plate, turn::Turns,
-    web::Web,
+    bp::Grid, cg::Cg, em::Em, entrants::Rivals, host::Host, kmeans::KMeans, machine, rates::Rates,
+    stencil::Plate, turn::Turns, web::Web,
 };
 
-const POINTS: [usize; 3] = [1_000, 5_000, 20_000];
-
-pub(crate) const NAMES: [&str; 4] = ["k-means", "PageRank", "EM", "stencil"];
+pub(crate) const NAMES: [&str; 6] = ["k-means", "PageRank", "EM", "stencil", "CG", "BP"];
 
 pub(crate) fn program(name: &str, points: usize) -> Box<dyn Turns> {
     match name {
@@ -17,12 +15,14 @@ pub(crate) fn program(name: &str, points: usize) -> Box<dyn Turns> {
         "PageRank" => Box::new(Web::new(points)),
         "EM" => Box::new(Em::new(points)),
         "stencil" => Box::new(Plate::new(points)),
+        "CG" => Box::new(Cg::new(points)),
+        "BP" => Box::new(Grid::new(points)),
         _ => unreachable!("{name} is no program"),
     }
 }
 
-/// Measures the programs with these names, or all programs.
-pub(crate) fn run(pool: &Pool, rivals: &Rivals, rounds: usize, names: &[String]) {
+/// Measures the programs with these names, or all programs, with these numbers of points.
+pub(crate) fn run(pool: &Pool, rivals: &Rivals, rounds: usize, names: &[String], points: &[usize]) {
     let host = Host::new("programs", machine::cpus(&rivals.mask).len(), rivals.threads, rounds);
     println!("{}", host.said());
     if let Some((openmp, _)) = &rivals.openmp {
@@ -31,7 +31,7 @@ pub(crate) fn run(pool: &Pool, rivals: &Rivals, rounds: usize, names: &[String])
     let mut rates = Rates::new(rivals.columns());
     for name in NAMES {
         if names.is_empty() || names.iter().any(|wanted| wanted == name) {
-            for points in POINTS {
+            for &points in points {
                 rates.push(name, points, rivals.race(pool, rounds, name, points));
             }
         }

@@ -27,10 +27,14 @@ mod random;
 #[path = "../versus/who.rs"]
 mod who;
 
+mod bars;
+mod bp;
+mod cg;
 mod em;
 mod entrants;
 mod groups;
 mod kmeans;
+mod matrix;
 mod openmp;
 mod pagerank;
 mod passive;
@@ -43,7 +47,10 @@ mod web;
 
 use std::thread;
 
-use clap::{Parser, Subcommand, builder::PossibleValuesParser};
+use clap::{
+    Parser, Subcommand,
+    builder::{PossibleValuesParser, RangedU64ValueParser},
+};
 use rangesteal::Pool;
 
 /// Runs programs as plain loops, with rangesteal, rayon and OpenMP. Checks that the results agree,
@@ -56,6 +63,9 @@ struct Options {
     /// Programs to measure, such as k-means,EM. All by default.
     #[arg(long, value_name = "PROGRAMS", value_delimiter = ',', value_parser = PossibleValuesParser::new(groups::NAMES))]
     rows: Vec<String>,
+    /// Numbers of points.
+    #[arg(long, value_name = "COUNTS", value_delimiter = ',', default_values_t = [500, 1_000, 2_000, 5_000, 20_000], value_parser = RangedU64ValueParser::<usize>::new().range(9..))]
+    points: Vec<usize>,
     /// Workers of each executor. One per CPU by default.
     #[arg(long, value_name = "N", env = "RANGESTEAL_NUM_THREADS")]
     threads: Option<usize>,
@@ -81,6 +91,7 @@ fn main() {
     let threads = options.threads.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from));
     // Before a pool pins this thread: a new thread inherits the mask of its parent.
     let rivals = entrants::Rivals::new(threads);
-    let measure = |pool: &Pool| groups::run(pool, &rivals, options.rounds as usize, &options.rows);
+    let measure =
+        |pool: &Pool| groups::run(pool, &rivals, options.rounds as usize, &options.rows, &options.points);
     Pool::builder().num_threads(threads).scope(measure).expect("a pool");
 }

@@ -124,6 +124,76 @@ extern "C" void stencil(double *old, double *fresh, size_t side, size_t rounds, 
     }
 }
 
+// One round. Returns the square of the residual's length. The rows have nearly the same number of entries.
+extern "C" double cg(const size_t *__restrict begins, const size_t *__restrict columns, const double *__restrict values,
+                     size_t rows, double *__restrict solution, double *__restrict residual, double *__restrict direction,
+                     double *__restrict product, double old, int threads) {
+#pragma omp parallel for num_threads(threads)
+    for (size_t row = 0; row < rows; row++) {
+        double sum = 0;
+        for (size_t entry = begins[row]; entry < begins[row + 1]; entry++)
+            sum += columns[entry] < rows ? values[entry] * direction[columns[entry]] : (std::abort(), 0);
+        product[row] = sum;
+    }
+    double curvature = 0;
+#pragma omp parallel for num_threads(threads) reduction(+ : curvature)
+    for (size_t row = 0; row < rows; row++)
+        curvature += direction[row] * product[row];
+    const double step = old / curvature;
+#pragma omp parallel for num_threads(threads)
+    for (size_t row = 0; row < rows; row++)
+        solution[row] += step * direction[row];
+#pragma omp parallel for num_threads(threads)
+    for (size_t row = 0; row < rows; row++)
+        residual[row] -= step * product[row];
+    double square = 0;
+#pragma omp parallel for num_threads(threads) reduction(+ : square)
+    for (size_t row = 0; row < rows; row++)
+        square += residual[row] * residual[row];
+    const double kept = square / old;
+#pragma omp parallel for num_threads(threads)
+    for (size_t row = 0; row < rows; row++)
+        direction[row] = residual[row] + kept * direction[row];
+    return square;
+}
+
+// The messages of a point to its neighbours.
+struct Messages {
+    double left, right, up, down;
+};
+
+static double pass(double odds) {
+    const double coupling = 2;
+    return (coupling * odds + 1) / (odds + coupling);
+}
+
+// Returns the sum of the changes of all rounds. The messages are in `old` after an even number of rounds. The points of the rim
+// know nothing: their messages are 1.
+extern "C" double bp(const double *evidence, Messages *old, Messages *fresh, size_t side, size_t rounds, int threads) {
+    double all = 0;
+    for (size_t round = 0; round < rounds; round++) {
+#pragma omp parallel for num_threads(threads)
+        for (size_t y = 1; y < side - 1; y++) {
+            const Messages *__restrict here = old + y * side, *__restrict above = here - side, *__restrict below = here + side;
+            const double *__restrict odds = evidence + y * side;
+            Messages *__restrict row = fresh + y * side;
+            for (size_t x = 1; x + 1 < side; x++) {
+                double left = here[x - 1].right, right = here[x + 1].left, up = above[x].down, down = below[x].up;
+                double across = odds[x] * left * right, along = odds[x] * up * down;
+                row[x] = {pass(along * right), pass(along * left), pass(across * down), pass(across * up)};
+            }
+        }
+        double changes = 0;
+        const double *before = reinterpret_cast<const double *>(old), *after = reinterpret_cast<const double *>(fresh);
+#pragma omp parallel for num_threads(threads) reduction(+ : changes)
+        for (size_t i = 0; i < 4 * side * side; i++)
+            changes += std::fabs(after[i] - before[i]);
+        all += changes;
+        std::swap(old, fresh);
+    }
+    return all;
+}
+
 // Ends the threads, which busy-wait after a loop.
 extern "C" void leave() { omp_pause_resource_all(omp_pause_hard); }
 

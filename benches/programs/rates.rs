@@ -1,16 +1,11 @@
-//! The tables: rounds per second, printed as they are measured, and the time of a round.
+//! The tables: rounds per second with the bars, printed as they are measured, and the time of a
+//! round.
 
 use crate::{
+    bars,
     race::{Race, median},
     who::Who,
 };
-
-/// The bars of a round's time: relative to the best rival that sleeps between loops, and to the
-/// best rival that busy-waits.
-const BARS: [(&str, &[Who], f64); 2] = [
-    ("of those that sleep", &[Who::Rayon, Who::PassiveOpenMp], 1.0),
-    ("of those that spin", &[Who::OpenMp], 1.1),
-];
 
 pub(crate) struct Rates {
     columns: Vec<Who>,
@@ -20,17 +15,16 @@ pub(crate) struct Rates {
 
 impl Rates {
     pub(crate) fn new(columns: Vec<Who>) -> Self {
-        println!("\nRounds a second, by medians. A round of ours, relative to the best");
-        let bars = BARS.map(|(said, ..)| said.to_owned());
-        head("program", columns.iter().map(|who| who.name().to_owned()).chain(bars));
+        println!("\nRounds a second, by medians. Time of our round relative to others, and the bars");
+        let names = columns.iter().map(|who| who.name().to_owned());
+        head("program", names.chain(bars::HEADS.map(str::to_owned)));
         Self { columns, races: Vec::new() }
     }
 
     pub(crate) fn push(&mut self, name: &str, points: usize, race: Race) {
         let name = format!("{name}, {} points", thousands(points as f64));
         let rates = self.columns.iter().map(|who| thousands(1e9 / race.nanos_of(*who)));
-        let bars = BARS.map(|(_, rivals, bar)| verdict(&race, rivals, bar));
-        line(&name, rates.chain(bars));
+        line(&name, rates.chain(bars::verdicts(&race)));
         self.races.push((name, race));
     }
 
@@ -46,16 +40,6 @@ impl Rates {
             });
             line(name, times);
         }
-    }
-}
-
-/// The time of rangesteal relative to the fastest of the rivals, and whether it meets the bar.
-fn verdict(race: &Race, rivals: &[Who], bar: f64) -> String {
-    let least = rivals.iter().map(|who| race.nanos_of(*who)).fold(f64::NAN, f64::min);
-    let ratio = race.nanos_of(Who::Rangesteal) / least;
-    match ratio {
-        ratio if ratio.is_nan() => String::new(), // no such rival
-        ratio => format!("{ratio:.2} {}", if ratio <= bar { "met" } else { "missed" }),
     }
 }
 
