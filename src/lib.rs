@@ -130,7 +130,10 @@ pub use pool::{
     Waiting, WorkerReport, WorkerThread, source,
 };
 
-/// Sources and chains. Generic code names [`Chain`](source::Chain), [`Source`](source::Source) and
+/// Sources and chains. `use rangesteal::source` imports this module and the function
+/// [`source`](crate::source()).
+///
+/// Generic code names [`Chain`](source::Chain), [`Source`](source::Source) and
 /// [`IntoChain`](source::IntoChain). The types of stages have no stable names: a function returns
 /// `impl Source<Item = T> + Sync`.
 pub mod source {
@@ -161,5 +164,5 @@ pub mod trace {
 pub mod options {
     pub use crate::pool::{Cancellable, Ending, Given, NoPool, OnPool, State, Stateless, Uncancellable};
     #[doc(hidden)]
-    pub use crate::pool::{Fresh, Kept, Lends, PerBlock};
+    pub use crate::pool::{Fresh, Kept, Lends, PerBlock, WithoutPool};
 }

@@ -61,6 +61,7 @@
 //! | two to eight slices in lockstep | `pool.on((&mut y, &x))`, or `pool.on(&mut y).zip(&x)`; [`zip_shortest`](crate::On::zip_shortest) if lengths differ |
 //! | a part of the items | `pool.on(&v[a..b])`; of other sources [`skip`](crate::On::skip), [`take`](crate::On::take), [`step_by`](crate::On::step_by) |
 //! | rows of a matrix, blocks of items | [`chunks(width)`](crate::On::chunks), [`chunks_exact(width)`](crate::On::chunks_exact); overlapping [`windows(n)`](crate::On::windows); rows of different lengths [`source::pieces`](crate::source::pieces) |
+//! | rows of a matrix beside a result vector | `pool.on(&mut y).zip(source(&matrix).chunks(width))`; a chain inside `zip` has no pool |
 //! | rectangles of a matrix, for loops that also read along columns | [`source::tiles`](crate::source::tiles) |
 //! | items at distinct indices in any order: one colour of a mesh, a permutation | [`on(&mut v).at(&places)`](#items-at-given-indices) |
 //! | groups of equal items, as after a sort | [`chunk_by(same)`](#groups-of-equal-keys) |

@@ -47,7 +47,8 @@
 //! [`with_block`](crate::On::with_block) makes a generator for each block of items. The seed of a
 //! generator is the seed of the loop plus the number of the block. The size of blocks depends only
 //! on the number of items, so each item draws the same numbers in each run and on any number of
-//! threads.
+//! threads. The loop is also [`reproducible`](crate::On::reproducible): a sum of floating-point
+//! numbers has the same bits on any number of threads.
 //!
 //! # A generator for each worker
 //! Do not use [`with`](crate::On::with) to make a generator for each worker. Chance decides which

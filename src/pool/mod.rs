@@ -433,7 +433,7 @@ impl Pool {
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     pub fn per_worker<W>(&self, make: impl FnMut(usize) -> W) -> PerWorker<W> {
-        PerWorker::new(self.num_threads(), make)
+        per_worker(self.num_threads(), make)
     }
 
     /// Maps every item and reduces the results in slice order; `None` if there are no items.

@@ -54,9 +54,22 @@ pub struct On<C, P = NoPool> {
 #[derive(Clone, Copy, Debug)]
 pub struct NoPool;
 
+/// What stands for the pool in a chain that can be a source. (One implementation of
+/// [`IntoChain`](crate::source::IntoChain) is for chains with and without a pool. If there were
+/// two, the compiler would list them both behind its message.)
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "a chain with a pool is no source of another loop: write `&v`, or `source(&v)` and stages, not `pool.on(&v)`",
+    label = "no loop runs over this"
+)]
+pub trait WithoutPool {}
+
+impl WithoutPool for NoPool {}
+
 /// A chain without a pool. `items` is anything that [`Pool::on`](crate::Pool::on) takes. Stages can
 /// follow; a function can return the chain, [`zip`](On::zip) can take it, and
-/// [`Pool::on`](crate::Pool::on) can run it.
+/// [`Pool::on`](crate::Pool::on) can run it. The module [`source`](mod@crate::source) has the same
+/// name: `use rangesteal::source` imports both.
 ///
 /// ```
 /// use rangesteal::{Pool, source, source::Source};
@@ -540,6 +553,9 @@ impl<S: Source, P> On<S, P> {
 
     /// Adds the index of the item to each error: an item `Err(error)` becomes `Err(At { index,
     /// error })`.
+    ///
+    /// The items are those before this stage. Behind [`chunks`](Self::chunks) they are blocks, so
+    /// the index counts blocks; behind [`skip`](Self::skip) it counts from the first item left.
     ///
     /// ```
     /// use rangesteal::{Pool, source::At};

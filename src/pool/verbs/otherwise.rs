@@ -7,8 +7,8 @@ use super::{
     chain::{Chain, IntoChain},
     grow::Grow,
     on::On,
-    options::OnPool,
     stages::{Filter, FilterMap, FlatMap, Flatten, Map, With},
+    state::PerWorker,
 };
 
 /// Declares methods that cannot be called. Each row has a trait that no type implements, the
@@ -114,6 +114,20 @@ refused! {
 }
 
 #[diagnostic::on_unimplemented(
+    message = "a pool makes a `PerWorker`: write `pool.per_worker(|_worker| state)`",
+    label = "not available here"
+)]
+pub trait OfPool {}
+
+#[doc(hidden)]
+impl<W> PerWorker<W> {
+    #[must_use]
+    pub fn new<A: OfPool>(_: A, _: impl FnMut(usize) -> W) -> Self {
+        unreachable!("cannot be called")
+    }
+}
+
+#[diagnostic::on_unimplemented(
     message = "items behind `filter`, `flat_map`, `with` and so on have no index: put this method before such a stage",
     label = "needs items that have an index",
     note = "or `collect` the items first, and run the next loop over the result"
@@ -184,8 +198,6 @@ macro_rules! no_loop {
 }
 
 no_loop! {
-    WithPool: "a chain with a pool is no source of another loop: write `&v`, or `source(&v)` and stages, not `pool.on(&v)`"
-        [E, C: Chain] On<C, OnPool<'_, E>>;
     OfSlice: "no loop runs over an iterator: write `&v`, not `v.iter()`"
         [T] slice::Iter<'_, T>;
     OfExclusive: "no loop runs over an iterator: write `&mut v`, not `v.iter_mut()`"

@@ -196,12 +196,13 @@ impl<W, F: Fn(usize) -> W + Sync> State for PerBlock<F> {
 /// ```
 pub struct PerWorker<W>(Box<[CachePadded<Mutex<W>>]>);
 
-impl<W> PerWorker<W> {
-    /// Makes a state for each of the workers `0..workers`.
-    pub(crate) fn new(workers: usize, make: impl FnMut(usize) -> W) -> Self {
-        Self((0..workers).map(make).map(|state| CachePadded::new(Mutex::new(state))).collect())
-    }
+/// Makes a state for each of the workers `0..workers`. (If this were a private function of
+/// `PerWorker`, the compiler would propose it to users.)
+pub(crate) fn per_worker<W>(workers: usize, make: impl FnMut(usize) -> W) -> PerWorker<W> {
+    PerWorker((0..workers).map(make).map(|state| CachePadded::new(Mutex::new(state))).collect())
+}
 
+impl<W> PerWorker<W> {
     /// References to the states, in the order of the workers.
     ///
     /// ```

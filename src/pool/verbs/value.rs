@@ -6,11 +6,20 @@
 use std::ops::Range;
 
 use super::{
-    chain::{Chain, Each, Pieces, Shared, Source, SourceItem, WorkerOf, behind, itself, made_of},
-    on::On,
+    chain::{Chain, Each, IntoChain, Pieces, Shared, Source, SourceItem, WorkerOf, behind, made_of, sealed},
+    on::{NoPool, On, WithoutPool},
 };
 
-itself!([C: Chain] On<C>);
+impl<C: Chain> sealed::Sealed for On<C> {}
+
+impl<C: Chain, P: WithoutPool> IntoChain for On<C, P> {
+    type Chain = On<C>;
+
+    #[inline(always)]
+    fn into_chain(self) -> On<C> {
+        On { chain: self.chain, place: NoPool }
+    }
+}
 
 impl<C: Chain> Chain for On<C> {
     type Item = C::Item;
