@@ -207,6 +207,12 @@ pub(super) fn production(files: &BTreeMap<String, String>) -> BTreeMap<String, S
     sources.map(|(file, source)| (file, source.text)).collect()
 }
 
+/// The files of `src` that the files in `those` name, except the files in `those`.
+pub(super) fn named_by(files: &BTreeMap<String, String>, those: &BTreeSet<String>) -> BTreeSet<String> {
+    let arrows = Crate::new("src", files).arrows().into_keys();
+    arrows.filter(|(from, to)| those.contains(from) && !those.contains(to)).map(|(_, to)| to).collect()
+}
+
 fn tree(root: &str) -> Crate {
     Crate::new(root, &sources(root).into_iter().map(|file| (file.clone(), read(&file))).collect())
 }
