@@ -370,7 +370,7 @@ impl Executor {
                     is_timed: verdict == QuickVerdict::Timed,
                     gap,
                     draw: draw(),
-                    rounds: has_idle.then_some(rounds).flatten(),
+                    rounds: rounds.filter(|_| has_idle).map(|rounds| (rounds, Instant::now())),
                 };
                 case.launch()
             });
@@ -433,7 +433,7 @@ impl Executor {
     /// Logs, once, that a loop runs alone because its program is faster so.
     #[cold]
     pub(super) fn tell_of_rounds(&self, at: &Location<'_>, this: Loop) {
-        let times = with_rounds(|rounds| rounds.and_then(|(rounds, _)| rounds.of_alone_and_shared(this)));
+        let times = with_rounds(|rounds| rounds?.of_alone_and_shared(this));
         if let Some([alone, shared]) = times.filter(|_| self.is_news(4)) {
             log::info!(
                 "{at}: this loop runs alone, because its program is faster so: from the begin of a call to the begin \

@@ -140,13 +140,10 @@ impl Drop for Inside {
 
 thread_local!(static ROUNDS: Rounds = const { Rounds::new() });
 
-/// Calls `decide` with what this thread knows of the rounds of its loops, and with the time. In an
-/// item of a shared loop it gets nothing: there, the begin of a call says little about the program.
-pub(crate) fn with_rounds<T>(decide: impl FnOnce(Option<(&Rounds, Instant)>) -> T) -> T {
-    if Inside::is_here() {
-        return decide(None);
-    }
-    ROUNDS.with(|rounds| decide(Some((rounds, Instant::now()))))
+/// Calls `decide` with this thread's knowledge of the rounds of its loops. In an item of a shared
+/// loop there is no such knowledge, since the begin of a call says little about the program there.
+pub(crate) fn with_rounds<T>(decide: impl FnOnce(Option<&Rounds>) -> T) -> T {
+    ROUNDS.with(|rounds| decide((!Inside::is_here()).then_some(rounds)))
 }
 
 thread_local!(static LAST: Cell<u64> = const { Cell::new(0) });

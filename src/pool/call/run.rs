@@ -48,7 +48,7 @@ pub(super) struct Running<'r> {
     pub(super) executor: &'r Executor,
     pub(super) call: Call,
     pub(super) options: &'r LoopOptions<'r>,
-    /// What the calling thread folds alone.
+    /// The indices that the calling thread folds alone.
     pub(super) solo: Solo<'r>,
     pub(super) own: &'r mut dyn Accumulate,
     pub(super) others: &'r dyn Lend,

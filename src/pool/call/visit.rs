@@ -56,7 +56,7 @@ pub(crate) fn fold_run(
     Ok(())
 }
 
-/// What a worker does in a loop.
+/// The work of a worker in a loop.
 pub(crate) trait Worker {
     /// Folds all that the worker can find. May panic, because user code may.
     fn work(&mut self, acc: &mut dyn Accumulate, worker_log: &mut WorkerLog);

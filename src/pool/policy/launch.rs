@@ -54,8 +54,8 @@ pub(crate) enum QuickVerdict {
 }
 
 /// In items: a plain loop over at least this many items is checked: whether a part of its items
-/// took clearly longer than [`FIRST_LOOK_NS`]. The check costs 14 ns, which is a large part of the
-/// time of a shorter loop.
+/// took clearly longer than [`FIRST_LOOK_NS`]. A brief loop is checked also if it has fewer items.
+/// The check costs 14 ns, which is a large part of the time of a shorter loop.
 pub(crate) const CHECKED: usize = LARGE_BLOCK;
 /// In items: the first part of a plain loop. The number is a multiple of the length of a vector: if
 /// the slice begins at a boundary of vectors, the rest does too.
@@ -274,8 +274,8 @@ pub(crate) struct Case<'a> {
     /// `None` if no worker is idle.
     pub(crate) gap: Option<Gap>,
     pub(crate) draw: Draw,
-    /// What the calling thread knows of the rounds of its loops, and the time. `None` if the loop
-    /// is inside an item of another one.
+    /// The calling thread's knowledge of the rounds of its loops, and the time. `None` if no worker
+    /// is idle, or if the loop is inside an item of another one.
     pub(crate) rounds: Option<(&'a Rounds, Instant)>,
 }
 
@@ -339,11 +339,11 @@ impl Case<'_> {
     }
 
     /// The launch of a loop that is worth sharing at the current price of help: shared or alone, as
-    /// its verdict says, or a trial of the opposite. An item takes `cost` nanoseconds. The caller
-    /// can give up a trial of running alone only at the end of an item. So a loop of long items is
-    /// not tried alone. Items are long in two cases. An item costs at least [`TRIAL_PARTS`] times
-    /// the price of help. Or an item costs clearly more than that price, and also more than one of
-    /// [`TRIAL_PARTS`] equal parts of a shared call.
+    /// the rounds of its program or else its own verdict say, or a trial of the opposite. An item
+    /// takes `cost` nanoseconds. The caller can give up a trial of running alone only at the end of
+    /// an item. So a loop of long items is not tried alone. Items are long in two cases. An item
+    /// costs at least [`TRIAL_PARTS`] times the price of help. Or an item costs clearly more than
+    /// that price, and also more than one of [`TRIAL_PARTS`] equal parts of a shared call.
     fn faster(&self, cost: f32, expected: f32, shared: Launch) -> Launch {
         let &Self { memory, prices, this, draw, .. } = self;
         let len = this.slice.len as f32;
@@ -352,12 +352,13 @@ impl Case<'_> {
         if !verdict.alone && (cost >= parts * help || cost >= CLEARLY * help && parts * cost > usually) {
             return shared;
         }
-        let is_now = verdict.alone != verdict.is_trial_due() && !verdict.is_outdated(expected / len);
-        let is_alone = is_now && verdict.alone;
+        // Because the verdict is "alone", or because running alone is tried.
+        let begins_alone = verdict.alone != verdict.is_trial_due() && !verdict.is_outdated(expected / len);
+        let is_alone = begins_alone && verdict.alone;
         match self.rounds.and_then(|(rounds, now)| rounds.begin(this, now, is_alone, [expected, usually])) {
             Some(true) => return Launch::alone(2.0 * expected, len / parts, Why::Rounds),
             Some(false) => return shared,
-            None if !is_now => return shared,
+            None if !begins_alone => return shared,
             None if !verdict.alone => return Launch::Trial { shared: time(usually) },
             None => {}
         }

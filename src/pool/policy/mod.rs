@@ -4,14 +4,14 @@
 //!
 //! In the order of a call: `launch` decides whether workers are woken, from the `prices` of help
 //! and the `memory` of the loop. `free_cpus` limits the number of helpers while other threads call
-//! loops. `alone_or_shared` decides whether sharing has paid, and `rounds` whether
-//! it pays for the program around the loop. `split` decides where the ranges of
-//! workers begin, and `rhythm` decides whether helpers stay awake for the next loop. `pace` decides
-//! when a thread reads the clock next, and `grain` how many items a claim takes. `victim` chooses
-//! the worker that a thief steals from. `theft` decides whether the theft pays and where it divides
-//! the range. In a list that grows, `back_off` decides when a worker looks again for new items. In
-//! a loop whose items wait, `poll_costs` decides which workers take part. `site` is the key under
-//! which a loop is remembered.
+//! loops. `alone_or_shared` decides whether sharing has paid, and `rounds` whether it pays for the
+//! program around the loop. `split` decides where the ranges of workers begin, and `rhythm` decides
+//! whether helpers stay awake for the next loop. `pace` decides when a thread reads the clock next,
+//! and `grain` how many items a claim takes. `victim` chooses the worker that a thief steals from.
+//! `theft` decides whether the theft pays and where it divides the range. In a list that grows,
+//! `back_off` decides when a worker looks again for new items. In a loop whose items wait,
+//! `poll_costs` decides which workers take part. `site` is the key under which a loop is
+//! remembered.
 //!
 //! An attempt that has failed is repeated after an interval. After each failure the interval grows,
 //! except the last one of this list:

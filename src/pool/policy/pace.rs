@@ -38,9 +38,9 @@ pub(crate) trait Pace {
     fn end_stretch(&mut self, left: usize, now: Instant);
 }
 
-/// The number of claims of the next stretch, which shall last at least the time `least`, after a
-/// stretch of `claims` claims that `took` another time: twice as many after a short stretch, and
-/// fewer after one of more than twice the time.
+/// The number of claims of the next stretch. The last stretch had `claims` claims and lasted for
+/// `took`. A stretch shall last between `least` and twice `least`: the next one has twice as many
+/// claims after a shorter stretch, and fewer after a longer one.
 pub(crate) fn suited_to(least: Duration, claims: usize, took: Duration) -> usize {
     if took < least {
         claims.saturating_mul(2)

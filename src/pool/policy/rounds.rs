@@ -1,16 +1,17 @@
 //! Whether a loop runs alone or shared, judged by the rounds of its program.
 //!
-//! A program that iterates calls the same loops round after round. A shared loop moves data: what a
-//! helper has written, the calling thread fetches back in the loops and in the serial code that
-//! follow. The time of the loop does not show this. (In rounds of `PageRank` over 5,000 pages, two
-//! short loops run alone, and the loop between them took less time shared; the rounds took 1.4
-//! times the plain program's.) The time from the begin of a call to the begin of the next call of
-//! the loop on the same thread does show it.
+//! A program that iterates calls the same loops round after round. A shared loop moves data: the
+//! calling thread fetches back the data that a helper has written, in the loops and in the serial
+//! code that follow. The time of the loop does not show this. (In rounds of `PageRank` over 5,000
+//! pages, two short loops run alone, and the loop between them took less time shared; the rounds
+//! took 1.4 times the plain program's.) The time from the begin of a call to the begin of the next
+//! call of the loop on the same thread does show it.
 //!
-//! So where these times are alike, they decide, and [`alone_or_shared`](super::alone_or_shared)
-//! decides elsewhere. A trial runs several calls in a row the other way. The first of them does not
-//! count, since the data comes home in it. The trial ends early if its first counted round is
-//! clearly longer. If a trial confirms the verdict, the next interval between trials is longer.
+//! The times between begins decide if they are alike. Otherwise
+//! [`alone_or_shared`](super::alone_or_shared) decides. A trial runs several calls in a row the
+//! other way. The first call of a trial does not count, since the data comes home in it. The trial
+//! ends early if its first counted round is clearly longer. If a trial confirms the verdict, the
+//! next interval between trials is longer.
 //!
 //! A loop is tried alone only if the rest of the round would gain enough by it: if the rest took
 //! half of its time now, the round would be shorter. So a loop that is most of its program is never
@@ -31,8 +32,8 @@ const ALIKE: usize = 2;
 /// In loops: how many loops of a thread are remembered.
 const LOOPS: usize = 8;
 
-/// What a thread knows of the rounds of its loops.
-#[derive(Debug, Default)]
+/// A thread's knowledge of the rounds of its loops.
+#[derive(Debug)]
 pub(crate) struct Rounds([Cell<RoundsOfLoop>; LOOPS]);
 
 impl Rounds {
@@ -85,12 +86,6 @@ struct RoundsOfLoop {
     /// In calls: the interval between two trials, and what is left of it.
     lasts: u16,
     left: u16,
-}
-
-impl Default for RoundsOfLoop {
-    fn default() -> Self {
-        Self::NEW
-    }
 }
 
 impl RoundsOfLoop {

@@ -590,17 +590,16 @@ impl<J: Copy> Barrier<J> {
         let &Turn { arena, number } = turn;
         let mut arena_job = lock(&self.jobs[number]);
         arena_job.rests = true;
-        let is_called = arena_job.recalls + arena_job.owed + arena_job.called > 0;
-        let untaken = self.untaken(&arena_job, arena, number);
-        let callbacks = arena.callbacks.load(Ordering::Relaxed);
-        drop(arena_job);
-        if !is_called {
+        if !self.patience.is_none() && arena_job.recalls + arena_job.owed + arena_job.called == 0 {
+            let untaken = self.untaken(&arena_job, arena, number);
+            let callbacks = arena.callbacks.load(Ordering::Relaxed);
+            drop(arena_job);
             self.patience.poll(|| {
                 arena.tokens(Ordering::Relaxed) <= untaken
                     || arena.callbacks.load(Ordering::Relaxed) != callbacks
             });
+            arena_job = lock(&self.jobs[number]);
         }
-        let mut arena_job = lock(&self.jobs[number]);
         self.set_waits(arena, true);
         let is_called = loop {
             if self.takes_the_call(&mut arena_job, arena, number) {
@@ -1016,24 +1015,28 @@ mod tests {
     #[cfg_attr(miri, ignore = "nobody polls under Miri")]
     fn a_worker_that_misses_a_place_goes_on_polling() {
         let barrier = &Barrier::<usize>::new(1, Fence::Symmetric, Patience::of(Duration::from_secs(600)));
+        // Whether the worker is seen in this state within some seconds.
         let sees = |state| {
-            while barrier.posts[0].at() != state {
+            let begin = Instant::now();
+            while barrier.posts[0].at() != state && begin.elapsed() < Duration::from_secs(10) {
                 thread::yield_now();
             }
+            barrier.posts[0].at() == state
         };
         thread::scope(|scope| {
             let worker = scope.spawn(|| barrier.enter(0, &mut barrier.nothing_seen()).is_none());
             let turn = barrier.arenas.take().unwrap();
             let mut arena_job = lock(&barrier.jobs[turn.number]);
             barrier.set_places(&mut arena_job, turn.arena, turn.number, 1);
-            sees(WorkerState::Inside); // it waits for the lock
+            let comes = sees(WorkerState::Inside); // it waits for the lock
             barrier.set_places(&mut arena_job, turn.arena, turn.number, 0);
             drop(arena_job);
-            sees(WorkerState::Awake);
+            let polls = sees(WorkerState::Awake);
             thread::sleep(Duration::from_millis(20));
-            assert_eq!(barrier.posts[0].at(), WorkerState::Awake);
+            let still_polls = barrier.posts[0].at() == WorkerState::Awake;
             barrier.stop();
             assert!(worker.join().unwrap());
+            assert_eq!((comes, polls, still_polls), (true, true, true));
         });
     }
 
