@@ -43,9 +43,9 @@ pub(crate) struct Executor {
     /// Whether another thread called a loop during the last shared loops. A helper that polls
     /// between loops may occupy the CPU of such a thread. Relaxed: this is a hint.
     pub(super) is_crowded: AtomicBool,
-    /// Whether the last call that was too short for helpers came so late that helpers which poll
-    /// would have slept. Relaxed: this is a hint.
-    is_quiet: AtomicBool,
+    /// While all helpers sleep, and the last full decision was that a loop runs alone: one in so
+    /// many brief loops gets a full decision. Otherwise 0. Relaxed: this is a hint.
+    quiet: AtomicU64,
     /// The report of all loops of the program, if the user wants this report.
     pub(super) program_report: Option<&'static ProgramReport>,
     pub(super) memory: Memory,
@@ -81,7 +81,7 @@ impl Executor {
         Self {
             workers,
             is_crowded: AtomicBool::new(false),
-            is_quiet: AtomicBool::new(false),
+            quiet: AtomicU64::new(0),
             memory: Memory::new(),
             prices: Prices::new(),
             gaps: Gaps::new(patience),
@@ -287,7 +287,7 @@ impl Executor {
                 // A timed loop writes to memory that all threads read, so loops inside items are
                 // not timed.
                 QuickVerdict::Timed if Inside::is_here() => QuickVerdict::Plain,
-                QuickVerdict::Unclear if self.is_quiet.load(Ordering::Relaxed) => {
+                QuickVerdict::Unclear if self.quiet.load(Ordering::Relaxed) > 0 => {
                     return match self.brief(*this, kind) {
                         Some(part) => (QuickVerdict::Brief, part),
                         None => (QuickVerdict::Unclear, len),
@@ -306,7 +306,8 @@ impl Executor {
         if self.threads.awake() > 0 || Inside::is_here() {
             return None;
         }
-        let part = launch::brief(&self.memory, &self.prices, this, kind, upcoming())?;
+        let explores = upcoming().is_one_in(self.quiet.load(Ordering::Relaxed).max(1));
+        let part = launch::brief(&self.memory, &self.prices, this, kind, explores)?;
         draw(); // otherwise the full decision uses this number
         Some(part)
     }
@@ -318,13 +319,15 @@ impl Executor {
         let took = begin.elapsed();
         self.memory.learn(*this, kind, this.slice.len, nanos(took));
         if verdict == QuickVerdict::Brief {
-            self.set_quiet(self.gaps.after_brief(begin, took, &self.prices));
+            let is_far = self.gaps.after_brief(begin, took, &self.prices);
+            self.set_quiet(launch::odds_after(is_far));
+            with_rounds(|rounds| rounds.map(|rounds| rounds.begin_alone(*this, begin)));
         }
     }
 
-    fn set_quiet(&self, is_quiet: bool) {
-        if self.is_quiet.load(Ordering::Relaxed) != is_quiet {
-            self.is_quiet.store(is_quiet, Ordering::Relaxed);
+    fn set_quiet(&self, odds: u64) {
+        if self.quiet.load(Ordering::Relaxed) != odds {
+            self.quiet.store(odds, Ordering::Relaxed);
         }
     }
 
@@ -353,10 +356,12 @@ impl Executor {
         let most = self.most(this, options);
         let polling = self.threads.awake();
         let awake = polling > 0;
+        let is_waking = !awake && self.threads.is_waking();
         let mut launch = Launch::Plain;
         let has_idle = self.idle() > 0;
         self.notice_crowd();
-        let gap = has_idle.then(|| self.gaps.gap(&self.prices));
+        let now = has_idle.then(Instant::now);
+        let gap = now.map(|now| self.gaps.gap(now, &self.prices));
         if most > 0 && !options.watch.is_cancelled() {
             launch = with_rounds(|rounds| {
                 let case = Case {
@@ -367,21 +372,23 @@ impl Executor {
                     helpers: most,
                     awake,
                     polling,
+                    is_waking,
                     is_timed: verdict == QuickVerdict::Timed,
                     gap,
                     draw: draw(),
-                    rounds: rounds.filter(|_| has_idle).map(|rounds| (rounds, Instant::now())),
+                    rounds: rounds.zip(now),
                 };
                 case.launch()
             });
         }
-        if launch.why() == Some(Why::Short) && !awake {
-            self.set_quiet(gap.is_some_and(|gap| !gap.is_short(self.memory.expected(this))));
+        if let Some(gap) = gap.filter(|_| !awake) {
+            let expected = self.memory.expected(this);
+            self.set_quiet(launch::quiet_odds(&self.prices, launch, is_waking, gap, expected));
         }
         if options.is_watched() || self.program_report.is_some() {
             launch = launch.watched();
         }
-        (launch != Launch::Plain).then_some(Call { this, launch, awake, gap })
+        (launch != Launch::Plain).then_some(Call { this, launch, awake, gap, weighed: now })
     }
 
     /// How a call continues if it was expected to be short but is not. The next call gets a full
@@ -389,10 +396,10 @@ impl Executor {
     #[cold]
     #[inline(never)]
     pub(super) fn weigh_again(&self, this: Loop) -> Call {
-        self.set_quiet(false);
+        self.set_quiet(0);
         let awake = self.threads.awake() > 0;
         let launch = Launch::begun_alone(&self.prices, awake, Why::Unexpected);
-        Call { this, launch, awake, gap: None }
+        Call { this, launch, awake, gap: None, weighed: None }
     }
 
     /// Why a call has run alone, given that it was not cancelled and workers were idle.
@@ -504,4 +511,6 @@ pub(super) struct Call {
     pub(super) awake: bool,
     /// The gap before the call; `None` if the call was not weighed before it began.
     pub(super) gap: Option<Gap>,
+    /// When the call was weighed, if a worker was idle then.
+    pub(super) weighed: Option<Instant>,
 }

@@ -50,9 +50,9 @@ impl Gaps {
         Patience::of(self.fixed.unwrap_or_default())
     }
 
-    /// The time between the last call and the call that begins now.
-    pub(crate) fn gap(&self, prices: &Prices) -> Gap {
-        let now = self.now();
+    /// The time between the last call and the call that begins `now`.
+    pub(crate) fn gap(&self, now: Instant, prices: &Prices) -> Gap {
+        let now = self.nanos_of(now);
         let began = self.began.load(Ordering::Relaxed);
         self.began.store(now, Ordering::Relaxed);
         let ended = self.ended.load(Ordering::Relaxed);
@@ -94,17 +94,17 @@ impl Gaps {
         Patience::of(if rhythm.polls { prices.worth_staying_awake() } else { Duration::ZERO })
     }
 
-    /// A shared loop has ended.
-    pub(crate) fn end(&self) {
-        self.ended.store(self.now(), Ordering::Relaxed);
+    /// A shared loop has ended `now`.
+    pub(crate) fn end(&self, now: Instant) {
+        self.ended.store(self.nanos_of(now), Ordering::Relaxed);
     }
 
     fn rhythm(&self) -> Rhythm {
         Rhythm::from_word(self.rhythm.load(Ordering::Relaxed))
     }
 
-    fn now(&self) -> u64 {
-        as_nanos(self.made.elapsed())
+    fn nanos_of(&self, time: Instant) -> u64 {
+        as_nanos(time - self.made)
     }
 }
 
@@ -174,12 +174,13 @@ mod tests {
     #[test]
     fn a_gap_begins_where_a_shared_loop_ended_and_otherwise_where_the_last_call_began() {
         let (gaps, prices) = (Gaps::new(None), Prices::new());
-        gaps.gap(&prices);
-        assert_eq!(gaps.gap(&prices).since_end, None, "the last call was not shared");
-        gaps.end();
-        let gap = gaps.gap(&prices);
-        assert!(gap.since_end.is_some_and(|end| end < gap.since_begin), "{gap:?}");
-        assert_eq!(gaps.gap(&prices).since_end, None, "one call later");
+        let gap = || gaps.gap(Instant::now(), &prices);
+        gap();
+        assert_eq!(gap().since_end, None, "the last call was not shared");
+        gaps.end(Instant::now());
+        let after = gap();
+        assert!(after.since_end.is_some_and(|end| end < after.since_begin), "{after:?}");
+        assert_eq!(gap().since_end, None, "one call later");
     }
 
     #[test]
@@ -191,14 +192,14 @@ mod tests {
         assert!(gaps.after_brief(at(1_000), took, &prices), "the first one");
         assert!(!gaps.after_brief(at(1_020), took, &prices));
         assert!(gaps.after_brief(at(2_000), took, &prices));
-        assert!(gaps.gap(&prices).since_end.is_none());
+        assert!(gaps.gap(Instant::now(), &prices).since_end.is_none());
     }
 
     #[test]
     fn helpers_do_not_poll_while_other_threads_call_loops() {
         let (gaps, prices) = (Gaps::new(None), Prices::new());
         let polls = |is_crowded| {
-            gaps.gap(&prices);
+            gaps.gap(Instant::now(), &prices);
             !gaps.next(true, true, is_crowded, &prices).is_none()
         };
         assert!(polls(false));
@@ -214,7 +215,7 @@ mod tests {
             for short in [false, true] {
                 assert_eq!(gaps.next(true, short, !short, &prices), Patience::of(asked));
             }
-            assert_eq!(gaps.gap(&prices).patience, asked);
+            assert_eq!(gaps.gap(Instant::now(), &prices).patience, asked);
         }
     }
 

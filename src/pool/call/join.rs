@@ -187,7 +187,7 @@ impl Executor {
         second: &(dyn Fn() -> bool + Sync),
         first: &mut dyn FnMut() -> bool,
     ) {
-        let gap = (level == 0).then(|| self.gaps.gap(&self.prices));
+        let gap = (level == 0).then(|| self.gaps.gap(Instant::now(), &self.prices));
         self.make_room();
         let work = |_seat: usize| {
             let (_inside, _level, begin) = (Inside::new(), Level::new(level + 1), Instant::now());
@@ -203,7 +203,7 @@ impl Executor {
             }
         });
         if level == 0 {
-            self.gaps.end();
+            self.gaps.end(Instant::now());
         }
     }
 }

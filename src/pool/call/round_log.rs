@@ -51,7 +51,7 @@ impl RoundLog {
     #[inline(never)] // items run above the frames of the functions that call this
     pub(crate) fn enter(&self, me: usize, units: Units) -> WorkerLog {
         let used_before = if self.measures_usage { usage() } else { None };
-        let memory = lock(&self.handed_over).0.journal();
+        let memory = lock(&self.handed_over).0.journal(me);
         let journal = Journal::new(memory, me, units, self.begin, self.tick);
         let stay = self.place.as_ref().map(ScenePlace::enter);
         WorkerLog { journal, stop: Earliest::NONE, used_before, _stay: stay }

@@ -185,7 +185,8 @@ impl<'r> Running<'r> {
             let awake = executor.threads.awake() > 0;
             if executor.idle() > 0
                 && let Some(launch) = launch::of_rest(&executor.prices, self.solo.work_left(), awake)
-                && let Some(shared) = self.invite(Call { this, launch, awake, gap: None }, true)
+                && let Some(shared) =
+                    self.invite(Call { this, launch, awake, gap: None, weighed: None }, true)
             {
                 return AfterAlone::Help(shared);
             }
@@ -340,7 +341,10 @@ impl Executor {
             }
         }
         let call = call.unwrap_or_else(|| self.weigh_again(*this));
-        Running { executor: self, call, options, solo: Solo::new(options, done..len), own, others }.run()
+        // The time of the decision does not count as work of the calling thread.
+        let begin = call.weighed.filter(|_| call.launch.why().is_none()).unwrap_or_else(Instant::now);
+        let solo = Solo::new(options, done..len, begin);
+        Running { executor: self, call, options, solo, own, others }.run()
     }
 
     /// Folds the first `done` indices as the plain loop does. Returns how the loop has ended;
@@ -404,10 +408,11 @@ impl Executor {
         let Call { this, awake, launch, .. } = shared.call;
         let (workers, idle) = (shared.help.helpers + 1, shared.help.idle);
         options.tell_around(&shared.before, Some(&times));
+        let now = Instant::now();
         let is_over = options.watch.is_over();
         let is_cancelled = is_over && !options.watch.keeps_result;
         if !is_cancelled && launch.is_learnt_from() {
-            self.learn(&shared, options, &times, stop.place());
+            self.learn(&shared, options, &times, (stop.place(), now));
         }
         let help = self.prices.help_time(awake);
         let account =
@@ -426,7 +431,7 @@ impl Executor {
             }
             splits.keep_times(times);
         }
-        self.gaps.end();
+        self.gaps.end(now);
         (stop.into_ended(is_cancelled), account)
     }
 
@@ -441,7 +446,9 @@ impl Executor {
         let at_end = Patience::of(self.prices.worth_polling(self.memory.pace(call.this)));
         let expected = self.memory.expected(call.this);
         let short = call.gap.is_some_and(|gap| gap.is_short(expected));
-        let between = self.gaps.next(call.awake, short, is_crowded, &self.prices);
+        // A helper that was rung and is still on its way has not polled in vain.
+        let awake = call.awake || self.threads.is_waking();
+        let between = self.gaps.next(awake, short, is_crowded, &self.prices);
         PollTimes { at_end: at_end.max(Patience::BRIEF), between }
     }
 
@@ -486,10 +493,17 @@ impl Executor {
         options.watch.end(round.ranges);
     }
 
-    /// Learns the cost of items and the cost of help.
-    fn learn(&self, shared: &SharedPart<'_>, options: &LoopOptions<'_>, times: &Times, stop: Option<usize>) {
+    /// Learns the cost of items and the cost of help. The loop has stopped at this place, if it has
+    /// stopped, and the time is `now`.
+    fn learn(
+        &self,
+        shared: &SharedPart<'_>,
+        options: &LoopOptions<'_>,
+        times: &Times,
+        (stop, now): (Option<usize>, Instant),
+    ) {
         let SharedPart { call: Call { this, awake, launch, .. }, ref before, begin, ref help, .. } = *shared;
-        let (kind, took) = (options.kind, nanos(before.begin.elapsed()));
+        let (kind, took) = (options.kind, nanos(now - before.begin));
         // If the caller itself has reached the stop, the plain loop would have taken only the
         // caller's time. In this case the helpers' time does not count. (In a loop over two items,
         // a helper worked for 12 µs after its wake-up.)
@@ -499,7 +513,7 @@ impl Executor {
         let (indices, work) = if came { (front.indices, front.working) } else { whole };
         let (indices, work) = up_to(stop, before.indices + indices, nanos(before.took) + work);
         if help.is_full && !launch.is_trial() {
-            self.memory.learn_shared(&self.prices, this, kind, took, indices, work);
+            self.memory.learn_shared(&self.prices, this, kind, (took, awake), indices, work);
         } else {
             self.memory.learn(this, kind, indices, work);
         }
@@ -514,7 +528,7 @@ impl Executor {
         {
             // The time from the last item to the end of the loop counts twice, because two workers
             // both wait during this time.
-            let round = nanos(begin.elapsed());
+            let round = nanos(now - begin);
             let behind = round - times.length();
             let late = first.is_finite().then_some(first + 2.0 * behind);
             self.prices.learn(awake, helpers.len(), late, own, round);
@@ -544,7 +558,8 @@ mod tests {
         let this = Loop { site: Site::new(ptr::without_provenance(0x1230)), slice };
         let gap =
             Some(Gap { since_begin: Duration::ZERO, since_end: None, patience: Duration::from_secs(1) });
-        let call = Call { this, launch: Launch::Shared { helpers: 3 }, awake: true, gap };
+        let launch = Launch::Shared { helpers: 3 };
+        let call = Call { this, launch, awake: true, gap, weighed: None };
         let polls = |workers| !executor.polls(&call, workers).between.is_none();
         let may_poll = executor.cpus.plan.may_poll;
         assert_eq!([1, cpus, cpus + 1].map(polls), [may_poll, may_poll, false]);

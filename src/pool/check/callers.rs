@@ -400,6 +400,12 @@ impl SimPool {
         self.helpers().iter().filter(is_awake).count()
     }
 
+    /// Like `Barrier::is_waking`.
+    fn is_waking(&self) -> bool {
+        let is_waking = |helper: &SimThread| helper.offer.is_none() && matches!(helper.doing, Doing::Come);
+        self.helpers().iter().any(is_waking)
+    }
+
     fn current(&self, caller: usize) -> &SimLoop {
         let SimCaller { loops, calls, .. } = &self.callers[caller];
         &loops[calls % loops.len()]
@@ -464,6 +470,7 @@ impl SimPool {
                 helpers: self.workers.min(items.len()) - 1,
                 awake: awake > 0,
                 polling: awake,
+                is_waking: awake == 0 && self.is_waking(),
                 is_timed,
                 gap,
                 draw: drawn,
@@ -953,7 +960,7 @@ impl SimPool {
         let (indices, work) = (alone + times.indices(), took as f32 + times.work());
         if is_full && !launch.is_trial() {
             let took = (self.now - call_begin) as f32;
-            self.memory.learn_shared(&self.prices, this, kind, took, indices, work);
+            self.memory.learn_shared(&self.prices, this, kind, (took, awake), indices, work);
         } else {
             self.memory.learn(this, kind, indices, work);
         }

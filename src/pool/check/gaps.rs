@@ -135,6 +135,10 @@ impl Team {
             helpers: self.helpers.len(),
             awake,
             polling,
+            is_waking: self
+                .helpers
+                .iter()
+                .any(|helper| self.now < helper.since && helper.since < helper.until),
             is_timed: false,
             gap: Some(gap),
             draw: Draw(self.drawn),
@@ -165,7 +169,7 @@ impl Team {
                 self.memory.learn(this, LoopKind::Through, slice.len, work as f32);
             } else {
                 let kind = LoopKind::Through;
-                self.memory.learn_shared(&self.prices, this, kind, took, slice.len, work as f32);
+                self.memory.learn_shared(&self.prices, this, kind, (took, awake), slice.len, work as f32);
             }
         } else if launch != Launch::Plain {
             self.memory.learn(this, LoopKind::Through, slice.len, work as f32);

@@ -13,6 +13,9 @@
 //! them does not count, since any first call is slow. The mean of the other two is compared with
 //! the time of the loop alone. The trial ends after its first call if that call takes clearly
 //! longer than the loop alone.
+//!
+//! A loop that is too short for helpers that sleep is judged only by calls that find a helper
+//! awake. Other calls wake a helper for the next ones.
 
 use std::time::Duration;
 
@@ -32,6 +35,11 @@ pub(super) const LONGEST_INTERVAL: u16 = 1 << (u16::BITS - 2);
 /// plus the delay of sleeping helpers. (If the call was only interrupted, the mean changes little,
 /// and the trial fails.)
 const MUCH_LONGER: f32 = 2.0;
+/// In calls: a trial of sharing fails that has woken helpers so often without finding one awake.
+const WAKES: u8 = 4;
+/// The numbers of the first two calls that count.
+const FIRST: u8 = WAKES + 1;
+const SECOND: u8 = WAKES + 2;
 /// A call has the weight `1 / MEAN_OF` in the mean. It counts as at most `MEAN_OF` times the mean.
 pub(super) const MEAN_OF: f32 = 2.0;
 
@@ -54,7 +62,8 @@ pub(crate) fn time_for(done: u16, parts: u16, shared: Duration) -> Duration {
 pub(crate) struct AloneOrShared {
     /// The verdict: whether the loop runs alone.
     pub(crate) alone: bool,
-    /// The calls of the present trial of sharing so far.
+    /// The calls of the present trial of sharing so far: up to [`WAKES`] that have woken a helper,
+    /// then those that count.
     tried: u8,
     /// In calls: the interval between two trials, and the part of this interval that is left until
     /// the next trial.
@@ -104,22 +113,33 @@ impl AloneOrShared {
     }
 
     /// The verdict after a shared call that took `took`. Alone the loop would take `alone`. Helpers
-    /// are late by at most `cold`.
-    pub(crate) fn after_shared(self, took: f32, alone: f32, cold: f32) -> Self {
+    /// that sleep are late by at most `cold`. `awake` says whether a helper was awake.
+    pub(crate) fn after_shared(self, took: f32, alone: f32, cold: f32, awake: bool) -> Self {
         let Self { usually, .. } = self;
+        let counts = awake || alone >= CLEARLY * cold;
         if !self.alone {
+            if !counts {
+                return self;
+            }
             let is_due = took > MUCH_LONGER * usually + cold;
             let left = if is_due { 0 } else { self.left.saturating_sub(1) };
             let mean = usually + (took.min(MEAN_OF * usually) - usually) / MEAN_OF;
             let usually = if self.lasts == 1 { took } else { mean };
             return Self { left, usually, ..self };
         }
-        match self.tried + 1 {
-            _ if self.is_outdated(alone) => Self::new(took),
-            _ if self.left > 0 => self, // it began alone, and took longer than it does usually
-            1 if took > CLEARLY * (alone + cold) => self.confirmed(),
-            1 => Self { tried: 1, ..self },
-            2 => Self { tried: 2, usually: took, ..self },
+        if self.is_outdated(alone) {
+            return Self::new(took);
+        }
+        if self.left > 0 {
+            return self; // it began alone, and took longer than it does usually
+        }
+        let tried = self.tried.max(if counts { WAKES } else { 0 }) + 1;
+        match tried {
+            _ if !counts && tried >= WAKES => self.confirmed(),
+            ..=WAKES => Self { tried, ..self },
+            FIRST if took > CLEARLY * (alone + cold) => self.confirmed(),
+            FIRST => Self { tried, ..self },
+            SECOND => Self { tried, usually: took, ..self },
             _ => {
                 let tried = Self { usually: f32::midpoint(usually, took), ..self };
                 if tried.usually < alone { tried.changed() } else { tried.confirmed() }
@@ -173,7 +193,7 @@ mod tests {
                 return shared;
             };
             let (took, after) = if verdict.alone == verdict.is_trial_due() || verdict.is_outdated(1.0) {
-                (shared, verdict.after_shared(shared, 1.0, 0.0))
+                (shared, verdict.after_shared(shared, 1.0, 0.0, true))
             } else if verdict.alone || verdict.usually > 1.0 {
                 (1.0, if verdict.alone { verdict.after_alone() } else { verdict.after_trial(1.0) })
             } else {
@@ -268,10 +288,30 @@ mod tests {
         assert!(times.sum::<f32>() < 8_500.0);
     }
 
+    /// A call alone takes 1, a helper that sleeps is late by 1, and a shared call takes 0.6 if a
+    /// helper is awake. Helpers come after some calls of a trial, or never.
+    #[test]
+    fn a_short_loop_is_judged_by_the_calls_that_find_a_helper_awake() {
+        for (wakes, is_shared) in [(0, true), (1, true), (WAKES - 1, true), (WAKES, false)] {
+            let mut verdict = AloneOrShared { left: 0, ..AloneOrShared::new(5.0).changed() };
+            for _ in 0..wakes {
+                verdict = verdict.after_shared(4.0, 1.0, 1.0, false);
+            }
+            assert_eq!(verdict.is_trial_due(), is_shared, "{wakes}");
+            if is_shared {
+                (0..3).for_each(|_| verdict = verdict.after_shared(0.6, 1.0, 1.0, true));
+            }
+            assert_eq!(verdict.alone, !is_shared, "{verdict:?}");
+        }
+        let shared = AloneOrShared { lasts: LONGER, ..AloneOrShared::new(0.6) };
+        assert_eq!(shared.after_shared(4.0, 1.0, 1.0, false), shared);
+        assert!(shared.after_shared(4.0, 2.0, 1.0, false).usually > 0.6, "a long loop");
+    }
+
     #[test]
     fn a_verdict_is_two_words() {
         for alone in [false, true] {
-            for tried in 0..3 {
+            for tried in 0..=SECOND {
                 for (lasts, left) in [(1, 0), (4, 4), (LONGEST_INTERVAL, LONGEST_INTERVAL)] {
                     let verdict = AloneOrShared { alone, tried, lasts, left, usually: 17.5 };
                     assert_eq!(AloneOrShared::from_words(verdict.to_words()), verdict);

@@ -13,11 +13,11 @@
 use std::time::Duration;
 
 use super::{
-    alone_or_shared::TRIAL_PARTS,
+    alone_or_shared::{TRIAL_PARTS, parts_for},
     memory::Memory,
     pace::{LARGE_BLOCK, SMALL_BLOCK},
     prices::{ASLEEP_NS, AT_FIRST, AWAKE_NS, CLEARLY, Prices, TOO_SHORT_TO_TIME_NS},
-    rounds::Rounds,
+    rounds::{Ran, RoundBegin, Rounds},
     site::{Loop, LoopKind},
 };
 use crate::clock::{Instant, nanos, time};
@@ -155,7 +155,7 @@ pub(crate) struct Draw(pub(crate) u64);
 impl Draw {
     /// Returns `true` in one of `odds` calls on average. `odds` is a power of two.
     #[inline(always)]
-    fn is_one_in(self, odds: u64) -> bool {
+    pub(crate) fn is_one_in(self, odds: u64) -> bool {
         self.0 < u64::MAX / odds
     }
 }
@@ -187,25 +187,50 @@ pub(crate) fn quick_verdict(
 }
 
 /// If a loop is [`Brief`](QuickVerdict::Brief): the number of items that are expected to take
-/// [`FIRST_LOOK_NS`]. Called only if the quick verdict is `Unclear`, all helpers sleep, and calls
-/// are so far apart that polling would not pay.
+/// [`FIRST_LOOK_NS`]. Called only if the quick verdict is `Unclear`, all helpers sleep, and the
+/// last full decision was that a loop runs alone: because calls are so far apart that polling would
+/// not pay, or because the loop is not worth a helper that is awake either.
 ///
-/// A full decision touches some 250 cache lines, which takes 7 µs after a pause of the caller. So
-/// brief loops get a full decision only now and then, to find out whether help has become cheaper.
+/// A full decision touches some 250 cache lines, which takes 7 µs after a pause of the caller, and
+/// 0.5 µs otherwise. So brief loops get a full decision only now and then: `explores` says whether
+/// now.
 pub(crate) fn brief(
     memory: &Memory,
     prices: &Prices,
     this: Loop,
     kind: LoopKind,
-    draw: Draw,
+    explores: bool,
 ) -> Option<usize> {
     let (len, cost) = (this.slice.len, memory.over_this(this)?);
     let ends_before_help = cost * (len as f32) < prices.help(false);
-    if !ends_before_help || !kind.goes_through() || draw.is_one_in(EXPLORED_ONE_IN) {
+    if !ends_before_help || !kind.goes_through() || explores {
         return None;
     }
     let part = ((FIRST_LOOK_NS / cost) as usize).clamp(1, len);
     Some(if len < CHECKED { part } else { (part - part % CHECKED_AFTER).max(CHECKED_AFTER) })
+}
+
+/// After a full decision while all helpers sleep: one in so many brief loops gets the next full
+/// decision; with 0 all loops do. The call began after `gap`, and is expected to take `expected`
+/// nanoseconds; 0 if that is unknown. `is_waking` says whether a helper is on its way.
+pub(crate) fn quiet_odds(prices: &Prices, launch: Launch, is_waking: bool, gap: Gap, expected: f32) -> u64 {
+    let is_far = !gap.is_short(expected);
+    let is_settled = match launch {
+        _ if is_waking => false,
+        // It might be shared as soon as a helper is awake.
+        Launch::Alone { why: Why::Short, .. } => {
+            is_far || (0.0 < expected && expected < CLEARLY * prices.help(true))
+        }
+        Launch::Alone { .. } => true,
+        _ => false,
+    };
+    if is_settled { odds_after(is_far) } else { 0 }
+}
+
+/// As [`quiet_odds`], after a brief loop. `is_far` says whether helpers that poll would have slept
+/// before it began.
+pub(crate) fn odds_after(is_far: bool) -> u64 {
+    if is_far { EXPLORED_ONE_IN } else { TIMED_ONE_IN }
 }
 
 /// The launch of the rest of a loop, which has `work` nanoseconds of work. The caller has begun
@@ -264,11 +289,12 @@ pub(crate) struct Case<'a> {
     pub(crate) prices: &'a Prices,
     pub(crate) this: Loop,
     pub(crate) kind: LoopKind,
-    /// The number of workers that can help; whether any idle worker is awake; and the number of
-    /// idle workers that are awake.
+    /// The number of workers that can help; whether any idle worker is awake; the number of idle
+    /// workers that are awake; and whether a worker was rung and is not awake yet.
     pub(crate) helpers: usize,
     pub(crate) awake: bool,
     pub(crate) polling: usize,
+    pub(crate) is_waking: bool,
     /// Whether the loop is timed even if it is very short.
     pub(crate) is_timed: bool,
     /// `None` if no worker is idle.
@@ -282,7 +308,7 @@ pub(crate) struct Case<'a> {
 impl Case<'_> {
     /// How the loop should start.
     pub(crate) fn launch(&self) -> Launch {
-        let &Self { memory, this, kind, helpers, awake, gap, draw, .. } = self;
+        let &Self { memory, this, kind, helpers, awake, is_waking, gap, draw, .. } = self;
         if kind == LoopKind::Long {
             return Launch::Shared { helpers };
         }
@@ -297,20 +323,25 @@ impl Case<'_> {
         let least = if kind == LoopKind::InOrder { ASLEEP_NS } else { 0.0 };
         let worth_sharing = f32::max(self.worth_sharing(cost, awake), least);
         if expected >= worth_sharing {
-            return self.faster(cost, expected, self.shared(expected, worth_sharing));
+            return self.faster(cost, expected, (self.shared(expected, worth_sharing), Ran::Shared));
         }
         // A helper that is woken now would probably still be awake when the next such loop begins.
-        // If the last call was shared, it would not: the helpers of that call already sleep.
+        // If the last call was shared, it would not: the helpers of that call already sleep. While
+        // a helper that was woken before is on its way, no other one is woken.
         let will_be_awake = || gap.is_some_and(|gap| gap.since_end.is_none() && gap.is_short(expected));
         if !awake
+            && !is_waking
             && expected >= f32::max(TOO_SHORT_TO_TIME_NS, least)
             && will_be_awake()
             && (expected >= self.worth_sharing(cost, true) || draw.is_one_in(EXPLORED_ONE_IN))
         {
-            return self.faster(cost, expected, Launch::Shared { helpers: 1 });
+            return self.faster(cost, expected, (Launch::Shared { helpers: 1 }, Ran::Waking));
         }
         // This call explores whether help has become cheaper. While a helper is awake, calls
         // explore more often: a helper stays awake for only a few calls after a call that explored.
+        if let Some((rounds, now)) = self.rounds {
+            rounds.begin_alone(this, now);
+        }
         let imaginable = if awake { AWAKE_NS } else { TOO_SHORT_TO_TIME_NS };
         let polls = awake && expected >= TOO_SHORT_TO_TIME_NS;
         let odds = if polls { TIMED_ONE_IN } else { EXPLORED_ONE_IN };
@@ -344,7 +375,7 @@ impl Case<'_> {
     /// an item. So a loop of long items is not tried alone. Items are long in two cases. An item
     /// costs at least [`TRIAL_PARTS`] times the price of help. Or an item costs clearly more than
     /// that price, and also more than one of [`TRIAL_PARTS`] equal parts of a shared call.
-    fn faster(&self, cost: f32, expected: f32, shared: Launch) -> Launch {
+    fn faster(&self, cost: f32, expected: f32, (shared, ran): (Launch, Ran)) -> Launch {
         let &Self { memory, prices, this, draw, .. } = self;
         let len = this.slice.len as f32;
         let Some(verdict) = memory.verdict(this) else { return shared };
@@ -354,9 +385,14 @@ impl Case<'_> {
         }
         // Because the verdict is "alone", or because running alone is tried.
         let begins_alone = verdict.alone != verdict.is_trial_due() && !verdict.is_outdated(expected / len);
-        let is_alone = begins_alone && verdict.alone;
-        match self.rounds.and_then(|(rounds, now)| rounds.begin(this, now, is_alone, [expected, usually])) {
-            Some(true) => return Launch::alone(2.0 * expected, len / parts, Why::Rounds),
+        let own = if begins_alone && verdict.alone { Ran::Alone } else { ran };
+        let decided = self.rounds.and_then(|(rounds, now)| {
+            let (took_alone, took_shared) = (expected, usually);
+            rounds.begin(this, RoundBegin { now, own, shared: ran, took_alone, took_shared })
+        });
+        let looks = f32::from(parts_for(time(expected)));
+        match decided {
+            Some(true) => return Launch::alone(2.0 * expected, len / looks, Why::Rounds),
             Some(false) => return shared,
             None if !begins_alone => return shared,
             None if !verdict.alone => return Launch::Trial { shared: time(usually) },
@@ -366,7 +402,7 @@ impl Case<'_> {
             return Launch::Plain;
         }
         let limit = f32::max(2.0 * expected, verdict.usually * len);
-        Launch::alone(limit, len / f32::from(TRIAL_PARTS), Why::Faster)
+        Launch::alone(limit, len / looks, Why::Faster)
     }
 
     /// The launch of a loop that may stop at any item. The loop is expected to take as long as its
@@ -380,7 +416,7 @@ impl Case<'_> {
         let known = memory.over_this(this).map(|cost| cost * this.slice.len as f32);
         let expected = known.or_else(|| memory.until_stop(this)).unwrap_or(pace * this.slice.len as f32);
         if expected >= worth_sharing {
-            return self.faster(pace, expected, self.shared(expected, worth_sharing));
+            return self.faster(pace, expected, (self.shared(expected, worth_sharing), Ran::Shared));
         }
         let items = |work: f32| ((work / pace) as usize).max(1);
         let unlooked = if draw.is_one_in(EXPLORED_ONE_IN) {
@@ -484,9 +520,23 @@ mod tests {
         ) -> Launch {
             let Self { memory, prices, patience, .. } = self;
             let gap = Some(Gap { since_begin: MICRO, since_end: None, patience: *patience });
-            let (is_timed, draw) = (false, self.draw());
+            let (is_timed, is_waking, draw) = (false, false, self.draw());
             let rounds = None;
-            Case { memory, prices, this, kind, helpers, awake, polling, is_timed, gap, draw, rounds }.launch()
+            Case {
+                memory,
+                prices,
+                this,
+                kind,
+                helpers,
+                awake,
+                polling,
+                is_waking,
+                is_timed,
+                gap,
+                draw,
+                rounds,
+            }
+            .launch()
         }
 
         fn learn(&self, this: Loop, kind: LoopKind, indices: usize, work: f32) {
@@ -583,7 +633,14 @@ mod tests {
             let this = over(len);
             for _ in 0..2 {
                 let work = item * len as f32;
-                costs.memory.learn_shared(&costs.prices, this, LoopKind::Through, work / 2.0, len, work);
+                costs.memory.learn_shared(
+                    &costs.prices,
+                    this,
+                    LoopKind::Through,
+                    (work / 2.0, true),
+                    len,
+                    work,
+                );
             }
             assert_eq!(launch(&costs, len).is_trial(), tried, "{len} items of {item} ns");
         }
@@ -609,8 +666,10 @@ mod tests {
 
     #[test]
     fn a_loop_that_ends_before_help_is_brief_while_helpers_sleep() {
-        let brief =
-            |costs: &Costs, len, kind| brief(&costs.memory, &costs.prices, over(len), kind, costs.draw());
+        let brief = |costs: &Costs, len, kind| {
+            let explores = costs.draw().is_one_in(EXPLORED_ONE_IN);
+            brief(&costs.memory, &costs.prices, over(len), kind, explores)
+        };
         for (len, work, kind, is_brief) in [
             (1000, 19e3, LoopKind::Through, true),
             (64, 5e3, LoopKind::LargePartials, true),
@@ -640,8 +699,9 @@ mod tests {
         costs.learn(over(1000), LoopKind::Through, 1000, 19e3);
         // A call that is not brief has the number of its draw in its full decision, too.
         let explores = |_: &i32| {
-            let draw = costs.draw();
-            let is_brief = brief(&costs.memory, &costs.prices, over(1000), LoopKind::Through, draw).is_some();
+            let explores = costs.draw().is_one_in(EXPLORED_ONE_IN);
+            let part = brief(&costs.memory, &costs.prices, over(1000), LoopKind::Through, explores);
+            let is_brief = part.is_some();
             !is_brief && {
                 costs.drawn.set(costs.drawn.get().wrapping_sub(0x9E37_79B9_7F4A_7C15));
                 is_shared(launch(&costs, 1000))

@@ -122,22 +122,23 @@ impl Memory {
     }
 
     /// Learns whether a loop is better shared, from a call that was shared, and took `took`
-    /// nanoseconds. Also learns the cost of an index from the `work` on `indices`, unless the call
-    /// was a trial of sharing. (A trial of sharing is compared with the time of the loop alone. If
-    /// workers obstruct each other, the work of a shared call exceeds the time of the loop alone.)
+    /// nanoseconds. `awake` says whether a helper was awake. Also learns the cost of an index from
+    /// the `work` on `indices`, unless the call was a trial of sharing. (A trial of sharing is
+    /// compared with the time of the loop alone. If workers obstruct each other, the work of a
+    /// shared call exceeds the time of the loop alone.)
     pub(crate) fn learn_shared(
         &self,
         prices: &Prices,
         this: Loop,
         kind: LoopKind,
-        took: f32,
+        (took, awake): (f32, bool),
         indices: usize,
         work: f32,
     ) {
         let took = took / this.slice.len as f32;
         let alone = self.recall(this).unwrap_or(f32::INFINITY);
         let before = self.verdict(this);
-        let after = |before: AloneOrShared| before.after_shared(took, alone, cold(prices, this));
+        let after = |before: AloneOrShared| before.after_shared(took, alone, cold(prices, this), awake);
         self.keep_verdict(this, before.map_or(AloneOrShared::new(took), after));
         let is_trial =
             |before: AloneOrShared| before.alone && before.is_trial_due() && !before.is_outdated(alone);
@@ -219,7 +220,7 @@ mod tests {
                 memory.learn(this, LoopKind::Through, 1000, alone);
                 memory.learn_alone(&prices, this, verdict.is_some_and(AloneOrShared::is_trial_due), alone);
             } else {
-                memory.learn_shared(&prices, this, LoopKind::Through, shared, 1000, 2.0 * shared);
+                memory.learn_shared(&prices, this, LoopKind::Through, (shared, true), 1000, 2.0 * shared);
             }
             calls.push(!runs_alone);
         }

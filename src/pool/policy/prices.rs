@@ -31,6 +31,10 @@ pub(crate) const TOO_SHORT_TO_TIME_NS: f32 = 4_000.0;
 
 /// The factor by which a sample moves an estimate.
 const SAMPLE_STEP: f32 = 1.0625;
+/// If the help of one sleeping worker costs more than this factor times its estimate, the estimate
+/// doubles. (On a virtual machine whose idle CPUs halt, such help costs 100 to 300 µs. With small
+/// steps alone, helpers slept again before their caller had returned, in hundreds of calls.)
+const MUCH_DEARER: f32 = 4.0;
 /// In nanoseconds: the largest value of an estimate. So no estimate makes a caller run much more
 /// than a millisecond of work alone.
 const MOST_NS: f32 = 1e6;
@@ -159,6 +163,8 @@ impl Prices {
             // Help was dear while another program had the CPUs. A helper that is awake may be late
             // by chance, but never early. So an early helper moves the estimate far.
             help.set((before * cost).sqrt());
+        } else if !awake && helpers == 1 && cost > MUCH_DEARER * before {
+            help.set(2.0 * before);
         } else {
             help.see(cost);
         }

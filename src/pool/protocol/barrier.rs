@@ -205,6 +205,11 @@ impl<J: Copy> Barrier<J> {
         self.posts.iter().filter(|post| post.at() == WorkerState::Awake).count()
     }
 
+    /// Whether a worker in no loop is on its way from its sleep: about.
+    pub(crate) fn is_waking(&self) -> bool {
+        self.posts.iter().any(|post| post.at() == WorkerState::Rung)
+    }
+
     /// About how many callers of shared loops are not workers.
     #[inline(always)]
     pub(crate) fn callers(&self) -> usize {
@@ -419,9 +424,6 @@ impl<J: Copy> Barrier<J> {
                 }
                 state = post.sleep(state, WorkerState::Asleep);
                 has_slept = true;
-                if state.at == WorkerState::Asleep {
-                    post.set(&mut state, WorkerState::Awake); // rung
-                }
             }
         }
     }
@@ -443,9 +445,6 @@ impl<J: Copy> Barrier<J> {
             post.set(&mut state, WorkerState::Away);
         }
         state = post.sleep(state, WorkerState::Away);
-        if state.at == WorkerState::Away {
-            post.set(&mut state, WorkerState::Awake);
-        }
         (state.at != WorkerState::Stopped).then_some(())
     }
 

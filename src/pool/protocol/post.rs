@@ -27,10 +27,8 @@ pub(crate) struct PostState<O> {
     offered: Option<O>,
     /// How long the worker polls after the last offered job, even if the offer was taken back.
     patience: Patience,
-    /// Where the worker was before the offer.
+    /// Where the worker was before the offer, and is again if the offer is taken back.
     was: WorkerState,
-    /// Whether the worker, once it is awake, is to look around before it sleeps again.
-    is_rung: bool,
 }
 
 /// Where a worker is.
@@ -38,6 +36,8 @@ pub(crate) struct PostState<O> {
 pub(crate) enum WorkerState {
     /// In no loop. It looks for a job, or will look for one before it sleeps.
     Awake,
+    /// It slept, and was rung: it wakes up, and then looks around before it sleeps again.
+    Rung,
     /// Sleeps on its bell.
     Asleep,
     /// It has declined a job, and sleeps. Callers choose it last.
@@ -51,11 +51,11 @@ pub(crate) enum WorkerState {
 }
 
 impl WorkerState {
-    const ALL: [Self; 6] =
-        [Self::Awake, Self::Asleep, Self::Away, Self::Inside, Self::Offered, Self::Stopped];
+    const ALL: [Self; 7] =
+        [Self::Awake, Self::Rung, Self::Asleep, Self::Away, Self::Inside, Self::Offered, Self::Stopped];
 
     /// Where a worker is that may get an offer, in the order in which callers choose.
-    pub(super) const IDLE: [Self; 3] = [Self::Awake, Self::Asleep, Self::Away];
+    pub(super) const IDLE: [Self; 4] = [Self::Awake, Self::Rung, Self::Asleep, Self::Away];
 
     pub(super) fn is_idle(self) -> bool {
         Self::IDLE.contains(&self)
@@ -70,7 +70,7 @@ impl WorkerState {
 impl<O: Copy> Post<O> {
     pub(super) fn new() -> Self {
         let at = WorkerState::Awake;
-        let state = PostState { at, offered: None, patience: Patience::NONE, was: at, is_rung: false };
+        let state = PostState { at, offered: None, patience: Patience::NONE, was: at };
         Self { word: AtomicUsize::new(at as usize), state: Mutex::new(state), bell: Condvar::new() }
     }
 
@@ -97,8 +97,8 @@ impl<O: Copy> Post<O> {
         Some(was)
     }
 
-    /// Takes back the offer, if `is_own`. A worker that was rung for it looks around. Returns where
-    /// the worker is now; `None` if the worker has taken the caller's own offer.
+    /// Takes back the offer, if `is_own`. Returns where the worker is now; `None` if the worker has
+    /// taken the caller's own offer.
     pub(super) fn take_back(&self, is_own: impl Fn(O) -> bool) -> Option<WorkerState> {
         if self.at() != WorkerState::Offered {
             return None; // the last write here that the caller has seen is its own offer
@@ -107,7 +107,7 @@ impl<O: Copy> Post<O> {
         if !state.offered.is_some_and(is_own) {
             return None;
         }
-        (state.offered, state.is_rung) = (None, state.was.sleeps());
+        state.offered = None;
         let was = state.was;
         self.set(&mut state, was);
         Some(was)
@@ -124,26 +124,35 @@ impl<O: Copy> Post<O> {
     /// Wakes the worker if it is [`WorkerState::Asleep`].
     pub(super) fn ring_if_asleep(&self) {
         if self.at() == WorkerState::Asleep {
-            lock(&self.state).is_rung = true;
-            self.bell.notify_one();
+            self.ring();
         }
     }
 
-    /// Wakes the worker after an offer.
+    /// Wakes the worker if it sleeps. If it has an offer that is taken back before it is awake, it
+    /// looks around.
     pub(super) fn ring(&self) {
-        self.bell.notify_one(); // it sleeps, since the offer came under its lock, and looks again
+        let mut state = lock(&self.state);
+        if state.at.sleeps() {
+            self.set(&mut state, WorkerState::Rung);
+        } else if state.was.sleeps() {
+            state.was = WorkerState::Rung;
+        }
+        drop(state);
+        self.bell.notify_one();
     }
 
-    /// Sleeps as long as the worker is `at` and is not rung.
+    /// Sleeps as long as the worker is `at`. A worker that was rung is awake from now on.
     pub(super) fn sleep<'a>(
         &self,
         mut state: MutexGuard<'a, PostState<O>>,
         at: WorkerState,
     ) -> MutexGuard<'a, PostState<O>> {
-        while state.at == at && !state.is_rung {
+        while state.at == at {
             state = wait(&self.bell, state);
         }
-        state.is_rung = false;
+        if state.at == WorkerState::Rung {
+            self.set(&mut state, WorkerState::Awake);
+        }
         state
     }
 

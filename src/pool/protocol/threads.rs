@@ -60,6 +60,11 @@ impl Threads {
         self.barrier.awake()
     }
 
+    /// Whether a thread in no loop is on its way from its sleep: about.
+    pub(crate) fn is_waking(&self) -> bool {
+        self.barrier.is_waking()
+    }
+
     /// About how many callers of shared loops are not among these threads.
     #[inline(always)]
     pub(crate) fn callers(&self) -> usize {

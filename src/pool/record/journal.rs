@@ -75,9 +75,9 @@ pub(crate) struct Times {
     pub(crate) noted: Vec<NotedRun>,
     /// The visits of the workers, each from arriving to leaving; empty if no trace is being taken.
     pub(crate) parts: Vec<WorkerPart>,
-    /// Memory for the journals of workers that come.
-    #[allow(clippy::vec_box, reason = "a worker takes one as one word")]
-    pub(crate) journals: Vec<Box<Journal>>,
+    /// Memory for the journals of workers that come, in worker order: a worker writes where it
+    /// wrote in the last round, so this memory stays in its cache.
+    pub(crate) journals: Vec<Option<Box<Journal>>>,
 }
 
 impl Times {
@@ -136,24 +136,27 @@ impl Times {
         self.parts.push(WorkerPart { seat, thread, span, items, is_empty: items == 0 && runs == 0 });
     }
 
-    /// Memory for the journal of a worker that comes.
-    pub(crate) fn journal(&mut self) -> Option<Box<Journal>> {
-        self.journals.pop()
+    /// Memory for the journal of `worker`, which comes.
+    pub(crate) fn journal(&mut self, worker: usize) -> Option<Box<Journal>> {
+        self.journals.get_mut(worker)?.take()
     }
 
     /// Adds the journal of a worker that leaves, and keeps the journal's memory. `failed` is the
     /// number of thefts that the worker tried without success. `usage` is the worker's usage, if
     /// its usage was measured.
     pub(crate) fn add(&mut self, mut journal: Box<Journal>, failed: usize, usage: Option<Usage>) {
-        let Journal { worker, tally, victims, marks, noted, .. } = &mut *journal;
+        let Journal { worker, ref mut tally, ref mut victims, ref mut marks, ref mut noted, .. } = *journal;
         (tally.thefts, tally.failed) = (victims.len(), failed);
-        self.tallies[*worker].add(tally);
+        self.tallies[worker].add(tally);
         for victim in victims.drain(..) {
             self.tallies[victim].suffered += 1;
         }
         self.marks.append(marks);
         self.noted.append(noted);
-        self.journals.push(journal);
+        if worker >= self.journals.len() {
+            self.journals.resize_with(worker + 1, || None);
+        }
+        self.journals[worker] = Some(journal);
         if let Some(used) = usage {
             self.usage.get_or_insert_default().add(used);
         }

@@ -566,8 +566,14 @@ mod planted {
 
     #[test]
     #[should_panic(expected = "deadlock")]
-    fn callers_that_wake_and_leave_no_note() {
+    fn callers_that_ring_a_worker_and_leave_it_asleep() {
         with(Bug::RingsUnheard, || two_loops(1));
+    }
+
+    #[test]
+    #[should_panic(expected = "deadlock")]
+    fn a_worker_that_counts_as_rung_before_anybody_rang_it() {
+        with(Bug::CountsAsRung, late_ring);
     }
 
     #[test]
