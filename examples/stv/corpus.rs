@@ -18,7 +18,6 @@ use crate::{
     error::CountError,
     meek::Rule,
     plurality,
-    ranks::{Alone, Ranks, tests::together},
     reading::Reading,
     tally::{self, Parallel, Threads},
     transcript::Transcript,
@@ -95,42 +94,20 @@ fn way(equalize: bool) -> EqualRanks {
     if equalize { EqualRanks::AllOrders } else { EqualRanks::AsDroop }
 }
 
+/// Reads the file, on the pool in parts if that is possible.
+fn read(ballots: &[u8], threads: Threads) -> Election {
+    let open = |at: u64| -> io::Result<Box<dyn Read>> {
+        Ok(Box::new(ballots.get(usize::try_from(at).unwrap()..).unwrap_or_default()))
+    };
+    let source = Source { name: "corpus", len: ballots.len() as u64, part: 1000, open: &open };
+    let in_parts = |crew: Crew<'_>| blt::in_parts(&source, Reading::default(), crew);
+    let read = threads.together(in_parts).ok().flatten().filter(|_| threads.parallel == Parallel::Pool);
+    read.unwrap_or_else(|| blt::read("corpus", ballots).unwrap_or_else(|error| panic!("{error}")))
+}
+
 /// Returns the output, and the error of a failed count.
 fn count(ballots: &[u8], options: Options<'_>, threads: Threads) -> (String, Result<(), String>) {
-    let election = blt::read("corpus", ballots).unwrap_or_else(|error| panic!("{error}"));
-    count_share(election, options, threads, &Alone)
-}
-
-/// Returns the output of several ranks. Each rank reads its share, and all ranks get the same
-/// options.
-fn count_together(
-    ballots: &[u8],
-    options: Options<'_>,
-    threads: Threads,
-    ranks: usize,
-) -> Vec<(String, Result<(), String>)> {
-    together(ranks, |ranks| {
-        let open = |at: u64| -> io::Result<Box<dyn Read>> {
-            Ok(Box::new(ballots.get(usize::try_from(at).unwrap()..).unwrap_or_default()))
-        };
-        let source = Source { name: "corpus", len: Some(ballots.len() as u64), part: 1000, open: &open };
-        let (reading, block) = (Reading::default(), tally::in_order::block);
-        let read = |crew: Crew<'_>| blt::read_share(&source, reading, block, ranks, crew).unwrap();
-        let election = if threads.parallel == Parallel::Pool {
-            threads.together(read).unwrap()
-        } else {
-            read(Crew::ALONE)
-        };
-        count_share(election, options, threads, ranks)
-    })
-}
-
-fn count_share(
-    mut election: Election,
-    options: Options<'_>,
-    threads: Threads,
-    ranks: &dyn Ranks,
-) -> (String, Result<(), String>) {
+    let mut election = read(ballots, threads);
     election.ballots.equal_ranks = options.equal_ranks;
     let count = match options.arithmetic {
         "fixed9" => count_with::<Fixed9>,
@@ -141,7 +118,7 @@ fn count_share(
         other => panic!("there is no arithmetic {other}"),
     };
     let mut out = Vec::new();
-    let counted = count(&election, options, threads, ranks, &mut out);
+    let counted = count(&election, options, threads, &mut out);
     let out = String::from_utf8(out).expect("a transcript is text");
     (out, counted.map_err(|error| error.to_string()))
 }
@@ -150,7 +127,6 @@ fn count_with<A: Arithmetic>(
     election: &Election,
     options: Options<'_>,
     threads: Threads,
-    ranks: &dyn Ranks,
     out: &mut Vec<u8>,
 ) -> Result<(), CountError> {
     let equalized = options.equal_ranks == EqualRanks::AllOrders;
@@ -160,7 +136,7 @@ fn count_with<A: Arithmetic>(
     }
     let force_positive_surplus = options.force_positive_surplus;
     let rule = Rule { omega_exponent: 6, force_positive_surplus, backwards: false };
-    tally::count::<A, _>(election, rule, threads, ranks, &mut Transcript::new(out, package)).map(|_| ())
+    tally::count::<A, _>(election, rule, threads, &mut Transcript::new(out, package)).map(|_| ())
 }
 
 /// The lines of the elected, in order.
@@ -208,14 +184,6 @@ fn transcripts_are_reproduced() {
                     let (forced, result) = count(&ballots, forced, threads);
                     assert!(result.is_ok() && elected(&forced) == elected(&printed), "{name} {threads:?}");
                     cured += 1;
-                }
-                if threads.parallel != Parallel::Rayon {
-                    for ranks in if threads.number == NonZeroUsize::new(2) { 2..=3 } else { 2..=2 } {
-                        for (text, outcome) in count_together(&ballots, options, threads, ranks) {
-                            assert_eq!(outcome.is_ok(), result.is_ok(), "{name} {threads:?}, {ranks} ranks");
-                            assert!(text == printed, "{name} {threads:?}, {ranks} ranks: {text}");
-                        }
-                    }
                 }
             }
         }

@@ -17,10 +17,6 @@ impl<'a> Crew<'a> {
         Self(Some(pool).filter(|pool| pool.num_threads() > 1))
     }
 
-    pub(crate) fn is_alone(self) -> bool {
-        self.0.is_none()
-    }
-
     /// The number of threads.
     pub(crate) fn threads(self) -> usize {
         self.0.map_or(1, Pool::num_threads)

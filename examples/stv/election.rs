@@ -3,7 +3,7 @@
 mod ballots;
 mod called;
 
-pub(crate) use ballots::{Ballot, Ballots, Preference, Preferences, Turnout};
+pub(crate) use ballots::{Ballot, Ballots, Preference, Preferences};
 pub(crate) use called::{called, called_by_name};
 use clap::ValueEnum;
 use std::borrow::Cow;

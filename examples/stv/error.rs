@@ -1,6 +1,6 @@
 //! The reasons why a count stops before its end. The messages say how to go on.
 
-use crate::{arithmetic::Fault, ranks::Elsewhere};
+use crate::arithmetic::Fault;
 use std::{error::Error, fmt, io};
 
 #[derive(Debug)]
@@ -29,7 +29,6 @@ pub(crate) enum CountError {
     Strict(String),
     Transcript(io::Error),
     Threads(String),
-    Elsewhere(Elsewhere),
 }
 
 impl fmt::Display for CountError {
@@ -61,7 +60,6 @@ impl fmt::Display for CountError {
             ),
             Self::Strict(warning) => write!(f, "{warning}; with --strict that is an error"),
             Self::Transcript(error) => write!(f, "cannot write the transcript: {error}"),
-            Self::Elsewhere(ended) => ended.fmt(f),
             Self::Threads(error) => {
                 write!(f, "cannot start the threads: {error}; try fewer with --num-threads, or --parallel no")
             }
@@ -161,12 +159,6 @@ pub(crate) fn misleads(character: char) -> bool {
 impl From<Fault> for CountError {
     fn from(fault: Fault) -> Self {
         Self::Arithmetic(fault)
-    }
-}
-
-impl From<Elsewhere> for CountError {
-    fn from(ended: Elsewhere) -> Self {
-        Self::Elsewhere(ended)
     }
 }
 

@@ -4,9 +4,6 @@
 //! ```text
 //! cargo run --release --example stv -- --input examples/stv/sample.blt meek
 //! ```
-//! The code is a library, so that two programs can use it: `program`, and `../stv-ranks`, which
-//! counts on several machines and needs MPI.
-//!
 //! Each file calls only files further down in this table:
 //!
 //! | file | owns |
@@ -19,7 +16,6 @@
 //! | `generate`, `random` | synthetic elections and their random numbers |
 //! | `crew` | the threads that prepare the count: one thread, or those of a pool |
 //! | `tally` | distributions as parallel loops on the pool; `rival` has them on rayon; `in_order` adds numbers whose sum depends on the order |
-//! | `ranks`, `wire` | the messages between processes that count together, and their bytes |
 //! | `pinning` | the option of that name, shared with another example |
 //! | `meek` | the rounds of the count |
 //! | `ties` | the rules that decide ties |
@@ -61,7 +57,6 @@ mod output;
 mod pinning;
 mod plurality;
 mod random;
-mod ranks;
 mod reading;
 mod spread;
 mod standing;
@@ -70,23 +65,17 @@ mod ties;
 mod transcript;
 mod verify;
 mod warnings;
-mod wire;
-
-pub use ranks::{Alone, Ranks};
 
 use std::process::ExitCode;
 
-/// Runs the command line, together with the other ranks, if any. Only the first rank reports errors
-/// that all ranks have.
+/// Runs the command line.
 #[must_use]
-pub fn run(ranks: &dyn Ranks) -> ExitCode {
-    match cli::run(ranks) {
+pub fn run() -> ExitCode {
+    match cli::run() {
         Ok(code) => code,
         Err(failure) if error::reader_is_gone(&*failure) => ExitCode::SUCCESS,
         Err(failure) => {
-            if ranks.rank() == 0 {
-                eprintln!("stv: {failure}");
-            }
+            eprintln!("stv: {failure}");
             ExitCode::FAILURE
         }
     }

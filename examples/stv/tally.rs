@@ -1,16 +1,19 @@
-//! The tally: each distribution of all ballots is one parallel loop. The pool is used only by this
-//! module, its submodules, and the module `crew`, which prepares the ballots. Only the submodule
-//! `rival` uses rayon.
+//! The tally distributes all ballots at given keep factors. Each distribution is one parallel loop.
+//!
+//! Two loops can distribute the ballots. The first loop takes the trees of `layout`, in chunks. It
+//! needs numbers that fit in machine words, and nearly all distributions use it. The second loop
+//! takes the ballots one by one. It has the other distributions, and the check of the last one.
+//!
+//! Only this module, `in_order` and `crew` use the pool.
 
 use crate::{
     arithmetic::{Arithmetic, Fault, Words},
     crew::Crew,
-    election::Election,
+    election::{Ballots, Election},
     error::CountError,
     events::Listener,
     layout::{self, Kept, Layout, Sums},
-    meek::{self, Distribute, Length, Rule},
-    ranks::Ranks,
+    meek::{self, Length, Rule},
     spread::{KeepFactor, Votes},
 };
 use clap::ValueEnum as _;
@@ -24,9 +27,6 @@ use std::{
 pub(crate) mod in_order;
 #[cfg(any(test, feature = "rayon"))]
 mod rival;
-mod together;
-
-use together::Together;
 
 /// The threads that distribute the ballots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -38,6 +38,153 @@ pub(crate) enum Parallel {
     Rayon,
     /// The threads of this crate's pool
     Pool,
+}
+
+/// The votes of some of the ballots.
+pub(crate) type Part<A> = Result<Votes<A>, Fault>;
+
+/// The two loops that distribute the ballots.
+pub(crate) trait Loops {
+    /// The threads that lay the ballots out.
+    fn crew(&self) -> Crew<'_> {
+        Crew::ALONE
+    }
+
+    /// Distributes the chunks of the layout. The sums are integers, and the same in any order.
+    fn chunks(&mut self, layout: &Layout, kept: &Kept) -> &Sums;
+
+    /// Distributes the ballots one by one.
+    fn ballots<A: Arithmetic>(&self, ballots: &Ballots, keep: &[KeepFactor<A>]) -> Part<A>;
+}
+
+/// The loops on the pool.
+struct OnPool<'a> {
+    pool: &'a Pool,
+    /// The votes that each worker has counted.
+    sums: PerWorker<Sums>,
+}
+
+impl<'a> OnPool<'a> {
+    fn new(pool: &'a Pool, election: &Election) -> Self {
+        Self { pool, sums: pool.per_worker(|_| Sums::new(election.candidates.len())) }
+    }
+}
+
+impl Loops for OnPool<'_> {
+    fn crew(&self) -> Crew<'_> {
+        Crew::of(self.pool)
+    }
+
+    fn chunks(&mut self, layout: &Layout, kept: &Kept) -> &Sums {
+        self.sums.iter_mut().for_each(Sums::clear);
+        let chunks = self.pool.on(layout.chunks()).with_kept(&mut self.sums);
+        chunks.for_each(|(sums, chunk)| layout.distribute(chunk, kept, sums));
+        let mut parts = self.sums.iter_mut();
+        let sum = parts.next().expect("a pool has at least one worker");
+        parts.for_each(|part| sum.add(part));
+        sum
+    }
+
+    fn ballots<A: Arithmetic>(&self, ballots: &Ballots, keep: &[KeepFactor<A>]) -> Part<A> {
+        let records = self.pool.on(ballots.records());
+        if !A::SUMS_IN_ANY_ORDER {
+            return in_order::on_pool(records, ballots, keep);
+        }
+        records.fold(
+            || Ok(Votes::none(keep.len())),
+            |votes: Part<A>, &ballot| votes?.with(ballot, ballots, keep),
+            |left, right| left?.plus(&right?),
+        )
+    }
+}
+
+/// The loops on this thread, for comparison.
+struct Plain {
+    sums: Sums,
+}
+
+impl Plain {
+    fn new(election: &Election) -> Self {
+        Self { sums: Sums::new(election.candidates.len()) }
+    }
+}
+
+impl Loops for Plain {
+    fn chunks(&mut self, layout: &Layout, kept: &Kept) -> &Sums {
+        self.sums.clear();
+        layout.chunks().iter().for_each(|chunk| layout.distribute(chunk, kept, &mut self.sums));
+        &self.sums
+    }
+
+    fn ballots<A: Arithmetic>(&self, ballots: &Ballots, keep: &[KeepFactor<A>]) -> Part<A> {
+        if !A::SUMS_IN_ANY_ORDER {
+            return in_order::by_halves(ballots, keep, |left, right| [left(), right()]);
+        }
+        let mut records = ballots.records().iter();
+        records.try_fold(Votes::none(keep.len()), |votes, &ballot| votes.with(ballot, ballots, keep))
+    }
+}
+
+/// Counts the election by Meek's method with these loops.
+pub(crate) fn count_with<A: Arithmetic, L: Listener<A>>(
+    election: &Election,
+    rule: Rule,
+    loops: &mut impl Loops,
+    listener: &mut L,
+) -> Result<Length, CountError> {
+    let mut tally = Tally::of(election, loops);
+    let length = meek::count(election, rule, &mut |keep| tally.distribute(keep), listener)?;
+    tally.audit()?;
+    Ok(length)
+}
+
+/// The ballots and the loops that distribute them.
+struct Tally<'a, A, E> {
+    ballots: &'a Ballots,
+    loops: &'a mut E,
+    in_words: Option<InWords<A>>,
+}
+
+/// The layout for distributions in machine words.
+struct InWords<A> {
+    layout: Layout,
+    words: Words<A>,
+    kept: Kept,
+    /// The keep factors and the votes of the last distribution.
+    last: Option<(Vec<KeepFactor<A>>, Votes<A>)>,
+}
+
+impl<'a, A: Arithmetic, E: Loops> Tally<'a, A, E> {
+    fn of(election: &'a Election, loops: &'a mut E) -> Self {
+        let layout = A::WORDS.and_then(|words| Some((words, Layout::of(election, loops.crew())?)));
+        let in_words = layout.map(|(words, layout)| {
+            log::debug!("{} ballots as {}", election.ballots.records().len(), layout.size());
+            InWords { layout, words, kept: Kept::default(), last: None }
+        });
+        Self { ballots: &election.ballots, loops, in_words }
+    }
+
+    fn distribute(&mut self, keep: &[KeepFactor<A>]) -> Part<A> {
+        // A keep factor above one does not fit. An elected candidate below the quota may have one.
+        if let Some(InWords { layout, words, kept, last }) = &mut self.in_words
+            && layout::keep(kept, keep, words.billionths)
+        {
+            let sums = self.loops.chunks(layout, kept);
+            let votes = layout.votes(sums, words.from_billionths);
+            *last = votes.as_ref().ok().map(|votes| (keep.to_vec(), votes.clone()));
+            return votes;
+        }
+        self.loops.ballots(self.ballots, keep)
+    }
+
+    /// Checks the last distribution in words by counting it again, ballot by ballot. The code for
+    /// single ballots shares only the arithmetic with the trees.
+    fn audit(&self) -> Result<(), CountError> {
+        let last = self.in_words.as_ref().and_then(|in_words| in_words.last.as_ref());
+        let Some((keep, votes)) = last else { return Ok(()) };
+        let again = self.loops.ballots(self.ballots, keep)?;
+        if again == *votes { Ok(()) } else { Err(CountError::Disagreement) }
+    }
 }
 
 /// The threads of a count.
@@ -78,7 +225,6 @@ impl Threads {
 /// The time and the loops of the count.
 #[derive(Debug)]
 pub(crate) struct Effort {
-    ranks: usize,
     parallel: Parallel,
     threads: usize,
     length: Length,
@@ -86,170 +232,27 @@ pub(crate) struct Effort {
     elapsed: Duration,
 }
 
-/// Counts the election by Meek's method on these threads and on the threads of the other ranks.
+/// Counts the election by Meek's method on these threads.
 pub(crate) fn count<A: Arithmetic, L: Listener<A> + Send>(
     election: &Election,
     rule: Rule,
     threads: Threads,
-    ranks: &dyn Ranks,
     listener: &mut L,
 ) -> Result<Effort, CountError> {
-    let together = Together::new(ranks);
-    together.end(count_share::<A, L>(election, rule, threads, &together, listener))
-}
-
-/// Counts on this rank. If the count fails, the caller sends the error to the other ranks.
-fn count_share<A: Arithmetic, L: Listener<A> + Send>(
-    election: &Election,
-    rule: Rule,
-    threads: Threads,
-    together: &Together<'_>,
-    listener: &mut L,
-) -> Result<Effort, CountError> {
-    let start = Instant::now();
-    let parallel = threads.parallel;
-    let mut count = |distribute: &mut Distribute<'_, A>| {
-        let mut everywhere = |keep: &[KeepFactor<A>]| {
-            let found = distribute(keep);
-            // If sums depend on their order, the ranks have already exchanged their votes.
-            if A::SUMS_IN_ANY_ORDER { together.sum(found) } else { found }
-        };
-        meek::count(election, rule, &mut everywhere, listener)
-    };
+    let (start, parallel) = (Instant::now(), threads.parallel);
     let (threads, length, thefts) = match parallel {
-        Parallel::No => {
-            let mut words = InWords::of(election, Crew::ALONE);
-            let mut sums = Sums::new(election.candidates.len());
-            let length = count(&mut |keep| {
-                InWords::distribute(&mut words, keep, |words| words.serially(&mut sums))
-                    .unwrap_or_else(|| serially(together, election, keep))
-            })?;
-            InWords::audit(words.as_ref(), |keep| serially(together, election, keep))?;
-            (1, length, None)
-        }
+        Parallel::No => (1, count_with(election, rule, &mut Plain::new(election), listener)?, None),
         #[cfg(any(test, feature = "rayon"))]
         Parallel::Rayon => rival::scope(threads.number, |number| {
-            let mut words = InWords::of(election, Crew::ALONE);
-            let length = count(&mut |keep| {
-                InWords::distribute(&mut words, keep, InWords::on_rayon)
-                    .unwrap_or_else(|| rival::on_rayon(election, keep))
-            })?;
-            InWords::audit(words.as_ref(), |keep| rival::on_rayon(election, keep))?;
+            let length = count_with(election, rule, &mut rival::OnRayon::new(election), listener)?;
             Ok::<_, CountError>((number, length, None))
         })??,
         Parallel::Pool => threads.scope(|pool| {
-            let mut words = InWords::of(election, Crew::of(pool));
-            let mut sums = pool.per_worker(|_| Sums::new(election.candidates.len()));
-            let length = count(&mut |keep| {
-                InWords::distribute(&mut words, keep, |words| words.on_pool(pool, &mut sums))
-                    .unwrap_or_else(|| on_pool(together, pool, election, keep))
-            })?;
-            InWords::audit(words.as_ref(), |keep| on_pool(together, pool, election, keep))?;
+            let length = count_with(election, rule, &mut OnPool::new(pool, election), listener)?;
             Ok::<_, CountError>((pool.num_threads(), length, Some(pool.thefts())))
         })??,
     };
-    let elapsed = start.elapsed();
-    let ranks = together.number();
-    Ok(Effort { ranks, parallel, threads, length, thefts, elapsed })
-}
-
-fn serially<A: Arithmetic>(
-    together: &Together<'_>,
-    election: &Election,
-    keep: &[KeepFactor<A>],
-) -> Result<Votes<A>, Fault> {
-    let ballots = &election.ballots;
-    if !A::SUMS_IN_ANY_ORDER {
-        return in_order::serially(together, ballots, keep);
-    }
-    ballots
-        .records()
-        .iter()
-        .try_fold(Votes::none(keep.len()), |votes, &ballot| votes.with(ballot, ballots, keep))
-}
-
-fn on_pool<A: Arithmetic>(
-    together: &Together<'_>,
-    pool: &Pool,
-    election: &Election,
-    keep: &[KeepFactor<A>],
-) -> Result<Votes<A>, Fault> {
-    let ballots = &election.ballots;
-    let records = pool.on(ballots.records());
-    if !A::SUMS_IN_ANY_ORDER {
-        return in_order::on_pool(together, records, ballots, keep);
-    }
-    records.fold(
-        || Ok(Votes::none(keep.len())),
-        |votes: Result<Votes<A>, Fault>, &ballot| votes?.with(ballot, ballots, keep),
-        |left, right| left?.plus(&right?),
-    )
-}
-
-/// The layout for distributions in machine words. Nearly all distributions of decimals use this
-/// layout.
-struct InWords<A> {
-    layout: Layout,
-    words: Words<A>,
-    kept: Kept,
-    /// The keep factors and the votes of the last distribution.
-    last: Option<(Vec<KeepFactor<A>>, Votes<A>)>,
-}
-
-impl<A: Arithmetic> InWords<A> {
-    fn of(election: &Election, crew: Crew<'_>) -> Option<Self> {
-        let words = A::WORDS?;
-        let layout = Layout::of(election, crew)?;
-        log::debug!("{} ballots as {}", election.ballots.records().len(), layout.size());
-        Some(Self { layout, words, kept: Kept::default(), last: None })
-    }
-
-    /// Makes one distribution. Returns `None` if a keep factor is above one. An elected candidate
-    /// below the quota can have such a factor.
-    fn distribute(
-        this: &mut Option<Self>,
-        keep: &[KeepFactor<A>],
-        distribute: impl FnOnce(&Self) -> Result<Votes<A>, Fault>,
-    ) -> Option<Result<Votes<A>, Fault>> {
-        let this = this.as_mut()?;
-        if !layout::keep(&mut this.kept, keep, this.words.billionths) {
-            return None;
-        }
-        let votes = distribute(this);
-        this.last = votes.as_ref().ok().map(|votes| (keep.to_vec(), votes.clone()));
-        Some(votes)
-    }
-
-    /// Checks the last distribution by counting it again, ballot by ballot. The code for single
-    /// ballots shares only the arithmetic with the trees.
-    fn audit(
-        this: Option<&Self>,
-        ballot_by_ballot: impl FnOnce(&[KeepFactor<A>]) -> Result<Votes<A>, Fault>,
-    ) -> Result<(), CountError> {
-        let Some((keep, votes)) = this.and_then(|this| this.last.as_ref()) else { return Ok(()) };
-        if ballot_by_ballot(keep)? == *votes { Ok(()) } else { Err(CountError::Disagreement) }
-    }
-
-    fn votes(&self, sums: &Sums) -> Result<Votes<A>, Fault> {
-        self.layout.votes(sums, self.words.from_billionths)
-    }
-
-    fn serially(&self, sums: &mut Sums) -> Result<Votes<A>, Fault> {
-        sums.clear();
-        self.layout.chunks().iter().for_each(|chunk| self.layout.distribute(chunk, &self.kept, sums));
-        self.votes(sums)
-    }
-
-    /// Every worker adds up the votes of its chunks. Sums of integers are the same in any order.
-    fn on_pool(&self, pool: &Pool, sums: &mut PerWorker<Sums>) -> Result<Votes<A>, Fault> {
-        sums.iter_mut().for_each(Sums::clear);
-        let chunks = pool.on(self.layout.chunks());
-        chunks.with_kept(sums).for_each(|(sums, chunk)| self.layout.distribute(chunk, &self.kept, sums));
-        let mut parts = sums.iter_mut();
-        let Some(sum) = parts.next() else { return Ok(Votes::none(self.layout.candidates())) };
-        parts.for_each(|part| sum.add(part));
-        self.votes(sum)
-    }
+    Ok(Effort { parallel, threads, length, thefts, elapsed: start.elapsed() })
 }
 
 impl fmt::Display for Effort {
@@ -257,16 +260,9 @@ impl fmt::Display for Effort {
         let plural = |number: u64| if number == 1 { "" } else { "s" };
         let parallel = self.parallel.to_possible_value();
         let parallel = parallel.as_ref().map_or("", |value| value.get_name());
-        if self.ranks > 1 {
-            write!(f, "{} ranks of ", self.ranks)?;
-        }
+        let distributions = self.length.distributions;
         write!(f, "{} thread{} ({parallel}), ", self.threads, plural(self.threads as u64))?;
-        write!(
-            f,
-            "{} distribution{}, ",
-            self.length.distributions,
-            plural(self.length.distributions as u64)
-        )?;
+        write!(f, "{distributions} distribution{}, ", plural(distributions as u64))?;
         if let Some(thefts) = self.thefts {
             write!(f, "{thefts} theft{}, ", plural(thefts))?;
         }
@@ -280,7 +276,6 @@ mod tests {
     use crate::{
         arithmetic::{BigFixed9, Fixed9, Integer},
         blt,
-        ranks::Alone,
         transcript::Transcript,
     };
 
@@ -310,14 +305,8 @@ mod tests {
         let transcript = |threads| {
             let mut out = Vec::new();
             let rule = Rule { omega_exponent: 6, force_positive_surplus: true, backwards: false };
-            count::<BigFixed9, _>(
-                &election,
-                rule,
-                threads,
-                &Alone,
-                &mut Transcript::new(&mut out, String::new()),
-            )
-            .unwrap();
+            count::<BigFixed9, _>(&election, rule, threads, &mut Transcript::new(&mut out, String::new()))
+                .unwrap();
             String::from_utf8(out).unwrap()
         };
         let serial = transcript(threads(Parallel::No, 1));
@@ -333,18 +322,14 @@ mod tests {
     fn a_distribution_that_other_code_does_not_confirm_is_found_out() {
         let election = election("3 1=2 3 0\n2 2 1 0");
         let keep: Vec<KeepFactor<Fixed9>> = vec![KeepFactor::all(); 4];
-        let mut words = InWords::of(&election, Crew::ALONE);
-        let mut sums = Sums::new(4);
-        let votes = InWords::distribute(&mut words, &keep, |words| words.serially(&mut sums));
-        assert_eq!(votes, Some(serially(&Together::new(&Alone), &election, &keep)));
-        let audit = |words: &Option<InWords<Fixed9>>| {
-            InWords::audit(words.as_ref(), |keep| serially(&Together::new(&Alone), &election, keep))
-                .map_err(|error| error.to_string())
-        };
-        assert_eq!(audit(&words), Ok(()));
-        let (_, votes) = words.as_mut().unwrap().last.as_mut().unwrap();
+        let mut plain = Plain::new(&election);
+        let one_by_one = plain.ballots(&election.ballots, &keep);
+        let mut tally = Tally::of(&election, &mut plain);
+        assert_eq!(tally.distribute(&keep), one_by_one);
+        assert!(tally.audit().is_ok());
+        let (_, votes) = tally.in_words.as_mut().unwrap().last.as_mut().unwrap();
         votes.of.swap(0, 1);
-        assert!(audit(&words).unwrap_err().contains("the last votes are others"));
+        assert!(tally.audit().unwrap_err().to_string().contains("the last votes are others"));
     }
 
     /// The count checks the total before the first distribution. If a sum overflows nevertheless,
@@ -355,9 +340,10 @@ mod tests {
         election.ballots.push(Integer::Word(i64::MAX), &[(1, 0)]);
         let keep: Vec<KeepFactor<Fixed9>> = vec![KeepFactor::all(); 4];
         let pool = Pool::builder().num_threads(2).build().unwrap();
-        assert_eq!(serially(&Together::new(&Alone), &election, &keep), Err(Fault::Overflow));
-        assert_eq!(rival::on_rayon(&election, &keep), Err(Fault::Overflow));
-        assert_eq!(on_pool(&Together::new(&Alone), &pool, &election, &keep), Err(Fault::Overflow));
+        let ballots = &election.ballots;
+        assert_eq!(Plain::new(&election).ballots(ballots, &keep), Err(Fault::Overflow));
+        assert_eq!(rival::OnRayon::new(&election).ballots(ballots, &keep), Err(Fault::Overflow));
+        assert_eq!(OnPool::new(&pool, &election).ballots(ballots, &keep), Err(Fault::Overflow));
     }
 
     #[test]
@@ -373,7 +359,6 @@ mod tests {
     #[test]
     fn the_effort_is_one_line() {
         let effort = Effort {
-            ranks: 1,
             parallel: Parallel::Pool,
             threads: 2,
             length: Length { rounds: 9, distributions: 153 },
@@ -382,7 +367,6 @@ mod tests {
         };
         assert_eq!(effort.to_string(), "2 threads (pool), 153 distributions, 412 thefts, 0.013 s");
         let effort = Effort {
-            ranks: 1,
             parallel: Parallel::No,
             threads: 1,
             length: Length { rounds: 0, distributions: 1 },

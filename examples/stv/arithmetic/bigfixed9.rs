@@ -1,7 +1,6 @@
 //! `bigfixed9`: nine decimal places like `fixed9`, without a limit.
 
 use super::{Arithmetic, Fault, Fixed9, Integer, Words, fixed9::SCALE};
-use crate::wire;
 use num_bigint::BigUint;
 use std::fmt;
 
@@ -82,14 +81,6 @@ impl Arithmetic for BigFixed9 {
     #[inline]
     fn over_whole(&self, parts: &Integer) -> Result<Self, Fault> {
         Ok(Self(self.0.over(parts)))
-    }
-
-    fn write(&self, out: &mut Vec<u8>) {
-        wire::put_big(&self.0.to_big(), out);
-    }
-
-    fn read(from: &mut &[u8]) -> Option<Self> {
-        wire::big(from).map(Integer::from_big).map(Self)
     }
 }
 

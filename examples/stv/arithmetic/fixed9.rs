@@ -1,7 +1,6 @@
 //! `fixed9`: nine decimal places in a 64-bit integer. A number that does not fit is a fault.
 
 use super::{Arithmetic, Fault, Integer, Words};
-use crate::wire;
 use std::fmt;
 
 /// The number of steps of 0.000000001 in one.
@@ -95,14 +94,6 @@ impl Arithmetic for Fixed9 {
         // If the number of parts does not fit in a word, each part is smaller than the smallest
         // step.
         Ok(Self(parts.word().map_or(0, |parts| self.0 / parts)))
-    }
-
-    fn write(&self, out: &mut Vec<u8>) {
-        wire::put_word(self.0.cast_unsigned(), out);
-    }
-
-    fn read(from: &mut &[u8]) -> Option<Self> {
-        wire::word(from).map(u64::cast_signed).map(Self)
     }
 }
 

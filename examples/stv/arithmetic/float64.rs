@@ -2,7 +2,6 @@
 //! must keep to one order.
 
 use super::{Arithmetic, Fault, Integer};
-use crate::wire;
 use std::fmt;
 
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
@@ -78,14 +77,6 @@ impl Arithmetic for Float64 {
 
     fn over_whole(&self, parts: &Integer) -> Result<Self, Fault> {
         finite(self.0 / nearest(parts))
-    }
-
-    fn write(&self, out: &mut Vec<u8>) {
-        wire::put_word(self.0.to_bits(), out);
-    }
-
-    fn read(from: &mut &[u8]) -> Option<Self> {
-        wire::word(from).map(f64::from_bits).map(Self)
     }
 }
 

@@ -53,11 +53,6 @@ pub(crate) trait Arithmetic: Clone + PartialOrd + fmt::Display + fmt::Debug + Se
     fn times_whole(&self, factor: &Integer) -> Result<Self, Fault>;
     /// The quotient by a number of parts, which is positive.
     fn over_whole(&self, parts: &Integer) -> Result<Self, Fault>;
-
-    /// Writes the number for another rank.
-    fn write(&self, out: &mut Vec<u8>);
-    /// Reads a number of another rank, and removes its bytes.
-    fn read(from: &mut &[u8]) -> Option<Self>;
 }
 
 /// Conversions for kinds that round every product down to billionths, and whose sums are exact.
@@ -81,28 +76,6 @@ pub(crate) enum Fault {
     DivisionByZero,
     /// Some ballots were not counted exactly once.
     Incomplete,
-    /// Another rank has ended: see `ranks`.
-    Elsewhere,
-}
-
-impl Fault {
-    const ALL: [Self; 6] = [
-        Self::Overflow,
-        Self::Infinite,
-        Self::Unwieldy,
-        Self::DivisionByZero,
-        Self::Incomplete,
-        Self::Elsewhere,
-    ];
-
-    /// The number of this fault in messages between ranks, from 1.
-    pub(crate) fn number(self) -> u8 {
-        self as u8 + 1
-    }
-
-    pub(crate) fn from_number(number: u8) -> Option<Self> {
-        Self::ALL.into_iter().find(|fault| fault.number() == number)
-    }
 }
 
 impl fmt::Display for Fault {
@@ -118,7 +91,6 @@ impl fmt::Display for Fault {
                 "a keep factor has come to more than 78,000 digits, and every iteration multiplies them; count with --arithmetic approx"
             }
             Self::Incomplete => "a distribution did not count every ballot exactly once; this is a bug of this program, please report it",
-            Self::Elsewhere => "another rank has ended the count",
             Self::DivisionByZero => {
                 "an elected candidate was left without any vote, so that no keep factor exists; stop iterating earlier with a smaller --omega-exponent"
             }

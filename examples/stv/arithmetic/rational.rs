@@ -7,7 +7,6 @@
 //! greatest common divisor.
 
 use super::{Arithmetic, Fault, Integer};
-use crate::wire;
 use num_bigint::{BigInt, Sign};
 use num_integer::Integer as _;
 use std::{borrow::Cow, cmp::Ordering, fmt};
@@ -160,16 +159,6 @@ impl<const ROUNDED: bool> Arithmetic for Rational<ROUNDED> {
             None => &self.denominator * parts.to_big(),
         };
         Ok(Self { numerator: self.numerator.clone(), denominator })
-    }
-
-    fn write(&self, out: &mut Vec<u8>) {
-        wire::put_big(&self.numerator, out);
-        wire::put_big(&self.denominator, out);
-    }
-
-    fn read(from: &mut &[u8]) -> Option<Self> {
-        let (numerator, denominator) = (wire::big(from)?, wire::big(from)?);
-        (denominator.sign() == Sign::Plus).then_some(Self { numerator, denominator })
     }
 }
 

@@ -7,7 +7,6 @@
 
 use super::{CandidateIndex, EqualRanks};
 use crate::{arithmetic::Integer, crew::Crew};
-use std::ops::Range;
 
 /// The ballots, in the order of the file.
 #[derive(Debug)]
@@ -17,15 +16,11 @@ pub(crate) struct Ballots {
     /// The weights that do not fit beside the flags.
     large: Vec<Integer>,
     turnout: Turnout,
-    /// The number of ballots, those of other ranks included.
-    number: usize,
-    /// The ballots to keep: all, or the share of this rank.
-    share: Range<usize>,
     /// The way in which a ballot with equal ranks counts.
     pub(crate) equal_ranks: EqualRanks,
 }
 
-/// Sums of weights, those of other ranks included.
+/// Sums of weights.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Turnout {
     /// The weight of the ballots that count.
@@ -169,23 +164,8 @@ impl Iterator for Preferences<'_> {
 
 impl Ballots {
     pub(crate) fn new() -> Self {
-        Self::sharing(0..usize::MAX)
-    }
-
-    /// Creates an empty list that keeps the ballots with these numbers. Other ranks keep the other
-    /// ballots.
-    pub(crate) fn sharing(share: Range<usize>) -> Self {
         let (records, bytes, large) = (Vec::new(), Vec::new(), Vec::new());
-        let equal_ranks = EqualRanks::default();
-        Self { records, bytes, large, turnout: Turnout::NONE, number: 0, share, equal_ranks }
-    }
-
-    /// Keeps only the share of this rank. The first of these ballots has number `first` among the
-    /// `number` ballots of all ranks. `turnout` has the sums over all ballots.
-    pub(crate) fn keep(&mut self, first: usize, share: Range<usize>, number: usize, turnout: Turnout) {
-        self.records.truncate(share.end.saturating_sub(first));
-        self.records.drain(..(share.start - first).min(self.records.len()));
-        (self.share, self.number, self.turnout) = (share, number, turnout);
+        Self { records, bytes, large, turnout: Turnout::NONE, equal_ranks: EqualRanks::default() }
     }
 
     /// Adds a ballot: its candidates in written order, each with the number of its rank. A ballot
@@ -199,10 +179,6 @@ impl Ballots {
         self.turnout.total = self.turnout.total.plus(&weight);
         if has_equal_ranks {
             self.turnout.with_equal_ranks = self.turnout.with_equal_ranks.plus(&weight);
-        }
-        self.number += 1;
-        if !self.share.contains(&(self.number - 1)) {
-            return;
         }
         self.records.push(Ballot(self.bytes.len()));
         let small = weight.word().and_then(|word| u64::try_from(word).ok());
@@ -227,7 +203,6 @@ impl Ballots {
             return None;
         }
         let mut all = Self::new();
-        all.number = parts.iter().map(|part| part.number).sum();
         all.turnout = parts.iter().fold(Turnout::NONE, |sums, part| sums.plus(&part.turnout));
         all.records = vec![Ballot(0); parts.iter().map(|part| part.records.len()).sum()];
         all.bytes = vec![0; parts.iter().map(|part| part.bytes.len()).sum()];
@@ -249,16 +224,6 @@ impl Ballots {
             (part.records, part.bytes) = (Vec::new(), Vec::new());
         });
         Some(all)
-    }
-
-    /// The number of written ballots, those of other ranks included.
-    pub(crate) fn number(&self) -> usize {
-        self.number
-    }
-
-    /// The number of the first of these records, among the records of all ranks.
-    pub(crate) fn first(&self) -> usize {
-        self.share.start.min(self.number)
     }
 
     /// The ballots that a distribution loops over.
@@ -289,7 +254,7 @@ impl Ballots {
         (first, Preferences(rest))
     }
 
-    /// The weight of the ballots that count, those of other ranks included.
+    /// The weight of the ballots that count.
     pub(crate) fn total(&self) -> &Integer {
         &self.turnout.total
     }

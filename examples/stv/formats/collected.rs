@@ -57,7 +57,6 @@ impl Collected {
     /// precedence over `seats`, the number in the file. `line` is the line on which `seats` stands.
     pub(super) fn new(
         reading: Reading,
-        ballots: Ballots,
         candidates: usize,
         seats: Option<usize>,
         line: usize,
@@ -80,7 +79,7 @@ impl Collected {
             seats: counted,
             candidates: Candidates::new(candidates),
             duplicates: reading.duplicates,
-            ballots,
+            ballots: Ballots::new(),
             seen: Seen::default(),
             warnings,
             ballot: 0,

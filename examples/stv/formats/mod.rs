@@ -22,8 +22,7 @@ mod written;
 use crate::{
     blt::{self, InputError, Seen, Source},
     crew::Crew,
-    election::{Ballots, Election},
-    ranks::{self, Ranks},
+    election::Election,
     reading::Reading,
     warnings::Warnings,
 };
@@ -31,7 +30,7 @@ use lines::Lines;
 pub(crate) use plain::{Plain, Target};
 use preflib::PrefLib;
 use recognised::{Format, recognise};
-use std::{error::Error, io::Read};
+use std::io::Read;
 
 /// The longest name, party or title. All formats can hold names of this length.
 const LONGEST_NAME: usize = 1 << 13;
@@ -82,17 +81,13 @@ pub(crate) fn survey(
     if matches!(format, Format::Blt) {
         return blt::survey_as(source, &mut reader, reading, most_errors);
     }
-    let done = by_format(&format, source, reader, reading, Ballots::new(), most_errors)?;
-    Ok(told(source, done, Warnings::default()))
-}
-
-/// Reports the warnings, and returns the election.
-fn told(source: &str, done: Done, mut warnings: Warnings) -> (Election, Seen) {
+    let done = by_format(&format, source, reader, reading, most_errors)?;
+    let mut warnings = Warnings::default();
     for (line, warning) in &done.warnings {
         warnings.add(source, *line, warning);
     }
     warnings.rest(source);
-    (Election { warnings: warnings.told(), ..done.election }, done.seen)
+    Ok((Election { warnings: warnings.told(), ..done.election }, done.seen))
 }
 
 /// Reads a file of a format other than BLT.
@@ -101,14 +96,13 @@ fn by_format(
     source: &str,
     reader: Box<dyn Read + '_>,
     reading: Reading,
-    ballots: Ballots,
     most_errors: usize,
 ) -> Result<Done, Vec<InputError>> {
     let lines = Lines::new(source, reader);
     match format {
-        Format::Scottish => by_line(scottish::Scottish::new(reading, ballots), lines, most_errors),
-        Format::PrefLib => by_line(PrefLib::new(reading, ballots), lines, most_errors),
-        Format::OldPrefLib => by_line(PrefLib::old(reading, ballots), lines, most_errors),
+        Format::Scottish => by_line(scottish::Scottish::new(reading), lines, most_errors),
+        Format::PrefLib => by_line(PrefLib::new(reading), lines, most_errors),
+        Format::OldPrefLib => by_line(PrefLib::old(reading), lines, most_errors),
         Format::Blt => unreachable!("it has a reader of its own"),
         Format::Other(what) => Err(vec![InputError::new(source, 1, *what)]),
     }
@@ -157,31 +151,16 @@ fn by_line(
     }
 }
 
-/// Reads the share of this rank: see `blt::read_share`. Formats other than BLT are read twice,
-/// first to count the ballots.
-pub(crate) fn read_share(
+/// Reads like `read`. If the format allows it, several threads read parts of the file.
+pub(crate) fn read_in_parts(
     source: &Source<'_>,
     reading: Reading,
-    block: fn(usize) -> usize,
-    ranks: &dyn Ranks,
     crew: Crew<'_>,
-) -> Result<Election, Box<dyn Error>> {
-    let begun = (source.open)(0).map(recognise);
-    let said = match &begun {
-        Ok((format, _)) => Ok(format!("{format:?}").into_bytes()),
-        Err(error) => Err(Box::<dyn Error>::from(blt::unreadable(source, error))),
+) -> Result<Election, InputError> {
+    let open = || (source.open)(0).map_err(|error| blt::unreadable(source, &error));
+    let in_parts = match recognise(open()?).0 {
+        Format::Blt => blt::in_parts(source, reading, crew),
+        _ => None,
     };
-    ranks::agree(ranks, said, "its file has another format")?;
-    let format = begun?.0;
-    if matches!(format, Format::Blt) {
-        return blt::read_share(source, reading, block, ranks, crew);
-    }
-    let read = |share, is_for_good| {
-        let reader = (source.open)(0).map_err(|error| blt::unreadable(source, &error))?;
-        let done = by_format(&format, source.name, reader, reading, Ballots::sharing(share), 1);
-        let done = done.map_err(|mut errors| errors.remove(0))?;
-        let warnings = if is_for_good { Warnings::default() } else { Warnings::held_back() };
-        Ok(told(source.name, done, warnings).0)
-    };
-    blt::all_alike(blt::counted_first(read, block, ranks), false, ranks)
+    in_parts.map_or_else(|| read(source.name, &mut open()?, reading), Ok)
 }

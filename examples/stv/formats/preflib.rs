@@ -21,7 +21,7 @@ use super::{
 use crate::{
     arithmetic::Integer,
     blt::{MOST_DIGITS, Quoted, each_ballot},
-    election::{Ballots, CandidateIndex},
+    election::CandidateIndex,
     reading::Reading,
 };
 use std::{
@@ -40,8 +40,6 @@ const ORDERS: [&str; 4] = ["soc", "soi", "toc", "toi"];
 pub(super) struct PrefLib {
     is_old: bool,
     reading: Reading,
-    /// Taken when the first ballot comes.
-    ballots: Option<Ballots>,
     collected: Option<Collected>,
     candidates: Option<usize>,
     names: Vec<(usize, String)>,
@@ -55,11 +53,10 @@ pub(super) struct PrefLib {
 }
 
 impl PrefLib {
-    pub(super) fn new(reading: Reading, ballots: Ballots) -> Self {
+    pub(super) fn new(reading: Reading) -> Self {
         Self {
             is_old: false,
             reading,
-            ballots: Some(ballots),
             collected: None,
             candidates: None,
             names: Vec::new(),
@@ -72,8 +69,8 @@ impl PrefLib {
     }
 
     /// A reader for the format before 2022.
-    pub(super) fn old(reading: Reading, ballots: Ballots) -> Self {
-        Self { is_old: true, ..Self::new(reading, ballots) }
+    pub(super) fn old(reading: Reading) -> Self {
+        Self { is_old: true, ..Self::new(reading) }
     }
 
     /// Begins the ballots.
@@ -81,9 +78,8 @@ impl PrefLib {
         let candidates = self.candidates.ok_or(
             "the number of candidates is missing; write `# NUMBER ALTERNATIVES: 3` before the ballots",
         )?;
-        let ballots = self.ballots.take().unwrap_or_else(Ballots::new);
         let (line, seats) = self.seats.map_or((number, None), |(line, seats)| (line, Some(seats)));
-        self.collected = Some(Collected::new(self.reading, ballots, candidates, seats, line)?);
+        self.collected = Some(Collected::new(self.reading, candidates, seats, line)?);
         Ok(())
     }
 

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     blt::{Quoted, each_ballot},
-    election::{Ballots, Election},
+    election::Election,
     error::is_formula,
     reading::Reading,
 };
@@ -30,8 +30,6 @@ use std::io::{self, Write};
 /// Reads such a file.
 pub(super) struct Scottish {
     reading: Reading,
-    /// Taken when the header has been read.
-    ballots: Option<Ballots>,
     collected: Option<Collected>,
     names: Vec<(String, Option<String>)>,
     title: Option<String>,
@@ -39,9 +37,8 @@ pub(super) struct Scottish {
 }
 
 impl Scottish {
-    pub(super) fn new(reading: Reading, ballots: Ballots) -> Self {
-        let ballots = Some(ballots);
-        Self { reading, ballots, collected: None, names: Vec::new(), title: None, after_title: false }
+    pub(super) fn new(reading: Reading) -> Self {
+        Self { reading, collected: None, names: Vec::new(), title: None, after_title: false }
     }
 }
 
@@ -56,8 +53,7 @@ impl ByLine for Scottish {
         }
         let Some(collected) = &mut self.collected else {
             let (candidates, seats) = header(text)?;
-            let ballots = self.ballots.take().unwrap_or_else(Ballots::new);
-            self.collected = Some(Collected::new(self.reading, ballots, candidates, Some(seats), number)?);
+            self.collected = Some(Collected::new(self.reading, candidates, Some(seats), number)?);
             return Ok(());
         };
         if self.title.is_some() {

@@ -4,7 +4,6 @@ use super::*;
 use crate::{
     arithmetic::Integer,
     blt::{Mended, each_ballot},
-    ranks::tests::together,
     reading::Duplicates,
 };
 use std::{convert::Infallible, fmt::Write, io, num::NonZeroUsize};
@@ -323,9 +322,9 @@ fn a_device_that_fails_within_the_first_bytes() {
     }
 }
 
-/// Several ranks together read the same ballots as a single rank.
+/// A file that can be read in parts is the same election, or the same error.
 #[test]
-fn every_format_is_shared() {
+fn every_format_is_read_in_parts() {
     let many =
         format!("3,1,\n{}", "2,1,3,\n5,2,\n".repeat(40)) + SCOTTISH.split_once("1,3,2,1,\n").unwrap().1;
     let first = Reading { duplicates: Duplicates::First, ..Reading::default() };
@@ -339,46 +338,18 @@ fn every_format_is_shared() {
         ("3,1,\n1,1,1,\n", Reading::default()),
         ("{}", Reading::default()),
     ] {
-        let whole = read_as(text, reading);
-        for number in 1..4 {
-            let shares = together(number, |ranks| {
-                let open = |at: u64| -> io::Result<Box<dyn Read>> {
-                    Ok(Box::new(&text.as_bytes()[usize::try_from(at).unwrap()..]))
-                };
-                let source = Source { name: "test", len: Some(text.len() as u64), part: 1, open: &open };
-                read_share(&source, reading, |_| 2, ranks, Crew::ALONE).map_err(|error| error.to_string())
-            });
-            let Ok(whole) = &whole else {
-                let error = whole.as_ref().map(|_| ()).unwrap_err().to_string();
-                assert!(shares.iter().all(|share| share.as_ref().is_err_and(|said| said.ends_with(&error))));
-                continue;
-            };
-            let shares: Vec<_> = shares.into_iter().map(Result::unwrap).collect();
-            let all: Vec<_> = shares.iter().flat_map(ballots).collect();
-            assert_eq!(all, ballots(whole));
-            for share in shares {
-                assert_eq!((share.seats, names(&share)), (whole.seats, names(whole)));
-                assert_eq!(share.ballots.total(), whole.ballots.total());
-            }
-        }
+        let open = |at: u64| -> io::Result<Box<dyn Read>> {
+            Ok(Box::new(&text.as_bytes()[usize::try_from(at).unwrap()..]))
+        };
+        let source = Source { name: "test", len: text.len() as u64, part: 1, open: &open };
+        let all = |election: Election| {
+            let total = election.ballots.total().to_string();
+            (election.seats, format!("{:?}", names(&election)), ballots(&election), total)
+        };
+        let in_parts =
+            read_in_parts(&source, reading, Crew::ALONE).map(all).map_err(|error| error.to_string());
+        assert_eq!(in_parts, read_as(text, reading).map(all).map_err(|error| error.to_string()));
     }
-}
-
-/// A rank that has a file of another format reports the difference, and no rank waits for ever.
-#[test]
-fn ranks_with_files_of_other_formats() {
-    let read = together(3, |ranks| {
-        let text = [SCOTTISH, PREFLIB, SCOTTISH][ranks.rank()].as_bytes();
-        let open = |_| -> io::Result<Box<dyn Read>> { Ok(Box::new(text)) };
-        let source = Source { name: "test", len: Some(1), part: 1, open: &open };
-        read_share(&source, Reading::default(), |_| 2, ranks, Crew::ALONE)
-            .map(|_| ())
-            .map_err(|error| error.to_string())
-    });
-    assert!(
-        read.iter().all(|read| *read == Err("rank 1: its file has another format than rank 0".to_owned())),
-        "{read:?}"
-    );
 }
 
 /// Files that resemble ballot files but are not valid: pairs of candidates with the number of

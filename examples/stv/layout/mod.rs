@@ -61,7 +61,6 @@ pub(crate) struct Layout {
     /// The ballots in all trees, in billionths.
     total: u128,
     size: Size,
-    candidates: usize,
 }
 
 /// Neighbouring nodes of one tree. A chunk is an item of the parallel loop.
@@ -131,16 +130,12 @@ impl Layout {
         let steps = chunks.iter().map(|_| Mutex::default()).collect();
         let total = pieces.iter().map(|piece| u128::from(piece.weight())).sum::<u128>() * u128::from(ONE);
         let size = pieces.iter().map(Piece::size).fold(Size::default(), |sum, size| sum + size);
-        Some(Self { pieces, groups, chunks, steps, equalize, total, size, candidates })
+        Some(Self { pieces, groups, chunks, steps, equalize, total, size })
     }
 
     /// The chunks that a distribution loops over.
     pub(crate) fn chunks(&self) -> &[Chunk] {
         &self.chunks
-    }
-
-    pub(crate) fn candidates(&self) -> usize {
-        self.candidates
     }
 
     pub(crate) fn size(&self) -> Size {

@@ -21,7 +21,6 @@ use crate::{
     election::Election,
     error::{CountError, printable},
     events::Listener,
-    ranks::Ranks,
     transcript::Transcript,
 };
 use clap::builder::{PathBufValueParser, TypedValueParser};
@@ -121,11 +120,6 @@ pub(crate) type Count<'a, A, R> =
     dyn FnMut(&mut Vec<&mut (dyn Listener<A> + Send)>) -> Result<R, CountError> + 'a;
 
 impl Output {
-    /// Whether to follow a ballot.
-    pub(crate) fn has_trace(&self) -> bool {
-        self.trace.is_some()
-    }
-
     /// An error message if an output would overwrite the ballot file.
     pub(crate) fn overwrites(&self, input: Option<&Path>) -> Option<String> {
         let is_file = |path: &&Path| fs::metadata(path).is_ok_and(|data| data.is_file());
@@ -160,13 +154,10 @@ impl Output {
         package: String,
         recipe: Recipe,
         mut ties: Ties,
-        ranks: &dyn Ranks,
         count: &mut Count<'_, A, R>,
     ) -> Result<(R, Record), Box<dyn Error>> {
-        // Only the first rank writes the transcript, and only at the end, because another rank may
-        // fail before that. A strict count also waits, because a warning may still end it.
-        let (is_first, mut kept) = (ranks.rank() == 0, Vec::new());
-        let waits = ranks.number() > 1 || ties.is_strict;
+        // A strict count keeps the transcript until its end, because a warning may still end it.
+        let (waits, mut kept) = (ties.is_strict, Vec::new());
         let out: &mut (dyn Write + Send) = if waits { &mut kept } else { &mut BufWriter::new(io::stdout()) };
         let recipe = Recipe {
             only_changes: self.record == Detail::Changes,
@@ -195,16 +186,12 @@ impl Output {
             listeners.push(&mut recorder);
         }
         #[cfg(not(target_family = "wasm"))]
-        let mut progress = progress::Progress::new(self.format == Format::Transcript || self.trace.is_some())
-            .filter(|_| is_first);
+        let mut progress = progress::Progress::new(self.format == Format::Transcript || self.trace.is_some());
         #[cfg(not(target_family = "wasm"))]
         listeners.extend(progress.iter_mut().map(|progress| progress as &mut (dyn Listener<A> + Send)));
         let result = count(&mut listeners);
         drop(listeners);
         let mut record = recorder.record;
-        if !is_first {
-            return Ok((result?, record));
-        }
         if ties.is_strict && matches!(result, Err(CountError::Strict(_))) {
             return Ok((result?, record));
         }

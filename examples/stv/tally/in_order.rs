@@ -2,25 +2,36 @@
 //! depends only on the number of ballots, so all threads and executors get the same bytes.
 //!
 //! The sums of blocks of ballots are added in pairs, then the sums of pairs in pairs, and so on.
-//! The pool's `reproducible` adds in this order. The plain loop and rayon have their own code for
-//! this order. If there are several ranks, each rank computes a part of this tree of sums.
+//! The pool's `reproducible` adds in this order. Other executors use `by_halves`.
 
-use super::together::{Together, both};
+use super::Part;
 use crate::{
-    arithmetic::{Arithmetic, Fault},
+    arithmetic::Arithmetic,
     election::{Ballot, Ballots},
     spread::{KeepFactor, Votes},
 };
-use rangesteal::{On, options::OnPool, reproducible};
+use rangesteal::{On, options::OnPool};
 
 /// The number of ballots in a block. A block is large, so that its sums (one per candidate) cost
 /// little, but small enough to give every thread some blocks.
-pub(crate) fn block(ballots: usize) -> usize {
+fn block(ballots: usize) -> usize {
     (ballots / 1024).max(64)
 }
 
 fn sum<A: Arithmetic>(block: &[Ballot], ballots: &Ballots, keep: &[KeepFactor<A>]) -> Part<A> {
     block.iter().try_fold(Votes::none(keep.len()), |votes, &ballot| votes.with(ballot, ballots, keep))
+}
+
+/// The function that adds up one half of the ballots.
+pub(crate) type Half<'a, A> = &'a (dyn Fn() -> Part<A> + Sync);
+
+/// Adds up both halves, one after the other or at the same time.
+pub(crate) type Both<A> = fn(Half<'_, A>, Half<'_, A>) -> [Part<A>; 2];
+
+/// The sum of all ballots. `both` adds up the halves.
+pub(crate) fn by_halves<A: Arithmetic>(ballots: &Ballots, keep: &[KeepFactor<A>], both: Both<A>) -> Part<A> {
+    let records = ballots.records();
+    in_pairs(records, block(records.len()), &|block| sum(block, ballots, keep), both)
 }
 
 /// The sum of these ballots. The number of blocks in the first half is the largest power of two
@@ -40,62 +51,23 @@ fn in_pairs<A: Arithmetic>(
     left?.plus(&right?)
 }
 
-/// The function that adds up one half of the ballots.
-pub(super) type Half<'a, A> = &'a (dyn Fn() -> Part<A> + Sync);
-
-/// Adds up both halves, one after the other or at the same time.
-pub(super) type Both<A> = fn(Half<'_, A>, Half<'_, A>) -> [Part<A>; 2];
-
-pub(super) type Part<A> = Result<Votes<A>, Fault>;
-
-pub(super) fn serially<A: Arithmetic>(
-    together: &Together<'_>,
-    ballots: &Ballots,
-    keep: &[KeepFactor<A>],
-) -> Part<A> {
-    let (records, size) = (ballots.records(), block(ballots.number()));
-    if together.number() == 1 {
-        return by_halves(ballots, keep, |left, right| [left(), right()]);
-    }
-    let place = |block: usize| [ballots.number(), size, ballots.first() / size + block, 0];
-    let nodes = records
-        .chunks(size)
-        .enumerate()
-        .map(|(number, block)| (place(number).map(|word| word as u64), sum(block, ballots, keep)));
-    let part = reproducible::Part::from_nodes(ballots.number(), nodes, both);
-    together.sum_in_order(ballots.number(), keep.len(), part.map_err(|_| Fault::Incomplete)?)
-}
-
-/// The sum of all ballots. `both` adds up the halves.
-pub(super) fn by_halves<A: Arithmetic>(ballots: &Ballots, keep: &[KeepFactor<A>], both: Both<A>) -> Part<A> {
-    let records = ballots.records();
-    in_pairs(records, block(records.len()), &|block| sum(block, ballots, keep), both)
-}
-
-/// The sum of the ballots on the pool. `records` are the records of `ballots`.
+/// The sum of all ballots on the pool. `records` are the records of `ballots`.
 pub(super) fn on_pool<A: Arithmetic>(
-    together: &Together<'_>,
     records: On<&[Ballot], OnPool<'_>>,
     ballots: &Ballots,
     keep: &[KeepFactor<A>],
 ) -> Part<A> {
-    let none = || Ok(Votes::none(keep.len()));
-    let with = |votes: Part<A>, &ballot: &Ballot| votes?.with(ballot, ballots, keep);
-    let records = records.grain(block(ballots.number()));
-    if together.number() == 1 {
-        return records.reproducible().fold(none, with, both);
-    }
-    let part = records.reproducible_part(ballots.first(), ballots.number()).fold(none, with, both);
-    together.sum_in_order(ballots.number(), keep.len(), part)
+    records.grain(block(ballots.records().len())).reproducible().fold(
+        || Ok(Votes::none(keep.len())),
+        |votes: Part<A>, &ballot: &Ballot| votes?.with(ballot, ballots, keep),
+        |left, right| left?.plus(&right?),
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::{super::rival, *};
-    use crate::{
-        arithmetic::{Float64, Integer},
-        ranks::Alone,
-    };
+    use crate::arithmetic::{Float64, Integer};
     use rangesteal::Pool;
 
     /// Thirds and sevenths of ballots, for elections of all sizes. Another order would change the
@@ -112,8 +84,7 @@ mod tests {
             let votes = |number| Float64::one().times_whole(&Integer::Word(number)).unwrap();
             keep[1] = KeepFactor::all().lowered(&votes(3), &votes(7)).unwrap();
             keep[3] = KeepFactor::all().lowered(&votes(9), &votes(11)).unwrap();
-            let alone = &Together::new(&Alone);
-            let wanted = serially(alone, &ballots, &keep).unwrap();
+            let wanted = by_halves(&ballots, &keep, |left, right| [left(), right()]).unwrap();
             if lines == 70_000 {
                 assert_ne!(sum(ballots.records(), &ballots, &keep).unwrap(), wanted, "the order shows");
             }
@@ -127,7 +98,7 @@ mod tests {
                         "{lines} {threads}"
                     );
                     assert_eq!(
-                        on_pool(alone, pool.on(ballots.records()), &ballots, &keep).unwrap(),
+                        on_pool(pool.on(ballots.records()), &ballots, &keep).unwrap(),
                         wanted,
                         "{lines} {threads}"
                     );

@@ -1,15 +1,11 @@
-//! Distributions on the threads of rayon. No other file uses rayon. Tests and programs with the
-//! feature `rayon` contain this module.
+//! The loops on the threads of rayon. No other file uses rayon.
 
-use super::{
-    InWords,
-    in_order::{self, Part},
-};
+use super::{Loops, Part, in_order};
 use crate::{
-    arithmetic::{Arithmetic, Fault},
+    arithmetic::Arithmetic,
     election::{Ballots, Election},
     error::CountError,
-    layout::{Chunk, Sums},
+    layout::{Chunk, Kept, Layout, Sums},
     spread::{KeepFactor, Votes},
 };
 use rayon::prelude::*;
@@ -27,39 +23,48 @@ pub(super) fn scope<R: Send>(
     Ok(pool.install(|| work(pool.current_num_threads())))
 }
 
-/// A distribution ballot by ballot.
-pub(super) fn on_rayon<A: Arithmetic>(
-    election: &Election,
-    keep: &[KeepFactor<A>],
-) -> Result<Votes<A>, Fault> {
-    let ballots = &election.ballots;
-    if !A::SUMS_IN_ANY_ORDER {
-        return in_order(ballots, keep);
+/// The loops on rayon's threads.
+pub(super) struct OnRayon {
+    candidates: usize,
+    sums: Sums,
+}
+
+impl OnRayon {
+    pub(super) fn new(election: &Election) -> Self {
+        let candidates = election.candidates.len();
+        Self { candidates, sums: Sums::new(candidates) }
     }
-    let none = || Votes::none(keep.len());
-    let parts = ballots
-        .records()
-        .par_iter()
-        .try_fold(none, |votes: Votes<A>, &ballot| votes.with(ballot, ballots, keep));
-    parts.try_reduce(none, |left, right| left.plus(&right))
 }
 
-/// A distribution for sums that depend on their order.
-pub(super) fn in_order<A: Arithmetic>(ballots: &Ballots, keep: &[KeepFactor<A>]) -> Part<A> {
-    in_order::by_halves(ballots, keep, |left, right| rayon::join(left, right).into())
-}
-
-impl<A: Arithmetic> InWords<A> {
-    pub(super) fn on_rayon(&self) -> Result<Votes<A>, Fault> {
-        let none = || Sums::new(self.layout.candidates());
+impl Loops for OnRayon {
+    fn chunks(&mut self, layout: &Layout, kept: &Kept) -> &Sums {
+        let none = || Sums::new(self.candidates);
         let part = |mut sums: Sums, chunk: &Chunk| {
-            self.layout.distribute(chunk, &self.kept, &mut sums);
+            layout.distribute(chunk, kept, &mut sums);
             sums
         };
         let sum = |mut left: Sums, right: Sums| {
             left.add(&right);
             left
         };
-        self.votes(&self.layout.chunks().par_iter().fold(none, part).reduce(none, sum))
+        self.sums = layout.chunks().par_iter().fold(none, part).reduce(none, sum);
+        &self.sums
     }
+
+    fn ballots<A: Arithmetic>(&self, ballots: &Ballots, keep: &[KeepFactor<A>]) -> Part<A> {
+        if !A::SUMS_IN_ANY_ORDER {
+            return in_order(ballots, keep);
+        }
+        let none = || Votes::none(keep.len());
+        let parts = ballots
+            .records()
+            .par_iter()
+            .try_fold(none, |votes: Votes<A>, &ballot| votes.with(ballot, ballots, keep));
+        parts.try_reduce(none, |left, right| left.plus(&right))
+    }
+}
+
+/// A distribution for sums that depend on their order.
+pub(super) fn in_order<A: Arithmetic>(ballots: &Ballots, keep: &[KeepFactor<A>]) -> Part<A> {
+    in_order::by_halves(ballots, keep, |left, right| rayon::join(left, right).into())
 }
