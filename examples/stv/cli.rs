@@ -3,21 +3,15 @@
 mod again;
 
 use crate::{
-    arithmetic::{Approx, Arithmetic, BigFixed9, Exact, Fixed9, Float64},
     check::{self, Check},
     convert::{self, Convert},
-    election::{Election, EqualRanks},
-    error::{self, misleads},
-    formats,
-    generate::{self, Synthetic},
     help, input,
-    meek::Rule,
-    output::{Output, Recipe, Record, Ties},
+    kinds::{EqualRanks, Parallel},
+    output::{Output, Ties},
+    page::{self, Page},
     pinning::Pinning,
-    plurality,
     reading::Reading,
-    tally::{self, Effort, Parallel, Threads},
-    ties::Tie,
+    unwritten,
     verify::{self, Verify},
 };
 use again::{count_again, election, options};
@@ -29,6 +23,9 @@ use std::{
     path::{Path, PathBuf},
     process::ExitCode,
 };
+use stv_ballots::{Election, misleads};
+use stv_count::{Approx, Arithmetic, BigFixed9, Effort, Exact, Fixed9, Float64, Rule, Threads, Tie};
+use stv_page::{Recipe, Record};
 
 /// Counts elections by the Single Transferable Vote, on all cores
 #[derive(Debug, Parser)]
@@ -98,9 +95,8 @@ enum Command {
     Convert(Convert),
     /// Repeat the count of a JSON result from its ballot file, and compare the two
     Verify(Verify),
-    /// Write a synthetic election to standard output; the same options give the same bytes
-    /// everywhere
-    Generate(Synthetic),
+    /// Write the page of a JSON result to standard output
+    Page(Page),
 }
 
 #[derive(Debug, Args)]
@@ -129,7 +125,7 @@ struct MeekArguments {
     /// The threads that distribute the ballots
     #[arg(long, value_enum, default_value_t = Parallel::Pool)]
     parallel: Parallel,
-    /// Number of threads of rayon or the pool [default: all threads of the machine]
+    /// Number of threads of the pool [default: all threads of the machine]
     #[arg(long, value_name = "N")]
     num_threads: Option<NonZeroUsize>,
     /// Whether each thread of the pool stays on its own CPU [default: best-effort]
@@ -203,12 +199,11 @@ impl Arguments {
                 }
                 join(&mut self.before.input, &mut convert.given(), "the ballot file")
             }
-            Command::Check(_) | Command::Verify(_) | Command::Generate(_) if self.before.input.is_some() => {
-                let unread =
-                    "this command does not read --input; `check` and `verify` take their files after them";
+            Command::Check(_) | Command::Verify(_) | Command::Page(_) if self.before.input.is_some() => {
+                let unread = "this command does not read --input; `check`, `page` and `verify` take their files after them";
                 Err(Arguments::command().error(ErrorKind::ArgumentConflict, unread))
             }
-            Command::Check(_) | Command::Verify(_) | Command::Generate(_) => Ok(()),
+            Command::Check(_) | Command::Verify(_) | Command::Page(_) => Ok(()),
         }
     }
 
@@ -242,12 +237,10 @@ pub(crate) fn run() -> Result<ExitCode, Box<dyn Error>> {
         Command::Plurality(plurality) => count_plurality(&arguments, plurality),
         Command::Check(check) => check::check(check),
         Command::Convert(convert) => convert::convert(convert, arguments.before.input.as_deref()),
+        Command::Page(page) => page::page(page, &mut io::stdout()),
         Command::Verify(verify) => verify::verify(verify, &count_again, &mut io::stdout()),
-        Command::Generate(synthetic) => {
-            generate::write(synthetic, &mut BufWriter::new(io::stdout())).map_err(Into::into)
-        }
     };
-    done.map(|()| ExitCode::SUCCESS).map_err(error::of_standard_output)
+    done.map(|()| ExitCode::SUCCESS).map_err(unwritten::of_standard_output)
 }
 
 /// Logs warnings and errors, unless `RUST_LOG` says otherwise.
@@ -280,7 +273,7 @@ fn counted(
 
 fn count_plurality(arguments: &Arguments, plurality: &PluralityArguments) -> Result<(), Box<dyn Error>> {
     let election = read(arguments.before.input.as_deref(), plurality.reading)?;
-    let count = with_arithmetic!(arguments.arithmetic(), plurality::count);
+    let count = with_arithmetic!(arguments.arithmetic(), stv_count::plurality);
     let votes = plurality.votes_per_ballot.map_or(election.seats, NonZeroUsize::get);
     Ok(count(
         &election,
@@ -300,7 +293,7 @@ fn package(arguments: &Arguments, equal_ranks: EqualRanks) -> String {
 }
 
 fn read(input: Option<&Path>, reading: Reading) -> Result<Election, Box<dyn Error>> {
-    let read = |name: &str, reader: &mut dyn Read| formats::read(name, reader, reading);
+    let read = |name: &str, reader: &mut dyn Read| stv_ballots::read(name, reader, reading.of_ballots());
     Ok(input::open(input, reading, read)??)
 }
 
@@ -320,13 +313,13 @@ fn count_with<A: Arithmetic>(
     let recipe = Recipe { options: options(arguments, meek), sha256, ..Recipe::default() };
     let ties = Ties::new(meek.strict, meek.tie == Some(Tie::Order));
     meek.output.of(election, package, recipe, ties, &mut |listeners| {
-        tally::count::<A, _>(election, rule, threads, listeners)
+        stv_count::count::<A, _>(election, rule, threads, listeners)
     })
 }
 
 fn threads(meek: &MeekArguments) -> Threads {
     let pinning = meek.pinning.map(Into::into);
-    Threads { parallel: meek.parallel, number: meek.num_threads, pinning }
+    Threads { parallel: meek.parallel.into(), number: meek.num_threads, pinning }
 }
 
 #[cfg(test)]

@@ -1,10 +1,6 @@
 //! The sources of ballots: files, compressed files and standard input.
 
-use crate::{
-    blt::{InputError, Source},
-    error::printable,
-    reading::{Reading, in_units},
-};
+use crate::reading::{Reading, in_units};
 use flate2::read::MultiGzDecoder;
 use sha2::{Digest, Sha256};
 use std::{
@@ -14,6 +10,7 @@ use std::{
     io::{self, ErrorKind, Read, Seek, SeekFrom},
     path::Path,
 };
+use stv_ballots::{InputError, Source, printable};
 
 /// The size of a part of a file, in bytes. One thread reads a part as a whole. Reading a part takes
 /// much longer than starting to read a part, and a large file still has many parts.

@@ -151,8 +151,9 @@
 //!   [`Pool::placement`](crate::Pool::placement) says "bound to 1 of 64 CPUs" (or to 2). The first
 //!   `mpirun` above gives each rank 8 cores of its own, which is best.
 //! * **Pinning.** Ranks that may run on the same CPUs pin their workers to the same CPUs. A rank
-//!   that waits in MPI polls all the time, and keeps its CPU busy. With shared CPUs, a
-//!   loop of an election count took 27 times as long. So give each rank its own CPUs, or set `RANGESTEAL_PINNING=off`.
+//!   that waits in MPI polls all the time, and keeps its CPU busy. With shared CPUs, a loop of an
+//!   election count took 27 times as long. So give each rank its own CPUs, or set
+//!   `RANGESTEAL_PINNING=off`.
 //! * **Threads.** Initialise MPI with `Funneled`, on the thread that calls the loops. The calling
 //!   thread is worker 0 of every loop, and may call MPI between loops. Closures of loops must not
 //!   call MPI.

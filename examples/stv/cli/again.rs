@@ -2,19 +2,16 @@
 
 use super::{Arguments, Command, MeekArguments, counted, read, threads};
 use crate::{
-    arithmetic::Integer,
-    crew::Crew,
-    election::{Election, EqualRanks, TieOrder},
-    error::{plural, printable},
-    formats, input,
-    output::Record,
+    input,
+    kinds::{Parallel, name},
     reading::Reading,
-    tally::Parallel,
-    ties::{self, Tie},
 };
-use clap::{Parser, ValueEnum, builder::PossibleValue};
+use clap::Parser;
 use serde_json::{Map, Value, json};
 use std::{error::Error, ffi::OsString, io::Read};
+use stv_ballots::{Election, EqualRanks, Integer, TieOrder, plural, printable};
+use stv_count::{Crew, Tie};
+use stv_page::Record;
 
 /// The election to count, and the SHA-256 of its file if an output needs it.
 pub(super) fn election(
@@ -26,23 +23,26 @@ pub(super) fn election(
     let has_record = meek.output.has_record();
     let (mut election, sha256) = if let Some(path) = long {
         let read = |crew: Crew<'_>| {
-            input::open_in_parts(path, |source| formats::read_in_parts(source, reading, crew))
+            let each = |number, work: &(dyn Fn(usize) + Sync)| crew.each(number, work);
+            input::open_in_parts(path, |source| {
+                stv_ballots::read_in_parts(source, reading.of_ballots(), &each)
+            })
         };
         // Without a pool, this thread reads alone. The count then reports why there is no pool.
         let election = threads(meek).together(read).unwrap_or_else(|_| read(Crew::ALONE))?;
         let sha256 = has_record.then(|| input::sha256(path)).transpose()?;
         (election, sha256.flatten())
     } else if has_record {
-        let read = |name: &str, reader: &mut dyn Read| formats::read(name, reader, reading);
+        let read = |name: &str, reader: &mut dyn Read| stv_ballots::read(name, reader, reading.of_ballots());
         let (election, sha256) = input::open_hashed(input, reading, read)?;
         (election, Some(sha256))
     } else {
         (read(input, reading)?, None)
     };
-    election.ballots.equal_ranks = meek.equal_ranks;
+    election.ballots.equal_ranks = meek.equal_ranks.into();
     election.warnings.extend(as_droop(&election).inspect(|warning| log::warn!("{warning}")));
     if let Some(Tie::Random(seed)) = meek.tie {
-        election.tie_break = ties::drawn(seed, election.candidates.len());
+        election.tie_break = stv_count::drawn(seed, election.candidates.len());
         election.tie_order = TieOrder::Random(seed);
     }
     match election.warnings.len() {
@@ -86,17 +86,16 @@ pub(super) fn count_again(words: Vec<OsString>) -> Result<Record, Box<dyn Error>
 
 /// Every option that can change a digit of the output, by its name on the command line.
 pub(super) fn options(arguments: &Arguments, meek: &MeekArguments) -> Map<String, Value> {
-    let name = |kind: Option<PossibleValue>| kind.map(|kind| kind.get_name().to_owned());
     let Reading { names, seats, duplicates, .. } = meek.reading;
     let options = [
-        ("arithmetic", json!(name(arguments.arithmetic().to_possible_value()))),
+        ("arithmetic", json!(name(&arguments.arithmetic()))),
         ("omega_exponent", json!(meek.omega_exponent)),
         ("force_positive_surplus", json!(meek.force_positive_surplus)),
-        ("equal_ranks", json!(meek.equal_ranks.name())),
+        ("equal_ranks", json!(name(&meek.equal_ranks))),
         ("tie", json!(meek.tie.map(|tie| tie.to_string()))),
-        ("names", json!(name(names.and_then(|names| names.to_possible_value())))),
+        ("names", json!(names.and_then(|names| name(&names)))),
         ("seats", json!(seats)),
-        ("duplicates", json!(name(duplicates.to_possible_value()))),
+        ("duplicates", json!(name(&duplicates))),
         ("package_name", json!(arguments.before.package_name)),
         ("record", json!(meek.output.detail())),
     ];

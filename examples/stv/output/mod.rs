@@ -1,43 +1,26 @@
 //! The outputs of a count: the user's choice, and the code that writes them.
 
-mod compare;
-mod csv;
-mod json;
-mod page;
 #[cfg(not(target_family = "wasm"))] // indicatif does not build there
 mod progress;
-mod recipe;
-mod record;
-#[cfg(test)]
-mod schema;
-mod states;
+mod recorder;
 #[cfg(test)]
 mod tests;
 mod ties;
 mod trace;
 
-use crate::{
-    arithmetic::Arithmetic,
-    election::Election,
-    error::{CountError, printable},
-    events::Listener,
-    transcript::Transcript,
-};
 use clap::builder::{PathBufValueParser, TypedValueParser};
-use record::Recorder;
+use recorder::Recorder;
 use std::{
     error::Error,
     fs::{self, File},
     io::{self, BufWriter, IsTerminal, Write},
     path::{Path, PathBuf},
 };
+use stv_ballots::{Election, printable};
+use stv_count::{Arithmetic, CountError, Listener, Transcript};
+use stv_page::{Recipe, Record};
+pub(crate) use ties::Ties;
 use trace::Trace;
-pub(crate) use {
-    compare::{Comparison, head, shown},
-    recipe::{OPTIONS, Recipe, command_line},
-    record::Record,
-    ties::Ties,
-};
 
 /// The options about output.
 #[derive(Debug, clap::Args)]
@@ -159,12 +142,9 @@ impl Output {
         // A strict count keeps the transcript until its end, because a warning may still end it.
         let (waits, mut kept) = (ties.is_strict, Vec::new());
         let out: &mut (dyn Write + Send) = if waits { &mut kept } else { &mut BufWriter::new(io::stdout()) };
-        let recipe = Recipe {
-            only_changes: self.record == Detail::Changes,
-            everybody: self.record == Detail::Full || self.html.is_some(),
-            ..recipe
-        };
-        let mut recorder = Recorder::new(package.clone(), recipe);
+        let recipe = Recipe { only_changes: self.record == Detail::Changes, ..recipe };
+        let shows_everybody = self.record == Detail::Full || self.html.is_some();
+        let mut recorder = Recorder::new(package.clone(), recipe, shows_everybody);
         // The listener for ties comes first. If it ends the count, the other listeners do not
         // receive the event of the tie.
         let mut listeners: Vec<&mut (dyn Listener<A> + Send)> = vec![&mut ties];
@@ -208,12 +188,12 @@ impl Output {
         let mut out = BufWriter::new(io::stdout());
         match self.format {
             Format::Transcript => {}
-            Format::Json => json::write(record, &mut out)?,
-            Format::Csv => csv::write(record, &mut out)?,
+            Format::Json => stv_page::write_json(record, &mut out)?,
+            Format::Csv => stv_page::write_csv(record, &mut out)?,
         }
         out.flush()?;
         if let Some(path) = &self.html {
-            to_file(path, &page::page(record))?;
+            to_file(path, &stv_page::page(record))?;
         }
         Ok(())
     }

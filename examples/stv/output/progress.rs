@@ -1,16 +1,11 @@
 //! A progress bar for counts that take longer than a second, on terminals only.
 
-use crate::{
-    arithmetic::Arithmetic,
-    error::CountError,
-    events::{Action, Event, Listener, Scene},
-    standing::Status,
-};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::{
     io::{self, IsTerminal},
     time::{Duration, Instant},
 };
+use stv_count::{Action, Arithmetic, CountError, Event, Listener, Scene, Status};
 
 /// Shorter counts show no bar.
 const PATIENCE: Duration = Duration::from_secs(1);
