@@ -1,4 +1,4 @@
-//! The election count on the threads of rayon, beside which `profiling/` shows the count on the pool.
+//! The election count on the threads of rayon. `profiling/` shows it beside the count on the pool.
 //! The transcript is the same.
 //!
 //! ```text

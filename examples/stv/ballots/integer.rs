@@ -37,6 +37,7 @@ impl Integer {
     }
 
     /// The number, if it fits in a machine word.
+    #[inline]
     pub fn word(&self) -> Option<i64> {
         match self {
             Self::Word(word) => Some(*word),
@@ -107,6 +108,7 @@ impl Integer {
 }
 
 impl From<u64> for Integer {
+    #[inline]
     fn from(number: u64) -> Self {
         Self::from(u128::from(number))
     }

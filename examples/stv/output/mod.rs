@@ -1,6 +1,5 @@
 //! The outputs of a count: the user's choice, and the code that writes them.
 
-#[cfg(not(target_family = "wasm"))] // indicatif does not build there
 mod progress;
 mod recorder;
 #[cfg(test)]
@@ -165,9 +164,7 @@ impl Output {
         if self.has_record() {
             listeners.push(&mut recorder);
         }
-        #[cfg(not(target_family = "wasm"))]
         let mut progress = progress::Progress::new(self.format == Format::Transcript || self.trace.is_some());
-        #[cfg(not(target_family = "wasm"))]
         listeners.extend(progress.iter_mut().map(|progress| progress as &mut (dyn Listener<A> + Send)));
         let result = count(&mut listeners);
         drop(listeners);

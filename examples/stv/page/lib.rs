@@ -1,5 +1,5 @@
-//! The result of a count as JSON and CSV, and as one page. The page has the winners, the rounds, two
-//! pictures and the votes. It needs no other file.
+//! The result of a count as JSON and CSV, and as one page. The page has the winners, the rounds,
+//! two pictures and the votes. It needs no other file.
 //!
 //! The page is well-formed XML, so that the tests can parse it.
 

@@ -110,8 +110,8 @@ mod tests {
     };
     use crate::corpus::{directory, files, has_errors};
 
-    /// Prints an election and reads it again. The result must be the same election, and have the same
-    /// printed form.
+    /// Prints an election and reads it again. The result must be the same election, and have the
+    /// same printed form.
     #[test]
     fn every_file_reads_as_it_is_printed() {
         let mut number = 0;

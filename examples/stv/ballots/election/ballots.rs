@@ -103,11 +103,13 @@ impl Preference {
 
 impl Ballot {
     /// The place where the ballot begins, for `at`.
+    #[inline]
     pub fn place(self) -> u64 {
         self.0 as u64
     }
 
     /// The ballot that begins at this place.
+    #[inline]
     pub fn at(place: u64) -> Self {
         Self(usize::try_from(place).unwrap_or(usize::MAX))
     }
@@ -115,11 +117,13 @@ impl Ballot {
 
 impl<'a> Preferences<'a> {
     /// Whether no candidate follows.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.0.first().is_none_or(|&byte| byte == 0)
     }
 
     /// The candidates of the first rank, and the candidates of the ranks below. A rank must exist.
+    #[inline]
     pub fn first_rank(&self) -> (Self, Self) {
         let mut below = self.clone();
         while below.next().is_some_and(Preference::shares_rank_with_next) {}
@@ -233,11 +237,13 @@ impl Ballots {
     }
 
     /// The ballots that a distribution loops over.
+    #[inline]
     pub fn records(&self) -> &[Ballot] {
         &self.records
     }
 
     /// The number of identical ballots that this record stands for.
+    #[inline]
     pub fn weight(&self, ballot: Ballot) -> Integer {
         let (first, _) = self.read(ballot);
         let weight = first >> FLAGS;
@@ -245,15 +251,18 @@ impl Ballots {
     }
 
     /// Whether the ballot has a rank of several candidates.
+    #[inline]
     pub fn has_equal_ranks(&self, ballot: Ballot) -> bool {
         self.read(ballot).0 & EQUAL_RANKS != 0
     }
 
     /// The preferences of one of these ballots, best first.
+    #[inline]
     pub fn preferences(&self, ballot: Ballot) -> Preferences<'_> {
         self.read(ballot).1
     }
 
+    #[inline]
     fn read(&self, ballot: Ballot) -> (u64, Preferences<'_>) {
         let mut rest = &self.bytes[ballot.0..];
         let first = number(&mut rest).expect("every ballot begins with a number");

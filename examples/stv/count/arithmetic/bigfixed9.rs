@@ -23,6 +23,7 @@ impl Arithmetic for BigFixed9 {
         Self(Integer::Word(0))
     }
 
+    #[inline]
     fn one() -> Self {
         Self(SCALE_INTEGER)
     }

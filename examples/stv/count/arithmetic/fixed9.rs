@@ -41,6 +41,7 @@ impl Arithmetic for Fixed9 {
         Self(0)
     }
 
+    #[inline]
     fn one() -> Self {
         Self(SCALE)
     }
@@ -49,6 +50,7 @@ impl Arithmetic for Fixed9 {
         Self(1)
     }
 
+    #[inline]
     fn is_zero(&self) -> bool {
         self.0 == 0
     }
@@ -57,14 +59,17 @@ impl Arithmetic for Fixed9 {
         self >= quota
     }
 
+    #[inline]
     fn plus(&self, other: &Self) -> Result<Self, Fault> {
         fixed(self.0.checked_add(other.0))
     }
 
+    #[inline]
     fn minus(&self, other: &Self) -> Result<Self, Fault> {
         fixed(self.0.checked_sub(other.0))
     }
 
+    #[inline]
     fn times(&self, other: &Self) -> Result<Self, Fault> {
         // The factors of a ballot are at most one, so nearly every product fits in 64 bits. In 64
         // bits, a division by a constant takes a tenth of its time in 128 bits.
@@ -87,6 +92,7 @@ impl Arithmetic for Fixed9 {
         narrow((i128::from(self.0) * i128::from(SCALE) + divisor - 1) / divisor)
     }
 
+    #[inline]
     fn times_whole(&self, factor: &Integer) -> Result<Self, Fault> {
         fixed(factor.word().and_then(|factor| self.0.checked_mul(factor)))
     }

@@ -30,6 +30,7 @@ impl Arithmetic for Float64 {
         Self(0.0)
     }
 
+    #[inline]
     fn one() -> Self {
         Self(1.0)
     }
@@ -38,6 +39,7 @@ impl Arithmetic for Float64 {
         Self(0.0)
     }
 
+    #[inline]
     fn is_zero(&self) -> bool {
         self.0 == 0.0
     }
@@ -52,14 +54,17 @@ impl Arithmetic for Float64 {
         (self.0 - ballots.0).abs() <= ballots.0 * 1e-9
     }
 
+    #[inline]
     fn plus(&self, other: &Self) -> Result<Self, Fault> {
         finite(self.0 + other.0)
     }
 
+    #[inline]
     fn minus(&self, other: &Self) -> Result<Self, Fault> {
         finite(self.0 - other.0)
     }
 
+    #[inline]
     fn times(&self, other: &Self) -> Result<Self, Fault> {
         finite(self.0 * other.0)
     }
@@ -72,6 +77,7 @@ impl Arithmetic for Float64 {
         if divisor.is_zero() { Err(Fault::DivisionByZero) } else { finite(self.0 / divisor.0) }
     }
 
+    #[inline]
     fn times_whole(&self, factor: &Integer) -> Result<Self, Fault> {
         finite(self.0 * nearest(factor))
     }

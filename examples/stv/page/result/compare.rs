@@ -2,7 +2,7 @@
 //! All steps of a long count in memory would take ten times the size of the file.
 
 use super::{json, record::Record};
-use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde_core::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 use std::{
     cell::Cell,

@@ -7,7 +7,7 @@ use super::{
     record::{Action, Cause, Iteration, Record, Status, Step, Transfer},
     states::{State, States},
 };
-use serde::de::Error as _;
+use serde_core::de::Error as _;
 use serde_json::{Error, Map, Value};
 use std::io::Read;
 use stv_ballots::{By, Candidate, CandidateIndex, EqualRanks, TieOrder, called_by_name};
