@@ -103,7 +103,12 @@ impl Reader<'_> {
             return Err(self.text.error(without.max(line), message));
         }
         let weight = weight.unwrap_or(Integer::Word(1));
-        if self.ranks_at_once().is_none() && self.ranks()? {
+        let mut is_twice = self.ranks_at_once().is_none() && self.ranks(0)?;
+        while self.is_left_out()? {
+            let rank = self.ranked.last().map_or(1, |last| last.1 + 1);
+            is_twice |= self.ranks(rank)?;
+        }
+        if is_twice {
             self.seen.mended.add(line, &weight);
         }
         self.seen.lines += 1;
@@ -241,14 +246,17 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads the ranks of any ballot, and the `0` after them. Returns whether the ballot names a
-    /// candidate twice. Such a ballot is an error, unless the user has chosen how to count it.
-    fn ranks(&mut self) -> Result<bool, InputError> {
+    /// Reads the ranks of any ballot from this one on, and the `0` after them. Returns whether the
+    /// ballot names a candidate twice. Such a ballot is an error, unless the user has chosen how to
+    /// count it.
+    fn ranks(&mut self, from: usize) -> Result<bool, InputError> {
         let line = self.text.last_line();
-        self.ranked.clear();
-        self.ballot += 1;
+        if from == 0 {
+            self.ranked.clear();
+            self.ballot += 1;
+        }
         let (mut is_twice, mut ends) = (false, false);
-        for rank in 0.. {
+        for rank in from.. {
             let word = self.text.expect(|| format!("within the ballot of line {line}; end it with 0"))?;
             if word.text == "0" {
                 break;

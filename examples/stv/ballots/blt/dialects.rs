@@ -72,14 +72,9 @@ fn forms_that_are_not_read() {
         let names: Vec<_> = (0..candidates).map(|number| format!("\"N{number}\"\n")).collect();
         format!("{candidates} 1\n{ballots}\n0\n{}\"T\"\n", names.concat())
     };
-    // A 0 for a rank left out.
-    fails(
-        &file(4, "2 1 0 3 0 0\n3 4 0"),
-        2,
-        "line 3 looks like a ballot; if a 0 in this line is a rank left out",
-    );
+    // A 0 for a rank left out, in a line that could be several ballots.
     fails(&file(4, "3 1 4 0\n2 2 0 4 1 0\n5 4 0"), 3, "several ballots stand on this line");
-    fails(&file(3, "2 1 0 0 3 0\n1 1 0"), 2, "write - for a rank left out");
+    fails(&file(4, "1 4 0 0\n2 2 0 4 1 0\n5 4 0"), 3, "as in the lines before, a 0 of this line may be");
     // Ballots without the 0 at their ends.
     fails(
         &file(2, "8 2\n7 1"),
@@ -100,6 +95,30 @@ fn forms_that_are_not_read() {
     );
     fails(&file(3, "2 1 0\n2 2 = 3 0"), 3, "= joins two candidates of equal rank without blanks");
     fails(&file(3, "2 2= 3 0"), 2, "without blanks");
+}
+
+/// A `0` for a rank left out, where it cannot be the end of a ballot.
+#[test]
+fn ranks_left_out_as_zeros() {
+    let names = "\"A\"\n\"B\"\n\"C\"\n\"D\"\n\"T\"\n";
+    for (lines, wanted) in [
+        ("1 0 2 0 0\n1 1 0\n0", &["1: 2", "1: 1"][..]),
+        ("2 1 0 3 0 0\n3 4 0\n0", &["2: 1 3", "3: 4"]),
+        ("3 2 1 0\n2 1 0 0 3 0  \r\n1 0 0 0\n4 4 0 0\n0", &["3: 2 1", "2: 1 3", "4: 4"]),
+        ("1 1 0 0 0 0 # one\n0", &["1: 1"]),
+    ] {
+        let text = format!("4 1\n{lines}\n{names}");
+        assert_eq!(ballots(&text), wanted, "{lines}");
+        let warnings = read_text(&text).unwrap().warnings;
+        assert!(warnings.len() == 1 && warnings[0].contains("is read as a rank left out"), "{warnings:?}");
+    }
+    // The 0 that ends the ballots may stand behind the last ballot.
+    assert_eq!(ballots(&format!("4 1\n1 1 0\n1 2 0 0\n{names}")), ["1: 1", "1: 2"]);
+    fails(
+        &format!("4 1\n1 1 0 1 2 0\n1 1 0 0\n1 2 3 0\n0\n{names}"),
+        3,
+        "if a 0 in this line is a rank left out",
+    );
 }
 
 /// Droop: options in brackets, nicknames and numbers, nested comments, words anywhere, source and

@@ -36,6 +36,7 @@ mod quotes;
 mod tests;
 mod text;
 mod window;
+mod zeros;
 
 use crate::{
     election::{Ballots, Candidate, CandidateIndex, Election, Preference},
@@ -105,6 +106,10 @@ pub struct Seen {
     first_crowded: usize,
     /// The line on which the last ballot ends.
     last_line: usize,
+    /// Whether a `0` within a ballot is a rank left out, from some line on.
+    has_left_out: bool,
+    /// The last line with words behind the `0` of a ballot, and whether that `0` is a rank left out.
+    behind_zero: (usize, bool),
     /// Ballots that name a candidate twice and were mended.
     pub(crate) mended: Mended,
     /// Whether the ballots have ids.

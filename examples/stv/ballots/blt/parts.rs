@@ -132,8 +132,8 @@ impl<'a> Reader<'a> {
                 Step::End(line) => break Some((begin + self.text.position(), line - FIRST_LINE)),
             }
         };
-        let Seen { lines, empty_lines, spanning, crowded, ref mended, .. } = self.seen;
-        let is_plain = ids.is_empty() && spanning == 0 && crowded == 0 && mended.lines == 0;
+        let Seen { lines, empty_lines, spanning, crowded, has_left_out, ref mended, .. } = self.seen;
+        let is_plain = ids.is_empty() && spanning == 0 && crowded == 0 && !has_left_out && mended.lines == 0;
         let line_ends = self.text.line() - FIRST_LINE;
         is_plain.then_some(Part { ballots: self.ballots, lines, empty_lines, line_ends, end })
     }

@@ -175,6 +175,22 @@ impl<'a> Text<'a> {
         Ok(Some(phrase))
     }
 
+    /// The words of the rest of this line and of the next one, without taking them, as far as they
+    /// are in memory or can be read. A comment to the end of its line is left out.
+    pub(super) fn coming_lines(&mut self) -> (Vec<&str>, Vec<&str>) {
+        let ends = |window: &[u8]| window.iter().filter(|&&byte| byte == b'\n').take(2).count();
+        while ends(self.window()) < 2
+            && self.window().len() < 2 * LONGEST
+            && self.window.fill().unwrap_or_default()
+        {}
+        let mut lines = self.window().split(|&byte| byte == b'\n');
+        let mut words = || {
+            let line = lines.next().and_then(|line| str::from_utf8(line).ok()).unwrap_or_default();
+            line.split_whitespace().take_while(|word| !word.starts_with('#')).collect()
+        };
+        (words(), words())
+    }
+
     /// Skips the rest of the line. Returns false at the end of the file.
     pub(super) fn skip_line(&mut self) -> Result<bool, InputError> {
         loop {
