@@ -19,7 +19,7 @@ fn names(election: &Election) -> (Vec<&str>, &str) {
 /// All other dialects are based on this form.
 #[test]
 fn algorithm_123() {
-    let text = "4 2\n-2\n3 1 3 4 0\n4 1 3 2 0\n2 4 1 3 0\n1 2 0\n2 2 4 3 1 0\n1 3 4 2 0\n0\n\"Adam\"\n\"Basil\"\n\"Charlotte\"\n\"Donald\"\n\"Title\"\n";
+    let text = include_str!("../samples/hill.blt");
     assert_eq!(ballots(text), ["3: 1 3 4", "4: 1 3", "2: 4 1 3", "2: 4 3 1", "1: 3 4"]);
     let election = read_text(text).unwrap();
     assert_eq!(names(&election), (vec!["Adam", "Basil", "Charlotte", "Donald"], "Title"));
@@ -29,7 +29,7 @@ fn algorithm_123() {
 /// `OpenSTV`: a comment on each line, ids in place of weights, ranks left out, equal ranks.
 #[test]
 fn open_stv() {
-    let text = "4 2          # candidates, seats\n-2           # has withdrawn\n(b 001) 4 1 3 0\n(b 002) 3 - 1=4 0  # rank 2 left out, rank 3 shared\n(b 003) - 2 0\n(b 004) 0\n0            # end of the ballots\n\"Ann\"        # 1\n\"Ben\"        # 2\n\"Cy\"         # 3\n\"Dee\"        # 4\n\"Committee\"  # title\n";
+    let text = include_str!("../samples/openstv.blt");
     assert_eq!(ballots(text), ["1: 4 1 3", "1: 3 1=4"]);
     let mut reader: &[u8] = text.as_bytes();
     let (election, seen) = survey("test", &mut reader, 1).unwrap();
@@ -42,7 +42,7 @@ fn open_stv() {
 /// left out, equal ranks, empty ballots, comments, blank lines and CRLF occur.
 #[test]
 fn opavote() {
-    let text = "4 2   # candidates, seats\r\n-1 -3\r\n\r\n1 2 - 4 0\r\n6 1 0  # none is left\r\n1 0\r\n12 2=4 3 0\r\n   1 4 0   \r\n0\r\n\"Ann (Red)\"\r\n\"Ben \"Buddy\"-Li\"\r\n\r\n\"Cy\" # 3\r\n\"Write-in\"\r\n\"Chair, 2026\" # the end\r\n";
+    let text = include_str!("../samples/opavote.blt");
     assert_eq!(ballots(text), ["1: 2 4", "12: 2=4", "1: 4"]);
     let election = read_text(text).unwrap();
     assert_eq!(names(&election), (vec!["Ann (Red)", "Ben \"Buddy\"-Li", "Cy", "Write-in"], "Chair, 2026"));
@@ -51,7 +51,7 @@ fn opavote() {
 /// `OpenTally`: a name or title of one word may stand without quotes.
 #[test]
 fn open_tally() {
-    let text = "3 2\n1 3 2 0\n0\nAdam\n\"Basil the Great\"\nCharlotte\n\"The title\"\n";
+    let text = include_str!("../samples/opentally.blt");
     assert_eq!(names(&read_text(text).unwrap()), (vec!["Adam", "Basil the Great", "Charlotte"], "The title"));
 }
 
@@ -125,7 +125,7 @@ fn ranks_left_out_as_zeros() {
 /// comment.
 #[test]
 fn droop() {
-    let text = "3 2 [nick a b c] [tie c 1 b ]\n[droop arithmetic=fixed precision=9]\n/* first day\n   /* nested */ */ 5 a b 0 3 c\n a=2 0\n1 3 0 /**/ 0\n\"Castor\" \"Pollux\" \"Helen\"\n\"Title\" \"Source: by hand\" \"No comment\"\n";
+    let text = include_str!("../samples/droop.blt");
     assert_eq!(ballots(text), ["5: 1 2", "3: 3 1=2", "1: 3"]);
     let election = read_text(text).unwrap();
     assert_eq!(names(&election), (vec!["Castor", "Pollux", "Helen"], "Title"));
@@ -136,7 +136,7 @@ fn droop() {
 /// empty lines at the end.
 #[test]
 fn scotland_2017() {
-    let text = "3 1                    \n2 1 3 0                \n1 2 0                  \n0                      \n\"Ann LI (SNP)\"         \n\"Ben MC KAY (Con)\"     \n\"Cy (Lab)\"             \n\"Ward 12\"              \n                       \n\n";
+    let text = include_str!("../samples/scotland-2017.blt");
     assert_eq!(ballots(text), ["2: 1 3", "1: 2"]);
     assert_eq!(
         names(&read_text(text).unwrap()),
@@ -148,7 +148,7 @@ fn scotland_2017() {
 /// CRLF.
 #[test]
 fn scotland_2022() {
-    let text = "\u{feff}3 2\r\n10 1 2 0\r\n7 3 0\r\n0\r\n\"Ann LI\" \"Scottish National Party (SNP)\"\r\n\"Ben MACKAY\" \"Independent\"\r\n\"Cy\" \"Labour\"\r\n\"Ward 3 - Wick\"\r\n";
+    let text = include_str!("../samples/scotland-2022.blt");
     assert_eq!(ballots(text), ["10: 1 2", "7: 3"]);
     let election = read_text(text).unwrap();
     assert_eq!(names(&election), (vec!["Ann LI", "Ben MACKAY", "Cy"], "Ward 3 - Wick"));
@@ -179,7 +179,7 @@ fn scottish_collection() {
 /// stv-rs: nicknames only, options in brackets.
 #[test]
 fn stv_rs() {
-    let text = "3 2\n[nick apple banana watermelon9]\n[withdrawn banana]\n[tie watermelon9 apple banana]\n2 apple banana=watermelon9 0\n1 banana 0\n0\n\"Apple\"\n\"Banana\"\n\"Watermelon\"\n\"Fruit\"\n";
+    let text = include_str!("../samples/stv-rs.blt");
     assert_eq!(ballots(text), ["2: 1 3"], "long nicknames take the longer way");
 }
 

@@ -59,9 +59,9 @@ fn fails(text: &str, reading: Reading, line: usize, wanted: &str) {
     assert!(error.starts_with(&format!("test:{line}: ")) && error.contains(wanted), "{error}\n{text}");
 }
 
-pub(super) const SCOTTISH: &str = "3,2,\n5,1,3,\n2,2,\n1,3,2,1,\n\"Candidate 1\",\"Ada LI\",\"Scottish Green (Gr)\",\n\"Candidate 2\",\"Bert, Jr\",\"Independent (Ind)\",\n\"Candidate 3\",\"Cleo\",\"\",\n\"Ward 3 - Wick\",";
-pub(super) const PREFLIB: &str = "# FILE NAME: 00001-00000001.toi\n# TITLE: Council\n# DESCRIPTION: \n# DATA TYPE: toi\n# NUMBER ALTERNATIVES: 3\n# NUMBER VOTERS: 8\n# NUMBER UNIQUE ORDERS: 3\n# NUMBER SEATS: 2\n# ALTERNATIVE NAME 1: Ada\n# ALTERNATIVE NAME 2: Bert: the other\n# ALTERNATIVE NAME 3: Cleo\n5: 1,{2,3}\n2: 3, 1\n1: {2}\n";
-pub(super) const OLD_PREFLIB: &str = "3\n1,Ada\n2,Bert, Jr\n3,Cleo\n8,8,3\n5,1,{2,3}\n2,3,1\n1,2\n";
+pub(super) const SCOTTISH: &str = include_str!("../samples/scot-elex.csv");
+pub(super) const PREFLIB: &str = include_str!("../samples/preflib.toi");
+pub(super) const OLD_PREFLIB: &str = include_str!("../samples/preflib-2013.toi");
 
 #[test]
 fn a_scottish_file() {
