@@ -4,7 +4,7 @@
 //! needs numbers that fit in machine words, and nearly all distributions use it. The second loop
 //! takes the ballots one by one. It has the other distributions, and the check of the last one.
 //!
-//! Only this module, `in_order` and `crew` use the pool.
+//! Only this file, `tally/in_order.rs` and `crew.rs` use the pool.
 
 use crate::{
     arithmetic::{Arithmetic, Fault, Words},
@@ -16,14 +16,15 @@ use crate::{
     spread::{KeepFactor, Votes},
 };
 use rangesteal::{PerWorker, Pinning, Pool};
-use std::{
-    fmt,
-    num::NonZeroUsize,
-    time::{Duration, Instant},
-};
+use std::{num::NonZeroUsize, time::Instant};
 use stv_ballots::{Ballots, Election};
 
+mod effort;
 pub(crate) mod in_order;
+mod plain;
+
+pub use effort::Effort;
+use plain::Plain;
 
 /// The threads that distribute the ballots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,33 +90,6 @@ impl Loops for OnPool<'_> {
             |votes: Part<A>, &ballot| votes?.with(ballot, ballots, keep),
             |left, right| left?.plus(&right?),
         )
-    }
-}
-
-/// The loops on this thread, for comparison.
-struct Plain {
-    sums: Sums,
-}
-
-impl Plain {
-    fn new(election: &Election) -> Self {
-        Self { sums: Sums::new(election.candidates.len()) }
-    }
-}
-
-impl Loops for Plain {
-    fn chunks(&mut self, layout: &Layout, kept: &Kept) -> &Sums {
-        self.sums.clear();
-        layout.chunks().iter().for_each(|chunk| layout.distribute(chunk, kept, &mut self.sums));
-        &self.sums
-    }
-
-    fn ballots<A: Arithmetic>(&self, ballots: &Ballots, keep: &[KeepFactor<A>]) -> Part<A> {
-        if !A::SUMS_IN_ANY_ORDER {
-            return in_order::by_halves(ballots, keep, |left, right| [left(), right()]);
-        }
-        let mut records = ballots.records().iter();
-        records.try_fold(Votes::none(keep.len()), |votes, &ballot| votes.with(ballot, ballots, keep))
     }
 }
 
@@ -216,16 +190,6 @@ impl Threads {
     }
 }
 
-/// The time and the loops of the count.
-#[derive(Debug)]
-pub struct Effort {
-    parallel: Parallel,
-    threads: usize,
-    length: Length,
-    thefts: Option<u64>,
-    elapsed: Duration,
-}
-
 /// Counts the election by Meek's method on these threads.
 pub fn count<A: Arithmetic, L: Listener<A> + Send>(
     election: &Election,
@@ -242,23 +206,6 @@ pub fn count<A: Arithmetic, L: Listener<A> + Send>(
         })??,
     };
     Ok(Effort { parallel, threads, length, thefts, elapsed: start.elapsed() })
-}
-
-impl fmt::Display for Effort {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let plural = |number: u64| if number == 1 { "" } else { "s" };
-        let parallel = match self.parallel {
-            Parallel::No => "no",
-            Parallel::Pool => "pool",
-        };
-        let distributions = self.length.distributions;
-        write!(f, "{} thread{} ({parallel}), ", self.threads, plural(self.threads as u64))?;
-        write!(f, "{distributions} distribution{}, ", plural(distributions as u64))?;
-        if let Some(thefts) = self.thefts {
-            write!(f, "{thefts} theft{}, ", plural(thefts))?;
-        }
-        write!(f, "{:.3} s", self.elapsed.as_secs_f64())
-    }
 }
 
 #[cfg(test)]
@@ -342,25 +289,5 @@ mod tests {
         part.of[0] = Fixed9::zero();
         part.exhausted = Fixed9::one().times_whole(&Integer::Word(9_000_000_000)).unwrap();
         assert_eq!(part.clone().plus(&part), Err(Fault::Overflow));
-    }
-
-    #[test]
-    fn the_effort_is_one_line() {
-        let effort = Effort {
-            parallel: Parallel::Pool,
-            threads: 2,
-            length: Length { rounds: 9, distributions: 153 },
-            thefts: Some(412),
-            elapsed: Duration::from_micros(12_600),
-        };
-        assert_eq!(effort.to_string(), "2 threads (pool), 153 distributions, 412 thefts, 0.013 s");
-        let effort = Effort {
-            parallel: Parallel::No,
-            threads: 1,
-            length: Length { rounds: 0, distributions: 1 },
-            thefts: None,
-            elapsed: Duration::ZERO,
-        };
-        assert_eq!(effort.to_string(), "1 thread (no), 1 distribution, 0.000 s");
     }
 }
