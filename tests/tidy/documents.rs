@@ -77,6 +77,13 @@ fn links_lead_somewhere() {
     assert!(count > 30, "{count} links");
 }
 
+/// Whether a package of the election count has an integration test of this name.
+fn of_the_count(name: &str) -> bool {
+    let files =
+        [format!("tests/{name}.rs"), format!("tests/{name}/main.rs"), format!("ballots/tests/{name}.rs")];
+    files.iter().any(|file| top().join("examples/stv").join(file).is_file())
+}
+
 #[test]
 fn commands_name_what_there_is() {
     let top = top();
@@ -98,7 +105,7 @@ fn commands_name_what_there_is() {
                     });
                     folder.join(format!("{name}.rs")).is_file()
                         || folder.join(name).join("main.rs").is_file()
-                        || option == "--test" && top.join(format!("examples/stv/tests/{name}.rs")).is_file()
+                        || option == "--test" && of_the_count(name)
                         || manifests.contains(&format!("[[{}]]\nname = \"{name}\"\n", &option[2..]))
                 }
                 ".ci/long" if name.chars().next().is_some_and(char::is_alphabetic) => {

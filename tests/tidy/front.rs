@@ -1,6 +1,6 @@
 //! Tests that the commands of the README work. The test `the_count_of_the_front_page` in
-//! `examples/stv/tests/program.rs` runs the first command of "Try it". `cargo test --doc` runs the
-//! code.
+//! `examples/stv/tests/program/command_line.rs` runs the first
+//! command of "Try it". `cargo test --doc` runs the code.
 
 use std::{fs, process::Command};
 

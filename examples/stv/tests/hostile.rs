@@ -7,6 +7,7 @@
 
 #![cfg(not(miri))] // Miri starts no other programs
 
+#[path = "program/executable.rs"]
 mod executable;
 #[path = "../ballots/blt/fuzz/mutate.rs"]
 mod mutate;
@@ -281,10 +282,10 @@ const OTHERS: [(&str, char); 8] =
 
 /// For each word of each line of `files`: the replacements with which the file is still valid. All
 /// other replacements are errors. If a ballot's weight is missing, its first candidate may be valid
-/// as the weight. If a ballot's final 0 is missing, the ballot continues on the next line. Names
-/// need no quotes.
+/// as the weight. If a ballot's final 0 is missing, the ballot continues on the next line. A last
+/// rank may be a 0 for a rank left out. Names need no quotes.
 const RIGHT: [&[&str]; 2] = [
-    &[". 2", "-29m - -2 0", "-29m -2 0", "29m - -2 0", "0", "029mxb", "029mxb", "029mxb", "029mxb"],
+    &[". 2", "-29m - -02 0", "-29m -2 0", "29m - -02 0", "0", "029mxb", "029mxb", "029mxb", "029mxb"],
     &[
         ". 2",
         ". . . . .",
@@ -293,7 +294,7 @@ const RIGHT: [&[&str]; 2] = [
         "29m -2 -2 0",
         "29m -2 - 0",
         "29m -2 -2 -2 0",
-        "29m -2 0",
+        "29m -02 0",
         "0",
         "029mxb",
         "029mxb",

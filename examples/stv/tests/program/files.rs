@@ -1,52 +1,15 @@
-//! Tests of the election counter of `examples/stv`: how it reads and writes ballot files other than
-//! BLT, and how it treats odd files.
+//! Ballot files other than BLT, and odd files.
 
-#![cfg(not(miri))] // Miri starts no other programs
-
-mod executable;
-
-use executable::program;
-use flate2::{Compression, write::GzEncoder};
-use std::{
-    env, fs,
-    io::Write,
-    path::PathBuf,
-    process::{Command, Output, Stdio},
-};
-
-/// Runs the program with this standard input.
-fn stv(arguments: &[&str], input: &[u8]) -> Output {
-    let mut command = Command::new(program());
-    command.args(arguments).env_remove("RUST_LOG").env_remove("RANGESTEAL_NUM_THREADS");
-    let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = pipes.spawn().expect("the program starts");
-    // A program that stops early does not read all input. The failure of this write is then
-    // ignored.
-    let _ = child.stdin.take().expect("a pipe").write_all(input);
-    child.wait_with_output().expect("the program ends")
-}
-
-fn text(bytes: &[u8]) -> &str {
-    str::from_utf8(bytes).expect("the program writes UTF-8")
-}
+use super::*;
 
 /// The output of a run that must succeed: the standard output, and the lines of standard error that
 /// begin with these words.
 fn done(arguments: &[&str], input: &str) -> (String, Vec<String>) {
-    let output = stv(arguments, input.as_bytes());
+    let output = stv(arguments, input);
     let told = text(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{arguments:?}: {told}");
     let warnings = told.lines().filter_map(|line| line.strip_prefix("stv: warn: "));
     (text(&output.stdout).to_owned(), warnings.map(str::to_owned).collect())
-}
-
-/// The one line of an error.
-fn error(arguments: &[&str], input: &[u8]) -> String {
-    let output = stv(arguments, input);
-    let complaint = text(&output.stderr).to_owned();
-    assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), ""), "{arguments:?}: {complaint}");
-    assert!(complaint.starts_with("stv: ") && complaint.lines().count() == 1, "{complaint}");
-    complaint
 }
 
 /// Formats of other programs, in a few lines each.
@@ -85,34 +48,6 @@ fn convert_says_that_ids_are_lost() {
     let (_, told) = done(&["convert"], ballots);
     assert_eq!(told, ["standard input: the ids of the ballots are left out"]);
     assert!(done(&["convert"], &ballots.replace("(a1)", "1").replace("(a2)", "1")).1.is_empty());
-}
-
-/// A file that is removed at the end of the test.
-struct BallotFile(PathBuf);
-
-impl BallotFile {
-    fn new(name: &str, contents: &[u8]) -> Self {
-        let path = env::temp_dir().join(format!("rangesteal-files-{}-{name}", std::process::id()));
-        fs::write(&path, contents).expect("a file in the folder for temporary files");
-        Self(path)
-    }
-
-    fn path(&self) -> &str {
-        self.0.to_str().expect("a path in UTF-8")
-    }
-}
-
-impl Drop for BallotFile {
-    fn drop(&mut self) {
-        // On failure the file stays in the temporary directory.
-        let _ = fs::remove_file(&self.0);
-    }
-}
-
-fn gzip(contents: &[u8]) -> Vec<u8> {
-    let mut packing = GzEncoder::new(Vec::new(), Compression::fast());
-    packing.write_all(contents).expect("memory takes all");
-    packing.finish().expect("memory takes all")
 }
 
 const BLT: &str = "4 2\n9 1 2 0\n7 2 4 0\n6 3 0\n5 4 1 3 0\n2 2 1 0\n0\n\"Ada\"\n\"Bert\"\n\"Cleo\"\n\"Dora\"\n\"Ward 1, North\"\n";
@@ -279,5 +214,5 @@ fn a_bomb_is_not_unpacked() {
     );
     done(&["check", "--most-unpacked", "10M", file.path()], "");
     assert_eq!(stv(&["check", "--most-unpacked", "much", file.path()], b"").status.code(), Some(2));
-    assert!(error(&["check", "-"], &gzip(&gzip(BLT.as_bytes()))).contains("compressed with gzip twice"));
+    assert!(error(&["check", "-"], gzip(&gzip(BLT.as_bytes()))).contains("compressed with gzip twice"));
 }
