@@ -108,7 +108,8 @@ pub struct Seen {
     last_line: usize,
     /// Whether a `0` within a ballot is a rank left out, from some line on.
     has_left_out: bool,
-    /// The last line with words behind the `0` of a ballot, and whether that `0` is a rank left out.
+    /// The last line with words behind the `0` of a ballot, and whether that `0` is a rank left
+    /// out.
     behind_zero: (usize, bool),
     /// Ballots that name a candidate twice and were mended.
     pub(crate) mended: Mended,

@@ -1,9 +1,10 @@
 //! Files that write a `0` for a rank left out, with one ballot on a line: `1 0 2 0 0`.
 //!
 //! Such a line could also be several ballots. So the reader takes a `0` for a rank left out only if
-//! the rest of its line cannot be ballots, since one of them would have the weight 0, and if another
-//! line of numbers follows, since the ballots do not end there. From then on every line is one
-//! ballot, and a line that could be several ballots is an error. The lines before have no such `0`.
+//! the rest of its line cannot be ballots, since one of them would have the weight 0, and if
+//! another line of numbers follows, since the ballots do not end there. From then on every line is
+//! one ballot, and a line that could be several ballots is an error. The lines before have no such
+//! `0`.
 
 use super::{InputError, Reader};
 
