@@ -50,7 +50,7 @@ pub use election::{
 };
 pub use formats::{Plain, Target, parse, read, read_in_parts, survey};
 pub use integer::Integer;
-pub use printable::{is_formula, is_unseen, misleads, plural, printable};
+pub use printable::{is_formula, misleads, plural, printable};
 pub use reading::{Duplicates, Each, Reading};
 pub use ties::{By, TieOrder, Tied};
-pub use warnings::{Kinds, MOST_TOLD};
+pub use warnings::Kinds;

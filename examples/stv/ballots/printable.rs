@@ -19,7 +19,7 @@ pub fn is_formula(text: &str) -> bool {
 
 /// Whether a character is invisible by itself: the misleading ones, joiners and variation
 /// selectors.
-pub fn is_unseen(character: char) -> bool {
+pub(crate) fn is_unseen(character: char) -> bool {
     matches!(
         character,
         '\u{200c}' | '\u{200d}' | '\u{180b}'..='\u{180f}' | '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}'

@@ -6,7 +6,7 @@
 use std::{mem, panic::Location};
 
 /// The number of printed warnings of a kind.
-pub const MOST_TOLD: usize = 20;
+pub(crate) const MOST_TOLD: usize = 20;
 
 /// The warnings of a file, in the order in which they were found.
 #[derive(Debug, Default)]
