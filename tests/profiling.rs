@@ -100,19 +100,10 @@ fn examples() -> &'static Path {
     static EXAMPLES: OnceLock<PathBuf> = OnceLock::new();
     EXAMPLES.get_or_init(|| {
         let folder = env::current_exe().unwrap().parent().unwrap().with_file_name("examples");
-        let names = ["stv", "cache_loop", "timeline"];
+        let names = ["stv", "stv-rayon", "generate", "cache_loop", "timeline"];
         if names.iter().any(|name| !folder.join(name).is_file()) {
             let mut build = Command::new(env!("CARGO"));
-            build.args([
-                "build",
-                "--quiet",
-                "--example",
-                "stv",
-                "--example",
-                "cache_loop",
-                "--example",
-                "timeline",
-            ]);
+            build.args(["build", "--quiet"]).args(names.iter().flat_map(|name| ["--example", name]));
             build.args((!cfg!(debug_assertions)).then_some("--release"));
             assert!(build.status().unwrap().success());
         }
@@ -312,7 +303,7 @@ fn flame_graphs() {
     let pictures = answer.pictures(2);
     for (picture, words) in pictures
         .iter()
-        .zip([["rangesteal-1", "Where the time goes: pool"], ["stv (2)", "Where the time goes: rayon"]])
+        .zip([["rangesteal-1", "Where the time goes: pool"], ["stv-rayon (2)", "Where the time goes: rayon"]])
     {
         assert!(words.iter().all(|word| picture.contains(word)), "{words:?}");
     }

@@ -2,13 +2,14 @@
 
 mod summary;
 
-use crate::{blt::InputError, formats, input, reading::Reading};
+use crate::{input, reading::Reading};
 use std::{
     error::Error,
     fmt,
     io::{self, Write},
     path::PathBuf,
 };
+use stv_ballots::InputError;
 use summary::Summary;
 
 /// The most errors reported for a file. More errors usually have a common cause.
@@ -86,7 +87,7 @@ pub(crate) fn check(check: &Check) -> Result<(), Box<dyn Error>> {
     let mut separator = "";
     for file in &check.files {
         let surveyed = input::open(Some(file), check.reading, |name, reader| {
-            (name.to_owned(), formats::survey(name, reader, check.reading, MOST_ERRORS))
+            (name.to_owned(), stv_ballots::survey(name, reader, check.reading.of_ballots(), MOST_ERRORS))
         });
         match surveyed {
             Ok((name, Ok((election, seen)))) => {
@@ -124,13 +125,13 @@ impl Error for Complaints {}
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::blt;
 
     #[test]
     fn the_help_shows_a_ballot_file() {
         let (_, file) = DETAILS.split_once("BALLOT FILES\n").unwrap();
         let (file, _) = file.split_once("\n\n").unwrap();
-        let (election, seen) = blt::survey("test", &mut file.as_bytes(), 1).unwrap();
+        let (election, seen) =
+            stv_ballots::survey("test", &mut file.as_bytes(), stv_ballots::Reading::default(), 1).unwrap();
         let summary = Summary::of(&election, seen).to_string();
         assert!(
             summary.contains("candidates          4, 2 withdrawn\n  ballots             28\n"),
@@ -142,7 +143,9 @@ mod tests {
     #[test]
     fn all_errors_at_once() {
         let text = "3 1\n1 1 4 0\n2 1 1 0\n1 x 0\n3 2 0\n-1 2 0\n0\n\"A\"\n\"B\"\n";
-        let errors = blt::survey("f", &mut text.as_bytes(), MOST_ERRORS).unwrap_err();
+        let errors =
+            stv_ballots::survey("f", &mut text.as_bytes(), stv_ballots::Reading::default(), MOST_ERRORS)
+                .unwrap_err();
         let lines: Vec<_> = errors.iter().map(ToString::to_string).collect();
         let starts = [
             "f:2: there is",
@@ -153,9 +156,20 @@ mod tests {
         ];
         assert_eq!(lines.len(), starts.len(), "{lines:#?}");
         assert!(lines.iter().zip(starts).all(|(line, start)| line.starts_with(start)), "{lines:#?}");
-        let errors = blt::survey("f", &mut format!("1 1\n{}", "1 2 0\n".repeat(50)).as_bytes(), MOST_ERRORS);
+        let errors = stv_ballots::survey(
+            "f",
+            &mut format!("1 1\n{}", "1 2 0\n".repeat(50)).as_bytes(),
+            stv_ballots::Reading::default(),
+            MOST_ERRORS,
+        );
         assert_eq!(errors.unwrap_err().len(), MOST_ERRORS);
-        let errors = blt::survey("f", &mut &b"1 1\n1 2 0\n1 1 0\n1 2"[..], MOST_ERRORS).unwrap_err();
+        let errors = stv_ballots::survey(
+            "f",
+            &mut &b"1 1\n1 2 0\n1 1 0\n1 2"[..],
+            stv_ballots::Reading::default(),
+            MOST_ERRORS,
+        )
+        .unwrap_err();
         assert_eq!(errors.len(), 2, "{errors:?}");
     }
 }

@@ -3,22 +3,15 @@
 mod again;
 
 use crate::{
-    arithmetic::{Approx, Arithmetic, BigFixed9, Exact, Fixed9, Float64},
     check::{self, Check},
     convert::{self, Convert},
-    election::{Election, EqualRanks},
-    error::{self, misleads},
-    formats,
-    generate::{self, Synthetic},
     help, input,
-    meek::Rule,
-    output::{Output, Recipe, Record, Ties},
+    kinds::{EqualRanks, Parallel},
+    output::{Output, Ties},
+    page::{self, Page},
     pinning::Pinning,
-    plurality,
-    ranks::{self, Ranks},
     reading::Reading,
-    tally::{self, Effort, Parallel, Threads},
-    ties::Tie,
+    unwritten,
     verify::{self, Verify},
 };
 use again::{count_again, election, options};
@@ -30,6 +23,9 @@ use std::{
     path::{Path, PathBuf},
     process::ExitCode,
 };
+use stv_ballots::{Election, misleads};
+use stv_count::{Approx, Arithmetic, BigFixed9, Effort, Exact, Fixed9, Float64, Rule, Threads, Tie};
+use stv_page::{Recipe, Record};
 
 /// Counts elections by the Single Transferable Vote, on all cores
 #[derive(Debug, Parser)]
@@ -99,9 +95,8 @@ enum Command {
     Convert(Convert),
     /// Repeat the count of a JSON result from its ballot file, and compare the two
     Verify(Verify),
-    /// Write a synthetic election to standard output; the same options give the same bytes
-    /// everywhere
-    Generate(Synthetic),
+    /// Write the page of a JSON result to standard output
+    Page(Page),
 }
 
 #[derive(Debug, Args)]
@@ -130,11 +125,10 @@ struct MeekArguments {
     /// The threads that distribute the ballots
     #[arg(long, value_enum, default_value_t = Parallel::Pool)]
     parallel: Parallel,
-    /// Number of threads of rayon or the pool [default: all threads of the machine]
+    /// Number of threads of the pool [default: all threads of the machine]
     #[arg(long, value_name = "N")]
     num_threads: Option<NonZeroUsize>,
-    /// Whether each thread of the pool stays on its own CPU [default: best-effort; with several
-    /// ranks off, since ranks may share CPUs]
+    /// Whether each thread of the pool stays on its own CPU [default: best-effort]
     #[arg(long, value_enum)]
     pinning: Option<Pinning>,
     #[command(flatten)]
@@ -205,12 +199,11 @@ impl Arguments {
                 }
                 join(&mut self.before.input, &mut convert.given(), "the ballot file")
             }
-            Command::Check(_) | Command::Verify(_) | Command::Generate(_) if self.before.input.is_some() => {
-                let unread =
-                    "this command does not read --input; `check` and `verify` take their files after them";
+            Command::Check(_) | Command::Verify(_) | Command::Page(_) if self.before.input.is_some() => {
+                let unread = "this command does not read --input; `check`, `page` and `verify` take their files after them";
                 Err(Arguments::command().error(ErrorKind::ArgumentConflict, unread))
             }
-            Command::Check(_) | Command::Verify(_) | Command::Generate(_) => Ok(()),
+            Command::Check(_) | Command::Verify(_) | Command::Page(_) => Ok(()),
         }
     }
 
@@ -222,79 +215,37 @@ impl Arguments {
             None => Ok(()),
         }
     }
-
-    /// Refuses options that do not work with several ranks.
-    fn on(&self, ranks: &dyn Ranks) -> Result<(), clap::Error> {
-        let wrong = match &self.command {
-            _ if ranks.number() == 1 => return Ok(()),
-            Command::Meek(meek) if !matches!(meek.parallel, Parallel::No | Parallel::Pool) => {
-                "--parallel rayon counts on threads of its own, and only the first thread of a rank can speak to the others; with several ranks use pool or no"
-            }
-            Command::Meek(meek) if meek.output.has_trace() => {
-                "--trace looks for ballots like this one, and every rank has some of them; trace with one rank"
-            }
-            Command::Meek(_) => return Ok(()),
-            _ => "of all commands only meek is for several ranks; start the others with stv",
-        };
-        Err(Arguments::command().error(ErrorKind::ArgumentConflict, wrong))
-    }
 }
 
 /// Runs the command line, and returns the exit code.
-pub(crate) fn run(ranks: &dyn Ranks) -> Result<ExitCode, Box<dyn Error>> {
+pub(crate) fn run() -> Result<ExitCode, Box<dyn Error>> {
     let arguments = Arguments::try_parse().and_then(|mut arguments| {
         arguments.join()?;
-        arguments.on(ranks)?;
         arguments.are_apart()?;
         Ok(arguments)
     });
-    let agreed = agree(ranks, &arguments);
-    let arguments = match (arguments, agreed) {
-        (Ok(arguments), Ok(())) => arguments,
-        (Ok(_), Err(other)) => {
-            if ranks.rank() == 0 {
-                eprintln!("stv: {other}");
-            }
-            return Ok(ExitCode::from(2));
-        }
-        (Err(wrong), _) => {
-            if ranks.rank() == 0 {
-                wrong.print()?;
-            }
+    let arguments = match arguments {
+        Ok(arguments) => arguments,
+        Err(wrong) => {
+            wrong.print()?;
             return Ok(ExitCode::from(u8::try_from(wrong.exit_code()).unwrap_or(1)));
         }
     };
-    log_to_standard_error(ranks.rank() == 0);
+    log_to_standard_error();
     let done = match &arguments.command {
-        Command::Meek(meek) => count(&arguments, meek, ranks),
+        Command::Meek(meek) => count(&arguments, meek),
         Command::Plurality(plurality) => count_plurality(&arguments, plurality),
         Command::Check(check) => check::check(check),
         Command::Convert(convert) => convert::convert(convert, arguments.before.input.as_deref()),
-        Command::Verify(verify) => {
-            verify::verify(verify, &|words| count_again(words, ranks), &mut io::stdout())
-        }
-        Command::Generate(synthetic) => {
-            generate::write(synthetic, &mut BufWriter::new(io::stdout())).map_err(Into::into)
-        }
+        Command::Page(page) => page::page(page, &mut io::stdout()),
+        Command::Verify(verify) => verify::verify(verify, &count_again, &mut io::stdout()),
     };
-    done.map(|()| ExitCode::SUCCESS).map_err(error::of_standard_output)
+    done.map(|()| ExitCode::SUCCESS).map_err(unwritten::of_standard_output)
 }
 
-/// Checks that all ranks have the same arguments. A rank without work calls this function too,
-/// since the other ranks wait for its message.
-fn agree(ranks: &dyn Ranks, arguments: &Result<Arguments, clap::Error>) -> Result<(), Box<dyn Error>> {
-    let said = match arguments {
-        Ok(arguments) => Ok(format!("{} {arguments:?}", env!("CARGO_PKG_VERSION")).into_bytes()),
-        Err(wrong) => Err(wrong.to_string().trim_end().into()),
-    };
-    ranks::agree(ranks, said, "it has another version or other options")
-}
-
-/// Logs warnings and errors, unless `RUST_LOG` says otherwise. Only one rank logs, since all ranks
-/// have the same messages.
-fn log_to_standard_error(is_first: bool) {
-    let default = if is_first { "warn" } else { "off" };
-    let environment = env_logger::Env::default().default_filter_or(default);
+/// Logs warnings and errors, unless `RUST_LOG` says otherwise.
+fn log_to_standard_error() {
+    let environment = env_logger::Env::default().default_filter_or("warn");
     let line = |out: &mut env_logger::fmt::Formatter, record: &log::Record<'_>| {
         let level = record.level().as_str().to_lowercase();
         writeln!(out, "stv: {level}: {}", record.args())
@@ -302,12 +253,9 @@ fn log_to_standard_error(is_first: bool) {
     env_logger::Builder::from_env(environment).format(line).init();
 }
 
-fn count(arguments: &Arguments, meek: &MeekArguments, ranks: &dyn Ranks) -> Result<(), Box<dyn Error>> {
-    let (election, sha256) = election(arguments, meek, ranks)?;
-    let (effort, record) = counted(&election, sha256, arguments, meek, ranks)?;
-    if ranks.rank() > 0 {
-        return Ok(());
-    }
+fn count(arguments: &Arguments, meek: &MeekArguments) -> Result<(), Box<dyn Error>> {
+    let (election, sha256) = election(arguments, meek)?;
+    let (effort, record) = counted(&election, sha256, arguments, meek)?;
     meek.output.write(&record)?;
     eprintln!("stv: {effort}");
     Ok(())
@@ -318,15 +266,14 @@ fn counted(
     sha256: Option<String>,
     arguments: &Arguments,
     meek: &MeekArguments,
-    ranks: &dyn Ranks,
 ) -> Result<(Effort, Record), Box<dyn Error>> {
     let count = with_arithmetic!(arguments.arithmetic(), count_with);
-    count(election, sha256, arguments, meek, ranks)
+    count(election, sha256, arguments, meek)
 }
 
 fn count_plurality(arguments: &Arguments, plurality: &PluralityArguments) -> Result<(), Box<dyn Error>> {
     let election = read(arguments.before.input.as_deref(), plurality.reading)?;
-    let count = with_arithmetic!(arguments.arithmetic(), plurality::count);
+    let count = with_arithmetic!(arguments.arithmetic(), stv_count::plurality);
     let votes = plurality.votes_per_ballot.map_or(election.seats, NonZeroUsize::get);
     Ok(count(
         &election,
@@ -346,7 +293,7 @@ fn package(arguments: &Arguments, equal_ranks: EqualRanks) -> String {
 }
 
 fn read(input: Option<&Path>, reading: Reading) -> Result<Election, Box<dyn Error>> {
-    let read = |name: &str, reader: &mut dyn Read| formats::read(name, reader, reading);
+    let read = |name: &str, reader: &mut dyn Read| stv_ballots::read(name, reader, reading.of_ballots());
     Ok(input::open(input, reading, read)??)
 }
 
@@ -355,59 +302,33 @@ fn count_with<A: Arithmetic>(
     sha256: Option<String>,
     arguments: &Arguments,
     meek: &MeekArguments,
-    ranks: &dyn Ranks,
 ) -> Result<(Effort, Record), Box<dyn Error>> {
     let rule = Rule {
         omega_exponent: meek.omega_exponent,
         force_positive_surplus: meek.force_positive_surplus,
         backwards: meek.tie == Some(Tie::Backwards),
     };
-    let threads = threads(meek, ranks);
+    let threads = threads(meek);
     let package = package(arguments, meek.equal_ranks);
     let recipe = Recipe { options: options(arguments, meek), sha256, ..Recipe::default() };
     let ties = Ties::new(meek.strict, meek.tie == Some(Tie::Order));
-    meek.output.of(election, package, recipe, ties, ranks, &mut |listeners| {
-        tally::count::<A, _>(election, rule, threads, ranks, listeners)
+    meek.output.of(election, package, recipe, ties, &mut |listeners| {
+        stv_count::count::<A, _>(election, rule, threads, listeners)
     })
 }
 
-fn threads(meek: &MeekArguments, ranks: &dyn Ranks) -> Threads {
-    Threads {
-        parallel: meek.parallel,
-        number: meek.num_threads,
-        pinning: match meek.pinning {
-            None if ranks.number() > 1 => Some(rangesteal::Pinning::Off),
-            pinning => pinning.map(Into::into),
-        },
-    }
+fn threads(meek: &MeekArguments) -> Threads {
+    let pinning = meek.pinning.map(Into::into);
+    Threads { parallel: meek.parallel.into(), number: meek.num_threads, pinning }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ranks::tests::together;
 
     #[test]
     fn the_command_line_is_well_formed() {
         Arguments::command().debug_assert();
-    }
-
-    /// A rank with wrong arguments sends a message before it ends, so no rank waits for it.
-    #[test]
-    fn who_is_told_something_else_ends_all() {
-        let told = |odd: &'static [&'static str]| {
-            let told = together(3, |ranks| {
-                let arguments = if ranks.rank() == 1 { odd } else { &["stv", "meek", "a.blt"] };
-                agree(ranks, &Arguments::try_parse_from(arguments)).map_err(|error| error.to_string())
-            });
-            assert!(told.iter().all(Result::is_err) || told.iter().all(Result::is_ok), "{told:?}");
-            told[0].clone()
-        };
-        assert_eq!(told(&["stv", "meek", "a.blt"]), Ok(()));
-        let other = "rank 1: it has another version or other options than rank 0";
-        assert_eq!(told(&["stv", "meek", "a.blt", "--equalize"]), Err(other.into()));
-        let wrong = told(&["stv", "meek", "--equal"]).unwrap_err();
-        assert!(wrong.starts_with("rank 1: error: unexpected argument '--equal'"), "{wrong}");
     }
 
     #[test]

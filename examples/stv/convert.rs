@@ -1,18 +1,13 @@
 //! The `convert` command: writes a ballot file in plain BLT, or in another format.
 
-use crate::{
-    blt::{self, Naming},
-    error::printable,
-    formats::{self, Plain, Target},
-    input,
-    reading::Reading,
-};
+use crate::{input, reading::Reading};
 use clap::ValueEnum;
 use std::{
     error::Error,
     io::{self, BufWriter, Read, Write},
     path::{Path, PathBuf},
 };
+use stv_ballots::{Naming, Plain, Target, printable};
 
 const DETAILS: &str = "\
 OpenSTV, OpaVote, Droop and other programs can read the BLT that this command writes: on each line one ballot (or several identical ones), \
@@ -38,7 +33,7 @@ EXAMPLES
         stv convert --to csv ward1.blt > ward1.csv
         stv convert --seats 3 dublin.soi > dublin.blt
     From one program to another:
-        stv generate --kind uniform | stv convert | gzip > uniform.blt.gz
+        other-program | stv convert | gzip > plain.blt.gz
 
 EXIT STATUS
     0 if the whole file was written, 1 if the input cannot be read, 2 if the command line is wrong";
@@ -95,7 +90,7 @@ impl Convert {
 /// after the command.
 pub(crate) fn convert(convert: &Convert, input: Option<&Path>) -> Result<(), Box<dyn Error>> {
     let read = |name: &str, reader: &mut dyn Read| {
-        let survey = formats::survey(name, reader, convert.reading, 1);
+        let survey = stv_ballots::survey(name, reader, convert.reading.of_ballots(), 1);
         survey.map(|read| (name.to_owned(), read)).map_err(|mut errors| errors.remove(0))
     };
     let (name, (election, seen)) = input::open(input, convert.reading, read)??;
@@ -106,7 +101,7 @@ pub(crate) fn convert(convert: &Convert, input: Option<&Path>) -> Result<(), Box
     let target = match convert.to {
         To::Blt => {
             let naming = if convert.nick { Naming::Nicknames } else { Naming::Numbers };
-            blt::print(&election, naming, &mut out)?;
+            stv_ballots::print_blt(&election, naming, &mut out)?;
             return Ok(out.flush()?);
         }
         To::Csv => Target::Scottish,

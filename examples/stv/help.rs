@@ -9,10 +9,10 @@ Examples:
           Count from standard input, in 64-bit numbers
   stv meek ward.blt --html ward.html
           Write the transcript, and a page with pictures
-  stv generate --kind uniform --ballots 100000 | stv meek --format json
-          Count a synthetic election
   stv verify ward.json ward.blt
           Repeat the count of a JSON result, and compare
+  stv page ward.json > ward.html
+          Write the page of a JSON result
   stv meek --help
           Everything about counting and its outputs
 
@@ -36,7 +36,8 @@ Outputs:
   when the count is complete. A failed count leaves none of them. The page
   rounds its numbers. All other numbers are exact, with all decimals of the
   arithmetic. The same input and options give the same bytes on every machine,
-  with any number of threads. examples/stv/README.md describes every field.
+  with any number of threads. examples/stv/page/README.md describes every
+  field.
 
   On a terminal, three plain lines end the transcript: who is elected, in which
   order, and of how many ballots. --summary always writes them to a file, too.

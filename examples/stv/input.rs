@@ -1,10 +1,6 @@
 //! The sources of ballots: files, compressed files and standard input.
 
-use crate::{
-    blt::Source,
-    error::printable,
-    reading::{Reading, in_units},
-};
+use crate::reading::{Reading, in_units};
 use flate2::read::MultiGzDecoder;
 use sha2::{Digest, Sha256};
 use std::{
@@ -14,6 +10,7 @@ use std::{
     io::{self, ErrorKind, Read, Seek, SeekFrom},
     path::Path,
 };
+use stv_ballots::{InputError, Source, printable};
 
 /// The size of a part of a file, in bytes. One thread reads a part as a whole. Reading a part takes
 /// much longer than starting to read a part, and a large file still has many parts.
@@ -23,41 +20,25 @@ const PART: u64 = 1 << 18;
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// Returns true if the file is long and not compressed. Several threads can then read it in parts.
-pub(crate) fn is_long(path: Option<&Path>) -> bool {
+pub(crate) fn is_long(path: &Path) -> bool {
     const LONG: u64 = 1 << 20;
-    let long = |path: &Path| fs::metadata(path).is_ok_and(|data| data.is_file() && data.len() >= LONG);
-    path.is_some_and(|path| long(path) && is_compressed(path).is_ok_and(|compressed| !compressed))
+    let is_long = fs::metadata(path).is_ok_and(|data| data.is_file() && data.len() >= LONG);
+    is_long && is_compressed(path).is_ok_and(|compressed| !compressed)
 }
 
-/// Opens a file for several ranks, each of which reads a share. The ranks may read the file more
-/// than once. If the file is not compressed, a rank can begin at any byte.
-pub(crate) fn open_to_share<T>(
-    path: Option<&Path>,
-    reading: Reading,
-    read: impl FnOnce(&Source<'_>) -> Result<T, Box<dyn Error>>,
+/// Opens such a file, to be read in parts.
+pub(crate) fn open_in_parts<T>(
+    path: &Path,
+    read: impl FnOnce(&Source<'_>) -> Result<T, InputError>,
 ) -> Result<T, Box<dyn Error>> {
-    let Some(path) = path.filter(|path| path.as_os_str() != "-") else {
-        return Err("several ranks cannot share standard input, which the first one alone has; name a file that all can read".into());
-    };
     let name = printable(&path.display().to_string());
-    let data = fs::metadata(path).ok();
-    // A pipe can be read only once, and only by one rank.
-    let is_stream = data.as_ref().is_some_and(|data| !data.is_file() && !data.is_dir());
-    let is_file = data.as_ref().is_some_and(fs::Metadata::is_file);
-    let compressed = is_file && is_compressed(path).unwrap_or(false);
-    let len = data.filter(|_| is_file && !compressed).map(|data| data.len());
+    let data = fs::metadata(path).map_err(|error| format!("cannot read {name}: {error}"))?;
     let open = |at: u64| -> io::Result<Box<dyn Read>> {
-        if is_stream {
-            return Err(io::Error::other("several ranks read it more than once, so it must be a file"));
-        }
         let mut file = File::open(path)?;
-        if compressed {
-            return Ok(Box::new(Unpacked::new(file, reading)));
-        }
         file.seek(SeekFrom::Start(at))?;
         Ok(Box::new(file))
     };
-    read(&Source { name: &name, len, part: PART, open: &open })
+    Ok(read(&Source { name: &name, len: data.len(), part: PART, open: &open })?)
 }
 
 fn is_compressed(path: &Path) -> io::Result<bool> {

@@ -1,11 +1,7 @@
-//! The user's options for reading ballot files of any format.
+//! The options of all commands that read ballot files.
 
-use crate::blt::Order;
-use clap::ValueEnum;
+use crate::kinds::{Duplicates, Order};
 use std::num::NonZeroUsize;
-
-/// The largest unpacked size of a compressed file, unless the user allows more.
-const MOST_UNPACKED: u64 = 16 << 30;
 
 /// The options of all commands that read ballot files.
 #[derive(Debug, Clone, Copy, clap::Args)]
@@ -25,22 +21,15 @@ pub(crate) struct Reading {
     pub(crate) most_unpacked: u64,
 }
 
-impl Default for Reading {
-    fn default() -> Self {
-        Self { names: None, seats: None, duplicates: Duplicates::Refuse, most_unpacked: MOST_UNPACKED }
+impl Reading {
+    /// The options for the reader.
+    pub(crate) fn of_ballots(self) -> stv_ballots::Reading {
+        stv_ballots::Reading {
+            names: self.names.map(Into::into),
+            seats: self.seats,
+            duplicates: self.duplicates.into(),
+        }
     }
-}
-
-/// The treatment of a ballot that names a candidate twice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub(crate) enum Duplicates {
-    /// The file is refused, with an error that names the ballot
-    #[default]
-    Refuse,
-    /// The first mention counts; later mentions are left out
-    First,
-    /// The ballot ends before the rank with a second mention
-    Truncate,
 }
 
 /// A number of bytes such as `100000`, `64M` or `16G`.
@@ -77,6 +66,5 @@ mod tests {
         for text in ["", "G", "0", "-1", "+1", "1.5G", "16 G", "16GB", "é", "18446744073709551615T"] {
             assert!(bytes(text).is_err(), "{text}");
         }
-        assert_eq!(bytes("16G"), Ok(Reading::default().most_unpacked));
     }
 }

@@ -1,10 +1,6 @@
 //! The `verify` command: compares a JSON result with a new count of the ballot file.
 
-use crate::{
-    error::printable,
-    input,
-    output::{Comparison, OPTIONS, Record, command_line, head, shown},
-};
+use crate::input;
 use serde_json::{Map, Value};
 use std::{
     error::Error,
@@ -14,6 +10,8 @@ use std::{
     num::NonZeroUsize,
     path::{Path, PathBuf},
 };
+use stv_ballots::printable;
+use stv_page::{Comparison, OPTIONS, Record, command_line, head, shown};
 
 const DETAILS: &str = "\
 Counts the ballot file again with the options in the result, and compares every field, step and transfer: each digit must be the same. \
@@ -57,10 +55,7 @@ pub(crate) fn verify(
 ) -> Result<(), Box<dyn Error>> {
     let name = printable(&verify.result.display().to_string());
     let open = || opened(&verify.result).map_err(|reason| format!("cannot read {name}: {reason}"));
-    let unreadable = |error: serde_json::Error| {
-        let line = error.line();
-        format!("{name}:{line}: {}; this is no result of stv meek --format json", shown(&error.to_string()))
-    };
+    let unreadable = |error| unreadable(&name, &error);
     let fields = head(open()?).map_err(unreadable)?;
     let about = About::of(&fields).map_err(|wrong| format!("{name}: {wrong}"))?;
     let is_its_file = |found: &str| {
@@ -91,9 +86,15 @@ pub(crate) fn verify(
     }
 }
 
+/// The message for a file that is no result.
+pub(crate) fn unreadable(name: &str, error: &serde_json::Error) -> String {
+    let (line, error) = (error.line(), shown(&error.to_string()));
+    format!("{name}:{line}: {error}; this is no result of stv meek --format json")
+}
+
 /// Opens the file, and skips its byte order mark if there is one. Returns an error if the file
 /// cannot be a result.
-fn opened(path: &Path) -> Result<impl Read, String> {
+pub(crate) fn opened(path: &Path) -> Result<impl Read, String> {
     let mut file = File::open(path).map_err(|error| error.to_string())?;
     if !file.metadata().is_ok_and(|data| data.is_file()) {
         return Err("it is read twice, so it must be a file".to_owned());

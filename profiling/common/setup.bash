@@ -113,17 +113,20 @@ without_paths() {
 election() {
     [ -z "$file" ] || return 0
     file=$work/election.blt
-    "$built/stv" generate --kind sorted --ballots "$(if [ -n "$quick" ]; then echo 1000; else echo 20000; fi)" --seed 1 >"$file"
+    "$built/generate" --kind sorted --ballots "$(if [ -n "$quick" ]; then echo 1000; else echo 20000; fi)" --seed 1 >"$file"
 }
 
 # The default: the STV count with each of these kinds of threads; "no" means without threads.
 count() {
     local kind names_of_kinds=''
     [ ${#commands[@]} -eq 0 ] || return 0
-    built=$(examples stv)
+    built=$(examples stv stv-rayon generate)
     election
     for kind in "$@"; do
-        commands+=(-- "$built/stv" --arithmetic fixed9 --input "$file" meek --num-threads "$threads" --parallel "$kind" --equal-ranks as-droop)
+        case $kind in
+        rayon) commands+=(-- "$built/stv-rayon" "$file" --num-threads "$threads" --as-droop) ;;
+        *) commands+=(-- "$built/stv" --arithmetic fixed9 --input "$file" meek --num-threads "$threads" --parallel "$kind" --equal-ranks as-droop) ;;
+        esac
         names_of_kinds+=,${kind/#no/serial}
     done
     names=${names:-${names_of_kinds#,}}

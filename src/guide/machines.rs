@@ -121,12 +121,9 @@
 //! |---|---|
 //! | k-means, rounds of 1.1 ms; of 11 ms | 1.04; 0.89 |
 //! | `PageRank` on a skewed graph, rounds of 0.9 ms: equal shares; learned shares | 0.79; 0.63 |
-//! | an election: 400,000 ballots, 160 distributions (42 ms); in `float64` (0.86 s) | 0.91; 0.96 |
-//! | an election: 10^8 ballots, reading included (14 s) | 0.71 |
 //!
-//! Ranks are faster where threads gain little: in reading a file, in page faults, and in loops that
-//! are too short for two threads. The READMEs of `examples/ranks` and `examples/stv-ranks` have all
-//! figures.
+//! Ranks are faster where threads gain little: in page faults, and in loops that are too short for
+//! two threads. The README of `examples/ranks` has all figures.
 //!
 //! ## What to send
 //! | the result is | do | the bits are the same |
@@ -140,8 +137,7 @@
 //! ranks.
 //!
 //! ## How to start ranks
-//! The repository has two examples: `examples/ranks` (k-means and `PageRank`, with
-//! [rsmpi](https://docs.rs/mpi)) and `examples/stv-ranks` (an election).
+//! `examples/ranks` in the repository has k-means and `PageRank`, with [rsmpi](https://docs.rs/mpi).
 //!
 //! ```sh
 //! cargo build --release -p ranks
@@ -155,8 +151,9 @@
 //!   [`Pool::placement`](crate::Pool::placement) says "bound to 1 of 64 CPUs" (or to 2). The first
 //!   `mpirun` above gives each rank 8 cores of its own, which is best.
 //! * **Pinning.** Ranks that may run on the same CPUs pin their workers to the same CPUs. A rank
-//!   that waits in MPI polls all the time, and keeps its CPU busy. With shared CPUs, an election
-//!   count took 27 times as long. So give each rank its own CPUs, or set `RANGESTEAL_PINNING=off`.
+//!   that waits in MPI polls all the time, and keeps its CPU busy. With shared CPUs, a loop of an
+//!   election count took 27 times as long. So give each rank its own CPUs, or set
+//!   `RANGESTEAL_PINNING=off`.
 //! * **Threads.** Initialise MPI with `Funneled`, on the thread that calls the loops. The calling
 //!   thread is worker 0 of every loop, and may call MPI between loops. Closures of loops must not
 //!   call MPI.

@@ -77,11 +77,19 @@ fn links_lead_somewhere() {
     assert!(count > 30, "{count} links");
 }
 
+/// Whether a package of the election count has an integration test of this name.
+fn of_the_count(name: &str) -> bool {
+    let files =
+        [format!("tests/{name}.rs"), format!("tests/{name}/main.rs"), format!("ballots/tests/{name}.rs")];
+    files.iter().any(|file| top().join("examples/stv").join(file).is_file())
+}
+
 #[test]
 fn commands_name_what_there_is() {
     let top = top();
     let long = fs::read_to_string(top.join(".ci/long")).unwrap();
-    let manifests = ["Cargo.toml", "examples/stv/program/Cargo.toml", "tests/tidy/Cargo.toml"]; // targets without a folder of their own
+    let manifests =
+        ["Cargo.toml", "benches/Cargo.toml", "examples/stv/program/Cargo.toml", "tests/tidy/Cargo.toml"]; // targets without a folder of their own
     let manifests = manifests.map(|file| fs::read_to_string(top.join(file)).unwrap()).concat();
     let mut count = 0;
     for (file, text) in documents() {
@@ -97,6 +105,7 @@ fn commands_name_what_there_is() {
                     });
                     folder.join(format!("{name}.rs")).is_file()
                         || folder.join(name).join("main.rs").is_file()
+                        || option == "--test" && of_the_count(name)
                         || manifests.contains(&format!("[[{}]]\nname = \"{name}\"\n", &option[2..]))
                 }
                 ".ci/long" if name.chars().next().is_some_and(char::is_alphabetic) => {

@@ -1,5 +1,6 @@
 //! Tests that the commands of the README work. The test `the_count_of_the_front_page` in
-//! `tests/stv.rs` runs the first command of "Try it". `cargo test --doc` runs the code.
+//! `examples/stv/tests/program/command_line.rs` runs the first
+//! command of "Try it". `cargo test --doc` runs the code.
 
 use std::{fs, process::Command};
 
@@ -11,7 +12,7 @@ cargo add rangesteal-rayon --rename rayon --path ../rangesteal/rayon
 ";
 
 const COMMANDS: &str = "\
-cargo run --release --no-default-features --example stv -- --input examples/stv/sample.blt meek
+cargo run --release --example stv -- --input examples/stv/sample.blt meek
 cargo test
 ";
 

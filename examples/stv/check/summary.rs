@@ -1,13 +1,7 @@
 //! The contents of a ballot file in numbers, and possible mistakes in it.
 
-use crate::{
-    arithmetic::Integer,
-    blt::{self, Seen},
-    election::{CandidateIndex, Election, EqualRanks, called},
-    error::printable,
-    warnings::Kinds,
-};
 use std::{collections::HashSet, convert::Infallible, fmt};
+use stv_ballots::{CandidateIndex, Election, EqualRanks, Integer, Kinds, Seen, called, printable};
 
 /// The numbers of a file, for people.
 pub(super) struct Summary<'a> {
@@ -32,7 +26,7 @@ impl<'a> Summary<'a> {
             first: none.clone(),
             anywhere: none,
         };
-        let Ok(()) = blt::each_ballot(&election.ballots, |weight, ranked| {
+        let Ok(()) = stv_ballots::each_ballot(&election.ballots, |weight, ranked| {
             summary.add(weight, ranked);
             Ok::<_, Infallible>(())
         });
@@ -61,7 +55,7 @@ fn distinct(election: &Election) -> usize {
     // `starts` has the start of each ballot in `all`. Two vectors take less memory than a vector
     // per ballot.
     let (mut all, mut starts) = (Vec::new(), vec![0]);
-    let Ok(()) = blt::each_ballot(&election.ballots, |_, ranked| {
+    let Ok(()) = stv_ballots::each_ballot(&election.ballots, |_, ranked| {
         for rank in ranked.split_inclusive(|preference| !preference.1) {
             let start = all.len();
             all.extend(rank.iter().map(|&(candidate, _)| {
@@ -178,7 +172,8 @@ mod tests {
     use super::*;
 
     fn summary(text: &str) -> String {
-        let (election, seen) = blt::survey("test", &mut text.as_bytes(), 1).unwrap();
+        let (election, seen) =
+            stv_ballots::survey("test", &mut text.as_bytes(), stv_ballots::Reading::default(), 1).unwrap();
         Summary::of(&election, seen).to_string()
     }
 

@@ -1,44 +1,25 @@
 //! The outputs of a count: the user's choice, and the code that writes them.
 
-mod compare;
-mod csv;
-mod json;
-mod page;
-#[cfg(not(target_family = "wasm"))] // indicatif does not build there
 mod progress;
-mod recipe;
-mod record;
-#[cfg(test)]
-mod schema;
-mod states;
+mod recorder;
 #[cfg(test)]
 mod tests;
 mod ties;
 mod trace;
 
-use crate::{
-    arithmetic::Arithmetic,
-    election::Election,
-    error::{CountError, printable},
-    events::Listener,
-    ranks::Ranks,
-    transcript::Transcript,
-};
 use clap::builder::{PathBufValueParser, TypedValueParser};
-use record::Recorder;
+use recorder::Recorder;
 use std::{
     error::Error,
     fs::{self, File},
     io::{self, BufWriter, IsTerminal, Write},
     path::{Path, PathBuf},
 };
+use stv_ballots::{Election, printable};
+use stv_count::{Arithmetic, CountError, Listener, Transcript};
+use stv_page::{Recipe, Record};
+pub(crate) use ties::Ties;
 use trace::Trace;
-pub(crate) use {
-    compare::{Comparison, head, shown},
-    recipe::{OPTIONS, Recipe, command_line},
-    record::Record,
-    ties::Ties,
-};
 
 /// The options about output.
 #[derive(Debug, clap::Args)]
@@ -121,11 +102,6 @@ pub(crate) type Count<'a, A, R> =
     dyn FnMut(&mut Vec<&mut (dyn Listener<A> + Send)>) -> Result<R, CountError> + 'a;
 
 impl Output {
-    /// Whether to follow a ballot.
-    pub(crate) fn has_trace(&self) -> bool {
-        self.trace.is_some()
-    }
-
     /// An error message if an output would overwrite the ballot file.
     pub(crate) fn overwrites(&self, input: Option<&Path>) -> Option<String> {
         let is_file = |path: &&Path| fs::metadata(path).is_ok_and(|data| data.is_file());
@@ -160,20 +136,14 @@ impl Output {
         package: String,
         recipe: Recipe,
         mut ties: Ties,
-        ranks: &dyn Ranks,
         count: &mut Count<'_, A, R>,
     ) -> Result<(R, Record), Box<dyn Error>> {
-        // Only the first rank writes the transcript, and only at the end, because another rank may
-        // fail before that. A strict count also waits, because a warning may still end it.
-        let (is_first, mut kept) = (ranks.rank() == 0, Vec::new());
-        let waits = ranks.number() > 1 || ties.is_strict;
+        // A strict count keeps the transcript until its end, because a warning may still end it.
+        let (waits, mut kept) = (ties.is_strict, Vec::new());
         let out: &mut (dyn Write + Send) = if waits { &mut kept } else { &mut BufWriter::new(io::stdout()) };
-        let recipe = Recipe {
-            only_changes: self.record == Detail::Changes,
-            everybody: self.record == Detail::Full || self.html.is_some(),
-            ..recipe
-        };
-        let mut recorder = Recorder::new(package.clone(), recipe);
+        let recipe = Recipe { only_changes: self.record == Detail::Changes, ..recipe };
+        let shows_everybody = self.record == Detail::Full || self.html.is_some();
+        let mut recorder = Recorder::new(package.clone(), recipe, shows_everybody);
         // The listener for ties comes first. If it ends the count, the other listeners do not
         // receive the event of the tie.
         let mut listeners: Vec<&mut (dyn Listener<A> + Send)> = vec![&mut ties];
@@ -194,17 +164,11 @@ impl Output {
         if self.has_record() {
             listeners.push(&mut recorder);
         }
-        #[cfg(not(target_family = "wasm"))]
-        let mut progress = progress::Progress::new(self.format == Format::Transcript || self.trace.is_some())
-            .filter(|_| is_first);
-        #[cfg(not(target_family = "wasm"))]
+        let mut progress = progress::Progress::new(self.format == Format::Transcript || self.trace.is_some());
         listeners.extend(progress.iter_mut().map(|progress| progress as &mut (dyn Listener<A> + Send)));
         let result = count(&mut listeners);
         drop(listeners);
         let mut record = recorder.record;
-        if !is_first {
-            return Ok((result?, record));
-        }
         if ties.is_strict && matches!(result, Err(CountError::Strict(_))) {
             return Ok((result?, record));
         }
@@ -221,12 +185,12 @@ impl Output {
         let mut out = BufWriter::new(io::stdout());
         match self.format {
             Format::Transcript => {}
-            Format::Json => json::write(record, &mut out)?,
-            Format::Csv => csv::write(record, &mut out)?,
+            Format::Json => stv_page::write_json(record, &mut out)?,
+            Format::Csv => stv_page::write_csv(record, &mut out)?,
         }
         out.flush()?;
         if let Some(path) = &self.html {
-            to_file(path, &page::page(record))?;
+            to_file(path, &stv_page::page(record))?;
         }
         Ok(())
     }

@@ -1,26 +1,15 @@
 //! The outputs of small counts: their contents, and their agreement.
 
-use super::{
-    csv, json, page,
-    recipe::Recipe,
-    record::{Cause, Record, Recorder},
-    trace::Trace,
-};
-use crate::{
-    arithmetic::{Arithmetic, Fixed9, Integer},
-    blt,
-    election::Election,
-    error::CountError,
-    events::Listener,
-    meek::{self, Rule},
-    plurality,
-    spread::{KeepFactor, Votes},
-    transcript::Transcript,
-};
+use super::{recorder::Recorder, trace::Trace};
 use proptest::prelude::*;
 use serde_json::Value;
+use stv_ballots::{Election, Integer};
+use stv_count::{Arithmetic, CountError, Fixed9, Listener, Parallel, Rule, Threads, Transcript};
+use stv_page::{Cause, Recipe, Record, page, write_csv, write_json};
 
+mod page;
 mod results;
+mod schema;
 
 pub(super) const STRANGE: &str =
     "3 1\n4 1 2 0\n3 2 0\n2 3 2 0\n0\n\"<A> & 'a'\"\n\"B, b\"\n\"🍌\"\n\"May<or>\"\n";
@@ -35,7 +24,7 @@ pub(super) fn result(ballots: &str) -> Value {
 }
 
 fn result_of(record: &Record) -> Value {
-    serde_json::from_str(&written(json::write, record)).unwrap()
+    serde_json::from_str(&written(write_json, record)).unwrap()
 }
 
 fn recipe() -> Recipe {
@@ -52,24 +41,20 @@ fn recipe() -> Recipe {
         "record": "full",
     });
     let options = options.as_object().unwrap().clone();
-    Recipe { options, sha256: Some("0".repeat(64)), everybody: true, ..Recipe::default() }
+    Recipe { options, sha256: Some("0".repeat(64)), ..Recipe::default() }
 }
 
 fn counted(ballots: &str) -> Result<Record, CountError> {
-    let election = blt::read("test", ballots.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
-    let mut recorder = Recorder::new("Package".to_owned(), recipe());
+    let election = stv_ballots::parse("test", ballots.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
+    let mut recorder = Recorder::new("Package".to_owned(), recipe(), true);
     count(&election, &mut recorder)?;
     Ok(recorder.record)
 }
 
-fn count<L: Listener<Fixed9>>(election: &Election, listener: &mut L) -> Result<meek::Length, CountError> {
-    let mut distribute = |keep: &[KeepFactor<Fixed9>]| {
-        let none = Votes::none(keep.len());
-        let mut records = election.ballots.records().iter();
-        records.try_fold(none, |votes, &ballot| votes.with(ballot, &election.ballots, keep))
-    };
+fn count<L: Listener<Fixed9> + Send>(election: &Election, listener: &mut L) -> Result<(), CountError> {
     let rule = Rule { omega_exponent: 6, force_positive_surplus: true, backwards: false };
-    meek::count(election, rule, &mut distribute, listener)
+    let threads = Threads { parallel: Parallel::No, number: None, pinning: None };
+    stv_count::count(election, rule, threads, listener).map(|_| ())
 }
 
 fn written(write: fn(&Record, &mut dyn std::io::Write) -> std::io::Result<()>, record: &Record) -> String {
@@ -80,7 +65,7 @@ fn written(write: fn(&Record, &mut dyn std::io::Write) -> std::io::Result<()>, r
 
 #[test]
 fn json_has_every_step_and_exact_numbers() {
-    let json: Value = serde_json::from_str(&written(json::write, &record(STRANGE))).unwrap();
+    let json: Value = serde_json::from_str(&written(write_json, &record(STRANGE))).unwrap();
     assert_eq!((&json["format"], &json["version"]), (&"stv count".into(), &2.into()));
     assert_eq!((&json["title"], &json["ballots"]), (&"May<or>".into(), &"9".into()));
     assert_eq!(json["candidates"][0]["name"], "<A> & 'a'");
@@ -101,7 +86,7 @@ fn json_has_every_step_and_exact_numbers() {
 
 #[test]
 fn csv_has_a_row_for_each_step_and_candidate() {
-    let csv = written(csv::write, &record(STRANGE));
+    let csv = written(write_csv, &record(STRANGE));
     let lines: Vec<_> = csv.lines().collect();
     assert_eq!(lines.len(), 1 + 7 * 3);
     assert_eq!(
@@ -120,13 +105,13 @@ const ALIKE: &str = "5 1\n4 1 2 0\n3 2 0\n2 3 2 0\n1 4 0\n1 5 0\n0\n\"J LI\" \"R
 #[test]
 fn every_output_tells_candidates_apart_and_names_parties() {
     let record = record(ALIKE);
-    let json: Value = serde_json::from_str(&written(json::write, &record)).unwrap();
+    let json: Value = serde_json::from_str(&written(write_json, &record)).unwrap();
     let people =
         |field: &str| json["candidates"].as_array().unwrap().iter().map(|one| one[field].clone()).collect();
     let (names, parties): (Vec<Value>, Vec<Value>) = (people("name"), people("party"));
     assert_eq!(names, ["J LI", "J LI", "J LI", "Ann", ""]);
     assert_eq!(parties, ["Red".into(), "=Blue, \"x\"y".into(), "Red".into(), "Red".into(), Value::Null]);
-    let csv = written(csv::write, &record);
+    let csv = written(write_csv, &record);
     let rows = [
         "1,\"J LI [1]\",hopeful,4.000000000,1.000000000,\"Red\"",
         "2,\"J LI [2]\",hopeful,3.000000000,1.000000000,\"'=Blue, \"\"x\"\"y\"",
@@ -135,15 +120,15 @@ fn every_output_tells_candidates_apart_and_names_parties() {
     for row in rows {
         assert!(csv.lines().any(|line| line.ends_with(&format!(",0.000000000,{row}"))), "{row}: {csv}");
     }
-    let election = blt::read("test", ALIKE.as_bytes()).unwrap();
+    let election = stv_ballots::parse("test", ALIKE.as_bytes()).unwrap();
     let mut out = Vec::new();
     count(&election, &mut Transcript::new(&mut out, "Package".to_owned())).unwrap();
-    plurality::count::<Fixed9>(&election, 1, "Package", &mut out).unwrap();
+    stv_count::plurality::<Fixed9>(&election, 1, "Package", &mut out).unwrap();
     let mut trace =
         Trace::new(&mut out, "J LI (Red) [3] > J LI (=Blue, \"x\"y) = Ann > 5", &election).unwrap();
     count(&election, &mut trace).unwrap();
     let text = String::from_utf8(out).unwrap();
-    let page = page::page(&record);
+    let page = page(&record);
     assert_well_formed(&page);
     let called = ["J LI (Red) [1]", "J LI (=Blue, \"x\"y) [2]", "J LI (Red) [3]", "Ann (Red)", "Candidate 5"];
     for name in called {
@@ -176,21 +161,21 @@ fn every_output_tells_candidates_apart_and_names_parties() {
 #[test]
 fn withdrawn_candidates_are_in_no_step() {
     let record = record("3 1\n-3\n2 1 2 0\n1 2 3 0\n0\n\"Ada\" \"Bert\" \"Cleo\" \"T\"");
-    let json: Value = serde_json::from_str(&written(json::write, &record)).unwrap();
+    let json: Value = serde_json::from_str(&written(write_json, &record)).unwrap();
     assert_eq!(json["candidates"][2]["withdrawn"], true);
     assert_eq!(json["steps"][0]["candidates"].as_array().unwrap().len(), 2);
-    assert!(!written(csv::write, &record).contains("Cleo"));
+    assert!(!written(write_csv, &record).contains("Cleo"));
 }
 
 /// The weights of all lines, 2 + 1 + 3 + 4, are the counted and the empty ballots.
 #[test]
 fn papers_reconcile() {
     let record = record("3 1\n-3\n2 1 2 0\n1 2 3 0\n3 3 0\n4 0\n0\n\"Ada\" \"Bert\" \"Cleo\" \"T\"");
-    let json: Value = serde_json::from_str(&written(json::write, &record)).unwrap();
+    let json: Value = serde_json::from_str(&written(write_json, &record)).unwrap();
     assert_eq!((&json["ballots"], &json["empty_ballots"]), (&"3".into(), &"7".into()));
-    let page = page::page(&record);
+    let page = page(&record);
     assert!(page.contains("<div class=\"soft\">7 empty ballots not counted.</div>"), "{page}");
-    assert!(!page::page(&self::record(STRANGE)).contains("not counted"));
+    assert!(!stv_page::page(&self::record(STRANGE)).contains("not counted"));
 }
 
 #[test]
@@ -208,8 +193,8 @@ fn what_misleads_is_shown_and_exact_in_json() {
     let name = "Eve\u{202e}\u{2066}99\u{2028}\u{2029}\u{61c}\u{200b}\u{7f}\u{e0041}\u{200d}";
     let record = record(&STRANGE.replace("B, b", name));
     let shown = "Eve\u{fffd}\u{fffd}99\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{200d}";
-    assert!(written(csv::write, &record).contains(&format!(",\"{shown}\",")));
-    let text = written(json::write, &record);
+    assert!(written(write_csv, &record).contains(&format!(",\"{shown}\",")));
+    let text = written(write_json, &record);
     let escaped = "Eve\\u202e\\u206699\\u2028\\u2029\\u061c\\u200b\\u007f\\udb40\\udc41\u{200d}";
     assert!(text.contains(escaped), "{text}");
     let json: Value = serde_json::from_str(&text).unwrap();
@@ -219,7 +204,7 @@ fn what_misleads_is_shown_and_exact_in_json() {
 #[test]
 fn no_name_in_csv_is_a_formula() {
     let cell = |name: &str| {
-        let csv = written(csv::write, &record(&STRANGE.replace("B, b", name)));
+        let csv = written(write_csv, &record(&STRANGE.replace("B, b", name)));
         csv.lines().nth(2).unwrap().split(',').nth(8).unwrap().to_owned()
     };
     for (name, wanted) in [
@@ -272,7 +257,7 @@ pub(super) fn assert_well_formed(page: &str) {
 
 #[test]
 fn the_page_is_well_formed_and_names_are_text() {
-    let page = page::page(&record(STRANGE));
+    let page = page(&record(STRANGE));
     assert_well_formed(&page);
     assert!(page.contains("<title>May&lt;or&gt;</title>"));
     assert!(page.contains("&lt;A&gt; &amp; &#39;a&#39;") && page.contains("🍌") && !page.contains("<A>"));
@@ -283,9 +268,8 @@ fn the_page_is_well_formed_and_names_are_text() {
 
 #[test]
 fn the_page_begins_with_the_winners_in_their_order() {
-    let page = page::page(&record(
-        "4 2\n10 1 2 0\n4 2 0\n5 3 0\n2 4 3 0\n0\n\"Ada\" \"Bert\" \"Cleo\" \"Dora\" \"T\"",
-    ));
+    let page =
+        page(&record("4 2\n10 1 2 0\n4 2 0\n5 3 0\n2 4 3 0\n0\n\"Ada\" \"Bert\" \"Cleo\" \"Dora\" \"T\""));
     assert_well_formed(&page);
     let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text} is missing"));
     let ada = "<strong><bdi>Ada</bdi></strong><span>round 1, with 10 votes";
@@ -299,7 +283,7 @@ fn the_page_begins_with_the_winners_in_their_order() {
 /// gets a remaining seat passes nothing on.
 #[test]
 fn a_quota_that_is_more_than_shown_says_so() {
-    let page = page::page(&record("3 1\n12 1 2 0\n12 2 1 0\n0\n\"Ada\" \"Bert\" \"Cleo\" \"T\""));
+    let page = page(&record("3 1\n12 1 2 0\n12 2 1 0\n0\n\"Ada\" \"Bert\" \"Cleo\" \"T\""));
     assert_well_formed(&page);
     for text in [">quota just above 12<", "12<span>+</span>", "A quota with a + is just above"] {
         assert!(page.contains(text), "{text}: {page}");
@@ -307,7 +291,7 @@ fn a_quota_that_is_more_than_shown_says_so() {
     assert!(page.contains(">24</text>") && !page.contains("class=\"gone\""), "{page}");
     let mut exact = record("2 1\n3 1 0\n1 2 0\n0\n\"Ada\" \"Bert\" \"T\"");
     exact.steps.iter_mut().for_each(|step| step.quota = "2.000000000".to_owned());
-    let page = page::page(&exact);
+    let page = stv_page::page(&exact);
     assert!(!page.contains("just above") && page.contains("2<span class=\"none\">+</span>"), "{page}");
 }
 
@@ -316,7 +300,7 @@ const COUNCIL: &str =
 
 #[test]
 fn a_transfer_has_one_round_in_both_pictures() {
-    let page = page::page(&record(COUNCIL));
+    let page = page(&record(COUNCIL));
     assert!(page.contains("Round 2: 8.25 from Ada to Bert"), "{page}");
     assert!(page.contains("Bert: 8.25 gained by round 2<"), "{page}");
     assert!(page.contains("<text class=\"on over\""), "hatched, and with its round: {page}");
@@ -324,7 +308,7 @@ fn a_transfer_has_one_round_in_both_pictures() {
 
 #[test]
 fn the_nameless_have_a_number() {
-    let page = page::page(&record(COUNCIL));
+    let page = page(&record(COUNCIL));
     assert_well_formed(&page);
     assert!(
         page.contains("<strong><bdi>Candidate 3</bdi></strong> elected")
@@ -336,7 +320,7 @@ fn the_nameless_have_a_number() {
 
 #[test]
 fn the_numbers_of_a_column_have_the_same_decimals() {
-    let page = page::page(&record(COUNCIL));
+    let page = page(&record(COUNCIL));
     let (_, table) = page.split_once("<table class=\"votes\">").unwrap();
     let rows: Vec<Vec<&str>> =
         table.split("<tr>").skip(1).map(|row| row.split("<td").skip(1).collect()).collect();
@@ -351,7 +335,7 @@ fn the_numbers_of_a_column_have_the_same_decimals() {
 
 #[test]
 fn no_line_goes_through_the_number_beside_a_bar() {
-    let page = page::page(&record(include_str!("../sample.blt")));
+    let page = page(&record(include_str!("../sample.blt")));
     let (_, bars) = page.split_once("<h2>Votes by round</h2>").unwrap();
     let (bars, _) = bars.split_once("<figcaption>").unwrap();
     let number = |text: &str| text.split_once(['"', ' ']).unwrap().0.parse::<f64>().unwrap();
@@ -373,7 +357,7 @@ fn no_line_goes_through_the_number_beside_a_bar() {
 
 #[test]
 fn a_count_without_a_round_has_a_page() {
-    let page = page::page(&record("2 1\n-1\n1 2 0\n0\n\"Ada\" \"Bert\" \"\""));
+    let page = page(&record("2 1\n-1\n1 2 0\n0\n\"Ada\" \"Bert\" \"\""));
     assert_well_formed(&page);
     assert!(page.contains("No votes moved") && page.contains("Withdrawn: <bdi>Ada</bdi></div>"), "{page}");
 }
@@ -381,7 +365,7 @@ fn a_count_without_a_round_has_a_page() {
 #[test]
 fn a_trace_follows_one_ballot_to_the_end() {
     let ballots = "3 1\n4 1 2 0\n3 2 0\n2 3 2 0\n0\n\"Ada\" \"Bert\" \"Cleo\" \"T\"";
-    let election = blt::read("test", ballots.as_bytes()).unwrap();
+    let election = stv_ballots::parse("test", ballots.as_bytes()).unwrap();
     let mut out = Vec::new();
     let mut trace = Trace::new(&mut out, "Cleo > Bert > Ada", &election).unwrap();
     count(&election, &mut trace).unwrap();
@@ -459,7 +443,7 @@ proptest! {
         let last: Vec<i64> = steps.last().unwrap().states.iter().map(|state| billionths(&state.votes)).collect();
         prop_assert_eq!(votes, last);
         let total = Fixed9::one().times_whole(&Integer::from_digits(&record.ballots).unwrap()).unwrap().to_string();
-        assert_well_formed(&page::page(&record));
+        assert_well_formed(&page(&record));
         prop_assert!(steps[1..].iter().all(|step| step.total == total));
     }
 }

@@ -4,15 +4,9 @@
 //! The user gives the contents of the ballot, not its place in the file, since identical ballots
 //! are counted alike.
 
-use crate::{
-    arithmetic::{Arithmetic, Integer},
-    election::{Ballot, Ballots, CandidateIndex, Election, Preferences, called},
-    error::{CountError, printable},
-    events::{Action, Event, Iteration, Listener, Scene},
-    spread::Votes,
-    standing::Status,
-};
 use std::io::Write;
+use stv_ballots::{Ballot, Ballots, CandidateIndex, Election, Integer, Preferences, called, printable};
+use stv_count::{Action, Arithmetic, CountError, Event, Iteration, Listener, Scene, Status, Votes};
 
 /// One ballot of weight 1, followed through the count.
 #[derive(Debug)]
@@ -183,11 +177,10 @@ fn candidate(text: &str, election: &Election, names: &[String]) -> Result<Candid
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::blt;
 
     fn ranks(text: &str) -> Result<Vec<(CandidateIndex, usize)>, String> {
         let names = "\"Ada\" \"Bert\" \"Cleo > Co = 1\" \"Dora\" \"Dora\" \"T\"";
-        let election = blt::read("test", format!("5 1\n-4\n1 1 0\n0\n{names}").as_bytes());
+        let election = stv_ballots::parse("test", format!("5 1\n-4\n1 1 0\n0\n{names}").as_bytes());
         let election = election.unwrap_or_else(|error| panic!("{error}"));
         ranked(text, &election, &called(&election.candidates))
     }
@@ -206,7 +199,7 @@ mod tests {
     #[test]
     fn candidates_are_named_with_or_without_the_party() {
         let names = "\"J LI\" \"Red\"\n\"J LI\" \"Blue\"\n\"Ann\" \"Red\"\n\"J LI (Red)\" \"\"\n\"T\"";
-        let election = blt::read("test", format!("4 1\n1 1 0\n0\n{names}").as_bytes()).unwrap();
+        let election = stv_ballots::parse("test", format!("4 1\n1 1 0\n0\n{names}").as_bytes()).unwrap();
         let names = called(&election.candidates);
         assert_eq!(names, ["J LI (Red) [1]", "J LI (Blue) [2]", "Ann (Red)", "J LI (Red) [4]"]);
         let ranks = |text| ranked(text, &election, &names);

@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    stv::run(&stv::Alone)
+    stv::run()
 }

@@ -1,0 +1,288 @@
+//! One small file of each dialect that is read, with various line ends, encodings and block sizes.
+
+use super::tests::{ballots, fails, read_text};
+use super::*;
+use crate::integer::Integer;
+
+/// The party of each candidate.
+fn parties(election: &Election) -> Vec<&str> {
+    election.candidates.iter().map(|candidate| candidate.party.as_deref().unwrap_or("-")).collect()
+}
+
+/// The names and the title.
+fn names(election: &Election) -> (Vec<&str>, &str) {
+    let names = election.candidates.iter().map(|candidate| candidate.name.as_str());
+    (names.collect(), &election.title)
+}
+
+/// The form in which Hill, Wichmann and Woodall published the format with their program of 1987.
+/// All other dialects are based on this form.
+#[test]
+fn algorithm_123() {
+    let text = include_str!("../samples/hill.blt");
+    assert_eq!(ballots(text), ["3: 1 3 4", "4: 1 3", "2: 4 1 3", "2: 4 3 1", "1: 3 4"]);
+    let election = read_text(text).unwrap();
+    assert_eq!(names(&election), (vec!["Adam", "Basil", "Charlotte", "Donald"], "Title"));
+    assert!(election.candidates[1].withdrawn);
+}
+
+/// `OpenSTV`: a comment on each line, ids in place of weights, ranks left out, equal ranks.
+#[test]
+fn open_stv() {
+    let text = include_str!("../samples/openstv.blt");
+    assert_eq!(ballots(text), ["1: 4 1 3", "1: 3 1=4"]);
+    let mut reader: &[u8] = text.as_bytes();
+    let (election, seen) = survey("test", &mut reader, 1).unwrap();
+    assert_eq!((seen.lines, seen.empty_lines), (4, 2));
+    assert_eq!(election.ballots.turnout().empty, Integer::Word(2), "one of them ranks who has withdrawn");
+}
+
+/// `OpaVote`, after its help page. Each voter has a ballot of weight 1, or the weight of a ballot
+/// is a very large number of identical ballots. Withdrawn candidates are negative numbers. Ranks
+/// left out, equal ranks, empty ballots, comments, blank lines and CRLF occur.
+#[test]
+fn opavote() {
+    let text = include_str!("../samples/opavote.blt");
+    assert_eq!(ballots(text), ["1: 2 4", "12: 2=4", "1: 4"]);
+    let election = read_text(text).unwrap();
+    assert_eq!(names(&election), (vec!["Ann (Red)", "Ben \"Buddy\"-Li", "Cy", "Write-in"], "Chair, 2026"));
+}
+
+/// `OpenTally`: a name or title of one word may stand without quotes.
+#[test]
+fn open_tally() {
+    let text = include_str!("../samples/opentally.blt");
+    assert_eq!(names(&read_text(text).unwrap()), (vec!["Adam", "Basil the Great", "Charlotte"], "The title"));
+}
+
+/// Quotes of text processors; `OpaVote` warns of them.
+#[test]
+fn typographic_quotes() {
+    let text = "3 2\n1 3 2 0\n0\n“Adam”\n„Bärbel“  # 2\n\"Ch“ar”\"\n“The “first” title”\n";
+    fails(text, 7, "`title”` follows the title");
+    let text = text.replace("“first” ", "“first”-");
+    assert_eq!(names(&read_text(&text).unwrap()), (vec!["Adam", "Bärbel", "Ch“ar”"], "The “first”-title"));
+}
+
+/// Forms that other programs write, and that could be read as something else. The error names the
+/// line with the mistake, which may be before the line that cannot be read.
+#[test]
+fn forms_that_are_not_read() {
+    let file = |candidates: usize, ballots: &str| {
+        let names: Vec<_> = (0..candidates).map(|number| format!("\"N{number}\"\n")).collect();
+        format!("{candidates} 1\n{ballots}\n0\n{}\"T\"\n", names.concat())
+    };
+    // A 0 for a rank left out, in a line that could be several ballots.
+    fails(&file(4, "3 1 4 0\n2 2 0 4 1 0\n5 4 0"), 3, "several ballots stand on this line");
+    fails(&file(4, "1 4 0 0\n2 2 0 4 1 0\n5 4 0"), 3, "as in the lines before, a 0 of this line may be");
+    // Ballots without the 0 at their ends.
+    fails(
+        &file(2, "8 2\n7 1"),
+        2,
+        "line 2 does not end in 0, so its ballot goes on; on line 3: there is no candidate `7`",
+    );
+    fails(
+        &file(8, "8 2 1\n7 3 4"),
+        2,
+        "line 2 does not end in 0, so its ballot goes on; on line 5: `\"N0\"`",
+    );
+    fails(&file(3, "8 2 1 0\n2 1 3\n2 3 1"), 3, "line 3 does not end in 0");
+    // Equal ranks in other forms.
+    fails(
+        &file(3, "2 (1 3) 2 0"),
+        2,
+        "`(1` begins equal ranks in parentheses, which are not read; write them as 2=3",
+    );
+    fails(&file(3, "2 1 0\n2 2 = 3 0"), 3, "= joins two candidates of equal rank without blanks");
+    fails(&file(3, "2 2= 3 0"), 2, "without blanks");
+}
+
+/// A `0` for a rank left out, where it cannot be the end of a ballot.
+#[test]
+fn ranks_left_out_as_zeros() {
+    let names = "\"A\"\n\"B\"\n\"C\"\n\"D\"\n\"T\"\n";
+    for (lines, wanted) in [
+        ("1 0 2 0 0\n1 1 0\n0", &["1: 2", "1: 1"][..]),
+        ("2 1 0 3 0 0\n3 4 0\n0", &["2: 1 3", "3: 4"]),
+        ("3 2 1 0\n2 1 0 0 3 0  \r\n1 0 0 0\n4 4 0 0\n0", &["3: 2 1", "2: 1 3", "4: 4"]),
+        ("1 1 0 0 0 0 # one\n0", &["1: 1"]),
+    ] {
+        let text = format!("4 1\n{lines}\n{names}");
+        assert_eq!(ballots(&text), wanted, "{lines}");
+        let warnings = read_text(&text).unwrap().warnings;
+        assert!(warnings.len() == 1 && warnings[0].contains("is read as a rank left out"), "{warnings:?}");
+    }
+    // The 0 that ends the ballots may stand behind the last ballot.
+    assert_eq!(ballots(&format!("4 1\n1 1 0\n1 2 0 0\n{names}")), ["1: 1", "1: 2"]);
+    fails(
+        &format!("4 1\n1 1 0 1 2 0\n1 1 0 0\n1 2 3 0\n0\n{names}"),
+        3,
+        "if a 0 in this line is a rank left out",
+    );
+}
+
+/// Droop: options in brackets, nicknames and numbers, nested comments, words anywhere, source and
+/// comment.
+#[test]
+fn droop() {
+    let text = include_str!("../samples/droop.blt");
+    assert_eq!(ballots(text), ["5: 1 2", "3: 3 1=2", "1: 3"]);
+    let election = read_text(text).unwrap();
+    assert_eq!(names(&election), (vec!["Castor", "Pollux", "Helen"], "Title"));
+    assert_eq!(election.tie_break, [1, 2, 0]);
+}
+
+/// The Scottish councils' exports of 2017: every line padded with blanks to a fixed width, and
+/// empty lines at the end.
+#[test]
+fn scotland_2017() {
+    let text = include_str!("../samples/scotland-2017.blt");
+    assert_eq!(ballots(text), ["2: 1 3", "1: 2"]);
+    assert_eq!(
+        names(&read_text(text).unwrap()),
+        (vec!["Ann LI (SNP)", "Ben MC KAY (Con)", "Cy (Lab)"], "Ward 12")
+    );
+}
+
+/// The Scottish councils' exports of 2022: name and party as two strings on a line, with a BOM and
+/// CRLF.
+#[test]
+fn scotland_2022() {
+    let text = include_str!("../samples/scotland-2022.blt");
+    assert_eq!(ballots(text), ["10: 1 2", "7: 3"]);
+    let election = read_text(text).unwrap();
+    assert_eq!(names(&election), (vec!["Ann LI", "Ben MACKAY", "Cy"], "Ward 3 - Wick"));
+    assert_eq!(parties(&election), ["Scottish National Party (SNP)", "Independent", "Labour"]);
+}
+
+/// The collection of Scottish elections by the MGGG lab. Some names have gone through a spreadsheet
+/// with their parties. In other files, names and title have no quotes.
+#[test]
+fn scottish_collection() {
+    let ballots = "3 2\n10 1 2 0\n7 3 0\n0\n";
+    let text = "\"Ann LI \"\"Scottish Greens\"\"\"\n\"Ben O'Neill \"\"Independent\"\"\"\n\"Cy DAY \"\"Labour\"\"\"\nWard 6 - Elgin";
+    let election = read_text(&format!("{ballots}{text}")).unwrap();
+    assert_eq!(names(&election), (vec!["Ann LI", "Ben O'Neill", "Cy DAY"], "Ward 6 - Elgin"));
+    assert_eq!(parties(&election), ["Scottish Greens", "Independent", "Labour"]);
+    let text = text.replace(" \"\"Labour\"\"\"", "\"");
+    let election = read_text(&format!("{ballots}{text}")).unwrap();
+    assert_eq!(names(&election).0, ["Ann LI \"Scottish Greens\"", "Ben O'Neill \"Independent\"", "Cy DAY"]);
+    let text = "Ann Li (SNP)\nBen O'Neill (Con)\nCy \"Sunny\" Day (Ind)\nAberdeen Ward 12\n";
+    let election = read_text(&format!("{ballots}{text}")).unwrap();
+    assert_eq!(
+        names(&election),
+        (vec!["Ann Li (SNP)", "Ben O'Neill (Con)", "Cy \"Sunny\" Day (Ind)"], "Aberdeen Ward 12")
+    );
+    assert_eq!(parties(&election), ["-", "-", "-"]);
+}
+
+/// stv-rs: nicknames only, options in brackets.
+#[test]
+fn stv_rs() {
+    let text = include_str!("../samples/stv-rs.blt");
+    assert_eq!(ballots(text), ["2: 1 3"], "long nicknames take the longer way");
+}
+
+#[test]
+fn every_line_end() {
+    let unix = "2 1 # header\n[nick a b]\n\n3 a 0\n1 b 0\n0\nAnn\nBen\nTitle\n";
+    for line_end in ["\n", "\r\n", "\r"] {
+        let text = unix.replace('\n', line_end);
+        assert_eq!(ballots(&text), ["3: 1", "1: 2"], "{line_end:?}");
+        assert_eq!(names(&read_text(&text).unwrap()), (vec!["Ann", "Ben"], "Title"));
+        let wrong = text.replace("1 b", "1 x");
+        assert_eq!(read_text(&wrong).unwrap_err().line, 5, "{line_end:?}");
+        let mut latin_1 = text.into_bytes();
+        let e = latin_1.iter().rposition(|&byte| byte == b'e').unwrap();
+        latin_1[e] = 0xe9;
+        let message = read("x.blt", &latin_1).unwrap_err().to_string();
+        assert!(message.starts_with("x.blt:9: byte 5 of this line, 0xE9, "), "{line_end:?} {message}");
+    }
+}
+
+#[test]
+fn other_encodings_are_named() {
+    let message = |bytes: &[u8]| read("x.blt", bytes).unwrap_err().to_string();
+    let latin_1 = message(b"1 1\n1 1 0\n0\n\"Andr\xe9\"\n\"T\"\n");
+    assert_eq!(
+        latin_1,
+        "x.blt:4: byte 6 of this line, 0xE9, is not UTF-8; the file looks like Latin-1, where it is é; \
+         convert it, for example with: iconv -f LATIN1 -t UTF-8 FILE > NEW"
+    );
+    assert!(message(b"1 1\n1 1 0\n0\n\"Ann \x93A\x94\"\n\"T\"\n").contains("Windows-1252; convert"));
+    assert!(message(b"\xff\xfe3\0 \x001\0\n\0").contains("UTF-16"));
+    assert!(message(b"\x1f\x8b\x08\0\0").contains("compressed with gzip"));
+    assert!(message("1 1\n1 1 0\n0\n\"A\"\n\"é".as_bytes().split_last().unwrap().1).contains(":5: byte 2 "));
+    assert!(
+        message(b"1 1\n1 2 0\n0\n\"Andr\xe9\"\n").contains(":2: there is no candidate `2`"),
+        "errors come in the order of the lines"
+    );
+}
+
+/// A reader that returns a few bytes per call, as a pipe may.
+pub(crate) struct Trickle<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) most: usize,
+}
+
+impl Read for Trickle<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let length = self.most.min(buffer.len());
+        self.bytes.read(&mut buffer[..length])
+    }
+}
+
+#[test]
+fn the_size_of_the_blocks_does_not_matter() {
+    let text =
+        "\u{feff}3 1\r[nick ä bb c]\r\n/* é /* ê */ */ # ö\r\n2 ä bb=c 0\r\n1 3\u{a0}2\u{2003}0\r\n(0\r\n"
+            .replace("(0", "0")
+            + "\"Änne\" \"ß\"\r\n\"Bö\" \"ß\"\r\n\"Cé\" \"ß\"\r\n\"T€\"\r\n";
+    let wanted = format!("{:?}", read_text(&text).unwrap());
+    for most in 1..20 {
+        let mut trickle = Trickle { bytes: text.as_bytes(), most };
+        let election = read_from("test.blt", &mut trickle).unwrap_or_else(|error| panic!("{most}: {error}"));
+        assert_eq!(format!("{election:?}"), wanted);
+    }
+    assert!(wanted.contains("Änne") && wanted.contains("T€"));
+    let line = "7 2 1=3 0 # and\n1 3 0\n12 - 2 0\n1 1 0\n";
+    let long = format!("3 1\n{}0\n\"A\" \"B\" \"C\" \"T\"", line.repeat(20_000));
+    let election = read_text(&long).unwrap();
+    assert_eq!(election.ballots.total(), &Integer::Word(21 * 20_000), "beyond one block");
+}
+
+#[test]
+fn what_has_no_end_is_no_ballot_file() {
+    for beginning in ["", "2 1\n", "2 1\n1 1 0\n0\n", "2 1\n[nick ", "2 1\n("] {
+        let error = read_from("endless", &mut beginning.as_bytes().chain(std::io::repeat(b'x'))).unwrap_err();
+        assert!(error.message.contains("longer than 64 KiB"), "{error}");
+    }
+    let mut opened = "2 1\n[nick a b\n".as_bytes().chain(std::io::repeat(b'1'));
+    assert!(read_from("endless", &mut opened).is_err());
+    let many = format!("2 1\n[nick a b\n{}", "1 a 0\n".repeat(1000));
+    let error = read_text(&many).unwrap_err();
+    assert!(error.line == 2 && error.message.contains("add ]"), "{error}");
+}
+
+#[test]
+fn a_device_that_fails() {
+    struct Broken;
+    impl Read for Broken {
+        fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+            Err(std::io::ErrorKind::UnexpectedEof.into())
+        }
+    }
+    let error = read_from("disk.blt", &mut b"2 1\n1 1 0\n".chain(Broken)).unwrap_err().to_string();
+    assert!(
+        error.starts_with("cannot read disk.blt beyond line 3: ") && error.ends_with("complete?"),
+        "{error}"
+    );
+    let error = read_from("disk.blt", &mut Broken).unwrap_err().to_string();
+    assert!(error.starts_with("cannot read disk.blt: "), "{error}");
+}
+
+#[test]
+fn messages_show_no_more_than_is_good() {
+    let error = read_text(&format!("2 1\n1 \u{1b}[31m{} 0\n", "x".repeat(5000))).unwrap_err().to_string();
+    assert!(error.len() < 200 && !error.contains('\u{1b}') && error.contains("`\u{fffd}[31mxxx"), "{error}");
+}

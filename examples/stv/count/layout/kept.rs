@@ -1,0 +1,141 @@
+//! The keep factors of a distribution, in machine words.
+
+use super::{MOST_IN_SETS, ONE, steps::Standing};
+use crate::{arithmetic::Fixed9, spread::KeepFactor};
+
+/// The keep factors of a distribution, in billionths.
+#[derive(Debug)]
+pub struct Kept {
+    splits: Vec<Split>,
+    /// The keep factors of candidates that sets can contain.
+    first: [Split; MOST_IN_SETS],
+    /// The candidates that keep anything.
+    holders: u64,
+    /// The candidates that keep something and pass something on.
+    elected: u64,
+    factors: Vec<KeepFactor<Fixed9>>,
+    distribution: u64,
+}
+
+impl Default for Kept {
+    fn default() -> Self {
+        let first = [Split { keep: 0, pass: 0 }; MOST_IN_SETS];
+        let (splits, factors) = (Vec::new(), Vec::new());
+        Self { splits, first, holders: 0, elected: 0, factors, distribution: 0 }
+    }
+}
+
+impl Kept {
+    pub(super) fn clear(&mut self) {
+        self.splits.clear();
+        self.factors.clear();
+        self.distribution += 1;
+        (self.holders, self.elected) = (0, 0);
+    }
+
+    /// Adds a keep factor. Returns false if it is above one.
+    pub(super) fn push(&mut self, keep: u32) -> bool {
+        // A set can hold the first 64 candidates. Sets are used only if there are no other
+        // candidates.
+        let bit = 1_u64.checked_shl(self.splits.len().try_into().unwrap_or(u32::MAX)).unwrap_or(0);
+        if keep > ONE {
+            return false;
+        }
+        let split = Split::keeping(keep);
+        if let Some(first) = self.first.get_mut(self.splits.len()) {
+            *first = split;
+        }
+        self.splits.push(split);
+        let Ok(factor) = KeepFactor::keeping(Fixed9::from_part(keep)) else { return false };
+        self.factors.push(factor);
+        if keep > 0 {
+            self.holders |= bit;
+        }
+        if keep > 0 && keep < ONE {
+            self.elected |= bit;
+        }
+        true
+    }
+
+    pub(super) fn factors(&self) -> &[KeepFactor<Fixed9>] {
+        &self.factors
+    }
+
+    /// The number of the distribution, from 1.
+    pub(super) fn distribution(&self) -> u64 {
+        self.distribution
+    }
+
+    /// Two sets: the candidates that keep anything, and the candidates that keep something and pass
+    /// something on.
+    pub(super) fn standing(&self) -> Standing {
+        (self.holders, self.elected)
+    }
+
+    pub(super) fn holds(&self, candidate: usize) -> bool {
+        self.splits[candidate].keep > 0
+    }
+
+    pub(super) fn passes_on(&self, candidate: usize) -> bool {
+        self.splits[candidate].pass > 0
+    }
+
+    pub(super) fn first(&self) -> &[Split; MOST_IN_SETS] {
+        &self.first
+    }
+
+    #[inline(always)]
+    pub(super) fn split(&self, candidate: usize) -> Split {
+        self.splits[candidate]
+    }
+}
+
+/// The parts that a candidate keeps and passes on, in units of 2^-63. A product then replaces a
+/// division by a billion.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Split {
+    keep: u64,
+    pass: u64,
+}
+
+impl Split {
+    /// Rounds the factors up. For a power of at most one, the rounding adds less than 10^-18 to a
+    /// result. The exact result is a multiple of 10^-18, so truncating to billionths removes this
+    /// error.
+    fn keeping(keep: u32) -> Self {
+        let factor = |part: u32| {
+            let factor = (u128::from(part) << 63).div_ceil(u128::from(ONE));
+            u64::try_from(factor).expect("a part of 2^63")
+        };
+        Self { keep: factor(keep), pass: factor(ONE - keep) }
+    }
+
+    /// The kept part of this power, and the part that is passed on, both truncated.
+    #[inline(always)]
+    pub(super) fn of(self, power: u32) -> (u32, u32) {
+        let part = |factor: u64| {
+            #[allow(clippy::cast_possible_truncation)] // a part is no more than the power
+            let part = ((u128::from(power) * 2 * u128::from(factor)) >> 64) as u32;
+            part
+        };
+        (part(self.keep), part(self.pass))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn splits_are_products() {
+        let few = || (0..300).chain(ONE - 300..=ONE).chain((0..ONE).step_by(9_999_991));
+        for keep in few() {
+            let split = Split::keeping(keep);
+            for power in few() {
+                let part = |of: u32| u64::from(power) * u64::from(of) / u64::from(ONE);
+                let (used, rest) = split.of(power);
+                assert_eq!([used, rest].map(u64::from), [part(keep), part(ONE - keep)], "{power} * {keep}");
+            }
+        }
+    }
+}

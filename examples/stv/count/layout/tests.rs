@@ -1,0 +1,222 @@
+//! Compares the layout with `spread`, which counts ballot by ballot. The layout and `spread` must
+//! give the same digits for every election and all keep factors.
+
+use super::{trie::Rank, *};
+use crate::{
+    arithmetic::{BigFixed9, Fixed9},
+    random::SplitMix64,
+};
+use rangesteal::Pool;
+use stv_ballots::{
+    EqualRanks::{AllOrders, AsDroop},
+    Integer,
+};
+
+/// Random ballots, many of them alike. With `equals`, some have equal ranks.
+fn election(random: &mut SplitMix64, candidates: usize, equals: bool) -> Election {
+    let names = "\"A\" ".repeat(candidates);
+    let mut election =
+        stv_ballots::parse("test", format!("{candidates} 1\n1 1 0\n0\n{names}\"T\"").as_bytes()).unwrap();
+    let mut places: Vec<_> = (0..candidates).collect();
+    for _ in 0..600 {
+        let length = 1 + random.below(candidates);
+        random.choose(&mut places, length);
+        let (mut rank, mut ranked) = (0, Vec::new());
+        for &place in &places[..length] {
+            rank += usize::from(!equals || random.below(3) > 0);
+            ranked.push((place, rank));
+        }
+        let most = [9, 9, 300, 1 << 20][random.below(4)];
+        election.ballots.push(Integer::from(1 + random.below(most) as u64), &ranked);
+    }
+    election
+}
+
+/// Random kinds of keep factors: some candidates keep everything, some nothing, others a part.
+fn kinds(random: &mut SplitMix64, candidates: usize) -> Vec<usize> {
+    (0..candidates).map(|_| random.below(5)).collect()
+}
+
+fn factors<A: Arithmetic>(random: &mut SplitMix64, kinds: &[usize]) -> Vec<KeepFactor<A>> {
+    let part = |billionths: usize| {
+        let votes = A::epsilon().times_whole(&Integer::from(billionths as u64)).unwrap();
+        KeepFactor::all().lowered(&votes, &A::one()).unwrap()
+    };
+    let factor = |kind: usize, random: &mut SplitMix64| match kind {
+        0 => KeepFactor::none(),
+        1 => KeepFactor::all(),
+        2 => part(1 + random.below(5)),
+        _ => part(1 + random.below(ONE as usize - 1)),
+    };
+    kinds.iter().map(|&kind| factor(kind, random)).collect()
+}
+
+/// Checks that the layout has the votes of the single ballots at these keep factors.
+fn agrees_at<A: Arithmetic>(
+    election: &Election,
+    layout: &Layout,
+    (kept, sums): (&mut Kept, &mut Sums),
+    factors: &[KeepFactor<A>],
+) {
+    let words = A::WORDS.unwrap();
+    assert!(keep(kept, factors, words.billionths));
+    sums.clear();
+    layout.chunks().iter().rev().for_each(|chunk| layout.distribute(chunk, kept, sums));
+    let (ballots, none) = (&election.ballots, Votes::none(factors.len()));
+    let plain =
+        ballots.records().iter().try_fold(none, |votes, &ballot| votes.with(ballot, ballots, factors));
+    assert_eq!(layout.votes(sums, words.from_billionths), plain, "{} candidates", factors.len());
+}
+
+fn agrees<A: Arithmetic>(candidates: usize, equals: bool, equal_ranks: EqualRanks) {
+    let random = &mut SplitMix64::new(7);
+    for _ in 0..20 {
+        let mut election = election(random, candidates, equals);
+        election.ballots.equal_ranks = equal_ranks;
+        let layout = Layout::of(&election, Crew::ALONE).unwrap();
+        let total = Integer::from(u64::try_from(layout.total / u128::from(ONE)).unwrap());
+        assert_eq!(&total, election.ballots.total(), "no ballot is lost");
+        assert!(layout.chunks().len() > 1 || candidates < 4, "chunks begin inside the tree");
+        let (mut kept, mut sums) = (Kept::default(), Sums::new(candidates));
+        for _ in 0..5 {
+            // The second distribution writes the steps, and the third repeats them.
+            let kinds = kinds(random, candidates);
+            for _ in 0..3 {
+                let factors = factors::<A>(random, &kinds);
+                agrees_at(&election, &layout, (&mut kept, &mut sums), &factors);
+            }
+        }
+    }
+}
+
+#[test]
+fn strict_ballots_count_as_one_by_one() {
+    for candidates in [1, 3, 10, 70] {
+        agrees::<Fixed9>(candidates, false, AsDroop);
+        agrees::<BigFixed9>(candidates, false, AsDroop);
+    }
+}
+
+#[test]
+fn equal_ranks_count_as_one_by_one() {
+    let most = if cfg!(debug_assertions) { 65 } else { 130 };
+    for candidates in [2, 7, 12, 64, 65, most] {
+        agrees::<Fixed9>(candidates, true, AsDroop);
+        agrees::<BigFixed9>(candidates, true, AsDroop);
+    }
+}
+
+#[test]
+fn equalized_ranks_count_as_one_by_one() {
+    for candidates in [2, 7, 12, 70] {
+        agrees::<Fixed9>(candidates, true, AllOrders);
+        agrees::<BigFixed9>(candidates, true, AllOrders);
+    }
+}
+
+/// Eight shared ranks of three candidates, all of which pass something on. They split a ballot into
+/// more parts than one lot holds.
+#[test]
+fn a_ballot_in_thousands_of_parts_counts_as_one() {
+    let random = &mut SplitMix64::new(1);
+    let mut election = election(random, 30, true);
+    election.ballots.equal_ranks = AsDroop;
+    for last in 0..3 {
+        let ranked: Vec<_> = (0..30 - last).map(|candidate| (candidate, candidate / 3)).collect();
+        election.ballots.push(Integer::Word(5), &ranked);
+    }
+    let layout = Layout::of(&election, Crew::ALONE).unwrap();
+    let sixth = Fixed9::one().over_whole(&Integer::Word(6)).unwrap();
+    let factors = vec![KeepFactor::all().lowered(&sixth, &Fixed9::one()).unwrap(); 30];
+    let (mut kept, mut sums) = (Kept::default(), Sums::new(30));
+    for _ in 0..3 {
+        agrees_at(&election, &layout, (&mut kept, &mut sums), &factors);
+    }
+    let steps = layout.steps.iter().map(|steps| steps.lock().unwrap().written());
+    let steps: Vec<_> = steps.collect();
+    assert!(steps.contains(&None), "those are too many steps to write down");
+    assert!(steps.iter().any(|steps| steps.is_some_and(|steps| steps > 100)), "others are written down");
+}
+
+fn written<S: Rank>(tree: &Trie<S>) -> Vec<(usize, u64, &[S])> {
+    tree.nodes().map(|(node, ranks)| (node.depth(), node.weight(), ranks)).collect()
+}
+
+#[test]
+fn identical_ballots_and_beginnings_are_written_once() {
+    let text = "3 1\n2 1 2 0\n3 1 2 0\n1 1 3 0\n4 1=2 3 0\n5 2=1 0\n0\n\"A\" \"B\" \"C\" \"T\"";
+    let mut election = stv_ballots::parse("test", text.as_bytes()).unwrap();
+    election.ballots.equal_ranks = AsDroop;
+    let layout = Layout::of(&election, Crew::ALONE).unwrap();
+    assert_eq!(written(&layout.pieces[0].strict), [(0, 6, &[0][..]), (1, 5, &[1]), (1, 1, &[2])]);
+    assert_eq!(written(&layout.pieces[0].small_sets), [(0, 9, &[0b11][..]), (1, 4, &[0b100])]);
+}
+
+#[test]
+fn what_words_cannot_hold_is_left_to_the_plain_loop() {
+    let ballots =
+        |text: &str| Layout::of(&stv_ballots::parse("test", text.as_bytes()).unwrap(), Crew::ALONE).is_none();
+    assert!(ballots("2 1\n18446744073709551616 1 2 0\n0\n\"A\" \"B\" \"T\""), "too many ballots");
+    let names = "\"A\" ".repeat(65);
+    assert!(!ballots(&format!("65 1\n1 1=2 0\n0\n{names}\"T\"")), "groups instead of sets");
+    assert!(!ballots(&format!("65 1\n1 1 2 0\n0\n{names}\"T\"")), "strict ballots need no sets");
+    let mut kept = Kept::default();
+    let beyond = KeepFactor::all()
+        .lowered(&Fixed9::one(), &Fixed9::one().over_whole(&Integer::Word(2)).unwrap())
+        .unwrap();
+    assert!(!keep(&mut kept, &[beyond], Fixed9::WORDS.unwrap().billionths));
+}
+
+/// Neither the number of ballots in a piece nor the threads change the votes.
+#[test]
+fn pieces_count_as_one() {
+    let pool = Pool::builder().num_threads(3).build().unwrap();
+    let random = &mut SplitMix64::new(11);
+    for (candidates, equals, equal_ranks) in [
+        (5, false, AsDroop),
+        (70, false, AsDroop),
+        (7, true, AsDroop),
+        (40, true, AsDroop),
+        (90, true, AsDroop),
+        (9, true, AllOrders),
+    ] {
+        let mut election = election(random, candidates, equals);
+        election.ballots.equal_ranks = equal_ranks;
+        let kinds = kinds(random, candidates);
+        let factors = factors::<Fixed9>(random, &kinds);
+        for length in [1, 7, 64, 599, 600, 601] {
+            let layout = Layout::in_pieces(&election, length, Crew::ALONE).unwrap();
+            let together = Layout::in_pieces(&election, length, Crew::of(&pool)).unwrap();
+            let is_same = format!("{layout:?}") == format!("{together:?}");
+            assert!(is_same, "{candidates} candidates in pieces of {length}");
+            assert_eq!(layout.pieces.len(), 601_usize.div_ceil(length));
+            let (mut kept, mut sums) = (Kept::default(), Sums::new(candidates));
+            agrees_at(&election, &layout, (&mut kept, &mut sums), &factors);
+        }
+    }
+}
+
+#[test]
+fn nodes_stay_small() {
+    assert_eq!(size_of::<trie::Node>(), 16);
+}
+
+#[test]
+fn what_is_lost_or_counted_twice_is_found_out() {
+    let election = election(&mut SplitMix64::new(3), 6, true);
+    let layout = Layout::of(&election, Crew::ALONE).unwrap();
+    let words = <BigFixed9 as Arithmetic>::WORDS.unwrap();
+    let mut kept = Kept::default();
+    assert!(keep(&mut kept, &vec![KeepFactor::<BigFixed9>::all(); 6], words.billionths));
+    let votes = |chunks: &[Chunk]| {
+        let mut sums = Sums::new(6);
+        for chunk in chunks {
+            layout.distribute(chunk, &kept, &mut sums);
+        }
+        layout.votes(&sums, words.from_billionths)
+    };
+    let chunks = layout.chunks();
+    assert!(chunks.len() > 1 && votes(chunks).is_ok());
+    assert_eq!(votes(&chunks[1..]), Err(Fault::Incomplete));
+    assert_eq!(votes(&[chunks, &chunks[..1]].concat()), Err(Fault::Incomplete));
+}
