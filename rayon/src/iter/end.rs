@@ -10,13 +10,14 @@ use rangesteal::{
     source::{Chain, Source},
 };
 
-use crate::pool::{Seat, current};
+use super::{ParallelIterator, Staged, drive::gather};
+use crate::pool::{Seat, current, grain};
 
 /// Consumes a chain of items `T`.
 #[doc(hidden)]
 pub trait End<T>: Sync {
     /// The result.
-    type Out;
+    type Out: Send;
     /// The state that each worker keeps during the loop, for the stages before the end.
     type Kept;
 
@@ -35,11 +36,31 @@ pub trait End<T>: Sync {
     /// `second` runs the second loop, if it is still needed.
     fn then(&self, first: Self::Out, second: impl FnOnce() -> Self::Out) -> Self::Out;
 
+    /// Runs the loop over an iterator that another crate has defined.
+    #[track_caller]
+    fn foreign<I: ParallelIterator<Item = T>>(&self, iter: I) -> Self::Out
+    where
+        T: Send,
+    {
+        self.chain(source(gather(iter)))
+    }
+
+    /// Runs the loop over such an iterator in reverse.
+    #[track_caller]
+    fn foreign_backward<I: ParallelIterator<Item = T>>(&self, iter: I) -> Self::Out
+    where
+        T: Send,
+    {
+        self.chain(source(gather(iter)).rev())
+    }
+
     /// Runs the loop over a chain, on the pool of this thread's loops.
     #[track_caller]
     fn chain<C: Chain<Item = T, State = Stateless> + Sync>(&self, chain: C) -> Self::Out {
         let pool = current();
-        self.run(pool.on(chain).with(|worker| (Seat::take(&pool, worker), self.keep())), Whole)
+        let grain = grain(&chain, &pool);
+        let on = pool.on(chain).with(|worker| (Seat::take(&pool, worker), self.keep()));
+        self.run(if let Some(grain) = grain { on.grain(grain) } else { on }, Whole)
     }
 }
 
@@ -104,6 +125,22 @@ impl<T, E: End<T>> End<T> for &E {
         (**self).run(on, kept)
     }
 
+    #[track_caller]
+    fn foreign<I: ParallelIterator<Item = T>>(&self, iter: I) -> E::Out
+    where
+        T: Send,
+    {
+        (**self).foreign(iter)
+    }
+
+    #[track_caller]
+    fn foreign_backward<I: ParallelIterator<Item = T>>(&self, iter: I) -> E::Out
+    where
+        T: Send,
+    {
+        (**self).foreign_backward(iter)
+    }
+
     fn then(&self, first: E::Out, second: impl FnOnce() -> E::Out) -> E::Out {
         (**self).then(first, second)
     }
@@ -154,6 +191,14 @@ pub trait Stage<T> {
     /// Whether the stage makes at most one item of each item that it receives.
     const ONE_AT_MOST: bool = true;
 
+    /// Gives the items that the stage makes of an item to `next`, until `next` returns an `Err`.
+    fn feed<A>(&self, item: T, acc: A, next: impl FnMut(A, Self::Made) -> Result<A, A>) -> Result<A, A>;
+
+    /// Whether the stage makes nothing of any further item.
+    fn has_ended(&self) -> bool {
+        false
+    }
+
     /// Appends this stage to a chain.
     fn behind<'p, C, G, W>(
         &self,
@@ -162,6 +207,32 @@ pub trait Stage<T> {
     where
         C: Chain<Item = T, State = Fresh<G>> + Sync,
         G: Fn(usize) -> W + Sync;
+}
+
+impl<T, S: Stage<T>> Stage<T> for &S {
+    type Made = S::Made;
+    const ONE_EACH: bool = S::ONE_EACH;
+    const ONE_AT_MOST: bool = S::ONE_AT_MOST;
+
+    #[inline(always)]
+    fn feed<A>(&self, item: T, acc: A, next: impl FnMut(A, S::Made) -> Result<A, A>) -> Result<A, A> {
+        (**self).feed(item, acc, next)
+    }
+
+    fn has_ended(&self) -> bool {
+        (**self).has_ended()
+    }
+
+    fn behind<'p, C, G, W>(
+        &self,
+        on: On<C, OnPool<'p>>,
+    ) -> On<impl Chain<Item = S::Made, State = Fresh<G>> + Sync, OnPool<'p>>
+    where
+        C: Chain<Item = T, State = Fresh<G>> + Sync,
+        G: Fn(usize) -> W + Sync,
+    {
+        (**self).behind(on)
+    }
 }
 
 /// A stage whose results each have an index.
@@ -209,6 +280,22 @@ impl<T, S: Stage<T> + Sync, E: End<S::Made>> End<T> for Then<S, E> {
         L: Keeps<W, E::Kept>,
     {
         self.1.run(self.0.behind(on), kept)
+    }
+
+    #[track_caller]
+    fn foreign<I: ParallelIterator<Item = T>>(&self, iter: I) -> E::Out
+    where
+        T: Send,
+    {
+        self.1.foreign(Staged { base: iter, stage: &self.0 })
+    }
+
+    #[track_caller]
+    fn foreign_backward<I: ParallelIterator<Item = T>>(&self, iter: I) -> E::Out
+    where
+        T: Send,
+    {
+        self.1.foreign_backward(Staged { base: iter, stage: &self.0 })
     }
 
     fn then(&self, first: E::Out, second: impl FnOnce() -> E::Out) -> E::Out {

@@ -1,12 +1,14 @@
 //! Conversions to and from parallel iterators.
 
-use super::{IndexedParallelIterator, ParallelIterator};
+use super::{
+    IndexedParallelIterator, ParallelIterator,
+    plumbing::{Consumer, ProducerCallback, UnindexedConsumer},
+};
 
 /// A type that can be converted into a parallel iterator.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` becomes no parallel iterator of `rangesteal-rayon`",
-    note = "other crates implement the traits of the real rayon, not these: collect their items into a `Vec` first",
-    note = "see \"What is not there\" in the README of rangesteal-rayon"
+    message = "`{Self}` becomes no parallel iterator of `rangesteal-rayon`: if it becomes one of rayon, patch rayon for the whole tree",
+    note = "write `[patch.crates-io]`, as \"The whole tree\" in the README of rangesteal-rayon says, or collect the items into a `Vec` first"
 )]
 pub trait IntoParallelIterator {
     /// The parallel iterator.
@@ -106,19 +108,20 @@ pub trait ParallelDrainRange<Idx = usize> {
     /// Returns a parallel iterator that takes the items of the range out of the collection.
     fn par_drain<R: std::ops::RangeBounds<Idx>>(self, range: R) -> Self::Iter;
 }
-
-impl<L, R> crate::absent::IsOfThisCrate for either::Either<L, R> {}
-
 impl<L: ParallelIterator, R: ParallelIterator<Item = L::Item>> ParallelIterator for either::Either<L, R> {
     type Item = L::Item;
 
-    #[track_caller]
-    fn run<E: super::End<L::Item>>(self, end: E) -> E::Out {
-        either::for_both!(self, iter => iter.run(end))
+    fn drive_unindexed<C: UnindexedConsumer<L::Item>>(self, consumer: C) -> C::Result {
+        either::for_both!(self, iter => iter.drive_unindexed(consumer))
     }
 
-    fn into_items(self) -> Vec<L::Item> {
-        either::for_both!(self, iter => iter.into_items())
+    #[track_caller]
+    fn rs_run<E: super::End<L::Item>>(self, end: E) -> E::Out {
+        either::for_both!(self, iter => iter.rs_run(end))
+    }
+
+    fn rs_into_items(self) -> Vec<L::Item> {
+        either::for_both!(self, iter => iter.rs_into_items())
     }
 
     fn opt_len(&self) -> Option<usize> {
@@ -131,9 +134,17 @@ where
     L: IndexedParallelIterator,
     R: IndexedParallelIterator<Item = L::Item>,
 {
+    fn drive<C: Consumer<L::Item>>(self, consumer: C) -> C::Result {
+        either::for_both!(self, iter => iter.drive(consumer))
+    }
+
+    fn with_producer<CB: ProducerCallback<L::Item>>(self, callback: CB) -> CB::Output {
+        either::for_both!(self, iter => iter.with_producer(callback))
+    }
+
     #[track_caller]
-    fn run_indexed<E: super::IndexedEnd<L::Item>>(self, end: E) -> E::Out {
-        either::for_both!(self, iter => iter.run_indexed(end))
+    fn rs_run_indexed<E: super::IndexedEnd<L::Item>>(self, end: E) -> E::Out {
+        either::for_both!(self, iter => iter.rs_run_indexed(end))
     }
 
     fn len(&self) -> usize {

@@ -2,12 +2,14 @@
 
 mod collect;
 mod divided;
+mod drive;
 mod end;
 mod ends;
 mod folds;
 mod gathered;
 mod indexed;
 mod into;
+mod lend;
 mod make;
 mod mixed;
 mod parallel;
@@ -16,7 +18,7 @@ pub mod plumbing;
 mod positions;
 mod prefixes;
 mod staged;
-mod stages;
+pub(crate) mod stages;
 mod start;
 mod tries;
 mod unindexed;
@@ -36,7 +38,6 @@ pub(crate) use shown;
 
 pub use either::Either;
 
-pub(crate) use self::end::{Backward, Then, Unindexed};
 #[allow(deprecated, reason = "rayon still has it")]
 pub use self::make::repeatn;
 pub use self::{
@@ -70,4 +71,10 @@ pub use self::{
     staged::{Placed, Staged},
     tries::Try,
     zip::Join,
+};
+pub(crate) use self::{
+    drive::Before,
+    end::{Backward, Then, Unindexed},
+    lend::{Lend, drive, indexed_by_bridge, unindexed_by_bridge},
+    stages::FlatMapIterBy,
 };

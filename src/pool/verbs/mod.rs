@@ -3,13 +3,13 @@
 //! generic over closures is in this folder, except `call/join.rs`.
 //!
 //! `source` has slices and ranges, `owned` has items by value, and `indexed` has sources that are
-//! made of other sources, as has `in_turn`. `permutation` has the items of a slice at given
-//! indices, and `tiles` the rectangles of a matrix. `chain` has the traits of chains, `stages` the
-//! stages, and `state` the states that workers keep between items. `on` has the type `On` of a
-//! chain and its pool, with the stages as methods. `options` has the options and hands the loop to
-//! the executor. `value` makes a chain without a pool a source. The ends are in `ends` (those that
-//! fold), `searches`, `scan` (running totals) and `collect`; `otherwise` lists rayon's methods that
-//! have another name in this crate.
+//! made of other sources, as has `in_turn`; `portion` lends a source to rangesteal-rayon in parts.
+//! `permutation` has the items of a slice at given indices, and `tiles` the rectangles of a matrix.
+//! `chain` has the traits of chains, `stages` the stages, and `state` the states that workers keep
+//! between items. `on` has the type `On` of a chain and its pool, with the stages as methods.
+//! `options` has the options and hands the loop to the executor. `value` makes a chain without a
+//! pool a source. The ends are in `ends` (those that fold), `searches`, `scan` (running totals) and
+//! `collect`; `otherwise` lists rayon's methods that have another name in this crate.
 //!
 //! An end defines how the items of a claim are folded into a partial result, and how two partial
 //! results are reduced. The chain and the end make a kernel (`kernel`); the rest of the crate knows
@@ -51,6 +51,7 @@ pub(crate) mod part;
 pub(crate) mod partition;
 pub(crate) mod permutation;
 mod places;
+pub(crate) mod portion;
 pub(crate) mod reproducible;
 mod runs;
 mod scan;

@@ -1,0 +1,318 @@
+//! Our stages and ends as consumers of the items of others' iterators.
+
+use std::{
+    cell::Cell,
+    marker::PhantomData,
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+};
+
+use super::{
+    ParallelIterator, Stage,
+    plumbing::{Consumer, Folder, Reducer, UnindexedConsumer},
+};
+
+/// A stage before a consumer or a folder.
+pub(crate) struct Before<'s, G, C>(pub(crate) &'s G, pub(crate) C);
+
+impl<'s, T, G: Stage<T> + Sync, C: Consumer<G::Made>> Consumer<T> for Before<'s, G, C> {
+    type Folder = Before<'s, G, C::Folder>;
+    type Reducer = C::Reducer;
+    type Result = C::Result;
+
+    fn split_at(self, index: usize) -> (Self, Self, C::Reducer) {
+        let (left, right, reducer) = self.1.split_at(index);
+        (Self(self.0, left), Self(self.0, right), reducer)
+    }
+
+    fn into_folder(self) -> Self::Folder {
+        Before(self.0, self.1.into_folder())
+    }
+
+    fn full(&self) -> bool {
+        self.0.has_ended() || self.1.full()
+    }
+}
+
+impl<T, G: Stage<T> + Sync, C: UnindexedConsumer<G::Made>> UnindexedConsumer<T> for Before<'_, G, C> {
+    fn split_off_left(&self) -> Self {
+        Self(self.0, self.1.split_off_left())
+    }
+
+    fn to_reducer(&self) -> C::Reducer {
+        self.1.to_reducer()
+    }
+}
+
+impl<T, G: Stage<T>, F: Folder<G::Made>> Folder<T> for Before<'_, G, F> {
+    type Result = F::Result;
+
+    #[inline(always)]
+    fn consume(self, item: T) -> Self {
+        let next = |folder: F, made| {
+            let folder = folder.consume(made);
+            if folder.full() { Err(folder) } else { Ok(folder) }
+        };
+        let (Ok(folder) | Err(folder)) = self.0.feed(item, self.1, next);
+        Self(self.0, folder)
+    }
+
+    fn complete(self) -> F::Result {
+        self.1.complete()
+    }
+
+    #[inline(always)]
+    fn full(&self) -> bool {
+        self.0.has_ended() || self.1.full()
+    }
+}
+
+/// Which parts of a loop no longer matter once the fold of one part has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Prunes {
+    /// Those behind it.
+    Later,
+    /// Those before it. A part goes on to its last item.
+    Earlier,
+    /// All.
+    All,
+}
+
+/// How items are folded: each part of the loop into an accumulator, which becomes the result of the
+/// part. If `MAY_END`, an item may end the fold.
+pub(super) struct Fold<I, F, D, M, const MAY_END: bool> {
+    pub(super) init: I,
+    /// Returns an `Err` if the fold ends with this item.
+    pub(super) step: F,
+    pub(super) done: D,
+    /// Merges the results of two neighbouring parts.
+    pub(super) merge: M,
+}
+
+/// The closures of a [`Fold`].
+trait Folds<T>: Sync {
+    type Acc;
+    type Result: Send;
+    const MAY_END: bool;
+
+    fn init(&self) -> Self::Acc;
+    fn step(&self, acc: Self::Acc, item: T) -> Result<Self::Acc, Self::Acc>;
+    fn done(&self, acc: Self::Acc) -> Self::Result;
+    fn merge(&self, left: Self::Result, right: Self::Result) -> Self::Result;
+}
+
+impl<T, A, R, I, F, D, M, const MAY_END: bool> Folds<T> for Fold<I, F, D, M, MAY_END>
+where
+    R: Send,
+    I: Fn() -> A + Sync,
+    F: Fn(A, T) -> Result<A, A> + Sync,
+    D: Fn(A) -> R + Sync,
+    M: Fn(R, R) -> R + Sync,
+{
+    type Acc = A;
+    type Result = R;
+    const MAY_END: bool = MAY_END;
+
+    fn init(&self) -> A {
+        (self.init)()
+    }
+
+    #[inline(always)]
+    fn step(&self, acc: A, item: T) -> Result<A, A> {
+        (self.step)(acc, item)
+    }
+
+    fn done(&self, acc: A) -> R {
+        (self.done)(acc)
+    }
+
+    fn merge(&self, left: R, right: R) -> R {
+        (self.merge)(left, right)
+    }
+}
+
+/// A fold of all items, whose accumulators are the results.
+pub(super) fn through<T, R, I, F, M>(init: I, step: F, merge: M) -> Fold<I, F, fn(R) -> R, M, false>
+where
+    I: Fn() -> R,
+    F: Fn(R, T) -> Result<R, R>,
+{
+    Fold { init, step, done: |acc| acc, merge }
+}
+
+/// A fold of items until the first `Err`, whose accumulators are the results.
+pub(super) fn until<T, R, I, F, M>(init: I, step: F, merge: M) -> Fold<I, F, fn(R) -> R, M, true>
+where
+    I: Fn() -> R,
+    F: Fn(R, T) -> Result<R, R>,
+{
+    Fold { init, step, done: |acc| acc, merge }
+}
+
+impl<I, F, D, M, const MAY_END: bool> Fold<I, F, D, M, MAY_END> {
+    /// Folds the items of an iterator.
+    pub(super) fn of<T, A, R, P>(self, iter: P, prunes: Prunes) -> R
+    where
+        P: ParallelIterator<Item = T>,
+        R: Send,
+        I: Fn() -> A + Sync,
+        F: Fn(A, T) -> Result<A, A> + Sync,
+        D: Fn(A) -> R + Sync,
+        M: Fn(R, R) -> R + Sync,
+    {
+        let ended = AtomicUsize::new(usize::MAX);
+        let place = Cell::new((0, usize::MAX - 1));
+        iter.drive_unindexed(FoldPart { fold: &self, prunes, ended: &ended, place })
+    }
+}
+
+/// A part of a loop that folds items.
+struct FoldPart<'f, F> {
+    fold: &'f F,
+    prunes: Prunes,
+    /// The least place of a part whose fold has ended. Relaxed: a part that sees it late folds more
+    /// items than it need.
+    ended: &'f AtomicUsize,
+    /// The first and the last place of the part. Parts that matter less have higher places. When
+    /// there are no places left, several parts have the same one, and none prunes another.
+    place: Cell<(usize, usize)>,
+}
+
+impl<F> FoldPart<'_, F> {
+    fn part(&self, place: (usize, usize)) -> Self {
+        Self { place: Cell::new(place), ..*self }
+    }
+
+    /// Splits off the left half.
+    fn left(&self) -> Self {
+        let (first, last) = self.place.get();
+        let middle = first + (last - first) / 2;
+        let (lower, upper) = ((first, middle), ((middle + 1).min(last), last));
+        let (left, right) = if self.prunes == Prunes::Earlier { (upper, lower) } else { (lower, upper) };
+        self.place.set(right);
+        self.part(left)
+    }
+
+    /// Whether the fold of another part makes this part needless.
+    #[inline(always)]
+    fn is_pruned(&self) -> bool {
+        let ended = self.ended.load(Relaxed);
+        ended < self.place.get().0 || (self.prunes == Prunes::All && ended < usize::MAX)
+    }
+}
+
+impl<'f, T, F: Folds<T>> Consumer<T> for FoldPart<'f, F> {
+    type Folder = Folding<'f, F, F::Acc>;
+    type Reducer = Merge<'f, F, T>;
+    type Result = F::Result;
+
+    fn split_at(self, _: usize) -> (Self, Self, Merge<'f, F, T>) {
+        (self.left(), self.part(self.place.get()), Merge(self.fold, PhantomData))
+    }
+
+    fn into_folder(self) -> Self::Folder {
+        Folding { acc: self.fold.init(), has_ended: false, part: self }
+    }
+
+    fn full(&self) -> bool {
+        F::MAY_END && self.is_pruned()
+    }
+}
+
+impl<T, F: Folds<T>> UnindexedConsumer<T> for FoldPart<'_, F> {
+    fn split_off_left(&self) -> Self {
+        self.left()
+    }
+
+    fn to_reducer(&self) -> Self::Reducer {
+        Merge(self.fold, PhantomData)
+    }
+}
+
+/// The fold of a part.
+struct Folding<'f, F, A> {
+    acc: A,
+    has_ended: bool,
+    part: FoldPart<'f, F>,
+}
+
+impl<T, F: Folds<T>> Folder<T> for Folding<'_, F, F::Acc> {
+    type Result = F::Result;
+
+    #[inline(always)]
+    fn consume(mut self, item: T) -> Self {
+        match self.part.fold.step(self.acc, item) {
+            Ok(acc) => self.acc = acc,
+            Err(acc) => {
+                self.acc = acc;
+                self.part.ended.fetch_min(self.part.place.get().0, Relaxed);
+                self.has_ended = self.part.prunes != Prunes::Earlier;
+            }
+        }
+        self
+    }
+
+    #[inline(always)]
+    fn consume_iter<I: IntoIterator<Item = T>>(mut self, iter: I) -> Self {
+        if F::MAY_END {
+            for item in iter {
+                self = self.consume(item);
+                if Folder::<T>::full(&self) {
+                    break;
+                }
+            }
+            return self;
+        }
+        let step = |acc, item| {
+            let (Ok(acc) | Err(acc)) = self.part.fold.step(acc, item);
+            acc
+        };
+        self.acc = iter.into_iter().fold(self.acc, step);
+        self
+    }
+
+    fn complete(self) -> F::Result {
+        self.part.fold.done(self.acc)
+    }
+
+    #[inline(always)]
+    fn full(&self) -> bool {
+        F::MAY_END && (self.has_ended || self.part.is_pruned())
+    }
+}
+
+/// Merges the results of two parts of a loop over items `T`.
+struct Merge<'f, F, T>(&'f F, PhantomData<fn(T)>);
+
+impl<T, F: Folds<T>> Reducer<F::Result> for Merge<'_, F, T> {
+    fn reduce(self, left: F::Result, right: F::Result) -> F::Result {
+        self.0.merge(left, right)
+    }
+}
+
+/// Appends the items of an iterator to a vector. Each part fills a vector of its own.
+pub(super) fn append<I: ParallelIterator>(iter: I, to: &mut Vec<I::Item>) {
+    let fold = Fold::<_, _, _, _, false> {
+        init: Vec::new,
+        step: |mut part: Vec<_>, item| {
+            part.push(item);
+            Ok(part)
+        },
+        done: |part| vec![part],
+        merge: |mut left: Vec<_>, mut right| {
+            left.append(&mut right);
+            left
+        },
+    };
+    let parts = fold.of(iter, Prunes::Later);
+    to.reserve(parts.iter().map(Vec::len).sum());
+    for mut part in parts {
+        to.append(&mut part);
+    }
+}
+
+/// The items of an iterator.
+pub(super) fn gather<I: ParallelIterator>(iter: I) -> Vec<I::Item> {
+    let mut all = Vec::new();
+    append(iter, &mut all);
+    all
+}
