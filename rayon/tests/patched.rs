@@ -1,9 +1,13 @@
-//! One tree of crates that use rayon, patched as the README says. Crates come from cargo's registry.
-//! Without them, and without a network to get them, the test is skipped, with a message.
+//! Trees of crates that use rayon, with the two ways of the README. Crates come from cargo's
+//! registry. Without them, and without a network to get them, a test is skipped, with a message.
 
 #![cfg(feature = "threads")]
 
-use std::{fs, path::Path, process::Command};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
 
 const PROGRAM: &str = r#"
 use hashbrown::HashMap;
@@ -36,42 +40,108 @@ fn main() {
 }
 "#;
 
-/// The manifest of the program. The last lines are those of the README.
-fn manifest() -> String {
-    format!(
-        "[package]\nname = \"patched\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n[workspace]\n\n\
-         [dependencies]\nhashbrown = {{ version = \"0.17\", features = [\"rayon\"] }}\n\
-         indexmap = {{ version = \"2.14\", features = [\"rayon\"] }}\nrayon = \"1.12\"\nrayon-core = \"1.13\"\n\n\
-         [patch.crates-io]\nrayon = {{ path = '{0}/patch' }}\nrayon-core = {{ path = '{0}/patch-core' }}\n",
-        env!("CARGO_MANIFEST_DIR")
-    )
+/// The last lines are those of the README.
+const TREE: &str = r#"
+[dependencies]
+hashbrown = { version = "0.17", features = ["rayon"] }
+indexmap = { version = "2.14", features = ["rayon"] }
+rayon = "1.12"
+rayon-core = "1.13"
+
+[patch.crates-io]
+rayon = { path = "../rangesteal/rayon/patch" }
+rayon-core = { path = "../rangesteal/rayon/patch-core" }
+"#;
+
+/// The second way of the README.
+const OPTIONAL: &str = r#"
+[dependencies]
+rayon = { path = "../rangesteal/rayon/patch", optional = true }
+
+[features]
+parallel = ["dep:rayon"]
+
+[target.'cfg(unix)'.dependencies]
+rayon-core = { path = "../rangesteal/rayon/patch-core" }
+"#;
+
+const OF_A_FEATURE: &str = r#"
+#[cfg(feature = "parallel")]
+fn main() {
+    use rayon::prelude::*;
+    assert_eq!((0..10).into_par_iter().sum::<u32>(), 45);
+    #[cfg(unix)]
+    assert_eq!(rayon_core::current_num_threads(), rayon::current_num_threads());
+    println!("patched");
+}
+
+#[cfg(not(feature = "parallel"))]
+fn main() {
+    println!("alone");
+}
+"#;
+
+/// A program in a folder of its own.
+struct Program(PathBuf);
+
+impl Program {
+    fn new(name: &str, manifest: &str, program: &str) -> Self {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        fs::create_dir_all(folder.join("src")).unwrap();
+        let package =
+            format!("[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n[workspace]\n");
+        let manifest = manifest.replace("../rangesteal/rayon", env!("CARGO_MANIFEST_DIR"));
+        fs::write(folder.join("Cargo.toml"), package + &manifest).unwrap();
+        fs::write(folder.join("src/main.rs"), program).unwrap();
+        Self(folder)
+    }
+
+    fn cargo(&self, arguments: &[&str]) -> Output {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(arguments).arg("--quiet").current_dir(&self.0);
+        cargo.env("CARGO_TARGET_DIR", self.0.join("target")).output().expect("cargo")
+    }
+
+    /// Whether the crates are there.
+    fn has_crates(&self) -> bool {
+        let has =
+            [&["fetch", "--offline"][..], &["fetch"]].iter().any(|how| self.cargo(how).status.success());
+        if !has {
+            println!("SKIPPED: a crate is not in cargo's registry folder, and cannot be fetched");
+        }
+        has
+    }
+
+    /// Runs the program, and expects that it prints `patched`, and that no rayon is the real one.
+    fn runs(&self, arguments: &[&str]) {
+        let output = self.cargo(&[&["run", "--offline"], arguments].concat());
+        assert_eq!(
+            String::from_utf8_lossy(&output.stdout),
+            "patched\n",
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        let lock = fs::read_to_string(self.0.join("Cargo.lock")).unwrap();
+        for package in lock.split("\n\n").filter(|package| package.contains("name = \"rayon")) {
+            assert!(!package.contains("source ="), "of the registry: {package}");
+        }
+        assert!(lock.contains("name = \"rangesteal-rayon\""), "{lock}");
+    }
 }
 
 #[test]
 fn a_patched_tree_runs_on_this_crate() {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("patched");
-    fs::create_dir_all(folder.join("src")).unwrap();
-    fs::write(folder.join("Cargo.toml"), manifest()).unwrap();
-    fs::write(folder.join("src/main.rs"), PROGRAM).unwrap();
-    let cargo = |arguments: &[&str]| {
-        let mut cargo = Command::new(env!("CARGO"));
-        let said = cargo.args(arguments).current_dir(&folder).output().expect("cargo");
-        (said.status.success(), String::from_utf8_lossy(&said.stdout).into_owned(), said.stderr)
-    };
-    let has_crates = cargo(&["fetch", "--quiet", "--offline"]).0 || cargo(&["fetch", "--quiet"]).0;
-    if !has_crates {
-        println!("SKIPPED: hashbrown and indexmap are not in cargo's registry folder, and cannot be fetched");
-        return;
+    let program = Program::new("patched", TREE, PROGRAM);
+    if program.has_crates() {
+        program.runs(&[]);
     }
-    let target = folder.join("target");
-    let (has_run, printed, errors) =
-        cargo(&["run", "--quiet", "--offline", "--target-dir", target.to_str().expect("UTF-8")]);
-    assert!(has_run, "{}", String::from_utf8_lossy(&errors));
-    assert_eq!(printed, "patched\n");
-    let lock = fs::read_to_string(folder.join("Cargo.lock")).unwrap();
-    for package in ["rayon", "rayon-core"] {
-        let start = lock.find(&format!("name = \"{package}\"\n")).expect("the package is in the tree");
-        let entry = lock[start..].split("\n\n").next().unwrap_or_default();
-        assert!(!entry.contains("source ="), "{package} comes from the registry:\n{entry}");
+}
+
+#[test]
+fn a_line_with_a_path_keeps_features_and_platforms() {
+    let program = Program::new("optional", OPTIONAL, OF_A_FEATURE);
+    if program.has_crates() {
+        program.runs(&["--features", "parallel"]);
+        assert_eq!(program.cargo(&["run", "--offline"]).stdout, b"alone\n");
     }
 }

@@ -1,4 +1,4 @@
-//! rangesteal-rayon under the name of rayon-core, all of whose items are at its top. Beside the patch
-//! of rayon, so that crates that name rayon-core run on the same pool.
+//! rangesteal-rayon under the name of rayon-core, whose items are all at its top. A patch beside
+//! that of rayon lets crates that name rayon-core run on the same pool.
 
 pub use rangesteal_rayon::*;
