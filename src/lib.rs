@@ -145,7 +145,7 @@ pub mod source {
     pub use crate::pool::{
         Chunks, Cloned, Cuts, Drained, Filter, FilterMap, FlatMap, Flatten, Holder, InParts, InStep, Indices,
         Inspect, Integer, Integers, Lent, Located, Map, Nested, Permuted, Portion, PortionItems, Rev,
-        Splittable, StepBy, Subrange, Tiles, Windows, With, Zip, portioned,
+        Splittable, StepBy, Subrange, Target, Tiles, Windows, With, Zip, append_to_target, portioned,
     };
 }
 

@@ -707,3 +707,72 @@ fn bridges_reduce_in_order_and_heed_lengths() {
     items().with_producer(Parts);
     (0..N).into_par_iter().with_producer(Parts);
 }
+
+/// Another crate's iterator that says how many items it has, and drives consumers in its own way.
+struct Says<F>(usize, F);
+
+impl<F: FnOnce() -> Drives + Send> ParallelIterator for Says<F> {
+    type Item = String;
+
+    fn drive_unindexed<C: UnindexedConsumer<String>>(self, consumer: C) -> C::Result {
+        let word = |at: usize| at.to_string();
+        match (self.1)() {
+            Drives::Whole(many) => consumer.into_folder().consume_iter((0..many).map(word)).complete(),
+            Drives::Halves { at, left, right, is_swapped } => {
+                let (first, second, reducer) = consumer.split_at(at);
+                let first = first.into_folder().consume_iter((0..left).map(word)).complete();
+                let second = second.into_folder().consume_iter((0..right).map(word)).complete();
+                if is_swapped { reducer.reduce(second, first) } else { reducer.reduce(first, second) }
+            }
+            Drives::One(at, is_left) => {
+                let (first, second, _) = consumer.split_at(at);
+                let of = if is_left { first } else { second };
+                of.into_folder().consume_iter((0..at).map(word)).complete()
+            }
+            Drives::Unindexed => {
+                let left = consumer.split_off_left().into_folder().consume(word(0)).complete();
+                let reducer = consumer.to_reducer();
+                reducer.reduce(left, consumer.into_folder().consume(word(1)).complete())
+            }
+        }
+    }
+
+    fn opt_len(&self) -> Option<usize> {
+        Some(self.0)
+    }
+}
+
+enum Drives {
+    Whole(usize),
+    Halves { at: usize, left: usize, right: usize, is_swapped: bool },
+    One(usize, bool),
+    Unindexed,
+}
+
+/// An iterator that does not give as many items as it says, or not in order, is found out, and
+/// nothing is lost or dropped twice.
+#[test]
+fn an_iterator_that_lies_about_its_number_is_found_out() {
+    use Drives::{Halves, One, Unindexed, Whole};
+
+    let whole = Says(4, || Whole(4)).collect::<Vec<_>>();
+    assert_eq!(whole, ["0", "1", "2", "3"]);
+    let halves = |left, right, is_swapped| Says(4, move || Halves { at: 2, left, right, is_swapped });
+    assert_eq!(halves(2, 2, false).collect::<Vec<_>>(), ["0", "1", "0", "1"]);
+    panics(|| drop(Says(4, || Whole(5)).collect::<Vec<_>>()));
+    panics(|| drop(Says(4, || Whole(3)).collect::<Vec<_>>()));
+    panics(|| drop(halves(1, 2, false).collect::<Vec<_>>()));
+    panics(|| drop(halves(2, 1, false).collect::<Vec<_>>()));
+    panics(|| drop(halves(3, 1, false).collect::<Vec<_>>()));
+    panics(|| drop(halves(1, 3, false).collect::<Vec<_>>()));
+    panics(|| drop(halves(2, 2, true).collect::<Vec<_>>()));
+    panics(|| drop(Says(4, || One(2, true)).collect::<Vec<_>>()));
+    panics(|| drop(Says(4, || One(2, false)).collect::<Vec<_>>()));
+    panics(|| drop(Says(4, || Halves { at: 5, left: 2, right: 2, is_swapped: false }).collect::<Vec<_>>()));
+    panics(|| drop(Says(2, || Unindexed).collect::<Vec<_>>()));
+    let mut kept = vec![String::from("kept")];
+    panics(|| kept.par_extend(halves(2, 1, false)));
+    assert_eq!(kept, ["kept"]);
+    kept.par_extend(halves(2, 2, false));
+    assert_eq!(kept, ["kept", "0", "1", "0", "1"]);
+}

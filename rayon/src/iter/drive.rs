@@ -3,13 +3,20 @@
 use std::{
     cell::Cell,
     marker::PhantomData,
+    mem,
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
+};
+
+use rangesteal::{
+    source,
+    source::{Target, append_to_target},
 };
 
 use super::{
     ParallelIterator, Stage,
     plumbing::{Consumer, Folder, Reducer, UnindexedConsumer},
 };
+use crate::pool::{current, on};
 
 /// A stage before a consumer or a folder.
 pub(crate) struct Before<'s, G, C>(pub(crate) &'s G, pub(crate) C);
@@ -289,24 +296,144 @@ impl<T, F: Folds<T>> Reducer<F::Result> for Merge<'_, F, T> {
     }
 }
 
-/// Appends the items of an iterator to a vector. Each part fills a vector of its own.
+/// Appends the items of an iterator to a vector. If their number is known, each item is written to
+/// its final place. Otherwise each part fills a vector of its own.
 pub(super) fn append<I: ParallelIterator>(iter: I, to: &mut Vec<I::Item>) {
-    let fold = Fold::<_, _, _, _, false> {
-        init: Vec::new,
-        step: |mut part: Vec<_>, item| {
-            part.push(item);
-            Ok(part)
-        },
-        done: |part| vec![part],
-        merge: |mut left: Vec<_>, mut right| {
-            left.append(&mut right);
-            left
-        },
+    if let Some(len) = iter.opt_len() {
+        return append_to_target(to, len, |target| iter.drive_unindexed(Places(target)));
+    }
+    let step = |mut part: Vec<_>, item| {
+        part.push(item);
+        Ok(part)
     };
-    let parts = fold.of(iter, Prunes::Later);
-    to.reserve(parts.iter().map(Vec::len).sum());
-    for mut part in parts {
-        to.append(&mut part);
+    let fold = Fold::<_, _, _, _, false> { init: Vec::new, step, done: |part| vec![part], merge: joined };
+    concat(fold.of(iter, Prunes::Later), to);
+}
+
+/// The elements of `a`, then those of `b`.
+pub(super) fn joined<T>(mut a: Vec<T>, mut b: Vec<T>) -> Vec<T> {
+    a.append(&mut b);
+    a
+}
+
+/// Appends the items of all parts to a vector.
+fn concat<T: Send>(mut parts: Vec<Vec<T>>, to: &mut Vec<T>) {
+    parts.retain(|part| !part.is_empty());
+    if let (true, [only]) = (to.is_empty(), &mut *parts) {
+        *to = mem::take(only);
+        return;
+    }
+    let len = parts.iter().map(Vec::len).sum();
+    append_to_target(to, len, |mut rest| {
+        let mut moves = Vec::new();
+        for part in parts {
+            let (own, behind) = rest.split_at(part.len());
+            moves.push((own, part));
+            rest = behind;
+        }
+        let (pool, moves) = (current(), source(moves));
+        let moved = on!(pool, moves).map(|(_, (mut own, part))| {
+            own.append(part);
+            own
+        });
+        moved.reduce(Target::join).unwrap_or(rest)
+    });
+}
+
+/// The items of all parts.
+fn concatenated<T: Send>(parts: Vec<Vec<T>>) -> Vec<T> {
+    let mut all = Vec::new();
+    concat(parts, &mut all);
+    all
+}
+
+/// The `Ok` values of the items, or the first error.
+pub(super) fn to_result<T: Send, Z: Send>(
+    iter: impl ParallelIterator<Item = Result<T, Z>>,
+) -> Result<Vec<T>, Z> {
+    let step = |part: Result<Vec<T>, Z>, item| match (part, item) {
+        (Ok(mut part), Ok(item)) => {
+            part.push(item);
+            Ok(Ok(part))
+        }
+        (Err(error), _) | (_, Err(error)) => Err(Err(error)),
+    };
+    let done = |part: Result<_, _>| part.map(|part| vec![part]);
+    let merge = |a: Result<_, _>, b: Result<_, _>| Ok(joined(a?, b?));
+    let fold = Fold::<_, _, _, _, true> { init: || Ok(Vec::new()), step, done, merge };
+    fold.of(iter, Prunes::Later).map(concatenated)
+}
+
+/// Two vectors, to which `push` adds each item.
+pub(super) fn to_two<I: ParallelIterator, A: Send, B: Send>(
+    iter: I,
+    push: impl Fn(&mut Vec<A>, &mut Vec<B>, I::Item) + Sync,
+) -> (Vec<A>, Vec<B>) {
+    let step = |mut part: (Vec<A>, Vec<B>), item| {
+        push(&mut part.0, &mut part.1, item);
+        Ok(part)
+    };
+    let done = |(a, b)| (vec![a], vec![b]);
+    let merge = |(a, b), (more_of_a, more_of_b)| (joined(a, more_of_a), joined(b, more_of_b));
+    let fold = Fold::<_, _, _, _, false> { init: || (Vec::new(), Vec::new()), step, done, merge };
+    let (a, b) = fold.of(iter, Prunes::Later);
+    (concatenated(a), concatenated(b))
+}
+
+/// The places of the items in a vector.
+struct Places<'v, T>(Target<'v, T>);
+struct InOrder;
+
+impl<'v, T: Send> Consumer<T> for Places<'v, T> {
+    type Folder = Self;
+    type Reducer = InOrder;
+    type Result = Target<'v, T>;
+
+    fn split_at(self, index: usize) -> (Self, Self, InOrder) {
+        let (left, right) = self.0.split_at(index);
+        (Self(left), Self(right), InOrder)
+    }
+
+    fn into_folder(self) -> Self {
+        self
+    }
+
+    fn full(&self) -> bool {
+        false
+    }
+}
+
+impl<T: Send> UnindexedConsumer<T> for Places<'_, T> {
+    fn split_off_left(&self) -> Self {
+        panic!("an iterator whose `opt_len` is known must split its consumer by `split_at`")
+    }
+
+    fn to_reducer(&self) -> InOrder {
+        InOrder
+    }
+}
+
+impl<'v, T> Folder<T> for Places<'v, T> {
+    type Result = Target<'v, T>;
+
+    #[inline(always)]
+    fn consume(mut self, item: T) -> Self {
+        self.0.push(item);
+        self
+    }
+
+    fn complete(self) -> Target<'v, T> {
+        self.0
+    }
+
+    fn full(&self) -> bool {
+        false
+    }
+}
+
+impl<'v, T> Reducer<Target<'v, T>> for InOrder {
+    fn reduce(self, left: Target<'v, T>, right: Target<'v, T>) -> Target<'v, T> {
+        left.join(right)
     }
 }
 

@@ -18,7 +18,7 @@ use rangesteal::{
 
 use super::{
     End, IndexedEnd, ParallelIterator,
-    drive::{self, Prunes},
+    drive::{self, Prunes, joined},
 };
 use crate::pool::{current, on};
 
@@ -86,18 +86,6 @@ macro_rules! end {
     };
 }
 
-/// The items of `a`, then those of `b`.
-fn joined<T>(mut a: Vec<T>, mut b: Vec<T>) -> Vec<T> {
-    a.append(&mut b);
-    a
-}
-
-/// The items of `all`, and one more.
-fn with<T>(mut all: Vec<T>, item: T) -> Vec<T> {
-    all.push(item);
-    all
-}
-
 /// [`joined`] for pairs of vectors.
 fn both_joined<A, B>(a: (Vec<A>, Vec<B>), b: (Vec<A>, Vec<B>)) -> (Vec<A>, Vec<B>) {
     (joined(a.0, b.0), joined(a.1, b.1))
@@ -128,9 +116,10 @@ end! {
     ToResult {} [T: Send, Z: Send] Result<T, Z> => Result<Vec<T>, Z>,
     |self, on| on.collect(),
     |first, second| Ok(joined(first?, second()?)),
-    until Later Ok(Vec::new()), |all, item| match (all, item) {
-        (Ok(all), Ok(item)) => Ok(Ok(with(all, item))),
-        (Err(error), _) | (_, Err(error)) => Err(Err(error)),
+    {
+        fn foreign<I: ParallelIterator<Item = Result<T, Z>>>(&self, iter: I) -> Result<Vec<T>, Z> {
+            drive::to_result(iter)
+        }
     }
 }
 end! {
@@ -138,9 +127,10 @@ end! {
     ToOption {} [T: Send] Option<T> => Option<Vec<T>>,
     |self, on| on.collect(),
     |first, second| Some(joined(first?, second()?)),
-    until Later Some(Vec::new()), |all, item| match (all, item) {
-        (Some(all), Some(item)) => Ok(Some(with(all, item))),
-        _ => Err(None),
+    {
+        fn foreign<I: ParallelIterator<Item = Option<T>>>(&self, iter: I) -> Option<Vec<T>> {
+            drive::to_result(iter.map(|item| item.ok_or(()))).ok()
+        }
     }
 }
 end! {
@@ -233,15 +223,24 @@ end! {
     Unzip {} [A: Send, B: Send] (A, B) => (Vec<A>, Vec<B>),
     |self, on| on.unzip(),
     |first, second| both_joined(first, second()),
-    through Later (Vec::new(), Vec::new()), |all, (a, b)| Ok((with(all.0, a), with(all.1, b)))
+    {
+        fn foreign<I: ParallelIterator<Item = (A, B)>>(&self, iter: I) -> (Vec<A>, Vec<B>) {
+            drive::to_two(iter, |firsts, seconds, (a, b)| {
+                firsts.push(a);
+                seconds.push(b);
+            })
+        }
+    }
 }
 end! {
     /// Collects the items for which a closure returns true, and the other items.
     Partition { f: F } [T: Send, F: Fn(&T) -> bool + Sync] T => (Vec<T>, Vec<T>),
     |self, on| on.partition(|(_, item)| (self.f)(item)),
     |first, second| both_joined(first, second()),
-    through Later (Vec::new(), Vec::new()), |all, item| {
-        Ok(if (self.f)(&item) { (with(all.0, item), all.1) } else { (all.0, with(all.1, item)) })
+    {
+        fn foreign<I: ParallelIterator<Item = T>>(&self, iter: I) -> (Vec<T>, Vec<T>) {
+            drive::to_two(iter, |yes, no, item| if (self.f)(&item) { yes.push(item) } else { no.push(item) })
+        }
     }
 }
 

@@ -46,8 +46,13 @@ impl<A: ParallelIterator, B: ParallelIterator<Item = A::Item>> Gather for OneAft
 
     fn drive<C: UnindexedConsumer<A::Item>>(self, consumer: C) -> C::Result {
         let Self(a, b) = self;
-        let (left, reducer) = (consumer.split_off_left(), consumer.to_reducer());
-        let (first, second) = join(|| a.drive_unindexed(left), || b.drive_unindexed(consumer));
+        let (left, right, reducer) = if let (Some(before), Some(_)) = (a.opt_len(), b.opt_len()) {
+            consumer.split_at(before) // a consumer of a known number of items needs that
+        } else {
+            let (left, reducer) = (consumer.split_off_left(), consumer.to_reducer());
+            (left, consumer, reducer)
+        };
+        let (first, second) = join(|| a.drive_unindexed(left), || b.drive_unindexed(right));
         reducer.reduce(first, second)
     }
 

@@ -17,6 +17,7 @@ mod places;
 pub mod plumbing;
 mod positions;
 mod prefixes;
+mod spread;
 mod staged;
 pub(crate) mod stages;
 mod start;
@@ -57,9 +58,10 @@ pub use self::{
     places::{Chunks, Enumerate, MaxLen, MinLen, Rev, Skip, StepBy, Take},
     positions::Positions,
     prefixes::{TakeAny, TakeAnyWhile, WhileSome},
+    spread::{FlatMap, Flatten, Spread},
     stages::{
-        Cloned, Copied, ExponentialBlocks, Filter, FilterMap, FlatMap, FlatMapIter, Flatten, FlattenIter,
-        Inspect, Map, PanicFuse, SkipAny, SkipAnyWhile, UniformBlocks, Update,
+        Cloned, Copied, ExponentialBlocks, Filter, FilterMap, FlatMapIter, FlattenIter, Inspect, Map,
+        PanicFuse, SkipAny, SkipAnyWhile, UniformBlocks, Update,
     },
     zip::{Interleave, InterleaveShortest, Joined, MultiZip, Zip, ZipEq},
 };
@@ -68,6 +70,7 @@ pub use self::{
     divided::{Divide, Whole},
     end::{End, IndexedEnd, IndexedStage, Keeps, Stage},
     gathered::{Counted, Gather, GatherExact, Gathered, Listed},
+    spread::{Flat, FlatMapBy, Spreads},
     staged::{Placed, Staged},
     tries::Try,
     zip::Join,

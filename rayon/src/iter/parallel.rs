@@ -15,10 +15,10 @@ use std::{
 use super::{
     Chain, Cloned, Copied, End, Filter, FilterMap, FlatMap, FlatMapIter, Flatten, FlattenIter, Fold,
     FoldWith, FromParallelIterator, Gathered, Inspect, Intersperse, IntoParallelIterator, Map, MapInit,
-    MapWith, PanicFuse, ParallelExtend, SkipAny, SkipAnyWhile, Staged, TakeAny, TakeAnyWhile, Try, TryFold,
-    TryFoldWith, Update, WhileSome, ends, folds, mixed,
+    MapWith, PanicFuse, ParallelExtend, SkipAny, SkipAnyWhile, Spread, Staged, TakeAny, TakeAnyWhile, Try,
+    TryFold, TryFoldWith, Update, WhileSome, ends, folds, mixed,
     plumbing::UnindexedConsumer,
-    prefixes, stages,
+    prefixes, spread, stages,
     start::{gathered, start},
 };
 use either::Either;
@@ -222,15 +222,14 @@ pub trait ParallelIterator: Sized + Send {
         Staged { base: self, stage: stages::FilterMapBy(filter_op) }
     }
 
-    /// Maps each item to a parallel iterator, and iterates over the items of all these iterators. A
-    /// loop of its own gathers each of these iterators into a vector.
+    /// Maps each item to a parallel iterator, and iterates over the items of all these iterators.
     #[track_caller]
     fn flat_map<F, PI>(self, map_op: F) -> FlatMap<Self, F>
     where
         F: Fn(Self::Item) -> PI + Sync + Send,
         PI: IntoParallelIterator,
     {
-        Staged { base: self, stage: stages::FlatMapBy(map_op) }
+        Spread { base: self, by: spread::FlatMapBy(map_op) }
     }
 
     /// Maps each item to a serial iterator, and iterates over the items of all these iterators.
@@ -249,7 +248,7 @@ pub trait ParallelIterator: Sized + Send {
     where
         Self::Item: IntoParallelIterator,
     {
-        Staged { base: self, stage: stages::Flat }
+        Spread { base: self, by: spread::Flat }
     }
 
     /// Iterates over the items of the items, which are serial iterators.

@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use rangesteal::source;
-
 use super::{
     Backward, End, IndexedEnd, IndexedParallelIterator, IndexedStage, Lend, ParallelIterator, Stage, Then,
     Unindexed,
@@ -37,7 +35,7 @@ impl<I: ParallelIterator, G: Stage<I::Item> + Send + Sync> ParallelIterator for 
         if G::ONE_AT_MOST {
             return self.base.rs_run_backward(Then(self.stage, end));
         }
-        end.chain(source(self.rs_into_items()).rev())
+        end.foreign_backward(self)
     }
 
     fn opt_len(&self) -> Option<usize> {

@@ -9,7 +9,7 @@ use rangesteal::{
     source::{Chain, Source},
 };
 
-use super::{IndexedStage, IntoParallelIterator, ParallelIterator, Stage, Staged};
+use super::{IndexedStage, Stage, Staged};
 
 /// Declares a stage with a closure, and the iterator that consists of a base and the stage.
 macro_rules! stage {
@@ -81,14 +81,14 @@ macro_rules! behind {
 }
 
 stage! {
-    /// See [`ParallelIterator::map`].
+    /// See [`map`](super::ParallelIterator::map).
     Map, MapBy
 }
 behind!([T, R: Send, F: Fn(T) -> R + Sync] MapBy<F>, T => R, one of each, (self, on) on.map(|(_, item)| (self.0)(item)), source(on).map(self.0),
     (item, acc, next) next(acc, (self.0)(item)));
 
 stage! {
-    /// See [`ParallelIterator::inspect`].
+    /// See [`inspect`](super::ParallelIterator::inspect).
     Inspect, InspectBy
 }
 behind!([T: Send, F: Fn(&T) + Sync] InspectBy<F>, T => T, one of each, (self, on) on.inspect(|(_, item)| (self.0)(item)), source(on).inspect(self.0),
@@ -98,7 +98,7 @@ behind!([T: Send, F: Fn(&T) + Sync] InspectBy<F>, T => T, one of each, (self, on
 });
 
 stage! {
-    /// See [`ParallelIterator::update`].
+    /// See [`update`](super::ParallelIterator::update).
     Update, UpdateBy
 }
 behind!([T: Send, F: Fn(&mut T) + Sync] UpdateBy<F>, T => T, one of each, (self, on) {
@@ -118,14 +118,14 @@ behind!([T: Send, F: Fn(&mut T) + Sync] UpdateBy<F>, T => T, one of each, (self,
 });
 
 stage! {
-    /// See [`ParallelIterator::filter`].
+    /// See [`filter`](super::ParallelIterator::filter).
     Filter, FilterBy
 }
 behind!([T: Send, F: Fn(&T) -> bool + Sync] FilterBy<F>, T => T, one, (self, on) on.filter(|(_, item)| (self.0)(item)),
     (item, acc, next) if (self.0)(&item) { next(acc, item) } else { Ok(acc) });
 
 stage! {
-    /// See [`ParallelIterator::filter_map`].
+    /// See [`filter_map`](super::ParallelIterator::filter_map).
     FilterMap, FilterMapBy
 }
 behind!([T, R: Send, F: Fn(T) -> Option<R> + Sync] FilterMapBy<F>, T => R, one, (self, on) {
@@ -136,38 +136,19 @@ behind!([T, R: Send, F: Fn(T) -> Option<R> + Sync] FilterMapBy<F>, T => R, one, 
 });
 
 stage! {
-    /// See [`ParallelIterator::flat_map`].
-    FlatMap, FlatMapBy
-}
-behind!([T, P: IntoParallelIterator, F: Fn(T) -> P + Sync] FlatMapBy<F>, T => P::Item, any, (self, on) {
-    on.flat_map(|(_, item)| (self.0)(item).into_par_iter().rs_into_items())
-}, (item, acc, next) (self.0)(item).into_par_iter().rs_into_items().into_iter().try_fold(acc, next));
-
-stage! {
-    /// See [`ParallelIterator::flat_map_iter`].
+    /// See [`flat_map_iter`](super::ParallelIterator::flat_map_iter).
     FlatMapIter, FlatMapIterBy
 }
 behind!([T, P: IntoIterator<Item: Send>, F: Fn(T) -> P + Sync] FlatMapIterBy<F>, T => P::Item, any, (self, on) {
     on.flat_map(|(_, item)| (self.0)(item))
 }, (item, acc, next) (self.0)(item).into_iter().try_fold(acc, next));
 
-/// The stage of [`Flatten`].
-#[doc(hidden)]
-#[derive(Clone, Copy, Debug)]
-pub struct Flat;
-
-/// See [`ParallelIterator::flatten`].
-pub type Flatten<I> = Staged<I, Flat>;
-behind!([P: IntoParallelIterator] Flat, P => P::Item, any, (self, on) {
-    on.flat_map(|(_, item): (_, P)| item.into_par_iter().rs_into_items())
-}, (item, acc, next) item.into_par_iter().rs_into_items().into_iter().try_fold(acc, next));
-
 /// The stage of [`FlattenIter`].
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct FlatIter;
 
-/// See [`ParallelIterator::flatten_iter`].
+/// See [`flatten_iter`](super::ParallelIterator::flatten_iter).
 pub type FlattenIter<I> = Staged<I, FlatIter>;
 behind!([P: IntoIterator<Item: Send>] FlatIter, P => P::Item, any, (self, on) on.flatten(),
     (item, acc, next) item.into_iter().try_fold(acc, next));
@@ -177,9 +158,9 @@ behind!([P: IntoIterator<Item: Send>] FlatIter, P => P::Item, any, (self, on) on
 #[derive(Clone, Copy, Debug)]
 pub struct Owned;
 
-/// See [`ParallelIterator::copied`].
+/// See [`copied`](super::ParallelIterator::copied).
 pub type Copied<I> = Staged<I, Owned>;
-/// See [`ParallelIterator::cloned`].
+/// See [`cloned`](super::ParallelIterator::cloned).
 pub type Cloned<I> = Staged<I, Owned>;
 behind!(['a, T: Clone + Send + 'a] Owned, &'a T => T, one of each, (self, on) on.cloned(), source(on).cloned(),
     (item, acc, next) next(acc, item.clone()));
@@ -189,7 +170,7 @@ behind!(['a, T: Clone + Send + 'a] Owned, &'a T => T, one of each, (self, on) on
 #[derive(Clone, Copy, Debug)]
 pub struct Same;
 
-/// See [`ParallelIterator::panic_fuse`].
+/// See [`panic_fuse`](super::ParallelIterator::panic_fuse).
 pub type PanicFuse<I> = Staged<I, Same>;
 /// See [`by_exponential_blocks`](super::IndexedParallelIterator::by_exponential_blocks).
 pub type ExponentialBlocks<I> = Staged<I, Same>;
@@ -215,7 +196,7 @@ impl Clone for SkipSome {
     }
 }
 
-/// See [`ParallelIterator::skip_any`].
+/// See [`skip_any`](super::ParallelIterator::skip_any).
 pub type SkipAny<I> = Staged<I, SkipSome>;
 behind!([T: Send] SkipSome, T => T, one, (self, on) {
     on.filter(|(_, _)| !self.skips())
@@ -246,7 +227,7 @@ impl<F: Clone> Clone for SkipWhile<F> {
     }
 }
 
-/// See [`ParallelIterator::skip_any_while`].
+/// See [`skip_any_while`](super::ParallelIterator::skip_any_while).
 pub type SkipAnyWhile<I, F> = Staged<I, SkipWhile<F>>;
 behind!([T: Send, F: Fn(&T) -> bool + Sync] SkipWhile<F>, T => T, one, (self, on) {
     on.filter(|(_, item)| self.keeps(item))

@@ -249,6 +249,12 @@ impl<S: Pieces> Source for Chunks<S> {
         // as the caller promises.
         unsafe { Claim::of_blocks(&self.source, range, move |some| blocks.items(some)) }.map(Claim::piece)
     }
+
+    #[inline(always)]
+    unsafe fn own_item(&self, index: usize) -> S::Piece {
+        // SAFETY: *once*: likewise.
+        unsafe { self.source.piece(self.blocks.items(index..index + 1)) }
+    }
 }
 
 /// All pieces of `size` neighbouring items, which overlap. Made by

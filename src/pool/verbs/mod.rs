@@ -15,7 +15,7 @@
 //! results are reduced. The chain and the end make a kernel (`kernel`); the rest of the crate knows
 //! only the kernel of a loop. An end receives each claim of a worker as a `Claim`, from which the
 //! end can take the items once. So the ends are safe code, and only `kernel` relies on the
-//! executor. `places` writes results to their final places, `gather` joins the vectors of all runs,
+//! executor. `places` writes results to their final places, `target` lets rangesteal-rayon do that, `gather` joins the vectors of all runs,
 //! `reproducible` reduces results in a fixed order, and `part` reduces the results of a part of a
 //! whole in this order.
 //!
@@ -61,6 +61,7 @@ pub(crate) mod sort;
 pub(crate) mod source;
 pub(crate) mod stages;
 pub(crate) mod state;
+pub(crate) mod target;
 pub(crate) mod tiles;
 mod value;
 pub(crate) mod waiting;

@@ -4,7 +4,7 @@
 
 #![allow(unsafe_code)] // the owner of a portion requests its items
 
-use std::{collections::BTreeMap, fmt, mem, ops::Range};
+use std::{fmt, mem, ops::Range};
 
 use super::{
     chain::{Chain, Each, Source, base, begins_a_chain, itself, nothing_is_noted},
@@ -221,32 +221,47 @@ pub trait Splittable: Send + Sized {
 #[doc(hidden)]
 pub struct InParts<P> {
     len: usize,
-    /// The parts that are left, by their first index, each with the index behind it. No two of them
-    /// are neighbours.
-    left: Mutex<BTreeMap<usize, (usize, P)>>,
+    left: Mutex<Left<P>>,
+}
+
+/// What no claim has taken yet.
+struct Left<P> {
+    /// The parts, in order, each with its first index and the index behind it. No two of them are
+    /// neighbours.
+    parts: Vec<(Range<usize>, P)>,
+    /// A part without items. `None` while it is split.
+    nothing: Option<P>,
 }
 
 impl<P: Splittable> InParts<P> {
     /// The source of `all`, which has `len` items.
     pub fn new(all: P, len: usize) -> Self {
-        Self { len, left: Mutex::new(BTreeMap::from([(0, (len, all))])) }
+        let (nothing, all) = all.split_at(0);
+        Self { len, left: Mutex::new(Left { parts: vec![(0..len, all)], nothing: Some(nothing) }) }
     }
 
-    /// Splittable off the part of `range`, whose items are all left.
-    fn split_off(&self, range: Range<usize>) -> P {
+    /// Splits off the part of `range`, whose items are all left.
+    fn split_off(&self, range: &Range<usize>) -> P {
         let mut left = lock(&self.left);
-        let (&first, _) = left.range(..=range.start).next_back().expect("a part that is left");
-        let (end, mut part) = left.remove(&first).expect("the part just found");
-        assert!(range.end <= end, "a part that is left");
-        if first < range.start {
-            let before;
-            (before, part) = part.split_at(range.start - first);
-            left.insert(first, (range.start, before));
+        if range.is_empty() {
+            let (one, other) = left.nothing.take().expect("a part without items").split_at(0);
+            left.nothing = Some(other);
+            return one;
         }
+        let is_behind = |(part, _): &(Range<usize>, P)| part.start > range.start;
+        let at = left.parts.iter().position(is_behind).unwrap_or(left.parts.len());
+        let at = at.checked_sub(1).expect("a part that is left");
+        let (Range { start, end }, mut part) = left.parts.remove(at);
+        assert!(range.end <= end, "a part that is left");
         if range.end < end {
             let behind;
-            (part, behind) = part.split_at(range.len());
-            left.insert(range.end, (end, behind));
+            (part, behind) = part.split_at(range.end - start);
+            left.parts.insert(at, (range.end..end, behind));
+        }
+        if start < range.start {
+            let before;
+            (before, part) = part.split_at(range.start - start);
+            left.parts.insert(at, (start..range.start, before));
         }
         part
     }
@@ -279,40 +294,6 @@ impl<P: Splittable> Source for InParts<P> {
         &self,
         range: Range<usize>,
     ) -> impl ExactSizeIterator<Item = P::Item> + DoubleEndedIterator {
-        PartItems((!range.is_empty()).then(|| self.split_off(range).into_items()))
+        self.split_off(&range).into_items()
     }
 }
-
-/// The items of a part. `None` if there are none.
-struct PartItems<I>(Option<I>);
-
-impl<I: Iterator> Iterator for PartItems<I> {
-    type Item = I::Item;
-
-    #[inline(always)]
-    fn next(&mut self) -> Option<I::Item> {
-        self.0.as_mut()?.next()
-    }
-
-    #[inline(always)]
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.0.as_ref().map_or((0, Some(0)), Iterator::size_hint)
-    }
-
-    #[inline(always)]
-    fn fold<A, F: FnMut(A, I::Item) -> A>(self, acc: A, f: F) -> A {
-        match self.0 {
-            Some(items) => items.fold(acc, f),
-            None => acc,
-        }
-    }
-}
-
-impl<I: DoubleEndedIterator> DoubleEndedIterator for PartItems<I> {
-    #[inline(always)]
-    fn next_back(&mut self) -> Option<I::Item> {
-        self.0.as_mut()?.next_back()
-    }
-}
-
-impl<I: ExactSizeIterator> ExactSizeIterator for PartItems<I> {}
