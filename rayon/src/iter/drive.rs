@@ -63,6 +63,29 @@ impl<T, G: Stage<T>, F: Folder<G::Made>> Folder<T> for Before<'_, G, F> {
         Self(self.0, folder)
     }
 
+    /// Passes all items on at once if each makes one. Other stages may leave out endlessly many, and
+    /// the folder may be full meanwhile.
+    #[inline(always)]
+    fn consume_iter<I: IntoIterator<Item = T>>(mut self, iter: I) -> Self {
+        if const { G::ONE_EACH } {
+            let one = |item| {
+                let made = self.0.feed(item, None, |_, made| Ok(Some(made)));
+                let (Ok(Some(made)) | Err(Some(made))) = made else {
+                    unreachable!("the stage makes one of each")
+                };
+                made
+            };
+            return Self(self.0, self.1.consume_iter(iter.into_iter().map(one)));
+        }
+        for item in iter {
+            self = self.consume(item);
+            if self.full() {
+                break;
+            }
+        }
+        self
+    }
+
     fn complete(self) -> F::Result {
         self.1.complete()
     }
@@ -202,8 +225,18 @@ impl<F> FoldPart<'_, F> {
     /// Whether the fold of another part makes this part needless.
     #[inline(always)]
     fn is_pruned(&self) -> bool {
-        let ended = self.ended.load(Relaxed);
-        ended < self.place.get().0 || (self.prunes == Prunes::All && ended < usize::MAX)
+        self.ended.load(Relaxed) < self.limit()
+    }
+
+    /// The part is needless if the fold of a part before this place has ended.
+    fn limit(&self) -> usize {
+        if self.prunes == Prunes::All { usize::MAX } else { self.place.get().0 }
+    }
+
+    /// Notes that the fold of this part has ended. Returns whether the part ends, too.
+    fn end(&self) -> bool {
+        self.ended.fetch_min(self.place.get().0, Relaxed);
+        self.prunes != Prunes::Earlier
     }
 }
 
@@ -251,30 +284,37 @@ impl<T, F: Folds<T>> Folder<T> for Folding<'_, F, F::Acc> {
             Ok(acc) => self.acc = acc,
             Err(acc) => {
                 self.acc = acc;
-                self.part.ended.fetch_min(self.part.place.get().0, Relaxed);
-                self.has_ended = self.part.prunes != Prunes::Earlier;
+                self.has_ended = self.part.end();
             }
         }
         self
     }
 
+    /// As `consume`, with the accumulator in registers.
     #[inline(always)]
-    fn consume_iter<I: IntoIterator<Item = T>>(mut self, iter: I) -> Self {
-        if F::MAY_END {
-            for item in iter {
-                self = self.consume(item);
-                if Folder::<T>::full(&self) {
-                    break;
+    fn consume_iter<I: IntoIterator<Item = T>>(self, iter: I) -> Self {
+        let Self { mut acc, mut has_ended, part } = self;
+        if !F::MAY_END {
+            let step = |acc, item| {
+                let (Ok(acc) | Err(acc)) = part.fold.step(acc, item);
+                acc
+            };
+            return Self { acc: iter.into_iter().fold(acc, step), has_ended, part };
+        }
+        let (ended, limit) = (part.ended, part.limit());
+        for item in iter {
+            match part.fold.step(acc, item) {
+                Ok(next) => acc = next,
+                Err(last) => {
+                    acc = last;
+                    has_ended = part.end();
                 }
             }
-            return self;
+            if has_ended || ended.load(Relaxed) < limit {
+                break;
+            }
         }
-        let step = |acc, item| {
-            let (Ok(acc) | Err(acc)) = self.part.fold.step(acc, item);
-            acc
-        };
-        self.acc = iter.into_iter().fold(self.acc, step);
-        self
+        Self { acc, has_ended, part }
     }
 
     fn complete(self) -> F::Result {
@@ -302,12 +342,50 @@ pub(super) fn append<I: ParallelIterator>(iter: I, to: &mut Vec<I::Item>) {
     if let Some(len) = iter.opt_len() {
         return append_to_target(to, len, |target| iter.drive_unindexed(Places(target)));
     }
-    let step = |mut part: Vec<_>, item| {
+    let step = |mut part: Box<Pieces<_>>, item| {
         part.push(item);
         Ok(part)
     };
-    let fold = Fold::<_, _, _, _, false> { init: Vec::new, step, done: |part| vec![part], merge: joined };
+    let done = |part: Box<Pieces<_>>| part.all();
+    let fold = Fold::<_, _, _, _, false> { init: Box::default, step, done, merge: joined };
     concat(fold.of(iter, Prunes::Later), to);
+}
+
+/// The items of a part, in vectors that do not grow beyond some 64 kB, so that none is copied often.
+/// A fold has its pieces in a box: it moves its accumulator for each item.
+pub(super) struct Pieces<T> {
+    full: Vec<Vec<T>>,
+    last: Vec<T>,
+}
+
+impl<T> Default for Pieces<T> {
+    fn default() -> Self {
+        Self { full: Vec::new(), last: Vec::new() }
+    }
+}
+
+impl<T> Pieces<T> {
+    #[inline(always)]
+    pub(super) fn push(&mut self, item: T) {
+        if self.last.len() == self.last.capacity() {
+            self.make_room();
+        }
+        self.last.push(item);
+    }
+
+    #[cold]
+    fn make_room(&mut self) {
+        let large = (1 << 15) / size_of::<T>().max(1);
+        if self.last.len() >= large.max(1) {
+            let next = Vec::with_capacity(2 * large);
+            self.full.push(mem::replace(&mut self.last, next));
+        }
+    }
+
+    fn all(mut self) -> Vec<Vec<T>> {
+        self.full.push(self.last);
+        self.full
+    }
 }
 
 /// The elements of `a`, then those of `b`.
@@ -351,31 +429,35 @@ fn concatenated<T: Send>(parts: Vec<Vec<T>>) -> Vec<T> {
 pub(super) fn to_result<T: Send, Z: Send>(
     iter: impl ParallelIterator<Item = Result<T, Z>>,
 ) -> Result<Vec<T>, Z> {
-    let step = |part: Result<Vec<T>, Z>, item| match (part, item) {
-        (Ok(mut part), Ok(item)) => {
-            part.push(item);
-            Ok(Ok(part))
+    let step = |mut part: Box<(Pieces<T>, Option<Z>)>, item| match item {
+        Ok(item) => {
+            part.0.push(item);
+            Ok(part)
         }
-        (Err(error), _) | (_, Err(error)) => Err(Err(error)),
+        Err(error) => {
+            part.1 = Some(error);
+            Err(part)
+        }
     };
-    let done = |part: Result<_, _>| part.map(|part| vec![part]);
+    let done = |part: Box<(Pieces<T>, Option<Z>)>| part.1.map_or(Ok(part.0.all()), Err);
     let merge = |a: Result<_, _>, b: Result<_, _>| Ok(joined(a?, b?));
-    let fold = Fold::<_, _, _, _, true> { init: || Ok(Vec::new()), step, done, merge };
+    let fold = Fold::<_, _, _, _, true> { init: || Box::new(Default::default()), step, done, merge };
     fold.of(iter, Prunes::Later).map(concatenated)
 }
 
-/// Two vectors, to which `push` adds each item.
+/// Two vectors, to whose pieces `push` adds each item.
 pub(super) fn to_two<I: ParallelIterator, A: Send, B: Send>(
     iter: I,
-    push: impl Fn(&mut Vec<A>, &mut Vec<B>, I::Item) + Sync,
+    push: impl Fn(&mut Pieces<A>, &mut Pieces<B>, I::Item) + Sync,
 ) -> (Vec<A>, Vec<B>) {
-    let step = |mut part: (Vec<A>, Vec<B>), item| {
-        push(&mut part.0, &mut part.1, item);
+    let step = |mut part: Box<(Pieces<A>, Pieces<B>)>, item| {
+        let (a, b) = &mut *part;
+        push(a, b, item);
         Ok(part)
     };
-    let done = |(a, b)| (vec![a], vec![b]);
+    let done = |part: Box<(Pieces<A>, Pieces<B>)>| (part.0.all(), part.1.all());
     let merge = |(a, b), (more_of_a, more_of_b)| (joined(a, more_of_a), joined(b, more_of_b));
-    let fold = Fold::<_, _, _, _, false> { init: || (Vec::new(), Vec::new()), step, done, merge };
+    let fold = Fold::<_, _, _, _, false> { init: Box::default, step, done, merge };
     let (a, b) = fold.of(iter, Prunes::Later);
     (concatenated(a), concatenated(b))
 }

@@ -7,11 +7,11 @@ use rangesteal::{
     On,
     options::{Fresh, OnPool, Stateless},
     source,
-    source::{Chain, Source},
+    source::{Chain, Source, portioned},
 };
 
-use super::{ParallelIterator, Staged, drive::gather};
-use crate::pool::{Seat, current, grain};
+use super::{ParallelIterator, Staged, drive::gather, lend::Driven};
+use crate::pool::{Seat, current};
 
 /// Consumes a chain of items `T`.
 #[doc(hidden)]
@@ -58,9 +58,7 @@ pub trait End<T>: Sync {
     #[track_caller]
     fn chain<C: Chain<Item = T, State = Stateless> + Sync>(&self, chain: C) -> Self::Out {
         let pool = current();
-        let grain = grain(&chain, &pool);
-        let on = pool.on(chain).with(|worker| (Seat::take(&pool, worker), self.keep()));
-        self.run(if let Some(grain) = grain { on.grain(grain) } else { on }, Whole)
+        self.run(pool.on(chain).with(|worker| (Seat::take(&pool, worker), self.keep())), Whole)
     }
 }
 
@@ -160,11 +158,14 @@ pub trait IndexedEnd<T> {
 /// Consumes a source as an unindexed chain.
 pub(crate) struct Unindexed<E>(pub(crate) E);
 
-impl<T, E: End<T>> IndexedEnd<T> for Unindexed<E> {
+impl<T: Send, E: End<T>> IndexedEnd<T> for Unindexed<E> {
     type Out = E::Out;
 
     #[track_caller]
     fn source<S: Source<Item = T> + Sync>(self, source: S) -> E::Out {
+        if const { S::IS_PARTED } {
+            return portioned(source, |all| self.0.foreign(Driven(all)));
+        }
         self.0.chain(source)
     }
 }
@@ -172,11 +173,14 @@ impl<T, E: End<T>> IndexedEnd<T> for Unindexed<E> {
 /// Consumes a source in reverse, as an unindexed chain.
 pub(crate) struct Backward<E>(pub(crate) E);
 
-impl<T, E: End<T>> IndexedEnd<T> for Backward<E> {
+impl<T: Send, E: End<T>> IndexedEnd<T> for Backward<E> {
     type Out = E::Out;
 
     #[track_caller]
     fn source<S: Source<Item = T> + Sync>(self, items: S) -> E::Out {
+        if const { S::IS_PARTED } {
+            return portioned(items, |all| self.0.foreign_backward(Driven(all)));
+        }
         self.0.chain(source(items).rev())
     }
 }

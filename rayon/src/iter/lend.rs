@@ -3,8 +3,8 @@
 use rangesteal::source::{InParts, Portion, PortionItems, Source, Splittable, portioned};
 
 use super::{
-    IndexedEnd,
-    plumbing::{Consumer, Folder, Producer, ProducerCallback, bridge_producer_consumer},
+    IndexedEnd, ParallelIterator,
+    plumbing::{Consumer, Folder, Producer, ProducerCallback, UnindexedConsumer, bridge_producer_consumer},
 };
 
 impl<'s, S: Source + Sync> Producer for Portion<'s, S> {
@@ -38,6 +38,22 @@ impl<T, CB: ProducerCallback<T>> IndexedEnd<T> for Lend<CB> {
 /// Gives the items of a source to a consumer.
 pub(crate) fn drive<S: Source + Sync, C: Consumer<S::Item>>(source: S, consumer: C) -> C::Result {
     portioned(source, |all| bridge_producer_consumer(all.len(), all, consumer))
+}
+
+/// An iterator over the items of a source that begins with another crate's iterator: its parts are
+/// few, since each is split off under a lock.
+pub(super) struct Driven<'s, S>(pub(super) Portion<'s, S>);
+
+impl<S: Source<Item: Send> + Sync> ParallelIterator for Driven<'_, S> {
+    type Item = S::Item;
+
+    fn drive_unindexed<C: UnindexedConsumer<S::Item>>(self, consumer: C) -> C::Result {
+        bridge_producer_consumer(self.0.len(), self.0, consumer)
+    }
+
+    fn opt_len(&self) -> Option<usize> {
+        Some(self.0.len())
+    }
 }
 
 /// Implements the methods of rayon's traits for an iterator whose items have an index.

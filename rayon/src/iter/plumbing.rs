@@ -4,10 +4,12 @@
 //! both into halves, as long as threads are idle, and folds the items of each part. The results of
 //! the parts are reduced in order.
 
+use std::ptr;
+
 use super::IndexedParallelIterator;
 use crate::{
-    join::{FnContext, join_context},
-    pool::here,
+    join::join_in,
+    pool::{Shared, in_its_stack},
 };
 
 /// Receives a producer. (A closure cannot be generic over the type of its argument.)
@@ -124,27 +126,39 @@ pub trait UnindexedProducer: Send + Sized {
     fn fold_with<F: Folder<Self::Item>>(self, folder: F) -> F;
 }
 
-/// How often a part may still be split.
-#[derive(Clone, Copy)]
-struct Splits {
-    left: usize,
-    threads: usize,
+thread_local! {
+    /// Its address is that of this thread alone.
+    static THREAD: u8 = const { 0 };
 }
 
-impl Splits {
+/// How a part goes on to be split. The part began on the thread `thread`.
+#[derive(Clone, Copy)]
+struct Splits<'p> {
+    pool: &'p Shared,
+    /// How often the part may still be split, unless it moves to another thread.
+    left: usize,
+    thread: usize,
+}
+
+impl<'p> Splits<'p> {
     /// As many parts as threads, and at least `parts`.
-    fn new(parts: usize) -> Self {
-        let threads = here().num_threads();
-        Self { left: threads.max(parts), threads }
+    fn new(pool: &'p Shared, parts: usize) -> Self {
+        Self {
+            pool,
+            left: pool.num_threads().max(parts),
+            thread: THREAD.with(|byte| ptr::from_ref(byte).addr()),
+        }
     }
 
     /// Whether to split the part once more. A part that has moved to another thread is split again,
     /// since that thread was idle.
-    fn splits(&mut self, has_moved: bool) -> bool {
+    fn splits(&mut self) -> bool {
+        let thread = THREAD.with(|byte| ptr::from_ref(byte).addr());
+        let has_moved = thread != self.thread;
         let splits = has_moved || self.left > 0;
         self.left /= 2;
         if has_moved {
-            self.left = self.left.max(self.threads);
+            (self.left, self.thread) = (self.left.max(self.pool.num_threads()), thread);
         }
         splits
     }
@@ -177,7 +191,8 @@ pub fn bridge_producer_consumer<P: Producer, C: Consumer<P::Item>>(
 ) -> C::Result {
     /// Gives the items of a part to its consumer. A part has at least `least` items.
     fn part<P: Producer, C: Consumer<P::Item>>(
-        (has_moved, mut splits, least): (bool, Splits, usize),
+        mut splits: Splits<'_>,
+        least: usize,
         len: usize,
         producer: P,
         consumer: C,
@@ -186,20 +201,21 @@ pub fn bridge_producer_consumer<P: Producer, C: Consumer<P::Item>>(
             return consumer.into_folder().complete();
         }
         let half = len / 2;
-        if half < least || !splits.splits(has_moved) {
+        if half < least || !splits.splits() {
             return producer.fold_with(consumer.into_folder()).complete();
         }
         let (first, second) = producer.split_at(half);
         let (left, right, reducer) = consumer.split_at(half);
-        let (left, right) = join_context(
-            |at: FnContext| part((at.migrated(), splits, least), half, first, left),
-            |at: FnContext| part((at.migrated(), splits, least), len - half, second, right),
+        let (left, right) = join_in(
+            splits.pool,
+            || part(splits, least, half, first, left),
+            || part(splits, least, len - half, second, right),
         );
         reducer.reduce(left, right)
     }
 
     let (least, most) = (producer.min_len().max(1), producer.max_len().max(1));
-    part((false, Splits::new(len / most), least), len, producer, consumer)
+    in_its_stack!(|pool| part(Splits::new(pool, len / most), least, len, producer, consumer))
 }
 
 /// Gives the items of a producer without an index to a consumer.
@@ -209,22 +225,20 @@ pub fn bridge_unindexed<P: UnindexedProducer, C: UnindexedConsumer<P::Item>>(
 ) -> C::Result {
     /// Gives the items of a part to its consumer.
     fn part<P: UnindexedProducer, C: UnindexedConsumer<P::Item>>(
-        (has_moved, mut splits): (bool, Splits),
+        mut splits: Splits<'_>,
         producer: P,
         consumer: C,
     ) -> C::Result {
         if consumer.full() {
             return consumer.into_folder().complete();
         }
-        let (first, second) = if splits.splits(has_moved) { producer.split() } else { (producer, None) };
+        let (first, second) = if splits.splits() { producer.split() } else { (producer, None) };
         let Some(second) = second else { return first.fold_with(consumer.into_folder()).complete() };
         let (reducer, left) = (consumer.to_reducer(), consumer.split_off_left());
-        let (left, right) = join_context(
-            |at: FnContext| part((at.migrated(), splits), first, left),
-            |at: FnContext| part((at.migrated(), splits), second, consumer),
-        );
+        let (left, right) =
+            join_in(splits.pool, || part(splits, first, left), || part(splits, second, consumer));
         reducer.reduce(left, right)
     }
 
-    part((false, Splits::new(1)), producer, consumer)
+    in_its_stack!(|pool| part(Splits::new(pool, 1), producer, consumer))
 }
