@@ -77,6 +77,37 @@ fn what_needs_an_index_behind_a_filter_is_one_error_that_says_what_to_write() {
     );
 }
 
+/// What another crate has for the real rayon, one error each.
+const THEIRS: [&str; 8] = [
+    "Theirs.into_par_iter().map(|x: u8| x).count()",
+    "Theirs.par_iter().map(|x: u8| x).count()",
+    "Theirs.par_iter_mut().map(|x: u8| x).count()",
+    "v.par_iter().zip(Theirs)",
+    "v.par_iter().chain(Theirs)",
+    "v.par_iter().map(|_| Theirs).flatten()",
+    "v.par_iter().collect::<Theirs>()",
+    "v.clone().par_extend(Theirs)",
+];
+
+#[test]
+fn what_is_of_the_real_rayon_is_an_error_that_says_what_to_do_first() {
+    // The compiler reports the same error of the same type once.
+    let of_its_own = |(at, line): (usize, &&str)| line.replace("Theirs", &format!("Theirs::<{at}>"));
+    let lines: String =
+        THEIRS.iter().enumerate().map(|line| format!("    let _ = {};\n", of_its_own(line))).collect();
+    let begin = "use rayon::prelude::*;\npub struct Theirs<const N: usize>;\npub fn all(v: &Vec<u32>) {\n";
+    let said = refusal("theirs", &format!("{begin}{lines}}}\n"));
+    for (at, line) in THEIRS.iter().enumerate() {
+        let place = format!("--> src/lib.rs:{}:", at + 4);
+        let first = said.split("\nerror").find(|error| error.contains(&place)).unwrap_or_default();
+        assert!(
+            first.lines().next().is_some_and(|says| says.contains("patch rayon for the whole tree")),
+            "{line}:\n{first}"
+        );
+        assert!(first.contains("\"The whole tree\" in the README of rangesteal-rayon"), "{line}:\n{first}");
+    }
+}
+
 #[test]
 fn what_is_not_there_does_not_compile_and_names_the_readme() {
     let said = refusal("refused", PROGRAM);

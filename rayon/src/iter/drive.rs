@@ -441,7 +441,7 @@ pub(super) fn to_result<T: Send, Z: Send>(
     };
     let done = |part: Box<(Pieces<T>, Option<Z>)>| part.1.map_or(Ok(part.0.all()), Err);
     let merge = |a: Result<_, _>, b: Result<_, _>| Ok(joined(a?, b?));
-    let fold = Fold::<_, _, _, _, true> { init: || Box::new(Default::default()), step, done, merge };
+    let fold = Fold::<_, _, _, _, true> { init: Box::default, step, done, merge };
     fold.of(iter, Prunes::Later).map(concatenated)
 }
 

@@ -17,8 +17,8 @@ use crate::pool::in_its_stack;
 
 /// A parallel iterator with a known number of items. Each item has an index.
 #[diagnostic::on_unimplemented(
-    message = "the items of `{Self}` have no index",
-    note = "behind `filter`, `flat_map` and the like there is none: `collect` the items into a `Vec` first"
+    message = "the items of `{Self}` have no index: `collect` them into a `Vec` first; if it is an iterator of rayon, patch rayon for the whole tree",
+    note = "behind `filter`, `flat_map` and the like there is no index; for iterators of rayon see \"The whole tree\" in the README of rangesteal-rayon"
 )]
 #[allow(clippy::len_without_is_empty, reason = "rayon has none")]
 pub trait IndexedParallelIterator: ParallelIterator {

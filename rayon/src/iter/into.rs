@@ -40,14 +40,37 @@ pub trait IntoParallelRefIterator<'data> {
     fn par_iter(&'data self) -> Self::Iter;
 }
 
-impl<'data, I: 'data + ?Sized> IntoParallelRefIterator<'data> for I
+impl<'data, I: ByRef<'data> + ?Sized> IntoParallelRefIterator<'data> for I {
+    type Iter = I::Iter;
+    type Item = I::Item;
+
+    fn par_iter(&'data self) -> Self::Iter {
+        self.by_ref()
+    }
+}
+
+/// A type whose reference can be converted. (If the bound were `&I: IntoParallelIterator`, the
+/// compiler would not print a message of this crate for a call of `par_iter`.)
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "`&{Self}` becomes no parallel iterator of `rangesteal-rayon`: if it becomes one of rayon, patch rayon for the whole tree",
+    note = "write `[patch.crates-io]`, as \"The whole tree\" in the README of rangesteal-rayon says, or collect the items into a `Vec` first"
+)]
+pub trait ByRef<'data> {
+    type Iter: ParallelIterator<Item = Self::Item>;
+    type Item: Send + 'data;
+
+    fn by_ref(&'data self) -> Self::Iter;
+}
+
+impl<'data, I: 'data + ?Sized> ByRef<'data> for I
 where
     &'data I: IntoParallelIterator,
 {
     type Iter = <&'data I as IntoParallelIterator>::Iter;
     type Item = <&'data I as IntoParallelIterator>::Item;
 
-    fn par_iter(&'data self) -> Self::Iter {
+    fn by_ref(&'data self) -> Self::Iter {
         self.into_par_iter()
     }
 }
@@ -63,25 +86,55 @@ pub trait IntoParallelRefMutIterator<'data> {
     fn par_iter_mut(&'data mut self) -> Self::Iter;
 }
 
-impl<'data, I: 'data + ?Sized> IntoParallelRefMutIterator<'data> for I
+impl<'data, I: ByMut<'data> + ?Sized> IntoParallelRefMutIterator<'data> for I {
+    type Iter = I::Iter;
+    type Item = I::Item;
+
+    fn par_iter_mut(&'data mut self) -> Self::Iter {
+        self.by_mut()
+    }
+}
+
+/// [`ByRef`] for exclusive references.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "`&mut {Self}` becomes no parallel iterator of `rangesteal-rayon`: if it becomes one of rayon, patch rayon for the whole tree",
+    note = "write `[patch.crates-io]`, as \"The whole tree\" in the README of rangesteal-rayon says, or collect the items into a `Vec` first"
+)]
+pub trait ByMut<'data> {
+    type Iter: ParallelIterator<Item = Self::Item>;
+    type Item: Send + 'data;
+
+    fn by_mut(&'data mut self) -> Self::Iter;
+}
+
+impl<'data, I: 'data + ?Sized> ByMut<'data> for I
 where
     &'data mut I: IntoParallelIterator,
 {
     type Iter = <&'data mut I as IntoParallelIterator>::Iter;
     type Item = <&'data mut I as IntoParallelIterator>::Item;
 
-    fn par_iter_mut(&'data mut self) -> Self::Iter {
+    fn by_mut(&'data mut self) -> Self::Iter {
         self.into_par_iter()
     }
 }
 
 /// A collection that can be made from the items of a parallel iterator.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is made of no parallel iterator of `rangesteal-rayon` over `{T}`: if it is of one of rayon, patch rayon for the whole tree",
+    note = "write `[patch.crates-io]`, as \"The whole tree\" in the README of rangesteal-rayon says, or collect the items into a `Vec` first"
+)]
 pub trait FromParallelIterator<T: Send> {
     /// Makes the collection from the items.
     fn from_par_iter<I: IntoParallelIterator<Item = T>>(par_iter: I) -> Self;
 }
 
 /// A collection that can be extended by the items of a parallel iterator.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is extended by no parallel iterator of `rangesteal-rayon` over `{T}`: if it is by one of rayon, patch rayon for the whole tree",
+    note = "write `[patch.crates-io]`, as \"The whole tree\" in the README of rangesteal-rayon says, or collect the items into a `Vec` first"
+)]
 pub trait ParallelExtend<T: Send> {
     /// Adds the items to the collection.
     fn par_extend<I: IntoParallelIterator<Item = T>>(&mut self, par_iter: I);
