@@ -92,9 +92,11 @@ const THEIRS: [&str; 8] = [
 #[test]
 fn what_is_of_the_real_rayon_is_an_error_that_says_what_to_do_first() {
     // The compiler reports the same error of the same type once.
-    let of_its_own = |(at, line): (usize, &&str)| line.replace("Theirs", &format!("Theirs::<{at}>"));
-    let lines: String =
-        THEIRS.iter().enumerate().map(|line| format!("    let _ = {};\n", of_its_own(line))).collect();
+    let of_its_own = |(at, line): (usize, &&str)| {
+        let line = line.replace("Theirs", &format!("Theirs::<{at}>"));
+        format!("    let _ = {line};\n")
+    };
+    let lines = THEIRS.iter().enumerate().map(of_its_own).collect::<Vec<_>>().concat();
     let begin = "use rayon::prelude::*;\npub struct Theirs<const N: usize>;\npub fn all(v: &Vec<u32>) {\n";
     let said = refusal("theirs", &format!("{begin}{lines}}}\n"));
     for (at, line) in THEIRS.iter().enumerate() {
