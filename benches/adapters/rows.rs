@@ -3,6 +3,12 @@
 use super::{NUMBERS, Row, Run, TEXT, mix};
 use rayon::prelude::*;
 
+mod foreign {
+    use super::rayon;
+    include!("foreign.rs");
+}
+use foreign::{Add, Lent, Numbers, Sums};
+
 /// Rows of closures that capture nothing.
 macro_rules! rows {
     ($($name:literal: $plain:expr, $parallel:expr;)+) => {
@@ -176,4 +182,109 @@ rows! {
     "text, par_bytes":
         sum(TEXT.bytes().map(u64::from)),
         par_sum(TEXT.par_bytes().map(u64::from));
+    "foreign, sum":
+        sum((0..SOME).map(mix)),
+        par_sum(Numbers(0..SOME).map(mix));
+    "foreign, light sum":
+        sum(0..20 * SOME),
+        par_sum(Numbers(0..20 * SOME));
+    "foreign, short sum":
+        sum((0..2000).map(mix)),
+        par_sum(Numbers(0..2000).map(mix));
+    "foreign, for_each":
+        {
+            (0..SOME).for_each(|x| _ = std::hint::black_box(mix(x)));
+            0
+        },
+        {
+            Numbers(0..SOME).for_each(|x| _ = std::hint::black_box(mix(x)));
+            0
+        };
+    "foreign, find_first near":
+        (0..SOME).find(|x| mix(*x) % 1000 == 7).unwrap_or(0),
+        Numbers(0..SOME).find_first(|x| mix(*x) % 1000 == 7).unwrap_or(0);
+    "foreign, find_first none":
+        (0..SOME).find(|x| mix(*x) == 1).unwrap_or(0),
+        Numbers(0..SOME).find_first(|x| mix(*x) == 1).unwrap_or(0);
+    "foreign, find_last":
+        (0..SOME).rfind(|x| mix(*x) % 1000 == 7).unwrap_or(0),
+        Numbers(0..SOME).find_last(|x| mix(*x) % 1000 == 7).unwrap_or(0);
+    "foreign, any":
+        (0..SOME).any(|x| mix(x) == 1).into(),
+        Numbers(0..SOME).any(|x| mix(x) == 1).into();
+    "foreign, filter, collect":
+        (0..SOME).map(mix).filter(|x| x % 3 > 0).collect::<Vec<_>>()[777],
+        Numbers(0..SOME).map(mix).filter(|x| x % 3 > 0).collect::<Vec<_>>()[777];
+    "foreign, map_init":
+        sum((0..SOME).map(mix)),
+        par_sum(Numbers(0..SOME).map_init(|| 0, |zero, x| mix(x) + *zero));
+    "foreign, fold, reduce":
+        first(NUMBERS.iter().fold(vec![0; 256], counted_in)),
+        first(Lent(&NUMBERS).fold(|| vec![0; 256], counted_in).reduce(|| vec![0; 256], added));
+    "foreign, unzip":
+        (0..SOME).map(|x| (mix(x), x)).unzip::<_, _, Vec<_>, Vec<_>>().0[777],
+        Numbers(0..SOME).map(|x| (mix(x), x)).unzip::<_, _, Vec<_>, Vec<_>>().0[777];
+    "foreign, collect into a result":
+        (0..SOME).map(|x| Ok::<_, ()>(mix(x))).collect::<Result<Vec<_>, _>>().map_or(0, |all| all[777]),
+        Numbers(0..SOME).map(|x| Ok::<_, ()>(mix(x))).collect::<Result<Vec<_>, _>>().map_or(0, |all| all[777]);
+    "foreign with an index, sum":
+        sum(NUMBERS.iter().map(|x| u64::from(*x))),
+        par_sum(Lent(&NUMBERS).map(|x| u64::from(*x)));
+    "foreign with an index, collect":
+        long().iter().map(|x| mix(u64::from(*x))).collect::<Vec<_>>()[777],
+        Lent(long()).map(|x| mix(u64::from(*x))).collect::<Vec<_>>()[777];
+    "foreign with an index, enumerate":
+        sum(NUMBERS.iter().enumerate().map(|(i, x)| u64::from(*x) ^ i as u64)),
+        par_sum(Lent(&NUMBERS).enumerate().map(|(i, x)| u64::from(*x) ^ i as u64));
+    "foreign with an index, enumerate, short":
+        sum(NUMBERS[..2000].iter().enumerate().map(|(i, x)| mix(u64::from(*x)) ^ i as u64)),
+        par_sum(Lent(&NUMBERS[..2000]).enumerate().map(|(i, x)| mix(u64::from(*x)) ^ i as u64));
+    "foreign with an index, enumerate, collect":
+        long().iter().enumerate().map(|(i, x)| mix(u64::from(*x)) ^ i as u64).collect::<Vec<_>>()[777],
+        Lent(long()).enumerate().map(|(i, x)| mix(u64::from(*x)) ^ i as u64).collect::<Vec<_>>()[777];
+    "foreign with an index, zip":
+        sum(NUMBERS.iter().zip(NUMBERS.iter().rev()).map(|(a, b)| u64::from(a ^ b))),
+        par_sum(Lent(&NUMBERS).zip(Lent(&NUMBERS).rev()).map(|(a, b)| u64::from(a ^ b)));
+    "foreign with an index, zip with ours":
+        sum(NUMBERS.iter().zip(NUMBERS.iter().rev()).map(|(a, b)| u64::from(a ^ b))),
+        par_sum(NUMBERS.par_iter().zip(Lent(&NUMBERS).rev()).map(|(a, b)| u64::from(a ^ b)));
+    "foreign with an index, chunks":
+        sum(long().chunks(100).map(|of| mix(u64::from(of[0])))),
+        par_sum(Lent(long()).chunks(100).map(|of| mix(u64::from(*of[0]))));
+    "foreign with an index, position_first":
+        long().iter().position(|x| mix(u64::from(*x)) == 1).unwrap_or(0) as u64,
+        Lent(long()).position_first(|x| mix(u64::from(*x)) == 1).unwrap_or(0) as u64;
+    "lent, slice":
+        sum(NUMBERS.iter().map(|x| u64::from(*x))),
+        NUMBERS.par_iter().with_producer(Sums(NUMBERS.len(), |x: &u32| u64::from(*x)));
+    "lent, range":
+        sum((0..SOME).map(mix)),
+        (0..SOME as usize).into_par_iter().with_producer(Sums(SOME as usize, |x| mix(x as u64)));
+    "lent, map":
+        sum(NUMBERS.iter().map(|x| u64::from(*x))),
+        NUMBERS.par_iter().map(|x| u64::from(*x)).with_producer(Sums(NUMBERS.len(), |x| x));
+    "lent, zip":
+        sum(NUMBERS.iter().zip(&NUMBERS[7..]).map(|(a, b)| u64::from(a ^ b))),
+        NUMBERS.par_iter().zip(&NUMBERS[7..]).with_producer(Sums(NUMBERS.len() - 7, |(a, b): (&u32, &u32)| u64::from(a ^ b)));
+    "lent, enumerate, rev":
+        sum(NUMBERS.iter().enumerate().rev().map(|(i, x)| u64::from(*x) ^ i as u64)),
+        NUMBERS.par_iter().enumerate().rev().with_producer(Sums(NUMBERS.len(), |(i, x): (usize, &u32)| u64::from(*x) ^ i as u64));
+    "lent, chunks":
+        sum(NUMBERS.chunks(8).map(|of| u64::from(of[0]))),
+        NUMBERS.par_chunks(8).with_producer(Sums(NUMBERS.len() / 8, |of: &[u32]| u64::from(of[0])));
+    "lent, a vector of strings":
+        sum((0..30_000_u64).map(|x| x.to_string()).collect::<Vec<_>>().into_iter().map(|x| x.len() as u64)),
+        (0..30_000_u64).map(|x| x.to_string()).collect::<Vec<_>>().into_par_iter().with_producer(Sums(30_000, |x: String| x.len() as u64));
+    "driven, slice":
+        sum(NUMBERS.iter().map(|x| u64::from(*x))),
+        NUMBERS.par_iter().map(|x| u64::from(*x)).drive(Add);
+    "driven, filter":
+        sum(NUMBERS.iter().filter(|x| **x % 3 > 0).map(|x| u64::from(*x))),
+        NUMBERS.par_iter().filter(|x| **x % 3 > 0).map(|x| u64::from(*x)).drive_unindexed(Add);
+    "driven, short":
+        sum((0..2000).map(mix)),
+        (0..2000_usize).into_par_iter().map(|x| mix(x as u64)).drive(Add);
+    "driven, flat_map":
+        sum((0..100_000).flat_map(|x| x..x + 8)),
+        (0..100_000_usize).into_par_iter().flat_map(|x| x..x + 8).map(|x| x as u64).drive_unindexed(Add);
 }

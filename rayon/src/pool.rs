@@ -13,7 +13,10 @@ use std::{
     },
 };
 
-use rangesteal::{BuildError, Pinning, Pool, PoolBuilder};
+use rangesteal::{
+    BuildError, Pinning, Pool, PoolBuilder,
+    source::{Chain, Source},
+};
 
 use crate::thread_pool::max_num_threads;
 
@@ -251,11 +254,21 @@ macro_rules! in_its_stack {
 }
 pub(crate) use in_its_stack;
 
+/// The number of items of a claim, if another crate's iterator begins the chain: each claim locks
+/// that iterator and splits it, so a thread makes few.
+pub(crate) fn grain<C: Chain>(chain: &C, pool: &Pool) -> Option<usize> {
+    const CLAIMS_A_THREAD: usize = 16;
+    C::Source::IS_PARTED.then(|| (chain.begin().count() / (CLAIMS_A_THREAD * pool.num_threads())).max(1))
+}
+
 /// Prepares a loop over a chain on a pool: `on!(pool, chain).for_each(|(_, item)| ..)`. Loops that
 /// its closures call run on the same pool.
 macro_rules! on {
-    ($pool:ident, $chain:expr) => {
-        $pool.on($chain).with(|worker| $crate::pool::Seat::take(&$pool, worker))
-    };
+    ($pool:ident, $chain:expr) => {{
+        let chain = $chain;
+        let grain = $crate::pool::grain(&chain, &$pool);
+        let on = $pool.on(chain).with(|worker| $crate::pool::Seat::take(&$pool, worker));
+        if let Some(grain) = grain { on.grain(grain) } else { on }
+    }};
 }
 pub(crate) use on;

@@ -4,7 +4,7 @@ use std::ops::{Bound, Range, RangeBounds};
 
 use rangesteal::source;
 
-use crate::iter::{End, IndexedEnd};
+use crate::iter::{self, Before, End, FlatMapIterBy, IndexedEnd, plumbing::UnindexedConsumer};
 
 /// Declares the common parts of `Range` and `RangeInclusive`: the iterator `Iter` and two traits.
 /// Every type of numbers implements the trait `Number`. If no range of a type is longer than
@@ -24,19 +24,23 @@ macro_rules! range_iter {
                 Iter(self)
             }
         }
-
-        impl<T> $crate::absent::IsOfThisCrate for Iter<T> {}
-
         impl<T: Number> $crate::iter::ParallelIterator for Iter<T> {
             type Item = T;
 
+            fn drive_unindexed<C>(self, consumer: C) -> C::Result
+            where
+                C: $crate::iter::plumbing::UnindexedConsumer<T>,
+            {
+                T::drive(self.0, consumer)
+            }
+
             #[track_caller]
-            fn run<E: End<T>>(self, end: E) -> E::Out {
+            fn rs_run<E: End<T>>(self, end: E) -> E::Out {
                 T::run(self.0, false, end)
             }
 
             #[track_caller]
-            fn run_backward<E: End<T>>(self, end: E) -> E::Out {
+            fn rs_run_backward<E: End<T>>(self, end: E) -> E::Out {
                 T::run(self.0, true, end)
             }
 
@@ -46,9 +50,11 @@ macro_rules! range_iter {
         }
 
         impl<T: Counted> $crate::iter::IndexedParallelIterator for Iter<T> {
+            $crate::iter::indexed_by_bridge!();
+
             #[track_caller]
-            fn run_indexed<E: IndexedEnd<T>>(self, end: E) -> E::Out {
-                T::run_indexed(self.0, end)
+            fn rs_run_indexed<E: IndexedEnd<T>>(self, end: E) -> E::Out {
+                T::rs_run_indexed(self.0, end)
             }
 
             fn len(&self) -> usize {
@@ -64,6 +70,11 @@ macro_rules! range_iter {
             #[track_caller]
             fn run<E: End<Self>>(range: $range<Self>, is_backward: bool, end: E) -> E::Out;
 
+            /// Gives the items of a range to a consumer.
+            fn drive<C>(range: $range<Self>, consumer: C) -> C::Result
+            where
+                C: $crate::iter::plumbing::UnindexedConsumer<Self>;
+
             /// The length of a range, if a `usize` can hold it.
             fn known_len(range: &$range<Self>) -> Option<usize>;
         }
@@ -73,7 +84,7 @@ macro_rules! range_iter {
         pub trait Counted: Number {
             /// Gives the source of a range to `end`.
             #[track_caller]
-            fn run_indexed<E: IndexedEnd<Self>>(range: $range<Self>, end: E) -> E::Out;
+            fn rs_run_indexed<E: IndexedEnd<Self>>(range: $range<Self>, end: E) -> E::Out;
         }
     };
 }
@@ -87,10 +98,17 @@ macro_rules! counted {
             #[track_caller]
             fn run<E: End<Self>>(range: $range_type<Self>, is_backward: bool, end: E) -> E::Out {
                 if is_backward {
-                    Self::run_indexed(range, $crate::iter::Backward(end))
+                    Self::rs_run_indexed(range, $crate::iter::Backward(end))
                 } else {
-                    Self::run_indexed(range, $crate::iter::Unindexed(end))
+                    Self::rs_run_indexed(range, $crate::iter::Unindexed(end))
                 }
+            }
+
+            fn drive<C>($range: $range_type<Self>, consumer: C) -> C::Result
+            where
+                C: $crate::iter::plumbing::UnindexedConsumer<Self>,
+            {
+                $crate::iter::drive($source, consumer)
             }
 
             fn known_len($range: &$range_type<Self>) -> Option<usize> {
@@ -100,7 +118,7 @@ macro_rules! counted {
 
         impl Counted for $number {
             #[track_caller]
-            fn run_indexed<E: IndexedEnd<Self>>($range: $range_type<Self>, end: E) -> E::Out {
+            fn rs_run_indexed<E: IndexedEnd<Self>>($range: $range_type<Self>, end: E) -> E::Out {
                 end.source($source)
             }
         }
@@ -130,27 +148,49 @@ fn blocks(len: u128) -> (usize, u128) {
     (usize::try_from(len.div_ceil(each)).expect("a block is long enough"), each)
 }
 
+/// An integer of a type whose ranges may be longer than `usize::MAX`.
+trait InBlocks: Sized {
+    /// The number of blocks of a range, and each block.
+    fn in_blocks(range: Range<Self>) -> (usize, impl Fn(usize) -> Range<Self> + Send + Sync);
+}
+
 macro_rules! uncounted {
     ($($int:ty, $unsigned:ty;)+) => {$(
         #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss, reason = "wraps")]
-        impl Number for $int {
-            #[track_caller]
-            fn run<E: End<Self>>(range: Range<Self>, is_backward: bool, end: E) -> E::Out {
-                let (first, behind) = (range.start, range.end);
-                if Self::known_len(&range).is_some() {
-                    return if is_backward { end.chain(source(range).rev()) } else { end.chain(source(range)) };
-                }
-                let len = u128::from(behind.wrapping_sub(first) as $unsigned);
+        impl InBlocks for $int {
+            fn in_blocks(range: Range<Self>) -> (usize, impl Fn(usize) -> Range<Self> + Send + Sync) {
+                let first = range.start;
+                let len = u128::from(range.end.wrapping_sub(first) as $unsigned);
                 let (blocks, each) = blocks(len);
                 let block = move |block| {
                     let at = block as u128 * each;
                     first.wrapping_add(at as Self)..first.wrapping_add(len.min(at.saturating_add(each)) as Self)
                 };
+                (blocks, block)
+            }
+        }
+
+        #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss, reason = "wraps")]
+        impl Number for $int {
+            #[track_caller]
+            fn run<E: End<Self>>(range: Range<Self>, is_backward: bool, end: E) -> E::Out {
+                if Self::known_len(&range).is_some() {
+                    return if is_backward { end.chain(source(range).rev()) } else { end.chain(source(range)) };
+                }
+                let (blocks, block) = Self::in_blocks(range);
                 if is_backward {
                     end.chain(source(0..blocks).rev().flat_map(move |at| block(at).rev()))
                 } else {
                     end.chain(source(0..blocks).flat_map(block))
                 }
+            }
+
+            fn drive<C: UnindexedConsumer<Self>>(range: Range<Self>, consumer: C) -> C::Result {
+                if Self::known_len(&range).is_some() {
+                    return iter::drive(source(range), consumer);
+                }
+                let (blocks, block) = Self::in_blocks(range);
+                iter::drive(source(0..blocks), Before(&FlatMapIterBy(block), consumer))
             }
 
             fn known_len(range: &Range<Self>) -> Option<usize> {

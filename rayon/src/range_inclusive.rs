@@ -10,7 +10,7 @@ use rangesteal::{
 };
 
 use crate::{
-    iter::{End, IndexedEnd, Stage, Then},
+    iter::{self, Before, End, IndexedEnd, Stage, Then, plumbing::UnindexedConsumer},
     range::{self, char_at, chars, counted, range_iter},
 };
 
@@ -49,6 +49,15 @@ macro_rules! uncounted {
                 range::Number::run(first..last, is_backward, Then(WithLast { last, is_backward }, end))
             }
 
+            fn drive<C: UnindexedConsumer<Self>>(range: RangeInclusive<Self>, consumer: C) -> C::Result {
+                if Number::known_len(&range).is_some() {
+                    return iter::drive(source(range), consumer);
+                }
+                let (first, last) = range.into_inner();
+                let stage = WithLast { last, is_backward: false };
+                range::Number::drive(first..last, Before(&stage, consumer))
+            }
+
             fn known_len(range: &RangeInclusive<Self>) -> Option<usize> {
                 if range.is_empty() {
                     return Some(0);
@@ -79,9 +88,23 @@ struct WithLast<T> {
     is_backward: bool,
 }
 
+impl<T: Next> WithLast<T> {
+    /// The integer, and the last one if that is the next one.
+    fn pair(&self, item: T) -> impl Iterator<Item = T> + use<T> {
+        let also = (item.next() == self.last).then_some(self.last);
+        let pair = if self.is_backward { [also, Some(item)] } else { [Some(item), also] };
+        pair.into_iter().flatten()
+    }
+}
+
 impl<T: Next> Stage<T> for WithLast<T> {
     type Made = T;
     const ONE_AT_MOST: bool = false;
+
+    #[inline(always)]
+    fn feed<A>(&self, item: T, acc: A, next: impl FnMut(A, T) -> Result<A, A>) -> Result<A, A> {
+        self.pair(item).try_fold(acc, next)
+    }
 
     fn behind<'p, C, G, W>(
         &self,
@@ -91,11 +114,6 @@ impl<T: Next> Stage<T> for WithLast<T> {
         C: Chain<Item = T, State = Fresh<G>> + Sync,
         G: Fn(usize) -> W + Sync,
     {
-        let Self { last, is_backward } = *self;
-        on.flat_map(move |(_, item): (_, T)| {
-            let also = (item.next() == last).then_some(last);
-            let pair = if is_backward { [also, Some(item)] } else { [Some(item), also] };
-            pair.into_iter().flatten()
-        })
+        on.flat_map(|(_, item): (_, T)| self.pair(item))
     }
 }

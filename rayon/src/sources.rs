@@ -4,19 +4,18 @@
 /// source and the length of the iterator.
 macro_rules! begins {
     ([$($generic:tt)*] $iter:ty => $item:ty, |$self:ident| $source:expr, |$of:ident| $len:expr) => {
-        impl<$($generic)*> $crate::absent::IsOfThisCrate for $iter {}
-
         impl<$($generic)*> $crate::iter::ParallelIterator for $iter {
             type Item = $item;
+            $crate::iter::unindexed_by_bridge!();
 
             #[track_caller]
-            fn run<E_: $crate::iter::End<$item>>(self, end: E_) -> E_::Out {
-                $crate::iter::IndexedParallelIterator::run_indexed(self, $crate::iter::Unindexed(end))
+            fn rs_run<E_: $crate::iter::End<$item>>(self, end: E_) -> E_::Out {
+                $crate::iter::IndexedParallelIterator::rs_run_indexed(self, $crate::iter::Unindexed(end))
             }
 
             #[track_caller]
-            fn run_backward<E_: $crate::iter::End<$item>>(self, end: E_) -> E_::Out {
-                $crate::iter::IndexedParallelIterator::run_indexed(self, $crate::iter::Backward(end))
+            fn rs_run_backward<E_: $crate::iter::End<$item>>(self, end: E_) -> E_::Out {
+                $crate::iter::IndexedParallelIterator::rs_run_indexed(self, $crate::iter::Backward(end))
             }
 
             fn opt_len(&self) -> Option<usize> {
@@ -25,9 +24,11 @@ macro_rules! begins {
         }
 
         impl<$($generic)*> $crate::iter::IndexedParallelIterator for $iter {
+            $crate::iter::indexed_by_bridge!();
+
             #[allow(unused_mut, reason = "some sources are taken out of a value with a drop")]
             #[track_caller]
-            fn run_indexed<E_: $crate::iter::IndexedEnd<$item>>(mut $self, end: E_) -> E_::Out {
+            fn rs_run_indexed<E_: $crate::iter::IndexedEnd<$item>>(mut $self, end: E_) -> E_::Out {
                 end.source($source)
             }
 

@@ -5,7 +5,10 @@ use std::ops::{Range, RangeBounds};
 use rangesteal::{source, source::drain};
 
 use crate::{
-    iter::{End, IndexedEnd, IndexedParallelIterator, ParallelDrainRange, ParallelIterator, Unindexed},
+    iter::{
+        End, IndexedEnd, IndexedParallelIterator, ParallelDrainRange, ParallelIterator, Unindexed,
+        indexed_by_bridge, unindexed_by_bridge,
+    },
     slice::{Iter, IterMut},
     sources::{becomes, begins},
 };
@@ -14,18 +17,16 @@ use crate::{
 #[derive(Clone, Debug)]
 #[must_use = "an iterator runs nothing: its last method does"]
 pub struct IntoIter<T>(Vec<T>);
-
-impl<T> crate::absent::IsOfThisCrate for IntoIter<T> {}
-
 impl<T: Send> ParallelIterator for IntoIter<T> {
     type Item = T;
+    unindexed_by_bridge!();
 
     #[track_caller]
-    fn run<E: End<T>>(self, end: E) -> E::Out {
-        self.run_indexed(Unindexed(end))
+    fn rs_run<E: End<T>>(self, end: E) -> E::Out {
+        self.rs_run_indexed(Unindexed(end))
     }
 
-    fn into_items(self) -> Vec<T> {
+    fn rs_into_items(self) -> Vec<T> {
         self.0
     }
 
@@ -35,8 +36,10 @@ impl<T: Send> ParallelIterator for IntoIter<T> {
 }
 
 impl<T: Send> IndexedParallelIterator for IntoIter<T> {
+    indexed_by_bridge!();
+
     #[track_caller]
-    fn run_indexed<E: IndexedEnd<T>>(self, end: E) -> E::Out {
+    fn rs_run_indexed<E: IndexedEnd<T>>(self, end: E) -> E::Out {
         end.source(source(self.0))
     }
 

@@ -1,12 +1,14 @@
 //! Coming from rayon: the counterpart of each name, the differences, and when to stay.
 //!
-//! ```sh
-//! cargo remove rayon
-//! cargo add rangesteal-rayon --rename rayon --path ../rangesteal/rayon
+//! ```toml
+//! [patch.crates-io]
+//! rayon = { path = "../rangesteal/rayon/patch" }
+//! rayon-core = { path = "../rangesteal/rayon/patch-core" }
 //! ```
 //!
-//! These two commands replace rayon by the package `rangesteal-rayon` of this repository. It has
-//! rayon's names, so no line of the code changes.
+//! These lines of a program's `Cargo.toml` replace rayon by the package `rangesteal-rayon` of this
+//! repository, in the program and in all its dependencies. The package has rayon's names, so no
+//! line of code changes.
 //!
 //! # Go on to `pool.on(..)`
 //! Go on to `pool.on(..)` when a loop needs something for which rayon has no name:

@@ -26,7 +26,7 @@ pub use record::{report::*, trace::Trace, trace::timeline::*, why_alone::Alone};
 pub use thread::WorkerThread;
 pub use verbs::{
     chain::*, collect::*, feed::*, grow::*, indexed::*, on::*, options::*, owned::*, part::*, permutation::*,
-    reproducible::*, source::*, stages::*, state::*, tiles::*, waiting::*,
+    portion::*, reproducible::*, source::*, stages::*, state::*, target::*, tiles::*, waiting::*,
 };
 
 use std::{borrow::Cow, cmp::Ordering, fmt, io};

@@ -6,10 +6,10 @@ use std::{fs, process::Command};
 
 use crate::{documents::between, top, unsafe_inventory::read};
 
-const TRIAL: &str = "\
-cargo remove rayon
-cargo add rangesteal-rayon --rename rayon --path ../rangesteal/rayon
-";
+const TRIAL: &str = r#"[patch.crates-io]
+rayon = { path = "../rangesteal/rayon/patch" }
+rayon-core = { path = "../rangesteal/rayon/patch-core" }
+"#;
 
 const COMMANDS: &str = "\
 cargo run --release --example stv -- --input examples/stv/sample.blt meek
@@ -33,8 +33,9 @@ fn front_page_names_the_oldest_rust() {
 #[test]
 fn front_page_has_the_commands() {
     let readme = read("README.md");
-    assert_eq!(between(&readme, "```sh\n", "```").collect::<Vec<_>>(), [TRIAL, COMMANDS]);
+    assert_eq!(between(&readme, "```sh\n", "```").collect::<Vec<_>>(), [COMMANDS]);
     assert!(part(&readme, "## Coming from rayon").contains(TRIAL));
+    assert!(read("rayon/README.md").contains(TRIAL));
     assert!(part(&readme, "## Try it").contains(COMMANDS));
 }
 
@@ -49,26 +50,25 @@ fn main() {
 ";
 
 #[test]
-fn a_program_for_rayon_runs_after_the_two_commands_of_the_trial() {
+fn a_program_for_rayon_runs_with_the_lines_of_the_trial_and_without_them() {
     let beside = top().join("target/users/trial");
     let program = beside.join("program");
     fs::create_dir_all(program.join("src")).unwrap();
     let manifest =
         "[package]\nname = \"program\"\nedition = \"2024\"\n[workspace]\n\n[dependencies]\nrayon = \"1\"\n";
-    fs::write(program.join("Cargo.toml"), manifest).unwrap();
     fs::write(program.join("src/main.rs"), PROGRAM).unwrap();
-    // The commands have a path relative to the program; here the clone does not lie beside it.
+    fs::copy(top().join("Cargo.lock"), program.join("Cargo.lock")).unwrap(); // the versions that are downloaded
+    // The lines have a path relative to the program; here the clone does not lie beside it.
     let up = "../".repeat(program.strip_prefix(top()).unwrap().components().count());
     let trial = TRIAL.replace("../rangesteal/", &up);
-    fs::copy(top().join("Cargo.lock"), program.join("Cargo.lock")).unwrap(); // the versions that are downloaded
-    for command in trial.lines().chain(["cargo run --quiet"]) {
-        let mut words = command.split(' ').skip(1);
+    for (lines, is_patched) in [("", false), (trial.as_str(), true), ("", false)] {
+        fs::write(program.join("Cargo.toml"), format!("{manifest}\n{lines}")).unwrap();
         let mut cargo = Command::new(env!("CARGO"));
-        cargo.arg(words.next().unwrap()).arg("--offline").args(words).current_dir(&program);
+        cargo.args(["run", "--quiet", "--offline"]).current_dir(&program);
         cargo.env("CARGO_TARGET_DIR", top().join("target/users/target"));
         let output = cargo.output().unwrap();
-        assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "{lines}: {}", String::from_utf8_lossy(&output.stderr));
+        let lock = fs::read_to_string(program.join("Cargo.lock")).unwrap();
+        assert_eq!(lock.contains("name = \"rangesteal-rayon\""), is_patched, "{lock}");
     }
-    let after = fs::read_to_string(program.join("Cargo.toml")).unwrap();
-    assert!(after.contains("package = \"rangesteal-rayon\"") && !after.contains("\"1\""), "{after}");
 }

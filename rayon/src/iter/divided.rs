@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use rangesteal::source;
 
-use super::{End, ParallelIterator, shown};
+use super::{Before, End, FlatMapIterBy, ParallelIterator, drive, plumbing::UnindexedConsumer, shown};
 
 /// A text or a slice.
 #[doc(hidden)]
@@ -72,8 +72,6 @@ pub struct Divided<W, D> {
     pub(crate) whole: W,
     pub(crate) by: D,
 }
-
-impl<W, D> crate::absent::IsOfThisCrate for Divided<W, D> {}
 shown!(Divided<W, D>);
 
 /// Divides a whole into blocks, each with its index in the whole. Also returns the length from
@@ -96,15 +94,22 @@ fn blocks<W: Whole>(whole: W, by: &impl Divide<W>) -> (usize, Vec<(usize, W)>) {
 impl<W: Whole, D: Divide<W>> ParallelIterator for Divided<W, D> {
     type Item = D::Piece;
 
+    fn drive_unindexed<C: UnindexedConsumer<D::Piece>>(self, consumer: C) -> C::Result {
+        let Self { whole, by } = self;
+        let (seen, blocks) = blocks(whole, &by);
+        let pieces = FlatMapIterBy(|(at, block)| by.pieces(block, at, seen));
+        drive(source(blocks), Before(&pieces, consumer))
+    }
+
     #[track_caller]
-    fn run<E: End<D::Piece>>(self, end: E) -> E::Out {
+    fn rs_run<E: End<D::Piece>>(self, end: E) -> E::Out {
         let Self { whole, by } = self;
         let (seen, blocks) = blocks(whole, &by);
         end.chain(source(blocks).flat_map(|(at, block)| by.pieces(block, at, seen)))
     }
 
     #[track_caller]
-    fn run_backward<E: End<D::Piece>>(self, end: E) -> E::Out {
+    fn rs_run_backward<E: End<D::Piece>>(self, end: E) -> E::Out {
         let Self { whole, by } = self;
         let (seen, blocks) = blocks(whole, &by);
         end.chain(source(blocks).rev().flat_map(|(at, block)| by.pieces(block, at, seen).rev()))

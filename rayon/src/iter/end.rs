@@ -7,16 +7,17 @@ use rangesteal::{
     On,
     options::{Fresh, OnPool, Stateless},
     source,
-    source::{Chain, Source},
+    source::{Chain, Source, portioned},
 };
 
+use super::{ParallelIterator, Staged, drive::gather, lend::Driven};
 use crate::pool::{Seat, current};
 
 /// Consumes a chain of items `T`.
 #[doc(hidden)]
 pub trait End<T>: Sync {
     /// The result.
-    type Out;
+    type Out: Send;
     /// The state that each worker keeps during the loop, for the stages before the end.
     type Kept;
 
@@ -34,6 +35,24 @@ pub trait End<T>: Sync {
     /// The result of two loops, one after the other. `first` is the result of the first loop, and
     /// `second` runs the second loop, if it is still needed.
     fn then(&self, first: Self::Out, second: impl FnOnce() -> Self::Out) -> Self::Out;
+
+    /// Runs the loop over an iterator that another crate has defined.
+    #[track_caller]
+    fn foreign<I: ParallelIterator<Item = T>>(&self, iter: I) -> Self::Out
+    where
+        T: Send,
+    {
+        self.chain(source(gather(iter)))
+    }
+
+    /// Runs the loop over such an iterator in reverse.
+    #[track_caller]
+    fn foreign_backward<I: ParallelIterator<Item = T>>(&self, iter: I) -> Self::Out
+    where
+        T: Send,
+    {
+        self.chain(source(gather(iter)).rev())
+    }
 
     /// Runs the loop over a chain, on the pool of this thread's loops.
     #[track_caller]
@@ -104,6 +123,22 @@ impl<T, E: End<T>> End<T> for &E {
         (**self).run(on, kept)
     }
 
+    #[track_caller]
+    fn foreign<I: ParallelIterator<Item = T>>(&self, iter: I) -> E::Out
+    where
+        T: Send,
+    {
+        (**self).foreign(iter)
+    }
+
+    #[track_caller]
+    fn foreign_backward<I: ParallelIterator<Item = T>>(&self, iter: I) -> E::Out
+    where
+        T: Send,
+    {
+        (**self).foreign_backward(iter)
+    }
+
     fn then(&self, first: E::Out, second: impl FnOnce() -> E::Out) -> E::Out {
         (**self).then(first, second)
     }
@@ -123,11 +158,14 @@ pub trait IndexedEnd<T> {
 /// Consumes a source as an unindexed chain.
 pub(crate) struct Unindexed<E>(pub(crate) E);
 
-impl<T, E: End<T>> IndexedEnd<T> for Unindexed<E> {
+impl<T: Send, E: End<T>> IndexedEnd<T> for Unindexed<E> {
     type Out = E::Out;
 
     #[track_caller]
     fn source<S: Source<Item = T> + Sync>(self, source: S) -> E::Out {
+        if const { S::IS_PARTED } {
+            return portioned(source, |all| self.0.foreign(Driven(all)));
+        }
         self.0.chain(source)
     }
 }
@@ -135,11 +173,14 @@ impl<T, E: End<T>> IndexedEnd<T> for Unindexed<E> {
 /// Consumes a source in reverse, as an unindexed chain.
 pub(crate) struct Backward<E>(pub(crate) E);
 
-impl<T, E: End<T>> IndexedEnd<T> for Backward<E> {
+impl<T: Send, E: End<T>> IndexedEnd<T> for Backward<E> {
     type Out = E::Out;
 
     #[track_caller]
     fn source<S: Source<Item = T> + Sync>(self, items: S) -> E::Out {
+        if const { S::IS_PARTED } {
+            return portioned(items, |all| self.0.foreign_backward(Driven(all)));
+        }
         self.0.chain(source(items).rev())
     }
 }
@@ -154,6 +195,14 @@ pub trait Stage<T> {
     /// Whether the stage makes at most one item of each item that it receives.
     const ONE_AT_MOST: bool = true;
 
+    /// Gives the items that the stage makes of an item to `next`, until `next` returns an `Err`.
+    fn feed<A>(&self, item: T, acc: A, next: impl FnMut(A, Self::Made) -> Result<A, A>) -> Result<A, A>;
+
+    /// Whether the stage makes nothing of any further item.
+    fn has_ended(&self) -> bool {
+        false
+    }
+
     /// Appends this stage to a chain.
     fn behind<'p, C, G, W>(
         &self,
@@ -162,6 +211,32 @@ pub trait Stage<T> {
     where
         C: Chain<Item = T, State = Fresh<G>> + Sync,
         G: Fn(usize) -> W + Sync;
+}
+
+impl<T, S: Stage<T>> Stage<T> for &S {
+    type Made = S::Made;
+    const ONE_EACH: bool = S::ONE_EACH;
+    const ONE_AT_MOST: bool = S::ONE_AT_MOST;
+
+    #[inline(always)]
+    fn feed<A>(&self, item: T, acc: A, next: impl FnMut(A, S::Made) -> Result<A, A>) -> Result<A, A> {
+        (**self).feed(item, acc, next)
+    }
+
+    fn has_ended(&self) -> bool {
+        (**self).has_ended()
+    }
+
+    fn behind<'p, C, G, W>(
+        &self,
+        on: On<C, OnPool<'p>>,
+    ) -> On<impl Chain<Item = S::Made, State = Fresh<G>> + Sync, OnPool<'p>>
+    where
+        C: Chain<Item = T, State = Fresh<G>> + Sync,
+        G: Fn(usize) -> W + Sync,
+    {
+        (**self).behind(on)
+    }
 }
 
 /// A stage whose results each have an index.
@@ -209,6 +284,22 @@ impl<T, S: Stage<T> + Sync, E: End<S::Made>> End<T> for Then<S, E> {
         L: Keeps<W, E::Kept>,
     {
         self.1.run(self.0.behind(on), kept)
+    }
+
+    #[track_caller]
+    fn foreign<I: ParallelIterator<Item = T>>(&self, iter: I) -> E::Out
+    where
+        T: Send,
+    {
+        self.1.foreign(Staged { base: iter, stage: &self.0 })
+    }
+
+    #[track_caller]
+    fn foreign_backward<I: ParallelIterator<Item = T>>(&self, iter: I) -> E::Out
+    where
+        T: Send,
+    {
+        self.1.foreign_backward(Staged { base: iter, stage: &self.0 })
     }
 
     fn then(&self, first: E::Out, second: impl FnOnce() -> E::Out) -> E::Out {

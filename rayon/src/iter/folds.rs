@@ -10,8 +10,10 @@ use rangesteal::{
 
 use super::{
     End, Gather, GatherExact, Gathered, IndexedParallelIterator, ParallelIterator, Try,
+    drive::{Fold as Folded, Prunes},
     end::{Behind, Keeps},
     ends::{self, ends},
+    plumbing::{Consumer, Folder, UnindexedConsumer},
     shown,
 };
 
@@ -54,7 +56,21 @@ ends!([T, A: Send, ID: Fn() -> A + Sync, F: Fn(A, T) -> A + Sync] InRuns<ID, F>,
         };
         runs.into_iter().flat_map(in_order).collect()
     },
-    |first, second| first.into_iter().chain(second()).collect()
+    |first, second| first.into_iter().chain(second()).collect(),
+    {
+        fn foreign<I: ParallelIterator<Item = T>>(&self, iter: I) -> Vec<A>
+        where
+            T: Send,
+        {
+            let fold = Folded::<_, _, _, _, false> {
+                init: &self.init,
+                step: |acc, item| Ok((self.op)(acc, item)),
+                done: |acc| vec![acc],
+                merge: |first, second| self.then(first, || second),
+            };
+            fold.of(iter, Prunes::Later)
+        }
+    }
 );
 
 /// The accumulators of [`fold`](ParallelIterator::fold).
@@ -80,8 +96,8 @@ where
     type Item = T;
 
     fn gather(self) -> Vec<T> {
-        let (lengths, count) = (self.base.lengths(), self.base.opt_len());
-        self.base.run(InRuns { init: self.init, op: self.op, lengths, count })
+        let (lengths, count) = (self.base.rs_lengths(), self.base.opt_len());
+        self.base.rs_run(InRuns { init: self.init, op: self.op, lengths, count })
     }
 }
 
@@ -192,7 +208,7 @@ struct ThenInit<ID, F, E> {
     end: E,
 }
 
-impl<T, S, R, ID, F, E> End<T> for ThenInit<ID, F, E>
+impl<T, S, R: Send, ID, F, E> End<T> for ThenInit<ID, F, E>
 where
     ID: Fn() -> S + Sync,
     F: Fn(&mut S, T) -> R + Sync,
@@ -216,8 +232,89 @@ where
         self.end.run(mapped, Behind::<_, S>::new(kept))
     }
 
+    #[track_caller]
+    fn foreign<I: ParallelIterator<Item = T>>(&self, iter: I) -> E::Out
+    where
+        T: Send,
+    {
+        self.end.foreign(Gathered(MapInitOf { base: iter, init: &self.init, op: &self.op }))
+    }
+
     fn then(&self, first: E::Out, second: impl FnOnce() -> E::Out) -> E::Out {
         self.end.then(first, second)
+    }
+}
+
+/// The same stage before a consumer of items of another crate's iterator: each part makes a state.
+struct BeforeInit<'f, ID, F, C> {
+    init: &'f ID,
+    op: &'f F,
+    to: C,
+}
+
+impl<'f, T, S, R, ID, F, C> Consumer<T> for BeforeInit<'f, ID, F, C>
+where
+    ID: Fn() -> S + Sync,
+    F: Fn(&mut S, T) -> R + Sync,
+    C: Consumer<R>,
+{
+    type Folder = FolderInit<'f, S, F, C::Folder>;
+    type Reducer = C::Reducer;
+    type Result = C::Result;
+
+    fn split_at(self, index: usize) -> (Self, Self, C::Reducer) {
+        let Self { init, op, to } = self;
+        let (left, right, reducer) = to.split_at(index);
+        (Self { init, op, to: left }, Self { init, op, to: right }, reducer)
+    }
+
+    fn into_folder(self) -> Self::Folder {
+        FolderInit { state: (self.init)(), op: self.op, to: self.to.into_folder() }
+    }
+
+    fn full(&self) -> bool {
+        self.to.full()
+    }
+}
+
+impl<T, S, R, ID, F, C> UnindexedConsumer<T> for BeforeInit<'_, ID, F, C>
+where
+    ID: Fn() -> S + Sync,
+    F: Fn(&mut S, T) -> R + Sync,
+    C: UnindexedConsumer<R>,
+{
+    fn split_off_left(&self) -> Self {
+        Self { init: self.init, op: self.op, to: self.to.split_off_left() }
+    }
+
+    fn to_reducer(&self) -> C::Reducer {
+        self.to.to_reducer()
+    }
+}
+
+/// The folder of [`BeforeInit`], and the state of its part.
+struct FolderInit<'f, S, F, C> {
+    state: S,
+    op: &'f F,
+    to: C,
+}
+
+impl<T, S, R, F: Fn(&mut S, T) -> R, C: Folder<R>> Folder<T> for FolderInit<'_, S, F, C> {
+    type Result = C::Result;
+
+    #[inline(always)]
+    fn consume(mut self, item: T) -> Self {
+        self.to = self.to.consume((self.op)(&mut self.state, item));
+        self
+    }
+
+    fn complete(self) -> C::Result {
+        self.to.complete()
+    }
+
+    #[inline(always)]
+    fn full(&self) -> bool {
+        self.to.full()
     }
 }
 
@@ -244,12 +341,16 @@ where
     type Item = R;
 
     fn gather(self) -> Vec<R> {
-        ends::gathered(self.known_len(), |end| self.run(end))
+        ends::gathered(self.known_len(), |end| self.rs_run(end))
     }
 
     #[track_caller]
-    fn run<E: End<R>>(self, end: E) -> E::Out {
-        self.base.run(ThenInit { init: self.init, op: self.op, end })
+    fn rs_run<E: End<R>>(self, end: E) -> E::Out {
+        self.base.rs_run(ThenInit { init: self.init, op: self.op, end })
+    }
+
+    fn drive<C: UnindexedConsumer<R>>(self, consumer: C) -> C::Result {
+        self.base.drive_unindexed(BeforeInit { init: &self.init, op: &self.op, to: consumer })
     }
 
     fn known_len(&self) -> Option<usize> {
@@ -293,8 +394,12 @@ where
     }
 
     #[track_caller]
-    fn run<E: End<R>>(self, end: E) -> E::Out {
-        self.init().run(end)
+    fn rs_run<E: End<R>>(self, end: E) -> E::Out {
+        self.init().rs_run(end)
+    }
+
+    fn drive<C: UnindexedConsumer<R>>(self, consumer: C) -> C::Result {
+        self.init().drive(consumer)
     }
 
     fn known_len(&self) -> Option<usize> {

@@ -6,7 +6,10 @@ use std::fmt;
 
 use rangesteal::source;
 
-use super::{End, IndexedEnd, IndexedParallelIterator, ParallelIterator};
+use super::{
+    End, IndexedEnd, IndexedParallelIterator, ParallelIterator, drive, indexed_by_bridge,
+    plumbing::UnindexedConsumer,
+};
 
 /// A source of items that can be gathered into a vector.
 #[doc(hidden)]
@@ -20,16 +23,24 @@ pub trait Gather: Send {
     /// Gives the chain of the items to `end`. Without an implementation of its own, a loop runs
     /// over the gathered items.
     #[track_caller]
-    fn run<E: End<Self::Item>>(self, end: E) -> E::Out
+    fn rs_run<E: End<Self::Item>>(self, end: E) -> E::Out
     where
         Self: Sized,
     {
         end.chain(source(self.gather()))
     }
 
+    /// Gives the items to a consumer.
+    fn drive<C: UnindexedConsumer<Self::Item>>(self, consumer: C) -> C::Result
+    where
+        Self: Sized,
+    {
+        drive(source(self.gather()), consumer)
+    }
+
     /// Gives the chain of the items in reverse to `end`.
     #[track_caller]
-    fn run_backward<E: End<Self::Item>>(self, end: E) -> E::Out
+    fn rs_run_backward<E: End<Self::Item>>(self, end: E) -> E::Out
     where
         Self: Sized,
     {
@@ -50,23 +61,24 @@ pub trait GatherExact: Gather {}
 #[derive(Clone, Debug)]
 #[must_use = "an iterator runs nothing: its last method does"]
 pub struct Gathered<G>(pub(crate) G);
-
-impl<G> crate::absent::IsOfThisCrate for Gathered<G> {}
-
 impl<G: Gather> ParallelIterator for Gathered<G> {
     type Item = G::Item;
 
-    #[track_caller]
-    fn run<E: End<G::Item>>(self, end: E) -> E::Out {
-        self.0.run(end)
+    fn drive_unindexed<C: UnindexedConsumer<G::Item>>(self, consumer: C) -> C::Result {
+        self.0.drive(consumer)
     }
 
     #[track_caller]
-    fn run_backward<E: End<G::Item>>(self, end: E) -> E::Out {
-        self.0.run_backward(end)
+    fn rs_run<E: End<G::Item>>(self, end: E) -> E::Out {
+        self.0.rs_run(end)
     }
 
-    fn into_items(self) -> Vec<G::Item> {
+    #[track_caller]
+    fn rs_run_backward<E: End<G::Item>>(self, end: E) -> E::Out {
+        self.0.rs_run_backward(end)
+    }
+
+    fn rs_into_items(self) -> Vec<G::Item> {
         self.0.gather()
     }
 
@@ -76,8 +88,10 @@ impl<G: Gather> ParallelIterator for Gathered<G> {
 }
 
 impl<G: GatherExact> IndexedParallelIterator for Gathered<G> {
+    indexed_by_bridge!();
+
     #[track_caller]
-    fn run_indexed<E: IndexedEnd<G::Item>>(self, end: E) -> E::Out {
+    fn rs_run_indexed<E: IndexedEnd<G::Item>>(self, end: E) -> E::Out {
         end.source(source(self.0.gather()))
     }
 

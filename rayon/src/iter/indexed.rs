@@ -5,25 +5,39 @@ use std::cmp::Ordering;
 use super::{
     Chunks, Enumerate, ExponentialBlocks, FoldChunks, FoldChunksWith, IndexedEnd, Interleave,
     InterleaveShortest, IntoParallelIterator, Joined, MaxLen, MinLen, ParallelIterator, Placed, Positions,
-    Rev, Skip, Staged, StepBy, Take, UniformBlocks, Zip, ZipEq, ends, folds, places, stages, start::start,
+    Rev, Skip, Staged, StepBy, Take, UniformBlocks, Zip, ZipEq, ends, folds,
+    lend::ToEnd,
+    places,
+    plumbing::{Consumer, ProducerCallback},
+    stages,
+    start::start,
     zip,
 };
 use crate::pool::in_its_stack;
 
 /// A parallel iterator with a known number of items. Each item has an index.
 #[diagnostic::on_unimplemented(
-    message = "the items of `{Self}` have no index",
-    note = "behind `filter`, `flat_map` and the like there is none; custom iterators (`plumbing`) are not there: see \"What is not there\" in the README of rangesteal-rayon"
+    message = "the items of `{Self}` have no index: `collect` them into a `Vec` first; if it is an iterator of rayon, patch rayon for the whole tree",
+    note = "behind `filter`, `flat_map` and the like there is no index; for iterators of rayon see \"The whole tree\" in the README of rangesteal-rayon"
 )]
 #[allow(clippy::len_without_is_empty, reason = "rayon has none")]
 pub trait IndexedParallelIterator: ParallelIterator {
     /// Gives the source of this iterator to `end`.
     #[doc(hidden)]
     #[track_caller]
-    fn run_indexed<E: IndexedEnd<Self::Item>>(self, end: E) -> E::Out;
+    fn rs_run_indexed<E: IndexedEnd<Self::Item>>(self, end: E) -> E::Out {
+        let len = self.len();
+        self.with_producer(ToEnd { len, end })
+    }
 
     /// The number of items.
     fn len(&self) -> usize;
+
+    /// Gives the items to a consumer. [`bridge`](super::plumbing::bridge) does that.
+    fn drive<C: Consumer<Self::Item>>(self, consumer: C) -> C::Result;
+
+    /// Calls `callback` with the producer of the items.
+    fn with_producer<CB: ProducerCallback<Self::Item>>(self, callback: CB) -> CB::Output;
 
     /// Returns this iterator unchanged, because searches always go from the front.
     #[track_caller]
@@ -264,13 +278,13 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// Returns the index of any item for which `predicate` returns true.
     #[track_caller]
     fn position_any<P: Fn(Self::Item) -> bool + Sync + Send>(self, predicate: P) -> Option<usize> {
-        in_its_stack!(|| self.run_indexed(ends::PositionAny(predicate)))
+        in_its_stack!(|| self.rs_run_indexed(ends::PositionAny(predicate)))
     }
 
     /// Returns the index of the first item for which `predicate` returns true.
     #[track_caller]
     fn position_first<P: Fn(Self::Item) -> bool + Sync + Send>(self, predicate: P) -> Option<usize> {
-        in_its_stack!(|| self.run_indexed(ends::Position(predicate)))
+        in_its_stack!(|| self.rs_run_indexed(ends::Position(predicate)))
     }
 
     /// Returns the index of the last item for which `predicate` returns true.

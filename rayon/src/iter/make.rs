@@ -7,7 +7,8 @@ use rangesteal::source;
 
 use super::{
     End, Gather, GatherExact, Gathered, IndexedEnd, IndexedParallelIterator, IntoParallelIterator,
-    ParallelIterator, Unindexed, Zip, shown,
+    ParallelIterator, Unindexed, Zip, indexed_by_bridge, plumbing::UnindexedConsumer, shown,
+    unindexed_by_bridge,
 };
 
 /// An iterator without items.
@@ -79,16 +80,16 @@ impl<T: Clone + Send> Repeat<T> {
         self.take(n).zip(zipped)
     }
 }
-
-impl<T> crate::absent::IsOfThisCrate for Repeat<T> {}
-impl<T> crate::absent::IsOfThisCrate for RepeatN<T> {}
-
 impl<T: Clone + Send> ParallelIterator for Repeat<T> {
     type Item = T;
 
+    fn drive_unindexed<C: UnindexedConsumer<T>>(self, consumer: C) -> C::Result {
+        self.take(usize::MAX).drive_unindexed(consumer)
+    }
+
     #[track_caller]
-    fn run<E: End<T>>(self, end: E) -> E::Out {
-        self.take(usize::MAX).run(end)
+    fn rs_run<E: End<T>>(self, end: E) -> E::Out {
+        self.take(usize::MAX).rs_run(end)
     }
 }
 
@@ -115,10 +116,11 @@ pub fn repeatn<T: Clone + Send>(element: T, n: usize) -> RepeatN<T> {
 
 impl<T: Clone + Send> ParallelIterator for RepeatN<T> {
     type Item = T;
+    unindexed_by_bridge!();
 
     #[track_caller]
-    fn run<E: End<T>>(self, end: E) -> E::Out {
-        self.run_indexed(Unindexed(end))
+    fn rs_run<E: End<T>>(self, end: E) -> E::Out {
+        self.rs_run_indexed(Unindexed(end))
     }
 
     fn opt_len(&self) -> Option<usize> {
@@ -127,8 +129,10 @@ impl<T: Clone + Send> ParallelIterator for RepeatN<T> {
 }
 
 impl<T: Clone + Send> IndexedParallelIterator for RepeatN<T> {
+    indexed_by_bridge!();
+
     #[track_caller]
-    fn run_indexed<E: IndexedEnd<T>>(self, end: E) -> E::Out {
+    fn rs_run_indexed<E: IndexedEnd<T>>(self, end: E) -> E::Out {
         let left = Mutex::new((self.element, self.n));
         let next = move |_| {
             let (element, left) = &mut *left.lock().unwrap_or_else(PoisonError::into_inner);

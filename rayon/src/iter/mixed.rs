@@ -12,9 +12,13 @@ use rangesteal::{
 };
 
 use super::{
-    End, Gather, GatherExact, Gathered, IndexedParallelIterator, Keeps, ParallelIterator, end::Behind, ends,
+    End, Gather, GatherExact, Gathered, IndexedParallelIterator, Keeps, ParallelIterator,
+    end::Behind,
+    ends,
+    plumbing::{Reducer, UnindexedConsumer},
     shown,
 };
+use crate::join::join;
 
 /// The items of one iterator, then the items of another one.
 #[doc(hidden)]
@@ -29,22 +33,34 @@ impl<A: ParallelIterator, B: ParallelIterator<Item = A::Item>> Gather for OneAft
     type Item = A::Item;
 
     fn gather(self) -> Vec<A::Item> {
-        ends::gathered(self.known_len(), |end| self.run(end))
+        ends::gathered(self.known_len(), |end| self.rs_run(end))
     }
 
     /// Runs a loop over each of the iterators.
     #[track_caller]
-    fn run<E: End<A::Item>>(self, end: E) -> E::Out {
+    fn rs_run<E: End<A::Item>>(self, end: E) -> E::Out {
         let Self(a, b) = self;
-        let first = a.run(&end);
-        end.then(first, || b.run(&end))
+        let first = a.rs_run(&end);
+        end.then(first, || b.rs_run(&end))
+    }
+
+    fn drive<C: UnindexedConsumer<A::Item>>(self, consumer: C) -> C::Result {
+        let Self(a, b) = self;
+        let (left, right, reducer) = if let (Some(before), Some(_)) = (a.opt_len(), b.opt_len()) {
+            consumer.split_at(before) // a consumer of a known number of items needs that
+        } else {
+            let (left, reducer) = (consumer.split_off_left(), consumer.to_reducer());
+            (left, consumer, reducer)
+        };
+        let (first, second) = join(|| a.drive_unindexed(left), || b.drive_unindexed(right));
+        reducer.reduce(first, second)
     }
 
     #[track_caller]
-    fn run_backward<E: End<A::Item>>(self, end: E) -> E::Out {
+    fn rs_run_backward<E: End<A::Item>>(self, end: E) -> E::Out {
         let Self(a, b) = self;
-        let first = b.run_backward(&end);
-        end.then(first, || a.run_backward(&end))
+        let first = b.rs_run_backward(&end);
+        end.then(first, || a.rs_run_backward(&end))
     }
 
     fn known_len(&self) -> Option<usize> {
@@ -70,15 +86,15 @@ impl<T: Clone + Send, I: ParallelIterator<Item = T>> Gather for WithBetween<I, T
     type Item = T;
 
     fn gather(self) -> Vec<T> {
-        ends::gathered(self.known_len(), |end| self.run(end))
+        ends::gathered(self.known_len(), |end| self.rs_run(end))
     }
 
     /// Gathers the items without the separators, since each item but the first one needs its
     /// separator.
     #[track_caller]
-    fn run<E: End<T>>(self, end: E) -> E::Out {
+    fn rs_run<E: End<T>>(self, end: E) -> E::Out {
         let Self(base, between) = self;
-        ThenBetween { between: Mutex::new(between), end }.chain(source(base.into_items()).enumerate())
+        ThenBetween { between: Mutex::new(between), end }.chain(source(base.rs_into_items()).enumerate())
     }
 
     fn known_len(&self) -> Option<usize> {

@@ -2,12 +2,14 @@
 
 mod collect;
 mod divided;
+mod drive;
 mod end;
 mod ends;
 mod folds;
 mod gathered;
 mod indexed;
 mod into;
+mod lend;
 mod make;
 mod mixed;
 mod parallel;
@@ -15,8 +17,9 @@ mod places;
 pub mod plumbing;
 mod positions;
 mod prefixes;
+mod spread;
 mod staged;
-mod stages;
+pub(crate) mod stages;
 mod start;
 mod tries;
 mod unindexed;
@@ -36,7 +39,6 @@ pub(crate) use shown;
 
 pub use either::Either;
 
-pub(crate) use self::end::{Backward, Then, Unindexed};
 #[allow(deprecated, reason = "rayon still has it")]
 pub use self::make::repeatn;
 pub use self::{
@@ -56,9 +58,10 @@ pub use self::{
     places::{Chunks, Enumerate, MaxLen, MinLen, Rev, Skip, StepBy, Take},
     positions::Positions,
     prefixes::{TakeAny, TakeAnyWhile, WhileSome},
+    spread::{FlatMap, Flatten, Spread},
     stages::{
-        Cloned, Copied, ExponentialBlocks, Filter, FilterMap, FlatMap, FlatMapIter, Flatten, FlattenIter,
-        Inspect, Map, PanicFuse, SkipAny, SkipAnyWhile, UniformBlocks, Update,
+        Cloned, Copied, ExponentialBlocks, Filter, FilterMap, FlatMapIter, FlattenIter, Inspect, Map,
+        PanicFuse, SkipAny, SkipAnyWhile, UniformBlocks, Update,
     },
     zip::{Interleave, InterleaveShortest, Joined, MultiZip, Zip, ZipEq},
 };
@@ -67,7 +70,14 @@ pub use self::{
     divided::{Divide, Whole},
     end::{End, IndexedEnd, IndexedStage, Keeps, Stage},
     gathered::{Counted, Gather, GatherExact, Gathered, Listed},
+    spread::{Flat, FlatMapBy, Spreads},
     staged::{Placed, Staged},
     tries::Try,
     zip::Join,
+};
+pub(crate) use self::{
+    drive::Before,
+    end::{Backward, Then, Unindexed},
+    lend::{Lend, drive, indexed_by_bridge, unindexed_by_bridge},
+    stages::FlatMapIterBy,
 };

@@ -12,55 +12,57 @@ use std::{
     },
 };
 
-use either::Either;
-use rangesteal::source;
-
 use super::{
     Chain, Cloned, Copied, End, Filter, FilterMap, FlatMap, FlatMapIter, Flatten, FlattenIter, Fold,
     FoldWith, FromParallelIterator, Gathered, Inspect, Intersperse, IntoParallelIterator, Map, MapInit,
-    MapWith, PanicFuse, ParallelExtend, SkipAny, SkipAnyWhile, Staged, TakeAny, TakeAnyWhile, Try, TryFold,
-    TryFoldWith, Update, WhileSome, ends, folds, mixed, prefixes, stages,
+    MapWith, PanicFuse, ParallelExtend, SkipAny, SkipAnyWhile, Spread, Staged, TakeAny, TakeAnyWhile, Try,
+    TryFold, TryFoldWith, Update, WhileSome, ends, folds, mixed,
+    plumbing::UnindexedConsumer,
+    prefixes, spread, stages,
     start::{gathered, start},
 };
-
-use crate::absent::IsOfThisCrate;
+use either::Either;
 
 /// An iterator whose items are processed by the threads of a pool.
 ///
-/// Names and meanings are those of rayon. The README of this package lists the differences. Only
-/// the iterators of this crate implement this trait. A type of your own implements
-/// [`IntoParallelIterator`], and returns one of these iterators.
+/// Names and meanings are those of rayon. The README of this package lists the differences. A type
+/// of your own implements [`drive_unindexed`](Self::drive_unindexed), see
+/// [`plumbing`](super::plumbing).
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no parallel iterator of `rangesteal-rayon`",
-    note = "custom iterators (`plumbing`) are not there: see \"What is not there\" in the README of rangesteal-rayon",
-    note = "other crates' iterators for rayon are those of the real rayon: collect them into a `Vec` first"
+    message = "`{Self}` is no parallel iterator of `rangesteal-rayon`: if it is one of rayon, patch rayon for the whole tree",
+    note = "write `[patch.crates-io]`, as \"The whole tree\" in the README of rangesteal-rayon says, or collect the items into a `Vec` first"
 )]
-pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
+pub trait ParallelIterator: Sized + Send {
     /// The type of an item.
     type Item: Send;
+
+    /// Gives the items to a consumer. The methods of [`plumbing`](super::plumbing) do that.
+    fn drive_unindexed<C: UnindexedConsumer<Self::Item>>(self, consumer: C) -> C::Result;
 
     /// Passes the chain of this iterator to `end`.
     #[doc(hidden)]
     #[track_caller]
-    fn run<E: End<Self::Item>>(self, end: E) -> E::Out;
+    fn rs_run<E: End<Self::Item>>(self, end: E) -> E::Out {
+        end.foreign(self)
+    }
 
     /// Passes a chain of the same items in reverse to `end`.
     #[doc(hidden)]
     #[track_caller]
-    fn run_backward<E: End<Self::Item>>(self, end: E) -> E::Out {
-        end.chain(source(self.into_items()).rev())
+    fn rs_run_backward<E: End<Self::Item>>(self, end: E) -> E::Out {
+        end.foreign_backward(self)
     }
 
     /// Returns all items, in order.
     #[doc(hidden)]
     #[track_caller]
-    fn into_items(self) -> Vec<Self::Item> {
-        ends::gathered(None, |end| self.run(end))
+    fn rs_into_items(self) -> Vec<Self::Item> {
+        ends::gathered(None, |end| self.rs_run(end))
     }
 
     /// The minimal and maximal length of a run that [`fold`](Self::fold) folds.
     #[doc(hidden)]
-    fn lengths(&self) -> (usize, usize) {
+    fn rs_lengths(&self) -> (usize, usize) {
         (1, usize::MAX)
     }
 
@@ -220,15 +222,14 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         Staged { base: self, stage: stages::FilterMapBy(filter_op) }
     }
 
-    /// Maps each item to a parallel iterator, and iterates over the items of all these iterators. A
-    /// loop of its own gathers each of these iterators into a vector.
+    /// Maps each item to a parallel iterator, and iterates over the items of all these iterators.
     #[track_caller]
     fn flat_map<F, PI>(self, map_op: F) -> FlatMap<Self, F>
     where
         F: Fn(Self::Item) -> PI + Sync + Send,
         PI: IntoParallelIterator,
     {
-        Staged { base: self, stage: stages::FlatMapBy(map_op) }
+        Spread { base: self, by: spread::FlatMapBy(map_op) }
     }
 
     /// Maps each item to a serial iterator, and iterates over the items of all these iterators.
@@ -247,7 +248,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
     where
         Self::Item: IntoParallelIterator,
     {
-        Staged { base: self, stage: stages::Flat }
+        Spread { base: self, by: spread::Flat }
     }
 
     /// Iterates over the items of the items, which are serial iterators.
@@ -491,7 +492,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         P: Fn(Self::Item) -> Option<R> + Sync + Send,
         R: Send,
     {
-        self.run_backward(ends::FindMapFirst { f: predicate })
+        self.rs_run_backward(ends::FindMapFirst { f: predicate })
     }
 
     /// Whether `predicate` returns true for any item.

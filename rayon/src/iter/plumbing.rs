@@ -1,30 +1,244 @@
-//! rayon's building blocks for custom iterators. This crate does not have them: a use is a compile
-//! error that refers to the README.
+//! The interface between the parallel iterators of several crates, as in rayon.
+//!
+//! A [`Producer`] has items that can be split, and a [`Consumer`] receives items. A bridge splits
+//! both into halves, as long as threads are idle, and folds the items of each part. The results of
+//! the parts are reduced in order.
 
-use crate::absent::PlumbingIsNotThere;
+use std::ptr;
 
-macro_rules! absent {
-    ($($name:ident $(<$($generic:ident),+>)?;)+) => {$(
-        /// Not in this crate: no type can implement this trait.
-        pub trait $name$(<$($generic),+>)?: PlumbingIsNotThere {}
-    )+};
+use super::IndexedParallelIterator;
+use crate::{
+    join::join_in,
+    pool::{Shared, in_its_stack},
+};
+
+/// Receives a producer. (A closure cannot be generic over the type of its argument.)
+pub trait ProducerCallback<T> {
+    /// The result.
+    type Output;
+
+    /// Is called with the producer.
+    fn callback<P: Producer<Item = T>>(self, producer: P) -> Self::Output;
 }
 
-absent! {
-    Consumer<Item>;
-    Folder<Item>;
-    Producer;
-    ProducerCallback<T>;
-    Reducer<Result>;
-    UnindexedConsumer<Item>;
-    UnindexedProducer;
+/// Items that have an index, and that can be split at an index.
+pub trait Producer: Send + Sized {
+    /// The type of an item.
+    type Item;
+    /// The serial iterator over the items.
+    type IntoIter: Iterator<Item = Self::Item> + DoubleEndedIterator + ExactSizeIterator;
+
+    /// Returns a serial iterator over the items.
+    fn into_iter(self) -> Self::IntoIter;
+
+    /// The least number of items that a part should have.
+    fn min_len(&self) -> usize {
+        1
+    }
+
+    /// The largest number of items that a part should have.
+    fn max_len(&self) -> usize {
+        usize::MAX
+    }
+
+    /// Returns the first `index` items, and the other items.
+    fn split_at(self, index: usize) -> (Self, Self);
+
+    /// Gives the items to a folder, until the folder is full.
+    fn fold_with<F: Folder<Self::Item>>(self, folder: F) -> F {
+        folder.consume_iter(self.into_iter())
+    }
 }
 
-/// Not in this crate: a call is a compile error.
-pub fn bridge<I: PlumbingIsNotThere, C>(_iter: I, _consumer: C) {}
+/// Receives items. Each part of a consumer becomes a folder, which receives the items of its part.
+pub trait Consumer<Item>: Send + Sized {
+    /// The folder.
+    type Folder: Folder<Item, Result = Self::Result>;
+    /// Reduces the results of two parts.
+    type Reducer: Reducer<Self::Result>;
+    /// The result of a part.
+    type Result: Send;
 
-/// Not in this crate: a call is a compile error.
-pub fn bridge_unindexed<P: PlumbingIsNotThere, C>(_producer: P, _consumer: C) {}
+    /// Returns the consumers of the first `index` items and of the other items, and the reducer of
+    /// their results.
+    fn split_at(self, index: usize) -> (Self, Self, Self::Reducer);
 
-/// Not in this crate: a call is a compile error.
-pub fn bridge_producer_consumer<P: PlumbingIsNotThere, C>(_len: usize, _producer: P, _consumer: C) {}
+    /// Returns the folder for all items of this consumer.
+    fn into_folder(self) -> Self::Folder;
+
+    /// Whether no further item changes the result.
+    fn full(&self) -> bool;
+}
+
+/// Folds the items of one part, in order.
+pub trait Folder<Item>: Sized {
+    /// The result.
+    type Result;
+
+    /// Receives one item.
+    #[must_use]
+    fn consume(self, item: Item) -> Self;
+
+    /// Receives items until the folder is full.
+    #[must_use]
+    fn consume_iter<I: IntoIterator<Item = Item>>(mut self, iter: I) -> Self {
+        for item in iter {
+            self = self.consume(item);
+            if self.full() {
+                break;
+            }
+        }
+        self
+    }
+
+    /// Returns the result.
+    fn complete(self) -> Self::Result;
+
+    /// Whether no further item changes the result.
+    fn full(&self) -> bool;
+}
+
+/// Reduces the results of two parts.
+pub trait Reducer<Result> {
+    /// Reduces the results of neighbouring parts. `left` belongs to the first one.
+    fn reduce(self, left: Result, right: Result) -> Result;
+}
+
+/// A consumer of items without an index. It can be split although nobody knows the number of items.
+pub trait UnindexedConsumer<I>: Consumer<I> {
+    /// Returns a consumer of items before those of this consumer.
+    #[must_use]
+    fn split_off_left(&self) -> Self;
+
+    /// Returns the reducer of the results of a consumer that was split off, and of this consumer.
+    fn to_reducer(&self) -> Self::Reducer;
+}
+
+/// Items without an index that can be split.
+pub trait UnindexedProducer: Send + Sized {
+    /// The type of an item.
+    type Item;
+
+    /// Splits the items into two parts, if it can.
+    fn split(self) -> (Self, Option<Self>);
+
+    /// Gives the items to a folder, until the folder is full.
+    fn fold_with<F: Folder<Self::Item>>(self, folder: F) -> F;
+}
+
+thread_local! {
+    /// Its address is that of this thread alone.
+    static THREAD: u8 = const { 0 };
+}
+
+/// How a part goes on to be split. The part began on the thread `thread`.
+#[derive(Clone, Copy)]
+struct Splits<'p> {
+    pool: &'p Shared,
+    /// How often the part may still be split, unless it moves to another thread.
+    left: usize,
+    thread: usize,
+}
+
+impl<'p> Splits<'p> {
+    /// As many parts as threads, and at least `parts`.
+    fn new(pool: &'p Shared, parts: usize) -> Self {
+        Self {
+            pool,
+            left: pool.num_threads().max(parts),
+            thread: THREAD.with(|byte| ptr::from_ref(byte).addr()),
+        }
+    }
+
+    /// Whether to split the part once more. A part that has moved to another thread is split again,
+    /// since that thread was idle.
+    fn splits(&mut self) -> bool {
+        let thread = THREAD.with(|byte| ptr::from_ref(byte).addr());
+        let has_moved = thread != self.thread;
+        let splits = has_moved || self.left > 0;
+        self.left /= 2;
+        if has_moved {
+            (self.left, self.thread) = (self.left.max(self.pool.num_threads()), thread);
+        }
+        splits
+    }
+}
+
+/// Gives the items of an iterator to a consumer.
+pub fn bridge<I: IndexedParallelIterator, C: Consumer<I::Item>>(par_iter: I, consumer: C) -> C::Result {
+    struct Bridged<C> {
+        len: usize,
+        consumer: C,
+    }
+
+    impl<T, C: Consumer<T>> ProducerCallback<T> for Bridged<C> {
+        type Output = C::Result;
+
+        fn callback<P: Producer<Item = T>>(self, producer: P) -> C::Result {
+            bridge_producer_consumer(self.len, producer, self.consumer)
+        }
+    }
+
+    let len = par_iter.len();
+    par_iter.with_producer(Bridged { len, consumer })
+}
+
+/// Gives the `len` items of a producer to a consumer.
+pub fn bridge_producer_consumer<P: Producer, C: Consumer<P::Item>>(
+    len: usize,
+    producer: P,
+    consumer: C,
+) -> C::Result {
+    /// Gives the items of a part to its consumer. A part has at least `least` items.
+    fn part<P: Producer, C: Consumer<P::Item>>(
+        mut splits: Splits<'_>,
+        least: usize,
+        len: usize,
+        producer: P,
+        consumer: C,
+    ) -> C::Result {
+        if consumer.full() {
+            return consumer.into_folder().complete();
+        }
+        let half = len / 2;
+        if half < least || !splits.splits() {
+            return producer.fold_with(consumer.into_folder()).complete();
+        }
+        let (first, second) = producer.split_at(half);
+        let (left, right, reducer) = consumer.split_at(half);
+        let (left, right) = join_in(
+            splits.pool,
+            || part(splits, least, half, first, left),
+            || part(splits, least, len - half, second, right),
+        );
+        reducer.reduce(left, right)
+    }
+
+    let (least, most) = (producer.min_len().max(1), producer.max_len().max(1));
+    in_its_stack!(|pool| part(Splits::new(pool, len / most), least, len, producer, consumer))
+}
+
+/// Gives the items of a producer without an index to a consumer.
+pub fn bridge_unindexed<P: UnindexedProducer, C: UnindexedConsumer<P::Item>>(
+    producer: P,
+    consumer: C,
+) -> C::Result {
+    /// Gives the items of a part to its consumer.
+    fn part<P: UnindexedProducer, C: UnindexedConsumer<P::Item>>(
+        mut splits: Splits<'_>,
+        producer: P,
+        consumer: C,
+    ) -> C::Result {
+        if consumer.full() {
+            return consumer.into_folder().complete();
+        }
+        let (first, second) = if splits.splits() { producer.split() } else { (producer, None) };
+        let Some(second) = second else { return first.fold_with(consumer.into_folder()).complete() };
+        let (reducer, left) = (consumer.to_reducer(), consumer.split_off_left());
+        let (left, right) =
+            join_in(splits.pool, || part(splits, first, left), || part(splits, second, consumer));
+        reducer.reduce(left, right)
+    }
+
+    in_its_stack!(|pool| part(Splits::new(pool, 1), producer, consumer))
+}

@@ -12,7 +12,12 @@ use rangesteal::{
     source::Chain,
 };
 
-use super::{End, Gather, Gathered, Keeps, ParallelIterator, ends::ends, shown};
+use super::{
+    End, Gather, Gathered, Keeps, ParallelIterator, Stage, Staged,
+    drive::{Prunes, until},
+    ends::ends,
+    shown,
+};
 
 /// A stage that may end the loop, and the end behind the stage. Once the stage has ended the loop,
 /// it lets no item through, and workers claim no further items.
@@ -57,8 +62,70 @@ impl<T, R: Send, F: Fn(T) -> (Option<R>, bool) + Sync, E: End<R>> End<T> for The
         self.end.run(taken, kept)
     }
 
+    #[track_caller]
+    fn foreign<I: ParallelIterator<Item = T>>(&self, iter: I) -> E::Out
+    where
+        T: Send,
+    {
+        self.end.foreign(Staged { base: iter, stage: While { f: &self.f, has_ended: &self.has_ended } })
+    }
+
     fn then(&self, first: E::Out, second: impl FnOnce() -> E::Out) -> E::Out {
         self.end.then(first, second)
+    }
+}
+
+/// The stage of a [`ThenUntil`], for another crate's iterator.
+struct While<'f, F> {
+    f: &'f F,
+    has_ended: &'f AtomicBool,
+}
+
+impl<F> While<'_, F> {
+    /// Whether the stage has ended. Relaxed: see [`ThenUntil`].
+    fn is_over(&self) -> bool {
+        self.has_ended.load(Relaxed)
+    }
+
+    /// The result of an item, if any.
+    fn made<T, R>(&self, item: T) -> Option<R>
+    where
+        F: Fn(T) -> (Option<R>, bool),
+    {
+        if self.is_over() {
+            return None;
+        }
+        let (made, goes_on) = (self.f)(item);
+        if !goes_on {
+            self.has_ended.store(true, Relaxed);
+        }
+        made
+    }
+}
+
+impl<T, R: Send, F: Fn(T) -> (Option<R>, bool) + Sync> Stage<T> for While<'_, F> {
+    type Made = R;
+
+    fn feed<A>(&self, item: T, acc: A, mut next: impl FnMut(A, R) -> Result<A, A>) -> Result<A, A> {
+        match self.made(item) {
+            Some(made) => next(acc, made),
+            None => Ok(acc),
+        }
+    }
+
+    fn has_ended(&self) -> bool {
+        self.is_over()
+    }
+
+    fn behind<'p, C, G, W>(
+        &self,
+        on: On<C, OnPool<'p>>,
+    ) -> On<impl Chain<Item = R, State = Fresh<G>> + Sync, OnPool<'p>>
+    where
+        C: Chain<Item = T, State = Fresh<G>> + Sync,
+        G: Fn(usize) -> W + Sync,
+    {
+        on.filter_map(|(_, item)| self.made(item))
     }
 }
 
@@ -97,6 +164,30 @@ ends!([T, R: Send, F: Fn(T) -> Option<R> + Sync] Until<F>, T => (Vec<R>, bool),
         let (mut more, has_ended) = second();
         all.append(&mut more);
         (all, has_ended)
+    },
+    {
+        fn foreign<I: ParallelIterator<Item = T>>(&self, iter: I) -> (Vec<R>, bool)
+        where
+            T: Send,
+        {
+            let step = |(mut made, _): (Vec<R>, bool), item| match (self.f)(item) {
+                Some(result) => {
+                    made.push(result);
+                    Ok((made, false))
+                }
+                None => Err((made, true)),
+            };
+            let merge = |first: (Vec<R>, bool), second: (Vec<R>, bool)| {
+                if first.1 && self.is_prefix {
+                    return first;
+                }
+                let ((mut all, ended), (mut more, ended_later)) = (first, second);
+                all.append(&mut more);
+                (all, ended || ended_later)
+            };
+            let prunes = if self.is_prefix { Prunes::Later } else { Prunes::All };
+            until(|| (Vec::new(), false), step, merge).of(iter, prunes)
+        }
     }
 );
 
@@ -120,11 +211,11 @@ impl<T: Send, I: ParallelIterator<Item = Option<T>>> Gather for SomeOf<I> {
     type Item = T;
 
     fn gather(self) -> Vec<T> {
-        self.0.run(Until { f: |item| item, is_prefix: true }).0
+        self.0.rs_run(Until { f: |item| item, is_prefix: true }).0
     }
 
     #[track_caller]
-    fn run<E: End<T>>(self, end: E) -> E::Out {
+    fn rs_run<E: End<T>>(self, end: E) -> E::Out {
         if may_be_of_many(&self.0) {
             return end.chain(source(self.gather()));
         }
@@ -132,7 +223,7 @@ impl<T: Send, I: ParallelIterator<Item = Option<T>>> Gather for SomeOf<I> {
             let goes_on = item.is_some();
             (item, goes_on)
         };
-        self.0.run(ThenUntil { f, has_ended: false.into(), end })
+        self.0.rs_run(ThenUntil { f, has_ended: false.into(), end })
     }
 }
 
@@ -150,11 +241,11 @@ impl<I: ParallelIterator, P: Fn(&I::Item) -> bool + Sync + Send> Gather for Take
 
     fn gather(self) -> Vec<I::Item> {
         let Self(base, test) = self;
-        base.run(Until { f: |item| Some(item).filter(&test), is_prefix: false }).0
+        base.rs_run(Until { f: |item| Some(item).filter(&test), is_prefix: false }).0
     }
 
     #[track_caller]
-    fn run<E: End<I::Item>>(self, end: E) -> E::Out {
+    fn rs_run<E: End<I::Item>>(self, end: E) -> E::Out {
         if may_be_of_many(&self.0) {
             return end.chain(source(self.gather()));
         }
@@ -164,7 +255,7 @@ impl<I: ParallelIterator, P: Fn(&I::Item) -> bool + Sync + Send> Gather for Take
             let goes_on = item.is_some();
             (item, goes_on)
         };
-        base.run(ThenUntil { f, has_ended: false.into(), end })
+        base.rs_run(ThenUntil { f, has_ended: false.into(), end })
     }
 }
 
@@ -184,11 +275,11 @@ impl<I: ParallelIterator> Gather for SomeItems<I> {
         let left = AtomicUsize::new(self.1);
         let take =
             |item| left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok().then_some(item);
-        self.0.run(Until { f: take, is_prefix: false }).0
+        self.0.rs_run(Until { f: take, is_prefix: false }).0
     }
 
     #[track_caller]
-    fn run<E: End<I::Item>>(self, end: E) -> E::Out {
+    fn rs_run<E: End<I::Item>>(self, end: E) -> E::Out {
         if may_be_of_many(&self.0) {
             return end.chain(source(self.gather()));
         }
@@ -198,6 +289,6 @@ impl<I: ParallelIterator> Gather for SomeItems<I> {
             let before = left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).unwrap_or(0);
             ((before > 0).then_some(item), before > 1)
         };
-        base.run(ThenUntil { f, has_ended: (count == 0).into(), end })
+        base.rs_run(ThenUntil { f, has_ended: (count == 0).into(), end })
     }
 }

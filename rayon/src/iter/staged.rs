@@ -2,11 +2,13 @@
 
 use std::fmt;
 
-use rangesteal::source;
-
 use super::{
-    Backward, End, IndexedEnd, IndexedParallelIterator, IndexedStage, ParallelIterator, Stage, Then,
+    Backward, End, IndexedEnd, IndexedParallelIterator, IndexedStage, Lend, ParallelIterator, Stage, Then,
     Unindexed,
+    drive::Before,
+    indexed_by_bridge,
+    plumbing::{Consumer, ProducerCallback, UnindexedConsumer},
+    unindexed_by_bridge,
 };
 
 /// An iterator, and a stage that maps, filters or expands its items.
@@ -16,32 +18,32 @@ pub struct Staged<I, G> {
     pub(crate) base: I,
     pub(crate) stage: G,
 }
-
-impl<I, G> crate::absent::IsOfThisCrate for Staged<I, G> {}
-impl<I, G> crate::absent::IsOfThisCrate for Placed<I, G> {}
-
 impl<I: ParallelIterator, G: Stage<I::Item> + Send + Sync> ParallelIterator for Staged<I, G> {
     type Item = G::Made;
 
-    #[track_caller]
-    fn run<E: End<G::Made>>(self, end: E) -> E::Out {
-        self.base.run(Then(self.stage, end))
+    fn drive_unindexed<C: UnindexedConsumer<G::Made>>(self, consumer: C) -> C::Result {
+        self.base.drive_unindexed(Before(&self.stage, consumer))
     }
 
     #[track_caller]
-    fn run_backward<E: End<G::Made>>(self, end: E) -> E::Out {
+    fn rs_run<E: End<G::Made>>(self, end: E) -> E::Out {
+        self.base.rs_run(Then(self.stage, end))
+    }
+
+    #[track_caller]
+    fn rs_run_backward<E: End<G::Made>>(self, end: E) -> E::Out {
         if G::ONE_AT_MOST {
-            return self.base.run_backward(Then(self.stage, end));
+            return self.base.rs_run_backward(Then(self.stage, end));
         }
-        end.chain(source(self.into_items()).rev())
+        end.foreign_backward(self)
     }
 
     fn opt_len(&self) -> Option<usize> {
         if G::ONE_EACH { self.base.opt_len() } else { None }
     }
 
-    fn lengths(&self) -> (usize, usize) {
-        self.base.lengths()
+    fn rs_lengths(&self) -> (usize, usize) {
+        self.base.rs_lengths()
     }
 }
 
@@ -50,9 +52,17 @@ where
     I: IndexedParallelIterator,
     G: Stage<I::Item> + IndexedStage<I::Item, Made = <G as Stage<I::Item>>::Made> + Send + Sync,
 {
+    fn drive<C: Consumer<Self::Item>>(self, consumer: C) -> C::Result {
+        self.base.drive(Before(&self.stage, consumer))
+    }
+
+    fn with_producer<CB: ProducerCallback<Self::Item>>(self, callback: CB) -> CB::Output {
+        self.rs_run_indexed(Lend(callback))
+    }
+
     #[track_caller]
-    fn run_indexed<E: IndexedEnd<Self::Item>>(self, end: E) -> E::Out {
-        self.base.run_indexed(Then(self.stage, end))
+    fn rs_run_indexed<E: IndexedEnd<Self::Item>>(self, end: E) -> E::Out {
+        self.base.rs_run_indexed(Then(self.stage, end))
     }
 
     fn len(&self) -> usize {
@@ -76,30 +86,33 @@ pub struct Placed<I, G> {
 
 impl<I: IndexedParallelIterator, G: IndexedStage<I::Item> + Send> ParallelIterator for Placed<I, G> {
     type Item = G::Made;
+    unindexed_by_bridge!();
 
     #[track_caller]
-    fn run<E: End<G::Made>>(self, end: E) -> E::Out {
-        self.run_indexed(Unindexed(end))
+    fn rs_run<E: End<G::Made>>(self, end: E) -> E::Out {
+        self.rs_run_indexed(Unindexed(end))
     }
 
     #[track_caller]
-    fn run_backward<E: End<G::Made>>(self, end: E) -> E::Out {
-        self.run_indexed(Backward(end))
+    fn rs_run_backward<E: End<G::Made>>(self, end: E) -> E::Out {
+        self.rs_run_indexed(Backward(end))
     }
 
     fn opt_len(&self) -> Option<usize> {
         Some(self.len())
     }
 
-    fn lengths(&self) -> (usize, usize) {
-        self.stage.lengths(self.base.lengths())
+    fn rs_lengths(&self) -> (usize, usize) {
+        self.stage.lengths(self.base.rs_lengths())
     }
 }
 
 impl<I: IndexedParallelIterator, G: IndexedStage<I::Item> + Send> IndexedParallelIterator for Placed<I, G> {
+    indexed_by_bridge!();
+
     #[track_caller]
-    fn run_indexed<E: IndexedEnd<Self::Item>>(self, end: E) -> E::Out {
-        self.base.run_indexed(Then(self.stage, end))
+    fn rs_run_indexed<E: IndexedEnd<Self::Item>>(self, end: E) -> E::Out {
+        self.base.rs_run_indexed(Then(self.stage, end))
     }
 
     fn len(&self) -> usize {

@@ -9,7 +9,7 @@ use rangesteal::{
     source::{Chain, Source},
 };
 
-use super::{IndexedStage, IntoParallelIterator, ParallelIterator, Stage, Staged};
+use super::{IndexedStage, Stage, Staged};
 
 /// Declares a stage with a closure, and the iterator that consists of a base and the stage.
 macro_rules! stage {
@@ -26,11 +26,12 @@ macro_rules! stage {
 /// Implements a stage. The arguments are the type of its results, the number of results per item
 /// (`one of each`, at most `one`, or `any`), and the chain. A closure behind a chain on a pool
 /// receives a worker's state, too. A stage that makes one of each has two chains: one on a pool,
-/// and one without, which is a source.
+/// and one without, which is a source. Last comes how the stage feeds an item of another crate's
+/// iterator to the next stage.
 macro_rules! behind {
     ([$($generic:tt)*] $stage:ty, $item:ty => $made:ty, one of each,
-        ($self:ident, $on:ident) $behind:expr, $indexed:expr) => {
-        behind!(@ [$($generic)*] $stage, $item => $made, { const ONE_EACH: bool = true; }, ($self, $on) $behind);
+        ($self:ident, $on:ident) $behind:expr, $indexed:expr, $feed:tt $fed:expr) => {
+        behind!(@ [$($generic)*] $stage, $item => $made, { const ONE_EACH: bool = true; }, ($self, $on) $behind, $feed $fed);
 
         impl<$($generic)*> IndexedStage<$item> for $stage {
             type Made = $made;
@@ -40,16 +41,30 @@ macro_rules! behind {
             }
         }
     };
-    ([$($generic:tt)*] $stage:ty, $item:ty => $made:ty, one, ($self:ident, $on:ident) $behind:expr) => {
-        behind!(@ [$($generic)*] $stage, $item => $made, {}, ($self, $on) $behind);
+    ([$($generic:tt)*] $stage:ty, $item:ty => $made:ty, one,
+        ($self:ident, $on:ident) $behind:expr, $feed:tt $fed:expr) => {
+        behind!(@ [$($generic)*] $stage, $item => $made, {}, ($self, $on) $behind, $feed $fed);
     };
-    ([$($generic:tt)*] $stage:ty, $item:ty => $made:ty, any, ($self:ident, $on:ident) $behind:expr) => {
-        behind!(@ [$($generic)*] $stage, $item => $made, { const ONE_AT_MOST: bool = false; }, ($self, $on) $behind);
+    ([$($generic:tt)*] $stage:ty, $item:ty => $made:ty, any,
+        ($self:ident, $on:ident) $behind:expr, $feed:tt $fed:expr) => {
+        behind!(@ [$($generic)*] $stage, $item => $made, { const ONE_AT_MOST: bool = false; }, ($self, $on) $behind, $feed $fed);
     };
-    (@ [$($generic:tt)*] $stage:ty, $item:ty => $made:ty, {$($number:tt)*}, ($self:ident, $on:ident) $behind:expr) => {
+    (@ [$($generic:tt)*] $stage:ty, $item:ty => $made:ty, {$($number:tt)*},
+        ($self:ident, $on:ident) $behind:expr, ($one:ident, $acc:ident, $next:ident) $fed:expr) => {
         impl<$($generic)*> Stage<$item> for $stage {
             type Made = $made;
             $($number)*
+
+            #[allow(unused_mut, reason = "some stages pass the closure on")]
+            #[inline(always)]
+            fn feed<A_>(
+                &$self,
+                $one: $item,
+                $acc: A_,
+                mut $next: impl FnMut(A_, $made) -> Result<A_, A_>,
+            ) -> Result<A_, A_> {
+                $fed
+            }
 
             fn behind<'p, C_, G_, W_>(
                 &$self,
@@ -66,19 +81,24 @@ macro_rules! behind {
 }
 
 stage! {
-    /// See [`ParallelIterator::map`].
+    /// See [`map`](super::ParallelIterator::map).
     Map, MapBy
 }
-behind!([T, R: Send, F: Fn(T) -> R + Sync] MapBy<F>, T => R, one of each, (self, on) on.map(|(_, item)| (self.0)(item)), source(on).map(self.0));
+behind!([T, R: Send, F: Fn(T) -> R + Sync] MapBy<F>, T => R, one of each, (self, on) on.map(|(_, item)| (self.0)(item)), source(on).map(self.0),
+    (item, acc, next) next(acc, (self.0)(item)));
 
 stage! {
-    /// See [`ParallelIterator::inspect`].
+    /// See [`inspect`](super::ParallelIterator::inspect).
     Inspect, InspectBy
 }
-behind!([T: Send, F: Fn(&T) + Sync] InspectBy<F>, T => T, one of each, (self, on) on.inspect(|(_, item)| (self.0)(item)), source(on).inspect(self.0));
+behind!([T: Send, F: Fn(&T) + Sync] InspectBy<F>, T => T, one of each, (self, on) on.inspect(|(_, item)| (self.0)(item)), source(on).inspect(self.0),
+(item, acc, next) {
+    (self.0)(&item);
+    next(acc, item)
+});
 
 stage! {
-    /// See [`ParallelIterator::update`].
+    /// See [`update`](super::ParallelIterator::update).
     Update, UpdateBy
 }
 behind!([T: Send, F: Fn(&mut T) + Sync] UpdateBy<F>, T => T, one of each, (self, on) {
@@ -91,86 +111,84 @@ behind!([T: Send, F: Fn(&mut T) + Sync] UpdateBy<F>, T => T, one of each, (self,
         (self.0)(&mut item);
         item
     })
+}, (item, acc, next) {
+    let mut item = item;
+    (self.0)(&mut item);
+    next(acc, item)
 });
 
 stage! {
-    /// See [`ParallelIterator::filter`].
+    /// See [`filter`](super::ParallelIterator::filter).
     Filter, FilterBy
 }
-behind!([T: Send, F: Fn(&T) -> bool + Sync] FilterBy<F>, T => T, one, (self, on) on.filter(|(_, item)| (self.0)(item)));
+behind!([T: Send, F: Fn(&T) -> bool + Sync] FilterBy<F>, T => T, one, (self, on) on.filter(|(_, item)| (self.0)(item)),
+    (item, acc, next) if (self.0)(&item) { next(acc, item) } else { Ok(acc) });
 
 stage! {
-    /// See [`ParallelIterator::filter_map`].
+    /// See [`filter_map`](super::ParallelIterator::filter_map).
     FilterMap, FilterMapBy
 }
 behind!([T, R: Send, F: Fn(T) -> Option<R> + Sync] FilterMapBy<F>, T => R, one, (self, on) {
     on.filter_map(|(_, item)| (self.0)(item))
+}, (item, acc, next) match (self.0)(item) {
+    Some(made) => next(acc, made),
+    None => Ok(acc),
 });
 
 stage! {
-    /// See [`ParallelIterator::flat_map`].
-    FlatMap, FlatMapBy
-}
-behind!([T, P: IntoParallelIterator, F: Fn(T) -> P + Sync] FlatMapBy<F>, T => P::Item, any, (self, on) {
-    on.flat_map(|(_, item)| (self.0)(item).into_par_iter().into_items())
-});
-
-stage! {
-    /// See [`ParallelIterator::flat_map_iter`].
+    /// See [`flat_map_iter`](super::ParallelIterator::flat_map_iter).
     FlatMapIter, FlatMapIterBy
 }
 behind!([T, P: IntoIterator<Item: Send>, F: Fn(T) -> P + Sync] FlatMapIterBy<F>, T => P::Item, any, (self, on) {
     on.flat_map(|(_, item)| (self.0)(item))
-});
-
-/// The stage of [`Flatten`].
-#[doc(hidden)]
-#[derive(Clone, Copy, Debug)]
-pub struct Flat;
-
-/// See [`ParallelIterator::flatten`].
-pub type Flatten<I> = Staged<I, Flat>;
-behind!([P: IntoParallelIterator] Flat, P => P::Item, any, (self, on) {
-    on.flat_map(|(_, item): (_, P)| item.into_par_iter().into_items())
-});
+}, (item, acc, next) (self.0)(item).into_iter().try_fold(acc, next));
 
 /// The stage of [`FlattenIter`].
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct FlatIter;
 
-/// See [`ParallelIterator::flatten_iter`].
+/// See [`flatten_iter`](super::ParallelIterator::flatten_iter).
 pub type FlattenIter<I> = Staged<I, FlatIter>;
-behind!([P: IntoIterator<Item: Send>] FlatIter, P => P::Item, any, (self, on) on.flatten());
+behind!([P: IntoIterator<Item: Send>] FlatIter, P => P::Item, any, (self, on) on.flatten(),
+    (item, acc, next) item.into_iter().try_fold(acc, next));
 
 /// The stage of [`Copied`] and [`Cloned`].
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct Owned;
 
-/// See [`ParallelIterator::copied`].
+/// See [`copied`](super::ParallelIterator::copied).
 pub type Copied<I> = Staged<I, Owned>;
-/// See [`ParallelIterator::cloned`].
+/// See [`cloned`](super::ParallelIterator::cloned).
 pub type Cloned<I> = Staged<I, Owned>;
-behind!(['a, T: Clone + Send + 'a] Owned, &'a T => T, one of each, (self, on) on.cloned(), source(on).cloned());
+behind!(['a, T: Clone + Send + 'a] Owned, &'a T => T, one of each, (self, on) on.cloned(), source(on).cloned(),
+    (item, acc, next) next(acc, item.clone()));
 
 /// The stage that passes all items on.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct Same;
 
-/// See [`ParallelIterator::panic_fuse`].
+/// See [`panic_fuse`](super::ParallelIterator::panic_fuse).
 pub type PanicFuse<I> = Staged<I, Same>;
 /// See [`by_exponential_blocks`](super::IndexedParallelIterator::by_exponential_blocks).
 pub type ExponentialBlocks<I> = Staged<I, Same>;
 /// See [`by_uniform_blocks`](super::IndexedParallelIterator::by_uniform_blocks).
 pub type UniformBlocks<I> = Staged<I, Same>;
-behind!([T: Send] Same, T => T, one of each, (self, on) on, on);
+behind!([T: Send] Same, T => T, one of each, (self, on) on, on, (item, acc, next) next(acc, item));
 
 /// The stage of [`SkipAny`]: the number of items that are left to skip.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct SkipSome(pub(super) AtomicUsize);
+
+impl SkipSome {
+    /// Counts an item, unless enough have been skipped.
+    fn skips(&self) -> bool {
+        self.0.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok()
+    }
+}
 
 impl Clone for SkipSome {
     fn clone(&self) -> Self {
@@ -178,16 +196,30 @@ impl Clone for SkipSome {
     }
 }
 
-/// See [`ParallelIterator::skip_any`].
+/// See [`skip_any`](super::ParallelIterator::skip_any).
 pub type SkipAny<I> = Staged<I, SkipSome>;
 behind!([T: Send] SkipSome, T => T, one, (self, on) {
-    on.filter(|(_, _)| self.0.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_err())
-});
+    on.filter(|(_, _)| !self.skips())
+}, (item, acc, next) if self.skips() { Ok(acc) } else { next(acc, item) });
 
 /// The stage of [`SkipAnyWhile`]: the closure, and whether an item has been kept.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct SkipWhile<F>(pub(super) F, pub(super) AtomicBool);
+
+impl<F> SkipWhile<F> {
+    /// Whether this item is kept, and so are all items from now on.
+    fn keeps<T>(&self, item: &T) -> bool
+    where
+        F: Fn(&T) -> bool,
+    {
+        let is_kept = self.1.load(Relaxed) || !(self.0)(item);
+        if is_kept {
+            self.1.store(true, Relaxed);
+        }
+        is_kept
+    }
+}
 
 impl<F: Clone> Clone for SkipWhile<F> {
     fn clone(&self) -> Self {
@@ -195,14 +227,8 @@ impl<F: Clone> Clone for SkipWhile<F> {
     }
 }
 
-/// See [`ParallelIterator::skip_any_while`].
+/// See [`skip_any_while`](super::ParallelIterator::skip_any_while).
 pub type SkipAnyWhile<I, F> = Staged<I, SkipWhile<F>>;
 behind!([T: Send, F: Fn(&T) -> bool + Sync] SkipWhile<F>, T => T, one, (self, on) {
-    on.filter(|(_, item)| {
-        let is_kept = self.1.load(Relaxed) || !(self.0)(item);
-        if is_kept {
-            self.1.store(true, Relaxed);
-        }
-        is_kept
-    })
-});
+    on.filter(|(_, item)| self.keeps(item))
+}, (item, acc, next) if self.keeps(&item) { next(acc, item) } else { Ok(acc) });

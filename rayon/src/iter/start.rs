@@ -7,10 +7,10 @@ use crate::pool::in_its_stack;
 #[track_caller]
 #[inline(always)]
 pub(crate) fn start<I: ParallelIterator, E: End<I::Item, Out: Send> + Send>(iter: I, end: E) -> E::Out {
-    in_its_stack!(|| iter.run(end))
+    in_its_stack!(|| iter.rs_run(end))
 }
 
 /// The items of `iter`.
 pub(crate) fn gathered<I: ParallelIterator>(iter: I) -> Vec<I::Item> {
-    in_its_stack!(|| iter.into_items())
+    in_its_stack!(|| iter.rs_into_items())
 }

@@ -2,8 +2,9 @@
 //! which says what to write instead.
 
 use super::{
-    Staged,
-    stages::{FilterBy, FilterMapBy, Flat, FlatIter, FlatMapBy, FlatMapIterBy, MapBy, SkipSome, SkipWhile},
+    Spread, Staged,
+    spread::{Flat, FlatMapBy},
+    stages::{FilterBy, FilterMapBy, FlatIter, FlatMapIterBy, MapBy, SkipSome, SkipWhile},
 };
 
 #[diagnostic::on_unimplemented(
@@ -28,10 +29,10 @@ impl<T> Items<NoArgument> for T {}
 /// Declares the methods, for iterators with these stages, and for a `map` behind such a stage. The
 /// methods in the second parentheses have no argument.
 macro_rules! no_index {
-    ($methods:tt $without:tt $($stage:ident $(<$of:ident>)?)+) => {$(
-        no_index!(@$methods $without [$($of)?] Staged<I, $stage$(<$of>)?>);
-        no_index!(@$methods $without [$($of,)? G] Staged<Staged<I, $stage$(<$of>)?>, MapBy<G>>);
-    )+};
+    ($methods:tt $without:tt $($iter:ident: $($stage:ident $(<$of:ident>)?)+;)+) => {$($(
+        no_index!(@$methods $without [$($of)?] $iter<I, $stage$(<$of>)?>);
+        no_index!(@$methods $without [$($of,)? G] Staged<$iter<I, $stage$(<$of>)?>, MapBy<G>>);
+    )+)+};
     (@($($method:ident)+) ($($without:ident)+) [$($of:ident),*] $iter:ty) => {
         #[doc(hidden)]
         impl<I, $($of),*> $iter {
@@ -51,5 +52,6 @@ macro_rules! no_index {
 no_index! {
     (zip zip_eq interleave interleave_shortest chunks step_by skip take with_min_len with_max_len collect_into_vec)
     (enumerate rev)
-    FilterBy<F> FilterMapBy<F> FlatMapBy<F> FlatMapIterBy<F> Flat FlatIter SkipSome SkipWhile<F>
+    Staged: FilterBy<F> FilterMapBy<F> FlatMapIterBy<F> FlatIter SkipSome SkipWhile<F>;
+    Spread: FlatMapBy<F> Flat;
 }

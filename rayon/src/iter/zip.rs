@@ -4,7 +4,7 @@ use rangesteal::{source, source::Source};
 
 use super::{
     Backward, End, IndexedEnd, IndexedParallelIterator, IntoParallelIterator, IntoParallelRefIterator,
-    IntoParallelRefMutIterator, ParallelIterator, Unindexed,
+    IntoParallelRefMutIterator, ParallelIterator, Unindexed, indexed_by_bridge, unindexed_by_bridge,
 };
 
 /// Makes one source of two sources.
@@ -89,10 +89,6 @@ impl<T: Send> Join<T, T> for ByTurns {
         source(a).in_turn(b, self.ends_early)
     }
 }
-
-impl<A, B, J> crate::absent::IsOfThisCrate for Joined<A, B, J> {}
-impl<T> crate::absent::IsOfThisCrate for MultiZip<T> {}
-
 impl<A, B, J> ParallelIterator for Joined<A, B, J>
 where
     A: IndexedParallelIterator,
@@ -100,23 +96,24 @@ where
     J: Join<A::Item, B::Item>,
 {
     type Item = J::Made;
+    unindexed_by_bridge!();
 
     #[track_caller]
-    fn run<E: End<Self::Item>>(self, end: E) -> E::Out {
-        self.run_indexed(Unindexed(end))
+    fn rs_run<E: End<Self::Item>>(self, end: E) -> E::Out {
+        self.rs_run_indexed(Unindexed(end))
     }
 
     #[track_caller]
-    fn run_backward<E: End<Self::Item>>(self, end: E) -> E::Out {
-        self.run_indexed(Backward(end))
+    fn rs_run_backward<E: End<Self::Item>>(self, end: E) -> E::Out {
+        self.rs_run_indexed(Backward(end))
     }
 
     fn opt_len(&self) -> Option<usize> {
         Some(self.len())
     }
 
-    fn lengths(&self) -> (usize, usize) {
-        let (a, b) = (self.a.lengths(), self.b.lengths());
+    fn rs_lengths(&self) -> (usize, usize) {
+        let (a, b) = (self.a.rs_lengths(), self.b.rs_lengths());
         (a.0.max(b.0), a.1.min(b.1))
     }
 }
@@ -127,10 +124,12 @@ where
     B: IndexedParallelIterator,
     J: Join<A::Item, B::Item>,
 {
+    indexed_by_bridge!();
+
     #[track_caller]
-    fn run_indexed<E: IndexedEnd<Self::Item>>(self, end: E) -> E::Out {
+    fn rs_run_indexed<E: IndexedEnd<Self::Item>>(self, end: E) -> E::Out {
         let Self { a, b, by } = self;
-        a.run_indexed(First { b, by, end })
+        a.rs_run_indexed(First { b, by, end })
     }
 
     fn len(&self) -> usize {
@@ -155,7 +154,7 @@ where
 
     #[track_caller]
     fn source<S: Source<Item = T> + Sync>(self, a: S) -> E::Out {
-        self.b.run_indexed(Second { a, by: self.by, end: self.end })
+        self.b.rs_run_indexed(Second { a, by: self.by, end: self.end })
     }
 }
 
@@ -185,10 +184,11 @@ macro_rules! tuples {
     ($(($($name:ident),+) $nested:tt;)+) => {$(
         impl<$($name: IndexedParallelIterator),+> ParallelIterator for MultiZip<($($name,)+)> {
             type Item = ($($name::Item,)+);
+            unindexed_by_bridge!();
 
             #[track_caller]
-            fn run<E_: End<Self::Item>>(self, end: E_) -> E_::Out {
-                self.run_indexed(Unindexed(end))
+            fn rs_run<E_: End<Self::Item>>(self, end: E_) -> E_::Out {
+                self.rs_run_indexed(Unindexed(end))
             }
 
             fn opt_len(&self) -> Option<usize> {
@@ -197,11 +197,13 @@ macro_rules! tuples {
         }
 
         impl<$($name: IndexedParallelIterator),+> IndexedParallelIterator for MultiZip<($($name,)+)> {
+            indexed_by_bridge!();
+
             #[allow(non_snake_case, reason = "variables have the names of their types")]
             #[track_caller]
-            fn run_indexed<E_: IndexedEnd<Self::Item>>(self, end: E_) -> E_::Out {
+            fn rs_run_indexed<E_: IndexedEnd<Self::Item>>(self, end: E_) -> E_::Out {
                 let ($($name,)+) = self.0;
-                in_step!($($name),+).map(|$nested| ($($name,)+)).run_indexed(end)
+                in_step!($($name),+).map(|$nested| ($($name,)+)).rs_run_indexed(end)
             }
 
             #[allow(non_snake_case, reason = "variables have the names of their types")]

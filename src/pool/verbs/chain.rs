@@ -160,6 +160,35 @@ pub trait Source: Chain<State = Stateless> {
     #[doc(hidden)]
     fn note(&self, ledger: &mut Self::Ledger<'_>, range: Range<usize>);
 
+    /// Whether the source is in parts, which a lock guards: then claims are to be few.
+    #[doc(hidden)]
+    const IS_PARTED: bool = false;
+
+    /// The item at an index.
+    ///
+    /// # Safety
+    /// As for [`items`](Self::items).
+    #[doc(hidden)]
+    #[inline(always)]
+    unsafe fn item(&self, index: usize) -> Self::Item {
+        // SAFETY: as the caller promises, since an item has the same index here as in the source
+        // that begins the chain.
+        self.one(&mut (), unsafe { self.begin().own_item(index) })
+    }
+
+    /// The item at an index of a source that begins a chain.
+    ///
+    /// # Safety
+    /// As for [`items`](Self::items).
+    #[doc(hidden)]
+    #[inline(always)]
+    unsafe fn own_item(&self, index: usize) -> Self::Item {
+        // SAFETY: as the caller promises.
+        let mut items = unsafe { self.items(index..index + 1) };
+        let Some(item) = items.next() else { unreachable!("there is one") };
+        item
+    }
+
     /// The items at the indices of `range`. The default is for stages that make one item of each
     /// item of their source.
     ///
@@ -404,6 +433,7 @@ macro_rules! made_of {
             = S::Ledger<'s>
         where
             Self: 's;
+        const IS_PARTED: bool = S::IS_PARTED;
 
         fn address(&$self) -> usize {
             let $range = 0..0;

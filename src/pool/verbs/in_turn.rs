@@ -113,6 +113,8 @@ impl<A: Source, B: Source<Item = A::Item>> Source for InTurn<A, B> {
         let b = unsafe { self.b.items(of_b) };
         ItemsInTurn { a, b, left: range, turns: self.turns }
     }
+
+    const IS_PARTED: bool = A::IS_PARTED || B::IS_PARTED;
 }
 
 /// The items at the indices `left`.

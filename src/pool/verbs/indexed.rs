@@ -76,6 +76,16 @@ impl<A: Source, B: Source> Source for Zip<A, B> {
         let b = unsafe { self.1.items(range) };
         a.zip(b)
     }
+
+    const IS_PARTED: bool = A::IS_PARTED || B::IS_PARTED;
+
+    #[inline(always)]
+    unsafe fn own_item(&self, index: usize) -> Self::Item {
+        // SAFETY: as the caller promises, since the first source has the same length.
+        let a = unsafe { self.0.item(index) };
+        // SAFETY: as the caller promises, since the second source has the same length.
+        (a, unsafe { self.1.item(index) })
+    }
 }
 
 impl<A: Pieces, B: Pieces> Pieces for Zip<A, B> {
@@ -239,6 +249,12 @@ impl<S: Pieces> Source for Chunks<S> {
         // as the caller promises.
         unsafe { Claim::of_blocks(&self.source, range, move |some| blocks.items(some)) }.map(Claim::piece)
     }
+
+    #[inline(always)]
+    unsafe fn own_item(&self, index: usize) -> S::Piece {
+        // SAFETY: *once*: likewise.
+        unsafe { self.source.piece(self.blocks.items(index..index + 1)) }
+    }
 }
 
 /// All pieces of `size` neighbouring items, which overlap. Made by
@@ -324,6 +340,12 @@ impl<S: Source> Source for Subrange<S> {
         // the source.
         unsafe { self.source.items(self.in_source(range)) }
     }
+
+    #[inline(always)]
+    unsafe fn own_item(&self, index: usize) -> S::Item {
+        // SAFETY: as the caller promises, likewise.
+        unsafe { self.source.item(self.first + index) }
+    }
 }
 
 impl<S: Pieces> Pieces for Subrange<S> {
@@ -367,6 +389,12 @@ impl<S: Source> Source for Rev<S> {
     ) -> impl ExactSizeIterator<Item = S::Item> + DoubleEndedIterator {
         // SAFETY: as the caller promises, since each index here stands for one index of the source.
         unsafe { self.0.items(self.in_source(range)) }.rev()
+    }
+
+    #[inline(always)]
+    unsafe fn own_item(&self, index: usize) -> S::Item {
+        // SAFETY: as the caller promises, likewise.
+        unsafe { self.0.item(self.0.count() - 1 - index) }
     }
 }
 

@@ -3,19 +3,19 @@
 //! generic over closures is in this folder, except `call/join.rs`.
 //!
 //! `source` has slices and ranges, `owned` has items by value, and `indexed` has sources that are
-//! made of other sources, as has `in_turn`. `permutation` has the items of a slice at given
-//! indices, and `tiles` the rectangles of a matrix. `chain` has the traits of chains, `stages` the
-//! stages, and `state` the states that workers keep between items. `on` has the type `On` of a
-//! chain and its pool, with the stages as methods. `options` has the options and hands the loop to
-//! the executor. `value` makes a chain without a pool a source. The ends are in `ends` (those that
-//! fold), `searches`, `scan` (running totals) and `collect`; `otherwise` lists rayon's methods that
-//! have another name in this crate.
+//! made of other sources, as has `in_turn`; `portion` lends a source to rangesteal-rayon in parts.
+//! `permutation` has the items of a slice at given indices, and `tiles` the rectangles of a matrix.
+//! `chain` has the traits of chains, `stages` the stages, and `state` the states that workers keep
+//! between items. `on` has the type `On` of a chain and its pool, with the stages as methods.
+//! `options` has the options and hands the loop to the executor. `value` makes a chain without a
+//! pool a source. The ends are in `ends` (those that fold), `searches`, `scan` (running totals) and
+//! `collect`; `otherwise` lists rayon's methods that have another name in this crate.
 //!
 //! An end defines how the items of a claim are folded into a partial result, and how two partial
 //! results are reduced. The chain and the end make a kernel (`kernel`); the rest of the crate knows
 //! only the kernel of a loop. An end receives each claim of a worker as a `Claim`, from which the
 //! end can take the items once. So the ends are safe code, and only `kernel` relies on the
-//! executor. `places` writes results to their final places, `gather` joins the vectors of all runs,
+//! executor. `places` writes results to their final places, `target` lets rangesteal-rayon do that, `gather` joins the vectors of all runs,
 //! `reproducible` reduces results in a fixed order, and `part` reduces the results of a part of a
 //! whole in this order.
 //!
@@ -51,6 +51,7 @@ pub(crate) mod part;
 pub(crate) mod partition;
 pub(crate) mod permutation;
 mod places;
+pub(crate) mod portion;
 pub(crate) mod reproducible;
 mod runs;
 mod scan;
@@ -60,6 +61,7 @@ pub(crate) mod sort;
 pub(crate) mod source;
 pub(crate) mod stages;
 pub(crate) mod state;
+pub(crate) mod target;
 pub(crate) mod tiles;
 mod value;
 pub(crate) mod waiting;

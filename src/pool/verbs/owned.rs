@@ -234,6 +234,16 @@ impl<H: Holder> Source for Owned<H> {
         // SAFETY: as the caller promises.
         unsafe { self.moved_out(range) }
     }
+
+    #[inline(always)]
+    unsafe fn own_item(&self, index: usize) -> H::Item {
+        debug_assert!(index < self.len);
+        // SAFETY: *inside*: `index` lies within the items, as the caller promises.
+        let item = unsafe { self.holder.first().add(index) };
+        // SAFETY: *once*: the item is read once, since its index is requested once, as the caller
+        // promises.
+        unsafe { item.read() }
+    }
 }
 
 /// A piece is a `Vec` of its own.

@@ -44,6 +44,12 @@ impl<'a, T> Source for &'a [T] {
     ) -> impl ExactSizeIterator<Item = &'a T> + DoubleEndedIterator {
         self[range].iter()
     }
+
+    #[inline(always)]
+    unsafe fn own_item(&self, index: usize) -> &'a T {
+        // SAFETY: *inside*: as the caller promises.
+        unsafe { self.get_unchecked(index) }
+    }
 }
 
 impl<'a, T> Pieces for &'a [T] {
@@ -158,6 +164,11 @@ impl<T: Integer, const INCLUSIVE: bool> Source for Integers<T, INCLUSIVE> {
         let first = self.first;
         range.map(move |index| first.forward(index))
     }
+
+    #[inline(always)]
+    unsafe fn own_item(&self, index: usize) -> T {
+        self.first.forward(index)
+    }
 }
 
 /// The source of the indices of another source: see [`On::enumerate`](crate::On::enumerate). (With
@@ -185,6 +196,11 @@ impl Source for Indices {
         range: Range<usize>,
     ) -> impl ExactSizeIterator<Item = usize> + DoubleEndedIterator {
         range
+    }
+
+    #[inline(always)]
+    unsafe fn own_item(&self, index: usize) -> usize {
+        index
     }
 }
 
@@ -294,6 +310,12 @@ impl<'a, T> Source for Exclusive<'a, T> {
     ) -> impl ExactSizeIterator<Item = &'a mut T> + DoubleEndedIterator {
         // SAFETY: as the caller promises.
         unsafe { self.part(range) }.iter_mut()
+    }
+
+    #[inline(always)]
+    unsafe fn own_item(&self, index: usize) -> &'a mut T {
+        // SAFETY: as the caller promises.
+        unsafe { Lent::at(self, index) }
     }
 }
 

@@ -1,0 +1,119 @@
+//! Producers of our sources, and sources of others' producers.
+
+use rangesteal::source::{InParts, Portion, PortionItems, Source, Splittable, portioned};
+
+use super::{
+    IndexedEnd, ParallelIterator,
+    plumbing::{Consumer, Folder, Producer, ProducerCallback, UnindexedConsumer, bridge_producer_consumer},
+};
+
+impl<'s, S: Source + Sync> Producer for Portion<'s, S> {
+    type Item = S::Item;
+    type IntoIter = PortionItems<'s, S>;
+
+    fn into_iter(self) -> PortionItems<'s, S> {
+        self.named_items()
+    }
+
+    fn split_at(self, index: usize) -> (Self, Self) {
+        Portion::split_at(self, index)
+    }
+
+    fn fold_with<F: Folder<S::Item>>(self, folder: F) -> F {
+        folder.consume_iter(self.items())
+    }
+}
+
+/// An end that lends the items to a callback.
+pub(crate) struct Lend<CB>(pub(crate) CB);
+
+impl<T, CB: ProducerCallback<T>> IndexedEnd<T> for Lend<CB> {
+    type Out = CB::Output;
+
+    fn source<S: Source<Item = T> + Sync>(self, source: S) -> CB::Output {
+        portioned(source, |all| self.0.callback(all))
+    }
+}
+
+/// Gives the items of a source to a consumer.
+pub(crate) fn drive<S: Source + Sync, C: Consumer<S::Item>>(source: S, consumer: C) -> C::Result {
+    portioned(source, |all| bridge_producer_consumer(all.len(), all, consumer))
+}
+
+/// An iterator over the items of a source that begins with another crate's iterator: its parts are
+/// few, since each is split off under a lock.
+pub(super) struct Driven<'s, S>(pub(super) Portion<'s, S>);
+
+impl<S: Source<Item: Send> + Sync> ParallelIterator for Driven<'_, S> {
+    type Item = S::Item;
+
+    fn drive_unindexed<C: UnindexedConsumer<S::Item>>(self, consumer: C) -> C::Result {
+        bridge_producer_consumer(self.0.len(), self.0, consumer)
+    }
+
+    fn opt_len(&self) -> Option<usize> {
+        Some(self.0.len())
+    }
+}
+
+/// Implements the methods of rayon's traits for an iterator whose items have an index.
+macro_rules! unindexed_by_bridge {
+    () => {
+        fn drive_unindexed<C_>(self, consumer: C_) -> C_::Result
+        where
+            C_: $crate::iter::plumbing::UnindexedConsumer<Self::Item>,
+        {
+            $crate::iter::plumbing::bridge(self, consumer)
+        }
+    };
+}
+pub(crate) use unindexed_by_bridge;
+
+/// The other methods: see [`unindexed_by_bridge`].
+macro_rules! indexed_by_bridge {
+    () => {
+        fn drive<C_: $crate::iter::plumbing::Consumer<Self::Item>>(self, consumer: C_) -> C_::Result {
+            $crate::iter::plumbing::bridge(self, consumer)
+        }
+
+        fn with_producer<C_>(self, callback: C_) -> C_::Output
+        where
+            C_: $crate::iter::plumbing::ProducerCallback<Self::Item>,
+        {
+            $crate::iter::IndexedParallelIterator::rs_run_indexed(self, $crate::iter::Lend(callback))
+        }
+    };
+}
+pub(crate) use indexed_by_bridge;
+
+/// The producer of another crate's iterator.
+struct Theirs<P>(P);
+
+impl<P: Producer> Splittable for Theirs<P> {
+    type Item = P::Item;
+    type Items = P::IntoIter;
+
+    fn split_at(self, len: usize) -> (Self, Self) {
+        let (first, second) = self.0.split_at(len);
+        (Self(first), Self(second))
+    }
+
+    fn into_items(self) -> P::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+/// Receives the producer of another crate's iterator of `len` items, and gives the items to an end.
+pub(super) struct ToEnd<E> {
+    pub(super) len: usize,
+    pub(super) end: E,
+}
+
+impl<T, E: IndexedEnd<T>> ProducerCallback<T> for ToEnd<E> {
+    type Output = E::Out;
+
+    #[track_caller]
+    fn callback<P: Producer<Item = T>>(self, producer: P) -> E::Out {
+        self.end.source(InParts::new(Theirs(producer), self.len))
+    }
+}
