@@ -130,6 +130,9 @@ pub use pool::{
     Waiting, WorkerReport, WorkerThread, source,
 };
 
+#[doc(hidden)]
+pub use pool::{Lent, Waiter};
+
 /// Sources and chains. `use rangesteal::source` imports this module and the function
 /// [`source`](crate::source()).
 ///

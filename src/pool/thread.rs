@@ -60,7 +60,7 @@ impl ThreadBody {
         };
         let pinned = pinned.map(|()| affinity::this_thread());
         let started = call(self.start_handler, self.worker);
-        let stays = started.is_ok();
+        let stays = started.is_ok() || handle.is_reserve(); // tasks wait for the reserve
         arrival.send(Arrived { taken_over, pinned, started });
         if stays {
             let mut has_cpu = starvation::has_cpu();

@@ -37,6 +37,7 @@ pub(crate) mod range;
 pub(crate) mod searching;
 pub(crate) mod shared_cursor;
 pub(crate) mod slab;
+pub(crate) mod tasks;
 pub(crate) mod threads;
 pub(crate) mod wake_queues;
 
