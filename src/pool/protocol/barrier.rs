@@ -958,7 +958,7 @@ mod tests {
                     thread::yield_now();
                 }
                 let turn = barrier.arenas.take().expect("an arena is free");
-                let caller = Caller { thread: 1, outer: Some(entered.number) };
+                let caller = Caller { thread: 1, post: 1, outer: Some(entered.number) };
                 let published = barrier.publish(&turn, caller, offer(Reentry::Once), 2);
                 if passes_over {
                     scope.spawn(|| barrier.pass_over(1));
