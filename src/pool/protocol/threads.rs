@@ -205,8 +205,8 @@ impl Threads {
 
     /// Where the calling thread waits, if it has to.
     pub(crate) fn waiter(&self) -> Waiter {
-        let own = OWN.with(|own| own.borrow().clone());
-        own.unwrap_or_else(|| Waiter { barrier: Arc::clone(&self.barrier), post: 0 })
+        let own = OWN.try_with(|own| own.borrow().clone()); // gone at the end of a thread
+        own.ok().flatten().unwrap_or_else(|| Waiter { barrier: Arc::clone(&self.barrier), post: 0 })
     }
 
     /// Gives up the threads. Does not stop or join them.
