@@ -148,10 +148,10 @@ impl<'scope, S> Tasks<'scope, S> {
     fn help(&self, scope: &S, number: usize) {
         let _seat = Seat::take(&self.pool, self.pool.here());
         let Some(call) = number.checked_sub(1) else {
-            while self.run_next(scope, false) {}
             if let Some(Some(watching)) = self.watching.get() {
-                watching.watched.helper_ends();
+                watching.watched.helper_comes();
             }
+            while self.run_next(scope, false) {}
             return;
         };
         let (of, worker) = (call / self.pool.num_threads(), call % self.pool.num_threads());

@@ -50,9 +50,9 @@ pub(crate) struct Watched {
     what: &'static str,
     /// The number of tasks that have not begun.
     waiting: AtomicUsize,
-    /// The number of tasks that have begun, and the helpers that were called and have not ended.
+    /// The number of tasks that have begun, and of helpers that were called and have not come.
     begun: AtomicUsize,
-    helpers: AtomicUsize,
+    called: AtomicUsize,
     /// Whether the closure of the scope has not ended.
     is_in_closure: AtomicBool,
     /// The watch's own: how many tasks had begun when it last looked, and since how many ticks.
@@ -114,7 +114,7 @@ impl Watching {
             what,
             waiting: AtomicUsize::new(0),
             begun: AtomicUsize::new(0),
-            helpers: AtomicUsize::new(0),
+            called: AtomicUsize::new(0),
             is_in_closure: AtomicBool::new(true),
             seen: AtomicUsize::new(usize::MAX),
             ticks: AtomicUsize::new(0),
@@ -160,17 +160,18 @@ impl Watched {
         self.is_in_closure.store(false, Relaxed);
     }
 
-    /// A helper ends.
-    pub(crate) fn helper_ends(&self) {
-        self.helpers.fetch_sub(1, Relaxed);
+    /// A helper comes.
+    pub(crate) fn helper_comes(&self) {
+        self.called.fetch_sub(1, Relaxed);
     }
 
-    /// Calls a helper, if tasks wait and the pool has threads for more helpers.
+    /// Calls a helper, if more tasks wait than helpers were called. (Helpers that have come may wait
+    /// in their tasks.)
     fn call_helper(&self) {
         let Some(lent) = &self.lent else { return };
         let most = self.waiting.load(Relaxed).min(self.pool.num_threads());
-        if self.helpers.load(Relaxed) < most {
-            self.helpers.fetch_add(1, Relaxed);
+        if self.called.load(Relaxed) < most {
+            self.called.fetch_add(1, Relaxed);
             let lent = lent.clone();
             self.pool.spawn(move || lent.call(0));
         }
@@ -193,9 +194,8 @@ impl Watched {
         }
         if cfg!(debug_assertions) && ticks == STUCK_TICKS as usize {
             eprintln!(
-                "rangesteal-rayon: {} has waited for 10 s, and all {} threads of its pool wait or are busy. Tasks and \
-                 closures that wait for each other need a thread each: see \"What differs\" in the README of \
-                 rangesteal-rayon",
+                "rangesteal-rayon: {} has not begun for 10 s, because the {} threads of its pool are busy or wait. If \
+                 they wait for it, it never begins: see \"What differs\", line 7, in the README of rangesteal-rayon",
                 self.what,
                 self.pool.num_threads()
             );

@@ -9,7 +9,7 @@ use std::{
     process::Command,
     sync::{
         Arc, Barrier, Condvar, Mutex,
-        atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst},
+        atomic::{AtomicUsize, Ordering::SeqCst},
         mpsc::{Receiver, channel, sync_channel},
     },
     thread,
@@ -417,7 +417,9 @@ fn the_current_thread_is_number_0() {
     rayon::spawn(move || sender.send(rayon::current_thread_index()).unwrap());
     assert_eq!(next(&index), Some(1));
     drop(pool);
-    assert_eq!(*ends.0.lock().unwrap(), 1, "its thread has ended");
+    let ended = ends.1.wait_timeout_while(ends.0.lock().unwrap(), LONG, |ended| *ended == 0).unwrap();
+    assert_eq!(*ended.0, 1, "its thread has ended");
+    drop(ended);
     assert_eq!(rayon::current_thread_index(), None);
     drop(builder().build().expect("a second pool"));
 }
@@ -438,31 +440,46 @@ fn a_pool_with_a_stack_size_runs_tasks() {
     }
 }
 
-/// In debug builds a scope that waits for ever says so.
+/// Runs a test in a child that never ends. Returns whether the child has said `text`.
+#[cfg(debug_assertions)]
+fn child_says(test: &str, variable: &str, text: &'static str) -> bool {
+    let mut child = Command::new(env::current_exe().expect("a path"));
+    child.args([test, "--exact", "--nocapture"]).env(variable, "1");
+    let mut child = child.stderr(std::process::Stdio::piped()).spawn().expect("a child");
+    let stderr = std::io::BufReader::new(child.stderr.take().expect("a pipe"));
+    let (sender, said) = channel();
+    let reader = thread::spawn(move || {
+        let lines = std::io::BufRead::lines(stderr);
+        _ = sender.send(lines.map_while(Result::ok).any(|line| line.contains(text)));
+    });
+    let says = said.recv_timeout(LONG);
+    child.kill().expect("it still waits");
+    child.wait().expect("it has ended");
+    reader.join().unwrap();
+    says == Ok(true)
+}
+
+/// More tasks than threads wait for each other.
 #[test]
 #[cfg(debug_assertions)]
 fn a_task_that_never_begins_is_reported() {
-    const CHILD: &str = "RANGESTEAL_STUCK_CHILD";
+    const CHILD: &str = "RANGESTEAL_STUCK_TASK";
     if env::var_os(CHILD).is_some() {
         let (pool, together) = (pool(1), Barrier::new(4));
         return pool.scope(|scope| (0..4).for_each(|_| scope.spawn(|_| _ = together.wait())));
     }
-    let mut child = Command::new(env::current_exe().expect("a path"));
-    child.args(["a_task_that_never_begins_is_reported", "--exact", "--nocapture"]).env(CHILD, "1");
-    let mut child = child.stderr(std::process::Stdio::piped()).spawn().expect("a child");
-    let said = Arc::new(AtomicBool::new(false));
-    let (heard, stderr) = (Arc::clone(&said), child.stderr.take().expect("a pipe"));
-    let reader = thread::spawn(move || {
-        let lines = std::io::BufRead::lines(std::io::BufReader::new(stderr));
-        let says = |line: String| line.contains("has waited for 10 s");
-        heard.store(lines.map_while(Result::ok).any(says), SeqCst);
-    });
-    let begin = std::time::Instant::now();
-    while !reader.is_finished() && begin.elapsed() < LONG {
-        thread::sleep(Duration::from_millis(50));
+    assert!(child_says("a_task_that_never_begins_is_reported", CHILD, "a task of a scope has not begun"));
+}
+
+/// The first closure waits for the second one.
+#[test]
+#[cfg(debug_assertions)]
+fn a_second_closure_that_never_begins_is_reported() {
+    const CHILD: &str = "RANGESTEAL_STUCK_JOIN";
+    if env::var_os(CHILD).is_some() {
+        let (sender, receiver) = sync_channel(0);
+        pool(1).join(move || sender.send(1).unwrap(), move || next(&receiver));
     }
-    child.kill().expect("it still waits");
-    child.wait().expect("it has ended");
-    reader.join().unwrap();
-    assert!(said.load(SeqCst));
+    let test = "a_second_closure_that_never_begins_is_reported";
+    assert!(child_says(test, CHILD, "the second closure of a `join` has not begun"));
 }
