@@ -131,7 +131,7 @@ pub use pool::{
 };
 
 #[doc(hidden)]
-pub use pool::{Lent, Process, Waiter};
+pub use pool::{LentCall, Process, Waiter};
 
 /// Sources and chains. `use rangesteal::source` imports this module and the function
 /// [`source`](crate::source()).

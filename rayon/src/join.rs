@@ -75,7 +75,9 @@ pub(crate) fn join_in<RA, RB: Send>(
     let a = || of_a = Some(a());
     let b = || {
         #[cfg(debug_assertions)]
-        watching.iter().for_each(|watching| watching.watched.begins());
+        if let Some(watching) = &watching {
+            watching.watched.begins();
+        }
         let _seat = Seat::take(pool, 1);
         of_b = Some(b());
     };

@@ -1,7 +1,7 @@
 //! Scopes of tasks that may spawn further tasks.
 //!
-//! Tasks wait in a list of the scope. When the closure of the scope has ended, its thread runs them:
-//! a few alone, and more as a loop over *tickets*, whose workers take a task for each ticket.
+//! Tasks wait in a list of the scope. When the closure of the scope has ended, its thread runs
+//! them: a few alone, and more as a loop over *tickets*, whose workers take a task for each ticket.
 //! Meanwhile, and before, helpers run the oldest tasks, if the watch calls them (`watch.rs`). So a
 //! task begins although the closure, or another task, waits for it.
 
@@ -18,7 +18,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rangesteal::{Lent, Pool, Waiter};
+use rangesteal::{LentCall, Pool, Waiter};
 
 use crate::{
     join::discard,
@@ -38,7 +38,7 @@ const ALONE: Duration = Duration::from_micros(5);
 struct Tasks<'scope, S> {
     pool: Shared,
     /// Calls [`Tasks::help`] for this scope.
-    lent: OnceLock<Lent>,
+    lent: OnceLock<LentCall>,
     waiting: Mutex<VecDeque<Task<'scope, S>>>,
     /// The tasks that have not ended.
     left: AtomicUsize,
@@ -284,12 +284,7 @@ pub(crate) fn in_order<'scope, R>(pool: &Shared, op: impl FnOnce(&ScopeFifo<'sco
 }
 
 /// Calls `op`, and then runs the spawned tasks, until all have ended.
-fn run_scope<'scope, S: Sync, R>(
-    scope: &S,
-    tasks: &Tasks<'scope, S>,
-    newest: bool,
-    op: impl FnOnce(&S) -> R,
-) -> R {
+fn run_scope<S: Sync, R>(scope: &S, tasks: &Tasks<'_, S>, newest: bool, op: impl FnOnce(&S) -> R) -> R {
     let pool = &tasks.pool;
     let seat = Seat::take(pool, 0);
     let returned = Pool::lend(&|number| tasks.help(scope, number), |lent| {
@@ -319,7 +314,7 @@ thread_local! {
 /// Runs the tasks that wait. The first ones run on this thread alone: a loop costs more than some
 /// short tasks. If they take long, or did so in the last scope, the others make a loop.
 #[inline(never)]
-fn run_waiting<'scope, S: Sync>(scope: &S, tasks: &Tasks<'scope, S>, newest: bool) {
+fn run_waiting<S: Sync>(scope: &S, tasks: &Tasks<'_, S>, newest: bool) {
     let begin = Instant::now();
     while tasks.waiting() > 1 {
         if (ARE_LONG.get() || begin.elapsed() > ALONE) && tasks.pool.idle() > 0 {
@@ -335,7 +330,7 @@ fn run_waiting<'scope, S: Sync>(scope: &S, tasks: &Tasks<'scope, S>, newest: boo
 
 /// Runs the tasks as a loop that grows with them. Its items are tickets: each is for one task.
 #[inline(never)]
-fn in_a_loop<'scope, S: Sync>(scope: &S, tasks: &Tasks<'scope, S>, newest: bool) {
+fn in_a_loop<S: Sync>(scope: &S, tasks: &Tasks<'_, S>, newest: bool) {
     let pool = &tasks.pool;
     tasks.added.store(0, Relaxed);
     pool.grow(vec![(); tasks.waiting()]).with(|worker| Seat::take(pool, worker)).for_each(|_, feed| {

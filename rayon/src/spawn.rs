@@ -23,8 +23,8 @@ pub fn spawn_fifo<F: FnOnce() + Send + 'static>(func: F) {
     spawn_on(&current(), func);
 }
 
-/// Calls `op` once on each thread of the pool of this thread's loops, and returns the results in the
-/// order of the threads. This thread is one of them.
+/// Calls `op` once on each thread of the pool of this thread's loops, and returns the results in
+/// the order of the threads. This thread is one of them.
 ///
 /// ```
 /// # use rangesteal_rayon as rayon;

@@ -100,11 +100,13 @@ impl ThreadPool {
 
     /// Runs a spawned task that waits, if there is one. Returns `None` if this thread does not work
     /// for this pool.
+    #[allow(clippy::must_use_candidate, reason = "called for its effect, as in rayon")]
     pub fn yield_now(&self) -> Option<Yield> {
         self.current_thread_index().map(|_| yield_to(&self.0))
     }
 
     /// [`yield_now`](Self::yield_now): no task belongs to one thread.
+    #[allow(clippy::must_use_candidate, reason = "called for its effect, as in rayon")]
     pub fn yield_local(&self) -> Option<Yield> {
         self.yield_now()
     }
@@ -143,12 +145,15 @@ pub enum Yield {
     Idle,
 }
 
-/// Runs a spawned task that waits, if there is one. Returns `None` if this thread works for no pool.
+/// Runs a spawned task that waits, if there is one. Returns `None` if this thread works for no
+/// pool.
+#[allow(clippy::must_use_candidate, reason = "called for its effect, as in rayon")]
 pub fn yield_now() -> Option<Yield> {
     current_thread_index().map(|_| yield_to(&current()))
 }
 
 /// [`yield_now`]: no task belongs to one thread.
+#[allow(clippy::must_use_candidate, reason = "called for its effect, as in rayon")]
 pub fn yield_local() -> Option<Yield> {
     yield_now()
 }
@@ -242,8 +247,9 @@ impl<F: FnMut(ThreadBuilder) -> io::Result<()>> ThreadSpawn for CustomSpawn<F> {
     }
 }
 
-/// The work of a thread of a pool. Given to the [`spawn_handler`](ThreadPoolBuilder::spawn_handler),
-/// which has to [`run`](Self::run) it on a thread of its own.
+/// The work of a thread of a pool. Given to the
+/// [`spawn_handler`](ThreadPoolBuilder::spawn_handler), which has to [`run`](Self::run) it on a
+/// thread of its own.
 #[derive(Debug)]
 pub struct ThreadBuilder {
     worker: WorkerThread,
@@ -418,8 +424,8 @@ impl<S> ThreadPoolBuilder<S> {
     }
 
     /// Sets the names of the threads that the pool starts. `closure` is also called with 0, for the
-    /// thread of [`install`](ThreadPool::install) in a pool with a stack size, and for the thread of
-    /// tasks that find no idle thread.
+    /// thread of [`install`](ThreadPool::install) in a pool with a stack size, and for the thread
+    /// of tasks that find no idle thread.
     #[must_use]
     pub fn thread_name<F: FnMut(usize) -> String + 'static>(self, closure: F) -> Self {
         Self { name: Some(Box::new(closure)), ..self }

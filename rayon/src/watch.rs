@@ -1,9 +1,9 @@
 //! A thread of the process that watches the tasks of scopes.
 //!
 //! The thread that has opened a scope runs the tasks of the scope when its closure has ended, and
-//! idle workers help, as in a loop. If it does not come to that, because the closure or a task waits
-//! for another task, some thread has to begin the task all the same. To wake one for each task would
-//! cost more than most tasks take. So the *watch* looks at all scopes once in a while
+//! idle workers help, as in a loop. If it does not come to that, because the closure or a task
+//! waits for another task, some thread has to begin the task all the same. To wake one for each
+//! task would cost more than most tasks take. So the *watch* looks at all scopes once in a while
 //! ([`TICK`]). Where tasks wait and none has begun since it last looked, it calls a helper: a task
 //! of the pool (`rangesteal::Pool::spawn`), which begins in any case.
 //!
@@ -25,7 +25,7 @@ use std::{
     time::Duration,
 };
 
-use rangesteal::{Lent, Process};
+use rangesteal::{LentCall, Process};
 
 use crate::pool::Shared;
 
@@ -45,7 +45,7 @@ const LISTS: usize = 16;
 pub(crate) struct Watched {
     pool: Shared,
     /// Calls a function of the scope, which runs tasks that wait. `None` if nobody can help.
-    lent: Option<Lent>,
+    lent: Option<LentCall>,
     /// What waits, for a message.
     what: &'static str,
     /// The number of tasks that have not begun.
@@ -104,7 +104,7 @@ pub(crate) struct Watching {
 
 impl Watching {
     /// Begins to watch tasks. Helpers call `lent`. Returns `None` where no other thread could help.
-    pub(crate) fn new(pool: &Shared, lent: Option<Lent>, what: &'static str) -> Option<Self> {
+    pub(crate) fn new(pool: &Shared, lent: Option<LentCall>, what: &'static str) -> Option<Self> {
         if cfg!(not(feature = "threads")) || !WATCH.process.get_or_init(Process::current).is_current() {
             return None;
         }
@@ -165,8 +165,8 @@ impl Watched {
         self.called.fetch_sub(1, Relaxed);
     }
 
-    /// Calls a helper, if more tasks wait than helpers were called. (Helpers that have come may wait
-    /// in their tasks.)
+    /// Calls a helper, if more tasks wait than helpers were called. (Helpers that have come may
+    /// wait in their tasks.)
     fn call_helper(&self) {
         let Some(lent) = &self.lent else { return };
         let most = self.waiting.load(Relaxed).min(self.pool.num_threads());

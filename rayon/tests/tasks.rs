@@ -426,11 +426,11 @@ fn the_current_thread_is_number_0() {
 
 #[test]
 fn a_pool_with_a_stack_size_runs_tasks() {
-    let pool = ThreadPoolBuilder::new().num_threads(2).stack_size(64 << 20).build().expect("a pool");
     fn deep(level: u32) -> u32 {
         let frame = std::hint::black_box([level; 256]);
         if level == 0 { 0 } else { deep(level - 1) + frame[255] / level }
     }
+    let pool = ThreadPoolBuilder::new().num_threads(2).stack_size(64 << 20).build().expect("a pool");
     let (sender, depths) = channel();
     pool.spawn(move || sender.send(deep(20_000)).unwrap());
     assert_eq!(next(&depths), 20_000);

@@ -4,7 +4,7 @@ use std::{any::Any, fmt, io, mem, sync::Arc, time::Duration};
 
 use crate::{
     pool::{
-        call::{executor::Executor, tasks::PanicHandler},
+        call::executor::Executor,
         error::{BuildError, LEAST_STACK},
         hosts::{HostOptions, Hosts},
         place::{
@@ -15,7 +15,7 @@ use crate::{
         },
         policy::victim::Stealing,
         protocol::{Fence, oneshot, threads::Threads},
-        thread::{Arrived, Handler, ThreadBody, WorkerThread},
+        thread::{Arrived, Handler, PanicHandler, ThreadBody, WorkerThread},
     },
     sync::{Patience, ThreadBuilder},
 };
@@ -319,8 +319,8 @@ impl<S> PoolBuilder<S> {
 
     /// Sets a function that is given the payload of each panic of a task ([`Pool::spawn`],
     /// [`Pool::spawn_broadcast`]), on the thread of the task. Without this function such a panic
-    /// aborts the process, because nobody waits for the task. A panic of the function does, too. The
-    /// panics of loops, of [`Pool::join`] and of [`Pool::broadcast`] come out of their calls.
+    /// aborts the process, because nobody waits for the task. A panic of the function does, too.
+    /// The panics of loops, of [`Pool::join`] and of [`Pool::broadcast`] come out of their calls.
     ///
     /// [`Pool::spawn`]: crate::Pool::spawn
     /// [`Pool::spawn_broadcast`]: crate::Pool::spawn_broadcast

@@ -1,6 +1,7 @@
-//! The threads on which [`Pool::enter`](super::Pool::enter) runs closures, and the reserve. The calling thread of a
-//! loop is no thread of the pool, so it has none of the options of the pool's threads. A *host* is
-//! a thread with these options that calls loops in place of the calling thread.
+//! The threads on which [`Pool::enter`](super::Pool::enter) runs closures, and the reserve. The
+//! calling thread of a loop is no thread of the pool, so it has none of the options of the pool's
+//! threads. A *host* is a thread with these options that calls loops in place of the calling
+//! thread.
 //!
 //! Each host has a barrier of its own, with which its caller lends it a closure as a job. So no
 //! worker has to be idle. If all hosts run closures, the next call starts one more host. No call
@@ -16,7 +17,6 @@ use std::{
 };
 
 use super::{
-    call::tasks::PanicHandler,
     place::inherited_scheduling::InheritedScheduling,
     protocol::{
         Fence,
@@ -25,7 +25,7 @@ use super::{
         oneshot,
         threads::{Threads, WorkerHandle},
     },
-    thread::{Arrived, Handler, ThreadBody},
+    thread::{Arrived, Handler, PanicHandler, ThreadBody},
 };
 use crate::sync::{Condvar, JoinHandle, Mutex, Patience, ThreadBuilder, lock, wait};
 

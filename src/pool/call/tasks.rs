@@ -16,12 +16,12 @@ use super::{
 };
 use crate::{
     clock::Instant,
-    pool::protocol::{job::lend, tasks::Task},
+    pool::{
+        protocol::{job::lend, task_list::Task},
+        thread::PanicHandler,
+    },
     sync::{AtomicUsize, Mutex, Ordering, lock},
 };
-
-/// A function of the program that is given the panics of tasks.
-pub(crate) type PanicHandler = Arc<dyn Fn(Panic) + Send + Sync>;
 
 std::thread_local! {
     /// The pool whose tasks this thread runs because no other thread exists, as the address of its
@@ -41,8 +41,8 @@ impl Executor {
         }
     }
 
-    /// Runs `work` once on each thread of the pool, with the number of the worker, and does not wait
-    /// for it. Number 0 is a thread that stands for the calling thread of a loop.
+    /// Runs `work` once on each thread of the pool, with the number of the worker, and does not
+    /// wait for it. Number 0 is a thread that stands for the calling thread of a loop.
     pub(crate) fn spawn_broadcast(&self, work: impl Fn(usize) + Send + Sync + 'static) {
         let work = Arc::new(work);
         let task = |number| {
@@ -62,9 +62,10 @@ impl Executor {
         }
     }
 
-    /// Calls `work` once on each thread of the pool, with the number of the worker, at the same time.
-    /// The calling thread is number 0, unless it is another worker. Returns the results in the order
-    /// of these numbers. If a call panics, passes on the panic of the lowest number, after all calls.
+    /// Calls `work` once on each thread of the pool, with the number of the worker, at the same
+    /// time. The calling thread is number 0, unless it is another worker. Returns the results in
+    /// the order of these numbers. If a call panics, passes on the panic of the lowest number,
+    /// after all calls.
     pub(crate) fn broadcast<R: Send>(&self, work: &(dyn Fn(usize) -> R + Sync)) -> Vec<R> {
         let (threads, here) = (&self.threads, self.threads.here());
         let made: Vec<_> = (0..self.workers).map(|_| Mutex::new(None)).collect();

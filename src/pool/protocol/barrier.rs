@@ -27,7 +27,7 @@ use super::{
     arena::{ARENAS, Arena, Arenas, SLEEPS, TOKEN, Turn},
     here,
     post::{Post, WorkerState},
-    tasks::{TASKS, TaskList},
+    task_list::{TASKS, TaskList},
 };
 use crate::sync::{AtomicUsize, Mutex, MutexGuard, Ordering, Patience, lock, wait};
 
@@ -388,8 +388,8 @@ impl<J: Copy> Barrier<J> {
         }
     }
 
-    /// Waits for an offer or for an open place, and takes it. Meanwhile runs tasks that wait. Returns
-    /// `None` if the pool stops, after all tasks. Updates `seen`.
+    /// Waits for an offer or for an open place, and takes it. Meanwhile runs tasks that wait.
+    /// Returns `None` if the pool stops, after all tasks. Updates `seen`.
     pub(crate) fn enter(&self, me: usize, seen: &mut Seen) -> Option<Entered<'_, J>> {
         let post = &*self.posts[me];
         loop {

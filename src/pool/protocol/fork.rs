@@ -70,12 +70,14 @@ impl Default for Process {
 
 impl Process {
     /// The process that calls this.
+    #[must_use]
     pub fn current() -> Self {
         count::start();
         Self(count::now())
     }
 
     /// Whether `self` is the current process. Costs one load, and takes no lock.
+    #[must_use]
     pub fn is_current(self) -> bool {
         self.0 == count::now()
     }

@@ -6,8 +6,8 @@ use std::cell::Cell;
 use crate::sync::{LocalKey, thread_local};
 
 thread_local! {
-    /// The pool of this thread, as the address of the pool's barrier, and the number of the thread's
-    /// post in that pool, from 1.
+    /// The pool of this thread, as the address of the pool's barrier, and the number of the
+    /// thread's post in that pool, from 1.
     #[allow(clippy::missing_const_for_thread_local, reason = "loom's macro takes no block")]
     static WORKER: Cell<(usize, usize)> = Cell::new((0, 0));
     /// The pool of the innermost loop that this thread calls or helps, and the number of its arena.

@@ -27,8 +27,9 @@ impl Job {
     /// The job that calls `work`, with a longer lifetime than `work` has.
     fn new(work: &(dyn Fn(usize) + Sync)) -> Self {
         let pointer: *const (dyn Fn(usize) + Sync + '_) = work;
-        // SAFETY: the two types differ only in the lifetime. The borrow of `work` lasts long enough:
-        // `share` and `lend` do not return or unwind before nobody can run the job any more.
+        // SAFETY: the two types differ only in the lifetime. The borrow of `work` lasts long
+        // enough: `share` and `lend` do not return or unwind before nobody can run the job any
+        // more.
         #[expect(clippy::transmute_ptr_to_ptr, reason = "only a transmute may lengthen a lifetime")]
         let erased = unsafe {
             std::mem::transmute::<*const (dyn Fn(usize) + Sync + '_), *const (dyn Fn(usize) + Sync + 'static)>(
@@ -53,12 +54,12 @@ impl Job {
 
 /// A closure that tasks call, until its owner takes it back.
 #[derive(Clone, Debug)]
-pub struct Lent {
+pub struct LentCall {
     job: Job,
     gate: Arc<Gate>,
 }
 
-impl Lent {
+impl LentCall {
     /// Calls the closure with `number`, unless its owner has taken it back.
     pub fn call(&self, number: usize) {
         if let Some(_inside) = self.gate.enter() {
@@ -68,7 +69,7 @@ impl Lent {
 }
 
 /// Lends `work` while `own` runs. Returns when nobody is inside `work`, and nobody can enter it.
-pub(crate) fn lend<R>(work: &(dyn Fn(usize) + Sync), own: impl FnOnce(&Lent) -> R) -> R {
+pub(crate) fn lend<R>(work: &(dyn Fn(usize) + Sync), own: impl FnOnce(&LentCall) -> R) -> R {
     /// Closes the gate on every way out.
     struct Closes<'a>(&'a Gate);
 
@@ -78,7 +79,7 @@ pub(crate) fn lend<R>(work: &(dyn Fn(usize) + Sync), own: impl FnOnce(&Lent) -> 
         }
     }
 
-    let lent = Lent { job: Job::new(work), gate: Arc::default() };
+    let lent = LentCall { job: Job::new(work), gate: Arc::default() };
     let _closes = Closes(&lent.gate);
     own(&lent)
 }
@@ -100,10 +101,10 @@ pub(crate) fn share(
     work: &(dyn Fn(usize) + Sync),
     own: impl FnOnce(),
 ) {
-    // On every way out of this function, `published` is ended or dropped before the borrow of `work`
-    // ends. The end and the drop both retract the job and wait for the workers inside, even if the
-    // loop that the caller helps meanwhile unwinds (barrier.rs). `published` is moved only to `end`,
-    // so no other code can forget it.
+    // On every way out of this function, `published` is ended or dropped before the borrow of
+    // `work` ends. The end and the drop both retract the job and wait for the workers inside, even
+    // if the loop that the caller helps meanwhile unwinds (barrier.rs). `published` is moved only
+    // to `end`, so no other code can forget it.
     let published = barrier.publish(turn, barrier.caller(), offer, Job::new(work));
     let in_loop = Here::in_loop(barrier.address(), turn.number);
     own();

@@ -1,5 +1,5 @@
-//! The post of a worker: where callers offer jobs to the worker, where a note says that a task waits
-//! for it, and where it sleeps.
+//! The post of a worker: where callers offer jobs to the worker, where a note says that a task
+//! waits for it, and where it sleeps.
 //!
 //! Each worker has a post of its own, and polls only its own post. So callers that offer jobs to
 //! different workers write to different cache lines, and no worker takes a lock that all workers
@@ -123,8 +123,8 @@ impl<O: Copy> Post<O> {
         Some(was)
     }
 
-    /// Puts a note here if the worker is idle, and wakes the worker if it sleeps. Returns whether it
-    /// was idle.
+    /// Puts a note here if the worker is idle, and wakes the worker if it sleeps. Returns whether
+    /// it was idle.
     pub(super) fn note(&self) -> bool {
         let mut state = lock(&self.state);
         let is_idle = state.at.is_idle();

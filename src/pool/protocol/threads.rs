@@ -15,7 +15,7 @@ use super::{
     gate::Gate,
     here::{self, Here},
     job::{self, Job},
-    tasks::Task,
+    task_list::Task,
 };
 use crate::sync::{AtomicBool, JoinHandle, Mutex, Ordering, Patience, ThreadBuilder, lock, thread_local};
 
@@ -161,8 +161,8 @@ impl Threads {
         self.barrier.spawn(task)
     }
 
-    /// Adds a task for worker `number`, which is a thread of the pool; number 0 is the reserve, which
-    /// has to have begun.
+    /// Adds a task for worker `number`, which is a thread of the pool; number 0 is the reserve,
+    /// which has to have begun.
     pub(crate) fn call(&self, number: usize, task: Task) {
         self.barrier.call(if number == 0 { self.barrier.reserve() } else { number }, task);
     }
@@ -236,6 +236,7 @@ impl Threads {
 
 thread_local! {
     /// Where the calling thread waits, if it is a thread of a pool.
+    #[allow(clippy::missing_const_for_thread_local, reason = "loom's macro takes no block")]
     static OWN: RefCell<Option<Waiter>> = RefCell::new(None);
 }
 

@@ -1,64 +1,12 @@
-//! Tasks that outlive their caller. Idle workers run them, each in the order of the list, before
-//! they sleep. A task that is *called* waits for one thread.
-//!
-//! Who spawns a task puts a *note* at the post of an idle worker. If no worker is idle, the
-//! *reserve* gets the note: a thread that takes no jobs, and that is begun when it is needed first.
-//! So tasks run on as many threads as the pool has workers, counting the calling thread of a loop.
-//! `src/pool/README.md` has the proofs.
-
-use std::collections::VecDeque;
+//! What threads of a pool do with tasks: spawn and call, take and run, and wait. `task_list.rs`
+//! says what a task is.
 
 use super::{
-    barrier::Barrier,
+    barrier::{Barrier, Offered},
     post::{Post, PostState, WorkerState},
+    task_list::{TASKS, Task},
 };
-use crate::sync::{Condvar, Mutex, MutexGuard, Ordering, Patience, lock, wait};
-
-/// A task. It does not unwind.
-pub(crate) type Task = Box<dyn FnOnce() + Send>;
-
-/// The bit of [`Barrier::open`] that says that tasks wait. It follows the bits of the arenas.
-pub(super) const TASKS: usize = 1 << super::arena::ARENAS;
-
-/// The tasks of a pool, and the threads that wait for tasks. `O` is what callers of loops offer.
-pub(super) struct TaskList<O> {
-    lists: Mutex<Lists>,
-    /// The post of the reserve. It is `Inside` before the reserve begins, and gets no offers.
-    pub(super) reserve: Post<O>,
-    /// Threads that are called at no post wait here.
-    outside: (Mutex<()>, Condvar),
-}
-
-/// What the lock of a task list protects.
-struct Lists {
-    /// The tasks that any thread of the pool may run. [`TASKS`] is set while there are some.
-    waiting: VecDeque<Task>,
-    /// The tasks that one thread has to run, with the number of its post.
-    called: VecDeque<(usize, Task)>,
-}
-
-impl Lists {
-    fn take_called(&mut self, post: usize) -> Option<Task> {
-        let at = self.called.iter().position(|(of, _)| *of == post)?;
-        self.called.remove(at).map(|(_, task)| task)
-    }
-}
-
-impl<O> std::fmt::Debug for TaskList<O> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("TaskList").finish_non_exhaustive()
-    }
-}
-
-impl<O: Copy> TaskList<O> {
-    pub(super) fn new() -> Self {
-        Self {
-            lists: Mutex::new(Lists { waiting: VecDeque::new(), called: VecDeque::new() }),
-            reserve: Post::new(WorkerState::Inside),
-            outside: (Mutex::new(()), Condvar::new()),
-        }
-    }
-}
+use crate::sync::{MutexGuard, Ordering, Patience, lock, wait};
 
 impl<J: Copy> Barrier<J> {
     /// The number of the reserve's post. Workers have the numbers from 1 up to this.
@@ -66,7 +14,7 @@ impl<J: Copy> Barrier<J> {
         self.posts.len() + 1
     }
 
-    fn post(&self, number: usize) -> &Post<super::barrier::Offered<J>> {
+    fn post(&self, number: usize) -> &Post<Offered<J>> {
         self.posts.get(number - 1).map_or(&self.tasks.reserve, |post| &**post)
     }
 
@@ -97,8 +45,8 @@ impl<J: Copy> Barrier<J> {
         }
     }
 
-    /// Adds a task that only the thread of this post may run, and tells that thread: at its post, or
-    /// where it waits for the end of a loop.
+    /// Adds a task that only the thread of this post may run, and tells that thread: at its post,
+    /// or where it waits for the end of a loop.
     pub(crate) fn call(&self, post: usize, task: Task) {
         lock(&self.tasks.lists).called.push_back((post, task));
         if self.post(post).call() {
@@ -169,8 +117,8 @@ impl<J: Copy> Barrier<J> {
     #[cold]
     pub(super) fn run_tasks_at(
         &self,
-        post: &Post<super::barrier::Offered<J>>,
-        mut state: MutexGuard<'_, PostState<super::barrier::Offered<J>>>,
+        post: &Post<Offered<J>>,
+        mut state: MutexGuard<'_, PostState<Offered<J>>>,
         number: usize,
     ) {
         if state.at.is_idle() || state.at == WorkerState::Noted {
@@ -204,8 +152,8 @@ impl<J: Copy> Barrier<J> {
         self.run_tasks(number);
     }
 
-    /// Waits until `is_over`. The thread, which is called at this post, runs its own tasks meanwhile.
-    /// What makes `is_over` true has to [`wake`](Self::wake) the thread afterwards.
+    /// Waits until `is_over`. The thread, which is called at this post, runs its own tasks
+    /// meanwhile. What makes `is_over` true has to [`wake`](Self::wake) the thread afterwards.
     pub(crate) fn wait(&self, post: usize, is_over: &dyn Fn() -> bool) {
         Patience::BRIEF.poll(is_over);
         if post == 0 {
