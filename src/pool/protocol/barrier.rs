@@ -27,7 +27,7 @@ use super::{
     arena::{ARENAS, Arena, Arenas, SLEEPS, TOKEN, Turn},
     here,
     post::{Post, WorkerState},
-    task_list::{TASKS, TaskList},
+    task_list::{RESERVE, TASKS, TaskList},
 };
 use crate::sync::{AtomicUsize, Mutex, MutexGuard, Ordering, Patience, lock, wait};
 
@@ -108,9 +108,8 @@ impl<J> Offered<J> {
 /// A thread that calls a loop.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Caller {
-    /// The number of the worker, from 1; 0 if the thread is no worker of the pool.
-    pub(crate) thread: usize,
-    /// The number of the post at which the thread is called. [`Barrier::reserve`] has one, too.
+    /// The number of the post at which the thread is called: that of a worker, from 1, or
+    /// [`RESERVE`]; 0 if it has no post.
     pub(crate) post: usize,
     /// The arena of the innermost loop of this pool in which the thread works.
     pub(crate) outer: Option<usize>,
@@ -144,6 +143,13 @@ pub(crate) struct PollTimes {
     pub(crate) at_end: Patience,
     /// How long a worker polls for the next job after a loop.
     pub(crate) between: Patience,
+}
+
+impl Caller {
+    /// The number of the worker, from 1; 0 if the thread is no worker of the pool.
+    pub(crate) fn thread(self) -> usize {
+        if self.post == RESERVE { 0 } else { self.post }
+    }
 }
 
 impl<J: Copy> ArenaJob<J> {
@@ -184,8 +190,7 @@ impl<J: Copy> Barrier<J> {
 
     /// The calling thread, as a caller of a loop of this pool.
     pub(crate) fn caller(&self) -> Caller {
-        let (post, outer) = (here::worker(self.address()), here::arena(self.address()));
-        Caller { thread: if post == self.reserve() { 0 } else { post }, post, outer }
+        Caller { post: here::worker(self.address()), outer: here::arena(self.address()) }
     }
 
     /// The address by which threads recognize their pool.
@@ -264,13 +269,13 @@ impl<J: Copy> Barrier<J> {
     ) -> Published<'a, J> {
         let Offer { helpers, reentry, polls } = offer;
         let &Turn { arena, number } = turn;
-        arena.prepare(caller.thread, caller.outer, helpers);
-        self.counts.callers.fetch_add(usize::from(caller.thread == 0), Ordering::Relaxed);
+        arena.prepare(caller.thread(), caller.outer, helpers);
+        self.counts.callers.fetch_add(usize::from(caller.thread() == 0), Ordering::Relaxed);
         // Before the first offer, so that no worker gives back a token that is not counted.
         arena.active.fetch_add(helpers * TOKEN, Ordering::Relaxed);
         let mut arena_job = lock(&self.jobs[number]);
         *arena_job = ArenaJob { job: Some(job), helpers, reentry, patience: polls.between, ..ArenaJob::NONE };
-        let seats = self.offer(&arena_job, (job, number, arena), caller.thread, 1..=helpers);
+        let seats = self.offer(&arena_job, (job, number, arena), caller.thread(), 1..=helpers);
         self.open_places(arena_job, arena, number, helpers + 1 - seats.end);
         arena.to_ring(seats);
         Published { barrier: self, arena, number, caller, patience: polls.at_end.max(self.patience) }
@@ -566,7 +571,7 @@ impl<J: Copy> Barrier<J> {
         {
             let rests = mem::replace(&mut arena_job.rests, false);
             drop(arena_job);
-            if let Some((entered, _)) = self.take_place(open, caller.thread, Some(of)) {
+            if let Some((entered, _)) = self.take_place(open, caller.thread(), Some(of)) {
                 self.set_waits(arena, false);
                 help(&entered);
                 drop(entered);
@@ -752,7 +757,7 @@ impl<J: Copy> Published<'_, J> {
             self.wait_for_the_last(help);
             barrier.set_waits(arena, false);
         }
-        barrier.counts.callers.fetch_sub(usize::from(caller.thread == 0), Ordering::Relaxed);
+        barrier.counts.callers.fetch_sub(usize::from(caller.thread() == 0), Ordering::Relaxed);
     }
 
     /// Waits until all tokens are back.
@@ -958,7 +963,7 @@ mod tests {
                     thread::yield_now();
                 }
                 let turn = barrier.arenas.take().expect("an arena is free");
-                let caller = Caller { thread: 1, post: 1, outer: Some(entered.number) };
+                let caller = Caller { post: 1, outer: Some(entered.number) };
                 let published = barrier.publish(&turn, caller, offer(Reentry::Once), 2);
                 if passes_over {
                     scope.spawn(|| barrier.pass_over(1));

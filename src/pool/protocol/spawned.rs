@@ -4,16 +4,11 @@
 use super::{
     barrier::{Barrier, Offered},
     post::{Post, PostState, WorkerState},
-    task_list::{TASKS, Task},
+    task_list::{RESERVE, TASKS, Task},
 };
 use crate::sync::{MutexGuard, Ordering, Patience, lock, wait};
 
 impl<J: Copy> Barrier<J> {
-    /// The number of the reserve's post. Workers have the numbers from 1 up to this.
-    pub(crate) fn reserve(&self) -> usize {
-        self.posts.len() + 1
-    }
-
     fn post(&self, number: usize) -> &Post<Offered<J>> {
         self.posts.get(number - 1).map_or(&self.tasks.reserve, |post| &**post)
     }
@@ -131,7 +126,7 @@ impl<J: Copy> Barrier<J> {
 
     /// The work of the reserve. Returns when the pool stops, after all tasks.
     pub(crate) fn serve(&self) {
-        let (number, post) = (self.reserve(), &self.tasks.reserve);
+        let (number, post) = (RESERVE, &self.tasks.reserve);
         loop {
             self.run_tasks(number);
             let mut state = lock(&post.state);

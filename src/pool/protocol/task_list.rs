@@ -21,6 +21,9 @@ pub(crate) type Task = Box<dyn FnOnce() + Send>;
 /// arenas.
 pub(super) const TASKS: usize = 1 << ARENAS;
 
+/// The number of the reserve's post. Workers have the numbers from 1 on.
+pub(crate) const RESERVE: usize = usize::MAX;
+
 /// The tasks of a pool, and the threads that wait for tasks. `O` is what callers of loops offer.
 pub(super) struct TaskList<O> {
     pub(super) lists: Mutex<Lists>,

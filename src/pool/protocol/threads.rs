@@ -15,7 +15,7 @@ use super::{
     gate::Gate,
     here::{self, Here},
     job::{self, Job},
-    task_list::Task,
+    task_list::{RESERVE, Task},
 };
 use crate::sync::{AtomicBool, JoinHandle, Mutex, Ordering, Patience, ThreadBuilder, lock, thread_local};
 
@@ -81,7 +81,7 @@ impl Threads {
 
     /// The number of the calling thread, from 1; 0 if it is no worker among these threads.
     pub(crate) fn here(&self) -> usize {
-        self.barrier.caller().thread
+        self.barrier.caller().thread()
     }
 
     /// About how many callers of shared loops wait for the last worker of their loop.
@@ -164,7 +164,7 @@ impl Threads {
     /// Adds a task for worker `number`, which is a thread of the pool; number 0 is the reserve,
     /// which has to have begun.
     pub(crate) fn call(&self, number: usize, task: Task) {
-        self.barrier.call(if number == 0 { self.barrier.reserve() } else { number }, task);
+        self.barrier.call(if number == 0 { RESERVE } else { number }, task);
     }
 
     /// Begins the reserve, if it has not begun: `begin` starts its thread.
@@ -179,7 +179,7 @@ impl Threads {
         {
             return Ok(());
         }
-        let handle = WorkerHandle { barrier: Arc::clone(&self.barrier), worker: self.barrier.reserve() };
+        let handle = WorkerHandle { barrier: Arc::clone(&self.barrier), worker: RESERVE };
         let begun = begin(handle);
         if begun.is_err() {
             self.reserve.is_begun.store(false, Ordering::Relaxed);
@@ -289,7 +289,7 @@ pub(crate) struct WorkerHandle {
 impl WorkerHandle {
     /// Whether this is the work of the reserve.
     pub(crate) fn is_reserve(&self) -> bool {
-        self.worker == self.barrier.reserve()
+        self.worker == RESERVE
     }
 
     /// Runs jobs on the calling thread until the threads are dropped. Before each job it calls
@@ -299,7 +299,7 @@ impl WorkerHandle {
         let Self { barrier, worker } = self;
         let _is_worker = Here::is_worker(barrier.address(), worker);
         let _own = Own::new(Waiter { barrier: Arc::clone(&barrier), post: worker });
-        if worker == barrier.reserve() {
+        if worker == RESERVE {
             return barrier.serve();
         }
         let (me, mut seen) = (worker - 1, barrier.nothing_seen());

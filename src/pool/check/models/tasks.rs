@@ -12,6 +12,7 @@ use crate::{
     pool::protocol::{
         barrier::{Barrier, Caller, Offer, Reentry},
         job::lend,
+        task_list::RESERVE,
     },
     sync::Ordering,
 };
@@ -167,18 +168,18 @@ fn calls() {
         let task = |of: usize| -> Box<dyn FnOnce() + Send> {
             let (shared, over) = (Arc::clone(&shared), Arc::clone(&over));
             Box::new(move || {
-                over.fetch_add(1 << of, SeqCst);
+                over.fetch_add(if of == 1 { 2 } else { 4 }, SeqCst);
                 shared.0.wake(of);
             })
         };
-        let (of_worker, of_reserve) = (task(1), task(2));
+        let (of_worker, of_reserve) = (task(1), task(RESERVE));
         let worker = {
             let (shared, over) = (Arc::clone(&shared), Arc::clone(&over));
             thread::spawn(move || {
                 let begins: Box<dyn FnOnce() + Send> = {
                     let (shared, over) = (Arc::clone(&shared), Arc::clone(&over));
                     Box::new(move || {
-                        shared.0.call(2, of_worker);
+                        shared.0.call(RESERVE, of_worker);
                         shared.0.wait(1, &|| over.load(SeqCst) & 2 != 0);
                         shared.1[1].say();
                     })
@@ -197,11 +198,11 @@ fn calls() {
                     let (shared, over) = (Arc::clone(&shared), Arc::clone(&over));
                     Box::new(move || {
                         shared.0.call(1, of_reserve);
-                        shared.0.wait(2, &|| over.load(SeqCst) & 4 != 0);
+                        shared.0.wait(RESERVE, &|| over.load(SeqCst) & 4 != 0);
                         shared.1[0].say();
                     })
                 };
-                shared.0.call(2, begins);
+                shared.0.call(RESERVE, begins);
                 shared.0.serve();
             })
         };
@@ -247,7 +248,7 @@ fn a_call_inside() {
             let shared = Arc::clone(&shared);
             Box::new(move || {
                 let turn = take(&shared.0);
-                let caller = Caller { thread: 1, post: 1, outer: None };
+                let caller = Caller { post: 1, outer: None };
                 let published = publish_by(caller, &shared.0, &turn, (1, Reentry::Once), 0);
                 shared.1[1].hear();
                 published.retract_and_wait(Some(&|_| ()));
