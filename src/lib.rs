@@ -56,8 +56,9 @@
 //! slower. For speed, the crate supports only what iterative algorithms need:
 //!
 //! * Loops run over slices, ranges of integers, chains of these, and lists that grow;
-//!   [`join`](Pool::join) runs divide and conquer. There are no tasks that outlive their call: use
-//!   [rayon](https://docs.rs/rayon) for these.
+//!   [`join`](Pool::join) runs divide and conquer. Tasks that outlive their call
+//!   ([`spawn`](Pool::spawn)) share one list, which suits some thousand tasks per second: use
+//!   [rayon](https://docs.rs/rayon) for more.
 //! * A thread that waits for the end of its loop helps only the loops inside its own loop. Idle
 //!   workers help other loops.
 //! * A pool has threads of its own. Make one pool and pass it along, or use [`Pool::global`].
@@ -129,6 +130,9 @@ pub use pool::{
     Pinning, Placement, Pool, PoolBuilder, Progress, RunReport, Seat, Seating, Stealing, Trace, WaitReport,
     Waiting, WorkerReport, WorkerThread, source,
 };
+
+#[doc(hidden)]
+pub use pool::{LentCall, Process, Waiter};
 
 /// Sources and chains. `use rangesteal::source` imports this module and the function
 /// [`source`](crate::source()).

@@ -7,6 +7,8 @@ use std::{
 };
 
 use crate::pool::{Seat, Shared, here, in_its_stack};
+#[cfg(debug_assertions)]
+use crate::watch::Watching;
 
 /// Calls both closures and returns both results. An idle thread of the pool calls the second
 /// closure in parallel. If no thread is idle, the calling thread calls both closures.
@@ -65,10 +67,17 @@ pub(crate) fn join_in<RA, RB: Send>(
     b: impl FnOnce() -> RB + Send,
 ) -> (RA, RB) {
     let _seat = Seat::take(pool, 0);
+    // A debug build reports a second closure that never begins.
+    #[cfg(debug_assertions)]
+    let watching = Watching::new(pool, None, "the second closure of a `join`").inspect(Watching::waits);
     // A result may be large, so its closure stores it at once.
     let (mut of_a, mut of_b) = (None, None);
     let a = || of_a = Some(a());
     let b = || {
+        #[cfg(debug_assertions)]
+        if let Some(watching) = &watching {
+            watching.watched.begins();
+        }
         let _seat = Seat::take(pool, 1);
         of_b = Some(b());
     };

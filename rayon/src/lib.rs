@@ -1,7 +1,6 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
-mod absent;
 pub mod array;
 pub mod collections;
 pub mod iter;
@@ -15,17 +14,19 @@ pub mod result;
 mod scope;
 pub mod slice;
 mod sources;
+mod spawn;
 pub mod str;
 pub mod string;
 mod thread_pool;
 pub mod vec;
+mod watch;
 
 pub use self::{
-    absent::{BroadcastContext, ThreadBuilder, broadcast, spawn, spawn_broadcast, spawn_fifo},
     join::{FnContext, join, join_context},
     scope::{Scope, ScopeFifo, in_place_scope, in_place_scope_fifo, scope, scope_fifo},
+    spawn::{BroadcastContext, broadcast, spawn, spawn_broadcast, spawn_fifo},
     thread_pool::{
-        ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder, Yield, current_num_threads,
-        current_thread_index, max_num_threads, yield_local, yield_now,
+        ThreadBuilder, ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder, Yield, current_num_threads,
+        current_thread_has_pending_tasks, current_thread_index, max_num_threads, yield_local, yield_now,
     },
 };

@@ -4,6 +4,7 @@
 
 use std::{
     cell::RefCell,
+    io,
     mem::ManuallyDrop,
     ops::Deref,
     rc::Rc,
@@ -14,7 +15,7 @@ use std::{
 };
 
 use rangesteal::{
-    BuildError, Pinning, Pool, PoolBuilder,
+    BuildError, Pinning, Pool, PoolBuilder, WorkerThread,
     source::{Chain, Source},
 };
 
@@ -79,6 +80,8 @@ impl Deref for Shared {
 pub(crate) struct Place {
     pool: Rc<Shared>,
     worker: usize,
+    /// Whether this is the thread's place outside of any call (`use_current_thread`).
+    lasts: bool,
 }
 
 thread_local! {
@@ -116,6 +119,9 @@ fn wanted() -> Result<Option<usize>, String> {
 pub(crate) fn options(threads: Option<usize>) -> PoolBuilder {
     let threads = threads.map_or_else(wanted, |threads| Ok(Some(threads)));
     let options = Pool::builder().lenient(threads.clone().err().into_iter().collect());
+    if cfg!(not(feature = "threads")) {
+        return options.alone();
+    }
     let options = threads.ok().flatten().into_iter().fold(options, PoolBuilder::num_threads);
     if std::env::var_os("RANGESTEAL_PINNING").is_some() { options } else { options.pinning(Pinning::Off) }
 }
@@ -131,12 +137,15 @@ fn global() -> &'static Pool {
         return Pool::global();
     }
     ALONE.get_or_init(|| {
-        Pool::builder().num_threads(1).build().expect("a pool of the calling thread alone needs nothing")
+        Pool::builder().alone().build().expect("a pool of the calling thread alone needs nothing")
     })
 }
 
 /// Builds the global pool.
-pub(crate) fn build_global(options: PoolBuilder, has_stack: bool) -> Result<(), BuildError> {
+pub(crate) fn build_global<S>(options: PoolBuilder<S>, has_stack: bool) -> Result<(), BuildError>
+where
+    S: FnMut(WorkerThread) -> io::Result<()>,
+{
     if cfg!(feature = "threads") {
         options.build_global()?;
         for flag in [&ANY_HAS_STACK, &GLOBAL_HAS_STACK] {
@@ -172,6 +181,20 @@ fn change(place: Option<Place>) -> Option<Place> {
     ManuallyDrop::into_inner(PLACE.replace(ManuallyDrop::new(place)))
 }
 
+/// Makes the loops of this thread run on `pool`, with the number 0, until
+/// [`forget_current`] is called.
+pub(crate) fn set_current(pool: &Shared) {
+    drop(change(Some(Place { pool: Rc::new(pool.clone()), worker: 0, lasts: true })));
+}
+
+/// The pool is dropped. If it is the pool of this thread's loops outside of any call, it is not any
+/// more.
+pub(crate) fn forget_current(pool: &Shared) {
+    if PLACE.with_borrow(|place| place.as_ref().is_some_and(|place| place.lasts && place.pool.is(pool))) {
+        drop(change(None));
+    }
+}
+
 /// While this value lives, loops of this thread run on the pool of this value.
 pub(crate) enum Seat {
     /// The thread already ran its loops on this pool.
@@ -187,7 +210,7 @@ impl Seat {
         if PLACE.with_borrow(|place| place.as_ref().is_some_and(|place| place.pool.is(pool))) {
             return Self::Kept;
         }
-        let place = Place { pool: Rc::new(pool.clone()), worker };
+        let place = Place { pool: Rc::new(pool.clone()), worker, lasts: false };
         Self::Taken(change(Some(place)))
     }
 }

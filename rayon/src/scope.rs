@@ -1,25 +1,55 @@
-//! Scopes of tasks that may spawn further tasks. A scope runs its tasks as a loop over a list that
-//! grows.
+//! Scopes of tasks that may spawn further tasks.
+//!
+//! Tasks wait in a list of the scope. When the closure of the scope has ended, its thread runs
+//! them: a few alone, and more as a loop over *tickets*, whose workers take a task for each ticket.
+//! Meanwhile, and before, helpers run the oldest tasks, if the watch calls them (`watch.rs`). So a
+//! task begins although the closure, or another task, waits for it.
 
 use std::{
     any::Any,
-    fmt, mem,
+    cell::Cell,
+    collections::VecDeque,
+    fmt,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst},
+    },
+    time::{Duration, Instant},
 };
 
+use rangesteal::{LentCall, Pool, Waiter};
+
 use crate::{
-    absent::{BroadcastContext, BroadcastIsNotThere},
     join::discard,
     pool::{Seat, Shared, current, in_its_stack, inside},
+    spawn::BroadcastContext,
+    watch::Watching,
 };
 
 type Task<'scope, S> = Box<dyn FnOnce(&S) + Send + 'scope>;
+type Broadcast<'scope, S> = Arc<dyn Fn(&S, BroadcastContext<'_>) + Send + Sync + 'scope>;
 type Payload = Box<dyn Any + Send>;
+
+/// How long the thread of a scope runs tasks alone before it makes a loop of them.
+const ALONE: Duration = Duration::from_micros(5);
 
 /// The spawned tasks that have not begun, and the first panic.
 struct Tasks<'scope, S> {
-    waiting: Mutex<Vec<Task<'scope, S>>>,
+    pool: Shared,
+    /// Calls [`Tasks::help`] for this scope.
+    lent: OnceLock<LentCall>,
+    waiting: Mutex<VecDeque<Task<'scope, S>>>,
+    /// The tasks that have not ended.
+    left: AtomicUsize,
+    /// The tasks that have no ticket yet.
+    added: AtomicUsize,
+    /// Made with the first task. `None` if nobody could help.
+    watching: OnceLock<Option<Watching>>,
+    broadcasts: Mutex<Vec<Broadcast<'scope, S>>>,
+    /// Whether the thread of the scope waits, and where.
+    waits: AtomicBool,
+    waiter: OnceLock<Waiter>,
     /// The first panic.
     panic: Mutex<Option<Payload>>,
 }
@@ -29,16 +59,106 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<'scope, S> Tasks<'scope, S> {
-    fn new() -> Self {
-        Self { waiting: Mutex::new(Vec::new()), panic: Mutex::new(None) }
+    fn new(pool: &Shared) -> Self {
+        Self {
+            pool: pool.clone(),
+            lent: OnceLock::new(),
+            waiting: Mutex::new(VecDeque::new()),
+            left: AtomicUsize::new(0),
+            added: AtomicUsize::new(0),
+            watching: OnceLock::new(),
+            broadcasts: Mutex::new(Vec::new()),
+            waits: AtomicBool::new(false),
+            waiter: OnceLock::new(),
+            panic: Mutex::new(None),
+        }
     }
 
     fn add(&self, task: impl FnOnce(&S) + Send + 'scope) {
-        lock(&self.waiting).push(Box::new(task));
+        self.left.fetch_add(1, Relaxed); // by a thread that the scope waits for
+        self.added.fetch_add(1, Relaxed);
+        lock(&self.waiting).push_back(Box::new(task));
+        let watch = || Watching::new(&self.pool, self.lent.get().cloned(), "a task of a scope");
+        if let Some(watching) = self.watching.get_or_init(watch) {
+            watching.waits();
+        }
+        self.wake();
     }
 
-    fn take(&self) -> Vec<Task<'scope, S>> {
-        mem::take(&mut lock(&self.waiting))
+    /// Calls `task` on each thread of the pool.
+    fn add_broadcast(&self, task: Broadcast<'scope, S>) {
+        let threads = self.pool.num_threads();
+        self.left.fetch_add(threads, Relaxed);
+        let mut all = lock(&self.broadcasts);
+        let first = 1 + all.len() * threads;
+        all.push(task);
+        drop(all);
+        let lent = self.lent.get().cloned().expect("set before the closure of the scope begins");
+        self.pool.spawn_broadcast(move |worker| lent.call(first + worker));
+    }
+
+    /// The number of tasks that wait.
+    fn waiting(&self) -> usize {
+        lock(&self.waiting).len()
+    }
+
+    /// Runs one task, if one waits: the newest one, or the oldest one.
+    fn run_next(&self, scope: &S, newest: bool) -> bool {
+        let mut waiting = lock(&self.waiting);
+        let task = if newest { waiting.pop_back() } else { waiting.pop_front() };
+        drop(waiting);
+        let Some(task) = task else { return false };
+        if let Some(Some(watching)) = self.watching.get() {
+            watching.watched.begins();
+        }
+        self.run(|| task(scope));
+        self.ends();
+        true
+    }
+
+    /// A task has ended.
+    fn ends(&self) {
+        // SeqCst: the thread of the scope sees what the task has done. And see `wait`.
+        if self.left.fetch_sub(1, SeqCst) == 1 {
+            self.wake();
+        }
+    }
+
+    /// Wakes the thread of the scope, if it waits.
+    fn wake(&self) {
+        if self.waits.load(SeqCst)
+            && let Some(waiter) = self.waiter.get()
+        {
+            waiter.wake();
+        }
+    }
+
+    /// Waits until no task is left, or one waits. (This thread writes `waits`, then reads what it
+    /// waits for; other threads write that, then read `waits`. All are `SeqCst`, or under a lock
+    /// behind which a `SeqCst` follows.)
+    fn wait(&self) {
+        let waiter = self.waiter.get_or_init(|| self.pool.waiter());
+        self.waits.store(true, SeqCst);
+        waiter.wait(&|| self.left.load(SeqCst) == 0 || self.waiting() > 0);
+        self.waits.store(false, SeqCst);
+    }
+
+    /// What other threads do for a scope: number 0 runs the tasks that wait, the oldest first. Any
+    /// other number is a call of a broadcast.
+    fn help(&self, scope: &S, number: usize) {
+        let _seat = Seat::take(&self.pool, self.pool.here());
+        let Some(call) = number.checked_sub(1) else {
+            if let Some(Some(watching)) = self.watching.get() {
+                watching.watched.helper_comes();
+            }
+            while self.run_next(scope, false) {}
+            return;
+        };
+        let (of, worker) = (call / self.pool.num_threads(), call % self.pool.num_threads());
+        let task = Arc::clone(&lock(&self.broadcasts)[of]);
+        self.run(|| task(scope, BroadcastContext::new(&self.pool, worker)));
+        drop(task);
+        self.ends();
     }
 
     /// Runs a task. If the task is the first one that panics, keeps its panic.
@@ -74,43 +194,45 @@ pub struct ScopeFifo<'scope>(Tasks<'scope, ScopeFifo<'scope>>);
 
 impl fmt::Debug for Scope<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Scope").field("waiting", &lock(&self.0.waiting).len()).finish_non_exhaustive()
+        f.debug_struct("Scope").field("waiting", &self.0.waiting()).finish_non_exhaustive()
     }
 }
 
 impl fmt::Debug for ScopeFifo<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ScopeFifo").field("waiting", &lock(&self.0.waiting).len()).finish_non_exhaustive()
+        f.debug_struct("ScopeFifo").field("waiting", &self.0.waiting()).finish_non_exhaustive()
     }
 }
 
 impl<'scope> Scope<'scope> {
-    /// Adds a task to the scope. The new task begins after the end of the closure or task that adds
-    /// it.
+    /// Adds a task to the scope. The new task begins at the latest some milliseconds after a thread
+    /// of the pool has nothing else to do, also if the closure or task that adds it goes on.
     pub fn spawn<BODY: FnOnce(&Scope<'scope>) + Send + 'scope>(&self, body: BODY) {
         self.0.add(body);
     }
 
-    /// Not in this crate: a call is a compile error.
-    pub fn spawn_broadcast<BODY>(&self, _body: BODY)
+    /// Adds tasks to the scope that call `body` once on each thread of the pool.
+    pub fn spawn_broadcast<BODY>(&self, body: BODY)
     where
-        BODY: Fn(&Scope<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope + BroadcastIsNotThere,
+        BODY: Fn(&Scope<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
     {
+        self.0.add_broadcast(Arc::new(body));
     }
 }
 
 impl<'scope> ScopeFifo<'scope> {
-    /// Adds a task to the scope. The new task begins after all tasks that were added earlier have
-    /// begun.
+    /// Adds a task to the scope, as [`Scope::spawn`]. The new task begins after all tasks that were
+    /// added earlier have begun.
     pub fn spawn_fifo<BODY: FnOnce(&ScopeFifo<'scope>) + Send + 'scope>(&self, body: BODY) {
         self.0.add(body);
     }
 
-    /// Not in this crate: a call is a compile error.
-    pub fn spawn_broadcast<BODY>(&self, _body: BODY)
+    /// Adds tasks to the scope that call `body` once on each thread of the pool.
+    pub fn spawn_broadcast<BODY>(&self, body: BODY)
     where
-        BODY: Fn(&ScopeFifo<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope + BroadcastIsNotThere,
+        BODY: Fn(&ScopeFifo<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
     {
+        self.0.add_broadcast(Arc::new(body));
     }
 }
 
@@ -151,57 +273,68 @@ pub fn in_place_scope_fifo<'scope, OP: FnOnce(&ScopeFifo<'scope>) -> R, R>(op: O
 
 /// Runs a scope on a pool, the newest tasks first.
 pub(crate) fn in_scope<'scope, R>(pool: &Shared, op: impl FnOnce(&Scope<'scope>) -> R) -> R {
-    let scope = Scope(Tasks::new());
-    in_rounds(pool, &scope, &scope.0, op, newest_first)
+    let scope = Scope(Tasks::new(pool));
+    run_scope(&scope, &scope.0, true, op)
 }
 
-/// Calls `op`, and then runs the spawned tasks, round after round. `many` runs several tasks.
-fn in_rounds<'scope, S: Sync, R>(
-    pool: &Shared,
-    scope: &S,
-    tasks: &Tasks<'scope, S>,
-    op: impl FnOnce(&S) -> R,
-    many: impl Fn(&Shared, &S, Vec<Task<'scope, S>>) + Sync,
-) -> R {
+/// Runs a scope on a pool, the oldest tasks first.
+pub(crate) fn in_order<'scope, R>(pool: &Shared, op: impl FnOnce(&ScopeFifo<'scope>) -> R) -> R {
+    let scope = ScopeFifo(Tasks::new(pool));
+    run_scope(&scope, &scope.0, false, op)
+}
+
+/// Calls `op`, and then runs the spawned tasks, until all have ended.
+fn run_scope<S: Sync, R>(scope: &S, tasks: &Tasks<'_, S>, newest: bool, op: impl FnOnce(&S) -> R) -> R {
+    let pool = &tasks.pool;
     let seat = Seat::take(pool, 0);
-    let returned = tasks.run(|| op(scope));
-    loop {
-        // If threads outside of the loop have added tasks, these tasks run in the next round.
-        match <[_; 1]>::try_from(tasks.take()) {
-            // No other thread could help with a single task, so this thread calls the task without
-            // a loop, which needs less stack. The tasks that the task spawns form the next round.
-            Ok([task]) => inside(pool, || _ = tasks.run(|| task(scope))),
-            Err(none) if none.is_empty() => break,
-            Err(several) => inside(pool, || many(pool, scope, several)),
+    let returned = Pool::lend(&|number| tasks.help(scope, number), |lent| {
+        tasks.lent.get_or_init(|| lent.clone());
+        let returned = tasks.run(|| op(scope));
+        if let Some(Some(watching)) = tasks.watching.get() {
+            watching.watched.closure_ends();
         }
-    }
+        while tasks.left.load(SeqCst) > 0 {
+            if tasks.waiting() > 0 {
+                inside(pool, || run_waiting(scope, tasks, newest));
+            } else {
+                tasks.wait();
+            }
+        }
+        returned
+    });
     drop(seat);
     tasks.end(returned)
 }
 
-#[inline(never)]
-fn newest_first<'scope>(pool: &Shared, scope: &Scope<'scope>, mut tasks: Vec<Task<'scope, Scope<'scope>>>) {
-    tasks.reverse();
-    pool.grow(tasks).with(|worker| Seat::take(pool, worker)).for_each(|(_, task), feed| {
-        scope.0.run(|| task(scope));
-        scope.0.take().into_iter().for_each(|task| feed.push(task));
-    });
+thread_local! {
+    /// Whether the tasks of this thread's last scope took longer than [`ALONE`].
+    static ARE_LONG: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs a scope on a pool, the oldest tasks first. The tasks run in rounds, because tasks that a
-/// task adds are younger than all other tasks.
-pub(crate) fn in_order<'scope, R>(pool: &Shared, op: impl FnOnce(&ScopeFifo<'scope>) -> R) -> R {
-    let scope = ScopeFifo(Tasks::new());
-    in_rounds(pool, &scope, &scope.0, op, oldest_first)
+/// Runs the tasks that wait. The first ones run on this thread alone: a loop costs more than some
+/// short tasks. If they take long, or did so in the last scope, the others make a loop.
+#[inline(never)]
+fn run_waiting<S: Sync>(scope: &S, tasks: &Tasks<'_, S>, newest: bool) {
+    let begin = Instant::now();
+    while tasks.waiting() > 1 {
+        if (ARE_LONG.get() || begin.elapsed() > ALONE) && tasks.pool.idle() > 0 {
+            in_a_loop(scope, tasks, newest);
+        } else {
+            tasks.run_next(scope, newest);
+        }
+    }
+    // Nobody else could help with a single task.
+    while tasks.run_next(scope, newest) {}
+    ARE_LONG.set(begin.elapsed() > ALONE);
 }
 
+/// Runs the tasks as a loop that grows with them. Its items are tickets: each is for one task.
 #[inline(never)]
-fn oldest_first<'scope>(
-    pool: &Shared,
-    scope: &ScopeFifo<'scope>,
-    tasks: Vec<Task<'scope, ScopeFifo<'scope>>>,
-) {
-    pool.on(tasks).with(|worker| Seat::take(pool, worker)).for_each(|(_, task)| {
-        scope.0.run(|| task(scope));
+fn in_a_loop<S: Sync>(scope: &S, tasks: &Tasks<'_, S>, newest: bool) {
+    let pool = &tasks.pool;
+    tasks.added.store(0, Relaxed);
+    pool.grow(vec![(); tasks.waiting()]).with(|worker| Seat::take(pool, worker)).for_each(|_, feed| {
+        tasks.run_next(scope, newest);
+        (0..tasks.added.swap(0, Relaxed)).for_each(|_| feed.push(()));
     });
 }

@@ -3,19 +3,18 @@
 use std::{
     any::Any,
     error::Error,
-    fmt,
+    fmt, io,
     sync::{Mutex, PoisonError},
+    thread,
 };
 
-use rangesteal::{BuildError, PoolBuilder};
+use rangesteal::{BuildError, PoolBuilder, WorkerThread};
 
 use crate::{
-    absent::{
-        BroadcastContext, BroadcastIsNotThere, SpawnIsNotThere, SpawnedThreadsAreNotThere, ThreadBuilder,
-    },
     join::join_in,
     pool::{self, Shared, current, inside},
     scope::{Scope, ScopeFifo, in_order, in_scope},
+    spawn::{BroadcastContext, broadcast_on, spawn_broadcast_on, spawn_on},
 };
 
 /// A pool of threads. Loops inside [`install`](Self::install) run on this pool.
@@ -29,8 +28,17 @@ use crate::{
 /// assert_eq!(sum, 4950);
 /// # Ok::<(), rayon::ThreadPoolBuildError>(())
 /// ```
+///
+/// Dropping the pool waits until its tasks have ended, except those that were given to
+/// [`spawn`](Self::spawn) and its kin: these run on, and the threads end after them.
 #[derive(Debug)]
 pub struct ThreadPool(Shared);
+
+impl Drop for ThreadPool {
+    fn drop(&mut self) {
+        pool::forget_current(&self.0);
+    }
+}
 
 impl ThreadPool {
     /// Calls `op`. Loops in `op` run on this pool. If a [stack
@@ -52,10 +60,11 @@ impl ThreadPool {
         pool::worker(Some(&self.0))
     }
 
-    /// `Some(false)` if this thread works for the pool, because a thread never has pending tasks.
+    /// Whether a task waits that this thread may run, if it works for the pool. Tasks of scopes do
+    /// not count.
     #[must_use]
     pub fn current_thread_has_pending_tasks(&self) -> Option<bool> {
-        self.current_thread_index().map(|_| false)
+        self.current_thread_index().map(|_| self.0.has_tasks())
     }
 
     /// [`join`](crate::join()) on this pool.
@@ -89,44 +98,45 @@ impl ThreadPool {
         in_order(&self.0, op)
     }
 
-    /// Does nothing, because a thread never has pending tasks. Returns `None` if this thread does
-    /// not work for this pool.
-    #[must_use]
+    /// Runs a spawned task that waits, if there is one. Returns `None` if this thread does not work
+    /// for this pool.
+    #[allow(clippy::must_use_candidate, reason = "called for its effect, as in rayon")]
     pub fn yield_now(&self) -> Option<Yield> {
-        self.current_thread_index().map(|_| Yield::Idle)
+        self.current_thread_index().map(|_| yield_to(&self.0))
     }
 
-    /// Does nothing, because a thread never has pending tasks. Returns `None` if this thread does
-    /// not work for this pool.
-    #[must_use]
+    /// [`yield_now`](Self::yield_now): no task belongs to one thread.
+    #[allow(clippy::must_use_candidate, reason = "called for its effect, as in rayon")]
     pub fn yield_local(&self) -> Option<Yield> {
         self.yield_now()
     }
 
-    /// Not in this crate: a call is a compile error.
-    pub fn spawn<OP: FnOnce() + Send + 'static + SpawnIsNotThere>(&self, _op: OP) {}
-
-    /// Not in this crate: a call is a compile error.
-    pub fn spawn_fifo<OP: FnOnce() + Send + 'static + SpawnIsNotThere>(&self, _op: OP) {}
-
-    /// Not in this crate: a call is a compile error.
-    #[must_use]
-    pub fn broadcast<OP, R: Send>(&self, _op: OP) -> Vec<R>
-    where
-        OP: Fn(BroadcastContext<'_>) -> R + Sync + BroadcastIsNotThere,
-    {
-        Vec::new()
+    /// [`spawn`](crate::spawn()) on this pool.
+    pub fn spawn<OP: FnOnce() + Send + 'static>(&self, op: OP) {
+        spawn_on(&self.0, op);
     }
 
-    /// Not in this crate: a call is a compile error.
-    pub fn spawn_broadcast<OP>(&self, _op: OP)
-    where
-        OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static + BroadcastIsNotThere,
-    {
+    /// [`spawn_fifo`](crate::spawn_fifo) on this pool.
+    pub fn spawn_fifo<OP: FnOnce() + Send + 'static>(&self, op: OP) {
+        spawn_on(&self.0, op);
+    }
+
+    /// [`broadcast`](crate::broadcast) on this pool.
+    pub fn broadcast<OP: Fn(BroadcastContext<'_>) -> R + Sync, R: Send>(&self, op: OP) -> Vec<R> {
+        inside(&self.0, || broadcast_on(&self.0, &op))
+    }
+
+    /// [`spawn_broadcast`](crate::spawn_broadcast) on this pool.
+    pub fn spawn_broadcast<OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static>(&self, op: OP) {
+        spawn_broadcast_on(&self.0, op);
     }
 }
 
-/// The result of a yield. This crate always returns [`Idle`](Self::Idle).
+fn yield_to(pool: &Shared) -> Yield {
+    if pool.run_task() { Yield::Executed } else { Yield::Idle }
+}
+
+/// The result of a yield.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Yield {
     /// The thread has run a task.
@@ -135,18 +145,24 @@ pub enum Yield {
     Idle,
 }
 
-/// Does nothing, because a thread never has pending tasks. Returns `None` if this thread works for
-/// no pool.
-#[must_use]
+/// Runs a spawned task that waits, if there is one. Returns `None` if this thread works for no
+/// pool.
+#[allow(clippy::must_use_candidate, reason = "called for its effect, as in rayon")]
 pub fn yield_now() -> Option<Yield> {
-    current_thread_index().map(|_| Yield::Idle)
+    current_thread_index().map(|_| yield_to(&current()))
 }
 
-/// Does nothing, because a thread never has pending tasks. Returns `None` if this thread works for
-/// no pool.
-#[must_use]
+/// [`yield_now`]: no task belongs to one thread.
+#[allow(clippy::must_use_candidate, reason = "called for its effect, as in rayon")]
 pub fn yield_local() -> Option<Yield> {
     yield_now()
+}
+
+/// Whether a task waits that this thread may run, if it works for a pool. Tasks of scopes do not
+/// count.
+#[must_use]
+pub fn current_thread_has_pending_tasks() -> Option<bool> {
+    current_thread_index().map(|_| current().has_tasks())
 }
 
 /// The number of threads, including this thread, that work at a loop of this thread.
@@ -167,18 +183,121 @@ pub fn max_num_threads() -> usize {
     if cfg!(feature = "threads") { 1 << 16 } else { 1 }
 }
 
-/// Builds a [`ThreadPool`], or the global pool, with options.
-#[derive(Default)]
-pub struct ThreadPoolBuilder {
+/// Builds a [`ThreadPool`], or the global pool, with options. `S` starts the threads.
+pub struct ThreadPoolBuilder<S = DefaultSpawn> {
     threads: usize,
     stack: Option<usize>,
     name: Option<Box<dyn FnMut(usize) -> String>>,
     start: Option<Handler>,
     exit: Option<Handler>,
+    panic: Option<PanicHandler>,
+    uses_current_thread: bool,
+    spawn: S,
 }
 
 /// A function that a thread calls with its number.
 type Handler = Box<dyn Fn(usize) + Send + Sync>;
+type PanicHandler = Box<dyn Fn(Box<dyn Any + Send>) + Send + Sync>;
+
+/// The pool starts its threads itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DefaultSpawn;
+
+/// A function of the program starts the threads of the pool.
+pub struct CustomSpawn<F>(F);
+
+impl<F> fmt::Debug for CustomSpawn<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CustomSpawn").finish_non_exhaustive()
+    }
+}
+
+/// How the threads of a pool are started.
+#[doc(hidden)]
+pub trait ThreadSpawn {
+    /// Builds a pool, whose threads have a name if `is_named`.
+    fn build(self, options: PoolBuilder, is_named: bool) -> Result<rangesteal::Pool, BuildError>;
+    /// Builds the global pool, likewise.
+    fn build_global(self, options: PoolBuilder, is_named: bool, has_stack: bool) -> Result<(), BuildError>;
+}
+
+impl ThreadSpawn for DefaultSpawn {
+    fn build(self, options: PoolBuilder, _is_named: bool) -> Result<rangesteal::Pool, BuildError> {
+        options.build()
+    }
+
+    fn build_global(self, options: PoolBuilder, _is_named: bool, has_stack: bool) -> Result<(), BuildError> {
+        pool::build_global(options, has_stack)
+    }
+}
+
+impl<F: FnMut(ThreadBuilder) -> io::Result<()>> ThreadSpawn for CustomSpawn<F> {
+    fn build(mut self, options: PoolBuilder, is_named: bool) -> Result<rangesteal::Pool, BuildError> {
+        options.spawn_handler(|worker| (self.0)(ThreadBuilder { worker, is_named })).build()
+    }
+
+    fn build_global(
+        mut self,
+        options: PoolBuilder,
+        is_named: bool,
+        has_stack: bool,
+    ) -> Result<(), BuildError> {
+        let options = options.spawn_handler(|worker| (self.0)(ThreadBuilder { worker, is_named }));
+        pool::build_global(options, has_stack)
+    }
+}
+
+/// The work of a thread of a pool. Given to the
+/// [`spawn_handler`](ThreadPoolBuilder::spawn_handler), which has to [`run`](Self::run) it on a
+/// thread of its own.
+#[derive(Debug)]
+pub struct ThreadBuilder {
+    worker: WorkerThread,
+    is_named: bool,
+}
+
+impl ThreadBuilder {
+    /// The number of the thread in the pool, from 1: number 0 is the thread that calls a loop.
+    #[must_use]
+    pub fn index(&self) -> usize {
+        self.worker.index()
+    }
+
+    /// The name that [`thread_name`](ThreadPoolBuilder::thread_name) has given the thread.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.is_named.then(|| self.worker.name())
+    }
+
+    /// The [stack size](ThreadPoolBuilder::stack_size), if one was given.
+    #[must_use]
+    pub fn stack_size(&self) -> Option<usize> {
+        self.worker.stack_size()
+    }
+
+    /// Works for the pool. Returns when the pool is dropped.
+    ///
+    /// # Panics
+    /// If the calling thread builds the pool.
+    pub fn run(self) {
+        self.worker.run();
+    }
+}
+
+impl Default for ThreadPoolBuilder {
+    fn default() -> Self {
+        Self {
+            threads: 0,
+            stack: None,
+            name: None,
+            start: None,
+            exit: None,
+            panic: None,
+            uses_current_thread: false,
+            spawn: DefaultSpawn,
+        }
+    }
+}
 
 impl ThreadPoolBuilder {
     /// Begins with default options: one thread per CPU that this process may use.
@@ -187,9 +306,94 @@ impl ThreadPoolBuilder {
         Self::default()
     }
 
-    fn options(self) -> PoolBuilder {
-        let Self { threads, stack, name, start, exit } = self;
-        let threads = if cfg!(feature = "threads") { threads } else { 1 };
+    /// Builds a pool whose threads live in a scope, calls `with_pool` with it, drops the pool, and
+    /// waits for the threads. Each thread calls `wrapper`, which has to call
+    /// [`run`](ThreadBuilder::run), and may set up values that the thread borrows. The thread that
+    /// runs spawned tasks if no other is idle is not among them.
+    ///
+    /// ```
+    /// # use rangesteal_rayon as rayon;
+    /// use rayon::prelude::*;
+    ///
+    /// let sum = rayon::ThreadPoolBuilder::new().build_scoped(
+    ///     |thread| thread.run(),
+    ///     |pool| pool.install(|| (0..100_u32).into_par_iter().sum::<u32>()),
+    /// )?;
+    /// assert_eq!(sum, 4950);
+    /// # Ok::<(), rayon::ThreadPoolBuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the threads cannot be started.
+    pub fn build_scoped<W, F, R>(self, wrapper: W, with_pool: F) -> Result<R, ThreadPoolBuildError>
+    where
+        W: Fn(ThreadBuilder) + Sync,
+        F: FnOnce(&ThreadPool) -> R,
+    {
+        thread::scope(|scope| {
+            let wrapper = &wrapper;
+            let start = |thread: ThreadBuilder| {
+                let named = thread.name().map(str::to_owned);
+                let mut builder = named.into_iter().fold(thread::Builder::new(), thread::Builder::name);
+                if let Some(bytes) = thread.stack_size() {
+                    builder = builder.stack_size(bytes);
+                }
+                builder.spawn_scoped(scope, move || wrapper(thread)).map(drop)
+            };
+            self.spawn_handler(start).build().map(|pool| with_pool(&pool))
+        })
+    }
+}
+
+impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
+    /// Builds a pool, and starts its threads.
+    ///
+    /// # Errors
+    /// If the threads cannot be started. With [`use_current_thread`](Self::use_current_thread): if
+    /// the calling thread already works for a pool.
+    pub fn build(self) -> Result<ThreadPool, ThreadPoolBuildError> {
+        let has_stack = self.stack.is_some() && cfg!(feature = "threads");
+        self.check_current_thread()?;
+        let uses_current_thread = self.uses_current_thread;
+        let (options, spawn, is_named) = self.options();
+        let pool = spawn.build(options, is_named).map_err(Refused::Pool)?;
+        let pool = Shared::own(pool, has_stack);
+        if uses_current_thread {
+            pool::set_current(&pool);
+        }
+        Ok(ThreadPool(pool))
+    }
+
+    /// Builds the global pool, and starts its threads.
+    ///
+    /// # Errors
+    /// If the threads cannot be started, or the global pool exists already. With
+    /// [`use_current_thread`](Self::use_current_thread): if the calling thread already works for a
+    /// pool.
+    pub fn build_global(self) -> Result<(), ThreadPoolBuildError> {
+        let has_stack = self.stack.is_some();
+        self.check_current_thread()?;
+        let uses_current_thread = self.uses_current_thread;
+        let (options, spawn, is_named) = self.options();
+        spawn.build_global(options, is_named, has_stack).map_err(Refused::Pool)?;
+        if uses_current_thread {
+            pool::set_current(&current());
+        }
+        Ok(())
+    }
+
+    fn check_current_thread(&self) -> Result<(), Refused> {
+        if self.uses_current_thread && current_thread_index().is_some() {
+            return Err(Refused::CurrentThread);
+        }
+        Ok(())
+    }
+}
+
+impl<S> ThreadPoolBuilder<S> {
+    fn options(self) -> (PoolBuilder, S, bool) {
+        let Self { threads, stack, name, start, exit, panic, spawn, .. } = self;
+        let is_named = name.is_some();
         let mut options = pool::options(Some(threads).filter(|threads| *threads > 0));
         if let Some(bytes) = stack {
             options = options.stack_size(bytes);
@@ -207,26 +411,10 @@ impl ThreadPoolBuilder {
         if let Some(exit) = exit {
             options = options.exit_handler(exit);
         }
-        options
-    }
-
-    /// Builds a pool, and starts its threads.
-    ///
-    /// # Errors
-    /// If the threads cannot be started.
-    pub fn build(self) -> Result<ThreadPool, ThreadPoolBuildError> {
-        let has_stack = self.stack.is_some() && cfg!(feature = "threads");
-        let pool = self.options().build().map_err(ThreadPoolBuildError)?;
-        Ok(ThreadPool(Shared::own(pool, has_stack)))
-    }
-
-    /// Builds the global pool, and starts its threads.
-    ///
-    /// # Errors
-    /// If the threads cannot be started, or the global pool exists already.
-    pub fn build_global(self) -> Result<(), ThreadPoolBuildError> {
-        let has_stack = self.stack.is_some();
-        pool::build_global(self.options(), has_stack).map_err(ThreadPoolBuildError)
+        if let Some(panic) = panic {
+            options = options.panic_handler(panic);
+        }
+        (options, spawn, is_named)
     }
 
     /// Sets the number of threads, including the calling thread. 0 means one thread per CPU.
@@ -236,7 +424,8 @@ impl ThreadPoolBuilder {
     }
 
     /// Sets the names of the threads that the pool starts. `closure` is also called with 0, for the
-    /// thread of [`install`](ThreadPool::install) in a pool with a stack size.
+    /// thread of [`install`](ThreadPool::install) in a pool with a stack size, and for the thread
+    /// of tasks that find no idle thread.
     #[must_use]
     pub fn thread_name<F: FnMut(usize) -> String + 'static>(self, closure: F) -> Self {
         Self { name: Some(Box::new(closure)), ..self }
@@ -251,19 +440,23 @@ impl ThreadPoolBuilder {
         Self { stack: Some(stack_size), ..self }
     }
 
-    /// Has no effect: the calling thread always works.
+    /// Makes the calling thread number 0 of the pool that it builds: its loops, tasks and scopes
+    /// outside of [`install`](ThreadPool::install) run on this pool, until the thread drops the
+    /// pool. The calling thread of a loop always works at the loop, with and without this.
     #[must_use]
     pub fn use_current_thread(self) -> Self {
-        self
+        Self { uses_current_thread: true, ..self }
     }
 
-    /// Has no effect: this crate has no `spawn` whose panics the handler would receive.
+    /// Sets a function that is given the payload of each panic of a spawned task. Without it, or if
+    /// it panics, such a panic aborts the process. The panics of loops, `join`, scopes and
+    /// [`broadcast`](crate::broadcast) come out of their calls.
     #[must_use]
-    pub fn panic_handler<H: Fn(Box<dyn Any + Send>) + Send + Sync + 'static>(self, _handler: H) -> Self {
-        self
+    pub fn panic_handler<H: Fn(Box<dyn Any + Send>) + Send + Sync + 'static>(self, handler: H) -> Self {
+        Self { panic: Some(Box::new(handler)), ..self }
     }
 
-    /// Has no effect: this crate has no `spawn` whose tasks this option would order.
+    /// Has no effect: spawned tasks begin in the order in which they are spawned.
     #[deprecated(note = "use `scope_fifo`")]
     #[must_use]
     pub fn breadth_first(self) -> Self {
@@ -271,8 +464,9 @@ impl ThreadPoolBuilder {
     }
 
     /// Sets a function that each thread of the pool calls with its number, from 1 on, before its
-    /// first work; with a stack size, also with 0 on the thread of
-    /// [`install`](ThreadPool::install). If the function panics, the pool is not built.
+    /// first work; also with 0 on the thread of [`install`](ThreadPool::install) in a pool with a
+    /// stack size, and on the thread of tasks that find no idle thread. If the function panics, the
+    /// pool is not built.
     #[must_use]
     pub fn start_handler<H: Fn(usize) + Send + Sync + 'static>(self, handler: H) -> Self {
         Self { start: Some(Box::new(handler)), ..self }
@@ -285,29 +479,32 @@ impl ThreadPoolBuilder {
         Self { exit: Some(Box::new(handler)), ..self }
     }
 
-    /// Not in this crate: a call is a compile error.
-    #[must_use]
-    pub fn spawn_handler<F>(self, _spawn: F) -> Self
-    where
-        F: FnMut(ThreadBuilder) -> std::io::Result<()> + SpawnedThreadsAreNotThere,
-    {
-        self
-    }
-
-    /// Not in this crate: a call is a compile error.
+    /// Sets a function that starts the threads of the pool. It is called once for each thread, with
+    /// the numbers from 1 on: the thread that calls a loop is number 0. It has to run each
+    /// [`ThreadBuilder`] on a thread of its own.
     ///
-    /// # Errors
-    /// Never returns an error: a call is a compile error.
-    pub fn build_scoped<W, F, R>(self, _wrapper: W, with_pool: F) -> Result<R, ThreadPoolBuildError>
+    /// ```
+    /// # use rangesteal_rayon as rayon;
+    /// let start = |thread: rayon::ThreadBuilder| {
+    ///     std::thread::spawn(|| thread.run());
+    ///     Ok(())
+    /// };
+    /// let pool = rayon::ThreadPoolBuilder::new().num_threads(3).spawn_handler(start).build()?;
+    /// assert_eq!(pool.broadcast(|context| context.index()), [0, 1, 2]);
+    /// # Ok::<(), rayon::ThreadPoolBuildError>(())
+    /// ```
+    #[must_use]
+    pub fn spawn_handler<F>(self, spawn: F) -> ThreadPoolBuilder<CustomSpawn<F>>
     where
-        W: Fn(ThreadBuilder) + Sync + SpawnedThreadsAreNotThere,
-        F: FnOnce(&ThreadPool) -> R,
+        F: FnMut(ThreadBuilder) -> io::Result<()>,
     {
-        self.build().map(|pool| with_pool(&pool))
+        let Self { threads, stack, name, start, exit, panic, uses_current_thread, .. } = self;
+        let spawn = CustomSpawn(spawn);
+        ThreadPoolBuilder { threads, stack, name, start, exit, panic, uses_current_thread, spawn }
     }
 }
 
-impl fmt::Debug for ThreadPoolBuilder {
+impl<S> fmt::Debug for ThreadPoolBuilder<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ThreadPoolBuilder").field("num_threads", &self.threads).finish_non_exhaustive()
     }
@@ -315,17 +512,38 @@ impl fmt::Debug for ThreadPoolBuilder {
 
 /// Why a pool was not built.
 #[derive(Debug)]
-pub struct ThreadPoolBuildError(BuildError);
+pub struct ThreadPoolBuildError(Refused);
+
+#[derive(Debug)]
+enum Refused {
+    Pool(BuildError),
+    CurrentThread,
+}
+
+impl From<Refused> for ThreadPoolBuildError {
+    fn from(refused: Refused) -> Self {
+        Self(refused)
+    }
+}
 
 impl fmt::Display for ThreadPoolBuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        match &self.0 {
+            Refused::Pool(error) => error.fmt(f),
+            Refused::CurrentThread => f.write_str(
+                "use_current_thread: the calling thread already works for a pool: call `build` outside of \
+                 `install`, and on another thread than that of the pool before",
+            ),
+        }
     }
 }
 
 impl Error for ThreadPoolBuildError {
     #[track_caller]
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.0.source()
+        match &self.0 {
+            Refused::Pool(error) => error.source(),
+            Refused::CurrentThread => None,
+        }
     }
 }

@@ -41,6 +41,30 @@ fn everything_runs_on_the_calling_thread() {
     assert_eq!(rayon::max_num_threads(), 1);
 }
 
+#[test]
+fn tasks_run_on_the_calling_thread() {
+    let order = std::sync::Arc::new(Mutex::new(Vec::new()));
+    let says = |what: &'static str| {
+        let (order, caller) = (std::sync::Arc::clone(&order), thread::current().id());
+        move || {
+            assert_eq!(thread::current().id(), caller);
+            order.lock().unwrap().push(what);
+        }
+    };
+    let (outer, inner, last) = (says("outer"), says("inner"), says("last"));
+    rayon::spawn(move || {
+        rayon::spawn(inner);
+        outer();
+    });
+    rayon::spawn_fifo(last);
+    assert_eq!(*order.lock().unwrap(), ["outer", "inner", "last"]);
+    assert_eq!(rayon::broadcast(|context| (context.index(), context.num_threads())), [(0, 1)]);
+    let broadcast = says("broadcast");
+    rayon::spawn_broadcast(move |_| broadcast());
+    rayon::scope(|scope| scope.spawn_broadcast(|_, context| assert_eq!(context.num_threads(), 1)));
+    assert_eq!(order.lock().unwrap().len(), 4);
+}
+
 /// Reads the list of threads in `/proc`.
 #[test]
 #[cfg(target_os = "linux")]

@@ -228,16 +228,27 @@ fn no_closure_sees_what_is_skipped() {
 }
 
 #[test]
-fn a_task_begins_when_the_closure_that_spawns_it_has_ended() {
-    let order = Mutex::new(Vec::new());
-    rayon::scope(|scope| {
-        scope.spawn(|scope| {
-            scope.spawn(|_| order.lock().unwrap().push("inner"));
-            order.lock().unwrap().push("outer");
+fn the_closures_of_a_join_may_run_one_after_the_other() {
+    let (pool, ended) = (ThreadPoolBuilder::new().num_threads(1).build().expect("a pool"), Mutex::new(false));
+    let first = || {
+        thread::sleep(Duration::from_millis(20));
+        *ended.lock().unwrap() = true;
+    };
+    assert!(pool.join(first, || *ended.lock().unwrap()).1, "the second one begins when the first has ended");
+}
+
+#[test]
+fn a_short_closure_of_a_scope_ends_before_its_tasks_begin() {
+    let pool = ThreadPoolBuilder::new().num_threads(1).build().expect("a pool");
+    let begins = |_| {
+        let ended = Mutex::new(false);
+        pool.scope(|scope| {
+            scope.spawn(|_| assert!(*ended.lock().unwrap()));
+            *ended.lock().unwrap() = true;
         });
-        order.lock().unwrap().push("scope");
-    });
-    assert_eq!(order.into_inner().unwrap(), ["scope", "outer", "inner"]);
+    };
+    // The closure may be interrupted for longer than a millisecond, but not each time.
+    assert!((0..10).any(|i| catch_unwind(std::panic::AssertUnwindSafe(|| begins(i))).is_ok()));
 }
 
 #[test]

@@ -119,18 +119,19 @@
 //! | `ThreadPoolBuilder::build_scoped` | `Pool::builder().scope(\|pool\| ..)`; a `spawn_handler` may start scoped threads that call `run` |
 //! | `ThreadPoolBuilder::use_current_thread` | nothing: the calling thread is always a worker |
 //! | `ThreadBuilder`, `ThreadBuilder::index`, `ThreadBuilder::name`, `ThreadBuilder::run`, `ThreadBuilder::stack_size` | [`WorkerThread`](crate::WorkerThread), its `index()`, `name()`, `run()` and `stack_size()`; every thread has a name |
-//! | `ThreadPoolBuilder::panic_handler` | none: a panic reaches the caller of the loop |
-//! | `ThreadPoolBuilder::breadth_first` | none: there is no queue of tasks |
+//! | `ThreadPoolBuilder::panic_handler` | [`panic_handler`](crate::PoolBuilder::panic_handler), for panics of tasks. The panic of a loop reaches its caller |
+//! | `ThreadPoolBuilder::breadth_first` | nothing: tasks begin in the order in which they are spawned |
 //! | `ThreadPool::install` | nothing: call loops on that pool. For the stack, name or handlers of a thread of the pool: [`pool.enter(..)`](crate::Pool::enter) |
 //! | `ThreadPool::current_num_threads`, `rayon::current_num_threads` | `pool.num_threads()` |
 //! | `ThreadPool::current_thread_index`, `rayon::current_thread_index` | the argument of the closure of `with` |
 //! | `rayon::max_num_threads` | none: the limit is 65,536; more threads are `BuildError::TooManyThreads` |
-//! | `ThreadPool::broadcast`, `rayon::broadcast`, `ThreadPool::spawn_broadcast`, `rayon::spawn_broadcast`, `Scope::spawn_broadcast`, `ScopeFifo::spawn_broadcast`, `BroadcastContext`, `BroadcastContext::index`, `BroadcastContext::num_threads` | none: no item is bound to a worker |
+//! | `ThreadPool::broadcast`, `rayon::broadcast`, `ThreadPool::spawn_broadcast`, `rayon::spawn_broadcast` | [`pool.broadcast(\|worker\| ..)`](crate::Pool::broadcast), [`pool.spawn_broadcast(..)`](crate::Pool::spawn_broadcast) |
+//! | `Scope::spawn_broadcast`, `ScopeFifo::spawn_broadcast`, `BroadcastContext`, `BroadcastContext::index`, `BroadcastContext::num_threads` | none: closures of `broadcast` get the number of the worker |
 //! | `ThreadPool::join`, `rayon::join` | [`pool.join(a, b)`](crate::Pool::join). If you need no results, items of [`pool.grow([all])`](super::grow) are better. If all jobs are known, use [a loop over jobs](super::grow#jobs-of-different-kinds) |
 //! | `rayon::join_context`, `FnContext`, `FnContext::migrated` | none: `a` runs on the calling thread, and `b` on any worker |
 //! | `ThreadPool::scope`, `ThreadPool::scope_fifo`, `ThreadPool::in_place_scope`, `ThreadPool::in_place_scope_fifo`, `rayon::scope`, `rayon::scope_fifo`, `rayon::in_place_scope`, `rayon::in_place_scope_fifo`, `Scope`, `Scope::spawn`, `ScopeFifo`, `ScopeFifo::spawn_fifo` | `pool.on(jobs)`; jobs that add jobs are [a list that grows](super::grow#jobs-of-different-kinds). No job may wait for another job. A panic drops the jobs that have not begun |
-//! | `ThreadPool::spawn`, `ThreadPool::spawn_fifo`, `rayon::spawn`, `rayon::spawn_fifo` | none: a loop has ended when its call returns. Call the loop inside `std::thread::spawn` |
-//! | `ThreadPool::yield_now`, `ThreadPool::yield_local`, `rayon::yield_now`, `rayon::yield_local`, `Yield`, `ThreadPool::current_thread_has_pending_tasks` | none: there are no tasks that a thread could run while it waits |
+//! | `ThreadPool::spawn`, `ThreadPool::spawn_fifo`, `rayon::spawn`, `rayon::spawn_fifo` | [`pool.spawn(..)`](crate::Pool::spawn) |
+//! | `ThreadPool::yield_now`, `ThreadPool::yield_local`, `rayon::yield_now`, `rayon::yield_local`, `Yield`, `ThreadPool::current_thread_has_pending_tasks` | none: a thread that waits for a loop runs no tasks |
 //! | `RAYON_NUM_THREADS`, `RAYON_RS_NUM_CPUS` | `RANGESTEAL_NUM_THREADS` |
 //!
 //! # What differs
@@ -196,7 +197,7 @@
 //!
 //! # When to stay with rayon
 //! * Items come from an iterator or a channel, and must not be collected.
-//! * Tasks outlive the call that makes them.
+//! * Most of the work is small tasks that outlive the call that makes them.
 //! * A library should not bring threads of its own.
 //!
 //! One program can use both rayon and this crate: see [in a program that uses

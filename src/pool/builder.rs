@@ -1,6 +1,6 @@
 //! The options of a pool, and the function that builds a pool from them.
 
-use std::{fmt, io, mem, sync::Arc, time::Duration};
+use std::{any::Any, fmt, io, mem, sync::Arc, time::Duration};
 
 use crate::{
     pool::{
@@ -15,7 +15,7 @@ use crate::{
         },
         policy::victim::Stealing,
         protocol::{Fence, oneshot, threads::Threads},
-        thread::{Arrived, Handler, ThreadBody, WorkerThread},
+        thread::{Arrived, Handler, PanicHandler, ThreadBody, WorkerThread},
     },
     sync::{Patience, ThreadBuilder},
 };
@@ -77,6 +77,8 @@ struct PoolOptions {
     spin_before_park: Option<Duration>,
     start_handler: Option<Handler>,
     exit_handler: Option<Handler>,
+    panic_handler: Option<PanicHandler>,
+    is_alone: bool,
 }
 
 /// The spawn handler of a program. The handler is boxed, so that the code that builds pools is
@@ -315,6 +317,35 @@ impl<S> PoolBuilder<S> {
         self
     }
 
+    /// Sets a function that is given the payload of each panic of a task ([`Pool::spawn`],
+    /// [`Pool::spawn_broadcast`]), on the thread of the task. Without this function such a panic
+    /// aborts the process, because nobody waits for the task. A panic of the function does, too.
+    /// The panics of loops, of [`Pool::join`] and of [`Pool::broadcast`] come out of their calls.
+    ///
+    /// [`Pool::spawn`]: crate::Pool::spawn
+    /// [`Pool::spawn_broadcast`]: crate::Pool::spawn_broadcast
+    /// [`Pool::join`]: crate::Pool::join
+    /// [`Pool::broadcast`]: crate::Pool::broadcast
+    ///
+    /// ```
+    /// use std::sync::mpsc::channel;
+    /// use rangesteal::Pool;
+    ///
+    /// let (sender, panics) = channel();
+    /// let handler = move |payload: Box<dyn std::any::Any + Send>| {
+    ///     sender.send(payload.downcast_ref::<&str>().copied()).unwrap();
+    /// };
+    /// let pool = Pool::builder().panic_handler(handler).build()?;
+    /// pool.spawn(|| panic!("a task fails"));
+    /// drop(pool);
+    /// assert_eq!(panics.recv(), Ok(Some("a task fails")));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    pub fn panic_handler(mut self, handler: impl Fn(Box<dyn Any + Send>) + Send + Sync + 'static) -> Self {
+        self.options.panic_handler = Some(Arc::new(handler));
+        self
+    }
+
     /// Sets a function that starts the threads of the pool. Such a function is useful for threads
     /// of another runtime or another priority, and on a system on which [`std::thread`] cannot
     /// start threads. The building thread calls the handler once for each worker except worker 0,
@@ -376,6 +407,13 @@ impl PoolBuilder {
         self.options.wish.doubts = doubts;
         self
     }
+
+    /// For the pools of `rangesteal-rayon` without threads: tasks start no thread, either.
+    #[doc(hidden)]
+    pub fn alone(mut self) -> Self {
+        self.options.is_alone = true;
+        self.num_threads(1)
+    }
 }
 
 impl<S: FnMut(WorkerThread) -> io::Result<()>> PoolBuilder<S> {
@@ -412,6 +450,8 @@ impl PoolOptions {
             scheduling,
             start_handler: self.start_handler.clone(),
             exit_handler: self.exit_handler.clone(),
+            panic_handler: self.panic_handler.take(),
+            is_alone: self.is_alone,
         };
         let fence = Fence::of_this_process(); // before the threads start, since registering is fast while the process has only one thread
         if !fence.is_dear_for_thieves() {

@@ -1,6 +1,7 @@
-//! The threads on which [`Pool::enter`](super::Pool::enter) runs closures. The calling thread of a
-//! loop is no thread of the pool, so it has none of the options of the pool's threads. A *host* is
-//! a thread with these options that calls loops in place of the calling thread.
+//! The threads on which [`Pool::enter`](super::Pool::enter) runs closures, and the reserve. The
+//! calling thread of a loop is no thread of the pool, so it has none of the options of the pool's
+//! threads. A *host* is a thread with these options that calls loops in place of the calling
+//! thread.
 //!
 //! Each host has a barrier of its own, with which its caller lends it a closure as a job. So no
 //! worker has to be idle. If all hosts run closures, the next call starts one more host. No call
@@ -17,10 +18,16 @@ use std::{
 
 use super::{
     place::inherited_scheduling::InheritedScheduling,
-    protocol::{Fence, barrier::Offer, fork::Process, oneshot, threads::Threads},
-    thread::{Handler, ThreadBody},
+    protocol::{
+        Fence,
+        barrier::Offer,
+        fork::Process,
+        oneshot,
+        threads::{Threads, WorkerHandle},
+    },
+    thread::{Arrived, Handler, PanicHandler, ThreadBody},
 };
-use crate::sync::{Condvar, Mutex, Patience, ThreadBuilder, lock, wait};
+use crate::sync::{Condvar, JoinHandle, Mutex, Patience, ThreadBuilder, lock, wait};
 
 /// The options of a host.
 #[derive(Clone, Default)]
@@ -31,6 +38,9 @@ pub(crate) struct HostOptions {
     pub(crate) scheduling: Option<InheritedScheduling>,
     pub(crate) start_handler: Option<Handler>,
     pub(crate) exit_handler: Option<Handler>,
+    pub(crate) panic_handler: Option<PanicHandler>,
+    /// Whether the pool may start no thread at all.
+    pub(crate) is_alone: bool,
 }
 
 /// The hosts of a pool.
@@ -64,6 +74,11 @@ impl Hosts {
 
     fn address(&self) -> usize {
         ptr::from_ref(self).addr()
+    }
+
+    /// The function that is given the panics of tasks.
+    pub(crate) fn panic_handler(&self) -> Option<PanicHandler> {
+        self.options.panic_handler.clone()
     }
 
     /// Whether the calling thread is one of these hosts.
@@ -119,8 +134,35 @@ impl Hosts {
 
     /// Starts a host.
     fn start(&self) -> Threads {
-        let HostOptions { name, stack_size, scheduling, start_handler, exit_handler } = self.options.clone();
         let mut threads = Threads::new(1, Fence::Symmetric, Patience::default());
+        let (thread, body, arrival) = self.thread(threads.new_worker());
+        let why: String = match threads.start(thread, body).map(|()| arrival.receive()) {
+            Ok(Some(Arrived { started: Ok(()), .. })) => return threads,
+            Ok(Some(Arrived { started: Err(message), .. })) => {
+                format!("the start handler has panicked: {message}")
+            }
+            Ok(None) => io::Error::from(io::ErrorKind::Interrupted).to_string(),
+            Err(error) => error.to_string(),
+        };
+        panic!("no thread for Pool::enter: {why}");
+    }
+
+    /// Starts the reserve, a thread with the options of a host.
+    pub(crate) fn start_reserve(&self, handle: WorkerHandle) -> io::Result<JoinHandle<()>> {
+        if self.options.is_alone {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        let (thread, body, _) = self.thread(handle);
+        thread.spawn(body)
+    }
+
+    /// A thread that works for `handle`, with the options of a host: the thread, and its work.
+    fn thread(
+        &self,
+        handle: WorkerHandle,
+    ) -> (ThreadBuilder, Box<dyn FnOnce() + Send>, oneshot::Receiver<Arrived>) {
+        let HostOptions { name, stack_size, scheduling, start_handler, exit_handler, .. } =
+            self.options.clone();
         let body = ThreadBody {
             worker: 0,
             inherited: scheduling,
@@ -130,15 +172,8 @@ impl Hosts {
             start_handler,
             exit_handler,
         };
-        let (handle, (sender, arrival)) = (threads.new_worker(), oneshot::channel());
+        let (sender, arrival) = oneshot::channel();
         let thread = stack_size.into_iter().fold(ThreadBuilder::new().name(name), ThreadBuilder::stack_size);
-        let started = threads.start(thread, Box::new(move || body.run(handle, sender)));
-        let why: String = match started.map(|()| arrival.receive().map(|arrived| arrived.started)) {
-            Ok(Some(Ok(()))) => return threads,
-            Ok(Some(Err(message))) => format!("the start handler has panicked: {message}"),
-            Ok(None) => io::Error::from(io::ErrorKind::Interrupted).to_string(),
-            Err(error) => error.to_string(),
-        };
-        panic!("no thread for Pool::enter: {why}");
+        (thread, Box::new(move || body.run(handle, sender)), arrival)
     }
 }

@@ -13,6 +13,7 @@ mod place;
 mod policy;
 mod protocol;
 mod record;
+mod spawn;
 mod thread;
 mod verbs;
 
@@ -22,6 +23,7 @@ pub use call::handles::*;
 pub use error::BuildError;
 pub use place::{cpu_assignment::*, placement::*, topology::Cpu};
 pub use policy::victim::Stealing;
+pub use protocol::{fork::Process, job::LentCall, threads::Waiter};
 pub use record::{report::*, trace::Trace, trace::timeline::*, why_alone::Alone};
 pub use thread::WorkerThread;
 pub use verbs::{

@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::{
-    call::ending::discard,
+    call::ending::{Panic, discard},
     place::{
         affinity::{self, Pinned},
         inherited_scheduling::InheritedScheduling,
@@ -20,6 +20,9 @@ use super::{
 
 /// A function of the program that runs on each thread, with the number of its worker.
 pub(crate) type Handler = Arc<dyn Fn(usize) + Send + Sync>;
+
+/// A function of the program that is given the panics of tasks.
+pub(crate) type PanicHandler = Arc<dyn Fn(Panic) + Send + Sync>;
 
 /// The whole work of a thread of the pool: pinning and the start handler, the jobs, and the exit
 /// handler.
@@ -60,7 +63,7 @@ impl ThreadBody {
         };
         let pinned = pinned.map(|()| affinity::this_thread());
         let started = call(self.start_handler, self.worker);
-        let stays = started.is_ok();
+        let stays = started.is_ok() || handle.is_reserve(); // tasks wait for the reserve
         arrival.send(Arrived { taken_over, pinned, started });
         if stays {
             let mut has_cpu = starvation::has_cpu();

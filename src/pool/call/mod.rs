@@ -16,6 +16,7 @@
 //! | `work_list` | made items in a round over a list that grows |
 //! | `async_call`, `async_round` | a call whose items wait, and the loop of its workers |
 //! | `join` | runs two closures at the same time |
+//! | `tasks` | tasks that outlive their caller; calls on each thread |
 //! | `body` | the kernel: the only function of a loop that contains the user's closure |
 //! | `accumulator`, `round_log` | a worker's folder, its partial results and its notes |
 //! | `order`, `ending` | the order of the reductions; how a loop ends |
@@ -49,6 +50,7 @@ pub(crate) mod round;
 pub(crate) mod round_log;
 pub(crate) mod run;
 pub(crate) mod search;
+pub(crate) mod tasks;
 pub(crate) mod thief;
 pub(crate) mod visit;
 pub(crate) mod work_list;

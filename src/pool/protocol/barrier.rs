@@ -25,7 +25,9 @@ use crossbeam_utils::CachePadded;
 use super::{
     Fence,
     arena::{ARENAS, Arena, Arenas, SLEEPS, TOKEN, Turn},
+    here,
     post::{Post, WorkerState},
+    task_list::{RESERVE, TASKS, TaskList},
 };
 use crate::sync::{AtomicUsize, Mutex, MutexGuard, Ordering, Patience, lock, wait};
 
@@ -33,16 +35,19 @@ use crate::sync::{AtomicUsize, Mutex, MutexGuard, Ordering, Patience, lock, wait
 #[derive(Debug)]
 pub(crate) struct Barrier<J> {
     /// One for each worker.
-    posts: Box<[CachePadded<Post<Offered<J>>>]>,
-    /// The arenas that have open places, one bit each. Changed under the lock of the job. This word
-    /// orders a thread that opens a place and a worker that goes to sleep: case 17.
-    open: CachePadded<AtomicUsize>,
+    pub(super) posts: Box<[CachePadded<Post<Offered<J>>>]>,
+    /// The arenas that have open places, one bit each, changed under the lock of the job; and
+    /// [`TASKS`]. This word orders a thread that opens a place or spawns a task, and a worker that
+    /// goes to sleep: cases 17 and 22.
+    pub(super) open: CachePadded<AtomicUsize>,
     counts: CachePadded<CallerCounts>,
     pub(crate) arenas: Arenas,
     /// The job of each arena.
-    jobs: Box<[CachePadded<Mutex<ArenaJob<J>>>]>,
+    pub(super) jobs: Box<[CachePadded<Mutex<ArenaJob<J>>>]>,
     /// The least time that threads poll before they sleep.
     patience: Patience,
+    /// What loops do not touch.
+    pub(super) tasks: CachePadded<TaskList<Offered<J>>>,
 }
 
 /// Counts of callers, which callers write and read: hints, Relaxed. These are atomics of std, not
@@ -103,8 +108,9 @@ impl<J> Offered<J> {
 /// A thread that calls a loop.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Caller {
-    /// The number of the thread in the pool, from 1; 0 if it is not a thread of the pool.
-    pub(crate) thread: usize,
+    /// The number of the post at which the thread is called: that of a worker, from 1, or
+    /// [`RESERVE`]; 0 if it has no post.
+    pub(crate) post: usize,
     /// The arena of the innermost loop of this pool in which the thread works.
     pub(crate) outer: Option<usize>,
 }
@@ -139,6 +145,13 @@ pub(crate) struct PollTimes {
     pub(crate) between: Patience,
 }
 
+impl Caller {
+    /// The number of the worker, from 1; 0 if the thread is no worker of the pool.
+    pub(crate) fn thread(self) -> usize {
+        if self.post == RESERVE { 0 } else { self.post }
+    }
+}
+
 impl<J: Copy> ArenaJob<J> {
     const NONE: Self = Self {
         job: None,
@@ -165,13 +178,19 @@ impl<J: Copy> Barrier<J> {
     /// a theft.
     pub(crate) fn new(workers: usize, fence: Fence, patience: Patience) -> Self {
         Self {
-            posts: (0..workers).map(|_| CachePadded::new(Post::new())).collect(),
+            posts: (0..workers).map(|_| CachePadded::new(Post::new(WorkerState::Awake))).collect(),
             open: CachePadded::new(AtomicUsize::new(0)),
             counts: CachePadded::default(),
             arenas: Arenas::new(workers + 1, fence),
             jobs: (0..ARENAS).map(|_| CachePadded::new(Mutex::new(ArenaJob::NONE))).collect(),
             patience,
+            tasks: CachePadded::new(TaskList::new()),
         }
+    }
+
+    /// The calling thread, as a caller of a loop of this pool.
+    pub(crate) fn caller(&self) -> Caller {
+        Caller { post: here::worker(self.address()), outer: here::arena(self.address()) }
     }
 
     /// The address by which threads recognize their pool.
@@ -255,13 +274,13 @@ impl<J: Copy> Barrier<J> {
     ) -> Published<'a, J> {
         let Offer { helpers, reentry, polls } = offer;
         let &Turn { arena, number } = turn;
-        arena.prepare(caller.thread, caller.outer, helpers);
-        self.counts.callers.fetch_add(usize::from(caller.thread == 0), Ordering::Relaxed);
+        arena.prepare(caller.thread(), caller.outer, helpers);
+        self.counts.callers.fetch_add(usize::from(caller.thread() == 0), Ordering::Relaxed);
         // Before the first offer, so that no worker gives back a token that is not counted.
         arena.active.fetch_add(helpers * TOKEN, Ordering::Relaxed);
         let mut arena_job = lock(&self.jobs[number]);
         *arena_job = ArenaJob { job: Some(job), helpers, reentry, patience: polls.between, ..ArenaJob::NONE };
-        let seats = self.offer(&arena_job, (job, number, arena), caller.thread, 1..=helpers);
+        let seats = self.offer(&arena_job, (job, number, arena), caller.thread(), 1..=helpers);
         self.open_places(arena_job, arena, number, helpers + 1 - seats.end);
         arena.to_ring(seats);
         Published { barrier: self, arena, number, caller, patience: polls.at_end.max(self.patience) }
@@ -358,11 +377,12 @@ impl<J: Copy> Barrier<J> {
         }
     }
 
-    /// The arenas with open places, for a thread that has recorded the sleep of a worker.
+    /// The arenas with open places and [`TASKS`], for a thread that has recorded the sleep of a
+    /// worker.
     #[inline(always)]
-    fn open_arenas(&self) -> usize {
-        // A read-modify-write; partner: `set_places`. If a place opens after this, the thread that
-        // opens it sees the sleep.
+    pub(super) fn open_arenas(&self) -> usize {
+        // A read-modify-write; partners: `set_places` and `spawn`. If a place opens or a task is
+        // spawned after this, the thread that does so sees the sleep.
         self.open.fetch_add(0, Ordering::AcqRel)
     }
 
@@ -378,8 +398,8 @@ impl<J: Copy> Barrier<J> {
         }
     }
 
-    /// Waits for an offer or for an open place, and takes it. Returns `None` if the pool stops.
-    /// Updates `seen`.
+    /// Waits for an offer or for an open place, and takes it. Meanwhile runs tasks that wait.
+    /// Returns `None` if the pool stops, after all tasks. Updates `seen`.
     pub(crate) fn enter(&self, me: usize, seen: &mut Seen) -> Option<Entered<'_, J>> {
         let post = &*self.posts[me];
         loop {
@@ -394,7 +414,13 @@ impl<J: Copy> Barrier<J> {
                     return Some(Entered::new(self, offered, arena, Some(me)));
                 }
                 if state.at == WorkerState::Stopped {
+                    drop(state);
+                    self.run_tasks(me + 1);
                     return None;
+                }
+                if state.at == WorkerState::Noted {
+                    self.run_tasks_at(post, state, me + 1);
+                    break;
                 }
                 // An offer was taken back. The next offer of such a caller probably comes soon.
                 let patience = Post::patience(&mut state);
@@ -404,6 +430,10 @@ impl<J: Copy> Barrier<J> {
                 }
                 post.set(&mut state, WorkerState::Asleep);
                 let open = self.open_arenas();
+                if open & TASKS != 0 {
+                    self.run_tasks_at(post, state, me + 1);
+                    break;
+                }
                 if open != 0 {
                     post.set(&mut state, WorkerState::Inside); // no caller offers it anything meanwhile
                     drop(state);
@@ -412,9 +442,7 @@ impl<J: Copy> Barrier<J> {
                         return Some(entered);
                     }
                     state = lock(&post.state);
-                    if state.at == WorkerState::Inside {
-                        post.set(&mut state, WorkerState::Awake);
-                    }
+                    post.leave(&mut state);
                     // The place was closed or taken. A worker that was polling goes on polling. One
                     // that was rung, perhaps beside many others, goes back to sleep.
                     if !has_slept && !seen.patience.is_none() {
@@ -444,8 +472,18 @@ impl<J: Copy> Barrier<J> {
         if state.at == WorkerState::Awake {
             post.set(&mut state, WorkerState::Away);
         }
+        let stops = state.at == WorkerState::Stopped;
+        if !stops && (state.at == WorkerState::Noted || self.open_arenas() & TASKS != 0) {
+            self.run_tasks_at(post, state, me + 1); // a task may wait for this thread alone
+            return Some(());
+        }
         state = post.sleep(state, WorkerState::Away);
-        (state.at != WorkerState::Stopped).then_some(())
+        let stops = state.at == WorkerState::Stopped;
+        drop(state);
+        if stops {
+            self.run_tasks(me + 1);
+        }
+        (!stops).then_some(())
     }
 
     /// A starved worker declines an offer: a place opens in its stead.
@@ -516,6 +554,14 @@ impl<J: Copy> Barrier<J> {
         help: HelpInside<'_, J>,
     ) -> MutexGuard<'a, ArenaJob<J>> {
         arena.is_wanted.store(false, Ordering::Relaxed);
+        if self.is_called(caller.post) {
+            let rests = mem::replace(&mut arena_job.rests, false);
+            drop(arena_job);
+            self.run_calls(caller.post);
+            arena_job = lock(&self.jobs[of]);
+            arena_job.rests = rests;
+            return arena_job;
+        }
         // Under the lock of its own job, so that a thread that opens a place afterwards finds the
         // caller asleep.
         let open = self.open.load(Ordering::Relaxed);
@@ -524,7 +570,7 @@ impl<J: Copy> Barrier<J> {
         {
             let rests = mem::replace(&mut arena_job.rests, false);
             drop(arena_job);
-            if let Some((entered, _)) = self.take_place(open, caller.thread, Some(of)) {
+            if let Some((entered, _)) = self.take_place(open, caller.thread(), Some(of)) {
                 self.set_waits(arena, false);
                 help(&entered);
                 drop(entered);
@@ -668,9 +714,10 @@ impl<J: Copy> Barrier<J> {
         closed
     }
 
-    /// Stops all workers.
+    /// Stops all workers. Before a thread ends, it runs the tasks that wait.
     pub(crate) fn stop(&self) {
         self.posts.iter().for_each(|post| post.stop());
+        self.tasks.reserve.stop();
     }
 }
 
@@ -709,7 +756,7 @@ impl<J: Copy> Published<'_, J> {
             self.wait_for_the_last(help);
             barrier.set_waits(arena, false);
         }
-        barrier.counts.callers.fetch_sub(usize::from(caller.thread == 0), Ordering::Relaxed);
+        barrier.counts.callers.fetch_sub(usize::from(caller.thread() == 0), Ordering::Relaxed);
     }
 
     /// Waits until all tokens are back.
@@ -742,13 +789,14 @@ impl<J: Copy> Published<'_, J> {
         for worker in arena.seated(arena_job.helpers).filter_map(|thread| thread.checked_sub(1)) {
             if let Some(at) = barrier.posts[worker].take_back(|offered| offered.number() == number) {
                 back += 1;
-                slept |= at == WorkerState::Asleep;
+                slept |= at.sleeps();
             }
         }
         drop(arena_job);
         // A caller that has opened a place meanwhile has not rung these workers: they had an offer.
         if slept && barrier.open_arenas() != 0 {
             barrier.posts.iter().for_each(|post| post.ring_if_asleep());
+            barrier.note_if_tasks_wait();
         }
         closed + back
     }
@@ -800,10 +848,7 @@ impl<J: Copy> Drop for Entered<'_, J> {
         }
         if let Some(me) = me {
             let post = &barrier.posts[me];
-            let mut state = lock(&post.state);
-            if state.at == WorkerState::Inside {
-                post.set(&mut state, WorkerState::Awake);
-            }
+            post.leave(&mut lock(&post.state));
         }
         if is_owed {
             barrier.announce(number);
@@ -812,8 +857,9 @@ impl<J: Copy> Drop for Entered<'_, J> {
     }
 }
 
-/// The numbers of the bits that are set.
-fn ones(mut bits: usize) -> impl Iterator<Item = usize> {
+/// The numbers of the arenas whose bits are set.
+fn ones(bits: usize) -> impl Iterator<Item = usize> {
+    let mut bits = bits & !TASKS;
     std::iter::from_fn(move || {
         let number = (bits != 0).then(|| bits.trailing_zeros() as usize);
         bits &= bits.wrapping_sub(1);
@@ -838,7 +884,7 @@ mod tests {
             let open =
                 jobs.iter().enumerate().map(|(number, job)| usize::from(job.places > 0) << number).sum();
             let _: usize = open;
-            assert_eq!(self.open.load(Ordering::Relaxed), open, "the arenas with open places");
+            assert_eq!(self.open.load(Ordering::Relaxed) & !TASKS, open, "the arenas with open places");
             for (number, job) in jobs.iter().enumerate() {
                 let Some(arena) = self.arenas.get(number) else { continue };
                 assert!(job.job.is_some() || job.places + job.owed == 0, "a place without a job");
@@ -916,7 +962,7 @@ mod tests {
                     thread::yield_now();
                 }
                 let turn = barrier.arenas.take().expect("an arena is free");
-                let caller = Caller { thread: 1, outer: Some(entered.number) };
+                let caller = Caller { post: 1, outer: Some(entered.number) };
                 let published = barrier.publish(&turn, caller, offer(Reentry::Once), 2);
                 if passes_over {
                     scope.spawn(|| barrier.pass_over(1));

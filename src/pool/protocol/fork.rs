@@ -60,7 +60,7 @@ mod count {
 
 /// The process that made a value.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Process(usize);
+pub struct Process(usize);
 
 impl Default for Process {
     fn default() -> Self {
@@ -69,13 +69,16 @@ impl Default for Process {
 }
 
 impl Process {
-    pub(crate) fn current() -> Self {
+    /// The process that calls this.
+    #[must_use]
+    pub fn current() -> Self {
         count::start();
         Self(count::now())
     }
 
     /// Whether `self` is the current process. Costs one load, and takes no lock.
-    pub(crate) fn is_current(self) -> bool {
+    #[must_use]
+    pub fn is_current(self) -> bool {
         self.0 == count::now()
     }
 }

@@ -1,6 +1,6 @@
 //! A gate, like that of Seastar: threads enter and leave until the gate is closed, and closing
 //! waits for the threads inside. The pool uses a gate for workers whose threads it has not started,
-//! since it cannot join these threads.
+//! since it cannot join these threads, and for tasks that call a borrowed closure (`job.rs`).
 //!
 //! The invariant: `inside` counts the passes that exist, and does not rise once `is_closed` is set.
 //! One lock protects both. So when `close` has returned, no thread is inside, and no thread can
@@ -41,6 +41,11 @@ impl Gate {
         state.inside += usize::from(is_open);
         drop(state);
         is_open.then(|| Pass(Arc::clone(self)))
+    }
+
+    /// Closes the gate. Waits for nobody: the calling thread may be inside.
+    pub(crate) fn shut(&self) {
+        lock(&self.state).is_closed = true;
     }
 
     /// Closes the gate, and waits until all threads have left.

@@ -3,12 +3,11 @@
 
 use std::cell::Cell;
 
-use super::barrier::Caller;
 use crate::sync::{LocalKey, thread_local};
 
 thread_local! {
-    /// The pool of this thread, as the address of the pool's barrier, and the number of the thread
-    /// in that pool, from 1.
+    /// The pool of this thread, as the address of the pool's barrier, and the number of the
+    /// thread's post in that pool, from 1.
     #[allow(clippy::missing_const_for_thread_local, reason = "loom's macro takes no block")]
     static WORKER: Cell<(usize, usize)> = Cell::new((0, 0));
     /// The pool of the innermost loop that this thread calls or helps, and the number of its arena.
@@ -25,7 +24,7 @@ pub(super) struct Here {
 }
 
 impl Here {
-    /// Makes the calling thread worker `number` of `pool`, from 1.
+    /// Gives the calling thread the post `number` of `pool`, from 1.
     pub(super) fn is_worker(pool: usize, number: usize) -> Self {
         Self::new(&WORKER, pool, number)
     }
@@ -49,7 +48,7 @@ impl Drop for Here {
     }
 }
 
-/// The number of the calling thread in `pool`, from 1; 0 if it is not a thread of that pool.
+/// The number of the calling thread's post in `pool`, from 1; 0 if the thread has none there.
 pub(super) fn worker(pool: usize) -> usize {
     let (of, number) = WORKER.with(Cell::get);
     if of == pool { number } else { 0 }
@@ -59,11 +58,6 @@ pub(super) fn worker(pool: usize) -> usize {
 pub(super) fn arena(pool: usize) -> Option<usize> {
     let (of, number) = LOOP.with(Cell::get);
     (of == pool).then_some(number)
-}
-
-/// The calling thread, as a caller of a loop of `pool`.
-pub(super) fn caller(pool: usize) -> Caller {
-    Caller { thread: worker(pool), outer: arena(pool) }
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]

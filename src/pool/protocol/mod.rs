@@ -11,12 +11,13 @@
 //! holds the futures of these items, in a table that grows (`slab`). `first_indices` are the
 //! indices of the items that begin first. `arena` is the state of one shared loop. Each worker has
 //! a `post`, where callers offer it jobs. Workers take a job, and its caller waits for them, at the
-//! `barrier`. `job` lends the workers the caller's closure. `threads` are the threads of the pool.
+//! `barrier`. `job` lends the workers the caller's closure. `task_list` holds tasks that outlive
+//! their caller, and `spawned` says who runs them. `threads` are the threads of the pool.//!
 //! Through `oneshot` a new thread reports that it has arrived. `gate` waits for threads that the
 //! pool cannot join. `fork` detects a forked child, in which the threads do not exist.
 //!
 //! The proof is in `src/pool/README.md`. The comments in the code refer to its cases as `case 1` to
-//! `case 21`.
+//! `case 23`.
 //!
 //! Must not name any other part of the pool.
 
@@ -37,6 +38,8 @@ pub(crate) mod range;
 pub(crate) mod searching;
 pub(crate) mod shared_cursor;
 pub(crate) mod slab;
+pub(crate) mod spawned;
+pub(crate) mod task_list;
 pub(crate) mod threads;
 pub(crate) mod wake_queues;
 

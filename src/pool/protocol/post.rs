@@ -1,4 +1,5 @@
-//! The post of a worker: where callers offer jobs to the worker, and where it sleeps.
+//! The post of a worker: where callers offer jobs to the worker, where a note says that a task
+//! waits for it, and where it sleeps.
 //!
 //! Each worker has a post of its own, and polls only its own post. So callers that offer jobs to
 //! different workers write to different cache lines, and no worker takes a lock that all workers
@@ -29,6 +30,8 @@ pub(crate) struct PostState<O> {
     patience: Patience,
     /// Where the worker was before the offer, and is again if the offer is taken back.
     was: WorkerState,
+    /// Whether a task waits that only this worker may run. The worker itself takes it back.
+    pub(super) is_called: bool,
 }
 
 /// Where a worker is.
@@ -46,13 +49,23 @@ pub(crate) enum WorkerState {
     Inside,
     /// A caller offers it a job. The caller may take the offer back.
     Offered,
+    /// A note says that a task waits. Nobody takes the note back.
+    Noted,
     /// The pool stops.
     Stopped,
 }
 
 impl WorkerState {
-    const ALL: [Self; 7] =
-        [Self::Awake, Self::Rung, Self::Asleep, Self::Away, Self::Inside, Self::Offered, Self::Stopped];
+    const ALL: [Self; 8] = [
+        Self::Awake,
+        Self::Rung,
+        Self::Asleep,
+        Self::Away,
+        Self::Inside,
+        Self::Offered,
+        Self::Noted,
+        Self::Stopped,
+    ];
 
     /// Where a worker is that may get an offer, in the order in which callers choose.
     pub(super) const IDLE: [Self; 4] = [Self::Awake, Self::Rung, Self::Asleep, Self::Away];
@@ -68,9 +81,10 @@ impl WorkerState {
 }
 
 impl<O: Copy> Post<O> {
-    pub(super) fn new() -> Self {
-        let at = WorkerState::Awake;
-        let state = PostState { at, offered: None, patience: Patience::NONE, was: at };
+    /// The post of a worker that is `at`.
+    pub(super) fn new(at: WorkerState) -> Self {
+        let patience = Patience::NONE;
+        let state = PostState { at, offered: None, patience, was: at, is_called: false };
         Self { word: AtomicUsize::new(at as usize), state: Mutex::new(state), bell: Condvar::new() }
     }
 
@@ -110,7 +124,69 @@ impl<O: Copy> Post<O> {
         state.offered = None;
         let was = state.was;
         self.set(&mut state, was);
+        if state.is_called {
+            self.set(&mut state, WorkerState::Noted);
+            self.bell.notify_one();
+        }
         Some(was)
+    }
+
+    /// Puts a note here if the worker is idle, and wakes the worker if it sleeps. Returns whether
+    /// it was idle.
+    pub(super) fn note(&self) -> bool {
+        let mut state = lock(&self.state);
+        let is_idle = state.at.is_idle();
+        if is_idle {
+            self.set(&mut state, WorkerState::Noted);
+            self.bell.notify_one();
+        }
+        is_idle
+    }
+
+    /// Says that a task waits which only this worker may run. If the worker is idle, puts a note
+    /// here. Wakes the worker if it sleeps here. Returns whether it was idle.
+    pub(super) fn call(&self) -> bool {
+        let mut state = lock(&self.state);
+        state.is_called = true;
+        let is_idle = state.at.is_idle();
+        if is_idle {
+            self.set(&mut state, WorkerState::Noted);
+        }
+        self.bell.notify_one();
+        is_idle
+    }
+
+    /// Whether the worker is called. If it is, it takes all its tasks now.
+    pub(super) fn takes_call(&self) -> bool {
+        std::mem::take(&mut lock(&self.state).is_called)
+    }
+
+    /// The worker is in no loop any more, and has no task.
+    pub(super) fn leave(&self, state: &mut PostState<O>) {
+        if state.at == WorkerState::Inside {
+            self.set(state, if state.is_called { WorkerState::Noted } else { WorkerState::Awake });
+        }
+    }
+
+    /// The worker waits here until `is_over`, or until it is called. Returns whether it is over.
+    /// What makes `is_over` true has to call [`wake`](Self::wake) afterwards.
+    pub(super) fn wait_until(&self, is_over: &dyn Fn() -> bool) -> bool {
+        let mut state = lock(&self.state);
+        loop {
+            if is_over() {
+                return true;
+            }
+            if state.is_called {
+                return false;
+            }
+            state = wait(&self.bell, state);
+        }
+    }
+
+    /// Wakes the worker, which waits here.
+    pub(super) fn wake(&self) {
+        drop(lock(&self.state)); // by now the worker sleeps, or will see what it waits for
+        self.bell.notify_one();
     }
 
     /// The worker takes the offer, if there is one, and is `at` from now on. Also returns how long

@@ -1,6 +1,7 @@
 //! The threads of a pool: they wait for a job, run it, and leave.
 
 use std::{
+    cell::RefCell,
     io, mem,
     panic::{RefUnwindSafe, UnwindSafe},
     sync::Arc,
@@ -14,11 +15,13 @@ use super::{
     gate::Gate,
     here::{self, Here},
     job::{self, Job},
+    task_list::{RESERVE, Task},
 };
-use crate::sync::{JoinHandle, Ordering, Patience, ThreadBuilder};
+use crate::sync::{AtomicBool, JoinHandle, Mutex, Ordering, Patience, ThreadBuilder, lock, thread_local};
 
-/// The threads of one pool. Dropping this value stops the threads, joins the threads that the pool
-/// has started, and waits until the threads of the program have left the gate.
+/// The threads of one pool. Dropping this value stops the threads, which run all tasks that wait.
+/// It joins the threads that the pool has started, and waits until the threads of the program have
+/// left the gate; but if one of these threads drops it, it waits for nobody.
 #[derive(Debug)]
 pub(crate) struct Threads {
     barrier: Arc<Barrier<Job>>,
@@ -27,8 +30,17 @@ pub(crate) struct Threads {
     handles: Vec<JoinHandle<()>>,
     /// The gate of threads that the program has started, if there are any.
     gate: Option<Arc<Gate>>,
+    reserve: Reserve,
     /// The process in which the threads exist.
     pub(crate) process: Process,
+}
+
+/// The thread that runs tasks when no worker is idle.
+#[derive(Debug, Default)]
+struct Reserve {
+    /// Whether a thread has begun it.
+    is_begun: AtomicBool,
+    handle: Mutex<Option<JoinHandle<()>>>,
 }
 
 // After a panic in user code, the threads and the barrier are in a consistent state.
@@ -44,6 +56,7 @@ impl Threads {
             number: 0,
             handles: Vec::with_capacity(workers),
             gate: None,
+            reserve: Reserve::default(),
             process: Process::current(),
         }
     }
@@ -71,9 +84,9 @@ impl Threads {
         self.barrier.callers()
     }
 
-    /// The number of the calling thread, from 1; 0 if it is not one of these threads.
+    /// The number of the calling thread, from 1; 0 if it is no worker among these threads.
     pub(crate) fn here(&self) -> usize {
-        here::worker(self.barrier.address())
+        self.barrier.caller().thread()
     }
 
     /// About how many callers of shared loops wait for the last worker of their loop.
@@ -139,8 +152,7 @@ impl Threads {
     /// The caller rests while workers are inside. Returns true if the caller was called back, and
     /// false if all workers have left.
     pub(crate) fn rest(&self, turn: &Turn<'_>) -> bool {
-        let outside = here::caller(self.barrier.address());
-        self.barrier.rest(turn, outside, Some(&job::work))
+        self.barrier.rest(turn, self.barrier.caller(), Some(&job::work))
     }
 
     /// The number of threads.
@@ -148,9 +160,63 @@ impl Threads {
         self.number
     }
 
+    /// Adds a task. Returns whether an idle thread has been told. If not, the reserve has to have
+    /// begun.
+    pub(crate) fn spawn(&self, task: Task) -> bool {
+        self.barrier.spawn(task)
+    }
+
+    /// Adds a task for worker `number`, which is a thread of the pool; number 0 is the reserve,
+    /// which has to have begun.
+    pub(crate) fn call(&self, number: usize, task: Task) {
+        self.barrier.call(if number == 0 { RESERVE } else { number }, task);
+    }
+
+    /// Begins the reserve, if it has not begun: `begin` starts its thread.
+    pub(crate) fn begin_reserve(
+        &self,
+        begin: impl FnOnce(WorkerHandle) -> io::Result<JoinHandle<()>>,
+    ) -> io::Result<()> {
+        // Relaxed: who finds that it has begun has added its task before; the thread that could not
+        // begin it looks for tasks afterwards.
+        if self.reserve.is_begun.load(Ordering::Relaxed)
+            || self.reserve.is_begun.swap(true, Ordering::Relaxed)
+        {
+            return Ok(());
+        }
+        let handle = WorkerHandle { barrier: Arc::clone(&self.barrier), worker: RESERVE };
+        let begun = begin(handle);
+        if begun.is_err() {
+            self.reserve.is_begun.store(false, Ordering::Relaxed);
+        }
+        *lock(&self.reserve.handle) = Some(begun?);
+        Ok(())
+    }
+
+    /// Where the calling thread is called: the number of its post, or 0.
+    pub(crate) fn post(&self) -> usize {
+        self.barrier.caller().post
+    }
+
+    /// Runs one task that waits, on the calling thread. Returns whether there was one.
+    pub(crate) fn run_task(&self) -> bool {
+        self.barrier.run_task(self.post())
+    }
+
+    /// Whether a task waits that the calling thread may run.
+    pub(crate) fn has_tasks(&self) -> bool {
+        self.barrier.has_tasks(self.post())
+    }
+
+    /// Where the calling thread waits, if it has to.
+    pub(crate) fn waiter(&self) -> Waiter {
+        let own = OWN.try_with(|own| own.borrow().clone()); // gone at the end of a thread
+        own.ok().flatten().unwrap_or_else(|| Waiter { barrier: Arc::clone(&self.barrier), post: 0 })
+    }
+
     /// Gives up the threads. Does not stop or join them.
     pub(crate) fn leave(&mut self) {
-        mem::forget(mem::take(&mut self.handles));
+        mem::forget((mem::take(&mut self.handles), mem::take(&mut self.reserve)));
         self.gate = None;
     }
 
@@ -173,6 +239,50 @@ impl Threads {
     }
 }
 
+thread_local! {
+    /// Where the calling thread waits, if it is a thread of a pool.
+    #[allow(clippy::missing_const_for_thread_local, reason = "loom's macro takes no block")]
+    static OWN: RefCell<Option<Waiter>> = RefCell::new(None);
+}
+
+/// A thread that waits: a thread of a pool at its own post, whichever pool it waits for, and any
+/// other thread beside the posts of the pool that it waits for.
+#[derive(Clone, Debug)]
+pub struct Waiter {
+    barrier: Arc<Barrier<Job>>,
+    post: usize,
+}
+
+/// While this value lives, the calling thread is a thread of a pool.
+struct Own(Option<Waiter>);
+
+impl Own {
+    fn new(waiter: Waiter) -> Self {
+        Self(OWN.with(|own| own.replace(Some(waiter))))
+    }
+}
+
+impl Drop for Own {
+    fn drop(&mut self) {
+        let before = self.0.take();
+        drop(OWN.with(|own| own.replace(before)));
+    }
+}
+
+impl Waiter {
+    /// Waits until `is_over`, on the thread that has made this value. A thread of a pool runs the
+    /// tasks that only it may run meanwhile. What makes `is_over` true has to [`wake`](Self::wake)
+    /// the thread afterwards.
+    pub fn wait(&self, is_over: &dyn Fn() -> bool) {
+        self.barrier.wait(self.post, is_over);
+    }
+
+    /// Wakes the thread.
+    pub fn wake(&self) {
+        self.barrier.wake(self.post);
+    }
+}
+
 /// The right of a thread to work for the pool, until the threads are dropped.
 #[derive(Debug)]
 pub(crate) struct WorkerHandle {
@@ -182,12 +292,21 @@ pub(crate) struct WorkerHandle {
 }
 
 impl WorkerHandle {
+    /// Whether this is the work of the reserve.
+    pub(crate) fn is_reserve(&self) -> bool {
+        self.worker == RESERVE
+    }
+
     /// Runs jobs on the calling thread until the threads are dropped. Before each job it calls
     /// `has_cpu`, and takes the job only if this returns true. The thread may do other work before
     /// and after this.
     pub(crate) fn work(self, mut has_cpu: impl FnMut() -> bool) {
         let Self { barrier, worker } = self;
         let _is_worker = Here::is_worker(barrier.address(), worker);
+        let _own = Own::new(Waiter { barrier: Arc::clone(&barrier), post: worker });
+        if worker == RESERVE {
+            return barrier.serve();
+        }
         let (me, mut seen) = (worker - 1, barrier.nothing_seen());
         loop {
             // Checked outside of every loop: no thread waits for this worker.
@@ -208,11 +327,16 @@ impl Drop for Threads {
             self.leave(); // the threads do not exist in the child, and a lock may stay locked
         }
         let (threads, gate) = (mem::take(&mut self.handles), self.gate.take());
-        if threads.is_empty() && gate.is_none() {
+        let reserve = lock(&self.reserve.handle).take();
+        if threads.is_empty() && gate.is_none() && reserve.is_none() {
             return;
         }
         self.barrier.stop();
-        for thread in threads {
+        if self.post() > 0 {
+            // A task drops its pool. Its thread would wait for itself.
+            return gate.into_iter().for_each(|gate| gate.shut());
+        }
+        for thread in threads.into_iter().chain(reserve) {
             let _never_panicked = thread.join();
         }
         if let Some(gate) = gate {

@@ -41,6 +41,9 @@ pub(crate) struct ProgramReport {
     lines: Mutex<Vec<(&'static Location<'static>, Line)>>,
     /// The number of entries that found the report locked.
     lost: AtomicU64,
+    /// The number of tasks that have ended, and how long they took in nanoseconds. Counts.
+    tasks: AtomicU64,
+    of_tasks: AtomicU64,
 }
 
 /// The sums over all calls of one loop.
@@ -69,7 +72,8 @@ struct Line {
 
 impl ProgramReport {
     const fn new() -> Self {
-        Self { lines: Mutex::new(Vec::new()), lost: AtomicU64::new(0) }
+        let [lost, tasks, of_tasks] = [const { AtomicU64::new(0) }; 3];
+        Self { lines: Mutex::new(Vec::new()), lost, tasks, of_tasks }
     }
 
     /// The report of this program, if the environment variable requests it. The variable is read
@@ -90,6 +94,12 @@ impl ProgramReport {
             new
         });
         lines[line].1.add(report, help);
+    }
+
+    /// Enters a task that took so long.
+    pub(crate) fn enter_task(&self, took: Duration) {
+        self.tasks.fetch_add(1, Ordering::Relaxed);
+        self.of_tasks.fetch_add(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
     /// The text of the report. Removes all entries from the report. The loops that took longest
@@ -129,6 +139,10 @@ impl ProgramReport {
                 _ = write!(text, "; begun alone: {begun_alone:.1?}");
             }
             text.push('\n');
+        }
+        if let tasks @ 1.. = self.tasks.load(Ordering::Relaxed) {
+            let took = Duration::from_nanos(self.of_tasks.load(Ordering::Relaxed));
+            _ = writeln!(text, "{tasks} tasks (Pool::spawn, Pool::spawn_broadcast) took {took:.1?}");
         }
         if let lost @ 1.. = self.lost.load(Ordering::Relaxed) {
             _ = writeln!(text, "{lost} calls are missing: another thread held the report");

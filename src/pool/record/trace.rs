@@ -99,10 +99,10 @@ impl Trace {
     }
 
     /// The trace as a file: JSON in the [trace event format]. Perfetto, the Firefox Profiler and
-    /// `chrome://tracing` open this file. The script `profiling/timeline` of this crate's repository
-    /// draws it as a picture. The loops of the trace follow each other. A loop inside an item is an
-    /// event `inner loop` beneath that item, and an event `help` in the lane of each worker that
-    /// helped.
+    /// `chrome://tracing` open this file. The script `profiling/timeline` of this crate's
+    /// repository draws it as a picture. The loops of the trace follow each other. A loop inside an
+    /// item is an event `inner loop` beneath that item, and an event `help` in the lane of each
+    /// worker that helped.
     ///
     /// ```no_run
     /// # let trace = rangesteal::Trace::new();

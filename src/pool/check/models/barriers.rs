@@ -126,7 +126,7 @@ fn an_offer_is_taken_back_from_a_worker_that_sleeps() {
     late_ring();
 }
 
-fn publish_by<'a>(
+pub(super) fn publish_by<'a>(
     caller: Caller,
     barrier: &'a Barrier<usize>,
     turn: &'a Turn<'_>,
@@ -303,7 +303,7 @@ fn a_loop_inside() {
                 while let Some(entered) = barrier.enter(0, &mut seen).map(ManuallyDrop::new) {
                     let turn = take(barrier);
                     frame.write(1);
-                    let caller = Caller { thread: 1, outer: Some(entered.number) };
+                    let caller = Caller { post: 1, outer: Some(entered.number) };
                     let published = publish_by(caller, barrier, &turn, (1, Reentry::Once), 1);
                     came.hear();
                     end(published, |_| panic!("no other worker exists"));

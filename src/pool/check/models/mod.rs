@@ -34,6 +34,8 @@ mod local;
 mod schedules;
 #[cfg(loom)]
 mod small;
+#[cfg(loom)]
+mod tasks;
 mod team;
 #[cfg(loom)]
 mod thefts;

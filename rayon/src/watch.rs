@@ -1,0 +1,254 @@
+//! A thread of the process that watches the tasks of scopes.
+//!
+//! The thread that has opened a scope runs the tasks of the scope when its closure has ended, and
+//! idle workers help, as in a loop. If it does not come to that, because the closure or a task
+//! waits for another task, some thread has to begin the task all the same. To wake one for each
+//! task would cost more than most tasks take. So the *watch* looks at all scopes once in a while
+//! ([`TICK`]). Where tasks wait and none has begun since it last looked, it calls a helper: a task
+//! of the pool (`rangesteal::Pool::spawn`), which begins in any case.
+//!
+//! The watch sleeps while no task waits. The invariant: it does not fall asleep beside a task that
+//! waits. A scope writes that a task waits, then reads whether the watch sleeps. The watch writes
+//! that it sleeps, then reads whether tasks wait. All four are `SeqCst`, so at least one of them
+//! sees the other.
+//!
+//! If the closure of a scope had to be helped, the next scopes call a helper at once
+//! ([`EAGER_SCOPES`]), since a program that waits for its tasks probably does so again.
+
+use std::{
+    cell::Cell,
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst},
+    },
+    thread::{self, Thread},
+    time::Duration,
+};
+
+use rangesteal::{LentCall, Process};
+
+use crate::pool::Shared;
+
+/// How often the watch looks.
+const TICK: Duration = Duration::from_millis(1);
+/// After so many ticks without a waiting task the watch sleeps.
+const LAST_TICKS: u32 = 20;
+/// After so many ticks a task that has not begun is reported in debug builds: 10 seconds.
+const STUCK_TICKS: u32 = 10_000;
+/// How many scopes call helpers at once after a closure of a scope had to be helped.
+const EAGER_SCOPES: usize = 1000;
+/// The scopes of different threads are mostly in different lists.
+const LISTS: usize = 16;
+
+/// The tasks of a scope, as the watch sees them.
+#[derive(Debug)]
+pub(crate) struct Watched {
+    pool: Shared,
+    /// Calls a function of the scope, which runs tasks that wait. `None` if nobody can help.
+    lent: Option<LentCall>,
+    /// What waits, for a message.
+    what: &'static str,
+    /// The number of tasks that have not begun.
+    waiting: AtomicUsize,
+    /// The number of tasks that have begun, and of helpers that were called and have not come.
+    begun: AtomicUsize,
+    called: AtomicUsize,
+    /// Whether the closure of the scope has not ended.
+    is_in_closure: AtomicBool,
+    /// The watch's own: how many tasks had begun when it last looked, and since how many ticks.
+    seen: AtomicUsize,
+    ticks: AtomicUsize,
+}
+
+/// The watch of this process.
+struct Watch {
+    lists: [Mutex<Vec<Arc<Watched>>>; LISTS],
+    sleeps: AtomicBool,
+    /// How many more scopes call helpers at once.
+    eager: AtomicUsize,
+    /// `None` if the thread could not be started.
+    thread: OnceLock<Option<Thread>>,
+    /// The process in which the thread exists. In a forked child, locks may stay locked.
+    process: OnceLock<Process>,
+}
+
+static WATCH: Watch = Watch {
+    lists: [const { Mutex::new(Vec::new()) }; LISTS],
+    sleeps: AtomicBool::new(true),
+    eager: AtomicUsize::new(0),
+    thread: OnceLock::new(),
+    process: OnceLock::new(),
+};
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The list of this thread's scopes.
+fn own_list() -> &'static Mutex<Vec<Arc<Watched>>> {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    thread_local!(static OWN: Cell<usize> = const { Cell::new(usize::MAX) });
+    if OWN.get() == usize::MAX {
+        OWN.set(NEXT.fetch_add(1, Relaxed) % LISTS);
+    }
+    &WATCH.lists[OWN.get()]
+}
+
+/// While this value lives, the watch looks at the tasks of a scope.
+#[derive(Debug)]
+pub(crate) struct Watching {
+    pub(crate) watched: Arc<Watched>,
+    list: &'static Mutex<Vec<Arc<Watched>>>,
+    is_eager: bool,
+}
+
+impl Watching {
+    /// Begins to watch tasks. Helpers call `lent`. Returns `None` where no other thread could help.
+    pub(crate) fn new(pool: &Shared, lent: Option<LentCall>, what: &'static str) -> Option<Self> {
+        if cfg!(not(feature = "threads")) || !WATCH.process.get_or_init(Process::current).is_current() {
+            return None;
+        }
+        let watched = Arc::new(Watched {
+            pool: pool.clone(),
+            lent,
+            what,
+            waiting: AtomicUsize::new(0),
+            begun: AtomicUsize::new(0),
+            called: AtomicUsize::new(0),
+            is_in_closure: AtomicBool::new(true),
+            seen: AtomicUsize::new(usize::MAX),
+            ticks: AtomicUsize::new(0),
+        });
+        let list = own_list();
+        lock(list).push(Arc::clone(&watched));
+        let eager = WATCH.eager.load(Relaxed);
+        if eager > 0 {
+            WATCH.eager.store(eager - 1, Relaxed); // a hint: scopes of other threads count, too
+        }
+        Some(Self { watched, list, is_eager: eager > 0 })
+    }
+
+    /// A task waits.
+    pub(crate) fn waits(&self) {
+        if self.watched.waiting.fetch_add(1, SeqCst) == 0 && WATCH.sleeps.load(SeqCst) {
+            wake();
+        }
+        if self.is_eager && self.watched.is_in_closure.load(Relaxed) {
+            self.watched.call_helper();
+        }
+    }
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        let mut list = lock(self.list);
+        if let Some(at) = list.iter().rposition(|watched| Arc::ptr_eq(watched, &self.watched)) {
+            list.swap_remove(at);
+        }
+    }
+}
+
+impl Watched {
+    /// A task begins that has waited.
+    pub(crate) fn begins(&self) {
+        self.begun.fetch_add(1, Relaxed);
+        self.waiting.fetch_sub(1, Relaxed);
+    }
+
+    /// The closure of the scope has ended.
+    pub(crate) fn closure_ends(&self) {
+        self.is_in_closure.store(false, Relaxed);
+    }
+
+    /// A helper comes.
+    pub(crate) fn helper_comes(&self) {
+        self.called.fetch_sub(1, Relaxed);
+    }
+
+    /// Calls a helper, if more tasks wait than helpers were called. (Helpers that have come may
+    /// wait in their tasks.)
+    fn call_helper(&self) {
+        let Some(lent) = &self.lent else { return };
+        let most = self.waiting.load(Relaxed).min(self.pool.num_threads());
+        if self.called.load(Relaxed) < most {
+            self.called.fetch_add(1, Relaxed);
+            let lent = lent.clone();
+            self.pool.spawn(move || lent.call(0));
+        }
+    }
+
+    /// The watch looks. Returns whether tasks wait.
+    fn look(&self) -> bool {
+        if self.waiting.load(SeqCst) == 0 {
+            self.ticks.store(0, Relaxed);
+            return false;
+        }
+        let begun = self.begun.load(Relaxed);
+        let ticks = if self.seen.swap(begun, Relaxed) == begun { self.ticks.load(Relaxed) + 1 } else { 0 };
+        self.ticks.store(ticks, Relaxed);
+        if ticks > 0 {
+            if self.is_in_closure.load(Relaxed) && self.lent.is_some() {
+                WATCH.eager.store(EAGER_SCOPES, Relaxed);
+            }
+            self.call_helper();
+        }
+        if cfg!(debug_assertions) && ticks == STUCK_TICKS as usize {
+            eprintln!(
+                "rangesteal-rayon: {} has not begun for 10 s, because the {} threads of its pool are busy or wait. If \
+                 they wait for it, it never begins: see \"What differs\", line 7, in the README of rangesteal-rayon",
+                self.what,
+                self.pool.num_threads()
+            );
+        }
+        true
+    }
+}
+
+/// Wakes the watch. Starts its thread first if it has none.
+#[cold]
+fn wake() {
+    let thread = WATCH.thread.get_or_init(|| {
+        let name = "rangesteal-watch".to_owned();
+        thread::Builder::new().name(name).spawn(watch).ok().map(|handle| handle.thread().clone())
+    });
+    if WATCH.sleeps.swap(false, SeqCst)
+        && let Some(thread) = thread
+    {
+        thread.unpark();
+    }
+}
+
+/// The work of the watch.
+fn watch() {
+    let mut quiet = 0;
+    loop {
+        if quiet < LAST_TICKS {
+            thread::sleep(TICK);
+        } else {
+            WATCH.sleeps.store(true, SeqCst);
+            if !looks() {
+                while WATCH.sleeps.load(SeqCst) {
+                    thread::park();
+                }
+            }
+            WATCH.sleeps.store(false, SeqCst);
+            quiet = 0;
+            continue;
+        }
+        quiet = if looks() { 0 } else { quiet + 1 };
+    }
+}
+
+/// Looks at all scopes. Returns whether tasks wait.
+fn looks() -> bool {
+    let mut wait = false;
+    for list in &WATCH.lists {
+        // A helper may be run at once, and open a scope: not under the lock.
+        let all: Vec<_> =
+            lock(list).iter().filter(|watched| watched.waiting.load(SeqCst) > 0).cloned().collect();
+        for watched in all {
+            wait |= watched.look();
+        }
+    }
+    wait
+}

@@ -1,0 +1,176 @@
+//! What threads of a pool do with tasks: spawn and call, take and run, and wait. `task_list.rs`
+//! says what a task is.
+
+use super::{
+    barrier::{Barrier, Offered},
+    post::{Post, PostState, WorkerState},
+    task_list::{RESERVE, TASKS, Task},
+};
+use crate::sync::{MutexGuard, Ordering, Patience, lock, wait};
+
+impl<J: Copy> Barrier<J> {
+    fn post(&self, number: usize) -> &Post<Offered<J>> {
+        self.posts.get(number - 1).map_or(&self.tasks.reserve, |post| &**post)
+    }
+
+    /// Adds a task. Returns whether an idle thread has been told, or the reserve was.
+    pub(crate) fn spawn(&self, task: Task) -> bool {
+        let mut lists = lock(&self.tasks.lists);
+        lists.waiting.push_back(task);
+        if lists.waiting.len() == 1 {
+            self.open.fetch_or(TASKS, Ordering::AcqRel); // partner: `open_arenas`
+        }
+        drop(lists);
+        self.note_taker()
+    }
+
+    /// Puts a note at the post of an idle worker; if there is none, at that of the reserve. Returns
+    /// whether one of them was idle. If none was, each of them looks for tasks before it sleeps.
+    fn note_taker(&self) -> bool {
+        let is_noted = |at| self.posts.iter().any(|post| post.at() == at && post.note());
+        WorkerState::IDLE.into_iter().any(is_noted) || self.tasks.reserve.note()
+    }
+
+    /// An offer was taken back from a worker that sleeps. Who has spawned a task meanwhile has not
+    /// noted this worker.
+    #[cold]
+    pub(super) fn note_if_tasks_wait(&self) {
+        if self.open.load(Ordering::Relaxed) & TASKS != 0 {
+            self.note_taker();
+        }
+    }
+
+    /// Adds a task that only the thread of this post may run, and tells that thread: at its post,
+    /// or where it waits for the end of a loop.
+    pub(crate) fn call(&self, post: usize, task: Task) {
+        lock(&self.tasks.lists).called.push_back((post, task));
+        if self.post(post).call() {
+            return;
+        }
+        for (arena, job) in self.arenas.made().zip(&self.jobs) {
+            arena.is_wanted.store(true, Ordering::Relaxed);
+            if lock(job).caller_sleeps {
+                arena.done.notify_one(); // another caller looks, and sleeps again
+            }
+        }
+    }
+
+    /// Whether tasks wait that only the thread of this post may run.
+    pub(super) fn is_called(&self, post: usize) -> bool {
+        post != 0 && lock(&self.post(post).state).is_called
+    }
+
+    /// Runs the tasks that only the thread of this post may run.
+    #[cold]
+    pub(super) fn run_calls(&self, post: usize) {
+        self.post(post).takes_call();
+        while let Some(task) = self.called(post) {
+            task();
+        }
+    }
+
+    fn called(&self, post: usize) -> Option<Task> {
+        lock(&self.tasks.lists).take_called(post)
+    }
+
+    /// Runs tasks on the thread of this post, until none waits.
+    #[cold]
+    pub(super) fn run_tasks(&self, post: usize) {
+        self.post(post).takes_call();
+        while self.run_task(post) {}
+    }
+
+    /// Runs one task on the calling thread, which is called at this post, if a task waits.
+    pub(crate) fn run_task(&self, post: usize) -> bool {
+        let mut lists = lock(&self.tasks.lists);
+        if post != 0
+            && let Some(task) = lists.take_called(post)
+        {
+            let others_wait = !lists.waiting.is_empty();
+            drop(lists);
+            if others_wait {
+                self.note_taker(); // in its stead: it may have come for one of these
+            }
+            task();
+            return true;
+        }
+        let task = lists.waiting.pop_front();
+        if task.is_some() && lists.waiting.is_empty() {
+            self.open.fetch_and(!TASKS, Ordering::Relaxed);
+        }
+        drop(lists);
+        task.map(|task| task()).is_some()
+    }
+
+    /// Whether any task waits that the calling thread, which is called at this post, may run.
+    pub(crate) fn has_tasks(&self, post: usize) -> bool {
+        let lists = lock(&self.tasks.lists);
+        !lists.waiting.is_empty() || lists.called.iter().any(|(of, _)| *of == post)
+    }
+
+    /// A worker that is in no loop runs tasks, if it has no offer.
+    #[cold]
+    pub(super) fn run_tasks_at(
+        &self,
+        post: &Post<Offered<J>>,
+        mut state: MutexGuard<'_, PostState<Offered<J>>>,
+        number: usize,
+    ) {
+        if state.at.is_idle() || state.at == WorkerState::Noted {
+            post.set(&mut state, WorkerState::Inside); // no caller offers it anything meanwhile
+            drop(state);
+            self.run_tasks(number);
+            post.leave(&mut lock(&post.state));
+        }
+    }
+
+    /// The work of the reserve. Returns when the pool stops, after all tasks.
+    pub(crate) fn serve(&self) {
+        let (number, post) = (RESERVE, &self.tasks.reserve);
+        loop {
+            self.run_tasks(number);
+            let mut state = lock(&post.state);
+            if state.at == WorkerState::Stopped {
+                break;
+            }
+            if state.is_called {
+                continue;
+            }
+            post.set(&mut state, WorkerState::Asleep);
+            if self.open_arenas() & TASKS == 0 {
+                state = post.sleep(state, WorkerState::Asleep);
+            }
+            if state.at != WorkerState::Stopped {
+                post.set(&mut state, WorkerState::Inside);
+            }
+        }
+        self.run_tasks(number);
+    }
+
+    /// Waits until `is_over`. The thread, which is called at this post, runs its own tasks
+    /// meanwhile. What makes `is_over` true has to [`wake`](Self::wake) the thread afterwards.
+    pub(crate) fn wait(&self, post: usize, is_over: &dyn Fn() -> bool) {
+        Patience::BRIEF.poll(is_over);
+        if post == 0 {
+            let (outside, over) = &self.tasks.outside;
+            let mut none = lock(outside);
+            while !is_over() {
+                none = wait(over, none);
+            }
+            return;
+        }
+        while !self.post(post).wait_until(is_over) {
+            self.run_calls(post);
+        }
+    }
+
+    /// Wakes the thread that waits and is called at this post.
+    pub(crate) fn wake(&self, post: usize) {
+        if post == 0 {
+            drop(lock(&self.tasks.outside.0)); // by now the thread sleeps, or will see that it is over
+            self.tasks.outside.1.notify_all();
+        } else {
+            self.post(post).wake();
+        }
+    }
+}
