@@ -315,17 +315,19 @@ thread_local! {
 /// short tasks. If they take long, or did so in the last scope, the others make a loop.
 #[inline(never)]
 fn run_waiting<S: Sync>(scope: &S, tasks: &Tasks<'_, S>, newest: bool) {
-    let begin = Instant::now();
-    while tasks.waiting() > 1 {
-        if (ARE_LONG.get() || begin.elapsed() > ALONE) && tasks.pool.idle() > 0 {
-            in_a_loop(scope, tasks, newest);
-        } else {
-            tasks.run_next(scope, newest);
+    if tasks.waiting() > 1 {
+        let begin = Instant::now();
+        while tasks.waiting() > 1 {
+            if (ARE_LONG.get() || begin.elapsed() > ALONE) && tasks.pool.idle() > 0 {
+                in_a_loop(scope, tasks, newest);
+            } else {
+                tasks.run_next(scope, newest);
+            }
         }
+        ARE_LONG.set(begin.elapsed() > ALONE);
     }
     // Nobody else could help with a single task.
-    while tasks.run_next(scope, newest) {}
-    ARE_LONG.set(begin.elapsed() > ALONE);
+    tasks.run_next(scope, newest);
 }
 
 /// Runs the tasks as a loop that grows with them. Its items are tickets: each is for one task.
