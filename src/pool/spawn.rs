@@ -39,9 +39,9 @@ impl Pool {
     /// ```
     ///
     /// # The end of the pool and of the process
-    /// Dropping the pool waits until all its tasks have ended, those that wait, too: a task that was
-    /// spawned runs. A task may own an `Arc<Pool>`. If the task drops the last one, it waits for
-    /// nobody, and the pool's threads end later. At the end of the process, tasks that have not
+    /// Dropping the pool waits until all its tasks have ended, those that wait, too: a task that
+    /// was spawned runs. A task may own an `Arc<Pool>`. If the task drops the last one, it waits
+    /// for nobody, and the pool's threads end later. At the end of the process, tasks that have not
     /// ended are lost: those of the [global](Self::global) pool, for instance.
     ///
     /// In a child made by `fork`, and on systems without threads, the calling thread runs the task.

@@ -306,5 +306,5 @@ fn what_the_rows_say_is_here_is_here() {
         }
     }
     let [same, none, called] = counts;
-    assert!(same > 20 && none > 10 && called > 40, "{counts:?}");
+    assert!(same > 20 && none > 5 && called > 40, "{counts:?}");
 }
