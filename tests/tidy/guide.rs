@@ -146,7 +146,7 @@ fn each_page_is_listed_and_begins_with_an_example() {
     assert_eq!(listed, pages, "{LIST} lists the first, and the second are there");
     for page in &pages {
         let lines = shown(&format!("src/guide/{page}.rs"));
-        let begins = lines[1].is_empty() && ["```", "```sh"].contains(&&*lines[2]);
+        let begins = lines[1].is_empty() && ["```", "```sh", "```toml"].contains(&&*lines[2]);
         assert!(begins, "{page}: one line, and then an example or commands");
     }
 }

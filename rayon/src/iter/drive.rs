@@ -63,8 +63,8 @@ impl<T, G: Stage<T>, F: Folder<G::Made>> Folder<T> for Before<'_, G, F> {
         Self(self.0, folder)
     }
 
-    /// Passes all items on at once if each makes one. Other stages may leave out endlessly many, and
-    /// the folder may be full meanwhile.
+    /// Passes all items on at once if each makes one. Other stages may leave out endlessly many,
+    /// and the folder may be full meanwhile.
     #[inline(always)]
     fn consume_iter<I: IntoIterator<Item = T>>(mut self, iter: I) -> Self {
         if const { G::ONE_EACH } {
@@ -351,8 +351,8 @@ pub(super) fn append<I: ParallelIterator>(iter: I, to: &mut Vec<I::Item>) {
     concat(fold.of(iter, Prunes::Later), to);
 }
 
-/// The items of a part, in vectors that do not grow beyond some 64 kB, so that none is copied often.
-/// A fold has its pieces in a box: it moves its accumulator for each item.
+/// The items of a part, in vectors that do not grow beyond some 64 kB, so that none is copied
+/// often. A fold has its pieces in a box: it moves its accumulator for each item.
 pub(super) struct Pieces<T> {
     full: Vec<Vec<T>>,
     last: Vec<T>,

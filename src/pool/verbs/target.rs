@@ -26,13 +26,13 @@ pub fn append_to_target<T>(
         written.written
     );
     mem::forget(written);
-    // SAFETY: *whole*: 1. `len` more items have been reserved; 2. that many have been written behind
-    // one another from the first place on, as just checked.
+    // SAFETY: *whole*: 1. `len` more items have been reserved; 2. that many have been written
+    // behind one another from the first place on, as just checked.
     unsafe { to.set_len(to.len() + len) };
 }
 
-/// Neighbouring places in the spare capacity of a vector, for one writer. The first places have been
-/// written. Dropping this drops the items in them.
+/// Neighbouring places in the spare capacity of a vector, for one writer. The first places have
+/// been written. Dropping this drops the items in them.
 #[doc(hidden)]
 pub struct Target<'v, T> {
     first: NonNull<T>,
