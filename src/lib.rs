@@ -57,8 +57,8 @@
 //!
 //! * Loops run over slices, ranges of integers, chains of these, and lists that grow;
 //!   [`join`](Pool::join) runs divide and conquer. Tasks that outlive their call
-//!   ([`spawn`](Pool::spawn)) share one list, which suits some thousand tasks per second: use
-//!   [rayon](https://docs.rs/rayon) for more.
+//!   ([`spawn`](Pool::spawn)) share one list with one lock: for a program that consists of tiny
+//!   tasks, use [rayon](https://docs.rs/rayon).
 //! * A thread that waits for the end of its loop helps only the loops inside its own loop. Idle
 //!   workers help other loops.
 //! * A pool has threads of its own. Make one pool and pass it along, or use [`Pool::global`].
