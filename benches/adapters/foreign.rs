@@ -1,6 +1,12 @@
 // Iterators and consumers as other crates define them. This file is included twice.
 
-use rayon::{iter::plumbing::*, prelude::*};
+use rayon::{
+    iter::plumbing::{
+        Consumer, Folder, Producer, ProducerCallback, Reducer, UnindexedConsumer, UnindexedProducer, bridge,
+        bridge_unindexed,
+    },
+    prelude::*,
+};
 
 /// The integers of a range, without an index.
 pub(super) struct Numbers(pub(super) std::ops::Range<u64>);

@@ -408,9 +408,8 @@ mod tests {
                 true
             };
             (idle_for, comes_in) = match (way, ran, comes_in) {
-                (false, Ran::Shared, _) => (0, None),
+                (false, Ran::Shared, _) | (_, _, Some(0)) => (0, None),
                 (false, _, None) => (idle_for, Some(20)),
-                (_, _, Some(0)) => (0, None),
                 (.., left) => (idle_for + 1, left.map(|left| left - 1)),
             };
             let is_shared = !way && ran == Ran::Shared;
