@@ -320,7 +320,8 @@ impl Executor {
         self.memory.learn(*this, kind, this.slice.len, nanos(took));
         if verdict == QuickVerdict::Brief {
             let is_far = self.gaps.after_brief(begin, took, &self.prices);
-            self.set_quiet(launch::odds_after(is_far));
+            let odds = self.quiet.load(Ordering::Relaxed);
+            self.set_quiet(launch::odds_after_brief(odds, is_far));
             with_rounds(|rounds| rounds.map(|rounds| rounds.begin_alone(*this, begin)));
         }
     }

@@ -224,13 +224,22 @@ pub(crate) fn quiet_odds(prices: &Prices, launch: Launch, is_waking: bool, gap: 
         Launch::Alone { .. } => true,
         _ => false,
     };
-    if is_settled { odds_after(is_far) } else { 0 }
+    match (is_settled, is_far) {
+        (true, true) => EXPLORED_ONE_IN,
+        (true, false) => TIMED_ONE_IN,
+        (false, _) => 0,
+    }
 }
 
-/// As [`quiet_odds`], after a brief loop. `is_far` says whether helpers that poll would have slept
-/// before it began.
-pub(crate) fn odds_after(is_far: bool) -> u64 {
-    if is_far { EXPLORED_ONE_IN } else { TIMED_ONE_IN }
+/// As [`quiet_odds`], after a brief loop. `odds` were those before. `is_far` says whether helpers
+/// that poll would have slept before it began.
+pub(crate) fn odds_after_brief(odds: u64, is_far: bool) -> u64 {
+    match odds {
+        _ if is_far => EXPLORED_ONE_IN,
+        // Calls are no longer far apart, so polling may pay.
+        EXPLORED_ONE_IN => 0,
+        odds => odds,
+    }
 }
 
 /// The launch of the rest of a loop, which has `work` nanoseconds of work. The caller has begun
@@ -691,6 +700,25 @@ mod tests {
             let next = (0..3).find_map(|_| brief(&costs, len, LoopKind::Through));
             assert_eq!(next, Some(part), "{len} items");
         }
+    }
+
+    #[test]
+    fn brief_loops_get_full_decisions_again_when_calls_come_nearer() {
+        let (prices, gap) = (Prices::new(), |micros| Gap {
+            since_begin: MICRO * micros,
+            since_end: None,
+            patience: 26 * MICRO,
+        });
+        let short = Launch::alone(1e3, 1.0, Why::Short);
+        let odds = |launch, is_waking, micros| quiet_odds(&prices, launch, is_waking, gap(micros), 10e3);
+        assert_eq!(odds(short, false, 1_000), EXPLORED_ONE_IN);
+        assert_eq!(odds(short, false, 12), 0, "it is worth a helper that is awake");
+        assert_eq!(odds(Launch::alone(1e3, 1.0, Why::Rounds), false, 12), TIMED_ONE_IN);
+        assert_eq!(odds(Launch::alone(1e3, 1.0, Why::Rounds), true, 12), 0, "a helper is coming");
+        assert_eq!(odds(Launch::Shared { helpers: 1 }, false, 12), 0);
+        assert_eq!(odds_after_brief(EXPLORED_ONE_IN, false), 0);
+        assert_eq!(odds_after_brief(TIMED_ONE_IN, false), TIMED_ONE_IN);
+        assert_eq!(odds_after_brief(TIMED_ONE_IN, true), EXPLORED_ONE_IN);
     }
 
     #[test]
