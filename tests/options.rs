@@ -304,6 +304,7 @@ mod states_of_blocks {
                     assert_eq!(on().map(fails).collect::<Result<Vec<_>, _>>().err(), first);
                     assert_eq!(on().try_for_each(|with| fails(with).map(drop)).err(), first);
                     assert_eq!(on().map(fails).try_reduce(|a, b| a + b).err(), first);
+                    assert_eq!(on().try_fold(|| 0, |sum, i| Ok(sum + fails(i)?), |a, b| a + b).err(), first);
                     assert_eq!(on().position(is_late), first);
                     assert_eq!(on().find(|(rng, i)| is_late((rng, *i))), first);
                     assert_eq!(

@@ -69,7 +69,7 @@
 //! | `flat_map_iter`, `flatten_iter` | `.flat_map(f)`, `.flatten()` |
 //! | `fold`, `fold_with` | `.fold(init, step, merge)`: `merge` is the `reduce` that follows in rayon |
 //! | `reduce`, `reduce_with` | `.reduce(op).unwrap_or_else(id)`, `.reduce(op)` |
-//! | `try_fold`, `try_fold_with` | `.chunks(n).map(\|chunk\| chunk.iter().try_fold(init(), f)).try_reduce(op)` |
+//! | `try_fold`, `try_fold_with` | `.try_fold(init, step, merge)`, whose `step` returns a `Result` |
 //! | `try_reduce`, `try_reduce_with` | `.try_reduce(op)` over items that are results; it returns `Ok(None)` if there are no items, and `op` cannot fail. If `op` can fail: `.reduce(\|a, b\| op(a?, b?)).unwrap_or(Ok(id))`, which runs all items |
 //! | `fold_chunks`, `fold_chunks_with` | `.chunks(n).map(\|chunk\| chunk.iter().fold(init(), f))` |
 //! | `update` | `.map(\|mut x\| { f(&mut x); x })` |
@@ -442,10 +442,9 @@ mod tests {
         let ours = pool.on(&v).chunks(7).map(|chunk| chunk.iter().fold(1, |a, x| a + x)).collect::<Vec<_>>();
         agree(ours, v.par_iter().fold_chunks(7, || 1, |a, x| a + x).collect());
         let checked = |a: usize, x: &usize| if *x < 2000 { Ok(a + x) } else { Err("large") };
-        let ours =
-            pool.on(&v).chunks(7).map(|chunk| chunk.iter().try_fold(0, checked)).try_reduce(|a, b| a + b);
-        let theirs = v.par_iter().try_fold(|| 0, checked).try_reduce_with(|a, b| Ok(a + b));
-        agree(ours, theirs.transpose());
+        let ours = pool.on(&v).try_fold(|| 0, checked, |a, b| a + b);
+        let theirs = v.par_iter().try_fold(|| 0, checked).try_reduce(|| 0, |a, b| Ok(a + b));
+        agree(ours, theirs);
         let ours = pool.on(v.clone()).map(|mut x| {
             x += 1;
             x

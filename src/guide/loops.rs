@@ -28,7 +28,7 @@
 //! | new results in each round, without allocating | [`collect_into`](crate::On::collect_into) a vector that you have cleared |
 //! | to change the items | `pool.on(&mut v)` and [`for_each`](crate::On::for_each) |
 //! | to know whether an item matches, or which one does | [`any`](crate::On::any), [`find`](crate::On::find), [`position`](crate::On::position); [`find_any`](crate::On::find_any) if any match will do |
-//! | to stop at the first error | [`try_for_each`](crate::On::try_for_each), [`try_reduce`](crate::On::try_reduce) |
+//! | to stop at the first error | [`try_for_each`](crate::On::try_for_each), [`try_fold`](crate::On::try_fold), [`try_reduce`](crate::On::try_reduce) |
 //! | the index of the first error | [`located()`](#the-line-of-the-first-error) before the end |
 //! | running totals: of each item, the total up to it; offsets from lengths | `pool.on(&mut v)` and [`inclusive_scan`](crate::On::inclusive_scan), [`exclusive_scan`](crate::On::exclusive_scan) |
 //! | running totals of computed items, in a vector: offsets of a graph from its degrees | [`inclusive_scan_into`](crate::On::inclusive_scan_into), [`exclusive_scan_into`](crate::On::exclusive_scan_into) |

@@ -72,9 +72,9 @@ const MISTAKES: [(&str, usize, &[&str]); 61] = [
     ("pool.on(&v).for_each_init(|| 1_u32, |s, x| *s = x.pow(2))", 1, &["`with(|_worker| state)"]),
     ("pool.on(&v).fold_with(1_u32, |s, x| s + x.pow(2)).sum::<u32>()", 1, &["`fold(init, step, merge)`"]),
     (
-        "pool.on(&v).try_fold(|| 1_u32, |s, x| s.checked_add(x.pow(2))).count()",
+        "pool.on(&v).try_fold_with(1_u32, |s, x| s.checked_add(x.pow(2))).count()",
         1,
-        &["write `map` and `try_reduce`"],
+        &["`try_fold(init, step, merge)`"],
     ),
     ("pool.on(&v).fold_chunks(3, || 1_u32, |s, x| s + x.pow(2)).count()", 1, &["`chunks(n).map("]),
     ("pool.on(&v).copied().update(|x| *x = x.pow(2)).count()", 1, &["`map(|mut x| { f(&mut x); x })`"]),

@@ -390,8 +390,8 @@ mod tests {
     }
 
     /// A helper that is rung comes 20 rounds later. It sleeps again if the loop runs alone for 4
-    /// rounds. The rounds take 20 µs shared, and 34 µs alone. The loop's own verdict is that it runs
-    /// alone, since nobody has come to its first calls.
+    /// rounds. The rounds take 20 µs shared, and 34 µs alone. The loop's own verdict is that it
+    /// runs alone, since nobody has come to its first calls.
     #[test]
     fn a_trial_of_sharing_waits_for_its_helper() {
         let (rounds, this) = (Rounds::new(), this());

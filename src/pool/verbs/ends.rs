@@ -227,6 +227,41 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         E::end(self.folded(LoopKind::Through, init, step, merge).through())
     }
 
+    /// Folds the items as [`fold`](Self::fold) does, until `step` returns an `Err`. If `step` fails
+    /// for several items, returns the error of the first of these in the order of the items. Behind
+    /// [`enumerate`](Self::enumerate), `step` can put the item's index into the error.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let total = |prices: &[&str]| {
+    ///     pool.on(prices).enumerate().try_fold(
+    ///         || 0,
+    ///         |sum, (index, price)| Ok(sum + price.parse::<u32>().map_err(|_| index)?),
+    ///         |a, b| a + b,
+    ///     )
+    /// };
+    /// assert_eq!(total(&["7", "3"]), Ok(10));
+    /// assert_eq!(total(&["7", "x", "3", "y"]), Err(1));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The error of the first item, in the order of the items, for which `step` returns an `Err`.
+    ///
+    /// # Panics
+    /// If `init`, `step`, `merge` or a closure of the chain panics for an item before the first
+    /// error.
+    #[inline]
+    pub fn try_fold<A: Send, Z: Send>(
+        self,
+        init: impl Fn() -> A + Sync,
+        step: impl for<'a> Fn(A, Given<'a, C::State, C::Item>) -> Result<A, Z> + Sync,
+        merge: impl Fn(A, A) -> A + Sync,
+    ) -> E::Of<Result<A, Z>> {
+        let step = move |state: &mut WorkerOf<C>, acc, item| step(acc, C::State::give(state, item));
+        E::end(self.folded(LoopKind::MayStop, init, step, merge).ended())
+    }
+
     /// Folds runs of neighbouring items, and returns the accumulators of the runs, in the order of
     /// the items. There is one run for each part of the slice that a worker takes. The accumulator
     /// of a run is a local variable of the loop, and is stored once for a stretch of items.

@@ -76,8 +76,8 @@ refused! {
         try_for_each_with<T, F>(T, F), try_for_each_init<T, F>(T, F);
     Fold: "`fold` has three closures here: `fold(init, step, merge)`; `merge` joins the results of two workers"
         fold_with<T, F>(T, F);
-    TryFold: "there is no `try_fold`: write `map` and `try_reduce`, or `chunks(n).map(|chunk| chunk.iter().try_fold(init, f)).try_reduce(op)`"
-        try_fold<T, F>(T, F), try_fold_with<T, F>(T, F);
+    TryFold: "`try_fold` has three closures here: `try_fold(init, step, merge)`; `merge` joins the results of two workers"
+        try_fold_with<T, F>(T, F);
     FoldChunks: "there is no `fold_chunks`: write `chunks(n).map(|chunk| chunk.iter().fold(init, f))`"
         fold_chunks<N, T, F>(N, T, F), fold_chunks_with<N, T, F>(N, T, F);
     Update: "there is no `update`: write `map(|mut x| {{ f(&mut x); x }})`"

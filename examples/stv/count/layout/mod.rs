@@ -83,8 +83,7 @@ const MOST_IN_SMALL_SETS: usize = 32;
 /// The most candidates. A strict rank has 16 bits, and so has the depth of a node.
 const MOST_CANDIDATES: usize = 1 << 16;
 /// The number of ballots in a piece. The number is large, so that few beginnings are written twice.
-/// Large elections still have many pieces. Neither this number nor the layout depends on the number
-/// of threads.
+/// Large elections still have many pieces. The number does not depend on the number of threads.
 const PIECE: usize = 1 << 14;
 /// The least cost of a chunk: much more than the cost to begin one.
 const LEAST: u64 = 512;
