@@ -389,3 +389,37 @@ fn the_report_of_the_program_counts_tasks() {
         assert!(child::passed(&output).contains("3 tasks (Pool::spawn"), "{output:?}");
     }
 }
+
+/// A worker is noted for the task, and runs its call of the broadcast first. The call waits for the
+/// task.
+#[test]
+fn a_task_begins_although_a_broadcast_waits_for_it() {
+    for _ in 0..10 {
+        let pool = pool(2);
+        thread::sleep(Duration::from_millis(10)); // its worker sleeps
+        let (sender, receiver) = channel();
+        let receiver = Mutex::new(receiver);
+        pool.spawn(move || sender.send(7).unwrap());
+        let heard = pool.broadcast(|number| number == 0 || next(&receiver.lock().unwrap()) == 7);
+        assert_eq!(heard, [true; 2]);
+    }
+}
+
+/// In each of two broadcasts all threads wait for each other.
+#[test]
+fn two_broadcasts_at_a_time_run_in_one_order() {
+    const THREADS: usize = 4;
+    let pool = Arc::new(pool(THREADS));
+    let (sender, receiver) = channel();
+    for _ in 0..2 {
+        let (pool, sender) = (Arc::clone(&pool), sender.clone());
+        thread::spawn(move || {
+            for _ in 0..200 {
+                let all = Barrier::new(THREADS);
+                pool.broadcast(|_| all.wait());
+            }
+            sender.send(()).unwrap();
+        });
+    }
+    (0..2).for_each(|_| next(&receiver));
+}

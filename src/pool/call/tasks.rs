@@ -52,12 +52,12 @@ impl Executor {
         if !self.threads.process.is_current() {
             return (0..self.workers).for_each(|number| task(number)());
         }
-        for number in 1..self.workers {
-            self.threads.call(number, task(number));
-        }
+        let all = |from| (from..self.workers).map(|number| (number, task(number)));
         if self.has_reserve() {
-            self.threads.call(0, task(0));
-        } else if !self.threads.spawn(task(0)) && self.workers == 1 {
+            return self.threads.call_all(all(0));
+        }
+        self.threads.call_all(all(1));
+        if !self.threads.spawn(task(0)) && self.workers == 1 {
             self.run_all();
         }
     }
@@ -74,7 +74,10 @@ impl Executor {
             *lock(&made[number]) = Some(ended);
         };
         if threads.process.is_current() && (here == 0 || self.has_reserve()) {
-            let (left, waiter) = (AtomicUsize::new(self.workers - 1), threads.waiter());
+            // A thread with a post runs its own call in line with those of other broadcasts.
+            let is_in_line = threads.post() != 0;
+            let calls = self.workers - usize::from(!is_in_line);
+            let (left, waiter) = (AtomicUsize::new(calls), threads.waiter());
             let call = |number| {
                 make(number);
                 // Release; partner: the load below. The caller sees what all threads have made.
@@ -83,11 +86,20 @@ impl Executor {
                 }
             };
             lend(&call, |lent| {
-                for number in (0..self.workers).filter(|number| *number != here) {
+                let called = (0..self.workers).filter(|number| is_in_line || *number != here);
+                let calls = called.map(|number| {
                     let lent = lent.clone();
-                    threads.call(number, Box::new(move || lent.call(number)));
+                    let call: Task = Box::new(move || lent.call(number));
+                    (number, call)
+                });
+                threads.call_all(calls);
+                // A worker may have been noted for a task that waits, and run its call first.
+                if threads.has_waiting() {
+                    self.has_reserve();
                 }
-                make(here);
+                if !is_in_line {
+                    make(here);
+                }
                 waiter.wait(&|| left.load(Ordering::Acquire) == 0); // partner: `call`
             });
         } else {

@@ -473,7 +473,8 @@ impl<J: Copy> Barrier<J> {
             post.set(&mut state, WorkerState::Away);
         }
         let stops = state.at == WorkerState::Stopped;
-        if !stops && (state.at == WorkerState::Noted || self.open_arenas() & TASKS != 0) {
+        let has_call = state.at == WorkerState::Noted || state.is_called;
+        if !stops && (has_call || self.open_arenas() & TASKS != 0) {
             self.run_tasks_at(post, state, me + 1); // a task may wait for this thread alone
             return Some(());
         }

@@ -40,10 +40,30 @@ impl<J: Copy> Barrier<J> {
         }
     }
 
-    /// Adds a task that only the thread of this post may run, and tells that thread: at its post,
-    /// or where it waits for the end of a loop.
+    /// Adds calls, each with the number of its post. They come in one step: all threads run the
+    /// calls of two broadcasts in the same order, so these calls may wait for each other.
+    pub(crate) fn call_all(&self, calls: Vec<(usize, Task)>) {
+        let posts: Vec<usize> = calls.iter().map(|(post, _)| *post).collect();
+        lock(&self.tasks.lists).called.extend(calls);
+        for post in posts {
+            self.tell(post);
+        }
+    }
+
+    /// Whether a task waits that any thread may run.
+    pub(crate) fn has_waiting(&self) -> bool {
+        !lock(&self.tasks.lists).waiting.is_empty()
+    }
+
+    /// Adds a task that only the thread of this post may run.
+    #[cfg(loom)]
     pub(crate) fn call(&self, post: usize, task: Task) {
-        lock(&self.tasks.lists).called.push_back((post, task));
+        self.call_all(vec![(post, task)]);
+    }
+
+    /// Tells the thread of this post that it is called: at its post, or where it waits for the end
+    /// of a loop.
+    fn tell(&self, post: usize) {
         if self.post(post).call() {
             return;
         }

@@ -166,10 +166,16 @@ impl Threads {
         self.barrier.spawn(task)
     }
 
-    /// Adds a task for worker `number`, which is a thread of the pool; number 0 is the reserve,
-    /// which has to have begun.
-    pub(crate) fn call(&self, number: usize, task: Task) {
-        self.barrier.call(if number == 0 { RESERVE } else { number }, task);
+    /// Adds tasks for workers of these numbers, which are threads of the pool; number 0 is the
+    /// reserve, which has to have begun.
+    pub(crate) fn call_all(&self, calls: impl Iterator<Item = (usize, Task)>) {
+        let post = |number| if number == 0 { RESERVE } else { number };
+        self.barrier.call_all(calls.map(|(number, task)| (post(number), task)).collect());
+    }
+
+    /// Whether a task waits that any thread may run.
+    pub(crate) fn has_waiting(&self) -> bool {
+        self.barrier.has_waiting()
     }
 
     /// Begins the reserve, if it has not begun: `begin` starts its thread.

@@ -159,6 +159,28 @@ fn a_pool_that_stops_runs_its_tasks() {
     });
 }
 
+/// A starved worker is called while it has an offer, and declines the offer.
+fn call_beside_an_offer() {
+    explore_to(3, || {
+        let shared = new(1);
+        let worker = starved(&shared);
+        let turn = take(&shared.0);
+        let offer = Offer { helpers: 1, ..Offer::default() };
+        let published = ManuallyDrop::new(shared.0.offer_job(&turn, Caller::default(), offer, 0));
+        shared.0.call(1, says(&shared, 0));
+        drop(ManuallyDrop::into_inner(published));
+        drop(ManuallyDrop::into_inner(turn));
+        shared.1[0].hear();
+        shared.0.stop();
+        worker.join().unwrap();
+    });
+}
+
+#[test]
+fn a_starved_worker_that_declines_an_offer_hears_a_call() {
+    call_beside_an_offer();
+}
+
 /// Two threads call each other, as two broadcasts do, and wait for each other: the worker in the
 /// item of a loop that it has called, the other in the place of the reserve.
 fn calls() {
@@ -310,6 +332,12 @@ mod planted {
     #[should_panic(expected = "deadlock")]
     fn a_call_that_wakes_nobody() {
         with(Bug::CallsNoWorker, calls);
+    }
+
+    #[test]
+    #[should_panic(expected = "deadlock")]
+    fn a_starved_worker_that_declines_an_offer_and_hears_no_call() {
+        with(Bug::DeclinesUncalled, call_beside_an_offer);
     }
 
     #[test]
