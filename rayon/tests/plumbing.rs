@@ -776,3 +776,38 @@ fn an_iterator_that_lies_about_its_number_is_found_out() {
     kept.par_extend(halves(2, 2, false));
     assert_eq!(kept, ["kept", "0", "1", "0", "1"]);
 }
+
+/// Numbers whose folder takes all items, although it may be full: `full` is a hint.
+struct Through(Range<u64>);
+
+impl ParallelIterator for Through {
+    type Item = u64;
+
+    fn drive_unindexed<C: UnindexedConsumer<u64>>(self, consumer: C) -> C::Result {
+        bridge_unindexed(self, consumer)
+    }
+}
+
+impl UnindexedProducer for Through {
+    type Item = u64;
+
+    fn split(self) -> (Self, Option<Self>) {
+        let Range { start, end } = self.0;
+        let middle = start.midpoint(end);
+        if middle == start { (self, None) } else { (Self(start..middle), Some(Self(middle..end))) }
+    }
+
+    fn fold_with<F: Folder<u64>>(self, folder: F) -> F {
+        self.0.fold(folder, F::consume)
+    }
+}
+
+#[test]
+fn a_folder_that_is_full_keeps_what_it_has_found() {
+    let all = || Through(0..1000);
+    assert!(all().any(|x| x == 500) && !all().all(|x| x != 500));
+    assert_eq!((all().find_first(|x| *x >= 500), all().find_any(|x| *x == 500)), (Some(500), Some(500)));
+    assert_eq!(all().find_last(|x| *x <= 500), Some(500));
+    assert_eq!(all().try_for_each(|x| if x == 500 { Err(x) } else { Ok(()) }), Err(500));
+    assert_eq!(all().map(|x| (x < 500).then_some(x)).while_some().count(), 500);
+}

@@ -278,8 +278,12 @@ struct Folding<'f, F, A> {
 impl<T, F: Folds<T>> Folder<T> for Folding<'_, F, F::Acc> {
     type Result = F::Result;
 
+    /// A part that has ended takes no more items. Whoever drives it need not ask `full`.
     #[inline(always)]
     fn consume(mut self, item: T) -> Self {
+        if F::MAY_END && self.has_ended {
+            return self;
+        }
         match self.part.fold.step(self.acc, item) {
             Ok(acc) => self.acc = acc,
             Err(acc) => {
@@ -302,6 +306,9 @@ impl<T, F: Folds<T>> Folder<T> for Folding<'_, F, F::Acc> {
             return Self { acc: iter.into_iter().fold(acc, step), has_ended, part };
         }
         let (ended, limit) = (part.ended, part.limit());
+        if has_ended {
+            return Self { acc, has_ended, part };
+        }
         for item in iter {
             match part.fold.step(acc, item) {
                 Ok(next) => acc = next,

@@ -70,10 +70,11 @@ impl<A: Source, B: Source> Source for Zip<A, B> {
         &self,
         range: Range<usize>,
     ) -> impl ExactSizeIterator<Item = Self::Item> + DoubleEndedIterator {
-        // SAFETY: as the caller promises, since the first source has the same length.
-        let a = unsafe { self.0.items(range.clone()) };
+        // If the first source panics, the items of the second one are dropped.
         // SAFETY: as the caller promises, since the second source has the same length.
-        let b = unsafe { self.1.items(range) };
+        let b = unsafe { self.1.items(range.clone()) };
+        // SAFETY: as the caller promises, since the first source has the same length.
+        let a = unsafe { self.0.items(range) };
         a.zip(b)
     }
 

@@ -294,6 +294,7 @@ impl<P: Splittable> Source for InParts<P> {
         &self,
         range: Range<usize>,
     ) -> impl ExactSizeIterator<Item = P::Item> + DoubleEndedIterator {
-        self.split_off(&range).into_items()
+        let len = range.len();
+        self.split_off(&range).into_items().take(len) // a part may have more items than it says
     }
 }
