@@ -3,8 +3,8 @@
 //! claims.
 //!
 //! A plain test run has 20,000 encounters. An encounter is a theft, which stands or is undone.
-//! `cargo test --release --lib litmus -- --ignored --test-threads=1` runs 10^8 encounters of each
-//! kind, or the number in `RANGESTEAL_LITMUS`. The copy that `.ci/plant` makes also tests wrong
+//! `cargo test -p rangesteal --release --lib litmus -- --ignored --test-threads=1` runs 10^8
+//! encounters of each kind, or the number in `RANGESTEAL_LITMUS`. The copy that `.ci/plant` makes also tests wrong
 //! fences (`mod planted`). An optimised build for x86-64 ran on two CPUs, of whose time the workers
 //! got a tenth. With wrong fences, an item was claimed twice in this build: without the heavy fence
 //! after 22 to 100 encounters, within 0.03 s; with a full light fence and no heavy fence after 160
@@ -292,7 +292,7 @@ proptest! {
 }
 
 /// The wrong fences that the litmus tests must find:
-/// `.ci/plant cargo test --release --lib litmus::planted`.
+/// `.ci/plant cargo test -p rangesteal --release --lib litmus::planted`.
 #[cfg(planted)]
 mod planted {
     use super::*;

@@ -929,7 +929,7 @@ fn table() {
 /// The caller wakes two sleeping helpers and begins. Each worker wakes further ones. Prints the
 /// mean makespans, in µs, of rounds over noise with known costs: with the policy's number of
 /// helpers, with at most `sqrt(1.5 * work / wake)` helpers, and with the best number of workers.
-/// `cargo test --release --lib simulator::helpers -- --ignored --nocapture`
+/// `cargo test -p rangesteal --release --lib simulator::helpers -- --ignored --nocapture`
 #[test]
 #[ignore = "a table for people"]
 fn helpers_that_cost_more_than_they_save() {

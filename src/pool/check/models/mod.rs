@@ -7,10 +7,10 @@
 //! with at most three preemptions (with two preemptions, a real bug was missed). loom explores two
 //! models, of several workers and two callers, with two preemptions; `.ci/long` explores one of
 //! these with three.
-//! `RUSTC_WORKSPACE_WRAPPER=$PWD/.ci/loom cargo test --release --lib models`
+//! `RUSTC_WORKSPACE_WRAPPER=$PWD/.ci/loom cargo test -p rangesteal --release --lib models`
 //!
 //! shuttle runs large models in random schedules (`schedules.rs`):
-//! `RUSTC_WORKSPACE_WRAPPER=$PWD/.ci/shuttle cargo test --release --lib models`
+//! `RUSTC_WORKSPACE_WRAPPER=$PWD/.ci/shuttle cargo test -p rangesteal --release --lib models`
 
 #[cfg(loom)]
 mod arenas;
