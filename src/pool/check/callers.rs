@@ -1192,8 +1192,8 @@ fn callers_share_sixty_four_workers() {
 
 /// Prints the ratios, with the policy and with helpers that poll between the loops of several
 /// callers as they do between those of one: `cargo test -p rangesteal --release --lib crowd --
-/// --ignored --nocapture`. CPU time does not count here. The threads of a crowd have no CPUs to spare on two
-/// CPUs, but 63 helpers and two callers are only one more than 64.
+/// --ignored --nocapture`. CPU time does not count here. The threads of a crowd have no CPUs to
+/// spare on two CPUs, but 63 helpers and two callers are only one more than 64.
 #[test]
 #[ignore = "a table for people"]
 fn helpers_that_poll_in_a_crowd() {

@@ -4,14 +4,14 @@
 //!
 //! A plain test run has 20,000 encounters. An encounter is a theft, which stands or is undone.
 //! `cargo test -p rangesteal --release --lib litmus -- --ignored --test-threads=1` runs 10^8
-//! encounters of each kind, or the number in `RANGESTEAL_LITMUS`. The copy that `.ci/plant` makes also tests wrong
-//! fences (`mod planted`). An optimised build for x86-64 ran on two CPUs, of whose time the workers
-//! got a tenth. With wrong fences, an item was claimed twice in this build: without the heavy fence
-//! after 22 to 100 encounters, within 0.03 s; with a full light fence and no heavy fence after 160
-//! to 7,300 encounters, within 0.11 s; with the heavy fence alone after 22 to 160 encounters; and
-//! with fences that change without telling thieves after 54 to 460 encounters. In an unoptimised
-//! build, 10^6 encounters with the light fence alone showed no wrong claim. On an Intel Xeon, an
-//! optimised build with the light fence alone showed none, either.
+//! encounters of each kind, or the number in `RANGESTEAL_LITMUS`. The copy that `.ci/plant` makes
+//! also tests wrong fences (`mod planted`). An optimised build for x86-64 ran on two CPUs, of whose
+//! time the workers got a tenth. With wrong fences, an item was claimed twice in this build:
+//! without the heavy fence after 22 to 100 encounters, within 0.03 s; with a full light fence and
+//! no heavy fence after 160 to 7,300 encounters, within 0.11 s; with the heavy fence alone after 22
+//! to 160 encounters; and with fences that change without telling thieves after 54 to 460
+//! encounters. In an unoptimised build, 10^6 encounters with the light fence alone showed no wrong
+//! claim. On an Intel Xeon, an optimised build with the light fence alone showed none, either.
 
 use std::{
     env, iter,
