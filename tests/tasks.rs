@@ -364,6 +364,25 @@ fn a_forked_child_runs_tasks_on_the_calling_thread() {
     });
 }
 
+/// The worker and the reserve are in tasks, so a third task waits.
+#[cfg(unix)]
+#[test]
+fn a_forked_child_runs_no_task_of_its_parent() {
+    let pool = pool(2);
+    let (go, begun) = (Arc::new(Barrier::new(3)), channel());
+    for _ in 0..3 {
+        let (go, begun) = (Arc::clone(&go), begun.0.clone());
+        pool.spawn(move || {
+            begun.send(()).unwrap();
+            go.wait();
+        });
+    }
+    (0..2).for_each(|_| next(&begun.1));
+    assert!(pool.has_tasks());
+    forked::forked(|| assert!(!pool.has_tasks() && !pool.run_task()));
+    assert!(pool.run_task());
+}
+
 #[cfg(unix)]
 #[test]
 fn a_process_ends_while_tasks_run() {

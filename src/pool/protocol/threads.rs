@@ -206,12 +206,12 @@ impl Threads {
 
     /// Runs one task that waits, on the calling thread. Returns whether there was one.
     pub(crate) fn run_task(&self) -> bool {
-        self.barrier.run_task(self.post())
+        self.process.is_current() && self.barrier.run_task(self.post())
     }
 
     /// Whether a task waits that the calling thread may run.
     pub(crate) fn has_tasks(&self) -> bool {
-        self.barrier.has_tasks(self.post())
+        self.process.is_current() && self.barrier.has_tasks(self.post())
     }
 
     /// Where the calling thread waits, if it has to.
