@@ -811,3 +811,66 @@ fn a_folder_that_is_full_keeps_what_it_has_found() {
     assert_eq!(all().try_for_each(|x| if x == 500 { Err(x) } else { Ok(()) }), Err(500));
     assert_eq!(all().map(|x| (x < 500).then_some(x)).while_some().count(), 500);
 }
+
+/// Items with an index, whose producer splits so many times and then panics.
+struct SplitsFew(usize, AtomicUsize);
+
+impl ParallelIterator for SplitsFew {
+    type Item = usize;
+
+    fn drive_unindexed<C: UnindexedConsumer<usize>>(self, consumer: C) -> C::Result {
+        bridge(self, consumer)
+    }
+}
+
+impl IndexedParallelIterator for SplitsFew {
+    fn len(&self) -> usize {
+        self.0
+    }
+
+    fn drive<C: Consumer<usize>>(self, consumer: C) -> C::Result {
+        bridge(self, consumer)
+    }
+
+    fn with_producer<C: ProducerCallback<usize>>(self, callback: C) -> C::Output {
+        callback.callback(PartOfFew(0..self.0, &self.1))
+    }
+}
+
+struct PartOfFew<'s>(Range<usize>, &'s AtomicUsize);
+
+impl Producer for PartOfFew<'_> {
+    type Item = usize;
+    type IntoIter = Range<usize>;
+
+    fn into_iter(self) -> Range<usize> {
+        self.0
+    }
+
+    fn split_at(self, index: usize) -> (Self, Self) {
+        let may_split = self.1.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1));
+        assert!(may_split.is_ok(), "no more splits");
+        let Self(Range { start, end }, left) = self;
+        let middle = start + index;
+        (Self(start..middle, left), Self(middle..end, left))
+    }
+}
+
+/// The panic of a split reaches the caller, also if the first one is in the drop of a claim.
+#[test]
+fn a_split_that_panics_does_not_abort() {
+    for splits in 0..16 {
+        let few = || SplitsFew(N, AtomicUsize::new(splits));
+        let texts = || (0..N).map(|i| i.to_string()).collect::<Vec<_>>();
+        for _ in 0..3 {
+            for work in [
+                &(|| few().zip(texts()).for_each(drop)) as &dyn Fn(),
+                &|| assert_eq!(few().zip(texts()).position_first(|(i, _)| i == N), None),
+                &|| drop(texts().into_par_iter().zip(few()).collect::<Vec<_>>()),
+            ] {
+                _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+            }
+        }
+    }
+    panics(|| SplitsFew(N, AtomicUsize::new(0)).zip(vec![String::new(); N]).for_each(drop));
+}

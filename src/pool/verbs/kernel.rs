@@ -14,7 +14,10 @@ use super::{
     state::State,
 };
 use crate::pool::{
-    call::body::{Body, Stop},
+    call::{
+        body::{Body, Stop},
+        ending::attempt,
+    },
     protocol::range::Claims,
 };
 
@@ -169,9 +172,13 @@ impl<S: Source> Drop for Claim<'_, S> {
     #[inline(always)]
     fn drop(&mut self) {
         if Self::MOVES_OUT {
-            // SAFETY: as the caller of `new` promises; the items of this claim have not been
-            // requested.
-            drop(unsafe { self.source.items(self.range.clone()) });
+            let drops = || {
+                // SAFETY: as the caller of `new` promises; the items of this claim have not been
+                // requested.
+                drop(unsafe { self.source.items(self.range.clone()) });
+            };
+            // A source in parts splits one off, by code of another crate that may panic.
+            if const { S::IS_PARTED } { attempt(drops) } else { drops() }
         }
     }
 }
