@@ -3,7 +3,7 @@
 
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)] // small numbers
 
-use std::{cell::RefCell, fmt::Debug, future::poll_fn, task::Poll, thread, time::Duration};
+use std::{cell::RefCell, fmt::Debug, future::poll_fn, sync::mpsc, task::Poll, thread, time::Duration};
 
 use nix::libc;
 use rangesteal::{CancelToken, Cancelled, Pool, Progress, RunReport, Trace, source};
@@ -45,6 +45,7 @@ pub(crate) fn print() {
             }
         }
         nested(&pool);
+        tasks(&pool);
     }
     no_size(&Pool::builder().num_threads(2).build().unwrap());
     at_the_end();
@@ -85,6 +86,8 @@ fn slices(pool: &Pool, costs: &[u64], of: &dyn Fn(&str) -> String) {
     let fails = |cost: &u64| if late(cost) { Err("late") } else { Ok(value(cost)) };
     result(&of("try_reduce"), pool.on(costs).map(fails).try_reduce(add));
     result(&of("try_for_each"), pool.on(costs).try_for_each(|cost| fails(cost).map(drop)));
+    let tried = pool.on(costs).try_fold(|| 0, |sum, cost| Ok::<_, &str>(sum + fails(cost)?), add);
+    result(&of("try_fold"), tried);
     result(&of("sum"), pool.on(costs).map(value).sum::<u64>());
     result(&of("count"), pool.on(costs).filter(|cost| late(cost)).count());
     // The factor is at most 2 to the power of 60.
@@ -367,6 +370,19 @@ fn nested(pool: &Pool) {
         })
         .collect();
     result("waiting loops in a loop", waited);
+}
+
+/// Tasks, and calls on each thread.
+fn tasks(pool: &Pool) {
+    let (sender, ran) = mpsc::channel();
+    let sends = sender.clone();
+    pool.spawn(move || sends.send(7).unwrap());
+    result("spawn", ran.recv());
+    result("broadcast", pool.broadcast(|number| number));
+    pool.spawn_broadcast(move |number| sender.send(number).unwrap());
+    let mut numbers: Vec<_> = ran.iter().collect();
+    numbers.sort_unstable();
+    result("spawn_broadcast", numbers);
 }
 
 /// Loops whose sums of item numbers do not fit into the type of these numbers.
