@@ -43,8 +43,9 @@ impl Drop for Solo<'_> {
 }
 
 impl<'a> Solo<'a> {
-    /// A loop over the indices `left`, which begins at `begin`.
-    pub(crate) fn new(options: &'a LoopOptions<'a>, left: Range<usize>, begin: Instant) -> Self {
+    /// A loop over the indices `left`. The loop begins now.
+    pub(crate) fn new(options: &'a LoopOptions<'a>, left: Range<usize>) -> Self {
+        let begin = Instant::now();
         let closeup = options.tick().map(|tick| Box::new(Closeup::new(tick, left.start, begin)));
         let (len, timed, took) = (left.end, left.start, Duration::ZERO);
         Self { begin, hand: Private { options, begun: left.start, end: len }, len, timed, took, closeup }
@@ -251,7 +252,7 @@ mod tests {
         for expected in [1, 1000] {
             let wishes = Wishes { at: Location::caller(), report: None, trace: None };
             let options = LoopOptions::new(2, Watch::default(), wishes, LoopKind::Through);
-            let mut solo = Solo::new(&options, 0..1000, Instant::now());
+            let mut solo = Solo::new(&options, 0..1000);
             assert!(solo.fold_before(&mut Slow, 500, Duration::from_micros(500), expected).is_none());
             assert!((1..=20).contains(&solo.hand.begun), "{} instead of 10", solo.hand.begun);
             assert!(solo.fold_before(&mut Slow, solo.hand.begun + 1, Duration::MAX, expected).is_none());

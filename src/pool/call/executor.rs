@@ -389,7 +389,7 @@ impl Executor {
         if options.is_watched() || self.program_report.is_some() {
             launch = launch.watched();
         }
-        (launch != Launch::Plain).then_some(Call { this, launch, awake, gap, weighed: now })
+        (launch != Launch::Plain).then_some(Call { this, launch, awake, gap })
     }
 
     /// How a call continues if it was expected to be short but is not. The next call gets a full
@@ -400,7 +400,7 @@ impl Executor {
         self.set_quiet(0);
         let awake = self.threads.awake() > 0;
         let launch = Launch::begun_alone(&self.prices, awake, Why::Unexpected);
-        Call { this, launch, awake, gap: None, weighed: None }
+        Call { this, launch, awake, gap: None }
     }
 
     /// Why a call has run alone, given that it was not cancelled and workers were idle.
@@ -512,6 +512,4 @@ pub(super) struct Call {
     pub(super) awake: bool,
     /// The gap before the call; `None` if the call was not weighed before it began.
     pub(super) gap: Option<Gap>,
-    /// When the call was weighed, if a worker was idle then.
-    pub(super) weighed: Option<Instant>,
 }

@@ -185,8 +185,7 @@ impl<'r> Running<'r> {
             let awake = executor.threads.awake() > 0;
             if executor.idle() > 0
                 && let Some(launch) = launch::of_rest(&executor.prices, self.solo.work_left(), awake)
-                && let Some(shared) =
-                    self.invite(Call { this, launch, awake, gap: None, weighed: None }, true)
+                && let Some(shared) = self.invite(Call { this, launch, awake, gap: None }, true)
             {
                 return AfterAlone::Help(shared);
             }
@@ -341,10 +340,7 @@ impl Executor {
             }
         }
         let call = call.unwrap_or_else(|| self.weigh_again(*this));
-        // The time of the decision does not count as work of the calling thread.
-        let begin = call.weighed.filter(|_| call.launch.why().is_none()).unwrap_or_else(Instant::now);
-        let solo = Solo::new(options, done..len, begin);
-        Running { executor: self, call, options, solo, own, others }.run()
+        Running { executor: self, call, options, solo: Solo::new(options, done..len), own, others }.run()
     }
 
     /// Folds the first `done` indices as the plain loop does. Returns how the loop has ended;
@@ -558,8 +554,7 @@ mod tests {
         let this = Loop { site: Site::new(ptr::without_provenance(0x1230)), slice };
         let gap =
             Some(Gap { since_begin: Duration::ZERO, since_end: None, patience: Duration::from_secs(1) });
-        let launch = Launch::Shared { helpers: 3 };
-        let call = Call { this, launch, awake: true, gap, weighed: None };
+        let call = Call { this, launch: Launch::Shared { helpers: 3 }, awake: true, gap };
         let polls = |workers| !executor.polls(&call, workers).between.is_none();
         let may_poll = executor.cpus.plan.may_poll;
         assert_eq!([1, cpus, cpus + 1].map(polls), [may_poll, may_poll, false]);
