@@ -56,8 +56,8 @@ use verbs::{comparator::By, partition, select, sort};
 ///
 /// A loop inside a loop takes 0.5 KiB of stack if it runs alone, and up to 3.5 KiB if it is shared
 /// or finds no idle worker; in debug builds 4 and 10 KiB. Long chains and large partial results
-/// take more. [`join`](Self::join) inside `join` takes 0.25 KiB, in debug builds 1 KiB. A `join` that is
-/// offered to workers takes 1 KiB, in debug builds 4 KiB.
+/// take more. [`join`](Self::join) inside `join` takes 0.25 KiB, in debug builds 1 KiB. A `join`
+/// that is offered to workers takes 1 KiB, in debug builds 4 KiB.
 ///
 /// # What items start
 /// A worker is pinned to one CPU, unless [`pinning`](PoolBuilder::pinning) is off. Programs and
