@@ -35,6 +35,9 @@ use crate::clock::{Instant, nanos};
 const ALIKE: usize = 2;
 /// In calls: a trial fails that has not ended after this number of calls, since no helper comes.
 const LONGEST_TRIAL: u8 = 64;
+/// A loop is most of its round if the round takes less than this factor times the loop alone.
+/// Then rounds do not keep it alone: its own verdict is the better one.
+const MOST_OF: f32 = 1.1;
 /// In loops: how many loops of a thread are remembered.
 const LOOPS: usize = 8;
 
@@ -236,7 +239,7 @@ impl RoundsOfLoop {
             return Some(!self.is_alone);
         }
         let may_be_alone = if self.is_alone {
-            call.took_alone < CLEARLY * self.usually
+            MOST_OF * call.took_alone < self.usually
         } else {
             CLEARLY * call.took_shared < self.usually
         };
@@ -390,7 +393,7 @@ mod tests {
     }
 
     /// A helper that is rung comes 20 rounds later. It sleeps again if the loop runs alone for 4
-    /// rounds. The rounds take 20 µs shared, and 34 µs alone. The loop's own verdict is that it
+    /// rounds. The rounds take 24 µs shared, and 40 µs alone. The loop's own verdict is that it
     /// runs alone, since nobody has come to its first calls.
     #[test]
     fn a_trial_of_sharing_waits_for_its_helper() {
@@ -414,7 +417,7 @@ mod tests {
             };
             let is_shared = !way && ran == Ran::Shared;
             shared += usize::from(is_shared);
-            now += Duration::from_micros(if is_shared { 20 } else { 34 });
+            now += Duration::from_micros(if is_shared { 24 } else { 40 });
         }
         assert!(shared > 800, "{shared} of 1000 rounds");
     }
