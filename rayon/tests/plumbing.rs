@@ -792,9 +792,8 @@ impl UnindexedProducer for Through {
     type Item = u64;
 
     fn split(self) -> (Self, Option<Self>) {
-        let Range { start, end } = self.0;
-        let middle = start.midpoint(end);
-        if middle == start { (self, None) } else { (Self(start..middle), Some(Self(middle..end))) }
+        let (left, right) = Numbers(self.0).split();
+        (Self(left.0), right.map(|right| Self(right.0)))
     }
 
     fn fold_with<F: Folder<u64>>(self, folder: F) -> F {
@@ -812,7 +811,8 @@ fn a_folder_that_is_full_keeps_what_it_has_found() {
     assert_eq!(all().map(|x| (x < 500).then_some(x)).while_some().count(), 500);
 }
 
-/// Items with an index, whose producer splits so many times and then panics.
+/// Items with an index: their number, and how many more times their producer splits before a split
+/// panics.
 struct SplitsFew(usize, AtomicUsize);
 
 impl ParallelIterator for SplitsFew {
@@ -833,26 +833,25 @@ impl IndexedParallelIterator for SplitsFew {
     }
 
     fn with_producer<C: ProducerCallback<usize>>(self, callback: C) -> C::Output {
-        callback.callback(PartOfFew(0..self.0, &self.1))
+        callback.callback(PartOfFew(Part((0..self.0).collect()), &self.1))
     }
 }
 
-struct PartOfFew<'s>(Range<usize>, &'s AtomicUsize);
+struct PartOfFew<'s>(Part<usize>, &'s AtomicUsize);
 
 impl Producer for PartOfFew<'_> {
     type Item = usize;
-    type IntoIter = Range<usize>;
+    type IntoIter = std::vec::IntoIter<usize>;
 
-    fn into_iter(self) -> Range<usize> {
-        self.0
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
     }
 
     fn split_at(self, index: usize) -> (Self, Self) {
         let may_split = self.1.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1));
         assert!(may_split.is_ok(), "no more splits");
-        let Self(Range { start, end }, left) = self;
-        let middle = start + index;
-        (Self(start..middle, left), Self(middle..end, left))
+        let (before, behind) = self.0.split_at(index);
+        (Self(before, self.1), Self(behind, self.1))
     }
 }
 

@@ -106,35 +106,26 @@ fn tasks_run_although_their_pool_is_dropped() {
 
 type Feeds = fn(&ThreadPool) -> u64;
 
+/// The closure of a scope feeds a task. The scopes have different types.
+macro_rules! feeds {
+    ($scope:ident, $spawn:ident) => {
+        |pool| {
+            let ((sender, numbers), mut sum) = (sync_channel(2), 0);
+            pool.$scope(|scope| {
+                scope.$spawn(|_| sum = numbers.into_iter().sum());
+                (0..100).for_each(|x| sender.send(x).unwrap());
+                drop(sender);
+            });
+            sum
+        }
+    };
+}
+
 /// The closure of a scope feeds a task through a bounded channel.
 const FEEDS: [Feeds; 4] = [
-    |pool| {
-        let ((sender, numbers), mut sum) = (sync_channel(2), 0);
-        pool.in_place_scope(|scope| {
-            scope.spawn(|_| sum = numbers.into_iter().sum());
-            (0..100).for_each(|x| sender.send(x).unwrap());
-            drop(sender);
-        });
-        sum
-    },
-    |pool| {
-        let ((sender, numbers), mut sum) = (sync_channel(2), 0);
-        pool.scope(|scope| {
-            scope.spawn(|_| sum = numbers.into_iter().sum());
-            (0..100).for_each(|x| sender.send(x).unwrap());
-            drop(sender);
-        });
-        sum
-    },
-    |pool| {
-        let ((sender, numbers), mut sum) = (sync_channel(2), 0);
-        pool.in_place_scope_fifo(|scope| {
-            scope.spawn_fifo(|_| sum = numbers.into_iter().sum());
-            (0..100).for_each(|x| sender.send(x).unwrap());
-            drop(sender);
-        });
-        sum
-    },
+    feeds!(in_place_scope, spawn),
+    feeds!(scope, spawn),
+    feeds!(in_place_scope_fifo, spawn_fifo),
     // In a task of a scope.
     |pool| {
         let ((sender, numbers), mut sum) = (sync_channel(2), 0);
