@@ -287,11 +287,10 @@ impl Executor {
                 // A timed loop writes to memory that all threads read, so loops inside items are
                 // not timed.
                 QuickVerdict::Timed if Inside::is_here() => QuickVerdict::Plain,
-                QuickVerdict::Unclear if self.quiet.load(Ordering::Relaxed) > 0 => {
-                    return match self.brief(*this, kind) {
-                        Some(part) => (QuickVerdict::Brief, part),
-                        None => (QuickVerdict::Unclear, len),
-                    };
+                QuickVerdict::Unclear => {
+                    let odds = self.quiet.load(Ordering::Relaxed);
+                    let part = if odds > 0 { self.brief(*this, kind, odds) } else { None };
+                    return part.map_or((QuickVerdict::Unclear, len), |part| (QuickVerdict::Brief, part));
                 }
                 verdict => verdict,
             }
@@ -299,15 +298,15 @@ impl Executor {
         (verdict, len)
     }
 
-    /// If the loop is brief: the length of its parts.
+    /// If the loop is brief: the length of its parts. One in `odds` brief loops gets a full
+    /// decision all the same.
     #[cold]
     #[inline(never)]
-    fn brief(&self, this: Loop, kind: LoopKind) -> Option<usize> {
+    fn brief(&self, this: Loop, kind: LoopKind, odds: u64) -> Option<usize> {
         if self.threads.awake() > 0 || Inside::is_here() {
             return None;
         }
-        let explores = upcoming().is_one_in(self.quiet.load(Ordering::Relaxed).max(1));
-        let part = launch::brief(&self.memory, &self.prices, this, kind, explores)?;
+        let part = launch::brief(&self.memory, &self.prices, this, kind, upcoming().is_one_in(odds))?;
         draw(); // otherwise the full decision uses this number
         Some(part)
     }

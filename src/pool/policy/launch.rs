@@ -1,10 +1,11 @@
 //! When to wake the workers: the cost of a loop last time decides how the loop starts this time.
 //!
-//! Waking a thread costs the caller 0.2 to 7 µs, and the thread begins 10 to 40 µs later. A shorter
-//! loop is best run by the caller alone, and a very short one without a reading of the clock. So
-//! the pool remembers what an item cost, in a few bytes for each loop in the program text. It
-//! measures what help costs from helpers that sleep and from helpers that are awake. All of this is
-//! hints: they decide which workers take part, never the result.
+//! Waking a thread costs the caller 0.2 to 7 µs, and the thread begins 10 to 40 µs later; on a
+//! virtual machine whose idle CPUs halt, up to 30 µs and 300 µs. A shorter loop is best run by the
+//! caller alone, and a very short one without a reading of the clock. So the pool remembers what an
+//! item cost, in a few bytes for each loop in the program text. It measures what help costs from
+//! helpers that sleep and from helpers that are awake. All of this is hints: they decide which
+//! workers take part, never the result.
 //!
 //! A decision takes time, too, if the caches are cold: 2 µs for the quick verdict, and 7 µs for a
 //! full decision. So there is no full decision for a loop that ends before sleeping helpers could
@@ -210,9 +211,10 @@ pub(crate) fn brief(
     Some(if len < CHECKED { part } else { (part - part % CHECKED_AFTER).max(CHECKED_AFTER) })
 }
 
-/// After a full decision while all helpers sleep: one in so many brief loops gets the next full
-/// decision; with 0 all loops do. The call began after `gap`, and is expected to take `expected`
-/// nanoseconds; 0 if that is unknown. `is_waking` says whether a helper is on its way.
+/// After a full decision that was made while all helpers sleep: how many brief loops there are for
+/// one that gets the next full decision; 0 if each loop gets one. The call began after `gap`, and
+/// is expected to take `expected` nanoseconds; 0 if that is unknown. `is_waking` says whether a
+/// helper is on its way.
 pub(crate) fn quiet_odds(prices: &Prices, launch: Launch, is_waking: bool, gap: Gap, expected: f32) -> u64 {
     let is_far = !gap.is_short(expected);
     let is_settled = match launch {
@@ -346,11 +348,11 @@ impl Case<'_> {
         {
             return self.faster(cost, expected, (Launch::Shared { helpers: 1 }, Ran::Waking));
         }
-        // This call explores whether help has become cheaper. While a helper is awake, calls
-        // explore more often: a helper stays awake for only a few calls after a call that explored.
         if let Some((rounds, now)) = self.rounds {
             rounds.begin_alone(this, now);
         }
+        // This call explores whether help has become cheaper. While a helper is awake, calls
+        // explore more often: a helper stays awake for only a few calls after a call that explored.
         let imaginable = if awake { AWAKE_NS } else { TOO_SHORT_TO_TIME_NS };
         let polls = awake && expected >= TOO_SHORT_TO_TIME_NS;
         let odds = if polls { TIMED_ONE_IN } else { EXPLORED_ONE_IN };

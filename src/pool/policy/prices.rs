@@ -205,6 +205,20 @@ mod tests {
     }
 
     #[test]
+    fn help_that_is_much_dearer_is_soon_believed() {
+        let prices = Prices::new(); // 20 µs
+        let calls = (1..100).find(|_| {
+            prices.learn(false, 1, Some(200e3), 1e3, 250e3);
+            prices.help(false) >= 60e3
+        });
+        assert_eq!(calls, Some(2));
+        // If several helpers were asked for, the first one may have had another loop to do.
+        let prices = Prices::new();
+        prices.learn(false, 2, Some(200e3), 1e3, 250e3);
+        assert!(prices.help(false) < 22e3, "{}", prices.help(false));
+    }
+
+    #[test]
     fn a_helper_that_is_quick_again_is_soon_cheap_and_one_that_was_late_is_not_soon_dear() {
         let prices = Prices::new();
         let see = |delay| prices.learn(true, 1, delay, 100.0, 50e3);
