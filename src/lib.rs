@@ -86,14 +86,14 @@
 //! The thread that calls a loop is worker 0 and begins at once. The other workers sleep on
 //! condition variables. The pool decides how many workers to wake, if any. The pool compares the
 //! cost of the loop's last call with the measured cost of help: waking a thread takes a few
-//! microseconds of the caller's time, and the thread begins 10 to 40 µs later. A worker that wakes
-//! up too late finds no items, and no thread waits for it. If the pauses between loops are shorter
-//! than the time to wake a thread, a worker polls for the next loop. A worker stops polling after
-//! about the time that a wake-up takes, so an idle program uses no CPU time. If a loop of 64 items
-//! or more is expected to be short, the caller reads a clock after eight items, and in a loop of 4
-//! µs or more after each 2 µs of expected work. It shares the rest if these items took much longer.
-//! A loop of fewer items
-//! is timed in one of sixteen calls on average.
+//! microseconds of the caller's time, and the thread begins 10 to 40 µs later, on some virtual
+//! machines up to 300 µs. A worker that wakes up too late finds no items, and no thread waits for
+//! it. If the pauses between loops are shorter than the time to wake a thread, a worker polls for
+//! the next loop. A worker stops polling after about the time that a wake-up takes, so an idle
+//! program uses no CPU time. If a loop of 64 items or more is expected to be short, the caller
+//! reads a clock after eight items, and in a loop of 4 µs or more after each 2 µs of expected work.
+//! It shares the rest if these items took much longer. A loop of fewer items is timed in one of
+//! sixteen calls on average.
 //!
 //! The cost of help does not show that all items of a loop need one lock, or that another program
 //! uses the CPU of a helper. So the pool now and then tries the opposite of its choice: it shares a

@@ -31,9 +31,9 @@ use crate::pool::Shared;
 
 /// How often the watch looks.
 const TICK: Duration = Duration::from_millis(1);
-/// After so many ticks without a waiting task the watch sleeps.
+/// In ticks: the watch sleeps after this time without a waiting task.
 const LAST_TICKS: u32 = 20;
-/// After so many ticks a task that has not begun is reported in debug builds: 10 seconds.
+/// In ticks: debug builds report a task that has not begun after this time, which is 10 seconds.
 const STUCK_TICKS: u32 = 10_000;
 /// How many scopes call helpers at once after a closure of a scope had to be helped.
 const EAGER_SCOPES: usize = 1000;
@@ -243,7 +243,7 @@ fn watch() {
 fn looks() -> bool {
     let mut wait = false;
     for list in &WATCH.lists {
-        // A helper may be run at once, and open a scope: not under the lock.
+        // `look` may run a helper at once, which may open a scope, so the lock is free by then.
         let all: Vec<_> =
             lock(list).iter().filter(|watched| watched.waiting.load(SeqCst) > 0).cloned().collect();
         for watched in all {

@@ -57,8 +57,8 @@ impl Pool {
 
     /// Calls `f` once on each thread of the pool, with the number of the worker, and returns the
     /// results in the order of these numbers. The calls run at the same time, so `f` may hold a
-    /// [`Barrier`](std::sync::Barrier) of [`num_threads`](Self::num_threads) threads. For values
-    /// that belong to a thread: thread-local variables, counters of the system, caches.
+    /// [`Barrier`](std::sync::Barrier) of [`num_threads`](Self::num_threads) threads. Useful for
+    /// values that belong to a thread: thread-local variables, counters of the system, caches.
     ///
     /// The calling thread is number 0, as in a loop. If a worker calls `broadcast`, in an item or
     /// in a task, the worker keeps its number, and number 0 is the reserve (see
@@ -68,7 +68,8 @@ impl Pool {
     /// [`join`](Self::join) or of a `broadcast` that it has called. So a lock that a thread holds
     /// around such a call must not be taken in `f`. A call of `broadcast` in an item waits for the
     /// items of the other workers. In a loop whose [items wait](crate::On::waiting) it may wait for
-    /// ever.
+    /// ever. A thread that waits for a loop of another pool does not call `f` meanwhile. So two
+    /// pools that share loops in each other's items, and broadcast there, may wait for ever, too.
     ///
     /// ```
     /// let pool = rangesteal::Pool::builder().num_threads(3).build()?;

@@ -278,7 +278,7 @@ struct Folding<'f, F, A> {
 impl<T, F: Folds<T>> Folder<T> for Folding<'_, F, F::Acc> {
     type Result = F::Result;
 
-    /// A part that has ended takes no more items. Whoever drives it need not ask `full`.
+    /// A part that has ended takes no more items: another crate's producer need not ask `full`.
     #[inline(always)]
     fn consume(mut self, item: T) -> Self {
         if F::MAY_END && self.has_ended {

@@ -31,8 +31,8 @@ impl<J: Copy> Barrier<J> {
         WorkerState::IDLE.into_iter().any(is_noted) || self.tasks.reserve.note()
     }
 
-    /// An offer was taken back from a worker that sleeps. Who has spawned a task meanwhile has not
-    /// noted this worker.
+    /// An offer was taken back from a worker that sleeps. A thread that has spawned a task
+    /// meanwhile has not noted this worker.
     #[cold]
     pub(super) fn note_if_tasks_wait(&self) {
         if self.open.load(Ordering::Relaxed) & TASKS != 0 {

@@ -1,8 +1,9 @@
 //! Tasks that outlive their caller. Idle workers run them, each in the order of the list, before
 //! they sleep. A task that is *called* waits for one thread.
 //!
-//! Who spawns a task puts a *note* at the post of an idle worker. If no worker is idle, the
-//! *reserve* gets the note: a thread that takes no jobs, and that is begun when it is needed first.
+//! A thread that spawns a task puts a *note* at the post of an idle worker. If no worker is idle,
+//! the *reserve* gets the note: a thread that takes no jobs, and that is begun when it is needed
+//! first.
 //! So tasks run on as many threads as the pool has workers, counting the calling thread of a loop.
 //! `src/pool/README.md` has the proofs.
 

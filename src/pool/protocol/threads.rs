@@ -183,8 +183,8 @@ impl Threads {
         &self,
         begin: impl FnOnce(WorkerHandle) -> io::Result<JoinHandle<()>>,
     ) -> io::Result<()> {
-        // Relaxed: who finds that it has begun has added its task before; the thread that could not
-        // begin it looks for tasks afterwards.
+        // Relaxed: a thread that finds that it has begun has added its task before; a thread that
+        // could not begin it looks for tasks afterwards.
         if self.reserve.is_begun.load(Ordering::Relaxed)
             || self.reserve.is_begun.swap(true, Ordering::Relaxed)
         {

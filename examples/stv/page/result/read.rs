@@ -67,7 +67,7 @@ impl<'a> Fields<'a> {
         self.field(name, |value| value.as_array()?.iter().map(&mut read).collect())
     }
 
-    /// The candidate of this number, of so many candidates.
+    /// The candidate whose number is in the field `name`, in an election of `candidates`.
     fn candidate(&self, name: &str, candidates: usize) -> Found<CandidateIndex> {
         self.field(name, |value| candidate(value, candidates))
     }
