@@ -318,11 +318,16 @@ impl Executor {
         let took = begin.elapsed();
         self.memory.learn(*this, kind, this.slice.len, nanos(took));
         if verdict == QuickVerdict::Brief {
-            let is_far = self.gaps.after_brief(begin, took, &self.prices);
-            let odds = self.quiet.load(Ordering::Relaxed);
-            self.set_quiet(launch::odds_after_brief(odds, is_far));
-            with_rounds(|rounds| rounds.map(|rounds| rounds.begin_alone(*this, begin)));
+            self.end_brief(this, begin, took);
         }
+    }
+
+    /// A brief call that began at `begin` has taken `took`.
+    #[inline(never)] // other calls touch none of its code
+    fn end_brief(&self, this: &Loop, begin: Instant, took: Duration) {
+        let is_far = self.gaps.after_brief(begin, took, &self.prices);
+        self.set_quiet(launch::odds_after_brief(self.quiet.load(Ordering::Relaxed), is_far));
+        with_rounds(|rounds| rounds.map(|rounds| rounds.begin_alone(*this, begin)));
     }
 
     fn set_quiet(&self, odds: u64) {

@@ -70,7 +70,6 @@ impl Gaps {
 
     /// A brief call that `began` has taken `took`. Returns whether helpers that poll would have
     /// slept before it began.
-    #[inline(never)] // other calls touch none of its code
     pub(crate) fn after_brief(&self, began: Instant, took: Duration, prices: &Prices) -> bool {
         let began = began - self.made;
         let last = [&self.began, &self.ended, &self.brief_ended].map(|last| last.load(Ordering::Relaxed));
