@@ -17,6 +17,7 @@ mod sources;
 mod spawn;
 pub mod str;
 pub mod string;
+mod sync;
 mod thread_pool;
 pub mod vec;
 mod watch;

@@ -12,7 +12,7 @@ use std::{
     fmt,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        Arc, Mutex, OnceLock,
         atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst},
     },
     time::{Duration, Instant},
@@ -24,6 +24,7 @@ use crate::{
     join::discard,
     pool::{Seat, Shared, current, in_its_stack, inside},
     spawn::BroadcastContext,
+    sync::lock,
     watch::Watching,
 };
 
@@ -52,10 +53,6 @@ struct Tasks<'scope, S> {
     waiter: OnceLock<Waiter>,
     /// The first panic.
     panic: Mutex<Option<Payload>>,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<'scope, S> Tasks<'scope, S> {

@@ -1,12 +1,6 @@
 //! Thread pools other than the global pool.
 
-use std::{
-    any::Any,
-    error::Error,
-    fmt, io,
-    sync::{Mutex, PoisonError},
-    thread,
-};
+use std::{any::Any, error::Error, fmt, io, sync::Mutex, thread};
 
 use rangesteal::{BuildError, PoolBuilder, WorkerThread};
 
@@ -15,6 +9,7 @@ use crate::{
     pool::{self, Shared, current, inside},
     scope::{Scope, ScopeFifo, in_order, in_scope},
     spawn::{BroadcastContext, broadcast_on, spawn_broadcast_on, spawn_on},
+    sync::lock,
 };
 
 /// A pool of threads. Loops inside [`install`](Self::install) run on this pool.
@@ -401,7 +396,7 @@ impl<S> ThreadPoolBuilder<S> {
         if let Some(name) = name {
             let name = Mutex::new(name);
             options = options.thread_name(move |worker| {
-                let mut name = name.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut name = lock(&name);
                 (*name)(worker)
             });
         }

@@ -18,7 +18,7 @@
 use std::{
     cell::Cell,
     sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        Arc, Mutex, OnceLock,
         atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst},
     },
     thread::{self, Thread},
@@ -27,7 +27,7 @@ use std::{
 
 use rangesteal::{LentCall, Process};
 
-use crate::pool::Shared;
+use crate::{pool::Shared, sync::lock};
 
 /// How often the watch looks.
 const TICK: Duration = Duration::from_millis(1);
@@ -79,10 +79,6 @@ static WATCH: Watch = Watch {
     thread: OnceLock::new(),
     process: OnceLock::new(),
 };
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// The list of this thread's scopes.
 fn own_list() -> &'static Mutex<Vec<Arc<Watched>>> {

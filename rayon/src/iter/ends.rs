@@ -4,7 +4,7 @@ use std::{
     iter::{self, Product, Sum},
     marker::PhantomData,
     sync::{
-        Mutex, PoisonError,
+        Mutex,
         atomic::{AtomicUsize, Ordering},
     },
 };
@@ -20,7 +20,10 @@ use super::{
     End, IndexedEnd, ParallelIterator,
     drive::{self, Prunes, joined},
 };
-use crate::pool::{current, on};
+use crate::{
+    pool::{current, on},
+    sync::lock,
+};
 
 /// Implements [`End`] for an end before which no stage keeps anything: the result for a chain of
 /// items `T`, the loop, and the result of two loops. Then comes how the end folds the items of
@@ -270,11 +273,11 @@ impl<'v, T> Into<'v, T> {
 }
 
 ends!([T: Send] Into<'_, T>, T => (),
-|self, on| on.collect_into(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner)),
+|self, on| on.collect_into(&mut lock(&self.0)),
 |_first, second| second(),
 {
     fn foreign<I: ParallelIterator<Item = T>>(&self, iter: I) {
-        drive::append(iter, &mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        drive::append(iter, &mut lock(&self.0));
     }
 });
 

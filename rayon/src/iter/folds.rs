@@ -16,6 +16,7 @@ use super::{
     plumbing::{Consumer, Folder, UnindexedConsumer},
     shown,
 };
+use crate::sync::lock;
 
 /// Folds runs of items. The length of a run has bounds.
 struct InRuns<ID, F> {
@@ -131,7 +132,7 @@ where
 /// A closure that returns clones of `value`. A lock guards the value, since `T` need not be `Sync`.
 pub(super) fn cloned_from<T: Send + Clone>(value: T) -> impl Fn() -> T + Sync + Send {
     let value = Mutex::new(value);
-    move || value.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+    move || lock(&value).clone()
 }
 
 /// The accumulators of [`try_fold`](ParallelIterator::try_fold).

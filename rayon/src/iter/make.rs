@@ -1,7 +1,7 @@
 //! Iterators over no items, one item, clones of one item, the parts of a divided value, and the
 //! nodes of a tree.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use rangesteal::source;
 
@@ -10,6 +10,7 @@ use super::{
     ParallelIterator, Unindexed, Zip, indexed_by_bridge, plumbing::UnindexedConsumer, shown,
     unindexed_by_bridge,
 };
+use crate::sync::lock;
 
 /// An iterator without items.
 #[doc(hidden)]
@@ -135,7 +136,7 @@ impl<T: Clone + Send> IndexedParallelIterator for RepeatN<T> {
     fn rs_run_indexed<E: IndexedEnd<T>>(self, end: E) -> E::Out {
         let left = Mutex::new((self.element, self.n));
         let next = move |_| {
-            let (element, left) = &mut *left.lock().unwrap_or_else(PoisonError::into_inner);
+            let (element, left) = &mut *lock(&left);
             *left -= 1;
             let next = if *left == 0 { element.take() } else { element.clone() };
             next.expect("at most `n` items are requested")

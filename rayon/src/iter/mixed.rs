@@ -1,9 +1,6 @@
 //! Iterators over the items of two iterators, one after the other, and over items with a separator.
 
-use std::{
-    iter,
-    sync::{Mutex, PoisonError},
-};
+use std::{iter, sync::Mutex};
 
 use rangesteal::{
     On,
@@ -18,7 +15,7 @@ use super::{
     plumbing::{Reducer, UnindexedConsumer},
     shown,
 };
-use crate::join::join;
+use crate::{join::join, sync::lock};
 
 /// The items of one iterator, then the items of another one.
 #[doc(hidden)]
@@ -117,7 +114,7 @@ impl<T: Clone + Send, E: End<T>> End<(usize, T)> for ThenBetween<T, E> {
     type Kept = (T, E::Kept);
 
     fn keep(&self) -> Self::Kept {
-        (self.between.lock().unwrap_or_else(PoisonError::into_inner).clone(), self.end.keep())
+        (lock(&self.between).clone(), self.end.keep())
     }
 
     #[track_caller]

@@ -21,6 +21,7 @@ use super::{
     prefixes, spread, stages,
     start::{gathered, start},
 };
+use crate::sync::lock;
 use either::Either;
 
 /// An iterator whose items are processed by the threads of a pool.
@@ -304,7 +305,7 @@ pub trait ParallelIterator: Sized + Send {
         let (has_failed, failure) = (AtomicBool::new(false), Mutex::new(None));
         let fail = |failed| {
             has_failed.store(true, Relaxed);
-            failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failed);
+            lock(&failure).get_or_insert(failed);
         };
         let guarded = self.map(|item| {
             if has_failed.load(Relaxed) {
