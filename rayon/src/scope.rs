@@ -35,24 +35,41 @@ type Payload = Box<dyn Any + Send>;
 /// How long the thread of a scope runs tasks alone before it makes a loop of them.
 const ALONE: Duration = Duration::from_micros(5);
 
-/// The spawned tasks that have not begun, and the first panic.
+/// The tasks that have not begun, each with its number.
+struct InLine<'scope, S> {
+    /// How many tasks and broadcasts have been spawned. They are numbered from 1.
+    spawned: usize,
+    tasks: VecDeque<(usize, Task<'scope, S>)>,
+}
+
+impl<S> InLine<'_, S> {
+    /// The number of the next task or broadcast.
+    fn number(&mut self) -> usize {
+        self.spawned += 1;
+        self.spawned
+    }
+}
+
+/// The tasks of a scope, and their first panic.
 struct Tasks<'scope, S> {
     pool: Shared,
     /// Calls [`Tasks::help`] for this scope.
     lent: OnceLock<LentCall>,
-    waiting: Mutex<VecDeque<Task<'scope, S>>>,
+    waiting: Mutex<InLine<'scope, S>>,
     /// The tasks that have not ended.
     left: AtomicUsize,
     /// The tasks that have no ticket yet.
     added: AtomicUsize,
     /// Made with the first task. `None` if nobody could help.
     watching: OnceLock<Option<Watching>>,
-    broadcasts: Mutex<Vec<Broadcast<'scope, S>>>,
+    /// With their numbers.
+    broadcasts: Mutex<Vec<(usize, Broadcast<'scope, S>)>>,
     /// Whether the thread of the scope waits, and where.
     waits: AtomicBool,
     waiter: OnceLock<Waiter>,
-    /// The first panic.
-    panic: Mutex<Option<Payload>>,
+    /// The panic of the closure, or else of the task that was spawned first, with its number: the
+    /// closure has 0.
+    panic: Mutex<Option<(usize, Payload)>>,
 }
 
 impl<'scope, S> Tasks<'scope, S> {
@@ -60,7 +77,7 @@ impl<'scope, S> Tasks<'scope, S> {
         Self {
             pool: pool.clone(),
             lent: OnceLock::new(),
-            waiting: Mutex::new(VecDeque::new()),
+            waiting: Mutex::new(InLine { spawned: 0, tasks: VecDeque::new() }),
             left: AtomicUsize::new(0),
             added: AtomicUsize::new(0),
             watching: OnceLock::new(),
@@ -74,7 +91,11 @@ impl<'scope, S> Tasks<'scope, S> {
     fn add(&self, task: impl FnOnce(&S) + Send + 'scope) {
         self.left.fetch_add(1, Relaxed); // by a thread that the scope waits for
         self.added.fetch_add(1, Relaxed);
-        lock(&self.waiting).push_back(Box::new(task));
+        let task = Box::new(task);
+        let mut waiting = lock(&self.waiting);
+        let number = waiting.number();
+        waiting.tasks.push_back((number, task));
+        drop(waiting);
         let watch = || Watching::new(&self.pool, self.lent.get().cloned(), "a task of a scope");
         if let Some(watching) = self.watching.get_or_init(watch) {
             watching.waits();
@@ -86,9 +107,10 @@ impl<'scope, S> Tasks<'scope, S> {
     fn add_broadcast(&self, task: Broadcast<'scope, S>) {
         let threads = self.pool.num_threads();
         self.left.fetch_add(threads, Relaxed);
+        let number = lock(&self.waiting).number();
         let mut all = lock(&self.broadcasts);
         let first = 1 + all.len() * threads;
-        all.push(task);
+        all.push((number, task));
         drop(all);
         let lent = self.lent.get().cloned().expect("set before the closure of the scope begins");
         self.pool.spawn_broadcast(move |worker| lent.call(first + worker));
@@ -96,19 +118,19 @@ impl<'scope, S> Tasks<'scope, S> {
 
     /// The number of tasks that wait.
     fn waiting(&self) -> usize {
-        lock(&self.waiting).len()
+        lock(&self.waiting).tasks.len()
     }
 
     /// Runs one task, if one waits: the newest one, or the oldest one.
     fn run_next(&self, scope: &S, newest: bool) -> bool {
         let mut waiting = lock(&self.waiting);
-        let task = if newest { waiting.pop_back() } else { waiting.pop_front() };
+        let task = if newest { waiting.tasks.pop_back() } else { waiting.tasks.pop_front() };
         drop(waiting);
-        let Some(task) = task else { return false };
+        let Some((number, task)) = task else { return false };
         if let Some(Some(watching)) = self.watching.get() {
             watching.watched.begins();
         }
-        self.run(|| task(scope));
+        self.run(number, || task(scope));
         self.ends();
         true
     }
@@ -152,21 +174,23 @@ impl<'scope, S> Tasks<'scope, S> {
             return;
         };
         let (of, worker) = (call / self.pool.num_threads(), call % self.pool.num_threads());
-        let task = Arc::clone(&lock(&self.broadcasts)[of]);
-        self.run(|| task(scope, BroadcastContext::new(&self.pool, worker)));
+        let (number, task) = lock(&self.broadcasts)[of].clone();
+        self.run(number, || task(scope, BroadcastContext::new(&self.pool, worker)));
         drop(task);
         self.ends();
     }
 
-    /// Runs a task. If the task is the first one that panics, keeps its panic.
+    /// Runs the task of this number. Keeps its panic, unless a task with a lower number panics.
     #[track_caller]
-    fn run<R>(&self, task: impl FnOnce() -> R) -> Option<R> {
+    fn run<R>(&self, number: usize, task: impl FnOnce() -> R) -> Option<R> {
         let payload = match catch_unwind(AssertUnwindSafe(task)) {
             Ok(returned) => return Some(returned),
             Err(payload) => payload,
         };
         let mut first = lock(&self.panic);
-        let surplus = if first.is_none() { first.replace(payload) } else { Some(payload) };
+        let is_first = first.as_ref().is_none_or(|(other, _)| number < *other);
+        let surplus =
+            if is_first { first.replace((number, payload)).map(|(_, later)| later) } else { Some(payload) };
         drop(first);
         discard(surplus); // a drop may take time, or panic: not under the lock
         None
@@ -175,7 +199,7 @@ impl<'scope, S> Tasks<'scope, S> {
     /// Returns the result of the scope's closure, or resumes the first panic.
     fn end<R>(&self, returned: Option<R>) -> R {
         let panic = lock(&self.panic).take();
-        if let Some(payload) = panic {
+        if let Some((_, payload)) = panic {
             discard(returned);
             resume_unwind(payload);
         }
@@ -248,7 +272,8 @@ impl<'scope> ScopeFifo<'scope> {
 /// ```
 ///
 /// # Panics
-/// If `op` or a task panics: with the first panic, after all tasks have ended.
+/// If `op` or a task panics: with the panic of `op`, or else of the task that was spawned first,
+/// after all tasks have ended.
 pub fn scope<'scope, OP: FnOnce(&Scope<'scope>) -> R + Send, R: Send>(op: OP) -> R {
     in_its_stack!(|pool| in_scope(pool, op))
 }
@@ -286,7 +311,7 @@ fn run_scope<S: Sync, R>(scope: &S, tasks: &Tasks<'_, S>, newest: bool, op: impl
     let seat = Seat::take(pool, 0);
     let returned = Pool::lend(&|number| tasks.help(scope, number), |lent| {
         tasks.lent.get_or_init(|| lent.clone());
-        let returned = tasks.run(|| op(scope));
+        let returned = tasks.run(0, || op(scope));
         if let Some(Some(watching)) = tasks.watching.get() {
             watching.watched.closure_ends();
         }
