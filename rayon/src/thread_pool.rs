@@ -485,7 +485,8 @@ impl<S> ThreadPoolBuilder<S> {
     ///     Ok(())
     /// };
     /// let pool = rayon::ThreadPoolBuilder::new().num_threads(3).spawn_handler(start).build()?;
-    /// assert_eq!(pool.broadcast(|context| context.index()), [0, 1, 2]);
+    /// let numbers: Vec<_> = (0..pool.current_num_threads()).collect();
+    /// assert_eq!(pool.broadcast(|context| context.index()), numbers); // [0, 1, 2]
     /// # Ok::<(), rayon::ThreadPoolBuildError>(())
     /// ```
     #[must_use]
