@@ -325,7 +325,7 @@ mod planted {
     }
 
     #[test]
-    #[should_panic(expected = "deadlock")]
+    #[should_panic(expected = "a job from another round")]
     fn a_caller_that_retracts_nothing() {
         find(Bug::RetractsNothing, || many_rounds(enter_and_leave));
     }
