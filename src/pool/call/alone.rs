@@ -15,7 +15,10 @@ use super::{
 use crate::{
     clock::{Instant, nanos},
     pool::{
-        policy::pace::{AlonePace, Stretch},
+        policy::{
+            alone_or_shared::Trial,
+            pace::{AlonePace, Stretch},
+        },
         protocol::range::Claims,
         record::trace::notes::{Before, Closeup},
     },
@@ -26,8 +29,6 @@ use crate::{
 pub(crate) struct Solo<'a> {
     begin: Instant,
     hand: Private<'a>,
-    /// How many indices the loop has.
-    len: usize,
     /// The number of indices that were folded at the last reading of the clock, and the time from
     /// `begin` to this reading. The time of items that were folded before `begin` does not count.
     timed: usize,
@@ -48,7 +49,7 @@ impl<'a> Solo<'a> {
         let begin = Instant::now();
         let closeup = options.tick().map(|tick| Box::new(Closeup::new(tick, left.start, begin)));
         let (len, timed, took) = (left.end, left.start, Duration::ZERO);
-        Self { begin, hand: Private { options, begun: left.start, end: len }, len, timed, took, closeup }
+        Self { begin, hand: Private { options, begun: left.start, end: len }, timed, took, closeup }
     }
 
     /// Whether all indices have been begun, and no made item is left.
@@ -68,7 +69,7 @@ impl<'a> Solo<'a> {
 
     /// The indices that have not been begun.
     pub(crate) fn left(&self) -> Range<usize> {
-        self.hand.begun..self.len
+        self.hand.begun..self.hand.end
     }
 
     /// About how many nanoseconds of work are left.
@@ -79,59 +80,20 @@ impl<'a> Solo<'a> {
         }
     }
 
-    /// Folds until the end or until `limit` is over. The second reading of the clock comes after
-    /// `expected` indices. Returns the outcome if the loop has stopped or was cancelled; otherwise
-    /// `None`.
-    pub(crate) fn fold_until(
-        &mut self,
-        acc: &mut dyn Accumulate,
-        limit: Duration,
-        expected: usize,
-    ) -> Option<Outcome> {
-        let pace = AlonePace::new(self.begin + self.took, limit, expected);
-        let pace = if limit < Duration::MAX { pace.shareable() } else { pace };
-        self.fold(acc, self.len, limit, pace)
-    }
-
-    /// Folds until the end or until `limit` is over. The interval between two readings of the clock
-    /// depends only on the measured time per index.
-    pub(crate) fn fold_on(&mut self, acc: &mut dyn Accumulate, limit: Duration) -> Option<Outcome> {
-        let per_microsecond = (self.timed as f32 / nanos(self.took) * 1000.0) as usize;
-        self.fold_before(acc, self.len, limit, per_microsecond.max(1))
-    }
-
-    /// Folds until the index `end` or until `limit` is over. The number of indices between two
-    /// readings of the clock has no upper limit: more readings would make loops over cheap items
-    /// seem slow.
-    pub(crate) fn fold_before(
-        &mut self,
-        acc: &mut dyn Accumulate,
-        end: usize,
-        limit: Duration,
-        expected: usize,
-    ) -> Option<Outcome> {
-        self.fold(acc, end.min(self.len), limit, AlonePace::new(self.begin + self.took, limit, expected))
-    }
-
-    fn fold(
-        &mut self,
-        acc: &mut dyn Accumulate,
-        end: usize,
-        limit: Duration,
-        mut pace: AlonePace,
-    ) -> Option<Outcome> {
+    /// Folds until the end, or until `pace` has no more time. Returns the outcome if the loop has
+    /// stopped or was cancelled; otherwise `None`.
+    pub(crate) fn fold(&mut self, acc: &mut dyn Accumulate, mut pace: AlonePace) -> Option<Outcome> {
         let Self { begin, ref mut hand, ref mut timed, ref mut took, ref mut closeup, .. } = *self;
         let LoopOptions { watch, list, .. } = *hand.options;
         if let Some(list) = list {
-            list.until(Some(limit).filter(|limit| *limit < Duration::MAX));
+            list.until(pace.limit());
         }
-        hand.end = end;
         let folded = fold_run(hand, &mut pace, acc, |next, now| {
             (*timed, *took) = (next, now - begin);
             if let Some(closeup) = closeup {
                 closeup.tick(next, now);
             }
-            *took < limit && !watch.is_over()
+            !watch.is_over()
         });
         match folded {
             Err(_) if watch.is_cancelled() => Some(Outcome::Cancelled),
@@ -143,9 +105,22 @@ impl<'a> Solo<'a> {
         }
     }
 
-    /// The time from `begin` to the last reading of the clock.
-    pub(crate) fn elapsed(&self) -> Duration {
-        self.took
+    /// The pace until `limit` is over. The second reading of the clock comes after `expected`
+    /// indices.
+    pub(crate) fn pace(&self, limit: Duration, expected: usize) -> AlonePace {
+        AlonePace::new(self.begin, self.begin + self.took, limit, expected)
+    }
+
+    /// The pace until `more` time is over. The interval between two readings of the clock depends
+    /// only on the measured time per index.
+    pub(crate) fn pace_as_before(&self, more: Duration) -> AlonePace {
+        let per_microsecond = (self.timed as f32 / nanos(self.took) * 1000.0) as usize;
+        self.pace(self.took.saturating_add(more), per_microsecond.max(1))
+    }
+
+    /// The pace of a trial.
+    pub(crate) fn pace_of(&self, trial: Trial) -> AlonePace {
+        AlonePace::of_trial(self.begin, trial)
     }
 
     /// The calling thread's work until now.
@@ -163,7 +138,7 @@ impl<'a> Solo<'a> {
     /// Leaves the rest of the indices to a shared loop. Returns the calling thread's work until
     /// now.
     pub(crate) fn hand_over(&mut self) -> Before {
-        self.len = self.hand.begun;
+        self.hand.end = self.hand.begun;
         self.so_far()
     }
 }
@@ -171,7 +146,7 @@ impl<'a> Solo<'a> {
 /// The indices of a calling thread that has not invited any worker.
 struct Private<'a> {
     options: &'a LoopOptions<'a>,
-    /// How many indices have been begun, and where the thread ends for now.
+    /// How many indices have been begun, and where the indices of the thread end.
     begun: usize,
     end: usize,
 }
@@ -251,12 +226,11 @@ mod tests {
     fn a_part_is_left_when_its_time_is_over() {
         for expected in [1, 1000] {
             let wishes = Wishes { at: Location::caller(), report: None, trace: None };
-            let options = LoopOptions::new(2, Watch::default(), wishes, LoopKind::Through);
+            let options = LoopOptions::new(2, Watch::default(), wishes, LoopKind::THROUGH);
             let mut solo = Solo::new(&options, 0..1000);
-            assert!(solo.fold_before(&mut Slow, 500, Duration::from_micros(500), expected).is_none());
+            let limit = Duration::from_micros(500);
+            assert!(solo.fold(&mut Slow, solo.pace(limit, expected)).is_none());
             assert!((1..=20).contains(&solo.hand.begun), "{} instead of 10", solo.hand.begun);
-            assert!(solo.fold_before(&mut Slow, solo.hand.begun + 1, Duration::MAX, expected).is_none());
-            assert!((2..=21).contains(&solo.hand.begun), "one more");
         }
     }
 }

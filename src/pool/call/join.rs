@@ -173,7 +173,7 @@ impl Executor {
 
     /// The second closure began to run at `begin`, and is done.
     fn learn_join(&self, this: Loop, begin: Instant) {
-        self.memory.learn(this, LoopKind::Through, 1, nanos(begin.elapsed()));
+        self.memory.learn(this, LoopKind::THROUGH, 1, nanos(begin.elapsed()));
     }
 
     /// Offers `second` to a worker, and runs `first` meanwhile. Afterwards runs `second` if no

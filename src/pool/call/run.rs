@@ -1,7 +1,7 @@
 //! One call that is more than the plain loop. The calling thread works alone, invites workers,
 //! works together with them, and learns from the loop.
 
-use std::{borrow::Cow, iter, ops::Range, sync::Arc, time::Duration};
+use std::{borrow::Cow, iter, ops::Range, sync::Arc};
 
 use super::{
     account::Account,
@@ -20,11 +20,12 @@ use crate::{
     clock::{Instant, nanos},
     pool::{
         policy::{
-            alone_or_shared,
+            alone_or_shared::Trial,
             free_cpus::{CpuUse, Granted, most_woken},
             launch::{self, Launch, Why, up_to},
+            pace::AlonePace,
             prices::block_in_order,
-            site::{Loop, LoopKind},
+            site::{Loop, LoopKind, Supply},
             split::{Splits, equal_parts, parts},
             victim::Stealing,
         },
@@ -115,11 +116,7 @@ impl<'r> Running<'r> {
         if options.watch.is_cancelled() {
             return AfterAlone::Ended(Outcome::Cancelled, Alone::Cancelled);
         }
-        let ended = match call.launch {
-            Launch::Alone { limit, stretch, .. } => self.solo.fold_until(self.own, limit, stretch),
-            Launch::Trial { shared } => self.try_alone(shared),
-            Launch::Plain | Launch::Shared { .. } => None,
-        };
+        let ended = self.pace_alone().and_then(|pace| self.solo.fold(self.own, pace));
         if ended.is_some() || self.solo.is_through() {
             let ended = ended.unwrap_or(Outcome::Through(()));
             self.learn_alone(&ended, call.launch.why() == Some(Why::Faster));
@@ -134,37 +131,22 @@ impl<'r> Running<'r> {
         }
     }
 
-    /// A trial: folds on the calling thread alone, until the end or until the trial takes longer
-    /// than a shared call, which takes the time `shared`. Returns how the loop has ended, if it
-    /// stops or is cancelled.
+    /// How long the calling thread works alone, and when it reads the clock. `None` if the loop is
+    /// shared from its first item on.
     #[inline(never)]
-    fn try_alone(&mut self, shared: Duration) -> Option<Outcome> {
-        let Self { executor, call: Call { this, awake, .. }, ref mut solo, ref mut own, .. } = *self;
-        if solo.has_work_list() {
-            return solo.fold_until(*own, shared, 1);
-        }
-        let is_current = executor.threads.process.is_current();
-        let learnt = if is_current { try_lock_soon(&executor.learnt) } else { None };
-        let parts = alone_or_shared::parts_for(shared);
-        let known = learnt.and_then(|learnt| learnt.ends(this, awake, parts));
-        // If the distribution of the work is unknown, all parts have equal numbers of items, but
-        // may take very different times. If the distribution is unknown, the clock is also read
-        // inside the parts.
-        let len = this.slice.len;
-        let is_known = known.is_some();
-        let parts = if is_known { parts } else { parts.min(len.try_into().unwrap_or(parts)) };
-        let ends = known.unwrap_or_else(|| [equal_parts(&(0..len), parts.into()), vec![len]].concat());
-        let mut begin = 0;
-        for (part, end) in (1..).zip(ends) {
-            let limit = alone_or_shared::time_for(part, parts, shared);
-            let expected = if is_known { end.saturating_sub(begin).max(1) } else { 1 };
-            let ended = solo.fold_before(*own, end, limit, expected);
-            if ended.is_some() || solo.elapsed() > limit {
-                return ended;
+    fn pace_alone(&self) -> Option<AlonePace> {
+        let Self { executor, call: Call { this, awake, launch, .. }, ref solo, .. } = *self;
+        match launch {
+            Launch::Plain | Launch::Shared { .. } => None,
+            Launch::Alone { limit, stretch, .. } => Some(solo.pace(limit, stretch).shareable()),
+            Launch::Trial { shared } if solo.has_work_list() => Some(solo.pace(shared, 1).shareable()),
+            Launch::Trial { shared } => {
+                let is_current = executor.threads.process.is_current();
+                let learnt = if is_current { try_lock_soon(&executor.learnt) } else { None };
+                let ends = |parts| learnt.as_ref()?.ends(this, awake, parts);
+                Some(solo.pace_of(Trial::new(shared, this.slice.len, ends)))
             }
-            begin = end;
         }
-        None
     }
 
     /// Continues alone because no worker is idle. As soon as a worker is idle and the remaining
@@ -175,8 +157,7 @@ impl<'r> Running<'r> {
         executor.tell_of_busy(options.wishes.at);
         let between = executor.prices.help_time(false);
         loop {
-            let limit = self.solo.elapsed().saturating_add(between);
-            let ended = self.solo.fold_on(self.own, limit);
+            let ended = self.solo.fold(self.own, self.solo.pace_as_before(between));
             if ended.is_some() || self.solo.is_through() {
                 let ended = ended.unwrap_or(Outcome::Through(()));
                 self.learn_alone(&ended, false);
@@ -271,7 +252,7 @@ impl<'r> Running<'r> {
             pace: executor.pace(this, options.kind),
             known,
             stealing,
-            has_large_partials: options.kind == LoopKind::LargePartials,
+            has_large_partials: options.kind.has_large_partials,
             heavy: &executor.prices.heavy,
             places: Some(WorkerPlaces { threads, cpus: &executor.cpus, arena: turn.arena }),
             polls: executor.polls(&call, workers),
@@ -393,7 +374,7 @@ impl Executor {
 
     /// The expected cost of an index that is reached, in nanoseconds, if known.
     fn pace(&self, this: Loop, kind: LoopKind) -> Option<f32> {
-        if kind.may_stop() { self.memory.pace(this) } else { self.memory.recall(this) }
+        if kind.may_stop { self.memory.pace(this) } else { self.memory.recall(this) }
     }
 
     /// Learns from the times of a shared part, which has ended.
@@ -461,9 +442,9 @@ impl Executor {
         log.deal(|| vec![0..0; help.helpers + 1]); // no worker owns a range
         let searchers = help.helpers + 1;
         let in_order = |smallest| Parts::one(SharedCursor::new(left.clone(), searchers, smallest));
-        let parts = match options.kind {
-            LoopKind::InOrder => in_order(block_in_order(self.memory.pace(call.this))),
-            LoopKind::Any => Parts::of_any(left.clone(), searchers),
+        let parts = match options.kind.supply {
+            Supply::InOrder => in_order(block_in_order(self.memory.pace(call.this))),
+            Supply::Any => Parts::of_any(left.clone(), searchers),
             _ => in_order(1),
         };
         let search = Search { parts, watch: options.watch, units: options.units, log };

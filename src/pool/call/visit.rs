@@ -36,8 +36,8 @@ pub(crate) trait Hand {
 }
 
 /// Folds what is in `hand`, stretch by stretch. After each stretch, `goes_on` gets the first index
-/// that is left and the time. Returns when nothing is left, when `goes_on` returns `false`, or when
-/// the loop stops.
+/// that is left and the time. Returns when nothing is left, when the pace has no more time, when
+/// `goes_on` returns `false`, or when the loop stops.
 #[inline(always)] // into its two callers
 pub(crate) fn fold_run(
     hand: &mut impl Hand,
@@ -49,7 +49,7 @@ pub(crate) fn fold_run(
         hand.fold(pace.stretch(hand.left()), acc)?;
         let now = Instant::now();
         pace.end_stretch(hand.left(), now);
-        if !goes_on(hand.next(), now) {
+        if !goes_on(hand.next(), now) || !pace.has_time(now) {
             break;
         }
     }

@@ -454,7 +454,7 @@ impl SimPool {
             took: 0.0,
             least: if self.now < self.measured_from { 0 } else { self.least(&items) },
         };
-        let kind = LoopKind::Through;
+        let kind = LoopKind::THROUGH;
         let verdict = quick_verdict(&self.memory, &self.prices, this, kind, || idle, || drawn);
         let is_timed = verdict == QuickVerdict::Timed;
         if verdict == QuickVerdict::Unclear {
@@ -540,7 +540,7 @@ impl SimPool {
             _ => false,
         };
         if is_over {
-            let kind = LoopKind::Through;
+            let kind = LoopKind::THROUGH;
             match after {
                 AfterStretch::Plain { is_timed: false } => {}
                 AfterStretch::Plain { .. } | AfterStretch::Look => self.memory.learn(this, kind, end, took),
@@ -956,7 +956,7 @@ impl SimPool {
         let thread = self.thread_of(caller);
         self.threads[thread].seat = None;
         assert_eq!(alone + times.indices(), items.len(), "every item is folded once");
-        let kind = LoopKind::Through;
+        let kind = LoopKind::THROUGH;
         let (indices, work) = (alone + times.indices(), took as f32 + times.work());
         if is_full && !launch.is_trial() {
             let took = (self.now - call_begin) as f32;

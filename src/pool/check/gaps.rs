@@ -131,7 +131,7 @@ impl Team {
             memory: &self.memory,
             prices: &self.prices,
             this,
-            kind: LoopKind::Through,
+            kind: LoopKind::THROUGH,
             helpers: self.helpers.len(),
             awake,
             polling,
@@ -166,13 +166,13 @@ impl Team {
             let took = (self.now - begin) as f32;
             if launch.is_trial() {
                 self.memory.learn_alone(&self.prices, this, true, f32::INFINITY);
-                self.memory.learn(this, LoopKind::Through, slice.len, work as f32);
+                self.memory.learn(this, LoopKind::THROUGH, slice.len, work as f32);
             } else {
-                let kind = LoopKind::Through;
+                let kind = LoopKind::THROUGH;
                 self.memory.learn_shared(&self.prices, this, kind, (took, awake), slice.len, work as f32);
             }
         } else if launch != Launch::Plain {
-            self.memory.learn(this, LoopKind::Through, slice.len, work as f32);
+            self.memory.learn(this, LoopKind::THROUGH, slice.len, work as f32);
             self.memory.learn_alone(&self.prices, this, launch.is_trial(), work as f32);
         }
         self.cost.cpu -= work;

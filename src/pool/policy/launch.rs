@@ -19,7 +19,7 @@ use super::{
     pace::{LARGE_BLOCK, SMALL_BLOCK},
     prices::{ASLEEP_NS, AT_FIRST, AWAKE_NS, CLEARLY, Prices, TOO_SHORT_TO_TIME_NS},
     rounds::{Ran, RoundBegin, Rounds},
-    site::{Loop, LoopKind},
+    site::{Loop, LoopKind, Supply},
 };
 use crate::clock::{Instant, nanos, time};
 
@@ -320,10 +320,10 @@ impl Case<'_> {
     /// How the loop should start.
     pub(crate) fn launch(&self) -> Launch {
         let &Self { memory, this, kind, helpers, awake, is_waking, gap, draw, .. } = self;
-        if kind == LoopKind::Long {
+        if kind.is_long {
             return Launch::Shared { helpers };
         }
-        if kind.may_stop() {
+        if kind.may_stop {
             return self.launch_that_may_stop();
         }
         let Some(cost) = memory.recall(this) else { return self.unknown() };
@@ -331,7 +331,7 @@ impl Case<'_> {
         // A loop in order has too few blocks if its work is less than `ASLEEP_NS`. (A scan of
         // 30,000 sums of `u64`, which takes 7 µs alone, took 1.20 times the plain loop's time when
         // shared.)
-        let least = if kind == LoopKind::InOrder { ASLEEP_NS } else { 0.0 };
+        let least = if kind.supply == Supply::InOrder { ASLEEP_NS } else { 0.0 };
         let worth_sharing = f32::max(self.worth_sharing(cost, awake), least);
         if expected >= worth_sharing {
             return self.faster(cost, expected, (self.shared(expected, worth_sharing), Ran::Shared));
@@ -510,7 +510,7 @@ mod tests {
         }
 
         fn quick_verdict(&self, this: Loop) -> QuickVerdict {
-            quick_verdict(&self.memory, &self.prices, this, LoopKind::Through, || 1, || self.draw())
+            quick_verdict(&self.memory, &self.prices, this, LoopKind::THROUGH, || 1, || self.draw())
         }
 
         fn launch(&self, this: Loop, awake: bool, kind: LoopKind) -> Launch {
@@ -563,7 +563,7 @@ mod tests {
 
     /// The launch of a loop where help costs 20 µs.
     fn launch(costs: &Costs, len: usize) -> Launch {
-        costs.launch(over(len), false, LoopKind::Through)
+        costs.launch(over(len), false, LoopKind::THROUGH)
     }
 
     fn is_shared(launch: Launch) -> bool {
@@ -574,7 +574,7 @@ mod tests {
     fn loops_are_launched_by_what_they_cost() {
         let costs = Costs::new(Duration::ZERO);
         assert_eq!(launch(&costs, 1000), Launch::alone(5e3, 1.0, Why::Short), "unknown");
-        costs.learn(over(1000), LoopKind::Through, 1000, 100e3);
+        costs.learn(over(1000), LoopKind::THROUGH, 1000, 100e3);
         assert_eq!(launch(&costs, 1000), Launch::Shared { helpers: 3 });
         assert_eq!(launch(&costs, 9000), Launch::Shared { helpers: 7 });
         assert_eq!(launch(&costs, 270), Launch::Shared { helpers: 1 }, "27 µs");
@@ -594,7 +594,7 @@ mod tests {
         }
         let other = Loop { site: Site::new(ptr::without_provenance(0x4560)), ..over(1000) };
         assert_eq!(
-            costs.launch(other, false, LoopKind::Through),
+            costs.launch(other, false, LoopKind::THROUGH),
             launch(&Costs::new(Duration::ZERO), 1000),
             "another loop"
         );
@@ -606,8 +606,8 @@ mod tests {
     fn who_is_awake_is_asked_for_with_as_many_sleepers_or_those_that_pay() {
         let costs = Costs::new(Duration::ZERO);
         for (work, polling, asked) in [(200e3, 1, 7), (200e3, 10, 20), (200e3, 40, 28), (50e3, 63, 14)] {
-            costs.learn(over(1000), LoopKind::Through, 1000, work);
-            let launch = costs.launch_of(63, polling, over(1000), true, LoopKind::Through);
+            costs.learn(over(1000), LoopKind::THROUGH, 1000, work);
+            let launch = costs.launch_of(63, polling, over(1000), true, LoopKind::THROUGH);
             assert_eq!(launch, Launch::Shared { helpers: asked }, "{work} ns, {polling} are awake");
         }
     }
@@ -615,9 +615,9 @@ mod tests {
     #[test]
     fn few_items_of_which_nothing_is_known_are_shared() {
         let costs = Costs::new(Duration::ZERO);
-        let searches = [LoopKind::First, LoopKind::Any];
+        let searches = [LoopKind::FIRST, LoopKind::ANY];
         for kind in
-            [LoopKind::Through, LoopKind::LargePartials, LoopKind::MayStop].into_iter().chain(searches)
+            [LoopKind::THROUGH, LoopKind::LARGE_PARTIALS, LoopKind::MAY_STOP].into_iter().chain(searches)
         {
             for (helpers, len, few) in
                 [(1, 2, true), (1, 32, true), (1, 33, false), (7, 128, true), (7, 129, false)]
@@ -626,7 +626,7 @@ mod tests {
                 assert_eq!(launch == Launch::Shared { helpers }, few, "{len} items for {helpers} helpers");
             }
         }
-        assert!(!is_shared(costs.launch(over(1), false, LoopKind::Through)), "a seed alone");
+        assert!(!is_shared(costs.launch(over(1), false, LoopKind::THROUGH)), "a seed alone");
     }
 
     /// Help costs 20 µs.
@@ -647,7 +647,7 @@ mod tests {
                 costs.memory.learn_shared(
                     &costs.prices,
                     this,
-                    LoopKind::Through,
+                    LoopKind::THROUGH,
                     (work / 2.0, true),
                     len,
                     work,
@@ -660,10 +660,10 @@ mod tests {
     #[test]
     fn no_more_helpers_are_woken_than_can_come_in_time() {
         let costs = Costs::new(Duration::ZERO);
-        costs.learn(over(1000), LoopKind::Through, 1000, 1e6);
+        costs.learn(over(1000), LoopKind::THROUGH, 1000, 1e6);
         let helpers = |wake: f32| {
             (0..200).for_each(|_| costs.prices.learn(false, 10, Some(0.0), 10.0 * wake, 0.0));
-            let Launch::Shared { helpers } = costs.launch_with(100, over(1000), false, LoopKind::Through)
+            let Launch::Shared { helpers } = costs.launch_with(100, over(1000), false, LoopKind::THROUGH)
             else {
                 panic!("it is shared")
             };
@@ -682,11 +682,11 @@ mod tests {
             brief(&costs.memory, &costs.prices, over(len), kind, explores)
         };
         for (len, work, kind, is_brief) in [
-            (1000, 19e3, LoopKind::Through, true),
-            (64, 5e3, LoopKind::LargePartials, true),
-            (1000, 19e3, LoopKind::MayStop, false),
-            (8, 16e3, LoopKind::Through, true),
-            (1000, 21e3, LoopKind::Through, false),
+            (1000, 19e3, LoopKind::THROUGH, true),
+            (64, 5e3, LoopKind::LARGE_PARTIALS, true),
+            (1000, 19e3, LoopKind::MAY_STOP, false),
+            (8, 16e3, LoopKind::THROUGH, true),
+            (1000, 21e3, LoopKind::THROUGH, false),
         ] {
             let costs = Costs::new(Duration::ZERO);
             costs.learn(over(len), kind, len, work);
@@ -698,8 +698,8 @@ mod tests {
             [(1000, 19e3, 104), (64, 1e3, 64), (40, 5e3, 16), (8, 19e3, 1), (usize::MAX, 0.0, usize::MAX - 7)]
         {
             let costs = Costs::new(Duration::ZERO);
-            costs.learn(over(len), LoopKind::Through, if len == usize::MAX { 1000 } else { len }, work);
-            let next = (0..3).find_map(|_| brief(&costs, len, LoopKind::Through));
+            costs.learn(over(len), LoopKind::THROUGH, if len == usize::MAX { 1000 } else { len }, work);
+            let next = (0..3).find_map(|_| brief(&costs, len, LoopKind::THROUGH));
             assert_eq!(next, Some(part), "{len} items");
         }
     }
@@ -726,11 +726,11 @@ mod tests {
     #[test]
     fn a_brief_loop_is_shared_now_and_then() {
         let costs = Costs::new(Duration::ZERO);
-        costs.learn(over(1000), LoopKind::Through, 1000, 19e3);
+        costs.learn(over(1000), LoopKind::THROUGH, 1000, 19e3);
         // A call that is not brief has the number of its draw in its full decision, too.
         let explores = |_: &i32| {
             let explores = costs.draw().is_one_in(EXPLORED_ONE_IN);
-            let part = brief(&costs.memory, &costs.prices, over(1000), LoopKind::Through, explores);
+            let part = brief(&costs.memory, &costs.prices, over(1000), LoopKind::THROUGH, explores);
             let is_brief = part.is_some();
             !is_brief && {
                 costs.drawn.set(costs.drawn.get().wrapping_sub(0x9E37_79B9_7F4A_7C15));
@@ -746,13 +746,13 @@ mod tests {
         let costs = Costs::new(Duration::from_millis(1));
         // `helpers` lists the values of `awake` to test.
         let looks = |work: f32, helpers: &[bool]| {
-            costs.learn(over(100), LoopKind::Through, 100, work);
+            costs.learn(over(100), LoopKind::THROUGH, 100, work);
             let mut plain = 0;
             for _ in 0..1600 {
                 let verdict = costs.quick_verdict(over(100));
                 plain += usize::from(verdict == QuickVerdict::Plain);
                 for awake in helpers {
-                    let launch = costs.launch(over(100), *awake, LoopKind::Through);
+                    let launch = costs.launch(over(100), *awake, LoopKind::THROUGH);
                     assert!(verdict == QuickVerdict::Unclear || !is_shared(launch), "{work} ns");
                 }
             }
@@ -773,14 +773,14 @@ mod tests {
         let costs = Costs::new(Duration::ZERO);
         let (long, short) = (over(1000), Loop { slice: Slice { address: 0x9000, len: 1000 }, ..over(1000) });
         for _ in 0..100 {
-            costs.learn(long, LoopKind::Through, long.slice.len, 1e6);
-            costs.learn(short, LoopKind::Through, short.slice.len, 100.0);
+            costs.learn(long, LoopKind::THROUGH, long.slice.len, 1e6);
+            costs.learn(short, LoopKind::THROUGH, short.slice.len, 100.0);
         }
-        assert!(is_shared(costs.launch(long, false, LoopKind::Through)));
-        assert!((0..9).any(|_| costs.launch(short, false, LoopKind::Through) == Launch::Plain));
+        assert!(is_shared(costs.launch(long, false, LoopKind::THROUGH)));
+        assert!((0..9).any(|_| costs.launch(short, false, LoopKind::THROUGH) == Launch::Plain));
         let third = Loop { slice: Slice { address: 0x5000, len: 1000 }, ..over(1000) };
         assert!(
-            (0..9).any(|_| costs.launch(third, false, LoopKind::Through) == Launch::Plain),
+            (0..9).any(|_| costs.launch(third, false, LoopKind::THROUGH) == Launch::Plain),
             "as the last one"
         );
     }
@@ -788,18 +788,18 @@ mod tests {
     #[test]
     fn a_loop_that_was_stopped_early_may_go_through_next_time() {
         let costs = Costs::new(Duration::ZERO);
-        (0..9).for_each(|_| costs.learn(over(1000), LoopKind::Through, 1, 5e3));
+        (0..9).for_each(|_| costs.learn(over(1000), LoopKind::THROUGH, 1, 5e3));
         assert!(is_shared(launch(&costs, 1000)));
         // A search is expected to stop early again.
         let costs = Costs::new(Duration::ZERO);
-        (0..9).for_each(|_| costs.learn(over(1000), LoopKind::MayStop, 1, 5e3));
-        assert!(!is_shared(costs.launch(over(1000), false, LoopKind::MayStop)));
+        (0..9).for_each(|_| costs.learn(over(1000), LoopKind::MAY_STOP, 1, 5e3));
+        assert!(!is_shared(costs.launch(over(1000), false, LoopKind::MAY_STOP)));
     }
 
     #[test]
     fn a_loop_that_stops_early_is_expected_to_do_so_again_whatever_the_slice() {
         let costs = Costs::new(Duration::ZERO);
-        let launch = |of: Loop| costs.launch(of, false, LoopKind::MayStop);
+        let launch = |of: Loop| costs.launch(of, false, LoopKind::MAY_STOP);
         // The items before the first reading of the clock; a few calls are timed.
         let unlooked = |of: Loop| {
             (0..3)
@@ -811,19 +811,19 @@ mod tests {
         };
         let window = |i: usize| Loop { slice: Slice { address: 0x9000 + 8 * i, len: 1000 }, ..over(1000) };
         // Items of 10 ns each, and a stop at the tenth item.
-        (0..9).for_each(|i| costs.learn(window(i), LoopKind::MayStop, 10, 100.0));
+        (0..9).for_each(|i| costs.learn(window(i), LoopKind::MAY_STOP, 10, 100.0));
         assert_eq!(unlooked(window(0)), Some(200), "over a slice that is known: 2 µs");
         assert_eq!(unlooked(window(99)), Some(20), "over another: twice as many as last time");
         // From now on calls stop at the five hundredth item, and the time of the last call is
         // known.
-        (0..9).for_each(|_| costs.learn(window(0), LoopKind::MayStop, 500, 5e3));
+        (0..9).for_each(|_| costs.learn(window(0), LoopKind::MAY_STOP, 500, 5e3));
         assert_eq!(unlooked(window(0)), Some(1000));
         (0..100).for_each(|_| costs.learn_help(false, Some(100.0), 0.0, 0.0));
         assert!(is_shared(launch(window(0))), "help has become cheap");
         assert_eq!(unlooked(window(99)), None);
         (0..100).for_each(|_| costs.learn_help(false, Some(20e3), 0.0, 0.0));
         // From now on calls go through all items.
-        (0..9).for_each(|_| costs.learn(window(0), LoopKind::MayStop, 1000, 1e6));
+        (0..9).for_each(|_| costs.learn(window(0), LoopKind::MAY_STOP, 1000, 1e6));
         assert!(is_shared(launch(window(0))) && is_shared(launch(window(98))));
     }
 
@@ -838,15 +838,15 @@ mod tests {
     #[test]
     fn help_is_asked_for_where_it_has_been_quick() {
         let costs = Costs::new(Duration::ZERO);
-        costs.learn(over(1000), LoopKind::Through, 1000, 10e3);
-        assert!(is_shared(costs.launch(over(1000), true, LoopKind::Through)), "awake");
+        costs.learn(over(1000), LoopKind::THROUGH, 1000, 10e3);
+        assert!(is_shared(costs.launch(over(1000), true, LoopKind::THROUGH)), "awake");
         for _ in 0..100 {
             costs.learn_help(true, None, 100.0, 50e3);
             costs.learn_help(false, Some(3e3), 1e3, 10e3);
             costs.learn_help(false, None, 1e3, 1e3);
         }
         assert!(
-            (0..9).any(|_| !is_shared(costs.launch(over(1000), true, LoopKind::Through))),
+            (0..9).any(|_| !is_shared(costs.launch(over(1000), true, LoopKind::THROUGH))),
             "nobody ever comes in time"
         );
         assert!(is_shared(launch(&costs, 1000)), "wakes up in 3 µs");
@@ -857,10 +857,10 @@ mod tests {
         for (awake, work, quick) in [(false, 50e3, 20e3), (true, 2e3, 300.0)] {
             let costs = Costs::new(Duration::ZERO);
             (0..1000).for_each(|_| costs.learn_help(awake, None, 0.0, 1e9));
-            let shared = |costs: &Costs| is_shared(costs.launch(over(1000), awake, LoopKind::Through));
+            let shared = |costs: &Costs| is_shared(costs.launch(over(1000), awake, LoopKind::THROUGH));
             let mut calls = 0;
             for _ in 0..200 {
-                costs.learn(over(1000), LoopKind::Through, 1000, work);
+                costs.learn(over(1000), LoopKind::THROUGH, 1000, work);
                 calls += (0..100_000).position(|_| shared(&costs)).unwrap();
                 costs.learn_help(awake, Some(quick), 0.0, work);
             }
@@ -873,7 +873,7 @@ mod tests {
     fn helpers_are_woken_where_they_will_stay_awake() {
         for (patience, wakes) in [(Duration::ZERO, false), (Duration::from_secs(100), true)] {
             let costs = Costs::new(patience);
-            costs.learn(over(1000), LoopKind::Through, 1000, 4.9e3);
+            costs.learn(over(1000), LoopKind::THROUGH, 1000, 4.9e3);
             let woken = (0..10).filter(|_| is_shared(launch(&costs, 1000))).count();
             assert_eq!(woken > 0, wakes, "{patience:?}");
         }
@@ -882,11 +882,11 @@ mod tests {
     #[test]
     fn one_interruption_does_not_make_a_loop_long() {
         let costs = Costs::new(Duration::ZERO);
-        costs.learn(over(2), LoopKind::Through, 2, 20.0);
-        costs.learn(over(2), LoopKind::Through, 2, 4e6);
+        costs.learn(over(2), LoopKind::THROUGH, 2, 20.0);
+        costs.learn(over(2), LoopKind::THROUGH, 2, 4e6);
         assert!((0..9).any(|_| !is_shared(launch(&costs, 2))));
         for _ in 0..9 {
-            costs.learn(over(2), LoopKind::Through, 2, 4e6);
+            costs.learn(over(2), LoopKind::THROUGH, 2, 4e6);
         }
         assert!(is_shared(launch(&costs, 2)), "but ten in a row do");
     }
@@ -895,8 +895,8 @@ mod tests {
     fn a_loop_that_has_jumped_is_watched() {
         let costs = Costs::new(Duration::ZERO);
         for before in [0.0, 20.0] {
-            costs.learn(over(2), LoopKind::Through, 2, before);
-            costs.learn(over(2), LoopKind::Through, 2, 4e6);
+            costs.learn(over(2), LoopKind::THROUGH, 2, before);
+            costs.learn(over(2), LoopKind::THROUGH, 2, 4e6);
             assert!((0..100).all(|_| launch(&costs, 2) != Launch::Plain), "{before:?}");
         }
     }

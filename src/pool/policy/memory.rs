@@ -98,8 +98,8 @@ impl Memory {
         // For a loop that may stop, the pool remembers the cost of a call, over this slice and over
         // any slice, wherever the call stopped. For other loops it remembers the cost of an index,
         // since a loop that panicked may go through all items next time.
-        let call = if kind.may_stop() { this.slice.len } else { indices };
-        let stop = kind.may_stop().then_some((this.site.stop_number(), 1));
+        let call = if kind.may_stop { this.slice.len } else { indices };
+        let stop = kind.may_stop.then_some((this.site.stop_number(), 1));
         let loops = [(this.number(), call), (this.site.number(), indices)];
         for (number, items) in loops.into_iter().chain(stop) {
             let items = items as f32;
@@ -196,7 +196,7 @@ mod tests {
             slice: Slice { address: 0x1000, len },
         };
         let memory = Memory::new();
-        (1..100).for_each(|len| memory.learn(over(len), LoopKind::Through, len, len as f32));
+        (1..100).for_each(|len| memory.learn(over(len), LoopKind::THROUGH, len, len as f32));
         let known = (1..100).filter(|&len| memory.over_this(over(len)).is_some()).count();
         assert!(known >= 95, "{known}");
     }
@@ -217,10 +217,10 @@ mod tests {
                 memory.verdict(this).filter(|verdict| !verdict.is_outdated(memory.recall(this).unwrap()));
             let runs_alone = verdict.is_some_and(|verdict| verdict.alone != verdict.is_trial_due());
             if runs_alone {
-                memory.learn(this, LoopKind::Through, 1000, alone);
+                memory.learn(this, LoopKind::THROUGH, 1000, alone);
                 memory.learn_alone(&prices, this, verdict.is_some_and(AloneOrShared::is_trial_due), alone);
             } else {
-                memory.learn_shared(&prices, this, LoopKind::Through, (shared, true), 1000, 2.0 * shared);
+                memory.learn_shared(&prices, this, LoopKind::THROUGH, (shared, true), 1000, 2.0 * shared);
             }
             calls.push(!runs_alone);
         }

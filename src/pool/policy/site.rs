@@ -53,45 +53,55 @@ impl Loop {
     }
 }
 
-/// The kind of a loop.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) enum LoopKind {
-    /// A loop that usually goes through all items, so it takes about as long as last time.
-    #[default]
-    Through,
-    /// A loop like [`Through`](Self::Through), with partial results that may grow from one
-    /// reduction to the next. If items become dearer in a run, the worker begins a new partial
-    /// result.
-    LargePartials,
-    /// A loop that an error or a match may end at any item. It is expected to take about as long as
-    /// last time, wherever it stops.
-    MayStop,
-    /// A scan: a loop like [`Through`](Self::Through) whose workers claim from the front together.
+/// What a public loop says of itself: independent facts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct LoopKind {
+    /// From where workers take items.
+    pub(crate) supply: Supply,
+    /// Whether an error or a match may end the loop at any item. Such a loop is expected to take
+    /// about as long as last time, wherever it stops. Any other loop is expected to go through all
+    /// items.
+    pub(crate) may_stop: bool,
+    /// Whether the loop is known to be long.
+    pub(crate) is_long: bool,
+    /// Whether partial results may grow from one reduction to the next. If items become dearer in a
+    /// run, the worker begins a new partial result.
+    pub(crate) has_large_partials: bool,
+}
+
+/// From where the workers of a loop take items.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Supply {
+    /// Each worker has a range, and steals from other ranges.
+    Ranges,
+    /// From the front of the slice, all workers together: a scan.
     InOrder,
-    /// A search for the first match: all workers search from the front. Items behind the first
-    /// match are tested in vain.
+    /// From the front, for the first match. Items behind the first match are tested in vain.
     First,
-    /// A search for any match: all workers search from the front. If the search lasts, each worker
-    /// continues in a part of its own.
+    /// From the front, for any match. If the search lasts, each worker continues in a part of its
+    /// own.
     Any,
-    /// A loop that is known to be long.
-    Long,
 }
 
 impl LoopKind {
-    /// Whether the next call of the loop is expected to go through all items.
+    pub(crate) const THROUGH: Self =
+        Self { supply: Supply::Ranges, may_stop: false, is_long: false, has_large_partials: false };
+    pub(crate) const LARGE_PARTIALS: Self = Self { has_large_partials: true, ..Self::THROUGH };
+    pub(crate) const MAY_STOP: Self = Self { may_stop: true, ..Self::THROUGH };
+    pub(crate) const LONG: Self = Self { is_long: true, ..Self::THROUGH };
+    pub(crate) const IN_ORDER: Self = Self { supply: Supply::InOrder, ..Self::THROUGH };
+    pub(crate) const FIRST: Self = Self { supply: Supply::First, ..Self::MAY_STOP };
+    pub(crate) const ANY: Self = Self { supply: Supply::Any, ..Self::MAY_STOP };
+
+    /// Whether the next call of the loop is expected to go through all items, in about the time of
+    /// the last one.
     pub(crate) fn goes_through(self) -> bool {
-        !self.may_stop() && self != Self::Long
+        !self.may_stop && !self.is_long
     }
 
     /// Whether all workers begin at the front together, and have no ranges to steal from.
     pub(crate) fn is_from_the_front(self) -> bool {
-        matches!(self, Self::InOrder | Self::First | Self::Any)
-    }
-
-    /// Whether the loop is expected to stop before its last item.
-    pub(crate) fn may_stop(self) -> bool {
-        matches!(self, Self::MayStop | Self::First | Self::Any)
+        self.supply != Supply::Ranges
     }
 }
 

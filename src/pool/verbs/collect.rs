@@ -49,7 +49,7 @@ const fn can_fail<Z>() -> bool {
 }
 
 fn kind_of<Z>() -> LoopKind {
-    if const { can_fail::<Z>() } { LoopKind::MayStop } else { LoopKind::Through }
+    if const { can_fail::<Z>() } { LoopKind::MAY_STOP } else { LoopKind::THROUGH }
 }
 
 /// The value of an operation that cannot fail.
@@ -319,7 +319,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         }
         E::end(in_two_places(self.source_count(), |firsts, seconds| {
             let folded = self.fold_claims(
-                LoopKind::Through,
+                LoopKind::THROUGH,
                 move |mut claimed, both| {
                     let chain = claimed.chain;
                     let mut both = both.unwrap_or((Written::none(firsts), Written::none(seconds)));

@@ -143,7 +143,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         C::Item: Send,
     {
         let best = self.reduced(
-            LoopKind::LargePartials,
+            LoopKind::LARGE_PARTIALS,
             move |state, item| Ok((key(C::State::give(state, &item)), item)),
             move |a: (K, C::Item), b: (K, C::Item)| if is_second_better(&a.0, &b.0) { b } else { a },
         );
@@ -165,7 +165,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     /// If a closure of the chain panics.
     #[inline]
     pub fn for_each(self, f: impl for<'a> Fn(Given<'a, C::State, C::Item>) + Sync) -> E::Of<()> {
-        let each = self.each(LoopKind::Through, move |state, item| {
+        let each = self.each(LoopKind::THROUGH, move |state, item| {
             f(C::State::give(state, item));
             Ok(())
         });
@@ -195,7 +195,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         self,
         f: impl for<'a> Fn(Given<'a, C::State, C::Item>) -> Result<(), Z> + Sync,
     ) -> E::Of<Result<(), Z>> {
-        E::end(self.each(LoopKind::MayStop, move |state, item| f(C::State::give(state, item))).ended())
+        E::end(self.each(LoopKind::MAY_STOP, move |state, item| f(C::State::give(state, item))).ended())
     }
 
     /// Folds the items into accumulators, and merges the accumulators in the order of the items.
@@ -224,7 +224,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         merge: impl Fn(A, A) -> A + Sync,
     ) -> E::Of<A> {
         let step = move |state: &mut WorkerOf<C>, acc, item| Ok(step(acc, C::State::give(state, item)));
-        E::end(self.folded(LoopKind::Through, init, step, merge).through())
+        E::end(self.folded(LoopKind::THROUGH, init, step, merge).through())
     }
 
     /// Folds the items as [`fold`](Self::fold) does, until `step` returns an `Err`. If `step` fails
@@ -259,7 +259,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         merge: impl Fn(A, A) -> A + Sync,
     ) -> E::Of<Result<A, Z>> {
         let step = move |state: &mut WorkerOf<C>, acc, item| step(acc, C::State::give(state, item));
-        E::end(self.folded(LoopKind::MayStop, init, step, merge).ended())
+        E::end(self.folded(LoopKind::MAY_STOP, init, step, merge).ended())
     }
 
     /// Folds runs of neighbouring items, and returns the accumulators of the runs, in the order of
@@ -286,7 +286,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
             before.append(&mut behind);
             before
         };
-        let runs = self.fold_and_reduce::<_, Infallible>(LoopKind::Through, fold, append);
+        let runs = self.fold_and_reduce::<_, Infallible>(LoopKind::THROUGH, fold, append);
         E::end(runs.or(Vec::new).through())
     }
 
@@ -308,7 +308,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     where
         C::Item: Send,
     {
-        E::end(self.reduced(LoopKind::LargePartials, |_, item| Ok(item), reduce).through())
+        E::end(self.reduced(LoopKind::LARGE_PARTIALS, |_, item| Ok(item), reduce).through())
     }
 
     /// Reduces the values of the `Ok` items in their order. If an item is an `Err`, returns the
@@ -336,7 +336,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     where
         C: Chain<Item = Result<R, Z>>,
     {
-        E::end(self.reduced(LoopKind::MayStop, |_, item| item, reduce).ended())
+        E::end(self.reduced(LoopKind::MAY_STOP, |_, item| item, reduce).ended())
     }
 
     /// Adds up the items, as [`Iterator::sum`]. Without items the sum is 0, or the value that the
@@ -358,7 +358,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         let add = |a, b| [a, b].into_iter().sum();
         let step = move |_: &mut WorkerOf<C>, sum, item| Ok(add(sum, [item].into_iter().sum()));
         let nothing = || iter::empty::<C::Item>().sum();
-        E::end(self.folded(LoopKind::Through, nothing, step, add).through())
+        E::end(self.folded(LoopKind::THROUGH, nothing, step, add).through())
     }
 
     /// Multiplies the items, as [`Iterator::product`]. Without items the product is 1, or the value
@@ -380,7 +380,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         let times = |a, b| [a, b].into_iter().product();
         let step = move |_: &mut WorkerOf<C>, product, item| Ok(times(product, [item].into_iter().product()));
         let nothing = || iter::empty::<C::Item>().product();
-        E::end(self.folded(LoopKind::Through, nothing, step, times).through())
+        E::end(self.folded(LoopKind::THROUGH, nothing, step, times).through())
     }
 
     /// Counts the items, as [`Iterator::count`]. All closures of the chain are called.
@@ -575,7 +575,7 @@ impl<C: Chain + Sync> On<C, OnPool<'_>> {
             }
             Ok(run)
         };
-        let ended = self.fold_claims(LoopKind::MayStop, fold, |before, _| before).ended();
+        let ended = self.fold_claims(LoopKind::MAY_STOP, fold, |before, _| before).ended();
         let stopped = ended.and_then(Result::err); // and the last run is dropped
         let mut runs = runs.into_inner().unwrap_or_else(PoisonError::into_inner);
         sort(&mut runs, &|(a, _), (b, _)| a < b);
@@ -586,7 +586,7 @@ impl<C: Chain + Sync> On<C, OnPool<'_>> {
     /// waking a worker.
     #[inline]
     pub(super) fn jobs(self, f: impl Fn(C::Item) + Sync) {
-        let each = self.each(LoopKind::Long, move |_, item| {
+        let each = self.each(LoopKind::LONG, move |_, item| {
             f(item);
             Ok(())
         });

@@ -22,7 +22,7 @@ use crate::pool::{
         order::Node,
         work_list::WorkList,
     },
-    policy::site::{LoopKind, Slice},
+    policy::site::{LoopKind, Slice, Supply},
     record::{
         report::RunReport,
         trace::Trace,
@@ -419,7 +419,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         fold: impl Fold<C, A, Z>,
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> Outcome<Option<A>, Z> {
-        let (executor, slice, options, kernel) = self.call(LoopKind::Through, None, None, fold, reduce);
+        let (executor, slice, options, kernel) = self.call(LoopKind::THROUGH, None, None, fold, reduce);
         executor.call(slice, LoopOptions { list: Some(list), ..options }, &kernel)
     }
 
@@ -473,8 +473,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     ) -> (&'p Executor, Slice, LoopOptions<'p>, Kernel<C, F, R, A, Z>) {
         let Self { chain, place: OnPool { executor, threads, watch, wishes, .. } } = self;
         let threads = threads.min(chain.states().most());
-        let ends_early = watch.keeps_result && kind.goes_through();
-        let kind = if ends_early { LoopKind::MayStop } else { kind };
+        let kind = LoopKind { may_stop: kind.may_stop || watch.keeps_result && !kind.is_long, ..kind };
         let (source, first) = (chain.begin(), leaves.unwrap_or(0));
         let blocks = size.map(|size| Blocks { size, len: source.count() });
         let len = blocks.map_or_else(|| source.count(), Blocks::count);
@@ -496,7 +495,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     pub(super) fn into_async(self) -> (&'p Executor, LoopOptions<'p>, C) {
         let Self { chain, place: OnPool { executor, threads, watch, wishes, .. } } = self;
         let threads = threads.min(chain.states().most());
-        (executor, LoopOptions::new(threads, watch, wishes, LoopKind::Through), chain)
+        (executor, LoopOptions::new(threads, watch, wishes, LoopKind::THROUGH), chain)
     }
 
     /// Searches the items. If `kind` is `First` or `Any`, all workers begin at the front together.
@@ -507,16 +506,22 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         kind: LoopKind,
         search: impl Fn(Claimed<'_, '_, '_, C>) -> Result<(), Stop<Z>> + Sync,
     ) -> Outcome<Option<()>, Z> {
-        // If each block has a state, a loop of kind `MayStop` returns the first match, too.
         let by_block = C::State::BY_BLOCK;
-        let is_search = matches!(kind, LoopKind::First | LoopKind::Any);
-        let kind = if by_block && is_search { LoopKind::MayStop } else { kind };
-        let size = match kind {
-            LoopKind::First | LoopKind::Any => None, // a search chooses its own blocks
-            LoopKind::InOrder => self.block(),
-            _ => self.block_if(by_block),
+        let (supply, size) = match kind.supply {
+            // If each block has a state, a loop over ranges that may stop returns the first match,
+            // too.
+            Supply::First | Supply::Any if by_block => (Supply::Ranges, self.block_if(true)),
+            Supply::First | Supply::Any => (kind.supply, None), // a search chooses its own blocks
+            Supply::InOrder => (kind.supply, self.block()),
+            Supply::Ranges => (kind.supply, self.block_if(by_block)),
         };
-        self.run(kind, size, None, move |claimed, _| search(claimed).map(Some), |(), ()| ())
+        self.run(
+            LoopKind { supply, ..kind },
+            size,
+            None,
+            move |claimed, _| search(claimed).map(Some),
+            |(), ()| (),
+        )
     }
 }
 

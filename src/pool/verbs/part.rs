@@ -345,7 +345,7 @@ impl<C: Chain + Sync, E: Ending> OnPart<C, OnPool<'_, E>> {
     where
         C: Each<Item: Send>,
     {
-        E::end(self.folded(LoopKind::LargePartials, reducing(|_, item| Ok(item), &reduce), &reduce))
+        E::end(self.folded(LoopKind::LARGE_PARTIALS, reducing(|_, item| Ok(item), &reduce), &reduce))
     }
 
     /// Folds the items of each block into an accumulator, and merges the accumulators, as
@@ -373,6 +373,6 @@ impl<C: Chain + Sync, E: Ending> OnPart<C, OnPool<'_, E>> {
         merge: impl Fn(A, A) -> A + Sync,
     ) -> E::Of<Part<A>> {
         let step = move |state: &mut WorkerOf<C>, acc, item| Ok(step(acc, C::State::give(state, item)));
-        E::end(self.folded(LoopKind::Through, folding(init, step), &merge))
+        E::end(self.folded(LoopKind::THROUGH, folding(init, step), &merge))
     }
 }

@@ -9,7 +9,10 @@ use super::{
     options::{Ending, OnPool},
     state::{Given, State},
 };
-use crate::pool::{call::body::Stop, policy::site::LoopKind};
+use crate::pool::{
+    call::body::Stop,
+    policy::site::{LoopKind, Supply},
+};
 
 /// The first claimed item for which `pick` returns `Some`: its index and the picked value.
 ///
@@ -52,7 +55,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         kind: LoopKind,
         pick: impl Fn(&mut WorkerOf<C>, C::Item) -> Option<K> + Sync,
     ) -> Option<Option<(usize, K)>> {
-        let is_first = kind == LoopKind::First;
+        let is_first = kind.supply == Supply::First;
         let searched = self.search(kind, move |mut claimed| {
             let chain = claimed.chain;
             while let Some(items) = claimed.next() {
@@ -89,7 +92,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     #[inline(always)]
     pub fn any(self, test: impl for<'a> Fn(Given<'a, C::State, C::Item>) -> bool + Sync) -> E::Of<bool> {
         let found =
-            self.found(LoopKind::Any, move |state, item| test(C::State::give(state, item)).then_some(()));
+            self.found(LoopKind::ANY, move |state, item| test(C::State::give(state, item)).then_some(()));
         E::end(found.map(|found| found.is_some()))
     }
 
@@ -110,7 +113,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     #[inline(always)]
     pub fn all(self, test: impl for<'a> Fn(Given<'a, C::State, C::Item>) -> bool + Sync) -> E::Of<bool> {
         let found =
-            self.found(LoopKind::Any, move |state, item| (!test(C::State::give(state, item))).then_some(()));
+            self.found(LoopKind::ANY, move |state, item| (!test(C::State::give(state, item))).then_some(()));
         E::end(found.map(|found| found.is_none()))
     }
 
@@ -134,7 +137,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     where
         C::Item: Send,
     {
-        self.found_item(LoopKind::First, test)
+        self.found_item(LoopKind::FIRST, test)
     }
 
     /// Any item for which `test` returns true. The choice may differ from call to call.
@@ -157,7 +160,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     where
         C::Item: Send,
     {
-        self.found_item(LoopKind::MayStop, test)
+        self.found_item(LoopKind::MAY_STOP, test)
     }
 
     #[inline(always)]
@@ -189,7 +192,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         self,
         f: impl for<'a> Fn(Given<'a, C::State, C::Item>) -> Option<K> + Sync,
     ) -> E::Of<Option<K>> {
-        let found = self.found(LoopKind::First, move |state, item| f(C::State::give(state, item)));
+        let found = self.found(LoopKind::FIRST, move |state, item| f(C::State::give(state, item)));
         E::end(found.map(|found| found.map(|(_, made)| made)))
     }
 
@@ -223,7 +226,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     where
         C: Each,
     {
-        self.position_of(LoopKind::First, test)
+        self.position_of(LoopKind::FIRST, test)
     }
 
     /// The index of any item for which `test` returns true. The choice may differ from call to
@@ -250,7 +253,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     where
         C: Each,
     {
-        self.position_of(LoopKind::Any, test)
+        self.position_of(LoopKind::ANY, test)
     }
 
     /// Whether each item is less than or equal to the next item, as [`Iterator::is_sorted`]. The
@@ -272,7 +275,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         C::Item: PartialOrd + Send,
     {
         let sorted = self.fold_claims(
-            LoopKind::MayStop,
+            LoopKind::MAY_STOP,
             |claimed, run| {
                 let sorted = claimed.fold(run, |_, run, item| {
                     let next = OrderRun { first: None, last: item };
@@ -315,7 +318,7 @@ impl<S: Source + Sync, E: Ending> On<S, OnPool<'_, E>> {
         let other = other.into_chain();
         let are_as_many = self.source_count() == other.count();
         let compared = self.zip_shortest(other).take(if are_as_many { usize::MAX } else { 0 });
-        let found = compared.found(LoopKind::Any, |(), (a, b)| (a != b).then_some(()));
+        let found = compared.found(LoopKind::ANY, |(), (a, b)| (a != b).then_some(()));
         E::end(found.map(|found| are_as_many && found.is_none()))
     }
 
@@ -342,7 +345,7 @@ impl<S: Source + Sync, E: Ending> On<S, OnPool<'_, E>> {
         let lengths = self.source_count().cmp(&other.count());
         let found = self
             .zip_shortest(other)
-            .found(LoopKind::First, |(), (a, b)| Some(a.cmp(&b)).filter(|order| order.is_ne()));
+            .found(LoopKind::FIRST, |(), (a, b)| Some(a.cmp(&b)).filter(|order| order.is_ne()));
         E::end(found.map(|found| found.map_or(lengths, |(_, order)| order)))
     }
 }
