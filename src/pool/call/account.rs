@@ -1,22 +1,26 @@
 //! The account of a loop: its report, and its timeline if it is being traced. A loop without a
 //! report, a trace and a log has no account.
 
-use std::time::Duration;
+use std::{panic::Location, time::Duration};
 
-use super::loop_options::LoopOptions;
+use super::{executor::Executor, inputs::with_rounds, loop_options::LoopOptions};
 use crate::{
-    clock::Instant,
-    pool::record::{
-        journal::Times,
-        program_report::ProgramReport,
-        report::{RunReport, WaitReport},
-        trace::{
-            notes::{Before, Tick},
-            scene::{LoopSpan, ScenePlace, Stay},
-            timeline::Timeline,
+    clock::{Instant, time},
+    pool::{
+        policy::site::Loop,
+        record::{
+            journal::Times,
+            program_report::ProgramReport,
+            report::{RunReport, WaitReport},
+            trace::{
+                notes::{Before, Tick},
+                scene::{LoopSpan, ScenePlace, Stay},
+                timeline::Timeline,
+            },
+            why_alone::Alone,
         },
-        why_alone::Alone,
     },
+    sync::Ordering,
 };
 
 /// The account of a loop: its report and its timeline.
@@ -129,6 +133,50 @@ impl LoopOptions<'_> {
         }
         if let Some(wanted) = &mut self.wishes.report {
             **wanted = report;
+        }
+    }
+}
+
+impl Executor {
+    /// Whether this message has not been logged before.
+    fn is_news(&self, bit: u64) -> bool {
+        self.logged.load(Ordering::Relaxed) & bit == 0
+            && self.logged.fetch_or(bit, Ordering::Relaxed) & bit == 0
+    }
+
+    /// Logs, once, that a shared call of this loop took far longer than a call on one thread.
+    #[cold]
+    pub(super) fn tell_of_faster(&self, at: &Location<'_>, took: Duration) {
+        if self.is_news(1) {
+            log::info!(
+                "{at}: this loop takes {took:?} alone, and much longer shared: other programs have the CPUs of this \
+                 pool, or its items wait for each other. It now runs alone, and is shared again after growing pauses"
+            );
+        }
+    }
+
+    /// Logs, once, that a loop runs alone because its program is faster so.
+    #[cold]
+    pub(super) fn tell_of_rounds(&self, at: &Location<'_>, this: Loop) {
+        let times = with_rounds(|rounds| rounds?.of_alone_and_shared(this));
+        if let Some([alone, shared]) = times.filter(|_| self.is_news(4)) {
+            log::info!(
+                "{at}: this loop runs alone, because its program is faster so: from the begin of a call to the begin \
+                 of the next, {:?} instead of {:?}. It is shared again after growing pauses",
+                time(alone),
+                time(shared)
+            );
+        }
+    }
+
+    /// Logs, once, that a loop is not shared because another loop uses the pool.
+    #[cold]
+    pub(super) fn tell_of_busy(&self, at: &Location<'_>) {
+        if self.is_news(2) {
+            log::debug!(
+                "{at}: this loop runs on the calling thread alone, because other loops have the pool. Later such loops are not \
+                 logged; RANGESTEAL_REPORT=1 counts them"
+            );
         }
     }
 }

@@ -16,8 +16,8 @@ use crate::{
     clock::{Instant, nanos},
     pool::{
         policy::{
-            alone_or_shared::Trial,
-            pace::{AlonePace, Stretch},
+            alone::{AlonePace, AloneTrial},
+            pace::Stretch,
         },
         protocol::range::Claims,
         record::trace::notes::{Before, Closeup},
@@ -119,7 +119,7 @@ impl<'a> Solo<'a> {
     }
 
     /// The pace of a trial.
-    pub(crate) fn pace_of(&self, trial: Trial) -> AlonePace {
+    pub(crate) fn pace_of(&self, trial: AloneTrial) -> AlonePace {
         AlonePace::of_trial(self.begin, trial)
     }
 

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     clock::Instant,
     pool::{
-        policy::site::Loop,
+        policy::{site::Loop, split::Boundaries},
         protocol::{
             Fence,
             barrier::{Offer, PollTimes, Reentry},
@@ -75,7 +75,7 @@ impl Executor {
                 workers: helpers + 1,
                 units: options.units,
                 pace: self.memory.recall(this),
-                known: None,
+                boundaries: Boundaries::default(),
                 stealing: self.stealing,
                 has_large_partials: false,
                 heavy: &self.prices.heavy,

@@ -35,9 +35,11 @@
 pub(crate) mod account;
 pub(crate) mod accumulator;
 pub(crate) mod alone;
+pub(crate) mod ask;
 pub(crate) mod async_call;
 pub(crate) mod async_round;
 pub(crate) mod body;
+pub(crate) mod call;
 pub(crate) mod ending;
 pub(crate) mod executor;
 pub(crate) mod handles;

@@ -1,14 +1,12 @@
 //! How a round runs: the decisions of the policy before the round begins.
 
-use std::sync::Arc;
-
 use crate::{
     clock::Instant,
     pool::{
         place::{cpu_assignment::CpuAssignment, topology::Distance},
         policy::{
             prices::Estimate,
-            split::{Known, Profile},
+            split::{Boundaries, Profile},
             victim::Stealing,
         },
         protocol::{arena::Arena, barrier::PollTimes, threads::Threads},
@@ -23,8 +21,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) units: Units,
     /// The cost of an index in an earlier call, in nanoseconds; `None` if unknown.
     pub(crate) pace: Option<f32>,
-    /// The distribution of the cost over the slice, from an earlier call; `None` if unknown.
-    pub(crate) known: Option<Arc<Known>>,
+    /// Where the ranges begin, and the distribution of the cost over the slice.
+    pub(crate) boundaries: Boundaries,
     pub(crate) stealing: Stealing,
     /// Whether partial results may be large.
     pub(crate) has_large_partials: bool,
@@ -40,7 +38,7 @@ pub(crate) struct Plan<'a> {
 impl Plan<'_> {
     /// The distribution of the cost over the slice; `None` if unknown.
     pub(crate) fn profile(&self) -> Option<&Profile> {
-        self.known.as_deref().map(|known| &known.profile)
+        self.boundaries.known.as_deref().map(|known| &known.profile)
     }
 
     /// The distance from a thief to a victim. `thief` and `victim` are seats of the loop's arena.

@@ -265,7 +265,7 @@ mod tests {
         policy::{
             prices::Estimate,
             site::{Loop, Site, Slice},
-            split::Splits,
+            split::{Boundaries, Splits},
         },
         protocol::{Fence, barrier::PollTimes, range::Attempt},
         record::journal::{Tally, Times},
@@ -304,7 +304,7 @@ mod tests {
             workers: 2,
             units: Units::Items,
             pace: None,
-            known: None,
+            boundaries: Boundaries::default(),
             stealing: Stealing::Largest,
             has_large_partials: true,
             heavy,
@@ -412,9 +412,9 @@ mod tests {
                 let (tallies, marks) = (vec![Tally::default(); 2], vec![(0, each * f32::from(LEN))]);
                 splits.learn(this, false, &mut Times { marks, tallies, ..Times::default() });
             }
-            let known = splits.known(this, false).cloned();
-            assert_eq!(known.is_some(), each.is_some());
-            let plan = Plan { known, pace: each.or(Some(4.0)), ..plan(&heavy) };
+            let boundaries = splits.boundaries(this, false, 2);
+            assert_eq!(boundaries.known.is_some(), each.is_some());
+            let plan = Plan { boundaries, pace: each.or(Some(4.0)), ..plan(&heavy) };
             let ranges = Arc::new(Ranges::new(2, Fence::Symmetric));
             ranges.partition(0..len, &[len]);
             let times = Box::<Times>::default().of(2, false);

@@ -1,14 +1,15 @@
 //! One call that is more than the plain loop. The calling thread works alone, invites workers,
 //! works together with them, and learns from the loop.
 
-use std::{borrow::Cow, iter, ops::Range, sync::Arc};
+use std::{iter, ops::Range};
 
 use super::{
     account::Account,
     accumulator::{Accumulate, Lend},
     alone::Solo,
-    ending::Outcome,
-    executor::{Call, EndAndAccount, Executor},
+    ask::Call,
+    ending::{Outcome, Panic},
+    executor::Executor,
     inputs::Inside,
     loop_options::LoopOptions,
     plan::{Plan, WorkerPlaces},
@@ -20,13 +21,13 @@ use crate::{
     clock::{Instant, nanos},
     pool::{
         policy::{
-            alone_or_shared::Trial,
-            free_cpus::{CpuUse, Granted, most_woken},
-            launch::{self, Launch, Why, up_to},
-            pace::AlonePace,
+            alone::{AlonePace, AloneTrial},
+            free_cpus::{CpuUse, Granted, Request},
+            launch::{self, Launch, Why},
+            learn::SharedCall,
             prices::block_in_order,
             site::{Loop, LoopKind, Supply},
-            split::{Splits, equal_parts, parts},
+            split::{Splits, parts},
             victim::Stealing,
         },
         protocol::{
@@ -36,13 +37,15 @@ use crate::{
             shared_cursor::SharedCursor,
         },
         record::{
-            journal::{Tally, Times},
             trace::{notes::Before, scene::ScenePlace},
             why_alone::Alone,
         },
     },
     sync::{Ordering, Patience, try_lock_soon},
 };
+
+/// How a loop has ended, and its account if an account is wanted.
+pub(super) type EndAndAccount = (Result<Outcome, Panic>, Option<Box<Account>>);
 
 /// A call while it runs.
 pub(super) struct Running<'r> {
@@ -94,9 +97,6 @@ struct Help<'r> {
     is_whole: bool,
     /// How many workers were idle.
     idle: usize,
-    /// The boundaries of the ranges, if the distribution of the cost is known and the number of
-    /// workers has changed since the last call.
-    new_bounds: Option<Vec<usize>>,
 }
 
 impl<'r> Running<'r> {
@@ -144,7 +144,7 @@ impl<'r> Running<'r> {
                 let is_current = executor.threads.process.is_current();
                 let learnt = if is_current { try_lock_soon(&executor.learnt) } else { None };
                 let ends = |parts| learnt.as_ref()?.ends(this, awake, parts);
-                Some(solo.pace_of(Trial::new(shared, this.slice.len, ends)))
+                Some(solo.pace_of(AloneTrial::new(shared, this.slice.len, ends)))
             }
         }
     }
@@ -216,33 +216,30 @@ impl<'r> Running<'r> {
     fn invite(&mut self, call: Call, is_rest: bool) -> Option<SharedBox<'r>> {
         let Self { executor, options, ref mut solo, .. } = *self;
         let Call { this, awake, launch, .. } = call;
-        let Executor { ref threads, helpers_at_a_time: at_a_time, stealing, .. } = *executor;
-        let around = threads.waiting_around();
-        let idle = threads.idle() + around;
-        if idle == 0 {
+        let Executor { ref threads, stealing, .. } = *executor;
+        let (idle, around) = (threads.idle(), threads.waiting_around());
+        if idle + around == 0 {
             return None;
         }
         let turn = executor.take_turn(options)?;
-        let (left, here) = (solo.left(), threads.here());
-        let others = executor.workers - 1 - usize::from(here > 0) + around;
-        let most = executor.most(this, options).min(others);
-        let asked = if let Launch::Shared { helpers } = launch { helpers.min(most) } else { most };
+        let (left, is_worker) = (solo.left(), threads.here() > 0);
+        let most = executor.most(this, options).min(executor.workers - 1 - usize::from(is_worker) + around);
         let mut splits = try_lock_soon(&executor.learnt);
-        let is_cpu_bound = splits.as_ref().and_then(|splits| splits.is_cpu_bound(this.site));
-        let asked = asked.min(most_woken(is_cpu_bound, at_a_time));
-        let asked = if options.list.is_some() { asked } else { asked.min(left.len() - 1) };
-        let has_cpus = is_cpu_bound == Some(true) || executor.workers <= at_a_time + 1;
-        let free = if has_cpus { executor.free_cpus(here > 0) } else { usize::MAX };
-        let Granted { helpers, dealt, is_full } = Granted::new(asked, idle, free)?;
+        let request = Request {
+            helpers: if let Launch::Shared { helpers } = launch { helpers.min(most) } else { most },
+            left: if options.list.is_some() { usize::MAX } else { left.len() },
+            is_cpu_bound: splits.as_ref().and_then(|splits| splits.is_cpu_bound(this.site)),
+            around,
+            cpu_use: executor.cpu_use(idle, is_worker),
+        };
+        let Granted { helpers, dealt, is_full } = request.grant()?;
         // The cost of the parts is known only for rounds over a whole slice.
         let is_whole = left.start == 0 && stealing != Stealing::Off;
-        let from = splits.as_deref().filter(|_| is_whole);
-        let known = from.and_then(|splits| splits.known(this, awake)).map(Arc::clone);
-        let changed = from.zip(known.as_deref()).filter(|(_, known)| known.bounds(dealt).is_none());
-        let new_bounds = changed.map(|(splits, known)| splits.equal_work(awake, &known.profile, dealt));
+        let known = splits.as_deref().filter(|_| is_whole);
+        let boundaries = known.map(|splits| splits.boundaries(this, awake, dealt)).unwrap_or_default();
         let workers = helpers + 1;
         let times = splits.as_deref_mut().and_then(Splits::take_times).unwrap_or_default();
-        let mut times = times.of(workers, executor.workers > at_a_time + 1);
+        let mut times = times.of(workers, executor.workers > executor.cpus_at_a_time());
         drop(splits);
         let before = solo.hand_over();
         executor.make_room();
@@ -250,7 +247,7 @@ impl<'r> Running<'r> {
             workers,
             units: options.units,
             pace: executor.pace(this, options.kind),
-            known,
+            boundaries,
             stealing,
             has_large_partials: options.kind.has_large_partials,
             heavy: &executor.prices.heavy,
@@ -260,7 +257,7 @@ impl<'r> Running<'r> {
         times.tick = options.tick();
         let begin = before.begin + before.took;
         let is_full = is_full && !is_rest;
-        let help = Help { turn, helpers, is_full, dealt, is_whole, idle, new_bounds };
+        let help = Help { turn, helpers, is_full, dealt, is_whole, idle: idle + around };
         let shared = SharedPart { call, before, begin, left, help, plan };
         Some(Box::new((shared, RoundLog::new(begin, times))))
     }
@@ -282,12 +279,8 @@ impl SharedPart<'_> {
     /// Begins `round` over the indices of this part.
     #[inline(never)]
     fn begin_round(&self, round: &Round<'_>, options: &LoopOptions<'_>) {
-        let Self { left, help: Help { turn, dealt, new_bounds, .. }, plan, .. } = self;
-        let learnt = plan.known.as_ref().and_then(|known| known.bounds(*dealt));
-        let bounds: Cow<'_, [usize]> = match new_bounds.as_deref().or(learnt) {
-            Some(bounds) => Cow::Borrowed(bounds),
-            None => equal_parts(left, *dealt).into(),
-        };
+        let Self { left, help: Help { turn, dealt, .. }, plan, .. } = self;
+        let bounds = plan.boundaries.bounds(left, *dealt);
         round.log.deal(|| {
             let parts = parts(left.clone(), &bounds).map(|part| options.units.items(part));
             parts.chain(iter::repeat(0..0)).take(plan.workers).collect()
@@ -350,26 +343,17 @@ impl Executor {
         (done == len).then_some(Outcome::Through(()))
     }
 
-    /// About how many threads would help if the calling thread called a loop now. These threads are
-    /// the workers that are in no loop, and the callers that wait for the end of the loop around
-    /// this call.
-    #[inline(always)]
-    pub(super) fn idle(&self) -> usize {
-        self.threads.idle() + self.threads.waiting_around()
-    }
-
-    /// How many CPUs of the pool are left for helpers of the calling thread. `is_worker` says
-    /// whether the calling thread is a worker of the pool.
-    fn free_cpus(&self, is_worker: bool) -> usize {
-        let cpu_use = CpuUse {
-            cpus: self.helpers_at_a_time + 1,
+    /// The use of the CPUs of the pool, of which `idle` threads are idle. `is_worker` says whether
+    /// the calling thread is a worker of the pool.
+    fn cpu_use(&self, idle: usize, is_worker: bool) -> CpuUse {
+        CpuUse {
+            cpus: self.cpus_at_a_time(),
             threads: self.workers - 1,
-            idle: self.threads.idle(),
+            idle,
             callers: self.threads.callers(),
             waiting: self.threads.waiting(),
             is_counted: is_worker || Inside::is_here(),
-        };
-        cpu_use.free_cpus()
+        }
     }
 
     /// The expected cost of an index that is reached, in nanoseconds, if known.
@@ -383,28 +367,36 @@ impl Executor {
         let (mut shared, log) = *shared;
         let (mut times, stop) = log.into_inner();
         let Call { this, awake, launch, .. } = shared.call;
-        let (workers, idle) = (shared.help.helpers + 1, shared.help.idle);
         options.tell_around(&shared.before, Some(&times));
-        let now = Instant::now();
+        let (now, before) = (Instant::now(), &shared.before);
+        let seen = SharedCall {
+            this,
+            kind: options.kind,
+            awake,
+            launch,
+            is_full: shared.help.is_full,
+            grows: options.list.is_some(),
+            alone: before.indices,
+            took_alone: nanos(before.took),
+            took: nanos(now - before.begin),
+            took_shared: nanos(now - shared.begin),
+            stop: stop.place(),
+        };
         let is_over = options.watch.is_over();
         let is_cancelled = is_over && !options.watch.keeps_result;
         if !is_cancelled && launch.is_learnt_from() {
-            self.learn(&shared, options, &times, (stop.place(), now));
+            seen.learn(&self.memory, &self.prices, &times);
         }
         let help = self.prices.help_time(awake);
         let account =
             options.account(&mut shared.before, Ok(&mut times), self.program_report.is_some(), help);
-        let account = account.map(|account| account.helped(idle));
+        let account = account.map(|account| account.helped(shared.help.idle));
         if let Some(mut splits) = try_lock_soon(&self.learnt) {
-            let Help { is_full, is_whole, ref new_bounds, .. } = shared.help;
-            let is_of_use = stop.is_none() && !is_over && is_full;
-            if is_of_use {
-                splits.learn_cpu_bound(this, workers.min(self.helpers_at_a_time + 1), &times);
-            }
-            let same = shared.plan.known.is_some() && new_bounds.is_none();
-            let balanced = same && times.runs() == workers && times.are_balanced();
-            if is_of_use && is_whole && !balanced && !options.kind.is_from_the_front() {
-                splits.learn(this, awake, &mut times);
+            if stop.is_none() && !is_over {
+                let has_ranges = shared.help.is_whole && !options.kind.is_from_the_front();
+                let boundaries = has_ranges.then_some(&shared.plan.boundaries);
+                let cpus = shared.plan.workers.min(self.cpus_at_a_time());
+                seen.learn_splits(&mut splits, boundaries, cpus, &mut times);
             }
             splits.keep_times(times);
         }
@@ -468,48 +460,6 @@ impl Executor {
         shared.begin_round(&round, options);
         round.run((&self.threads, turn), own, others);
         options.watch.end(round.ranges);
-    }
-
-    /// Learns the cost of items and the cost of help. The loop has stopped at this place, if it has
-    /// stopped, and the time is `now`.
-    fn learn(
-        &self,
-        shared: &SharedPart<'_>,
-        options: &LoopOptions<'_>,
-        times: &Times,
-        (stop, now): (Option<usize>, Instant),
-    ) {
-        let SharedPart { call: Call { this, awake, launch, .. }, ref before, begin, ref help, .. } = *shared;
-        let (kind, took) = (options.kind, nanos(now - before.begin));
-        // If the caller itself has reached the stop, the plain loop would have taken only the
-        // caller's time. In this case the helpers' time does not count. (In a loop over two items,
-        // a helper worked for 12 µs after its wake-up.)
-        let front = &times.tallies[0];
-        let came = stop.is_some_and(|place| before.indices + front.indices >= place);
-        let whole = (times.indices(), times.work());
-        let (indices, work) = if came { (front.indices, front.working) } else { whole };
-        let (indices, work) = up_to(stop, before.indices + indices, nanos(before.took) + work);
-        if help.is_full && !launch.is_trial() {
-            self.memory.learn_shared(&self.prices, this, kind, (took, awake), indices, work);
-        } else {
-            self.memory.learn(this, kind, indices, work);
-        }
-        // In a list that grows, a helper may have come in time and found nothing.
-        if !help.is_full || options.list.is_some() {
-            return;
-        }
-        let starts = |tallies: &[Tally]| tallies.iter().map(|tally| tally.span.start).reduce(f32::min);
-        let (own, helpers) = times.tallies.split_at(1);
-        if let (Some(own), Some(first)) = (starts(own), starts(helpers))
-            && own.is_finite()
-        {
-            // The time from the last item to the end of the loop counts twice, because two workers
-            // both wait during this time.
-            let round = nanos(now - begin);
-            let behind = round - times.length();
-            let late = first.is_finite().then_some(first + 2.0 * behind);
-            self.prices.learn(awake, helpers.len(), late, own, round);
-        }
     }
 }
 

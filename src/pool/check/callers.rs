@@ -36,14 +36,15 @@ use crate::{
         place::topology::Distance,
         policy::{
             alone_or_shared::{parts_for, time_for},
-            free_cpus::{CpuUse, Granted},
+            free_cpus::{CpuUse, Granted, Request},
             grain::DEAR_NS,
             launch::{Case, Draw, Launch, QuickVerdict, Why, of_rest, quick_verdict},
+            learn::SharedCall,
             memory::Memory,
             pace::STRETCH,
             prices::Prices,
             site::{GOLDEN, Loop, LoopKind, Site, Slice},
-            split::{Known, Splits, equal_parts, parts},
+            split::{Boundaries, Splits, equal_parts, parts},
             theft::{self, Watched},
             victim::{Stealing, draw},
         },
@@ -183,8 +184,7 @@ struct SimArena {
     is_dear: bool,
     cells: Vec<SimCell>,
     is_full: bool,
-    known: Option<Arc<Known>>,
-    has_new_bounds: bool,
+    boundaries: Boundaries,
     begin: f64,
     times: Box<Times>,
 }
@@ -596,7 +596,6 @@ impl SimPool {
         };
         let most = self.workers.min(items.len()) - 1;
         let asked = if let Launch::Shared { helpers } = launch { helpers.min(most) } else { most };
-        let asked = asked.min(left.len() - 1);
         let waits = |arena: &&SimArena| arena.phase == Phase::Retracted;
         let cpu_use = CpuUse {
             cpus: self.workers,
@@ -606,21 +605,22 @@ impl SimPool {
             waiting: self.shared().filter(waits).count(),
             is_counted: false,
         };
+        // Items do not sleep, so there is no need for the bound on unknown loops.
+        let request =
+            Request { helpers: asked, left: left.len(), is_cpu_bound: Some(true), around: 0, cpu_use };
         let free = match self.flaw {
-            Flaw::NoFreeCpu if cpu_use.callers > 0 => 0,
-            Flaw::NoLimit => usize::MAX,
-            _ => cpu_use.free_cpus(),
+            Flaw::NoFreeCpu if cpu_use.callers > 0 => Some(0),
+            Flaw::NoLimit => Some(usize::MAX),
+            _ => None,
         };
-        let Some(Granted { helpers, dealt, is_full }) = Granted::new(asked, idle, free) else {
-            return false;
+        let granted = match free {
+            Some(free) => Granted::new(asked.min(left.len() - 1), idle, free),
+            None => request.grant(),
         };
+        let Some(Granted { helpers, dealt, is_full }) = granted else { return false };
         let from = Some(&self.splits).filter(|_| left.start == 0);
-        let known = from.and_then(|splits| splits.known(this, awake)).map(Arc::clone);
-        let others = from.zip(known.as_deref()).filter(|(_, known)| known.bounds(dealt).is_none());
-        let new_bounds = others.map(|(splits, known)| splits.equal_work(awake, &known.profile, dealt));
-        let has_new_bounds = new_bounds.is_some();
-        let learnt = || known.as_ref().and_then(|known| known.bounds(dealt)).map(<[usize]>::to_vec);
-        let bounds = new_bounds.or_else(learnt).unwrap_or_else(|| equal_parts(&left, dealt));
+        let boundaries = from.map(|splits| splits.boundaries(this, awake, dealt)).unwrap_or_default();
+        let bounds = boundaries.bounds(&left, dealt).into_owned();
         let cell =
             |Range { start, end }| SimCell { next: start, end, run: None, has_entered: false, worker: None };
         let nobody = iter::repeat_n(left.end..left.end, helpers + 1 - dealt);
@@ -640,8 +640,7 @@ impl SimPool {
             is_dear,
             cells,
             is_full: is_full && !is_rest,
-            known,
-            has_new_bounds,
+            boundaries,
             begin: self.now,
             times: self.splits.take_times().unwrap_or_default().of(helpers + 1, false),
         });
@@ -888,7 +887,7 @@ impl SimPool {
             return self.scan(thread);
         }
         let nth = self.threads[thread].nth;
-        let profile = self.arena(number).known.as_ref().map(|known| &known.profile);
+        let profile = self.arena(number).boundaries.known.as_ref().map(|known| &known.profile);
         let Range { start, end } = range;
         let middle = if is_stuck { Some(start) } else { theft::middle(profile, nth, victim, range) };
         let Some(middle) = middle else {
@@ -952,36 +951,26 @@ impl SimPool {
         let this = self.current(caller).this;
         let SimCall { begin: call_begin, launch, awake, alone, took, .. } = self.callers[caller].call;
         let arena = self.arenas[number].take().expect("a loop has an arena");
-        let SimArena { is_full, known, has_new_bounds, begin, mut times, cells, items, .. } = arena;
+        let SimArena { is_full, boundaries, begin, mut times, cells, items, .. } = arena;
         let thread = self.thread_of(caller);
         self.threads[thread].seat = None;
         assert_eq!(alone + times.indices(), items.len(), "every item is folded once");
-        let kind = LoopKind::THROUGH;
-        let (indices, work) = (alone + times.indices(), took as f32 + times.work());
-        if is_full && !launch.is_trial() {
-            let took = (self.now - call_begin) as f32;
-            self.memory.learn_shared(&self.prices, this, kind, (took, awake), indices, work);
-        } else {
-            self.memory.learn(this, kind, indices, work);
-        }
-        if is_full {
-            let (own, helpers) = times.tallies.split_at(1);
-            let first = helpers.iter().map(|tally| tally.span.start).reduce(f32::min);
-            if let (own, Some(first)) = (own[0].span.start, first)
-                && own.is_finite()
-            {
-                let ends = times.tallies.iter().map(|tally| tally.span.end).filter(|end| end.is_finite());
-                let round = (self.now - begin) as f32;
-                let behind = round - ends.fold(0.0, f32::max);
-                let late = first.is_finite().then_some(first + 2.0 * behind);
-                self.prices.learn(awake, helpers.len(), late, own, round);
-            }
-        }
-        let same = known.is_some() && !has_new_bounds;
-        let balanced = same && times.runs() == cells.len() && times.are_balanced();
-        if is_full && alone == 0 && !balanced {
-            self.splits.learn(this, awake, &mut times);
-        }
+        let seen = SharedCall {
+            this,
+            kind: LoopKind::THROUGH,
+            awake,
+            launch,
+            is_full,
+            grows: false,
+            alone,
+            took_alone: took as f32,
+            took: (self.now - call_begin) as f32,
+            took_shared: (self.now - begin) as f32,
+            stop: None,
+        };
+        seen.learn(&self.memory, &self.prices, &times);
+        let boundaries = Some(&boundaries).filter(|_| alone == 0);
+        seen.learn_splits(&mut self.splits, boundaries, cells.len(), &mut times);
         self.splits.keep_times(times);
         self.gaps.end(self.now as u64);
         self.end_call(caller);

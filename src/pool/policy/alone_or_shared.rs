@@ -19,10 +19,7 @@
 
 use std::time::Duration;
 
-use super::{
-    prices::{AT_FIRST, CLEARLY, TOO_SHORT_TO_TIME_NS},
-    split::equal_parts,
-};
+use super::prices::{AT_FIRST, CLEARLY, TOO_SHORT_TO_TIME_NS};
 use crate::clock::nanos;
 
 /// The most parts into which a trial divides the work. After each part the caller checks whether it
@@ -58,61 +55,6 @@ pub(crate) fn parts_for(shared: Duration) -> u16 {
 /// equal. A shared call takes `shared` for all of the work.
 pub(crate) fn time_for(done: u16, parts: u16, shared: Duration) -> Duration {
     shared.mul_f32(f32::max(f32::from(done) / f32::from(parts), AT_FIRST))
-}
-
-/// A trial of running alone, in parts. It fails when a part takes longer than its limit.
-#[derive(Debug)]
-pub(crate) struct Trial {
-    /// The time of a shared call.
-    shared: Duration,
-    /// The indices at which the parts end. The last of these is the length of the loop.
-    ends: Vec<usize>,
-    /// Whether the parts are known to have equal work. Otherwise they have equal numbers of items,
-    /// and may take very different times, so the clock is also read inside the parts.
-    is_known: bool,
-    /// The number of parts that have ended. The present part has items.
-    done: usize,
-}
-
-impl Trial {
-    /// A trial of a loop over `len` indices, in which a shared call takes `shared`. `ends` returns
-    /// where so many parts of equal work end, if that is known.
-    pub(crate) fn new(shared: Duration, len: usize, ends: impl Fn(u16) -> Option<Vec<usize>>) -> Self {
-        let parts = parts_for(shared);
-        let known = ends(parts);
-        let is_known = known.is_some();
-        let ends = known.unwrap_or_else(|| {
-            let mut ends = equal_parts(&(0..len), usize::from(parts).min(len));
-            ends.push(len);
-            ends
-        });
-        let done = ends.iter().position(|end| *end > 0).unwrap_or(0);
-        Self { shared, ends, is_known, done }
-    }
-
-    /// The time limit of the present part, from the begin of the trial.
-    pub(super) fn limit(&self) -> Duration {
-        time_for(self.done as u16 + 1, self.ends.len() as u16, self.shared)
-    }
-
-    /// How many items of the present part are expected to take a stretch.
-    pub(super) fn expected(&self) -> usize {
-        let begin = self.done.checked_sub(1).map_or(0, |last| self.ends[last]);
-        if self.is_known { self.ends[self.done].saturating_sub(begin).max(1) } else { 1 }
-    }
-
-    /// How many indices of the present part are left, if `left` indices of the loop are left.
-    pub(super) fn left_of_part(&self, left: usize) -> usize {
-        let behind = self.ends.last().map_or(0, |len| len - self.ends[self.done]);
-        left.saturating_sub(behind)
-    }
-
-    /// The trial at the begin of its next part that has items; `None` after the last part.
-    pub(super) fn next_part(self) -> Option<Self> {
-        let begun = self.ends[self.done];
-        let done = (self.done + 1..self.ends.len()).find(|&part| self.ends[part] > begun)?;
-        Some(Self { done, ..self })
-    }
 }
 
 /// The verdict on a loop, and when the opposite is tried next. All times are nanoseconds per index.

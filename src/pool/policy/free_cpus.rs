@@ -34,6 +34,32 @@ impl CpuUse {
     }
 }
 
+/// A loop that asks for helpers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Request {
+    /// How many helpers pay for the loop.
+    pub(crate) helpers: usize,
+    /// How many indices are left; `usize::MAX` if items may be made.
+    pub(crate) left: usize,
+    /// Whether the items keep a CPU busy, if known.
+    pub(crate) is_cpu_bound: Option<bool>,
+    /// How many callers wait in the loops around this one. They help, too.
+    pub(crate) around: usize,
+    pub(crate) cpu_use: CpuUse,
+}
+
+impl Request {
+    /// The helpers of the loop; `None` if it gets none.
+    pub(crate) fn grant(self) -> Option<Granted> {
+        let Self { helpers, left, is_cpu_bound, around, cpu_use } = self;
+        let asked = helpers.min(most_woken(is_cpu_bound, cpu_use.cpus - 1)).min(left - 1);
+        // Where threads outnumber CPUs, items may sleep, and then need no CPU.
+        let needs_cpus = is_cpu_bound == Some(true) || cpu_use.threads < cpu_use.cpus;
+        let free = if needs_cpus { cpu_use.free_cpus() } else { usize::MAX };
+        Granted::new(asked, cpu_use.idle + around, free)
+    }
+}
+
 /// How many helpers a loop may wake, if `at_a_time` helpers can run at the same time. More helpers
 /// are of use only to items that sleep, so a loop whose items do (`is_cpu_bound` is false) may wake
 /// any number. If this is not known, the loop wakes up to [`MOST_WOKEN`] threads.

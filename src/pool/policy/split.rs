@@ -6,7 +6,7 @@
 //! With good boundaries no worker has to steal, and the same core processes the same items. The
 //! partition is a hint: it decides where each worker begins, never the result.
 
-use std::{ops::Range, sync::Arc};
+use std::{borrow::Cow, ops::Range, sync::Arc};
 
 use super::{
     pace::{HUGE_BLOCK, LARGE_BLOCK, SMALL_BLOCK},
@@ -153,6 +153,15 @@ impl Splits {
         meet.collect()
     }
 
+    /// The boundaries of a round over a whole slice between `workers` workers, if helpers are
+    /// `awake` or asleep.
+    pub(crate) fn boundaries(&self, of: Loop, awake: bool, workers: usize) -> Boundaries {
+        let known = self.known(of, awake).map(Arc::clone);
+        let changed = known.as_deref().filter(|known| known.bounds(workers).is_none());
+        let changed = changed.map(|known| self.equal_work(awake, &known.profile, workers));
+        Boundaries { known, changed }
+    }
+
     /// The index where each of `parts` equal parts of the work ends, if the last round has shown
     /// the costs.
     pub(crate) fn ends(&self, of: Loop, awake: bool, parts: u16) -> Option<Vec<usize>> {
@@ -205,6 +214,32 @@ impl Splits {
         let bounds = old.filter(|_| took <= end).map_or(new, <[usize]>::to_vec);
         let known = Arc::new(Known { profile, bounds });
         self.record_mut(of).known[usize::from(awake)] = Some(known);
+    }
+}
+
+/// The boundaries between the ranges of a round.
+#[derive(Debug, Default)]
+pub(crate) struct Boundaries {
+    /// Knowledge of the loop over its slice.
+    pub(crate) known: Option<Arc<Known>>,
+    /// The boundaries, if the distribution of the cost is known, and the number of workers has
+    /// changed since the last round.
+    changed: Option<Vec<usize>>,
+}
+
+impl Boundaries {
+    /// The boundaries between the ranges of `workers` workers, in the indices that are `left`.
+    pub(crate) fn bounds(&self, left: &Range<usize>, workers: usize) -> Cow<'_, [usize]> {
+        let known = || self.known.as_ref().and_then(|known| known.bounds(workers));
+        match self.changed.as_deref().or_else(known) {
+            Some(bounds) => Cow::Borrowed(bounds),
+            None => equal_parts(left, workers).into(),
+        }
+    }
+
+    /// Whether the ranges are those of the last round.
+    pub(super) fn is_of_last_round(&self) -> bool {
+        self.known.is_some() && self.changed.is_none()
     }
 }
 
