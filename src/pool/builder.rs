@@ -4,7 +4,7 @@ use std::{any::Any, fmt, io, mem, sync::Arc, time::Duration};
 
 use crate::{
     pool::{
-        call::executor::Executor,
+        engine::executor::Executor,
         error::{BuildError, LEAST_STACK},
         hosts::{HostOptions, Hosts},
         place::{
@@ -14,7 +14,8 @@ use crate::{
             placement::{PinState, Pinning, Placement, SeatPlan, System, Wish},
         },
         policy::victim::Stealing,
-        protocol::{Fence, oneshot, threads::Threads},
+        supply::Fence,
+        team::{oneshot, threads::Threads},
         thread::{Arrived, Handler, PanicHandler, ThreadBody, WorkerThread},
     },
     sync::{Patience, ThreadBuilder},

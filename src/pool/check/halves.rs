@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::pool::{
     policy::victim::Stealing,
-    protocol::range::{StealPolicy, VictimView},
+    supply::range::{StealPolicy, VictimView},
 };
 
 /// Steals without watching the victim, and takes half of the number of its items.

@@ -28,7 +28,7 @@ use crate::{
             theft::{self, Watched},
             victim::{Stealing, draw},
         },
-        record::journal::{Mark, OpenPieces, Times},
+        tell::journal::{Mark, OpenPieces, Times},
     },
 };
 

@@ -19,7 +19,7 @@ use super::{
     outliers::sort_outliers,
     partition::{AtPivot, sample},
 };
-use crate::pool::call::executor::Executor;
+use crate::pool::engine::executor::Executor;
 
 /// In items: the calling thread sorts shorter slices alone. (Slices of random numbers would gain
 /// from 10,000 items on. Slices with few distinct keys would not gain, since std sorts these in 3

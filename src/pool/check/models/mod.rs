@@ -60,8 +60,8 @@ use crate::pool::check::halves::{Halves, half};
 #[cfg(planted)]
 use crate::pool::check::planted::{Bug, with};
 #[cfg(loom)]
-use crate::pool::protocol::range::Ranges;
-use crate::pool::{policy::victim::Stealing, protocol::Fence};
+use crate::pool::supply::range::Ranges;
+use crate::pool::{policy::victim::Stealing, supply::Fence};
 
 /// The number of claims of each item.
 struct Claims(Vec<AtomicUsize>); // atomics of std, so that loom does not interleave the counting
