@@ -47,7 +47,7 @@ pub(crate) struct Barrier<J> {
     /// The job of each arena.
     pub(super) jobs: Box<[CachePadded<Mutex<ArenaJob<J>>>]>,
     /// The least time that threads poll before they sleep.
-    patience: Patience,
+    pub(super) patience: Patience,
     /// What loops do not touch.
     pub(super) tasks: CachePadded<TaskList<Offered<J>>>,
 }
@@ -74,19 +74,19 @@ pub(crate) struct ArenaJob<J> {
     /// The published job.
     pub(crate) job: Option<J>,
     /// The maximum number of helpers. Their seats are numbered from 1.
-    helpers: usize,
+    pub(super) helpers: usize,
     reentry: Reentry,
     /// How long workers poll after the job.
     patience: Patience,
     /// How many places are open. Each has a free seat.
-    places: usize,
+    pub(super) places: usize,
     /// How many of these places were opened by calls, and how many calls wait until a worker leaves
     /// its seat. The caller may take these calls, too.
-    called: usize,
-    owed: usize,
+    pub(super) called: usize,
+    pub(super) owed: usize,
     /// Whether the caller rests, and how often it was called back.
-    rests: bool,
-    recalls: usize,
+    pub(super) rests: bool,
+    pub(super) recalls: usize,
     /// Whether the caller sleeps on `done`.
     pub(crate) caller_sleeps: bool,
 }
@@ -291,7 +291,7 @@ impl<J: Copy> Barrier<J> {
     /// Offers a job to one idle worker for each of these `seats`, if there are so many: first to
     /// those that are awake, from worker `first` on. Returns the seats of those that sleep, which
     /// end with the last seat that was given.
-    fn offer(
+    pub(super) fn offer(
         &self,
         arena_job: &ArenaJob<J>,
         (job, number, arena): (J, usize, &Arena),
@@ -343,14 +343,20 @@ impl<J: Copy> Barrier<J> {
 
     /// Rings the worker that had an offer. By now another thread may have its seat, also a caller
     /// from outside, which has no post.
-    fn ring(&self, thread: usize) {
+    pub(super) fn ring(&self, thread: usize) {
         if let Some(worker) = thread.checked_sub(1) {
             self.posts[worker].ring();
         }
     }
 
     /// Sets the number of open places of a job.
-    fn set_places(&self, arena_job: &mut ArenaJob<J>, arena: &Arena, number: usize, places: usize) {
+    pub(super) fn set_places(
+        &self,
+        arena_job: &mut ArenaJob<J>,
+        arena: &Arena,
+        number: usize,
+        places: usize,
+    ) {
         arena_job.places = places;
         if places == 0 {
             self.open.fetch_and(!(1 << number), Ordering::Relaxed);
@@ -365,7 +371,7 @@ impl<J: Copy> Barrier<J> {
 
     /// Opens places, so that `places` are open, and tells of them.
     #[inline(always)]
-    fn open_places(
+    pub(super) fn open_places(
         &self,
         mut arena_job: MutexGuard<'_, ArenaJob<J>>,
         arena: &Arena,
@@ -548,7 +554,7 @@ impl<J: Copy> Barrier<J> {
     /// open place. Otherwise the caller sleeps until the last token is back, the caller is called
     /// back, or a loop inside its own opens a place. It sleeps only while `tokens` are out. After
     /// helping, it polls for `patience`.
-    fn help_or_sleep<'a>(
+    pub(super) fn help_or_sleep<'a>(
         &'a self,
         mut arena_job: MutexGuard<'a, ArenaJob<J>>,
         (of, arena, caller): (usize, &Arena, Caller),
@@ -597,102 +603,10 @@ impl<J: Copy> Barrier<J> {
     }
 
     /// Records whether the caller of the loop in an arena rests or waits for the last token.
-    fn set_waits(&self, arena: &Arena, waits: bool) {
+    pub(super) fn set_waits(&self, arena: &Arena, waits: bool) {
         let change = if waits { 1 } else { usize::MAX };
         self.counts.waiting.fetch_add(change, Ordering::Relaxed);
         arena.waits.store(waits, Ordering::Relaxed);
-    }
-
-    /// Calls a thread back into the loop in arena `number`: the caller of that loop if it rests,
-    /// otherwise an idle worker, or the next one that becomes idle. The calling thread is inside.
-    pub(crate) fn call_back(&self, number: usize) {
-        let Some(arena) = self.arenas.get(number) else { return };
-        let mut arena_job = lock(&self.jobs[number]);
-        let Some(job) = arena_job.job else { return };
-        arena.callbacks.fetch_add(1, Ordering::Relaxed);
-        if arena_job.rests {
-            arena_job.recalls += 1;
-            drop(arena_job);
-            arena.done.notify_one();
-            return;
-        }
-        arena.active.fetch_add(TOKEN, Ordering::Relaxed); // the calling thread has a token, or is the caller
-        let ArenaJob { helpers, places, .. } = *arena_job;
-        if arena.free_seats(helpers) <= places {
-            arena_job.owed += 1; // a worker that has announced that it goes keeps its seat until it has left
-            return;
-        }
-        let seat = arena.first_free_seat(helpers);
-        let offered = self.offer(&arena_job, (job, number, arena), 0, seat..=seat);
-        if offered.end == seat {
-            arena_job.called += 1;
-            return self.open_places(arena_job, arena, number, places + 1);
-        }
-        drop(arena_job);
-        offered.for_each(|seat| self.ring(arena.thread_at(seat)));
-    }
-
-    /// The caller rests while workers are inside, until it is called back. Meanwhile it helps loops
-    /// inside its own loop. Returns true if it was called back, and false if no worker is inside.
-    pub(crate) fn rest(&self, turn: &Turn<'_>, caller: Caller, help: HelpInside<'_, J>) -> bool {
-        let &Turn { arena, number } = turn;
-        let mut arena_job = lock(&self.jobs[number]);
-        arena_job.rests = true;
-        if !self.patience.is_none() && arena_job.recalls + arena_job.owed + arena_job.called == 0 {
-            let untaken = self.untaken(&arena_job, arena, number);
-            let callbacks = arena.callbacks.load(Ordering::Relaxed);
-            drop(arena_job);
-            self.patience.poll(|| {
-                arena.tokens(Ordering::Relaxed) <= untaken
-                    || arena.callbacks.load(Ordering::Relaxed) != callbacks
-            });
-            arena_job = lock(&self.jobs[number]);
-        }
-        self.set_waits(arena, true);
-        let is_called = loop {
-            if self.takes_the_call(&mut arena_job, arena, number) {
-                break true;
-            }
-            let tokens = arena.tokens_now();
-            if tokens == self.untaken(&arena_job, arena, number) {
-                break false;
-            }
-            arena_job = self.help_or_sleep(arena_job, (number, arena, caller), tokens, self.patience, help);
-        };
-        arena_job.rests = false;
-        self.set_waits(arena, false);
-        is_called
-    }
-
-    /// Whether the caller, which rests, was called back, or a call waits for any thread. If so, the
-    /// caller takes the call.
-    #[inline(always)]
-    fn takes_the_call(&self, arena_job: &mut ArenaJob<J>, arena: &Arena, number: usize) -> bool {
-        if arena_job.recalls > 0 {
-            arena_job.recalls -= 1;
-            return true;
-        }
-        if arena_job.owed > 0 {
-            arena_job.owed -= 1;
-        } else if arena_job.called > 0 {
-            arena_job.called -= 1;
-            let places = arena_job.places - 1;
-            self.set_places(arena_job, arena, number, places);
-        } else {
-            return false;
-        }
-        arena.active.fetch_sub(TOKEN, Ordering::Relaxed); // the token of the call, which no worker has
-        true
-    }
-
-    /// The number of tokens that no worker has taken, under the lock of the job.
-    fn untaken(&self, arena_job: &ArenaJob<J>, arena: &Arena, number: usize) -> usize {
-        let is_offered = |thread: &usize| {
-            thread
-                .checked_sub(1)
-                .is_some_and(|worker| self.posts[worker].has_offer(|offered| offered.number() == number))
-        };
-        arena_job.places + arena_job.owed + arena.seated(arena_job.helpers).filter(is_offered).count()
     }
 
     /// Gives tokens back. Wakes the caller if it sleeps and these were the last ones, or if it may

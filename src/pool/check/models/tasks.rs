@@ -8,13 +8,10 @@ use super::{
     small::*,
     *,
 };
-use crate::{
-    pool::team::{
-        barrier::{Barrier, Caller, Offer, Reentry},
-        job::lend,
-        task_list::RESERVE,
-    },
-    sync::Ordering,
+use crate::pool::team::{
+    barrier::{Barrier, Caller, Offer, Reentry},
+    job::lend,
+    task_list::RESERVE,
 };
 
 /// What the threads of a model share.

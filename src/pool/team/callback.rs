@@ -1,0 +1,102 @@
+//! Calls into a loop that workers may enter again: a list that grows. A worker that finds nothing
+//! to do leaves, and the caller rests. When an item has made items, a thread is called back.
+
+use super::{
+    arena::{Arena, TOKEN, Turn},
+    barrier::{ArenaJob, Barrier, Caller, HelpInside},
+};
+use crate::sync::{Ordering, lock};
+
+impl<J: Copy> Barrier<J> {
+    /// Calls a thread back into the loop in arena `number`: the caller of that loop if it rests,
+    /// otherwise an idle worker, or the next one that becomes idle. The calling thread is inside.
+    pub(crate) fn call_back(&self, number: usize) {
+        let Some(arena) = self.arenas.get(number) else { return };
+        let mut arena_job = lock(&self.jobs[number]);
+        let Some(job) = arena_job.job else { return };
+        arena.callbacks.fetch_add(1, Ordering::Relaxed);
+        if arena_job.rests {
+            arena_job.recalls += 1;
+            drop(arena_job);
+            arena.done.notify_one();
+            return;
+        }
+        arena.active.fetch_add(TOKEN, Ordering::Relaxed); // the calling thread has a token, or is the caller
+        let ArenaJob { helpers, places, .. } = *arena_job;
+        if arena.free_seats(helpers) <= places {
+            arena_job.owed += 1; // a worker that has announced that it goes keeps its seat until it has left
+            return;
+        }
+        let seat = arena.first_free_seat(helpers);
+        let offered = self.offer(&arena_job, (job, number, arena), 0, seat..=seat);
+        if offered.end == seat {
+            arena_job.called += 1;
+            return self.open_places(arena_job, arena, number, places + 1);
+        }
+        drop(arena_job);
+        offered.for_each(|seat| self.ring(arena.thread_at(seat)));
+    }
+
+    /// The caller rests while workers are inside, until it is called back. Meanwhile it helps loops
+    /// inside its own loop. Returns true if it was called back, and false if no worker is inside.
+    pub(crate) fn rest(&self, turn: &Turn<'_>, caller: Caller, help: HelpInside<'_, J>) -> bool {
+        let &Turn { arena, number } = turn;
+        let mut arena_job = lock(&self.jobs[number]);
+        arena_job.rests = true;
+        if !self.patience.is_none() && arena_job.recalls + arena_job.owed + arena_job.called == 0 {
+            let untaken = self.untaken(&arena_job, arena, number);
+            let callbacks = arena.callbacks.load(Ordering::Relaxed);
+            drop(arena_job);
+            self.patience.poll(|| {
+                arena.tokens(Ordering::Relaxed) <= untaken
+                    || arena.callbacks.load(Ordering::Relaxed) != callbacks
+            });
+            arena_job = lock(&self.jobs[number]);
+        }
+        self.set_waits(arena, true);
+        let is_called = loop {
+            if self.takes_the_call(&mut arena_job, arena, number) {
+                break true;
+            }
+            let tokens = arena.tokens_now();
+            if tokens == self.untaken(&arena_job, arena, number) {
+                break false;
+            }
+            arena_job = self.help_or_sleep(arena_job, (number, arena, caller), tokens, self.patience, help);
+        };
+        arena_job.rests = false;
+        self.set_waits(arena, false);
+        is_called
+    }
+
+    /// Whether the caller, which rests, was called back, or a call waits for any thread. If so, the
+    /// caller takes the call.
+    #[inline(always)]
+    fn takes_the_call(&self, arena_job: &mut ArenaJob<J>, arena: &Arena, number: usize) -> bool {
+        if arena_job.recalls > 0 {
+            arena_job.recalls -= 1;
+            return true;
+        }
+        if arena_job.owed > 0 {
+            arena_job.owed -= 1;
+        } else if arena_job.called > 0 {
+            arena_job.called -= 1;
+            let places = arena_job.places - 1;
+            self.set_places(arena_job, arena, number, places);
+        } else {
+            return false;
+        }
+        arena.active.fetch_sub(TOKEN, Ordering::Relaxed); // the token of the call, which no worker has
+        true
+    }
+
+    /// The number of tokens that no worker has taken, under the lock of the job.
+    pub(super) fn untaken(&self, arena_job: &ArenaJob<J>, arena: &Arena, number: usize) -> usize {
+        let is_offered = |thread: &usize| {
+            thread
+                .checked_sub(1)
+                .is_some_and(|worker| self.posts[worker].has_offer(|offered| offered.number() == number))
+        };
+        arena_job.places + arena_job.owed + arena.seated(arena_job.helpers).filter(is_offered).count()
+    }
+}
