@@ -22,7 +22,6 @@ pub use builder::PoolBuilder;
 pub use call::handles::*;
 pub use error::BuildError;
 pub use place::{cpu_assignment::*, placement::*, topology::Cpu};
-pub use policy::victim::Stealing;
 pub use protocol::{fork::Process, job::LentCall, threads::Waiter};
 pub use record::{report::*, trace::Trace, trace::timeline::*, why_alone::Alone};
 pub use thread::WorkerThread;

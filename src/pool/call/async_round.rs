@@ -29,7 +29,6 @@ use crate::{
             grain::Grain,
             pace::{Pace, Stretch},
             poll_costs::PollCosts,
-            victim::Stealing,
         },
         protocol::{
             first_indices::FirstIndices,
@@ -99,10 +98,7 @@ impl AsyncRound<'_> {
     /// Worker `me` enters the loop. It polls items through `poller`.
     pub(crate) fn worker<'w>(&'w self, me: usize, poller: &'w mut dyn PollItems) -> AsyncRoundWorker<'w> {
         let Self { plan, .. } = self;
-        let (mut owner, first) = self.ranges.enter(me);
-        if plan.stealing == Stealing::Off {
-            owner.steal_from_late_only();
-        }
+        let (owner, first) = self.ranges.enter(me);
         let worker_log = self.log.enter(me, plan.units);
         self.queues.come();
         let begun = Instant::now();

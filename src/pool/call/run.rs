@@ -28,7 +28,6 @@ use crate::{
             prices::block_in_order,
             site::{Loop, LoopKind, Supply},
             split::{Splits, parts},
-            victim::Stealing,
         },
         protocol::{
             arena::Turn,
@@ -216,7 +215,7 @@ impl<'r> Running<'r> {
     fn invite(&mut self, call: Call, is_rest: bool) -> Option<SharedBox<'r>> {
         let Self { executor, options, ref mut solo, .. } = *self;
         let Call { this, awake, launch, .. } = call;
-        let Executor { ref threads, stealing, .. } = *executor;
+        let Executor { ref threads, .. } = *executor;
         let (idle, around) = (threads.idle(), threads.waiting_around());
         if idle + around == 0 {
             return None;
@@ -234,7 +233,7 @@ impl<'r> Running<'r> {
         };
         let Granted { helpers, dealt, is_full } = request.grant()?;
         // The cost of the parts is known only for rounds over a whole slice.
-        let is_whole = left.start == 0 && stealing != Stealing::Off;
+        let is_whole = left.start == 0;
         let known = splits.as_deref().filter(|_| is_whole);
         let boundaries = known.map(|splits| splits.boundaries(this, awake, dealt)).unwrap_or_default();
         let workers = helpers + 1;
@@ -248,7 +247,6 @@ impl<'r> Running<'r> {
             units: options.units,
             pace: executor.pace(this, options.kind),
             boundaries,
-            stealing,
             has_large_partials: options.kind.has_large_partials,
             heavy: &executor.prices.heavy,
             places: Some(WorkerPlaces { threads, cpus: &executor.cpus, arena: turn.arena }),
