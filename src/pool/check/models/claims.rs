@@ -45,7 +45,7 @@ mod planted {
 
     #[test]
     fn nothing_is_left_out_if_only_late_workers_are_victims() {
-        two(Fence::Refusing);
+        explore(|| drain(2, Fence::Refusing, 4, 2));
     }
 
     #[test]
