@@ -5,13 +5,7 @@
 //! After the worker has resumed an item, it begins a new item. So the number of items in flight
 //! stays near its limit. In all other cases the worker prefers woken items to new ones.
 
-use std::{
-    collections::BinaryHeap,
-    mem,
-    panic::{AssertUnwindSafe, catch_unwind},
-    task::Poll,
-    time::Duration,
-};
+use std::{collections::BinaryHeap, mem, task::Poll, time::Duration};
 
 use super::{
     body::Stop,
@@ -21,6 +15,7 @@ use super::{
     round::claim_one,
     round_log::{RoundLog, WorkerLog},
     thief::Thief,
+    visit::catching,
 };
 use crate::{
     clock::Instant,
@@ -184,20 +179,19 @@ impl AsyncRoundWorker<'_> {
     /// Works until no item is left, or until `gives_up` returns `true`. Returns whether no item is
     /// left.
     pub(crate) fn work_until(&mut self, gives_up: impl Fn(&mut Self) -> bool) -> bool {
-        loop {
-            let gone = catch_unwind(AssertUnwindSafe(|| {
-                while !gives_up(self) {
-                    if !self.step() {
+        let is_through = catching(
+            self,
+            |worker| {
+                while !gives_up(worker) {
+                    if !worker.step() {
                         return true;
                     }
                 }
                 false
-            }));
-            match gone {
-                Ok(is_through) => return is_through,
-                Err(panic) => self.abandon(panic),
-            }
-        }
+            },
+            Self::end_at_panic,
+        );
+        is_through == Some(true)
     }
 
     /// Whether the remaining computation is large enough to pay for help.
@@ -227,10 +221,7 @@ impl AsyncRoundWorker<'_> {
     /// Hands over the finished runs and the notes. Does not unwind.
     pub(crate) fn leave(mut self) {
         let is_needed = self.of.queues.stop() == usize::MAX;
-        while let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.poller.leave(is_needed))) {
-            let place = self.poller.abandon();
-            self.stop(place, Some(panic));
-        }
+        catching(&mut self, |worker| worker.poller.leave(is_needed), Self::end_at_panic);
         let Self { of, owner, items, victims, mut own_report, mut worker_log, polls, .. } = self;
         own_report.report.polls = polls.count;
         worker_log.journal.ran_async_items(items, victims, own_report.report.asleep);
@@ -423,8 +414,8 @@ impl AsyncRoundWorker<'_> {
         self.of.queues.stop_at(place);
     }
 
-    /// User code has panicked.
-    fn abandon(&mut self, panic: Panic) {
+    /// User code has panicked. The worker continues: it still polls the items before the panic.
+    fn end_at_panic(&mut self, panic: Panic) -> bool {
         if let Some(slot) = &mut self.held {
             self.poller.clear(slot);
         }
@@ -436,6 +427,7 @@ impl AsyncRoundWorker<'_> {
         }
         self.free_slot();
         self.stop(place, Some(panic));
+        true
     }
 
     /// The stop of the loop has moved: drops waiting items behind the stop. At the first stop the
