@@ -28,8 +28,8 @@ use crate::{
     sync::{Mutex, Ordering, Patience, lock},
 };
 
-/// The most parts that a recursion makes for each worker. (With 16, a tree whose children have
-/// sizes 1 to 2 took 0.58 of its one-thread time on two threads.)
+/// The most parts that a recursion makes for each worker. With 16, a tree whose children have sizes
+/// 1 to 2 takes 0.58 of its one-thread time on two threads.
 const MOST_PARTS: u16 = 8 * TRIAL_PARTS;
 
 thread_local!(static LEVEL: Cell<u32> = const { Cell::new(0) });

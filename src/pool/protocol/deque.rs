@@ -62,8 +62,8 @@ struct Owners<T> {
 /// The owner's end of a deque. While the owner folds, it holds this end in a local variable, whose
 /// parts the compiler can keep in registers. Functions that are not inlined get a copy of the end
 /// and return a new one, so that the compiler knows that no other thread has the address of the
-/// variable. (When the end lay in shared memory, it was loaded and stored for each item, which took
-/// as long as the rest of `push` and `take`.)
+/// variable. An end in shared memory is loaded and stored for each item, which takes as long as the
+/// rest of `push` and `take`.
 pub(crate) struct OwnerEnd<T> {
     /// The address of the memory.
     items: Cell<NonNull<T>>,
@@ -158,7 +158,7 @@ impl<T> OwnerEnd<T> {
     }
 
     /// Reverses the newest `count` items, or all items that thieves do not see if these are fewer.
-    /// (Not by `slice::reverse`, whose setup takes longer than the swaps of a few items.)
+    /// The setup of `slice::reverse` takes longer than the swaps of a few items.
     #[inline(always)]
     pub(crate) fn reverse(&self, count: usize) {
         let next = self.next.get();

@@ -66,10 +66,8 @@ fn calling<C: Chain, Z>(
 /// The code of the loop calls `map` at a single place, even though the first item of a run is not
 /// reduced with an earlier result. LLVM can vectorise the loop nevertheless. If the body is short,
 /// LLVM peels off the first item. If the body is long, LLVM vectorises the loop only if `reduce`
-/// has a neutral element, such as 0 for a sum. (Example: the loop applies 40 rounds of shift, xor
-/// and add to each item, and takes the `max` of the results. `max` has no neutral element, so this
-/// loop takes 6 times as long as a vectorised loop. `fold` needs no neutral element, since it
-/// begins with an accumulator.)
+/// has a neutral element, such as 0 for a sum; `max` has none. `fold` needs no neutral element,
+/// since it begins with an accumulator.
 #[inline]
 pub(super) fn reducing<C: Chain, R, Z>(
     map: impl Fn(&mut WorkerOf<C>, C::Item) -> Result<R, Z> + Sync,

@@ -297,8 +297,8 @@ impl<T> Iterator for MovedOut<'_, T> {
         (self.left, Some(self.left))
     }
 
-    /// Passes items on without an `Option`. (With an `Option`, LLVM writes each string in three
-    /// pieces and at once reads it in two, which stalls.)
+    /// Passes items on without an `Option`: through one, LLVM writes each string in three pieces
+    /// and at once reads it in two, which stalls.
     #[inline(always)]
     fn fold<A, F: FnMut(A, T) -> A>(mut self, mut acc: A, mut f: F) -> A {
         while self.left > 0 {

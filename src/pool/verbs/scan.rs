@@ -63,7 +63,7 @@ struct Front<I, T> {
 type MakeItems<'m, I> = &'m mut dyn FnMut(I, usize) -> I;
 
 /// The code of a scan that is compiled for each operator. All other code is compiled once for each
-/// type of items. (Three closures instead of this trait would be more code for each further scan.)
+/// type of items.
 trait ScanSteps<T>: Sync {
     /// The operator.
     fn op(&self, before: &T, behind: &T) -> T;
