@@ -406,12 +406,12 @@ impl AsyncRoundWorker<'_> {
         self.hand.extend(self.held.take());
     }
 
-    /// Ends the loop at `place`: from now on, workers begin only items before `place`. Waiting
-    /// items at or behind `place` are dropped.
-    fn stop(&mut self, place: usize, panic: Option<Panic>) {
-        self.of.ranges.truncate(place);
-        discard(self.worker_log.stop.note(place, panic));
-        self.of.queues.stop_at(place);
+    /// Ends the loop at `index`: from now on, workers begin only items before `index`. Waiting
+    /// items at or behind `index` are dropped.
+    fn stop(&mut self, index: usize, panic: Option<Panic>) {
+        self.of.ranges.truncate(index);
+        discard(self.worker_log.stop.note(index, panic));
+        self.of.queues.stop_at(index);
     }
 
     /// User code has panicked. The worker continues: it still polls the items before the panic.
@@ -419,14 +419,14 @@ impl AsyncRoundWorker<'_> {
         if let Some(slot) = &mut self.held {
             self.poller.clear(slot);
         }
-        let mut place = self.poller.abandon();
+        let mut index = self.poller.abandon();
         match mem::replace(&mut self.doing, Doing::One) {
             Doing::One => {}
-            Doing::Many => place = self.owner.abandon(),
+            Doing::Many => index = self.owner.abandon(),
             Doing::Again => self.of.queues.end(self.me),
         }
         self.free_slot();
-        self.stop(place, Some(panic));
+        self.stop(index, Some(panic));
         true
     }
 

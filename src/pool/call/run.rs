@@ -36,7 +36,7 @@ use crate::{
             shared_cursor::SharedCursor,
         },
         record::{
-            trace::{notes::Before, scene::ScenePlace},
+            trace::{notes::Before, scene::SceneSpot},
             why_alone::Alone,
         },
     },
@@ -197,7 +197,7 @@ impl<'r> Running<'r> {
     fn account_alone(&mut self, why: Alone) -> Option<Box<Account>> {
         let Self { executor, call: Call { awake, .. }, options, ref mut solo, .. } = *self;
         let everybody = executor.program_report.is_some();
-        let is_told_around = why == Alone::Busy && ScenePlace::is_near();
+        let is_told_around = why == Alone::Busy && SceneSpot::is_near();
         if !is_told_around && !options.wants_account() && !everybody {
             return None;
         }
