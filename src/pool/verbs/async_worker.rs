@@ -11,7 +11,7 @@ use crossbeam_utils::CachePadded;
 
 use super::{
     chain::{Chain, Each, Source},
-    kernel::{Index, claim_one},
+    kernel::{Index, claim_item},
     runs::{DoneRun, DoneRuns},
     state::State,
 };
@@ -163,7 +163,7 @@ where
         let begun = loop {
             let Some(claimed) = own.next() else { break Poll::Ready(Ok(())) };
             *at = claimed.start;
-            let (item, token) = claim_one(of.chain.begin(), ledger, *at);
+            let (item, token) = claim_item(of.chain.begin(), ledger, *at);
             let item = of.chain.one(C::State::get(held), item);
             let had = acc.is_some();
             let future = (of.make)(&mut acc, item);

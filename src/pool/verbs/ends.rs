@@ -10,7 +10,7 @@ use std::{
 
 use super::{
     chain::{Chain, WorkerOf},
-    kernel::{Claimed, Fold},
+    kernel::{Fold, SourceClaims},
     on::On,
     options::{Ending, OnPool},
     state::{Given, State},
@@ -270,7 +270,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         init: impl Fn() -> A + Sync,
         step: impl for<'a> Fn(A, Given<'a, C::State, C::Item>) -> A + Sync,
     ) -> E::Of<Vec<A>> {
-        let fold = move |claimed: Claimed<'_, '_, '_, C>, runs: Option<Vec<A>>| {
+        let fold = move |claimed: SourceClaims<'_, '_, '_, C>, runs: Option<Vec<A>>| {
             let mut runs = runs.unwrap_or_default();
             let acc = match runs.pop() {
                 Some(acc) => acc,
@@ -550,7 +550,7 @@ impl<C: Chain + Sync> On<C, OnPool<'_>> {
     ) -> (Vec<(usize, A)>, Option<usize>) {
         let runs = Mutex::new(Vec::new());
         let to = &runs;
-        let fold = move |mut claimed: Claimed<'_, '_, '_, C>, mut run: Option<_>| {
+        let fold = move |mut claimed: SourceClaims<'_, '_, '_, C>, mut run: Option<_>| {
             let chain = claimed.chain;
             while let Some(items) = claimed.next() {
                 let first = items.range().start;

@@ -154,7 +154,7 @@ impl Index {
 
 /// The item at one index that the executor has claimed, and the right to write its result.
 #[inline(always)]
-pub(crate) fn claim_one<'s, S: Source>(
+pub(crate) fn claim_item<'s, S: Source>(
     source: &'s S,
     ledger: &mut S::Ledger<'s>,
     index: usize,
@@ -184,7 +184,7 @@ impl<S: Source> Drop for Claim<'_, S> {
 }
 
 /// The claims of a worker, one range after the other, and the worker's state.
-pub(crate) struct Claimed<'k, 'c, 's, C: Chain + 's> {
+pub(crate) struct SourceClaims<'k, 'c, 's, C: Chain + 's> {
     pub(crate) chain: &'s C,
     held: &'k mut <C::State as State>::Held<'s>,
     ledger: &'k mut <C::Source as Source>::Ledger<'s>,
@@ -192,7 +192,7 @@ pub(crate) struct Claimed<'k, 'c, 's, C: Chain + 's> {
     states_of: Numbered,
 }
 
-impl<'s, C: Chain> Claimed<'_, '_, 's, C> {
+impl<'s, C: Chain> SourceClaims<'_, '_, 's, C> {
     /// Claims the next items of the source; `None` if there are no more.
     #[inline(always)]
     pub(crate) fn next(&mut self) -> Option<Claim<'s, C::Source>> {
@@ -239,12 +239,12 @@ impl<'s, C: Chain> Claimed<'_, '_, 's, C> {
 
 /// What an end does with the claims of a worker: folds them into a partial result.
 pub(crate) trait Fold<C: Chain, A, Z>:
-    Fn(Claimed<'_, '_, '_, C>, Option<A>) -> Result<Option<A>, Stop<Z>> + Sync
+    Fn(SourceClaims<'_, '_, '_, C>, Option<A>) -> Result<Option<A>, Stop<Z>> + Sync
 {
 }
 
 impl<C: Chain, A, Z, F> Fold<C, A, Z> for F where
-    F: Fn(Claimed<'_, '_, '_, C>, Option<A>) -> Result<Option<A>, Stop<Z>> + Sync
+    F: Fn(SourceClaims<'_, '_, '_, C>, Option<A>) -> Result<Option<A>, Stop<Z>> + Sync
 {
 }
 
@@ -306,7 +306,7 @@ where
         if C::State::BY_BLOCK {
             claims.take_by(states_of.size);
         }
-        (self.fold)(Claimed { chain, held, ledger, claims, states_of }, acc)
+        (self.fold)(SourceClaims { chain, held, ledger, claims, states_of }, acc)
     }
 
     #[inline(always)]

@@ -6,7 +6,7 @@ use super::{
     chain::{Chain, IntoChain, Source},
     feed::List,
     indexed::Cuts,
-    kernel::{Claimed, Fold, Kernel, Numbered},
+    kernel::{Fold, Kernel, Numbered, SourceClaims},
     on::On,
     reproducible,
     source::Lent,
@@ -504,7 +504,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     pub(super) fn search<Z: Send>(
         self,
         kind: LoopKind,
-        search: impl Fn(Claimed<'_, '_, '_, C>) -> Result<(), Stop<Z>> + Sync,
+        search: impl Fn(SourceClaims<'_, '_, '_, C>) -> Result<(), Stop<Z>> + Sync,
     ) -> Outcome<Option<()>, Z> {
         let by_block = C::State::BY_BLOCK;
         let (supply, size) = match kind.supply {
