@@ -378,7 +378,7 @@ impl Executor {
             took_alone: nanos(before.took),
             took: nanos(now - before.begin),
             took_shared: nanos(now - shared.begin),
-            stop: stop.place(),
+            stop: stop.index(),
         };
         let is_over = options.watch.is_over();
         let is_cancelled = is_over && !options.watch.keeps_result;
