@@ -116,7 +116,7 @@ pub(crate) fn catching<W, T>(
     mut end_at_panic: impl FnMut(&mut W, Panic) -> bool,
 ) -> Option<T> {
     loop {
-        match caught(|| work(worker)) {
+        match catch_unwind(AssertUnwindSafe(|| work(worker))) {
             Ok(done) => return Some(done),
             Err(panic) => {
                 if !end_at_panic(worker, panic) {
@@ -131,11 +131,5 @@ pub(crate) fn catching<W, T>(
 #[inline(always)] // a result may be large
 pub(crate) fn visit_once(work: impl FnOnce()) -> Option<Panic> {
     let _inside = Inside::new();
-    caught(work).err()
-}
-
-/// Calls `work`, and catches its panic.
-#[inline(always)] // so that items run above few frames
-fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Panic> {
-    catch_unwind(AssertUnwindSafe(work))
+    catch_unwind(AssertUnwindSafe(work)).err()
 }
