@@ -325,7 +325,7 @@ fn flame_graphs() {
             .map(|(_, name)| name)
             .collect();
         let Some(work) =
-            frames.iter().position(|frame| frame.starts_with("rangesteal::pool::protocol::threads::work "))
+            frames.iter().position(|frame| frame.starts_with("rangesteal::pool::team::threads::work "))
         else {
             continue;
         };

@@ -4,7 +4,7 @@ use std::{any::Any, fmt, io, mem, sync::Arc, time::Duration};
 
 use crate::{
     pool::{
-        call::executor::Executor,
+        engine::executor::Executor,
         error::{BuildError, LEAST_STACK},
         hosts::{HostOptions, Hosts},
         place::{
@@ -13,7 +13,8 @@ use crate::{
             inherited_scheduling::InheritedScheduling,
             placement::{PinState, Pinning, Placement, SeatPlan, System, Wish},
         },
-        protocol::{Fence, oneshot, threads::Threads},
+        supply::Fence,
+        team::{oneshot, threads::Threads},
         thread::{Arrived, Handler, PanicHandler, ThreadBody, WorkerThread},
     },
     sync::{Patience, ThreadBuilder},

@@ -9,7 +9,7 @@ use std::{
     sync::atomic::{AtomicPtr, Ordering},
 };
 
-use super::call::executor::Executor;
+use super::engine::executor::Executor;
 
 /// The executor of a pool. The global pool replaces its executor once, when its threads have
 /// started.

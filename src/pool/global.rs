@@ -23,7 +23,7 @@ use std::{
 use super::{
     Pool,
     builder::{PoolBuilder, Role, log_building},
-    call::executor::Executor,
+    engine::executor::Executor,
     error::BuildError,
     executor_cell::ExecutorCell,
     thread::WorkerThread,

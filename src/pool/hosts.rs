@@ -18,8 +18,8 @@ use std::{
 
 use super::{
     place::inherited_scheduling::InheritedScheduling,
-    protocol::{
-        Fence,
+    supply::Fence,
+    team::{
         barrier::Offer,
         fork::Process,
         oneshot,

@@ -2,28 +2,29 @@
 //! code that is generic over closures of the user.
 
 mod builder;
-mod call;
 #[cfg(test)]
 mod check;
+mod engine;
 mod error;
 mod executor_cell;
 mod global;
 mod hosts;
 mod place;
 mod policy;
-mod protocol;
-mod record;
 mod spawn;
+mod supply;
+mod team;
+mod tell;
 mod thread;
 mod verbs;
 
 // The names that the crate exports are listed in `lib.rs`.
 pub use builder::PoolBuilder;
-pub use call::handles::*;
+pub use engine::handles::*;
 pub use error::BuildError;
 pub use place::{cpu_assignment::*, placement::*, topology::Cpu};
-pub use protocol::{fork::Process, job::LentCall, threads::Waiter};
-pub use record::{report::*, trace::Trace, trace::timeline::*, why_alone::Alone};
+pub use team::{fork::Process, job::LentCall, threads::Waiter};
+pub use tell::{report::*, trace::Trace, trace::timeline::*, why_alone::Alone};
 pub use thread::WorkerThread;
 pub use verbs::{
     chain::*, collect::*, feed::*, grow::*, indexed::*, on::*, options::*, owned::*, part::*, permutation::*,
@@ -33,7 +34,7 @@ pub use verbs::{
 use std::{borrow::Cow, cmp::Ordering, fmt, io};
 
 use builder::{Role, log_building};
-use call::executor::Executor;
+use engine::executor::Executor;
 use executor_cell::ExecutorCell;
 use verbs::{comparator::By, partition, select, sort};
 

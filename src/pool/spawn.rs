@@ -2,7 +2,7 @@
 
 use super::{
     Pool,
-    protocol::{
+    team::{
         job::{LentCall, lend},
         threads::Waiter,
     },

@@ -9,13 +9,13 @@ use std::{
 };
 
 use super::{
-    call::ending::{Panic, discard},
+    engine::ending::{Panic, discard},
     place::{
         affinity::{self, Pinned},
         inherited_scheduling::InheritedScheduling,
         starvation,
     },
-    protocol::{fork::Process, gate::Gate, oneshot::Sender, threads::WorkerHandle},
+    team::{fork::Process, gate::Gate, oneshot::Sender, threads::WorkerHandle},
 };
 
 /// A function of the program that runs on each thread, with the number of its worker.

@@ -309,7 +309,7 @@ fn contributing_and_its_pages_name_what_exists() {
 fn wrong_names_are_noticed() {
     let names = Names::of_repository();
     for word in [
-        "protocol/gone.rs",
+        "supply/gone.rs",
         "src/pool/gone.rs",
         ".ci/gone",
         "RUSTC_WORKSPACE_WRAPPER=$PWD/.ci/gone",
@@ -320,7 +320,7 @@ fn wrong_names_are_noticed() {
         assert!(names.fault(word).is_some(), "{word}");
     }
     for word in
-        ["protocol/range.rs", "range.rs", ".ci/run", "a_call_touches_little", "CHEAP_NS", "/proc", "verbs/"]
+        ["supply/range.rs", "range.rs", ".ci/run", "a_call_touches_little", "CHEAP_NS", "/proc", "verbs/"]
     {
         assert_eq!(names.fault(word), None, "{word}");
     }

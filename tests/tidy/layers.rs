@@ -19,17 +19,20 @@ use syn::Lit;
 use crate::unsafe_inventory::{flat, read, sources, text};
 
 /// Each room, with the rooms that it must not name. The file that has `Pool` counts as a room.
-const FORBIDDEN: [(&str, &[&str]); 6] = [
-    ("protocol", &["policy", "place", "record", "verbs", "call"]),
-    ("policy", &["protocol", "call", "verbs"]),
-    ("place", &["policy", "call", "verbs"]),
-    ("record", &["place", "policy", "call", "verbs"]),
-    ("call", &["verbs"]),
+const FORBIDDEN: [(&str, &[&str]); 7] = [
+    ("supply", &["team", "policy", "place", "tell", "verbs", "engine"]),
+    ("team", &["policy", "place", "tell", "verbs", "engine"]),
+    ("policy", &["supply", "team", "engine", "verbs"]),
+    ("place", &["policy", "engine", "verbs"]),
+    ("tell", &["place", "policy", "engine", "verbs"]),
+    ("engine", &["verbs"]),
     ("verbs", &["mod.rs"]),
 ];
-const ROOMS: [&str; 7] = ["verbs", "call", "policy", "protocol", "place", "record", "check"];
-/// The protocol does not depend on time, and computes with integers only.
-const NOT_IN_PROTOCOL: [&str; 5] = ["f32", "f64", "Instant", "SystemTime", "Duration"];
+const ROOMS: [&str; 8] = ["verbs", "engine", "policy", "team", "supply", "place", "tell", "check"];
+/// The rooms that have to be right.
+const PROVEN: [&str; 2] = ["team", "supply"];
+/// These rooms do not depend on time, and compute with integers only.
+const NOT_IN_PROVEN: [&str; 5] = ["f32", "f64", "Instant", "SystemTime", "Duration"];
 /// Policies are plain functions. Times and random numbers are arguments.
 const NOT_IN_POLICY: [&str; 9] =
     ["unsafe", "Mutex", "Condvar", "lock", "lock_soon", "try_lock", "thread", "elapsed", "thread_local"];
@@ -144,12 +147,14 @@ fn is_switched(body: &str) -> bool {
         || conditions.any(|trees| trees.iter().any(|tree| is(tree, &["test", "planted"])))
 }
 
-/// The faults in the files of `protocol/`.
-fn wrong_in_protocol(of: &Crate) -> Vec<String> {
+/// The faults in the files of the rooms that have to be right.
+fn wrong_in_proven(of: &Crate) -> Vec<String> {
     let mut wrong = Vec::new();
-    for (file, source) in of.sources.iter().filter(|(file, _)| room(file) == Some("protocol")) {
+    for (file, source) in
+        of.sources.iter().filter(|(file, _)| room(file).is_some_and(|room| PROVEN.contains(&room)))
+    {
         wrong.extend(
-            words(&source.text, &NOT_IN_PROTOCOL)
+            words(&source.text, &NOT_IN_PROVEN)
                 .into_iter()
                 .map(|(line, word)| format!("{file}:{line}: {word}")),
         );
@@ -251,8 +256,8 @@ fn files_do_not_name_each_other_in_circles() {
 }
 
 #[test]
-fn the_protocol_knows_no_time_no_fractions_and_no_tests() {
-    none("in protocol", wrong_in_protocol(&tree("src")));
+fn team_and_supply_know_no_time_no_fractions_and_no_tests() {
+    none("in team and supply", wrong_in_proven(&tree("src")));
 }
 
 /// Builds for models run the shipped code, too: no step can be replaced.

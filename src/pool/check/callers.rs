@@ -48,8 +48,8 @@ use crate::{
             theft::{self, Watched},
             victim::{draw, victim},
         },
-        protocol::arena::ARENAS,
-        record::journal::Times,
+        team::arena::ARENAS,
+        tell::journal::Times,
     },
 };
 

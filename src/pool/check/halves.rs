@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::pool::protocol::range::{StealPolicy, VictimView};
+use crate::pool::supply::range::{StealPolicy, VictimView};
 
 /// Steals without watching the victim, and takes half of the number of its items.
 pub(crate) struct Halves;

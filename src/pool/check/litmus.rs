@@ -27,7 +27,7 @@ use proptest::prelude::*;
 
 use crate::pool::{
     place::affinity::{Mask, pin},
-    protocol::{
+    supply::{
         Fence,
         range::{Attempt, Claims, Owner, Ranges},
     },

@@ -28,7 +28,7 @@ use crate::{
             theft::{self, Watched},
             victim::{draw, victim},
         },
-        record::journal::{Mark, OpenPieces, Times},
+        tell::journal::{Mark, OpenPieces, Times},
     },
 };
 

@@ -21,7 +21,7 @@ mod system {
     use super::CALLING_THREAD;
     use crate::pool::{
         place::{files::File, topology::online},
-        record::journal::Usage,
+        tell::journal::Usage,
     };
     use nix::{
         errno::Errno,
@@ -167,7 +167,7 @@ mod system {
 mod system {
     use std::{env, io, thread};
 
-    use crate::pool::{place::files::File, record::journal::Usage};
+    use crate::pool::{place::files::File, tell::journal::Usage};
 
     /// The name of the system. Bare wasm has no such name; there this is the name of the processor.
     const SYSTEM: &str = if env::consts::OS.is_empty() { env::consts::ARCH } else { env::consts::OS };

@@ -14,7 +14,7 @@
 //! or contradicts itself, the order of the CPUs may be worse. If the system refuses a call, a
 //! worker may not be pinned. Contradictions and refused calls are logged as warnings.
 //!
-//! May know: `record`. Must not know: `policy`, `call`, `verbs`.
+//! May know: `tell`. Must not know: `policy`, `engine`, `verbs`.
 
 pub(crate) mod affinity;
 pub(crate) mod cpu_assignment;

@@ -152,9 +152,9 @@ mod tests {
 
     /// How many of 1,000 items a thread has folded when a trial ends, and how often it has read the
     /// clock. A shared call takes 1 ms. Item `i` takes `cost(i)` microseconds.
-    fn trial(ends: Option<Vec<usize>>, cost: impl Fn(usize) -> f64) -> (usize, usize) {
+    fn trial(ends: Option<&[usize]>, cost: impl Fn(usize) -> f64) -> (usize, usize) {
         let begun = Instant::now();
-        let trial = AloneTrial::new(Duration::from_millis(1), 1000, |_| ends.clone());
+        let trial = AloneTrial::new(Duration::from_millis(1), 1000, |_| ends.map(<[usize]>::to_vec));
         let (mut pace, mut left, mut took, mut readings) = (AlonePace::of_trial(begun, trial), 1000, 0.0, 0);
         while left > 0 {
             let Stretch { size, .. } = pace.stretch(left);
@@ -172,17 +172,17 @@ mod tests {
 
     #[test]
     fn a_trial_goes_on_while_it_is_ahead_of_a_shared_call() {
-        let known = Some((1..=16).map(|part| part * 1000 / 16).collect::<Vec<_>>());
-        for ends in [None, known.clone()] {
-            assert_eq!(trial(ends.clone(), |_| 0.9).0, 1000, "ahead");
-            let (done, _) = trial(ends.clone(), |_| 2.0);
+        let known: Vec<_> = (1..=16).map(|part| part * 1000 / 16).collect();
+        for ends in [None, Some(&known[..])] {
+            assert_eq!(trial(ends, |_| 0.9).0, 1000, "ahead");
+            let (done, _) = trial(ends, |_| 2.0);
             assert!((100..=200).contains(&done), "{done} at a quarter of the time");
             let (done, _) = trial(ends, |i| if i < 500 { 0.5 } else { 3.0 });
             assert!((500..=750).contains(&done), "{done}: the second half is longer");
         }
-        let (_, readings) = trial(known, |_| 0.9);
+        let (_, readings) = trial(Some(&known), |_| 0.9);
         assert!(readings < 120, "{readings}");
-        let uneven = [0, 0].into_iter().chain(1..=13).chain([1000]).collect();
-        assert_eq!(trial(Some(uneven), |_| 0.9).0, 1000, "parts without items");
+        let uneven: Vec<_> = [0, 0].into_iter().chain(1..=13).chain([1000]).collect();
+        assert_eq!(trial(Some(&uneven), |_| 0.9).0, 1000, "parts without items");
     }
 }

@@ -28,8 +28,8 @@
 //! Each atomic is independent of all others, so all accesses are `Relaxed`. A lost update loses
 //! only a hint.
 //!
-//! May know: `record`, and from `place` the distance between two workers. Must not know:
-//! `protocol`, `call`, `verbs`.
+//! May know: `tell`, and from `place` the distance between two workers. Must not know:
+//! `team`, `supply`, `engine`, `verbs`.
 
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates, hashes and packed words
 

@@ -1,8 +1,8 @@
 //! When a thread reads the clock next: after how many items.
 //!
 //! A reading of the clock costs some 20 ns, so a stretch between two readings lasts some
-//! microseconds. The length of the next stretch depends on the time of the last one. `alone` has the
-//! pace of the calling thread alone, and `grain` that of a worker whose items can be stolen.
+//! microseconds. The length of the next stretch depends on the time of the last one. `alone` has
+//! the pace of the calling thread alone, and `grain` that of a worker whose items can be stolen.
 
 use std::time::Duration;
 

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     clock::nanos,
-    pool::record::journal::{Mark, Tally, Times, Usage},
+    pool::tell::journal::{Mark, Tally, Times, Usage},
     sorted::sort,
 };
 

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     pool::{
-        call::{
+        engine::{
             async_round::{LendPollItems, PollItems},
             body::Stop,
             ending::{Earliest, Outcome, attempt, discard},
@@ -25,7 +25,7 @@ use crate::{
             loop_options::LoopOptions,
         },
         policy::site::{Loop, Site, Slice},
-        protocol::{
+        supply::{
             futures::Futures,
             range::Claims,
             wake_queues::{Slot, WakeQueues},

@@ -18,7 +18,7 @@ use super::{
     state::{Given, State},
 };
 use crate::pool::{
-    call::{body::Stop, ending::Outcome},
+    engine::{body::Stop, ending::Outcome},
     policy::site::LoopKind,
 };
 

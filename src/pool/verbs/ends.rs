@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     pool::{
-        call::{body::Stop, ending::Outcome},
+        engine::{body::Stop, ending::Outcome},
         policy::site::LoopKind,
     },
     sorted::sort,

@@ -9,7 +9,7 @@ use std::{fmt, marker::PhantomData, time::Duration};
 use crate::{
     clock::{Instant, Moment, nanos},
     pool::{
-        call::{ending::discard, executor::Executor, handles::Watch, work_list::WorkList},
+        engine::{ending::discard, executor::Executor, handles::Watch, work_list::WorkList},
         policy::{
             back_off,
             grain::DEAR_NS,
@@ -17,7 +17,7 @@ use crate::{
             pace::{LARGE_BLOCK, SMALL_BLOCK, STRETCH},
             prices::TOO_SHORT_TO_TIME_NS,
         },
-        protocol::{
+        supply::{
             deque::{Deque, Deques, OwnerEnd},
             searching::Searching,
         },

@@ -10,8 +10,8 @@ use super::{
     state::{self, Fresh, Given, Kept, Lends, PerWorker, State, Stateless},
 };
 use crate::pool::{
-    call::{body::Stop, handles::CancelToken},
-    record::report::RunReport,
+    engine::{body::Stop, handles::CancelToken},
+    tell::report::RunReport,
 };
 
 /// A loop over a list to which its closure may add items, together with the loop's options. Made by

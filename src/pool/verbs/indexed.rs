@@ -18,7 +18,7 @@ use super::{
     kernel::Claim,
     state::Stateless,
 };
-use crate::pool::record::units::Blocks;
+use crate::pool::tell::units::Blocks;
 
 /// Two sources of equal length in step. Made by [`On::zip`](crate::On::zip).
 #[doc(hidden)]

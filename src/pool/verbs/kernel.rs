@@ -14,11 +14,11 @@ use super::{
     state::State,
 };
 use crate::pool::{
-    call::{
+    engine::{
         body::{Body, Stop},
         ending::attempt,
     },
-    protocol::range::Claims,
+    supply::range::Claims,
 };
 
 /// The right to request the items of a claim once. Dropping a claim drops its items, if they are

@@ -21,7 +21,7 @@ use super::{
     on::On,
 };
 use crate::{
-    pool::call::executor::Executor,
+    pool::engine::executor::Executor,
     sync::{Mutex, lock},
 };
 

@@ -1,6 +1,6 @@
 //! The loops that users call. A chain is a *source* (the items that a loop runs over), *stages*
 //! (which convert or select items), *options*, and an *end*, which runs the loop. All code that is
-//! generic over closures is in this folder, except `call/join.rs`.
+//! generic over closures is in this folder, except `engine/join.rs`.
 //!
 //! `source` has slices and ranges, `owned` has items by value, and `indexed` has sources that are
 //! made of other sources, as has `in_turn`; `portion` lends a source to rangesteal-rayon in parts.
@@ -26,7 +26,7 @@
 //! closures add items, with the hot loop. `waiting` has the loops whose items wait, `async_worker`
 //! polls their futures, and `runs` keeps their results.
 //!
-//! May know: `call`, and the folders below it. Must not know `Pool`: a loop receives the executor
+//! May know: `engine`, and the folders below it. Must not know `Pool`: a loop receives the executor
 //! instead.
 
 mod async_worker;

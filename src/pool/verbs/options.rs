@@ -13,7 +13,7 @@ use super::{
     state::State,
 };
 use crate::pool::{
-    call::{
+    engine::{
         body::Stop,
         ending::Outcome,
         executor::Executor,
@@ -23,7 +23,7 @@ use crate::pool::{
         work_list::WorkList,
     },
     policy::site::{LoopKind, Slice, Supply},
-    record::{
+    tell::{
         report::RunReport,
         trace::Trace,
         units::{Blocks, Units},

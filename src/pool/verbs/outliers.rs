@@ -25,7 +25,7 @@ use super::{
     comparator::{ByIndex, Comparator, by_index},
     merge::{in_parallel, shares, split},
 };
-use crate::pool::{call::executor::Executor, policy::site::GOLDEN};
+use crate::pool::{engine::executor::Executor, policy::site::GOLDEN};
 
 /// A sample of this many pairs of neighbours, from all over the slice, is compared first.
 const PAIRS_SAMPLED: usize = 512;

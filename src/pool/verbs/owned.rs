@@ -16,7 +16,7 @@ use super::{
     state::Stateless,
 };
 use crate::{
-    pool::call::ending::discard,
+    pool::engine::ending::discard,
     sync::{AtomicUsize, Mutex, Ordering, lock},
 };
 

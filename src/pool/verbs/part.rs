@@ -13,7 +13,7 @@ use super::{
     reproducible::{Tree, block},
     state::{Given, State},
 };
-use crate::pool::{call::order::Node, policy::site::LoopKind, record::units::Blocks};
+use crate::pool::{engine::order::Node, policy::site::LoopKind, tell::units::Blocks};
 
 /// The indices of `rank`'s part of a whole of `len` items, where `ranks` ranks are numbered from 0.
 /// Each share consists of whole [blocks](block), and all shares have about the same number of

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     clock::{Instant, Moment, nanos},
-    pool::call::executor::Executor,
+    pool::engine::executor::Executor,
 };
 
 /// In bytes: a partition moves items above this size only if they are on the wrong side.

@@ -17,7 +17,7 @@ use super::{
     source::Lent,
     state::Stateless,
 };
-use crate::pool::call::executor::Executor;
+use crate::pool::engine::executor::Executor;
 
 /// Distinct indices of a slice, in any order. Made by [`Pool::permutation`](crate::Pool), which
 /// checks them. [`On::at`](crate::On::at) runs over the items at these indices, and has an example.

@@ -15,7 +15,7 @@ use super::{
     chain::Source,
     kernel::{Claim, Index},
 };
-use crate::pool::call::{body::Stop, ending::discard};
+use crate::pool::engine::{body::Stop, ending::discard};
 
 /// Returns a `Vec` of `len` results, which `fold` writes to their final places. If `fold` fails,
 /// returns its error.

@@ -10,7 +10,7 @@
 
 use std::{mem, ops::Range};
 
-use crate::pool::call::{ending::discard, order::Node};
+use crate::pool::engine::{ending::discard, order::Node};
 
 /// The number of items per block of a whole of `len` items, unless a [`grain`](crate::On::grain) is
 /// set. The number is `len / 256` limited to `1..=64`, or `len / 2048` if this is greater. There

@@ -10,7 +10,7 @@ use super::{
     state::{Given, State},
 };
 use crate::pool::{
-    call::body::Stop,
+    engine::body::Stop,
     policy::site::{LoopKind, Supply},
 };
 

@@ -10,7 +10,7 @@ use super::{
     partition::{AtPivot, partition_at, sample},
     sort::SHORTEST_SHARED,
 };
-use crate::pool::call::executor::Executor;
+use crate::pool::engine::executor::Executor;
 
 /// After this many rounds std's selection does the rest: pivots were bad, or the order is
 /// inconsistent.

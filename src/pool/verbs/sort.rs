@@ -19,7 +19,7 @@ use super::{
     outliers::sort_outliers,
     partition::{AtPivot, sample},
 };
-use crate::pool::call::executor::Executor;
+use crate::pool::engine::executor::Executor;
 
 /// In items: the calling thread sorts shorter slices alone. Slices of random numbers gain from
 /// fewer items on, but slices with few distinct keys do not.

@@ -5,7 +5,7 @@
 
 use std::{fmt, marker::PhantomData, mem, ptr, ptr::NonNull};
 
-use crate::pool::call::ending::discard;
+use crate::pool::engine::ending::discard;
 
 /// Appends `len` items to a vector. `write` writes them, and returns the whole target.
 ///

@@ -9,7 +9,7 @@ use super::{
     options::{Ending, OnPool},
     places::{Written, in_place},
 };
-use crate::pool::call::ending::Outcome;
+use crate::pool::engine::ending::Outcome;
 
 /// A loop whose items sometimes wait for a network, a disk, a timer or another program. Made by
 /// [`On::waiting`]. The last method call runs the loop.

@@ -4,16 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     arrows::{Arrows, Crate},
-    circles, floors, forbidden, is_switched, replaceable, words, wrong_in_policy, wrong_in_protocol,
+    circles, floors, forbidden, is_switched, replaceable, words, wrong_in_policy, wrong_in_proven,
     wrong_with_essay,
 };
 
 /// A crate with these files in `src/pool`, and some empty files.
 fn made_up(files: &[(&str, &str)]) -> Crate {
-    let empty = ["mod", "error", "protocol/mod", "protocol/range", "policy/mod", "policy/near", "verbs/mod"]
-        .into_iter()
-        .chain(["place/mod", "record/mod", "record/trace", "call/mod", "call/round", "verbs/on"])
-        .chain(["check/mod", "check/litmus"]);
+    let empty =
+        ["mod", "error", "supply/mod", "team/mod", "supply/range", "policy/mod", "policy/near", "verbs/mod"]
+            .into_iter()
+            .chain(["place/mod", "tell/mod", "tell/trace", "engine/mod", "engine/round", "verbs/on"])
+            .chain(["check/mod", "check/litmus"]);
     let all = empty.map(|file| (file, "")).chain(files.iter().copied());
     let mut all: BTreeMap<_, _> =
         all.map(|(file, text)| (format!("src/pool/{file}.rs"), text.to_string())).collect();
@@ -57,10 +58,10 @@ fn every_way_to_name_a_file_is_an_arrow() {
         "fn f(x: X) -> u8 { match x { crate::pool::policy::near::X(n) => n } }",
     ];
     for way in ways {
-        let found = from("protocol/range", way);
+        let found = from("supply/range", way);
         assert!(found.contains(&"policy/near".to_string()), "{way}: {found:?}");
-        let told = wrong(&[("protocol/range", way)]);
-        assert!(told.contains(&"src/pool/protocol/range.rs -> src/pool/policy/near.rs".to_string()), "{way}");
+        let told = wrong(&[("supply/range", way)]);
+        assert!(told.contains(&"src/pool/supply/range.rs -> src/pool/policy/near.rs".to_string()), "{way}");
     }
 }
 
@@ -69,9 +70,9 @@ fn a_name_is_followed_to_where_it_comes_from() {
     assert_eq!(from("verbs/on", "use crate::Pool;"), ["src/lib", "mod"]);
     assert_eq!(from("verbs/on", "use super::super::Pool;"), ["mod"]);
     let handed_on =
-        [("policy/mod", "pub(super) use near::Near;"), ("call/round", "use super::super::policy::Near;")];
+        [("policy/mod", "pub(super) use near::Near;"), ("engine/round", "use super::super::policy::Near;")];
     let arrows: Vec<_> =
-        made_up(&handed_on).arrows().into_keys().filter(|(from, _)| from.contains("call")).collect();
+        made_up(&handed_on).arrows().into_keys().filter(|(from, _)| from.contains("engine")).collect();
     let to: Vec<_> = arrows.iter().map(|(_, to)| &**to).collect();
     assert_eq!(to, ["src/pool/policy/mod.rs", "src/pool/policy/near.rs"]);
 }
@@ -98,13 +99,14 @@ fn what_is_of_tests_or_of_others_is_no_arrow() {
         "pub(in crate::pool) struct S;",
     ];
     for way in ways {
-        assert_eq!(from("protocol/range", way), [""; 0], "{way}");
+        assert_eq!(from("supply/range", way), [""; 0], "{way}");
     }
-    let apart = [("call/mod", "#[cfg(test)] mod round;"), ("call/round", "use crate::pool::verbs::on::On;")];
+    let apart =
+        [("engine/mod", "#[cfg(test)] mod round;"), ("engine/round", "use crate::pool::verbs::on::On;")];
     assert_eq!(wrong(&apart), [""; 0]);
-    let above = [("mod", "#[cfg(test)] mod call;"), ("call/mod", "mod round;"), apart[1]];
+    let above = [("mod", "#[cfg(test)] mod engine;"), ("engine/mod", "mod round;"), apart[1]];
     assert_eq!(wrong(&above), [""; 0]);
-    assert_eq!(wrong(&[("call/mod", "mod round;"), apart[1]]).len(), 1);
+    assert_eq!(wrong(&[("engine/mod", "mod round;"), apart[1]]).len(), 1);
     assert_eq!(from("check/litmus", "use crate::pool::verbs::on::On;"), [""; 0]);
     assert_eq!(from("mod", "use ::error::E; fn f() -> ::error::E {}"), [""; 0]);
     assert_eq!(from("mod", "fn f(error: u8) -> u8 { error }"), [""; 0]);
@@ -113,7 +115,7 @@ fn what_is_of_tests_or_of_others_is_no_arrow() {
 
 #[test]
 fn each_room_has_others_that_it_must_not_name() {
-    let rooms = ["verbs", "call", "policy", "protocol", "place", "record", "check"];
+    let rooms = ["verbs", "engine", "policy", "team", "supply", "place", "tell", "check"];
     let inside = |room: &str| format!("{room}/mod");
     let mut found = Vec::new();
     for from in rooms.iter().filter(|room| **room != "check") {
@@ -124,18 +126,19 @@ fn each_room_has_others_that_it_must_not_name() {
     }
     let expected = [
         "verbs check",
-        "call verbs check",
-        "policy verbs call protocol check",
-        "protocol verbs call policy place record check",
-        "place verbs call policy check",
-        "record verbs call policy place check",
+        "engine verbs check",
+        "policy verbs engine team supply check",
+        "team verbs engine policy place tell check",
+        "supply verbs engine policy team place tell check",
+        "place verbs engine policy check",
+        "tell verbs engine policy place check",
     ];
     assert_eq!(found, expected);
     let pool = ["src/pool/verbs/on.rs -> src/pool/mod.rs"];
-    let defined = ("mod", "pub struct Pool; mod call; mod verbs;");
+    let defined = ("mod", "pub struct Pool; mod engine; mod verbs;");
     assert_eq!(wrong(&[defined, ("verbs/on", "use crate::{Pool};")]), pool);
     assert_eq!(wrong(&[defined, ("verbs/on", "fn f(pool: &super::super::Pool) {}")]), pool);
-    assert_eq!(wrong(&[defined, ("call/round", "fn f(pool: &super::super::Pool) {}")]), [""; 0]);
+    assert_eq!(wrong(&[defined, ("engine/round", "fn f(pool: &super::super::Pool) {}")]), [""; 0]);
     let check = ["src/pool/error.rs -> src/pool/check/litmus.rs"];
     assert_eq!(wrong(&[("error", "use super::check::litmus::Fight;")]), check);
 }
@@ -154,14 +157,14 @@ fn circles_are_found_and_towers_are_not() {
     assert_eq!(circles(&two), [vec!["a", "b"], vec!["b", "c", "d"]].into());
 
     let by_files = [
-        ("mod", "mod error; mod call; pub use call::Round;"),
-        ("call/mod", "mod round; pub use round::Round;"),
-        ("call/round", "use crate::pool::error::Error;"),
+        ("mod", "mod error; mod engine; pub use engine::Round;"),
+        ("engine/mod", "mod round; pub use round::Round;"),
+        ("engine/round", "use crate::pool::error::Error;"),
         ("error", "fn f() -> super::Round {}"),
     ];
     let arrows = made_up(&by_files).arrows();
     let told: Vec<_> = circles(&arrows).into_iter().collect();
-    assert!(told.contains(&vec!["src/pool/call/round.rs", "src/pool/error.rs"]), "{told:?}");
+    assert!(told.contains(&vec!["src/pool/engine/round.rs", "src/pool/error.rs"]), "{told:?}");
     let arrows = made_up(&by_files[..3]).arrows();
     assert!(circles(&arrows).is_empty());
 }
@@ -183,8 +186,8 @@ fn words_are_found_where_they_are_no_comments() {
 fn rooms_are_searched_for_what_does_not_belong_there() {
     let innocent =
         "use crate::sync::lock; fn f() -> u64 { 1 } #[cfg(test)] mod tests { fn f() -> f32 { 1.0 } }";
-    assert_eq!(wrong_in_protocol(&made_up(&[("protocol/range", innocent)])), [""; 0]);
-    assert_eq!(wrong_in_protocol(&made_up(&[("policy/near", "fn f(x: f64) {}")])), [""; 0]);
+    assert_eq!(wrong_in_proven(&made_up(&[("supply/range", innocent)])), [""; 0]);
+    assert_eq!(wrong_in_proven(&made_up(&[("policy/near", "fn f(x: f64) {}")])), [""; 0]);
     let guilty = [
         "fn f() -> f32 { 1 }",
         "const A: u8 = 1.0 as u8;",
@@ -199,17 +202,17 @@ fn rooms_are_searched_for_what_does_not_belong_there() {
         "fn f() { #[cfg(not(test))] g(); }",
     ];
     for guilty in guilty {
-        assert!(!wrong_in_protocol(&made_up(&[("protocol/range", guilty)])).is_empty(), "{guilty}");
+        assert!(!wrong_in_proven(&made_up(&[("supply/range", guilty)])).is_empty(), "{guilty}");
     }
     let switches = "#[cfg(test)] use a::is_planted; #[cfg(not(test))] use b::is_planted;";
-    assert_eq!(wrong_in_protocol(&made_up(&[("protocol/mod", switches)])), [""; 0]);
+    assert_eq!(wrong_in_proven(&made_up(&[("supply/mod", switches)])), [""; 0]);
     let third_line = "\n\nfn f() { is_planted(Bug::X) }";
-    let told = wrong_in_protocol(&made_up(&[("protocol/range", third_line)]));
-    assert_eq!(told, ["src/pool/protocol/range.rs:3: f knows of tests"]);
+    let told = wrong_in_proven(&made_up(&[("supply/range", third_line)]));
+    assert_eq!(told, ["src/pool/supply/range.rs:3: f knows of tests"]);
     assert!(!is_switched("{ #[cfg(loom)] test(); }"));
 
     assert_eq!(wrong_in_policy(&made_up(&[("policy/near", "fn f() { 1.0 } fn unlock() {}")])), [""; 0]);
-    assert_eq!(wrong_in_policy(&made_up(&[("protocol/range", "fn f() { lock() }")])), [""; 0]);
+    assert_eq!(wrong_in_policy(&made_up(&[("supply/range", "fn f() { lock() }")])), [""; 0]);
     for guilty in ["fn f() { unsafe { g() } }", "use crate::sync::Mutex;", "fn f() { std::thread::park() }"] {
         assert_eq!(wrong_in_policy(&made_up(&[("policy/near", guilty)])).len(), 1, "{guilty}");
     }

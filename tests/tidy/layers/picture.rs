@@ -13,7 +13,7 @@ const BEGIN: &str =
     "<!-- Drawn by `UPDATE_PICTURE=1 cargo test -p rangesteal-tidy picture`: -->\n\n```text\n";
 const END: &str = "```\n";
 /// The rooms from top to bottom.
-const ORDER: [&str; 6] = ["verbs", "call", "policy", "place", "record", "protocol"];
+const ORDER: [&str; 7] = ["verbs", "engine", "policy", "place", "tell", "team", "supply"];
 /// The columns from one room to the next.
 const STEP: usize = 8;
 
@@ -103,15 +103,17 @@ fn arrows_are_drawn_from_their_room_to_those_below() {
     let counts = [((0, 1), 12), ((0, 3), 3), ((1, 3), 4), ((1, 4), 5)].into();
     let picture = "  verbs
   │
-  ├─ 12 ► call
+  ├─ 12 ► engine
   │       │
   │       │       policy
   │       │
   └─ 3 ───┼─ 4 ─────────► place
           │
-          └─ 5 ─────────────────► record
+          └─ 5 ─────────────────► tell
 
-                                          protocol
+                                          team
+
+                                                  supply
 ";
     assert_eq!(drawn(&counts), picture);
 }

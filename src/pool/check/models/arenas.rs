@@ -8,7 +8,7 @@ use super::{
     small::*,
     *,
 };
-use crate::pool::protocol::{
+use crate::pool::team::{
     arena::Turn,
     barrier::{Barrier, Reentry},
 };

@@ -9,7 +9,7 @@ use super::{
     *,
 };
 use crate::{
-    pool::protocol::{
+    pool::team::{
         arena::Turn,
         barrier::{Barrier, Caller, Offer, Published, Reentry, Seen},
     },

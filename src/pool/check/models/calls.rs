@@ -1,7 +1,7 @@
 //! Whole calls, with panics, and the end of the threads.
 
 use super::{small::*, team::Team};
-use crate::pool::call::handles::Watch;
+use crate::pool::engine::handles::Watch;
 
 #[test]
 fn a_call() {

@@ -1,7 +1,7 @@
 //! Searches for the first match: blocks claimed from one cursor.
 
 use super::{small::*, *};
-use crate::pool::protocol::shared_cursor::SharedCursor;
+use crate::pool::supply::shared_cursor::SharedCursor;
 
 /// Several workers search three items for the second item. All items up to the second item are
 /// claimed exactly once, the item behind it at most once.

@@ -7,8 +7,8 @@ use loom::sync::atomic::{
 
 use super::{small::*, *};
 use crate::pool::{
-    call::handles::{CancelToken, Watch},
-    record::units::Units,
+    engine::handles::{CancelToken, Watch},
+    tell::units::Units,
 };
 
 /// Claims until nothing is left for worker `me`, and calls `claimed` for each claim. Once a

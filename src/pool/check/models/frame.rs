@@ -4,7 +4,7 @@ use std::mem::ManuallyDrop;
 
 use super::{local::Local, *};
 use crate::{
-    pool::protocol::{
+    pool::team::{
         arena::Turn,
         barrier::{Barrier, Caller, Offer, Reentry},
     },

@@ -3,7 +3,7 @@
 
 use super::{local::Local, small::*, *};
 use crate::{
-    pool::protocol::{gate::Gate, threads::Threads},
+    pool::team::{gate::Gate, threads::Threads},
     sync::Patience,
 };
 

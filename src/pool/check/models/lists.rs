@@ -1,7 +1,7 @@
 //! Lists that grow: an owner that pushes and pops, and thieves that take the older half.
 
 use super::{local::Local, small::*, *};
-use crate::pool::protocol::deque::{Deque, Deques};
+use crate::pool::supply::deque::{Deque, Deques};
 
 /// An item. An item contains its number, which the worker that made the item has written. loom
 /// reports a read of the number that may come before the write.

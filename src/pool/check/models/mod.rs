@@ -59,9 +59,9 @@ use shuttle::thread;
 use crate::pool::check::halves::{Halves, half};
 #[cfg(planted)]
 use crate::pool::check::planted::{Bug, with};
-use crate::pool::protocol::Fence;
+use crate::pool::supply::Fence;
 #[cfg(loom)]
-use crate::pool::protocol::range::Ranges;
+use crate::pool::supply::range::Ranges;
 
 /// The number of claims of each item.
 struct Claims(Vec<AtomicUsize>); // atomics of std, so that loom does not interleave the counting

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     clock::Instant,
-    pool::call::handles::{CancelToken, Watch},
+    pool::engine::handles::{CancelToken, Watch},
 };
 
 const WORKERS: usize = 8;

@@ -3,7 +3,7 @@
 use loom::model::Builder;
 
 use super::*;
-use crate::pool::protocol::range::{self, Attempt, Owner};
+use crate::pool::supply::range::{self, Attempt, Owner};
 
 /// The index where a theft begins.
 pub(super) type At = fn(Range<usize>) -> Option<usize>;

@@ -9,7 +9,7 @@ use super::{
     *,
 };
 use crate::{
-    pool::protocol::{
+    pool::team::{
         barrier::{Barrier, Caller, Offer, Reentry},
         job::lend,
         task_list::RESERVE,

@@ -7,7 +7,7 @@ use super::{local::Local, *};
 use crate::{
     clock::Instant,
     pool::{
-        call::{
+        engine::{
             accumulator::{Accumulator, Partials, WorkerFolder},
             body::{Body, Stop},
             handles::Watch,
@@ -16,8 +16,9 @@ use crate::{
             round_log::RoundLog,
         },
         policy::prices::Estimate,
-        protocol::{barrier::PollTimes, oneshot, range, threads::Threads},
-        record::{journal::Times, units::Units},
+        supply::range,
+        team::{barrier::PollTimes, oneshot, threads::Threads},
+        tell::{journal::Times, units::Units},
     },
     sync::{Patience, ThreadBuilder},
 };

@@ -6,7 +6,7 @@ use loom::sync::Notify;
 
 use super::{local::Local, small::*, *};
 use crate::{
-    pool::protocol::wake_queues::{Begins, Next, Slot, WakeQueues},
+    pool::supply::wake_queues::{Begins, Next, Slot, WakeQueues},
     sync::{AtomicUsize as Word, Ordering},
 };
 

@@ -1,0 +1,346 @@
+//! The state and the partial results of a worker.
+//!
+//! The code of the executor that is compiled once for all loops calls an [`Accumulate`]. An
+//! [`Accumulator`] is compiled once for each pair of types [`Body::Acc`] and [`Body::Found`]. It
+//! calls a [`Folder`], which alone knows the loop's closures, and is compiled once for each loop.
+//! Both calls go through a vtable, once for each call of [`kernel`]: in most loops once in some
+//! microseconds, in `reproducible` loops once for each block.
+
+use std::{
+    mem,
+    ops::Range,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    sync::PoisonError,
+};
+
+use super::{
+    body::{Body, Stop, kernel},
+    ending::{Earliest, Outcome, Panic, attempt, discard},
+    order::{Node, Order},
+};
+use crate::{
+    pool::{
+        supply::range::Claims,
+        tell::units::{Blocks, Units},
+    },
+    sorted::sort,
+    sync::{Mutex, lock},
+};
+
+/// A worker's part of a loop, for any types of items and results.
+pub(crate) trait Accumulate {
+    /// Makes `claims` and folds the claimed items. The claimed items follow the items that the run
+    /// has already folded.
+    fn take(&mut self, claims: &mut Claims<'_>) -> Result<(), Stop>;
+
+    /// Ends a run: stores its partial result.
+    fn end(&mut self, run: Node);
+
+    /// Hands over the partial results, and drops the state. Called when the worker has no work
+    /// left.
+    fn leave(&mut self);
+
+    /// After a panic: drops the state and the partial result of the run. Does not panic.
+    fn abandon(&mut self);
+}
+
+/// Makes an accumulator for a worker, on the worker's thread, and lends it to a closure. No
+/// `dyn Fn`: its code is generated twice, because such a closure can also be called by value.
+pub(crate) trait Lend: Sync {
+    fn lend(&self, me: usize, work: &mut dyn FnMut(&mut dyn Accumulate));
+}
+
+/// A worker's state in a loop, and the closures of the loop. `A` and `Z` are [`Body::Acc`] and
+/// [`Body::Found`].
+pub(crate) trait Folder<A, Z> {
+    /// Makes `claims` and folds the claimed items: [`Body::fold`].
+    fn fold(&mut self, acc: Option<A>, claims: &mut Claims<'_>) -> Result<Option<A>, Stop<Z>>;
+
+    /// Drops the worker's state.
+    fn leave(&mut self);
+}
+
+/// The folders of all workers of a loop.
+pub(crate) trait Folders<A, Z>: Sync {
+    /// Makes a folder for worker `me`, on the worker's thread, and lends it to `work`.
+    fn lend(&self, me: usize, work: &mut dyn FnMut(&mut dyn Folder<A, Z>));
+
+    /// Reduces the partial results of two neighbours.
+    fn reduce(&self, before: A, behind: A) -> A;
+}
+
+/// The state and the partial result of the first items of a loop.
+pub(crate) type Started<'b, L> = (<L as Body>::State<'b>, Option<<L as Body>::Acc>);
+
+/// The folder of one worker in the loop `body`.
+pub(crate) struct WorkerFolder<'b, L: Body> {
+    body: &'b L,
+    me: usize,
+    state: Option<L::State<'b>>,
+}
+
+impl<'b, L: Body> WorkerFolder<'b, L> {
+    /// The folder of worker `me`. `state` is the worker's state, if it has begun.
+    #[inline(always)]
+    pub(crate) fn new(body: &'b L, me: usize, state: Option<L::State<'b>>) -> Self {
+        Self { body, me, state }
+    }
+}
+
+impl<L: Body> Folder<L::Acc, L::Found> for WorkerFolder<'_, L> {
+    fn fold(
+        &mut self,
+        acc: Option<L::Acc>,
+        claims: &mut Claims<'_>,
+    ) -> Result<Option<L::Acc>, Stop<L::Found>> {
+        let Self { body, me, ref mut state } = *self;
+        kernel(body, state.get_or_insert_with(|| body.state(me)), acc, claims)
+    }
+
+    fn leave(&mut self) {
+        drop(self.state.take());
+    }
+}
+
+impl<L: Body> Folders<L::Acc, L::Found> for L {
+    fn lend(&self, me: usize, work: &mut dyn FnMut(&mut dyn Folder<L::Acc, L::Found>)) {
+        work(&mut WorkerFolder::new(self, me, None));
+    }
+
+    fn reduce(&self, before: L::Acc, behind: L::Acc) -> L::Acc {
+        Body::reduce(self, before, behind)
+    }
+}
+
+/// A partial result and its items. `None` if it has been reduced with its left neighbour.
+type NodeResult<A> = (Node, Option<A>);
+
+/// The partial results of one worker.
+pub(crate) struct Accumulator<'f, A, Z> {
+    folder: &'f mut dyn Folder<A, Z>,
+    made: &'f Partials<'f, A, Z>,
+    acc: Option<A>,
+    /// The nodes of the worker's leaves.
+    nodes: Vec<NodeResult<A>>,
+}
+
+impl<'f, A, Z> Accumulator<'f, A, Z> {
+    /// An accumulator that hands its partial results over to `made`. `acc` is the partial result of
+    /// the items that `folder` has already folded.
+    pub(crate) fn new(
+        folder: &'f mut dyn Folder<A, Z>,
+        acc: Option<A>,
+        made: &'f Partials<'f, A, Z>,
+    ) -> Self {
+        Self { folder, made, acc, nodes: Vec::new() }
+    }
+
+    /// Ends the work of the calling thread. Returns the partial result of its last run, if that has
+    /// not been handed over.
+    pub(crate) fn take_last(&mut self) -> Option<A> {
+        self.leave(); // if this panics, the partial results are dropped, too
+        self.acc.take()
+    }
+
+    /// Folds the items of `claims`. If the items are those of a leaf, stores its partial result.
+    /// Then, while the last two stored partial results are the halves of a node, reduces these two.
+    #[inline(never)]
+    fn fold(&mut self, claims: &mut Claims<'_>, leaf: Option<Node>) -> Result<(), Stop> {
+        let folded = self.folder.fold(self.acc.take(), claims);
+        self.acc = folded.map_err(|stop| self.made.store_found(stop))?;
+        let Some(mut node) = leaf else { return Ok(()) };
+        let mut acc = self.acc.take();
+        while let Some((before, _)) = self.nodes.last()
+            && let Some(whole) = before.with(node)
+            && let Some((_, before)) = self.nodes.pop()
+        {
+            node = whole;
+            acc = before.zip(acc).map(|(before, behind)| self.made.folders.reduce(before, behind));
+        }
+        self.nodes.push((node, acc));
+        Ok(())
+    }
+}
+
+impl<A, Z> Accumulate for Accumulator<'_, A, Z> {
+    fn take(&mut self, claims: &mut Claims<'_>) -> Result<(), Stop> {
+        match *self.made.units {
+            Units::Items => self.fold(claims, None),
+            Units::Blocks { blocks, leaves } => {
+                in_blocks(claims, blocks, leaves, &mut |items, leaf| self.fold(&mut Claims::of(items), leaf))
+            }
+        }
+    }
+
+    fn end(&mut self, run: Node) {
+        self.made.add(run, self.acc.take()); // nothing, if each leaf has ended
+    }
+
+    fn leave(&mut self) {
+        self.made.add_all(mem::take(&mut self.nodes));
+        self.folder.leave();
+    }
+
+    fn abandon(&mut self) {
+        discard(self.acc.take());
+        attempt(|| self.folder.leave());
+    }
+}
+
+/// Passes the items of claimed blocks to `fold`. If the blocks are leaves, numbered from `leaves`
+/// on, passes each leaf on its own.
+fn in_blocks(
+    claims: &mut Claims<'_>,
+    blocks: Blocks,
+    leaves: Option<usize>,
+    fold: &mut dyn FnMut(Range<usize>, Option<Node>) -> Result<(), Stop>,
+) -> Result<(), Stop> {
+    let Blocks { size, .. } = blocks;
+    let block =
+        |Stop { at, needed_end, .. }| Stop { at: at / size, needed_end: needed_end / size, found: () };
+    while let Some(claimed) = claims.next() {
+        let each = if leaves.is_some() { 1 } else { claimed.len() };
+        for begin in claimed.step_by(each) {
+            let leaf = leaves.map(|first| Node::run(first + begin));
+            fold(blocks.items(begin..begin + each), leaf).map_err(block)?;
+        }
+    }
+    Ok(())
+}
+
+/// The partial results that the workers of a loop have handed over.
+pub(crate) struct Partials<'b, A, Z> {
+    folders: &'b dyn Folders<A, Z>,
+    units: &'b Units,
+    handed_over: Mutex<HandedOver<A, Z>>,
+}
+
+struct HandedOver<A, Z> {
+    nodes: Vec<NodeResult<A>>,
+    /// Of all found values, the one at the first place.
+    found: Earliest<Z>,
+}
+
+impl<A: Send, Z: Send> Lend for Partials<'_, A, Z> {
+    fn lend(&self, me: usize, work: &mut dyn FnMut(&mut dyn Accumulate)) {
+        self.folders.lend(me, &mut |folder| self.lend_with(folder, work));
+    }
+}
+
+impl<'b, A, Z> Partials<'b, A, Z> {
+    /// Nothing has been handed over yet.
+    #[inline(always)]
+    pub(crate) fn new(folders: &'b dyn Folders<A, Z>, units: &'b Units) -> Self {
+        let nothing = HandedOver { nodes: Vec::new(), found: Earliest::NONE };
+        Self { folders, units, handed_over: Mutex::new(nothing) }
+    }
+
+    /// Lends an accumulator that folds with `folder`. No closure behind `dyn FnMut`: its code is
+    /// generated twice.
+    #[inline(never)]
+    fn lend_with(&self, folder: &mut dyn Folder<A, Z>, work: &mut dyn FnMut(&mut dyn Accumulate)) {
+        let mut own = Accumulator::new(folder, None, self);
+        work(&mut own);
+        if mem::needs_drop::<A>() {
+            discard(own.nodes); // values that remain after a panic
+        }
+    }
+
+    /// Takes the partial result of a run or of a node.
+    #[inline(never)]
+    fn add(&self, node: Node, acc: Option<A>) {
+        if acc.is_some() {
+            lock(&self.handed_over).nodes.push((node, acc));
+        }
+    }
+
+    /// Takes the nodes of a worker.
+    #[inline(never)]
+    fn add_all(&self, nodes: Vec<NodeResult<A>>) {
+        for (node, acc) in nodes {
+            self.add(node, acc);
+        }
+    }
+
+    /// Takes the found value of a stop.
+    #[cold]
+    #[inline(never)]
+    fn store_found(&self, Stop { at, needed_end, found }: Stop<Z>) -> Stop {
+        let surplus = lock(&self.handed_over).found.note(needed_end, found);
+        discard(surplus);
+        Stop { at, needed_end, found: () }
+    }
+
+    /// The outcome of a loop that has ended: its result, reduced in order. `last` is the partial
+    /// result that the calling thread has not handed over.
+    #[inline(never)]
+    pub(crate) fn outcome(
+        &mut self,
+        ended: Result<Outcome, Panic>,
+        last: Option<A>,
+    ) -> Outcome<Option<A>, Z> {
+        if let Ok(Outcome::Through(())) = ended {
+            // The calling thread has a partial result only if it has folded everything.
+            return Outcome::Through(if last.is_some() { last } else { self.reduced() });
+        }
+        Outcome::of_early_end(ended, self.found(last))
+    }
+
+    /// The outcome of a loop over leaves: the nodes, from left to right. Nodes of different workers
+    /// are not reduced.
+    #[inline(never)]
+    pub(crate) fn nodes(
+        &mut self,
+        ended: Result<Outcome, Panic>,
+        last: Option<A>,
+    ) -> Outcome<Vec<(Node, A)>, Z> {
+        let Ok(Outcome::Through(())) = ended else {
+            return Outcome::of_early_end(ended, self.found(last));
+        };
+        let nodes = self.take().nodes.into_iter();
+        let mut nodes: Vec<_> = nodes.filter_map(|(node, acc)| Some((node, acc?))).collect();
+        sort(&mut nodes, &|(a, _), (b, _)| a.first < b.first);
+        Outcome::Through(nodes)
+    }
+
+    /// What the workers have handed over. Called once, after all workers have left.
+    fn take(&mut self) -> HandedOver<A, Z> {
+        let handed_over = self.handed_over.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let HandedOver { nodes, found } = handed_over;
+        HandedOver { nodes: mem::take(nodes), found: mem::replace(found, Earliest::NONE) }
+    }
+
+    /// The result of a loop that has folded all items.
+    pub(crate) fn reduced(&mut self) -> Option<A> {
+        let Self { folders, units, .. } = *self;
+        let order = if units.are_leaves() { Order::Tree } else { Order::Runs };
+        let HandedOver { mut nodes, .. } = self.take();
+        if nodes.is_empty() {
+            return None;
+        }
+        let pairs = order.pairs(nodes.len(), &|at| nodes[at].0);
+        let mut last = 0;
+        for &(left, right) in &*pairs {
+            let (Some(a), Some(b)) = (nodes[left].1.take(), nodes[right].1.take()) else { continue };
+            // If the reduction panics, the remaining partial results are dropped outside the
+            // unwinding. A second panic, in a drop during the unwinding, would end the process. The
+            // plain loop has no other partial results, so such a panic would not end the process.
+            match catch_unwind(AssertUnwindSafe(|| folders.reduce(a, b))) {
+                Ok(reduced) => nodes[left].1 = Some(reduced),
+                Err(payload) => {
+                    nodes.into_iter().for_each(discard);
+                    resume_unwind(payload);
+                }
+            }
+            last = left;
+        }
+        nodes[last].1.take()
+    }
+
+    /// The value that was found first, in a loop that has stopped. Drops all other values.
+    fn found(&mut self, last: Option<A>) -> Option<Z> {
+        let HandedOver { nodes, found } = self.take();
+        nodes.into_iter().filter_map(|(_, acc)| acc).chain(last).for_each(discard);
+        found.into_noted()
+    }
+}

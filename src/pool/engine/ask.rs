@@ -1,0 +1,186 @@
+//! A call asks the policy how to run its loop: a quick question before the plain loop, and a full
+//! one if that is not the answer.
+
+use std::time::Duration;
+
+use super::{
+    executor::{Executor, most},
+    inputs::{Inside, draw, upcoming, with_rounds},
+    loop_options::{LoopOptions, is_logged},
+};
+use crate::{
+    clock::{Instant, nanos},
+    pool::{
+        policy::{
+            launch::{self, Case, Gap, Launch, QuickVerdict, Why},
+            site::{Loop, LoopKind},
+        },
+        tell::why_alone::Alone,
+    },
+    sync::Ordering,
+};
+
+/// A loop, and how it begins.
+#[derive(Clone, Copy)]
+pub(super) struct Call {
+    pub(super) this: Loop,
+    pub(super) launch: Launch,
+    /// Whether helpers were awake when the call began.
+    pub(super) awake: bool,
+    /// The gap before the call; `None` if the call was not weighed before it began.
+    pub(super) gap: Option<Gap>,
+}
+
+impl Executor {
+    /// The quick verdict: whether to run the plain loop, and the length of its parts behind the
+    /// first part. The user allows `threads` threads. This function reads few places in memory,
+    /// because any further work would make a very short loop slower.
+    #[inline(never)]
+    pub(super) fn quick_verdict(
+        &self,
+        this: &Loop,
+        kind: LoopKind,
+        threads: usize,
+        is_plain: bool,
+    ) -> (QuickVerdict, usize) {
+        let len = this.slice.len;
+        let verdict = if !is_plain || is_logged() || self.program_report.is_some() {
+            QuickVerdict::Unclear
+        } else if most(len, self.workers.min(threads)) == 0 {
+            QuickVerdict::Plain
+        } else {
+            let idle = || self.idle();
+            match launch::quick_verdict(&self.memory, &self.prices, *this, kind, idle, draw) {
+                // A timed loop writes to memory that all threads read, so loops inside items are
+                // not timed.
+                QuickVerdict::Timed if Inside::is_here() => QuickVerdict::Plain,
+                QuickVerdict::Unclear => {
+                    let odds = self.quiet.load(Ordering::Relaxed);
+                    let part = if odds > 0 { self.brief(*this, kind, odds) } else { None };
+                    return part.map_or((QuickVerdict::Unclear, len), |part| (QuickVerdict::Brief, part));
+                }
+                verdict => verdict,
+            }
+        };
+        (verdict, len)
+    }
+
+    /// If the loop is brief: the length of its parts. One in `odds` brief loops gets a full
+    /// decision all the same.
+    #[cold]
+    #[inline(never)]
+    fn brief(&self, this: Loop, kind: LoopKind, odds: u64) -> Option<usize> {
+        if self.threads.awake() > 0 || Inside::is_here() {
+            return None;
+        }
+        let part = launch::brief(&self.memory, &self.prices, this, kind, upcoming().is_one_in(odds))?;
+        draw(); // otherwise the full decision uses this number
+        Some(part)
+    }
+
+    /// Learns from a plain loop that began at `begin`.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn learn_plain(&self, this: &Loop, kind: LoopKind, begin: Instant, verdict: QuickVerdict) {
+        let took = begin.elapsed();
+        self.memory.learn(*this, kind, this.slice.len, nanos(took));
+        if verdict == QuickVerdict::Brief {
+            self.end_brief(this, begin, took);
+        }
+    }
+
+    /// A brief call that began at `begin` has taken `took`.
+    #[inline(never)] // other calls touch none of its code
+    fn end_brief(&self, this: &Loop, begin: Instant, took: Duration) {
+        let is_far = self.gaps.after_brief(begin, took, &self.prices);
+        self.set_quiet(launch::odds_after_brief(self.quiet.load(Ordering::Relaxed), is_far));
+        with_rounds(|rounds| rounds.map(|rounds| rounds.begin_alone(*this, begin)));
+    }
+
+    fn set_quiet(&self, odds: u64) {
+        if self.quiet.load(Ordering::Relaxed) != odds {
+            self.quiet.store(odds, Ordering::Relaxed);
+        }
+    }
+
+    /// Notes that this thread calls a loop while a thread from outside the pool shares a loop. A
+    /// call inside an item of a shared loop is not noted.
+    fn notice_crowd(&self) {
+        if self.threads.callers() > 0 && !Inside::is_here() && !self.is_crowded.load(Ordering::Relaxed) {
+            self.is_crowded.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// How a call begins after the quick verdict; `None` if it runs the plain loop, or has already
+    /// folded `done` indices by the plain loop. A watched loop never runs as the plain loop.
+    #[inline(never)]
+    pub(super) fn weigh(
+        &self,
+        this: &Loop,
+        verdict: QuickVerdict,
+        done: usize,
+        options: &LoopOptions<'_>,
+    ) -> Option<Call> {
+        if verdict == QuickVerdict::Plain || done > 0 {
+            return None;
+        }
+        let this = *this;
+        let most = self.most(this, options);
+        let polling = self.threads.awake();
+        let awake = polling > 0;
+        let is_waking = !awake && self.threads.is_waking();
+        let mut launch = Launch::Plain;
+        let has_idle = self.idle() > 0;
+        self.notice_crowd();
+        let now = has_idle.then(Instant::now);
+        let gap = now.map(|now| self.gaps.gap(now, &self.prices));
+        if most > 0 && !options.watch.is_cancelled() {
+            launch = with_rounds(|rounds| {
+                let case = Case {
+                    memory: &self.memory,
+                    prices: &self.prices,
+                    this,
+                    kind: options.kind,
+                    helpers: most,
+                    awake,
+                    polling,
+                    is_waking,
+                    is_timed: verdict == QuickVerdict::Timed,
+                    gap,
+                    draw: draw(),
+                    rounds: rounds.zip(now),
+                };
+                case.launch()
+            });
+        }
+        if let Some(gap) = gap.filter(|_| !awake) {
+            let expected = self.memory.expected(this);
+            self.set_quiet(launch::quiet_odds(&self.prices, launch, is_waking, gap, expected));
+        }
+        if options.is_watched() || self.program_report.is_some() {
+            launch = launch.watched();
+        }
+        (launch != Launch::Plain).then_some(Call { this, launch, awake, gap })
+    }
+
+    /// How a call continues if it was expected to be short but is not. The next call gets a full
+    /// decision, which learns the cost.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn weigh_again(&self, this: Loop) -> Call {
+        self.set_quiet(0);
+        let awake = self.threads.awake() > 0;
+        let launch = Launch::begun_alone(&self.prices, awake, Why::Unexpected);
+        Call { this, launch, awake, gap: None }
+    }
+
+    /// Why a call has run alone, given that it was not cancelled and workers were idle.
+    pub(super) fn why_alone(&self, call: &Call, options: &LoopOptions<'_>) -> Alone {
+        match call.launch.why() {
+            _ if self.most(call.this, options) == 0 => Alone::OneWorker,
+            Some(Why::Faster) => Alone::Faster,
+            Some(Why::Rounds) => Alone::Round,
+            _ => Alone::Short,
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! The call of a loop: the plain loop if that is fastest, and otherwise a run.
+
+use super::{
+    accumulator::{Accumulator, Folder, Folders, Partials, Started, WorkerFolder},
+    body::{Body, Stop, kernel},
+    ending::Outcome,
+    executor::{Executor, most},
+    loop_options::LoopOptions,
+    order::Node,
+};
+use crate::{
+    clock::{Instant, Moment},
+    pool::{
+        policy::{
+            launch::{CHECKED, CHECKED_AFTER, FIRST_LOOK_NS, QuickVerdict},
+            site::{Loop, Site, Slice},
+        },
+        supply::range::Claims,
+    },
+};
+
+impl Executor {
+    /// Folds the indices of `slice`, and reduces the partial results in order.
+    ///
+    /// Only this function, `call_plain`, `call_with_care`, `call_for_nodes`, `kernel` and
+    /// `WorkerFolder` are compiled once for each loop. Their code is kept small, because after a
+    /// sleep a caller finds little of the code in its caches.
+    #[inline]
+    pub(crate) fn call<L: Body>(
+        &self,
+        slice: Slice,
+        options: LoopOptions<'_>,
+        body: &L,
+    ) -> Outcome<Option<L::Acc>, L::Found> {
+        let this = loop_of::<L>(slice);
+        let (verdict, part) = self.quick_verdict(&this, options.kind, options.threads, options.is_plain());
+        let mut from = (0, None);
+        if verdict != QuickVerdict::Unclear && !options.units.are_blocks() {
+            match self.call_plain(&this, (verdict, part), &options, body) {
+                Plain::Ended(outcome) => return outcome,
+                Plain::Begun(done, begun) => from = (done, Some(begun)),
+            }
+        }
+        self.call_with_care(&this, verdict, from, &mut options.in_memory(), body)
+    }
+
+    /// Runs the plain loop, in parts of `part` indices, unless it takes longer than expected. The
+    /// first part is shorter if there are many indices.
+    #[inline]
+    fn call_plain<'b, L: Body>(
+        &self,
+        this: &Loop,
+        (verdict, part): (QuickVerdict, usize),
+        options: &LoopOptions<'_>,
+        body: &'b L,
+    ) -> Plain<'b, L> {
+        let len = this.slice.len;
+        if len == 0 {
+            return Plain::Ended(Outcome::Through(None));
+        }
+        let timed = (verdict != QuickVerdict::Plain).then(Instant::now);
+        let (mut state, mut few) = (body.state(0), None);
+        let (mut done, mut end) = (0, if len < CHECKED { part } else { CHECKED_AFTER });
+        let ended = loop {
+            let begin = (end < len).then(Moment::now);
+            match kernel(body, &mut state, few, &mut Claims::of(done..end)) {
+                Ok(more) if end < len => few = more,
+                ended => break ended,
+            }
+            // The last call of this loop was short, but this call may be long.
+            if begin.is_some_and(|begin| begin.is_over(FIRST_LOOK_NS))
+                && most(len, self.workers.min(options.threads)) > 0
+            {
+                return Plain::Begun(end, (state, few));
+            }
+            (done, end) = (end, end + part.min(len - end));
+        };
+        // The state is dropped before the result is returned. So if the drop of the state panics,
+        // the result is dropped, too.
+        drop(state);
+        if let Some(begin) = timed {
+            self.learn_plain(this, options.kind, begin, verdict);
+        }
+        Plain::Ended(Outcome::of(ended))
+    }
+
+    /// A call that is more than the plain loop. The first `done` indices are already folded.
+    #[cold]
+    #[inline(never)]
+    fn call_with_care<'b, L: Body>(
+        &self,
+        this: &Loop,
+        verdict: QuickVerdict,
+        (done, begun): (usize, Option<Started<'b, L>>),
+        options: &mut LoopOptions<'_>,
+        body: &'b L,
+    ) -> Outcome<Option<L::Acc>, L::Found> {
+        let (state, acc) = begun.unzip();
+        let mut folder = WorkerFolder::new(body, 0, state);
+        self.weighed(this, verdict, (done, acc.flatten()), options, &mut folder, body)
+    }
+
+    /// The part of [`call_with_care`](Self::call_with_care) that is compiled once for each type of
+    /// results.
+    #[inline(never)]
+    fn weighed<A: Send, Z: Send>(
+        &self,
+        this: &Loop,
+        verdict: QuickVerdict,
+        (mut done, mut acc): (usize, Option<A>),
+        options: &mut LoopOptions<'_>,
+        folder: &mut dyn Folder<A, Z>,
+        folders: &dyn Folders<A, Z>,
+    ) -> Outcome<Option<A>, Z> {
+        let call = self.weigh(this, verdict, done, options);
+        // A loop that stops early has a found value. If it stops at one of its first items, it does
+        // not need the setup below.
+        let may_stop = size_of::<Option<Z>>() > 0;
+        let first = call.as_ref().map_or(0, |call| call.launch.unlooked().min(this.slice.len));
+        if may_stop && first > 0 && options.list.is_none() && !options.units.are_blocks() {
+            match fold_first(folder, first) {
+                Ok(few) => (done, acc) = (first, few),
+                Err(found) => return Outcome::Stopped(found),
+            }
+        }
+        let mut made = Partials::new(folders, &options.units);
+        let mut own = Accumulator::new(folder, acc, &made);
+        let (ended, account) = self.carry_out(this, (call, done), options, &mut own, &made);
+        let last = own.take_last();
+        drop(own);
+        let outcome = made.outcome(ended, last);
+        if let Some(account) = account {
+            options.tell(account, self.program_report);
+        }
+        outcome
+    }
+
+    /// Calls a loop over the leaves of a tree. Returns the largest nodes of this tree whose leaves
+    /// a single worker has folded.
+    pub(crate) fn call_for_nodes<L: Body>(
+        &self,
+        slice: Slice,
+        mut options: LoopOptions<'_>,
+        body: &L,
+    ) -> Outcome<Vec<(Node, L::Acc)>, L::Found> {
+        let this = loop_of::<L>(slice);
+        let (verdict, _) = self.quick_verdict(&this, options.kind, options.threads, options.is_plain());
+        let call = self.weigh(&this, verdict, 0, &options);
+        let mut made = Partials::new(body, &options.units);
+        let mut folder = WorkerFolder::new(body, 0, None);
+        let mut own = Accumulator::new(&mut folder, None, &made);
+        let (ended, account) = self.carry_out(&this, (call, 0), &options, &mut own, &made);
+        let last = own.take_last();
+        drop(own);
+        let outcome = made.nodes(ended, last);
+        if let Some(account) = account {
+            options.tell(account, self.program_report);
+        }
+        outcome
+    }
+}
+
+/// Folds the first `done` items of a loop that may stop early. If the loop stops, returns the found
+/// value.
+#[inline(never)] // the items of other loops do without its frame
+fn fold_first<A, Z>(folder: &mut dyn Folder<A, Z>, done: usize) -> Result<Option<A>, Z> {
+    folder.fold(None, &mut Claims::of(0..done)).map_err(|Stop { found, .. }| {
+        folder.leave(); // if this panics, the found value is dropped, too
+        found
+    })
+}
+
+/// The loop `L` over a slice.
+#[inline]
+fn loop_of<L: Body>(slice: Slice) -> Loop {
+    Loop { site: Site::new(kernel::<L> as *const ()), slice }
+}
+
+/// How the plain loop has gone.
+enum Plain<'b, L: Body + 'b> {
+    Ended(Outcome<Option<L::Acc>, L::Found>),
+    /// It takes longer than expected. So many indices are folded.
+    Begun(usize, Started<'b, L>),
+}

@@ -1,0 +1,200 @@
+//! Runs two closures at the same time. The calling thread runs the first closure, and an idle
+//! worker runs the second one. If no worker comes before the first closure is done, the calling
+//! thread runs both.
+//!
+//! A recursion joins again and again, and most of its joins are small. Only the joins of the first
+//! levels are offered to workers: these levels make about [`TRIAL_PARTS`] parts for each worker.
+//! The joins of some further levels are offered only if a thread is idle. The joins of these
+//! further levels help when the parts are uneven. The estimated cost of a second closure is the
+//! measured cost of the last second closure at the same level. If the estimated cost is too small
+//! to pay for a wake-up, no worker is woken.
+
+use std::{cell::Cell, panic::resume_unwind, sync::PoisonError};
+
+use super::{ending::discard, executor::Executor, inputs::draw, visit::visit_once};
+use crate::{
+    clock::{Instant, nanos},
+    pool::{
+        policy::{
+            alone_or_shared::TRIAL_PARTS,
+            launch::{self, Gap},
+            site::{Loop, LoopKind, Site, Slice},
+        },
+        team::{
+            arena::Turn,
+            barrier::{Offer, PollTimes, Reentry},
+        },
+    },
+    sync::{Mutex, Ordering, Patience, lock},
+};
+
+/// The most parts that a recursion makes for each worker. With 16, a tree whose children have sizes
+/// 1 to 2 takes 0.58 of its one-thread time on two threads.
+const MOST_PARTS: u16 = 8 * TRIAL_PARTS;
+
+thread_local!(static LEVEL: Cell<u32> = const { Cell::new(0) });
+
+/// While this value lives, all joins that the thread calls have the level of this value.
+struct Level {
+    before: u32,
+}
+
+impl Level {
+    fn new(level: u32) -> Self {
+        Self { before: LEVEL.replace(level) }
+    }
+}
+
+impl Drop for Level {
+    fn drop(&mut self) {
+        LEVEL.set(self.before);
+    }
+}
+
+impl Executor {
+    /// Runs both closures, and returns their results. If a closure panics, its panic is passed on.
+    /// If both closures panic, only the panic of `first` is passed on.
+    pub(crate) fn join<A, B: Send>(
+        &self,
+        first: impl FnOnce() -> A,
+        second: impl FnOnce() -> B + Send,
+    ) -> (A, B) {
+        fn both<A, B>(first: impl FnOnce() -> A, second: impl FnOnce() -> B) -> (A, B) {
+            (first(), second())
+        }
+        let both: fn(_, _) -> (A, B) = both;
+        let level = LEVEL.get();
+        let _deeper = Level::new(level.saturating_add(1));
+        if level >= self.levels(MOST_PARTS) {
+            return both(first, second);
+        }
+        // A join counts as a loop over one item at this level.
+        let slice = Slice { address: level as usize, len: 1 };
+        let this = Loop { site: Site::new(both as *const ()), slice };
+        if let Some(turn) = self.turn_to_join(this, level) {
+            return self.join_offered(turn, (this, level), first, second);
+        }
+        let first = first();
+        let begin = launch::is_join_timed(level, self.levels(TRIAL_PARTS), draw()).then(Instant::now);
+        let second = second();
+        if let Some(begin) = begin {
+            self.learn_join(this, begin);
+        }
+        (first, second)
+    }
+
+    /// Runs both closures, and offers the second one to a worker. A result may be large, so the
+    /// closure that makes it stores it at once, and few frames hold it.
+    #[inline(never)] // so that a join that is not offered has a small frame
+    fn join_offered<A, B: Send>(
+        &self,
+        turn: Turn<'_>,
+        (this, level): (Loop, u32),
+        first: impl FnOnce() -> A,
+        second: impl FnOnce() -> B + Send,
+    ) -> (A, B) {
+        let (mut first, mut of_first, mut panic) = (Some(first), None, None);
+        // The second closure, its result, and the payload of its panic. The thread that takes the
+        // closure stores the result.
+        let (second, of_second, second_panic) =
+            (Mutex::new(Some(second)), Mutex::new(None), Mutex::new(None));
+        let run_second = || {
+            let Some(second) = lock(&second).take() else { return false };
+            let panic = visit_once(|| {
+                let made = Some(second());
+                *lock(&of_second) = made;
+            });
+            *lock(&second_panic) = panic;
+            true
+        };
+        self.join_in(&turn, (this, level), &run_second, &mut || {
+            let Some(first) = first.take() else { return false };
+            panic = visit_once(|| of_first = Some(first()));
+            panic.is_none()
+        });
+        drop(turn);
+        let second_panic = lock(&second_panic).take();
+        if let Some(panic) = panic {
+            discard((lock(&second).take(), second_panic));
+            discard(lock(&of_second).take());
+            resume_unwind(panic);
+        }
+        if let Some(panic) = second_panic {
+            discard(of_first);
+            resume_unwind(panic);
+        }
+        match (of_first, of_second.into_inner().unwrap_or_else(PoisonError::into_inner)) {
+            (Some(first), Some(second)) => (first, second),
+            _ => unreachable!("the caller has run what no worker has taken"),
+        }
+    }
+
+    /// The number of levels of a recursion that makes `parts` equal parts for each worker.
+    fn levels(&self, parts: u16) -> u32 {
+        if self.workers == 1 { 0 } else { (usize::from(parts) * self.workers).ilog2() }
+    }
+
+    /// The right to offer a second closure, if the offer pays.
+    #[inline(never)]
+    fn turn_to_join(&self, this: Loop, level: u32) -> Option<Turn<'_>> {
+        if level >= self.levels(TRIAL_PARTS) && self.idle() == 0 {
+            return None;
+        }
+        let awake = self.threads.awake() > 0;
+        let is_worth_it = launch::is_join_worth_it(&self.prices, self.memory.over_this(this), awake, draw());
+        if is_worth_it && self.threads.process.is_current() { self.threads.take_turn() } else { None }
+    }
+
+    /// How long threads poll before they sleep. Polling pays, since the next join of the same
+    /// recursion comes soon, and the next recursion may come soon.
+    fn polls_of_join(&self, gap: Option<Gap>) -> PollTimes {
+        if self.workers > self.helpers_at_a_time + 1 {
+            return PollTimes { at_end: Patience::BRIEF, between: self.gaps.fixed() };
+        }
+        let at_end = Patience::of(self.prices.worth_polling(None)).max(Patience::BRIEF);
+        let between = match gap {
+            Some(gap) => {
+                let is_crowded = self.is_crowded.swap(false, Ordering::Relaxed);
+                let awake = self.threads.awake() > 0;
+                self.gaps.next(awake, gap.is_short(0.0), is_crowded, &self.prices)
+            }
+            None => Patience::of(self.prices.worth_staying_awake()),
+        };
+        PollTimes { at_end, between }
+    }
+
+    /// The second closure began to run at `begin`, and is done.
+    fn learn_join(&self, this: Loop, begin: Instant) {
+        self.memory.learn(this, LoopKind::THROUGH, 1, nanos(begin.elapsed()));
+    }
+
+    /// Offers `second` to a worker, and runs `first` meanwhile. Afterwards runs `second` if no
+    /// worker has taken `second` and `first` has not panicked. `first` returns whether it has not
+    /// panicked. `second` returns `false` if another thread has taken it. Neither closure unwinds.
+    #[inline(never)]
+    fn join_in(
+        &self,
+        turn: &Turn<'_>,
+        (this, level): (Loop, u32),
+        second: &(dyn Fn() -> bool + Sync),
+        first: &mut dyn FnMut() -> bool,
+    ) {
+        let gap = (level == 0).then(|| self.gaps.gap(Instant::now(), &self.prices));
+        self.make_room();
+        let work = |_seat: usize| {
+            let (_level, begin) = (Level::new(level + 1), Instant::now());
+            if second() {
+                self.learn_join(this, begin);
+            }
+        };
+        let offer = Offer { helpers: 1, reentry: Reentry::Once, polls: self.polls_of_join(gap) };
+        self.threads.share(turn, offer, &work, || {
+            if first() {
+                work(0);
+            }
+        });
+        if level == 0 {
+            self.gaps.end(Instant::now());
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! How a round runs: the decisions of the policy before the round begins.
+
+use crate::{
+    clock::Instant,
+    pool::{
+        place::{cpu_assignment::CpuAssignment, topology::Distance},
+        policy::{
+            prices::Estimate,
+            split::{Boundaries, Profile},
+        },
+        team::{arena::Arena, barrier::PollTimes, threads::Threads},
+        tell::units::Units,
+    },
+};
+
+/// How a round runs: the decisions of the policy before the round begins.
+pub(crate) struct Plan<'a> {
+    /// The largest number of workers of the round. At the start, only the first workers have items.
+    pub(crate) workers: usize,
+    pub(crate) units: Units,
+    /// The cost of an index in an earlier call, in nanoseconds; `None` if unknown.
+    pub(crate) pace: Option<f32>,
+    /// Where the ranges begin, and the distribution of the cost over the slice.
+    pub(crate) boundaries: Boundaries,
+    /// Whether partial results may be large.
+    pub(crate) has_large_partials: bool,
+    /// The cost of the heavy fence for a thief, in nanoseconds. Used only on systems where this
+    /// fence is expensive.
+    pub(crate) heavy: &'a Estimate,
+    /// Where the workers are; `None` if unknown.
+    pub(crate) places: Option<WorkerPlaces<'a>>,
+    /// How long threads poll before they sleep.
+    pub(crate) polls: PollTimes,
+}
+
+impl Plan<'_> {
+    /// The distribution of the cost over the slice; `None` if unknown.
+    pub(crate) fn profile(&self) -> Option<&Profile> {
+        self.boundaries.known.as_deref().map(|known| &known.profile)
+    }
+
+    /// The distance from a thief to a victim. `thief` and `victim` are seats of the loop's arena.
+    pub(crate) fn distance(&self, thief: usize, victim: usize) -> Distance {
+        self.places.map_or(Distance::Beyond, |WorkerPlaces { cpus, arena, .. }| {
+            cpus.distance(arena.thread_at(thief), arena.thread_at(victim))
+        })
+    }
+
+    /// Checks whether the calling thread, which is a worker of the loop, has its CPU to itself, and
+    /// whether helpers are still to be woken. Workers call this function after they have read the
+    /// clock.
+    pub(crate) fn check_cpu(&self, now: Instant) {
+        if let Some(WorkerPlaces { threads, cpus, arena }) = self.places {
+            threads.ring_more(arena);
+            check_cpu(threads, cpus, now);
+        }
+    }
+}
+
+/// Where the workers of a loop are.
+#[derive(Clone, Copy)]
+pub(crate) struct WorkerPlaces<'a> {
+    pub(crate) threads: &'a Threads,
+    pub(crate) cpus: &'a CpuAssignment,
+    /// The arena of the loop: says which thread has which seat.
+    pub(crate) arena: &'a Arena,
+}
+
+/// Checks whether the calling thread has its CPU to itself. A thread from outside the pool checks
+/// only if it is the only such caller: two callers would move one helper to and fro.
+pub(crate) fn check_cpu(threads: &Threads, cpus: &CpuAssignment, now: Instant) {
+    let here = threads.here();
+    if here > 0 || threads.callers() <= 1 {
+        cpus.look(here, now);
+    }
+}

@@ -1,0 +1,438 @@
+//! A round: a loop whose workers claim from ranges and steal. Items are folded through
+//! [`Accumulate`].
+
+use std::{mem, ops::Range, sync::Arc};
+
+use super::{
+    accumulator::{Accumulate, Lend},
+    body::Stop,
+    ending::{FirstStop, Panic, discard},
+    handles::Watch,
+    order::Node,
+    plan::Plan,
+    round_log::{RoundLog, WorkerLog},
+    thief::Thief,
+    visit::{Hand, Worker, fold_run, visit},
+    work_list::{GrowWorker, WorkList},
+};
+use crate::{
+    clock::Instant,
+    pool::{
+        policy::{grain::Grain, pace::Stretch},
+        supply::range::{Claims, Owner, Ranges, Stolen},
+        team::{
+            arena::Turn,
+            barrier::{Offer, Reentry},
+            threads::Threads,
+        },
+        tell::{
+            journal::{Journal, TheftNote},
+            units::Units,
+        },
+    },
+};
+
+/// A loop over ranges.
+pub(crate) struct Round<'a> {
+    pub(crate) ranges: &'a Arc<Ranges>,
+    pub(crate) plan: &'a Plan<'a>,
+    pub(crate) log: &'a RoundLog,
+    /// The list of made items, if the loop runs over a list that grows.
+    pub(crate) list: Option<&'a dyn WorkList>,
+}
+
+impl Round<'_> {
+    /// Begins the round over `range`, partitioned at `bounds`, in arena `number`. There are at
+    /// least as many workers as parts. Workers without a part steal. [`run`](Self::run) follows,
+    /// and then [`Watch::end`].
+    pub(crate) fn begin(&self, range: Range<usize>, bounds: &[usize], number: usize, watch: Watch<'_>) {
+        self.ranges.partition(range.clone(), bounds);
+        if let Some(list) = self.list {
+            list.share(self.plan.workers, number);
+        }
+        watch.begin(self.ranges, None, self.plan.units, range);
+    }
+
+    /// Runs the round, which has begun. Nothing unwinds: user code runs only inside `work`, which
+    /// catches panics.
+    #[inline(always)] // one frame less
+    pub(crate) fn run(
+        &self,
+        (threads, turn): (&Threads, &Turn<'_>),
+        own: &mut dyn Accumulate,
+        others: &dyn Lend,
+    ) {
+        let mut entered = self.ranges.enter(0);
+        let work = |me| {
+            let mut entered = self.ranges.enter(me);
+            others.lend(me, &mut |acc| self.work(me, &mut entered, acc, &|| false));
+        };
+        let reentry = if self.list.is_some() { Reentry::Again } else { Reentry::Once };
+        let offer = Offer { helpers: self.plan.workers - 1, reentry, polls: self.plan.polls };
+        threads.share(turn, offer, &work, || self.work(0, &mut entered, own, &|| threads.rest(turn)));
+    }
+
+    /// Runs worker `me`, which has `entered` its range, until it leaves. Only the caller uses
+    /// `rest`: see [`GrowWorker::run`].
+    pub(crate) fn work(
+        &self,
+        me: usize,
+        (owner, first): &mut (Owner<'_>, Option<usize>),
+        acc: &mut dyn Accumulate,
+        rest: &dyn Fn() -> bool,
+    ) {
+        if let Some(list) = self.list {
+            list.searching().begin_work();
+        }
+        let mut worker = RangeWorker { round: self, me, owner, first: first.take(), rest };
+        visit(self.log, (me, self.plan.units), &mut worker, acc);
+    }
+
+    /// Ends the loop at `place`: from now on, workers claim only items before `place`. A list that
+    /// grows has no order, so it ends at once.
+    #[cold]
+    #[inline(never)]
+    fn stop(&self, mut place: usize, panic: Option<Panic>, stop: &mut FirstStop) {
+        if let Some(list) = self.list {
+            list.searching().close();
+            place = 0;
+        }
+        self.ranges.truncate(place);
+        discard(stop.note(place, panic));
+    }
+}
+
+/// A worker of a round, which owns a range.
+struct RangeWorker<'w, 'o> {
+    round: &'w Round<'w>,
+    me: usize,
+    owner: &'w mut Owner<'o>,
+    /// The first item of the worker's range, which the worker has claimed when it entered.
+    first: Option<usize>,
+    rest: &'w dyn Fn() -> bool,
+}
+
+impl Worker for RangeWorker<'_, '_> {
+    fn work(&mut self, acc: &mut dyn Accumulate, worker_log: &mut WorkerLog) {
+        self.drain(acc, worker_log);
+        if let Some(list) = self.round.list {
+            self.grow(list, acc, worker_log);
+        }
+    }
+
+    /// The worker continues, because the items before the panic are still needed, and perhaps no
+    /// other worker folds them. In a list that grows, items have no order, so the worker leaves.
+    fn end_at_panic(&mut self, panic: Panic, stop: &mut FirstStop) -> bool {
+        let goes_on = self.round.list.is_none();
+        self.round.stop(self.owner.abandon(), Some(panic), stop);
+        goes_on
+    }
+
+    fn leave(&mut self, journal: &mut Journal) -> usize {
+        if let Some(list) = self.round.list {
+            journal.count(list.folded(self.me));
+        }
+        self.owner.failed
+    }
+}
+
+impl RangeWorker<'_, '_> {
+    /// Claims and folds until nothing is left to claim or steal. A run of items ends when the
+    /// worker continues at another place of the slice.
+    fn drain(&mut self, acc: &mut dyn Accumulate, worker_log: &mut WorkerLog) {
+        let Self { round, owner, .. } = self;
+        let mut thief = Thief::new(self.me, round.plan);
+        loop {
+            let (first, theft) = match self.first.take() {
+                Some(first) => (first, None),
+                None => match thief.steal(owner) {
+                    Some(Stolen { item, victim }) => {
+                        (item, Some(TheftNote { victim, indices: owner.left() + 1 }))
+                    }
+                    None => return,
+                },
+            };
+            let begin = worker_log.journal.begin(first, theft);
+            match Self::fold(round, owner, (first, begin), acc, &mut worker_log.journal) {
+                Ok(first) => acc.end(Node::run(first)),
+                Err(Stop { needed_end, .. }) => {
+                    worker_log.journal.mark(owner.next(), Instant::now()); // at the item that has stopped the loop
+                    round.stop(needed_end, None, &mut worker_log.stop);
+                }
+            }
+            worker_log.journal.end(owner.next());
+        }
+    }
+
+    /// Folds a run: the claimed item `first`, and the worker's range behind it. Returns the first
+    /// index of the last partial result.
+    #[inline(never)] // without the frame of a theft
+    fn fold(
+        round: &Round<'_>,
+        owner: &mut Owner<'_>,
+        (first, begin): (usize, Instant),
+        acc: &mut dyn Accumulate,
+        journal: &mut Journal,
+    ) -> Result<usize, Stop> {
+        acc.take(&mut Claims::of(first..first + 1))?;
+        journal.tick(first + 1);
+        let plan = round.plan;
+        let items = owner.next()..owner.next() + owner.left();
+        let harmless = plan.profile().map_or(1, |profile| profile.harmless_block(items));
+        let mut grain = Grain::new(begin, plan.pace, harmless, !matches!(plan.units, Units::Items));
+        let mut hand = OwnRange { owner, first, has_large_partials: plan.has_large_partials };
+        fold_run(&mut hand, &mut grain, acc, |next, now| {
+            journal.mark(next, now);
+            plan.check_cpu(now);
+            true
+        })?;
+        Ok(hand.first)
+    }
+
+    /// Takes items that were made during the loop.
+    #[inline(never)] // other loops do without its frame
+    fn grow(&self, list: &dyn WorkList, acc: &mut dyn Accumulate, worker_log: &mut WorkerLog) {
+        let Self { round, me, .. } = *self;
+        let grow_worker = GrowWorker::new(list, me, round.plan, round.ranges);
+        if grow_worker.run(acc, worker_log, self.rest).is_err() {
+            round.stop(0, None, &mut worker_log.stop);
+        }
+        acc.end(Node::run(0));
+    }
+}
+
+/// The range of a worker, which other workers may shorten.
+struct OwnRange<'r, 'o> {
+    owner: &'r mut Owner<'o>,
+    /// The first index of the current partial result.
+    first: usize,
+    /// Whether partial results may be large. Then a run has several partial results.
+    has_large_partials: bool,
+}
+
+impl Hand for OwnRange<'_, '_> {
+    fn next(&self) -> usize {
+        self.owner.next()
+    }
+
+    fn left(&self) -> usize {
+        self.owner.left()
+    }
+
+    #[inline(always)]
+    fn fold(&mut self, stretch: Stretch, acc: &mut dyn Accumulate) -> Result<(), Stop> {
+        let Stretch { size, claims, full_fences, is_new } = stretch;
+        let Self { owner, first, has_large_partials } = self;
+        if is_new && *has_large_partials {
+            acc.end(Node::run(mem::replace(first, owner.next())));
+        }
+        owner.use_full_fences(full_fences);
+        let (taken, contested) = owner.claim(size, claims, |claims| acc.take(claims));
+        taken?;
+        if contested {
+            let resolved = owner.resolve(size);
+            if !resolved.is_empty() {
+                acc.take(&mut Claims::of(resolved))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Claims the next item, if one is left.
+pub(super) fn claim_one(owner: &mut Owner<'_>) -> Option<usize> {
+    if owner.left() == 0 {
+        return None;
+    }
+    let mut claimed = None;
+    let ((), contested) = owner.claim(1, 1, |claims| claimed = claims.next());
+    if contested { owner.resolve(1).next() } else { claimed.map(|claimed| claimed.start) }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use std::{convert::Infallible, iter, ptr};
+
+    use super::*;
+    use crate::pool::{
+        engine::{
+            accumulator::{Accumulator, Partials, WorkerFolder},
+            body::{Body, Stop},
+        },
+        policy::{
+            prices::Estimate,
+            site::{Loop, Site, Slice},
+            split::{Boundaries, Splits},
+        },
+        supply::{Fence, range::Attempt},
+        team::barrier::PollTimes,
+        tell::journal::{Tally, Times},
+    };
+
+    /// Counts the items of each run.
+    struct Count;
+
+    impl Body for Count {
+        type State<'s> = ();
+        type Acc = Vec<(usize, usize)>;
+        type Found = Infallible;
+
+        fn state(&self, _me: usize) {}
+
+        fn fold(
+            &self,
+            (): &mut (),
+            mut acc: Option<Self::Acc>,
+            claims: &mut Claims<'_>,
+        ) -> Result<Option<Self::Acc>, Stop<Infallible>> {
+            while let Some(range) = claims.next() {
+                acc.get_or_insert(vec![(range.start, 0)])[0].1 += range.len();
+            }
+            Ok(acc)
+        }
+
+        fn reduce(&self, before: Self::Acc, behind: Self::Acc) -> Self::Acc {
+            [before, behind].concat()
+        }
+    }
+
+    /// The plan of a round of two workers about which nothing is known.
+    fn plan(heavy: &Estimate) -> Plan<'_> {
+        Plan {
+            workers: 2,
+            units: Units::Items,
+            pace: None,
+            boundaries: Boundaries::default(),
+            has_large_partials: true,
+            heavy,
+            places: None,
+            polls: PollTimes::default(),
+        }
+    }
+
+    /// A round of two workers with five items each, both on this thread. The first worker works
+    /// either before or after the second worker enters. The second worker works after the first
+    /// worker.
+    fn round(fence: Fence, second_has_entered: bool) -> (Vec<(usize, usize)>, [Tally; 2]) {
+        let (ranges, heavy) = (Arc::new(Ranges::new(2, fence)), Estimate::new(5e3));
+        ranges.partition(0..10, &[5]);
+        let plan = plan(&heavy);
+        let times = Box::<Times>::default().of(2, false);
+        let log = RoundLog::new(Instant::now(), times);
+        let (round, mut made) = (
+            Round { ranges: &ranges, plan: &plan, log: &log, list: None },
+            Partials::new(&Count, &Units::Items),
+        );
+        let enter = |me| (me, ranges.enter(me));
+        let work = |(me, mut entered)| {
+            let mut folder = WorkerFolder::new(&Count, me, None);
+            round.work(me, &mut entered, &mut Accumulator::new(&mut folder, None, &made), &|| false);
+        };
+        let second = second_has_entered.then(|| enter(1));
+        work(enter(0));
+        work(second.unwrap_or_else(|| enter(1)));
+        let runs = made.reduced();
+        let tallies = log.into_inner().0.tallies;
+        (runs.expect("all have been handed over"), tallies.try_into().expect("two workers"))
+    }
+
+    /// Items, indices, runs, thefts, failed thefts, and ranges that other workers stole.
+    fn counts(tally: &Tally) -> [usize; 6] {
+        let Tally { items, indices, runs, thefts, failed, suffered, .. } = *tally;
+        [items, indices, runs, thefts, failed, suffered]
+    }
+
+    #[test]
+    fn what_a_worker_that_has_not_come_would_have_done_is_stolen() {
+        let (runs, [thief, late]) = round(Fence::Symmetric, false);
+        assert_eq!(runs, [(0, 5), (5, 1), (6, 1), (7, 3)], "halves of what is left");
+        assert_eq!(counts(&thief), [10, 10, 4, 3, 0, 0]);
+        assert_eq!(counts(&late), [0, 0, 0, 0, 0, 3]);
+        assert!(thief.span.start >= 0.0 && thief.span.end > thief.span.start, "{thief:?}");
+        assert!(thief.working > 0.0, "{thief:?}");
+        assert!(late.span.start.is_infinite() && late.working <= 0.0, "{late:?}");
+    }
+
+    #[test]
+    fn a_worker_that_has_come_and_does_not_move_is_a_victim() {
+        let (runs, [thief, victim]) = round(Fence::Symmetric, true);
+        assert_eq!(runs, [(0, 5), (5, 1), (6, 1), (7, 1), (8, 2)]);
+        assert_eq!(counts(&thief), [9, 9, 4, 3, 0, 0]);
+        assert_eq!(counts(&victim), [1, 1, 1, 0, 0, 3]);
+    }
+
+    /// Notes the length of each claim.
+    struct Lengths;
+
+    impl Body for Lengths {
+        type State<'s> = ();
+        type Acc = Vec<usize>;
+        type Found = Infallible;
+
+        fn state(&self, _me: usize) {}
+
+        fn fold(
+            &self,
+            (): &mut (),
+            acc: Option<Self::Acc>,
+            claims: &mut Claims<'_>,
+        ) -> Result<Option<Self::Acc>, Stop<Infallible>> {
+            let mut lengths = acc.unwrap_or_default();
+            lengths.extend(iter::from_fn(|| claims.next()).map(|range| range.len()));
+            Ok(Some(lengths))
+        }
+
+        fn reduce(&self, before: Self::Acc, behind: Self::Acc) -> Self::Acc {
+            [before, behind].concat()
+        }
+    }
+
+    #[test]
+    fn claims_are_as_large_as_the_last_round_over_the_slice_says() {
+        const LEN: u16 = 4000;
+        let len = usize::from(LEN);
+        for (each, claimed) in
+            [(Some(4.0), 512), (Some(20.0), 64), (Some(100.0), 8), (Some(500.0), 1), (None, 8)]
+        {
+            let (mut splits, heavy) = (Splits::new(2), Estimate::new(5e3));
+            let this = Loop { site: Site::new(ptr::null()), slice: Slice { address: 0x1000, len } };
+            if let Some(each) = each {
+                let (tallies, marks) = (vec![Tally::default(); 2], vec![(0, each * f32::from(LEN))]);
+                splits.learn(this, false, &mut Times { marks, tallies, ..Times::default() });
+            }
+            let boundaries = splits.boundaries(this, false, 2);
+            assert_eq!(boundaries.known.is_some(), each.is_some());
+            let plan = Plan { boundaries, pace: each.or(Some(4.0)), ..plan(&heavy) };
+            let ranges = Arc::new(Ranges::new(2, Fence::Symmetric));
+            ranges.partition(0..len, &[len]);
+            let times = Box::<Times>::default().of(2, false);
+            let (log, mut made) =
+                (RoundLog::new(Instant::now(), times), Partials::new(&Lengths, &Units::Items));
+            let round = Round { ranges: &ranges, plan: &plan, log: &log, list: None };
+            let mut folder = WorkerFolder::new(&Lengths, 0, None);
+            round.work(0, &mut ranges.enter(0), &mut Accumulator::new(&mut folder, None, &made), &|| false);
+            let lengths = made.reduced();
+            let lengths = lengths.expect("the caller has worked");
+            assert_eq!(lengths.iter().sum::<usize>(), len);
+            assert_eq!(lengths[..2], [1, claimed], "{each:?} ns an item");
+        }
+    }
+
+    #[test]
+    fn an_item_whose_claim_is_contested_is_claimed() {
+        let ranges = Ranges::new(2, Fence::Symmetric);
+        ranges.partition(0..8, &[8]);
+        let ((mut owner, _), (mut thief, _)) = (ranges.enter(0), ranges.enter(1));
+        assert!(matches!(thief.try_steal(0, &mut |_| Some(4)), Attempt::Done(4)));
+        assert_eq!(claim_one(&mut owner), Some(1));
+    }
+
+    #[test]
+    #[cfg(planted)] // only a build with planted bugs has a fence that the kernel refuses
+    fn a_theft_that_the_kernel_refuses_is_noted() {
+        let (runs, [thief, victim]) = round(Fence::Refusing, true);
+        assert_eq!(runs, [(0, 5), (5, 5)]);
+        assert_eq!(counts(&thief), [5, 5, 1, 0, 1, 0]);
+        assert_eq!(counts(&victim), [5, 5, 1, 0, 0, 0]);
+    }
+}

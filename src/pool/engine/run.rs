@@ -1,0 +1,490 @@
+//! One call that is more than the plain loop. The calling thread works alone, invites workers,
+//! works together with them, and learns from the loop.
+
+use std::{iter, ops::Range};
+
+use super::{
+    account::Account,
+    accumulator::{Accumulate, Lend},
+    ask::Call,
+    ending::{Outcome, Panic},
+    executor::Executor,
+    inputs::Inside,
+    loop_options::LoopOptions,
+    plan::{Plan, WorkerPlaces},
+    round::Round,
+    round_log::RoundLog,
+    search::{Parts, Search},
+    solo::Solo,
+};
+use crate::{
+    clock::{Instant, nanos},
+    pool::{
+        policy::{
+            alone::{AlonePace, AloneTrial},
+            free_cpus::{CpuUse, Granted, Request},
+            launch::{self, Launch, Why},
+            learn::SharedCall,
+            prices::block_in_order,
+            site::{Loop, LoopKind, Supply},
+            split::{Splits, parts},
+        },
+        supply::{range::Claims, shared_cursor::SharedCursor},
+        team::{
+            arena::Turn,
+            barrier::{Offer, PollTimes, Reentry},
+        },
+        tell::{
+            trace::{notes::Before, scene::SceneSpot},
+            why_alone::Alone,
+        },
+    },
+    sync::{Ordering, Patience, try_lock_soon},
+};
+
+/// How a loop has ended, and its account if an account is wanted.
+pub(super) type EndAndAccount = (Result<Outcome, Panic>, Option<Box<Account>>);
+
+/// A call while it runs.
+pub(super) struct Running<'r> {
+    pub(super) executor: &'r Executor,
+    pub(super) call: Call,
+    pub(super) options: &'r LoopOptions<'r>,
+    /// The indices that the calling thread folds alone.
+    pub(super) solo: Solo<'r>,
+    pub(super) own: &'r mut dyn Accumulate,
+    pub(super) others: &'r dyn Lend,
+}
+
+/// How the calling thread's work alone has ended.
+enum AfterAlone<'r> {
+    /// The loop has ended. No worker was invited, for this reason.
+    Ended(Outcome, Alone),
+    /// There is help for the indices that are left.
+    Help(SharedBox<'r>),
+}
+
+/// The indices that are left for several workers, and their log. In a box, because the stack of an
+/// item, and of the loops that it calls, is above the frame of [`Running::together`].
+type SharedBox<'r> = Box<(SharedPart<'r>, RoundLog)>;
+
+/// The part of a call that several workers fold.
+struct SharedPart<'r> {
+    /// The launch, which is another one if the call began alone because no worker was idle.
+    call: Call,
+    /// The work of the calling thread before this part.
+    before: Before,
+    begin: Instant,
+    left: Range<usize>,
+    help: Help<'r>,
+    plan: Plan<'r>,
+}
+
+/// The help that a call has found.
+struct Help<'r> {
+    turn: Turn<'r>,
+    /// The number of helpers that pays for this loop. The arena has one place for each of these
+    /// helpers. Workers that become idle later may take a place, too.
+    helpers: usize,
+    /// Whether at least `helpers` workers are idle now. If fewer workers are idle, the pool learns
+    /// only the cost of items from this call, and nothing about sharing.
+    is_full: bool,
+    /// How many workers get items at the start: the caller and all helpers that are idle now.
+    dealt: usize,
+    /// Whether the whole slice is shared, from one end to the other.
+    is_whole: bool,
+    /// How many workers were idle.
+    idle: usize,
+}
+
+impl<'r> Running<'r> {
+    /// Runs the loop.
+    #[inline(never)] // so that the frame of its caller is small
+    pub(super) fn run(mut self) -> EndAndAccount {
+        match self.alone() {
+            AfterAlone::Ended(ended, why) => (Ok(ended), self.account_alone(why)),
+            AfterAlone::Help(shared) => self.together(shared),
+        }
+    }
+
+    /// Works alone until the loop ends, or until there is help for the rest.
+    #[inline(never)] // the items of a shared loop do without its frame
+    fn alone(&mut self) -> AfterAlone<'r> {
+        let Self { executor, call, options, .. } = *self;
+        if options.watch.is_cancelled() {
+            return AfterAlone::Ended(Outcome::Cancelled, Alone::Cancelled);
+        }
+        let ended = self.pace_alone().and_then(|pace| self.solo.fold(self.own, pace));
+        if ended.is_some() || self.solo.is_through() {
+            let ended = ended.unwrap_or(Outcome::Through(()));
+            self.learn_alone(&ended, call.launch.why() == Some(Why::Faster));
+            return AfterAlone::Ended(ended, executor.why_alone(&call, options));
+        }
+        if call.launch.is_trial() {
+            executor.memory.learn_alone(&executor.prices, call.this, true, f32::INFINITY);
+        }
+        match self.invite(call, false) {
+            Some(shared) => AfterAlone::Help(shared),
+            None => self.go_on_until_help(),
+        }
+    }
+
+    /// How long the calling thread works alone, and when it reads the clock. `None` if the loop is
+    /// shared from its first item on.
+    #[inline(never)]
+    fn pace_alone(&self) -> Option<AlonePace> {
+        let Self { executor, call: Call { this, awake, launch, .. }, ref solo, .. } = *self;
+        match launch {
+            Launch::Plain | Launch::Shared { .. } => None,
+            Launch::Alone { limit, stretch, .. } => Some(solo.pace(limit, stretch).shareable()),
+            Launch::Trial { shared } if solo.has_work_list() => Some(solo.pace(shared, 1).shareable()),
+            Launch::Trial { shared } => {
+                let is_current = executor.threads.process.is_current();
+                let learnt = if is_current { try_lock_soon(&executor.learnt) } else { None };
+                let ends = |parts| learnt.as_ref()?.ends(this, awake, parts);
+                Some(solo.pace_of(AloneTrial::new(shared, this.slice.len, ends)))
+            }
+        }
+    }
+
+    /// Continues alone because no worker is idle. As soon as a worker is idle and the remaining
+    /// part is worth sharing, there is help.
+    #[inline(never)]
+    fn go_on_until_help(&mut self) -> AfterAlone<'r> {
+        let Self { executor, call: Call { this, .. }, options, .. } = *self;
+        executor.tell_of_busy(options.wishes.at);
+        let between = executor.prices.help_time(false);
+        loop {
+            let ended = self.solo.fold(self.own, self.solo.pace_as_before(between));
+            if ended.is_some() || self.solo.is_through() {
+                let ended = ended.unwrap_or(Outcome::Through(()));
+                self.learn_alone(&ended, false);
+                return AfterAlone::Ended(ended, Alone::Busy);
+            }
+            let awake = executor.threads.awake() > 0;
+            if executor.idle() > 0
+                && let Some(launch) = launch::of_rest(&executor.prices, self.solo.work_left(), awake)
+                && let Some(shared) = self.invite(Call { this, launch, awake, gap: None }, true)
+            {
+                return AfterAlone::Help(shared);
+            }
+        }
+    }
+
+    /// Learns from a loop that the calling thread has run alone. `is_judged` says whether that was
+    /// meant to be faster than a shared call.
+    #[inline(never)]
+    fn learn_alone(&self, ended: &Outcome, is_judged: bool) {
+        let Self { executor, call: Call { this, launch, .. }, options, ref solo, .. } = *self;
+        if matches!(ended, Outcome::Cancelled) || !launch.is_learnt_from() {
+            return;
+        }
+        let Executor { memory, prices, .. } = executor;
+        let (timed, took) = solo.timed();
+        memory.learn(this, options.kind, timed, nanos(took));
+        if launch.why() == Some(Why::Rounds) {
+            executor.tell_of_rounds(options.wishes.at, this);
+        }
+        if is_judged && memory.learn_alone(prices, this, launch.is_trial(), nanos(took)) {
+            executor.tell_of_faster(options.wishes.at, took);
+        }
+    }
+
+    /// The account of a loop that has run alone, for the reason `why`. If the loop found no idle
+    /// worker, reports it to the traced loop around it.
+    #[inline(never)]
+    fn account_alone(&mut self, why: Alone) -> Option<Box<Account>> {
+        let Self { executor, call: Call { awake, .. }, options, ref mut solo, .. } = *self;
+        let everybody = executor.program_report.is_some();
+        let is_told_around = why == Alone::Busy && SceneSpot::is_near();
+        if !is_told_around && !options.wants_account() && !everybody {
+            return None;
+        }
+        let mut before = solo.so_far();
+        if is_told_around {
+            options.tell_around(&before, None);
+        }
+        options.account(&mut before, Err(why), everybody, executor.prices.help_time(awake))
+    }
+
+    /// Looks for idle workers for the indices that are left, and takes these indices from the
+    /// calling thread. `None` if that continues alone. `is_rest` says that the call found no idle
+    /// worker before.
+    #[inline(never)]
+    fn invite(&mut self, call: Call, is_rest: bool) -> Option<SharedBox<'r>> {
+        let Self { executor, options, ref mut solo, .. } = *self;
+        let Call { this, awake, launch, .. } = call;
+        let Executor { ref threads, .. } = *executor;
+        let (idle, around) = (threads.idle(), threads.waiting_around());
+        if idle + around == 0 {
+            return None;
+        }
+        let turn = executor.take_turn(options)?;
+        let (left, is_worker) = (solo.left(), threads.here() > 0);
+        let most = executor.most(this, options).min(executor.workers - 1 - usize::from(is_worker) + around);
+        let mut splits = try_lock_soon(&executor.learnt);
+        let request = Request {
+            helpers: if let Launch::Shared { helpers } = launch { helpers.min(most) } else { most },
+            left: if options.list.is_some() { usize::MAX } else { left.len() },
+            is_cpu_bound: splits.as_ref().and_then(|splits| splits.is_cpu_bound(this.site)),
+            around,
+            cpu_use: executor.cpu_use(idle, is_worker),
+        };
+        let Granted { helpers, dealt, is_full } = request.grant()?;
+        // The cost of the parts is known only for rounds over a whole slice.
+        let is_whole = left.start == 0;
+        let known = splits.as_deref().filter(|_| is_whole);
+        let boundaries = known.map(|splits| splits.boundaries(this, awake, dealt)).unwrap_or_default();
+        let workers = helpers + 1;
+        let times = splits.as_deref_mut().and_then(Splits::take_times).unwrap_or_default();
+        let mut times = times.of(workers, executor.workers > executor.cpus_at_a_time());
+        drop(splits);
+        let before = solo.hand_over();
+        executor.make_room();
+        let plan = Plan {
+            workers,
+            units: options.units,
+            pace: executor.pace(this, options.kind),
+            boundaries,
+            has_large_partials: options.kind.has_large_partials,
+            heavy: &executor.prices.heavy,
+            places: Some(WorkerPlaces { threads, cpus: &executor.cpus, arena: turn.arena }),
+            polls: executor.polls(&call, workers),
+        };
+        times.tick = options.tick();
+        let begin = before.begin + before.took;
+        let is_full = is_full && !is_rest;
+        let help = Help { turn, helpers, is_full, dealt, is_whole, idle: idle + around };
+        let shared = SharedPart { call, before, begin, left, help, plan };
+        Some(Box::new((shared, RoundLog::new(begin, times))))
+    }
+
+    /// Folds the indices that are left together with the workers that come, and learns from it.
+    #[inline(never)] // so that a call that runs alone has a small stack frame
+    fn together(self, shared: SharedBox<'r>) -> EndAndAccount {
+        let Self { executor, options, own, others, .. } = self;
+        if options.kind.is_from_the_front() {
+            executor.search(&shared, options, own, others);
+        } else {
+            executor.round(&shared, options, own, others);
+        }
+        executor.end_shared(shared, options)
+    }
+}
+
+impl SharedPart<'_> {
+    /// Begins `round` over the indices of this part.
+    #[inline(never)]
+    fn begin_round(&self, round: &Round<'_>, options: &LoopOptions<'_>) {
+        let Self { left, help: Help { turn, dealt, .. }, plan, .. } = self;
+        let bounds = plan.boundaries.bounds(left, *dealt);
+        round.log.deal(|| {
+            let parts = parts(left.clone(), &bounds).map(|part| options.units.items(part));
+            parts.chain(iter::repeat(0..0)).take(plan.workers).collect()
+        });
+        round.begin(left.clone(), &bounds, turn.number, options.watch);
+    }
+}
+
+impl Executor {
+    /// Carries out a call, of which the first `done` indices are already folded. Returns how the
+    /// loop has ended, and the loop's account if an account is wanted. This function does not
+    /// depend on the types of the loop. This function unwinds only if user code panics on the
+    /// calling thread before the loop is shared.
+    #[inline(never)]
+    pub(super) fn carry_out(
+        &self,
+        this: &Loop,
+        (call, mut done): (Option<Call>, usize),
+        options: &LoopOptions<'_>,
+        own: &mut dyn Accumulate,
+        others: &dyn Lend,
+    ) -> EndAndAccount {
+        let _stay = options.enter();
+        let len = this.slice.len;
+        if done == 0 {
+            done = call.map_or(len, |call| call.launch.unlooked().min(len));
+            if (done > 0 || call.is_none())
+                && let Some(ended) = self.plain(this, done, options, own)
+            {
+                return (Ok(ended), None);
+            }
+        }
+        let call = call.unwrap_or_else(|| self.weigh_again(*this));
+        Running { executor: self, call, options, solo: Solo::new(options, done..len), own, others }.run()
+    }
+
+    /// Folds the first `done` indices as the plain loop does. Returns how the loop has ended;
+    /// `None` if it has not, or if its items have made further items, which may be worth sharing.
+    #[inline(never)] // other loops do without its frame
+    fn plain(
+        &self,
+        this: &Loop,
+        done: usize,
+        options: &LoopOptions<'_>,
+        own: &mut dyn Accumulate,
+    ) -> Option<Outcome> {
+        let len = this.slice.len;
+        if done > 0 {
+            let most = self.most(*this, options);
+            if let (Some(list), 0) = (options.list, most) {
+                list.until(None);
+            }
+            if own.take(&mut Claims::of(0..done)).is_err() {
+                return Some(Outcome::Stopped(()));
+            }
+            if most > 0 && options.list.is_some_and(|list| !list.is_dry(0)) {
+                return None;
+            }
+        }
+        (done == len).then_some(Outcome::Through(()))
+    }
+
+    /// The use of the CPUs of the pool, of which `idle` threads are idle. `is_worker` says whether
+    /// the calling thread is a worker of the pool.
+    fn cpu_use(&self, idle: usize, is_worker: bool) -> CpuUse {
+        CpuUse {
+            cpus: self.cpus_at_a_time(),
+            threads: self.workers - 1,
+            idle,
+            callers: self.threads.callers(),
+            waiting: self.threads.waiting(),
+            is_counted: is_worker || Inside::is_here(),
+        }
+    }
+
+    /// The expected cost of an index that is reached, in nanoseconds, if known.
+    fn pace(&self, this: Loop, kind: LoopKind) -> Option<f32> {
+        if kind.may_stop { self.memory.pace(this) } else { self.memory.recall(this) }
+    }
+
+    /// Learns from the times of a shared part, which has ended.
+    #[inline(never)]
+    fn end_shared(&self, shared: SharedBox<'_>, options: &LoopOptions<'_>) -> EndAndAccount {
+        let (mut shared, log) = *shared;
+        let (mut times, stop) = log.into_inner();
+        let Call { this, awake, launch, .. } = shared.call;
+        options.tell_around(&shared.before, Some(&times));
+        let (now, before) = (Instant::now(), &shared.before);
+        let seen = SharedCall {
+            this,
+            kind: options.kind,
+            awake,
+            launch,
+            is_full: shared.help.is_full,
+            grows: options.list.is_some(),
+            alone: before.indices,
+            took_alone: nanos(before.took),
+            took: nanos(now - before.begin),
+            took_shared: nanos(now - shared.begin),
+            stop: stop.index(),
+        };
+        let is_over = options.watch.is_over();
+        let is_cancelled = is_over && !options.watch.keeps_result;
+        if !is_cancelled && launch.is_learnt_from() {
+            seen.learn(&self.memory, &self.prices, &times);
+        }
+        let help = self.prices.help_time(awake);
+        let account =
+            options.account(&mut shared.before, Ok(&mut times), self.program_report.is_some(), help);
+        let account = account.map(|account| account.helped(shared.help.idle));
+        if let Some(mut splits) = try_lock_soon(&self.learnt) {
+            if stop.is_none() && !is_over {
+                let has_ranges = shared.help.is_whole && !options.kind.is_from_the_front();
+                let boundaries = has_ranges.then_some(&shared.plan.boundaries);
+                let cpus = shared.plan.workers.min(self.cpus_at_a_time());
+                seen.learn_splits(&mut splits, boundaries, cpus, &mut times);
+            }
+            splits.keep_times(times);
+        }
+        self.gaps.end(now);
+        (stop.into_ended(is_cancelled), account)
+    }
+
+    /// How long threads poll before they sleep. If there are more workers than CPUs, workers hardly
+    /// poll: a polling worker would occupy the CPU of a working thread. If other threads call
+    /// loops, no helper polls between loops.
+    fn polls(&self, call: &Call, workers: usize) -> PollTimes {
+        let is_crowded = self.is_crowded.swap(false, Ordering::Relaxed);
+        if workers > self.helpers_at_a_time + 1 {
+            return PollTimes { at_end: Patience::BRIEF, between: self.gaps.fixed() };
+        }
+        let at_end = Patience::of(self.prices.worth_polling(self.memory.pace(call.this)));
+        let expected = self.memory.expected(call.this);
+        let short = call.gap.is_some_and(|gap| gap.is_short(expected));
+        // A helper that was rung and is still on its way has not polled in vain.
+        let awake = call.awake || self.threads.is_waking();
+        let between = self.gaps.next(awake, short, is_crowded, &self.prices);
+        PollTimes { at_end: at_end.max(Patience::BRIEF), between }
+    }
+
+    /// Runs a search: all workers begin at the front of the slice.
+    #[inline(never)]
+    fn search(
+        &self,
+        (shared, log): &(SharedPart<'_>, RoundLog),
+        options: &LoopOptions<'_>,
+        own: &mut dyn Accumulate,
+        others: &dyn Lend,
+    ) {
+        let SharedPart { ref call, ref left, ref help, plan: Plan { polls, .. }, .. } = *shared;
+        log.deal(|| vec![0..0; help.helpers + 1]); // no worker owns a range
+        let searchers = help.helpers + 1;
+        let in_order = |smallest| Parts::one(SharedCursor::new(left.clone(), searchers, smallest));
+        let parts = match options.kind.supply {
+            Supply::InOrder => in_order(block_in_order(self.memory.pace(call.this))),
+            Supply::Any => Parts::of_any(left.clone(), searchers),
+            _ => in_order(1),
+        };
+        let search = Search { parts, watch: options.watch, units: options.units, log };
+        let offer = Offer { helpers: help.helpers, reentry: Reentry::Once, polls };
+        search.run((&self.threads, &help.turn), offer, own, others);
+        // When a search is over, all its items count as done.
+        options.watch.done(left.len().saturating_sub(log.indices()));
+    }
+
+    /// Runs a round: each worker claims from the front of its own range.
+    #[inline(never)]
+    fn round(
+        &self,
+        (shared, log): &(SharedPart<'_>, RoundLog),
+        options: &LoopOptions<'_>,
+        own: &mut dyn Accumulate,
+        others: &dyn Lend,
+    ) {
+        let SharedPart { help: Help { turn, .. }, plan, .. } = shared;
+        let round = Round { ranges: &turn.arena.ranges, plan, log, list: options.list };
+        shared.begin_round(&round, options);
+        round.run((&self.threads, turn), own, others);
+        options.watch.end(round.ranges);
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle, miri))))]
+mod tests {
+    use std::{ptr, time::Duration};
+
+    use super::*;
+    use crate::pool::{
+        PoolBuilder,
+        builder::Role,
+        policy::{
+            launch::Gap,
+            site::{Loop, Site, Slice},
+        },
+    };
+
+    #[test]
+    fn helpers_poll_after_a_round_with_at_most_as_many_workers_as_cpus() {
+        let executor = PoolBuilder::default().num_threads(4).assemble(Role::Own).unwrap().0;
+        let cpus = executor.helpers_at_a_time + 1;
+        let slice = Slice { address: 0x1000, len: 1000 };
+        let this = Loop { site: Site::new(ptr::without_provenance(0x1230)), slice };
+        let gap =
+            Some(Gap { since_begin: Duration::ZERO, since_end: None, patience: Duration::from_secs(1) });
+        let call = Call { this, launch: Launch::Shared { helpers: 3 }, awake: true, gap };
+        let polls = |workers| !executor.polls(&call, workers).between.is_none();
+        let may_poll = executor.cpus.plan.may_poll;
+        assert_eq!([1, cpus, cpus + 1].map(polls), [may_poll, may_poll, false]);
+    }
+}

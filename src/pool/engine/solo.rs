@@ -1,0 +1,236 @@
+//! A loop on the calling thread alone. The calling thread also reads the clock and the loop's
+//! handles.
+
+#![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
+
+use std::{ops::Range, time::Duration};
+
+use super::{
+    accumulator::Accumulate,
+    body::Stop,
+    ending::Outcome,
+    loop_options::LoopOptions,
+    visit::{Hand, fold_run},
+};
+use crate::{
+    clock::{Instant, nanos},
+    pool::{
+        policy::{
+            alone::{AlonePace, AloneTrial},
+            pace::Stretch,
+        },
+        supply::range::Claims,
+        tell::trace::notes::{Before, Closeup},
+    },
+};
+
+/// A loop that the calling thread runs alone. When this value is dropped, all remaining indices
+/// count as done.
+pub(crate) struct Solo<'a> {
+    begin: Instant,
+    hand: Private<'a>,
+    /// The number of indices that were folded at the last reading of the clock, and the time from
+    /// `begin` to this reading. The time of items that were folded before `begin` does not count.
+    timed: usize,
+    took: Duration,
+    closeup: Option<Box<Closeup>>,
+}
+
+impl Drop for Solo<'_> {
+    fn drop(&mut self) {
+        let LoopOptions { watch, units, .. } = self.hand.options;
+        watch.done(units.items(self.left()).len());
+    }
+}
+
+impl<'a> Solo<'a> {
+    /// A loop over the indices `left`. The loop begins now.
+    pub(crate) fn new(options: &'a LoopOptions<'a>, left: Range<usize>) -> Self {
+        let begin = Instant::now();
+        let closeup = options.tick().map(|tick| Box::new(Closeup::new(tick, left.start, begin)));
+        let (len, timed, took) = (left.end, left.start, Duration::ZERO);
+        Self { begin, hand: Private { options, begun: left.start, end: len }, timed, took, closeup }
+    }
+
+    /// Whether all indices have been begun, and no made item is left.
+    pub(crate) fn is_through(&self) -> bool {
+        self.left().is_empty() && !self.hand.has_made_items()
+    }
+
+    /// Whether the loop runs over a list that grows.
+    pub(crate) fn has_work_list(&self) -> bool {
+        self.hand.options.list.is_some()
+    }
+
+    /// The number of timed indices, and the time that they took.
+    pub(crate) fn timed(&self) -> (usize, Duration) {
+        (self.timed, self.took)
+    }
+
+    /// The indices that have not been begun.
+    pub(crate) fn left(&self) -> Range<usize> {
+        self.hand.begun..self.hand.end
+    }
+
+    /// About how many nanoseconds of work are left.
+    pub(crate) fn work_left(&self) -> f32 {
+        match (self.hand.options.list, self.timed) {
+            (Some(_), _) => f32::INFINITY, // the number of items is unknown
+            (None, timed) => nanos(self.took) / timed.max(1) as f32 * self.left().len() as f32,
+        }
+    }
+
+    /// Folds until the end, or until `pace` has no more time. Returns the outcome if the loop has
+    /// stopped or was cancelled; otherwise `None`.
+    pub(crate) fn fold(&mut self, acc: &mut dyn Accumulate, mut pace: AlonePace) -> Option<Outcome> {
+        let Self { begin, ref mut hand, ref mut timed, ref mut took, ref mut closeup, .. } = *self;
+        let LoopOptions { watch, list, .. } = *hand.options;
+        if let Some(list) = list {
+            list.until(pace.limit());
+        }
+        let folded = fold_run(hand, &mut pace, acc, |next, now| {
+            (*timed, *took) = (next, now - begin);
+            if let Some(closeup) = closeup {
+                closeup.tick(next, now);
+            }
+            !watch.is_over()
+        });
+        match folded {
+            Err(_) if watch.is_cancelled() => Some(Outcome::Cancelled),
+            Err(Stop { at, .. }) => {
+                (*timed, *took) = (if list.is_some() { *timed } else { at + 1 }, begin.elapsed());
+                Some(Outcome::Stopped(()))
+            }
+            Ok(()) => watch.over(),
+        }
+    }
+
+    /// The pace until `limit` is over. The second reading of the clock comes after `expected`
+    /// indices.
+    pub(crate) fn pace(&self, limit: Duration, expected: usize) -> AlonePace {
+        AlonePace::new(self.begin, self.begin + self.took, limit, expected)
+    }
+
+    /// The pace until `more` time is over. The interval between two readings of the clock depends
+    /// only on the measured time per index.
+    pub(crate) fn pace_as_before(&self, more: Duration) -> AlonePace {
+        let per_microsecond = (self.timed as f32 / nanos(self.took) * 1000.0) as usize;
+        self.pace(self.took.saturating_add(more), per_microsecond.max(1))
+    }
+
+    /// The pace of a trial.
+    pub(crate) fn pace_of(&self, trial: AloneTrial) -> AlonePace {
+        AlonePace::of_trial(self.begin, trial)
+    }
+
+    /// The calling thread's work until now.
+    pub(crate) fn so_far(&mut self) -> Before {
+        let (begin, indices) = (self.begin, self.hand.begun);
+        let took = if indices == 0 { Duration::ZERO } else { begin.elapsed() };
+        let mut closeup = self.closeup.take();
+        if let Some(closeup) = &mut closeup {
+            closeup.tick_last(indices, begin + took);
+        }
+        let counted = self.hand.options.list.map(|list| list.folded(0));
+        Before { begin, indices, counted, took, closeup }
+    }
+
+    /// Leaves the rest of the indices to a shared loop. Returns the calling thread's work until
+    /// now.
+    pub(crate) fn hand_over(&mut self) -> Before {
+        self.hand.end = self.hand.begun;
+        self.so_far()
+    }
+}
+
+/// The indices of a calling thread that has not invited any worker.
+struct Private<'a> {
+    options: &'a LoopOptions<'a>,
+    /// How many indices have been begun, and where the indices of the thread end.
+    begun: usize,
+    end: usize,
+}
+
+impl Private<'_> {
+    /// Whether the loop's items have made items that nobody has folded.
+    fn has_made_items(&self) -> bool {
+        self.options.list.is_some_and(|list| !list.is_dry(0))
+    }
+}
+
+impl Hand for Private<'_> {
+    fn next(&self) -> usize {
+        self.begun
+    }
+
+    /// At least 1 while items are left that were made by items.
+    fn left(&self) -> usize {
+        (self.end - self.begun).max(usize::from(self.has_made_items()))
+    }
+
+    /// Reads the token from time to time. In a list that grows, folds either made items or the next
+    /// seeds.
+    fn fold(&mut self, Stretch { size, .. }: Stretch, acc: &mut dyn Accumulate) -> Result<(), Stop> {
+        /// The largest number of indices between two readings of the token.
+        const FEW: usize = 8;
+        /// The largest number of indices that count as done when they begin.
+        const BEGUN: usize = 64;
+        let LoopOptions { watch, units, list, .. } = *self.options;
+        let most = match (watch.cancel, watch.progress) {
+            (Some(_), _) if !watch.keeps_result => FEW,
+            (_, Some(_)) => BEGUN,
+            (_, None) => usize::MAX, // a loop that keeps its result also ends itself
+        };
+        let until = if self.has_made_items() { self.begun } else { self.end.min(self.begun + size) };
+        while !watch.is_over() {
+            let range = self.begun..until.min(self.begun.saturating_add(most));
+            self.begun = range.end;
+            watch.done(units.items(range.clone()).len());
+            acc.take(&mut Claims::of(range))?;
+            if self.begun == until || list.is_some() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use std::panic::Location;
+
+    use super::*;
+    use crate::pool::{
+        engine::{handles::Watch, loop_options::Wishes, order::Node},
+        policy::site::LoopKind,
+    };
+
+    /// Each item takes 50 µs.
+    struct Slow;
+
+    impl Accumulate for Slow {
+        fn take(&mut self, claims: &mut Claims<'_>) -> Result<(), Stop> {
+            let items = claims.next().unwrap_or(0..0);
+            let (begin, long) =
+                (Instant::now(), Duration::from_micros(50) * u32::try_from(items.len()).unwrap());
+            while begin.elapsed() < long {}
+            Ok(())
+        }
+
+        fn end(&mut self, _: Node) {}
+        fn leave(&mut self) {}
+        fn abandon(&mut self) {}
+    }
+
+    #[test]
+    fn a_part_is_left_when_its_time_is_over() {
+        for expected in [1, 1000] {
+            let wishes = Wishes { at: Location::caller(), report: None, trace: None };
+            let options = LoopOptions::new(2, Watch::default(), wishes, LoopKind::THROUGH);
+            let mut solo = Solo::new(&options, 0..1000);
+            let limit = Duration::from_micros(500);
+            assert!(solo.fold(&mut Slow, solo.pace(limit, expected)).is_none());
+            assert!((1..=20).contains(&solo.hand.begun), "{} instead of 10", solo.hand.begun);
+        }
+    }
+}

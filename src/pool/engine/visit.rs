@@ -1,0 +1,135 @@
+//! A worker's visit to a loop, from its arrival until it leaves; and the loop over a run, which is
+//! the only one that folds items by the clock.
+//!
+//! The calling thread runs through [`fold_run`] also before it has invited a worker. Only then does
+//! a loop have visits: [`visit`] is the part that all workers of all loops have in common, and a
+//! [`Worker`] is what differs between a round and a search. Items that wait share [`catching`], and
+//! joins share [`visit_once`].
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::{
+    accumulator::Accumulate,
+    body::Stop,
+    ending::{FirstStop, Panic},
+    inputs::Inside,
+    round_log::{RoundLog, WorkerLog},
+};
+use crate::{
+    clock::Instant,
+    pool::{
+        policy::pace::{Pace, Stretch},
+        tell::{journal::Journal, units::Units},
+    },
+};
+
+/// The indices that a thread has in hand: neighbours, folded from the front.
+pub(crate) trait Hand {
+    /// The first index that has not been claimed.
+    fn next(&self) -> usize;
+
+    /// How many indices are left.
+    fn left(&self) -> usize;
+
+    /// Claims the indices of `stretch`, and folds them. May claim fewer indices if another thread
+    /// has interfered.
+    fn fold(&mut self, stretch: Stretch, acc: &mut dyn Accumulate) -> Result<(), Stop>;
+}
+
+/// Folds what is in `hand`, stretch by stretch. After each stretch, `goes_on` gets the first index
+/// that is left and the time. Returns when nothing is left, when the pace has no more time, when
+/// `goes_on` returns `false`, or when the loop stops.
+#[inline(always)] // into its two callers
+pub(crate) fn fold_run(
+    hand: &mut impl Hand,
+    pace: &mut impl Pace,
+    acc: &mut dyn Accumulate,
+    mut goes_on: impl FnMut(usize, Instant) -> bool,
+) -> Result<(), Stop> {
+    while hand.left() > 0 {
+        hand.fold(pace.stretch(hand.left()), acc)?;
+        let now = Instant::now();
+        pace.end_stretch(hand.left(), now);
+        if !goes_on(hand.next(), now) || !pace.has_time(now) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// The work of a worker in a loop.
+pub(crate) trait Worker {
+    /// Folds all that the worker can find. May panic, because user code may.
+    fn work(&mut self, acc: &mut dyn Accumulate, worker_log: &mut WorkerLog);
+
+    /// The worker has panicked: ends the loop at the place of the panic, and keeps the panic in
+    /// `stop`. Returns whether the worker continues. Does not panic.
+    fn end_at_panic(&mut self, panic: Panic, stop: &mut FirstStop) -> bool;
+
+    /// Writes the last notes. Returns how many thefts the worker tried without success.
+    fn leave(&mut self, journal: &mut Journal) -> usize;
+}
+
+/// Runs worker `me` until it leaves. Never unwinds: a panic ends the loop and is kept for the
+/// caller.
+pub(crate) fn visit(
+    log: &RoundLog,
+    (me, units): (usize, Units),
+    worker: &mut dyn Worker,
+    acc: &mut dyn Accumulate,
+) {
+    let _inside = Inside::new();
+    let mut worker_log = log.enter(me, units);
+    let mut visitor = Visitor { worker, acc, log: &mut worker_log };
+    let _or_it_has_given_up = catching(&mut visitor, Visitor::work, Visitor::end_at_panic);
+    let failed = worker.leave(&mut worker_log.journal);
+    log.leave(worker_log, failed);
+}
+
+/// A worker between its arrival and the moment when it leaves.
+struct Visitor<'v> {
+    worker: &'v mut dyn Worker,
+    acc: &'v mut dyn Accumulate,
+    log: &'v mut WorkerLog,
+}
+
+impl Visitor<'_> {
+    #[inline(always)] // so that items run above few frames
+    fn work(&mut self) {
+        self.worker.work(self.acc, self.log);
+        self.acc.leave();
+    }
+
+    fn end_at_panic(&mut self, panic: Panic) -> bool {
+        let continues = self.worker.end_at_panic(panic, &mut self.log.stop);
+        self.acc.abandon();
+        continues
+    }
+}
+
+/// Calls `work` until it returns, and returns its result. After each panic, `end_at_panic` gets the
+/// payload. It returns whether the worker continues; if not, the result is `None`.
+#[inline(always)] // so that items run above few frames
+pub(crate) fn catching<W, T>(
+    worker: &mut W,
+    mut work: impl FnMut(&mut W) -> T,
+    mut end_at_panic: impl FnMut(&mut W, Panic) -> bool,
+) -> Option<T> {
+    loop {
+        match catch_unwind(AssertUnwindSafe(|| work(worker))) {
+            Ok(done) => return Some(done),
+            Err(panic) => {
+                if !end_at_panic(worker, panic) {
+                    return None;
+                }
+            }
+        }
+    }
+}
+
+/// Calls a closure of a join, inside the join. Returns the payload of a panic.
+#[inline(always)] // a result may be large
+pub(crate) fn visit_once(work: impl FnOnce()) -> Option<Panic> {
+    let _inside = Inside::new();
+    catch_unwind(AssertUnwindSafe(work)).err()
+}

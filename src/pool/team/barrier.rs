@@ -1,0 +1,1110 @@
+//! The barrier of a pool, where callers and workers meet: offer, take, leave, retract, for several
+//! loops at the same time. This module does not know slices or items.
+//!
+//! A caller offers its job at the posts of idle workers (`post.rs`). If fewer workers are idle than
+//! the loop wants, the caller opens *places* in its arena, which any worker takes that becomes idle
+//! later. A *token* stands for each helper that the caller has asked for: it is in an offer, in an
+//! open place, or with a worker inside. The caller retracts what nobody has taken, and waits until
+//! all tokens are back.
+//!
+//! Two kinds of locks protect this: that of a post, and that of the job of an arena. A thread that
+//! holds both has taken that of the job first. No lock is one that all workers of a pool take.
+//!
+//! A caller that waits for the last token helps the loops that are called in items of its own loop
+//! (leapfrogging: Wagner and Calder 1993), and no others.
+
+use std::{
+    mem,
+    ops::{Range, RangeInclusive},
+    ptr,
+    sync::atomic::AtomicUsize as Hint,
+};
+
+use crossbeam_utils::CachePadded;
+
+use super::{
+    arena::{ARENAS, Arena, Arenas, SLEEPS, TOKEN, Turn},
+    here,
+    post::{Post, WorkerState},
+    task_list::{RESERVE, TASKS, TaskList},
+};
+use crate::{
+    pool::supply::Fence,
+    sync::{AtomicUsize, Mutex, MutexGuard, Ordering, Patience, lock, wait},
+};
+
+/// The barrier of one pool. `J` is the job that is offered.
+#[derive(Debug)]
+pub(crate) struct Barrier<J> {
+    /// One for each worker.
+    pub(super) posts: Box<[CachePadded<Post<Offered<J>>>]>,
+    /// The arenas that have open places, one bit each, changed under the lock of the job; and
+    /// [`TASKS`]. This word orders a thread that opens a place or spawns a task, and a worker that
+    /// goes to sleep: cases 17 and 22.
+    pub(super) open: CachePadded<AtomicUsize>,
+    counts: CachePadded<CallerCounts>,
+    pub(crate) arenas: Arenas,
+    /// The job of each arena.
+    pub(super) jobs: Box<[CachePadded<Mutex<ArenaJob<J>>>]>,
+    /// The least time that threads poll before they sleep.
+    patience: Patience,
+    /// What loops do not touch.
+    pub(super) tasks: CachePadded<TaskList<Offered<J>>>,
+}
+
+/// Counts of callers, which callers write and read: hints, Relaxed. These are atomics of std, not
+/// of loom: no step depends on their values, so loom has nothing to explore.
+#[derive(Debug, Default)]
+struct CallerCounts {
+    /// The number of callers of shared loops that are not workers.
+    callers: Hint,
+    /// The number of callers that rest, or wait for the last token.
+    waiting: Hint,
+}
+
+/// A worker's memory of its last job: how long it polls for the next one before it sleeps.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen {
+    patience: Patience,
+}
+
+/// The job of an arena, and its places. The lock of the job protects this.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ArenaJob<J> {
+    /// The published job.
+    pub(crate) job: Option<J>,
+    /// The maximum number of helpers. Their seats are numbered from 1.
+    helpers: usize,
+    reentry: Reentry,
+    /// How long workers poll after the job.
+    patience: Patience,
+    /// How many places are open. Each has a free seat.
+    places: usize,
+    /// How many of these places were opened by calls, and how many calls wait until a worker leaves
+    /// its seat. The caller may take these calls, too.
+    called: usize,
+    owed: usize,
+    /// Whether the caller rests, and how often it was called back.
+    rests: bool,
+    recalls: usize,
+    /// Whether the caller sleeps on `done`.
+    pub(crate) caller_sleeps: bool,
+}
+
+/// A job that is offered to a worker, and the seat that the worker gets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Offered<J> {
+    job: J,
+    number: u16,
+    is_again: bool,
+    seat: u32,
+}
+
+impl<J> Offered<J> {
+    /// The number of the arena.
+    pub(super) fn number(&self) -> usize {
+        self.number.into()
+    }
+}
+
+/// A thread that calls a loop.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Caller {
+    /// The number of the post at which the thread is called: that of a worker, from 1, or
+    /// [`RESERVE`]; 0 if it has no post.
+    pub(crate) post: usize,
+    /// The arena of the innermost loop of this pool in which the thread works.
+    pub(crate) outer: Option<usize>,
+}
+
+/// Whether a worker may enter a job again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Reentry {
+    /// A worker leaves when nothing is left to do. After the first worker has left, the
+    /// open places close. A place that opens later, for a worker that declines, may be taken.
+    #[default]
+    Once,
+    /// A worker leaves when it finds nothing to do at the moment. A worker is called back when
+    /// there is something to do.
+    Again,
+}
+
+/// An offer of a caller to idle workers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Offer {
+    /// The maximum number of helpers.
+    pub(crate) helpers: usize,
+    pub(crate) reentry: Reentry,
+    pub(crate) polls: PollTimes,
+}
+
+/// How long threads poll before they sleep.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PollTimes {
+    /// How long the caller polls for the last worker of a loop.
+    pub(crate) at_end: Patience,
+    /// How long a worker polls for the next job after a loop.
+    pub(crate) between: Patience,
+}
+
+impl Caller {
+    /// The number of the worker, from 1; 0 if the thread is no worker of the pool.
+    pub(crate) fn thread(self) -> usize {
+        if self.post == RESERVE { 0 } else { self.post }
+    }
+}
+
+impl<J: Copy> ArenaJob<J> {
+    const NONE: Self = Self {
+        job: None,
+        helpers: 0,
+        reentry: Reentry::Once,
+        patience: Patience::NONE,
+        places: 0,
+        called: 0,
+        owed: 0,
+        rests: false,
+        recalls: 0,
+        caller_sleeps: false,
+    };
+
+    /// The offer of `job` for `seat` in arena `number`.
+    #[expect(clippy::cast_possible_truncation, reason = "a pool has fewer threads, and 16 arenas")]
+    fn offered(&self, job: J, number: usize, seat: usize) -> Offered<J> {
+        Offered { job, number: number as u16, is_again: self.reentry == Reentry::Again, seat: seat as u32 }
+    }
+}
+
+impl<J: Copy> Barrier<J> {
+    /// A barrier for `workers` threads of a pool. `fence` is the pair of fences between a claim and
+    /// a theft.
+    pub(crate) fn new(workers: usize, fence: Fence, patience: Patience) -> Self {
+        Self {
+            posts: (0..workers).map(|_| CachePadded::new(Post::new(WorkerState::Awake))).collect(),
+            open: CachePadded::new(AtomicUsize::new(0)),
+            counts: CachePadded::default(),
+            arenas: Arenas::new(workers + 1, fence),
+            jobs: (0..ARENAS).map(|_| CachePadded::new(Mutex::new(ArenaJob::NONE))).collect(),
+            patience,
+            tasks: CachePadded::new(TaskList::new()),
+        }
+    }
+
+    /// The calling thread, as a caller of a loop of this pool.
+    pub(crate) fn caller(&self) -> Caller {
+        Caller { post: here::worker(self.address()), outer: here::arena(self.address()) }
+    }
+
+    /// The address by which threads recognize their pool.
+    pub(crate) fn address(&self) -> usize {
+        ptr::from_ref(self).addr()
+    }
+
+    /// A worker's memory before its first job.
+    pub(crate) fn nothing_seen(&self) -> Seen {
+        Seen { patience: self.patience }
+    }
+
+    /// About how many workers are in no loop, minus the number of open places.
+    #[inline(always)]
+    pub(crate) fn idle(&self) -> usize {
+        let idle = self.posts.iter().filter(|post| post.at().is_idle()).count();
+        let open = self.open.load(Ordering::Relaxed);
+        if open == 0 { idle } else { idle.saturating_sub(self.places(open)) }
+    }
+
+    /// About how many places are open in these arenas.
+    #[cold]
+    fn places(&self, open: usize) -> usize {
+        let places = |number| self.arenas.get(number).map_or(0, |arena| arena.open.load(Ordering::Relaxed));
+        ones(open).map(places).sum()
+    }
+
+    /// About how many workers in no loop would find a job without a wake-up.
+    #[inline(always)]
+    pub(crate) fn awake(&self) -> usize {
+        self.posts.iter().filter(|post| post.at() == WorkerState::Awake).count()
+    }
+
+    /// Whether a worker in no loop is on its way from its sleep: about.
+    pub(crate) fn is_waking(&self) -> bool {
+        self.posts.iter().any(|post| post.at() == WorkerState::Rung)
+    }
+
+    /// About how many callers of shared loops are not workers.
+    #[inline(always)]
+    pub(crate) fn callers(&self) -> usize {
+        self.counts.callers.load(Ordering::Relaxed)
+    }
+
+    /// About how many callers of shared loops wait for the last worker.
+    #[inline(always)]
+    pub(crate) fn waiting(&self) -> usize {
+        self.counts.waiting.load(Ordering::Relaxed)
+    }
+
+    /// About how many callers wait in the loop of arena `number` and in the loops around it. The
+    /// calling thread works in the loop of this arena. If the thread calls another loop, these
+    /// callers would help.
+    pub(crate) fn waiting_around(&self, number: usize) -> usize {
+        let waits = |arena: &Arena| usize::from(arena.waits.load(Ordering::Relaxed));
+        let own = self.arenas.get(number).map_or(0, waits);
+        own + self.arenas.around(number).map(|(_, arena)| waits(arena)).sum::<usize>()
+    }
+
+    /// Offers `job` in the arena of `turn`: to idle workers, and to workers that become idle later.
+    #[inline(never)] // the job runs above the caller's frame
+    pub(crate) fn publish<'a>(
+        &'a self,
+        turn: &'a Turn<'_>,
+        caller: Caller,
+        offer: Offer,
+        job: J,
+    ) -> Published<'a, J> {
+        let published = self.offer_job(turn, caller, offer, job);
+        self.ring_two(turn.arena);
+        published
+    }
+
+    /// Offers `job`, and wakes nobody that sleeps on an offer.
+    pub(crate) fn offer_job<'a>(
+        &'a self,
+        turn: &'a Turn<'_>,
+        caller: Caller,
+        offer: Offer,
+        job: J,
+    ) -> Published<'a, J> {
+        let Offer { helpers, reentry, polls } = offer;
+        let &Turn { arena, number } = turn;
+        arena.prepare(caller.thread(), caller.outer, helpers);
+        self.counts.callers.fetch_add(usize::from(caller.thread() == 0), Ordering::Relaxed);
+        // Before the first offer, so that no worker gives back a token that is not counted.
+        arena.active.fetch_add(helpers * TOKEN, Ordering::Relaxed);
+        let mut arena_job = lock(&self.jobs[number]);
+        *arena_job = ArenaJob { job: Some(job), helpers, reentry, patience: polls.between, ..ArenaJob::NONE };
+        let seats = self.offer(&arena_job, (job, number, arena), caller.thread(), 1..=helpers);
+        self.open_places(arena_job, arena, number, helpers + 1 - seats.end);
+        arena.to_ring(seats);
+        Published { barrier: self, arena, number, caller, patience: polls.at_end.max(self.patience) }
+    }
+
+    /// Offers a job to one idle worker for each of these `seats`, if there are so many: first to
+    /// those that are awake, from worker `first` on. Returns the seats of those that sleep, which
+    /// end with the last seat that was given.
+    fn offer(
+        &self,
+        arena_job: &ArenaJob<J>,
+        (job, number, arena): (J, usize, &Arena),
+        first: usize,
+        seats: RangeInclusive<usize>,
+    ) -> Range<usize> {
+        let (mut seat, last) = seats.into_inner();
+        let (mut asleep, mut seen) = (None, [0; WorkerState::IDLE.len()]);
+        for (pass, at) in WorkerState::IDLE.into_iter().enumerate() {
+            if pass > 0 && seen[pass] == 0 {
+                continue;
+            }
+            for worker in (first..self.posts.len()).chain(0..first) {
+                let post = &self.posts[worker];
+                if seat > last {
+                    break;
+                }
+                let is = post.at();
+                if is != at {
+                    if let (0, Some(seen)) = (pass, seen.get_mut(is as usize)) {
+                        *seen += 1; // the first pass says whether another is of use
+                    }
+                    continue;
+                }
+                // Before the offer, because a worker that has taken it may call another.
+                arena.give_seat(seat, worker + 1);
+                match post.offer(arena_job.offered(job, number, seat), arena_job.patience) {
+                    Some(was) => {
+                        asleep = asleep.or(was.sleeps().then_some(seat));
+                        seat += 1;
+                    }
+                    None => arena.leave_seat(seat),
+                }
+            }
+        }
+        asleep.unwrap_or(seat)..seat
+    }
+
+    /// Rings the next two workers that sleep on an offer of this loop. Each worker that was rung
+    /// rings two more: rung one by one, the last of many workers would wait for a long time.
+    /// Workers inside ring two more now and then, in case that a worker that was rung comes late.
+    pub(crate) fn ring_two(&self, arena: &Arena) {
+        for _ in 0..2 {
+            if let Some(thread) = arena.next_to_ring() {
+                self.ring(thread);
+            }
+        }
+    }
+
+    /// Rings the worker that had an offer. By now another thread may have its seat, also a caller
+    /// from outside, which has no post.
+    fn ring(&self, thread: usize) {
+        if let Some(worker) = thread.checked_sub(1) {
+            self.posts[worker].ring();
+        }
+    }
+
+    /// Sets the number of open places of a job.
+    fn set_places(&self, arena_job: &mut ArenaJob<J>, arena: &Arena, number: usize, places: usize) {
+        arena_job.places = places;
+        if places == 0 {
+            self.open.fetch_and(!(1 << number), Ordering::Relaxed);
+        }
+        // While the bit is set, a thread that looks for a place waits for the lock, and does not
+        // spin.
+        arena.open.store(places, Ordering::Relaxed);
+        if places > 0 {
+            self.open.fetch_or(1 << number, Ordering::AcqRel); // partner: `open_arenas`
+        }
+    }
+
+    /// Opens places, so that `places` are open, and tells of them.
+    #[inline(always)]
+    fn open_places(
+        &self,
+        mut arena_job: MutexGuard<'_, ArenaJob<J>>,
+        arena: &Arena,
+        number: usize,
+        places: usize,
+    ) {
+        if places > 0 {
+            self.set_places(&mut arena_job, arena, number, places);
+            drop(arena_job);
+            self.announce(number);
+        }
+    }
+
+    /// The arenas with open places and [`TASKS`], for a thread that has recorded the sleep of a
+    /// worker.
+    #[inline(always)]
+    pub(super) fn open_arenas(&self) -> usize {
+        // A read-modify-write; partners: `set_places` and `spawn`. If a place opens or a task is
+        // spawned after this, the thread that does so sees the sleep.
+        self.open.fetch_add(0, Ordering::AcqRel)
+    }
+
+    /// Tells sleeping workers, and the callers around arena `number`, of an open place. A worker
+    /// that is awake looks for open places before it sleeps.
+    fn announce(&self, number: usize) {
+        self.posts.iter().for_each(|post| post.ring_if_asleep());
+        for (around, arena) in self.arenas.around(number) {
+            arena.is_wanted.store(true, Ordering::Relaxed);
+            if lock(&self.jobs[around]).caller_sleeps {
+                arena.done.notify_one();
+            }
+        }
+    }
+
+    /// Waits for an offer or for an open place, and takes it. Meanwhile runs tasks that wait.
+    /// Returns `None` if the pool stops, after all tasks. Updates `seen`.
+    pub(crate) fn enter(&self, me: usize, seen: &mut Seen) -> Option<Entered<'_, J>> {
+        let post = &*self.posts[me];
+        loop {
+            seen.patience.poll(|| post.at() != WorkerState::Awake || self.open.load(Ordering::Relaxed) != 0);
+            let (mut state, mut has_slept) = (lock(&post.state), false);
+            loop {
+                if let Some((offered, patience)) = post.take(&mut state, WorkerState::Inside) {
+                    drop(state);
+                    seen.patience = patience.max(self.patience);
+                    let arena = self.arenas.get(offered.number())?;
+                    self.ring_two(arena);
+                    return Some(Entered::new(self, offered, arena, Some(me)));
+                }
+                if state.at == WorkerState::Stopped {
+                    drop(state);
+                    self.run_tasks(me + 1);
+                    return None;
+                }
+                if state.at == WorkerState::Noted {
+                    self.run_tasks_at(post, state, me + 1);
+                    break;
+                }
+                // An offer was taken back. The next offer of such a caller probably comes soon.
+                let patience = Post::patience(&mut state);
+                if !patience.is_none() {
+                    seen.patience = patience.max(self.patience);
+                    break;
+                }
+                post.set(&mut state, WorkerState::Asleep);
+                let open = self.open_arenas();
+                if open & TASKS != 0 {
+                    self.run_tasks_at(post, state, me + 1);
+                    break;
+                }
+                if open != 0 {
+                    post.set(&mut state, WorkerState::Inside); // no caller offers it anything meanwhile
+                    drop(state);
+                    if let Some((entered, patience)) = self.take_place(open, me + 1, None) {
+                        seen.patience = patience.max(self.patience);
+                        return Some(entered);
+                    }
+                    state = lock(&post.state);
+                    post.leave(&mut state);
+                    // The place was closed or taken. A worker that was polling goes on polling. One
+                    // that was rung, perhaps beside many others, goes back to sleep.
+                    if !has_slept && !seen.patience.is_none() {
+                        break;
+                    }
+                    continue;
+                }
+                state = post.sleep(state, WorkerState::Asleep);
+                has_slept = true;
+            }
+        }
+    }
+
+    /// Declines the job that is offered, if there is one, and sleeps until worker `me` is rung.
+    /// Callers choose other workers first. Returns `None` if the pool stops.
+    pub(crate) fn pass_over(&self, me: usize) -> Option<()> {
+        let post = &*self.posts[me];
+        let mut state = lock(&post.state);
+        if let Some((offered, _)) = post.take(&mut state, WorkerState::Away) {
+            drop(state);
+            if let Some(arena) = self.arenas.get(offered.number()) {
+                self.ring_two(arena); // in its stead
+            }
+            self.decline(offered);
+            state = lock(&post.state);
+        }
+        if state.at == WorkerState::Awake {
+            post.set(&mut state, WorkerState::Away);
+        }
+        let stops = state.at == WorkerState::Stopped;
+        let has_call = state.at == WorkerState::Noted || state.is_called;
+        if !stops && (has_call || self.open_arenas() & TASKS != 0) {
+            self.run_tasks_at(post, state, me + 1); // a task may wait for this thread alone
+            return Some(());
+        }
+        state = post.sleep(state, WorkerState::Away);
+        let stops = state.at == WorkerState::Stopped;
+        drop(state);
+        if stops {
+            self.run_tasks(me + 1);
+        }
+        (!stops).then_some(())
+    }
+
+    /// A starved worker declines an offer: a place opens in its stead.
+    #[inline(always)]
+    fn decline(&self, offered: Offered<J>) {
+        let number = offered.number();
+        let Some(arena) = self.arenas.get(number) else { return };
+        let arena_job = lock(&self.jobs[number]);
+        arena.leave_seat(offered.seat as usize);
+        if arena_job.job.is_none() {
+            drop(arena_job);
+            return self.give_back(arena, number, 1, offered.is_again);
+        }
+        if offered.is_again && arena_job.caller_sleeps {
+            arena.done.notify_one(); // perhaps it sleeps until only untaken tokens are left
+        }
+        let places = arena_job.places + 1;
+        self.open_places(arena_job, arena, number, places);
+    }
+
+    /// Takes an open place in one of these arenas. A caller that waits for the end of the loop in
+    /// arena `waits_for` takes only a place of a loop inside its own. Also returns how long a
+    /// worker polls after the job.
+    fn take_place(
+        &self,
+        open: usize,
+        thread: usize,
+        waits_for: Option<usize>,
+    ) -> Option<(Entered<'_, J>, Patience)> {
+        // Callers take the first free arena, so the arena of a loop mostly precedes those of the
+        // loops in its items.
+        ones(open).find_map(|number| {
+            if !self.is_open_to(number, waits_for) {
+                return None;
+            }
+            let (arena, mut arena_job) = (self.arenas.get(number)?, lock(&self.jobs[number]));
+            if !self.is_open_to(number, waits_for) {
+                return None;
+            }
+            let (job, seat) = (arena_job.job?, arena.take_seat(thread, arena_job.helpers)?);
+            let places = arena_job.places - 1;
+            arena_job.called = arena_job.called.min(places);
+            self.set_places(&mut arena_job, arena, number, places);
+            let me = if waits_for.is_none() { thread.checked_sub(1) } else { None };
+            let offered = arena_job.offered(job, number, seat);
+            Some((Entered::new(self, offered, arena, me), arena_job.patience))
+        })
+    }
+
+    /// Whether the loop in arena `number` has an open place for a thread that waits for the end of
+    /// the loop in arena `waits_for`, if it waits. Exact under the lock of the job.
+    fn is_open_to(&self, number: usize, waits_for: Option<usize>) -> bool {
+        let is_open = |arena: &Arena| arena.open.load(Ordering::Relaxed) > 0;
+        self.arenas.get(number).is_some_and(is_open)
+            && waits_for.is_none_or(|of| self.arenas.around(number).any(|(around, _)| around == of))
+    }
+
+    /// The caller of the loop in arena `of` helps a loop inside its own loop, if such a loop has an
+    /// open place. Otherwise the caller sleeps until the last token is back, the caller is called
+    /// back, or a loop inside its own opens a place. It sleeps only while `tokens` are out. After
+    /// helping, it polls for `patience`.
+    fn help_or_sleep<'a>(
+        &'a self,
+        mut arena_job: MutexGuard<'a, ArenaJob<J>>,
+        (of, arena, caller): (usize, &Arena, Caller),
+        tokens: usize,
+        patience: Patience,
+        help: HelpInside<'_, J>,
+    ) -> MutexGuard<'a, ArenaJob<J>> {
+        arena.is_wanted.store(false, Ordering::Relaxed);
+        if self.is_called(caller.post) {
+            let rests = mem::replace(&mut arena_job.rests, false);
+            drop(arena_job);
+            self.run_calls(caller.post);
+            arena_job = lock(&self.jobs[of]);
+            arena_job.rests = rests;
+            return arena_job;
+        }
+        // Under the lock of its own job, so that a thread that opens a place afterwards finds the
+        // caller asleep.
+        let open = self.open.load(Ordering::Relaxed);
+        if let Some(help) = help
+            && ones(open).any(|number| self.is_open_to(number, Some(of)))
+        {
+            let rests = mem::replace(&mut arena_job.rests, false);
+            drop(arena_job);
+            if let Some((entered, _)) = self.take_place(open, caller.thread(), Some(of)) {
+                self.set_waits(arena, false);
+                help(&entered);
+                drop(entered);
+                self.set_waits(arena, true);
+                patience.poll(|| arena.is_over_or_wanted());
+            }
+            arena_job = lock(&self.jobs[of]);
+            arena_job.rests = rests;
+            return arena_job;
+        }
+        // If a token comes back before this, the caller looks again. If a token comes back
+        // afterwards, the worker sees that the caller sleeps.
+        let (before, order) = (tokens * TOKEN, Ordering::Relaxed);
+        if arena.active.compare_exchange(before, before + SLEEPS, order, order).is_ok() {
+            arena_job.caller_sleeps = true;
+            arena_job = wait(&arena.done, arena_job);
+            arena_job.caller_sleeps = false;
+            arena.active.fetch_and(!SLEEPS, Ordering::Relaxed);
+        }
+        arena_job
+    }
+
+    /// Records whether the caller of the loop in an arena rests or waits for the last token.
+    fn set_waits(&self, arena: &Arena, waits: bool) {
+        let change = if waits { 1 } else { usize::MAX };
+        self.counts.waiting.fetch_add(change, Ordering::Relaxed);
+        arena.waits.store(waits, Ordering::Relaxed);
+    }
+
+    /// Calls a thread back into the loop in arena `number`: the caller of that loop if it rests,
+    /// otherwise an idle worker, or the next one that becomes idle. The calling thread is inside.
+    pub(crate) fn call_back(&self, number: usize) {
+        let Some(arena) = self.arenas.get(number) else { return };
+        let mut arena_job = lock(&self.jobs[number]);
+        let Some(job) = arena_job.job else { return };
+        arena.callbacks.fetch_add(1, Ordering::Relaxed);
+        if arena_job.rests {
+            arena_job.recalls += 1;
+            drop(arena_job);
+            arena.done.notify_one();
+            return;
+        }
+        arena.active.fetch_add(TOKEN, Ordering::Relaxed); // the calling thread has a token, or is the caller
+        let ArenaJob { helpers, places, .. } = *arena_job;
+        if arena.free_seats(helpers) <= places {
+            arena_job.owed += 1; // a worker that has announced that it goes keeps its seat until it has left
+            return;
+        }
+        let seat = arena.first_free_seat(helpers);
+        let offered = self.offer(&arena_job, (job, number, arena), 0, seat..=seat);
+        if offered.end == seat {
+            arena_job.called += 1;
+            return self.open_places(arena_job, arena, number, places + 1);
+        }
+        drop(arena_job);
+        offered.for_each(|seat| self.ring(arena.thread_at(seat)));
+    }
+
+    /// The caller rests while workers are inside, until it is called back. Meanwhile it helps loops
+    /// inside its own loop. Returns true if it was called back, and false if no worker is inside.
+    pub(crate) fn rest(&self, turn: &Turn<'_>, caller: Caller, help: HelpInside<'_, J>) -> bool {
+        let &Turn { arena, number } = turn;
+        let mut arena_job = lock(&self.jobs[number]);
+        arena_job.rests = true;
+        if !self.patience.is_none() && arena_job.recalls + arena_job.owed + arena_job.called == 0 {
+            let untaken = self.untaken(&arena_job, arena, number);
+            let callbacks = arena.callbacks.load(Ordering::Relaxed);
+            drop(arena_job);
+            self.patience.poll(|| {
+                arena.tokens(Ordering::Relaxed) <= untaken
+                    || arena.callbacks.load(Ordering::Relaxed) != callbacks
+            });
+            arena_job = lock(&self.jobs[number]);
+        }
+        self.set_waits(arena, true);
+        let is_called = loop {
+            if self.takes_the_call(&mut arena_job, arena, number) {
+                break true;
+            }
+            let tokens = arena.tokens_now();
+            if tokens == self.untaken(&arena_job, arena, number) {
+                break false;
+            }
+            arena_job = self.help_or_sleep(arena_job, (number, arena, caller), tokens, self.patience, help);
+        };
+        arena_job.rests = false;
+        self.set_waits(arena, false);
+        is_called
+    }
+
+    /// Whether the caller, which rests, was called back, or a call waits for any thread. If so, the
+    /// caller takes the call.
+    #[inline(always)]
+    fn takes_the_call(&self, arena_job: &mut ArenaJob<J>, arena: &Arena, number: usize) -> bool {
+        if arena_job.recalls > 0 {
+            arena_job.recalls -= 1;
+            return true;
+        }
+        if arena_job.owed > 0 {
+            arena_job.owed -= 1;
+        } else if arena_job.called > 0 {
+            arena_job.called -= 1;
+            let places = arena_job.places - 1;
+            self.set_places(arena_job, arena, number, places);
+        } else {
+            return false;
+        }
+        arena.active.fetch_sub(TOKEN, Ordering::Relaxed); // the token of the call, which no worker has
+        true
+    }
+
+    /// The number of tokens that no worker has taken, under the lock of the job.
+    fn untaken(&self, arena_job: &ArenaJob<J>, arena: &Arena, number: usize) -> usize {
+        let is_offered = |thread: &usize| {
+            thread
+                .checked_sub(1)
+                .is_some_and(|worker| self.posts[worker].has_offer(|offered| offered.number() == number))
+        };
+        arena_job.places + arena_job.owed + arena.seated(arena_job.helpers).filter(is_offered).count()
+    }
+
+    /// Gives tokens back. Wakes the caller if it sleeps and these were the last ones, or if it may
+    /// sleep until only untaken ones are left (`is_again`).
+    fn give_back(&self, arena: &Arena, number: usize, tokens: usize, is_again: bool) {
+        // Release; partners: the Acquire loads of a caller that waits. All changes are
+        // read-modify-writes, so the caller sees what all workers did inside.
+        let before = arena.active.fetch_sub(tokens * TOKEN, Ordering::Release);
+        if before == tokens * TOKEN + SLEEPS || (is_again && before & SLEEPS != 0) {
+            drop(lock(&self.jobs[number])); // by now the caller sleeps on `done`
+            arena.done.notify_one();
+        }
+    }
+
+    /// Closes all places. Returns their tokens.
+    fn close(&self, arena_job: &mut ArenaJob<J>, arena: &Arena, number: usize) -> usize {
+        let closed = arena_job.places + mem::take(&mut arena_job.owed);
+        arena_job.called = 0;
+        if arena_job.places > 0 {
+            self.set_places(arena_job, arena, number, 0);
+        }
+        closed
+    }
+
+    /// Stops all workers. Before a thread ends, it runs the tasks that wait.
+    pub(crate) fn stop(&self) {
+        self.posts.iter().for_each(|post| post.stop());
+        self.tasks.reserve.stop();
+    }
+}
+
+/// The function with which a waiting caller runs the job of a loop that it has entered. `None` if
+/// the caller is unwinding.
+pub(crate) type HelpInside<'a, J> = Option<&'a dyn Fn(&Entered<'_, J>)>;
+
+/// A published job. Ending or dropping it retracts the job and waits until every worker that has
+/// taken it has left.
+#[derive(Debug)]
+pub(crate) struct Published<'a, J: Copy> {
+    pub(crate) barrier: &'a Barrier<J>,
+    pub(crate) arena: &'a Arena,
+    number: usize,
+    caller: Caller,
+    patience: Patience,
+}
+
+impl<J: Copy> Published<'_, J> {
+    /// Ends the offer. While the caller waits, it helps the loops that are called in items of this
+    /// loop: `help` does the work of a worker in such a loop.
+    pub(crate) fn end(self, help: impl Fn(&Entered<'_, J>)) {
+        self.retract_and_wait(Some(&help)); // if `help` unwinds, the drop of `self` waits
+        mem::forget(self);
+    }
+
+    /// Does what [`end`](Self::end) does. To be called once.
+    pub(crate) fn retract_and_wait(&self, help: HelpInside<'_, J>) {
+        let Self { barrier, arena, caller, patience, .. } = *self;
+        let back = self.retract();
+        // Acquire; partner: `give_back`. The caller sees all that the workers did inside.
+        if arena.active.fetch_sub(back * TOKEN, Ordering::Acquire) / TOKEN > back {
+            arena.is_wanted.store(false, Ordering::Relaxed);
+            barrier.set_waits(arena, true);
+            patience.poll(|| arena.is_over_or_wanted());
+            self.wait_for_the_last(help);
+            barrier.set_waits(arena, false);
+        }
+        barrier.counts.callers.fetch_sub(usize::from(caller.thread() == 0), Ordering::Relaxed);
+    }
+
+    /// Waits until all tokens are back.
+    #[inline(always)]
+    fn wait_for_the_last(&self, help: HelpInside<'_, J>) {
+        let Self { barrier, arena, number, caller, patience } = *self;
+        if arena.tokens(Ordering::Acquire) == 0 {
+            return; // partner: `give_back`
+        }
+        let mut arena_job = lock(&barrier.jobs[number]);
+        loop {
+            let tokens = arena.tokens_now();
+            if tokens == 0 {
+                return;
+            }
+            arena_job = barrier.help_or_sleep(arena_job, (number, arena, caller), tokens, patience, help);
+        }
+    }
+
+    /// Retracts the job: nobody takes it any more. Returns the tokens that nobody has taken.
+    fn retract(&self) -> usize {
+        let Self { barrier, arena, number, .. } = *self;
+        let mut arena_job = lock(&barrier.jobs[number]);
+        arena_job.job = None;
+        let closed = barrier.close(&mut arena_job, arena, number);
+        if arena.tokens(Ordering::Relaxed) == closed {
+            return closed;
+        }
+        let (mut back, mut slept) = (0, false);
+        for worker in arena.seated(arena_job.helpers).filter_map(|thread| thread.checked_sub(1)) {
+            if let Some(at) = barrier.posts[worker].take_back(|offered| offered.number() == number) {
+                back += 1;
+                slept |= at.sleeps();
+            }
+        }
+        drop(arena_job);
+        // A caller that has opened a place meanwhile has not rung these workers: they had an offer.
+        if slept && barrier.open_arenas() != 0 {
+            barrier.posts.iter().for_each(|post| post.ring_if_asleep());
+            barrier.note_if_tasks_wait();
+        }
+        closed + back
+    }
+}
+
+impl<J: Copy> Drop for Published<'_, J> {
+    fn drop(&mut self) {
+        self.retract_and_wait(None);
+    }
+}
+
+/// A worker inside a loop. Dropping this value leaves the loop.
+#[derive(Debug)]
+pub(crate) struct Entered<'a, J: Copy> {
+    pub(crate) barrier: &'a Barrier<J>,
+    pub(crate) job: J,
+    pub(crate) seat: usize,
+    arena: &'a Arena,
+    pub(crate) number: usize,
+    is_again: bool,
+    /// The worker. `None` for a waiting caller, which counts as inside its own loop.
+    me: Option<usize>,
+}
+
+impl<'a, J: Copy> Entered<'a, J> {
+    fn new(barrier: &'a Barrier<J>, offered: Offered<J>, arena: &'a Arena, me: Option<usize>) -> Self {
+        let (number, Offered { job, is_again, seat, .. }) = (offered.number(), offered);
+        Self { barrier, job, seat: seat as usize, arena, number, is_again, me }
+    }
+}
+
+impl<J: Copy> Drop for Entered<'_, J> {
+    /// The token comes last: until then, the caller keeps the arena.
+    fn drop(&mut self) {
+        let Self { barrier, seat, arena, number, is_again, me, .. } = *self;
+        let (mut tokens, mut is_owed) = (1, false);
+        if is_again {
+            let mut arena_job = lock(&barrier.jobs[number]);
+            arena.leave_seat(seat);
+            is_owed = arena_job.owed > 0;
+            if is_owed {
+                arena_job.owed -= 1;
+                arena_job.called += 1;
+                let places = arena_job.places + 1;
+                barrier.set_places(&mut arena_job, arena, number, places);
+            }
+        } else if arena.open.load(Ordering::Relaxed) > 0 {
+            tokens += barrier.close(&mut lock(&barrier.jobs[number]), arena, number);
+        }
+        if let Some(me) = me {
+            let post = &barrier.posts[me];
+            post.leave(&mut lock(&post.state));
+        }
+        if is_owed {
+            barrier.announce(number);
+        }
+        barrier.give_back(arena, number, tokens, is_again);
+    }
+}
+
+/// The numbers of the arenas whose bits are set.
+fn ones(bits: usize) -> impl Iterator<Item = usize> {
+    let mut bits = bits & !TASKS;
+    std::iter::from_fn(move || {
+        let number = (bits != 0).then(|| bits.trailing_zeros() as usize);
+        bits &= bits.wrapping_sub(1);
+        number
+    })
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use std::{
+        sync::atomic::AtomicBool,
+        thread,
+        time::{Duration, Instant},
+    };
+
+    use super::*;
+
+    impl<J: Copy> Barrier<J> {
+        /// Checks that no job has more or fewer tokens than it may have, at any moment.
+        pub(in crate::pool::team) fn recount(&self) {
+            let jobs: Vec<_> = self.jobs.iter().map(|job| lock(job)).collect();
+            let open =
+                jobs.iter().enumerate().map(|(number, job)| usize::from(job.places > 0) << number).sum();
+            let _: usize = open;
+            assert_eq!(self.open.load(Ordering::Relaxed) & !TASKS, open, "the arenas with open places");
+            for (number, job) in jobs.iter().enumerate() {
+                let Some(arena) = self.arenas.get(number) else { continue };
+                assert!(job.job.is_some() || job.places + job.owed == 0, "a place without a job");
+                assert_eq!(arena.open.load(Ordering::Relaxed), job.places, "the open places of {number}");
+                assert!(job.places <= arena.free_seats(job.helpers), "a place without a seat");
+                let untaken = self.untaken(job, arena, number);
+                assert!(untaken <= arena.tokens(Ordering::Relaxed), "an offer without a token");
+            }
+        }
+
+        /// Checks that worker `me`, which is in a loop, counts as inside.
+        pub(in crate::pool::team) fn assert_inside(&self, me: usize) {
+            assert_eq!(self.posts[me].at(), WorkerState::Inside, "worker {me}");
+        }
+
+        /// Checks that nothing is left of any loop.
+        pub(in crate::pool::team) fn assert_no_loop(&self) {
+            self.recount();
+            assert_eq!((self.callers(), self.waiting()), (0, 0), "callers, waiting callers");
+            for job in &self.jobs {
+                let job = lock(job);
+                let left = (job.places, job.owed, job.rests, job.caller_sleeps, job.job.is_some());
+                assert_eq!(left, (0, 0, false, false, false), "places, calls, the caller, a job");
+            }
+            for arena in self.arenas.made() {
+                assert_eq!(arena.active.load(Ordering::Relaxed), 0, "tokens");
+                assert!(!arena.waits.load(Ordering::Relaxed), "a caller waits");
+            }
+            // A worker gives its token back after it has left. A worker that came for a place and
+            // found it closed has no token, and goes a moment later.
+            let is_idle = |post: &CachePadded<Post<Offered<J>>>| post.at().is_idle();
+            let begin = Instant::now();
+            while !self.posts.iter().all(is_idle) {
+                assert!(begin.elapsed() < Duration::from_secs(10), "a worker is inside, or has an offer");
+                thread::yield_now();
+            }
+        }
+    }
+
+    fn barrier(workers: usize) -> Barrier<usize> {
+        Barrier::new(workers, Fence::Symmetric, Patience::default())
+    }
+
+    fn offer(reentry: Reentry) -> Offer {
+        Offer { helpers: 1, reentry, ..Offer::default() }
+    }
+
+    /// If the call opened a place, a worker would enter a job whose caller has returned.
+    #[test]
+    fn a_call_after_the_end_of_a_job_opens_no_place() {
+        let barrier = barrier(1);
+        let turn = barrier.arenas.take().expect("an arena is free");
+        drop(barrier.publish(&turn, Caller::default(), offer(Reentry::Again), 7));
+        barrier.call_back(turn.number);
+        assert_eq!(barrier.open.load(Ordering::Relaxed), 0);
+        barrier.assert_no_loop();
+    }
+
+    /// Worker 0 is in the outer loop, and calls a loop in it while the outer caller sleeps. No
+    /// worker sleeps, so the outer caller is woken, and helps. Returns whether it was.
+    ///
+    /// If `passes_over`, worker 1 is awake when the inner loop begins, so nobody is woken. Worker 1
+    /// then passes over the loop.
+    fn is_outer_caller_woken(passes_over: bool) -> bool {
+        let barrier = &barrier(1 + usize::from(passes_over));
+        let helped = &AtomicBool::new(false);
+        let begin = Instant::now();
+        let is_late = || begin.elapsed() > Duration::from_secs(10);
+        thread::scope(|scope| {
+            let turn = barrier.arenas.take().expect("an arena is free");
+            let published = barrier.publish(&turn, Caller::default(), offer(Reentry::Once), 1);
+            let worker = scope.spawn(move || {
+                let entered = barrier.enter(0, &mut barrier.nothing_seen()).expect("the outer loop");
+                while !lock(&barrier.jobs[entered.number]).caller_sleeps && !is_late() {
+                    thread::yield_now();
+                }
+                let turn = barrier.arenas.take().expect("an arena is free");
+                let caller = Caller { post: 1, outer: Some(entered.number) };
+                let published = barrier.publish(&turn, caller, offer(Reentry::Once), 2);
+                if passes_over {
+                    scope.spawn(|| barrier.pass_over(1));
+                }
+                while !helped.load(Ordering::Relaxed) && !is_late() {
+                    thread::yield_now();
+                }
+                published.end(|_| ());
+            });
+            while barrier.posts[0].at() != WorkerState::Inside {
+                thread::yield_now();
+            }
+            published.end(|entered| helped.store(entered.job == 2, Ordering::Relaxed));
+            worker.join().unwrap();
+            barrier.assert_no_loop();
+            barrier.stop();
+        });
+        helped.load(Ordering::Relaxed)
+    }
+
+    #[test]
+    fn a_loop_wakes_the_caller_around_it_if_no_worker_can_come() {
+        assert!(is_outer_caller_woken(false), "the caller sleeps beside the loop inside its own");
+    }
+
+    #[test]
+    fn a_worker_that_passes_over_a_job_wakes_the_caller_around_it() {
+        assert!(is_outer_caller_woken(true), "the caller sleeps beside the loop inside its own");
+    }
+
+    /// The first two sleepers that are rung may not come. A caller from outside, which has no post,
+    /// may have the seat of the next one.
+    #[test]
+    fn all_sleepers_are_rung_one_after_the_other() {
+        let barrier = &barrier(5);
+        let came = &AtomicUsize::new(0);
+        thread::scope(|scope| {
+            for me in 0..5 {
+                scope.spawn(move || {
+                    while let Some(entered) = barrier.enter(me, &mut barrier.nothing_seen()) {
+                        came.fetch_add(1, Ordering::Relaxed);
+                        drop(entered);
+                    }
+                });
+            }
+            while barrier.posts.iter().any(|post| post.at() != WorkerState::Asleep) {
+                thread::yield_now();
+            }
+            let turn = barrier.arenas.take().expect("an arena is free");
+            let offer = Offer { helpers: 5, reentry: Reentry::Again, ..Offer::default() };
+            let published = barrier.offer_job(&turn, Caller::default(), offer, 7);
+            assert_eq!(came.load(Ordering::Relaxed), 0, "nobody is rung");
+            assert!(turn.arena.has_to_ring());
+            turn.arena.give_seat(3, 0);
+            for _ in 0..3 {
+                barrier.ring_two(turn.arena);
+            }
+            assert!(!turn.arena.has_to_ring());
+            let begin = Instant::now();
+            while came.load(Ordering::Relaxed) < 4 && begin.elapsed() < Duration::from_secs(10) {
+                thread::yield_now();
+            }
+            assert_eq!(came.load(Ordering::Relaxed), 4, "all but the one whose seat is taken");
+            turn.arena.give_seat(3, 3);
+            drop(published);
+            barrier.assert_no_loop();
+            barrier.stop();
+        });
+    }
+
+    #[test]
+    fn a_worker_that_passes_over_a_job_wakes_another() {
+        let barrier = &barrier(2);
+        thread::scope(|scope| {
+            let job = || barrier.enter(0, &mut barrier.nothing_seen()).map(|entered| entered.job);
+            let helper = scope.spawn(job);
+            while barrier.posts[0].at() != WorkerState::Asleep {
+                thread::yield_now();
+            }
+            let turn = barrier.arenas.take().expect("an arena is free");
+            let published = barrier.publish(&turn, Caller::default(), offer(Reentry::Once), 7);
+            scope.spawn(|| barrier.pass_over(1));
+            let begin = Instant::now();
+            while !helper.is_finished() && begin.elapsed() < Duration::from_secs(10) {
+                thread::yield_now();
+            }
+            drop(published);
+            barrier.stop();
+            assert_eq!(helper.join().unwrap(), Some(7));
+        });
+    }
+
+    /// The worker polls. It sees a place that its caller closes at once.
+    #[test]
+    #[cfg_attr(miri, ignore = "nobody polls under Miri")]
+    fn a_worker_that_misses_a_place_goes_on_polling() {
+        let barrier = &Barrier::<usize>::new(1, Fence::Symmetric, Patience::of(Duration::from_secs(600)));
+        // Whether the worker is seen in this state within some seconds.
+        let sees = |state| {
+            let begin = Instant::now();
+            while barrier.posts[0].at() != state && begin.elapsed() < Duration::from_secs(10) {
+                thread::yield_now();
+            }
+            barrier.posts[0].at() == state
+        };
+        thread::scope(|scope| {
+            let worker = scope.spawn(|| barrier.enter(0, &mut barrier.nothing_seen()).is_none());
+            let turn = barrier.arenas.take().unwrap();
+            let mut arena_job = lock(&barrier.jobs[turn.number]);
+            barrier.set_places(&mut arena_job, turn.arena, turn.number, 1);
+            let comes = sees(WorkerState::Inside); // it waits for the lock
+            barrier.set_places(&mut arena_job, turn.arena, turn.number, 0);
+            drop(arena_job);
+            let polls = sees(WorkerState::Awake);
+            thread::sleep(Duration::from_millis(20));
+            let still_polls = barrier.posts[0].at() == WorkerState::Awake;
+            barrier.stop();
+            assert!(worker.join().unwrap());
+            assert_eq!((comes, polls, still_polls), (true, true, true));
+        });
+    }
+
+    /// Nobody is inside: one offer is not taken, or a call has come before.
+    #[test]
+    fn a_caller_that_rests_alone_does_not_poll() {
+        const LONG: Duration = Duration::from_secs(60);
+        for is_called in [false, true] {
+            let barrier = &Barrier::<usize>::new(1, Fence::Symmetric, Patience::of(LONG));
+            let turn = barrier.arenas.take().unwrap();
+            let helpers = usize::from(!is_called);
+            let offer = Offer { helpers, ..offer(Reentry::Again) };
+            let published = barrier.publish(&turn, Caller::default(), offer, 7);
+            if is_called {
+                barrier.call_back(turn.number);
+            }
+            let begin = Instant::now();
+            assert_eq!(barrier.rest(&turn, Caller::default(), None), is_called);
+            assert!(begin.elapsed() < LONG / 2, "{:?}", begin.elapsed());
+            drop(published);
+        }
+    }
+}
