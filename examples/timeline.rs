@@ -1,5 +1,5 @@
-//! Traces range stealing: a slice with 64 heavy items at one end, run by a static split and with
-//! stealing.
+//! Traces range stealing: a slice with 64 heavy items at one end, run in one block for each worker
+//! (a static split) and with stealing.
 //!
 //! ```sh
 //! cargo run --release --example timeline -- loops.json
@@ -8,11 +8,12 @@
 //!
 //! The items sleep instead of computing, so the picture shows four workers on any number of CPUs.
 
-use rangesteal::{Pool, Stealing, Trace};
+use rangesteal::{Pool, Trace};
 use std::{env, error::Error, fs, thread, time::Duration};
 
 const ITEMS: usize = 1024;
 const HEAVY: usize = 64;
+const WORKERS: usize = 4;
 
 fn item(number: usize) {
     let micros = if number < ITEMS - HEAVY { 20 } else { 2000 };
@@ -21,11 +22,10 @@ fn item(number: usize) {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut trace = Trace::new();
-    for (stealing, title) in [(Stealing::Off, "Static split"), (Stealing::Largest, "Range stealing")] {
-        let pool = Pool::builder().num_threads(4).stealing(stealing).build()?;
-        pool.for_each(&[0; 64], |_| item(0)); // so that all workers are awake
-        pool.on(0..ITEMS).trace(trace.titled(title)).for_each(item);
-    }
+    let pool = Pool::builder().num_threads(WORKERS).build()?;
+    pool.for_each(&[0; 64], |_| item(0)); // so that all workers are awake
+    pool.on(0..ITEMS).grain(ITEMS / WORKERS).trace(trace.titled("Static split")).for_each(item);
+    pool.on(0..ITEMS).trace(trace.titled("Range stealing")).for_each(item);
     let file = env::args_os().nth(1).unwrap_or_else(|| "loops.json".into());
     fs::write(file, trace.chrome().to_string())?;
     for timeline in trace.timelines() {

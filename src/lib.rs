@@ -127,8 +127,8 @@ struct Readme;
 
 pub use pool::{
     Alone, BuildError, CancelToken, Cancelled, CountSource, Cpu, Feed, Grow, On, PerWorker, PinState,
-    Pinning, Placement, Pool, PoolBuilder, Progress, RunReport, Seat, Seating, Stealing, Trace, WaitReport,
-    Waiting, WorkerReport, WorkerThread, source,
+    Pinning, Placement, Pool, PoolBuilder, Progress, RunReport, Seat, Seating, Trace, WaitReport, Waiting,
+    WorkerReport, WorkerThread, source,
 };
 
 #[doc(hidden)]

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rangesteal::{Alone, CancelToken, Cancelled, Pool, RunReport, Stealing};
+use rangesteal::{Alone, CancelToken, Cancelled, Pool, RunReport};
 
 fn pool(threads: usize) -> Pool {
     Pool::builder().num_threads(threads).build().unwrap()
@@ -466,21 +466,6 @@ fn a_short_loop_wakes_nobody() {
     };
     // Other tests also use the CPUs, and an interrupted call is not short.
     assert!((0..20).any(|_| alone_of_100() > 60), "short loops have woken a worker");
-}
-
-#[test]
-fn without_stealing_all_is_folded_as_well() {
-    let pool = Pool::builder().num_threads(3).stealing(Stealing::Off).build().unwrap();
-    let end = many(1_000_000);
-    let count = pool.grow([0]).fold_unordered(
-        || 0,
-        |count, node, feed| {
-            feed.extend(children(node, end));
-            count + 1
-        },
-        |a, b| a + b,
-    );
-    assert_eq!(count, nodes(end).len());
 }
 
 /// A state that is not `Send`.

@@ -13,7 +13,7 @@ use std::{
 
 use busy::work;
 use proptest::prelude::*;
-use rangesteal::{Alone, Pool, RunReport, Stealing};
+use rangesteal::{Alone, Pool, RunReport};
 
 fn pool(threads: usize) -> Pool {
     Pool::builder().num_threads(threads).build().expect("a pool of a few threads")
@@ -172,10 +172,9 @@ proptest! {
     fn as_the_plain_loop(
         costs in prop::collection::vec(prop_oneof![20 => Just(0u64), 1 => 0u64..20_000], 0..if cfg!(miri) { 40 } else { 2_000 }),
         threads in 1usize..9,
-        stealing in prop_oneof![2 => Just(Stealing::Largest), 1 => Just(Stealing::Off)],
         spin in prop_oneof![Just(0), Just(50)],
     ) {
-        let builder = Pool::builder().num_threads(threads).stealing(stealing);
+        let builder = Pool::builder().num_threads(threads);
         let pool = builder.spin_before_park(Duration::from_micros(spin)).build().unwrap();
         for _ in 0..3 { // from the second call on, the pool knows the loop
             let visit = |cost: &u64| { work(*cost); vec![*cost] };
@@ -373,29 +372,6 @@ fn a_short_loop_wakes_nobody() {
     // suffices.
     let batches: Vec<usize> = (0..100).map(|_| elsewhere()).take_while(|&count| count > 0).collect();
     assert!(batches.len() < 100, "items that ran elsewhere, of 2000 each: {batches:?}");
-}
-
-#[test]
-#[cfg_attr(miri, ignore = "about time")]
-fn without_stealing_nothing_is_stolen_from_who_has_begun() {
-    // All heavy items are in the caller's share. The caller begins before any worker is woken.
-    let items: Vec<u64> = (0..200).map(|i| if i < 90 { 50_000 } else { 0 }).collect();
-    let caller = thread::current().id();
-    let elsewhere = |stealing| {
-        let pool = Pool::builder().num_threads(2).stealing(stealing).build().unwrap();
-        let elsewhere = AtomicUsize::new(0);
-        for _ in 0..10 {
-            pool.for_each(&items, |cost| {
-                work(*cost);
-                if *cost > 0 && thread::current().id() != caller {
-                    elsewhere.fetch_add(1, Relaxed);
-                }
-            });
-        }
-        elsewhere.into_inner()
-    };
-    assert_eq!(elsewhere(Stealing::Off), 0);
-    assert_ne!(elsewhere(Stealing::Largest), 0);
 }
 
 #[test]

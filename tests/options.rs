@@ -22,8 +22,7 @@ use std::{
 use busy::work;
 use proptest::prelude::*;
 use rangesteal::{
-    Alone, CancelToken, Cancelled, On, PerWorker, Pinning, Pool, Progress, RunReport, Stealing,
-    source::Exclusive,
+    Alone, CancelToken, Cancelled, On, PerWorker, Pinning, Pool, Progress, RunReport, source::Exclusive,
 };
 
 /// The number of items: enough for all workers to take part, and few under an interpreter.
@@ -471,12 +470,10 @@ mod reproducibility {
             let plain: Vec<usize> = (0..len).collect();
             let order: Vec<usize> = alone.3.split([',', '(', ')']).filter_map(|i| i.parse().ok()).collect();
             prop_assert_eq!(order, plain, "in slice order");
-            for stealing in [Stealing::Largest, Stealing::Off] {
-                for threads in if cfg!(miri) { 2..=3 } else { 1..=8 } {
-                    let pool = Pool::builder().num_threads(threads).stealing(stealing).build().unwrap();
-                    for &noise in &noise {
-                        prop_assert_eq!(&results(&pool, len, grain, noise), &alone, "{} threads, {:?}", threads, stealing);
-                    }
+            for threads in if cfg!(miri) { 2..=3 } else { 1..=8 } {
+                let pool = pool(threads);
+                for &noise in &noise {
+                    prop_assert_eq!(&results(&pool, len, grain, noise), &alone, "{} threads", threads);
                 }
             }
         }

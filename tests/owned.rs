@@ -12,16 +12,15 @@ use std::{
 
 use busy::work;
 use proptest::prelude::*;
-use rangesteal::{CancelToken, Pool, Stealing, source};
+use rangesteal::{CancelToken, Pool, source};
 
 const CASES: u32 = if cfg!(miri) { 1 } else { 48 };
 const LONGEST: usize = if cfg!(miri) { 40 } else { 2000 };
 
 fn pools() -> impl Strategy<Value = Pool> {
-    let stealing = prop_oneof![4 => Just(Stealing::Largest), 1 => Just(Stealing::Off)];
-    (1usize..6, stealing, prop_oneof![Just(0), Just(50)]).prop_map(|(threads, stealing, spin)| {
+    (1usize..6, prop_oneof![Just(0), Just(50)]).prop_map(|(threads, spin)| {
         quiet();
-        let builder = Pool::builder().num_threads(threads).stealing(stealing);
+        let builder = Pool::builder().num_threads(threads);
         builder.spin_before_park(Duration::from_micros(spin)).build().unwrap()
     })
 }

@@ -27,7 +27,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rangesteal::{CancelToken, Cancelled, Pinning, Pool, Progress, RunReport, Stealing};
+use rangesteal::{CancelToken, Cancelled, Pinning, Pool, Progress, RunReport};
 
 /// A generator of random numbers from one seed: splitmix64.
 struct Random(u64);
@@ -531,7 +531,6 @@ fn loops(random: &mut Random, counts: &Counts) {
     const ROUNDS: usize = 20;
     let builder = Pool::builder()
         .num_threads(1 + random.below(6))
-        .stealing(if random.one_in(4) { Stealing::Off } else { Stealing::Largest })
         .pinning(if random.one_in(2) { Pinning::Off } else { Pinning::BestEffort })
         .spin_before_park(Duration::from_micros([0, 0, 50][random.below(3)]));
     let pool = builder.build().expect("a pool");

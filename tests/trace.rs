@@ -12,7 +12,7 @@ use std::{
 
 use busy::work;
 use rangesteal::{
-    Alone, CancelToken, Pool, RunReport, Stealing, Trace,
+    Alone, CancelToken, Pool, RunReport, Trace,
     trace::{Helper, InnerLoop, Run, Timeline},
 };
 use serde_json::Value;
@@ -150,10 +150,8 @@ fn last(trace: &Trace) -> &Timeline {
 
 #[test]
 fn every_item_is_in_one_run() {
-    for (threads, stealing) in
-        [(1, Stealing::Largest), (2, Stealing::Largest), (4, Stealing::Largest), (2, Stealing::Off)]
-    {
-        let pool = Pool::builder().num_threads(threads).stealing(stealing).build().unwrap();
+    for threads in [1, 2, 4] {
+        let pool = pool(threads);
         let (mut trace, mut report) = (Trace::new(), RunReport::default());
         let (mut searches, mut in_searches) = (Trace::new(), 0);
         for _ in 0..if cfg!(miri) { 1 } else { 10 } {

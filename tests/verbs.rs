@@ -15,7 +15,7 @@ use std::{
 
 use busy::work;
 use proptest::prelude::*;
-use rangesteal::{CancelToken, Cancelled, On, Pool, Stealing, options::OnPool, source::IntoChain};
+use rangesteal::{CancelToken, Cancelled, On, Pool, options::OnPool, source::IntoChain};
 
 /// The number of loops. An interpreter runs fewer and shorter loops; unoptimised builds run fewer
 /// loops.
@@ -46,14 +46,11 @@ impl Team {
 }
 
 fn teams() -> impl Strategy<Value = Team> {
-    let stealing = prop_oneof![2 => Just(Stealing::Largest), 1 => Just(Stealing::Off)];
     let grain = prop_oneof![2 => Just(None), 1 => (1usize..100).prop_map(Some), 1 => Just(Some(usize::MAX))];
-    (1usize..9, stealing, prop_oneof![Just(0), Just(50)], grain).prop_map(
-        |(threads, stealing, spin, grain)| {
-            let builder = Pool::builder().num_threads(threads).stealing(stealing);
-            Team { pool: builder.spin_before_park(Duration::from_micros(spin)).build().unwrap(), grain }
-        },
-    )
+    (1usize..9, prop_oneof![Just(0), Just(50)], grain).prop_map(|(threads, spin, grain)| {
+        let builder = Pool::builder().num_threads(threads);
+        Team { pool: builder.spin_before_park(Duration::from_micros(spin)).build().unwrap(), grain }
+    })
 }
 
 /// The costs of items, in nanoseconds. One item in `one_in` costs up to 20 µs, and all other items

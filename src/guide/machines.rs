@@ -69,9 +69,10 @@
 //! One pool may span all NUMA nodes of a machine. No machine with several nodes was measured.
 //!
 //! * Workers with neighbouring numbers have neighbouring caches and nodes, except with `Spread`.
-//! * A worker steals from the nearest of the workers that have about the most work left: first from
-//!   a worker that shares its last-level cache, then from a worker on its node. See
-//!   [`Stealing`](crate::Stealing).
+//! * A worker steals from the nearest of the workers that have at least three quarters of the most
+//!   items left: first from a worker that shares its last-level cache, then from a worker on its
+//!   node. A worker that is not pinned counts as far from all others. From 32 workers on, thieves
+//!   that look at the same time choose different victims, if several workers qualify.
 //! * If the same loop runs over the same slice again, each worker is likely to get the same items
 //!   as in the last round. The items may then still lie in the worker's cache or on the worker's
 //!   node. The pool does not promise that a worker gets the same items again.

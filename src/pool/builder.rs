@@ -13,7 +13,6 @@ use crate::{
             inherited_scheduling::InheritedScheduling,
             placement::{PinState, Pinning, Placement, SeatPlan, System, Wish},
         },
-        policy::victim::Stealing,
         supply::Fence,
         team::{oneshot, threads::Threads},
         thread::{Arrived, Handler, PanicHandler, ThreadBody, WorkerThread},
@@ -72,7 +71,6 @@ pub struct PoolBuilder<S = fn(WorkerThread) -> io::Result<()>> {
 #[derive(Default)]
 struct PoolOptions {
     wish: Wish,
-    stealing: Stealing,
     thread_name: Option<Box<dyn Fn(usize) -> String>>,
     stack_size: Option<usize>,
     spin_before_park: Option<Duration>,
@@ -99,7 +97,6 @@ impl<S> fmt::Debug for PoolBuilder<S> {
             .field("num_threads", &options.wish.workers)
             .field("pinning", &options.wish.pinning.unwrap_or_default())
             .field("placement", &options.wish.placement)
-            .field("stealing", &options.stealing)
             .field("stack_size", &options.stack_size)
             .field("spin_before_park", &options.spin_before_park)
             .finish_non_exhaustive()
@@ -179,19 +176,6 @@ impl<S> PoolBuilder<S> {
     /// ```
     pub fn placement(mut self, placement: Placement) -> Self {
         self.options.wish.placement = placement;
-        self
-    }
-
-    /// The choice of the worker that an idle worker steals from. Default: [`Stealing::Largest`].
-    ///
-    /// ```
-    /// use rangesteal::{Pool, Stealing};
-    ///
-    /// let pool = Pool::builder().stealing(Stealing::Off).build()?;
-    /// # Ok::<(), rangesteal::BuildError>(())
-    /// ```
-    pub fn stealing(mut self, stealing: Stealing) -> Self {
-        self.options.stealing = stealing;
         self
     }
 
@@ -500,8 +484,7 @@ impl PoolOptions {
             plan.doubts.push(format!("worker {worker} is not pinned to CPU {cpu}: {source}{others}"));
         }
         let assignment = CpuAssignment::new(plan, pinned_helpers, caller_pin);
-        let executor =
-            Executor::new(threads, assignment, Hosts::new(host), self.stealing, self.spin_before_park);
+        let executor = Executor::new(threads, assignment, Hosts::new(host), self.spin_before_park);
         Ok((executor, pinned))
     }
 
@@ -559,11 +542,10 @@ mod tests {
             .placement(Placement::Compact)
             .stack_size(1 << 20)
             .thread_name(|worker| format!("count-{worker}"))
-            .spin_before_park(Duration::from_millis(7))
-            .stealing(Stealing::Off);
+            .spin_before_park(Duration::from_millis(7));
         assert_eq!(
             format!("{builder:?}"),
-            "PoolBuilder { num_threads: Some(3), pinning: Off, placement: Compact, stealing: Off, \
+            "PoolBuilder { num_threads: Some(3), pinning: Off, placement: Compact, \
              stack_size: Some(1048576), spin_before_park: Some(7ms), .. }"
         );
         assert!(builder.options.thread_name.is_some());

@@ -23,7 +23,6 @@ pub use builder::PoolBuilder;
 pub use engine::handles::*;
 pub use error::BuildError;
 pub use place::{cpu_assignment::*, placement::*, topology::Cpu};
-pub use policy::victim::Stealing;
 pub use team::{fork::Process, job::LentCall, threads::Waiter};
 pub use tell::{report::*, trace::Trace, trace::timeline::*, why_alone::Alone};
 pub use thread::WorkerThread;

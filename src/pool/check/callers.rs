@@ -4,7 +4,7 @@
 //! caller calls loops one after the other, without a pause.
 //!
 //! The policy is the shipped one: this module calls `quick_verdict`, `Case::launch`, `of_rest`,
-//! `CpuUse`, `Granted`, `Memory`, `Prices`, `Splits`, `theft` and `Stealing::victim` as a call and
+//! `CpuUse`, `Granted`, `Memory`, `Prices`, `Splits`, `theft` and `victim` as a call and
 //! a round do. `SimPool` has the protocol of posts, arenas, places and seats in a few lines: a
 //! caller offers its loop to idle workers, those that are awake first, and opens a place for each
 //! further helper, which a worker takes that becomes idle later. The caller rings two of the
@@ -46,7 +46,7 @@ use crate::{
             site::{GOLDEN, Loop, LoopKind, Site, Slice},
             split::{Boundaries, Splits, equal_parts, parts},
             theft::{self, Watched},
-            victim::{Stealing, draw},
+            victim::{draw, victim},
         },
         team::arena::ARENAS,
         tell::journal::Times,
@@ -846,11 +846,9 @@ impl SimPool {
         let (spared, asked) = (*spared, *asked);
         let seats = self.arena(number).cells.len();
         let others = (me + 1..seats).chain(0..me).filter(|&other| Some(other) != spared);
-        let mut left =
-            others.map(|other| (other, self.left(number, other).len())).filter(|&(_, left)| left > 0);
-        let victim = Stealing::Largest.victim(&mut left, |_| Distance::Node, draw(seats, me, asked));
-        drop(left);
-        let Some(victim) = victim else {
+        let left = others.map(|other| (other, self.left(number, other).len(), Distance::Node));
+        let others = left.filter(|&(_, left, _)| left > 0);
+        let Some(victim) = victim(others, draw(seats, me, asked)) else {
             if moves != self.arena(number).moves {
                 return self.scan(thread);
             }

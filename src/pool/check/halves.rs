@@ -2,21 +2,14 @@
 
 use std::ops::Range;
 
-use crate::pool::{
-    policy::victim::Stealing,
-    supply::range::{StealPolicy, VictimView},
-};
+use crate::pool::supply::range::{StealPolicy, VictimView};
 
 /// Steals without watching the victim, and takes half of the number of its items.
-pub(crate) struct Halves(pub(crate) Stealing);
+pub(crate) struct Halves;
 
 impl StealPolicy for Halves {
     fn victim(&mut self, others: &mut dyn Iterator<Item = (usize, usize)>) -> Option<usize> {
-        let victim = match self.0 {
-            Stealing::Largest => others.max_by_key(|&(worker, left)| (left, worker)),
-            Stealing::Off => others.next(),
-        };
-        victim.map(|(worker, _)| worker)
+        others.max_by_key(|&(worker, left)| (left, worker)).map(|(worker, _)| worker)
     }
 
     fn pays(&mut self, _victim: VictimView<'_>) -> bool {

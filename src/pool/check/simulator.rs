@@ -1,6 +1,6 @@
 //! Simulated rounds of up to 256 workers: one thread simulates a round in milliseconds.
 //!
-//! The policy is the shipped one: this module calls `Stealing::victim`, `theft`, `Grain`, `Splits`
+//! The policy is the shipped one: this module calls `victim`, `theft`, `Grain`, `Splits`
 //! and the pieces of a journal as a round does. `SimRound` has the protocol in a few lines, and a
 //! table of prices has the costs of its steps. The events are the ends of stretches and the steps
 //! of thieves. Between two events, the index that a worker has reached is computed from the sums of
@@ -26,7 +26,7 @@ use crate::{
             site::{Loop, Site, Slice, scatter},
             split::{Profile, Splits, equal_parts, parts},
             theft::{self, Watched},
-            victim::{Stealing, draw},
+            victim::{draw, victim},
         },
         tell::journal::{Mark, OpenPieces, Times},
     },
@@ -474,12 +474,10 @@ impl SimRound<'_> {
         let (spared, draw) = (*spared, draw(self.of.told, me, *asked));
         let workers = self.workers.len();
         let others = (me + 1..workers).chain(0..me).filter(|&other| Some(other) != spared);
-        let mut left = others.map(|other| (other, self.left(other, now))).filter(|&(_, left)| left > 0);
+        let left = others.map(|other| (other, self.left(other, now))).filter(|&(_, left)| left > 0);
         let known = self.of.known;
         let distance = |other: usize| distance(known[me].as_ref(), known[other].as_ref());
-        let victim = Stealing::Largest.victim(&mut left, distance, draw);
-        drop(left);
-        let Some(victim) = victim else {
+        let Some(victim) = victim(left.map(|(other, left)| (other, left, distance(other))), draw) else {
             self.outcome.vain += 1;
             if moves != self.moves {
                 return self.scan(me, now);

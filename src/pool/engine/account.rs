@@ -14,7 +14,7 @@ use crate::{
             report::{RunReport, WaitReport},
             trace::{
                 notes::{Before, Tick},
-                scene::{LoopSpan, ScenePlace, Stay},
+                scene::{LoopSpan, SceneSpot, Stay},
                 timeline::Timeline,
             },
             why_alone::Alone,
@@ -63,19 +63,17 @@ impl LoopOptions<'_> {
     /// Returns `None` if neither this loop nor a loop around it is being traced.
     #[inline(always)]
     pub(crate) fn enter(&self) -> Option<Stay> {
-        if self.wishes.trace.is_none() && !ScenePlace::is_near() {
+        if self.wishes.trace.is_none() && !SceneSpot::is_near() {
             return None;
         }
-        ScenePlace::of_call(self.wishes.trace.as_ref().map(|trace| trace.hear))
-            .as_ref()
-            .map(ScenePlace::enter)
+        SceneSpot::of_call(self.wishes.trace.as_ref().map(|trace| trace.hear)).as_ref().map(SceneSpot::enter)
     }
 
     /// Reports this loop to the traced loop around it, if there is a traced loop. Called for loops
     /// that were shared and for loops that found no idle worker.
     #[inline(always)]
     pub(crate) fn tell_around(&self, before: &Before, times: Option<&Times>) {
-        if ScenePlace::is_near() {
+        if SceneSpot::is_near() {
             self.tell_scene(before, times);
         }
     }
@@ -83,10 +81,10 @@ impl LoopOptions<'_> {
     #[cold]
     #[inline(never)]
     fn tell_scene(&self, before: &Before, times: Option<&Times>) {
-        if let Some(place) = ScenePlace::here() {
+        if let Some(spot) = SceneSpot::here() {
             let parts = times.map_or(&[][..], |times| &times.parts);
             let items = times.map_or(0, Times::items).saturating_add(self.items(before));
-            place.tell(&LoopSpan { at: self.wishes.at, begin: before.begin, items, parts });
+            spot.tell(&LoopSpan { at: self.wishes.at, begin: before.begin, items, parts });
         }
     }
 

@@ -44,9 +44,8 @@ pub(crate) trait Accumulate {
     fn abandon(&mut self);
 }
 
-/// Makes an accumulator for a worker, on the worker's thread, and lends it to a closure. (With a
-/// `dyn Fn` instead of this trait, the compiler would generate the code twice, because such a
-/// closure can also be called by value.)
+/// Makes an accumulator for a worker, on the worker's thread, and lends it to a closure. No
+/// `dyn Fn`: its code is generated twice, because such a closure can also be called by value.
 pub(crate) trait Lend: Sync {
     fn lend(&self, me: usize, work: &mut dyn FnMut(&mut dyn Accumulate));
 }
@@ -236,8 +235,8 @@ impl<'b, A, Z> Partials<'b, A, Z> {
         Self { folders, units, handed_over: Mutex::new(nothing) }
     }
 
-    /// Lends an accumulator that folds with `folder`. (A function of its own, since the compiler
-    /// generates the code of a closure behind `dyn FnMut` twice.)
+    /// Lends an accumulator that folds with `folder`. No closure behind `dyn FnMut`: its code is
+    /// generated twice.
     #[inline(never)]
     fn lend_with(&self, folder: &mut dyn Folder<A, Z>, work: &mut dyn FnMut(&mut dyn Accumulate)) {
         let mut own = Accumulator::new(folder, None, self);

@@ -71,7 +71,6 @@ impl Executor {
                 units: options.units,
                 pace: self.memory.recall(this),
                 boundaries: Boundaries::default(),
-                stealing: self.stealing,
                 has_large_partials: false,
                 heavy: &self.prices.heavy,
                 places: arena.map(|arena| WorkerPlaces { threads: &self.threads, cpus: &self.cpus, arena }),

@@ -5,13 +5,7 @@
 //! After the worker has resumed an item, it begins a new item. So the number of items in flight
 //! stays near its limit. In all other cases the worker prefers woken items to new ones.
 
-use std::{
-    collections::BinaryHeap,
-    mem,
-    panic::{AssertUnwindSafe, catch_unwind},
-    task::Poll,
-    time::Duration,
-};
+use std::{collections::BinaryHeap, mem, task::Poll, time::Duration};
 
 use super::{
     body::Stop,
@@ -21,6 +15,7 @@ use super::{
     round::claim_one,
     round_log::{RoundLog, WorkerLog},
     thief::Thief,
+    visit::catching,
 };
 use crate::{
     clock::Instant,
@@ -29,7 +24,6 @@ use crate::{
             grain::Grain,
             pace::{Pace, Stretch},
             poll_costs::PollCosts,
-            victim::Stealing,
         },
         supply::{
             first_indices::FirstIndices,
@@ -99,10 +93,7 @@ impl AsyncRound<'_> {
     /// Worker `me` enters the loop. It polls items through `poller`.
     pub(crate) fn worker<'w>(&'w self, me: usize, poller: &'w mut dyn PollItems) -> AsyncRoundWorker<'w> {
         let Self { plan, .. } = self;
-        let (mut owner, first) = self.ranges.enter(me);
-        if plan.stealing == Stealing::Off {
-            owner.steal_from_late_only();
-        }
+        let (owner, first) = self.ranges.enter(me);
         let worker_log = self.log.enter(me, plan.units);
         self.queues.come();
         let begun = Instant::now();
@@ -188,20 +179,19 @@ impl AsyncRoundWorker<'_> {
     /// Works until no item is left, or until `gives_up` returns `true`. Returns whether no item is
     /// left.
     pub(crate) fn work_until(&mut self, gives_up: impl Fn(&mut Self) -> bool) -> bool {
-        loop {
-            let gone = catch_unwind(AssertUnwindSafe(|| {
-                while !gives_up(self) {
-                    if !self.step() {
+        let is_through = catching(
+            self,
+            |worker| {
+                while !gives_up(worker) {
+                    if !worker.step() {
                         return true;
                     }
                 }
                 false
-            }));
-            match gone {
-                Ok(is_through) => return is_through,
-                Err(panic) => self.abandon(panic),
-            }
-        }
+            },
+            Self::end_at_panic,
+        );
+        is_through == Some(true)
     }
 
     /// Whether the remaining computation is large enough to pay for help.
@@ -231,10 +221,7 @@ impl AsyncRoundWorker<'_> {
     /// Hands over the finished runs and the notes. Does not unwind.
     pub(crate) fn leave(mut self) {
         let is_needed = self.of.queues.stop() == usize::MAX;
-        while let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.poller.leave(is_needed))) {
-            let place = self.poller.abandon();
-            self.stop(place, Some(panic));
-        }
+        catching(&mut self, |worker| worker.poller.leave(is_needed), Self::end_at_panic);
         let Self { of, owner, items, victims, mut own_report, mut worker_log, polls, .. } = self;
         own_report.report.polls = polls.count;
         worker_log.journal.ran_async_items(items, victims, own_report.report.asleep);
@@ -419,27 +406,28 @@ impl AsyncRoundWorker<'_> {
         self.hand.extend(self.held.take());
     }
 
-    /// Ends the loop at `place`: from now on, workers begin only items before `place`. Waiting
-    /// items at or behind `place` are dropped.
-    fn stop(&mut self, place: usize, panic: Option<Panic>) {
-        self.of.ranges.truncate(place);
-        discard(self.worker_log.stop.note(place, panic));
-        self.of.queues.stop_at(place);
+    /// Ends the loop at `index`: from now on, workers begin only items before `index`. Waiting
+    /// items at or behind `index` are dropped.
+    fn stop(&mut self, index: usize, panic: Option<Panic>) {
+        self.of.ranges.truncate(index);
+        discard(self.worker_log.stop.note(index, panic));
+        self.of.queues.stop_at(index);
     }
 
-    /// User code has panicked.
-    fn abandon(&mut self, panic: Panic) {
+    /// User code has panicked. The worker continues: it still polls the items before the panic.
+    fn end_at_panic(&mut self, panic: Panic) -> bool {
         if let Some(slot) = &mut self.held {
             self.poller.clear(slot);
         }
-        let mut place = self.poller.abandon();
+        let mut index = self.poller.abandon();
         match mem::replace(&mut self.doing, Doing::One) {
             Doing::One => {}
-            Doing::Many => place = self.owner.abandon(),
+            Doing::Many => index = self.owner.abandon(),
             Doing::Again => self.of.queues.end(self.me),
         }
         self.free_slot();
-        self.stop(place, Some(panic));
+        self.stop(index, Some(panic));
+        true
     }
 
     /// The stop of the loop has moved: drops waiting items behind the stop. At the first stop the

@@ -34,9 +34,8 @@ pub(crate) trait Body: Sync {
 /// the code of the user's closure. The plain loop, claims, searches, blocks and leaves all call it.
 ///
 /// LLVM inlines a closure of more than some 45 instructions only if a single place of the program
-/// calls the closure. LLVM vectorises a loop only after inlining its closure. (A loop whose closure
-/// did 40 rounds of shift, xor and add on `u32` took 4.2 times as long when two places called the
-/// closure.)
+/// calls the closure. LLVM vectorises a loop only after inlining its closure: that makes a loop of
+/// 40 rounds of shift, xor and add on `u32` four times as fast.
 #[inline(never)]
 pub(crate) fn kernel<'s, L: Body>(
     body: &'s L,
@@ -50,10 +49,9 @@ pub(crate) fn kernel<'s, L: Body>(
 /// A stop of a loop before its last item: the index, and the value found at this index. `Stop<()>`
 /// has no value, because the value is stored elsewhere.
 ///
-/// This is the error type of the kernel, and its layout matters. (When this type had a `bool`
-/// instead of `needed_end`, the `bool` occupied the bytes of an accumulator's pointer or length.
-/// The compiler then wrote the pointer or the length in several pieces and read the pieces as one
-/// word, which stalls the CPU.)
+/// This is the error type of the kernel. It has only whole words, since a result of the kernel
+/// shares its bytes with an accumulator: a `bool` in the place of a pointer makes the compiler
+/// write the pointer in pieces and read it as one word, which stalls the CPU.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stop<Z = ()> {
     /// The index at which the loop stops.

@@ -12,31 +12,31 @@ use super::body::Stop;
 /// The payload of a panic.
 pub(crate) type Panic = Box<dyn Any + Send>;
 
-/// A value noted at a place in the slice. If several values are noted, only the value at the first
-/// place is kept. A loop that stops at a place still folds all items before that place. So the
-/// first place does not depend on the schedule.
+/// A value noted at an index of the slice. If several values are noted, only the value at the first
+/// index is kept. A loop that stops at an index still folds all items before it. So the first index
+/// does not depend on the schedule.
 pub(crate) struct Earliest<T>(Option<(usize, T)>);
 
-/// The first place where a loop stops. If the loop stops because of a panic, the value is the
+/// The first index at which a loop stops. If the loop stops because of a panic, the value is the
 /// panic's payload.
 pub(crate) type FirstStop = Earliest<Option<Panic>>;
 
 impl<T> Earliest<T> {
     pub(crate) const NONE: Self = Self(None);
 
-    /// Notes a value at `place`. If there are now two values, returns the later one, which does not
+    /// Notes a value at `index`. If there are now two values, returns the later one, which does not
     /// count. The caller must drop this value while it holds no lock.
-    pub(crate) fn note(&mut self, place: usize, noted: T) -> Option<T> {
+    pub(crate) fn note(&mut self, index: usize, noted: T) -> Option<T> {
         match &self.0 {
-            Some((before, _)) if place >= *before => Some(noted),
-            _ => self.0.replace((place, noted)).map(|(_, noted)| noted),
+            Some((before, _)) if index >= *before => Some(noted),
+            _ => self.0.replace((index, noted)).map(|(_, noted)| noted),
         }
     }
 
     /// Adds the value that another worker has noted. If there are now two values, returns the later
     /// one, which does not count. The caller must drop this value while it holds no lock.
     pub(crate) fn merge(&mut self, other: Self) -> Option<T> {
-        other.0.and_then(|(place, noted)| self.note(place, noted))
+        other.0.and_then(|(index, noted)| self.note(index, noted))
     }
 
     /// Whether nothing was noted.
@@ -44,12 +44,12 @@ impl<T> Earliest<T> {
         self.0.is_none()
     }
 
-    /// The first place where something was noted.
-    pub(crate) fn place(&self) -> Option<usize> {
-        self.0.as_ref().map(|&(place, _)| place)
+    /// The first index at which something was noted.
+    pub(crate) fn index(&self) -> Option<usize> {
+        self.0.as_ref().map(|&(index, _)| index)
     }
 
-    /// The value that was noted at the first place.
+    /// The value that was noted at the first index.
     pub(crate) fn into_noted(self) -> Option<T> {
         self.0.map(|(_, noted)| noted)
     }
@@ -73,7 +73,7 @@ impl FirstStop {
 #[derive(Debug)]
 pub(crate) enum Outcome<A = (), Z = ()> {
     Through(A),
-    /// The loop has stopped at the place of this value. If several values were found, this is the
+    /// The loop has stopped at the index of this value. If several values were found, this is the
     /// value at the lowest index.
     Stopped(Z),
     Cancelled,

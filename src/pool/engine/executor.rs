@@ -11,7 +11,7 @@ use crate::{
             cpu_assignment::CpuAssignment,
             placement::{PinState, SeatPlan},
         },
-        policy::{memory::Memory, prices::Prices, site::Loop, split::Splits, victim::Stealing},
+        policy::{memory::Memory, prices::Prices, site::Loop, split::Splits},
         supply::Fence,
         team::{arena::Turn, threads::Threads},
         tell::program_report::ProgramReport,
@@ -40,7 +40,6 @@ pub(crate) struct Executor {
     pub(crate) threads: Threads,
     pub(crate) cpus: CpuAssignment,
     pub(crate) hosts: Hosts,
-    pub(super) stealing: Stealing,
     /// The memory of shared loops. A call locks this memory before and after it shares a loop,
     /// after a trial of running a loop alone, and in a loop whose items wait. This memory is only a
     /// hint: a call that cannot get the lock soon continues without the memory.
@@ -57,7 +56,6 @@ impl Executor {
         threads: Threads,
         cpus: CpuAssignment,
         hosts: Hosts,
-        stealing: Stealing,
         patience: Option<Duration>,
     ) -> Self {
         let workers = threads.size() + 1;
@@ -74,7 +72,6 @@ impl Executor {
             threads,
             cpus,
             hosts,
-            stealing,
             learnt: Mutex::new(Splits::new(workers)),
             logged: AtomicU64::new(0),
         }
@@ -87,7 +84,7 @@ impl Executor {
         let threads = Threads::new(0, Fence::Symmetric, Patience::default());
         let cpus = CpuAssignment::new(SeatPlan::alone(doubts), Vec::new(), PinState::Free);
         let hosts = Hosts::new(HostOptions::default());
-        Self::new(threads, cpus, hosts, Stealing::default(), None)
+        Self::new(threads, cpus, hosts, None)
     }
 
     /// Whether a sufficiently long loop would be shared now. A hint.

@@ -9,17 +9,9 @@
 //! measured cost of the last second closure at the same level. If the estimated cost is too small
 //! to pay for a wake-up, no worker is woken.
 
-use std::{
-    cell::Cell,
-    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    sync::PoisonError,
-};
+use std::{cell::Cell, panic::resume_unwind, sync::PoisonError};
 
-use super::{
-    ending::discard,
-    executor::Executor,
-    inputs::{Inside, draw},
-};
+use super::{ending::discard, executor::Executor, inputs::draw, visit::visit_once};
 use crate::{
     clock::{Instant, nanos},
     pool::{
@@ -36,8 +28,8 @@ use crate::{
     sync::{Mutex, Ordering, Patience, lock},
 };
 
-/// The most parts that a recursion makes for each worker. (With 16, a tree whose children have
-/// sizes 1 to 2 took 0.58 of its one-thread time on two threads.)
+/// The most parts that a recursion makes for each worker. With 16, a tree whose children have sizes
+/// 1 to 2 takes 0.58 of its one-thread time on two threads.
 const MOST_PARTS: u16 = 8 * TRIAL_PARTS;
 
 thread_local!(static LEVEL: Cell<u32> = const { Cell::new(0) });
@@ -108,16 +100,16 @@ impl Executor {
             (Mutex::new(Some(second)), Mutex::new(None), Mutex::new(None));
         let run_second = || {
             let Some(second) = lock(&second).take() else { return false };
-            let ended = catch_unwind(AssertUnwindSafe(|| {
+            let panic = visit_once(|| {
                 let made = Some(second());
                 *lock(&of_second) = made;
-            }));
-            *lock(&second_panic) = ended.err();
+            });
+            *lock(&second_panic) = panic;
             true
         };
         self.join_in(&turn, (this, level), &run_second, &mut || {
             let Some(first) = first.take() else { return false };
-            panic = catch_unwind(AssertUnwindSafe(|| of_first = Some(first()))).err();
+            panic = visit_once(|| of_first = Some(first()));
             panic.is_none()
         });
         drop(turn);
@@ -190,14 +182,13 @@ impl Executor {
         let gap = (level == 0).then(|| self.gaps.gap(Instant::now(), &self.prices));
         self.make_room();
         let work = |_seat: usize| {
-            let (_inside, _level, begin) = (Inside::new(), Level::new(level + 1), Instant::now());
+            let (_level, begin) = (Level::new(level + 1), Instant::now());
             if second() {
                 self.learn_join(this, begin);
             }
         };
         let offer = Offer { helpers: 1, reentry: Reentry::Once, polls: self.polls_of_join(gap) };
         self.threads.share(turn, offer, &work, || {
-            let _inside = Inside::new();
             if first() {
                 work(0);
             }

@@ -7,7 +7,6 @@ use crate::{
         policy::{
             prices::Estimate,
             split::{Boundaries, Profile},
-            victim::Stealing,
         },
         team::{arena::Arena, barrier::PollTimes, threads::Threads},
         tell::units::Units,
@@ -23,7 +22,6 @@ pub(crate) struct Plan<'a> {
     pub(crate) pace: Option<f32>,
     /// Where the ranges begin, and the distribution of the cost over the slice.
     pub(crate) boundaries: Boundaries,
-    pub(crate) stealing: Stealing,
     /// Whether partial results may be large.
     pub(crate) has_large_partials: bool,
     /// The cost of the heavy fence for a thief, in nanoseconds. Used only on systems where this

@@ -18,7 +18,7 @@ use super::{
 use crate::{
     clock::Instant,
     pool::{
-        policy::{grain::Grain, pace::Stretch, victim::Stealing},
+        policy::{grain::Grain, pace::Stretch},
         supply::range::{Claims, Owner, Ranges, Stolen},
         team::{
             arena::Turn,
@@ -81,9 +81,6 @@ impl Round<'_> {
         acc: &mut dyn Accumulate,
         rest: &dyn Fn() -> bool,
     ) {
-        if self.plan.stealing == Stealing::Off {
-            owner.steal_from_late_only();
-        }
         if let Some(list) = self.list {
             list.searching().begin_work();
         }
@@ -306,7 +303,6 @@ mod tests {
             units: Units::Items,
             pace: None,
             boundaries: Boundaries::default(),
-            stealing: Stealing::Largest,
             has_large_partials: true,
             heavy,
             places: None,
@@ -317,14 +313,10 @@ mod tests {
     /// A round of two workers with five items each, both on this thread. The first worker works
     /// either before or after the second worker enters. The second worker works after the first
     /// worker.
-    fn round(
-        fence: Fence,
-        stealing: Stealing,
-        second_has_entered: bool,
-    ) -> (Vec<(usize, usize)>, [Tally; 2]) {
+    fn round(fence: Fence, second_has_entered: bool) -> (Vec<(usize, usize)>, [Tally; 2]) {
         let (ranges, heavy) = (Arc::new(Ranges::new(2, fence)), Estimate::new(5e3));
         ranges.partition(0..10, &[5]);
-        let plan = Plan { stealing, ..plan(&heavy) };
+        let plan = plan(&heavy);
         let times = Box::<Times>::default().of(2, false);
         let log = RoundLog::new(Instant::now(), times);
         let (round, mut made) = (
@@ -352,26 +344,21 @@ mod tests {
 
     #[test]
     fn what_a_worker_that_has_not_come_would_have_done_is_stolen() {
-        for stealing in [Stealing::Largest, Stealing::Off] {
-            let (runs, [thief, late]) = round(Fence::Symmetric, stealing, false);
-            assert_eq!(runs, [(0, 5), (5, 1), (6, 1), (7, 3)], "halves of what is left");
-            assert_eq!(counts(&thief), [10, 10, 4, 3, 0, 0]);
-            assert_eq!(counts(&late), [0, 0, 0, 0, 0, 3]);
-            assert!(thief.span.start >= 0.0 && thief.span.end > thief.span.start, "{thief:?}");
-            assert!(thief.working > 0.0, "{thief:?}");
-            assert!(late.span.start.is_infinite() && late.working <= 0.0, "{late:?}");
-        }
+        let (runs, [thief, late]) = round(Fence::Symmetric, false);
+        assert_eq!(runs, [(0, 5), (5, 1), (6, 1), (7, 3)], "halves of what is left");
+        assert_eq!(counts(&thief), [10, 10, 4, 3, 0, 0]);
+        assert_eq!(counts(&late), [0, 0, 0, 0, 0, 3]);
+        assert!(thief.span.start >= 0.0 && thief.span.end > thief.span.start, "{thief:?}");
+        assert!(thief.working > 0.0, "{thief:?}");
+        assert!(late.span.start.is_infinite() && late.working <= 0.0, "{late:?}");
     }
 
     #[test]
-    fn a_worker_that_has_come_and_does_not_move_is_a_victim_unless_that_is_switched_off() {
-        let (runs, [thief, victim]) = round(Fence::Symmetric, Stealing::Largest, true);
+    fn a_worker_that_has_come_and_does_not_move_is_a_victim() {
+        let (runs, [thief, victim]) = round(Fence::Symmetric, true);
         assert_eq!(runs, [(0, 5), (5, 1), (6, 1), (7, 1), (8, 2)]);
         assert_eq!(counts(&thief), [9, 9, 4, 3, 0, 0]);
         assert_eq!(counts(&victim), [1, 1, 1, 0, 0, 3]);
-        let (runs, [thief, victim]) = round(Fence::Symmetric, Stealing::Off, true);
-        assert_eq!(runs, [(0, 5), (5, 5)]);
-        assert_eq!((counts(&thief), counts(&victim)), ([5, 5, 1, 0, 0, 0], [5, 5, 1, 0, 0, 0]));
     }
 
     /// Notes the length of each claim.
@@ -443,7 +430,7 @@ mod tests {
     #[test]
     #[cfg(planted)] // only a build with planted bugs has a fence that the kernel refuses
     fn a_theft_that_the_kernel_refuses_is_noted() {
-        let (runs, [thief, victim]) = round(Fence::Refusing, Stealing::Largest, true);
+        let (runs, [thief, victim]) = round(Fence::Refusing, true);
         assert_eq!(runs, [(0, 5), (5, 5)]);
         assert_eq!(counts(&thief), [5, 5, 1, 0, 1, 0]);
         assert_eq!(counts(&victim), [5, 5, 1, 0, 0, 0]);

@@ -11,7 +11,7 @@ use crate::{
             journal::{Journal, Times, Usage},
             trace::{
                 notes::Tick,
-                scene::{ScenePlace, Stay},
+                scene::{SceneSpot, Stay},
             },
             units::Units,
         },
@@ -25,8 +25,8 @@ pub(crate) struct RoundLog {
     measures_usage: bool,
     /// Notes the progress of runs, if a timeline is wanted.
     tick: Option<Tick>,
-    /// The loop's place in a scene, if a trace is being taken there.
-    place: Option<ScenePlace>,
+    /// The loop's spot in a scene, if a trace is being taken there.
+    spot: Option<SceneSpot>,
     handed_over: Mutex<(Box<Times>, FirstStop)>,
 }
 
@@ -43,8 +43,8 @@ impl RoundLog {
     pub(crate) fn new(begin: Instant, mut times: Box<Times>) -> Self {
         // Without a measurement the usage stays `None`.
         let measures_usage = times.usage.take().is_some();
-        let (tick, place) = (times.tick, ScenePlace::here());
-        Self { begin, measures_usage, tick, place, handed_over: Mutex::new((times, Earliest::NONE)) }
+        let (tick, spot) = (times.tick, SceneSpot::here());
+        Self { begin, measures_usage, tick, spot, handed_over: Mutex::new((times, Earliest::NONE)) }
     }
 
     /// Worker `me` enters.
@@ -53,7 +53,7 @@ impl RoundLog {
         let used_before = if self.measures_usage { usage() } else { None };
         let memory = lock(&self.handed_over).0.journal(me);
         let journal = Journal::new(memory, me, units, self.begin, self.tick);
-        let stay = self.place.as_ref().map(ScenePlace::enter);
+        let stay = self.spot.as_ref().map(SceneSpot::enter);
         WorkerLog { journal, stop: Earliest::NONE, used_before, _stay: stay }
     }
 
@@ -65,7 +65,7 @@ impl RoundLog {
         let used = used_before.and_then(|before| Some(usage()?.since(before)));
         let mut handed_over = lock(&self.handed_over);
         let (times, first) = &mut *handed_over;
-        if self.place.is_some() {
+        if self.spot.is_some() {
             times.add_part(&journal);
         }
         times.add(journal, failed, used);

@@ -28,7 +28,6 @@ use crate::{
             prices::block_in_order,
             site::{Loop, LoopKind, Supply},
             split::{Splits, parts},
-            victim::Stealing,
         },
         supply::{range::Claims, shared_cursor::SharedCursor},
         team::{
@@ -36,7 +35,7 @@ use crate::{
             barrier::{Offer, PollTimes, Reentry},
         },
         tell::{
-            trace::{notes::Before, scene::ScenePlace},
+            trace::{notes::Before, scene::SceneSpot},
             why_alone::Alone,
         },
     },
@@ -197,7 +196,7 @@ impl<'r> Running<'r> {
     fn account_alone(&mut self, why: Alone) -> Option<Box<Account>> {
         let Self { executor, call: Call { awake, .. }, options, ref mut solo, .. } = *self;
         let everybody = executor.program_report.is_some();
-        let is_told_around = why == Alone::Busy && ScenePlace::is_near();
+        let is_told_around = why == Alone::Busy && SceneSpot::is_near();
         if !is_told_around && !options.wants_account() && !everybody {
             return None;
         }
@@ -215,7 +214,7 @@ impl<'r> Running<'r> {
     fn invite(&mut self, call: Call, is_rest: bool) -> Option<SharedBox<'r>> {
         let Self { executor, options, ref mut solo, .. } = *self;
         let Call { this, awake, launch, .. } = call;
-        let Executor { ref threads, stealing, .. } = *executor;
+        let Executor { ref threads, .. } = *executor;
         let (idle, around) = (threads.idle(), threads.waiting_around());
         if idle + around == 0 {
             return None;
@@ -233,7 +232,7 @@ impl<'r> Running<'r> {
         };
         let Granted { helpers, dealt, is_full } = request.grant()?;
         // The cost of the parts is known only for rounds over a whole slice.
-        let is_whole = left.start == 0 && stealing != Stealing::Off;
+        let is_whole = left.start == 0;
         let known = splits.as_deref().filter(|_| is_whole);
         let boundaries = known.map(|splits| splits.boundaries(this, awake, dealt)).unwrap_or_default();
         let workers = helpers + 1;
@@ -247,7 +246,6 @@ impl<'r> Running<'r> {
             units: options.units,
             pace: executor.pace(this, options.kind),
             boundaries,
-            stealing,
             has_large_partials: options.kind.has_large_partials,
             heavy: &executor.prices.heavy,
             places: Some(WorkerPlaces { threads, cpus: &executor.cpus, arena: turn.arena }),
@@ -379,7 +377,7 @@ impl Executor {
             took_alone: nanos(before.took),
             took: nanos(now - before.begin),
             took_shared: nanos(now - shared.begin),
-            stop: stop.place(),
+            stop: stop.index(),
         };
         let is_over = options.watch.is_over();
         let is_cancelled = is_over && !options.watch.keeps_result;

@@ -8,7 +8,7 @@ use crate::{
     pool::{
         policy::{
             theft::{self, Watched},
-            victim::draw,
+            victim::{draw, victim},
         },
         supply::range::{Owner, StealPolicy, Stolen, VictimView},
     },
@@ -51,8 +51,8 @@ impl StealPolicy for Thief<'_> {
     fn victim(&mut self, others: &mut dyn Iterator<Item = (usize, usize)>) -> Option<usize> {
         self.asked += 1;
         let Self { me, plan, asked, .. } = *self;
-        let distance = |worker| plan.distance(me, worker);
-        plan.stealing.victim(others, distance, draw(plan.workers, me, asked))
+        let others = others.map(|(worker, left)| (worker, left, plan.distance(me, worker)));
+        victim(others, draw(plan.workers, me, asked))
     }
 
     fn pays(&mut self, victim: VictimView<'_>) -> bool {

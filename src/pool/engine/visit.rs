@@ -3,7 +3,8 @@
 //!
 //! The calling thread runs through [`fold_run`] also before it has invited a worker. Only then does
 //! a loop have visits: [`visit`] is the part that all workers of all loops have in common, and a
-//! [`Worker`] is what differs between a round and a search.
+//! [`Worker`] is what differs between a round and a search. Items that wait share [`catching`], and
+//! joins share [`visit_once`].
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -79,18 +80,56 @@ pub(crate) fn visit(
 ) {
     let _inside = Inside::new();
     let mut worker_log = log.enter(me, units);
-    loop {
-        let worked = catch_unwind(AssertUnwindSafe(|| {
-            worker.work(acc, &mut worker_log);
-            acc.leave();
-        }));
-        let Err(panic) = worked else { break };
-        let goes_on = worker.end_at_panic(panic, &mut worker_log.stop);
-        acc.abandon();
-        if !goes_on {
-            break;
-        }
-    }
+    let mut visitor = Visitor { worker, acc, log: &mut worker_log };
+    let _or_it_has_given_up = catching(&mut visitor, Visitor::work, Visitor::end_at_panic);
     let failed = worker.leave(&mut worker_log.journal);
     log.leave(worker_log, failed);
+}
+
+/// A worker between its arrival and the moment when it leaves.
+struct Visitor<'v> {
+    worker: &'v mut dyn Worker,
+    acc: &'v mut dyn Accumulate,
+    log: &'v mut WorkerLog,
+}
+
+impl Visitor<'_> {
+    #[inline(always)] // so that items run above few frames
+    fn work(&mut self) {
+        self.worker.work(self.acc, self.log);
+        self.acc.leave();
+    }
+
+    fn end_at_panic(&mut self, panic: Panic) -> bool {
+        let continues = self.worker.end_at_panic(panic, &mut self.log.stop);
+        self.acc.abandon();
+        continues
+    }
+}
+
+/// Calls `work` until it returns, and returns its result. After each panic, `end_at_panic` gets the
+/// payload. It returns whether the worker continues; if not, the result is `None`.
+#[inline(always)] // so that items run above few frames
+pub(crate) fn catching<W, T>(
+    worker: &mut W,
+    mut work: impl FnMut(&mut W) -> T,
+    mut end_at_panic: impl FnMut(&mut W, Panic) -> bool,
+) -> Option<T> {
+    loop {
+        match catch_unwind(AssertUnwindSafe(|| work(worker))) {
+            Ok(done) => return Some(done),
+            Err(panic) => {
+                if !end_at_panic(worker, panic) {
+                    return None;
+                }
+            }
+        }
+    }
+}
+
+/// Calls a closure of a join, inside the join. Returns the payload of a panic.
+#[inline(always)] // a result may be large
+pub(crate) fn visit_once(work: impl FnOnce()) -> Option<Panic> {
+    let _inside = Inside::new();
+    catch_unwind(AssertUnwindSafe(work)).err()
 }

@@ -13,10 +13,7 @@ use super::{accumulator::Accumulate, body::Stop, plan::Plan, round_log::WorkerLo
 use crate::{
     clock::Instant,
     pool::{
-        policy::{
-            back_off::{self, Finds},
-            victim::Stealing,
-        },
+        policy::back_off::{self, Finds},
         supply::{
             range::{Claims, Ranges, StealPolicy},
             searching::Searching,
@@ -107,8 +104,8 @@ impl<'a> GrowWorker<'a> {
     /// Steals items and returns the victim. Returns `None` if the worker must leave. After a theft
     /// the worker counts as busy.
     fn find(&mut self, rest: &dyn Fn() -> bool) -> Option<usize> {
-        let Self { list, me, plan, .. } = *self;
-        while plan.stealing != Stealing::Off && !list.searching().is_closed() {
+        let Self { list, me, .. } = *self;
+        while !list.searching().is_closed() {
             let pause = Patience::of(self.finds.pause);
             let is_soon = pause <= Patience::BRIEF;
             if is_soon {

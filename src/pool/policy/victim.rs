@@ -18,49 +18,6 @@ const MANY_WORKERS: usize = 32;
 /// larger range divided by this number.
 const CLOSE_PARTS: usize = 4;
 
-/// Which workers an idle worker steals from; an option of
-/// [`PoolBuilder::stealing`](crate::PoolBuilder::stealing).
-///
-/// ```
-/// use rangesteal::{Pool, Stealing};
-///
-/// let halves = Pool::builder().num_threads(2).stealing(Stealing::Off).build()?;
-/// assert_eq!(halves.map_collect(&[1, 2, 3], |x| x + 1), [2, 3, 4]);
-/// # Ok::<(), rangesteal::BuildError>(())
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Stealing {
-    /// Steal from the worker with the largest range. If several workers have at least three
-    /// quarters of that number of items left, steal from the nearest of them: preferably from a
-    /// worker that shares the last-level cache, otherwise from a worker on the same NUMA node. A
-    /// worker that is not pinned counts as far from all others. In loops of 32 workers or more,
-    /// thieves that look at the same time choose different victims, if several workers qualify.
-    /// This is the default, since it makes few thefts, and few of them from far away.
-    #[default]
-    Largest,
-    /// Steal from no worker that has begun: a static partition, for comparison. The share of a
-    /// worker that has not woken up is still stolen, so that no loop waits for a sleeping worker.
-    Off,
-}
-
-impl Stealing {
-    /// The victim of a thief. `others` are the other workers, each with the number of its items
-    /// left, beginning with the next worker in worker order. `distance` returns the distance of a
-    /// worker. `draw` is the result of [`draw`].
-    pub(crate) fn victim(
-        self,
-        others: &mut dyn Iterator<Item = (usize, usize)>,
-        distance: impl Fn(usize) -> Distance,
-        draw: Option<u64>,
-    ) -> Option<usize> {
-        match self {
-            Self::Largest => victim(others.map(|(worker, left)| (worker, left, distance(worker))), draw),
-            Self::Off => others.next().map(|(worker, _)| worker),
-        }
-    }
-}
-
 /// A number for the `nth` request of a `thief` for a victim, in a round of `workers` workers. It
 /// differs from thief to thief and from request to request. `None` among few workers.
 pub(crate) fn draw(workers: usize, thief: usize, nth: u64) -> Option<u64> {
@@ -85,7 +42,10 @@ pub(crate) fn draw(workers: usize, thief: usize, nth: u64) -> Option<u64> {
 /// rounds whose cost grows with the index or lies on one node then took up to 6 % longer than with
 /// victims chosen by size alone. With a threshold of nine tenths, the number of thefts between
 /// nodes grows by a factor of up to two if costs are noisy.
-fn victim(others: impl IntoIterator<Item = (usize, usize, Distance)>, draw: Option<u64>) -> Option<usize> {
+pub(crate) fn victim(
+    others: impl IntoIterator<Item = (usize, usize, Distance)>,
+    draw: Option<u64>,
+) -> Option<usize> {
     let mut richest = [(0, 0, 0); Distance::Beyond as usize + 1]; // at each distance, the nearest first
     let mut most = 0;
     for (worker, left, distance) in others {
@@ -196,9 +156,7 @@ mod tests {
             thief in 0..MANY_WORKERS,
             nth in any::<u64>(),
         ) {
-            let left = || others.iter().map(|&(worker, left, _)| (worker, left));
-            let distance = |worker: usize| others[worker].2;
-            let found = Stealing::Largest.victim(&mut left(), distance, draw(workers, thief, nth));
+            let found = victim(others.iter().copied(), draw(workers, thief, nth));
             prop_assert_eq!(found, victim(others.iter().copied(), None));
         }
 
@@ -216,12 +174,11 @@ mod tests {
     fn many_thieves_find_many_victims() {
         let victims = |workers: usize, left: fn(usize) -> usize| {
             let thieves = 0..workers;
-            let victim = |thief| {
-                let mut others =
-                    (0..workers).filter(|&other| other != thief).map(|other| (other, left(other)));
-                Stealing::Largest.victim(&mut others, |_| Node, draw(workers, thief, 1))
+            let victim_of = |thief| {
+                let others = (0..workers).filter(|&other| other != thief);
+                victim(others.map(|other| (other, left(other), Node)), draw(workers, thief, 1))
             };
-            thieves.map(victim).collect::<BTreeSet<_>>().len()
+            thieves.map(victim_of).collect::<BTreeSet<_>>().len()
         };
         assert_eq!(victims(MANY_WORKERS - 1, |_| 100), 2, "all but the last steal from the last");
         assert!(victims(MANY_WORKERS, |_| 100) > MANY_WORKERS / 2);
@@ -232,8 +189,8 @@ mod tests {
             "one has clearly the most"
         );
         let again = |nth| {
-            let mut others = (1..MANY_WORKERS).map(|other| (other, 100));
-            Stealing::Largest.victim(&mut others, |_| Node, draw(MANY_WORKERS, 0, nth))
+            let others = (1..MANY_WORKERS).map(|other| (other, 100, Node));
+            victim(others, draw(MANY_WORKERS, 0, nth))
         };
         assert!(
             (0..MANY_WORKERS as u64).map(again).collect::<BTreeSet<_>>().len() > MANY_WORKERS / 2,

@@ -25,10 +25,10 @@ use super::searching::Searching;
 use crate::sync::{AtomicUsize, Mutex, Ordering, fence, lock, lock_soon};
 
 /// Storage for items. The length of the `Vec` stays 0; `bottom` and the owner's end say which
-/// places hold items.
+/// entries hold items.
 type Storage<T> = Vec<MaybeUninit<T>>;
 
-/// The items that one worker has made or stolen and no worker has taken, at the places
+/// The items that one worker has made or stolen and no worker has taken, at the entries
 /// `bottom..next`. Dropping a deque leaks the items that are still in it, so take these with
 /// [`left`](Self::left) first.
 pub(crate) struct Deque<T> {
@@ -38,9 +38,9 @@ pub(crate) struct Deque<T> {
 
 /// The part that thieves see.
 struct ThiefEnd<T> {
-    /// The place of the oldest item. Written under the lock.
+    /// The entry of the oldest item. Written under the lock.
     bottom: AtomicUsize,
-    /// Thieves can take items below this place. Written only by the owner.
+    /// Thieves can take items below this entry. Written only by the owner.
     top: AtomicUsize,
     /// A thread that writes `bottom`, copies items out, or changes the memory holds this lock.
     memory: Mutex<Storage<T>>,
@@ -62,16 +62,16 @@ struct Owners<T> {
 /// The owner's end of a deque. While the owner folds, it holds this end in a local variable, whose
 /// parts the compiler can keep in registers. Functions that are not inlined get a copy of the end
 /// and return a new one, so that the compiler knows that no other thread has the address of the
-/// variable. (When the end lay in shared memory, it was loaded and stored for each item, which took
-/// as long as the rest of `push` and `take`.)
+/// variable. An end in shared memory is loaded and stored for each item, which takes as long as the
+/// rest of `push` and `take`.
 pub(crate) struct OwnerEnd<T> {
     /// The address of the memory.
     items: Cell<NonNull<T>>,
-    /// The place behind the newest item.
+    /// The entry behind the newest item.
     next: Cell<usize>,
     /// The owner's copy of `top`. Differs from `top` while a claim is in flight.
     floor: Cell<usize>,
-    /// A push at this place, or behind it, does more than write the item.
+    /// A push at this entry, or behind it, does more than write the item.
     limit: Cell<usize>,
 }
 
@@ -120,9 +120,9 @@ impl<T> OwnerEnd<T> {
     #[inline(always)]
     unsafe fn write(&self, next: usize, item: T) {
         // SAFETY: *room*: there is room.
-        let place = unsafe { self.items.get().add(next) };
-        // SAFETY: no other thread accesses this place: thieves copy items below `top`.
-        unsafe { place.write(item) };
+        let entry = unsafe { self.items.get().add(next) };
+        // SAFETY: no other thread accesses this entry: thieves copy items below `top`.
+        unsafe { entry.write(item) };
         self.next.set(next + 1);
     }
 
@@ -150,22 +150,22 @@ impl<T> OwnerEnd<T> {
         let next = self.next.get() - 1;
         self.next.set(next);
         // SAFETY: it lies within the memory.
-        let place = unsafe { self.items.get().add(next) };
+        let entry = unsafe { self.items.get().add(next) };
         // SAFETY: 1. `write` has written the item, or `try_steal` has copied it; 2. it lies at
         // `floor` or above, so no thief takes it, and the owner takes it once, since `next` is
         // lower now.
-        unsafe { place.read() }
+        unsafe { entry.read() }
     }
 
     /// Reverses the newest `count` items, or all items that thieves do not see if these are fewer.
-    /// (Not by `slice::reverse`, whose setup takes longer than the swaps of a few items.)
+    /// The setup of `slice::reverse` takes longer than the swaps of a few items.
     #[inline(always)]
     pub(crate) fn reverse(&self, count: usize) {
         let next = self.next.get();
         let count = count.min(next - self.floor.get());
         // SAFETY: it lies within the memory.
         let first = unsafe { self.items.get().add(next - count) };
-        // SAFETY: the places from `floor` to `next` hold items, which only the owner accesses.
+        // SAFETY: the entries from `floor` to `next` hold items, which only the owner accesses.
         let mut items = unsafe { slice::from_raw_parts_mut(first.as_ptr(), count) };
         while let [low, between @ .., high] = items {
             mem::swap(low, high);
@@ -318,8 +318,8 @@ impl<T> Deque<T> {
         // SAFETY: the items lie in the memory from `bottom` on.
         let from = unsafe { end.items.get().add(bottom) };
         if bottom >= len.max(more).max(1) && room - len >= more {
-            // SAFETY: source and target do not overlap, since at least `len` places are free before
-            // `bottom`.
+            // SAFETY: source and target do not overlap, since at least `len` entries are free
+            // before `bottom`.
             unsafe { ptr::copy_nonoverlapping(from.as_ptr(), end.items.get().as_ptr(), len) };
         } else {
             let mut larger = Storage::with_capacity((2 * len).max(len + more).max(FEWEST));
@@ -372,7 +372,7 @@ impl<T> Deque<T> {
             top = victim.ends.top.load(Ordering::Acquire); // partner: `show`, `claim`
             if middle <= top {
                 taken = middle - bottom;
-                // SAFETY: the place lies in the victim's memory.
+                // SAFETY: the entry lies in the victim's memory.
                 let from = unsafe { memory.as_ptr().cast::<T>().add(bottom) };
                 // SAFETY: 1. the items were written before `top` was stored (case 9), and the
                 // victim claims none of them (case 7); 2. the thief's memory has room, and no other
@@ -397,12 +397,12 @@ impl<T> Deque<T> {
         self.ends.bottom.store(0, Ordering::Relaxed);
         self.ends.top.store(0, Ordering::Relaxed);
         let items = end.items.get();
-        (bottom..next).map(move |place| {
+        (bottom..next).map(move |entry| {
             // SAFETY: it lies within the memory.
-            let place = unsafe { items.add(place) };
-            // SAFETY: the places `bottom..next` hold items; each is taken once, since the deque is
+            let entry = unsafe { items.add(entry) };
+            // SAFETY: the entries `bottom..next` hold items; each is taken once, since the deque is
             // empty from now on.
-            unsafe { place.read() }
+            unsafe { entry.read() }
         })
     }
 }

@@ -285,11 +285,6 @@ impl Owner<'_> {
         self.next.saturating_sub(1)
     }
 
-    /// From now on this worker steals only from workers that have not entered the round.
-    pub(crate) fn steal_from_late_only(&mut self) {
-        self.late_only = true;
-    }
-
     /// Chooses the pair of fences between this worker and its thieves. Full fences make claims a
     /// little more expensive and thefts much cheaper.
     #[inline(always)]
@@ -383,7 +378,7 @@ impl Owner<'_> {
                 Attempt::Done(item) => return Some(Stolen { item, victim }),
                 Attempt::Nothing => self.failed += 1,
                 Attempt::Left => spared = Some(victim),
-                Attempt::Refused => self.steal_from_late_only(), // case 5: for this round
+                Attempt::Refused => self.late_only = true, // case 5: for this round
             }
         }
     }

@@ -8,8 +8,8 @@
 
 use crate::sync::{AtomicUsize, Ordering};
 
-/// Padding before and behind the counts, so that no other data shares their cache lines. (With
-/// `CachePadded`, each list would need aligned memory, whose allocation takes 60 ns longer.)
+/// Padding before and behind the counts, so that no other data shares their cache lines. The
+/// aligned memory of `CachePadded` takes longer to allocate.
 type Padding = [u64; 16];
 
 /// Counts of workers. Relaxed, since each word stands alone, and nothing is published through it.

@@ -24,8 +24,8 @@ impl<T> Slab<T> {
         let shifted = number + FIRST_BLOCK;
         let block = (shifted.ilog2() - FIRST_BLOCK.ilog2()) as usize;
         let size = FIRST_BLOCK << block;
-        let places = self.blocks[block].get_or_init(|| (0..size).map(|_| make()).collect());
-        &places[shifted - size]
+        let entries = self.blocks[block].get_or_init(|| (0..size).map(|_| make()).collect());
+        &entries[shifted - size]
     }
 }
 
@@ -39,14 +39,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_made_by_blocks_and_stay_where_they_are() {
+    fn entries_are_made_by_blocks_and_stay_where_they_are() {
         let made = AtomicUsize::new(0);
         let make = || made.fetch_add(1, Ordering::Relaxed);
         let slab = Slab::new();
-        let places: Vec<_> = (0..1000).map(|number| ptr::from_ref(slab.get(number, make))).collect();
+        let entries: Vec<_> = (0..1000).map(|number| ptr::from_ref(slab.get(number, make))).collect();
         assert_eq!(made.into_inner(), 16 * (1 + 2 + 4 + 8 + 16 + 32), "as many blocks as are needed");
-        for (number, place) in places.into_iter().enumerate() {
-            assert!(ptr::eq(place, slab.get(number, || unreachable!("it is there"))));
+        for (number, entry) in entries.into_iter().enumerate() {
+            assert!(ptr::eq(entry, slab.get(number, || unreachable!("it is there"))));
             assert_eq!(*slab.get(number, || 0), number);
         }
     }

@@ -341,9 +341,9 @@ impl WakeQueues {
         self.stop.load(Ordering::Acquire) // partner: `stop_at`
     }
 
-    /// Stops the loop at index `place`, and makes all workers check for items to drop.
-    pub(crate) fn stop_at(&self, place: usize) {
-        self.stop.fetch_min(place, Ordering::Release); // partner: `stop`
+    /// Stops the loop at `index`, and makes all workers check for items to drop.
+    pub(crate) fn stop_at(&self, index: usize) {
+        self.stop.fetch_min(index, Ordering::Release); // partner: `stop`
         // Case 13. Takes the lock even if no worker seems to sleep: a worker that has not seen the
         // stop may be about to sleep.
         self.unpark_all(lock(&self.parked));

@@ -8,7 +8,7 @@ pub(crate) mod timeline;
 use std::{fmt, mem, ops::Range, time::Duration};
 
 use notes::{Before, Tick, add_slow};
-use scene::{Hear, ScenePlace};
+use scene::{Hear, SceneSpot};
 use timeline::{Run, Slow, Theft, Timeline};
 
 use super::{
@@ -169,7 +169,7 @@ fn timeline(before: &mut Before, units: Units, round: Result<&mut Times, Alone>)
     if alone.is_none() && dealt.iter().all(Range::is_empty) {
         slowest.clear(); // the items that the caller searched alone say nothing about the rest of a search
     }
-    let inner = ScenePlace::here().map(|place| place.inner(begin, dealt.len(), &times.parts));
+    let inner = SceneSpot::here().map(|spot| spot.inner(begin, dealt.len(), &times.parts));
     Timeline {
         title: String::new(),
         called: Duration::ZERO,

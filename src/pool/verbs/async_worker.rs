@@ -11,7 +11,7 @@ use crossbeam_utils::CachePadded;
 
 use super::{
     chain::{Chain, Each, Source},
-    kernel::{Index, claim_one},
+    kernel::{Index, claim_item},
     runs::{DoneRun, DoneRuns},
     state::State,
 };
@@ -156,26 +156,26 @@ where
         let (first, mut acc) = self.take_run_before(next);
         let mut end = next;
         let Self { of, state: Some((held, ledger)), at, .. } = self else { unreachable!("it has arrived") };
-        let mut place = of.futures.at(slot);
-        let mut context = Context::from_waker(place.waker);
+        let mut entry = of.futures.at(slot);
+        let mut context = Context::from_waker(entry.waker);
         let mut own = mem::replace(claims, Claims::of(0..0)); // in registers, not in memory
         own.take_by(1);
         let begun = loop {
             let Some(claimed) = own.next() else { break Poll::Ready(Ok(())) };
             *at = claimed.start;
-            let (item, token) = claim_one(of.chain.begin(), ledger, *at);
+            let (item, token) = claim_item(of.chain.begin(), ledger, *at);
             let item = of.chain.one(C::State::get(held), item);
             let had = acc.is_some();
             let future = (of.make)(&mut acc, item);
-            place.future.set(Some(future));
-            let Some(future) = place.future.as_mut().as_pin_mut() else { unreachable!("it is there") };
+            entry.future.set(Some(future));
+            let Some(future) = entry.future.as_mut().as_pin_mut() else { unreachable!("it is there") };
             let Poll::Ready(output) = future.poll(&mut context) else {
                 // The item waits. Its future may have taken the partial result.
                 let first = if had && acc.is_none() { first } else { *at };
-                *place.note = Some(Note { first, index: token });
+                *entry.note = Some(Note { first, index: token });
                 break Poll::Pending;
             };
-            place.future.set(None);
+            entry.future.set(None);
             match (of.done)(acc.take(), token, output) {
                 Ok(folded) => acc = Some(folded),
                 Err(found) => break Poll::Ready(Err(found)),
@@ -192,11 +192,11 @@ where
     fn resume(&mut self, index: usize, slot: &mut Slot) -> Poll<Result<(), Stop>> {
         self.at = index;
         let of = self.of;
-        let mut place = of.futures.at(slot);
-        let Some(future) = place.future.as_mut().as_pin_mut() else { unreachable!("it waits there") };
-        let output = ready!(future.poll(&mut Context::from_waker(place.waker)));
-        place.future.set(None);
-        let Some(Note { first, index: token }) = place.note.take() else { unreachable!("it has waited") };
+        let mut entry = of.futures.at(slot);
+        let Some(future) = entry.future.as_mut().as_pin_mut() else { unreachable!("it waits there") };
+        let output = ready!(future.poll(&mut Context::from_waker(entry.waker)));
+        entry.future.set(None);
+        let Some(Note { first, index: token }) = entry.note.take() else { unreachable!("it has waited") };
         let acc = (of.done)(None, token, output).map_err(|found| self.stop(found))?;
         // If items wait equally long, neighbours are often done one after the other.
         let (before, last) = self.take_run_before(first);
@@ -209,9 +209,9 @@ where
     }
 
     fn clear(&mut self, slot: &mut Slot) {
-        let mut place = self.of.futures.at(slot);
-        *place.note = None;
-        attempt(|| place.future.set(None));
+        let mut entry = self.of.futures.at(slot);
+        *entry.note = None;
+        attempt(|| entry.future.set(None));
     }
 
     fn hand_over(&mut self) {

@@ -164,6 +164,11 @@ pub trait Source: Chain<State = Stateless> {
     #[doc(hidden)]
     const IS_PARTED: bool = false;
 
+    /// Whether claimed items that are not requested are dropped one by one: the source moves items
+    /// out, and dropping an item does something.
+    #[doc(hidden)]
+    const DROPS_ITEMS: bool = false;
+
     /// The item at an index.
     ///
     /// # Safety
@@ -434,6 +439,7 @@ macro_rules! made_of {
         where
             Self: 's;
         const IS_PARTED: bool = S::IS_PARTED;
+        const DROPS_ITEMS: bool = S::DROPS_ITEMS;
 
         fn address(&$self) -> usize {
             let $range = 0..0;

@@ -26,7 +26,7 @@ pub(crate) trait Comparator<T>: Sync {
     /// The index at which `item` belongs among the sorted `items`: behind all equal items if
     /// `behind_equal`, otherwise before all equal items. If the index is near the end, the search
     /// takes fewer comparisons.
-    fn place(&self, items: &[T], item: &T, behind_equal: bool) -> usize;
+    fn insertion_point(&self, items: &[T], item: &T, behind_equal: bool) -> usize;
 
     /// Merges a part until one of its sides is empty.
     fn merge(&self, part: &mut [MergePart<'_, T>; 1]);
@@ -93,9 +93,9 @@ where
         end + last.count()
     }
 
-    fn place(&self, items: &[T], item: &T, behind_equal: bool) -> usize {
-        last_part(items.len(), |place| {
-            let (a, b) = if behind_equal { (item, &items[place]) } else { (&items[place], item) };
+    fn insertion_point(&self, items: &[T], item: &T, behind_equal: bool) -> usize {
+        last_part(items.len(), |index| {
+            let (a, b) = if behind_equal { (item, &items[index]) } else { (&items[index], item) };
             (self.is_less)(a, b) != behind_equal
         })
     }
@@ -114,12 +114,12 @@ where
 pub(super) fn last_part(end: usize, goes_before: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high, mut step) = (0, end, 1);
     while high > 0 {
-        let place = high.saturating_sub(step);
-        if goes_before(place) {
-            low = place + 1;
+        let index = high.saturating_sub(step);
+        if goes_before(index) {
+            low = index + 1;
             break;
         }
-        (high, step) = (place, 2 * step);
+        (high, step) = (index, 2 * step);
     }
     while low < high {
         let middle = low.midpoint(high);
@@ -164,27 +164,27 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn an_item_has_a_place_before_and_behind_equal_ones() {
+    fn an_item_has_an_insertion_point_before_and_behind_equal_ones() {
         let items: Vec<usize> = (0..40).map(|i| i / 4).collect();
         for key in 0..11 {
-            assert_eq!(by(usize::lt).place(&items, &key, false), (4 * key).min(40));
-            assert_eq!(by(usize::lt).place(&items, &key, true), (4 * key + 4).min(40));
+            assert_eq!(by(usize::lt).insertion_point(&items, &key, false), (4 * key).min(40));
+            assert_eq!(by(usize::lt).insertion_point(&items, &key, true), (4 * key + 4).min(40));
         }
     }
 
     #[test]
     #[cfg_attr(miri, ignore = "many comparisons of safe code")]
-    fn the_search_from_the_end_finds_every_place() {
+    fn the_search_from_the_end_finds_every_index() {
         for end in 0..70 {
-            for place in 0..=end {
+            for index in 0..=end {
                 let asked = Cell::new(0);
                 let goes_before = |at: usize| {
                     asked.set(asked.get() + 1);
-                    at < place
+                    at < index
                 };
-                assert_eq!(last_part(end, goes_before), place);
-                let far = (end - place + 1).ilog2();
-                assert!(asked.get() <= 2 * far + 2, "{} for {place} of {end}", asked.get());
+                assert_eq!(last_part(end, goes_before), index);
+                let far = (end - index + 1).ilog2();
+                assert!(asked.get() <= 2 * far + 2, "{} for {index} of {end}", asked.get());
             }
         }
     }

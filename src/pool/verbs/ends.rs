@@ -10,7 +10,7 @@ use std::{
 
 use super::{
     chain::{Chain, WorkerOf},
-    kernel::{Claimed, Fold},
+    kernel::{Fold, SourceClaims},
     on::On,
     options::{Ending, OnPool},
     state::{Given, State},
@@ -66,10 +66,8 @@ fn calling<C: Chain, Z>(
 /// The code of the loop calls `map` at a single place, even though the first item of a run is not
 /// reduced with an earlier result. LLVM can vectorise the loop nevertheless. If the body is short,
 /// LLVM peels off the first item. If the body is long, LLVM vectorises the loop only if `reduce`
-/// has a neutral element, such as 0 for a sum. (Example: the loop applies 40 rounds of shift, xor
-/// and add to each item, and takes the `max` of the results. `max` has no neutral element, so this
-/// loop takes 6 times as long as a vectorised loop. `fold` needs no neutral element, since it
-/// begins with an accumulator.)
+/// has a neutral element, such as 0 for a sum; `max` has none. `fold` needs no neutral element,
+/// since it begins with an accumulator.
 #[inline]
 pub(super) fn reducing<C: Chain, R, Z>(
     map: impl Fn(&mut WorkerOf<C>, C::Item) -> Result<R, Z> + Sync,
@@ -272,7 +270,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         init: impl Fn() -> A + Sync,
         step: impl for<'a> Fn(A, Given<'a, C::State, C::Item>) -> A + Sync,
     ) -> E::Of<Vec<A>> {
-        let fold = move |claimed: Claimed<'_, '_, '_, C>, runs: Option<Vec<A>>| {
+        let fold = move |claimed: SourceClaims<'_, '_, '_, C>, runs: Option<Vec<A>>| {
             let mut runs = runs.unwrap_or_default();
             let acc = match runs.pop() {
                 Some(acc) => acc,
@@ -552,7 +550,7 @@ impl<C: Chain + Sync> On<C, OnPool<'_>> {
     ) -> (Vec<(usize, A)>, Option<usize>) {
         let runs = Mutex::new(Vec::new());
         let to = &runs;
-        let fold = move |mut claimed: Claimed<'_, '_, '_, C>, mut run: Option<_>| {
+        let fold = move |mut claimed: SourceClaims<'_, '_, '_, C>, mut run: Option<_>| {
             let chain = claimed.chain;
             while let Some(items) = claimed.next() {
                 let first = items.range().start;

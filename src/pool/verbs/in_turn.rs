@@ -115,6 +115,7 @@ impl<A: Source, B: Source<Item = A::Item>> Source for InTurn<A, B> {
     }
 
     const IS_PARTED: bool = A::IS_PARTED || B::IS_PARTED;
+    const DROPS_ITEMS: bool = A::DROPS_ITEMS || B::DROPS_ITEMS;
 }
 
 /// The items at the indices `left`.

@@ -79,6 +79,7 @@ impl<A: Source, B: Source> Source for Zip<A, B> {
     }
 
     const IS_PARTED: bool = A::IS_PARTED || B::IS_PARTED;
+    const DROPS_ITEMS: bool = A::DROPS_ITEMS || B::DROPS_ITEMS;
 
     #[inline(always)]
     unsafe fn own_item(&self, index: usize) -> Self::Item {

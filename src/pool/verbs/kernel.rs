@@ -22,16 +22,13 @@ use crate::pool::{
 };
 
 /// The right to request the items of a claim once. Dropping a claim drops its items, if they are
-/// owned.
+/// owned and have a drop.
 pub(crate) struct Claim<'s, S: Source> {
     source: &'s S,
     range: Range<usize>,
 }
 
 impl<'s, S: Source> Claim<'s, S> {
-    /// Only sources that move items out have a claim log.
-    const MOVES_OUT: bool = mem::needs_drop::<S::Ledger<'s>>();
-
     /// # Safety
     /// 1. `range` lies within the source, and has been noted. 2. No other claim ever requests an
     ///    item of `range`.
@@ -48,7 +45,7 @@ impl<'s, S: Source> Claim<'s, S> {
     /// `left` is right only if every consumer advances the range from its ends, one block after the
     /// other: `nth` of a `Map` calls `next` for each block that it skips, and std's `zip` reads
     /// ascending indices, and from the back descending ones. Builds with debug assertions check
-    /// each block of owned items.
+    /// each block of items that are dropped.
     ///
     /// # Safety
     /// As for [`new`](Self::new), for the items of `blocks`. No two blocks share an index, and the
@@ -66,7 +63,7 @@ impl<'s, S: Source> Claim<'s, S> {
             // The closure owns the whole claim `left`, not only its fields, so the drop of the
             // closure drops the claim.
             let (left, mut items) = (&mut left, items_of(block..block + 1));
-            if Self::MOVES_OUT {
+            if S::DROPS_ITEMS {
                 // `block` is the first or the last of the blocks that are left.
                 if block == first_left {
                     debug_assert_eq!(items.start, left.range.start, "a block from the middle");
@@ -154,7 +151,7 @@ impl Index {
 
 /// The item at one index that the executor has claimed, and the right to write its result.
 #[inline(always)]
-pub(crate) fn claim_one<'s, S: Source>(
+pub(crate) fn claim_item<'s, S: Source>(
     source: &'s S,
     ledger: &mut S::Ledger<'s>,
     index: usize,
@@ -171,7 +168,7 @@ pub(crate) fn claim_one<'s, S: Source>(
 impl<S: Source> Drop for Claim<'_, S> {
     #[inline(always)]
     fn drop(&mut self) {
-        if Self::MOVES_OUT {
+        if S::DROPS_ITEMS {
             let drops = || {
                 // SAFETY: as the caller of `new` promises; the items of this claim have not been
                 // requested.
@@ -184,7 +181,7 @@ impl<S: Source> Drop for Claim<'_, S> {
 }
 
 /// The claims of a worker, one range after the other, and the worker's state.
-pub(crate) struct Claimed<'k, 'c, 's, C: Chain + 's> {
+pub(crate) struct SourceClaims<'k, 'c, 's, C: Chain + 's> {
     pub(crate) chain: &'s C,
     held: &'k mut <C::State as State>::Held<'s>,
     ledger: &'k mut <C::Source as Source>::Ledger<'s>,
@@ -192,7 +189,7 @@ pub(crate) struct Claimed<'k, 'c, 's, C: Chain + 's> {
     states_of: Numbered,
 }
 
-impl<'s, C: Chain> Claimed<'_, '_, 's, C> {
+impl<'s, C: Chain> SourceClaims<'_, '_, 's, C> {
     /// Claims the next items of the source; `None` if there are no more.
     #[inline(always)]
     pub(crate) fn next(&mut self) -> Option<Claim<'s, C::Source>> {
@@ -239,12 +236,12 @@ impl<'s, C: Chain> Claimed<'_, '_, 's, C> {
 
 /// What an end does with the claims of a worker: folds them into a partial result.
 pub(crate) trait Fold<C: Chain, A, Z>:
-    Fn(Claimed<'_, '_, '_, C>, Option<A>) -> Result<Option<A>, Stop<Z>> + Sync
+    Fn(SourceClaims<'_, '_, '_, C>, Option<A>) -> Result<Option<A>, Stop<Z>> + Sync
 {
 }
 
 impl<C: Chain, A, Z, F> Fold<C, A, Z> for F where
-    F: Fn(Claimed<'_, '_, '_, C>, Option<A>) -> Result<Option<A>, Stop<Z>> + Sync
+    F: Fn(SourceClaims<'_, '_, '_, C>, Option<A>) -> Result<Option<A>, Stop<Z>> + Sync
 {
 }
 
@@ -306,7 +303,7 @@ where
         if C::State::BY_BLOCK {
             claims.take_by(states_of.size);
         }
-        (self.fold)(Claimed { chain, held, ledger, claims, states_of }, acc)
+        (self.fold)(SourceClaims { chain, held, ledger, claims, states_of }, acc)
     }
 
     #[inline(always)]

@@ -43,8 +43,8 @@ const LONG: usize = 512;
 ///
 /// For many items the number of merge rounds is rounded up to an even number. After an odd number
 /// of rounds all items would be in the buffer and would have to be moved back. A further merge
-/// round costs no more than the move, and the pieces that std sorts are shorter. (For items with
-/// few distinct keys there is no gain: std sorts them in 3 ns per item, and a merge takes as long.)
+/// round costs no more than the move, and the pieces that std sorts are shorter. For items with
+/// few distinct keys there is no gain.
 pub(super) fn pieces(executor: &Executor, len: usize) -> usize {
     let long_enough = (len / SHORTEST_PIECE).max(1).ilog2();
     let rounds = executor.workers.next_power_of_two().ilog2();

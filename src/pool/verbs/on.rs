@@ -47,7 +47,7 @@ use super::{
 #[derive(Clone, Copy, Debug)]
 pub struct On<C, P = NoPool> {
     pub(super) chain: C,
-    pub(super) place: P,
+    pub(super) pool: P,
 }
 
 /// Stands for the pool in a chain that has no pool yet.
@@ -88,7 +88,7 @@ impl WithoutPool for NoPool {}
 #[inline]
 #[track_caller]
 pub fn source<C: IntoChain>(items: C) -> On<C::Chain> {
-    On { chain: items.into_chain(), place: NoPool }
+    On { chain: items.into_chain(), pool: NoPool }
 }
 
 /// Stages. A closure behind [`with`](On::with) receives a pair of the state and the item.
@@ -96,7 +96,7 @@ impl<C: Chain, P> On<C, P> {
     /// The chain with `stage` added, on the same pool.
     #[inline]
     pub(super) fn behind<B>(self, stage: impl FnOnce(C) -> B) -> On<B, P> {
-        On { chain: stage(self.chain), place: self.place }
+        On { chain: stage(self.chain), pool: self.pool }
     }
 
     /// Calls `f` with each item and goes on with the results, as [`Iterator::map`].
@@ -364,7 +364,7 @@ impl<S: Source, P> On<S, P> {
     #[inline]
     #[track_caller]
     pub fn zip<B: IntoChain<Chain: Source + Sync>>(self, other: B) -> On<Zip<S, B::Chain>, P> {
-        On { chain: Zip::new("zip", self.chain, other.into_chain()), place: self.place }
+        On { chain: Zip::new("zip", self.chain, other.into_chain()), pool: self.pool }
     }
 
     /// Runs over this source and another source in step, up to the end of the shorter one, as
@@ -396,7 +396,7 @@ impl<S: Source, P> On<S, P> {
     where
         B: IntoChain<Chain: Source<Item = S::Item> + Sync>,
     {
-        On { chain: InTurn::new(self.chain, other.into_chain(), ends_early), place: self.place }
+        On { chain: InTurn::new(self.chain, other.into_chain(), ends_early), pool: self.pool }
     }
 
     /// Runs over pairs of the index of an item, from 0 on, and the item, as
@@ -457,7 +457,7 @@ impl<S: Source, P> On<S, P> {
     #[inline]
     #[track_caller]
     pub fn step_by(self, step: usize) -> On<StepBy<S>, P> {
-        On { chain: StepBy::new(self.chain, step), place: self.place }
+        On { chain: StepBy::new(self.chain, step), pool: self.pool }
     }
 
     /// Runs over the items in reverse order, as [`Iterator::rev`].
@@ -497,7 +497,7 @@ impl<S: Source, P> On<S, P> {
     where
         S: Pieces,
     {
-        On { chain: Chunks::new(self.chain, size), place: self.place }
+        On { chain: Chunks::new(self.chain, size), pool: self.pool }
     }
 
     /// Runs over pieces of exactly `size` neighbouring items. Items that remain at the end are left
@@ -518,7 +518,7 @@ impl<S: Source, P> On<S, P> {
     where
         S: Pieces,
     {
-        On { chain: Chunks::exact(self.chain, size), place: self.place }
+        On { chain: Chunks::exact(self.chain, size), pool: self.pool }
     }
 
     /// Runs over all windows of `size` neighbouring items, as [`slice::windows`]. There is no
@@ -548,7 +548,7 @@ impl<S: Source, P> On<S, P> {
     where
         S: Shared,
     {
-        On { chain: Windows::new(self.chain, size), place: self.place }
+        On { chain: Windows::new(self.chain, size), pool: self.pool }
     }
 
     /// Adds the index of the item to each error: an item `Err(error)` becomes `Err(At { index,

@@ -6,7 +6,7 @@ use super::{
     chain::{Chain, IntoChain, Source},
     feed::List,
     indexed::Cuts,
-    kernel::{Claimed, Fold, Kernel, Numbered},
+    kernel::{Fold, Kernel, Numbered, SourceClaims},
     on::On,
     reproducible,
     source::Lent,
@@ -106,7 +106,7 @@ impl<'p> PartOptions<'p> {
     #[inline]
     pub(super) fn on<C: Chain>(self, chain: C) -> On<C, OnPool<'p>> {
         let Self { executor, threads, at } = self;
-        let place = OnPool {
+        let pool = OnPool {
             executor,
             threads,
             grain: None,
@@ -115,7 +115,7 @@ impl<'p> PartOptions<'p> {
             wishes: Wishes { at, report: None, trace: None },
             ending: PhantomData,
         };
-        On { chain, place }
+        On { chain, pool }
     }
 }
 
@@ -153,7 +153,7 @@ impl<'p, C: Chain, E: Ending> On<C, OnPool<'p, E>> {
     #[track_caller]
     pub fn grain(mut self, items: usize) -> Self {
         assert!(items > 0, "grain: a block has at least one item");
-        self.place.grain = Some(items);
+        self.pool.grain = Some(items);
         self
     }
     /// Uses at most `workers` workers for this loop, including the calling thread.
@@ -171,7 +171,7 @@ impl<'p, C: Chain, E: Ending> On<C, OnPool<'p, E>> {
     #[track_caller]
     pub fn threads(mut self, workers: usize) -> Self {
         assert!(workers > 0, "threads: at least 1, since the calling thread is a worker");
-        self.place.threads = workers;
+        self.pool.threads = workers;
         self
     }
     /// Returns the same result, bit for bit, for every number of threads and every schedule, even
@@ -211,7 +211,7 @@ impl<'p, C: Chain, E: Ending> On<C, OnPool<'p, E>> {
     #[inline]
     #[track_caller]
     pub fn reproducible(mut self) -> Self {
-        self.place.reproducible = true;
+        self.pool.reproducible = true;
         self.check_state();
         self
     }
@@ -231,12 +231,12 @@ impl<'p, C: Chain, E: Ending> On<C, OnPool<'p, E>> {
     /// ```
     #[inline]
     pub fn cancel(self, token: &'p CancelToken) -> On<C, OnPool<'p, Cancellable>> {
-        let OnPool { executor, threads, grain, reproducible, mut watch, wishes, .. } = self.place;
+        let OnPool { executor, threads, grain, reproducible, mut watch, wishes, .. } = self.pool;
         watch.cancel = Some(token);
         let ending = PhantomData;
         On {
             chain: self.chain,
-            place: OnPool { executor, threads, grain, reproducible, watch, wishes, ending },
+            pool: OnPool { executor, threads, grain, reproducible, watch, wishes, ending },
         }
     }
     /// Lets any thread read how many items are done: see [`Progress`]. The option costs the calling
@@ -251,7 +251,7 @@ impl<'p, C: Chain, E: Ending> On<C, OnPool<'p, E>> {
     /// ```
     #[inline]
     pub fn progress(mut self, handle: &'p Progress) -> Self {
-        self.place.watch.progress = Some(handle);
+        self.pool.watch.progress = Some(handle);
         self
     }
     /// Writes a report of the loop into `report`: see [`RunReport`]. If the loop panics, nothing is
@@ -266,7 +266,7 @@ impl<'p, C: Chain, E: Ending> On<C, OnPool<'p, E>> {
     /// ```
     #[inline]
     pub fn report(mut self, report: &'p mut RunReport) -> Self {
-        self.place.wishes.report = Some(report);
+        self.pool.wishes.report = Some(report);
         self
     }
     /// Records the work of each worker over time in `trace`, for a diagram: see [`Trace`]. If the
@@ -285,17 +285,17 @@ impl<'p, C: Chain, E: Ending> On<C, OnPool<'p, E>> {
     /// ```
     #[inline]
     pub fn trace(mut self, trace: &'p mut Trace) -> Self {
-        self.place.wishes.trace = Some(trace);
+        self.pool.wishes.trace = Some(trace);
         self
     }
 
     #[track_caller]
     fn check_state(&self) {
         assert!(
-            !self.place.reproducible || C::State::MAY_REPRODUCE,
+            !self.pool.reproducible || C::State::MAY_REPRODUCE,
             "reproducible: a state of a worker (`with`, `with_kept`) meets other items in each run; \
              `with_block` makes one for each block of items (the loop at {})",
-            self.place.wishes.at
+            self.pool.wishes.at
         );
     }
 }
@@ -307,8 +307,8 @@ impl<'p, C: Chain> On<C, OnPool<'p>> {
     #[doc(hidden)] // for rangesteal-rayon
     #[inline(always)]
     pub fn end_by(mut self, token: &'p CancelToken) -> (Self, &'p CancelToken) {
-        self.place.watch.keeps_result = true;
-        let token = *self.place.watch.cancel.get_or_insert(token);
+        self.pool.watch.keeps_result = true;
+        let token = *self.pool.watch.cancel.get_or_insert(token);
         (self, token)
     }
 }
@@ -352,7 +352,7 @@ impl<'p, S: Lent<Element: Sync> + Sync, E: Ending> On<S, OnPool<'p, E>> {
             inner.filter(|i| !same(&items[i - 1], &items[*i])).collect_into(&mut offsets);
             offsets.push(items.len());
         }
-        On { chain: Cuts::new(self.chain, offsets), place: self.place }
+        On { chain: Cuts::new(self.chain, offsets), pool: self.pool }
     }
 }
 
@@ -361,12 +361,12 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     /// The options that this call passes on to its further loops.
     #[inline]
     pub(super) fn part_options(&self) -> PartOptions<'p> {
-        let OnPool { executor, threads, ref wishes, .. } = self.place;
+        let OnPool { executor, threads, ref wishes, .. } = self.pool;
         PartOptions { executor, threads, at: wishes.at }
     }
 
     pub(super) fn is_reproducible(&self) -> bool {
-        self.place.reproducible || C::State::BY_BLOCK
+        self.pool.reproducible || C::State::BY_BLOCK
     }
 
     /// Items per block, if the loop is cut into blocks.
@@ -377,7 +377,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     /// If `needs_blocks`, the number of items per block of a reproducible loop. Otherwise the grain
     /// that the user has set, if any.
     fn block_if(&self, needs_blocks: bool) -> Option<usize> {
-        if needs_blocks { Some(self.block_of(self.source_count())) } else { self.place.grain }
+        if needs_blocks { Some(self.block_of(self.source_count())) } else { self.pool.grain }
     }
 
     /// The number of items of the source.
@@ -425,7 +425,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
 
     /// Items per block of a reproducible loop over `len` items.
     pub(super) fn block_of(&self, len: usize) -> usize {
-        self.place.grain.unwrap_or(reproducible::block(len))
+        self.pool.grain.unwrap_or(reproducible::block(len))
     }
 
     /// Runs the loop.
@@ -471,7 +471,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         fold: F,
         reduce: R,
     ) -> (&'p Executor, Slice, LoopOptions<'p>, Kernel<C, F, R, A, Z>) {
-        let Self { chain, place: OnPool { executor, threads, watch, wishes, .. } } = self;
+        let Self { chain, pool: OnPool { executor, threads, watch, wishes, .. } } = self;
         let threads = threads.min(chain.states().most());
         let kind = LoopKind { may_stop: kind.may_stop || watch.keeps_result && !kind.is_long, ..kind };
         let (source, first) = (chain.begin(), leaves.unwrap_or(0));
@@ -487,13 +487,13 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     /// An empty list for the items that closures add.
     #[inline] // since the list is large and should be made at its final place
     pub(super) fn list<T>(&self) -> List<'p, T> {
-        List::new(self.place.executor, self.place.watch)
+        List::new(self.pool.executor, self.pool.watch)
     }
 
     /// The executor, the options and the chain of a loop whose items wait.
     #[inline]
     pub(super) fn into_async(self) -> (&'p Executor, LoopOptions<'p>, C) {
-        let Self { chain, place: OnPool { executor, threads, watch, wishes, .. } } = self;
+        let Self { chain, pool: OnPool { executor, threads, watch, wishes, .. } } = self;
         let threads = threads.min(chain.states().most());
         (executor, LoopOptions::new(threads, watch, wishes, LoopKind::THROUGH), chain)
     }
@@ -504,7 +504,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     pub(super) fn search<Z: Send>(
         self,
         kind: LoopKind,
-        search: impl Fn(Claimed<'_, '_, '_, C>) -> Result<(), Stop<Z>> + Sync,
+        search: impl Fn(SourceClaims<'_, '_, '_, C>) -> Result<(), Stop<Z>> + Sync,
     ) -> Outcome<Option<()>, Z> {
         let by_block = C::State::BY_BLOCK;
         let (supply, size) = match kind.supply {

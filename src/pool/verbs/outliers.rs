@@ -194,7 +194,7 @@ impl<'a, T> Hole<'a, T> {
             };
             let kind = usize::from(goes_back);
             let Some(item) = self.out[kind].last() else { return };
-            let place = order.place(&self.items[..self.stay], item, goes_back);
+            let place = order.insertion_point(&self.items[..self.stay], item, goes_back);
             // SAFETY: these staying items move to the end of the hole, which has one place for each
             // outlier. There they are in their final places.
             unsafe { shift(self.items, place..self.stay, place + self.len()) };

@@ -199,6 +199,8 @@ impl<H: Holder> Source for Owned<H> {
         0
     }
 
+    const DROPS_ITEMS: bool = mem::needs_drop::<H::Item>();
+
     type Ledger<'s>
         = ClaimLog<'s, H::Item>
     where
@@ -206,7 +208,7 @@ impl<H: Holder> Source for Owned<H> {
 
     #[inline(always)]
     fn ledger(&self) -> ClaimLog<'_, H::Item> {
-        if mem::needs_drop::<H::Item>() {
+        if Self::DROPS_ITEMS {
             self.noted.open.fetch_add(1, Ordering::Relaxed);
         }
         ClaimLog { to: &self.noted, run: 0..0, of: PhantomData }
@@ -214,7 +216,7 @@ impl<H: Holder> Source for Owned<H> {
 
     #[inline(always)]
     fn note(&self, ledger: &mut ClaimLog<'_, H::Item>, range: Range<usize>) {
-        if !mem::needs_drop::<H::Item>() {
+        if !Self::DROPS_ITEMS {
             return;
         }
         if range.start == ledger.run.end {
@@ -297,8 +299,8 @@ impl<T> Iterator for MovedOut<'_, T> {
         (self.left, Some(self.left))
     }
 
-    /// Passes items on without an `Option`. (With an `Option`, LLVM writes each string in three
-    /// pieces and at once reads it in two, which stalls.)
+    /// Passes items on without an `Option`: through one, LLVM writes each string in three pieces
+    /// and at once reads it in two, which stalls.
     #[inline(always)]
     fn fold<A, F: FnMut(A, T) -> A>(mut self, mut acc: A, mut f: F) -> A {
         while self.left > 0 {

@@ -32,8 +32,7 @@ const BLOCK_GROWTH: usize = 8;
 /// In items: the largest sample.
 const LARGEST_SAMPLE: usize = 512;
 /// The rest is shared if it would take the calling thread alone more than this many times the cost
-/// of help. (The limit is 100 µs if help costs 20 µs. When shared, 50 µs of work took 1.5 to 2.2
-/// times as long.)
+/// of help. Shared work of half this limit takes 1.5 to 2.2 times as long.
 const WORTH: f32 = 5.0;
 /// Pairs per worker, so that other workers can take over pairs of a late worker.
 const PAIRS_A_WORKER: usize = 16;

@@ -166,10 +166,10 @@ impl<S: Lent, P> On<S, P> {
     #[inline(always)]
     #[track_caller]
     pub fn at<'p>(self, places: &'p Permutation<'_>) -> On<Permuted<'p, S>, P> {
-        let Self { chain: source, place } = self;
+        let Self { chain: source, pool } = self;
         let (found, expected) = (source.count(), places.len);
         assert!(found == expected, "at: a permutation for {expected} items, and there are {found}");
-        On { chain: Permuted { source, indices: &places.indices }, place }
+        On { chain: Permuted { source, indices: &places.indices }, pool }
     }
 }
 

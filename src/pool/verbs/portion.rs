@@ -196,7 +196,7 @@ impl<S: Source> ExactSizeIterator for PortionItems<'_, S> {}
 impl<S: Source> Drop for PortionItems<'_, S> {
     #[inline(always)]
     fn drop(&mut self) {
-        if !S::IS_PARTED && mem::needs_drop::<S::Ledger<'_>>() {
+        if !S::IS_PARTED && S::DROPS_ITEMS {
             drop(self.rest());
         }
     }

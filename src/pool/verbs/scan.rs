@@ -23,7 +23,7 @@ use std::{convert::Infallible, mem, ops::Range, sync::PoisonError};
 
 use super::{
     chain::{Chain, Each},
-    kernel::Claimed,
+    kernel::SourceClaims,
     on::On,
     options::{Ending, OnPool},
     places::{ResultPlaces, Written, append_in_place},
@@ -63,7 +63,7 @@ struct Front<I, T> {
 type MakeItems<'m, I> = &'m mut dyn FnMut(I, usize) -> I;
 
 /// The code of a scan that is compiled for each operator. All other code is compiled once for each
-/// type of items. (Three closures instead of this trait would be more code for each further scan.)
+/// type of items.
 trait ScanSteps<T>: Sync {
     /// The operator.
     fn op(&self, before: &T, behind: &T) -> T;
@@ -308,7 +308,7 @@ impl<'a, T: Clone + Send, E: Ending> On<Exclusive<'a, T>, OnPool<'_, E>> {
     fn scanned(self, init: Option<T>, steps: &dyn ScanSteps<T>) -> Option<Option<T>> {
         let scan = Scan::new(init, steps, self.is_reproducible(), usize::MAX, &|_, _| ());
         let (scanning, size) = (&scan, self.block().unwrap_or(usize::MAX));
-        let blocks = move |mut claimed: Claimed<'_, '_, '_, Exclusive<'a, T>>| {
+        let blocks = move |mut claimed: SourceClaims<'_, '_, '_, Exclusive<'a, T>>| {
             while let Some(claim) = claimed.next() {
                 let mut first = claim.range().start;
                 for items in claim.piece().chunks_mut(size) {

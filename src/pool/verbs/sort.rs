@@ -21,9 +21,8 @@ use super::{
 };
 use crate::pool::engine::executor::Executor;
 
-/// In items: the calling thread sorts shorter slices alone. (Slices of random numbers would gain
-/// from 10,000 items on. Slices with few distinct keys would not gain, since std sorts these in 3
-/// ns per item.)
+/// In items: the calling thread sorts shorter slices alone. Slices of random numbers gain from
+/// fewer items on, but slices with few distinct keys do not.
 pub(super) const SHORTEST_SHARED: usize = 32 * 1024;
 /// In workers: with more workers, merging takes less time than a first partition by one thread.
 const FEW_WORKERS: usize = 4;

@@ -17,7 +17,7 @@ impl<C: Chain, P: WithoutPool> IntoChain for On<C, P> {
 
     #[inline(always)]
     fn into_chain(self) -> On<C> {
-        On { chain: self.chain, place: NoPool }
+        On { chain: self.chain, pool: NoPool }
     }
 }
 

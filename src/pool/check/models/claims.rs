@@ -4,8 +4,8 @@ use super::{small::*, *};
 
 /// All workers drain. Worker 0 is this thread. The items are partitioned among the first `dealt_to`
 /// workers.
-fn drain(workers: usize, fence: Fence, stealing: Stealing, items: usize, dealt_to: usize) {
-    let round = Round::new(workers, fence, stealing, items, dealt_to);
+fn drain(workers: usize, fence: Fence, items: usize, dealt_to: usize) {
+    let round = Round::new(workers, fence, items, dealt_to);
     let others: Vec<_> = (1..workers)
         .map(|me| {
             let round = Arc::clone(&round);
@@ -20,28 +20,23 @@ fn drain(workers: usize, fence: Fence, stealing: Stealing, items: usize, dealt_t
 }
 
 /// Two workers and four items.
-fn two(fence: Fence, stealing: Stealing) {
-    explore_all(move || drain(2, fence, stealing, 4, 2));
+fn two(fence: Fence) {
+    explore_all(move || drain(2, fence, 4, 2));
 }
 
 #[test]
 fn pop_against_steal() {
-    two(Fence::Symmetric, Stealing::Largest);
-}
-
-#[test]
-fn nothing_is_left_out_without_stealing() {
-    two(Fence::Symmetric, Stealing::Off);
+    two(Fence::Symmetric);
 }
 
 #[test]
 fn three_workers_steal_from_each_other() {
-    explore(|| drain(3, Fence::Symmetric, Stealing::Largest, 2, 3));
+    explore(|| drain(3, Fence::Symmetric, 2, 3));
 }
 
 #[test]
 fn three_workers_steal_from_the_largest() {
-    explore(|| drain(3, Fence::Symmetric, Stealing::Largest, 3, 3));
+    explore(|| drain(3, Fence::Symmetric, 3, 3));
 }
 
 #[cfg(planted)]
@@ -49,65 +44,70 @@ mod planted {
     use super::*;
 
     #[test]
+    fn nothing_is_left_out_if_only_late_workers_are_victims() {
+        explore(|| drain(2, Fence::Refusing, 4, 2));
+    }
+
+    #[test]
     #[should_panic(expected = "claimed twice")]
     fn pop_against_steal_without_fences() {
-        two(Fence::Missing, Stealing::Largest);
+        two(Fence::Missing);
     }
 
     #[test]
     #[should_panic(expected = "claimed twice")]
     fn pop_against_steal_with_the_light_fence_alone() {
-        two(Fence::OnlyLight, Stealing::Largest);
+        two(Fence::OnlyLight);
     }
 
     #[test]
     #[should_panic(expected = "claimed twice")]
     fn pop_against_steal_with_the_heavy_fence_alone() {
-        two(Fence::OnlyHeavy, Stealing::Largest);
+        two(Fence::OnlyHeavy);
     }
 
     #[test]
     #[should_panic(expected = "claimed twice")]
     fn pop_against_a_thief_that_keeps_too_much() {
-        with(Bug::KeepsOneTooMany, || two(Fence::Symmetric, Stealing::Largest));
+        with(Bug::KeepsOneTooMany, || two(Fence::Symmetric));
     }
 
     #[test]
     #[should_panic(expected = "claimed twice")]
     fn pop_against_a_thief_that_cuts_one_too_few() {
-        with(Bug::CutsOneTooFew, || two(Fence::Symmetric, Stealing::Largest));
+        with(Bug::CutsOneTooFew, || two(Fence::Symmetric));
     }
 
     #[test]
     #[should_panic(expected = "deadlock")]
     fn pop_against_a_thief_that_locks_its_own_cell_first() {
         // Three items: with four, no schedule of two workers ends in a deadlock.
-        with(Bug::OwnLockFirst, || explore_all(|| drain(2, Fence::Symmetric, Stealing::Largest, 3, 2)));
+        with(Bug::OwnLockFirst, || explore_all(|| drain(2, Fence::Symmetric, 3, 2)));
     }
 
-    /// Late workers are victims even without stealing.
+    /// The kernel refuses the fence, so only late workers are victims.
     #[test]
     #[should_panic(expected = "claimed twice")]
     fn a_worker_that_enters_unknown_is_a_victim_without_a_fence() {
-        with(Bug::EntersUnknown, || two(Fence::Symmetric, Stealing::Off));
+        with(Bug::EntersUnknown, || two(Fence::Refusing));
     }
 
     #[test]
     #[should_panic(expected = "claimed twice")]
     fn three_workers_steal_from_each_other_and_cut_one_too_few() {
-        with(Bug::CutsOneTooFew, || explore(|| drain(3, Fence::Symmetric, Stealing::Largest, 2, 3)));
+        with(Bug::CutsOneTooFew, || explore(|| drain(3, Fence::Symmetric, 2, 3)));
     }
 
     #[test]
     #[should_panic(expected = "deadlock")]
     fn three_workers_steal_from_each_other_and_lock_their_own_cell_first() {
-        with(Bug::OwnLockFirst, || explore(|| drain(3, Fence::Symmetric, Stealing::Largest, 2, 3)));
+        with(Bug::OwnLockFirst, || explore(|| drain(3, Fence::Symmetric, 2, 3)));
     }
 
     /// Two thieves from the beginning. loom finds a bug at once, but without a bug there are too
     /// many schedules to explore.
     fn two_steal_from_the_third(fence: Fence) {
-        explore(move || drain(3, fence, Stealing::Largest, 2, 1));
+        explore(move || drain(3, fence, 2, 1));
     }
 
     #[test]

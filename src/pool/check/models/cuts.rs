@@ -34,7 +34,7 @@ fn drain_before(
         items = if owner.left() > 0 {
             pop(&mut owner)
         } else {
-            let Some(loot) = owner.steal(&mut Halves(Stealing::Largest)) else { break };
+            let Some(loot) = owner.steal(&mut Halves) else { break };
             loot.item..loot.item + 1
         };
     }
@@ -44,7 +44,7 @@ fn drain_before(
 /// is claimed exactly once all the same. No claim of another item begins after the `truncate`.
 fn cut_while_draining() {
     explore_all(|| {
-        let round = Round::new(2, Fence::Symmetric, Stealing::Largest, 6, 2);
+        let round = Round::new(2, Fence::Symmetric, 6, 2);
         let is_cut = Arc::new(AtomicBool::new(false));
         let other = {
             let (round, is_cut) = (Arc::clone(&round), Arc::clone(&is_cut));
@@ -67,7 +67,7 @@ fn no_claim_starts_behind_a_cut() {
 /// pops and steals. At first all items belong to worker 0.
 fn stop(items: usize, at: usize) {
     explore(move || {
-        let round = Round::new(2, Fence::Symmetric, Stealing::Largest, items, 1);
+        let round = Round::new(2, Fence::Symmetric, items, 1);
         let is_cut = Arc::new(AtomicBool::new(false));
         let worker = |me| {
             let (round, is_cut) = (Arc::clone(&round), Arc::clone(&is_cut));
@@ -95,7 +95,7 @@ fn a_stop_against_pop_and_steal() {
 /// A `truncate` at 3 while worker 0 pops and worker 1 steals from it.
 fn cut_during_a_theft() {
     explore(|| {
-        let round = Round::new(2, Fence::Symmetric, Stealing::Largest, 4, 1);
+        let round = Round::new(2, Fence::Symmetric, 4, 1);
         let thief = {
             let round = Arc::clone(&round);
             thread::spawn(move || round.try_steal(1, 0, half))

@@ -59,9 +59,9 @@ use shuttle::thread;
 use crate::pool::check::halves::{Halves, half};
 #[cfg(planted)]
 use crate::pool::check::planted::{Bug, with};
+use crate::pool::supply::Fence;
 #[cfg(loom)]
 use crate::pool::supply::range::Ranges;
-use crate::pool::{policy::victim::Stealing, supply::Fence};
 
 /// The number of claims of each item.
 struct Claims(Vec<AtomicUsize>); // atomics of std, so that loom does not interleave the counting

@@ -35,21 +35,14 @@ fn builder() -> Builder {
 pub(super) struct Round {
     pub(super) ranges: Ranges,
     pub(super) claims: Claims,
-    pub(super) stealing: Stealing,
 }
 
 impl Round {
     /// A round of `workers` workers. The items are partitioned among the first `dealt_to` workers.
-    pub(super) fn new(
-        workers: usize,
-        fence: Fence,
-        stealing: Stealing,
-        items: usize,
-        dealt_to: usize,
-    ) -> Arc<Self> {
+    pub(super) fn new(workers: usize, fence: Fence, items: usize, dealt_to: usize) -> Arc<Self> {
         let bounds: Vec<usize> = (1..dealt_to).map(|worker| (items * worker).div_ceil(dealt_to)).collect();
         let (ranges, claims) = (Ranges::new(workers, fence), Claims::new(items));
-        let round = Self { ranges, claims, stealing };
+        let round = Self { ranges, claims };
         round.ranges.partition(0..items, &bounds);
         Arc::new(round)
     }
@@ -57,11 +50,7 @@ impl Round {
     /// Does the work of a worker in a real round, item by item.
     pub(super) fn drain(&self, me: usize) {
         let (mut owner, mut first) = self.ranges.enter(me);
-        if self.stealing == Stealing::Off {
-            owner.steal_from_late_only();
-        }
-        let mut halves = Halves(self.stealing);
-        while let Some(item) = first.take().or_else(|| Some(owner.steal(&mut halves)?.item)) {
+        while let Some(item) = first.take().or_else(|| Some(owner.steal(&mut Halves)?.item)) {
             self.claims.claim(item..item + 1);
             while owner.left() > 0 {
                 self.claims.claim(pop(&mut owner));

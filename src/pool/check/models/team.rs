@@ -106,7 +106,6 @@ impl Team {
             units: Units::Items,
             pace: None,
             boundaries: Boundaries::default(),
-            stealing: Stealing::Largest,
             has_large_partials: cfg!(shuttle), // loom needs the same value in every execution
             heavy: &heavy,
             places: None,

@@ -18,18 +18,18 @@ use crate::{clock::Instant, sync::lock_unless_stuck};
 
 /// The function [`hear`]. Only [`Trace`](super::Trace) has a direct pointer to it. So a program
 /// without traces does not contain its code.
-pub(crate) type Hear = fn(&ScenePlace, &LoopSpan<'_>);
+pub(crate) type Hear = fn(&SceneSpot, &LoopSpan<'_>);
 
-/// The place of a thread in a scene: in the items of a loop. One word in size, because each shared
-/// loop carries a place.
+/// The spot of a thread in a scene: in the items of a loop. One word in size, because each shared
+/// loop carries a spot.
 #[derive(Clone, Debug)]
-pub(crate) struct ScenePlace(Arc<Spot>);
+pub(crate) struct SceneSpot(Arc<Spot>);
 
 #[derive(Debug)]
 struct Spot {
     hear: Hear,
-    /// The place of the loop's call, if that is also in a scene.
-    around: Option<ScenePlace>,
+    /// The spot of the loop's call, if that is also in a scene.
+    around: Option<SceneSpot>,
     /// If the loop is traced: its inner loops, in the order of their begins. If this lock is stuck,
     /// notes are lost. The lock is stuck in two cases: an allocator calls a loop while its thread
     /// holds the lock; or the process is a child that was forked while a thread held the lock.
@@ -37,16 +37,16 @@ struct Spot {
 }
 
 thread_local! {
-    /// The place of this thread. This variable has no destructor, because each thread would have to
+    /// The spot of this thread. This variable has no destructor, because each thread would have to
     /// register a destructor at its first call. No destructor is needed, because a thread that
-    /// enters a place also leaves it.
-    static HERE: RefCell<ManuallyDrop<Option<ScenePlace>>> = const { RefCell::new(ManuallyDrop::new(None)) };
+    /// enters a spot also leaves it.
+    static HERE: RefCell<ManuallyDrop<Option<SceneSpot>>> = const { RefCell::new(ManuallyDrop::new(None)) };
 }
 
-/// While this value lives, the thread is in another place.
+/// While this value lives, the thread is at another spot.
 #[derive(Debug)]
 pub(crate) struct Stay {
-    before: Option<ScenePlace>,
+    before: Option<SceneSpot>,
 }
 
 impl Drop for Stay {
@@ -57,9 +57,9 @@ impl Drop for Stay {
     }
 }
 
-/// Moves the thread to a place. Returns its last place.
-fn change(place: Option<ScenePlace>) -> Option<ScenePlace> {
-    ManuallyDrop::into_inner(HERE.replace(ManuallyDrop::new(place)))
+/// Moves the thread to a spot. Returns its last spot.
+fn change(spot: Option<SceneSpot>) -> Option<SceneSpot> {
+    ManuallyDrop::into_inner(HERE.replace(ManuallyDrop::new(spot)))
 }
 
 /// The report of a loop to the scene around it.
@@ -93,7 +93,7 @@ pub(crate) struct WorkerPart {
     pub(crate) is_empty: bool,
 }
 
-impl ScenePlace {
+impl SceneSpot {
     /// Whether this thread is in a scene. All other functions here are cold, because few loops are
     /// traced.
     #[inline(always)]
@@ -101,7 +101,7 @@ impl ScenePlace {
         HERE.with_borrow(|here| here.is_some())
     }
 
-    /// The place of this thread, if it is in a scene.
+    /// The spot of this thread, if it is in a scene.
     #[inline(always)]
     pub(crate) fn here() -> Option<Self> {
         if Self::is_near() { Self::found() } else { None }
@@ -113,7 +113,7 @@ impl ScenePlace {
         HERE.with_borrow(|here| Option::clone(here))
     }
 
-    /// The place of the items of a loop that this thread calls. A traced loop, which has the
+    /// The spot of the items of a loop that this thread calls. A traced loop, which has the
     /// function `hear`, makes a scene.
     #[cold]
     pub(crate) fn of_call(hear: Option<Hear>) -> Option<Self> {
@@ -123,19 +123,19 @@ impl ScenePlace {
         Some(Self(Arc::new(Spot { hear, around, inner })))
     }
 
-    /// Moves this thread to this place. The thread stays there while the result lives.
+    /// Moves this thread to this spot. The thread stays there while the result lives.
     #[cold]
     #[inline(never)]
     pub(crate) fn enter(&self) -> Stay {
         Stay { before: change(Some(self.clone())) }
     }
 
-    /// Reports a loop that ends now. `self` is the place of the loop's items.
+    /// Reports a loop that ends now. `self` is the spot of the loop's items.
     pub(crate) fn tell(&self, told: &LoopSpan<'_>) {
         (self.0.hear)(self, told);
     }
 
-    /// The inner loops of the traced loop at this place. This thread called the traced loop at the
+    /// The inner loops of the traced loop at this spot. This thread called the traced loop at the
     /// time `begin`. `parts` are the visits of workers to the traced loop. `workers` is the number
     /// of workers that already have numbers.
     pub(super) fn inner(&self, begin: Instant, workers: usize, parts: &[WorkerPart]) -> Vec<InnerLoop> {
@@ -162,17 +162,17 @@ impl ScenePlace {
     }
 }
 
-/// Notes a loop that ends now, in all scenes around it. `place` is the place of the loop's items.
-pub(super) fn hear(mut place: &ScenePlace, told: &LoopSpan<'_>) {
+/// Notes a loop that ends now, in all scenes around it. `spot` is the spot of the loop's items.
+pub(super) fn hear(mut spot: &SceneSpot, told: &LoopSpan<'_>) {
     let &LoopSpan { at, begin, items, parts } = told;
     let helpers = parts.iter().filter(|part| part.seat > 0 && !part.is_empty).cloned().collect();
     let (thread, span) = (thread::current().id(), (begin, Instant::now()));
     let call = WorkerPart { seat: 0, thread, span, items, is_empty: false };
     let mut noted = NotedLoop { at, depth: 0, call, helpers };
-    while let Some(around) = &place.0.around {
-        place = around;
+    while let Some(around) = &spot.0.around {
+        spot = around;
         noted.depth += 1;
-        let Some(inner) = &place.0.inner else { continue };
+        let Some(inner) = &spot.0.inner else { continue };
         let copy = noted.clone(); // outside of the lock: an allocator may call loops
         if let Some(mut inner) = lock_unless_stuck(inner) {
             note(&mut inner, copy);
@@ -185,8 +185,8 @@ const MOST_INNER: usize = 1000;
 
 /// Adds a loop to the inner loops. If there are too many loops, drops the shortest one.
 fn note(inner: &mut Vec<NotedLoop>, noted: NotedLoop) {
-    let place = inner.partition_point(|other| other.call.span.0 < noted.call.span.0);
-    inner.insert(place, noted);
+    let index = inner.partition_point(|other| other.call.span.0 < noted.call.span.0);
+    inner.insert(index, noted);
     if inner.len() > MOST_INNER {
         let took = |noted: &NotedLoop| noted.call.span.1 - noted.call.span.0;
         let shortest = (0..inner.len()).min_by_key(|number| took(&inner[*number]));
@@ -201,14 +201,14 @@ mod tests {
     use super::*;
 
     /// The traced loop around this thread, and the number of inner loops that contain this thread.
-    fn traced() -> Option<(ScenePlace, usize)> {
-        let mut place = ScenePlace::here()?;
+    fn traced() -> Option<(SceneSpot, usize)> {
+        let mut spot = SceneSpot::here()?;
         let mut depth = 0;
-        while place.0.inner.is_none() {
-            place = place.0.around.clone()?;
+        while spot.0.inner.is_none() {
+            spot = spot.0.around.clone()?;
             depth += 1;
         }
-        Some((place, depth))
+        Some((spot, depth))
     }
 
     fn depth() -> Option<usize> {
@@ -216,7 +216,7 @@ mod tests {
     }
 
     fn tell(begin: Instant, items: usize, parts: &[WorkerPart]) {
-        ScenePlace::here().unwrap().tell(&LoopSpan { at: Location::caller(), begin, items, parts });
+        SceneSpot::here().unwrap().tell(&LoopSpan { at: Location::caller(), begin, items, parts });
     }
 
     /// The inner loops of the scene: depth, number of items, and calling worker.
@@ -227,12 +227,12 @@ mod tests {
 
     #[test]
     fn a_thread_is_back_where_it_was_when_a_loop_is_over() {
-        assert!(ScenePlace::of_call(None).is_none() && depth().is_none(), "nobody traces");
-        let traced = ScenePlace::of_call(Some(hear)).as_ref().map(ScenePlace::enter);
+        assert!(SceneSpot::of_call(None).is_none() && depth().is_none(), "nobody traces");
+        let traced = SceneSpot::of_call(Some(hear)).as_ref().map(SceneSpot::enter);
         assert_eq!(depth(), Some(0));
-        let inner = ScenePlace::of_call(None).as_ref().map(ScenePlace::enter);
+        let inner = SceneSpot::of_call(None).as_ref().map(SceneSpot::enter);
         assert_eq!(depth(), Some(1));
-        let traced_inside = ScenePlace::of_call(Some(hear)).as_ref().map(ScenePlace::enter);
+        let traced_inside = SceneSpot::of_call(Some(hear)).as_ref().map(SceneSpot::enter);
         assert_eq!(depth(), Some(0), "of another scene");
         drop(traced_inside);
         assert_eq!(depth(), Some(1));
@@ -245,14 +245,14 @@ mod tests {
     #[test]
     fn a_loop_tells_all_scenes_around() {
         let begin = Instant::now();
-        let _traced = ScenePlace::of_call(Some(hear)).as_ref().map(ScenePlace::enter);
+        let _traced = SceneSpot::of_call(Some(hear)).as_ref().map(SceneSpot::enter);
         tell(begin, 1, &[]);
         {
-            let _inner = ScenePlace::of_call(None).as_ref().map(ScenePlace::enter);
+            let _inner = SceneSpot::of_call(None).as_ref().map(SceneSpot::enter);
             {
-                let _traced_inside = ScenePlace::of_call(Some(hear)).as_ref().map(ScenePlace::enter);
+                let _traced_inside = SceneSpot::of_call(Some(hear)).as_ref().map(SceneSpot::enter);
                 {
-                    let _deepest = ScenePlace::of_call(None).as_ref().map(ScenePlace::enter);
+                    let _deepest = SceneSpot::of_call(None).as_ref().map(SceneSpot::enter);
                     tell(begin, 4, &[]);
                 }
                 tell(Instant::now(), 3, &[]);
@@ -275,9 +275,9 @@ mod tests {
             items,
             is_empty: items == 0,
         };
-        let _traced = ScenePlace::of_call(Some(hear)).as_ref().map(ScenePlace::enter);
+        let _traced = SceneSpot::of_call(Some(hear)).as_ref().map(SceneSpot::enter);
         let parts = [part(0, thread::current().id(), 1), part(2, ids[0], 1), part(1, ids[1], 0)];
-        let _inner = ScenePlace::of_call(None).as_ref().map(ScenePlace::enter);
+        let _inner = SceneSpot::of_call(None).as_ref().map(SceneSpot::enter);
         tell(begin, 9, &[part(0, ids[0], 1), part(1, ids[2], 2), part(2, ids[0], 3), part(3, ids[3], 0)]);
         tell(Instant::now(), 9, &[part(1, ids[3], 4), part(2, ids[2], 5), part(3, ids[1], 6)]);
         let inner = traced().unwrap().0.inner(begin, 3, &parts);
@@ -292,8 +292,8 @@ mod tests {
     #[test]
     fn the_longest_are_kept() {
         let begin = Instant::now();
-        let _traced = ScenePlace::of_call(Some(hear)).as_ref().map(ScenePlace::enter);
-        let _inner = ScenePlace::of_call(None).as_ref().map(ScenePlace::enter);
+        let _traced = SceneSpot::of_call(Some(hear)).as_ref().map(SceneSpot::enter);
+        let _inner = SceneSpot::of_call(None).as_ref().map(SceneSpot::enter);
         tell(begin, 1, &[]); // the longest loop of all
         for _ in 0..3 * MOST_INNER {
             tell(Instant::now(), 2, &[]);
