@@ -15,7 +15,7 @@ use crate::{
             round::Round,
             round_log::RoundLog,
         },
-        policy::prices::Estimate,
+        policy::{prices::Estimate, split::Boundaries},
         supply::range,
         team::{barrier::PollTimes, oneshot, threads::Threads},
         tell::{journal::Times, units::Units},
@@ -105,7 +105,7 @@ impl Team {
             workers: bounds.len() + 1,
             units: Units::Items,
             pace: None,
-            known: None,
+            boundaries: Boundaries::default(),
             has_large_partials: cfg!(shuttle), // loom needs the same value in every execution
             heavy: &heavy,
             places: None,
