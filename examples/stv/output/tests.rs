@@ -3,9 +3,9 @@
 use super::{recorder::Recorder, trace::Trace};
 use proptest::prelude::*;
 use serde_json::Value;
-use stv_ballots::{Election, Integer};
+use stv_ballots::{Cause, Election, Integer};
 use stv_count::{Arithmetic, CountError, Fixed9, Listener, Parallel, Rule, Threads, Transcript};
-use stv_page::{Cause, Recipe, Record, page, write_csv, write_json};
+use stv_page::{Recipe, Record, page, write_csv, write_json};
 
 mod page;
 mod results;
