@@ -263,24 +263,6 @@ fn what_has_no_end_is_no_ballot_file() {
 }
 
 #[test]
-fn a_device_that_fails() {
-    struct Broken;
-    impl Read for Broken {
-        fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
-            Err(std::io::ErrorKind::UnexpectedEof.into())
-        }
-    }
-    let error =
-        read("disk.blt", &mut b"2 1\n1 1 0\n".chain(Broken), Reading::default()).unwrap_err().to_string();
-    assert!(
-        error.starts_with("cannot read disk.blt beyond line 3: ") && error.ends_with("complete?"),
-        "{error}"
-    );
-    let error = read("disk.blt", &mut Broken, Reading::default()).unwrap_err().to_string();
-    assert!(error.starts_with("cannot read disk.blt: "), "{error}");
-}
-
-#[test]
 fn messages_show_no_more_than_is_good() {
     let error = read_text(&format!("2 1\n1 \u{1b}[31m{} 0\n", "x".repeat(5000))).unwrap_err().to_string();
     assert!(error.len() < 200 && !error.contains('\u{1b}') && error.contains("`\u{fffd}[31mxxx"), "{error}");

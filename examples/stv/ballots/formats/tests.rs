@@ -278,19 +278,23 @@ fn what_is_not_read_is_named() {
 }
 
 #[test]
-fn a_device_that_fails_within_the_first_bytes() {
+fn a_device_that_fails() {
     struct Broken;
     impl Read for Broken {
         fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
-            Err(io::Error::other("worn out"))
+            Err(io::ErrorKind::UnexpectedEof.into())
         }
     }
-    for text in ["3 1\n1 1 0\n", "3,1,\n1,1,\n", "# DATA TYPE: soi\n"] {
+    for (text, place) in [
+        ("", ""),
+        ("3 1\n1 1 0\n", " beyond line 3"),
+        ("3,1,\n1,1,\n", " beyond line 3"),
+        ("# DATA TYPE: soi\n", " beyond line 2"),
+    ] {
         let error = read("disk", &mut text.as_bytes().chain(Broken), Reading::default()).unwrap_err();
-        assert!(
-            error.to_string().starts_with("cannot read disk") && error.to_string().contains("worn out"),
-            "{error}"
-        );
+        let error = error.to_string();
+        assert!(error.starts_with(&format!("cannot read disk{place}: ")), "{error}");
+        assert!(error.ends_with("is the file complete?"), "{error}");
     }
 }
 

@@ -257,7 +257,7 @@ fn a_result_is_verified() {
 /// little. A record of each whole round took more than a gigabyte.
 #[test]
 #[cfg(target_os = "linux")]
-#[cfg_attr(debug_assertions, ignore = "twenty seconds unoptimised: `.ci/run` runs it optimised")]
+#[cfg_attr(debug_assertions, ignore = "twenty seconds unoptimised: `.ci/long` runs it optimised")]
 fn thousands_of_candidates_do_not_fill_the_memory() {
     const CANDIDATES: usize = 2200;
     let names: Vec<String> = (0..CANDIDATES).map(|number| format!("\"Candidate {number}\"\n")).collect();
