@@ -149,8 +149,8 @@ impl<'a> Preferences<'a> {
         left.is_empty() && right.is_empty()
     }
 
-    /// The bytes of a rank of [`Preferences::first_rank`]. Two ranks have the same bytes if and only
-    /// if they are written alike.
+    /// The bytes of a rank of [`Preferences::first_rank`]. Two ranks have the same bytes if and
+    /// only if they are written alike.
     pub fn written(&self) -> &'a [u8] {
         self.0
     }
