@@ -7,7 +7,7 @@ use std::{
     error::Error,
     fmt::Write as _,
     fs::{self, File},
-    io::{self, ErrorKind, Read, Seek, SeekFrom},
+    io::{self, Read, Seek, SeekFrom},
     path::Path,
 };
 use stv_ballots::{InputError, Source, printable};
@@ -42,27 +42,41 @@ pub(crate) fn open_in_parts<T>(
 }
 
 fn is_compressed(path: &Path) -> io::Result<bool> {
-    let (begins, _) = beginning(&mut File::open(path)?)?;
-    Ok(begins == GZIP)
+    Ok(beginning(&mut File::open(path)?)? == GZIP)
 }
 
-/// Returns the first bytes of a file, and their number. A short file does not fill the array.
-fn beginning(reader: &mut dyn Read) -> io::Result<([u8; GZIP.len()], usize)> {
-    let (mut bytes, mut length) = ([0; GZIP.len()], 0);
-    while length < bytes.len() {
-        match reader.read(&mut bytes[length..]) {
-            Ok(0) => break,
-            Ok(more) => length += more,
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok((bytes, length))
+/// The first bytes of a file. A short file has fewer than are asked for.
+fn beginning(reader: &mut dyn Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    reader.take(GZIP.len() as u64).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// The name of a file in messages.
 pub(crate) fn name(path: &Path) -> String {
     if path.as_os_str() == "-" { "standard input".to_owned() } else { printable(&path.display().to_string()) }
+}
+
+/// A file, or standard input if no file is named, with its name in messages.
+fn source(path: Option<&Path>) -> Result<(String, Box<dyn Read>), String> {
+    let path = path.unwrap_or(Path::new("-"));
+    let name = name(path);
+    if path.as_os_str() == "-" {
+        return Ok((name, Box::new(io::stdin().lock())));
+    }
+    let file = File::open(path).map_err(|error| format!("cannot read {name}: {error}"))?;
+    Ok((name, Box::new(file)))
+}
+
+/// Opens a file, or standard input if no file is named, and passes it to `read` with its name for
+/// messages.
+pub(crate) fn open<T>(
+    path: Option<&Path>,
+    reading: Reading,
+    read: impl FnOnce(&str, &mut dyn Read) -> T,
+) -> Result<T, Box<dyn Error>> {
+    let (name, source) = source(path)?;
+    unpack(&name, source, reading, read)
 }
 
 /// Opens and reads like `open`. Also returns the SHA-256 of the bytes in the file.
@@ -71,13 +85,7 @@ pub(crate) fn open_hashed<T, E: Error + 'static>(
     reading: Reading,
     read: impl FnOnce(&str, &mut dyn Read) -> Result<T, E>,
 ) -> Result<(T, String), Box<dyn Error>> {
-    let path = path.unwrap_or(Path::new("-"));
-    let name = name(path);
-    let source: Box<dyn Read> = if path.as_os_str() == "-" {
-        Box::new(io::stdin().lock())
-    } else {
-        Box::new(File::open(path).map_err(|error| format!("cannot read {name}: {error}"))?)
-    };
+    let (name, source) = source(path)?;
     let mut hashed = Hashed { source, sha256: Sha256::new() };
     let read = unpack(&name, &mut hashed, reading, read)??;
     io::copy(&mut hashed, &mut io::sink()).map_err(|error| format!("cannot read {name}: {error}"))?;
@@ -117,21 +125,6 @@ impl Read for Hashed {
     }
 }
 
-/// Opens a file, or standard input if no file is named, and passes it to `read` with its name for
-/// messages.
-pub(crate) fn open<T>(
-    path: Option<&Path>,
-    reading: Reading,
-    read: impl FnOnce(&str, &mut dyn Read) -> T,
-) -> Result<T, Box<dyn Error>> {
-    let Some(path) = path.filter(|path| path.as_os_str() != "-") else {
-        return unpack("standard input", io::stdin().lock(), reading, read);
-    };
-    let name = printable(&path.display().to_string());
-    let file = File::open(path).map_err(|error| format!("cannot read {name}: {error}"))?;
-    unpack(&name, file, reading, read)
-}
-
 /// Passes the bytes to `read`, unpacked if they are compressed.
 fn unpack<T>(
     name: &str,
@@ -139,9 +132,9 @@ fn unpack<T>(
     reading: Reading,
     read: impl FnOnce(&str, &mut dyn Read) -> T,
 ) -> Result<T, Box<dyn Error>> {
-    let (begins, length) = beginning(&mut reader).map_err(|error| format!("cannot read {name}: {error}"))?;
-    let mut whole = begins[..length].chain(reader);
-    if begins[..length] == GZIP {
+    let begins = beginning(&mut reader).map_err(|error| format!("cannot read {name}: {error}"))?;
+    let mut whole = begins.chain(reader);
+    if begins == GZIP {
         return Ok(read(name, &mut Unpacked::new(whole, reading)));
     }
     Ok(read(name, &mut whole))

@@ -3,7 +3,7 @@
 mod ballots;
 mod called;
 
-use crate::ties::TieOrder;
+use crate::{named::named, ties::TieOrder};
 pub use ballots::{Ballot, Ballots, Preference, Preferences, Turnout};
 pub use called::{called, called_by_name};
 use std::borrow::Cow;
@@ -31,31 +31,20 @@ pub struct Election {
     pub warnings: Vec<String>,
 }
 
-/// The way in which a ballot with equal ranks counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum EqualRanks {
-    /// As all orders of the equals, each for an equal part of the ballot. No vote is lost
-    #[default]
-    AllOrders,
-    /// As in the counters Droop and stv-rs, for comparisons. Ranks below defeated equals get
-    /// nothing, even if they rank a hopeful candidate
-    AsDroop,
+named! {
+    /// The way in which a ballot with equal ranks counts.
+    #[derive(Default)]
+    EqualRanks {
+        /// As all orders of the equals, each for an equal part of the ballot. No vote is lost
+        #[default]
+        AllOrders = "all-orders",
+        /// As in the counters Droop and stv-rs, for comparisons. Ranks below defeated equals get
+        /// nothing, even if they rank a hopeful candidate
+        AsDroop = "as-droop",
+    }
 }
 
 impl EqualRanks {
-    /// The name of the way on the command line and in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::AllOrders => "all-orders",
-            Self::AsDroop => "as-droop",
-        }
-    }
-
-    /// The way of this name.
-    pub fn named(name: &str) -> Option<Self> {
-        [Self::AllOrders, Self::AsDroop].into_iter().find(|way| way.name() == name)
-    }
-
     /// The way in words, for people who read a result.
     pub fn explained(self) -> &'static str {
         match self {

@@ -4,10 +4,10 @@
 //! let file = b"2 1\n3 1 2 0\n2 2 0\n0\n\"Ada\" \"Bert\" \"Chair\"";
 //! let election = stv_ballots::parse("chair.blt", file)?;
 //! assert_eq!(election.title, "Chair");
-//! for &ballot in election.ballots.records() {
-//!     let ranked = election.ballots.preferences(ballot).map(|ranked| ranked.candidate());
-//!     let names: Vec<_> = ranked.map(|candidate| &*election.candidates[candidate].name).collect();
-//!     println!("{} times {}", election.ballots.weight(ballot), names.join(", "));
+//! for (weight, preferences) in election.ballots.iter() {
+//!     let candidates = preferences.map(|ranked| &election.candidates[ranked.candidate()]);
+//!     let names: Vec<_> = candidates.map(|candidate| &*candidate.name).collect();
+//!     println!("{weight} times {}", names.join(", "));
 //! }
 //! # Ok::<(), stv_ballots::InputError>(())
 //! ```
@@ -21,19 +21,25 @@
 //! | `reading` | the user's options for reading |
 //! | `warnings` | warnings, with a limit for each kind |
 //! | `election` | candidates, seats and ballots in memory |
+//! | `action` | the actions of a count |
 //! | `ties` | who is tied, and what decides |
 //! | `integer` | weights of ballots |
 //! | `printable` | text of files in messages |
+//! | `named` | enums whose variants have names |
 
 #![allow(clippy::missing_errors_doc, clippy::must_use_candidate, clippy::return_self_not_must_use)] // of a package that is not published
 
+mod action;
 mod blt;
 #[cfg(test)]
 #[path = "../corpus.rs"]
 mod corpus;
 mod election;
 mod formats;
+#[cfg(test)]
+mod fuzz;
 mod integer;
+mod named;
 mod printable;
 #[cfg(test)]
 #[allow(dead_code, unreachable_pub)] // a file of another package
@@ -43,7 +49,8 @@ mod reading;
 mod ties;
 mod warnings;
 
-pub use blt::{InputError, Naming, Order, Seen, Source, each_ballot, print as print_blt};
+pub use action::{Action, Cause, Iteration, Status};
+pub use blt::{InputError, Naming, Order, Seen, Source, print as print_blt};
 pub use election::{
     Ballot, Ballots, Candidate, CandidateIndex, Election, EqualRanks, Preference, Preferences, Turnout,
     called, called_by_name, not_counted,

@@ -1,7 +1,7 @@
 //! The contents of a ballot file in numbers, and possible mistakes in it.
 
-use std::{collections::HashSet, convert::Infallible, fmt};
-use stv_ballots::{CandidateIndex, Election, EqualRanks, Integer, Kinds, Seen, called, printable};
+use std::{collections::HashSet, fmt};
+use stv_ballots::{Election, EqualRanks, Integer, Kinds, Preferences, Seen, called, printable};
 
 /// The numbers of a file, for people.
 pub(super) struct Summary<'a> {
@@ -26,24 +26,22 @@ impl<'a> Summary<'a> {
             first: none.clone(),
             anywhere: none,
         };
-        let Ok(()) = stv_ballots::each_ballot(&election.ballots, |weight, ranked| {
-            summary.add(weight, ranked);
-            Ok::<_, Infallible>(())
-        });
+        election.ballots.iter().for_each(|(weight, preferences)| summary.add(&weight, preferences));
         summary
     }
 
-    fn add(&mut self, weight: &Integer, ranked: &[(CandidateIndex, bool)]) {
+    fn add(&mut self, weight: &Integer, preferences: Preferences<'_>) {
         let add = |sum: &mut Integer, number: &Integer| *sum = sum.plus(number);
-        add(&mut self.ranked, &weight.times(&Integer::from(ranked.len() as u64)));
-        self.longest = self.longest.max(ranked.len());
+        let ranked = preferences.clone().count();
+        add(&mut self.ranked, &weight.times(&Integer::from(ranked as u64)));
+        self.longest = self.longest.max(ranked);
         let mut first = true;
-        for &(candidate, shares_rank) in ranked {
-            add(&mut self.anywhere[candidate], weight);
+        for preference in preferences {
+            add(&mut self.anywhere[preference.candidate()], weight);
             if first {
-                add(&mut self.first[candidate], weight);
+                add(&mut self.first[preference.candidate()], weight);
             }
-            first &= shares_rank;
+            first &= preference.shares_rank_with_next();
         }
     }
 }
@@ -55,18 +53,19 @@ fn distinct(election: &Election) -> usize {
     // `starts` has the start of each ballot in `all`. Two vectors take less memory than a vector
     // per ballot.
     let (mut all, mut starts) = (Vec::new(), vec![0]);
-    let Ok(()) = stv_ballots::each_ballot(&election.ballots, |_, ranked| {
-        for rank in ranked.split_inclusive(|preference| !preference.1) {
+    for (_, mut preferences) in election.ballots.iter() {
+        while !preferences.is_empty() {
+            let (rank, below) = preferences.first_rank();
             let start = all.len();
-            all.extend(rank.iter().map(|&(candidate, _)| {
-                u32::try_from(candidate).expect("a preference of the election holds it, too") << 1
+            all.extend(rank.map(|one| {
+                u32::try_from(one.candidate()).expect("a preference of the election holds it, too") << 1
             }));
             all[start..].sort_unstable();
             all[start] |= 1; // the first candidate of a rank
+            preferences = below;
         }
         starts.push(all.len());
-        Ok::<_, Infallible>(())
-    });
+    }
     starts.windows(2).map(|pair| &all[pair[0]..pair[1]]).collect::<HashSet<_>>().len()
 }
 

@@ -2,7 +2,7 @@
 //! trace, a progress bar.
 
 use crate::{error::CountError, spread::KeepFactor, standing::Standing};
-use stv_ballots::{By, CandidateIndex, Election, Tied};
+use stv_ballots::{Action, Election};
 
 /// Hears every event of a count in order. An error ends the count.
 pub trait Listener<A> {
@@ -31,36 +31,6 @@ pub enum Event {
     Act(Action),
     /// The votes of the candidate just defeated have moved to the others.
     Transferred,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Action {
-    Begin,
-    Elect(CandidateIndex),
-    Iterate(Iteration),
-    BreakTie { tied: Tied, defeated: CandidateIndex, by: By },
-    Defeat(CandidateIndex, Iteration),
-    ElectRemaining(CandidateIndex),
-    DefeatRemaining(CandidateIndex),
-    Complete,
-}
-
-/// The reason why the iteration of a round ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Iteration {
-    Elected,
-    Omega,
-    Stable,
-}
-
-impl Iteration {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Elected => "elected",
-            Self::Omega => "omega",
-            Self::Stable => "stable",
-        }
-    }
 }
 
 /// Several listeners hear an event one after the other.

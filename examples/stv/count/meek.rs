@@ -5,12 +5,12 @@
 use crate::{
     arithmetic::{Arithmetic, Fault},
     error::CountError,
-    events::{Action, Event, Iteration, Listener, Scene},
+    events::{Event, Listener, Scene},
     spread::{KeepFactor, Votes},
-    standing::{Standing, Status},
+    standing::Standing,
     ties::Backwards,
 };
-use stv_ballots::{By, CandidateIndex, Election, Integer, Tied};
+use stv_ballots::{Action, By, CandidateIndex, Election, Integer, Iteration, Status, Tied};
 
 /// The user's choices for the count.
 #[derive(Debug, Clone, Copy)]

@@ -61,10 +61,8 @@ pub fn count<A: Arithmetic>(
 }
 
 fn votes<A: Arithmetic>(election: &Election, votes_per_ballot: usize) -> Result<Vec<A>, Fault> {
-    let ballots = &election.ballots;
     let mut votes = vec![A::zero(); election.candidates.len()];
-    for &ballot in ballots.records() {
-        let (weight, mut preferences) = (ballots.weight(ballot), ballots.preferences(ballot));
+    for (weight, mut preferences) in election.ballots.iter() {
         let mut left = votes_per_ballot;
         while left > 0 && !preferences.is_empty() {
             let (rank, below) = preferences.first_rank();

@@ -161,32 +161,38 @@ impl<A: Arithmetic> Spread<'_, A> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::arithmetic::{BigFixed9, Fixed9};
 
-    /// The votes of three candidates and the exhausted rest of one ballot at these keep factors, in
-    /// billionths.
-    fn spread_as<A: Arithmetic>(weight: i64, ranked: &[(usize, usize)], keep: [u64; 3]) -> [String; 4] {
-        let mut ballots = Ballots::new();
-        ballots.equal_ranks = EqualRanks::AsDroop;
-        ballots.push(Integer::Word(weight), ranked);
-        let factor = |billionths: u64| {
-            let keep = A::one()
-                .over_whole(&Integer::Word(1_000_000_000))
-                .unwrap()
-                .times_whole(&Integer::from(billionths))
-                .unwrap();
-            KeepFactor { pass: A::one().minus(&keep).unwrap(), keep }
-        };
-        let votes = Votes::<A>::none(3).with(ballots.records()[0], &ballots, &keep.map(factor)).unwrap();
-        let [a, b, c] = votes.of.try_into().unwrap();
-        [a, b, c, votes.exhausted].map(|votes| votes.to_string())
+    pub(super) fn factor<A: Arithmetic>(keep: u64, of: u64) -> KeepFactor<A> {
+        let parts = |number| A::one().times_whole(&Integer::from(number)).unwrap();
+        KeepFactor::keeping(parts(keep).over_whole(&Integer::from(of)).unwrap()).unwrap()
     }
 
-    fn spread(weight: i64, ranked: &[(usize, usize)], keep: [u64; 3]) -> [String; 4] {
-        let votes = spread_as::<Fixed9>(weight, ranked, keep);
-        assert_eq!(votes, spread_as::<BigFixed9>(weight, ranked, keep), "the two fixed kinds agree");
+    /// The votes of all candidates and the exhausted rest of one ballot. The candidates keep the
+    /// parts `keep` of `of`.
+    pub(super) fn spread_as<A: Arithmetic>(
+        equal_ranks: EqualRanks,
+        weight: u64,
+        ranked: &[(usize, usize)],
+        keep: &[u64],
+        of: u64,
+    ) -> Vec<String> {
+        let mut ballots = Ballots::new();
+        ballots.equal_ranks = equal_ranks;
+        ballots.push(Integer::from(weight), ranked);
+        let keep: Vec<KeepFactor<A>> = keep.iter().map(|&keep| factor(keep, of)).collect();
+        let votes = Votes::none(keep.len()).with(ballots.records()[0], &ballots, &keep).unwrap();
+        votes.of.iter().chain([&votes.exhausted]).map(ToString::to_string).collect()
+    }
+
+    /// The votes of three candidates and the exhausted rest, as in Droop. Keep factors are in
+    /// billionths.
+    fn spread(weight: u64, ranked: &[(usize, usize)], keep: [u64; 3]) -> Vec<String> {
+        let votes = spread_as::<Fixed9>(EqualRanks::AsDroop, weight, ranked, &keep, ALL);
+        let big = spread_as::<BigFixed9>(EqualRanks::AsDroop, weight, ranked, &keep, ALL);
+        assert_eq!(votes, big, "the two fixed kinds agree");
         votes
     }
 
@@ -263,9 +269,7 @@ mod tests {
         ballots.equal_ranks = EqualRanks::AsDroop;
         let ranked: Vec<_> = (0..candidates).map(|place| (place, place.max(1))).collect();
         ballots.push(Integer::Word(1), &ranked);
-        let little =
-            KeepFactor { keep: Fixed9::epsilon(), pass: Fixed9::one().minus(&Fixed9::epsilon()).unwrap() };
-        let mut keep = vec![little; candidates];
+        let mut keep = vec![factor::<Fixed9>(1, ALL); candidates];
         keep[0] = KeepFactor::none();
         let votes = Votes::none(candidates).with(ballots.records()[0], &ballots, &keep).unwrap();
         assert!(ballots.has_equal_ranks(ballots.records()[0]) && votes.exhausted < Fixed9::one());

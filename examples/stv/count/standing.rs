@@ -1,15 +1,7 @@
 //! The state of a count after a distribution. Every line of the transcript is printed from it.
 
 use crate::arithmetic::{Arithmetic, Fault};
-use stv_ballots::{Candidate, CandidateIndex};
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Status {
-    Withdrawn,
-    Hopeful,
-    Elected,
-    Defeated,
-}
+use stv_ballots::{Candidate, CandidateIndex, Status};
 
 #[derive(Debug)]
 pub struct Standing<A> {

@@ -4,11 +4,11 @@
 use crate::{
     arithmetic::Arithmetic,
     error::CountError,
-    events::{Action, Event, Iteration, Listener, Scene},
-    standing::{Standing, Status},
+    events::{Event, Listener, Scene},
+    standing::Standing,
 };
 use std::io::Write;
-use stv_ballots::{CandidateIndex, called, not_counted, plural, printable};
+use stv_ballots::{Action, CandidateIndex, Iteration, Status, called, not_counted, plural, printable};
 
 /// Writes the transcript of one count. A failed write ends the count.
 #[derive(Debug)]

@@ -4,7 +4,8 @@ use std::{
     io::{self, IsTerminal, Write},
     time::{Duration, Instant},
 };
-use stv_count::{Action, Arithmetic, CountError, Event, Listener, Scene, Status};
+use stv_ballots::{Action, Status};
+use stv_count::{Arithmetic, CountError, Event, Listener, Scene};
 
 /// Shorter counts show no bar.
 const PATIENCE: Duration = Duration::from_secs(1);

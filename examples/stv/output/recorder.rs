@@ -3,9 +3,9 @@
 //!
 //! Numbers are kept as the arithmetic prints them, so that no output rounds them again.
 
-use stv_ballots::{CandidateIndex, called_by_name};
-use stv_count::{Action, Arithmetic, CountError, Event, Iteration, Listener, Scene, Status};
-use stv_page::{self as page, Cause, Recipe, Record, State, Step, Transfer};
+use stv_ballots::{Action, CandidateIndex, Cause, Status, called_by_name};
+use stv_count::{Arithmetic, CountError, Event, Listener, Scene};
+use stv_page::{Recipe, Record, State, Step, Transfer};
 
 /// The largest size of a record in bytes, in memory or as JSON. Nobody could read a larger record.
 const MOST: usize = 1 << 30;
@@ -83,7 +83,7 @@ impl<A: Arithmetic> Recorder<A> {
                     )
                 }
             };
-            let state = State { status: of_status(status), votes: text_of_votes, keep: text_of_keep };
+            let state = State { status, votes: text_of_votes, keep: text_of_keep };
             self.everybody += state.votes.len() + state.keep.len() + AROUND;
             changed.push((candidate, state));
             let now = (status, votes.clone(), keep.clone());
@@ -115,7 +115,7 @@ impl<A: Arithmetic> Recorder<A> {
         self.takes(bytes.max(written) + tied + AROUND * 4, scene.round)?;
         self.record.steps.push(Step {
             round: scene.round,
-            action: of_action(action),
+            action: action.clone(),
             quota: standing.quota.to_string(),
             votes: votes.to_string(),
             residual: standing.exhausted.to_string(),
@@ -172,7 +172,7 @@ impl<A: Arithmetic> Listener<A> for Recorder<A> {
             Event::Round | Event::Stable => {}
             Event::Transferred => {
                 let last = self.record.steps.last().map(|step| &step.action);
-                let filled = matches!(last, Some(page::Action::DefeatRemaining(_)));
+                let filled = matches!(last, Some(Action::DefeatRemaining(_)));
                 self.transfer(if filled { Cause::NoSeatLeft } else { Cause::Defeat }, scene)?;
             }
             Event::Act(action) => {
@@ -188,37 +188,5 @@ impl<A: Arithmetic> Listener<A> for Recorder<A> {
             }
         }
         Ok(())
-    }
-}
-
-fn of_status(status: Status) -> page::Status {
-    match status {
-        Status::Withdrawn => page::Status::Withdrawn,
-        Status::Hopeful => page::Status::Hopeful,
-        Status::Elected => page::Status::Elected,
-        Status::Defeated => page::Status::Defeated,
-    }
-}
-
-fn of_iteration(iteration: Iteration) -> page::Iteration {
-    match iteration {
-        Iteration::Elected => page::Iteration::Elected,
-        Iteration::Omega => page::Iteration::Omega,
-        Iteration::Stable => page::Iteration::Stable,
-    }
-}
-
-fn of_action(action: &Action) -> page::Action {
-    match *action {
-        Action::Begin => page::Action::Begin,
-        Action::Elect(candidate) => page::Action::Elect(candidate),
-        Action::Iterate(iteration) => page::Action::Iterate(of_iteration(iteration)),
-        Action::BreakTie { ref tied, defeated, by } => {
-            page::Action::BreakTie { tied: tied.clone(), defeated, by }
-        }
-        Action::Defeat(candidate, iteration) => page::Action::Defeat(candidate, of_iteration(iteration)),
-        Action::ElectRemaining(candidate) => page::Action::ElectRemaining(candidate),
-        Action::DefeatRemaining(candidate) => page::Action::DefeatRemaining(candidate),
-        Action::Complete => page::Action::Complete,
     }
 }

@@ -1,8 +1,8 @@
 //! The messages on the ties of a count, on standard error: each tie with its reason.
 
 use std::fmt::Write;
-use stv_ballots::{By, CandidateIndex, Election, TieOrder, Tied, called};
-use stv_count::{Action, CountError, Event, Listener, Scene};
+use stv_ballots::{Action, By, CandidateIndex, Election, TieOrder, Tied, called};
+use stv_count::{CountError, Event, Listener, Scene};
 
 /// The most ties with a line of their own. Each line has some of the names, in a short form. The
 /// record has all ties and names.

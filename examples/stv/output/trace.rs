@@ -5,8 +5,11 @@
 //! are counted alike.
 
 use std::io::Write;
-use stv_ballots::{Ballot, Ballots, CandidateIndex, Election, Integer, Preferences, called, printable};
-use stv_count::{Action, Arithmetic, CountError, Event, Iteration, Listener, Scene, Status, Votes};
+use stv_ballots::{
+    Action, Ballot, Ballots, CandidateIndex, Election, Integer, Iteration, Preferences, Status, called,
+    printable,
+};
+use stv_count::{Arithmetic, CountError, Event, Listener, Scene, Votes};
 
 /// One ballot of weight 1, followed through the count.
 #[derive(Debug)]

@@ -7,9 +7,9 @@ use super::{
     text::{LINE, MOST_LINES, label, wrapped},
     words,
 };
-use crate::result::{Cause, Record};
+use crate::result::Record;
 use std::fmt::Write;
-use stv_ballots::CandidateIndex;
+use stv_ballots::{CandidateIndex, Cause};
 
 /// The measures of a picture of some width.
 struct Frame {

@@ -12,9 +12,9 @@ use super::{
     text::{LINE, MOST_LINES, escaped, label, wrapped},
     words,
 };
-use crate::result::{Cause, Record, Transfer};
+use crate::result::{Record, Transfer};
 use std::{borrow::Cow, fmt::Write};
-use stv_ballots::CandidateIndex;
+use stv_ballots::{CandidateIndex, Cause};
 
 /// The measures of a picture of some width.
 struct Frame {

@@ -13,6 +13,8 @@ mod contrast;
 mod flow;
 mod number;
 mod order;
+#[cfg(test)]
+mod places;
 mod result;
 mod rounds;
 #[cfg(test)]
@@ -23,8 +25,8 @@ mod winners;
 mod words;
 
 pub use result::{
-    Action, Cause, Comparison, Iteration, OPTIONS, Recipe, Record, State, Status, Step, Transfer,
-    command_line, head, read, shown, write_csv, write_json,
+    Comparison, OPTIONS, Recipe, Record, State, Step, Transfer, command_line, head, read, shown, write_csv,
+    write_json,
 };
 
 use number::rounded;

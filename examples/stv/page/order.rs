@@ -4,10 +4,9 @@ use super::{
     number::value,
     text::{apart, isolated},
 };
-use crate::result::Action;
 use crate::result::{Record, Step};
 use std::borrow::Cow;
-use stv_ballots::CandidateIndex;
+use stv_ballots::{Action, CandidateIndex};
 
 /// Winners in the order of their election, then the other candidates. Of these, the candidate that
 /// lasted longest comes first. Withdrawn candidates are left out.

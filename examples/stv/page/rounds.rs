@@ -6,10 +6,9 @@ use super::{
     text::escaped,
     winners::listed,
 };
-use crate::result::{Action, Iteration};
 use crate::result::{Record, Step};
 use std::fmt::Write;
-use stv_ballots::CandidateIndex;
+use stv_ballots::{Action, CandidateIndex, Iteration};
 
 pub(super) fn table(record: &Record, out: &mut String) {
     out.push_str("<h2>Rounds</h2>\n<div class=\"scroll\"><table class=\"rounds\"><caption>What each round decided, and on which quota, surplus and exhausted votes.</caption>\n<thead><tr><th scope=\"col\">Round</th><th scope=\"col\" class=\"what\">Decision</th><th scope=\"col\">Quota</th><th scope=\"col\">Surplus</th><th scope=\"col\">Exhausted</th></tr></thead><tbody>\n");

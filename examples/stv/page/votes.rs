@@ -4,10 +4,9 @@ use super::{
     number::{aligned, is_broken, value},
     order::{self, with_party},
 };
-use crate::result::Status;
 use crate::result::{Record, Step};
 use std::fmt::Write;
-use stv_ballots::CandidateIndex;
+use stv_ballots::{CandidateIndex, Status};
 
 /// The number of rounds in a table. More do not fit on a printed page.
 const COLUMNS: usize = 8;

@@ -5,10 +5,9 @@ use super::{
     order::{self, first_preferences, with_party},
     text::isolated,
 };
-use crate::result::Action;
 use crate::result::{Record, Step};
 use std::fmt::Write;
-use stv_ballots::{CandidateIndex, not_counted, plural};
+use stv_ballots::{Action, CandidateIndex, not_counted, plural};
 
 pub(super) fn winners(record: &Record, colours: &[String], out: &mut String) {
     out.push_str("<h2>Elected</h2>\n<ol class=\"winners\">\n");

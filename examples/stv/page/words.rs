@@ -6,10 +6,9 @@ use super::{
     order::{self, in_full},
     winners::elections,
 };
-use crate::result::Action;
-use crate::result::{Cause, Record, Transfer};
+use crate::result::{Record, Transfer};
 use std::fmt::Write;
-use stv_ballots::{CandidateIndex, plural};
+use stv_ballots::{Action, CandidateIndex, Cause, plural};
 
 pub(super) const BARS: &str = "A bar is the most votes a candidate had until the last seat was filled; what came after that is in the last column of the tables below only. It begins with the first preferences and grows by what each round’s transfers added; a number in it is that round, as in the next picture. What is too narrow to be seen is one piece with what the next rounds added. The red line is the last quota, a dotted one the first: it falls as ballots exhaust. Hatched: how much more a winner once had than when the last seat was filled; the surplus passed on may be more, for votes that came later were passed on too. Beside the bar: what the winners had when the last seat was filled, and the most the others had until then.";
 

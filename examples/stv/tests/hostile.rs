@@ -9,7 +9,8 @@
 
 #[path = "program/executable.rs"]
 mod executable;
-#[path = "../ballots/blt/fuzz/mutate.rs"]
+#[allow(dead_code, unreachable_pub)] // a file of another package
+#[path = "../ballots/fuzz/mutate.rs"]
 mod mutate;
 #[allow(dead_code, unreachable_pub)] // a file of another package
 #[path = "../count/random.rs"]
@@ -17,6 +18,7 @@ mod random;
 
 use executable::program;
 use flate2::{Compression, write::GzEncoder};
+use mutate::any;
 use random::SplitMix64;
 use std::{
     env,
@@ -112,10 +114,6 @@ const WORDS: &[&str] = &[
 fn number(variable: &str, default: u64) -> u64 {
     let number = env::var(variable).map(|number| number.parse().expect("a whole number"));
     number.unwrap_or(default)
-}
-
-fn any<T: Copy>(random: &mut SplitMix64, of: &[T]) -> T {
-    of[random.below(of.len())]
 }
 
 /// A folder of one test, removed at the end of the test.

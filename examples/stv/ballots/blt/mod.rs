@@ -20,10 +20,6 @@ mod candidates;
 #[cfg(test)]
 pub(crate) mod dialects;
 mod encoding;
-#[cfg(test)]
-pub(crate) mod fuzz;
-#[cfg(test)]
-pub(crate) mod hostile;
 mod mended;
 mod names;
 mod nicknames;
@@ -51,10 +47,12 @@ use nicknames::Nicknames;
 pub use parties::Order;
 pub use parts::Source;
 pub(crate) use parts::{in_parts, unreadable};
-pub use print::Naming;
-pub use print::each_ballot;
-pub use print::print;
+#[cfg(test)]
+pub(crate) use print::tests::reads_as_printed;
+pub use print::{Naming, print};
 use std::{fmt, io::Read, sync::Arc};
+#[cfg(test)]
+pub(crate) use tests::shown;
 use text::Text;
 pub(crate) use window::Window;
 
@@ -117,33 +115,9 @@ pub struct Seen {
     pub has_ids: bool,
 }
 
-/// Reads an election from the bytes of a file. Messages call the file `source`.
-#[cfg(test)]
-pub(crate) fn read(source: &str, mut bytes: &[u8]) -> Result<Election, InputError> {
-    read_from(source, &mut bytes)
-}
-
-/// Reads an election from a stream. Messages call the file `source`.
-#[cfg(test)]
-pub(crate) fn read_from(source: &str, reader: &mut dyn Read) -> Result<Election, InputError> {
-    let survey = survey(source, reader, 1);
-    survey.map(|(election, _)| election).map_err(|mut errors| errors.remove(0))
-}
-
-/// Reads like `read_from`. Returns the election with the facts of `Seen`, or the first errors, at
-/// most `most_errors`.
-#[cfg(test)]
-pub(crate) fn survey(
-    source: &str,
-    reader: &mut dyn Read,
-    most_errors: usize,
-) -> Result<(Election, Seen), Vec<InputError>> {
-    survey_as(source, reader, Reading::default(), most_errors)
-}
-
 /// Reads an election with the user's options. Messages call the file `source`. Returns the election
 /// with the facts of `Seen`, or the first errors, at most `most_errors`.
-pub(crate) fn survey_as(
+pub(crate) fn survey(
     source: &str,
     reader: &mut dyn Read,
     reading: Reading,

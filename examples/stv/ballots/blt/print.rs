@@ -2,8 +2,7 @@
 
 use super::quotes::in_quotes;
 use crate::{
-    election::{Ballots, CandidateIndex, Election},
-    integer::Integer,
+    election::{CandidateIndex, Election},
     ties::TieOrder,
 };
 use std::{
@@ -18,25 +17,6 @@ pub enum Naming {
     Numbers,
     /// `c1`, `c2` …, for programs that do not accept numbers.
     Nicknames,
-}
-
-/// Calls `on_ballot` with the weight and the candidates of every ballot. Each candidate has a flag:
-/// whether the next candidate shares its rank.
-pub fn each_ballot<E>(
-    ballots: &Ballots,
-    mut on_ballot: impl FnMut(&Integer, &[(CandidateIndex, bool)]) -> Result<(), E>,
-) -> Result<(), E> {
-    let mut ranked = Vec::new();
-    for &ballot in ballots.records() {
-        ranked.clear();
-        ranked.extend(
-            ballots
-                .preferences(ballot)
-                .map(|preference| (preference.candidate(), preference.shares_rank_with_next())),
-        );
-        on_ballot(&ballots.weight(ballot), &ranked)?;
-    }
-    Ok(())
 }
 
 /// Writes the election. Reading the written file gives the same election. Each party becomes the
@@ -66,15 +46,15 @@ pub fn print(election: &Election, naming: Naming, out: &mut dyn Write) -> io::Re
         order.sort_by_key(|&candidate| election.tie_break[candidate]);
         option(out, "tie", order.into_iter().map(name))?;
     }
-    each_ballot(&election.ballots, |weight, ranked| {
+    for (weight, preferences) in election.ballots.iter() {
         write!(out, "{weight}")?;
         let mut separator = ' ';
-        for &(candidate, shares_rank) in ranked {
-            write!(out, "{separator}{}", name(candidate))?;
-            separator = if shares_rank { '=' } else { ' ' };
+        for preference in preferences {
+            write!(out, "{separator}{}", name(preference.candidate()))?;
+            separator = if preference.shares_rank_with_next() { '=' } else { ' ' };
         }
-        writeln!(out, " 0")
-    })?;
+        writeln!(out, " 0")?;
+    }
     writeln!(out, "0")?;
     for candidate in &election.candidates {
         writeln!(out, "{}", in_quotes(&candidate.with_party()))?;
@@ -103,12 +83,38 @@ impl fmt::Display for Name {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{
-        super::{hostile::reads_as_printed, read},
-        *,
+pub(crate) mod tests {
+    use super::*;
+    use crate::{
+        corpus::{directory, files, has_errors},
+        formats::parse,
+        fuzz::mutate::GOOD,
     };
-    use crate::corpus::{directory, files, has_errors};
+    use proptest::{collection::vec, prelude::*};
+
+    /// Checks that the printed election reads as the same election, except that parties have become
+    /// parts of names. If that election is printed, the text must be the same.
+    pub(crate) fn reads_as_printed(election: &Election, naming: Naming) {
+        let printed = |election: &Election| {
+            let mut out = Vec::new();
+            print(election, naming, &mut out).expect("memory takes all");
+            out
+        };
+        let text = printed(election);
+        let shown = || String::from_utf8_lossy(&text).into_owned();
+        let mut again = parse("printed", &text).unwrap_or_else(|error| panic!("{error}\n{}", shown()));
+        again.warnings.clone_from(&election.warnings); // the warnings are about text that is printed differently
+        again.ballots.take_empty_of(&election.ballots);
+        let mut wanted = election.candidates.clone();
+        for candidate in &mut wanted {
+            (candidate.name, candidate.party) = (candidate.with_party().into_owned(), None);
+        }
+        assert_eq!(again.candidates, wanted, "{}", shown());
+        let found = std::mem::replace(&mut again.candidates, election.candidates.clone());
+        assert_eq!(format!("{again:?}"), format!("{election:?}"), "{}", shown());
+        again.candidates = found;
+        assert_eq!(String::from_utf8_lossy(&printed(&again)), shown());
+    }
 
     /// Prints an election and reads it again. The result must be the same election, and have the
     /// same printed form.
@@ -119,7 +125,7 @@ mod tests {
             if cfg!(debug_assertions) && file.len() > 50_000 {
                 continue;
             }
-            match read("corpus", &file) {
+            match parse("corpus", &file) {
                 Ok(election) => {
                     reads_as_printed(&election, Naming::Numbers);
                     reads_as_printed(&election, Naming::Nicknames);
@@ -130,5 +136,17 @@ mod tests {
         }
         println!("{number} files read as they are printed");
         assert!(number > 0 || directory().is_none(), "the corpus has no ballot file");
+    }
+
+    proptest! {
+        #[test]
+        fn any_names_read_as_they_are_printed(names in vec("[^\r\n]{0,10}|[ \"'#/*]{0,6}", 4)) {
+            let mut election = parse("test", GOOD[0].as_bytes()).expect("a valid file");
+            for (candidate, name) in election.candidates.iter_mut().zip(&names) {
+                candidate.name.clone_from(name);
+            }
+            election.title.clone_from(&names[3]);
+            reads_as_printed(&election, Naming::Numbers);
+        }
     }
 }

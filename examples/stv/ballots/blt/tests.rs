@@ -1,27 +1,35 @@
 //! Tests every clause of the dialect, and every error with the line that it names.
 
 use super::*;
-use crate::integer::Integer;
+use crate::{election::Preferences, formats::parse, integer::Integer};
 
 pub(super) fn read_text(text: &str) -> Result<Election, InputError> {
-    read("test.blt", text.as_bytes())
+    parse("test.blt", text.as_bytes())
 }
 
 /// The ballots in a plain notation: numbers from 1, `=` between equals.
-pub(super) fn ballots(text: &str) -> Vec<String> {
-    let election = read_text(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let ballots = &election.ballots;
-    let ballot = |&ballot: &crate::election::Ballot| {
-        let mut line = format!("{}:", ballots.weight(ballot));
+pub(crate) fn shown(election: &Election) -> Vec<String> {
+    let ballot = |(weight, preferences): (Integer, Preferences<'_>)| {
+        let mut line = format!("{weight}:");
         let mut separator = ' ';
-        for preference in ballots.preferences(ballot) {
+        for preference in preferences {
             line.push(separator);
             line += &(preference.candidate() + 1).to_string();
             separator = if preference.shares_rank_with_next() { '=' } else { ' ' };
         }
         line
     };
-    ballots.records().iter().map(ballot).collect()
+    election.ballots.iter().map(ballot).collect()
+}
+
+pub(super) fn ballots(text: &str) -> Vec<String> {
+    shown(&read_text(text).unwrap_or_else(|error| panic!("{error}\n{text}")))
+}
+
+/// The names and the title.
+pub(super) fn names(election: &Election) -> (Vec<&str>, &str) {
+    let names = election.candidates.iter().map(|candidate| candidate.name.as_str());
+    (names.collect(), &election.title)
 }
 
 const NAMES: &str = "0\n\"Ada\"\n\"Bert\"\n\"Cleo\"\n\"Three\"\n";
@@ -60,9 +68,8 @@ fn more_names_than_candidates() {
 #[test]
 fn names_title_and_seats() {
     let election = read_text(&three("1 2 0")).unwrap();
-    let names: Vec<_> = election.candidates.iter().map(|candidate| candidate.name.as_str()).collect();
-    assert_eq!(names, ["Ada", "Bert", "Cleo"]);
-    assert_eq!((election.title.as_str(), election.seats), ("Three", 1));
+    assert_eq!(names(&election), (vec!["Ada", "Bert", "Cleo"], "Three"));
+    assert_eq!(election.seats, 1);
     assert_eq!(election.tie_break, [0, 1, 2]);
 }
 
@@ -187,8 +194,7 @@ fn names_without_quotes() {
 fn name_and_party() {
     let election =
         read_text("3 1\n1 1 0\n0\n\"Ada\" \"Red\"\n\"Bert\" \"Blue\"\n\"Cleo\" \"\"\n\"Ward 1\"\n").unwrap();
-    let names: Vec<_> = election.candidates.iter().map(|candidate| candidate.name.as_str()).collect();
-    assert_eq!((names, election.title.as_str()), (vec!["Ada", "Bert", "Cleo"], "Ward 1"));
+    assert_eq!(names(&election), (vec!["Ada", "Bert", "Cleo"], "Ward 1"));
     fails("2 1\n1 1 0\n0\n\"Ada\" \"Red\"\n\"Bert\" \"Blue\"\n\"Ward 1\"\n", 4, "could be name and party");
     assert_eq!(read_text("2 1\n1 1 0\n0\n\"Ada\" \"Bert\" \"T\"\n\"S\"\n\"C\"").unwrap().title, "T");
 }
@@ -208,15 +214,14 @@ fn names_and_parties_are_not_taken_for_each_other() {
         fails(&ward(names), line, "not clear which are names");
     }
     fails("2 1\n1 1 0\n0\n\"Ada\" \"Red\"\n\"Bert\"\n\"T\"\n", 5, "not clear which are names");
-    for names in [
+    for lines in [
         "\"Ada\"\n\"Bert\"\n\"Cleo\"\n\"T\" \"source\" \"comment\"",
         "\"Ada\" \"Red\"\n\"Bert\" \"Blue\"\n\"Cleo\" \"Red\"\n\"T\" \"source\" \"comment\"",
         "\"Ada\" \"Bert\" \"Cleo\"\n\"T\"\n\"source\" \"comment\"",
         "\"Ada\" \"Bert\" \"Cleo\" \"T\" \"source\"\n\"comment\"",
     ] {
-        let election = read_text(&ward(names)).unwrap_or_else(|error| panic!("{error}\n{names}"));
-        let found: Vec<_> = election.candidates.iter().map(|candidate| candidate.name.as_str()).collect();
-        assert_eq!((found, election.title.as_str()), (vec!["Ada", "Bert", "Cleo"], "T"), "{names}");
+        let election = read_text(&ward(lines)).unwrap_or_else(|error| panic!("{error}\n{lines}"));
+        assert_eq!(names(&election), (vec!["Ada", "Bert", "Cleo"], "T"), "{lines}");
     }
 }
 
@@ -289,66 +294,10 @@ fn errors_at_the_end() {
 
 #[test]
 fn errors_name_the_file() {
-    let error = read("some/where.blt", b"3 1\n\n1 1 0\n\xff").unwrap_err();
+    let error = parse("some/where.blt", b"3 1\n\n1 1 0\n\xff").unwrap_err();
     assert_eq!(
         error.to_string(),
         "some/where.blt:4: byte 1 of this line, 0xFF, is not UTF-8; the file looks like Latin-1, where it is ÿ; \
          convert it, for example with: iconv -f LATIN1 -t UTF-8 FILE > NEW"
     );
 }
-
-proptest::proptest! {
-    /// For any words, the reader returns an election that can be counted, or an error with its
-    /// place in the file.
-    #[test]
-    fn no_text_makes_the_reader_panic(words in proptest::collection::vec(proptest::sample::select(WORDS), 0..60)) {
-        let text = words.concat();
-        match read_text(&text) {
-            Ok(election) => {
-                let standing = election.candidates.iter().filter(|candidate| !candidate.withdrawn).count();
-                assert!((1..=standing).contains(&election.seats), "{text}");
-                assert!(!election.ballots.records().is_empty(), "{text}");
-            }
-            Err(error) => assert!((1..=text.lines().count().max(1)).contains(&error.line), "{error}\n{text}"),
-        }
-    }
-}
-
-/// Pieces of ballot files. Half of the pieces are valid in most places, so that some texts get past
-/// the header.
-const WORDS: &[&str] = &[
-    "2 1\n",
-    "3 1\n",
-    "1 2 0\n",
-    "2 1 0\n",
-    "1 1=2 0\n",
-    "0\n",
-    "\"A\"\n",
-    "\"B\" ",
-    "\"T\"\n",
-    "[nick a b]",
-    "[tie 2 1]\n",
-    "[withdrawn 1]",
-    "-1 ",
-    "-+2 ",
-    "a ",
-    "1",
-    "0 ",
-    " ",
-    "\n",
-    "\"",
-    "(",
-    "(x) ",
-    ")",
-    "=",
-    "]",
-    "[",
-    "#",
-    "/*",
-    "*/ ",
-    "/*/ ",
-    "é",
-    "\u{feff}",
-    "\r\n",
-    "99999999999999999999 ",
-];

@@ -109,12 +109,8 @@ impl<'a> Window<'a> {
         let read = &mut self.buffer[bytes.clone()];
         let (valid, invalid) = match std::str::from_utf8(read) {
             Ok(text) => (text.len(), false),
-            // An error without a length means that the bytes end within a character. Two invalid
-            // bytes are enough to guess the encoding.
-            Err(error) => {
-                let rest = read.len() - error.valid_up_to();
-                (error.valid_up_to(), self.ended || error.error_len().is_some() && rest > 1)
-            }
+            // An error without a length means that the bytes end within a character.
+            Err(error) => (error.valid_up_to(), self.ended || error.error_len().is_some()),
         };
         self.ended |= invalid;
         let valid = end_lines(&mut read[..valid], self.ended);
@@ -124,7 +120,7 @@ impl<'a> Window<'a> {
         self.end_line += lines;
         self.end_column = last + if lines > 0 { 1 } else { self.end_column };
         if invalid {
-            let message = encoding::complaint(&read[valid..], self.end_column, self.end_line == 1);
+            let message = encoding::complaint(read[valid], self.end_column);
             self.broken = Some(self.error(self.end_line, message));
         }
         self.end = bytes.start + valid;

@@ -149,8 +149,8 @@ impl<'a> Preferences<'a> {
         left.is_empty() && right.is_empty()
     }
 
-    /// The bytes of the preferences. Two lists have the same bytes if and only if they are written
-    /// alike.
+    /// The bytes of a rank of [`Preferences::first_rank`]. Two ranks have the same bytes if and
+    /// only if they are written alike.
     pub fn written(&self) -> &'a [u8] {
         self.0
     }
@@ -240,6 +240,11 @@ impl Ballots {
     #[inline]
     pub fn records(&self) -> &[Ballot] {
         &self.records
+    }
+
+    /// Every ballot with its weight, in the order of the file.
+    pub fn iter(&self) -> impl Iterator<Item = (Integer, Preferences<'_>)> {
+        self.records.iter().map(|&ballot| (self.weight(ballot), self.preferences(ballot)))
     }
 
     /// The number of identical ballots that this record stands for.

@@ -7,8 +7,6 @@
 //! | `PrefLib` | `# NUMBER ALTERNATIVES: 3`, then `5: 1,{2,3}`; or `3`, then `1,Ada` and `5,1,{2,3}` |
 
 mod collected;
-#[cfg(test)]
-mod fuzz;
 mod lines;
 mod plain;
 mod preflib;
@@ -26,11 +24,14 @@ use crate::{
     warnings::Warnings,
 };
 use lines::Lines;
-pub use plain::Plain;
-pub use plain::Target;
+pub use plain::{Plain, Target};
 use preflib::PrefLib;
 use recognised::{Format, recognise};
 use std::io::Read;
+#[cfg(test)]
+pub(crate) use tests::{OLD_PREFLIB, PREFLIB, SCOTTISH};
+#[cfg(test)]
+pub(crate) use written::reads_as_written;
 
 /// The longest name, party or title. All formats can hold names of this length.
 const LONGEST_NAME: usize = 1 << 13;
@@ -87,7 +88,7 @@ pub fn survey(
 ) -> Result<(Election, Seen), Vec<InputError>> {
     let (format, mut reader) = recognise(Box::new(reader));
     if matches!(format, Format::Blt) {
-        return blt::survey_as(source, &mut reader, reading, most_errors);
+        return blt::survey(source, &mut reader, reading, most_errors);
     }
     let done = by_format(&format, source, reader, reading, most_errors)?;
     let mut warnings = Warnings::default();

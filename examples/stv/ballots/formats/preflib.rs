@@ -19,14 +19,13 @@ use super::{
     short,
 };
 use crate::{
-    blt::{MOST_DIGITS, Quoted, each_ballot},
-    election::CandidateIndex,
+    blt::{MOST_DIGITS, Quoted},
+    election::{Preference, Preferences},
     integer::Integer,
     reading::Reading,
 };
 use std::{
     collections::HashMap,
-    convert::Infallible,
     io::{self, Write},
 };
 
@@ -278,18 +277,18 @@ fn ranks(collected: &mut Collected, order: &str) -> Result<(), String> {
 pub(super) fn print(plain: &Plain<'_>, out: &mut dyn Write) -> io::Result<()> {
     let election = plain.election;
     let all = plain.names.len();
-    let (mut places, mut weights, mut orders) = (HashMap::new(), Vec::new(), Vec::<Vec<_>>::new());
-    let Ok(()) = each_ballot(&election.ballots, |weight, ranked| {
-        let place = *places.entry(ranked.to_vec()).or_insert_with(|| {
-            weights.push(Integer::Word(0));
-            orders.push(ranked.to_vec());
-            weights.len() - 1
-        });
-        weights[place] = weights[place].plus(weight);
-        Ok::<_, Infallible>(())
-    });
-    let has_ties = orders.iter().flatten().any(|&(_, shares_rank): &(CandidateIndex, bool)| shares_rank);
-    let is_complete = orders.iter().all(|order| order.len() == all);
+    let (mut places, mut orders) = (HashMap::new(), Vec::<(Integer, Preferences<'_>)>::new());
+    for (weight, preferences) in election.ballots.iter() {
+        let codes: Vec<u32> = preferences.clone().map(Preference::code).collect();
+        let place = *places.entry(codes).or_insert(orders.len());
+        match orders.get_mut(place) {
+            Some((sum, _)) => *sum = sum.plus(&weight),
+            None => orders.push((weight, preferences)),
+        }
+    }
+    let mut ranked = orders.iter().flat_map(|(_, order)| order.clone());
+    let has_ties = ranked.any(Preference::shares_rank_with_next);
+    let is_complete = orders.iter().all(|(_, order)| order.clone().count() == all);
     let kind = format!("{}o{}", if has_ties { 't' } else { 's' }, if is_complete { 'c' } else { 'i' });
     writeln!(out, "# FILE NAME: \n# TITLE: {}\n# DESCRIPTION: \n# DATA TYPE: {kind}", election.title.trim())?;
     writeln!(out, "# MODIFICATION TYPE: original\n# RELATES TO: \n# RELATED FILES: ")?;
@@ -299,13 +298,14 @@ pub(super) fn print(plain: &Plain<'_>, out: &mut dyn Write) -> io::Result<()> {
     for (place, candidate) in plain.names.iter().enumerate() {
         writeln!(out, "# ALTERNATIVE NAME {}: {}", place + 1, candidate.name.trim())?;
     }
-    for (weight, order) in weights.iter().zip(&orders) {
+    for (weight, order) in orders {
         write!(out, "{weight}: ")?;
         let (mut separator, mut is_open) = ("", false);
-        for &(candidate, shares_rank) in order {
+        for preference in order {
+            let shares_rank = preference.shares_rank_with_next();
             let opens = if shares_rank && !is_open { "{" } else { "" };
             let closes = if is_open && !shares_rank { "}" } else { "" };
-            write!(out, "{separator}{opens}{}{closes}", plain.number(candidate))?;
+            write!(out, "{separator}{opens}{}{closes}", plain.number(preference.candidate()))?;
             (separator, is_open) = (",", shares_rank);
         }
         writeln!(out)?;

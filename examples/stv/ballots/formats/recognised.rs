@@ -5,7 +5,7 @@ use super::{
     lines::{Field, Fields},
 };
 use crate::blt::is_number;
-use std::io::{self, Cursor, ErrorKind, Read};
+use std::io::{self, Cursor, Read};
 
 /// The format of a file is recognised from this many bytes at its beginning. The number is larger
 /// than the longest title in a header.
@@ -70,21 +70,8 @@ const KEYS: [&str; 4] = ["FILE NAME:", "DATA TYPE:", "NUMBER ALTERNATIVES:", "AL
 /// Returns the format of a file, and a reader of the file from its beginning. If the beginning
 /// cannot be read, that reader returns the error later.
 pub(super) fn recognise<'a>(mut reader: Box<dyn Read + 'a>) -> (Format, Box<dyn Read + 'a>) {
-    let mut beginning = vec![0; BEGINNING];
-    let mut length = 0;
-    let mut broken = None;
-    while length < BEGINNING {
-        match reader.read(&mut beginning[length..]) {
-            Ok(0) => break,
-            Ok(more) => length += more,
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => {
-                broken = Some(error);
-                break;
-            }
-        }
-    }
-    beginning.truncate(length);
+    let mut beginning = Vec::with_capacity(BEGINNING);
+    let broken = reader.by_ref().take(BEGINNING as u64).read_to_end(&mut beginning).err();
     let format = format(&beginning);
     (format, Box::new(Cursor::new(beginning).chain(Broken(broken)).chain(reader)))
 }

@@ -19,12 +19,7 @@ use super::{
     plain::Plain,
     short,
 };
-use crate::{
-    blt::{Quoted, each_ballot},
-    election::Election,
-    printable::is_formula,
-    reading::Reading,
-};
+use crate::{blt::Quoted, election::Election, printable::is_formula, reading::Reading};
 use std::io::{self, Write};
 
 /// Reads such a file.
@@ -184,11 +179,11 @@ fn unguarded(text: &str) -> &str {
 pub(super) fn print(plain: &Plain<'_>, out: &mut dyn Write) -> io::Result<()> {
     let election: &Election = plain.election;
     writeln!(out, "{},{},", plain.names.len(), election.seats)?;
-    each_ballot(&election.ballots, |weight, ranked| {
+    for (weight, mut preferences) in election.ballots.iter() {
         write!(out, "{weight},")?;
-        ranked.iter().try_for_each(|&(candidate, _)| write!(out, "{},", plain.number(candidate)))?;
-        writeln!(out)
-    })?;
+        preferences.try_for_each(|ranked| write!(out, "{},", plain.number(ranked.candidate())))?;
+        writeln!(out)?;
+    }
     let quoted = |text: &str| format!("\"{}\"", guarded(text).replace('"', "\"\""));
     for (place, candidate) in plain.names.iter().enumerate() {
         write!(out, "\"Candidate {}\",{},", place + 1, quoted(&candidate.name))?;

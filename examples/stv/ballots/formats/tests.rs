@@ -2,38 +2,10 @@
 
 use super::*;
 use crate::{
-    blt::{Mended, each_ballot},
-    integer::Integer,
+    blt::{Mended, shown},
     reading::Duplicates,
 };
-use std::{convert::Infallible, fmt::Write, io, num::NonZeroUsize};
-
-/// The written data of a ballot: its weight, and for each candidate whether the next candidate
-/// shares its rank.
-pub(super) type Written = (Integer, Vec<(usize, bool)>);
-
-pub(super) fn ballots(election: &Election) -> Vec<Written> {
-    let mut all = Vec::new();
-    let Ok(()) = each_ballot(&election.ballots, |weight, ranked| {
-        all.push((weight.clone(), ranked.to_vec()));
-        Ok::<_, Infallible>(())
-    });
-    all
-}
-
-/// The ballots in a plain notation: numbers from 1, `=` between equals.
-fn shown(election: &Election) -> Vec<String> {
-    let ballot = |(weight, ranked): Written| {
-        let mut line = format!("{weight}:");
-        let mut separator = ' ';
-        for (candidate, shares_rank) in ranked {
-            write!(line, "{separator}{}", candidate + 1).expect("a string takes all");
-            separator = if shares_rank { '=' } else { ' ' };
-        }
-        line
-    };
-    ballots(election).into_iter().map(ballot).collect()
-}
+use std::{io, num::NonZeroUsize};
 
 fn read_as(text: &str, reading: Reading) -> Result<Election, InputError> {
     read("test", &mut text.as_bytes(), reading)
@@ -59,9 +31,9 @@ fn fails(text: &str, reading: Reading, line: usize, wanted: &str) {
     assert!(error.starts_with(&format!("test:{line}: ")) && error.contains(wanted), "{error}\n{text}");
 }
 
-pub(super) const SCOTTISH: &str = include_str!("../samples/scot-elex.csv");
-pub(super) const PREFLIB: &str = include_str!("../samples/preflib.toi");
-pub(super) const OLD_PREFLIB: &str = include_str!("../samples/preflib-2013.toi");
+pub(crate) const SCOTTISH: &str = include_str!("../samples/scot-elex.csv");
+pub(crate) const PREFLIB: &str = include_str!("../samples/preflib.toi");
+pub(crate) const OLD_PREFLIB: &str = include_str!("../samples/preflib-2013.toi");
 
 #[test]
 fn a_scottish_file() {
@@ -306,19 +278,23 @@ fn what_is_not_read_is_named() {
 }
 
 #[test]
-fn a_device_that_fails_within_the_first_bytes() {
+fn a_device_that_fails() {
     struct Broken;
     impl Read for Broken {
         fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
-            Err(io::Error::other("worn out"))
+            Err(io::ErrorKind::UnexpectedEof.into())
         }
     }
-    for text in ["3 1\n1 1 0\n", "3,1,\n1,1,\n", "# DATA TYPE: soi\n"] {
+    for (text, place) in [
+        ("", ""),
+        ("3 1\n1 1 0\n", " beyond line 3"),
+        ("3,1,\n1,1,\n", " beyond line 3"),
+        ("# DATA TYPE: soi\n", " beyond line 2"),
+    ] {
         let error = read("disk", &mut text.as_bytes().chain(Broken), Reading::default()).unwrap_err();
-        assert!(
-            error.to_string().starts_with("cannot read disk") && error.to_string().contains("worn out"),
-            "{error}"
-        );
+        let error = error.to_string();
+        assert!(error.starts_with(&format!("cannot read disk{place}: ")), "{error}");
+        assert!(error.ends_with("is the file complete?"), "{error}");
     }
 }
 
@@ -344,7 +320,7 @@ fn every_format_is_read_in_parts() {
         let source = Source { name: "test", len: text.len() as u64, part: 1, open: &open };
         let all = |election: Election| {
             let total = election.ballots.total().to_string();
-            (election.seats, format!("{:?}", names(&election)), ballots(&election), total)
+            (election.seats, format!("{:?}", names(&election)), shown(&election), total)
         };
         let in_parts = read_in_parts(&source, reading, &|number, work| (0..number).for_each(work))
             .map(all)

@@ -141,25 +141,16 @@ mod tests {
     use super::*;
     use crate::{
         arithmetic::{Approx, BigFixed9, Exact, Fixed9},
-        spread::{KeepFactor, Votes},
+        spread::{
+            KeepFactor,
+            tests::{factor, spread_as},
+        },
     };
     use proptest::prelude::*;
-    use stv_ballots::Ballots;
+    use stv_ballots::EqualRanks;
 
-    fn factor<A: Arithmetic>(keep: u64, of: u64) -> KeepFactor<A> {
-        let parts = |number| A::one().times_whole(&Integer::from(number)).unwrap();
-        let keep = parts(keep).over_whole(&Integer::from(of)).unwrap();
-        KeepFactor { pass: A::one().minus(&keep).unwrap(), keep }
-    }
-
-    /// The votes of all candidates and the exhausted rest of one ballot. The candidates keep the
-    /// parts `keep` of `of`.
     fn spread<A: Arithmetic>(weight: u64, ranked: &[(usize, usize)], keep: &[u64], of: u64) -> Vec<String> {
-        let mut ballots = Ballots::new();
-        ballots.push(Integer::from(weight), ranked);
-        let keep: Vec<KeepFactor<A>> = keep.iter().map(|&keep| factor(keep, of)).collect();
-        let votes = Votes::none(keep.len()).with(ballots.records()[0], &ballots, &keep).unwrap();
-        votes.of.iter().chain([&votes.exhausted]).map(ToString::to_string).collect()
+        spread_as::<A>(EqualRanks::AllOrders, weight, ranked, keep, of)
     }
 
     const PAIR: [(usize, usize); 3] = [(0, 0), (1, 0), (2, 1)];

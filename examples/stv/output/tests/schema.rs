@@ -3,6 +3,9 @@
 //! This module checks the part of JSON Schema that the file uses. A full validator would add
 //! seventy crates.
 
+#[path = "../../page/places.rs"] // a file of another package
+mod places;
+
 use super::{STRANGE, result};
 use regex_lite::Regex;
 use serde_json::{Map, Value, json};
@@ -106,12 +109,10 @@ fn described(value: &Value, schema: &Value, top: &Value, place: &str) {
 fn damaged_results_are_not() {
     let schema = schema();
     let result = result(ELECTIONS[1]);
-    let mut places = Vec::new();
-    walk(&result, &mut String::new(), &mut places);
     // Fields that not every step has.
     let optional = ["candidate", "iteration", "tied", "by", "backwards", "order"];
     let mut damaged = 0;
-    for place in places {
+    for place in places::of(&result) {
         let (parent, name) = place.rsplit_once('/').expect("a place in the result");
         for other in [json!({"x": 1}), json!("x\n"), json!(-1), json!(1.5)] {
             let mut mutant = result.clone();
@@ -137,21 +138,4 @@ fn damaged_results_are_not() {
         }
     }
     assert!(damaged > 1000, "{damaged}");
-}
-
-/// All places below this one, as JSON pointers.
-fn walk(value: &Value, place: &mut String, places: &mut Vec<String>) {
-    let fields: Vec<(String, &Value)> = match value {
-        Value::Object(fields) => fields.iter().map(|(name, field)| (name.clone(), field)).collect(),
-        Value::Array(items) => items.iter().enumerate().map(|(at, item)| (at.to_string(), item)).collect(),
-        _ => return,
-    };
-    for (name, field) in fields {
-        let length = place.len();
-        *place += "/";
-        *place += &name;
-        places.push(place.clone());
-        walk(field, place, places);
-        place.truncate(length);
-    }
 }

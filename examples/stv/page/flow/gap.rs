@@ -39,12 +39,12 @@ impl Panel<'_> {
             }
             return;
         }
-        self.through_gate(&mut flows, (left, right), &heading, out);
+        self.through_gate(&flows, (left, right), &heading, out);
     }
 
     /// Draws a transfer from several givers. The losses and gains of the candidates are known, but
     /// not the receiver of each loss. So all votes pass one gate.
-    fn through_gate(&self, flows: &mut Flows, (left, right): (f64, f64), heading: &str, out: &mut String) {
+    fn through_gate(&self, flows: &Flows, (left, right): (f64, f64), heading: &str, out: &mut String) {
         let total: f64 = flows.receivers.iter().map(|&lane| flows.amount(lane)).sum();
         let ends = flows.givers.iter().chain(&flows.receivers);
         let weighted: f64 = ends.map(|&lane| self.lanes[lane].middle * flows.amount(lane)).sum();
@@ -52,25 +52,22 @@ impl Panel<'_> {
         let y = weighted / (2.0 * total);
         let middle = f64::midpoint(left, right);
         let gate = (y - height / 2.0).max(self.top);
-        let (mut entrance, mut exit) = (gate, gate);
-        for lane in flows.givers.clone() {
-            let thickness = flows.amount(lane) * self.scale;
-            let place = self.lanes[lane].place;
-            let title =
-                format!("{heading}{} net from {}", shown(flows.amount(lane)), apart(&self.name(place)));
-            let from = flows.leave_towards(lane, y);
-            let look = (self.colour(place), &*title);
-            self.ribbon((left, from), (middle, entrance), thickness, look, out);
-            entrance += thickness;
-        }
-        for lane in flows.receivers.clone() {
-            let thickness = flows.amount(lane) * self.scale;
-            let place = self.lanes[lane].place;
-            let title = format!("{heading}{} net to {}", shown(flows.amount(lane)), apart(&self.name(place)));
-            let to = flows.arrive_from(lane, y);
-            let look = (self.colour(place), &*title);
-            self.ribbon((middle, exit), (right, to), thickness, look, out);
-            exit += thickness;
+        for (lanes, gives) in [(&flows.givers, true), (&flows.receivers, false)] {
+            let mut inside = gate;
+            for &lane in lanes {
+                let thickness = flows.amount(lane) * self.scale;
+                let place = self.lanes[lane].place;
+                let (votes, name) = (shown(flows.amount(lane)), apart(&self.name(place)));
+                let direction = if gives { "from" } else { "to" };
+                let title = format!("{heading}{votes} net {direction} {name}");
+                let (from, to) = if gives {
+                    ((left, flows.leave_towards(lane, y)), (middle, inside))
+                } else {
+                    ((middle, inside), (right, flows.arrive_from(lane, y)))
+                };
+                self.ribbon(from, to, thickness, (self.colour(place), &title), out);
+                inside += thickness;
+            }
         }
         let _ = write!(
             out,

@@ -54,10 +54,15 @@ mod tests {
 
     #[test]
     fn what_begins_like_a_formula_is_text_also_behind_blanks() {
-        for formula in ["=1+1", "+1", "-1", "@a", " =1+1", "\u{a0} @a", "\t=1+1"] {
-            assert!(quoted(formula).starts_with("\"'"), "{formula:?}");
+        for formula in
+            ["=1+1", "=1", "+1", "-1", "@a", "@A", " =1+1", "  =1", "\u{a0} @a", "\u{a0}\u{3000}+1", "＝1"]
+        {
+            assert_eq!(quoted(formula), format!("\"'{formula}\""));
         }
-        for name in ["Ada", "O'Neill", "", " ", "1=1", "'=1"] {
+        for (formula, text) in [("\t=1+1", "=1+1"), ("\t-1", "-1"), ("\u{200b}=1", "=1")] {
+            assert_eq!(quoted(formula), format!("\"'\u{fffd}{text}\""));
+        }
+        for name in ["Ada", "O'Neill", "", " ", "1=1", "'=1", "A=1", "  A"] {
             assert_eq!(quoted(name), format!("\"{name}\""));
         }
     }

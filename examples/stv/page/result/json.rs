@@ -5,13 +5,12 @@ use super::{
     record::{Record, Step, Transfer},
     states::State,
 };
-use crate::result::Action;
 use serde_json::{Map, Value, json};
 use std::{
     fmt::Write as _,
     io::{self, Write},
 };
-use stv_ballots::{TieOrder, misleads};
+use stv_ballots::{Action, TieOrder, misleads};
 
 /// The version of the format. It rises when a field changes its meaning or disappears, not when a
 /// field is added.

@@ -15,5 +15,5 @@ pub use csv::write as write_csv;
 pub use json::write as write_json;
 pub use read::read;
 pub use recipe::{OPTIONS, Recipe, command_line};
-pub use record::{Action, Cause, Iteration, Record, Status, Step, Transfer};
+pub use record::{Record, Step, Transfer};
 pub use states::State;

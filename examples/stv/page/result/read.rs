@@ -4,13 +4,15 @@
 use super::{
     compare,
     recipe::Recipe,
-    record::{Action, Cause, Iteration, Record, Status, Step, Transfer},
+    record::{Record, Step, Transfer},
     states::{State, States},
 };
 use serde_core::de::Error as _;
 use serde_json::{Error, Map, Value};
 use std::io::Read;
-use stv_ballots::{By, Candidate, CandidateIndex, EqualRanks, TieOrder, called_by_name};
+use stv_ballots::{
+    Action, By, Candidate, CandidateIndex, Cause, EqualRanks, Iteration, Status, TieOrder, called_by_name,
+};
 
 /// The fields of an object.
 struct Fields<'a>(&'a Map<String, Value>);

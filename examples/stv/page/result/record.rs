@@ -1,7 +1,7 @@
 //! The result of a count: every action with its numbers, and every transfer of votes.
 
 use super::{recipe::Recipe, states::States};
-use stv_ballots::{By, Candidate, CandidateIndex, EqualRanks, TieOrder, Tied, plural};
+use stv_ballots::{Action, Candidate, CandidateIndex, Cause, EqualRanks, TieOrder, plural};
 
 /// The result of a count. Numbers are texts, as the arithmetic prints them.
 #[derive(Debug, Default)]
@@ -87,34 +87,6 @@ impl Record {
     }
 }
 
-/// What happened at a step.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Action {
-    /// The ballots were distributed for the first time.
-    Begin,
-    /// A candidate reached the quota.
-    Elect(CandidateIndex),
-    /// The iteration of a round ended.
-    Iterate(Iteration),
-    /// A tie was decided.
-    BreakTie {
-        /// All tied candidates.
-        tied: Tied,
-        /// The candidate to be defeated.
-        defeated: CandidateIndex,
-        /// The reason.
-        by: By,
-    },
-    /// The candidate with the fewest votes was defeated.
-    Defeat(CandidateIndex, Iteration),
-    /// A candidate got a seat that was left.
-    ElectRemaining(CandidateIndex),
-    /// No seat was left for a candidate.
-    DefeatRemaining(CandidateIndex),
-    /// The count was complete.
-    Complete,
-}
-
 impl Step {
     /// The name of the action in JSON and CSV, and its candidate.
     pub fn action(&self) -> (&'static str, Option<CandidateIndex>) {
@@ -128,64 +100,5 @@ impl Step {
             Action::DefeatRemaining(candidate) => ("defeat remaining", Some(*candidate)),
             Action::Complete => ("complete", None),
         }
-    }
-}
-
-/// Defines an enum whose variants have names in JSON.
-macro_rules! named {
-    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $text:literal,)* }) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub enum $name { $($(#[$variant_doc])* $variant,)* }
-
-        impl $name {
-            /// The name in JSON.
-            pub fn name(self) -> &'static str {
-                match self { $(Self::$variant => $text,)* }
-            }
-
-            /// The variant of this name.
-            pub fn named(name: &str) -> Option<Self> {
-                match name { $($text => Some(Self::$variant),)* _ => None }
-            }
-        }
-    };
-}
-
-named! {
-    /// The reason why the iteration of a round ended.
-    Iteration {
-        /// A candidate was elected.
-        Elected = "elected",
-        /// The surplus was small enough.
-        Omega = "omega",
-        /// The surplus no longer shrank.
-        Stable = "stable",
-    }
-}
-
-named! {
-    /// The state of a candidate.
-    Status {
-        /// The candidate does not stand.
-        Withdrawn = "withdrawn",
-        /// The candidate may still be elected.
-        Hopeful = "hopeful",
-        /// The candidate has a seat.
-        Elected = "elected",
-        /// The candidate has no seat.
-        Defeated = "defeated",
-    }
-}
-
-named! {
-    /// The reason why votes moved.
-    Cause {
-        /// The elected passed on their votes above the quota.
-        Surplus = "surplus",
-        /// A candidate was defeated.
-        Defeat = "defeat",
-        /// The last seat is filled, and the remaining hopefuls leave the count.
-        NoSeatLeft = "no seat left",
     }
 }

@@ -2,9 +2,8 @@
 //! share its memory. So the record can hold a count of thousands of candidates, since each step
 //! changes only a few.
 
-use crate::result::Status;
 use std::{mem::size_of, ops::Index, sync::Arc};
-use stv_ballots::CandidateIndex;
+use stv_ballots::{CandidateIndex, Status};
 
 /// The number of states in a chunk. A change copies one chunk, and the list of all chunks.
 const CHUNK: usize = 64;

@@ -105,7 +105,7 @@ fn warnings_do_not_stop_the_count() {
 
 #[test]
 fn a_reader_that_has_seen_enough_is_no_error() {
-    let ballots = generated(&["generate", "--kind", "uniform", "--ballots", "100000"]);
+    let ballots = generated("generate --kind uniform --ballots 100000");
     let file = BallotFile::new("seen.blt", ballots.as_bytes());
     let mut command = Command::new(program());
     command.args(["convert", file.path()]);

@@ -28,32 +28,20 @@ fn pinned_or_not_the_pool_counts_the_same() {
 #[test]
 fn synthetic_elections_are_counted_alike_by_all() {
     for kind in ["uniform", "geometric", "sorted"] {
-        let generate = [
-            "generate",
-            "--kind",
-            kind,
-            "--ballots",
-            "300",
-            "--candidates",
-            "24",
-            "--seats",
-            "12",
-            "--seed",
-            "5",
-        ];
-        let ballots = generated(&generate);
-        assert_eq!(ballots, generated(&generate), "the same seed, the same bytes");
-        assert_ne!(ballots, generated(&[&generate[..9], &["--seed", "6"]].concat()));
+        let with_seed = |seed: u8| {
+            format!("generate --kind {kind} --ballots 300 --candidates 24 --seats 12 --seed {seed}")
+        };
+        let ballots = generated(&with_seed(5));
+        assert_eq!(ballots, generated(&with_seed(5)), "the same seed, the same bytes");
+        assert_ne!(ballots, generated(&with_seed(6)));
         let way = ["--equal-ranks", "as-droop"];
         let serial = transcript(&[&["meek", "--parallel", "no"], &way[..]].concat(), &ballots);
         assert_eq!(winners(&serial).len(), 12, "{serial}");
-        {
-            for threads in ["1", "2", "3", "8"] {
-                for arithmetic in ["fixed9", "bigfixed9"] {
-                    let arguments = ["--arithmetic", arithmetic, "meek", "--num-threads", threads];
-                    let arguments = [&arguments[..], &way].concat();
-                    assert_eq!(transcript(&arguments, &ballots), serial, "{kind} {arguments:?}");
-                }
+        for threads in ["1", "2", "3", "8"] {
+            for arithmetic in ["fixed9", "bigfixed9"] {
+                let arguments = ["--arithmetic", arithmetic, "meek", "--num-threads", threads];
+                let arguments = [&arguments[..], &way].concat();
+                assert_eq!(transcript(&arguments, &ballots), serial, "{kind} {arguments:?}");
             }
         }
     }
@@ -88,9 +76,7 @@ fn every_arithmetic_names_itself_and_counts_alike_on_all_threads() {
 /// digits.
 #[test]
 fn doubles_have_the_same_digits_on_all_threads() {
-    let generate =
-        ["generate", "--kind", "sorted", "--ballots", "1000", "--candidates", "12", "--seats", "5"];
-    let ballots = generated(&[&generate[..], &["--seed", "3"]].concat());
+    let ballots = generated("generate --kind sorted --ballots 1000 --candidates 12 --seats 5 --seed 3");
     let count = |parallel, threads| {
         let meek = ["meek", "--parallel", parallel, "--num-threads", threads];
         transcript(&[&["--arithmetic", "float64"], &meek[..]].concat(), &ballots)
@@ -130,8 +116,7 @@ fn the_way_of_the_reference_warns_of_equal_ranks() {
     assert!(told(&as_droop, BALLOTS).is_empty(), "there are no equal ranks");
     let strict = stv(&[&as_droop[..], &["--strict"]].concat(), BEHIND_DEFEATED);
     assert_eq!((strict.status.code(), text(&strict.stdout)), (Some(1), ""), "{}", text(&strict.stderr));
-    let json = transcript(&[&as_droop[..], &["--format", "json"]].concat(), BEHIND_DEFEATED);
-    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let json = json(&[&as_droop[..], &["--format", "json"]].concat(), BEHIND_DEFEATED);
     assert_eq!(json["equal_ranks"], serde_json::json!({"ballots": "3", "counted": "as-droop"}));
     assert!(json["warnings"][0].as_str().is_some_and(|told| told.starts_with("ballots with equal ranks: 3")));
 }
@@ -257,9 +242,7 @@ fn every_tie_is_told_with_what_decided_it() {
     let earlier = "4 1\n3 1 0\n3 2 0\n2 3 0\n1 4 3 0\n0\n\"Ada\" \"Bert\" \"Cleo\" \"Dora\" \"T\"";
     let lines = told(&["meek", "--tie", "backwards"], earlier);
     assert!(lines[1].ends_with("decided by fewer votes in round 1: Cleo is defeated"), "{lines:?}");
-    let json: serde_json::Value =
-        serde_json::from_str(&transcript(&["meek", "--tie", "backwards", "--format", "json"], earlier))
-            .expect("JSON");
+    let json = json(&["meek", "--tie", "backwards", "--format", "json"], earlier);
     let ties = json["steps"].as_array().expect("steps").iter().filter(|step| step["action"] == "break tie");
     let by: Vec<_> = ties.map(|step| step["by"].to_string()).collect();
     assert_eq!(by, [r#"{"backwards":1}"#, r#"{"order":"ballot paper"}"#]);

@@ -21,7 +21,7 @@ fn ballot_files(folder: &Path) -> Vec<PathBuf> {
 /// spans lines, and once with an invalid ballot.
 #[test]
 fn large_files_are_read_alike_by_all() {
-    let plain = generated(&["generate", "--kind", "geometric", "--ballots", "60000", "--candidates", "20"]);
+    let plain = generated("generate --kind geometric --ballots 60000 --candidates 20");
     assert!(plain.len() > 1 << 20, "{} bytes are read by one thread", plain.len());
     let middle = plain.len() / 2 + plain[plain.len() / 2..].find('\n').expect("a line") + 1;
     let with = |line: &str| [&plain[..middle], line, &plain[middle..]].concat();
@@ -47,7 +47,7 @@ fn the_sample_is_what_its_last_line_says() {
     let sample = fs::read_to_string(sample).expect("the sample");
     let command =
         sample.lines().last().and_then(|line| line.strip_prefix("# ")).expect("a comment with the command");
-    assert_eq!(generated(&command.split(' ').collect::<Vec<_>>()), sample);
+    assert_eq!(generated(command), sample);
 }
 
 #[test]

@@ -24,13 +24,13 @@ use std::{
 };
 
 /// The synthetic election of these options. The first word is not an option.
-fn generated(words: &[&str]) -> String {
+fn generated(words: &str) -> String {
     #[derive(clap::Parser)]
     struct Words {
         #[command(flatten)]
         synthetic: synthetic::Synthetic,
     }
-    let words: Words = clap::Parser::parse_from(words);
+    let words: Words = clap::Parser::parse_from(words.split(' '));
     let mut out = Vec::new();
     synthetic::write(&words.synthetic, &mut out).expect("memory takes all");
     String::from_utf8(out).expect("text")
@@ -61,6 +61,11 @@ fn transcript(arguments: &[&str], input: impl AsRef<[u8]>) -> String {
     let output = stv(arguments, input);
     assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", text(&output.stderr));
     text(&output.stdout).to_owned()
+}
+
+/// The output of a count in JSON.
+fn json(arguments: &[&str], input: impl AsRef<[u8]>) -> serde_json::Value {
+    serde_json::from_str(&transcript(arguments, input)).expect("JSON")
 }
 
 /// The one line of an error that leaves no transcript.

@@ -44,8 +44,7 @@ fn names_are_text_in_every_output() {
         assert!(output.contains("=A\u{fffd}[2J\u{fffd}\u{fffd}") && !output.contains(misleads), "{output}");
     }
     assert!(written[3].contains(",\"'=A\u{fffd}[2J\u{fffd}\u{fffd}\","), "{}", written[3]);
-    let json: serde_json::Value =
-        serde_json::from_str(&transcript(&["meek", "--format", "json"], &ballots)).expect("JSON");
+    let json = json(&["meek", "--format", "json"], &ballots);
     assert_eq!(json["candidates"][0]["name"], "=A\u{1b}[2J\u{202e}\u{2028}", "exactly");
     let complaint = stv(&["meek"], "2 1\n1 \u{202e}1\u{2069} 0\n0\n");
     assert!(text(&complaint.stderr).contains("\u{fffd}1\u{fffd}"), "{complaint:?}");
@@ -76,8 +75,7 @@ fn a_full_disk_is_an_error_that_says_what_was_not_written() {
 
 #[test]
 fn json_csv_and_page_tell_the_same_count() {
-    let json: serde_json::Value =
-        serde_json::from_str(&transcript(&["meek", "--format", "json"], BALLOTS)).expect("JSON");
+    let json = json(&["meek", "--format", "json"], BALLOTS);
     assert_eq!((&json["title"], &json["elected"][0]), (&"Mayor".into(), &2.into()));
     let page = BallotFile::new("page.html", b"");
     let csv = transcript(&["meek", "--format", "csv", "--html", page.path()], BALLOTS);
@@ -259,7 +257,7 @@ fn a_result_is_verified() {
 /// little. A record of each whole round took more than a gigabyte.
 #[test]
 #[cfg(target_os = "linux")]
-#[cfg_attr(debug_assertions, ignore = "twenty seconds unoptimised: `.ci/run` runs it optimised")]
+#[cfg_attr(debug_assertions, ignore = "twenty seconds unoptimised: `.ci/long` runs it optimised")]
 fn thousands_of_candidates_do_not_fill_the_memory() {
     const CANDIDATES: usize = 2200;
     let names: Vec<String> = (0..CANDIDATES).map(|number| format!("\"Candidate {number}\"\n")).collect();

@@ -1,7 +1,13 @@
 //! The candidates' lines in files of returning officers, and their readings.
 
-use super::{super::tests::fails, *};
-use crate::{blt, reading::Reading};
+use super::{
+    super::tests::{self, fails},
+    *,
+};
+use crate::{
+    formats::{parse, survey},
+    reading::Reading,
+};
 
 fn file(names: &str) -> String {
     let candidates = names.lines().count() - 1;
@@ -10,7 +16,7 @@ fn file(names: &str) -> String {
 
 fn read(names: &str, order: Option<Order>) -> Result<Vec<String>, String> {
     let reading = Reading { names: order, ..Reading::default() };
-    let read = blt::survey_as("test", &mut file(names).as_bytes(), reading, 1);
+    let read = survey("test", &mut file(names).as_bytes(), reading, 1);
     let (election, _) = read.map_err(|errors| errors[0].to_string())?;
     let people = election.candidates.iter().map(|candidate| match &candidate.party {
         Some(party) => format!("{} of {party}", candidate.name),
@@ -148,13 +154,12 @@ fn names_in_comments() {
     let names = "# ALTERNATIVE NAME 1: Ann Orr (Lab)\n# ALTERNATIVE NAME 2: Ben  Low (SNP) \n# of the council\n# ALTERNATIVE NAME 3: Cy: Day\n";
     for title in ["Canal ward", "Canal ward\n", "Canal ward  \r\n\r\n", "\"Canal ward\"", "Canal ward\u{1a}"]
     {
-        let election = blt::read("test", format!("{ballots}{names}{title}").as_bytes()).unwrap();
-        let found: Vec<_> = election.candidates.iter().map(|candidate| candidate.name.as_str()).collect();
-        assert_eq!(found, ["Ann Orr (Lab)", "Ben  Low (SNP)", "Cy: Day"]);
-        assert_eq!((election.title.as_str(), election.seats), ("Canal ward", 2));
+        let election = parse("test", format!("{ballots}{names}{title}").as_bytes()).unwrap();
+        let wanted = vec!["Ann Orr (Lab)", "Ben  Low (SNP)", "Cy: Day"];
+        assert_eq!((tests::names(&election), election.seats), ((wanted, "Canal ward"), 2));
     }
     // Names outside of comments take precedence.
-    let own = blt::read("test", format!("{ballots}{names}A\nB\nC\nT\n").as_bytes()).unwrap();
+    let own = parse("test", format!("{ballots}{names}A\nB\nC\nT\n").as_bytes()).unwrap();
     assert_eq!(own.candidates[2].name, "C");
     fails(&format!("{ballots}{names}"), 8, "before the name of candidate 1");
     fails(&format!("{ballots}{names}\"Canal"), 9, "no closing quote");
@@ -164,11 +169,11 @@ fn names_in_comments() {
 #[test]
 fn a_title_and_no_names() {
     let text = "3 2\n3 1 0\n2 3 2 0\n0\nCanal ward";
-    let election = blt::read("test", text.as_bytes()).unwrap();
+    let election = parse("test", text.as_bytes()).unwrap();
     assert_eq!(election.title, "Canal ward");
     assert_eq!(crate::election::called(&election.candidates)[2], "Candidate 3");
     let some = text.replace("Canal", "# ALTERNATIVE NAME 2: Ann\n# ALTERNATIVE NAME 1: Ben\nCanal");
-    assert_eq!(blt::read("test", some.as_bytes()).unwrap().candidates[1].name, "", "in another order");
+    assert_eq!(parse("test", some.as_bytes()).unwrap().candidates[1].name, "", "in another order");
     fails(&text.replace("Canal ward", "\"Canal ward\""), 5, "before the name of candidate 2");
     fails(&text.replace("3 2\n3", "1000 2\n3"), 5, "stands where the name of candidate 1 is expected");
     fails("1 1\n3 1 0\n0\nCanal ward", 4, "stands where the name of candidate 1 is expected");
@@ -191,13 +196,13 @@ fn files_that_end_in_other_ways() {
             "\r\n\0\0\0\0",
             " \u{1a}\0\0\n\0",
         ] {
-            let election = blt::read("test", format!("{ballots}{names}{end}").as_bytes());
+            let election = parse("test", format!("{ballots}{names}{end}").as_bytes());
             let election = election.unwrap_or_else(|error| panic!("{names:?} {end:?}: {error}"));
-            let found: Vec<_> = election.candidates.iter().map(|candidate| candidate.name.as_str()).collect();
-            assert_eq!((found, election.title.as_str()), (vec!["Ann", "Ben"], "T"), "{names:?} {end:?}");
+            let found = tests::names(&election);
+            assert_eq!(found, (vec!["Ann", "Ben"], "T"), "{names:?} {end:?}");
         }
     }
-    let inside = blt::read("test", format!("{ballots}\"A\u{1a}\"\n\"\0\"\n\"T\0x\"").as_bytes()).unwrap();
+    let inside = parse("test", format!("{ballots}\"A\u{1a}\"\n\"\0\"\n\"T\0x\"").as_bytes()).unwrap();
     assert_eq!((inside.candidates[0].name.as_str(), inside.title.as_str()), ("A\u{1a}", "T\0x"));
 }
 
@@ -214,7 +219,7 @@ fn what_looks_like_two_is_printed_as_one() {
     ] {
         let quoted = super::super::quotes::in_quotes(name);
         let text = format!("1 1\n1 1 0\n0\n{quoted}\n\"T\"\n");
-        let election = blt::read("test", text.as_bytes()).unwrap_or_else(|error| panic!("{error} {quoted}"));
+        let election = parse("test", text.as_bytes()).unwrap_or_else(|error| panic!("{error} {quoted}"));
         let [candidate] = &election.candidates[..] else { panic!("one candidate") };
         assert_eq!((candidate.name.as_str(), &candidate.party), (name, &None), "{quoted}");
     }

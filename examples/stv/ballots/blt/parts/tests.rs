@@ -1,13 +1,16 @@
 //! Tests that several threads together read the same ballots of a file as one thread.
 
-use super::{
-    super::{fuzz::mutate, hostile::GOOD, read_from},
-    *,
+use super::{super::shown, *};
+use crate::{
+    formats::parse,
+    fuzz::{
+        mutate::{self, GOOD, PIECES, any},
+        number,
+    },
+    random::SplitMix64,
 };
-use crate::{integer::Integer, random::SplitMix64};
 use std::{
     cell::RefCell,
-    env,
     fmt::Write,
     sync::{
         Once,
@@ -23,19 +26,6 @@ fn on_threads(number: usize, work: &(dyn Fn(usize) + Sync)) {
             scope.spawn(move || (first..number).step_by(3).for_each(work));
         }
     });
-}
-
-/// The kept data of a ballot: its weight, and for each candidate whether the next candidate shares
-/// its rank.
-type Kept = (Integer, Vec<(usize, bool)>);
-
-fn kept(ballots: &Ballots) -> Vec<Kept> {
-    let ballot = |&ballot| {
-        let preferences = ballots.preferences(ballot);
-        let preferences = preferences.map(|one| (one.candidate(), one.shares_rank_with_next()));
-        (ballots.weight(ballot), preferences.collect())
-    };
-    ballots.records().iter().map(ballot).collect()
 }
 
 /// All data of an election but the ballots, as text.
@@ -103,12 +93,12 @@ fn in_parts_of(bytes: &[u8], part: u64) -> (Option<Election>, u64) {
         Ok(Box::new(Counted(from, &read_bytes)))
     };
     let source = Source { name: "test", len: bytes.len() as u64, part, open: &open };
-    let (whole, told) = listening(|| read_from("test", &mut &*bytes));
+    let (whole, told) = listening(|| parse("test", bytes));
     let (read, told_in_parts) = listening(|| in_parts(&source, Reading::default(), &on_threads));
     if let Some(read) = &read {
         let whole = whole.expect("one thread finds no error");
         assert_eq!(common(read), common(&whole));
-        assert_eq!(kept(&read.ballots), kept(&whole.ballots));
+        assert_eq!(shown(read), shown(&whole));
         assert_eq!(told_in_parts, told, "the warnings");
     } else {
         assert_eq!(told_in_parts, [""; 0], "the warnings come when the whole file is read");
@@ -120,42 +110,6 @@ fn in_parts_of(bytes: &[u8], part: u64) -> (Option<Election>, u64) {
 fn is_read_in_parts(bytes: &[u8], part: u64) -> bool {
     in_parts_of(bytes, part).0.is_some()
 }
-
-/// Odd texts, most of which span lines. A cut inside such a text may hide a mistake.
-const ODD: &[&str] = &[
-    "/*\n",
-    "*/\n",
-    "/* 1 1 0\n0\n*/\n",
-    "# 0\n",
-    "#\r0\n",
-    "0\n",
-    "0",
-    "\n0\n0\n",
-    "\r",
-    "\r\n",
-    "\n\n\n\n",
-    "(1) 1 0\n",
-    "(a\n",
-    "1\n1\n0\n",
-    "1 1\n0 ",
-    "1 0\n",
-    "7 0\n9 0\n",
-    "1 - 0\n",
-    "2 - 2 - - 1=3 0\n",
-    "1 1=1 0\n",
-    "18446744073709551616 2 0\n",
-    "99999999999999999999999999999999999999999 1 0\n",
-    "9223372036854775807 1 0 9223372036854775807 2 0\n",
-    "\u{feff}",
-    "\n\u{feff}1 1 0\n",
-    "\u{85}",
-    "\u{2028}",
-    "\0",
-    "\n-1\n",
-    "[tie 1 2 3]\n",
-    "\"\n",
-    "x",
-];
 
 /// An election of a few hundred bytes, which are mostly ballots. Some lines are odd.
 fn small(random: &mut SplitMix64) -> Vec<u8> {
@@ -208,7 +162,7 @@ fn small(random: &mut SplitMix64) -> Vec<u8> {
         let odd = match random.below(12) {
             0 => &b"\xe9"[..],
             1 => b"\xff\xfe",
-            _ => ODD[random.below(ODD.len())].as_bytes(),
+            _ => any(random, PIECES).as_bytes(),
         };
         bytes.splice(place..place, odd.iter().copied());
     }
@@ -216,11 +170,6 @@ fn small(random: &mut SplitMix64) -> Vec<u8> {
         bytes.truncate(random.below(bytes.len() + 1));
     }
     bytes
-}
-
-fn number(variable: &str, default: u64) -> u64 {
-    let number = env::var(variable).map(|number| number.parse().expect("a whole number"));
-    number.unwrap_or(default)
 }
 
 /// `STV_FUZZ=1 STV_FUZZ_SEED=n cargo test --release -p stv-ballots parts` reads input n again.
@@ -240,7 +189,7 @@ fn what_many_read_is_what_one_reads() {
         let again = format!("STV_FUZZ=1 STV_FUZZ_SEED={seed} cargo test --release -p stv-ballots parts");
         let read = std::panic::catch_unwind(|| is_read_in_parts(&bytes, part));
         read_in_parts += u64::from(read.unwrap_or_else(|_| panic!("{again}")));
-        elections += u64::from(read_from("test", &mut &bytes[..]).is_ok());
+        elections += u64::from(parse("test", &bytes).is_ok());
     }
     println!("{read_in_parts} of {elections} elections read in parts");
     assert!(read_in_parts > 0 || number("STV_FUZZ", 1000) < 1000, "nothing is read in parts");

@@ -1,30 +1,11 @@
-//! Millions of inputs for the readers of formats other than BLT. The budgets of memory and time are
-//! those of `blt::fuzz`.
+//! Inputs that resemble files of formats other than BLT.
 
-use super::{
-    tests::{OLD_PREFLIB, PREFLIB, SCOTTISH},
-    written::reads_as_printed,
-    *,
-};
+use super::mutate::{LONG, ONE_IN_LONG, any, damage};
 use crate::{
-    blt::{
-        dialects::Trickle,
-        fuzz::{Figures, by_the_million, mutate},
-    },
+    formats::{OLD_PREFLIB, PREFLIB, SCOTTISH},
     random::SplitMix64,
-    reading::Duplicates,
 };
-use std::{fmt::Write, num::NonZeroUsize};
-
-/// A random input is long with probability 1 / `ONE_IN_LONG`. Long inputs show costs that grow
-/// faster than the input.
-const ONE_IN_LONG: usize = 500;
-/// The approximate length of a long input, in bytes.
-const LONG: usize = 100_000;
-
-/// The ways to read ballots that name a candidate twice.
-const DUPLICATES: [Duplicates; 4] =
-    [Duplicates::Refuse, Duplicates::Refuse, Duplicates::First, Duplicates::Truncate];
+use std::fmt::Write;
 
 /// Pieces of these formats.
 const PIECES: &[&str] = &[
@@ -75,10 +56,6 @@ const PIECES: &[&str] = &[
     "\"\"T\"\",",
 ];
 
-fn any<T: Copy>(random: &mut SplitMix64, of: &[T]) -> T {
-    of[random.below(of.len())]
-}
-
 /// Random ballots for this many candidates. A ballot has a weight, and the numbers of candidates.
 /// Each number has a flag: whether the next number begins a new rank.
 fn ballots(random: &mut SplitMix64, candidates: usize) -> Vec<(&'static str, Vec<(usize, bool)>)> {
@@ -96,7 +73,7 @@ fn ballots(random: &mut SplitMix64, candidates: usize) -> Vec<(&'static str, Vec
     (0..random.below(6)).map(|_| ballot(random)).collect()
 }
 
-fn scottish(random: &mut SplitMix64, most: usize) -> String {
+pub(super) fn scottish(random: &mut SplitMix64, most: usize) -> String {
     let candidates = 1 + random.below(most);
     let mut text = format!("{candidates},{},\n", 1 + random.below(candidates.min(3)));
     for (weight, ranked) in ballots(random, candidates) {
@@ -115,7 +92,7 @@ fn scottish(random: &mut SplitMix64, most: usize) -> String {
     text + any(random, &["\"Ward 1\",", "\"\"Ward 1, North\"\",", "Ward", "\"\",", ""])
 }
 
-fn preflib(random: &mut SplitMix64, most: usize) -> String {
+pub(super) fn preflib(random: &mut SplitMix64, most: usize) -> String {
     let candidates = 1 + random.below(most);
     let is_old = random.below(3) == 0;
     let mut text = if is_old {
@@ -158,17 +135,18 @@ fn preflib(random: &mut SplitMix64, most: usize) -> String {
     text
 }
 
-/// The input for these random numbers.
-fn input(random: &mut SplitMix64, files: &[Vec<u8>], made: fn(&mut SplitMix64, usize) -> String) -> Vec<u8> {
+/// The input for these random numbers. `made` makes a file with few mistakes or none.
+pub(super) fn input(random: &mut SplitMix64, made: fn(&mut SplitMix64, usize) -> String) -> Vec<u8> {
+    let files = [SCOTTISH, PREFLIB, OLD_PREFLIB].map(|file| file.as_bytes().to_vec());
     let long = random.below(ONE_IN_LONG) == 0;
     let mut bytes = match random.below(8) {
-        0 => files[random.below(files.len())].clone(),
+        0 => any(random, &[SCOTTISH, PREFLIB, OLD_PREFLIB]).as_bytes().to_vec(),
         1 => (0..random.below(30)).flat_map(|_| any(random, PIECES).bytes()).collect(),
         _ => made(random, if long { LONG / 20 } else { 6 }).into_bytes(),
     };
     for _ in 0..any(random, &[0, 0, 1, 1, 2, 3, 5]) {
         if random.below(2) == 0 {
-            mutate::damage(&mut bytes, random, files);
+            damage(&mut bytes, random, &files);
         } else {
             let place = random.below(bytes.len() + 1);
             let piece = any(random, PIECES);
@@ -177,65 +155,4 @@ fn input(random: &mut SplitMix64, files: &[Vec<u8>], made: fn(&mut SplitMix64, u
         }
     }
     bytes
-}
-
-/// Checks everything that must hold for any input.
-fn examine(input: &[u8], seed: u64, figures: &mut Figures) {
-    let most_errors = if seed.is_multiple_of(2) { 1 } else { 20 };
-    let reading = Reading {
-        seats: NonZeroUsize::new(usize::try_from(seed / 2 % 3).expect("a small number")),
-        duplicates: DUPLICATES[usize::try_from(seed / 6 % 4).expect("a small number")],
-        ..Reading::default()
-    };
-    let survey =
-        |reader: &mut dyn Read| survey("test", reader, reading, most_errors).map(|(election, _)| election);
-    let read = figures.read(input, || survey(&mut &*input));
-    if let Err(errors) = &read {
-        assert!((1..=most_errors).contains(&errors.len()), "{errors:?}");
-        let ends = input.iter().filter(|byte| matches!(byte, b'\n' | b'\r')).count();
-        for error in errors {
-            let error = error.to_string();
-            let line = error.strip_prefix("test:").and_then(|error| error.split_once(": "));
-            let line = line.and_then(|(line, _)| line.parse().ok());
-            assert!(line.is_some_and(|line| (1..=ends + 1).contains(&line)), "{error}");
-            assert!(error.len() < 1000 && !error.contains(char::is_control), "{error}");
-        }
-    }
-    if seed.is_multiple_of(4) && input.len() < 4000 {
-        let most = 1 + usize::try_from(seed / 4 % 40).expect("a small number");
-        let again = survey(&mut Trickle { bytes: input, most });
-        assert_eq!(format!("{again:?}"), format!("{read:?}"), "blocks of {most}");
-    }
-    if let Ok(election) = &read {
-        let standing = election.candidates.iter().filter(|candidate| !candidate.withdrawn).count();
-        assert!((1..=standing).contains(&election.seats));
-        reads_as_printed(election, Target::Scottish);
-        reads_as_printed(election, Target::PrefLib);
-    }
-}
-
-fn files() -> Vec<Vec<u8>> {
-    [SCOTTISH, PREFLIB, OLD_PREFLIB].map(|file| file.as_bytes().to_vec()).to_vec()
-}
-
-#[test]
-fn scottish_inputs_by_the_million() {
-    let files = files();
-    by_the_million(|random| input(random, &files, scottish), examine);
-}
-
-/// Also tests BLT files: they are recognised, read with the user's seats and duplicates, and
-/// written in other formats.
-#[test]
-fn blt_inputs_by_the_million() {
-    let twice =
-        "3 1\n[nick a b c]\n5 a=c b a 0\n1 - b=b c 0\n2 3 2 1 0\n7 1 1 0\n0\n\"A\"\n\"B\"\n\"C\"\n\"T\"\n";
-    let files = [twice, &twice.replace('=', " ")].map(|file| file.as_bytes().to_vec());
-    by_the_million(|random| mutate::input(random, &files), examine);
-}
-
-#[test]
-fn preflib_inputs_by_the_million() {
-    let files = files();
-    by_the_million(|random| input(random, &files, preflib), examine);
 }

@@ -6,12 +6,22 @@ use std::fmt::Write;
 
 /// A random input is long with probability 1 / `ONE_IN_LONG`. Long inputs show costs that grow
 /// faster than the input.
-const ONE_IN_LONG: usize = 500;
+pub(crate) const ONE_IN_LONG: usize = 500;
 /// The approximate length of a long input, in bytes.
-const LONG: usize = 100_000;
+pub(crate) const LONG: usize = 100_000;
 
-/// Text that a ballot file may contain, and text that it must not contain.
-const PIECES: &[&str] = &[
+/// Valid ballot files.
+pub(crate) const GOOD: &[&str] = &[
+    "3 1\n4 1 2 0\n3 2 0\n2 3=1 2 0\n0\n\"Ada\"\n\"Bert\"\n\"Cleo\"\n\"Mayor\"\n",
+    "\u{feff}3 2\r\n[nick ä b cc]\r\n[tie cc ä b]\r\n-2\r\n(x 1) cc=1 0\r\n(y) - b 0\r\n0\r\n\"A\" \"p\"\r\n\"B\" \"p\"\r\n\"C\" \"p\"\r\n\"T\"\r\n",
+    "2 1 # c\n/* /* n */ */ 18446744073709551616 2 0 1\n1 0 0\nAnn\nBen\nTitle\n",
+    "2 1\n4 1 2 0\n3 2 0\n0\n\"Red \"\"Ann LI\"\" \"\n\"Red \"\"Ben O\"\"\"\nTitle\n\u{1a}",
+    "2 1\n4 1 2 0\n3 2 0\n0\n# ALTERNATIVE NAME 1: Ann\n# ALTERNATIVE NAME 2: Ben\nTitle",
+];
+
+/// Text that a ballot file may contain, and text that it must not contain. Some pieces span lines:
+/// where threads read parts of a file, a cut inside such a piece may hide a mistake.
+pub(crate) const PIECES: &[&str] = &[
     "0",
     " 0\n",
     " ",
@@ -84,6 +94,42 @@ const PIECES: &[&str] = &[
     "a",
     "b",
     "zz",
+    "2 1\n",
+    "1 2 0\n",
+    "1 1=2 0\n",
+    "0\n",
+    "\"T\"\n",
+    "[nick a b]",
+    "[tie 1 2 3]",
+    "-+2",
+    "1",
+    "x",
+    "(x) ",
+    "9999999999",
+    "99999999999999999999 ",
+    "/*\n",
+    "*/\n",
+    "/* 1 1 0\n0\n*/\n",
+    "# 0\n",
+    "#\r0\n",
+    "\n0\n0\n",
+    "\n\n\n\n",
+    "(1) 1 0\n",
+    "(a\n",
+    "1\n1\n0\n",
+    "1 1\n0 ",
+    "7 0\n9 0\n",
+    "1 - 0\n",
+    "2 - 2 - - 1=3 0\n",
+    "1 1=1 0\n",
+    "18446744073709551616 2 0\n",
+    "99999999999999999999999999999999999999999 1 0\n",
+    "9223372036854775807 1 0 9223372036854775807 2 0\n",
+    "\n\u{feff}1 1 0\n",
+    "\0",
+    "\n-1\n",
+    "[tie 1 2 3]\n",
+    "\"\n",
 ];
 
 /// Words for the place of a number, valid or not.
@@ -142,7 +188,11 @@ pub(crate) fn input(random: &mut SplitMix64, files: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = match random.below(16) {
         0 => (0..random.below(80)).map(|_| byte(random)).collect(),
         1 => blanks(random),
-        2 => (0..random.below(40)).flat_map(|_| any(random, PIECES).bytes()).collect(),
+        2 => {
+            let beginning = any(random, &["", "2 1\n", "2 1\n1 1 0\n0\n"]);
+            let pieces = (0..random.below(40)).map(|_| any(random, PIECES));
+            [beginning].into_iter().chain(pieces).collect::<String>().into_bytes()
+        }
         3..8 => files[random.below(files.len())].clone(),
         _ if long => Election::new(random, LONG / 10).text().into_bytes(),
         _ => Election::new(random, 6).text().into_bytes(),
@@ -157,7 +207,7 @@ pub(crate) fn input(random: &mut SplitMix64, files: &[Vec<u8>]) -> Vec<u8> {
     bytes
 }
 
-fn any<T: Copy>(random: &mut SplitMix64, of: &[T]) -> T {
+pub(crate) fn any<T: Copy>(random: &mut SplitMix64, of: &[T]) -> T {
     of[random.below(of.len())]
 }
 
@@ -326,9 +376,10 @@ impl<'a> Election<'a> {
             }
             2 => {
                 self.text += "[tie";
+                let first = self.below(self.candidates);
                 for candidate in everybody.rev() {
                     self.space();
-                    self.candidate(candidate);
+                    self.candidate((first + candidate) % self.candidates);
                 }
                 self.text.push(']');
             }

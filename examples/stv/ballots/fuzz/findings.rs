@@ -1,12 +1,13 @@
 //! Inputs that failed in fuzzing, each as small as possible, and similar inputs.
 
-use super::{super::dialects::Trickle, *};
+use super::*;
+use crate::formats::{parse, read};
 
 /// Reads an input within the budgets, with the checks of the other tests.
 fn examined(input: &[u8]) -> Result<Election, InputError> {
     let mut figures = Figures::default();
     (0..4).for_each(|seed| examine(input, seed, &mut figures));
-    read("test", input)
+    parse("test", input)
 }
 
 fn error(input: &str) -> String {
@@ -59,7 +60,7 @@ fn all_names_on_one_line() {
 fn a_ballot_id_without_an_end() {
     assert!(error(&format!("2 1\n(x{}", " x".repeat(500_000))).contains("has no )"));
     let mut endless = b"2 1\n(x".chain(Repeat(b" x"));
-    let error = read_from("test", &mut endless).expect_err("it never ends").to_string();
+    let error = read("test", &mut endless, Reading::default()).expect_err("it never ends").to_string();
     assert!(error.contains("has no )"), "{error}");
 }
 
@@ -79,6 +80,6 @@ fn other_encodings_are_named_whatever_the_blocks_are() {
         let error = examined(&[start, b"3\0 \x001\0"].concat()).expect_err("no UTF-8").to_string();
         assert!(error.contains("UTF-16") || error.contains("gzip"), "{error}");
         let mut trickle = Trickle { bytes: start, most: 1 };
-        assert_eq!(read_from("test", &mut trickle).expect_err("no UTF-8").to_string(), error);
+        assert_eq!(read("test", &mut trickle, Reading::default()).expect_err("no UTF-8").to_string(), error);
     }
 }
