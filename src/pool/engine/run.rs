@@ -282,7 +282,7 @@ impl SharedPart<'_> {
             let parts = parts(left.clone(), &bounds).map(|part| options.units.items(part));
             parts.chain(iter::repeat(0..0)).take(plan.workers).collect()
         });
-        round.begin(left.clone(), &bounds, turn.number, options.watch);
+        round.begin(left.clone(), &bounds, turn.arena.number, options.watch);
     }
 }
 

@@ -25,6 +25,8 @@ pub(crate) const ARENAS: usize = 16;
 /// The state of one shared loop.
 #[derive(Debug)]
 pub(crate) struct Arena {
+    /// Its number among the arenas of the pool.
+    pub(crate) number: usize,
     /// Whether a caller has taken this arena.
     pub(crate) is_taken: AtomicBool,
     pub(crate) ranges: Arc<Ranges>,
@@ -64,8 +66,9 @@ pub(crate) const SLEEPS: usize = 1;
 pub(super) const TOKEN: usize = 2;
 
 impl Arena {
-    fn new(workers: usize, fence: Fence) -> Self {
+    fn new(number: usize, workers: usize, fence: Fence) -> Self {
         Self {
+            number,
             is_taken: AtomicBool::new(false),
             ranges: Arc::new(Ranges::new(workers, fence)),
             callbacks: AtomicU64::new(0),
@@ -213,7 +216,7 @@ impl Arenas {
             // Acquire; partner: `Turn::drop`. The loop of the previous caller is over.
             let is_free =
                 !arena.is_taken.load(Ordering::Relaxed) && !arena.is_taken.swap(true, Ordering::Acquire);
-            is_free.then(|| Turn { arena, number })
+            is_free.then(|| Turn { arena })
         })
     }
 
@@ -228,12 +231,12 @@ impl Arenas {
 
     /// The arenas of the loops around the loop in arena `number`, from the innermost to the
     /// outermost. While the loop in arena `number` runs, threads work in all loops around it.
-    pub(super) fn around(&self, number: usize) -> impl Iterator<Item = (usize, &Arena)> {
-        let next = |number: usize| self.get(number).map(|arena| (number, arena));
+    pub(super) fn around(&self, number: usize) -> impl Iterator<Item = &Arena> {
+        let next = |number: usize| self.get(number);
         let mut at = self.get(number).and_then(Arena::outer).and_then(next);
         std::iter::from_fn(move || {
             let this = at?;
-            at = this.1.outer().and_then(next);
+            at = this.outer().and_then(next);
             Some(this)
         })
     }
@@ -245,7 +248,7 @@ impl Arenas {
         if let Some(arena) = place.get() {
             return arena;
         }
-        let made = Box::new(Arena::new(self.workers, self.fence));
+        let made = Box::new(Arena::new(number, self.workers, self.fence));
         place.get_or_init(move || made) // unless another thread has put an arena there
     }
 }
@@ -254,7 +257,6 @@ impl Arenas {
 #[derive(Debug)]
 pub(crate) struct Turn<'a> {
     pub(crate) arena: &'a Arena,
-    pub(crate) number: usize,
 }
 
 impl Drop for Turn<'_> {
@@ -274,7 +276,7 @@ mod tests {
         for (turn, outer) in turns.iter().zip([None, Some(0), Some(1)]) {
             turn.arena.prepare(0, outer, 1);
         }
-        assert!(arenas.around(2).map(|(number, _)| number).eq([1, 0]));
+        assert!(arenas.around(2).map(|arena| arena.number).eq([1, 0]));
     }
 
     /// Another loop has used the arena before.
@@ -294,7 +296,7 @@ mod tests {
     fn a_seat_has_one_thread() {
         for order in [[1, 2, 3], [1, 3, 2], [2, 1, 3], [2, 3, 1], [3, 1, 2], [3, 2, 1]] {
             for helpers in 1..=3 {
-                let arena = Arena::new(4, Fence::Symmetric);
+                let arena = Arena::new(0, 4, Fence::Symmetric);
                 arena.prepare(0, None, helpers);
                 let mut taken: Vec<usize> =
                     order.iter().filter_map(|thread| arena.take_seat(*thread, helpers)).collect();

@@ -249,7 +249,7 @@ impl<J: Copy> Barrier<J> {
     pub(crate) fn waiting_around(&self, number: usize) -> usize {
         let waits = |arena: &Arena| usize::from(arena.waits.load(Ordering::Relaxed));
         let own = self.arenas.get(number).map_or(0, waits);
-        own + self.arenas.around(number).map(|(_, arena)| waits(arena)).sum::<usize>()
+        own + self.arenas.around(number).map(waits).sum::<usize>()
     }
 
     /// Offers `job` in the arena of `turn`: to idle workers, and to workers that become idle later.
@@ -275,17 +275,17 @@ impl<J: Copy> Barrier<J> {
         job: J,
     ) -> Published<'a, J> {
         let Offer { helpers, reentry, polls } = offer;
-        let &Turn { arena, number } = turn;
+        let &Turn { arena } = turn;
         arena.prepare(caller.thread(), caller.outer, helpers);
         self.counts.callers.fetch_add(usize::from(caller.thread() == 0), Ordering::Relaxed);
         // Before the first offer, so that no worker gives back a token that is not counted.
         arena.active.fetch_add(helpers * TOKEN, Ordering::Relaxed);
-        let mut arena_job = lock(&self.jobs[number]);
+        let mut arena_job = lock(&self.jobs[arena.number]);
         *arena_job = ArenaJob { job: Some(job), helpers, reentry, patience: polls.between, ..ArenaJob::NONE };
-        let seats = self.offer(&arena_job, (job, number, arena), caller.thread(), 1..=helpers);
-        self.open_places(arena_job, arena, number, helpers + 1 - seats.end);
+        let seats = self.offer(&arena_job, (job, arena), caller.thread(), 1..=helpers);
+        self.open_places(arena_job, arena, helpers + 1 - seats.end);
         arena.to_ring(seats);
-        Published { barrier: self, arena, number, caller, patience: polls.at_end.max(self.patience) }
+        Published { barrier: self, arena, caller, patience: polls.at_end.max(self.patience) }
     }
 
     /// Offers a job to one idle worker for each of these `seats`, if there are so many: first to
@@ -294,7 +294,7 @@ impl<J: Copy> Barrier<J> {
     pub(super) fn offer(
         &self,
         arena_job: &ArenaJob<J>,
-        (job, number, arena): (J, usize, &Arena),
+        (job, arena): (J, &Arena),
         first: usize,
         seats: RangeInclusive<usize>,
     ) -> Range<usize> {
@@ -318,7 +318,7 @@ impl<J: Copy> Barrier<J> {
                 }
                 // Before the offer, because a worker that has taken it may call another.
                 arena.give_seat(seat, worker + 1);
-                match post.offer(arena_job.offered(job, number, seat), arena_job.patience) {
+                match post.offer(arena_job.offered(job, arena.number, seat), arena_job.patience) {
                     Some(was) => {
                         asleep = asleep.or(was.sleeps().then_some(seat));
                         seat += 1;
@@ -350,22 +350,16 @@ impl<J: Copy> Barrier<J> {
     }
 
     /// Sets the number of open places of a job.
-    pub(super) fn set_places(
-        &self,
-        arena_job: &mut ArenaJob<J>,
-        arena: &Arena,
-        number: usize,
-        places: usize,
-    ) {
+    pub(super) fn set_places(&self, arena_job: &mut ArenaJob<J>, arena: &Arena, places: usize) {
         arena_job.places = places;
         if places == 0 {
-            self.open.fetch_and(!(1 << number), Ordering::Relaxed);
+            self.open.fetch_and(!(1 << arena.number), Ordering::Relaxed);
         }
         // While the bit is set, a thread that looks for a place waits for the lock, and does not
         // spin.
         arena.open.store(places, Ordering::Relaxed);
         if places > 0 {
-            self.open.fetch_or(1 << number, Ordering::AcqRel); // partner: `open_arenas`
+            self.open.fetch_or(1 << arena.number, Ordering::AcqRel); // partner: `open_arenas`
         }
     }
 
@@ -375,13 +369,12 @@ impl<J: Copy> Barrier<J> {
         &self,
         mut arena_job: MutexGuard<'_, ArenaJob<J>>,
         arena: &Arena,
-        number: usize,
         places: usize,
     ) {
         if places > 0 {
-            self.set_places(&mut arena_job, arena, number, places);
+            self.set_places(&mut arena_job, arena, places);
             drop(arena_job);
-            self.announce(number);
+            self.announce(arena);
         }
     }
 
@@ -394,14 +387,14 @@ impl<J: Copy> Barrier<J> {
         self.open.fetch_add(0, Ordering::AcqRel)
     }
 
-    /// Tells sleeping workers, and the callers around arena `number`, of an open place. A worker
-    /// that is awake looks for open places before it sleeps.
-    fn announce(&self, number: usize) {
+    /// Tells sleeping workers, and the callers around this arena, of an open place. A worker that is
+    /// awake looks for open places before it sleeps.
+    fn announce(&self, arena: &Arena) {
         self.posts.iter().for_each(|post| post.ring_if_asleep());
-        for (around, arena) in self.arenas.around(number) {
-            arena.is_wanted.store(true, Ordering::Relaxed);
-            if lock(&self.jobs[around]).caller_sleeps {
-                arena.done.notify_one();
+        for around in self.arenas.around(arena.number) {
+            around.is_wanted.store(true, Ordering::Relaxed);
+            if lock(&self.jobs[around.number]).caller_sleeps {
+                around.done.notify_one();
             }
         }
     }
@@ -504,13 +497,13 @@ impl<J: Copy> Barrier<J> {
         arena.leave_seat(offered.seat as usize);
         if arena_job.job.is_none() {
             drop(arena_job);
-            return self.give_back(arena, number, 1, offered.is_again);
+            return self.give_back(arena, 1, offered.is_again);
         }
         if offered.is_again && arena_job.caller_sleeps {
             arena.done.notify_one(); // perhaps it sleeps until only untaken tokens are left
         }
         let places = arena_job.places + 1;
-        self.open_places(arena_job, arena, number, places);
+        self.open_places(arena_job, arena, places);
     }
 
     /// Takes an open place in one of these arenas. A caller that waits for the end of the loop in
@@ -535,7 +528,7 @@ impl<J: Copy> Barrier<J> {
             let (job, seat) = (arena_job.job?, arena.take_seat(thread, arena_job.helpers)?);
             let places = arena_job.places - 1;
             arena_job.called = arena_job.called.min(places);
-            self.set_places(&mut arena_job, arena, number, places);
+            self.set_places(&mut arena_job, arena, places);
             let me = if waits_for.is_none() { thread.checked_sub(1) } else { None };
             let offered = arena_job.offered(job, number, seat);
             Some((Entered::new(self, offered, arena, me), arena_job.patience))
@@ -547,7 +540,7 @@ impl<J: Copy> Barrier<J> {
     fn is_open_to(&self, number: usize, waits_for: Option<usize>) -> bool {
         let is_open = |arena: &Arena| arena.open.load(Ordering::Relaxed) > 0;
         self.arenas.get(number).is_some_and(is_open)
-            && waits_for.is_none_or(|of| self.arenas.around(number).any(|(around, _)| around == of))
+            && waits_for.is_none_or(|of| self.arenas.around(number).any(|around| around.number == of))
     }
 
     /// The caller of the loop in arena `of` helps a loop inside its own loop, if such a loop has an
@@ -557,7 +550,7 @@ impl<J: Copy> Barrier<J> {
     pub(super) fn help_or_sleep<'a>(
         &'a self,
         mut arena_job: MutexGuard<'a, ArenaJob<J>>,
-        (of, arena, caller): (usize, &Arena, Caller),
+        (arena, caller): (&Arena, Caller),
         tokens: usize,
         patience: Patience,
         help: HelpInside<'_, J>,
@@ -567,7 +560,7 @@ impl<J: Copy> Barrier<J> {
             let rests = mem::replace(&mut arena_job.rests, false);
             drop(arena_job);
             self.run_calls(caller.post);
-            arena_job = lock(&self.jobs[of]);
+            arena_job = lock(&self.jobs[arena.number]);
             arena_job.rests = rests;
             return arena_job;
         }
@@ -575,18 +568,18 @@ impl<J: Copy> Barrier<J> {
         // caller asleep.
         let open = self.open.load(Ordering::Relaxed);
         if let Some(help) = help
-            && ones(open).any(|number| self.is_open_to(number, Some(of)))
+            && ones(open).any(|number| self.is_open_to(number, Some(arena.number)))
         {
             let rests = mem::replace(&mut arena_job.rests, false);
             drop(arena_job);
-            if let Some((entered, _)) = self.take_place(open, caller.thread(), Some(of)) {
+            if let Some((entered, _)) = self.take_place(open, caller.thread(), Some(arena.number)) {
                 self.set_waits(arena, false);
                 help(&entered);
                 drop(entered);
                 self.set_waits(arena, true);
                 patience.poll(|| arena.is_over_or_wanted());
             }
-            arena_job = lock(&self.jobs[of]);
+            arena_job = lock(&self.jobs[arena.number]);
             arena_job.rests = rests;
             return arena_job;
         }
@@ -611,22 +604,22 @@ impl<J: Copy> Barrier<J> {
 
     /// Gives tokens back. Wakes the caller if it sleeps and these were the last ones, or if it may
     /// sleep until only untaken ones are left (`is_again`).
-    fn give_back(&self, arena: &Arena, number: usize, tokens: usize, is_again: bool) {
+    fn give_back(&self, arena: &Arena, tokens: usize, is_again: bool) {
         // Release; partners: the Acquire loads of a caller that waits. All changes are
         // read-modify-writes, so the caller sees what all workers did inside.
         let before = arena.active.fetch_sub(tokens * TOKEN, Ordering::Release);
         if before == tokens * TOKEN + SLEEPS || (is_again && before & SLEEPS != 0) {
-            drop(lock(&self.jobs[number])); // by now the caller sleeps on `done`
+            drop(lock(&self.jobs[arena.number])); // by now the caller sleeps on `done`
             arena.done.notify_one();
         }
     }
 
     /// Closes all places. Returns their tokens.
-    fn close(&self, arena_job: &mut ArenaJob<J>, arena: &Arena, number: usize) -> usize {
+    fn close(&self, arena_job: &mut ArenaJob<J>, arena: &Arena) -> usize {
         let closed = arena_job.places + mem::take(&mut arena_job.owed);
         arena_job.called = 0;
         if arena_job.places > 0 {
-            self.set_places(arena_job, arena, number, 0);
+            self.set_places(arena_job, arena, 0);
         }
         closed
     }
@@ -648,7 +641,6 @@ pub(crate) type HelpInside<'a, J> = Option<&'a dyn Fn(&Entered<'_, J>)>;
 pub(crate) struct Published<'a, J: Copy> {
     pub(crate) barrier: &'a Barrier<J>,
     pub(crate) arena: &'a Arena,
-    number: usize,
     caller: Caller,
     patience: Patience,
 }
@@ -679,32 +671,32 @@ impl<J: Copy> Published<'_, J> {
     /// Waits until all tokens are back.
     #[inline(always)]
     fn wait_for_the_last(&self, help: HelpInside<'_, J>) {
-        let Self { barrier, arena, number, caller, patience } = *self;
+        let Self { barrier, arena, caller, patience } = *self;
         if arena.tokens(Ordering::Acquire) == 0 {
             return; // partner: `give_back`
         }
-        let mut arena_job = lock(&barrier.jobs[number]);
+        let mut arena_job = lock(&barrier.jobs[arena.number]);
         loop {
             let tokens = arena.tokens_now();
             if tokens == 0 {
                 return;
             }
-            arena_job = barrier.help_or_sleep(arena_job, (number, arena, caller), tokens, patience, help);
+            arena_job = barrier.help_or_sleep(arena_job, (arena, caller), tokens, patience, help);
         }
     }
 
     /// Retracts the job: nobody takes it any more. Returns the tokens that nobody has taken.
     fn retract(&self) -> usize {
-        let Self { barrier, arena, number, .. } = *self;
-        let mut arena_job = lock(&barrier.jobs[number]);
+        let Self { barrier, arena, .. } = *self;
+        let mut arena_job = lock(&barrier.jobs[arena.number]);
         arena_job.job = None;
-        let closed = barrier.close(&mut arena_job, arena, number);
+        let closed = barrier.close(&mut arena_job, arena);
         if arena.tokens(Ordering::Relaxed) == closed {
             return closed;
         }
         let (mut back, mut slept) = (0, false);
         for worker in arena.seated(arena_job.helpers).filter_map(|thread| thread.checked_sub(1)) {
-            if let Some(at) = barrier.posts[worker].take_back(|offered| offered.number() == number) {
+            if let Some(at) = barrier.posts[worker].take_back(|offered| offered.number() == arena.number) {
                 back += 1;
                 slept |= at.sleeps();
             }
@@ -731,8 +723,7 @@ pub(crate) struct Entered<'a, J: Copy> {
     pub(crate) barrier: &'a Barrier<J>,
     pub(crate) job: J,
     pub(crate) seat: usize,
-    arena: &'a Arena,
-    pub(crate) number: usize,
+    pub(crate) arena: &'a Arena,
     is_again: bool,
     /// The worker. `None` for a waiting caller, which counts as inside its own loop.
     me: Option<usize>,
@@ -740,37 +731,37 @@ pub(crate) struct Entered<'a, J: Copy> {
 
 impl<'a, J: Copy> Entered<'a, J> {
     fn new(barrier: &'a Barrier<J>, offered: Offered<J>, arena: &'a Arena, me: Option<usize>) -> Self {
-        let (number, Offered { job, is_again, seat, .. }) = (offered.number(), offered);
-        Self { barrier, job, seat: seat as usize, arena, number, is_again, me }
+        let Offered { job, is_again, seat, .. } = offered;
+        Self { barrier, job, seat: seat as usize, arena, is_again, me }
     }
 }
 
 impl<J: Copy> Drop for Entered<'_, J> {
     /// The token comes last: until then, the caller keeps the arena.
     fn drop(&mut self) {
-        let Self { barrier, seat, arena, number, is_again, me, .. } = *self;
+        let Self { barrier, seat, arena, is_again, me, .. } = *self;
         let (mut tokens, mut is_owed) = (1, false);
         if is_again {
-            let mut arena_job = lock(&barrier.jobs[number]);
+            let mut arena_job = lock(&barrier.jobs[arena.number]);
             arena.leave_seat(seat);
             is_owed = arena_job.owed > 0;
             if is_owed {
                 arena_job.owed -= 1;
                 arena_job.called += 1;
                 let places = arena_job.places + 1;
-                barrier.set_places(&mut arena_job, arena, number, places);
+                barrier.set_places(&mut arena_job, arena, places);
             }
         } else if arena.open.load(Ordering::Relaxed) > 0 {
-            tokens += barrier.close(&mut lock(&barrier.jobs[number]), arena, number);
+            tokens += barrier.close(&mut lock(&barrier.jobs[arena.number]), arena);
         }
         if let Some(me) = me {
             let post = &barrier.posts[me];
             post.leave(&mut lock(&post.state));
         }
         if is_owed {
-            barrier.announce(number);
+            barrier.announce(arena);
         }
-        barrier.give_back(arena, number, tokens, is_again);
+        barrier.give_back(arena, tokens, is_again);
     }
 }
 
@@ -807,7 +798,7 @@ mod tests {
                 assert!(job.job.is_some() || job.places + job.owed == 0, "a place without a job");
                 assert_eq!(arena.open.load(Ordering::Relaxed), job.places, "the open places of {number}");
                 assert!(job.places <= arena.free_seats(job.helpers), "a place without a seat");
-                let untaken = self.untaken(job, arena, number);
+                let untaken = self.untaken(job, arena);
                 assert!(untaken <= arena.tokens(Ordering::Relaxed), "an offer without a token");
             }
         }
@@ -855,7 +846,7 @@ mod tests {
         let barrier = barrier(1);
         let turn = barrier.arenas.take().expect("an arena is free");
         drop(barrier.publish(&turn, Caller::default(), offer(Reentry::Again), 7));
-        barrier.call_back(turn.number);
+        barrier.call_back(turn.arena.number);
         assert_eq!(barrier.open.load(Ordering::Relaxed), 0);
         barrier.assert_no_loop();
     }
@@ -875,11 +866,11 @@ mod tests {
             let published = barrier.publish(&turn, Caller::default(), offer(Reentry::Once), 1);
             let worker = scope.spawn(move || {
                 let entered = barrier.enter(0, &mut barrier.nothing_seen()).expect("the outer loop");
-                while !lock(&barrier.jobs[entered.number]).caller_sleeps && !is_late() {
+                while !lock(&barrier.jobs[entered.arena.number]).caller_sleeps && !is_late() {
                     thread::yield_now();
                 }
                 let turn = barrier.arenas.take().expect("an arena is free");
-                let caller = Caller { post: 1, outer: Some(entered.number) };
+                let caller = Caller { post: 1, outer: Some(entered.arena.number) };
                 let published = barrier.publish(&turn, caller, offer(Reentry::Once), 2);
                 if passes_over {
                     scope.spawn(|| barrier.pass_over(1));
@@ -988,10 +979,10 @@ mod tests {
         thread::scope(|scope| {
             let worker = scope.spawn(|| barrier.enter(0, &mut barrier.nothing_seen()).is_none());
             let turn = barrier.arenas.take().unwrap();
-            let mut arena_job = lock(&barrier.jobs[turn.number]);
-            barrier.set_places(&mut arena_job, turn.arena, turn.number, 1);
+            let mut arena_job = lock(&barrier.jobs[turn.arena.number]);
+            barrier.set_places(&mut arena_job, turn.arena, 1);
             let comes = sees(WorkerState::Inside); // it waits for the lock
-            barrier.set_places(&mut arena_job, turn.arena, turn.number, 0);
+            barrier.set_places(&mut arena_job, turn.arena, 0);
             drop(arena_job);
             let polls = sees(WorkerState::Awake);
             thread::sleep(Duration::from_millis(20));
@@ -1013,7 +1004,7 @@ mod tests {
             let offer = Offer { helpers, ..offer(Reentry::Again) };
             let published = barrier.publish(&turn, Caller::default(), offer, 7);
             if is_called {
-                barrier.call_back(turn.number);
+                barrier.call_back(turn.arena.number);
             }
             let begin = Instant::now();
             assert_eq!(barrier.rest(&turn, Caller::default(), None), is_called);

@@ -28,10 +28,10 @@ impl<J: Copy> Barrier<J> {
             return;
         }
         let seat = arena.first_free_seat(helpers);
-        let offered = self.offer(&arena_job, (job, number, arena), 0, seat..=seat);
+        let offered = self.offer(&arena_job, (job, arena), 0, seat..=seat);
         if offered.end == seat {
             arena_job.called += 1;
-            return self.open_places(arena_job, arena, number, places + 1);
+            return self.open_places(arena_job, arena, places + 1);
         }
         drop(arena_job);
         offered.for_each(|seat| self.ring(arena.thread_at(seat)));
@@ -40,29 +40,29 @@ impl<J: Copy> Barrier<J> {
     /// The caller rests while workers are inside, until it is called back. Meanwhile it helps loops
     /// inside its own loop. Returns true if it was called back, and false if no worker is inside.
     pub(crate) fn rest(&self, turn: &Turn<'_>, caller: Caller, help: HelpInside<'_, J>) -> bool {
-        let &Turn { arena, number } = turn;
-        let mut arena_job = lock(&self.jobs[number]);
+        let &Turn { arena } = turn;
+        let mut arena_job = lock(&self.jobs[arena.number]);
         arena_job.rests = true;
         if !self.patience.is_none() && arena_job.recalls + arena_job.owed + arena_job.called == 0 {
-            let untaken = self.untaken(&arena_job, arena, number);
+            let untaken = self.untaken(&arena_job, arena);
             let callbacks = arena.callbacks.load(Ordering::Relaxed);
             drop(arena_job);
             self.patience.poll(|| {
                 arena.tokens(Ordering::Relaxed) <= untaken
                     || arena.callbacks.load(Ordering::Relaxed) != callbacks
             });
-            arena_job = lock(&self.jobs[number]);
+            arena_job = lock(&self.jobs[arena.number]);
         }
         self.set_waits(arena, true);
         let is_called = loop {
-            if self.takes_the_call(&mut arena_job, arena, number) {
+            if self.takes_the_call(&mut arena_job, arena) {
                 break true;
             }
             let tokens = arena.tokens_now();
-            if tokens == self.untaken(&arena_job, arena, number) {
+            if tokens == self.untaken(&arena_job, arena) {
                 break false;
             }
-            arena_job = self.help_or_sleep(arena_job, (number, arena, caller), tokens, self.patience, help);
+            arena_job = self.help_or_sleep(arena_job, (arena, caller), tokens, self.patience, help);
         };
         arena_job.rests = false;
         self.set_waits(arena, false);
@@ -72,7 +72,7 @@ impl<J: Copy> Barrier<J> {
     /// Whether the caller, which rests, was called back, or a call waits for any thread. If so, the
     /// caller takes the call.
     #[inline(always)]
-    fn takes_the_call(&self, arena_job: &mut ArenaJob<J>, arena: &Arena, number: usize) -> bool {
+    fn takes_the_call(&self, arena_job: &mut ArenaJob<J>, arena: &Arena) -> bool {
         if arena_job.recalls > 0 {
             arena_job.recalls -= 1;
             return true;
@@ -82,7 +82,7 @@ impl<J: Copy> Barrier<J> {
         } else if arena_job.called > 0 {
             arena_job.called -= 1;
             let places = arena_job.places - 1;
-            self.set_places(arena_job, arena, number, places);
+            self.set_places(arena_job, arena, places);
         } else {
             return false;
         }
@@ -91,11 +91,11 @@ impl<J: Copy> Barrier<J> {
     }
 
     /// The number of tokens that no worker has taken, under the lock of the job.
-    pub(super) fn untaken(&self, arena_job: &ArenaJob<J>, arena: &Arena, number: usize) -> usize {
+    pub(super) fn untaken(&self, arena_job: &ArenaJob<J>, arena: &Arena) -> usize {
         let is_offered = |thread: &usize| {
-            thread
-                .checked_sub(1)
-                .is_some_and(|worker| self.posts[worker].has_offer(|offered| offered.number() == number))
+            thread.checked_sub(1).is_some_and(|worker| {
+                self.posts[worker].has_offer(|offered| offered.number() == arena.number)
+            })
         };
         arena_job.places + arena_job.owed + arena.seated(arena_job.helpers).filter(is_offered).count()
     }

@@ -86,7 +86,7 @@ pub(crate) fn lend<R>(work: &(dyn Fn(usize) + Sync), own: impl FnOnce(&LentCall)
 
 /// Runs the job of a loop that the calling thread has entered.
 pub(crate) fn work(entered: &Entered<'_, Job>) {
-    let _in_loop = Here::in_loop(entered.barrier.address(), entered.number);
+    let _in_loop = Here::in_loop(entered.barrier.address(), entered.arena.number);
     entered.job.run(entered.seat);
 }
 
@@ -106,7 +106,7 @@ pub(crate) fn share(
     // if the loop that the caller helps meanwhile unwinds (barrier.rs). `published` is moved only
     // to `end`, so no other code can forget it.
     let published = barrier.publish(turn, barrier.caller(), offer, Job::new(work));
-    let in_loop = Here::in_loop(barrier.address(), turn.number);
+    let in_loop = Here::in_loop(barrier.address(), turn.arena.number);
     own();
     drop(in_loop);
     published.end(self::work);

@@ -504,7 +504,7 @@ mod tests {
             let inside = |_| {
                 self.item(depth);
                 if is_again && self.draw(3) > 0 {
-                    self.threads.call_back(turn.number);
+                    self.threads.call_back(turn.arena.number);
                 }
             };
             self.threads.share(&turn, Offer { helpers, reentry, ..Offer::default() }, &inside, || {

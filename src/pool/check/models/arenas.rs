@@ -41,7 +41,7 @@ impl BusyLoops {
     /// workers are inside.
     fn call(&self, number: usize, helpers: usize) {
         let arena = self.barrier.arenas.made().nth(number).expect("the model has taken it");
-        let turn = ManuallyDrop::new(Turn { arena, number });
+        let turn = ManuallyDrop::new(Turn { arena });
         let published = publish(&self.barrier, &turn, (helpers, Reentry::Once), number);
         self.all_inside[WORKERS + number].hear();
         drop(ManuallyDrop::into_inner(published));

@@ -303,7 +303,7 @@ fn a_loop_inside() {
                 while let Some(entered) = barrier.enter(0, &mut seen).map(ManuallyDrop::new) {
                     let turn = take(barrier);
                     frame.write(1);
-                    let caller = Caller { post: 1, outer: Some(entered.number) };
+                    let caller = Caller { post: 1, outer: Some(entered.arena.number) };
                     let published = publish_by(caller, barrier, &turn, (1, Reentry::Once), 1);
                     came.hear();
                     end(published, |_| panic!("no other worker exists"));
@@ -392,7 +392,7 @@ fn two_arenas() {
         let frames = Arc::new([local(), local()]);
         let visit = |barrier: &Barrier<usize>, frames: &[Local; 2]| {
             let turn = take(barrier);
-            frames[turn.number].write(1);
+            frames[turn.arena.number].write(1);
             drop(ManuallyDrop::into_inner(turn));
         };
         let other = {

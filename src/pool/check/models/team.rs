@@ -119,7 +119,7 @@ impl Team {
             (Round { ranges, plan: &plan, log: &log, list: None }, Partials::new(&body, &Units::Items));
         let mut folder = WorkerFolder::new(&body, 0, None);
         let mut own = Accumulator::new(&mut folder, None, &made);
-        round.begin(0..items, bounds, turn.number, watch);
+        round.begin(0..items, bounds, turn.arena.number, watch);
         round.run((&self.threads, &turn), &mut own, &made);
         watch.end(ranges);
         let (_, stop) = log.into_inner();
