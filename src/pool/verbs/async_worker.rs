@@ -12,6 +12,7 @@ use crossbeam_utils::CachePadded;
 use super::{
     chain::{Chain, Each, Source},
     kernel::{Index, claim_item},
+    options::LoopCall,
     runs::{DoneRun, DoneRuns},
     state::State,
 };
@@ -21,10 +22,8 @@ use crate::{
             async_round::{LendPollItems, PollItems},
             body::Stop,
             ending::{Earliest, Outcome, attempt, discard},
-            executor::Executor,
-            loop_options::LoopOptions,
         },
-        policy::site::{Loop, Site, Slice},
+        policy::site::{Loop, Site},
         supply::{
             futures::Futures,
             range::Claims,
@@ -38,7 +37,7 @@ use crate::{
 /// an item. The partial result of the items before this item may be moved into the future. `done`
 /// folds the future's output. The result is `None` if there are no items.
 pub(super) fn run_async<C, B, D, R, F, A, Z>(
-    (executor, mut options, chain): (&Executor, LoopOptions<'_>, C),
+    call: LoopCall<'_, C>,
     limit: usize,
     make: B,
     done: D,
@@ -53,7 +52,7 @@ where
     A: Send,
     Z: Send,
 {
-    let slice = Slice { address: chain.begin().address(), len: chain.begin().count() };
+    let LoopCall { executor, slice, mut options, kernel: chain } = call;
     let site = Site::new(run_async::<C, B, D, R, F, A, Z> as *const ());
     let workers = executor.workers.min(options.threads).min(limit);
     let queues = WakeQueues::new(workers, limit.min(slice.len).max(1));

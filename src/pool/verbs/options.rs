@@ -419,7 +419,8 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         fold: impl Fold<C, A, Z>,
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> Outcome<Option<A>, Z> {
-        let (executor, slice, options, kernel) = self.call(LoopKind::THROUGH, None, None, fold, reduce);
+        let LoopCall { executor, slice, options, kernel } =
+            self.call(LoopKind::THROUGH, None, None, fold, reduce);
         executor.call(slice, LoopOptions { list: Some(list), ..options }, &kernel)
     }
 
@@ -439,7 +440,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> Outcome<Option<A>, Z> {
         self.check_state(); // a loop over a list needs no code for it
-        let (executor, slice, options, kernel) = self.call(kind, size, leaves, fold, reduce);
+        let LoopCall { executor, slice, options, kernel } = self.call(kind, size, leaves, fold, reduce);
         executor.call(slice, options, &kernel)
     }
 
@@ -455,13 +456,13 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> Outcome<Vec<(Node, A)>, Z> {
         self.check_state();
-        let (executor, slice, options, kernel) = self.call(kind, Some(size), Some(first), fold, reduce);
+        let LoopCall { executor, slice, options, kernel } =
+            self.call(kind, Some(size), Some(first), fold, reduce);
         executor.call_for_nodes(slice, options, &kernel)
     }
 
-    /// The loop as the executor sees it: the key under which the pool remembers the loop, the
-    /// options, and the kernel. `size` is set if each index stands for a block of this many items.
-    /// `leaves` is the number of the first block, if the blocks are the leaves of a tree.
+    /// The loop as the executor sees it. `size` is set if each index stands for a block of this many
+    /// items. `leaves` is the number of the first block, if the blocks are the leaves of a tree.
     #[inline]
     fn call<A, Z, F, R>(
         self,
@@ -470,7 +471,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         leaves: Option<usize>,
         fold: F,
         reduce: R,
-    ) -> (&'p Executor, Slice, LoopOptions<'p>, Kernel<C, F, R, A, Z>) {
+    ) -> LoopCall<'p, Kernel<C, F, R, A, Z>> {
         let Self { chain, pool: OnPool { executor, threads, watch, wishes, .. } } = self;
         let threads = threads.min(chain.states().most());
         let kind = LoopKind { may_stop: kind.may_stop || watch.keeps_result && !kind.is_long, ..kind };
@@ -481,7 +482,8 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         let units = blocks.map_or(Units::Items, |blocks| Units::Blocks { blocks, leaves });
         let options = LoopOptions { threads, watch, wishes, kind, units, list: None };
         let states_of = Numbered { first, size: size.unwrap_or(1) };
-        (executor, slice, options, Kernel { chain, fold, reduce, states_of, makes: PhantomData })
+        let kernel = Kernel { chain, fold, reduce, states_of, makes: PhantomData };
+        LoopCall { executor, slice, options, kernel }
     }
 
     /// An empty list for the items that closures add.
@@ -490,12 +492,14 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         List::new(self.pool.executor, self.pool.watch)
     }
 
-    /// The executor, the options and the chain of a loop whose items wait.
+    /// A loop whose items wait. Its chain takes the place of the kernel.
     #[inline]
-    pub(super) fn into_async(self) -> (&'p Executor, LoopOptions<'p>, C) {
+    pub(super) fn into_async(self) -> LoopCall<'p, C> {
         let Self { chain, pool: OnPool { executor, threads, watch, wishes, .. } } = self;
         let threads = threads.min(chain.states().most());
-        (executor, LoopOptions::new(threads, watch, wishes, LoopKind::THROUGH), chain)
+        let slice = Slice { address: chain.begin().address(), len: chain.begin().count() };
+        let options = LoopOptions::new(threads, watch, wishes, LoopKind::THROUGH);
+        LoopCall { executor, slice, options, kernel: chain }
     }
 
     /// Searches the items. If `kind` is `First` or `Any`, all workers begin at the front together.
@@ -523,6 +527,15 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
             |(), ()| (),
         )
     }
+}
+
+/// A loop as the executor sees it.
+pub(super) struct LoopCall<'p, K> {
+    pub(super) executor: &'p Executor,
+    /// The key under which the pool remembers the loop.
+    pub(super) slice: Slice,
+    pub(super) options: LoopOptions<'p>,
+    pub(super) kernel: K,
 }
 
 mod sealed {
