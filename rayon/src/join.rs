@@ -6,9 +6,12 @@ use std::{
     thread,
 };
 
-use crate::pool::{Seat, Shared, here, in_its_stack};
 #[cfg(debug_assertions)]
 use crate::watch::Watching;
+use crate::{
+    pool::{Seat, Shared, here, in_its_stack},
+    thread_pool::current_thread_index,
+};
 
 /// Calls both closures and returns both results. An idle thread of the pool calls the second
 /// closure in parallel. If no thread is idle, the calling thread calls both closures.
@@ -30,7 +33,8 @@ where
     in_its_stack!(|| join_in(&here(), oper_a, oper_b))
 }
 
-/// [`join`] for closures that need to know whether they run on another thread.
+/// [`join`] for closures that need to know whether they run on another thread. If the caller does
+/// not work for a pool, both closures are told that they do, as in rayon.
 pub fn join_context<A, B, RA, RB>(oper_a: A, oper_b: B) -> (RA, RB)
 where
     A: FnOnce(FnContext) -> RA + Send,
@@ -38,9 +42,10 @@ where
     RA: Send,
     RB: Send,
 {
-    let caller = thread::current().id();
-    let b = || oper_b(FnContext { migrated: thread::current().id() != caller });
-    in_its_stack!(|| join_in(&here(), || oper_a(FnContext { migrated: false }), b))
+    let (caller, is_outside) = (thread::current().id(), current_thread_index().is_none());
+    let a = || oper_a(FnContext { migrated: is_outside });
+    let b = || oper_b(FnContext { migrated: is_outside || thread::current().id() != caller });
+    in_its_stack!(|| join_in(&here(), a, b))
 }
 
 /// The argument of a closure of [`join_context`].
@@ -50,7 +55,8 @@ pub struct FnContext {
 }
 
 impl FnContext {
-    /// Whether the closure runs on a thread that has not called [`join_context`].
+    /// Whether the closure runs on a thread that has not called [`join_context`], or the caller
+    /// works for no pool.
     #[must_use]
     pub fn migrated(&self) -> bool {
         self.migrated

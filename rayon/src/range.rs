@@ -140,7 +140,7 @@ counted!(
 
 /// If a range is longer than `usize::MAX`, an item of the chain is a block of this many integers.
 /// If there are more such blocks than a `usize` counts, the blocks are longer.
-const BLOCK: u128 = 1 << 32;
+const BLOCK: u128 = 1 << 20;
 
 /// The number of blocks of `len` integers, and the number of integers of each block but the last.
 fn blocks(len: u128) -> (usize, u128) {

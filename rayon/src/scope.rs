@@ -232,6 +232,14 @@ impl<'scope> Scope<'scope> {
         self.0.add(body);
     }
 
+    /// Calls a thread of the pool, which runs tasks of this scope, if more of them wait than threads
+    /// were called.
+    pub(crate) fn call_helper(&self) {
+        if let Some(Some(watching)) = self.0.watching.get() {
+            watching.watched.call_helper();
+        }
+    }
+
     /// Adds tasks to the scope that call `body` once on each thread of the pool.
     pub fn spawn_broadcast<BODY>(&self, body: BODY)
     where

@@ -163,7 +163,7 @@ impl Watched {
 
     /// Calls a helper, if more tasks wait than helpers were called. (Helpers that have come may
     /// wait in their tasks.)
-    fn call_helper(&self) {
+    pub(crate) fn call_helper(&self) {
         let Some(lent) = &self.lent else { return };
         let most = self.waiting.load(Relaxed).min(self.pool.num_threads());
         if self.called.load(Relaxed) < most {

@@ -14,7 +14,7 @@ use rangesteal::{
 
 use super::{
     ParallelIterator, Stage,
-    plumbing::{Consumer, Folder, Reducer, UnindexedConsumer},
+    plumbing::{Begins, Consumer, Folder, Reducer, UnindexedConsumer},
 };
 use crate::pool::{current, on};
 
@@ -38,11 +38,27 @@ impl<'s, T, G: Stage<T> + Sync, C: Consumer<G::Made>> Consumer<T> for Before<'s,
     fn full(&self) -> bool {
         self.0.has_ended() || self.1.full()
     }
+
+    /// The items that the stage makes of one item are not reversed.
+    fn rs_begins(&self) -> Begins {
+        match self.1.rs_begins() {
+            Begins::AtLastItem if !G::ONE_AT_MOST => Begins::AtLastPart,
+            begins => begins,
+        }
+    }
+
+    fn rs_into_backward_folder(self) -> Self::Folder {
+        Before(self.0, self.1.rs_into_backward_folder())
+    }
 }
 
 impl<T, G: Stage<T> + Sync, C: UnindexedConsumer<G::Made>> UnindexedConsumer<T> for Before<'_, G, C> {
     fn split_off_left(&self) -> Self {
         Self(self.0, self.1.split_off_left())
+    }
+
+    fn rs_split_off_right(&self) -> Self {
+        Self(self.0, self.1.rs_split_off_right())
     }
 
     fn to_reducer(&self) -> C::Reducer {
@@ -101,7 +117,7 @@ impl<T, G: Stage<T>, F: Folder<G::Made>> Folder<T> for Before<'_, G, F> {
 pub(super) enum Prunes {
     /// Those behind it.
     Later,
-    /// Those before it. A part goes on to its last item.
+    /// Those before it. A part goes on to its last item, unless it receives its items in reverse.
     Earlier,
     /// All.
     All,
@@ -212,14 +228,19 @@ impl<F> FoldPart<'_, F> {
         Self { place: Cell::new(place), ..*self }
     }
 
-    /// Splits off the left half.
-    fn left(&self) -> Self {
+    /// Splits off a part that matters more, or less, than what is left.
+    fn split_off(&self, matters_more: bool) -> Self {
         let (first, last) = self.place.get();
         let middle = first + (last - first) / 2;
         let (lower, upper) = ((first, middle), ((middle + 1).min(last), last));
-        let (left, right) = if self.prunes == Prunes::Earlier { (upper, lower) } else { (lower, upper) };
-        self.place.set(right);
-        self.part(left)
+        let (off, rest) = if matters_more { (lower, upper) } else { (upper, lower) };
+        self.place.set(rest);
+        self.part(off)
+    }
+
+    /// Splits off the left half.
+    fn left(&self) -> Self {
+        self.split_off(self.prunes != Prunes::Earlier)
     }
 
     /// Whether the fold of another part makes this part needless.
@@ -256,11 +277,24 @@ impl<'f, T, F: Folds<T>> Consumer<T> for FoldPart<'f, F> {
     fn full(&self) -> bool {
         F::MAY_END && self.is_pruned()
     }
+
+    fn rs_begins(&self) -> Begins {
+        if self.prunes == Prunes::Earlier { Begins::AtLastItem } else { Begins::AtFirst }
+    }
+
+    /// In reverse, the item that ends the fold prunes what comes later in time.
+    fn rs_into_backward_folder(self) -> Self::Folder {
+        Self { prunes: Prunes::Later, ..self }.into_folder()
+    }
 }
 
 impl<T, F: Folds<T>> UnindexedConsumer<T> for FoldPart<'_, F> {
     fn split_off_left(&self) -> Self {
         self.left()
+    }
+
+    fn rs_split_off_right(&self) -> Self {
+        self.split_off(true)
     }
 
     fn to_reducer(&self) -> Self::Reducer {

@@ -21,6 +21,9 @@ pub trait End<T>: Sync {
     /// The state that each worker keeps during the loop, for the stages before the end.
     type Kept;
 
+    /// Whether any of several items may be the result, and then ends the loop.
+    const TAKES_ANY: bool = false;
+
     /// Makes the state of a worker.
     fn keep(&self) -> Self::Kept;
 
@@ -108,6 +111,7 @@ impl<W, S, K, L: Keeps<W, (S, K)>> Keeps<W, K> for Behind<L, S> {
 impl<T, E: End<T>> End<T> for &E {
     type Out = E::Out;
     type Kept = E::Kept;
+    const TAKES_ANY: bool = E::TAKES_ANY;
 
     fn keep(&self) -> E::Kept {
         (**self).keep()
@@ -271,6 +275,7 @@ pub(crate) struct Then<G, E>(pub(crate) G, pub(crate) E);
 impl<T, S: Stage<T> + Sync, E: End<S::Made>> End<T> for Then<S, E> {
     type Out = E::Out;
     type Kept = E::Kept;
+    const TAKES_ANY: bool = E::TAKES_ANY;
 
     fn keep(&self) -> E::Kept {
         self.1.keep()

@@ -33,7 +33,7 @@ macro_rules! ends {
     (
         [$($generic:tt)*] $name:ty, $item:ty => $out:ty, |$self:ident, $on:ident| $run:expr,
         |$first:ident, $second:ident| $then:expr
-        $(, $may_end:ident $prunes:ident $init:expr, |$acc:pat_param, $one:pat_param| $step:expr)?
+        $(, $may_end:ident $prunes:tt $init:expr, |$acc:pat_param, $one:pat_param| $step:expr)?
         $(, { $($more:tt)* })?
     ) => {
         #[allow(clippy::unused_unit, reason = "some ends return nothing")]
@@ -56,7 +56,12 @@ macro_rules! ends {
                 $then
             }
 
-            $(fn foreign<I_: $crate::iter::ParallelIterator<Item = $item>>(&$self, iter: I_) -> $out
+            $(const TAKES_ANY: bool = matches!(
+                $crate::iter::drive::Prunes::$prunes,
+                $crate::iter::drive::Prunes::All
+            );
+
+            fn foreign<I_: $crate::iter::ParallelIterator<Item = $item>>(&$self, iter: I_) -> $out
             where
                 $item: Send,
             {

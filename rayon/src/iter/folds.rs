@@ -5,6 +5,7 @@ use std::{marker::PhantomData, mem, ops::ControlFlow, sync::Mutex};
 use rangesteal::{
     On,
     options::{Fresh, OnPool},
+    source,
     source::{Chain, Source},
 };
 
@@ -13,7 +14,7 @@ use super::{
     drive::{Fold as Folded, Prunes},
     end::{Behind, Keeps},
     ends::{self, ends},
-    plumbing::{Consumer, Folder, UnindexedConsumer},
+    plumbing::{Begins, Consumer, Folder, UnindexedConsumer},
     shown,
 };
 use crate::sync::lock;
@@ -100,6 +101,94 @@ where
         let (lengths, count) = (self.base.rs_lengths(), self.base.opt_len());
         self.base.rs_run(InRuns { init: self.init, op: self.op, lengths, count })
     }
+
+    /// If any accumulator ends the loop, the loop does not make all of them first. (Only `InRuns`
+    /// obeys bounds of lengths exactly.)
+    #[track_caller]
+    fn rs_run<E: End<T>>(self, end: E) -> E::Out {
+        if E::TAKES_ANY && self.base.rs_lengths() == (1, usize::MAX) {
+            return end.foreign(Gathered(self));
+        }
+        end.chain(source(self.gather()))
+    }
+
+    fn drive<C: UnindexedConsumer<T>>(self, consumer: C) -> C::Result {
+        let fold = BeforeFold { init: &self.init, op: &self.op, to: consumer };
+        self.base.drive_unindexed(fold)
+    }
+}
+
+/// A fold before a consumer: each part gives the consumer one accumulator.
+struct BeforeFold<'f, ID, F, C> {
+    init: &'f ID,
+    op: &'f F,
+    to: C,
+}
+
+impl<'f, T, A, ID, F, C> Consumer<T> for BeforeFold<'f, ID, F, C>
+where
+    ID: Fn() -> A + Sync,
+    F: Fn(A, T) -> A + Sync,
+    C: UnindexedConsumer<A>,
+{
+    type Folder = FolderFold<'f, A, F, C::Folder>;
+    type Reducer = C::Reducer;
+    type Result = C::Result;
+
+    fn split_at(self, _: usize) -> (Self, Self, C::Reducer) {
+        let Self { init, op, to } = self;
+        let (left, reducer) = (to.split_off_left(), to.to_reducer());
+        (Self { init, op, to: left }, Self { init, op, to }, reducer)
+    }
+
+    fn into_folder(self) -> Self::Folder {
+        FolderFold { acc: (self.init)(), op: self.op, to: self.to.into_folder() }
+    }
+
+    fn full(&self) -> bool {
+        self.to.full()
+    }
+}
+
+impl<T, A, ID, F, C> UnindexedConsumer<T> for BeforeFold<'_, ID, F, C>
+where
+    ID: Fn() -> A + Sync,
+    F: Fn(A, T) -> A + Sync,
+    C: UnindexedConsumer<A>,
+{
+    fn split_off_left(&self) -> Self {
+        Self { init: self.init, op: self.op, to: self.to.split_off_left() }
+    }
+
+    fn to_reducer(&self) -> C::Reducer {
+        self.to.to_reducer()
+    }
+}
+
+/// The folder of [`BeforeFold`], and the accumulator of its part.
+struct FolderFold<'f, A, F, C> {
+    acc: A,
+    op: &'f F,
+    to: C,
+}
+
+impl<T, A, F: Fn(A, T) -> A, C: Folder<A>> Folder<T> for FolderFold<'_, A, F, C> {
+    type Result = C::Result;
+
+    #[inline(always)]
+    fn consume(mut self, item: T) -> Self {
+        self.acc = (self.op)(self.acc, item);
+        self
+    }
+
+    fn complete(self) -> C::Result {
+        self.to.consume(self.acc).complete()
+    }
+
+    #[inline(always)]
+    fn full(&self) -> bool {
+        self.to.full()
+    }
 }
 
 /// The accumulators of [`fold_with`](ParallelIterator::fold_with).
@@ -111,6 +200,13 @@ pub struct FoldWithOf<I, T, F> {
     pub(super) op: F,
 }
 shown!(FoldWithOf<I, T, F>);
+
+impl<I, T: Send + Clone, F> FoldWithOf<I, T, F> {
+    /// Each part clones the accumulator.
+    fn fold(self) -> FoldOf<I, impl Fn() -> T + Sync + Send, F> {
+        FoldOf { base: self.base, init: cloned_from(self.init), op: self.op }
+    }
+}
 
 /// See [`ParallelIterator::fold_with`].
 pub type FoldWith<I, T, F> = Gathered<FoldWithOf<I, T, F>>;
@@ -124,8 +220,16 @@ where
     type Item = T;
 
     fn gather(self) -> Vec<T> {
-        let init = cloned_from(self.init);
-        FoldOf { base: self.base, init, op: self.op }.gather()
+        self.fold().gather()
+    }
+
+    #[track_caller]
+    fn rs_run<E: End<T>>(self, end: E) -> E::Out {
+        self.fold().rs_run(end)
+    }
+
+    fn drive<C: UnindexedConsumer<T>>(self, consumer: C) -> C::Result {
+        self.fold().drive(consumer)
     }
 }
 
@@ -276,6 +380,14 @@ where
     fn full(&self) -> bool {
         self.to.full()
     }
+
+    fn rs_begins(&self) -> Begins {
+        self.to.rs_begins()
+    }
+
+    fn rs_into_backward_folder(self) -> Self::Folder {
+        FolderInit { state: (self.init)(), op: self.op, to: self.to.rs_into_backward_folder() }
+    }
 }
 
 impl<T, S, R, ID, F, C> UnindexedConsumer<T> for BeforeInit<'_, ID, F, C>
@@ -286,6 +398,10 @@ where
 {
     fn split_off_left(&self) -> Self {
         Self { init: self.init, op: self.op, to: self.to.split_off_left() }
+    }
+
+    fn rs_split_off_right(&self) -> Self {
+        Self { init: self.init, op: self.op, to: self.to.rs_split_off_right() }
     }
 
     fn to_reducer(&self) -> C::Reducer {
@@ -430,7 +546,7 @@ impl<T: Send, A: Send, ID: Fn() -> A + Sync, F: Fn(A, T) -> A + Sync> super::Ind
 
     fn behind<S: Source<Item = T> + Sync>(self, source: S) -> impl Source<Item = A> + Sync {
         let Self { size, init, op } = self;
-        let pieces = rangesteal::source(source).map(|item| item).chunks(size);
+        let pieces = self::source(source).map(|item| item).chunks(size);
         pieces.map(move |piece| piece.into_iter().fold(init(), &op))
     }
 

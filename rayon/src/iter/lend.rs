@@ -7,37 +7,64 @@ use super::{
     plumbing::{Consumer, Folder, Producer, ProducerCallback, UnindexedConsumer, bridge_producer_consumer},
 };
 
-impl<'s, S: Source + Sync> Producer for Portion<'s, S> {
+/// The producer of a portion, and the bounds of the length of a part.
+struct PortionProducer<'s, S> {
+    portion: Portion<'s, S>,
+    lengths: (usize, usize),
+}
+
+impl<'s, S: Source + Sync> Producer for PortionProducer<'s, S> {
     type Item = S::Item;
     type IntoIter = PortionItems<'s, S>;
 
     fn into_iter(self) -> PortionItems<'s, S> {
-        self.named_items()
+        self.portion.named_items()
+    }
+
+    fn min_len(&self) -> usize {
+        self.lengths.0
+    }
+
+    fn max_len(&self) -> usize {
+        self.lengths.1
     }
 
     fn split_at(self, index: usize) -> (Self, Self) {
-        Portion::split_at(self, index)
+        let Self { portion, lengths } = self;
+        let (first, second) = portion.split_at(index);
+        (Self { portion: first, lengths }, Self { portion: second, lengths })
     }
 
     fn fold_with<F: Folder<S::Item>>(self, folder: F) -> F {
-        folder.consume_iter(self.items())
+        folder.consume_iter(self.portion.items())
     }
 }
 
 /// An end that lends the items to a callback.
-pub(crate) struct Lend<CB>(pub(crate) CB);
+pub(crate) struct Lend<CB> {
+    pub(crate) to: CB,
+    /// The bounds of the length of a part: see [`rs_lengths`](ParallelIterator::rs_lengths).
+    pub(crate) lengths: (usize, usize),
+}
 
 impl<T, CB: ProducerCallback<T>> IndexedEnd<T> for Lend<CB> {
     type Out = CB::Output;
 
     fn source<S: Source<Item = T> + Sync>(self, source: S) -> CB::Output {
-        portioned(source, |all| self.0.callback(all))
+        let Self { to, lengths } = self;
+        portioned(source, |portion| to.callback(PortionProducer { portion, lengths }))
     }
+}
+
+/// Gives the items of a portion to a consumer.
+fn give<S: Source + Sync, C: Consumer<S::Item>>(portion: Portion<'_, S>, consumer: C) -> C::Result {
+    let lengths = (1, usize::MAX);
+    bridge_producer_consumer(portion.len(), PortionProducer { portion, lengths }, consumer)
 }
 
 /// Gives the items of a source to a consumer.
 pub(crate) fn drive<S: Source + Sync, C: Consumer<S::Item>>(source: S, consumer: C) -> C::Result {
-    portioned(source, |all| bridge_producer_consumer(all.len(), all, consumer))
+    portioned(source, |all| give(all, consumer))
 }
 
 /// An iterator over the items of a source that begins with another crate's iterator: its parts are
@@ -48,7 +75,7 @@ impl<S: Source<Item: Send> + Sync> ParallelIterator for Driven<'_, S> {
     type Item = S::Item;
 
     fn drive_unindexed<C: UnindexedConsumer<S::Item>>(self, consumer: C) -> C::Result {
-        bridge_producer_consumer(self.0.len(), self.0, consumer)
+        give(self.0, consumer)
     }
 
     fn opt_len(&self) -> Option<usize> {
@@ -80,7 +107,11 @@ macro_rules! indexed_by_bridge {
         where
             C_: $crate::iter::plumbing::ProducerCallback<Self::Item>,
         {
-            $crate::iter::IndexedParallelIterator::rs_run_indexed(self, $crate::iter::Lend(callback))
+            let lengths = $crate::iter::ParallelIterator::rs_lengths(&self);
+            $crate::iter::IndexedParallelIterator::rs_run_indexed(
+                self,
+                $crate::iter::Lend { to: callback, lengths },
+            )
         }
     };
 }

@@ -258,28 +258,3 @@ impl<S: Send, B: Fn(&S) -> I + Send + Sync, I: IntoIterator<Item = S>, const PAR
         nodes
     }
 }
-
-/// An iterator over the items of a serial iterator.
-#[doc(hidden)]
-pub type IterBridge<I> = Gathered<super::Listed<I>>;
-
-/// A serial iterator that can be converted into a parallel one.
-pub trait ParallelBridge: Sized {
-    /// ```
-    /// # use rangesteal_rayon as rayon;
-    /// use rayon::prelude::*;
-    ///
-    /// let lengths: usize = "one two".split(' ').par_bridge().map(str::len).sum();
-    /// assert_eq!(lengths, 6);
-    /// ```
-    ///
-    /// Converts this serial iterator into a parallel one. The calling thread collects all items
-    /// before the loop begins, so the serial iterator must end.
-    fn par_bridge(self) -> IterBridge<Self>;
-}
-
-impl<I: Iterator<Item: Send> + Send> ParallelBridge for I {
-    fn par_bridge(self) -> IterBridge<I> {
-        Gathered(super::Listed(self))
-    }
-}

@@ -1,5 +1,6 @@
 //! Parallel iterators: the traits, and the iterators that their methods return.
 
+mod bridge;
 mod collect;
 mod divided;
 mod drive;
@@ -42,6 +43,7 @@ pub use either::Either;
 #[allow(deprecated, reason = "rayon still has it")]
 pub use self::make::repeatn;
 pub use self::{
+    bridge::{IterBridge, ParallelBridge},
     divided::Divided,
     folds::{Fold, FoldChunks, FoldChunksWith, FoldWith, MapInit, MapWith, TryFold, TryFoldWith},
     indexed::IndexedParallelIterator,
@@ -50,8 +52,8 @@ pub use self::{
         ParallelDrainFull, ParallelDrainRange, ParallelExtend,
     },
     make::{
-        Empty, IterBridge, Once, ParallelBridge, Repeat, RepeatN, Split, WalkTree, WalkTreePostfix,
-        WalkTreePrefix, empty, once, repeat, repeat_n, split, walk_tree, walk_tree_postfix, walk_tree_prefix,
+        Empty, Once, Repeat, RepeatN, Split, WalkTree, WalkTreePostfix, WalkTreePrefix, empty, once, repeat,
+        repeat_n, split, walk_tree, walk_tree_postfix, walk_tree_prefix,
     },
     mixed::{Chain, Intersperse},
     parallel::ParallelIterator,

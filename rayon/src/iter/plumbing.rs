@@ -4,7 +4,7 @@
 //! both into halves, as long as threads are idle, and folds the items of each part. The results of
 //! the parts are reduced in order.
 
-use std::ptr;
+use std::{cell::Cell, ptr};
 
 use super::IndexedParallelIterator;
 use crate::{
@@ -68,6 +68,31 @@ pub trait Consumer<Item>: Send + Sized {
 
     /// Whether no further item changes the result.
     fn full(&self) -> bool;
+
+    /// Where the loop begins.
+    #[doc(hidden)]
+    fn rs_begins(&self) -> Begins {
+        Begins::AtFirst
+    }
+
+    /// Returns the folder that receives the items in reverse. Only called if the loop begins
+    /// [at the last item](Begins::AtLastItem).
+    #[doc(hidden)]
+    fn rs_into_backward_folder(self) -> Self::Folder {
+        self.into_folder()
+    }
+}
+
+/// Where a loop begins.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Begins {
+    /// At the first item.
+    AtFirst,
+    /// At the first item of the last part.
+    AtLastPart,
+    /// At the last item.
+    AtLastItem,
 }
 
 /// Folds the items of one part, in order.
@@ -112,6 +137,14 @@ pub trait UnindexedConsumer<I>: Consumer<I> {
 
     /// Returns the reducer of the results of a consumer that was split off, and of this consumer.
     fn to_reducer(&self) -> Self::Reducer;
+
+    /// Returns a consumer of items behind those of this consumer. Only called if the loop begins
+    /// [at the last item](Begins::AtLastItem).
+    #[doc(hidden)]
+    #[must_use]
+    fn rs_split_off_right(&self) -> Self {
+        self.split_off_left()
+    }
 }
 
 /// Items without an index that can be split.
@@ -164,6 +197,50 @@ impl<'p> Splits<'p> {
     }
 }
 
+/// The least number of parts, if the loop begins at the last part.
+const PARTS_OF_BACKWARD: usize = 64;
+
+thread_local! {
+    /// Whether this thread gives the items of an inner loop to a consumer of an outer loop.
+    static IS_INNER: Cell<bool> = const { Cell::new(false) };
+}
+
+/// While this value lives, this thread's loops are inner ones.
+struct Inner {
+    before: bool,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        IS_INNER.set(self.before);
+    }
+}
+
+/// Runs the loop over the items that are made of one item of an outer loop. While no thread is idle,
+/// the halves of this loop are not offered by `join`: the parts of the outer loop are offered, and
+/// most inner loops are short.
+pub(super) fn in_outer<R>(run: impl FnOnce() -> R) -> R {
+    let _inner = Inner { before: IS_INNER.replace(true) };
+    run()
+}
+
+/// Runs both parts of a loop by `join`, and returns the results of the left and the right one.
+fn in_halves<T: Send, R: Send>(
+    pool: &Shared,
+    begins: Begins,
+    (left, right): (T, T),
+    run: impl Fn(T) -> R + Sync,
+) -> (R, R) {
+    let goes_forward = begins == Begins::AtFirst;
+    let (a, b) = if goes_forward { (left, right) } else { (right, left) };
+    let (a, b) = if IS_INNER.get() && pool.idle() == 0 {
+        (run(a), run(b))
+    } else {
+        join_in(pool, || run(a), || run(b))
+    };
+    if goes_forward { (a, b) } else { (b, a) }
+}
+
 /// Gives the items of an iterator to a consumer.
 pub fn bridge<I: IndexedParallelIterator, C: Consumer<I::Item>>(par_iter: I, consumer: C) -> C::Result {
     struct Bridged<C> {
@@ -200,17 +277,20 @@ pub fn bridge_producer_consumer<P: Producer, C: Consumer<P::Item>>(
         if consumer.full() {
             return consumer.into_folder().complete();
         }
-        let half = len / 2;
+        let (half, begins) = (len / 2, consumer.rs_begins());
         if half < least || !splits.splits() {
+            if begins == Begins::AtLastItem {
+                let folder = consumer.rs_into_backward_folder();
+                return folder.consume_iter(producer.into_iter().rev()).complete();
+            }
             return producer.fold_with(consumer.into_folder()).complete();
         }
         let (first, second) = producer.split_at(half);
         let (left, right, reducer) = consumer.split_at(half);
-        let (left, right) = join_in(
-            splits.pool,
-            || part(splits, least, half, first, left),
-            || part(splits, least, len - half, second, right),
-        );
+        let parts = ((half, first, left), (len - half, second, right));
+        let (left, right) = in_halves(splits.pool, begins, parts, |(len, producer, consumer)| {
+            part(splits, least, len, producer, consumer)
+        });
         reducer.reduce(left, right)
     }
 
@@ -235,10 +315,13 @@ pub fn bridge_unindexed<P: UnindexedProducer, C: UnindexedConsumer<P::Item>>(
         let (first, second) = if splits.splits() { producer.split() } else { (producer, None) };
         let Some(second) = second else { return first.fold_with(consumer.into_folder()).complete() };
         let (reducer, left) = (consumer.to_reducer(), consumer.split_off_left());
+        let (begins, parts) = (consumer.rs_begins(), ((first, left), (second, consumer)));
         let (left, right) =
-            join_in(splits.pool, || part(splits, first, left), || part(splits, second, consumer));
+            in_halves(splits.pool, begins, parts, |(producer, consumer)| part(splits, producer, consumer));
         reducer.reduce(left, right)
     }
 
-    in_its_stack!(|pool| part(Splits::new(pool, 1), producer, consumer))
+    // A loop that begins at the last part folds this part to its end, so the part is small.
+    let parts = if consumer.rs_begins() == Begins::AtFirst { 1 } else { PARTS_OF_BACKWARD };
+    in_its_stack!(|pool| part(Splits::new(pool, parts), producer, consumer))
 }

@@ -3,7 +3,7 @@
 
 use super::{
     IntoParallelIterator, ParallelIterator,
-    plumbing::{Consumer, Folder, Reducer, UnindexedConsumer},
+    plumbing::{Begins, Consumer, Folder, Reducer, UnindexedConsumer, in_outer},
     shown,
 };
 
@@ -84,11 +84,19 @@ where
     }
 
     fn into_folder(self) -> Self::Folder {
-        SpreadFolder { by: self.0, to: self.1, before: None }
+        SpreadFolder { by: self.0, to: self.1, so_far: None, is_backward: false }
     }
 
     fn full(&self) -> bool {
         self.1.full()
+    }
+
+    fn rs_begins(&self) -> Begins {
+        self.1.rs_begins()
+    }
+
+    fn rs_into_backward_folder(self) -> Self::Folder {
+        SpreadFolder { by: self.0, to: self.1, so_far: None, is_backward: true }
     }
 }
 
@@ -101,6 +109,10 @@ where
         Self(self.0, self.1.split_off_left())
     }
 
+    fn rs_split_off_right(&self) -> Self {
+        Self(self.0, self.1.rs_split_off_right())
+    }
+
     fn to_reducer(&self) -> C::Reducer {
         self.1.to_reducer()
     }
@@ -110,7 +122,8 @@ where
 struct SpreadFolder<'g, G, C, R> {
     by: &'g G,
     to: C,
-    before: Option<R>,
+    so_far: Option<R>,
+    is_backward: bool,
 }
 
 impl<T, G, C> Folder<T> for SpreadFolder<'_, G, C, C::Result>
@@ -121,17 +134,20 @@ where
     type Result = C::Result;
 
     fn consume(self, item: T) -> Self {
-        let Self { by, to, before } = self;
-        let result = by.of(item).drive_unindexed(to.split_off_left());
-        let before = Some(match before {
+        let Self { by, to, so_far, is_backward } = self;
+        let part = if is_backward { to.rs_split_off_right() } else { to.split_off_left() };
+        let inner = by.of(item);
+        let result = in_outer(|| inner.drive_unindexed(part));
+        let so_far = Some(match so_far {
+            Some(behind) if is_backward => to.to_reducer().reduce(result, behind),
             Some(before) => to.to_reducer().reduce(before, result),
             None => result,
         });
-        Self { by, to, before }
+        Self { by, to, so_far, is_backward }
     }
 
     fn complete(self) -> C::Result {
-        self.before.unwrap_or_else(|| self.to.into_folder().complete())
+        self.so_far.unwrap_or_else(|| self.to.into_folder().complete())
     }
 
     fn full(&self) -> bool {

@@ -57,7 +57,8 @@ where
     }
 
     fn with_producer<CB: ProducerCallback<Self::Item>>(self, callback: CB) -> CB::Output {
-        self.rs_run_indexed(Lend(callback))
+        let lengths = self.rs_lengths();
+        self.rs_run_indexed(Lend { to: callback, lengths })
     }
 
     #[track_caller]

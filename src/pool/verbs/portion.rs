@@ -221,49 +221,40 @@ pub trait Splittable: Send + Sized {
 #[doc(hidden)]
 pub struct InParts<P> {
     len: usize,
-    left: Mutex<Left<P>>,
-}
-
-/// What no claim has taken yet.
-struct Left<P> {
-    /// The parts, in order, each with its first index and the index behind it. No two of them are
-    /// neighbours.
-    parts: Vec<(Range<usize>, P)>,
-    /// A part without items. `None` while it is split.
-    nothing: Option<P>,
+    /// What no claim has taken yet: the parts, in order, each with its first index and the index
+    /// behind it. No two of them are neighbours.
+    left: Mutex<Vec<(Range<usize>, P)>>,
 }
 
 impl<P: Splittable> InParts<P> {
     /// The source of `all`, which has `len` items.
     pub fn new(all: P, len: usize) -> Self {
-        let (nothing, all) = all.split_at(0);
-        Self { len, left: Mutex::new(Left { parts: vec![(0..len, all)], nothing: Some(nothing) }) }
+        Self { len, left: Mutex::new(vec![(0..len, all)]) }
     }
 
-    /// Splits off the part of `range`, whose items are all left.
-    fn split_off(&self, range: &Range<usize>) -> P {
-        let mut left = lock(&self.left);
+    /// Splits off the part of `range`, whose items are all left. `None` if the range is empty. No
+    /// part is split at its first index, or behind its last one.
+    fn split_off(&self, range: &Range<usize>) -> Option<P> {
         if range.is_empty() {
-            let (one, other) = left.nothing.take().expect("a part without items").split_at(0);
-            left.nothing = Some(other);
-            return one;
+            return None;
         }
+        let mut left = lock(&self.left);
         let is_behind = |(part, _): &(Range<usize>, P)| part.start > range.start;
-        let at = left.parts.iter().position(is_behind).unwrap_or(left.parts.len());
+        let at = left.iter().position(is_behind).unwrap_or(left.len());
         let at = at.checked_sub(1).expect("a part that is left");
-        let (Range { start, end }, mut part) = left.parts.remove(at);
+        let (Range { start, end }, mut part) = left.remove(at);
         assert!(range.end <= end, "a part that is left");
         if range.end < end {
             let behind;
             (part, behind) = part.split_at(range.end - start);
-            left.parts.insert(at, (range.end..end, behind));
+            left.insert(at, (range.end..end, behind));
         }
         if start < range.start {
             let before;
             (before, part) = part.split_at(range.start - start);
-            left.parts.insert(at, (start..range.start, before));
+            left.insert(at, (start..range.start, before));
         }
-        part
+        Some(part)
     }
 }
 
@@ -295,6 +286,41 @@ impl<P: Splittable> Source for InParts<P> {
         range: Range<usize>,
     ) -> impl ExactSizeIterator<Item = P::Item> + DoubleEndedIterator {
         let len = range.len();
-        self.split_off(&range).into_items().take(len) // a part may have more items than it says
+        // A part may have more items than it says.
+        PartItems(self.split_off(&range).map(|part| part.into_items().take(len)))
     }
 }
+
+/// The items of a part, if there is one.
+struct PartItems<I>(Option<I>);
+
+impl<I: Iterator> Iterator for PartItems<I> {
+    type Item = I::Item;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<I::Item> {
+        self.0.as_mut()?.next()
+    }
+
+    #[inline(always)]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.as_ref().map_or((0, Some(0)), I::size_hint)
+    }
+
+    #[inline(always)]
+    fn fold<A, F: FnMut(A, I::Item) -> A>(self, acc: A, f: F) -> A {
+        match self.0 {
+            Some(items) => items.fold(acc, f),
+            None => acc,
+        }
+    }
+}
+
+impl<I: DoubleEndedIterator> DoubleEndedIterator for PartItems<I> {
+    #[inline(always)]
+    fn next_back(&mut self) -> Option<I::Item> {
+        self.0.as_mut()?.next_back()
+    }
+}
+
+impl<I: ExactSizeIterator> ExactSizeIterator for PartItems<I> {}
