@@ -4,6 +4,8 @@
 //! `cargo bench --bench adapters [-- WORD]` runs the rows whose names contain the word, with two
 //! threads, in interleaved turns. Figures are median times relative to the plain loop. Target: at
 //! most 1.05 times rayon's time.
+//!
+//! With `--both`, loops of both pools run in turn in one process, instead of the rows.
 
 #![allow(clippy::cast_possible_truncation, reason = "small numbers, or bits that do not matter")]
 #![allow(
@@ -79,10 +81,52 @@ fn median(mut times: Vec<f64>) -> f64 {
     times[times.len() / 2]
 }
 
+/// A loop of the real rayon.
+fn loop_of_rayon(pool: &rayon::ThreadPool, count: u64) -> u64 {
+    use rayon::prelude::*;
+    pool.install(|| (0..count).into_par_iter().map(mix).reduce(|| 0, u64::wrapping_add))
+}
+
+/// The same loop of the drop-in.
+fn loop_of_drop_in(pool: &rangesteal_rayon::ThreadPool, count: u64) -> u64 {
+    use rangesteal_rayon::prelude::*;
+    pool.install(|| (0..count).into_par_iter().map(mix).reduce(|| 0, u64::wrapping_add))
+}
+
+/// Loops of both pools in one process: of each pool alone, and in turn. Prints microseconds.
+fn both(theirs: &rayon::ThreadPool, ours: &rangesteal_rayon::ThreadPool) {
+    println!("| items | rayon alone | in turn | drop-in alone | in turn |\n|---|---|---|---|---|");
+    for count in [20_000, 100_000, 1_000_000] {
+        let (by_rayon, by_drop_in) = (|| loop_of_rayon(theirs, count), || loop_of_drop_in(ours, count));
+        let mut times = [const { Vec::new() }; 4];
+        for _ in 0..ROUNDS {
+            times[0].push(turn(&by_rayon, None));
+            times[2].push(turn(&by_drop_in, None));
+            let (begin, mut in_turn, mut calls) = (Instant::now(), [0.0; 2], 0.0);
+            while begin.elapsed() < 2 * TURN {
+                let runs: [&dyn Fn() -> u64; 2] = [&by_rayon, &by_drop_in];
+                for (time, run) in in_turn.iter_mut().zip(runs) {
+                    let begin = Instant::now();
+                    std::hint::black_box(run());
+                    *time += begin.elapsed().as_secs_f64();
+                }
+                calls += 1.0;
+            }
+            times[1].push(in_turn[0] / calls);
+            times[3].push(in_turn[1] / calls);
+        }
+        let times = times.map(|times| format!("{:.0}", median(times) * 1e6)).join(" | ");
+        println!("| {count} | {times} |");
+    }
+}
+
 fn main() {
     let word = env::args().skip(1).find(|argument| !argument.starts_with("--")).unwrap_or_default();
     let theirs = rayon::ThreadPoolBuilder::new().num_threads(THREADS).build().expect("a pool");
     let ours = rangesteal_rayon::ThreadPoolBuilder::new().num_threads(THREADS).build().expect("a pool");
+    if env::args().any(|argument| argument == "--both") {
+        return both(&theirs, &ours);
+    }
     println!("| loop | plain | rayon | drop-in | drop-in : rayon |\n|---|---|---|---|---|");
     let rows = with_rayon::ROWS.iter().zip(with_drop_in::ROWS);
     for (by_rayon, by_drop_in) in rows.filter(|(row, _)| row.name.contains(&word)) {

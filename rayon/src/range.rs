@@ -177,6 +177,10 @@ macro_rules! uncounted {
                 if Self::known_len(&range).is_some() {
                     return if is_backward { end.chain(source(range).rev()) } else { end.chain(source(range)) };
                 }
+                if E::TAKES_ANY && !is_backward {
+                    // Few blocks are searched, so threads begin in different ones from the start.
+                    return end.foreign(Iter(range));
+                }
                 let (blocks, block) = Self::in_blocks(range);
                 if is_backward {
                     end.chain(source(0..blocks).rev().flat_map(move |at| block(at).rev()))

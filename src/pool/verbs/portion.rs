@@ -286,31 +286,43 @@ impl<P: Splittable> Source for InParts<P> {
         range: Range<usize>,
     ) -> impl ExactSizeIterator<Item = P::Item> + DoubleEndedIterator {
         let len = range.len();
+        let mut items = self.split_off(&range).map(P::into_items);
         // A part may have more items than it says.
-        PartItems(self.split_off(&range).map(|part| part.into_items().take(len)))
+        while items.as_ref().is_some_and(|items| items.len() > len) {
+            if items.as_mut().is_some_and(|items| items.next_back().is_none()) {
+                break;
+            }
+        }
+        PartItems { items, left: len }
     }
 }
 
-/// The items of a part, if there is one.
-struct PartItems<I>(Option<I>);
+/// The items of a part, if there is one. At most `left` of them: the length of another crate's
+/// iterator may be wrong. (std's `take` looks at the length before each item from the back.)
+struct PartItems<I> {
+    items: Option<I>,
+    left: usize,
+}
 
 impl<I: Iterator> Iterator for PartItems<I> {
     type Item = I::Item;
 
     #[inline(always)]
     fn next(&mut self) -> Option<I::Item> {
-        self.0.as_mut()?.next()
+        self.left = self.left.checked_sub(1)?;
+        self.items.as_mut()?.next()
     }
 
     #[inline(always)]
     fn size_hint(&self) -> (usize, Option<usize>) {
-        self.0.as_ref().map_or((0, Some(0)), I::size_hint)
+        let (least, most) = self.items.as_ref().map_or((0, Some(0)), I::size_hint);
+        (least.min(self.left), Some(most.map_or(self.left, |most| most.min(self.left))))
     }
 
     #[inline(always)]
     fn fold<A, F: FnMut(A, I::Item) -> A>(self, acc: A, f: F) -> A {
-        match self.0 {
-            Some(items) => items.fold(acc, f),
+        match self.items {
+            Some(items) => items.take(self.left).fold(acc, f),
             None => acc,
         }
     }
@@ -319,8 +331,9 @@ impl<I: Iterator> Iterator for PartItems<I> {
 impl<I: DoubleEndedIterator> DoubleEndedIterator for PartItems<I> {
     #[inline(always)]
     fn next_back(&mut self) -> Option<I::Item> {
-        self.0.as_mut()?.next_back()
+        self.left = self.left.checked_sub(1)?;
+        self.items.as_mut()?.next_back()
     }
 }
 
-impl<I: ExactSizeIterator> ExactSizeIterator for PartItems<I> {}
+impl<I: ExactSizeIterator + DoubleEndedIterator> ExactSizeIterator for PartItems<I> {}
