@@ -232,8 +232,8 @@ impl<'scope> Scope<'scope> {
         self.0.add(body);
     }
 
-    /// Calls a thread of the pool, which runs tasks of this scope, if more of them wait than threads
-    /// were called.
+    /// Calls a thread of the pool, which runs tasks of this scope, if more of them wait than
+    /// threads were called.
     pub(crate) fn call_helper(&self) {
         if let Some(Some(watching)) = self.0.watching.get() {
             watching.watched.call_helper();

@@ -46,8 +46,8 @@ fn all_items_come_once() {
     }
 }
 
-/// The closure sends the items that the iterator receives: the loop ends when all have been dropped,
-/// as a walk through folders does.
+/// The closure sends the items that the iterator receives: the loop ends when all have been
+/// dropped, as a walk through folders does.
 #[test]
 fn a_loop_feeds_its_iterator() {
     for threads in [1, 2, 4] {

@@ -1,5 +1,6 @@
-//! Parallel iterators over the items of serial iterators. Each thread pulls one item after the other
-//! under a lock, so the closures of the loop may feed the iterator, and the iterator need not end.
+//! Parallel iterators over the items of serial iterators. Each thread pulls one item after the
+//! other under a lock, so the closures of the loop may feed the iterator, and the iterator need not
+//! end.
 
 use std::{
     iter::{self, Fuse},
@@ -34,9 +35,9 @@ pub trait ParallelBridge: Sized {
     /// assert_eq!(lengths, 6);
     /// ```
     ///
-    /// Converts this serial iterator into a parallel one. The threads take its items in turn, one by
-    /// one, so the order of the items is lost. The closures of the loop may make the items that the
-    /// iterator returns later.
+    /// Converts this serial iterator into a parallel one. The threads take its items in turn, one
+    /// by one, so the order of the items is lost. The closures of the loop may make the items that
+    /// the iterator returns later.
     fn par_bridge(self) -> IterBridge<Self>;
 }
 

@@ -216,9 +216,9 @@ impl Drop for Inner {
     }
 }
 
-/// Runs the loop over the items that are made of one item of an outer loop. While no thread is idle,
-/// the halves of this loop are not offered by `join`: the parts of the outer loop are offered, and
-/// most inner loops are short.
+/// Runs the loop over the items that are made of one item of an outer loop. While no thread is
+/// idle, the halves of this loop are not offered by `join`: the parts of the outer loop are
+/// offered, and most inner loops are short.
 pub(super) fn in_outer<R>(run: impl FnOnce() -> R) -> R {
     let _inner = Inner { before: IS_INNER.replace(true) };
     run()
