@@ -221,40 +221,49 @@ pub trait Splittable: Send + Sized {
 #[doc(hidden)]
 pub struct InParts<P> {
     len: usize,
-    /// What no claim has taken yet: the parts, in order, each with its first index and the index
-    /// behind it. No two of them are neighbours.
-    left: Mutex<Vec<(Range<usize>, P)>>,
+    left: Mutex<Left<P>>,
+}
+
+/// What no claim has taken yet.
+struct Left<P> {
+    /// The parts, in order, each with its first index and the index behind it. No two of them are
+    /// neighbours.
+    parts: Vec<(Range<usize>, P)>,
+    /// A part without items. `None` while it is split.
+    nothing: Option<P>,
 }
 
 impl<P: Splittable> InParts<P> {
     /// The source of `all`, which has `len` items.
     pub fn new(all: P, len: usize) -> Self {
-        Self { len, left: Mutex::new(vec![(0..len, all)]) }
+        let (nothing, all) = all.split_at(0);
+        Self { len, left: Mutex::new(Left { parts: vec![(0..len, all)], nothing: Some(nothing) }) }
     }
 
-    /// Splits off the part of `range`, whose items are all left. `None` if the range is empty. No
-    /// part is split at its first index, or behind its last one.
-    fn split_off(&self, range: &Range<usize>) -> Option<P> {
-        if range.is_empty() {
-            return None;
-        }
+    /// Splits off the part of `range`, whose items are all left.
+    fn split_off(&self, range: &Range<usize>) -> P {
         let mut left = lock(&self.left);
+        if range.is_empty() {
+            let (one, other) = left.nothing.take().expect("a part without items").split_at(0);
+            left.nothing = Some(other);
+            return one;
+        }
         let is_behind = |(part, _): &(Range<usize>, P)| part.start > range.start;
-        let at = left.iter().position(is_behind).unwrap_or(left.len());
+        let at = left.parts.iter().position(is_behind).unwrap_or(left.parts.len());
         let at = at.checked_sub(1).expect("a part that is left");
-        let (Range { start, end }, mut part) = left.remove(at);
+        let (Range { start, end }, mut part) = left.parts.remove(at);
         assert!(range.end <= end, "a part that is left");
         if range.end < end {
             let behind;
             (part, behind) = part.split_at(range.end - start);
-            left.insert(at, (range.end..end, behind));
+            left.parts.insert(at, (range.end..end, behind));
         }
         if start < range.start {
             let before;
             (before, part) = part.split_at(range.start - start);
-            left.insert(at, (start..range.start, before));
+            left.parts.insert(at, (start..range.start, before));
         }
-        Some(part)
+        part
     }
 }
 
@@ -286,54 +295,6 @@ impl<P: Splittable> Source for InParts<P> {
         range: Range<usize>,
     ) -> impl ExactSizeIterator<Item = P::Item> + DoubleEndedIterator {
         let len = range.len();
-        let mut items = self.split_off(&range).map(P::into_items);
-        // A part may have more items than it says.
-        while items.as_ref().is_some_and(|items| items.len() > len) {
-            if items.as_mut().is_some_and(|items| items.next_back().is_none()) {
-                break;
-            }
-        }
-        PartItems { items, left: len }
+        self.split_off(&range).into_items().take(len) // a part may have more items than it says
     }
 }
-
-/// The items of a part, if there is one. At most `left` of them: the length of another crate's
-/// iterator may be wrong. (std's `take` looks at the length before each item from the back.)
-struct PartItems<I> {
-    items: Option<I>,
-    left: usize,
-}
-
-impl<I: Iterator> Iterator for PartItems<I> {
-    type Item = I::Item;
-
-    #[inline(always)]
-    fn next(&mut self) -> Option<I::Item> {
-        self.left = self.left.checked_sub(1)?;
-        self.items.as_mut()?.next()
-    }
-
-    #[inline(always)]
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        let (least, most) = self.items.as_ref().map_or((0, Some(0)), I::size_hint);
-        (least.min(self.left), Some(most.map_or(self.left, |most| most.min(self.left))))
-    }
-
-    #[inline(always)]
-    fn fold<A, F: FnMut(A, I::Item) -> A>(self, acc: A, f: F) -> A {
-        match self.items {
-            Some(items) => items.take(self.left).fold(acc, f),
-            None => acc,
-        }
-    }
-}
-
-impl<I: DoubleEndedIterator> DoubleEndedIterator for PartItems<I> {
-    #[inline(always)]
-    fn next_back(&mut self) -> Option<I::Item> {
-        self.left = self.left.checked_sub(1)?;
-        self.items.as_mut()?.next_back()
-    }
-}
-
-impl<I: ExactSizeIterator + DoubleEndedIterator> ExactSizeIterator for PartItems<I> {}
