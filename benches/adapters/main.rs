@@ -100,8 +100,8 @@ fn both(theirs: &rayon::ThreadPool, ours: &rangesteal_rayon::ThreadPool) {
         let (by_rayon, by_drop_in) = (|| loop_of_rayon(theirs, count), || loop_of_drop_in(ours, count));
         let mut times = [const { Vec::new() }; 4];
         for _ in 0..ROUNDS {
-            times[0].push(turn(&by_rayon, None));
-            times[2].push(turn(&by_drop_in, None));
+            times[0].push(turn(by_rayon, None));
+            times[2].push(turn(by_drop_in, None));
             let (begin, mut in_turn, mut calls) = (Instant::now(), [0.0; 2], 0.0);
             while begin.elapsed() < 2 * TURN {
                 let runs: [&dyn Fn() -> u64; 2] = [&by_rayon, &by_drop_in];
