@@ -387,8 +387,8 @@ impl<J: Copy> Barrier<J> {
         self.open.fetch_add(0, Ordering::AcqRel)
     }
 
-    /// Tells sleeping workers, and the callers around this arena, of an open place. A worker that is
-    /// awake looks for open places before it sleeps.
+    /// Tells sleeping workers, and the callers around this arena, of an open place. A worker that
+    /// is awake looks for open places before it sleeps.
     fn announce(&self, arena: &Arena) {
         self.posts.iter().for_each(|post| post.ring_if_asleep());
         for around in self.arenas.around(arena.number) {
