@@ -114,7 +114,10 @@ impl<'r> Running<'r> {
         if options.watch.is_cancelled() {
             return AfterAlone::Ended(Outcome::Cancelled, Alone::Cancelled);
         }
-        let ended = self.pace_alone().and_then(|pace| self.solo.fold(self.own, pace));
+        let ended = match self.pace_alone() {
+            Some(pace) => self.solo.fold(self.own, pace),
+            None => None,
+        };
         if ended.is_some() || self.solo.is_through() {
             let ended = ended.unwrap_or(Outcome::Through(()));
             self.learn_alone(&ended, call.launch.why() == Some(Why::Faster));
