@@ -461,8 +461,9 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         executor.call_for_nodes(slice, options, &kernel)
     }
 
-    /// The loop as the executor sees it. `size` is set if each index stands for a block of this many
-    /// items. `leaves` is the number of the first block, if the blocks are the leaves of a tree.
+    /// The loop as the executor sees it. `size` is set if each index stands for a block of this
+    /// many items. `leaves` is the number of the first block, if the blocks are the leaves of a
+    /// tree.
     #[inline]
     fn call<A, Z, F, R>(
         self,
