@@ -80,11 +80,11 @@
 //! If one thread calls a short loop of rayon and a short loop of this library in turn, loops take
 //! longer, probably because the threads of the pool that has just worked still poll for work. Two
 //! pools of two threads on two CPUs: in turn with rayon's, loops of 20,000 items of some 1 ns took
-//! 1.2 to 1.3 times as long as without them, loops of 100,000 items 1.25 to 1.3, and loops of
-//! 1,000,000 items 1.0 to 1.1. rayon's loops took 0.9 to 1.1 times as long. (Three runs of `cargo
+//! 1.2 to 1.5 times as long as without them, loops of 100,000 items 1.1 to 1.3, and loops of
+//! 1,000,000 items 1.0 to 1.1. rayon's loops took 0.9 to 1.3 times as long. (Four runs of `cargo
 //! bench -p rangesteal-benches --bench adapters -- --both`, on a machine that others used, too.)
-//! The program has nearly twice as many threads as CPUs. With the package `rangesteal-rayon` in
-//! `[patch.crates-io]`, all crates of a program share one pool.
+//! Two pools have nearly twice as many threads as the machine has CPUs. With the package
+//! `rangesteal-rayon` in `[patch.crates-io]`, all crates of a program share one pool.
 //!
 //! # In a program that uses tokio
 //! Call loops in `spawn_blocking`, never in an async task. [Items that wait](super::waiting) can

@@ -1,4 +1,4 @@
-//! What a pool has: its threads, and what its loops share.
+//! The executor of a pool: its threads, and the data that its loops share.
 
 use std::time::Duration;
 

@@ -6,7 +6,7 @@
 //!
 //! | module | what it is |
 //! |---|---|
-//! | `executor` | what a pool has |
+//! | `executor` | the threads of a pool, and the data that its loops share |
 //! | `call` | a call: the plain loop, if that is fastest |
 //! | `ask` | how to run a call: the questions to the policy |
 //! | `run` | a call that is more than the plain loop: alone, then together with workers |

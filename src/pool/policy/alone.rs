@@ -106,8 +106,8 @@ pub(crate) struct AloneTrial {
 }
 
 impl AloneTrial {
-    /// A trial of a loop over `len` indices, in which a shared call takes `shared`. `ends` returns
-    /// where so many parts of equal work end, if that is known.
+    /// A trial of a loop over `len` indices, in which a shared call takes `shared`. `ends` gets a
+    /// number of parts, and returns the indices at which these parts of equal work end, if known.
     pub(crate) fn new(shared: Duration, len: usize, ends: impl Fn(u16) -> Option<Vec<usize>>) -> Self {
         let parts = parts_for(shared);
         let known = ends(parts);

@@ -53,7 +53,7 @@ impl Loop {
     }
 }
 
-/// What a public loop says of itself: independent facts.
+/// The facts that a public loop states about itself. Each is independent of the others.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct LoopKind {
     /// From where workers take items.

@@ -1,4 +1,4 @@
-//! The supply: which items are left, and who takes them. Every index is claimed exactly once. This
+//! The supply: the items that are left, and their claims. Every index is claimed exactly once. This
 //! part reads no clock and compares no costs: when a thief has a choice, its
 //! [`StealPolicy`](range::StealPolicy) decides.
 //!
