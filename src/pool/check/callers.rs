@@ -43,6 +43,7 @@ use crate::{
             memory::Memory,
             pace::STRETCH,
             prices::Prices,
+            rhythm::RoundSeen,
             site::{GOLDEN, Loop, LoopKind, Site, Slice},
             split::{Boundaries, Splits, equal_parts, parts},
             theft::{self, Watched},
@@ -484,7 +485,7 @@ impl SimPool {
             Launch::Plain => self.go_alone(caller, items.len(), AfterStretch::Plain { is_timed }),
             Launch::Alone { limit, .. } => self.go_alone_for(caller, limit, AfterStretch::Share),
             Launch::Trial { shared } => self.go_on_with_trial(caller, shared, 1),
-            Launch::Shared { .. } => self.share(caller),
+            Launch::Shared { .. } | Launch::Explored => self.share(caller),
         }
     }
 
@@ -595,7 +596,7 @@ impl SimPool {
             return false;
         };
         let most = self.workers.min(items.len()) - 1;
-        let asked = if let Launch::Shared { helpers } = launch { helpers.min(most) } else { most };
+        let asked = launch.helpers().map_or(most, |helpers| helpers.min(most));
         let waits = |arena: &&SimArena| arena.phase == Phase::Retracted;
         let cpu_use = CpuUse {
             cpus: self.workers,
@@ -653,9 +654,10 @@ impl SimPool {
 
     /// Like `Barrier::publish`.
     fn publish(&mut self, caller: usize, number: usize) {
-        let SimCall { awake, is_gap_short, .. } = self.callers[caller].call;
+        let SimCall { launch, awake, is_gap_short, .. } = self.callers[caller].call;
         let is_crowded = mem::take(&mut self.is_crowded) && self.flaw != Flaw::NoCrowd;
-        let between = self.gaps.next(awake, is_gap_short, is_crowded, &self.prices);
+        let seen = RoundSeen { awake, is_gap_short, is_crowded, explored: launch == Launch::Explored };
+        let between = self.gaps.next(seen, &self.prices);
         let arena = self.arena_mut(number);
         (arena.phase, arena.cells[0].has_entered, arena.cells[0].run) = (Phase::Published, true, NOT_BEGUN);
         arena.between = between;

@@ -18,7 +18,7 @@ use crate::pool::policy::{
     launch::{Case, Draw, Gap, Launch},
     memory::Memory,
     prices::Prices,
-    rhythm::Rhythm,
+    rhythm::{Rhythm, RoundSeen},
     site::{GOLDEN, Loop, LoopKind, Site, Slice, scatter},
 };
 
@@ -78,8 +78,8 @@ impl SimGaps {
     }
 
     /// Like `Gaps::next`.
-    pub(super) fn next(&mut self, awake: bool, short: bool, is_crowded: bool, prices: &Prices) -> u64 {
-        self.rhythm = if is_crowded { self.rhythm.in_vain() } else { self.rhythm.after(awake, short) };
+    pub(super) fn next(&mut self, round: RoundSeen, prices: &Prices) -> u64 {
+        self.rhythm = self.rhythm.after_round(round);
         let learnt = if self.rhythm.polls { prices.worth_staying_awake() } else { Duration::ZERO };
         self.spin.unwrap_or(learnt).as_nanos() as u64
     }
@@ -155,12 +155,18 @@ impl Team {
                 (all, (1..=TRIAL_PARTS).find(is_behind).map_or(work, done))
             }
             Launch::Shared { helpers } => (helpers, 0),
+            Launch::Explored => (1, 0),
         };
         self.now += alone;
         self.cost.cpu += alone;
         if alone < work {
-            let short = gap.is_short(self.memory.expected(this));
-            let patience = self.gaps.next(awake, short, false, &self.prices);
+            let seen = RoundSeen {
+                awake,
+                is_gap_short: gap.is_short(self.memory.expected(this)),
+                is_crowded: false,
+                explored: launch == Launch::Explored,
+            };
+            let patience = self.gaps.next(seen, &self.prices);
             self.share(helpers, work - alone, patience, awake);
             self.gaps.end(self.now);
             let took = (self.now - begin) as f32;

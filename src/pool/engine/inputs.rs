@@ -9,7 +9,7 @@ use crate::{
     pool::policy::{
         launch::{Draw, Gap},
         prices::Prices,
-        rhythm::Rhythm,
+        rhythm::{Rhythm, RoundSeen},
         rounds::Rounds,
         site::GOLDEN,
     },
@@ -80,15 +80,12 @@ impl Gaps {
         pause > as_nanos(patience)
     }
 
-    /// A shared loop begins. `awake` says whether helpers are awake, `short` whether the gap before
-    /// the loop was short, and `is_crowded` whether other threads also call loops. Returns how long
-    /// helpers poll for the next loop.
-    pub(crate) fn next(&self, awake: bool, short: bool, is_crowded: bool, prices: &Prices) -> Patience {
+    /// A shared loop begins. Returns how long helpers poll for the next loop.
+    pub(crate) fn next(&self, round: RoundSeen, prices: &Prices) -> Patience {
         if self.fixed.is_some() {
             return self.fixed();
         }
-        let rhythm = self.rhythm();
-        let rhythm = if is_crowded { rhythm.in_vain() } else { rhythm.after(awake, short) };
+        let rhythm = self.rhythm().after_round(round);
         self.rhythm.store(rhythm.to_word(), Ordering::Relaxed);
         Patience::of(if rhythm.polls { prices.worth_staying_awake() } else { Duration::ZERO })
     }
@@ -199,7 +196,8 @@ mod tests {
         let (gaps, prices) = (Gaps::new(None), Prices::new());
         let polls = |is_crowded| {
             gaps.gap(Instant::now(), &prices);
-            !gaps.next(true, true, is_crowded, &prices).is_none()
+            let seen = RoundSeen { awake: true, is_gap_short: true, is_crowded, explored: false };
+            !gaps.next(seen, &prices).is_none()
         };
         assert!(polls(false));
         assert!((0..8).all(|_| !polls(true)));
@@ -211,8 +209,10 @@ mod tests {
     fn the_user_has_the_last_word() {
         for asked in [Duration::ZERO, Duration::from_micros(50)] {
             let (gaps, prices) = (Gaps::new(Some(asked)), Prices::new());
-            for short in [false, true] {
-                assert_eq!(gaps.next(true, short, !short, &prices), Patience::of(asked));
+            for is_gap_short in [false, true] {
+                let seen =
+                    RoundSeen { awake: true, is_gap_short, is_crowded: !is_gap_short, explored: false };
+                assert_eq!(gaps.next(seen, &prices), Patience::of(asked));
             }
             assert_eq!(gaps.gap(Instant::now(), &prices).patience, asked);
         }

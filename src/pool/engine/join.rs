@@ -18,6 +18,7 @@ use crate::{
         policy::{
             alone_or_shared::TRIAL_PARTS,
             launch::{self, Gap},
+            rhythm::RoundSeen,
             site::{Loop, LoopKind, Site, Slice},
         },
         team::{
@@ -154,9 +155,13 @@ impl Executor {
         let at_end = Patience::of(self.prices.worth_polling(None)).max(Patience::BRIEF);
         let between = match gap {
             Some(gap) => {
-                let is_crowded = self.is_crowded.swap(false, Ordering::Relaxed);
-                let awake = self.threads.awake() > 0;
-                self.gaps.next(awake, gap.is_short(0.0), is_crowded, &self.prices)
+                let seen = RoundSeen {
+                    awake: self.threads.awake() > 0,
+                    is_gap_short: gap.is_short(0.0),
+                    is_crowded: self.is_crowded.swap(false, Ordering::Relaxed),
+                    explored: false,
+                };
+                self.gaps.next(seen, &self.prices)
             }
             None => Patience::of(self.prices.worth_staying_awake()),
         };

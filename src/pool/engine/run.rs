@@ -26,6 +26,7 @@ use crate::{
             launch::{self, Launch, Why},
             learn::SharedCall,
             prices::block_in_order,
+            rhythm::RoundSeen,
             site::{Loop, LoopKind, Supply},
             split::{Splits, parts},
         },
@@ -138,7 +139,7 @@ impl<'r> Running<'r> {
     fn pace_alone(&self) -> Option<AlonePace> {
         let Self { executor, call: Call { this, awake, launch, .. }, ref solo, .. } = *self;
         match launch {
-            Launch::Plain | Launch::Shared { .. } => None,
+            Launch::Plain | Launch::Shared { .. } | Launch::Explored => None,
             Launch::Alone { limit, stretch, .. } => Some(solo.pace(limit, stretch).shareable()),
             Launch::Trial { shared } if solo.has_work_list() => Some(solo.pace(shared, 1).shareable()),
             Launch::Trial { shared } => {
@@ -227,7 +228,7 @@ impl<'r> Running<'r> {
         let most = executor.most(this, options).min(executor.workers - 1 - usize::from(is_worker) + around);
         let mut splits = try_lock_soon(&executor.learnt);
         let request = Request {
-            helpers: if let Launch::Shared { helpers } = launch { helpers.min(most) } else { most },
+            helpers: launch.helpers().map_or(most, |helpers| helpers.min(most)),
             left: if options.list.is_some() { usize::MAX } else { left.len() },
             is_cpu_bound: splits.as_ref().and_then(|splits| splits.is_cpu_bound(this.site)),
             around,
@@ -414,10 +415,14 @@ impl Executor {
         }
         let at_end = Patience::of(self.prices.worth_polling(self.memory.pace(call.this)));
         let expected = self.memory.expected(call.this);
-        let short = call.gap.is_some_and(|gap| gap.is_short(expected));
-        // A helper that was rung and is still on its way has not polled in vain.
-        let awake = call.awake || self.threads.is_waking();
-        let between = self.gaps.next(awake, short, is_crowded, &self.prices);
+        let seen = RoundSeen {
+            // A helper that was rung and is still on its way has not polled in vain.
+            awake: call.awake || self.threads.is_waking(),
+            is_gap_short: call.gap.is_some_and(|gap| gap.is_short(expected)),
+            is_crowded,
+            explored: call.launch == Launch::Explored,
+        };
+        let between = self.gaps.next(seen, &self.prices);
         PollTimes { at_end: at_end.max(Patience::BRIEF), between }
     }
 

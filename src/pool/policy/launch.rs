@@ -99,6 +99,8 @@ pub(crate) enum Launch {
     Trial { shared: Duration },
     /// On the calling thread and `helpers` others from the start.
     Shared { helpers: usize },
+    /// On the calling thread and one other, to see whether help has become cheaper.
+    Explored,
 }
 
 impl Launch {
@@ -131,6 +133,15 @@ impl Launch {
     /// Whether the pool learns the cost of items from the call.
     pub(crate) fn is_learnt_from(self) -> bool {
         self.why() != Some(Why::Unexpected)
+    }
+
+    /// The number of helpers, if it is known from the start.
+    pub(crate) fn helpers(self) -> Option<usize> {
+        match self {
+            Self::Shared { helpers } => Some(helpers),
+            Self::Explored => Some(1),
+            _ => None,
+        }
     }
 
     /// Whether the call is a trial of running alone.
@@ -357,7 +368,7 @@ impl Case<'_> {
         let polls = awake && expected >= TOO_SHORT_TO_TIME_NS;
         let odds = if polls { TIMED_ONE_IN } else { EXPLORED_ONE_IN };
         if expected >= f32::max(imaginable, least) && draw.is_one_in(odds) {
-            return Launch::Shared { helpers: 1 };
+            return Launch::Explored;
         }
         if expected < TOO_SHORT_TO_TIME_NS && !self.is_timed && !draw.is_one_in(TIMED_ONE_IN) {
             return Launch::Plain;
@@ -567,7 +578,7 @@ mod tests {
     }
 
     fn is_shared(launch: Launch) -> bool {
-        matches!(launch, Launch::Shared { .. })
+        launch.helpers().is_some()
     }
 
     #[test]

@@ -123,9 +123,9 @@ impl Memory {
 
     /// Learns whether a loop is better shared, from a call that was shared, and took `took`
     /// nanoseconds. `awake` says whether a helper was awake. Also learns the cost of an index from
-    /// the `work` on `indices`, unless the call was a trial of sharing. (A trial of sharing is
-    /// compared with the time of the loop alone. If workers obstruct each other, the work of a
-    /// shared call exceeds the time of the loop alone.)
+    /// the `work` on `indices`, unless the verdict is that the loop runs alone. (Then shared calls
+    /// are compared with the time of the loop alone. If workers obstruct each other, the work of a
+    /// shared call exceeds this time.)
     pub(crate) fn learn_shared(
         &self,
         prices: &Prices,
@@ -140,9 +140,7 @@ impl Memory {
         let before = self.verdict(this);
         let after = |before: AloneOrShared| before.after_shared(took, alone, cold(prices, this), awake);
         self.keep_verdict(this, before.map_or(AloneOrShared::new(took), after));
-        let is_trial =
-            |before: AloneOrShared| before.alone && before.is_trial_due() && !before.is_outdated(alone);
-        if !before.is_some_and(is_trial) {
+        if !before.is_some_and(|before| before.alone && !before.is_outdated(alone)) {
             self.learn(this, kind, indices, work);
         }
     }
@@ -199,6 +197,26 @@ mod tests {
         (1..100).for_each(|len| memory.learn(over(len), LoopKind::THROUGH, len, len as f32));
         let known = (1..100).filter(|&len| memory.over_this(over(len)).is_some()).count();
         assert!(known >= 95, "{known}");
+    }
+
+    /// The rounds of its program share a loop that is faster alone. Its workers obstruct each
+    /// other, so their work is no measure of the loop.
+    #[test]
+    fn the_work_of_shared_calls_says_nothing_about_a_loop_that_is_faster_alone() {
+        let this = Loop {
+            site: Site::new(std::ptr::without_provenance(0x1230)),
+            slice: Slice { address: 0x1000, len: 1000 },
+        };
+        let (memory, prices, kind) = (Memory::new(), Prices::new(), LoopKind::THROUGH);
+        let share = || memory.learn_shared(&prices, this, kind, (7e3, true), 1000, 10e3);
+        memory.learn(this, kind, 1000, 4.5e3);
+        (0..2).for_each(|_| share());
+        memory.learn(this, kind, 1000, 4.5e3);
+        memory.learn_alone(&prices, this, true, 4.5e3);
+        assert!(memory.verdict(this).is_some_and(|verdict| verdict.alone));
+        (0..3).for_each(|_| share());
+        assert!(memory.verdict(this).is_some_and(|verdict| verdict.alone));
+        assert!((memory.expected(this) - 4.5e3).abs() < 1.0, "{}", memory.expected(this));
     }
 
     /// All items write one counter: two workers are slower than one worker, and both are busy all
