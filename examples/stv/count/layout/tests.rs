@@ -99,8 +99,8 @@ fn strict_ballots_count_as_one_by_one() {
 
 #[test]
 fn equal_ranks_count_as_one_by_one() {
-    let most = if cfg!(debug_assertions) { 65 } else { 130 };
-    for candidates in [2, 7, 12, 64, 65, most] {
+    let sizes = [2, 7, 12, 64, 65, 130];
+    for candidates in sizes.into_iter().take(if cfg!(debug_assertions) { 5 } else { 6 }) {
         agrees::<Fixed9>(candidates, true, AsDroop);
         agrees::<BigFixed9>(candidates, true, AsDroop);
     }
