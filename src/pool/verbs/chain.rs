@@ -160,7 +160,8 @@ pub trait Source: Chain<State = Stateless> {
     #[doc(hidden)]
     fn note(&self, ledger: &mut Self::Ledger<'_>, range: Range<usize>);
 
-    /// Whether the source is in parts, which a lock guards: then claims are to be few.
+    /// Whether the source is in parts, which a lock guards: then claims are to be few. The parts
+    /// are code of other crates, so [`items`](Self::items) may return more or fewer than it should.
     #[doc(hidden)]
     const IS_PARTED: bool = false;
 

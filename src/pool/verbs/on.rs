@@ -3,6 +3,7 @@
 
 use super::{
     chain::{Chain, IntoChain, Pieces, Shared, Source},
+    groups::Groups,
     in_turn::InTurn,
     indexed::{Chunks, Located, Rev, StepBy, Subrange, Windows, Zip},
     source::Indices,
@@ -498,6 +499,15 @@ impl<S: Source, P> On<S, P> {
         S: Pieces,
     {
         On { chain: Chunks::new(self.chain, size), pool: self.pool }
+    }
+
+    /// Runs over vectors of `size` neighbouring items; the last vector may be shorter. For sources in
+    /// parts: see [`Groups`].
+    #[doc(hidden)] // for rangesteal-rayon
+    #[inline]
+    #[track_caller]
+    pub fn groups(self, size: usize) -> On<Groups<S>, P> {
+        On { chain: Groups::new(self.chain, size), pool: self.pool }
     }
 
     /// Runs over pieces of exactly `size` neighbouring items. Items that remain at the end are left

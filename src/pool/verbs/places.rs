@@ -101,10 +101,8 @@ impl<'a, R> Written<'a, R> {
     /// Writes `map(item)` for each claimed item, behind the results already written.
     #[inline(always)]
     pub(crate) fn extend<S: Source>(self, items: Claim<'_, S>, map: impl FnMut(S::Item) -> R) -> Self {
-        let range = items.range();
-        // SAFETY: *once*: 1. and 2. `range` is the range of a claim; 3. a claim has as many items
-        // as indices.
-        unsafe { self.write(range, items.items().map(map)) }
+        // SAFETY: *once*: 1. and 2. `range` is the range of a claim.
+        unsafe { self.write_some::<S>(items.range(), items.items().map(map)) }
     }
 
     /// As [`extend`](Self::extend), but stops when `map` fails.
@@ -117,13 +115,28 @@ impl<'a, R> Written<'a, R> {
         let range = items.range();
         let mut error = None;
         let results = items.items().map_while(|item| map(item).map_err(|found| error = Some(found)).ok());
-        // SAFETY: *once*: 1. and 2. `range` is the range of a claim; 3. there is at most one result
-        // per index.
-        let written = unsafe { self.write(range, results) };
+        // SAFETY: *once*: 1. and 2. `range` is the range of a claim.
+        let written = unsafe { self.write_some::<S>(range, results) };
         match error {
             None => Ok(written),
             Some(found) => Err(Stop::there(written.range.end, found)),
         }
+    }
+
+    /// Writes the `results` of a claim of `range` of a source `S`, at most one per item.
+    ///
+    /// # Safety
+    /// 1. and 2. as for [`write`](Self::write).
+    #[inline(always)]
+    unsafe fn write_some<S: Source>(self, range: Range<usize>, results: impl Iterator<Item = R>) -> Self {
+        if const { S::IS_PARTED } {
+            let len = range.len();
+            // SAFETY: 1. and 2. as the caller promises; 3. `take`.
+            return unsafe { self.write(range, results.take(len)) };
+        }
+        // SAFETY: 1. and 2. as the caller promises; 3. a claim of a source that is not in parts has
+        // as many items as indices.
+        unsafe { self.write(range, results) }
     }
 
     /// Writes the results for `range`, behind the results already written.

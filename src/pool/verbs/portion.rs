@@ -217,7 +217,8 @@ pub trait Splittable: Send + Sized {
     fn into_items(self) -> Self::Items;
 }
 
-/// The source of the items of `P`. Each claim splits its part off under a lock.
+/// The source of the items of `P`. Each claim splits its part off under a lock. A part may have
+/// more or fewer items than it says, since `P` is safe code of another crate.
 #[doc(hidden)]
 pub struct InParts<P> {
     len: usize,
@@ -294,7 +295,6 @@ impl<P: Splittable> Source for InParts<P> {
         &self,
         range: Range<usize>,
     ) -> impl ExactSizeIterator<Item = P::Item> + DoubleEndedIterator {
-        let len = range.len();
-        self.split_off(&range).into_items().take(len) // a part may have more items than it says
+        self.split_off(&range).into_items()
     }
 }
