@@ -4,13 +4,17 @@
 
 use std::{
     iter::{self, Fuse},
-    sync::{Mutex, PoisonError},
+    mem,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+    },
     time::{Duration, Instant},
 };
 
 use super::{
     ParallelIterator,
-    plumbing::{Folder, Reducer, UnindexedConsumer},
+    plumbing::{Folder, Reducer, UnindexedConsumer, this_thread},
     shown,
 };
 use crate::{
@@ -63,6 +67,12 @@ const ALONE: Duration = Duration::from_micros(20);
 struct Pulled<I, C, R> {
     /// Poisoned if the iterator has panicked: then no items are left.
     items: Mutex<Fuse<I>>,
+    /// The thread that is inside the iterator, or 0. Relaxed: to a thread only its own number
+    /// matters.
+    inside: AtomicUsize,
+    /// Whether the loop has panicked on a thread. Relaxed: a thread that sees it late pulls one more
+    /// item.
+    has_panicked: AtomicBool,
     /// The consumer of which each thread splits off its part.
     consumer: Mutex<C>,
     results: Mutex<Vec<R>>,
@@ -71,10 +81,11 @@ struct Pulled<I, C, R> {
 impl<I: Iterator, C: UnindexedConsumer<I::Item>> Pulled<I, C, C::Result> {
     /// Folds items into a result until none is left. Calls `begin` whenever an item begins.
     fn pull(&self, mut begin: impl FnMut()) {
+        let panics = Panics(&self.has_panicked);
         let part = lock(&self.consumer).split_off_left();
         let is_full = part.full();
         let next = || {
-            let item = self.items.lock().ok()?.next();
+            let item = self.next();
             if item.is_some() {
                 begin();
             }
@@ -84,6 +95,21 @@ impl<I: Iterator, C: UnindexedConsumer<I::Item>> Pulled<I, C, C::Result> {
         let folder = if is_full { folder } else { folder.consume_iter(iter::from_fn(next)) };
         let result = folder.complete();
         lock(&self.results).push(result);
+        mem::forget(panics);
+    }
+
+    /// The next item. None is left for a thread that is inside the iterator already: the iterator
+    /// has run a task of this loop, by `yield_now`.
+    fn next(&self) -> Option<I::Item> {
+        let here = this_thread();
+        if self.inside.load(Relaxed) == here || self.has_panicked.load(Relaxed) {
+            return None;
+        }
+        let mut items = self.items.lock().ok()?;
+        self.inside.store(here, Relaxed);
+        let item = items.next();
+        self.inside.store(0, Relaxed);
+        item
     }
 
     /// The result of all threads.
@@ -93,6 +119,15 @@ impl<I: Iterator, C: UnindexedConsumer<I::Item>> Pulled<I, C, C::Result> {
         let merge = |a, b| consumer.to_reducer().reduce(a, b);
         let all = results.into_iter().reduce(merge);
         all.unwrap_or_else(|| consumer.into_folder().complete())
+    }
+}
+
+/// Notes a panic of the loop on a thread, which drops this value.
+struct Panics<'a>(&'a AtomicBool);
+
+impl Drop for Panics<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
     }
 }
 
@@ -107,6 +142,8 @@ where
     let helpers = most.min(pool.num_threads() - 1);
     let all = Pulled {
         items: Mutex::new(items.fuse()),
+        inside: AtomicUsize::new(0),
+        has_panicked: AtomicBool::new(false),
         consumer: Mutex::new(consumer),
         results: Mutex::new(Vec::new()),
     };

@@ -159,9 +159,13 @@ pub trait UnindexedProducer: Send + Sized {
     fn fold_with<F: Folder<Self::Item>>(self, folder: F) -> F;
 }
 
-thread_local! {
-    /// Its address is that of this thread alone.
-    static THREAD: u8 = const { 0 };
+/// The number of the calling thread, which is not 0.
+pub(super) fn this_thread() -> usize {
+    thread_local! {
+        /// Its address is that of this thread alone.
+        static THREAD: u8 = const { 0 };
+    }
+    THREAD.with(|byte| ptr::from_ref(byte).addr())
 }
 
 /// How a part goes on to be split. The part began on the thread `thread`.
@@ -176,17 +180,13 @@ struct Splits<'p> {
 impl<'p> Splits<'p> {
     /// As many parts as threads, and at least `parts`.
     fn new(pool: &'p Shared, parts: usize) -> Self {
-        Self {
-            pool,
-            left: pool.num_threads().max(parts),
-            thread: THREAD.with(|byte| ptr::from_ref(byte).addr()),
-        }
+        Self { pool, left: pool.num_threads().max(parts), thread: this_thread() }
     }
 
     /// Whether to split the part once more. A part that has moved to another thread is split again,
     /// since that thread was idle.
     fn splits(&mut self) -> bool {
-        let thread = THREAD.with(|byte| ptr::from_ref(byte).addr());
+        let thread = this_thread();
         let has_moved = thread != self.thread;
         let splits = has_moved || self.left > 0;
         self.left /= 2;
