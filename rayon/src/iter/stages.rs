@@ -185,7 +185,13 @@ pub struct SkipSome(pub(super) AtomicUsize);
 
 impl SkipSome {
     /// Counts an item, unless enough have been skipped.
+    #[inline(always)]
     fn skips(&self) -> bool {
+        self.0.load(Relaxed) > 0 && self.counts()
+    }
+
+    #[cold]
+    fn counts(&self) -> bool {
         self.0.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok()
     }
 }
@@ -209,11 +215,15 @@ pub struct SkipWhile<F>(pub(super) F, pub(super) AtomicBool);
 
 impl<F> SkipWhile<F> {
     /// Whether this item is kept, and so are all items from now on.
+    #[inline(always)]
     fn keeps<T>(&self, item: &T) -> bool
     where
         F: Fn(&T) -> bool,
     {
-        let is_kept = self.1.load(Relaxed) || !(self.0)(item);
+        if self.1.load(Relaxed) {
+            return true; // without a write: all threads read this
+        }
+        let is_kept = !(self.0)(item);
         if is_kept {
             self.1.store(true, Relaxed);
         }
