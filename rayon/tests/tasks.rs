@@ -104,6 +104,40 @@ fn tasks_run_although_their_pool_is_dropped() {
     }
 }
 
+/// A broadcast comes after an earlier one that nobody waits for, on each thread.
+#[test]
+fn a_broadcast_comes_after_earlier_ones() {
+    for threads in 1..=3 {
+        let pool = pool(threads);
+        for _ in 0..200 {
+            let ((sender, numbers), again) = (channel(), channel());
+            let (other, more) = (again.0, again.1);
+            pool.spawn_broadcast(move |context| {
+                thread::yield_now();
+                sender.send(context.index()).unwrap();
+            });
+            let task = other.clone();
+            pool.spawn_broadcast(move |_| task.send(()).unwrap());
+            pool.broadcast(|_| ());
+            assert!(sorted(numbers.try_iter()).into_iter().eq(0..threads));
+            assert_eq!(more.try_iter().count(), threads);
+        }
+    }
+}
+
+/// A task that runs on does not keep a broadcast from its end.
+#[test]
+fn a_broadcast_does_not_wait_for_a_task() {
+    let (pool, (go, wait), (sender, ended)) = (pool(1), channel::<()>(), channel());
+    pool.spawn(move || {
+        wait.recv().unwrap();
+        sender.send(()).unwrap();
+    });
+    assert_eq!(pool.broadcast(|context| context.index()), [0]);
+    go.send(()).unwrap();
+    next(&ended);
+}
+
 type Feeds = fn(&ThreadPool) -> u64;
 
 /// The closure of a scope feeds a task. The scopes have different types.

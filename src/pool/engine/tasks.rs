@@ -76,17 +76,22 @@ impl Executor {
         if threads.process.is_current() && (here == 0 || self.has_reserve()) {
             // A thread with a post runs its own call in line with those of other broadcasts.
             let is_in_line = threads.post() != 0;
-            let calls = self.workers - usize::from(!is_in_line);
+            // Any other thread is number 0 itself. It waits for the number 0 of earlier calls, too.
+            let waits_for_reserve = !is_in_line && threads.reserve_is_called();
+            let skipped = (!is_in_line && !waits_for_reserve).then_some(here);
+            let calls = self.workers - skipped.iter().count();
             let (left, waiter) = (AtomicUsize::new(calls), threads.waiter());
             let call = |number| {
-                make(number);
+                if is_in_line || number != here {
+                    make(number);
+                }
                 // Release; partner: the load below. The caller sees what all threads have made.
                 if left.fetch_sub(1, Ordering::Release) == 1 {
                     waiter.wake();
                 }
             };
             lend(&call, |lent| {
-                let called = (0..self.workers).filter(|number| is_in_line || *number != here);
+                let called = (0..self.workers).filter(|number| Some(*number) != skipped);
                 let calls = called.map(|number| {
                     let lent = lent.clone();
                     let call: Task = Box::new(move || lent.call(number));

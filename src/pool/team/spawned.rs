@@ -44,10 +44,15 @@ impl<J: Copy> Barrier<J> {
     /// calls of two broadcasts in the same order, so these calls may wait for each other.
     pub(crate) fn call_all(&self, calls: Vec<(usize, Task)>) {
         let posts: Vec<usize> = calls.iter().map(|(post, _)| *post).collect();
-        lock(&self.tasks.lists).called.extend(calls);
+        lock(&self.tasks.lists).add_called(calls);
         for post in posts {
             self.tell(post);
         }
+    }
+
+    /// Whether a call of the reserve has not ended.
+    pub(crate) fn reserve_is_called(&self) -> bool {
+        lock(&self.tasks.lists).calls_of_reserve > 0
     }
 
     /// Whether a task waits that any thread may run.
@@ -86,6 +91,14 @@ impl<J: Copy> Barrier<J> {
         self.post(post).takes_call();
         while let Some(task) = self.called(post) {
             task();
+            self.call_ends(post);
+        }
+    }
+
+    /// The thread of this post has run a call.
+    fn call_ends(&self, post: usize) {
+        if post == RESERVE {
+            lock(&self.tasks.lists).calls_of_reserve -= 1;
         }
     }
 
@@ -112,6 +125,7 @@ impl<J: Copy> Barrier<J> {
                 self.note_taker(); // in its stead: it may have come for one of these
             }
             task();
+            self.call_ends(post);
             return true;
         }
         let task = lists.waiting.pop_front();

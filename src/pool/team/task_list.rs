@@ -40,9 +40,16 @@ pub(super) struct Lists {
     pub(super) waiting: VecDeque<Task>,
     /// The tasks that one thread has to run, with the number of its post.
     pub(super) called: VecDeque<(usize, Task)>,
+    /// The number of calls of the reserve that have not ended.
+    pub(super) calls_of_reserve: usize,
 }
 
 impl Lists {
+    pub(super) fn add_called(&mut self, calls: Vec<(usize, Task)>) {
+        self.calls_of_reserve += calls.iter().filter(|(post, _)| *post == RESERVE).count();
+        self.called.extend(calls);
+    }
+
     pub(super) fn take_called(&mut self, post: usize) -> Option<Task> {
         let at = self.called.iter().position(|(of, _)| *of == post)?;
         self.called.remove(at).map(|(_, task)| task)
@@ -58,7 +65,11 @@ impl<O> std::fmt::Debug for TaskList<O> {
 impl<O: Copy> TaskList<O> {
     pub(super) fn new() -> Self {
         Self {
-            lists: Mutex::new(Lists { waiting: VecDeque::new(), called: VecDeque::new() }),
+            lists: Mutex::new(Lists {
+                waiting: VecDeque::new(),
+                called: VecDeque::new(),
+                calls_of_reserve: 0,
+            }),
             reserve: Post::new(WorkerState::Inside),
             outside: (Mutex::new(()), Condvar::new()),
         }

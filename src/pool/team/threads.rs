@@ -175,6 +175,11 @@ impl Threads {
         self.barrier.call_all(calls.map(|(number, task)| (post(number), task)).collect());
     }
 
+    /// Whether a call of the reserve has not ended.
+    pub(crate) fn reserve_is_called(&self) -> bool {
+        self.barrier.reserve_is_called()
+    }
+
     /// Whether a task waits that any thread may run.
     pub(crate) fn has_waiting(&self) -> bool {
         self.barrier.has_waiting()
