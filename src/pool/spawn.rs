@@ -60,7 +60,8 @@ impl Pool {
     /// [`Barrier`](std::sync::Barrier) of [`num_threads`](Self::num_threads) threads. Useful for
     /// values that belong to a thread: thread-local variables, counters of the system, caches.
     ///
-    /// Each thread calls `f` after its calls of an earlier [`spawn_broadcast`](Self::spawn_broadcast).
+    /// Each thread calls `f` after its calls of an earlier
+    /// [`spawn_broadcast`](Self::spawn_broadcast).
     ///
     /// The calling thread is number 0, as in a loop. If a worker calls `broadcast`, in an item or
     /// in a task, the worker keeps its number, and number 0 is the reserve (see

@@ -70,8 +70,8 @@ struct Pulled<I, C, R> {
     /// The thread that is inside the iterator, or 0. Relaxed: to a thread only its own number
     /// matters.
     inside: AtomicUsize,
-    /// Whether the loop has panicked on a thread. Relaxed: a thread that sees it late pulls one more
-    /// item.
+    /// Whether the loop has panicked on a thread. Relaxed: a thread that sees it late pulls one
+    /// more item.
     has_panicked: AtomicBool,
     /// The consumer of which each thread splits off its part.
     consumer: Mutex<C>,

@@ -3,7 +3,8 @@
 //! generic over closures is in this folder, except `engine/join.rs`.
 //!
 //! `source` has slices and ranges, `owned` has items by value, and `indexed` has sources that are
-//! made of other sources, as have `in_turn` and `groups`; `portion` lends a source to rangesteal-rayon in parts.
+//! made of other sources, as have `in_turn` and `groups`; `portion` lends a source to
+//! rangesteal-rayon in parts.
 //! `permutation` has the items of a slice at given indices, and `tiles` the rectangles of a matrix.
 //! `chain` has the traits of chains, `stages` the stages, and `state` the states that workers keep
 //! between items. `on` has the type `On` of a chain and its pool, with the stages as methods.

@@ -501,8 +501,8 @@ impl<S: Source, P> On<S, P> {
         On { chain: Chunks::new(self.chain, size), pool: self.pool }
     }
 
-    /// Runs over vectors of `size` neighbouring items; the last vector may be shorter. For sources in
-    /// parts: see [`Groups`].
+    /// Runs over vectors of `size` neighbouring items; the last vector may be shorter. For sources
+    /// in parts: see [`Groups`].
     #[doc(hidden)] // for rangesteal-rayon
     #[inline]
     #[track_caller]
