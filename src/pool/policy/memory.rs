@@ -187,12 +187,14 @@ mod tests {
         *,
     };
 
+    /// A loop over a slice of `len` items.
+    fn over(len: usize) -> Loop {
+        let slice = Slice { address: 0x1000, len };
+        Loop { site: Site::new(std::ptr::without_provenance(0x1230)), slice }
+    }
+
     #[test]
     fn many_loops_are_known_at_a_time() {
-        let over = |len| Loop {
-            site: Site::new(std::ptr::without_provenance(0x1230)),
-            slice: Slice { address: 0x1000, len },
-        };
         let memory = Memory::new();
         (1..100).for_each(|len| memory.learn(over(len), LoopKind::THROUGH, len, len as f32));
         let known = (1..100).filter(|&len| memory.over_this(over(len)).is_some()).count();
@@ -203,10 +205,7 @@ mod tests {
     /// other, so their work is no measure of the loop.
     #[test]
     fn the_work_of_shared_calls_says_nothing_about_a_loop_that_is_faster_alone() {
-        let this = Loop {
-            site: Site::new(std::ptr::without_provenance(0x1230)),
-            slice: Slice { address: 0x1000, len: 1000 },
-        };
+        let this = over(1000);
         let (memory, prices, kind) = (Memory::new(), Prices::new(), LoopKind::THROUGH);
         let share = || memory.learn_shared(&prices, this, kind, (7e3, true), 1000, 10e3);
         memory.learn(this, kind, 1000, 4.5e3);
@@ -223,10 +222,7 @@ mod tests {
     /// the time.
     #[test]
     fn a_loop_whose_workers_are_in_each_others_way_is_shared_less_and_less() {
-        let this = Loop {
-            site: Site::new(std::ptr::without_provenance(0x1230)),
-            slice: Slice { address: 0x1000, len: 1000 },
-        };
+        let this = over(1000);
         let (memory, prices) = (Memory::new(), Prices::new());
         let (alone, shared) = (1e6, 1.5e6);
         let mut calls = Vec::new();
