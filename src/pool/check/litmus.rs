@@ -272,9 +272,9 @@ fn perform(fence: Fence, script: &[(usize, LitmusStep)]) -> Vec<Vec<usize>> {
 
 /// Makes up to `claims` claims of `N` items, and returns the claimed items.
 fn pop<const N: usize>(owner: &mut Owner<'_>, claims: usize) -> Vec<usize> {
-    let claims = claims.min(owner.left() / N);
+    let items = owner.left().min(claims * N);
     let note = |claims: &mut Claims<'_>| iter::from_fn(|| claims.next()).flatten().collect::<Vec<_>>();
-    let (mut claimed, contested) = owner.claim(N, claims, note);
+    let (mut claimed, contested) = owner.claim(N, items, note);
     if contested {
         claimed.extend(owner.resolve(N));
     }

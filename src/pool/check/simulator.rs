@@ -432,11 +432,11 @@ impl SimRound<'_> {
             let begun = self.begin + Duration::from_nanos(*begin);
             let harmless = self.profile.map_or(1, |profile| profile.harmless_block(*next..*end));
             let grain = grain.get_or_insert_with(|| Grain::new(begun, self.pace, harmless, false));
-            let Stretch { size, claims, full_fences, .. } = grain.stretch(left);
+            let Stretch { size, items, full_fences, .. } = grain.stretch(left);
             if *locked_until <= now {
                 *is_dear = Some(!full_fences);
             }
-            let claims = SimClaims { since: now, first: *next, size, end: *next + size * claims };
+            let claims = SimClaims { since: now, first: *next, size, end: *next + items };
             return self.claim(me, claims);
         }
         if grain.is_none() {

@@ -286,10 +286,10 @@ impl AsyncRoundWorker<'_> {
             (first + 1, (poller.begin(first, &mut Claims::of(first..first + 1), slot), false))
         } else {
             grain.restart(self.now);
-            let Stretch { claims, full_fences, .. } = grain.stretch(left);
+            let Stretch { items, full_fences, .. } = grain.stretch(left);
             owner.use_full_fences(full_fences);
             self.doing = Doing::Many;
-            let begun = owner.claim(1, claims, |claims| poller.begin(first, claims, slot));
+            let begun = owner.claim(1, items, |claims| poller.begin(first, claims, slot));
             self.doing = Doing::One;
             (owner.next(), begun)
         };

@@ -221,13 +221,13 @@ impl Hand for OwnRange<'_, '_> {
 
     #[inline(always)]
     fn fold(&mut self, stretch: Stretch, acc: &mut dyn Accumulate) -> Result<(), Stop> {
-        let Stretch { size, claims, full_fences, is_new } = stretch;
+        let Stretch { size, items, full_fences, is_new } = stretch;
         let Self { owner, first, has_large_partials } = self;
         if is_new && *has_large_partials {
             acc.end(Node::run(mem::replace(first, owner.next())));
         }
         owner.use_full_fences(full_fences);
-        let (taken, contested) = owner.claim(size, claims, |claims| acc.take(claims));
+        let (taken, contested) = owner.claim(size, items, |claims| acc.take(claims));
         taken?;
         if contested {
             let resolved = owner.resolve(size);

@@ -66,7 +66,8 @@ impl AlonePace {
 impl Pace for AlonePace {
     fn stretch(&mut self, left: usize) -> Stretch {
         let of_part = self.trial.as_ref().map_or(left, |trial| trial.left_of_part(left));
-        Stretch { size: self.items.min(of_part), claims: 1, full_fences: false, is_new: false }
+        let items = self.items.min(of_part);
+        Stretch { size: items, items, full_fences: false, is_new: false }
     }
 
     fn end_stretch(&mut self, left: usize, now: Instant) {

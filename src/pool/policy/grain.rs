@@ -176,15 +176,19 @@ impl Grain {
 
 impl Pace for Grain {
     fn stretch(&mut self, left: usize) -> Stretch {
-        let before_tail = if self.size <= self.harmless { left } else { left.saturating_sub(TAIL) };
-        let mut size = self.size;
-        while size > before_tail.max(1) {
-            size /= SMALL_BLOCK;
+        let (mut size, mut items) = (self.size, left);
+        if size > self.harmless {
+            let before_tail = left.saturating_sub(TAIL);
+            while size > before_tail.max(1) {
+                size /= SMALL_BLOCK;
+            }
+            if size > 1 {
+                items = before_tail - before_tail % size;
+            }
         }
-        let claims = self.claims.min(if size == 1 { left } else { before_tail / size });
-        self.items = size * claims;
+        self.items = items.min(size.saturating_mul(self.claims));
         self.left = left - self.items;
-        Stretch { size, claims, full_fences: self.dear, is_new: self.is_dearer }
+        Stretch { size, items: self.items, full_fences: self.dear, is_new: self.is_dearer }
     }
 
     fn end_stretch(&mut self, left: usize, now: Instant) {
@@ -214,9 +218,9 @@ mod tests {
         let mut now = Instant::now();
         let mut grain = Grain::new(now, None, 1, false);
         for _ in 0..stretches {
-            let Stretch { size, claims, .. } = grain.stretch(left);
-            left -= size * claims;
-            now += Duration::from_secs_f64((size * claims) as f64 * nanos * 1e-9);
+            let Stretch { items, .. } = grain.stretch(left);
+            left -= items;
+            now += Duration::from_secs_f64(items as f64 * nanos * 1e-9);
             grain.end_stretch(left, now);
         }
         grain.stretch(left)
@@ -229,7 +233,7 @@ mod tests {
             [(0.2, 512, false), (1.0, 8, false), (100.0, 8, false), (150.0, 1, false), (500.0, 1, true)]
         {
             let first = after(0, MANY, nanos);
-            assert_eq!((first.size, first.claims, first.full_fences), (1, FIRST_STRETCH, true));
+            assert_eq!((first.size, first.items, first.full_fences), (1, FIRST_STRETCH, true));
             let later = after(3, MANY, nanos);
             assert_eq!((later.size, later.full_fences), (size, full_fences), "{nanos} ns");
         }
@@ -244,9 +248,9 @@ mod tests {
             let mut grain = Grain::new(now, None, 1, false);
             let mut left = 1 << 30;
             for _ in 0..stretches {
-                let Stretch { size, claims, .. } = grain.stretch(left);
-                left -= size * claims;
-                now += Duration::from_secs_f64(((size * claims) as f64 + claims as f64 * claim) * 1e-9);
+                let Stretch { size, items, .. } = grain.stretch(left);
+                left -= items;
+                now += Duration::from_secs_f64((items as f64 + (items / size) as f64 * claim) * 1e-9);
                 grain.end_stretch(left, now);
             }
             grain.stretch(left).size
@@ -287,9 +291,10 @@ mod tests {
         let begin = Instant::now();
         let ends = |nanos: f64| begin + Duration::from_secs_f64(nanos * 1e-9);
         let new = |harmless| Grain::new(begin, Some(4.0), harmless, false);
-        for (harmless, first, in_tail) in [(512, 512, 8), (64, 64, 8), (8, 8, 8), (1, 8, 1)] {
+        for (harmless, first, in_tail) in [(512, 512, 512), (64, 64, 64), (8, 8, 8), (1, 8, 1)] {
             assert_eq!(new(harmless).stretch(1 << 20).size, first);
-            assert_eq!(new(harmless).stretch(30).size, in_tail, "{harmless}");
+            let last = new(harmless).stretch(30);
+            assert_eq!((last.size, last.items), (in_tail, 30), "{harmless}: one stretch");
         }
         for (pace, size) in [(5.0, 64), (40.0, 8), (300.0, 8), (320.0, 1), (500.0, 1)] {
             let mut grain = Grain::new(begin, Some(pace), 512, false);
@@ -311,11 +316,11 @@ mod tests {
     #[test]
     fn stretches_last_some_microseconds() {
         for nanos in [0.2, 1.0, 2.0, 50.0, 300.0] {
-            let Stretch { size, claims, .. } = after(30, 1 << 30, nanos);
-            let lasts = (size * claims) as f64 * nanos;
+            let Stretch { items, .. } = after(30, 1 << 30, nanos);
+            let lasts = items as f64 * nanos;
             assert!((5_000.0..25_000.0).contains(&lasts), "{nanos} ns an item, {lasts} ns a stretch");
         }
-        assert_eq!(after(30, 1 << 30, 1e6).claims, 1);
+        assert_eq!(after(30, 1 << 30, 1e6).items, 1);
     }
 
     #[test]
@@ -323,9 +328,9 @@ mod tests {
         for left in 1..5_000 {
             let mut grain =
                 Grain { size: 64, claims: 1000, dear: false, ..Grain::new(Instant::now(), None, 1, false) };
-            let Stretch { size, claims, full_fences, .. } = grain.stretch(left);
-            assert!(!full_fences && claims > 0 && size * claims <= left);
-            assert!(size == 1 || left - size * claims >= TAIL, "{left} left");
+            let Stretch { size, items, full_fences, .. } = grain.stretch(left);
+            assert!(!full_fences && items > 0 && items <= left);
+            assert!(size == 1 || left - items >= TAIL, "{left} left");
         }
     }
 
@@ -333,10 +338,10 @@ mod tests {
     fn interference_makes_careful() {
         let now = Instant::now();
         let mut grain = Grain { size: 64, claims: 1000, dear: false, ..Grain::new(now, None, 1, false) };
-        let Stretch { size, claims, .. } = grain.stretch(1 << 30);
-        grain.end_stretch((1 << 29) - size * claims, now);
+        let Stretch { items, .. } = grain.stretch(1 << 30);
+        grain.end_stretch((1 << 29) - items, now);
         let next = grain.stretch(1 << 29);
-        assert_eq!((next.size, next.claims, next.full_fences), (1, FIRST_STRETCH, true));
+        assert_eq!((next.size, next.items, next.full_fences), (1, FIRST_STRETCH, true));
     }
 
     #[test]
@@ -345,9 +350,9 @@ mod tests {
         let mut grain = Grain::new(now, None, 1, true);
         let mut left = 1 << 30;
         let mut dearer = |nanos: f64| {
-            let Stretch { claims, .. } = grain.stretch(left);
-            left -= claims;
-            now += Duration::from_secs_f64(claims as f64 * nanos * 1e-9);
+            let Stretch { items, .. } = grain.stretch(left);
+            left -= items;
+            now += Duration::from_secs_f64(items as f64 * nanos * 1e-9);
             grain.end_stretch(left, now);
             grain.is_dearer
         };

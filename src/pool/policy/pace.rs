@@ -18,9 +18,9 @@ pub(crate) const HUGE_BLOCK: usize = SMALL_BLOCK * LARGE_BLOCK;
 /// The claims of a worker until its next reading of the clock.
 #[derive(Debug)]
 pub(crate) struct Stretch {
-    /// Items per claim.
+    /// Items per claim. The last claim may have fewer items.
     pub(crate) size: usize,
-    pub(crate) claims: usize,
+    pub(crate) items: usize,
     pub(crate) full_fences: bool,
     /// Whether the stretch begins a new partial result.
     pub(crate) is_new: bool,

@@ -302,18 +302,18 @@ impl Owner<'_> {
         }
     }
 
-    /// Lets `work` make `count` claims of `size` items each. `size * count` must not exceed
-    /// [`left`](Self::left). Returns the result of `work`, and whether the last claim is contested.
+    /// Lets `work` claim `items` items, `size` at a time. The last claim may have fewer items. At
+    /// least `items` items are [`left`](Self::left). Returns the result of `work`, and whether the last claim is contested.
     /// If so, [`resolve`](Self::resolve) returns the items of that claim.
     #[inline(always)]
     pub(crate) fn claim<T>(
         &mut self,
         size: usize,
-        count: usize,
+        items: usize,
         work: impl FnOnce(&mut Claims<'_>) -> T,
     ) -> (T, bool) {
         let Self { cell, fence, next, end, .. } = *self;
-        let behind = next + size * count;
+        let behind = next + items;
         let mut claims = Claims { cell: Some(cell), fence, next, behind, size, end, is_contested: false };
         let done = work(&mut claims);
         self.next = claims.next;
@@ -481,7 +481,7 @@ mod tests {
         let (mut owner, _) = ranges.enter(0);
         let theft = lock(&ranges.cells[0].lock);
         ranges.cells[0].end.store(4, Ordering::Relaxed);
-        assert_eq!(owner.claim(2, 1, |claims| assert!(claims.next().is_none())), ((), true));
+        assert_eq!(owner.claim(2, 2, |claims| assert!(claims.next().is_none())), ((), true));
         thread::scope(|threads| {
             let owner = &mut owner;
             let claim = threads.spawn(|| owner.resolve(2));
@@ -565,7 +565,7 @@ mod tests {
         let ranges = Ranges::new(1, Fence::Symmetric);
         ranges.partition(3..9, &[]);
         let (mut owner, _) = ranges.enter(0);
-        let (claimed, _) = owner.claim(2, 2, |claims| [claims.next(), claims.next()]);
+        let (claimed, _) = owner.claim(2, 4, |claims| [claims.next(), claims.next()]);
         assert_eq!(claimed, [Some(4..6), Some(6..8)]);
         assert_eq!((owner.abandon(), owner.next(), owner.left()), (7, 8, 0));
     }

@@ -69,7 +69,7 @@ impl Round {
                 let claim = |claims: &mut range::Claims<'_>| {
                     claims.next().into_iter().for_each(|items| self.claims.claim(items));
                 };
-                let ((), contested) = owner.claim(N, 1, claim);
+                let ((), contested) = owner.claim(N, N, claim);
                 if contested {
                     self.claims.claim(owner.resolve(N));
                 }
