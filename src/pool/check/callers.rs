@@ -656,7 +656,8 @@ impl SimPool {
     fn publish(&mut self, caller: usize, number: usize) {
         let SimCall { launch, awake, is_gap_short, .. } = self.callers[caller].call;
         let is_crowded = mem::take(&mut self.is_crowded) && self.flaw != Flaw::NoCrowd;
-        let seen = RoundSeen { awake, is_gap_short, is_crowded, explored: launch == Launch::Explored };
+        let seen =
+            RoundSeen { awake, is_gap_short, is_crowded, explores: launch.explores(&self.prices, awake) };
         let between = self.gaps.next(seen, &self.prices);
         let arena = self.arena_mut(number);
         (arena.phase, arena.cells[0].has_entered, arena.cells[0].run) = (Phase::Published, true, NOT_BEGUN);

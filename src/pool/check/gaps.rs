@@ -69,11 +69,11 @@ impl SimGaps {
         let began = mem::replace(&mut self.began, now);
         let since = |then| Duration::from_nanos(now - then);
         self.rhythm = self.rhythm.before_call();
-        let learnt = if self.rhythm.may_poll() { prices.worth_staying_awake() } else { Duration::ZERO };
         Gap {
             since_begin: since(began),
             since_end: (self.ended > began).then(|| since(self.ended)),
-            patience: self.spin.unwrap_or(learnt),
+            patience: self.spin.unwrap_or_else(|| prices.worth_staying_awake()),
+            may_poll: self.spin.is_some() || self.rhythm.may_poll(),
         }
     }
 
@@ -164,16 +164,17 @@ impl Team {
                 awake,
                 is_gap_short: gap.is_short(self.memory.expected(this)),
                 is_crowded: false,
-                explored: launch == Launch::Explored,
+                explores: launch.explores(&self.prices, awake),
             };
             let patience = self.gaps.next(seen, &self.prices);
-            self.share(helpers, work - alone, patience, awake);
+            let prices_count = launch != Launch::Explored || self.prices.explored(awake);
+            self.share(helpers, work - alone, patience, (awake, prices_count));
             self.gaps.end(self.now);
             let took = (self.now - begin) as f32;
             if launch.is_trial() {
                 self.memory.learn_alone(&self.prices, this, true, f32::INFINITY);
                 self.memory.learn(this, LoopKind::THROUGH, slice.len, work as f32);
-            } else {
+            } else if launch != Launch::Explored {
                 let kind = LoopKind::THROUGH;
                 self.memory.learn_shared(&self.prices, this, kind, (took, awake), slice.len, work as f32);
             }
@@ -187,7 +188,7 @@ impl Team {
 
     /// Publishes `work` for this number of helpers, awake ones first. They poll for `patience`
     /// afterwards. The policy learns the cost of the help.
-    fn share(&mut self, helpers: usize, work: u64, patience: u64, awake: bool) {
+    fn share(&mut self, helpers: usize, work: u64, patience: u64, (awake, prices_count): (bool, bool)) {
         let begin = self.now;
         let published = begin + PRICES.deal * (helpers as u64 + 1);
         let offered = published + PRICES.offer * helpers as u64;
@@ -234,7 +235,9 @@ impl Team {
         self.now = last;
         self.cost.cpu += last - begin;
         let [first, own, round] = [first, Some(own), Some(last)].map(|at| at.map(|at| (at - begin) as f32));
-        self.prices.learn(awake, helpers, first, own.unwrap_or(0.0), round.unwrap_or(0.0));
+        if prices_count {
+            self.prices.learn(awake, helpers, first, own.unwrap_or(0.0), round.unwrap_or(0.0));
+        }
     }
 
     /// Runs `calls`, and returns their cost.

@@ -50,6 +50,11 @@ impl Gaps {
         Patience::of(self.fixed.unwrap_or_default())
     }
 
+    /// How long helpers that poll stay awake after a loop.
+    fn patience(&self, prices: &Prices) -> Duration {
+        self.fixed.unwrap_or_else(|| prices.worth_staying_awake())
+    }
+
     /// The time between the last call and the call that begins `now`.
     pub(crate) fn gap(&self, now: Instant, prices: &Prices) -> Gap {
         let now = self.nanos_of(now);
@@ -60,11 +65,11 @@ impl Gaps {
         if rhythm != before {
             self.rhythm.store(rhythm.to_word(), Ordering::Relaxed);
         }
-        let learnt = if rhythm.may_poll() { prices.worth_staying_awake() } else { Duration::ZERO };
         Gap {
             since_begin: Duration::from_nanos(now.saturating_sub(began)),
             since_end: (ended > began).then(|| Duration::from_nanos(now.saturating_sub(ended))),
-            patience: self.fixed.unwrap_or(learnt),
+            patience: self.patience(prices),
+            may_poll: self.fixed.is_some() || rhythm.may_poll(),
         }
     }
 
@@ -75,9 +80,8 @@ impl Gaps {
         let last = [&self.began, &self.ended, &self.brief_ended].map(|last| last.load(Ordering::Relaxed));
         self.began.store(as_nanos(began), Ordering::Relaxed);
         self.brief_ended.store(as_nanos(began + took), Ordering::Relaxed);
-        let patience = self.fixed.unwrap_or(prices.worth_staying_awake());
         let pause = as_nanos(began).saturating_sub(last.into_iter().max().unwrap_or(0));
-        pause > as_nanos(patience)
+        pause > as_nanos(self.patience(prices))
     }
 
     /// A shared loop begins. Returns how long helpers poll for the next loop.
@@ -166,6 +170,7 @@ pub(crate) fn draw() -> Draw {
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
+    use crate::pool::policy::rhythm::Explores;
 
     #[test]
     fn a_gap_begins_where_a_shared_loop_ended_and_otherwise_where_the_last_call_began() {
@@ -196,7 +201,7 @@ mod tests {
         let (gaps, prices) = (Gaps::new(None), Prices::new());
         let polls = |is_crowded| {
             gaps.gap(Instant::now(), &prices);
-            let seen = RoundSeen { awake: true, is_gap_short: true, is_crowded, explored: false };
+            let seen = RoundSeen { awake: true, is_gap_short: true, is_crowded, explores: Explores::No };
             !gaps.next(seen, &prices).is_none()
         };
         assert!(polls(false));
@@ -210,8 +215,12 @@ mod tests {
         for asked in [Duration::ZERO, Duration::from_micros(50)] {
             let (gaps, prices) = (Gaps::new(Some(asked)), Prices::new());
             for is_gap_short in [false, true] {
-                let seen =
-                    RoundSeen { awake: true, is_gap_short, is_crowded: !is_gap_short, explored: false };
+                let seen = RoundSeen {
+                    awake: true,
+                    is_gap_short,
+                    is_crowded: !is_gap_short,
+                    explores: Explores::No,
+                };
                 assert_eq!(gaps.next(seen, &prices), Patience::of(asked));
             }
             assert_eq!(gaps.gap(Instant::now(), &prices).patience, asked);

@@ -18,7 +18,7 @@ use crate::{
         policy::{
             alone_or_shared::TRIAL_PARTS,
             launch::{self, Gap},
-            rhythm::RoundSeen,
+            rhythm::{Explores, RoundSeen},
             site::{Loop, LoopKind, Site, Slice},
         },
         team::{
@@ -159,7 +159,7 @@ impl Executor {
                     awake: self.threads.awake() > 0,
                     is_gap_short: gap.is_short(0.0),
                     is_crowded: self.is_crowded.swap(false, Ordering::Relaxed),
-                    explored: false,
+                    explores: Explores::No,
                 };
                 self.gaps.next(seen, &self.prices)
             }

@@ -420,7 +420,7 @@ impl Executor {
             awake: call.awake || self.threads.is_waking(),
             is_gap_short: call.gap.is_some_and(|gap| gap.is_short(expected)),
             is_crowded,
-            explored: call.launch == Launch::Explored,
+            explores: call.launch.explores(&self.prices, call.awake),
         };
         let between = self.gaps.next(seen, &self.prices);
         PollTimes { at_end: at_end.max(Patience::BRIEF), between }
@@ -488,8 +488,12 @@ mod tests {
         let cpus = executor.helpers_at_a_time + 1;
         let slice = Slice { address: 0x1000, len: 1000 };
         let this = Loop { site: Site::new(ptr::without_provenance(0x1230)), slice };
-        let gap =
-            Some(Gap { since_begin: Duration::ZERO, since_end: None, patience: Duration::from_secs(1) });
+        let gap = Some(Gap {
+            since_begin: Duration::ZERO,
+            since_end: None,
+            patience: Duration::from_secs(1),
+            may_poll: true,
+        });
         let call = Call { this, launch: Launch::Shared { helpers: 3 }, awake: true, gap };
         let polls = |workers| !executor.polls(&call, workers).between.is_none();
         let may_poll = executor.cpus.plan.may_poll;

@@ -18,6 +18,7 @@ use super::{
     memory::Memory,
     pace::{LARGE_BLOCK, SMALL_BLOCK},
     prices::{ASLEEP_NS, AT_FIRST, AWAKE_NS, CLEARLY, Prices, TOO_SHORT_TO_TIME_NS},
+    rhythm::Explores,
     rounds::{Ran, RoundBegin, Rounds},
     site::{Loop, LoopKind, Supply},
 };
@@ -34,7 +35,9 @@ const VERY_CLEARLY: f32 = 2.0;
 /// noticed.
 const TIMED_ONE_IN: u64 = 16;
 /// Exploration: one call in 256 is shared although that seems not to pay, so that a fall in the
-/// price of help is noticed. One search in 256 is timed from its first item on.
+/// price of help is noticed. This holds for a loop that takes as long as the assumed price of help:
+/// a longer loop explores more often, and a shorter one less often. So exploring takes about the
+/// same part of a program's time, 1 or 2 %. One search in 256 is timed from its first item on.
 const EXPLORED_ONE_IN: u64 = 256;
 /// In nanoseconds of work: after this much, a search reads the clock for the first time. Also the
 /// expected time of a part of a brief loop.
@@ -144,6 +147,16 @@ impl Launch {
         }
     }
 
+    /// Whether the call is shared only to see whether help has become cheaper. `awake` says whether
+    /// a helper was awake when it began.
+    pub(crate) fn explores(self, prices: &Prices, awake: bool) -> Explores {
+        match self {
+            Self::Explored if prices.explores_again(awake) => Explores::Again,
+            Self::Explored => Explores::Last,
+            _ => Explores::No,
+        }
+    }
+
     /// Whether the call is a trial of running alone.
     pub(crate) fn is_trial(self) -> bool {
         matches!(self, Self::Trial { .. })
@@ -165,7 +178,7 @@ impl Launch {
 pub(crate) struct Draw(pub(crate) u64);
 
 impl Draw {
-    /// Returns `true` in one of `odds` calls on average. `odds` is a power of two.
+    /// Returns `true` in one of `odds` calls on average.
     #[inline(always)]
     pub(crate) fn is_one_in(self, odds: u64) -> bool {
         self.0 < u64::MAX / odds
@@ -227,7 +240,7 @@ pub(crate) fn brief(
 /// is expected to take `expected` nanoseconds; 0 if that is unknown. `is_waking` says whether a
 /// helper is on its way.
 pub(crate) fn quiet_odds(prices: &Prices, launch: Launch, is_waking: bool, gap: Gap, expected: f32) -> u64 {
-    let is_far = !gap.is_short(expected);
+    let is_far = gap.is_long(expected);
     let is_settled = match launch {
         _ if is_waking => false,
         // It might be shared as soon as a helper is awake.
@@ -292,16 +305,22 @@ pub(crate) struct Gap {
     pub(crate) since_begin: Duration,
     /// The time since the last call ended, if that was shared.
     pub(crate) since_end: Option<Duration>,
-    /// How long helpers stay awake after a loop.
+    /// How long helpers that poll stay awake after a loop, and whether they may poll at present.
     pub(crate) patience: Duration,
+    pub(crate) may_poll: bool,
 }
 
 impl Gap {
-    /// Whether helpers that poll would have stayed awake through the gap. A call of the loop is
+    /// Whether helpers may poll, and would have stayed awake through the gap. A call of the loop is
     /// expected to take `expected` nanoseconds.
     pub(crate) fn is_short(self, expected: f32) -> bool {
+        self.may_poll && !self.is_long(expected)
+    }
+
+    /// Whether even helpers that poll would have slept before the end of the gap.
+    fn is_long(self, expected: f32) -> bool {
         let idle = self.since_end.map_or(nanos(self.since_begin) - expected, nanos);
-        idle.max(0.0) < nanos(self.patience)
+        idle.max(0.0) >= nanos(self.patience)
     }
 }
 
@@ -330,7 +349,7 @@ pub(crate) struct Case<'a> {
 impl Case<'_> {
     /// How the loop should start.
     pub(crate) fn launch(&self) -> Launch {
-        let &Self { memory, this, kind, helpers, awake, is_waking, gap, draw, .. } = self;
+        let &Self { memory, prices, this, kind, helpers, awake, is_waking, gap, draw, .. } = self;
         if kind.is_long {
             return Launch::Shared { helpers };
         }
@@ -355,19 +374,19 @@ impl Case<'_> {
             && !is_waking
             && expected >= f32::max(TOO_SHORT_TO_TIME_NS, least)
             && will_be_awake()
-            && (expected >= self.worth_sharing(cost, true) || draw.is_one_in(EXPLORED_ONE_IN))
+            && expected >= self.worth_sharing(cost, true)
         {
             return self.faster(cost, expected, (Launch::Shared { helpers: 1 }, Ran::Waking));
         }
         if let Some((rounds, now)) = self.rounds {
             rounds.begin_alone(this, now);
         }
-        // This call explores whether help has become cheaper. While a helper is awake, calls
-        // explore more often: a helper stays awake for only a few calls after a call that explored.
-        let imaginable = if awake { AWAKE_NS } else { TOO_SHORT_TO_TIME_NS };
-        let polls = awake && expected >= TOO_SHORT_TO_TIME_NS;
-        let odds = if polls { TIMED_ONE_IN } else { EXPLORED_ONE_IN };
-        if expected >= f32::max(imaginable, least) && draw.is_one_in(odds) {
+        // This call explores whether help has become cheaper.
+        let (imaginable, assumed) =
+            if awake { (AWAKE_NS, AWAKE_NS) } else { (TOO_SHORT_TO_TIME_NS, ASLEEP_NS) };
+        let odds = (EXPLORED_ONE_IN as f32 * assumed / expected) as u64;
+        let explores = || awake && prices.is_exploring() || draw.is_one_in(odds.max(1));
+        if expected >= f32::max(imaginable, least) && explores() {
             return Launch::Explored;
         }
         if expected < TOO_SHORT_TO_TIME_NS && !self.is_timed && !draw.is_one_in(TIMED_ONE_IN) {
@@ -541,7 +560,7 @@ mod tests {
             kind: LoopKind,
         ) -> Launch {
             let Self { memory, prices, patience, .. } = self;
-            let gap = Some(Gap { since_begin: MICRO, since_end: None, patience: *patience });
+            let gap = Some(Gap { since_begin: MICRO, since_end: None, patience: *patience, may_poll: true });
             let (is_timed, is_waking, draw) = (false, false, self.draw());
             let rounds = None;
             Case {
@@ -721,6 +740,7 @@ mod tests {
             since_begin: MICRO * micros,
             since_end: None,
             patience: 26 * MICRO,
+            may_poll: true,
         });
         let short = Launch::alone(1e3, 1.0, Why::Short);
         let odds = |launch, is_waking, micros| quiet_odds(&prices, launch, is_waking, gap(micros), 10e3);
@@ -729,6 +749,10 @@ mod tests {
         assert_eq!(odds(Launch::alone(1e3, 1.0, Why::Rounds), false, 12), TIMED_ONE_IN);
         assert_eq!(odds(Launch::alone(1e3, 1.0, Why::Rounds), true, 12), 0, "a helper is coming");
         assert_eq!(odds(Launch::Shared { helpers: 1 }, false, 12), 0);
+        let paused = Gap { may_poll: false, ..gap(12) };
+        assert!(!paused.is_short(10e3));
+        let odds_of = |gap| quiet_odds(&prices, Launch::alone(1e3, 1.0, Why::Rounds), false, gap, 10e3);
+        assert_eq!(odds_of(paused), TIMED_ONE_IN, "calls are near, whether helpers poll or not");
         assert_eq!(odds_after_brief(EXPLORED_ONE_IN, false), 0);
         assert_eq!(odds_after_brief(TIMED_ONE_IN, false), TIMED_ONE_IN);
         assert_eq!(odds_after_brief(TIMED_ONE_IN, true), EXPLORED_ONE_IN);
@@ -878,6 +902,32 @@ mod tests {
             assert!((0..100).all(|_| shared(&costs)), "awake: {awake}");
             assert!(calls < 100_000, "awake: {awake}, after {calls} calls");
         }
+    }
+
+    /// The price of a helper that is awake has risen to 12 µs, since its CPU was taken for a while.
+    #[test]
+    fn a_call_that_explores_wakes_a_helper_and_the_second_call_that_finds_it_measures_it() {
+        let costs = Costs::new(Duration::ZERO);
+        costs.learn(over(1000), LoopKind::THROUGH, 1000, 11e3);
+        (0..54).for_each(|_| costs.learn_help(true, None, 0.0, 50e3));
+        let before = costs.prices.help(true);
+        assert!((11e3..15e3).contains(&before), "{before}");
+        let launch = |awake| costs.launch(over(1000), awake, LoopKind::THROUGH);
+        let call = |awake, delay| {
+            assert_eq!(launch(awake), Launch::Explored);
+            let explores = Launch::Explored.explores(&costs.prices, awake);
+            if costs.prices.explored(awake) {
+                costs.learn_help(awake, delay, 1e3, 20e3);
+            }
+            explores
+        };
+        let calls = (0..2000).position(|_| launch(false) == Launch::Explored).expect("one call explores");
+        assert!(calls < 1000, "{calls}");
+        costs.prices.explored(false);
+        assert_eq!(call(true, Some(13e3)), Explores::Again, "with cold caches");
+        assert!((costs.prices.help(true) - before).abs() < 1.0);
+        assert_eq!(call(true, Some(3e3)), Explores::Last);
+        assert!(is_shared(launch(true)), "{}", costs.prices.help(true));
     }
 
     #[test]

@@ -39,7 +39,12 @@ impl SharedCall {
     pub(crate) fn learn(&self, memory: &Memory, prices: &Prices, times: &Times) {
         let Self { this, kind, awake, is_full, .. } = *self;
         let (indices, work) = self.needed(times);
-        if is_full && !self.launch.is_trial() {
+        if self.launch == Launch::Explored {
+            // The price of help was measured, and caches may have been cold.
+            if !prices.explored(awake) {
+                return;
+            }
+        } else if is_full && !self.launch.is_trial() {
             memory.learn_shared(prices, this, kind, (self.took, awake), indices, work);
         } else {
             memory.learn(this, kind, indices, work);

@@ -20,10 +20,10 @@
 //!
 //! If helpers have polled in vain, they do not poll for a number of calls, which grows with each
 //! failure. Helpers that poll only because calls explore whether help has become cheaper poll in
-//! vain. (One call in 16 explores while a helper is awake. With a loop of 4 µs, k-means over 500
-//! points, a helper polled for ever, and rounds took 1.2 times the plain program's time.) Calls
-//! that are not shared count, too, except very short ones and brief ones. Otherwise a disturbed
-//! pool, which shares hardly any loop, would never reach the end of a pause.
+//! vain. (Otherwise, with a loop of 4 µs, k-means over 500 points, a helper polls for ever, and
+//! rounds take 1.2 times the plain program's time.) Calls that are not shared count, too, except
+//! very short ones and brief ones. Otherwise a disturbed pool, which shares hardly any loop, would
+//! never reach the end of a pause.
 
 /// Whether helpers polled after the last round, and the record of earlier polls.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -37,7 +37,6 @@ pub(crate) struct Rhythm {
 }
 
 /// A round, as far as it says whether helpers should poll.
-#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RoundSeen {
     /// Whether helpers were awake before the round, and whether the gap before it was short.
@@ -45,8 +44,18 @@ pub(crate) struct RoundSeen {
     pub(crate) is_gap_short: bool,
     /// Whether other threads call loops, too.
     pub(crate) is_crowded: bool,
-    /// Whether the round was shared only to see whether help has become cheaper.
-    pub(crate) explored: bool,
+    pub(crate) explores: Explores,
+}
+
+/// Whether a round was shared only to see whether help has become cheaper.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) enum Explores {
+    #[default]
+    No,
+    /// It was, and its helper is to be awake at the next call, which explores, too.
+    Again,
+    /// It was the last such round.
+    Last,
 }
 
 impl Rhythm {
@@ -57,13 +66,15 @@ impl Rhythm {
 
     /// The rhythm after a round.
     pub(crate) fn after_round(self, round: RoundSeen) -> Self {
-        let RoundSeen { awake, is_gap_short, is_crowded, explored } = round;
+        let RoundSeen { awake, is_gap_short, is_crowded, explores } = round;
         if is_crowded {
             self.in_vain()
-        } else if awake && explored {
-            self.after_exploring()
         } else {
-            self.after(awake, is_gap_short)
+            match explores {
+                Explores::No => self.after(awake, is_gap_short),
+                Explores::Again => Self { polls: true, ..self },
+                Explores::Last => self.after_exploring(),
+            }
         }
     }
 
@@ -146,7 +157,7 @@ mod tests {
     #[test]
     fn helpers_do_not_poll_for_rounds_that_explore() {
         let (explored, shared) = (
-            RoundSeen { awake: true, explored: true, ..RoundSeen::default() },
+            RoundSeen { awake: true, explores: Explores::Last, ..RoundSeen::default() },
             Rhythm::default().after(false, true),
         );
         assert!(shared.polls, "a helper that was woken waits for the next call");
@@ -154,8 +165,8 @@ mod tests {
         assert!(once.polls && !once.after_round(explored).polls);
         // Beside rounds that are worth sharing, a helper stays awake.
         let beside = (0..100).fold(shared, |rhythm, round| {
-            let round =
-                RoundSeen { awake: true, is_gap_short: true, explored: round % 4 == 0, is_crowded: false };
+            let explores = if round % 4 == 0 { Explores::Last } else { Explores::No };
+            let round = RoundSeen { awake: true, is_gap_short: true, explores, is_crowded: false };
             let after = rhythm.before_call().after_round(round);
             assert!(after.polls);
             after

@@ -26,7 +26,7 @@
 use std::cell::Cell;
 
 use super::{
-    alone_or_shared::{LONGER, LONGEST_INTERVAL, MEAN_OF},
+    alone_or_shared::{DOUBTED, LONGER, LONGEST_INTERVAL, MEAN_OF},
     prices::CLEARLY,
     site::{Loop, scatter},
 };
@@ -38,10 +38,6 @@ const ALIKE: u8 = 2;
 /// if one round was interrupted. Then `PageRank` over 500 pages took 1.4 times the plain program's
 /// time for thousands of rounds, and now takes 1.1 times this time.)
 const COUNTED: usize = 3;
-/// In calls: the longest interval before a trial, if rounds take longer than those of the last
-/// trial. (A round of `PageRank` over 500 pages took 11 µs, after 8 µs at first. Alone it had taken
-/// 10 µs in the last trial, and the next trial was 16,000 calls away.)
-const DOUBTED: u16 = LONGER * LONGER;
 /// In calls: a trial fails that has not ended after this number of calls, since no helper comes.
 const LONGEST_TRIAL: u8 = 64;
 /// A loop is most of its round if the round takes less than this factor times the loop alone. Then
