@@ -436,7 +436,7 @@ impl Case<'_> {
             Some(true) => return Launch::alone(2.0 * expected, len / looks, Why::Rounds),
             Some(false) => return shared,
             None if !begins_alone => return shared,
-            None if !verdict.alone => return Launch::Trial { shared: time(usually) },
+            None if !verdict.alone => return Launch::Trial { shared: verdict.trial_time(len) },
             None => {}
         }
         if expected < TOO_SHORT_TO_TIME_NS && !draw.is_one_in(TIMED_ONE_IN) {
