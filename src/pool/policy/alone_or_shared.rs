@@ -173,21 +173,20 @@ impl AloneOrShared {
         Self { tried: 0, lasts, left: lasts, ..self }
     }
 
-    /// The verdict as two words. The table that stores them may lose either word.
-    pub(crate) fn to_words(self) -> [u32; 2] {
+    pub(crate) fn to_word(self) -> u64 {
         let [high, low] = self.left.to_be_bytes();
         let way = [2 * self.tried + u8::from(self.alone), self.lasts.ilog2() as u8, high, low];
-        [u32::from_be_bytes(way), self.usually.to_bits()]
+        u64::from(u32::from_be_bytes(way)) << u32::BITS | u64::from(self.usually.to_bits())
     }
 
-    pub(crate) fn from_words([way, usually]: [u32; 2]) -> Self {
-        let [tried, lasts, high, low] = way.to_be_bytes();
+    pub(crate) fn from_word(word: u64) -> Self {
+        let [tried, lasts, high, low, usually @ ..] = word.to_be_bytes();
         Self {
             alone: tried % 2 == 1,
             tried: tried / 2,
             lasts: 1_u16.wrapping_shl(lasts.into()),
             left: u16::from_be_bytes([high, low]),
-            usually: f32::from_bits(usually),
+            usually: f32::from_be_bytes(usually),
         }
     }
 }
@@ -340,12 +339,12 @@ mod tests {
     }
 
     #[test]
-    fn a_verdict_is_two_words() {
+    fn a_verdict_is_a_word() {
         for alone in [false, true] {
             for tried in 0..=SECOND {
                 for (lasts, left) in [(1, 0), (4, 4), (LONGEST_INTERVAL, LONGEST_INTERVAL)] {
                     let verdict = AloneOrShared { alone, tried, lasts, left, usually: 17.5 };
-                    assert_eq!(AloneOrShared::from_words(verdict.to_words()), verdict);
+                    assert_eq!(AloneOrShared::from_word(verdict.to_word()), verdict);
                 }
             }
         }

@@ -8,39 +8,88 @@ use super::{
 };
 use crate::sync::{AtomicU64, Ordering};
 
-/// The upper half of the number of a loop, made odd, so that no loop has the tag of an empty word.
+/// The costs of the pool's loops, in nanoseconds per item, and the verdicts on them.
+///
+/// A table of entries, in pairs: a number may be in either entry of its pair. (With one entry for
+/// each number, the pool never knew one of three loops in some processes, since another loop had
+/// its entry.) All accesses are Relaxed: nothing is published through a word, and a lost update
+/// loses only a hint. If two threads change one entry at the same time, it may hold the cost of one
+/// loop and the verdict on another one, until the next call.
+#[derive(Debug)]
+pub(crate) struct Memory(Box<[Pair; Self::PAIRS]>);
+
+/// Two entries in one cache line.
+#[derive(Debug, Default)]
+#[repr(align(32))]
+struct Pair([Entry; 2]);
+
+/// What is known of one number: of a loop over its slice, of a loop over any slice, or of a loop
+/// over all slices of about the same length.
+#[derive(Debug, Default)]
+struct Entry {
+    /// The tag of the number, and the bits of a cost in nanoseconds. An empty entry has the tag 0.
+    cost: AtomicU64,
+    /// A verdict, or the bits of the time until a stop; 0 if it is not known.
+    more: AtomicU64,
+}
+
+impl Entry {
+    #[inline(always)]
+    fn is_of(&self, number: u64) -> bool {
+        self.cost.load(Ordering::Relaxed) >> u32::BITS == tag(number)
+    }
+
+    /// The cost, if it is known.
+    #[inline(always)]
+    fn cost(&self) -> Option<f32> {
+        Some(f32::from_bits(self.cost.load(Ordering::Relaxed) as u32)).filter(|cost| !cost.is_nan())
+    }
+
+    fn set_cost(&self, number: u64, cost: f32) {
+        self.cost.store(tag(number) << u32::BITS | u64::from(cost.to_bits()), Ordering::Relaxed);
+    }
+
+    fn more(&self) -> Option<u64> {
+        Some(self.more.load(Ordering::Relaxed)).filter(|more| *more != 0)
+    }
+}
+
+/// The upper half of a number, made odd, so that no number has the tag of an empty entry.
+#[inline(always)]
 fn tag(number: u64) -> u64 {
     number >> u32::BITS | 1
 }
 
-/// Whether a word belongs to a number.
-fn has_tag(word: u64, number: u64) -> bool {
-    word >> u32::BITS == tag(number)
-}
-
-/// Reads the second word of a number's pair. (Out of line: most numbers are in the first word.)
-#[inline(never)]
-fn known(second: &AtomicU64, number: u64) -> Option<u32> {
-    let word = second.load(Ordering::Relaxed);
-    has_tag(word, number).then_some(word as u32)
-}
-
-/// The costs of the pool's loops, in nanoseconds per item, and the verdicts on them.
-///
-/// A table of words, in pairs: a number may be in either word of its pair. (With one word for each
-/// number, the pool never knew one of three loops in some processes, since another loop had its
-/// word.) A word holds a tag (upper half) and the bits of an `f32` or of an [`AloneOrShared`]
-/// (lower half); an empty word is 0, which has no tag. All accesses are Relaxed: each word stands
-/// alone, nothing is published through it, and a lost update loses only a hint.
-#[derive(Debug)]
-pub(crate) struct Memory(Box<[AtomicU64; Self::SLOTS]>);
-
 impl Memory {
-    const SLOTS: usize = 1024;
+    const PAIRS: usize = 256;
 
     pub(crate) fn new() -> Self {
-        let table: Box<[_]> = (0..Self::SLOTS).map(|_| AtomicU64::new(0)).collect();
-        Self(table.try_into().expect("as many as slots"))
+        let table: Box<[_]> = (0..Self::PAIRS).map(|_| Pair::default()).collect();
+        Self(table.try_into().expect("as many as pairs"))
+    }
+
+    #[inline(always)]
+    fn pair(&self, number: u64) -> &[Entry; 2] {
+        &self.0[number as usize % Self::PAIRS].0
+    }
+
+    /// The entry of a number, if there is one.
+    #[inline(always)]
+    fn find(&self, number: u64) -> Option<&Entry> {
+        let [first, second] = self.pair(number);
+        if first.is_of(number) { Some(first) } else { Some(second).filter(|second| second.is_of(number)) }
+    }
+
+    /// The entry of a number. A new entry replaces an empty one, or else the first one of its pair.
+    fn entry(&self, number: u64) -> &Entry {
+        self.find(number).unwrap_or_else(|| {
+            let [first, second] = self.pair(number);
+            let is_free = |entry: &Entry| entry.cost.load(Ordering::Relaxed) == 0;
+            let place = if is_free(second) && !is_free(first) { second } else { first };
+            place.more.store(0, Ordering::Relaxed);
+            place.set_cost(number, f32::NAN);
+            place
+        })
     }
 
     /// The cost of an item in nanoseconds, if the loop is known: over this slice, or else over any
@@ -53,7 +102,7 @@ impl Memory {
     /// is the time of a call divided by the number of indices of the slice.
     #[inline(always)]
     pub(crate) fn over_this(&self, this: Loop) -> Option<f32> {
-        self.at(this.number())
+        self.find(this.number())?.cost()
     }
 
     /// The expected time of a call that goes through all items, in nanoseconds; 0 if the loop is
@@ -64,27 +113,24 @@ impl Memory {
 
     /// The cost of an item that was reached, over any slice, in nanoseconds, if known.
     pub(crate) fn pace(&self, this: Loop) -> Option<f32> {
-        self.at(this.site.number())
+        self.find(this.site.number())?.cost()
     }
 
     /// The time of the last call of a loop that may stop, over any slice, in nanoseconds, if known.
     pub(crate) fn until_stop(&self, this: Loop) -> Option<f32> {
-        self.at(this.site.stop_number())
+        self.find(this.site.number())?.more().map(|bits| f32::from_bits(bits as u32))
     }
 
     /// The verdict on a loop: over this slice or, if the slice is new, over slices of about the
     /// same length.
     pub(crate) fn verdict(&self, this: Loop) -> Option<AloneOrShared> {
-        this.verdict_numbers().into_iter().find_map(|[way, usually]| {
-            Some(AloneOrShared::from_words([self.word(way)?, self.word(usually)?]))
-        })
+        let known = |number| self.find(number)?.more();
+        known(this.number()).or_else(|| known(this.class_number())).map(AloneOrShared::from_word)
     }
 
     fn keep_verdict(&self, this: Loop, verdict: AloneOrShared) {
-        for numbers in this.verdict_numbers() {
-            for (number, word) in numbers.into_iter().zip(verdict.to_words()) {
-                self.store(number, word);
-            }
+        for number in [this.number(), this.class_number()] {
+            self.entry(number).more.store(verdict.to_word(), Ordering::Relaxed);
         }
     }
 
@@ -99,13 +145,18 @@ impl Memory {
         // any slice, wherever the call stopped. For other loops it remembers the cost of an index,
         // since a loop that panicked may go through all items next time.
         let call = if kind.may_stop { this.slice.len } else { indices };
-        let stop = kind.may_stop.then_some((this.site.stop_number(), 1));
-        let loops = [(this.number(), call), (this.site.number(), indices)];
-        for (number, items) in loops.into_iter().chain(stop) {
+        let learn = |before: Option<f32>, items: usize| {
             let items = items as f32;
-            let before = self.at(number).unwrap_or(f32::INFINITY);
-            let cost = (work / items).min(f32::max(before * 2.0, TOO_SHORT_TO_TIME_NS / items));
-            self.store(number, cost.to_bits());
+            let before = before.unwrap_or(f32::INFINITY);
+            (work / items).min(f32::max(before * 2.0, TOO_SHORT_TO_TIME_NS / items))
+        };
+        for (number, items) in [(this.number(), call), (this.site.number(), indices)] {
+            let entry = self.entry(number);
+            entry.set_cost(number, learn(entry.cost(), items));
+        }
+        if kind.may_stop {
+            let until = learn(self.until_stop(this), 1);
+            self.entry(this.site.number()).more.store(until.to_bits().into(), Ordering::Relaxed);
         }
     }
 
@@ -143,35 +194,6 @@ impl Memory {
         if !before.is_some_and(|before| before.alone && !before.is_outdated(alone)) {
             self.learn(this, kind, indices, work);
         }
-    }
-
-    fn at(&self, number: u64) -> Option<f32> {
-        self.word(number).map(f32::from_bits)
-    }
-
-    #[inline(always)]
-    fn word(&self, number: u64) -> Option<u32> {
-        let [first, second] = self.places(number);
-        let word = first.load(Ordering::Relaxed);
-        if has_tag(word, number) { Some(word as u32) } else { known(second, number) }
-    }
-
-    fn store(&self, number: u64, bits: u32) {
-        let [first, second] = self.places(number);
-        let rank = |place: &AtomicU64| match place.load(Ordering::Relaxed) {
-            word if has_tag(word, number) => 0,
-            0 => 1, // free
-            _ => 2,
-        };
-        let place = if rank(second) < rank(first) { second } else { first };
-        place.store(tag(number) << u32::BITS | u64::from(bits), Ordering::Relaxed);
-    }
-
-    /// The two words that may hold a number.
-    #[inline(always)]
-    fn places(&self, number: u64) -> [&AtomicU64; 2] {
-        let first = number as usize % Self::SLOTS;
-        [&self.0[first], &self.0[first ^ 1]]
     }
 }
 

@@ -28,7 +28,7 @@ use std::cell::Cell;
 use super::{
     alone_or_shared::{DOUBTED, LONGER, LONGEST_INTERVAL, MEAN_OF},
     prices::CLEARLY,
-    site::{Loop, scatter},
+    site::Loop,
 };
 use crate::clock::{Instant, nanos};
 
@@ -80,7 +80,7 @@ impl Rounds {
     /// A call begins. Returns whether to run it alone, if rounds decide.
     pub(crate) fn begin(&self, this: Loop, call: RoundBegin) -> Option<bool> {
         let (place, known) = self.known(this);
-        let mut rounds = known.unwrap_or(RoundsOfLoop { number: this.round_number(), ..RoundsOfLoop::NEW });
+        let mut rounds = known.unwrap_or(RoundsOfLoop { number: this.class_number(), ..RoundsOfLoop::NEW });
         let decided = rounds.begin(call);
         place.set(rounds);
         decided
@@ -107,7 +107,7 @@ impl Rounds {
 
     /// The place of a loop, and the rounds of this loop if no other one has the place.
     fn known(&self, this: Loop) -> (&Cell<RoundsOfLoop>, Option<RoundsOfLoop>) {
-        let number = this.round_number();
+        let number = this.class_number();
         let place = &self.0[number as usize % LOOPS];
         (place, Some(place.get()).filter(|known| known.number == number))
     }
@@ -267,13 +267,6 @@ impl RoundsOfLoop {
             self.trial = Some(Trial { rounds: [f32::INFINITY; COUNTED], count: 0, left: LONGEST_TRIAL });
         }
         Some(self.is_alone != self.trial.is_some())
-    }
-}
-
-impl Loop {
-    /// The number of this loop among those of a thread, over any slice of about the same length.
-    fn round_number(self) -> u64 {
-        scatter(self.site.number() ^ u64::from((self.slice.len | 1).ilog2()))
     }
 }
 

@@ -14,11 +14,6 @@ impl Site {
     pub(crate) fn number(self) -> u64 {
         scatter(self.0 as u64)
     }
-
-    /// The number under which the time until a stop is kept.
-    pub(crate) fn stop_number(self) -> u64 {
-        scatter(!self.number())
-    }
 }
 
 /// A slice: its address, and its number of indices. An index is an item, or a block of items.
@@ -42,14 +37,9 @@ impl Loop {
         scatter(self.site.0 as u64 ^ scatter((address as u64).rotate_left(u32::BITS) ^ len as u64))
     }
 
-    /// Two pairs of numbers for the verdict on this loop: one pair over this slice, and one pair
-    /// over any slice of about the same length.
-    pub(crate) fn verdict_numbers(self) -> [[u64; 2]; 2] {
-        let size = u64::from((self.slice.len | 1).ilog2());
-        [self.number(), scatter(self.site.0 as u64 ^ scatter(size))].map(|of| {
-            let way = scatter(!of);
-            [way, scatter(!way)]
-        })
+    /// The number of this loop over any slice of about the same length.
+    pub(crate) fn class_number(self) -> u64 {
+        scatter(!self.site.number() ^ u64::from((self.slice.len | 1).ilog2()))
     }
 }
 
@@ -128,14 +118,13 @@ mod tests {
             let site = Site(0x5555_5555_0000 + 16 * i);
             let slice = Slice { address: 0x7fff_0000_0010 + (i << 12), len: 1_000_000 };
             let this = Loop { site, slice };
-            let [[a, b], [c, d]] = this.verdict_numbers();
-            let places = [site.number(), site.stop_number(), this.number(), a, b, c, d].map(|n| n % 1024);
-            let pairs = (0..7).flat_map(|one| (0..one).map(move |other| (one, other)));
+            let places = [site.number(), this.number(), this.class_number()].map(|n| n % 256);
+            let pairs = (0..3).flat_map(|one| (0..one).map(move |other| (one, other)));
             equal += pairs.filter(|&(one, other)| places[one] == places[other]).count();
         }
-        // A loop has 7 numbers, which form 21 pairs. By chance, the two numbers of one pair in 1024
+        // A loop has 3 numbers, which form 3 pairs. By chance, the two numbers of one pair in 256
         // have the same place.
-        let expected = SITES * 21 / 1024;
+        let expected = SITES * 3 / 256;
         assert!((expected / 2..expected * 3 / 2).contains(&equal), "{equal} instead of {expected}");
     }
 }
