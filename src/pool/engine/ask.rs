@@ -27,8 +27,18 @@ pub(super) struct Call {
     pub(super) launch: Launch,
     /// Whether helpers were awake when the call began.
     pub(super) awake: bool,
-    /// The gap before the call; `None` if the call was not weighed before it began.
-    pub(super) gap: Option<Gap>,
+    /// When the call was weighed, and the gap before it; `None` if it was not weighed before it
+    /// began.
+    pub(super) weighed: Option<(Instant, Gap)>,
+}
+
+impl Call {
+    /// When the call begins, of which `done` indices are already folded. A call that is shared from
+    /// its first item on begins when it is weighed: its invitations are part of its time.
+    pub(super) fn begin(&self, done: usize) -> Instant {
+        let shared = self.weighed.filter(|_| done == 0 && self.launch.helpers().is_some());
+        shared.map_or_else(Instant::now, |(weighed, _)| weighed)
+    }
 }
 
 impl Executor {
@@ -160,7 +170,7 @@ impl Executor {
         if options.is_watched() || self.program_report.is_some() {
             launch = launch.watched();
         }
-        (launch != Launch::Plain).then_some(Call { this, launch, awake, gap })
+        (launch != Launch::Plain).then_some(Call { this, launch, awake, weighed: now.zip(gap) })
     }
 
     /// How a call continues if it was expected to be short but is not. The next call gets a full
@@ -171,7 +181,7 @@ impl Executor {
         self.set_quiet(0);
         let awake = self.threads.awake() > 0;
         let launch = Launch::begun_alone(&self.prices, awake, Why::Unexpected);
-        Call { this, launch, awake, gap: None }
+        Call { this, launch, awake, weighed: None }
     }
 
     /// Why a call has run alone, given that it was not cancelled and workers were idle.

@@ -168,7 +168,7 @@ impl<'r> Running<'r> {
             let awake = executor.threads.awake() > 0;
             if executor.idle() > 0
                 && let Some(launch) = launch::of_rest(&executor.prices, self.solo.work_left(), awake)
-                && let Some(shared) = self.invite(Call { this, launch, awake, gap: None }, true)
+                && let Some(shared) = self.invite(Call { this, launch, awake, weighed: None }, true)
             {
                 return AfterAlone::Help(shared);
             }
@@ -315,7 +315,8 @@ impl Executor {
             }
         }
         let call = call.unwrap_or_else(|| self.weigh_again(*this));
-        Running { executor: self, call, options, solo: Solo::new(options, done..len), own, others }.run()
+        let solo = Solo::new(options, call.begin(done), done..len);
+        Running { executor: self, call, options, solo, own, others }.run()
     }
 
     /// Folds the first `done` indices as the plain loop does. Returns how the loop has ended;
@@ -418,7 +419,7 @@ impl Executor {
         let seen = RoundSeen {
             // A helper that was rung and is still on its way has not polled in vain.
             awake: call.awake || self.threads.is_waking(),
-            is_gap_short: call.gap.is_some_and(|gap| gap.is_short(expected)),
+            is_gap_short: call.weighed.is_some_and(|(_, gap)| gap.is_short(expected)),
             is_crowded,
             explores: call.launch.explores(&self.prices, call.awake),
         };
@@ -488,13 +489,10 @@ mod tests {
         let cpus = executor.helpers_at_a_time + 1;
         let slice = Slice { address: 0x1000, len: 1000 };
         let this = Loop { site: Site::new(ptr::without_provenance(0x1230)), slice };
-        let gap = Some(Gap {
-            since_begin: Duration::ZERO,
-            since_end: None,
-            patience: Duration::from_secs(1),
-            may_poll: true,
-        });
-        let call = Call { this, launch: Launch::Shared { helpers: 3 }, awake: true, gap };
+        let (zero, patience) = (Duration::ZERO, Duration::from_secs(1));
+        let gap = Gap { since_begin: zero, since_end: None, patience, may_poll: true };
+        let weighed = Some((Instant::now(), gap));
+        let call = Call { this, launch: Launch::Shared { helpers: 3 }, awake: true, weighed };
         let polls = |workers| !executor.polls(&call, workers).between.is_none();
         let may_poll = executor.cpus.plan.may_poll;
         assert_eq!([1, cpus, cpus + 1].map(polls), [may_poll, may_poll, false]);

@@ -44,9 +44,8 @@ impl Drop for Solo<'_> {
 }
 
 impl<'a> Solo<'a> {
-    /// A loop over the indices `left`. The loop begins now.
-    pub(crate) fn new(options: &'a LoopOptions<'a>, left: Range<usize>) -> Self {
-        let begin = Instant::now();
+    /// A loop over the indices `left`, which begins at `begin`.
+    pub(crate) fn new(options: &'a LoopOptions<'a>, begin: Instant, left: Range<usize>) -> Self {
         let closeup = options.tick().map(|tick| Box::new(Closeup::new(tick, left.start, begin)));
         let (len, timed, took) = (left.end, left.start, Duration::ZERO);
         Self { begin, hand: Private { options, begun: left.start, end: len }, timed, took, closeup }
@@ -227,7 +226,7 @@ mod tests {
         for expected in [1, 1000] {
             let wishes = Wishes { at: Location::caller(), report: None, trace: None };
             let options = LoopOptions::new(2, Watch::default(), wishes, LoopKind::THROUGH);
-            let mut solo = Solo::new(&options, 0..1000);
+            let mut solo = Solo::new(&options, Instant::now(), 0..1000);
             let limit = Duration::from_micros(500);
             assert!(solo.fold(&mut Slow, solo.pace(limit, expected)).is_none());
             assert!((1..=20).contains(&solo.hand.begun), "{} instead of 10", solo.hand.begun);

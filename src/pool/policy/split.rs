@@ -263,7 +263,11 @@ pub(crate) fn parts(items: Range<usize>, bounds: &[usize]) -> impl Iterator<Item
 /// The cost of all items before an index, for some indices in ascending order. All items between
 /// two neighbouring indices are assumed to cost the same.
 #[derive(Debug)]
-pub(crate) struct Profile(Vec<Knot>);
+pub(crate) struct Profile {
+    knots: Vec<Knot>,
+    /// The largest block that is harmless everywhere.
+    harmless: usize,
+}
 
 /// An index, and the cost of all items before it.
 type Knot = (usize, f32);
@@ -277,7 +281,8 @@ impl Profile {
             cost += nanos;
         }
         knots.push((len, cost));
-        Self(knots)
+        let harmless = harmless_block(&knots);
+        Self { knots, harmless }
     }
 
     fn total(&self) -> f32 {
@@ -310,25 +315,14 @@ impl Profile {
         self.index_at(goal).clamp(items.start, items.end - 1)
     }
 
-    /// The largest harmless block of `items`: each such block took at most about [`HARMLESS_NS`]. A
-    /// block that begins or ends between two knots may have taken twice as long.
+    /// The largest harmless block of `items`.
     pub(crate) fn harmless_block(&self, items: Range<usize>) -> usize {
-        let from = self.0.partition_point(|&(first, _)| first <= items.start).saturating_sub(1);
-        let behind = self.0.partition_point(|&(first, _)| first < items.end);
-        let knots = &self.0[from..(behind + 1).min(self.0.len())];
-        let is_harmless = |size: &usize| {
-            let mut begin = 0;
-            (1..knots.len()).all(|end| {
-                // The parts between `begin` and `end` are the longest series within a block, or one
-                // part that is longer than a block.
-                while begin + 1 < end && knots[end].0 - knots[begin].0 > *size {
-                    begin += 1;
-                }
-                let [(low, before), (high, after)] = [knots[begin], knots[end]];
-                after - before <= HARMLESS_NS * f32::max((high - low) as f32 / *size as f32, 1.0)
-            })
-        };
-        [HUGE_BLOCK, LARGE_BLOCK, SMALL_BLOCK].into_iter().find(is_harmless).unwrap_or(1)
+        if self.harmless == HUGE_BLOCK {
+            return HUGE_BLOCK;
+        }
+        let from = self.knots.partition_point(|&(first, _)| first <= items.start).saturating_sub(1);
+        let behind = self.knots.partition_point(|&(first, _)| first < items.end);
+        harmless_block(&self.knots[from..(behind + 1).min(self.knots.len())])
     }
 
     /// The cost of `items` in nanoseconds.
@@ -346,9 +340,27 @@ impl Profile {
     /// The last knot for which `is_before` returns true, and the next knot. If `is_before` returns
     /// true for no knot, the result begins with index 0 and cost 0.
     fn around(&self, is_before: impl Fn(&Knot) -> bool) -> (Knot, Option<Knot>) {
-        let (before, behind) = self.0.split_at(self.0.partition_point(is_before));
+        let (before, behind) = self.knots.split_at(self.knots.partition_point(is_before));
         (before.last().copied().unwrap_or_default(), behind.first().copied())
     }
+}
+
+/// The largest harmless block between `knots`: each such block took at most about [`HARMLESS_NS`]. A
+/// block that begins or ends between two knots may have taken twice as long.
+fn harmless_block(knots: &[Knot]) -> usize {
+    let is_harmless = |size: &usize| {
+        let mut begin = 0;
+        (1..knots.len()).all(|end| {
+            // The parts between `begin` and `end` are the longest series within a block, or one
+            // part that is longer than a block.
+            while begin + 1 < end && knots[end].0 - knots[begin].0 > *size {
+                begin += 1;
+            }
+            let [(low, before), (high, after)] = [knots[begin], knots[end]];
+            after - before <= HARMLESS_NS * f32::max((high - low) as f32 / *size as f32, 1.0)
+        })
+    };
+    [HUGE_BLOCK, LARGE_BLOCK, SMALL_BLOCK].into_iter().find(is_harmless).unwrap_or(1)
 }
 
 #[cfg(all(test, not(any(loom, shuttle, miri))))] // under Miri minutes each, and safe code on one thread
