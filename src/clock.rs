@@ -1,10 +1,13 @@
-//! The clock of the crate: the clock of std; on a system without a clock, a clock that stands
-//! still; under shuttle, a clock that advances at random.
+//! The clock of the crate: the clock of the system, in nanoseconds on Linux, and that of std
+//! elsewhere; on a system without a clock, a clock that stands still; under shuttle, a clock that
+//! advances at random.
 
 pub(crate) use moment::Moment;
 #[cfg(shuttle)]
 pub(crate) use random::Instant;
-#[cfg(not(any(shuttle, all(target_family = "wasm", target_os = "unknown"))))]
+#[cfg(all(target_os = "linux", not(shuttle)))]
+pub(crate) use nanoseconds::Instant;
+#[cfg(not(any(target_os = "linux", shuttle, all(target_family = "wasm", target_os = "unknown"))))]
 pub(crate) use std::time::Instant;
 #[cfg(all(target_family = "wasm", target_os = "unknown"))]
 pub(crate) use still::Instant;
@@ -86,6 +89,56 @@ mod moment {
             assert!(moment.is_over(1e3) && !moment.is_over(1e9));
             let short = (0..100).filter(|_| !Moment::now().is_over(1e3)).count();
             assert!(short > 50, "{short} of 100 moments are not long ago");
+        }
+    }
+}
+
+/// The clock of std counts seconds and nanoseconds, and the difference of two of its times takes 40
+/// to 56 instructions. A shared call has some 40 differences.
+#[cfg(all(target_os = "linux", not(shuttle)))]
+mod nanoseconds {
+    use std::{ops, time::Duration};
+
+    use nix::time::{ClockId, clock_gettime};
+
+    /// A time of the system's monotonic clock, in nanoseconds.
+    #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+    pub(crate) struct Instant(u64);
+
+    impl Instant {
+        #[allow(clippy::cast_sign_loss, reason = "this clock begins at 0")]
+        pub(crate) fn now() -> Self {
+            const SECOND: u64 = 1_000_000_000;
+            // Every Linux has this clock. Without it, no time would pass.
+            let now = clock_gettime(ClockId::CLOCK_MONOTONIC);
+            Self(now.map_or(0, |now| now.tv_sec() as u64 * SECOND + now.tv_nsec() as u64))
+        }
+
+        pub(crate) fn elapsed(self) -> Duration {
+            Self::now() - self
+        }
+    }
+
+    impl ops::Sub for Instant {
+        type Output = Duration;
+
+        fn sub(self, earlier: Self) -> Duration {
+            Duration::from_nanos(self.0.saturating_sub(earlier.0))
+        }
+    }
+
+    impl ops::Add<Duration> for Instant {
+        type Output = Self;
+
+        fn add(self, later: Duration) -> Self {
+            Self(self.0.saturating_add(u64::try_from(later.as_nanos()).unwrap_or(u64::MAX)))
+        }
+    }
+
+    #[cfg(test)]
+    impl ops::AddAssign<Duration> for Instant {
+        fn add_assign(&mut self, later: Duration) {
+            *self = *self + later;
         }
     }
 }

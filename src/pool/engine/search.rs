@@ -193,7 +193,7 @@ mod tests {
     fn a_search_for_any_match_is_soon_divided() {
         let begin = Instant::now();
         let parts = Parts::of_any(0..1000, 2);
-        let front = parts.divide.saturating_duration_since(begin);
+        let front = parts.divide - begin;
         assert!(front > Duration::ZERO, "it begins at the front");
         std::thread::sleep(Duration::from_millis(100));
         let mut is_divided = false;
