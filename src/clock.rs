@@ -3,10 +3,10 @@
 //! advances at random.
 
 pub(crate) use moment::Moment;
-#[cfg(shuttle)]
-pub(crate) use random::Instant;
 #[cfg(all(target_os = "linux", not(shuttle)))]
 pub(crate) use nanoseconds::Instant;
+#[cfg(shuttle)]
+pub(crate) use random::Instant;
 #[cfg(not(any(target_os = "linux", shuttle, all(target_family = "wasm", target_os = "unknown"))))]
 pub(crate) use std::time::Instant;
 #[cfg(all(target_family = "wasm", target_os = "unknown"))]

@@ -68,8 +68,8 @@ pub(crate) fn time_for(done: u16, parts: u16, shared: Duration) -> Duration {
 pub(crate) struct AloneOrShared {
     /// The verdict: whether the loop runs alone.
     pub(crate) alone: bool,
-    /// The calls of the present trial so far. In a trial of sharing: up to [`WAKES`] that have woken
-    /// a helper, then those that count.
+    /// The calls of the present trial so far. In a trial of sharing: up to [`WAKES`] that have
+    /// woken a helper, then those that count.
     tried: u8,
     /// In calls: the interval between two trials, and the part of this interval that is left until
     /// the next trial.
@@ -119,10 +119,10 @@ impl AloneOrShared {
         }
     }
 
-    /// The time that the next call of a trial of running alone may take, in a loop of `len` indices.
-    /// In the first call of the trial of a short loop, data comes home from the cache of a helper.
-    /// (A loop of 4 µs took 6.6 µs in such a call, and 5.4 µs shared, so it was never found to be
-    /// faster alone.)
+    /// The time that the next call of a trial of running alone may take, in a loop of `len`
+    /// indices. In the first call of the trial of a short loop, data comes home from the cache of a
+    /// helper. (A loop of 4 µs took 6.6 µs in such a call, and 5.4 µs shared, so it was never found
+    /// to be faster alone.)
     pub(crate) fn trial_time(self, len: f32) -> Duration {
         let usually = time(self.usually * len);
         if self.tried == 0 && parts_for(usually) == 1 { usually.mul_f32(CLEARLY) } else { usually }

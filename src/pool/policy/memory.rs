@@ -16,12 +16,12 @@ use crate::sync::{AtomicU64, Ordering};
 /// loses only a hint. If two threads change one entry at the same time, it may hold the cost of one
 /// loop and the verdict on another one, until the next call.
 #[derive(Debug)]
-pub(crate) struct Memory(Box<[Pair; Self::PAIRS]>);
+pub(crate) struct Memory(Box<[EntryPair; Self::PAIRS]>);
 
 /// Two entries in one cache line.
 #[derive(Debug, Default)]
 #[repr(align(32))]
-struct Pair([Entry; 2]);
+struct EntryPair([Entry; 2]);
 
 /// What is known of one number: of a loop over its slice, of a loop over any slice, or of a loop
 /// over all slices of about the same length.
@@ -64,7 +64,7 @@ impl Memory {
     const PAIRS: usize = 256;
 
     pub(crate) fn new() -> Self {
-        let table: Box<[_]> = (0..Self::PAIRS).map(|_| Pair::default()).collect();
+        let table: Box<[_]> = (0..Self::PAIRS).map(|_| EntryPair::default()).collect();
         Self(table.try_into().expect("as many as pairs"))
     }
 

@@ -345,8 +345,8 @@ impl Profile {
     }
 }
 
-/// The largest harmless block between `knots`: each such block took at most about [`HARMLESS_NS`]. A
-/// block that begins or ends between two knots may have taken twice as long.
+/// The largest harmless block between `knots`: each such block took at most about [`HARMLESS_NS`].
+/// A block that begins or ends between two knots may have taken twice as long.
 fn harmless_block(knots: &[Knot]) -> usize {
     let is_harmless = |size: &usize| {
         let mut begin = 0;

@@ -303,8 +303,8 @@ impl Owner<'_> {
     }
 
     /// Lets `work` claim `items` items, `size` at a time. The last claim may have fewer items. At
-    /// least `items` items are [`left`](Self::left). Returns the result of `work`, and whether the last claim is contested.
-    /// If so, [`resolve`](Self::resolve) returns the items of that claim.
+    /// least `items` items are [`left`](Self::left). Returns the result of `work`, and whether the
+    /// last claim is contested. If so, [`resolve`](Self::resolve) returns the items of that claim.
     #[inline(always)]
     pub(crate) fn claim<T>(
         &mut self,
