@@ -58,23 +58,19 @@ impl Round {
         }
     }
 
-    /// Empties the range of worker `me`, in blocks of `N` while at least `N` items are left.
+    /// Empties the range of worker `me`, in blocks of `N`, of which the last one may be shorter.
     pub(super) fn empty<const N: usize>(&self, me: usize) {
         let (mut owner, first) = self.ranges.enter(me);
         if let Some(item) = first {
             self.claims.claim(item..item + 1);
         }
         while owner.left() > 0 {
-            if owner.left() >= N {
-                let claim = |claims: &mut range::Claims<'_>| {
-                    claims.next().into_iter().for_each(|items| self.claims.claim(items));
-                };
-                let ((), contested) = owner.claim(N, N, claim);
-                if contested {
-                    self.claims.claim(owner.resolve(N));
-                }
-            } else {
-                self.claims.claim(pop(&mut owner));
+            let claim = |claims: &mut range::Claims<'_>| {
+                claims.next().into_iter().for_each(|items| self.claims.claim(items));
+            };
+            let ((), contested) = owner.claim(N, owner.left(), claim);
+            if contested {
+                self.claims.claim(owner.resolve(N));
             }
         }
     }
