@@ -85,14 +85,15 @@ fn a_part_with_a_wrong_number_of_items() {
 
 /// Vectors of neighbouring items, from both ends, also if a claim begins or ends among them.
 #[test]
-fn groups_have_the_items_of_chunks() {
+fn chunks_of_a_source_in_parts() {
     let alive = AtomicIsize::new(0);
     for pool in pools() {
         for len in [0, 1, 6, 7, 8, LEN] {
             for size in [1, 2, 7, 2 * LEN] {
-                let on = || source(InParts::new(Numbers(0..len, 0, &alive), len)).groups(size);
+                let parts = || source(InParts::new(Numbers(0..len, 0, &alive), len));
+                let on = || parts().map(|item| item).chunks(size);
                 let numbers =
-                    |group: Vec<Counted<'_>>| group.into_iter().map(|item| item.0).collect::<Vec<_>>();
+                    |piece: Vec<Counted<'_>>| piece.into_iter().map(|item| item.0).collect::<Vec<_>>();
                 let all: Vec<usize> = (0..len).collect();
                 let expected: Vec<Vec<usize>> = all.chunks(size).map(<[usize]>::to_vec).collect();
                 assert_eq!(pool.on(on()).map(numbers).collect::<Vec<_>>(), expected);
@@ -104,10 +105,19 @@ fn groups_have_the_items_of_chunks() {
                     let count = all.len();
                     let (first, second) = all.split_at(count / 2);
                     let (mut first, mut second) = (first.named_items(), second.items());
-                    let ends = [first.next_back(), second.next()].map(|group| group.map(numbers));
+                    let ends = [first.next_back(), second.next()].map(|piece| piece.map(numbers));
                     let of = |at: usize| expected.get(at).cloned();
                     assert_eq!(ends, [(count / 2).checked_sub(1).and_then(of), of(count / 2)]);
                 });
+                // The other items of the pairs are moved out of a vector.
+                let pairs = || {
+                    let owned: Vec<_> = (0..len).map(|number| Counted::new(number, &alive)).collect();
+                    parts().zip(owned).map(|(a, b)| (a.0 == b.0, b)).chunks(size)
+                };
+                let are_pairs = |piece: Vec<(bool, Counted<'_>)>| piece.iter().all(|pair| pair.0);
+                assert!(pool.on(pairs()).all(are_pairs) && pool.on(pairs()).rev().all(are_pairs));
+                _ = pool.on(pairs()).find(|piece| piece[0].1.0 > 3);
+                _ = pool.on(pairs()).rev().find(|piece| piece[0].1.0 > 3);
                 assert_eq!(alive.load(Relaxed), 0);
             }
         }

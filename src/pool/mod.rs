@@ -28,7 +28,7 @@ pub use tell::{report::*, trace::Trace, trace::timeline::*, why_alone::Alone};
 pub use thread::WorkerThread;
 pub use verbs::{
     chain::*, collect::*, feed::*, grow::*, indexed::*, on::*, options::*, owned::*, part::*, permutation::*,
-    portion::*, reproducible::*, source::*, stages::*, state::*, target::*, tiles::*, waiting::*,
+    pieces::*, portion::*, reproducible::*, source::*, stages::*, state::*, target::*, tiles::*, waiting::*,
 };
 
 use std::{borrow::Cow, cmp::Ordering, fmt, io};

@@ -267,15 +267,6 @@ pub trait IndexedStage<T> {
 
     /// Appends this stage to a source.
     fn behind<S: Source<Item = T> + Sync>(self, source: S) -> impl Source<Item = Self::Made> + Sync;
-
-    /// Gives the items behind this stage to an end.
-    #[track_caller]
-    fn give<S: Source<Item = T> + Sync, E: IndexedEnd<Self::Made>>(self, source: S, end: E) -> E::Out
-    where
-        Self: Sized,
-    {
-        end.source(self.behind(source))
-    }
 }
 
 /// A stage, and the end that consumes the items behind it.
@@ -326,6 +317,6 @@ impl<T, G: IndexedStage<T>, E: IndexedEnd<G::Made>> IndexedEnd<T> for Then<G, E>
 
     #[track_caller]
     fn source<S: Source<Item = T> + Sync>(self, source: S) -> E::Out {
-        self.0.give(source, self.1)
+        self.1.source(self.0.behind(source))
     }
 }

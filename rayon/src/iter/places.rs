@@ -2,7 +2,7 @@
 
 use rangesteal::{source, source::Source};
 
-use super::{IndexedEnd, IndexedStage, Placed};
+use super::{IndexedStage, Placed};
 
 /// Declares a stage of sources, and the iterator that consists of a base and the stage.
 macro_rules! place {
@@ -51,32 +51,10 @@ place! {
     /// See [`IndexedParallelIterator::step_by`](super::IndexedParallelIterator::step_by).
     StepBy, Steps(usize), T => T, |self, of| source(of).step_by(self.0), |count| count.div_ceil(self.0)
 }
-/// The stage of [`Chunks`].
-#[doc(hidden)]
-#[derive(Clone, Copy, Debug)]
-pub struct Pieces(pub(super) usize);
-
-/// See [`IndexedParallelIterator::chunks`](super::IndexedParallelIterator::chunks).
-pub type Chunks<I> = Placed<I, Pieces>;
-
-impl<T: Send> IndexedStage<T> for Pieces {
-    type Made = Vec<T>;
-
-    fn behind<S: Source<Item = T> + Sync>(self, of: S) -> impl Source<Item = Vec<T>> + Sync {
-        source(of).map(|item| item).chunks(self.0)
-    }
-
-    #[track_caller]
-    fn give<S: Source<Item = T> + Sync, E: IndexedEnd<Vec<T>>>(self, of: S, end: E) -> E::Out {
-        if const { S::IS_PARTED } {
-            return end.source(source(of).groups(self.0));
-        }
-        end.source(self.behind(of))
-    }
-
-    fn count(&self, count: usize) -> usize {
-        count.div_ceil(self.0)
-    }
+place! {
+    /// See [`IndexedParallelIterator::chunks`](super::IndexedParallelIterator::chunks).
+    Chunks, Pieces(usize), T => Vec<T>, |self, of| source(of).map(|item| item).chunks(self.0),
+    |count| count.div_ceil(self.0)
 }
 
 /// The stage of [`MinLen`].

@@ -213,39 +213,6 @@ pub trait Source: Chain<State = Stateless> {
     }
 }
 
-/// A source whose neighbouring items can be requested as one piece. A loop can run over the
-/// [chunks](crate::On::chunks) of such a source. Sealed, as [`Source`] is.
-pub trait Pieces: Source {
-    /// The type of a piece: some neighbouring items.
-    type Piece;
-
-    /// The items at the indices of `range`, as one piece.
-    ///
-    /// # Safety
-    /// As for [`Source::items`].
-    #[doc(hidden)]
-    unsafe fn piece(&self, range: Range<usize>) -> Self::Piece;
-}
-
-/// A source whose pieces are vectors.
-#[doc(hidden)]
-pub trait InVectors: Source {}
-
-#[doc(hidden)]
-#[diagnostic::do_not_recommend]
-impl<S: InVectors> Pieces for S {
-    type Piece = Vec<S::Item>;
-
-    #[inline(always)]
-    unsafe fn piece(&self, range: Range<usize>) -> Vec<S::Item> {
-        // SAFETY: as the caller promises.
-        unsafe { self.items(range) }.collect()
-    }
-}
-
-/// A source whose items may be requested any number of times. Sealed, as [`Source`] is.
-pub trait Shared: Pieces {}
-
 /// A type that can be converted to a [`Chain`]: slices, vectors and arrays by shared or exclusive
 /// reference; vectors, boxed slices and arrays by value; ranges of integers; tuples of up to eight
 /// of these, as sources in step; and the results of [`source`](crate::source()).

@@ -12,10 +12,11 @@ use std::{
 
 use super::{
     chain::{
-        Chain, Each, InVectors, IntoChain, Pieces, Shared, Source, SourceItem, WorkerOf, base,
-        begins_a_chain, behind, itself, made_of, nothing_is_noted,
+        Chain, Each, IntoChain, Source, SourceItem, WorkerOf, base, begins_a_chain, behind, itself, made_of,
+        nothing_is_noted,
     },
     kernel::Claim,
+    pieces::{InVectors, Pieces, Shared},
     state::Stateless,
 };
 use crate::pool::tell::units::Blocks;
@@ -249,7 +250,7 @@ impl<S: Pieces> Source for Chunks<S> {
         let blocks = self.blocks;
         // SAFETY: *once*: no two blocks share an index, and each block is requested at most once,
         // as the caller promises.
-        unsafe { Claim::of_blocks(&self.source, range, move |some| blocks.items(some)) }.map(Claim::piece)
+        unsafe { self.source.pieces(range, move |some| blocks.items(some)) }
     }
 
     #[inline(always)]
@@ -496,7 +497,7 @@ impl<S: Pieces, O: Deref<Target = [usize]>> Source for Cuts<S, O> {
         // SAFETY: *once*: 1. the last offset lies within the source; 2. offsets do not decrease, so
         // no two pieces share an index, and each piece is requested once, as the caller promises;
         // 3. the claim of a piece has noted its items.
-        unsafe { Claim::of_blocks(&self.source, range, |pieces| self.in_source(pieces)) }.map(Claim::piece)
+        unsafe { self.source.pieces(range, |pieces| self.in_source(pieces)) }
     }
 }
 

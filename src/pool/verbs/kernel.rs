@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::{
-    chain::{Chain, Pieces, Source, WorkerOf},
+    chain::{Chain, Source, WorkerOf},
     state::State,
 };
 use crate::pool::{
@@ -62,22 +62,37 @@ impl<'s, S: Source> Claim<'s, S> {
         blocks.map(move |block| {
             // The closure owns the whole claim `left`, not only its fields, so the drop of the
             // closure drops the claim.
-            let (left, mut items) = (&mut left, items_of(block..block + 1));
-            if S::DROPS_ITEMS {
-                // `block` is the first or the last of the blocks that are left.
-                if block == first_left {
-                    debug_assert_eq!(items.start, left.range.start, "a block from the middle");
-                    first_left += 1;
-                    items.start = mem::replace(&mut left.range.start, items.end);
-                } else {
-                    debug_assert_eq!(items.end, left.range.end, "a block from the middle");
-                    left.range.end = items.start;
-                }
-            }
-            // SAFETY: as the caller promises, since `left` has these items no more, or requests no
-            // items.
-            unsafe { Self::new(left.source, items) }
+            let (left, items) = (&mut left, items_of(block..block + 1));
+            // SAFETY: as the caller promises; `block` is the first or the last one that is left.
+            unsafe { left.block(block, &mut first_left, items) }
         })
+    }
+
+    /// A claim of the `items` of one block, the first or the last of those that are left. If the
+    /// items are owned, this claim has them no more.
+    ///
+    /// # Safety
+    /// As for [`of_blocks`](Self::of_blocks). This claim requests no items.
+    #[inline(always)]
+    pub(super) unsafe fn block(
+        &mut self,
+        block: usize,
+        first_left: &mut usize,
+        mut items: Range<usize>,
+    ) -> Self {
+        if S::DROPS_ITEMS {
+            let left = &mut self.range;
+            if block == *first_left {
+                debug_assert_eq!(items.start, left.start, "a block from the middle");
+                *first_left += 1;
+                items.start = mem::replace(&mut left.start, items.end);
+            } else {
+                debug_assert_eq!(items.end, left.end, "a block from the middle");
+                left.end = items.start;
+            }
+        }
+        // SAFETY: as the caller promises.
+        unsafe { Self::new(self.source, items) }
     }
 
     /// The indices of the items.
@@ -96,20 +111,16 @@ impl<'s, S: Source> Claim<'s, S> {
     /// The items.
     #[inline(always)]
     pub(crate) fn items(self) -> impl ExactSizeIterator<Item = S::Item> + DoubleEndedIterator + use<'s, S> {
-        let claim = ManuallyDrop::new(self);
-        // SAFETY: as the caller of `new` promises; this claim does not request its items again.
-        unsafe { claim.source.items(claim.range.clone()) }
+        let (source, range) = self.spend();
+        // SAFETY: as the caller of `new` promises; the claim is gone.
+        unsafe { source.items(range) }
     }
 
-    /// The items, as one piece.
+    /// The source and the indices, whose items the caller requests instead of this claim.
     #[inline(always)]
-    pub(crate) fn piece(self) -> S::Piece
-    where
-        S: Pieces,
-    {
-        let spent = ManuallyDrop::new(self);
-        // SAFETY: as promised in `new`; this claim is gone.
-        unsafe { spent.source.piece(spent.range.clone()) }
+    pub(super) fn spend(self) -> (&'s S, Range<usize>) {
+        let claim = ManuallyDrop::new(self);
+        (claim.source, claim.range.clone())
     }
 
     /// The items with their indices. LLVM vectorises some loops over numbered items, but not the

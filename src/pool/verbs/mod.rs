@@ -3,14 +3,14 @@
 //! generic over closures is in this folder, except `engine/join.rs`.
 //!
 //! `source` has slices and ranges, `owned` has items by value, and `indexed` has sources that are
-//! made of other sources, as have `in_turn` and `groups`; `portion` lends a source to
-//! rangesteal-rayon in parts.
+//! made of other sources, as has `in_turn`; `portion` lends a source to rangesteal-rayon in parts.
 //! `permutation` has the items of a slice at given indices, and `tiles` the rectangles of a matrix.
-//! `chain` has the traits of chains, `stages` the stages, and `state` the states that workers keep
-//! between items. `on` has the type `On` of a chain and its pool, with the stages as methods.
-//! `options` has the options and hands the loop to the executor. `value` makes a chain without a
-//! pool a source. The ends are in `ends` (those that fold), `searches`, `scan` (running totals) and
-//! `collect`; `otherwise` lists rayon's methods that have another name in this crate.
+//! `chain` has the traits of chains, `pieces` those of sources that give neighbouring items as one
+//! piece, `stages` the stages, and `state` the states that workers keep between items. `on` has the
+//! type `On` of a chain and its pool, with the stages as methods. `options` has the options and
+//! hands the loop to the executor. `value` makes a chain without a pool a source. The ends are in
+//! `ends` (those that fold), `searches`, `scan` (running totals) and `collect`; `otherwise` lists
+//! rayon's methods that have another name in this crate.
 //!
 //! An end defines how the items of a claim are folded into a partial result, and how two partial
 //! results are reduced. The chain and the end make a kernel (`kernel`); the rest of the crate knows
@@ -37,7 +37,6 @@ pub(crate) mod comparator;
 mod ends;
 pub(crate) mod feed;
 mod gather;
-mod groups;
 pub(crate) mod grow;
 mod in_turn;
 pub(crate) mod indexed;
@@ -52,6 +51,7 @@ pub(crate) mod owned;
 pub(crate) mod part;
 pub(crate) mod partition;
 pub(crate) mod permutation;
+pub(crate) mod pieces;
 mod places;
 pub(crate) mod portion;
 pub(crate) mod reproducible;

@@ -2,10 +2,10 @@
 //! This file contains the stages.
 
 use super::{
-    chain::{Chain, IntoChain, Pieces, Shared, Source},
-    groups::Groups,
+    chain::{Chain, IntoChain, Source},
     in_turn::InTurn,
     indexed::{Chunks, Located, Rev, StepBy, Subrange, Windows, Zip},
+    pieces::{Pieces, Shared},
     source::Indices,
     stages::{Cloned, Filter, FilterMap, FlatMap, Flatten, Inspect, Map, With},
     state::{Fresh, Given, Kept, PerBlock, PerWorker, Stateless},
@@ -499,15 +499,6 @@ impl<S: Source, P> On<S, P> {
         S: Pieces,
     {
         On { chain: Chunks::new(self.chain, size), pool: self.pool }
-    }
-
-    /// Runs over vectors of `size` neighbouring items; the last vector may be shorter. For sources
-    /// in parts: see [`Groups`].
-    #[doc(hidden)] // for rangesteal-rayon
-    #[inline]
-    #[track_caller]
-    pub fn groups(self, size: usize) -> On<Groups<S>, P> {
-        On { chain: Groups::new(self.chain, size), pool: self.pool }
     }
 
     /// Runs over pieces of exactly `size` neighbouring items. Items that remain at the end are left

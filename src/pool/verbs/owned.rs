@@ -12,7 +12,8 @@ use std::{
 };
 
 use super::{
-    chain::{Chain, Each, IntoChain, Pieces, Source, base, begins_a_chain, itself},
+    chain::{Chain, Each, IntoChain, Source, base, begins_a_chain, itself},
+    pieces::Pieces,
     state::Stateless,
 };
 use crate::{

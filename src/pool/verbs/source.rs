@@ -10,10 +10,8 @@ use std::{
 };
 
 use super::{
-    chain::{
-        Chain, Each, IntoChain, Pieces, Shared, Source, base, begins_a_chain, itself, nothing_is_noted,
-        sealed::Sealed,
-    },
+    chain::{Chain, Each, IntoChain, Source, base, begins_a_chain, itself, nothing_is_noted, sealed::Sealed},
+    pieces::{Pieces, Shared},
     state::Stateless,
 };
 

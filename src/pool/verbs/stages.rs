@@ -3,7 +3,8 @@
 use std::{convert::Infallible, fmt, ops::Range};
 
 use super::{
-    chain::{Chain, Each, InVectors, Source, SourceItem, WorkerOf, behind, itself, made_of},
+    chain::{Chain, Each, Source, SourceItem, WorkerOf, behind, itself, made_of},
+    pieces::InVectors,
     state::{Given, State, Stateless},
 };
 

@@ -6,8 +6,9 @@
 use std::ops::Range;
 
 use super::{
-    chain::{Chain, Each, IntoChain, Pieces, Shared, Source, SourceItem, WorkerOf, behind, made_of, sealed},
+    chain::{Chain, Each, IntoChain, Source, SourceItem, WorkerOf, behind, made_of, sealed},
     on::{NoPool, On, WithoutPool},
+    pieces::{Pieces, Shared},
 };
 
 impl<C: Chain> sealed::Sealed for On<C> {}
