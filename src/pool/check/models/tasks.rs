@@ -288,6 +288,29 @@ fn a_caller_that_waits_for_its_loop_is_called() {
     a_call_inside();
 }
 
+/// The reserve is called. A broadcast from outside of the pool then ends after this call: it calls
+/// the reserve, too, if the call has not ended.
+fn calls_of_the_reserve() {
+    explore_to(3, || {
+        let (shared, written) = (new(1), Arc::new(local()));
+        let reserve = reserve(&shared);
+        let writes = Arc::clone(&written);
+        shared.0.call(RESERVE, Box::new(move || writes.write(7)));
+        if shared.0.reserve_is_called() {
+            shared.0.call(RESERVE, says(&shared, 0));
+            shared.1[0].hear();
+        }
+        written.write(0);
+        shared.0.stop();
+        reserve.join().unwrap();
+    });
+}
+
+#[test]
+fn a_broadcast_ends_after_the_earlier_calls_of_the_reserve() {
+    calls_of_the_reserve();
+}
+
 /// A task calls a closure that is lent, and finds what the closure borrows; or it comes too late.
 #[test]
 fn nobody_is_inside_of_a_closure_after_it_was_lent() {
@@ -341,5 +364,11 @@ mod planted {
     #[should_panic(expected = "deadlock")]
     fn a_call_that_wakes_no_caller() {
         with(Bug::CallsNoCaller, a_call_inside);
+    }
+
+    #[test]
+    #[should_panic(expected = "Causality violation")]
+    fn a_broadcast_that_sees_no_call_that_has_begun() {
+        with(Bug::SeesNoCallInside, calls_of_the_reserve);
     }
 }
