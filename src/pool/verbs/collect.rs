@@ -30,7 +30,8 @@ use crate::pool::{
 /// Behind [`located`](On::located) the error contains the index of its item.
 #[diagnostic::on_unimplemented(
     message = "a chain of `{T}` cannot be collected into `{Self}`",
-    note = "collect into a `Vec`, a `Box<[T]>`, a `String`, a `HashMap`, a `BTreeMap` and so on, or a `Result` or `Option` of one"
+    note = "collect into a `Vec`, a `Box<[T]>`, a `String`, a `HashMap`, a `BTreeMap` and so on, or a `Result` or `Option` of one",
+    note = "`copied()` or `cloned()` makes values of references"
 )]
 pub trait FromChain<T>: Sized {
     /// Runs the loop. `open` converts an item of the chain to an item of the collection, or to the

@@ -206,7 +206,7 @@ no_loop! {
         [T] vec::IntoIter<T>;
     OfDrained: "no loop runs over an iterator: write `source::drain(&mut v, range)`, not `v.drain(range)`"
         [T] vec::Drain<'_, T>;
-    OfPieces: "no loop runs over an iterator: write `pool.on(&v).chunks(n)`, not `pool.on(v.chunks(n))`, and other pieces likewise"
+    OfPieces: "no loop runs over an iterator: write `pool.on(&v).chunks(n)`, and inside `zip` `source(&v).chunks(n)`, not `v.chunks(n)`; other pieces likewise"
         [T] slice::Chunks<'_, T>, [T] slice::ChunksMut<'_, T>, [T] slice::ChunksExact<'_, T>,
         [T] slice::ChunksExactMut<'_, T>, [T] slice::Windows<'_, T>;
     OfOpenRange: "a range for a loop has an end: write `enumerate()` to number items, or `0..n`"
