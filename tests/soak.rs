@@ -572,7 +572,7 @@ fn variable(name: &str) -> Option<u64> {
 fn soak() {
     /// An episode that takes longer hangs.
     const LIMIT: Duration = Duration::from_secs(120);
-    let time = Duration::from_secs(variable("RANGESTEAL_SOAK_SECONDS").unwrap_or(8));
+    let time = Duration::from_secs(variable("RANGESTEAL_SOAK_SECONDS").unwrap_or(4));
     let given = variable("RANGESTEAL_SOAK_SEED");
     let mut seeds = Random(RandomState::new().hash_one(Instant::now()));
     let (begins, begun) = mpsc::channel();

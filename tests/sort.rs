@@ -419,25 +419,27 @@ fn a_sort_inside_a_loop() {
 
 #[test]
 fn two_runs_are_merged_stably_wherever_they_meet() {
-    for threads in [1, 2, 3, 6] {
-        let pool = Pool::builder().num_threads(threads).build().unwrap();
-        for len in [0, 1, 2, 1000, 100_000] {
-            for keys in [1, 5, 1 << 30] {
-                for middle in [0, 1, len / 3, len / 2, len].map(|middle| middle.min(len)) {
-                    // An item is a key and the index that it had: equal keys must keep their order.
-                    let mut items: Vec<(usize, usize)> =
-                        (0..len).map(|i| (i * 7919 % 1009 % keys, i)).collect();
-                    items[..middle].sort_unstable();
-                    items[middle..].sort_unstable();
-                    let mut expected = items.clone();
-                    expected.sort_by_key(|item| item.0);
+    let pools = [1, 2, 3, 6].map(pool);
+    for len in [0, 1, 2, 1000, 100_000] {
+        for keys in [1, 5, 1 << 30] {
+            for middle in [0, 1, len / 3, len / 2, len].map(|middle| middle.min(len)) {
+                // An item is a key and the index that it had: equal keys must keep their order.
+                let mut runs: Vec<(usize, usize)> = (0..len).map(|i| (i * 7919 % 1009 % keys, i)).collect();
+                runs[..middle].sort_unstable();
+                runs[middle..].sort_unstable();
+                let mut by_key = runs.clone();
+                by_key.sort_by_key(|item| item.0);
+                let mut sorted = runs.clone();
+                sorted.sort_unstable();
+                for pool in &pools {
+                    let mut items = runs.clone();
                     pool.merge_by(&mut items, middle, |a, b| a.0.cmp(&b.0));
-                    assert!(items == expected, "{len} items, {keys} keys, {middle}, {threads} threads");
-                    items.sort_unstable();
+                    let threads = pool.num_threads();
+                    assert!(items == by_key, "{len} items, {keys} keys, {middle}, {threads} threads");
+                    items.clone_from(&sorted);
                     items.rotate_left(middle);
                     pool.merge(&mut items, len - middle);
-                    expected.sort_unstable();
-                    assert!(items == expected);
+                    assert!(items == sorted, "{len} items, {keys} keys, {middle}, {threads} threads");
                 }
             }
         }

@@ -130,6 +130,7 @@ impl Program {
 }
 
 #[test]
+#[ignore = "builds trees of other crates: .ci/long runs it"]
 fn a_patched_tree_runs_on_this_crate() {
     let program = Program::new("patched", TREE, PROGRAM);
     if program.has_crates() {
@@ -138,6 +139,7 @@ fn a_patched_tree_runs_on_this_crate() {
 }
 
 #[test]
+#[ignore = "builds trees of other crates: .ci/long runs it"]
 fn a_line_with_a_path_keeps_features_and_platforms() {
     let program = Program::new("optional", OPTIONAL, OF_A_FEATURE);
     if program.has_crates() {

@@ -185,6 +185,7 @@ fn touched() -> [Vec<Touched>; 2] {
 }
 
 #[test]
+#[ignore = "long"]
 fn a_call_touches_little() {
     let found = |tool: &str| Command::new(tool).arg("--version").output().is_ok();
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) || !found("valgrind") || !found("cc") {

@@ -278,6 +278,7 @@ fn can_be_weighed() -> bool {
 }
 
 #[test]
+#[ignore = "long"]
 fn a_further_loop_is_light() {
     if can_be_weighed() {
         let [map_reduce, ..] = &LOOPS;

@@ -310,9 +310,10 @@ const PRICE: u64 = 2 * PRICES.wake + PRICES.latency * 3 / 2;
 /// Prints a row for each sequence, each number of workers and each amount of work (in µs for two
 /// workers). A row has three parts: for the policy, for helpers that always poll, and for helpers
 /// that always sleep. The columns of each part are, in µs per loop: the lost time, the polling of
-/// one helper, and the CPU time of all threads beyond the work. `cargo test --lib gaps --
-/// --nocapture`
+/// one helper, and the CPU time of all threads beyond the work. `cargo test -p rangesteal
+/// --release --lib gaps -- --ignored --nocapture`
 #[test]
+#[ignore = "seconds without optimisation: .ci/long runs it"]
 fn polling_costs_at_most_about_twice_the_better_of_always_and_never() {
     let us = |sum: u64| sum as f64 / (CALLS * MICRO) as f64;
     for ((name, sequence), workers, each) in SEQUENCES.into_iter().flat_map(|(name, sequence)| {

@@ -783,8 +783,9 @@ pub(super) fn shape(name: &str) -> Costs {
 
 /// For every machine, size and shape: if thieves know the localities, there are fewer thefts
 /// between nodes than if they do not, and the mean makespan is at most 2 % longer. To see the
-/// table: `cargo test --lib fewer_thefts -- --nocapture`.
+/// table: `cargo test -p rangesteal --release --lib fewer_thefts -- --ignored --nocapture`.
 #[test]
+#[ignore = "seconds without optimisation: .ci/long runs it"]
 fn fewer_thefts_between_nodes_and_hardly_a_longer_makespan() {
     const SEEDS: u64 = 4;
     println!("means of a round: by size alone -> near ones preferred");

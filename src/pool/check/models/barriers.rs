@@ -376,6 +376,7 @@ fn a_caller_that_waits_helps_no_other_loop() {
 }
 
 #[test]
+#[ignore = "takes a minute: .ci/long runs it"]
 fn one_worker_helps_two_loops() {
     two_loops(1);
 }

@@ -9,6 +9,7 @@ fn a_call() {
 }
 
 #[test]
+#[ignore = "takes a minute: .ci/long runs it"]
 fn a_call_that_panics_and_one_that_does_not() {
     explore(|| {
         let team = Team::new(2);

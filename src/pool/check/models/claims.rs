@@ -35,6 +35,7 @@ fn three_workers_steal_from_each_other() {
 }
 
 #[test]
+#[ignore = "takes a minute: .ci/long runs it"]
 fn three_workers_steal_from_the_largest() {
     explore(|| drain(3, Fence::Symmetric, 3, 3));
 }
