@@ -6,8 +6,7 @@
 //! shared loop begin on the caller alone: the second one if the first one has taken a little longer
 //! than a shared call, since half of its data may have lain in the cache of a helper. In a trial of
 //! sharing, up to three calls of a loop that runs alone are shared. Trials back off exponentially:
-//! if a trial confirms the verdict, the next interval between trials has [`LONGER`] times as many
-//! calls.
+//! a trial that confirms the verdict multiplies the interval until the next trial by [`LONGER`].
 //!
 //! In a loop that is faster shared, a trial costs less than [`AT_FIRST`] times the time of a shared
 //! call, since the rest is shared once the caller falls behind. All trials together cost 1 % of the
@@ -37,9 +36,11 @@ pub(super) const LONGEST_INTERVAL: u16 = 1 << (u16::BITS - 2);
 /// plus the delay of sleeping helpers. (If the call was only interrupted, the mean changes little,
 /// and the trial fails.)
 const MUCH_LONGER: f32 = 2.0;
-/// In calls: the longest interval before a trial, if calls or rounds take longer than the other way
-/// has taken. (A round of `PageRank` over 500 pages took 11 µs, after 8 µs at first. Alone it had
-/// taken 10 µs in the last trial, and the next trial was 16,000 calls away.)
+/// In calls: the longest interval until the next trial of a verdict that is in doubt. A verdict is
+/// in doubt if shared calls take longer than the loop alone, or if rounds take longer than the
+/// rounds of the last trial, which ran the opposite way. (A round of `PageRank` over 500 pages took
+/// 11 µs, after 8 µs at first. Alone it had taken 10 µs in the last trial, and the next trial was
+/// 16,000 calls away.)
 pub(super) const DOUBTED: u16 = LONGER * LONGER;
 /// In calls: a trial of sharing fails that has woken helpers so often without finding one awake.
 const WAKES: u8 = 4;

@@ -23,8 +23,8 @@ pub(crate) struct Memory(Box<[EntryPair; Self::PAIRS]>);
 #[repr(align(32))]
 struct EntryPair([Entry; 2]);
 
-/// What is known of one number: of a loop over its slice, of a loop over any slice, or of a loop
-/// over all slices of about the same length.
+/// The knowledge that belongs to one number. The number stands for a loop over its slice, for a
+/// loop over any slice, or for a loop over all slices of about the same length.
 #[derive(Debug, Default)]
 struct Entry {
     /// The tag of the number, and the bits of a cost in nanoseconds. An empty entry has the tag 0.

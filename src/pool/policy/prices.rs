@@ -31,11 +31,11 @@ pub(crate) const TOO_SHORT_TO_TIME_NS: f32 = 4_000.0;
 
 /// The factor by which a sample moves an estimate.
 const SAMPLE_STEP: f32 = 1.0625;
-/// In calls: after a call that explores has woken a helper, so many calls explore the price of a
-/// helper that is awake, and the last one counts. The caches of both threads are cold in the first
-/// one, which takes 11 to 15 µs longer than the plain loop. (When chance alone chose these calls,
-/// a helper that had lost its CPU for a few milliseconds stayed dear for up to 300 ms. Meanwhile
-/// loops of 11 µs ran alone, and took 1.4 times as long as shared ones.)
+/// The number of calls that measure the price of a helper that is awake, after a call that explores
+/// has woken this helper. Only the last one counts. In the first one, the caches of both threads
+/// are cold, and help that takes 3 µs seems to take 11 to 15 µs. (When chance alone chose these
+/// calls, a helper that had lost its CPU for a few milliseconds stayed dear for up to 300 ms.
+/// Meanwhile loops of 11 µs ran alone, and took 1.4 times as long as shared ones.)
 const EXPLORED: u64 = 2;
 /// If the help of one sleeping worker costs more than this factor times its estimate, the estimate
 /// doubles. (On a virtual machine whose idle CPUs halt, such help costs 100 to 300 µs. With small
@@ -100,8 +100,8 @@ pub(crate) struct Prices {
     wake: Estimate,
     /// The cost of the heavy fence to a thief, where it is expensive.
     pub(crate) heavy: Estimate,
-    /// A call that explores has woken a helper: so many calls that find a helper awake explore,
-    /// too. Relaxed: this is a hint.
+    /// The number of calls that will explore as soon as they find a helper awake. It becomes
+    /// [`EXPLORED`] when a call that explores has woken a helper. Relaxed: this is a hint.
     exploring: AtomicU64,
 }
 
