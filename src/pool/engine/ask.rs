@@ -5,14 +5,16 @@ use std::time::Duration;
 
 use super::{
     executor::{Executor, most},
-    inputs::{Inside, draw, upcoming, with_rounds},
+    inputs::{Inside, count_brief, draw, upcoming, with_rounds},
     loop_options::{LoopOptions, is_logged},
 };
 use crate::{
     clock::{Instant, nanos},
     pool::{
         policy::{
-            launch::{self, Case, Gap, Launch, QuickVerdict, Why},
+            brief,
+            launch::{self, Case, Launch, QuickLaunch, QuickVerdict, Why},
+            rounds::Rounds,
             site::{Loop, LoopKind},
         },
         tell::why_alone::Alone,
@@ -27,24 +29,30 @@ pub(super) struct Call {
     pub(super) launch: Launch,
     /// Whether helpers were awake when the call began.
     pub(super) awake: bool,
-    /// When the call was weighed, and the gap before it; `None` if it was not weighed before it
-    /// began.
-    pub(super) weighed: Option<(Instant, Gap)>,
+    /// When the call was weighed; `None` if it was not weighed before it began.
+    pub(super) weighed: Option<Instant>,
+    /// Whether helpers that poll would have stayed awake since the last call.
+    pub(super) is_gap_short: bool,
 }
 
 impl Call {
+    /// A call that has already begun.
+    pub(super) fn unweighed(this: Loop, launch: Launch, awake: bool) -> Self {
+        Self { this, launch, awake, weighed: None, is_gap_short: false }
+    }
+
     /// When the call begins, of which `done` indices are already folded. A call that is shared from
     /// its first item on begins when it is weighed: its invitations are part of its time.
     pub(super) fn begin(&self, done: usize) -> Instant {
         let shared = self.weighed.filter(|_| done == 0 && self.launch.helpers().is_some());
-        shared.map_or_else(Instant::now, |(weighed, _)| weighed)
+        shared.unwrap_or_else(Instant::now)
     }
 }
 
 impl Executor {
-    /// The quick verdict: whether to run the plain loop, and the length of its parts behind the
-    /// first part. The user allows `threads` threads. This function reads few places in memory,
-    /// because any further work would make a very short loop slower.
+    /// The quick verdict: whether to run the plain loop, and in which parts. The user allows
+    /// `threads` threads. This function reads few places in memory, because any further work would
+    /// make a very short loop slower.
     #[inline(never)]
     pub(super) fn quick_verdict(
         &self,
@@ -52,7 +60,7 @@ impl Executor {
         kind: LoopKind,
         threads: usize,
         is_plain: bool,
-    ) -> (QuickVerdict, usize) {
+    ) -> QuickLaunch {
         let len = this.slice.len;
         let verdict = if !is_plain || is_logged() || self.program_report.is_some() {
             QuickVerdict::Unclear
@@ -66,26 +74,38 @@ impl Executor {
                 QuickVerdict::Timed if Inside::is_here() => QuickVerdict::Plain,
                 QuickVerdict::Unclear => {
                     let odds = self.quiet.load(Ordering::Relaxed);
-                    let part = if odds > 0 { self.brief(*this, kind, odds) } else { None };
-                    return part.map_or((QuickVerdict::Unclear, len), |part| (QuickVerdict::Brief, part));
+                    let brief = if odds > 0 { self.brief(*this, kind, odds) } else { None };
+                    return brief.unwrap_or(QuickLaunch::new(QuickVerdict::Unclear, len));
                 }
                 verdict => verdict,
             }
         };
-        (verdict, len)
+        QuickLaunch::new(verdict, len)
     }
 
-    /// If the loop is brief: the length of its parts. One in `odds` brief loops gets a full
-    /// decision all the same.
+    /// The launch of a brief loop; `None` if the loop is not brief. One in `odds` brief loops gets a
+    /// full decision all the same.
     #[cold]
     #[inline(never)]
-    fn brief(&self, this: Loop, kind: LoopKind, odds: u64) -> Option<usize> {
+    fn brief(&self, this: Loop, kind: LoopKind, odds: u64) -> Option<QuickLaunch> {
         if self.threads.awake() > 0 || Inside::is_here() {
             return None;
         }
-        let part = launch::brief(&self.memory, &self.prices, this, kind, upcoming().is_one_in(odds))?;
-        draw(); // otherwise the full decision uses this number
-        Some(part)
+        let launch = brief::brief(&self.memory, &self.prices, this, kind)?;
+        if upcoming().is_one_in(odds) {
+            return None; // the full decision draws the same number
+        }
+        draw();
+        let verdict = match count_brief() {
+            0 => QuickVerdict::Brief,
+            untimed => {
+                if untimed == 1 {
+                    with_rounds(|rounds| rounds.map(Rounds::forget_begins));
+                }
+                QuickVerdict::Plain
+            }
+        };
+        Some(QuickLaunch { verdict, ..launch })
     }
 
     /// Learns from a plain loop that began at `begin`.
@@ -103,7 +123,7 @@ impl Executor {
     #[inline(never)] // other calls touch none of its code
     fn end_brief(&self, this: &Loop, begin: Instant, took: Duration) {
         let is_far = self.gaps.after_brief(begin, took, &self.prices);
-        self.set_quiet(launch::odds_after_brief(self.quiet.load(Ordering::Relaxed), is_far));
+        self.set_quiet(brief::odds_after_brief(self.quiet.load(Ordering::Relaxed), is_far));
         with_rounds(|rounds| rounds.map(|rounds| rounds.begin_alone(*this, begin)));
     }
 
@@ -163,14 +183,18 @@ impl Executor {
                 case.launch()
             });
         }
-        if let Some(gap) = gap.filter(|_| !awake) {
+        let mut is_gap_short = false;
+        if let Some(gap) = gap {
             let expected = self.memory.expected(this);
-            self.set_quiet(launch::quiet_odds(&self.prices, launch, is_waking, gap, expected));
+            is_gap_short = gap.is_short(expected);
+            if !awake {
+                self.set_quiet(brief::quiet_odds(&self.prices, launch, is_waking, gap, expected));
+            }
         }
         if options.is_watched() || self.program_report.is_some() {
             launch = launch.watched();
         }
-        (launch != Launch::Plain).then_some(Call { this, launch, awake, weighed: now.zip(gap) })
+        (launch != Launch::Plain).then_some(Call { this, launch, awake, weighed: now, is_gap_short })
     }
 
     /// How a call continues if it was expected to be short but is not. The next call gets a full
@@ -181,7 +205,7 @@ impl Executor {
         self.set_quiet(0);
         let awake = self.threads.awake() > 0;
         let launch = Launch::begun_alone(&self.prices, awake, Why::Unexpected);
-        Call { this, launch, awake, weighed: None }
+        Call::unweighed(this, launch, awake)
     }
 
     /// Why a call has run alone, given that it was not cancelled and workers were idle.

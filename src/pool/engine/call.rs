@@ -12,7 +12,7 @@ use crate::{
     clock::{Instant, Moment},
     pool::{
         policy::{
-            launch::{CHECKED, CHECKED_AFTER, FIRST_LOOK_NS, QuickVerdict},
+            launch::{QuickLaunch, QuickVerdict},
             site::{Loop, Site, Slice},
         },
         supply::range::Claims,
@@ -33,24 +33,23 @@ impl Executor {
         body: &L,
     ) -> Outcome<Option<L::Acc>, L::Found> {
         let this = loop_of::<L>(slice);
-        let (verdict, part) = self.quick_verdict(&this, options.kind, options.threads, options.is_plain());
+        let quick = self.quick_verdict(&this, options.kind, options.threads, options.is_plain());
         let mut from = (0, None);
-        if verdict != QuickVerdict::Unclear && !options.units.are_blocks() {
-            match self.call_plain(&this, (verdict, part), &options, body) {
+        if quick.verdict != QuickVerdict::Unclear && !options.units.are_blocks() {
+            match self.call_plain(&this, quick, &options, body) {
                 Plain::Ended(outcome) => return outcome,
                 Plain::Begun(done, begun) => from = (done, Some(begun)),
             }
         }
-        self.call_with_care(&this, verdict, from, &mut options.in_memory(), body)
+        self.call_with_care(&this, quick.verdict, from, &mut options.in_memory(), body)
     }
 
-    /// Runs the plain loop, in parts of `part` indices, unless it takes longer than expected. The
-    /// first part is shorter if there are many indices.
+    /// Runs the plain loop in parts, unless it takes longer than expected.
     #[inline]
     fn call_plain<'b, L: Body>(
         &self,
         this: &Loop,
-        (verdict, part): (QuickVerdict, usize),
+        quick: QuickLaunch,
         options: &LoopOptions<'_>,
         body: &'b L,
     ) -> Plain<'b, L> {
@@ -58,9 +57,9 @@ impl Executor {
         if len == 0 {
             return Plain::Ended(Outcome::Through(None));
         }
-        let timed = (verdict != QuickVerdict::Plain).then(Instant::now);
+        let timed = (quick.verdict != QuickVerdict::Plain).then(Instant::now);
         let (mut state, mut few) = (body.state(0), None);
-        let (mut done, mut end) = (0, if len < CHECKED { part } else { CHECKED_AFTER });
+        let (mut done, mut end) = (0, usize::from(quick.first));
         let ended = loop {
             let begin = (end < len).then(Moment::now);
             match kernel(body, &mut state, few, &mut Claims::of(done..end)) {
@@ -68,18 +67,18 @@ impl Executor {
                 ended => break ended,
             }
             // The last call of this loop was short, but this call may be long.
-            if begin.is_some_and(|begin| begin.is_over(FIRST_LOOK_NS))
+            if begin.is_some_and(|begin| begin.is_over(quick.limit()))
                 && most(len, self.workers.min(options.threads)) > 0
             {
                 return Plain::Begun(end, (state, few));
             }
-            (done, end) = (end, end + part.min(len - end));
+            (done, end) = (end, end + quick.next.min(len - end));
         };
         // The state is dropped before the result is returned. So if the drop of the state panics,
         // the result is dropped, too.
         drop(state);
         if let Some(begin) = timed {
-            self.learn_plain(this, options.kind, begin, verdict);
+            self.learn_plain(this, options.kind, begin, quick.verdict);
         }
         Plain::Ended(Outcome::of(ended))
     }
@@ -144,7 +143,8 @@ impl Executor {
         body: &L,
     ) -> Outcome<Vec<(Node, L::Acc)>, L::Found> {
         let this = loop_of::<L>(slice);
-        let (verdict, _) = self.quick_verdict(&this, options.kind, options.threads, options.is_plain());
+        let QuickLaunch { verdict, .. } =
+            self.quick_verdict(&this, options.kind, options.threads, options.is_plain());
         let call = self.weigh(&this, verdict, 0, &options);
         let mut made = Partials::new(body, &options.units);
         let mut folder = WorkerFolder::new(body, 0, None);

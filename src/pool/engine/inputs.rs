@@ -7,6 +7,7 @@ use std::{cell::Cell, time::Duration};
 use crate::{
     clock::Instant,
     pool::policy::{
+        brief::BriefCalls,
         launch::{Draw, Gap},
         prices::Prices,
         rhythm::{Rhythm, RoundSeen},
@@ -55,7 +56,8 @@ impl Gaps {
         self.fixed.unwrap_or_else(|| prices.worth_staying_awake())
     }
 
-    /// The time between the last call and the call that begins `now`.
+    /// The time between the last call and the call that begins `now`. If this thread has made
+    /// brief calls since then that were not timed: the mean of these times.
     pub(crate) fn gap(&self, now: Instant, prices: &Prices) -> Gap {
         let now = self.nanos_of(now);
         let began = self.began.load(Ordering::Relaxed);
@@ -65,8 +67,9 @@ impl Gaps {
         if rhythm != before {
             self.rhythm.store(rhythm.to_word(), Ordering::Relaxed);
         }
+        let since_begin = now.saturating_sub(began) / (u64::from(end_briefs()) + 1);
         Gap {
-            since_begin: Duration::from_nanos(now.saturating_sub(began)),
+            since_begin: Duration::from_nanos(since_begin),
             since_end: (ended > began).then(|| Duration::from_nanos(now.saturating_sub(ended))),
             patience: self.patience(prices),
             may_poll: self.fixed.is_some() || rhythm.may_poll(),
@@ -146,6 +149,21 @@ pub(crate) fn with_rounds<T>(decide: impl FnOnce(Option<&Rounds>) -> T) -> T {
     ROUNDS.with(|rounds| decide((!Inside::is_here()).then_some(rounds)))
 }
 
+thread_local!(static BRIEF: Cell<BriefCalls> = const { Cell::new(BriefCalls::NEW) });
+
+/// Counts a brief call of this thread. Returns how many of its brief calls have not been timed
+/// since its last full decision; 0 if this call is timed.
+pub(super) fn count_brief() -> u32 {
+    BRIEF.set(BRIEF.get().and_one());
+    BRIEF.get().untimed()
+}
+
+/// A full decision of this thread ends a sequence of brief calls. Returns how many of these calls
+/// were not timed.
+fn end_briefs() -> u32 {
+    BRIEF.replace(BriefCalls::NEW).untimed()
+}
+
 thread_local!(static LAST: Cell<u64> = const { Cell::new(0) });
 
 /// The next number of this thread. The number is not used up: [`draw`] returns the same number.
@@ -182,6 +200,17 @@ mod tests {
         let after = gap();
         assert!(after.since_end.is_some_and(|end| end < after.since_begin), "{after:?}");
         assert_eq!(gap().since_end, None, "one call later");
+    }
+
+    #[test]
+    fn a_gap_is_the_mean_of_those_between_brief_calls_that_were_not_timed() {
+        let (gaps, prices) = (Gaps::new(None), Prices::new());
+        let begin = Instant::now();
+        let gap_at = |micros| gaps.gap(begin + Duration::from_micros(micros), &prices).since_begin;
+        gap_at(1_000);
+        while count_brief() < 9 {}
+        assert_eq!(gap_at(1_050).as_micros(), 5, "ten gaps");
+        assert_eq!(gap_at(1_080).as_micros(), 30);
     }
 
     #[test]

@@ -168,7 +168,7 @@ impl<'r> Running<'r> {
             let awake = executor.threads.awake() > 0;
             if executor.idle() > 0
                 && let Some(launch) = launch::of_rest(&executor.prices, self.solo.work_left(), awake)
-                && let Some(shared) = self.invite(Call { this, launch, awake, weighed: None }, true)
+                && let Some(shared) = self.invite(Call::unweighed(this, launch, awake), true)
             {
                 return AfterAlone::Help(shared);
             }
@@ -415,11 +415,10 @@ impl Executor {
             return PollTimes { at_end: Patience::BRIEF, between: self.gaps.fixed() };
         }
         let at_end = Patience::of(self.prices.worth_polling(self.memory.pace(call.this)));
-        let expected = self.memory.expected(call.this);
         let seen = RoundSeen {
             // A helper that was rung and is still on its way has not polled in vain.
             awake: call.awake || self.threads.is_waking(),
-            is_gap_short: call.weighed.is_some_and(|(_, gap)| gap.is_short(expected)),
+            is_gap_short: call.is_gap_short,
             is_crowded,
             explores: call.launch.explores(&self.prices, call.awake),
         };
@@ -471,16 +470,13 @@ impl Executor {
 
 #[cfg(all(test, not(any(loom, shuttle, miri))))]
 mod tests {
-    use std::{ptr, time::Duration};
+    use std::ptr;
 
     use super::*;
     use crate::pool::{
         PoolBuilder,
         builder::Role,
-        policy::{
-            launch::Gap,
-            site::{Loop, Site, Slice},
-        },
+        policy::site::{Loop, Site, Slice},
     };
 
     #[test]
@@ -489,10 +485,8 @@ mod tests {
         let cpus = executor.helpers_at_a_time + 1;
         let slice = Slice { address: 0x1000, len: 1000 };
         let this = Loop { site: Site::new(ptr::without_provenance(0x1230)), slice };
-        let (zero, patience) = (Duration::ZERO, Duration::from_secs(1));
-        let gap = Gap { since_begin: zero, since_end: None, patience, may_poll: true };
-        let weighed = Some((Instant::now(), gap));
-        let call = Call { this, launch: Launch::Shared { helpers: 3 }, awake: true, weighed };
+        let (launch, weighed) = (Launch::Shared { helpers: 3 }, Some(Instant::now()));
+        let call = Call { this, launch, awake: true, weighed, is_gap_short: true };
         let polls = |workers| !executor.polls(&call, workers).between.is_none();
         let may_poll = executor.cpus.plan.may_poll;
         assert_eq!([1, cpus, cpus + 1].map(polls), [may_poll, may_poll, false]);

@@ -38,10 +38,13 @@ const TIMED_ONE_IN: u64 = 16;
 /// price of help is noticed. This holds for a loop that takes as long as the assumed price of help:
 /// a longer loop explores more often, and a shorter one less often. So exploring takes about the
 /// same part of a program's time, 1 or 2 %. One search in 256 is timed from its first item on.
-const EXPLORED_ONE_IN: u64 = 256;
-/// In nanoseconds of work: after this much, a search reads the clock for the first time. Also the
-/// expected time of a part of a brief loop.
+pub(super) const EXPLORED_ONE_IN: u64 = 256;
+/// In nanoseconds of work: after this much, a search reads the clock for the first time. A plain
+/// loop is checked whether its first part has taken clearly longer.
 pub(crate) const FIRST_LOOK_NS: f32 = TOO_SHORT_TO_TIME_NS / 2.0;
+/// In nanoseconds: the expected time of a part of a brief loop. (With parts of a quarter of this
+/// time, a loop of 6 µs takes 0.15 µs longer.)
+pub(super) const BRIEF_PART_NS: f32 = 4.0 * FIRST_LOOK_NS;
 
 /// A decision from a few words of memory, for most short loops.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,20 +53,48 @@ pub(crate) enum QuickVerdict {
     Plain,
     /// The loop is far too short for help, but due to be timed.
     Timed,
-    /// All helpers sleep, and the loop is expected to end before one of them could begin. Run the
-    /// plain loop, and time it.
+    /// All helpers sleep, and the loop is expected to end before one of them could begin: run the
+    /// plain loop, and time it. See [`brief`](super::brief).
     Brief,
     /// A full decision is needed.
     Unclear,
 }
 
-/// In items: a plain loop over at least this many items is checked: whether a part of its items
-/// took clearly longer than [`FIRST_LOOK_NS`]. A brief loop is checked also if it has fewer items.
-/// The check costs 14 ns, which is a large part of the time of a shorter loop.
-pub(crate) const CHECKED: usize = LARGE_BLOCK;
+/// In items: a plain loop over at least this many items is checked: whether its first part took
+/// clearly longer than [`FIRST_LOOK_NS`]. The check costs 14 ns, which is a large part of the time
+/// of a shorter loop.
+pub(super) const CHECKED: usize = LARGE_BLOCK;
 /// In items: the first part of a plain loop. The number is a multiple of the length of a vector: if
 /// the slice begins at a boundary of vectors, the rest does too.
 pub(crate) const CHECKED_AFTER: usize = SMALL_BLOCK;
+
+/// A quick verdict, and the parts of the plain loop. After each part but the last one, the caller
+/// checks whether the part took much longer than expected.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct QuickLaunch {
+    pub(crate) verdict: QuickVerdict,
+    /// In items: the first part, which is less than [`CHECKED`], and each other part but the last
+    /// one.
+    pub(crate) first: u8,
+    pub(crate) next: usize,
+    /// Whether the loop is brief. Then its parts are longer.
+    pub(crate) is_brief: bool,
+}
+
+impl QuickLaunch {
+    /// The launch of a loop over `len` items that is expected to be short.
+    #[inline(always)]
+    pub(crate) fn new(verdict: QuickVerdict, len: usize) -> Self {
+        let first = if len < CHECKED { len } else { CHECKED_AFTER };
+        Self { verdict, first: first as u8, next: len, is_brief: false }
+    }
+
+    /// In nanoseconds: a part that takes clearly longer than this ends the plain loop.
+    #[inline(always)]
+    pub(crate) fn limit(self) -> f32 {
+        if self.is_brief { BRIEF_PART_NS } else { FIRST_LOOK_NS }
+    }
+}
 
 /// Why a loop starts on the calling thread.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -211,63 +242,6 @@ pub(crate) fn quick_verdict(
     }
 }
 
-/// If a loop is [`Brief`](QuickVerdict::Brief): the number of items that are expected to take
-/// [`FIRST_LOOK_NS`]. Called only if the quick verdict is `Unclear`, all helpers sleep, and the
-/// last full decision was that a loop runs alone: because calls are so far apart that polling would
-/// not pay, or because the loop is not worth a helper that is awake either.
-///
-/// A full decision touches some 250 cache lines, which takes 7 µs after a pause of the caller, and
-/// 0.5 µs otherwise. So brief loops get a full decision only now and then: `explores` says whether
-/// now.
-pub(crate) fn brief(
-    memory: &Memory,
-    prices: &Prices,
-    this: Loop,
-    kind: LoopKind,
-    explores: bool,
-) -> Option<usize> {
-    let (len, cost) = (this.slice.len, memory.over_this(this)?);
-    let ends_before_help = cost * (len as f32) < prices.help(false);
-    if !ends_before_help || !kind.goes_through() || explores {
-        return None;
-    }
-    let part = ((FIRST_LOOK_NS / cost) as usize).clamp(1, len);
-    Some(if len < CHECKED { part } else { (part - part % CHECKED_AFTER).max(CHECKED_AFTER) })
-}
-
-/// After a full decision that was made while all helpers sleep: how many brief loops there are for
-/// one that gets the next full decision; 0 if each loop gets one. The call began after `gap`, and
-/// is expected to take `expected` nanoseconds; 0 if that is unknown. `is_waking` says whether a
-/// helper is on its way.
-pub(crate) fn quiet_odds(prices: &Prices, launch: Launch, is_waking: bool, gap: Gap, expected: f32) -> u64 {
-    let is_far = gap.is_long(expected);
-    let is_settled = match launch {
-        _ if is_waking => false,
-        // It might be shared as soon as a helper is awake.
-        Launch::Alone { why: Why::Short, .. } => {
-            is_far || (0.0 < expected && expected < CLEARLY * prices.help(true))
-        }
-        Launch::Alone { .. } => true,
-        _ => false,
-    };
-    match (is_settled, is_far) {
-        (true, true) => EXPLORED_ONE_IN,
-        (true, false) => TIMED_ONE_IN,
-        (false, _) => 0,
-    }
-}
-
-/// As [`quiet_odds`], after a brief loop. `odds` were those before. `is_far` says whether helpers
-/// that poll would have slept before it began.
-pub(crate) fn odds_after_brief(odds: u64, is_far: bool) -> u64 {
-    match odds {
-        _ if is_far => EXPLORED_ONE_IN,
-        // Calls are no longer far apart, so polling may pay.
-        EXPLORED_ONE_IN => 0,
-        odds => odds,
-    }
-}
-
 /// The launch of the rest of a loop, which has `work` nanoseconds of work. The caller has begun
 /// alone because no worker was idle. Now a worker is idle. `None` if the caller should go on alone.
 pub(crate) fn of_rest(prices: &Prices, work: f32, awake: bool) -> Option<Launch> {
@@ -318,7 +292,7 @@ impl Gap {
     }
 
     /// Whether even helpers that poll would have slept before the end of the gap.
-    fn is_long(self, expected: f32) -> bool {
+    pub(super) fn is_long(self, expected: f32) -> bool {
         let idle = self.since_end.map_or(nanos(self.since_begin) - expected, nanos);
         idle.max(0.0) >= nanos(self.patience)
     }
@@ -703,77 +677,6 @@ mod tests {
         // wake.
         assert!((30..=33).contains(&helpers(2e3)));
         assert!((14..=17).contains(&helpers(8e3)), "by what help costs it would be three times as many");
-    }
-
-    #[test]
-    fn a_loop_that_ends_before_help_is_brief_while_helpers_sleep() {
-        let brief = |costs: &Costs, len, kind| {
-            let explores = costs.draw().is_one_in(EXPLORED_ONE_IN);
-            brief(&costs.memory, &costs.prices, over(len), kind, explores)
-        };
-        for (len, work, kind, is_brief) in [
-            (1000, 19e3, LoopKind::THROUGH, true),
-            (64, 5e3, LoopKind::LARGE_PARTIALS, true),
-            (1000, 19e3, LoopKind::MAY_STOP, false),
-            (8, 16e3, LoopKind::THROUGH, true),
-            (1000, 21e3, LoopKind::THROUGH, false),
-        ] {
-            let costs = Costs::new(Duration::ZERO);
-            costs.learn(over(len), kind, len, work);
-            let count = (0..1000).filter_map(|_| brief(&costs, len, kind)).count();
-            assert_eq!(count > 900, is_brief, "{len} items of {work} ns: {count} of 1000");
-            assert!(!is_brief || count < 1000, "some calls find out whether help has become cheaper");
-        }
-        for (len, work, part) in
-            [(1000, 19e3, 104), (64, 1e3, 64), (40, 5e3, 16), (8, 19e3, 1), (usize::MAX, 0.0, usize::MAX - 7)]
-        {
-            let costs = Costs::new(Duration::ZERO);
-            costs.learn(over(len), LoopKind::THROUGH, if len == usize::MAX { 1000 } else { len }, work);
-            let next = (0..3).find_map(|_| brief(&costs, len, LoopKind::THROUGH));
-            assert_eq!(next, Some(part), "{len} items");
-        }
-    }
-
-    #[test]
-    fn brief_loops_get_full_decisions_again_when_calls_come_nearer() {
-        let (prices, gap) = (Prices::new(), |micros| Gap {
-            since_begin: MICRO * micros,
-            since_end: None,
-            patience: 26 * MICRO,
-            may_poll: true,
-        });
-        let short = Launch::alone(1e3, 1.0, Why::Short);
-        let odds = |launch, is_waking, micros| quiet_odds(&prices, launch, is_waking, gap(micros), 10e3);
-        assert_eq!(odds(short, false, 1_000), EXPLORED_ONE_IN);
-        assert_eq!(odds(short, false, 12), 0, "it is worth a helper that is awake");
-        assert_eq!(odds(Launch::alone(1e3, 1.0, Why::Rounds), false, 12), TIMED_ONE_IN);
-        assert_eq!(odds(Launch::alone(1e3, 1.0, Why::Rounds), true, 12), 0, "a helper is coming");
-        assert_eq!(odds(Launch::Shared { helpers: 1 }, false, 12), 0);
-        let paused = Gap { may_poll: false, ..gap(12) };
-        assert!(!paused.is_short(10e3));
-        let odds_of = |gap| quiet_odds(&prices, Launch::alone(1e3, 1.0, Why::Rounds), false, gap, 10e3);
-        assert_eq!(odds_of(paused), TIMED_ONE_IN, "calls are near, whether helpers poll or not");
-        assert_eq!(odds_after_brief(EXPLORED_ONE_IN, false), 0);
-        assert_eq!(odds_after_brief(TIMED_ONE_IN, false), TIMED_ONE_IN);
-        assert_eq!(odds_after_brief(TIMED_ONE_IN, true), EXPLORED_ONE_IN);
-    }
-
-    #[test]
-    fn a_brief_loop_is_shared_now_and_then() {
-        let costs = Costs::new(Duration::ZERO);
-        costs.learn(over(1000), LoopKind::THROUGH, 1000, 19e3);
-        // A call that is not brief has the number of its draw in its full decision, too.
-        let explores = |_: &i32| {
-            let explores = costs.draw().is_one_in(EXPLORED_ONE_IN);
-            let part = brief(&costs.memory, &costs.prices, over(1000), LoopKind::THROUGH, explores);
-            let is_brief = part.is_some();
-            !is_brief && {
-                costs.drawn.set(costs.drawn.get().wrapping_sub(0x9E37_79B9_7F4A_7C15));
-                is_shared(launch(&costs, 1000))
-            }
-        };
-        let shared = (0..10_240).filter(explores).count();
-        assert!((30..=50).contains(&shared), "{shared} of 10,240 calls");
     }
 
     #[test]

@@ -98,6 +98,13 @@ impl Rounds {
         }
     }
 
+    /// Calls follow that are not timed, so the rounds that have begun are not measured.
+    pub(crate) fn forget_begins(&self) {
+        for place in &self.0 {
+            place.set(RoundsOfLoop { begun: None, ..place.get() });
+        }
+    }
+
     /// The times of a round with the loop alone and with the loop shared, in nanoseconds, if trials
     /// have shown that the round is shorter with the loop alone.
     pub(crate) fn of_alone_and_shared(&self, this: Loop) -> Option<[f32; 2]> {
@@ -398,6 +405,20 @@ mod tests {
         simulated.rounds(Program { shared: 20e3, ..program }, 5000);
         let later = simulated.rounds(program, 200) / (200.0 * program.alone);
         assert!(later < 1.1, "{later}");
+    }
+
+    #[test]
+    fn a_round_in_which_calls_were_not_timed_is_not_measured() {
+        let mut simulated = Simulated::new();
+        simulated.rounds(PAGE_RANK, 500);
+        let usually = |simulated: &Simulated| simulated.rounds.known(this()).1.map(|known| known.usually);
+        let before = usually(&simulated);
+        for _ in 0..10 {
+            simulated.rounds.forget_begins();
+            simulated.now += Duration::from_millis(1);
+            simulated.rounds.begin_alone(this(), simulated.now);
+        }
+        assert_eq!(usually(&simulated), before);
     }
 
     #[test]
