@@ -50,7 +50,7 @@ use crate::{
             victim::{draw, victim},
         },
         team::arena::ARENAS,
-        tell::journal::Times,
+        tell::times::Times,
     },
 };
 

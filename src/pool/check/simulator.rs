@@ -28,7 +28,10 @@ use crate::{
             theft::{self, Watched},
             victim::{draw, victim},
         },
-        tell::journal::{Mark, OpenPieces, Times},
+        tell::{
+            journal::{Mark, OpenPieces},
+            times::Times,
+        },
     },
 };
 

@@ -9,9 +9,9 @@ use crate::{
     pool::{
         policy::site::Loop,
         tell::{
-            journal::Times,
             program_report::ProgramReport,
             report::{RunReport, WaitReport},
+            times::Times,
             trace::{
                 notes::{Before, Tick},
                 scene::{LoopSpan, SceneSpot, Stay},

@@ -83,8 +83,8 @@ impl Executor {
         QuickLaunch::new(verdict, len)
     }
 
-    /// The launch of a brief loop; `None` if the loop is not brief. One in `odds` brief loops gets a
-    /// full decision all the same.
+    /// The launch of a brief loop; `None` if the loop is not brief. One in `odds` brief loops gets
+    /// a full decision all the same.
     #[cold]
     #[inline(never)]
     fn brief(&self, this: Loop, kind: LoopKind, odds: u64) -> Option<QuickLaunch> {

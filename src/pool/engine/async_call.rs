@@ -22,7 +22,7 @@ use crate::{
         policy::{site::Loop, split::Boundaries},
         supply::{Fence, first_indices::FirstIndices, range::Ranges, wake_queues::WakeQueues},
         team::barrier::{Offer, PollTimes, Reentry},
-        tell::{journal::Times, trace::notes::Before, why_alone::Alone},
+        tell::{times::Times, trace::notes::Before, why_alone::Alone},
     },
     sync::{Mutex, Patience, try_lock_soon},
 };

@@ -266,7 +266,7 @@ mod tests {
         },
         supply::{Fence, range::Attempt},
         team::barrier::PollTimes,
-        tell::journal::{Tally, Times},
+        tell::{journal::Tally, times::Times},
     };
 
     /// Counts the items of each run.

@@ -1,4 +1,4 @@
-//! The notes of a shared loop. When a worker leaves a round or a search, it hands over its notes.
+//! The notes of a shared loop.
 
 use std::{ops::Range, sync::PoisonError};
 
@@ -8,26 +8,26 @@ use crate::{
     pool::{
         place::affinity::usage,
         tell::{
-            journal::{Journal, Times, Usage},
-            trace::{
-                notes::Tick,
-                scene::{SceneSpot, Stay},
-            },
+            journal::{Journal, Usage},
+            times::Times,
+            trace::scene::{SceneSpot, Stay},
             units::Units,
         },
     },
     sync::{Mutex, lock},
 };
 
-/// The log of a shared loop. Each worker hands over its notes here when the worker leaves.
+/// The log of a shared loop.
 pub(crate) struct RoundLog {
     begin: Instant,
     measures_usage: bool,
-    /// Notes the progress of runs, if a timeline is wanted.
-    tick: Option<Tick>,
     /// The loop's spot in a scene, if a trace is being taken there.
     spot: Option<SceneSpot>,
-    handed_over: Mutex<(Box<Times>, FirstStop)>,
+    /// Each worker writes its notes to a page of its own.
+    times: Box<Times>,
+    /// Written only if the loop stops early, or for a timeline: the first stop of the workers that
+    /// have left, and the items that each worker gets at the start.
+    seldom: Mutex<(FirstStop, Vec<Range<usize>>)>,
 }
 
 /// The notes of a worker in a shared loop, from its arrival until it leaves.
@@ -43,16 +43,16 @@ impl RoundLog {
     pub(crate) fn new(begin: Instant, mut times: Box<Times>) -> Self {
         // Without a measurement the usage stays `None`.
         let measures_usage = times.usage.take().is_some();
-        let (tick, spot) = (times.tick, SceneSpot::here());
-        Self { begin, measures_usage, tick, spot, handed_over: Mutex::new((times, Earliest::NONE)) }
+        let seldom = Mutex::new((Earliest::NONE, Vec::new()));
+        Self { begin, measures_usage, spot: SceneSpot::here(), times, seldom }
     }
 
     /// Worker `me` enters.
     #[inline(never)] // items run above the frames of the functions that call this
     pub(crate) fn enter(&self, me: usize, units: Units) -> WorkerLog {
         let used_before = if self.measures_usage { usage() } else { None };
-        let memory = lock(&self.handed_over).0.journal(me);
-        let journal = Journal::new(memory, me, units, self.begin, self.tick);
+        let memory = self.times.pages.journal(me);
+        let journal = Journal::new(memory, me, units, self.begin, self.times.tick);
         let stay = self.spot.as_ref().map(SceneSpot::enter);
         WorkerLog { journal, stop: Earliest::NONE, used_before, _stay: stay }
     }
@@ -61,33 +61,29 @@ impl RoundLog {
     /// without success.
     #[inline(never)]
     pub(crate) fn leave(&self, worker_log: WorkerLog, failed: usize) {
-        let WorkerLog { journal, stop, used_before, _stay } = worker_log;
+        let WorkerLog { mut journal, stop, used_before, _stay } = worker_log;
         let used = used_before.and_then(|before| Some(usage()?.since(before)));
-        let mut handed_over = lock(&self.handed_over);
-        let (times, first) = &mut *handed_over;
-        if self.spot.is_some() {
-            times.add_part(&journal);
+        journal.failed(failed);
+        self.times.pages.add(journal, used, self.spot.is_some());
+        if !stop.is_none() {
+            let surplus = lock(&self.seldom).0.merge(stop);
+            discard(surplus);
         }
-        times.add(journal, failed, used);
-        let surplus = first.merge(stop);
-        drop(handed_over);
-        discard(surplus);
     }
 
     /// For a timeline: notes the items that each worker gets at the start.
     pub(crate) fn deal(&self, parts: impl FnOnce() -> Vec<Range<usize>>) {
-        if self.tick.is_some() {
-            lock(&self.handed_over).0.dealt = parts();
+        if self.times.tick.is_some() {
+            lock(&self.seldom).1 = parts();
         }
     }
 
-    /// How many indices the workers that have left have folded.
-    pub(crate) fn indices(&self) -> usize {
-        lock(&self.handed_over).0.indices()
-    }
-
-    /// The notes that all workers have handed over. Call this after all workers have left.
+    /// The notes of all workers. Call this after all workers have left.
     pub(crate) fn into_inner(self) -> (Box<Times>, FirstStop) {
-        self.handed_over.into_inner().unwrap_or_else(PoisonError::into_inner)
+        let Self { mut times, seldom, .. } = self;
+        times.gather();
+        let (stop, dealt) = seldom.into_inner().unwrap_or_else(PoisonError::into_inner);
+        times.dealt = dealt;
+        (times, stop)
     }
 }

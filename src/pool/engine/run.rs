@@ -368,6 +368,10 @@ impl Executor {
     fn end_shared(&self, shared: SharedBox<'_>, options: &LoopOptions<'_>) -> EndAndAccount {
         let (mut shared, log) = *shared;
         let (mut times, stop) = log.into_inner();
+        if options.kind.is_from_the_front() {
+            // When a search is over, all its items count as done.
+            options.watch.done(shared.left.len().saturating_sub(times.indices()));
+        }
         let Call { this, awake, launch, .. } = shared.call;
         options.tell_around(&shared.before, Some(&times));
         let (now, before) = (Instant::now(), &shared.before);
@@ -447,8 +451,6 @@ impl Executor {
         let search = Search { parts, watch: options.watch, units: options.units, log };
         let offer = Offer { helpers: help.helpers, reentry: Reentry::Once, polls };
         search.run((&self.threads, &help.turn), offer, own, others);
-        // When a search is over, all its items count as done.
-        options.watch.done(left.len().saturating_sub(log.indices()));
     }
 
     /// Runs a round: each worker claims from the front of its own range.

@@ -8,7 +8,7 @@ use super::{
     site::{Loop, LoopKind},
     split::{Boundaries, Splits},
 };
-use crate::pool::tell::journal::{Tally, Times};
+use crate::pool::tell::{journal::Tally, times::Times};
 
 /// A call that was shared, at its end. All times are nanoseconds.
 #[derive(Clone, Copy, Debug)]

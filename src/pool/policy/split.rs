@@ -15,7 +15,10 @@ use super::{
 };
 use crate::{
     clock::nanos,
-    pool::tell::journal::{Mark, Tally, Times, Usage},
+    pool::tell::{
+        journal::{Mark, Tally, Usage},
+        times::Times,
+    },
     sorted::sort,
 };
 

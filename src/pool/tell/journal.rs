@@ -1,5 +1,5 @@
 //! The notes of a worker in a round. Each worker has its own journal. When the worker leaves, the
-//! worker hands its journal over.
+//! worker adds its journal to its page.
 
 use std::{ops::Range, thread, time::Duration};
 
@@ -45,7 +45,7 @@ impl Default for Tally {
 
 impl Tally {
     /// Adds the work of another visit of the same worker.
-    fn add(&mut self, more: &Self) {
+    pub(super) fn add(&mut self, more: &Self) {
         if more.span.start.is_finite() {
             self.span = self.span.start.min(more.span.start)..more.span.end;
         }
@@ -56,110 +56,6 @@ impl Tally {
         self.thefts += more.thefts;
         self.failed += more.failed;
         self.suffered += more.suffered;
-    }
-}
-
-/// The times of a round in nanoseconds: the sum of its workers' journals.
-#[derive(Debug, Default)]
-pub(crate) struct Times {
-    /// How long the items took, in pieces of neighbouring items.
-    pub(crate) marks: Vec<Mark>,
-    /// The work of each worker, in worker order.
-    pub(crate) tallies: Vec<Tally>,
-    /// The CPU time and context switches of all workers together; `None` if not measured.
-    pub(crate) usage: Option<Usage>,
-    /// Notes the progress of runs; `None` if no timeline is wanted.
-    pub(crate) tick: Option<Tick>,
-    /// For a timeline: the items that each worker gets at the start, and the runs.
-    pub(crate) dealt: Vec<Range<usize>>,
-    pub(crate) noted: Vec<NotedRun>,
-    /// The visits of the workers, each from arriving to leaving; empty if no trace is being taken.
-    pub(crate) parts: Vec<WorkerPart>,
-    /// Memory for the journals of workers that come, in worker order: a worker writes where it
-    /// wrote in the last round, so this memory stays in its cache.
-    pub(crate) journals: Vec<Option<Box<Journal>>>,
-}
-
-impl Times {
-    /// Empty times for a round of `workers` workers. Uses the memory of `self` again. If
-    /// `measures_usage` is set, the workers measure their CPU time.
-    #[allow(clippy::unnecessary_box_returns, reason = "the box is used again")]
-    pub(crate) fn of(mut self: Box<Self>, workers: usize, measures_usage: bool) -> Box<Self> {
-        self.marks.clear();
-        self.tallies.clear();
-        self.tallies.resize(workers, Tally::default());
-        self.parts.clear();
-        self.usage = measures_usage.then(Usage::default);
-        self
-    }
-
-    /// Whether all workers have ended at nearly the same moment: the difference is a small part of
-    /// the round's time.
-    pub(crate) fn are_balanced(&self) -> bool {
-        const SMALL: f32 = 1.0 / 32.0;
-        let last = self.length();
-        self.tallies.iter().all(|tally| (last - tally.span.end).abs() <= last * SMALL)
-    }
-
-    /// How long the round took, until the last worker ended.
-    pub(crate) fn length(&self) -> f32 {
-        let ends = self.tallies.iter().map(|tally| tally.span.end);
-        ends.filter(|end| end.is_finite()).fold(0.0, f32::max)
-    }
-
-    /// How many runs there were.
-    pub(crate) fn runs(&self) -> usize {
-        self.tallies.iter().map(|tally| tally.runs).sum()
-    }
-
-    /// How many indices of the slice were folded.
-    pub(crate) fn indices(&self) -> usize {
-        self.tallies.iter().map(|tally| tally.indices).sum()
-    }
-
-    /// How long all items took together.
-    pub(crate) fn work(&self) -> f32 {
-        self.tallies.iter().map(|tally| tally.working).sum()
-    }
-
-    /// How many items were folded.
-    pub(crate) fn items(&self) -> usize {
-        self.tallies.iter().fold(0, |sum, tally| sum.saturating_add(tally.items))
-    }
-
-    /// Adds the visit of a worker that leaves now.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn add_part(&mut self, journal: &Journal) {
-        let (thread, span) = (thread::current().id(), (journal.begun, Instant::now()));
-        let Journal { worker: seat, tally: Tally { items, runs, .. }, .. } = *journal;
-        self.parts.push(WorkerPart { seat, thread, span, items, is_empty: items == 0 && runs == 0 });
-    }
-
-    /// Memory for the journal of `worker`, which comes.
-    pub(crate) fn journal(&mut self, worker: usize) -> Option<Box<Journal>> {
-        self.journals.get_mut(worker)?.take()
-    }
-
-    /// Adds the journal of a worker that leaves, and keeps the journal's memory. `failed` is the
-    /// number of thefts that the worker tried without success. `usage` is the worker's usage, if
-    /// its usage was measured.
-    pub(crate) fn add(&mut self, mut journal: Box<Journal>, failed: usize, usage: Option<Usage>) {
-        let Journal { worker, ref mut tally, ref mut victims, ref mut marks, ref mut noted, .. } = *journal;
-        (tally.thefts, tally.failed) = (victims.len(), failed);
-        self.tallies[worker].add(tally);
-        for victim in victims.drain(..) {
-            self.tallies[victim].suffered += 1;
-        }
-        self.marks.append(marks);
-        self.noted.append(noted);
-        if worker >= self.journals.len() {
-            self.journals.resize_with(worker + 1, || None);
-        }
-        self.journals[worker] = Some(journal);
-        if let Some(used) = usage {
-            self.usage.get_or_insert_default().add(used);
-        }
     }
 }
 
@@ -187,20 +83,20 @@ impl Usage {
 /// The notes of one worker in a round.
 #[derive(Debug)]
 pub(crate) struct Journal {
-    worker: usize,
+    pub(super) worker: usize,
     units: Units,
     /// When the round began, and when the worker began.
     round: Instant,
     begun: Instant,
     /// The open run, if there is one.
     run: Option<(NotedRun, OpenPieces)>,
-    tally: Tally,
+    pub(super) tally: Tally,
     /// The victim of each of the worker's thefts.
-    victims: Vec<usize>,
-    marks: Vec<Mark>,
+    pub(super) victims: Vec<usize>,
+    pub(super) marks: Vec<Mark>,
     /// For a timeline: notes the progress of a run; and the runs so far.
     tick: Option<Tick>,
-    noted: Vec<NotedRun>,
+    pub(super) noted: Vec<NotedRun>,
 }
 
 /// Neighbouring indices that a worker folds between two thefts.
@@ -316,6 +212,20 @@ impl Journal {
         self.tally.items = items;
     }
 
+    /// The worker has tried so many thefts without success.
+    pub(crate) fn failed(&mut self, thefts: usize) {
+        self.tally.failed = thefts;
+    }
+
+    /// For a trace: the visit of a worker that leaves now.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn part(&self) -> WorkerPart {
+        let (thread, span) = (thread::current().id(), (self.begun, Instant::now()));
+        let Self { worker: seat, tally: Tally { items, runs, .. }, .. } = *self;
+        WorkerPart { seat, thread, span, items, is_empty: items == 0 && runs == 0 }
+    }
+
     /// Adds a run over existing items.
     fn add(&mut self, run: NotedRun) {
         self.tally.indices += run.indices.len();
@@ -379,18 +289,6 @@ impl OpenPieces {
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_round_is_balanced_when_all_end_together() {
-        let round = |spans: &[Range<f32>]| Times {
-            tallies: spans.iter().map(|span| Tally { span: span.clone(), ..Tally::default() }).collect(),
-            ..Times::default()
-        };
-        assert!(round(&[0.0..1000.0, 500.0..990.0]).are_balanced());
-        assert!(!round(&[0.0..1000.0, 0.0..900.0]).are_balanced());
-        assert!(!round(&[0.0..1000.0, f32::INFINITY..f32::INFINITY]).are_balanced(), "somebody never came");
-        assert!((round(&[0.0..1000.0, f32::INFINITY..f32::INFINITY]).length() - 1000.0).abs() < 1.0);
-    }
 
     #[test]
     fn pieces_are_few_and_add_up() {

@@ -2,10 +2,7 @@
 
 use std::{fmt, panic::Location, time::Duration};
 
-use super::{
-    journal::{Tally, Times},
-    why_alone::Alone,
-};
+use super::{journal::Tally, times::Times, why_alone::Alone};
 use crate::clock::time;
 
 /// The report of a loop, worker by worker. [`On::report`](crate::On::report) fills it in.

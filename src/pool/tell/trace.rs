@@ -12,7 +12,8 @@ use scene::{Hear, SceneSpot};
 use timeline::{Run, Slow, Theft, Timeline};
 
 use super::{
-    journal::{NotedRun, TheftNote, Times},
+    journal::{NotedRun, TheftNote},
+    times::Times,
     units::Units,
     why_alone::Alone,
 };

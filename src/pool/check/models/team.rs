@@ -18,7 +18,7 @@ use crate::{
         policy::{prices::Estimate, split::Boundaries},
         supply::range,
         team::{barrier::PollTimes, oneshot, threads::Threads},
-        tell::{journal::Times, units::Units},
+        tell::{times::Times, units::Units},
     },
     sync::{Patience, ThreadBuilder},
 };
