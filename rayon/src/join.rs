@@ -7,7 +7,7 @@ use std::{
 };
 
 #[cfg(debug_assertions)]
-use crate::watch::Watching;
+use crate::watch::{Help, Watching};
 use crate::{
     pool::{Seat, Shared, here, in_its_stack},
     thread_pool::current_thread_index,
@@ -75,7 +75,7 @@ pub(crate) fn join_in<RA, RB: Send>(
     let _seat = Seat::take(pool, 0);
     // A debug build reports a second closure that never begins.
     #[cfg(debug_assertions)]
-    let watching = Watching::new(pool, None, "the second closure of a `join`").inspect(Watching::waits);
+    let watching = Watching::new(pool, Help::No, "the second closure of a `join`").inspect(Watching::waits);
     // A result may be large, so its closure stores it at once.
     let (mut of_a, mut of_b) = (None, None);
     let a = || of_a = Some(a());

@@ -3,8 +3,10 @@
 
 pub mod array;
 pub mod collections;
+mod configuration;
 pub mod iter;
 mod join;
+mod local_tasks;
 pub mod option;
 mod pool;
 pub mod prelude;
@@ -22,6 +24,8 @@ mod thread_pool;
 pub mod vec;
 mod watch;
 
+#[allow(deprecated, reason = "rayon-core has them")]
+pub use self::configuration::{Configuration, initialize};
 pub use self::{
     join::{FnContext, join, join_context},
     scope::{Scope, ScopeFifo, in_place_scope, in_place_scope_fifo, scope, scope_fifo},

@@ -19,7 +19,7 @@ use rangesteal::{
     source::{Chain, Source},
 };
 
-use crate::thread_pool::max_num_threads;
+use crate::{local_tasks::LocalTasks, thread_pool::max_num_threads};
 
 /// A shared pool.
 #[derive(Clone, Debug)]
@@ -27,10 +27,20 @@ pub(crate) enum Shared {
     /// The global pool.
     Global(&'static Pool),
     /// The pool of a [`ThreadPool`](crate::ThreadPool).
-    Own(Arc<Pool>),
-    /// The same, if a stack size was given.
-    OwnWithStack(Arc<Pool>),
+    Own(Arc<OwnPool>),
 }
+
+/// The pool of a [`ThreadPool`](crate::ThreadPool).
+#[derive(Debug)]
+pub(crate) struct OwnPool {
+    pool: Pool,
+    /// Whether a stack size was given.
+    has_stack: bool,
+    local: LocalTasks,
+}
+
+/// The tasks that are spawned inside the global pool.
+static GLOBAL_TASKS: LocalTasks = LocalTasks::new();
 
 /// Whether a pool with a stack size was built, and whether the global pool is one. Relaxed: a
 /// thread that calls loops on such a pool has the pool from the thread that has built it.
@@ -49,15 +59,22 @@ impl Shared {
         if has_stack {
             ANY_HAS_STACK.store(true, Relaxed);
         }
-        if has_stack { Self::OwnWithStack(Arc::new(pool)) } else { Self::Own(Arc::new(pool)) }
+        Self::Own(Arc::new(OwnPool { pool, has_stack, local: LocalTasks::new() }))
+    }
+
+    /// The tasks that a thread spawns inside this pool, if it has one thread.
+    pub(crate) fn local(&self) -> &LocalTasks {
+        match self {
+            Self::Global(_) => &GLOBAL_TASKS,
+            Self::Own(own) => &own.local,
+        }
     }
 
     /// Whether a stack size was given for the threads of this pool.
     fn has_stack(&self) -> bool {
         match self {
             Self::Global(_) => GLOBAL_HAS_STACK.load(Relaxed),
-            Self::Own(_) => false,
-            Self::OwnWithStack(_) => true,
+            Self::Own(own) => own.has_stack,
         }
     }
 }
@@ -68,7 +85,7 @@ impl Deref for Shared {
     fn deref(&self) -> &Pool {
         match self {
             Self::Global(pool) => pool,
-            Self::Own(pool) | Self::OwnWithStack(pool) => pool,
+            Self::Own(own) => &own.pool,
         }
     }
 }
@@ -217,8 +234,10 @@ impl Seat {
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        if let Self::Taken(before) = self {
-            drop(change(before.take()));
+        if let Self::Taken(before) = self
+            && let Some(left) = change(before.take())
+        {
+            left.pool.local().give_to(&left.pool);
         }
     }
 }

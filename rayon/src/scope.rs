@@ -25,7 +25,7 @@ use crate::{
     pool::{Seat, Shared, current, in_its_stack, inside},
     spawn::BroadcastContext,
     sync::lock,
-    watch::Watching,
+    watch::{Help, Watching},
 };
 
 type Task<'scope, S> = Box<dyn FnOnce(&S) + Send + 'scope>;
@@ -96,7 +96,10 @@ impl<'scope, S> Tasks<'scope, S> {
         let number = waiting.number();
         waiting.tasks.push_back((number, task));
         drop(waiting);
-        let watch = || Watching::new(&self.pool, self.lent.get().cloned(), "a task of a scope");
+        let watch = || {
+            let help = self.lent.get().map_or(Help::No, |lent| Help::Scope(lent.clone()));
+            Watching::new(&self.pool, help, "a task of a scope")
+        };
         if let Some(watching) = self.watching.get_or_init(watch) {
             watching.waits();
         }

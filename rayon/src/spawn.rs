@@ -2,10 +2,14 @@
 
 use std::marker::PhantomData;
 
-use crate::pool::{Seat, Shared, current, in_its_stack};
+use crate::{
+    pool::{Seat, Shared, current, in_its_stack, worker},
+    watch::can_help,
+};
 
-/// Runs `func` on a thread of the pool of this thread's loops, and returns at once. A panic of
-/// `func` goes to the [`panic_handler`](crate::ThreadPoolBuilder::panic_handler); without one it
+/// Runs `func` on a thread of the pool of this thread's loops, and returns at once. Inside a pool
+/// of one thread, `func` begins when this thread leaves the pool, or after some milliseconds. A
+/// panic of `func` goes to the [`panic_handler`](crate::ThreadPoolBuilder::panic_handler); without one it
 /// aborts the process.
 ///
 /// ```
@@ -15,12 +19,13 @@ use crate::pool::{Seat, Shared, current, in_its_stack};
 /// assert_eq!(receiver.recv(), Ok(7));
 /// ```
 pub fn spawn<F: FnOnce() + Send + 'static>(func: F) {
-    spawn_on(&current(), func);
+    spawn_on(&current(), func, false);
 }
 
-/// [`spawn()`]: all tasks begin in the order in which they are spawned.
+/// [`spawn()`], in order: those that a thread spawns inside a pool of one thread begin in the order
+/// in which they are spawned. All others do so in any case.
 pub fn spawn_fifo<F: FnOnce() + Send + 'static>(func: F) {
-    spawn_on(&current(), func);
+    spawn_on(&current(), func, true);
 }
 
 /// Calls `op` once on each thread of the pool of this thread's loops, and returns the results in
@@ -40,12 +45,17 @@ pub fn spawn_broadcast<OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static>(op:
     spawn_broadcast_on(&current(), op);
 }
 
-pub(crate) fn spawn_on(pool: &Shared, func: impl FnOnce() + Send + 'static) {
+pub(crate) fn spawn_on(pool: &Shared, func: impl FnOnce() + Send + 'static, is_in_order: bool) {
     let own = pool.clone();
-    pool.spawn(move || {
+    let task = move || {
         let _seat = Seat::take(&own, own.here());
         func();
-    });
+    };
+    if pool.num_threads() == 1 && worker(Some(pool)).is_some() && can_help() {
+        pool.local().add(pool, Box::new(task), is_in_order);
+    } else {
+        pool.spawn(task);
+    }
 }
 
 pub(crate) fn broadcast_on<R: Send>(pool: &Shared, op: impl Fn(BroadcastContext<'_>) -> R + Sync) -> Vec<R> {

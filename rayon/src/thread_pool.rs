@@ -4,6 +4,8 @@ use std::{any::Any, error::Error, fmt, io, sync::Mutex, thread};
 
 use rangesteal::{BuildError, PoolBuilder, WorkerThread};
 
+#[allow(deprecated, reason = "rayon-core has it")]
+use crate::configuration::Configuration;
 use crate::{
     join::join_in,
     pool::{self, Shared, current, inside},
@@ -36,6 +38,16 @@ impl Drop for ThreadPool {
 }
 
 impl ThreadPool {
+    /// Builds a pool.
+    ///
+    /// # Errors
+    /// As [`ThreadPoolBuilder::build`].
+    #[deprecated(note = "use `ThreadPoolBuilder::build`")]
+    #[allow(deprecated, reason = "rayon-core has it")]
+    pub fn new(configuration: Configuration) -> Result<Self, Box<dyn Error>> {
+        configuration.build()
+    }
+
     /// Calls `op`. Loops in `op` run on this pool. If a [stack
     /// size](ThreadPoolBuilder::stack_size) was given, a thread of the pool calls `op`, as in
     /// rayon; otherwise this thread does.
@@ -59,7 +71,7 @@ impl ThreadPool {
     /// not count.
     #[must_use]
     pub fn current_thread_has_pending_tasks(&self) -> Option<bool> {
-        self.current_thread_index().map(|_| self.0.has_tasks())
+        self.current_thread_index().map(|_| has_tasks(&self.0))
     }
 
     /// [`join`](crate::join()) on this pool.
@@ -108,12 +120,12 @@ impl ThreadPool {
 
     /// [`spawn`](crate::spawn()) on this pool.
     pub fn spawn<OP: FnOnce() + Send + 'static>(&self, op: OP) {
-        spawn_on(&self.0, op);
+        spawn_on(&self.0, op, false);
     }
 
     /// [`spawn_fifo`](crate::spawn_fifo) on this pool.
     pub fn spawn_fifo<OP: FnOnce() + Send + 'static>(&self, op: OP) {
-        spawn_on(&self.0, op);
+        spawn_on(&self.0, op, true);
     }
 
     /// [`broadcast`](crate::broadcast) on this pool.
@@ -128,7 +140,12 @@ impl ThreadPool {
 }
 
 fn yield_to(pool: &Shared) -> Yield {
+    pool.local().give_to(pool);
     if pool.run_task() { Yield::Executed } else { Yield::Idle }
+}
+
+fn has_tasks(pool: &Shared) -> bool {
+    pool.local().has_kept() || pool.has_tasks()
 }
 
 /// The result of a yield.
@@ -157,7 +174,7 @@ pub fn yield_local() -> Option<Yield> {
 /// count.
 #[must_use]
 pub fn current_thread_has_pending_tasks() -> Option<bool> {
-    current_thread_index().map(|_| current().has_tasks())
+    current_thread_index().map(|_| has_tasks(&current()))
 }
 
 /// The number of threads, including this thread, that work at a loop of this thread.
@@ -525,6 +542,10 @@ impl From<Refused> for ThreadPoolBuildError {
 impl fmt::Display for ThreadPoolBuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
+            // Programs compare this message with rayon's.
+            Refused::Pool(BuildError::GlobalExists) => {
+                f.write_str("The global thread pool has already been initialized.")
+            }
             Refused::Pool(error) => error.fmt(f),
             Refused::CurrentThread => f.write_str(
                 "use_current_thread: the calling thread already works for a pool: call `build` outside of \

@@ -1,4 +1,4 @@
-//! A thread of the process that watches the tasks of scopes.
+//! A thread of the process that watches the tasks of scopes, and those of pools of one thread.
 //!
 //! The thread that has opened a scope runs the tasks of the scope when its closure has ended, and
 //! idle workers help, as in a loop. If it does not come to that, because the closure or a task
@@ -40,12 +40,22 @@ const EAGER_SCOPES: usize = 1000;
 /// The scopes of different threads are mostly in different lists.
 const LISTS: usize = 16;
 
-/// The tasks of a scope, as the watch sees them.
+/// How another thread begins tasks that wait.
+#[derive(Debug)]
+pub(crate) enum Help {
+    /// It cannot: the closures of `join`.
+    No,
+    /// It calls a function of a scope, which runs tasks that wait.
+    Scope(LentCall),
+    /// The pool is given the tasks that its only thread has spawned.
+    LocalTasks,
+}
+
+/// The tasks of a scope or pool, as the watch sees them.
 #[derive(Debug)]
 pub(crate) struct Watched {
     pool: Shared,
-    /// Calls a function of the scope, which runs tasks that wait. `None` if nobody can help.
-    lent: Option<LentCall>,
+    help: Help,
     /// What waits, for a message.
     what: &'static str,
     /// The number of tasks that have not begun.
@@ -99,14 +109,14 @@ pub(crate) struct Watching {
 }
 
 impl Watching {
-    /// Begins to watch tasks. Helpers call `lent`. Returns `None` where no other thread could help.
-    pub(crate) fn new(pool: &Shared, lent: Option<LentCall>, what: &'static str) -> Option<Self> {
-        if cfg!(not(feature = "threads")) || !WATCH.process.get_or_init(Process::current).is_current() {
+    /// Begins to watch tasks. Returns `None` where no other thread could help.
+    pub(crate) fn new(pool: &Shared, help: Help, what: &'static str) -> Option<Self> {
+        if !can_help() {
             return None;
         }
         let watched = Arc::new(Watched {
             pool: pool.clone(),
-            lent,
+            help,
             what,
             waiting: AtomicUsize::new(0),
             begun: AtomicUsize::new(0),
@@ -164,12 +174,17 @@ impl Watched {
     /// Calls a helper, if more tasks wait than helpers were called. (Helpers that have come may
     /// wait in their tasks.)
     pub(crate) fn call_helper(&self) {
-        let Some(lent) = &self.lent else { return };
-        let most = self.waiting.load(Relaxed).min(self.pool.num_threads());
-        if self.called.load(Relaxed) < most {
-            self.called.fetch_add(1, Relaxed);
-            let lent = lent.clone();
-            self.pool.spawn(move || lent.call(0));
+        match &self.help {
+            Help::No => {}
+            Help::LocalTasks => self.pool.local().give_to(&self.pool),
+            Help::Scope(lent) => {
+                let most = self.waiting.load(Relaxed).min(self.pool.num_threads());
+                if self.called.load(Relaxed) < most {
+                    self.called.fetch_add(1, Relaxed);
+                    let lent = lent.clone();
+                    self.pool.spawn(move || lent.call(0));
+                }
+            }
         }
     }
 
@@ -183,7 +198,7 @@ impl Watched {
         let ticks = if self.seen.swap(begun, Relaxed) == begun { self.ticks.load(Relaxed) + 1 } else { 0 };
         self.ticks.store(ticks, Relaxed);
         if ticks > 0 {
-            if self.is_in_closure.load(Relaxed) && self.lent.is_some() {
+            if self.is_in_closure.load(Relaxed) && !matches!(self.help, Help::No) {
                 WATCH.eager.store(EAGER_SCOPES, Relaxed);
             }
             self.call_helper();
@@ -198,6 +213,11 @@ impl Watched {
         }
         true
     }
+}
+
+/// Whether other threads can begin tasks: not in a forked child.
+pub(crate) fn can_help() -> bool {
+    cfg!(feature = "threads") && WATCH.process.get_or_init(Process::current).is_current()
 }
 
 /// Wakes the watch. Starts its thread first if it has none.

@@ -74,6 +74,41 @@ fn tasks_of_one_thread_begin_in_order() {
     assert!(numbers.iter().eq(0..100));
 }
 
+/// Inside a pool of one thread, tasks wait until the thread leaves the pool.
+#[test]
+fn tasks_inside_a_pool_of_one_thread_begin_the_newest_first() {
+    let (pool, (sender, numbers)) = (pool(1), channel());
+    pool.install(move || {
+        for number in 0..3 {
+            let sender = sender.clone();
+            rayon::spawn(move || {
+                for other in 0..3 {
+                    let sender = sender.clone();
+                    rayon::spawn_fifo(move || sender.send(3 * number + other).unwrap());
+                }
+            });
+        }
+        assert_eq!(rayon::current_thread_has_pending_tasks(), Some(true));
+    });
+    assert!(numbers.iter().eq([6, 7, 8, 3, 4, 5, 0, 1, 2]));
+}
+
+/// The thread does not leave the pool, since it waits for the task.
+#[test]
+fn tasks_inside_a_pool_of_one_thread_begin_all_the_same() {
+    let pool = pool(1);
+    for spawn in [ThreadPool::spawn, ThreadPool::spawn_fifo] {
+        let (sender, answer) = channel();
+        let task: Box<dyn FnOnce() + Send> = Box::new(move || sender.send(7).unwrap());
+        let pool = &pool;
+        let answer = pool.install(move || {
+            spawn(pool, task);
+            next(&answer)
+        });
+        assert_eq!(answer, 7);
+    }
+}
+
 #[test]
 fn loops_and_tasks_of_a_task_run_on_its_pool() {
     for threads in 1..=3 {
