@@ -9,7 +9,7 @@ use std::{
 #[cfg(debug_assertions)]
 use crate::watch::{Help, Watching};
 use crate::{
-    pool::{Seat, Shared, here, in_its_stack},
+    pool::{Seat, Shared, here, on_its_host},
     thread_pool::current_thread_index,
 };
 
@@ -30,7 +30,7 @@ where
     RA: Send,
     RB: Send,
 {
-    in_its_stack!(|| join_in(&here(), oper_a, oper_b))
+    on_its_host!(|| join_in(&here(), oper_a, oper_b))
 }
 
 /// [`join`] for closures that need to know whether they run on another thread. If the caller does
@@ -45,7 +45,7 @@ where
     let (caller, is_outside) = (thread::current().id(), current_thread_index().is_none());
     let a = || oper_a(FnContext { migrated: is_outside });
     let b = || oper_b(FnContext { migrated: is_outside || thread::current().id() != caller });
-    in_its_stack!(|| join_in(&here(), a, b))
+    on_its_host!(|| join_in(&here(), a, b))
 }
 
 /// The argument of a closure of [`join_context`].

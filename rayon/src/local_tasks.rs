@@ -27,7 +27,8 @@ type Task = Box<dyn FnOnce() + Send>;
 pub(crate) struct LocalTasks {
     waiting: Mutex<Waiting>,
     /// Whether the pool was not given all of them. Written under the lock. Relaxed: a thread that
-    /// has added a task sees its own value, or that of a thread that has given the task to the pool.
+    /// has added a task sees its own value, or that of a thread that has given the task to the
+    /// pool.
     has_kept: AtomicBool,
 }
 

@@ -34,18 +34,18 @@ pub(crate) enum Shared {
 #[derive(Debug)]
 pub(crate) struct OwnPool {
     pool: Pool,
-    /// Whether a stack size was given.
-    has_stack: bool,
+    /// Whether calls from outside run on a thread of the pool: `ThreadPoolBuilder::is_hosted`.
+    is_hosted: bool,
     local: LocalTasks,
 }
 
 /// The tasks that are spawned inside the global pool.
 static GLOBAL_TASKS: LocalTasks = LocalTasks::new();
 
-/// Whether a pool with a stack size was built, and whether the global pool is one. Relaxed: a
-/// thread that calls loops on such a pool has the pool from the thread that has built it.
-static ANY_HAS_STACK: AtomicBool = AtomicBool::new(false);
-static GLOBAL_HAS_STACK: AtomicBool = AtomicBool::new(false);
+/// Whether a hosted pool was built, and whether the global pool is one. Relaxed: a thread that
+/// calls loops on such a pool has the pool from the thread that has built it.
+static ANY_IS_HOSTED: AtomicBool = AtomicBool::new(false);
+static GLOBAL_IS_HOSTED: AtomicBool = AtomicBool::new(false);
 
 impl Shared {
     /// Whether this is the same pool as `pool`.
@@ -54,12 +54,12 @@ impl Shared {
         std::ptr::eq(own, pool)
     }
 
-    /// A pool of its own, built with or without a stack size.
-    pub(crate) fn own(pool: Pool, has_stack: bool) -> Self {
-        if has_stack {
-            ANY_HAS_STACK.store(true, Relaxed);
+    /// A pool of its own.
+    pub(crate) fn own(pool: Pool, is_hosted: bool) -> Self {
+        if is_hosted {
+            ANY_IS_HOSTED.store(true, Relaxed);
         }
-        Self::Own(Arc::new(OwnPool { pool, has_stack, local: LocalTasks::new() }))
+        Self::Own(Arc::new(OwnPool { pool, is_hosted, local: LocalTasks::new() }))
     }
 
     /// The tasks that a thread spawns inside this pool, if it has one thread.
@@ -70,11 +70,11 @@ impl Shared {
         }
     }
 
-    /// Whether a stack size was given for the threads of this pool.
-    fn has_stack(&self) -> bool {
+    /// Whether calls from outside run on a thread of the pool.
+    fn is_hosted(&self) -> bool {
         match self {
-            Self::Global(_) => GLOBAL_HAS_STACK.load(Relaxed),
-            Self::Own(own) => own.has_stack,
+            Self::Global(_) => GLOBAL_IS_HOSTED.load(Relaxed),
+            Self::Own(own) => own.is_hosted,
         }
     }
 }
@@ -159,14 +159,14 @@ fn global() -> &'static Pool {
 }
 
 /// Builds the global pool.
-pub(crate) fn build_global<S>(options: PoolBuilder<S>, has_stack: bool) -> Result<(), BuildError>
+pub(crate) fn build_global<S>(options: PoolBuilder<S>, is_hosted: bool) -> Result<(), BuildError>
 where
     S: FnMut(WorkerThread) -> io::Result<()>,
 {
     if cfg!(feature = "threads") {
         options.build_global()?;
-        for flag in [&ANY_HAS_STACK, &GLOBAL_HAS_STACK] {
-            flag.fetch_or(has_stack, Relaxed);
+        for flag in [&ANY_IS_HOSTED, &GLOBAL_IS_HOSTED] {
+            flag.fetch_or(is_hosted, Relaxed);
         }
         return Ok(());
     }
@@ -242,18 +242,17 @@ impl Drop for Seat {
     }
 }
 
-/// The pool on which loops of this thread run, if a stack size was given for its threads.
+/// The pool on which loops of this thread run, if it is hosted.
 #[inline(always)]
-pub(crate) fn with_stack() -> Option<Rc<Shared>> {
+pub(crate) fn hosted() -> Option<Rc<Shared>> {
     #[cold]
-    fn here_with_stack() -> Option<Rc<Shared>> {
-        Some(here()).filter(|pool| pool.has_stack())
+    fn here_if_hosted() -> Option<Rc<Shared>> {
+        Some(here()).filter(|pool| pool.is_hosted())
     }
-    if ANY_HAS_STACK.load(Relaxed) { here_with_stack() } else { None }
+    if ANY_IS_HOSTED.load(Relaxed) { here_if_hosted() } else { None }
 }
 
-/// Calls `work`, whose loops run on `pool`. If a stack size was given for the threads of `pool`,
-/// one of these threads calls `work`.
+/// Calls `work`, whose loops run on `pool`. If `pool` is hosted, one of its threads calls `work`.
 #[inline(never)] // a result may be large, and most calls need no slot for it here
 pub(crate) fn inside<R: Send>(pool: &Shared, work: impl FnOnce() -> R + Send) -> R {
     let (mut work, mut returned) = (Some(work), None);
@@ -262,7 +261,7 @@ pub(crate) fn inside<R: Send>(pool: &Shared, work: impl FnOnce() -> R + Send) ->
         returned = work.take().map(|work| work());
     };
     let call: &mut (dyn FnMut() + Send) = &mut call;
-    if pool.has_stack() {
+    if pool.is_hosted() {
         pool.enter(call);
     } else {
         call();
@@ -271,12 +270,12 @@ pub(crate) fn inside<R: Send>(pool: &Shared, work: impl FnOnce() -> R + Send) ->
 }
 
 /// Evaluates an expression that calls a loop on `pool`, the pool of this thread's loops:
-/// `in_its_stack!(|pool| pool.sort(items))`. If a stack size was given for the threads of the pool,
-/// one of these threads evaluates it. Otherwise the caller's place in the source is kept
+/// `on_its_host!(|pool| pool.sort(items))`. If the pool is hosted, one of its threads evaluates it.
+/// Otherwise the caller's place in the source is kept
 /// (`track_caller`), which a closure does not keep.
-macro_rules! in_its_stack {
+macro_rules! on_its_host {
     (|$pool:ident| $call:expr) => {
-        match $crate::pool::with_stack() {
+        match $crate::pool::hosted() {
             None => {
                 let $pool: &$crate::pool::Shared = &$crate::pool::here();
                 $call
@@ -288,13 +287,13 @@ macro_rules! in_its_stack {
         }
     };
     (|| $call:expr) => {
-        match $crate::pool::with_stack() {
+        match $crate::pool::hosted() {
             None => $call,
             Some(pool) => $crate::pool::inside(&pool, || $call),
         }
     };
 }
-pub(crate) use in_its_stack;
+pub(crate) use on_its_host;
 
 /// The number of items of a claim, if another crate's iterator begins the chain: each claim locks
 /// that iterator and splits it, so a thread makes few.

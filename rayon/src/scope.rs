@@ -22,7 +22,7 @@ use rangesteal::{LentCall, Pool, Waiter};
 
 use crate::{
     join::discard,
-    pool::{Seat, Shared, current, in_its_stack, inside},
+    pool::{Seat, Shared, current, inside, on_its_host},
     spawn::BroadcastContext,
     sync::lock,
     watch::{Help, Watching},
@@ -286,12 +286,12 @@ impl<'scope> ScopeFifo<'scope> {
 /// If `op` or a task panics: with the panic of `op`, or else of the task that was spawned first,
 /// after all tasks have ended.
 pub fn scope<'scope, OP: FnOnce(&Scope<'scope>) -> R + Send, R: Send>(op: OP) -> R {
-    in_its_stack!(|pool| in_scope(pool, op))
+    on_its_host!(|pool| in_scope(pool, op))
 }
 
 /// [`scope`] with tasks that begin in the order in which they are spawned.
 pub fn scope_fifo<'scope, OP: FnOnce(&ScopeFifo<'scope>) -> R + Send, R: Send>(op: OP) -> R {
-    in_its_stack!(|pool| in_order(pool, op))
+    on_its_host!(|pool| in_order(pool, op))
 }
 
 /// [`scope`] whose `op` need not be `Send`: this thread calls it.

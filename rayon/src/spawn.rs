@@ -3,14 +3,14 @@
 use std::marker::PhantomData;
 
 use crate::{
-    pool::{Seat, Shared, current, in_its_stack, worker},
+    pool::{Seat, Shared, current, on_its_host, worker},
     watch::can_help,
 };
 
 /// Runs `func` on a thread of the pool of this thread's loops, and returns at once. Inside a pool
 /// of one thread, `func` begins when this thread leaves the pool, or after some milliseconds. A
-/// panic of `func` goes to the [`panic_handler`](crate::ThreadPoolBuilder::panic_handler); without one it
-/// aborts the process.
+/// panic of `func` goes to the [`panic_handler`](crate::ThreadPoolBuilder::panic_handler); without
+/// one it aborts the process.
 ///
 /// ```
 /// # use rangesteal_rayon as rayon;
@@ -37,7 +37,7 @@ pub fn spawn_fifo<F: FnOnce() + Send + 'static>(func: F) {
 /// assert!(numbers.into_iter().eq(0..rayon::current_num_threads()));
 /// ```
 pub fn broadcast<OP: Fn(BroadcastContext<'_>) -> R + Sync, R: Send>(op: OP) -> Vec<R> {
-    in_its_stack!(|pool| broadcast_on(pool, &op))
+    on_its_host!(|pool| broadcast_on(pool, &op))
 }
 
 /// Calls `op` once on each thread of the pool of this thread's loops, and returns at once.

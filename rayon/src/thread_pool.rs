@@ -48,8 +48,11 @@ impl ThreadPool {
         configuration.build()
     }
 
-    /// Calls `op`. Loops in `op` run on this pool. If a [stack
-    /// size](ThreadPoolBuilder::stack_size) was given, a thread of the pool calls `op`, as in
+    /// Calls `op`. Loops in `op` run on this pool. If the pool has a
+    /// [`stack_size`](ThreadPoolBuilder::stack_size), a
+    /// [`start_handler`](ThreadPoolBuilder::start_handler), an
+    /// [`exit_handler`](ThreadPoolBuilder::exit_handler) or a
+    /// [`spawn_handler`](ThreadPoolBuilder::spawn_handler), a thread of the pool calls `op`, as in
     /// rayon; otherwise this thread does.
     pub fn install<OP: FnOnce() -> R + Send, R: Send>(&self, op: OP) -> R {
         inside(&self.0, op)
@@ -227,23 +230,29 @@ impl<F> fmt::Debug for CustomSpawn<F> {
 /// How the threads of a pool are started.
 #[doc(hidden)]
 pub trait ThreadSpawn {
+    /// Whether the program starts the threads.
+    const IS_CUSTOM: bool;
     /// Builds a pool, whose threads have a name if `is_named`.
     fn build(self, options: PoolBuilder, is_named: bool) -> Result<rangesteal::Pool, BuildError>;
     /// Builds the global pool, likewise.
-    fn build_global(self, options: PoolBuilder, is_named: bool, has_stack: bool) -> Result<(), BuildError>;
+    fn build_global(self, options: PoolBuilder, is_named: bool, is_hosted: bool) -> Result<(), BuildError>;
 }
 
 impl ThreadSpawn for DefaultSpawn {
+    const IS_CUSTOM: bool = false;
+
     fn build(self, options: PoolBuilder, _is_named: bool) -> Result<rangesteal::Pool, BuildError> {
         options.build()
     }
 
-    fn build_global(self, options: PoolBuilder, _is_named: bool, has_stack: bool) -> Result<(), BuildError> {
-        pool::build_global(options, has_stack)
+    fn build_global(self, options: PoolBuilder, _is_named: bool, is_hosted: bool) -> Result<(), BuildError> {
+        pool::build_global(options, is_hosted)
     }
 }
 
 impl<F: FnMut(ThreadBuilder) -> io::Result<()>> ThreadSpawn for CustomSpawn<F> {
+    const IS_CUSTOM: bool = true;
+
     fn build(mut self, options: PoolBuilder, is_named: bool) -> Result<rangesteal::Pool, BuildError> {
         options.spawn_handler(|worker| (self.0)(ThreadBuilder { worker, is_named })).build()
     }
@@ -252,10 +261,10 @@ impl<F: FnMut(ThreadBuilder) -> io::Result<()>> ThreadSpawn for CustomSpawn<F> {
         mut self,
         options: PoolBuilder,
         is_named: bool,
-        has_stack: bool,
+        is_hosted: bool,
     ) -> Result<(), BuildError> {
         let options = options.spawn_handler(|worker| (self.0)(ThreadBuilder { worker, is_named }));
-        pool::build_global(options, has_stack)
+        pool::build_global(options, is_hosted)
     }
 }
 
@@ -269,7 +278,8 @@ pub struct ThreadBuilder {
 }
 
 impl ThreadBuilder {
-    /// The number of the thread in the pool, from 1: number 0 is the thread that calls a loop.
+    /// The number of the thread in the pool, from 0. With
+    /// [`use_current_thread`](ThreadPoolBuilder::use_current_thread) from 1.
     #[must_use]
     pub fn index(&self) -> usize {
         self.worker.index()
@@ -364,12 +374,12 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// If the threads cannot be started. With [`use_current_thread`](Self::use_current_thread): if
     /// the calling thread already works for a pool.
     pub fn build(self) -> Result<ThreadPool, ThreadPoolBuildError> {
-        let has_stack = self.stack.is_some() && cfg!(feature = "threads");
+        let is_hosted = self.is_hosted();
         self.check_current_thread()?;
         let uses_current_thread = self.uses_current_thread;
         let (options, spawn, is_named) = self.options();
         let pool = spawn.build(options, is_named).map_err(Refused::Pool)?;
-        let pool = Shared::own(pool, has_stack);
+        let pool = Shared::own(pool, is_hosted);
         if uses_current_thread {
             pool::set_current(&pool);
         }
@@ -383,11 +393,11 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// [`use_current_thread`](Self::use_current_thread): if the calling thread already works for a
     /// pool.
     pub fn build_global(self) -> Result<(), ThreadPoolBuildError> {
-        let has_stack = self.stack.is_some();
+        let is_hosted = self.is_hosted();
         self.check_current_thread()?;
         let uses_current_thread = self.uses_current_thread;
         let (options, spawn, is_named) = self.options();
-        spawn.build_global(options, is_named, has_stack).map_err(Refused::Pool)?;
+        spawn.build_global(options, is_named, is_hosted).map_err(Refused::Pool)?;
         if uses_current_thread {
             pool::set_current(&current());
         }
@@ -402,11 +412,22 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     }
 }
 
-impl<S> ThreadPoolBuilder<S> {
+impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
+    /// Whether the program has prepared the threads of the pool. Then calls from outside run on
+    /// one of these threads, with the number 0, which starts with the pool.
+    fn is_hosted(&self) -> bool {
+        let prepares = self.stack.is_some() || self.start.is_some() || self.exit.is_some() || S::IS_CUSTOM;
+        prepares && !self.uses_current_thread && cfg!(feature = "threads")
+    }
+
     fn options(self) -> (PoolBuilder, S, bool) {
+        let is_hosted = self.is_hosted();
         let Self { threads, stack, name, start, exit, panic, spawn, .. } = self;
         let is_named = name.is_some();
         let mut options = pool::options(Some(threads).filter(|threads| *threads > 0));
+        if is_hosted {
+            options = options.hosted();
+        }
         if let Some(bytes) = stack {
             options = options.stack_size(bytes);
         }
@@ -428,7 +449,9 @@ impl<S> ThreadPoolBuilder<S> {
         }
         (options, spawn, is_named)
     }
+}
 
+impl<S> ThreadPoolBuilder<S> {
     /// Sets the number of threads, including the calling thread. 0 means one thread per CPU.
     #[must_use]
     pub fn num_threads(self, num_threads: usize) -> Self {
@@ -436,8 +459,8 @@ impl<S> ThreadPoolBuilder<S> {
     }
 
     /// Sets the names of the threads that the pool starts. `closure` is also called with 0, for the
-    /// thread of [`install`](ThreadPool::install) in a pool with a stack size, and for the thread
-    /// of tasks that find no idle thread.
+    /// thread of [`install`](ThreadPool::install) if the pool has one, and for the thread of tasks
+    /// that find no idle thread.
     #[must_use]
     pub fn thread_name<F: FnMut(usize) -> String + 'static>(self, closure: F) -> Self {
         Self { name: Some(Box::new(closure)), ..self }
@@ -446,7 +469,8 @@ impl<S> ThreadPoolBuilder<S> {
     /// Sets the stack size, in bytes, of each thread that the pool starts. With a stack size,
     /// loops, [`install`](ThreadPool::install), `join` and `scope` that are called from outside of
     /// the pool run on a thread of the pool, with the number 0, as in rayon. Such a call takes some
-    /// 10 µs more. Loops inside of `install` do not.
+    /// 10 µs more. Loops inside of `install` do not. With
+    /// [`use_current_thread`](Self::use_current_thread) they run on the calling thread.
     #[must_use]
     pub fn stack_size(self, stack_size: usize) -> Self {
         Self { stack: Some(stack_size), ..self }
@@ -460,9 +484,9 @@ impl<S> ThreadPoolBuilder<S> {
         Self { uses_current_thread: true, ..self }
     }
 
-    /// Sets a function that is given the payload of each panic of a spawned task. Without it, or if
-    /// it panics, such a panic aborts the process. The panics of loops, `join`, scopes and
-    /// [`broadcast`](crate::broadcast) come out of their calls.
+    /// Sets a function that is given the payload of each panic of a spawned task, and of the
+    /// handlers of threads. Without it, or if it panics, such a panic aborts the process. The
+    /// panics of loops, `join`, scopes and [`broadcast`](crate::broadcast) come out of their calls.
     #[must_use]
     pub fn panic_handler<H: Fn(Box<dyn Any + Send>) + Send + Sync + 'static>(self, handler: H) -> Self {
         Self { panic: Some(Box::new(handler)), ..self }
@@ -475,25 +499,27 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Sets a function that each thread of the pool calls with its number, from 1 on, before its
-    /// first work; also with 0 on the thread of [`install`](ThreadPool::install) in a pool with a
-    /// stack size, and on the thread of tasks that find no idle thread. If the function panics, the
-    /// pool is not built.
+    /// Sets a function that each thread of the pool calls with its number before its first work.
+    /// [`build`](Self::build) does not wait for it. The thread of tasks that find no idle thread
+    /// calls it, too, with the number 0. Calls from outside run on a thread of the pool, as with a
+    /// [`stack_size`](Self::stack_size).
     #[must_use]
     pub fn start_handler<H: Fn(usize) + Send + Sync + 'static>(self, handler: H) -> Self {
         Self { start: Some(Box::new(handler)), ..self }
     }
 
     /// Sets a function that each thread of the pool calls with its number, as the
-    /// [`start_handler`](Self::start_handler), after its last work.
+    /// [`start_handler`](Self::start_handler), after its last work. Dropping the pool does not wait
+    /// for it.
     #[must_use]
     pub fn exit_handler<H: Fn(usize) + Send + Sync + 'static>(self, handler: H) -> Self {
         Self { exit: Some(Box::new(handler)), ..self }
     }
 
     /// Sets a function that starts the threads of the pool. It is called once for each thread, with
-    /// the numbers from 1 on: the thread that calls a loop is number 0. It has to run each
-    /// [`ThreadBuilder`] on a thread of its own.
+    /// the numbers from 0 on. It has to run each [`ThreadBuilder`] on a thread of its own. Calls
+    /// from outside run on the thread with the number 0, as with a
+    /// [`stack_size`](Self::stack_size).
     ///
     /// ```
     /// # use rangesteal_rayon as rayon;

@@ -3,11 +3,13 @@
 #![cfg(feature = "threads")]
 
 use std::{
+    cell::Cell,
     collections::HashSet,
     panic::catch_unwind,
     sync::{
         Arc, Barrier, Mutex,
         atomic::{AtomicUsize, Ordering::Relaxed},
+        mpsc::channel,
     },
     thread,
     time::{Duration, Instant},
@@ -39,17 +41,48 @@ fn the_calling_thread_works_and_install_calls_on_it() {
 
 #[test]
 fn a_pool_starts_one_thread_less_and_numbers_them_from_1() {
-    let [started, ended] = [const { Mutex::new(Vec::new()) }; 2].map(Arc::new);
-    let (starts, ends) = (Arc::clone(&started), Arc::clone(&ended));
+    let seen = Mutex::new(HashSet::new());
+    let name = |_: rayon::BroadcastContext<'_>| thread::current().name().map(str::to_owned);
+    let named = ThreadPoolBuilder::new().num_threads(4).thread_name(|number| format!("named {number}"));
+    seen.lock().unwrap().extend(named.build().expect("a pool").broadcast(name));
+    let caller = thread::current().name().map(str::to_owned);
+    let names = [1, 2, 3].map(|number| Some(format!("named {number}")));
+    assert_eq!(seen.into_inner().unwrap(), names.into_iter().chain([caller]).collect());
+}
+
+/// A pool with handlers starts all its threads, and calls from outside run on number 0.
+#[test]
+fn a_pool_with_handlers_has_a_thread_for_each_number() {
+    thread_local!(static NUMBER: Cell<Option<usize>> = const { Cell::new(None) });
+    let (sender, numbers) = channel();
+    let (starts, together) = (sender.clone(), Arc::new(Barrier::new(5)));
     let builder = ThreadPoolBuilder::new().num_threads(4);
-    let builder = builder.start_handler(move |number| starts.lock().unwrap().push(number));
-    let pool = builder.exit_handler(move |number| ends.lock().unwrap().push(number)).build();
-    drop(pool.expect("a pool"));
-    for numbers in [started, ended] {
-        let mut numbers = std::mem::take(&mut *numbers.lock().unwrap());
-        numbers.sort_unstable();
-        assert_eq!(numbers, [1, 2, 3]);
-    }
+    let meets = Arc::clone(&together);
+    let builder = builder.start_handler(move |number| {
+        NUMBER.set(Some(number));
+        meets.wait(); // building waits for no handler
+        starts.send(number).unwrap();
+    });
+    let pool = builder.exit_handler(move |number| sender.send(4 + number).unwrap()).build();
+    together.wait();
+    let pool = pool.expect("a pool");
+    assert_eq!(pool.install(|| NUMBER.get()), Some(0));
+    assert_eq!(pool.broadcast(|_| NUMBER.get()), [0, 1, 2, 3].map(Some));
+    let index = |_: usize| assert_eq!(NUMBER.get(), rayon::current_thread_index());
+    pool.install(|| (0..1000).into_par_iter().for_each(index));
+    drop(pool);
+    assert_eq!(numbers.iter().collect::<HashSet<_>>(), (0..8).collect());
+}
+
+/// The panics of handlers go where those of tasks go, and the threads work on.
+#[test]
+fn a_panic_of_a_start_handler_goes_to_the_panic_handler() {
+    let (sender, panics) = channel();
+    let builder = ThreadPoolBuilder::new().num_threads(2).start_handler(|_| panic!("at the start"));
+    let pool = builder.panic_handler(move |_| sender.send(()).unwrap()).build().expect("a pool");
+    assert_eq!(pool.install(|| (0..100_u32).into_par_iter().sum::<u32>()), 4950);
+    drop(pool);
+    assert_eq!(panics.iter().count(), 2);
 }
 
 #[test]
@@ -58,7 +91,7 @@ fn a_thread_that_waits_does_nothing_else() {
     let depth = AtomicUsize::new(0);
     pool(2).install(|| {
         (0..50).into_par_iter().for_each(|_| {
-            thread_local!(static INSIDE: std::cell::Cell<bool> = const { std::cell::Cell::new(false) });
+            thread_local!(static INSIDE: Cell<bool> = const { Cell::new(false) });
             let was = INSIDE.replace(true);
             depth.fetch_max(usize::from(was), Relaxed);
             (0..100).into_par_iter().for_each(|_| thread::yield_now());

@@ -428,7 +428,7 @@ fn a_program_starts_the_threads() {
     let pool = builder.thread_name(|index| format!("mine-{index}")).spawn_handler(start).build();
     let sum: u32 = pool.expect("a pool").install(|| (0..100_u32).into_par_iter().sum());
     assert_eq!(sum, 4950);
-    let names = [1, 2].map(|index| (index, Some(format!("mine-{index}")), Some(1 << 20)));
+    let names = [0, 1, 2].map(|index| (index, Some(format!("mine-{index}")), Some(1 << 20)));
     assert!(started.try_iter().eq(names));
     let unnamed = |thread: rayon::ThreadBuilder| {
         assert_eq!((thread.name(), thread.stack_size()), (None, None));
@@ -454,7 +454,7 @@ fn the_threads_of_a_scoped_pool_borrow() {
         pool.spawn(|| ());
         pool.install(|| (0..100_u32).into_par_iter().sum::<u32>())
     });
-    assert_eq!((sum.unwrap(), greeted.load(SeqCst)), (4950, 4));
+    assert_eq!((sum.unwrap(), greeted.load(SeqCst)), (4950, 6));
 }
 
 #[test]

@@ -77,6 +77,7 @@ struct PoolOptions {
     start_handler: Option<Handler>,
     exit_handler: Option<Handler>,
     panic_handler: Option<PanicHandler>,
+    is_hosted: bool,
     is_alone: bool,
 }
 
@@ -393,6 +394,16 @@ impl PoolBuilder {
         self
     }
 
+    /// For the pools of `rangesteal-rayon` that have handlers. The first thread of
+    /// [`Pool::enter`](crate::Pool::enter) starts with the pool, by the spawn handler if there is
+    /// one, with the number 0. Neither `build` nor the drop of the pool waits for handlers. A panic
+    /// of a handler is given to the [`panic_handler`](Self::panic_handler), as that of a task.
+    #[doc(hidden)]
+    pub fn hosted(mut self) -> Self {
+        self.options.is_hosted = true;
+        self
+    }
+
     /// For the pools of `rangesteal-rayon` without threads: tasks start no thread, either.
     #[doc(hidden)]
     pub fn alone(mut self) -> Self {
@@ -435,17 +446,26 @@ impl PoolOptions {
             scheduling,
             start_handler: self.start_handler.clone(),
             exit_handler: self.exit_handler.clone(),
-            panic_handler: self.panic_handler.take(),
+            panic_handler: self.panic_handler.clone(),
+            is_hosted: self.is_hosted,
             is_alone: self.is_alone,
         };
+        let hosts = Hosts::new(host);
         let fence = Fence::of_this_process(); // before the threads start, since registering is fast while the process has only one thread
         if !fence.is_dear_for_thieves() {
             plan.remarks.push("no membarrier(2): each claim takes a full fence".into());
         }
         let patience = Patience::of(self.spin_before_park.unwrap_or_default());
         let mut threads = Threads::new(plan.workers - 1, fence, patience);
+        if self.is_hosted {
+            threads.detach();
+        }
+        let host = self.is_hosted.then(|| self.start_host(&hosts, spawn.as_mut())).transpose()?;
         let arrivals = self.start(&mut threads, &plan, inherited, spawn.as_mut())?;
         drop(spawn); // also drops the workers that the handler has kept, so that their receivers report an error
+        if let Some(arrival) = host {
+            arrival.receive().ok_or(BuildError::NotRun { worker: 0 })?;
+        }
         let (mut pinned_helpers, mut refused) = (Vec::new(), Vec::new());
         for (worker, arrival) in (1..).zip(arrivals) {
             let arrived = arrival.receive().ok_or(BuildError::NotRun { worker })?;
@@ -484,7 +504,7 @@ impl PoolOptions {
             plan.doubts.push(format!("worker {worker} is not pinned to CPU {cpu}: {source}{others}"));
         }
         let assignment = CpuAssignment::new(plan, pinned_helpers, caller_pin);
-        let executor = Executor::new(threads, assignment, Hosts::new(host), self.spin_before_park);
+        let executor = Executor::new(threads, assignment, hosts, self.spin_before_park);
         Ok((executor, pinned))
     }
 
@@ -493,6 +513,22 @@ impl PoolOptions {
         let name =
             self.thread_name.as_ref().map_or_else(|| format!("rangesteal-{worker}"), |name| name(worker));
         if name.contains('\0') { Err(BuildError::ThreadName { name }) } else { Ok(name) }
+    }
+
+    /// Starts the first host.
+    fn start_host(
+        &self,
+        hosts: &Hosts,
+        spawn: Option<&mut Spawn<'_>>,
+    ) -> Result<oneshot::Receiver<Arrived>, BuildError> {
+        let name = self.name(0)?;
+        hosts.begin(|threads, thread, body| {
+            let started = match spawn {
+                Some(spawn) => spawn(WorkerThread::new(0, name, self.stack_size, body, threads.gate())),
+                None => threads.start(thread, body),
+            };
+            started.map_err(|source| BuildError::Spawn { worker: 0, source })
+        })
     }
 
     /// Starts all threads. Does not wait until the threads arrive: a handler may collect all
@@ -515,6 +551,8 @@ impl PoolOptions {
                 checks_cpu: plan.pinning != Pinning::Off,
                 start_handler: self.start_handler.clone(),
                 exit_handler: self.exit_handler.clone(),
+                is_detached: self.is_hosted,
+                panic_handler: self.panic_handler.clone(),
             };
             let (worker_handle, (sender, arrival)) = (threads.new_worker(), oneshot::channel());
             let body = Box::new(move || body.run(worker_handle, sender));

@@ -17,6 +17,7 @@ use std::{
 };
 
 use super::{
+    error::BuildError,
     place::inherited_scheduling::InheritedScheduling,
     supply::Fence,
     team::{
@@ -29,6 +30,9 @@ use super::{
 };
 use crate::sync::{Condvar, JoinHandle, Mutex, Patience, ThreadBuilder, lock, wait};
 
+/// The work of a thread.
+pub(crate) type HostBody = Box<dyn FnOnce() + Send + Sync>;
+
 /// The options of a host.
 #[derive(Clone, Default)]
 pub(crate) struct HostOptions {
@@ -39,6 +43,9 @@ pub(crate) struct HostOptions {
     pub(crate) start_handler: Option<Handler>,
     pub(crate) exit_handler: Option<Handler>,
     pub(crate) panic_handler: Option<PanicHandler>,
+    /// Whether the first host starts with the pool, and nobody waits for the threads: see
+    /// `PoolBuilder::hosted`.
+    pub(crate) is_hosted: bool,
     /// Whether the pool may start no thread at all.
     pub(crate) is_alone: bool,
 }
@@ -136,6 +143,9 @@ impl Hosts {
     fn start(&self) -> Threads {
         let mut threads = Threads::new(1, Fence::Symmetric, Patience::default());
         let (thread, body, arrival) = self.thread(threads.new_worker());
+        if self.options.is_hosted {
+            threads.detach();
+        }
         let why: String = match threads.start(thread, body).map(|()| arrival.receive()) {
             Ok(Some(Arrived { started: Ok(()), .. })) => return threads,
             Ok(Some(Arrived { started: Err(message), .. })) => {
@@ -145,6 +155,19 @@ impl Hosts {
             Err(error) => error.to_string(),
         };
         panic!("no thread for Pool::enter: {why}");
+    }
+
+    /// Makes the first host. `start` has to start its thread.
+    pub(crate) fn begin(
+        &self,
+        start: impl FnOnce(&mut Threads, ThreadBuilder, HostBody) -> Result<(), BuildError>,
+    ) -> Result<oneshot::Receiver<Arrived>, BuildError> {
+        let mut threads = Threads::new(1, Fence::Symmetric, Patience::default());
+        threads.detach();
+        let (thread, body, arrival) = self.thread(threads.new_worker());
+        start(&mut threads, thread, body)?;
+        lock(&self.idle).push(threads);
+        Ok(arrival)
     }
 
     /// Starts the reserve, a thread with the options of a host.
@@ -157,20 +180,19 @@ impl Hosts {
     }
 
     /// A thread that works for `handle`, with the options of a host: the thread, and its work.
-    fn thread(
-        &self,
-        handle: WorkerHandle,
-    ) -> (ThreadBuilder, Box<dyn FnOnce() + Send>, oneshot::Receiver<Arrived>) {
-        let HostOptions { name, stack_size, scheduling, start_handler, exit_handler, .. } =
-            self.options.clone();
+    fn thread(&self, handle: WorkerHandle) -> (ThreadBuilder, HostBody, oneshot::Receiver<Arrived>) {
+        let options = self.options.clone();
+        let HostOptions { name, stack_size, scheduling, .. } = options;
         let body = ThreadBody {
             worker: 0,
             inherited: scheduling,
             cpu: None,
             is_lent: false,
             checks_cpu: false,
-            start_handler,
-            exit_handler,
+            start_handler: options.start_handler,
+            exit_handler: options.exit_handler,
+            is_detached: options.is_hosted,
+            panic_handler: options.panic_handler,
         };
         let (sender, arrival) = oneshot::channel();
         let thread = stack_size.into_iter().fold(ThreadBuilder::new().name(name), ThreadBuilder::stack_size);

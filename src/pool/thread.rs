@@ -4,6 +4,7 @@
 use std::{
     fmt, io, mem,
     panic::{AssertUnwindSafe, catch_unwind},
+    process,
     sync::Arc,
     thread::{self, ThreadId},
 };
@@ -38,6 +39,10 @@ pub(crate) struct ThreadBody {
     pub(crate) checks_cpu: bool,
     pub(crate) start_handler: Option<Handler>,
     pub(crate) exit_handler: Option<Handler>,
+    /// Whether building does not wait for the start handler. A panic of a handler is then treated
+    /// as that of a task.
+    pub(crate) is_detached: bool,
+    pub(crate) panic_handler: Option<PanicHandler>,
 }
 
 /// The message that a thread sends to the building thread when it is ready for jobs or has failed.
@@ -62,27 +67,50 @@ impl ThreadBody {
             Some(cpu) => affinity::pin_for_good(cpu),
         };
         let pinned = pinned.map(|()| affinity::this_thread());
-        let started = call(self.start_handler, self.worker);
+        let panicked = |payload| {
+            if self.is_detached { tell(self.panic_handler.clone(), payload) } else { discard(payload) }
+        };
+        let (early, late) =
+            if self.is_detached { (None, self.start_handler) } else { (self.start_handler, None) };
+        let started = call(early, self.worker).map_err(message);
         let stays = started.is_ok() || handle.is_reserve(); // tasks wait for the reserve
         arrival.send(Arrived { taken_over, pinned, started });
         if stays {
+            call(late, self.worker).unwrap_or_else(panicked);
             let mut has_cpu = starvation::has_cpu();
             handle.work(|| !self.checks_cpu || has_cpu());
-            let _reported_by_the_panic_hook = call(self.exit_handler, self.worker);
+            call(self.exit_handler, self.worker).unwrap_or_else(panicked);
         }
         drop(lent);
     }
 }
 
-/// Calls a handler and drops it. Returns the message if the handler panics.
-fn call(handler: Option<Handler>, worker: usize) -> Result<(), String> {
+/// Calls a handler, if there is one, and drops it.
+fn call(handler: Option<Handler>, worker: usize) -> Result<(), Panic> {
     let Some(handler) = handler else { return Ok(()) };
-    catch_unwind(AssertUnwindSafe(move || handler(worker))).map_err(|payload| {
-        let text = payload.downcast_ref().copied().or_else(|| payload.downcast_ref().map(String::as_str));
-        let message = text.unwrap_or("its payload is no text").to_owned();
-        discard(payload);
-        message
-    })
+    catch_unwind(AssertUnwindSafe(move || handler(worker)))
+}
+
+/// The message of a panic.
+fn message(payload: Panic) -> String {
+    let text = payload.downcast_ref().copied().or_else(|| payload.downcast_ref().map(String::as_str));
+    let message = text.unwrap_or("its payload is no text").to_owned();
+    discard(payload);
+    message
+}
+
+/// Gives the payload of a panic for which nobody waits to the handler; aborts if there is none, or
+/// if it panics.
+#[cold]
+pub(crate) fn tell(handler: Option<PanicHandler>, payload: Panic) {
+    let told = handler.map(|handler| catch_unwind(AssertUnwindSafe(move || handler(payload))));
+    if !matches!(told, Some(Ok(()))) {
+        log::error!(
+            "a task has panicked, and nobody waits for it: the process aborts. PoolBuilder::panic_handler sets a \
+             function that is given such panics"
+        );
+        process::abort();
+    }
 }
 
 /// The work of one worker, which has to run on a thread of its own. Given to the

@@ -18,7 +18,7 @@ use super::{
     shown,
 };
 use crate::{
-    pool::{Shared, in_its_stack},
+    pool::{Shared, on_its_host},
     scope::{Scope, in_scope},
     sync::lock,
 };
@@ -55,7 +55,7 @@ impl<I: Iterator<Item: Send> + Send> ParallelIterator for IterBridge<I> {
     type Item = I::Item;
 
     fn drive_unindexed<C: UnindexedConsumer<I::Item>>(self, consumer: C) -> C::Result {
-        in_its_stack!(|pool| pull_all(pool, self.0, consumer))
+        on_its_host!(|pool| pull_all(pool, self.0, consumer))
     }
 }
 

@@ -13,7 +13,7 @@ use super::{
     start::start,
     zip,
 };
-use crate::pool::in_its_stack;
+use crate::pool::on_its_host;
 
 /// A parallel iterator with a known number of items. Each item has an index.
 #[diagnostic::on_unimplemented(
@@ -278,13 +278,13 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// Returns the index of any item for which `predicate` returns true.
     #[track_caller]
     fn position_any<P: Fn(Self::Item) -> bool + Sync + Send>(self, predicate: P) -> Option<usize> {
-        in_its_stack!(|| self.rs_run_indexed(ends::PositionAny(predicate)))
+        on_its_host!(|| self.rs_run_indexed(ends::PositionAny(predicate)))
     }
 
     /// Returns the index of the first item for which `predicate` returns true.
     #[track_caller]
     fn position_first<P: Fn(Self::Item) -> bool + Sync + Send>(self, predicate: P) -> Option<usize> {
-        in_its_stack!(|| self.rs_run_indexed(ends::Position(predicate)))
+        on_its_host!(|| self.rs_run_indexed(ends::Position(predicate)))
     }
 
     /// Returns the index of the last item for which `predicate` returns true.

@@ -6,7 +6,7 @@ use super::{
     ChunkByMut, ChunksExactMut, ChunksMut, RChunksExactMut, RChunksMut, SplitInclusiveMut, SplitMut,
     cut::{Runs, Separated},
 };
-use crate::{iter::Divided, pool::in_its_stack};
+use crate::{iter::Divided, pool::on_its_host};
 
 /// Methods of mutable slices.
 pub trait ParallelSliceMut<T: Send> {
@@ -76,28 +76,28 @@ pub trait ParallelSliceMut<T: Send> {
         T: Ord,
     {
         let items = self.as_parallel_slice_mut();
-        in_its_stack!(|pool| pool.sort(items));
+        on_its_host!(|pool| pool.sort(items));
     }
 
     /// Sorts the slice stably by `compare`.
     #[track_caller]
     fn par_sort_by<F: Fn(&T, &T) -> Ordering + Sync>(&mut self, compare: F) {
         let items = self.as_parallel_slice_mut();
-        in_its_stack!(|pool| pool.sort_by(items, &compare));
+        on_its_host!(|pool| pool.sort_by(items, &compare));
     }
 
     /// Sorts the slice stably by a key.
     #[track_caller]
     fn par_sort_by_key<K: Ord, F: Fn(&T) -> K + Sync>(&mut self, f: F) {
         let items = self.as_parallel_slice_mut();
-        in_its_stack!(|pool| pool.sort_by_key(items, &f));
+        on_its_host!(|pool| pool.sort_by_key(items, &f));
     }
 
     /// Sorts the slice stably by a key that is computed once per item.
     #[track_caller]
     fn par_sort_by_cached_key<K: Ord + Send, F: Fn(&T) -> K + Sync>(&mut self, f: F) {
         let items = self.as_parallel_slice_mut();
-        in_its_stack!(|pool| pool.sort_by_cached_key(items, &f));
+        on_its_host!(|pool| pool.sort_by_cached_key(items, &f));
     }
 
     /// Sorts the slice unstably.
@@ -107,21 +107,21 @@ pub trait ParallelSliceMut<T: Send> {
         T: Ord,
     {
         let items = self.as_parallel_slice_mut();
-        in_its_stack!(|pool| pool.sort_unstable(items));
+        on_its_host!(|pool| pool.sort_unstable(items));
     }
 
     /// Sorts the slice unstably by `compare`.
     #[track_caller]
     fn par_sort_unstable_by<F: Fn(&T, &T) -> Ordering + Sync>(&mut self, compare: F) {
         let items = self.as_parallel_slice_mut();
-        in_its_stack!(|pool| pool.sort_unstable_by(items, &compare));
+        on_its_host!(|pool| pool.sort_unstable_by(items, &compare));
     }
 
     /// Sorts the slice unstably by a key.
     #[track_caller]
     fn par_sort_unstable_by_key<K: Ord, F: Fn(&T) -> K + Sync>(&mut self, f: F) {
         let items = self.as_parallel_slice_mut();
-        in_its_stack!(|pool| pool.sort_unstable_by_key(items, &f));
+        on_its_host!(|pool| pool.sort_unstable_by_key(items, &f));
     }
 
     /// Iterates over the longest runs in which `pred` returns true for each pair of neighbours.

@@ -6,19 +6,15 @@
 use std::{
     cell::Cell,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    process,
     sync::Arc,
 };
 
-use super::{
-    ending::{Panic, discard},
-    executor::Executor,
-};
+use super::{ending::discard, executor::Executor};
 use crate::{
     clock::Instant,
     pool::{
         team::{job::lend, task_list::Task},
-        thread::PanicHandler,
+        thread::tell,
     },
     sync::{AtomicUsize, Mutex, Ordering, lock},
 };
@@ -159,18 +155,5 @@ impl Executor {
         let before = RUNS_ALL_OF.replace(own);
         while before != own && self.threads.run_task() {}
         RUNS_ALL_OF.set(before);
-    }
-}
-
-/// Gives the payload of a panic to the handler; aborts if there is none.
-#[cold]
-fn tell(handler: Option<PanicHandler>, payload: Panic) {
-    let told = handler.map(|handler| catch_unwind(AssertUnwindSafe(move || handler(payload))));
-    if !matches!(told, Some(Ok(()))) {
-        log::error!(
-            "a task has panicked, and nobody waits for it: the process aborts. PoolBuilder::panic_handler sets a \
-             function that is given such panics"
-        );
-        process::abort();
     }
 }

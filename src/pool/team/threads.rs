@@ -23,7 +23,7 @@ use crate::{
 
 /// The threads of one pool. Dropping this value stops the threads, which run all tasks that wait.
 /// It joins the threads that the pool has started, and waits until the threads of the program have
-/// left the gate; but if one of these threads drops it, it waits for nobody.
+/// left the gate; but if one of these threads drops it, or they are detached, it waits for nobody.
 #[derive(Debug)]
 pub(crate) struct Threads {
     barrier: Arc<Barrier<Job>>,
@@ -33,6 +33,8 @@ pub(crate) struct Threads {
     /// The gate of threads that the program has started, if there are any.
     gate: Option<Arc<Gate>>,
     reserve: Reserve,
+    /// Whether the drop waits for nobody.
+    is_detached: bool,
     /// The process in which the threads exist.
     pub(crate) process: Process,
 }
@@ -59,6 +61,7 @@ impl Threads {
             handles: Vec::with_capacity(workers),
             gate: None,
             reserve: Reserve::default(),
+            is_detached: false,
             process: Process::current(),
         }
     }
@@ -246,6 +249,11 @@ impl Threads {
         Ok(())
     }
 
+    /// From now on, the drop waits for nobody.
+    pub(crate) fn detach(&mut self) {
+        self.is_detached = true;
+    }
+
     /// The gate for threads that the program starts.
     pub(crate) fn gate(&mut self) -> Arc<Gate> {
         Arc::clone(self.gate.get_or_insert_default())
@@ -345,8 +353,8 @@ impl Drop for Threads {
             return;
         }
         self.barrier.stop();
-        if self.post() > 0 {
-            // A task drops its pool. Its thread would wait for itself.
+        if self.post() > 0 || self.is_detached {
+            // If a task drops its pool, its thread would wait for itself.
             return gate.into_iter().for_each(|gate| gate.shut());
         }
         for thread in threads.into_iter().chain(reserve) {
