@@ -4,8 +4,9 @@
 
 use std::{
     cell::Cell,
+    cmp::Ordering,
     collections::HashSet,
-    panic::catch_unwind,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc, Barrier, Mutex,
         atomic::{AtomicUsize, Ordering::Relaxed},
@@ -162,16 +163,37 @@ fn a_join_without_idle_threads_calls_one_closure_after_the_other() {
 }
 
 #[test]
-fn fuses_and_sizes_of_blocks_have_no_effect() {
+fn blocks_run_one_after_the_other() {
+    let next = AtomicUsize::new(0);
+    let numbered = || (0..1000_usize).into_par_iter().map(|item| (item, next.fetch_add(1, Relaxed)));
+    let uniform: Vec<_> = numbered().by_uniform_blocks(7).collect();
+    assert!(uniform.iter().all(|(item, number)| item / 7 == number / 7));
+    next.store(0, Relaxed);
+    let growing: Vec<_> = pool(2).install(|| numbered().by_exponential_blocks().collect());
+    assert!(growing.iter().all(|(item, number)| (item / 2 + 1).ilog2() == (number / 2 + 1).ilog2()));
+    for blocks in [uniform, growing] {
+        assert!(blocks.into_iter().map(|(item, _)| item).eq(0..1000));
+    }
+    // No block begins behind the first match.
+    next.store(0, Relaxed);
+    assert_eq!(
+        numbered().by_uniform_blocks(2).find_first(|(item, _)| *item == 900).map(|it| it.0),
+        Some(900)
+    );
+    assert!(next.load(Relaxed) <= 902);
+    assert_eq!((0..5).into_par_iter().by_uniform_blocks(usize::MAX).sum::<i32>(), 10);
+    assert_eq!((0..0).into_par_iter().by_exponential_blocks().sum::<i32>(), 0);
+}
+
+#[test]
+fn fuses_and_lengths_have_no_effect() {
     let items = || (0..1000_u32).into_par_iter();
     let sum = (0..1000).sum::<u32>();
     assert_eq!(items().panic_fuse().sum::<u32>(), sum);
-    assert_eq!(items().by_exponential_blocks().sum::<u32>(), sum);
-    assert_eq!(items().by_uniform_blocks(10).sum::<u32>(), sum);
-    // Each item that is needed is still called once, and a loop over blocks does not end early.
+    // Each item that is needed is still called once.
     let calls = AtomicUsize::new(0);
     let seen = |_: &u32| _ = calls.fetch_add(1, Relaxed);
-    assert_eq!(items().by_uniform_blocks(10).inspect(seen).with_min_len(100).count(), 1000);
+    assert_eq!(items().inspect(seen).with_min_len(100).count(), 1000);
     assert_eq!(calls.into_inner(), 1000);
 }
 
@@ -200,7 +222,7 @@ fn the_first_error_and_the_first_panic_come_out() {
         assert_eq!(items().map(odd).collect::<Result<Vec<_>, _>>(), Err(499));
         assert_eq!(items().try_for_each(|i| odd(i).map(drop)), Err(499));
         let bad = |i| _ = odd(i).unwrap();
-        let panics = catch_unwind(std::panic::AssertUnwindSafe(|| items().for_each(bad)));
+        let panics = catch_unwind(AssertUnwindSafe(|| items().for_each(bad)));
         let message = panics.unwrap_err().downcast::<String>().unwrap();
         assert!(message.ends_with(": 499"), "{message}");
     });
@@ -281,7 +303,7 @@ fn a_short_closure_of_a_scope_ends_before_its_tasks_begin() {
         });
     };
     // The closure may be interrupted for longer than a millisecond, but not each time.
-    assert!((0..10).any(|i| catch_unwind(std::panic::AssertUnwindSafe(|| begins(i))).is_ok()));
+    assert!((0..10).any(|i| catch_unwind(AssertUnwindSafe(|| begins(i))).is_ok()));
 }
 
 #[test]
@@ -294,22 +316,27 @@ fn lengths_bound_what_is_folded() {
     assert!(runs(10, 100).iter().all(|run| (10..=100).contains(run)));
 }
 
+type Sort = fn(&mut [u32], fn(&u32, &u32) -> Ordering);
+
 #[test]
-fn sorts_may_panic_if_the_order_is_none() {
+fn sorts_do_not_panic_if_the_order_is_none() {
     let mut items: Vec<u32> = (0..100_000).map(|i: u32| i.wrapping_mul(2_654_435_761)).collect();
     items.par_sort();
     assert!(items.is_sorted());
     let order = |a: &u32, b: &u32| (a ^ b.rotate_left(7)).wrapping_mul(0x9E37_79B1).cmp(&(1 << 31));
-    let sorted = |len: u32, is_parallel: bool| {
+    let sorts: [Sort; 2] =
+        [|items, order| items.par_sort_by(order), |items, order| items.par_sort_unstable_by(order)];
+    for len in [1000, 300_000] {
         let mut items: Vec<_> = (0..len).collect();
-        let sort = || if is_parallel { items.par_sort_by(order) } else { items.sort_by(order) };
-        let panicked = catch_unwind(std::panic::AssertUnwindSafe(sort)).is_err();
-        items.sort_unstable();
-        assert!(items.into_iter().eq(0..len), "no item is lost or doubled");
-        panicked
-    };
-    assert_eq!(sorted(1000, true), sorted(1000, false));
-    sorted(300_000, true);
+        assert!(len > 1000 || catch_unwind(AssertUnwindSafe(|| items.sort_by(order))).is_err());
+        for sort in sorts {
+            sort(&mut items, order);
+            items.sort_unstable();
+            assert!(items.iter().copied().eq(0..len), "no item is lost or doubled");
+            let panics = |_: &u32, _: &u32| panic!("of the program");
+            assert!(catch_unwind(AssertUnwindSafe(|| sort(&mut items, panics))).is_err());
+        }
+    }
 }
 
 /// Far too many items for a vector.

@@ -447,7 +447,11 @@ fn others_indexed_iterators_under_our_stages_and_ends() {
     indexed(items().chain(items()), (0..N).chain(0..N));
     indexed(items().intersperse(7), (0..N).flat_map(|x| [7, x]).skip(1));
     indexed(items().with_min_len(3).with_max_len(9), 0..N);
-    indexed(items().by_exponential_blocks().by_uniform_blocks(3), 0..N);
+    for blocks in [items().by_exponential_blocks(), items().by_uniform_blocks(3)] {
+        assert!(blocks.clone().collect::<Vec<_>>().into_iter().eq(0..N));
+        assert_eq!(blocks.clone().find_first(|x| x % 100 == 99), Some(99));
+        assert_eq!(blocks.find_last(|x| x % 100 == 99), Some(N - 1));
+    }
     indexed((items(), items(), 0..N).into_par_iter(), (0..N).map(|x| (x, x, x)));
     assert_eq!(items().position_first(|x| x > 500), Some(501));
     assert_eq!(items().position_last(|x| x < 500), Some(499));

@@ -782,6 +782,30 @@ impl Pool {
         sort::sort_unstable(self.executor(), items, &order);
     }
 
+    /// For `rangesteal-rayon`: sorts by `is_less`; pieces by `sort`, one of std's stable sorts.
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn sort_pieces_with<T: Send>(
+        &self,
+        items: &mut [T],
+        sort: impl Fn(&mut [T]) + Sync,
+        is_less: impl Fn(&T, &T) -> bool + Sync,
+    ) {
+        sort::sort(self.executor(), items, &By::new(sort, is_less));
+    }
+
+    /// As `sort_pieces_with`, with one of std's unstable sorts.
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn sort_unstable_pieces_with<T: Send>(
+        &self,
+        items: &mut [T],
+        sort: impl Fn(&mut [T]) + Sync,
+        is_less: impl Fn(&T, &T) -> bool + Sync,
+    ) {
+        sort::sort_unstable(self.executor(), items, &By::new(sort, is_less));
+    }
+
     /// Merges two sorted runs: the items before index `middle`, and the items from there on. The
     /// merge is stable: equal items keep their order. So `v.extend(more)` and `merge` add a sorted
     /// batch to a sorted vector.

@@ -3,17 +3,18 @@
 use std::cmp::Ordering;
 
 use super::{
-    Chunks, Enumerate, ExponentialBlocks, FoldChunks, FoldChunksWith, IndexedEnd, Interleave,
+    Blocks, Chunks, Enumerate, ExponentialBlocks, FoldChunks, FoldChunksWith, IndexedEnd, Interleave,
     InterleaveShortest, IntoParallelIterator, Joined, MaxLen, MinLen, ParallelIterator, Placed, Positions,
-    Rev, Skip, Staged, StepBy, Take, UniformBlocks, Zip, ZipEq, ends, folds,
+    Rev, Skip, StepBy, Take, UniformBlocks, Zip, ZipEq,
+    blocks::Sizes,
+    ends, folds,
     lend::ToEnd,
     places,
     plumbing::{Consumer, ProducerCallback},
-    stages,
     start::start,
     zip,
 };
-use crate::pool::on_its_host;
+use crate::{pool::on_its_host, thread_pool::current_num_threads};
 
 /// A parallel iterator with a known number of items. Each item has an index.
 #[diagnostic::on_unimplemented(
@@ -39,20 +40,22 @@ pub trait IndexedParallelIterator: ParallelIterator {
     /// Calls `callback` with the producer of the items.
     fn with_producer<CB: ProducerCallback<Self::Item>>(self, callback: CB) -> CB::Output;
 
-    /// Returns this iterator unchanged, because searches always go from the front.
+    /// Runs the items in blocks, one after the other. The first block has an item for each thread,
+    /// and each later one is twice as large as the block before it. Searches need no blocks: they
+    /// go from the front.
     #[track_caller]
     fn by_exponential_blocks(self) -> ExponentialBlocks<Self> {
-        Staged { base: self, stage: stages::Same }
+        Blocks { base: self, sizes: Sizes { first: current_num_threads(), grow: true } }
     }
 
-    /// Returns this iterator unchanged: `block_size` has no effect.
+    /// Runs the items in blocks of `block_size`, one after the other.
     ///
     /// # Panics
     /// If `block_size` is 0.
     #[track_caller]
     fn by_uniform_blocks(self, block_size: usize) -> UniformBlocks<Self> {
         assert!(block_size != 0, "block_size must not be zero");
-        Staged { base: self, stage: stages::Same }
+        Blocks { base: self, sizes: Sizes { first: block_size, grow: false } }
     }
 
     /// Replaces the contents of `target` by the items.

@@ -1,5 +1,6 @@
 //! Parallel iterators: the traits, and the iterators that their methods return.
 
+mod blocks;
 mod bridge;
 mod collect;
 mod divided;
@@ -43,6 +44,7 @@ pub use either::Either;
 #[allow(deprecated, reason = "rayon still has it")]
 pub use self::make::repeatn;
 pub use self::{
+    blocks::{Blocks, ExponentialBlocks, UniformBlocks},
     bridge::{IterBridge, ParallelBridge},
     divided::Divided,
     folds::{Fold, FoldChunks, FoldChunksWith, FoldWith, MapInit, MapWith, TryFold, TryFoldWith},
@@ -62,8 +64,8 @@ pub use self::{
     prefixes::{TakeAny, TakeAnyWhile, WhileSome},
     spread::{FlatMap, Flatten, Spread},
     stages::{
-        Cloned, Copied, ExponentialBlocks, Filter, FilterMap, FlatMapIter, FlattenIter, Inspect, Map,
-        PanicFuse, SkipAny, SkipAnyWhile, UniformBlocks, Update,
+        Cloned, Copied, Filter, FilterMap, FlatMapIter, FlattenIter, Inspect, Map, PanicFuse, SkipAny,
+        SkipAnyWhile, Update,
     },
     zip::{Interleave, InterleaveShortest, Joined, MultiZip, Zip, ZipEq},
 };

@@ -172,10 +172,6 @@ pub struct Same;
 
 /// See [`panic_fuse`](super::ParallelIterator::panic_fuse).
 pub type PanicFuse<I> = Staged<I, Same>;
-/// See [`by_exponential_blocks`](super::IndexedParallelIterator::by_exponential_blocks).
-pub type ExponentialBlocks<I> = Staged<I, Same>;
-/// See [`by_uniform_blocks`](super::IndexedParallelIterator::by_uniform_blocks).
-pub type UniformBlocks<I> = Staged<I, Same>;
 behind!([T: Send] Same, T => T, one of each, (self, on) on, on, (item, acc, next) next(acc, item));
 
 /// The stage of [`SkipAny`]: the number of items that are left to skip.

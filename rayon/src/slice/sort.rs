@@ -1,12 +1,29 @@
 //! Methods of mutable slices: sorts, and iterators over mutable pieces.
 
-use std::cmp::Ordering;
+use std::{
+    any::Any,
+    cmp::Ordering,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+};
 
 use super::{
     ChunkByMut, ChunksExactMut, ChunksMut, RChunksExactMut, RChunksMut, SplitInclusiveMut, SplitMut,
     cut::{Runs, Separated},
 };
-use crate::{iter::Divided, pool::on_its_host};
+use crate::{iter::Divided, join::discard, pool::on_its_host};
+
+/// A sort of std that leaves the items in some order if the order is not total. Such a sort may
+/// panic, and rayon's do not. Other panics are those of the program.
+fn tolerant<T>(sort: impl Fn(&mut [T]) + Sync) -> impl Fn(&mut [T]) + Sync {
+    fn is_about_the_order(payload: &(dyn Any + Send)) -> bool {
+        payload.downcast_ref::<&str>().is_some_and(|message| message.ends_with("implement a total order"))
+    }
+    move |items| match catch_unwind(AssertUnwindSafe(|| sort(items))) {
+        Err(payload) if is_about_the_order(&*payload) => discard(payload),
+        Err(payload) => resume_unwind(payload),
+        Ok(()) => {}
+    }
+}
 
 /// Methods of mutable slices.
 pub trait ParallelSliceMut<T: Send> {
@@ -69,28 +86,34 @@ pub trait ParallelSliceMut<T: Send> {
         RChunksExactMut::new(self.as_parallel_slice_mut(), chunk_size)
     }
 
-    /// Sorts the slice stably.
+    /// Sorts the slice stably. If the order is not total, the items are in some order afterwards;
+    /// so it is with all sorts but [`par_sort_by_cached_key`](Self::par_sort_by_cached_key).
     #[track_caller]
     fn par_sort(&mut self)
     where
         T: Ord,
     {
         let items = self.as_parallel_slice_mut();
-        on_its_host!(|pool| pool.sort(items));
+        on_its_host!(|pool| pool.sort_pieces_with(items, tolerant(<[T]>::sort), T::lt));
     }
 
     /// Sorts the slice stably by `compare`.
     #[track_caller]
     fn par_sort_by<F: Fn(&T, &T) -> Ordering + Sync>(&mut self, compare: F) {
         let items = self.as_parallel_slice_mut();
-        on_its_host!(|pool| pool.sort_by(items, &compare));
+        on_its_host!(|pool| pool.sort_pieces_with(
+            items,
+            tolerant(|piece| piece.sort_by(&compare)),
+            |a, b| compare(a, b).is_lt()
+        ));
     }
 
     /// Sorts the slice stably by a key.
     #[track_caller]
     fn par_sort_by_key<K: Ord, F: Fn(&T) -> K + Sync>(&mut self, f: F) {
         let items = self.as_parallel_slice_mut();
-        on_its_host!(|pool| pool.sort_by_key(items, &f));
+        on_its_host!(|pool| pool
+            .sort_pieces_with(items, tolerant(|piece| piece.sort_by_key(&f)), |a, b| f(a).lt(&f(b))));
     }
 
     /// Sorts the slice stably by a key that is computed once per item.
@@ -107,21 +130,29 @@ pub trait ParallelSliceMut<T: Send> {
         T: Ord,
     {
         let items = self.as_parallel_slice_mut();
-        on_its_host!(|pool| pool.sort_unstable(items));
+        on_its_host!(|pool| pool.sort_unstable_pieces_with(items, tolerant(<[T]>::sort_unstable), T::lt));
     }
 
     /// Sorts the slice unstably by `compare`.
     #[track_caller]
     fn par_sort_unstable_by<F: Fn(&T, &T) -> Ordering + Sync>(&mut self, compare: F) {
         let items = self.as_parallel_slice_mut();
-        on_its_host!(|pool| pool.sort_unstable_by(items, &compare));
+        on_its_host!(|pool| pool.sort_unstable_pieces_with(
+            items,
+            tolerant(|piece| piece.sort_unstable_by(&compare)),
+            |a, b| compare(a, b).is_lt()
+        ));
     }
 
     /// Sorts the slice unstably by a key.
     #[track_caller]
     fn par_sort_unstable_by_key<K: Ord, F: Fn(&T) -> K + Sync>(&mut self, f: F) {
         let items = self.as_parallel_slice_mut();
-        on_its_host!(|pool| pool.sort_unstable_by_key(items, &f));
+        on_its_host!(|pool| pool.sort_unstable_pieces_with(
+            items,
+            tolerant(|piece| piece.sort_unstable_by_key(&f)),
+            |a, b| f(a).lt(&f(b))
+        ));
     }
 
     /// Iterates over the longest runs in which `pred` returns true for each pair of neighbours.
