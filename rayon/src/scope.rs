@@ -4,17 +4,23 @@
 //! them: a few alone, and more as a loop over *tickets*, whose workers take a task for each ticket.
 //! Meanwhile, and before, helpers run the oldest tasks, if the watch calls them (`watch.rs`). So a
 //! task begins although the closure, or another task, waits for it.
+//!
+//! Inside a pool of one thread, the tasks of all scopes of the thread also wait in one line, and a
+//! scope that waits runs the newest of the line: a task of a scope around it, perhaps. This is
+//! rayon's order.
 
 use std::{
     any::Any,
-    cell::Cell,
+    cell::{Cell, RefCell},
     collections::VecDeque,
     fmt,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    ptr,
     sync::{
         Arc, Mutex, OnceLock,
         atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst},
     },
+    thread::{self, ThreadId},
     time::{Duration, Instant},
 };
 
@@ -22,7 +28,7 @@ use rangesteal::{LentCall, Pool, Waiter};
 
 use crate::{
     join::discard,
-    pool::{Seat, Shared, current, inside, on_its_host},
+    pool::{Seat, Shared, current, inside, on_its_host, worker},
     spawn::BroadcastContext,
     sync::lock,
     watch::{Help, Watching},
@@ -50,9 +56,28 @@ impl<S> InLine<'_, S> {
     }
 }
 
+thread_local! {
+    /// The line of this thread's scopes inside a pool of one thread: an entry for each task that was
+    /// spawned on this thread, which runs the next task of its scope. Each scope has its address.
+    static LINE: RefCell<Vec<(usize, LentCall)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The number of [`Tasks::help`] that stands for the next task, in the order of the scope.
+const NEXT: usize = usize::MAX;
+
+/// Runs a task of the newest entry of the line. Whether there was one.
+fn run_in_line() -> bool {
+    let newest = LINE.try_with(|line| line.borrow_mut().pop()).ok().flatten();
+    newest.map(|(_, lent)| lent.call(NEXT)).is_some()
+}
+
 /// The tasks of a scope, and their first panic.
 struct Tasks<'scope, S> {
     pool: Shared,
+    /// Whether the newest task is next.
+    newest: bool,
+    /// The thread whose line has the tasks, if there is one.
+    in_line_of: Option<ThreadId>,
     /// Calls [`Tasks::help`] for this scope.
     lent: OnceLock<LentCall>,
     waiting: Mutex<InLine<'scope, S>>,
@@ -73,9 +98,12 @@ struct Tasks<'scope, S> {
 }
 
 impl<'scope, S> Tasks<'scope, S> {
-    fn new(pool: &Shared) -> Self {
+    fn new(pool: &Shared, newest: bool) -> Self {
+        let is_in_line = pool.num_threads() == 1 && worker(Some(pool)).is_some();
         Self {
             pool: pool.clone(),
+            newest,
+            in_line_of: is_in_line.then(|| thread::current().id()),
             lent: OnceLock::new(),
             waiting: Mutex::new(InLine { spawned: 0, tasks: VecDeque::new() }),
             left: AtomicUsize::new(0),
@@ -96,6 +124,11 @@ impl<'scope, S> Tasks<'scope, S> {
         let number = waiting.number();
         waiting.tasks.push_back((number, task));
         drop(waiting);
+        if self.in_line_of.is_some_and(|thread| thread == thread::current().id()) {
+            self.lent
+                .get()
+                .map(|lent| LINE.try_with(|line| line.borrow_mut().push((self.address(), lent.clone()))));
+        }
         let watch = || {
             let help = self.lent.get().map_or(Help::No, |lent| Help::Scope(lent.clone()));
             Watching::new(&self.pool, help, "a task of a scope")
@@ -104,6 +137,10 @@ impl<'scope, S> Tasks<'scope, S> {
             watching.waits();
         }
         self.wake();
+    }
+
+    fn address(&self) -> usize {
+        ptr::from_ref(self).addr()
     }
 
     /// Calls `task` on each thread of the pool.
@@ -125,7 +162,7 @@ impl<'scope, S> Tasks<'scope, S> {
     }
 
     /// Runs one task, if one waits: the newest one, or the oldest one.
-    fn run_next(&self, scope: &S, newest: bool) -> bool {
+    fn run_one(&self, scope: &S, newest: bool) -> bool {
         let mut waiting = lock(&self.waiting);
         let task = if newest { waiting.tasks.pop_back() } else { waiting.tasks.pop_front() };
         drop(waiting);
@@ -136,6 +173,11 @@ impl<'scope, S> Tasks<'scope, S> {
         self.run(number, || task(scope));
         self.ends();
         true
+    }
+
+    /// Runs the next task, if one waits.
+    fn run_next(&self, scope: &S) -> bool {
+        self.run_one(scope, self.newest)
     }
 
     /// A task has ended.
@@ -165,15 +207,19 @@ impl<'scope, S> Tasks<'scope, S> {
         self.waits.store(false, SeqCst);
     }
 
-    /// What other threads do for a scope: number 0 runs the tasks that wait, the oldest first. Any
-    /// other number is a call of a broadcast.
+    /// What other threads do for a scope: number 0 runs the tasks that wait, the oldest first.
+    /// [`NEXT`] runs one. Any other number is a call of a broadcast.
     fn help(&self, scope: &S, number: usize) {
         let _seat = Seat::take(&self.pool, self.pool.here());
+        if number == NEXT {
+            self.run_next(scope);
+            return;
+        }
         let Some(call) = number.checked_sub(1) else {
             if let Some(Some(watching)) = self.watching.get() {
                 watching.watched.helper_comes();
             }
-            while self.run_next(scope, false) {}
+            while self.run_one(scope, false) {}
             return;
         };
         let (of, worker) = (call / self.pool.num_threads(), call % self.pool.num_threads());
@@ -306,18 +352,18 @@ pub fn in_place_scope_fifo<'scope, OP: FnOnce(&ScopeFifo<'scope>) -> R, R>(op: O
 
 /// Runs a scope on a pool, the newest tasks first.
 pub(crate) fn in_scope<'scope, R>(pool: &Shared, op: impl FnOnce(&Scope<'scope>) -> R) -> R {
-    let scope = Scope(Tasks::new(pool));
-    run_scope(&scope, &scope.0, true, op)
+    let scope = Scope(Tasks::new(pool, true));
+    run_scope(&scope, &scope.0, op)
 }
 
 /// Runs a scope on a pool, the oldest tasks first.
 pub(crate) fn in_order<'scope, R>(pool: &Shared, op: impl FnOnce(&ScopeFifo<'scope>) -> R) -> R {
-    let scope = ScopeFifo(Tasks::new(pool));
-    run_scope(&scope, &scope.0, false, op)
+    let scope = ScopeFifo(Tasks::new(pool, false));
+    run_scope(&scope, &scope.0, op)
 }
 
 /// Calls `op`, and then runs the spawned tasks, until all have ended.
-fn run_scope<S: Sync, R>(scope: &S, tasks: &Tasks<'_, S>, newest: bool, op: impl FnOnce(&S) -> R) -> R {
+fn run_scope<S: Sync, R>(scope: &S, tasks: &Tasks<'_, S>, op: impl FnOnce(&S) -> R) -> R {
     let pool = &tasks.pool;
     let seat = Seat::take(pool, 0);
     let returned = Pool::lend(&|number| tasks.help(scope, number), |lent| {
@@ -327,11 +373,18 @@ fn run_scope<S: Sync, R>(scope: &S, tasks: &Tasks<'_, S>, newest: bool, op: impl
             watching.watched.closure_ends();
         }
         while tasks.left.load(SeqCst) > 0 {
+            if tasks.in_line_of.is_some() && run_in_line() {
+                continue;
+            }
             if tasks.waiting() > 0 {
-                inside(pool, || run_waiting(scope, tasks, newest));
+                inside(pool, || run_waiting(scope, tasks));
             } else {
                 tasks.wait();
             }
+        }
+        if tasks.in_line_of.is_some() {
+            // Helpers may have run the tasks of some entries.
+            let _ = LINE.try_with(|line| line.borrow_mut().retain(|(of, _)| *of != tasks.address()));
         }
         returned
     });
@@ -347,29 +400,29 @@ thread_local! {
 /// Runs the tasks that wait. The first ones run on this thread alone: a loop costs more than some
 /// short tasks. If they take long, or did so in the last scope, the others make a loop.
 #[inline(never)]
-fn run_waiting<S: Sync>(scope: &S, tasks: &Tasks<'_, S>, newest: bool) {
+fn run_waiting<S: Sync>(scope: &S, tasks: &Tasks<'_, S>) {
     if tasks.waiting() > 1 {
         let begin = Instant::now();
         while tasks.waiting() > 1 {
             if (ARE_LONG.get() || begin.elapsed() > ALONE) && tasks.pool.idle() > 0 {
-                in_a_loop(scope, tasks, newest);
+                in_a_loop(scope, tasks);
             } else {
-                tasks.run_next(scope, newest);
+                tasks.run_next(scope);
             }
         }
         ARE_LONG.set(begin.elapsed() > ALONE);
     }
     // Nobody else could help with a single task.
-    tasks.run_next(scope, newest);
+    tasks.run_next(scope);
 }
 
 /// Runs the tasks as a loop that grows with them. Its items are tickets: each is for one task.
 #[inline(never)]
-fn in_a_loop<S: Sync>(scope: &S, tasks: &Tasks<'_, S>, newest: bool) {
+fn in_a_loop<S: Sync>(scope: &S, tasks: &Tasks<'_, S>) {
     let pool = &tasks.pool;
     tasks.added.store(0, Relaxed);
     pool.grow(vec![(); tasks.waiting()]).with(|worker| Seat::take(pool, worker)).for_each(|_, feed| {
-        tasks.run_next(scope, newest);
+        tasks.run_next(scope);
         (0..tasks.added.swap(0, Relaxed)).for_each(|_| feed.push(()));
     });
 }

@@ -93,6 +93,24 @@ fn tasks_inside_a_pool_of_one_thread_begin_the_newest_first() {
     assert!(numbers.iter().eq([6, 7, 8, 3, 4, 5, 0, 1, 2]));
 }
 
+/// Inside a pool of one thread, a scope that waits runs the newest task of all scopes.
+#[test]
+fn nested_scopes_inside_a_pool_of_one_thread_share_one_line() {
+    let order = Mutex::new(Vec::new());
+    let note = |number| order.lock().unwrap().push(number);
+    pool(1).scope(|outer| {
+        outer.spawn(|_| note(1));
+        rayon::scope_fifo(|inner| {
+            inner.spawn_fifo(|_| note(2));
+            outer.spawn(|_| note(3));
+            inner.spawn_fifo(|_| note(4));
+            outer.spawn(|_| note(5));
+        });
+        note(6);
+    });
+    assert_eq!(order.into_inner().unwrap(), [5, 2, 3, 4, 6, 1]);
+}
+
 /// The thread does not leave the pool, since it waits for the task.
 #[test]
 fn tasks_inside_a_pool_of_one_thread_begin_all_the_same() {
