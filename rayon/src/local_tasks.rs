@@ -72,7 +72,7 @@ impl LocalTasks {
         self.has_kept.store(true, Relaxed);
         drop(waiting);
         if is_first && let Some(watching) = Watching::new(pool, Help::LocalTasks, "a spawned task") {
-            watching.waits(); // not under the lock: may give the tasks to the pool at once
+            watching.waits();
             lock(&self.waiting).watching = Some(watching);
         }
     }

@@ -113,6 +113,7 @@ fn units_of(letter: char) -> (u16, u16) {
 }
 
 /// Takes a unit that is left.
+#[inline(always)]
 fn left(unit: &mut u16) -> Option<u16> {
     Some(mem::take(unit)).filter(|unit| *unit != 0)
 }
@@ -120,7 +121,7 @@ fn left(unit: &mut u16) -> Option<u16> {
 impl Iterator for Units<'_> {
     type Item = u16;
 
-    #[inline]
+    #[inline(always)]
     fn next(&mut self) -> Option<u16> {
         if self.front != 0 {
             return Some(mem::take(&mut self.front));

@@ -127,7 +127,7 @@ impl Watching {
         });
         let list = own_list();
         lock(list).push(Arc::clone(&watched));
-        let eager = WATCH.eager.load(Relaxed);
+        let eager = if matches!(watched.help, Help::Scope(_)) { WATCH.eager.load(Relaxed) } else { 0 };
         if eager > 0 {
             WATCH.eager.store(eager - 1, Relaxed); // a hint: scopes of other threads count, too
         }
@@ -198,7 +198,7 @@ impl Watched {
         let ticks = if self.seen.swap(begun, Relaxed) == begun { self.ticks.load(Relaxed) + 1 } else { 0 };
         self.ticks.store(ticks, Relaxed);
         if ticks > 0 {
-            if self.is_in_closure.load(Relaxed) && !matches!(self.help, Help::No) {
+            if self.is_in_closure.load(Relaxed) && matches!(self.help, Help::Scope(_)) {
                 WATCH.eager.store(EAGER_SCOPES, Relaxed);
             }
             self.call_helper();

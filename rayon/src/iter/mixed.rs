@@ -1,6 +1,6 @@
 //! Iterators over the items of two iterators, one after the other, and over items with a separator.
 
-use std::{iter, sync::Mutex};
+use std::{cell::Cell, iter, sync::Mutex};
 
 use rangesteal::{
     On,
@@ -9,10 +9,10 @@ use rangesteal::{
 };
 
 use super::{
-    End, Gather, GatherExact, Gathered, IndexedParallelIterator, Keeps, ParallelIterator,
+    End, Gather, GatherExact, Gathered, IndexedParallelIterator, Keeps, ParallelIterator, drive,
     end::Behind,
     ends,
-    plumbing::{Reducer, UnindexedConsumer},
+    plumbing::{Consumer, Folder, Reducer, UnindexedConsumer},
     shown,
 };
 use crate::{join::join, sync::lock};
@@ -86,12 +86,24 @@ impl<T: Clone + Send, I: ParallelIterator<Item = T>> Gather for WithBetween<I, T
         ends::gathered(self.known_len(), |end| self.rs_run(end))
     }
 
-    /// Gathers the items without the separators, since each item but the first one needs its
-    /// separator.
+    /// If the number of items is known, each part of the loop knows whether it has the first item.
+    /// Otherwise the items are gathered without the separators, since each item but the first one
+    /// needs its separator.
     #[track_caller]
     fn rs_run<E: End<T>>(self, end: E) -> E::Out {
+        if self.known_len().is_some() {
+            return end.foreign(Gathered(self));
+        }
         let Self(base, between) = self;
         ThenBetween { between: Mutex::new(between), end }.chain(source(base.rs_into_items()).enumerate())
+    }
+
+    fn drive<C: UnindexedConsumer<T>>(self, consumer: C) -> C::Result {
+        if self.known_len().is_none() {
+            return drive(source(self.gather()), consumer);
+        }
+        let Self(base, between) = self;
+        base.drive_unindexed(PartBetween { consumer, between, has_first: Cell::new(true) })
     }
 
     fn known_len(&self) -> Option<usize> {
@@ -101,6 +113,94 @@ impl<T: Clone + Send, I: ParallelIterator<Item = T>> Gather for WithBetween<I, T
 }
 
 impl<T: Clone + Send, I: IndexedParallelIterator<Item = T>> GatherExact for WithBetween<I, T> {}
+
+/// A part of a loop, or its folder, that gives items with separators to a consumer or folder.
+struct PartBetween<T, C> {
+    consumer: C,
+    between: T,
+    /// Whether the part has the first item of the loop, to which no separator belongs.
+    has_first: Cell<bool>,
+}
+
+impl<T: Clone, C> PartBetween<T, C> {
+    fn part<D>(&self, consumer: D, has_first: bool) -> PartBetween<T, D> {
+        PartBetween { consumer, between: self.between.clone(), has_first: Cell::new(has_first) }
+    }
+}
+
+impl<T: Clone + Send, C: Consumer<T>> Consumer<T> for PartBetween<T, C> {
+    type Folder = PartBetween<T, C::Folder>;
+    type Reducer = C::Reducer;
+    type Result = C::Result;
+
+    fn split_at(self, index: usize) -> (Self, Self, C::Reducer) {
+        let Self { consumer, between, has_first } = self;
+        let has_first = has_first.get();
+        let (left, right, reducer) = consumer.split_at(2 * index - usize::from(has_first && index > 0));
+        let left = PartBetween { consumer: left, between: between.clone(), has_first: Cell::new(has_first) };
+        let right_has_first = Cell::new(has_first && index == 0);
+        (left, PartBetween { consumer: right, between, has_first: right_has_first }, reducer)
+    }
+
+    fn into_folder(self) -> Self::Folder {
+        let Self { consumer, between, has_first } = self;
+        PartBetween { consumer: consumer.into_folder(), between, has_first }
+    }
+
+    fn full(&self) -> bool {
+        self.consumer.full()
+    }
+}
+
+impl<T: Clone + Send, C: UnindexedConsumer<T>> UnindexedConsumer<T> for PartBetween<T, C> {
+    fn split_off_left(&self) -> Self {
+        self.part(self.consumer.split_off_left(), self.has_first.replace(false))
+    }
+
+    fn to_reducer(&self) -> C::Reducer {
+        self.consumer.to_reducer()
+    }
+}
+
+impl<T: Clone, F: Folder<T>> Folder<T> for PartBetween<T, F> {
+    type Result = F::Result;
+
+    fn consume(self, item: T) -> Self {
+        let Self { mut consumer, between, has_first } = self;
+        if !has_first.replace(false) {
+            consumer = consumer.consume(between.clone());
+        }
+        if !consumer.full() {
+            consumer = consumer.consume(item);
+        }
+        Self { consumer, between, has_first }
+    }
+
+    /// Passes all items on at once.
+    fn consume_iter<I: IntoIterator<Item = T>>(self, iter: I) -> Self {
+        let mut items = iter.into_iter();
+        let Self { mut consumer, between, has_first } = self;
+        if has_first.get()
+            && let Some(first) = items.next()
+        {
+            has_first.set(false);
+            consumer = consumer.consume(first);
+        }
+        if !consumer.full() {
+            consumer = consumer
+                .consume_iter(items.flat_map(|item| iter::once(between.clone()).chain(iter::once(item))));
+        }
+        Self { consumer, between, has_first }
+    }
+
+    fn complete(self) -> F::Result {
+        self.consumer.complete()
+    }
+
+    fn full(&self) -> bool {
+        self.consumer.full()
+    }
+}
 
 /// A stage that puts a clone of a separator before each item except the first one, and the end
 /// behind the stage. Each worker clones its own separator, since `T` need not be `Sync`.

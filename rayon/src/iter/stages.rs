@@ -177,6 +177,7 @@ behind!([T: Send] Same, T => T, one of each, (self, on) on, on, (item, acc, next
 /// The stage of [`SkipAny`]: the number of items that are left to skip.
 #[doc(hidden)]
 #[derive(Debug)]
+#[repr(align(128))] // all threads read it, and the caller writes what is beside it on its stack
 pub struct SkipSome(pub(super) AtomicUsize);
 
 impl SkipSome {

@@ -111,46 +111,69 @@ impl<A: Source, B: Source<Item = A::Item>> Source for InTurn<A, B> {
         let a = unsafe { self.a.items(of_a) };
         // SAFETY: as the caller promises, likewise.
         let b = unsafe { self.b.items(of_b) };
-        ItemsInTurn { a, b, left: range, turns: self.turns }
+        let a_is_next = range.start.is_multiple_of(2);
+        ItemsInTurn { a, b, a_is_next, end: range.end, turns: self.turns }
     }
 
     const IS_PARTED: bool = A::IS_PARTED || B::IS_PARTED;
     const DROPS_ITEMS: bool = A::DROPS_ITEMS || B::DROPS_ITEMS;
 }
 
-/// The items at the indices `left`.
+/// The items of the two sources in some range of indices.
 struct ItemsInTurn<A, B> {
     a: A,
     b: B,
-    left: Range<usize>,
+    /// Whether it is the turn of `a`. If one of the two has no items left, the other one is longer.
+    /// (A flag that changes with each item lets the compiler unroll a loop into pairs.)
+    a_is_next: bool,
+    /// The index behind the last item.
+    end: usize,
     turns: Alternation,
 }
 
-impl<T, A: Iterator<Item = T>, B: Iterator<Item = T>> Iterator for ItemsInTurn<A, B> {
+impl<T, A, B> Iterator for ItemsInTurn<A, B>
+where
+    A: ExactSizeIterator<Item = T>,
+    B: ExactSizeIterator<Item = T>,
+{
     type Item = T;
 
     #[inline(always)]
     fn next(&mut self) -> Option<T> {
-        let index = self.left.next()?;
-        if self.turns.is_of_a(index) { self.a.next() } else { self.b.next() }
+        self.a_is_next = !self.a_is_next;
+        if self.a_is_next {
+            self.b.next().or_else(|| self.a.next())
+        } else {
+            self.a.next().or_else(|| self.b.next())
+        }
     }
 
     #[inline(always)]
     fn size_hint(&self) -> (usize, Option<usize>) {
-        self.left.size_hint()
+        let left = self.a.len() + self.b.len();
+        (left, Some(left))
     }
 }
 
 impl<T, A, B> DoubleEndedIterator for ItemsInTurn<A, B>
 where
-    A: DoubleEndedIterator<Item = T>,
-    B: DoubleEndedIterator<Item = T>,
+    A: ExactSizeIterator<Item = T> + DoubleEndedIterator,
+    B: ExactSizeIterator<Item = T> + DoubleEndedIterator,
 {
     #[inline(always)]
     fn next_back(&mut self) -> Option<T> {
-        let index = self.left.next_back()?;
-        if self.turns.is_of_a(index) { self.a.next_back() } else { self.b.next_back() }
+        self.end = self.end.wrapping_sub(1); // wraps if there is no item
+        if self.turns.is_of_a(self.end) {
+            self.a.next_back().or_else(|| self.b.next_back())
+        } else {
+            self.b.next_back().or_else(|| self.a.next_back())
+        }
     }
 }
 
-impl<T, A: Iterator<Item = T>, B: Iterator<Item = T>> ExactSizeIterator for ItemsInTurn<A, B> {}
+impl<T, A, B> ExactSizeIterator for ItemsInTurn<A, B>
+where
+    A: ExactSizeIterator<Item = T>,
+    B: ExactSizeIterator<Item = T>,
+{
+}
