@@ -57,8 +57,9 @@ impl<S> InLine<'_, S> {
 }
 
 thread_local! {
-    /// The line of this thread's scopes inside a pool of one thread: an entry for each task that was
-    /// spawned on this thread, which runs the next task of its scope. Each scope has its address.
+    /// The line of this thread's scopes inside a pool of one thread: an entry for each task that
+    /// was spawned on this thread, which runs the next task of its scope. Each scope has its
+    /// address.
     static LINE: RefCell<Vec<(usize, LentCall)>> = const { RefCell::new(Vec::new()) };
 }
 

@@ -67,8 +67,8 @@ impl<T, C: UnindexedConsumer<T>> ProducerCallback<T> for InBlocks<C> {
     }
 }
 
-/// Runs the loops of some blocks, which have the items from `begin` to `end`. The blocks are halved,
-/// since a consumer may be split off only so often on one side.
+/// Runs the loops of some blocks, which have the items from `begin` to `end`. The blocks are
+/// halved, since a consumer may be split off only so often on one side.
 fn run<P: Producer, C: UnindexedConsumer<P::Item>>(
     sizes: Sizes,
     (first, behind): (usize, usize),
