@@ -227,7 +227,7 @@ fn damaged(folder: &Folder, random: &mut SplitMix64) -> PathBuf {
     match random.below(4) {
         0 => {}
         1 => mutate::damage(&mut bytes, random, &files()),
-        _ => bytes = mutate::input(random, &files()),
+        _ => mutate::change(&mut bytes, random, &files()),
     }
     let packed = random.below(3) == 0;
     if packed {

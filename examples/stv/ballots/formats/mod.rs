@@ -29,8 +29,6 @@ use preflib::PrefLib;
 use recognised::{Format, recognise};
 use std::io::Read;
 #[cfg(test)]
-pub(crate) use tests::{OLD_PREFLIB, PREFLIB, SCOTTISH};
-#[cfg(test)]
 pub(crate) use written::reads_as_written;
 
 /// The longest name, party or title. All formats can hold names of this length.

@@ -31,9 +31,9 @@ fn fails(text: &str, reading: Reading, line: usize, wanted: &str) {
     assert!(error.starts_with(&format!("test:{line}: ")) && error.contains(wanted), "{error}\n{text}");
 }
 
-pub(crate) const SCOTTISH: &str = include_str!("../samples/scot-elex.csv");
-pub(crate) const PREFLIB: &str = include_str!("../samples/preflib.toi");
-pub(crate) const OLD_PREFLIB: &str = include_str!("../samples/preflib-2013.toi");
+pub(super) const SCOTTISH: &str = include_str!("../samples/scot-elex.csv");
+const PREFLIB: &str = include_str!("../samples/preflib.toi");
+const OLD_PREFLIB: &str = include_str!("../samples/preflib-2013.toi");
 
 #[test]
 fn a_scottish_file() {

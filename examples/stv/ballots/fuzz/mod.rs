@@ -4,13 +4,13 @@
 //! ```text
 //! STV_FUZZ=10000000 STV_FUZZ_SEED=1 cargo test --release -p stv-ballots fuzz -- --nocapture
 //! ```
-//! This reads ten million inputs of each kind, made from seed 1 on. If `STV_CORPUS` exists, inputs
-//! are also made by damaging its ballot files.
+//! This reads ten million inputs, made from seed 1 on: random elections and the samples, most of
+//! them damaged. If `STV_CORPUS` exists, its ballot files are damaged, too.
 
 mod findings;
+pub(crate) mod made;
 mod memory;
 pub(crate) mod mutate;
-mod other;
 
 use crate::{
     Duplicates, Election, InputError, Naming, Reading, Target,
@@ -22,13 +22,12 @@ use crate::{
 use std::{
     env,
     fmt::{self, Arguments},
+    fs,
     io::{Read, Write},
     num::NonZeroUsize,
-    panic::{self, AssertUnwindSafe},
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
-    },
+    panic,
+    path::Path,
+    sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     thread,
     time::Duration,
 };
@@ -68,54 +67,24 @@ impl fmt::Display for Replay {
     }
 }
 
-/// The largest figures of many inputs.
-#[derive(Debug, Default)]
-struct Figures {
-    inputs: u64,
-    bytes: usize,
-    elections: u64,
-    /// The most memory, without the bytes of the input itself.
-    memory: usize,
-    /// The most memory per byte, of long inputs.
-    memory_per_byte: f64,
-    time_per_byte: f64,
-}
-
-impl Figures {
-    /// Reads an input, and checks the budgets.
-    fn read(
-        &mut self,
-        input: &[u8],
-        survey: impl Fn() -> Result<Election, Vec<InputError>>,
-    ) -> Result<Election, Vec<InputError>> {
-        let budget = BYTES + BYTES_PER_BYTE * input.len();
-        let begin = cpu_time();
-        let (read, memory) = memory::most_taken(&survey);
-        let mut time = cpu_time().saturating_sub(begin);
-        assert!(memory <= budget, "{memory} bytes of memory for {} bytes", input.len());
-        let budget = TIME + TIME_PER_BYTE * u32::try_from(input.len()).expect("an input is not that long");
-        for _ in 0..3 {
-            // Repeats the measurement up to three times, since other work on the machine may take
-            // time.
-            if time > budget {
-                let begin = cpu_time();
-                drop(survey());
-                time = time.min(cpu_time().saturating_sub(begin));
-            }
+/// Reads an input, and checks the budgets.
+fn within_budget<T>(input: &[u8], read: impl Fn() -> T) -> T {
+    let budget = BYTES + BYTES_PER_BYTE * input.len();
+    let begin = cpu_time();
+    let (result, memory) = memory::most_taken(&read);
+    let mut time = cpu_time().saturating_sub(begin);
+    assert!(memory <= budget, "{memory} bytes of memory for {} bytes", input.len());
+    let budget = TIME + TIME_PER_BYTE * u32::try_from(input.len()).expect("an input is not that long");
+    for _ in 0..3 {
+        // Repeats the measurement up to three times, since other work on the machine may take time.
+        if time > budget {
+            let begin = cpu_time();
+            drop(read());
+            time = time.min(cpu_time().saturating_sub(begin));
         }
-        assert!(time <= budget, "{time:?} for {} bytes", input.len());
-        self.inputs += 1;
-        self.bytes += input.len();
-        self.elections += u64::from(read.is_ok());
-        self.memory = self.memory.max(memory.saturating_sub(BYTES_PER_BYTE * input.len()));
-        if input.len() >= 10_000 {
-            #[allow(clippy::cast_precision_loss)] // figures for people
-            let (length, memory) = (input.len() as f64, memory as f64);
-            self.memory_per_byte = self.memory_per_byte.max(memory / length);
-            self.time_per_byte = self.time_per_byte.max(time.as_secs_f64() * 1e9 / length);
-        }
-        read
     }
+    assert!(time <= budget, "{time:?} for {} bytes", input.len());
+    result
 }
 
 /// The CPU time of this thread, or the wall-clock time on other systems.
@@ -137,8 +106,8 @@ fn cpu_time() -> Duration {
 const DUPLICATES: [Duplicates; 4] =
     [Duplicates::Refuse, Duplicates::Refuse, Duplicates::First, Duplicates::Truncate];
 
-/// Checks everything that must hold for any input.
-fn examine(input: &[u8], seed: u64, figures: &mut Figures) {
+/// Checks everything that must hold for any input. Returns whether it is an election.
+fn examine(input: &[u8], seed: u64) -> bool {
     let below = |seed: u64, bound: u64| usize::try_from(seed % bound).expect("a small number");
     let most_errors = if seed.is_multiple_of(2) { 1 } else { 20 };
     let reading = Reading {
@@ -149,7 +118,7 @@ fn examine(input: &[u8], seed: u64, figures: &mut Figures) {
     let survey = |reader: &mut dyn Read, most_errors| {
         survey("test", reader, reading, most_errors).map(|(election, _)| election)
     };
-    let read = figures.read(input, || survey(&mut &*input, most_errors));
+    let read = within_budget(input, || survey(&mut &*input, most_errors));
     if let Err(errors) = &read {
         assert!((1..=most_errors).contains(&errors.len()), "{errors:?}");
         let ends = input.iter().filter(|byte| matches!(byte, b'\n' | b'\r')).count();
@@ -169,6 +138,7 @@ fn examine(input: &[u8], seed: u64, figures: &mut Figures) {
         let first = read.as_ref().map_err(|errors| errors[0].clone());
         assert_eq!(format!("{several:?}"), format!("{first:?}"), "the first of several errors");
     }
+    let is_election = read.is_ok();
     if let Ok(mut election) = read {
         let standing = election.candidates.iter().filter(|candidate| !candidate.withdrawn).count();
         assert!((1..=standing).contains(&election.seats));
@@ -182,6 +152,7 @@ fn examine(input: &[u8], seed: u64, figures: &mut Figures) {
             election.tie_break.sort_unstable();
         }
     }
+    is_election
 }
 
 pub(crate) fn number(variable: &str, default: u64) -> u64 {
@@ -205,60 +176,50 @@ fn watch(done: &AtomicBool) {
     }
 }
 
-/// Makes inputs and examines them, each with its seed. The tests of the readers run one after the
-/// other, so at most one input is read at any moment.
-fn by_the_million(make: impl Fn(&mut SplitMix64) -> Vec<u8>) {
-    static ONE: Mutex<()> = Mutex::new(());
-    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+/// The samples, and the small ballot files of the corpus.
+pub(crate) fn files() -> Vec<Vec<u8>> {
+    let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("samples");
+    let samples = fs::read_dir(samples).expect("the samples").map(|file| file.expect("a file").path());
+    let mut samples: Vec<_> = samples.collect();
+    samples.sort();
+    let samples = samples.iter().map(|path| fs::read(path).expect("a sample"));
+    let corpus = crate::corpus::files().into_iter().map(|(_, file)| file);
+    samples.chain(corpus.filter(|file| file.len() < 3000)).collect()
+}
+
+/// An input before it is damaged.
+fn undamaged(random: &mut SplitMix64, files: &[Vec<u8>]) -> Vec<u8> {
+    let most = if random.below(mutate::ONE_IN_LONG) == 0 { mutate::LONG / 10 } else { 6 };
+    match random.below(8) {
+        0 => (0..random.below(80)).map(|_| mutate::any_byte(random)).collect(),
+        1 => (0..random.below(40)).flat_map(|_| mutate::piece(random, files)).collect(),
+        2..5 => made::file(random, most),
+        _ => files[random.below(files.len())].clone(),
+    }
+}
+
+/// Makes inputs and examines them, each with its seed.
+#[test]
+fn inputs_by_the_million() {
+    let files = files();
     let first = number("STV_FUZZ_SEED", 1);
-    let seeds = first..first + number("STV_FUZZ", 3000);
-    let mut figures = Figures::default();
-    let done = AtomicBool::new(false);
-    let begin = std::time::Instant::now();
+    let seeds = first..first + number("STV_FUZZ", 10_000);
+    let (done, mut elections) = (AtomicBool::new(false), 0);
     thread::scope(|scope| {
         scope.spawn(|| watch(&done));
-        for seed in seeds {
+        for seed in seeds.clone() {
             NOW.0.store(seed, Relaxed);
-            let input = make(&mut SplitMix64::new(seed));
-            let examined = panic::catch_unwind(AssertUnwindSafe(|| examine(&input, seed, &mut figures)));
-            if examined.is_err() {
+            let random = &mut SplitMix64::new(seed);
+            let mut input = undamaged(random, &files);
+            mutate::change(&mut input, random, &files);
+            let examined = panic::catch_unwind(|| examine(&input, seed));
+            elections += u64::from(examined.unwrap_or_else(|_| {
                 done.store(true, Relaxed);
-                let beginning = &input[..input.len().min(2000)];
-                panic!(
-                    "the input of seed {seed}: {}\n{} bytes: {}",
-                    Replay(seed),
-                    input.len(),
-                    beginning.escape_ascii()
-                );
-            }
+                let beginning = input[..input.len().min(2000)].escape_ascii();
+                panic!("the input of seed {seed}: {}\n{} bytes: {beginning}", Replay(seed), input.len())
+            }));
         }
         done.store(true, Relaxed);
     });
-    println!("{figures:?} in {:?}", begin.elapsed());
-}
-
-/// In some inputs, no ranks are equal, so that CSV can hold the election.
-#[test]
-fn blt_inputs_by_the_million() {
-    let small = |file: &Vec<u8>| file.len() < 3000;
-    let corpus = crate::corpus::files().into_iter().map(|(_, file)| file).filter(small);
-    let files: Vec<_> = mutate::GOOD.iter().map(|good| good.as_bytes().to_vec()).chain(corpus).collect();
-    println!("{} files to start from", files.len());
-    by_the_million(|random| {
-        let mut input = mutate::input(random, &files);
-        if random.below(3) == 0 {
-            input.iter_mut().filter(|byte| **byte == b'=').for_each(|byte| *byte = b' ');
-        }
-        input
-    });
-}
-
-#[test]
-fn scottish_inputs_by_the_million() {
-    by_the_million(|random| other::input(random, other::scottish));
-}
-
-#[test]
-fn preflib_inputs_by_the_million() {
-    by_the_million(|random| other::input(random, other::preflib));
+    println!("{elections} elections of {} inputs, from {} files", seeds.count(), files.len());
 }

@@ -3,10 +3,7 @@
 use super::{super::shown, *};
 use crate::{
     formats::parse,
-    fuzz::{
-        mutate::{self, GOOD, PIECES, any},
-        number,
-    },
+    fuzz::{self, made, mutate, number},
     random::SplitMix64,
 };
 use std::{
@@ -111,78 +108,18 @@ fn is_read_in_parts(bytes: &[u8], part: u64) -> bool {
     in_parts_of(bytes, part).0.is_some()
 }
 
-/// An election of a few hundred bytes, which are mostly ballots. Some lines are odd.
-fn small(random: &mut SplitMix64) -> Vec<u8> {
-    let candidates = 1 + random.below(4);
-    let line_end = ["\n", "\n", "\n", "\r\n", "\r"][random.below(5)];
-    let (oddness, nicknames) = ([0, 0, 40, 10][random.below(4)], random.below(3) == 0);
-    let name = |number: usize| if nicknames { format!("n{number}") } else { number.to_string() };
-    let mut lines = vec![format!("{candidates} 1")];
-    if nicknames {
-        lines.push(format!("[nick {}]", (1..=candidates).map(name).collect::<Vec<_>>().join(" ")));
-    }
-    match random.below(6) {
-        0 => lines.push("[droop x] # told".to_owned()),
-        1 if candidates > 1 => lines.push("-1".to_owned()),
-        2 => lines.push(format!("[tie {}]", (1..=candidates).rev().map(name).collect::<Vec<_>>().join(" "))),
-        3 => lines[0].insert(0, '\u{feff}'),
-        _ => {}
-    }
-    let empty = [0, 0, 3, 1][random.below(4)];
-    for _ in 0..random.below(40) {
-        let mut line = format!("{}", 1 + random.below(300));
-        let first = random.below(candidates);
-        for place in 0..random.below(candidates + 1) * usize::from(empty == 0 || random.below(empty) == 0) {
-            line += if place > 0 && random.below(4) == 0 { "=" } else { " " };
-            line += &name((first + place) % candidates + 1);
-        }
-        line += " 0";
-        if random.below(8) == 0 {
-            line += [" # 0", " /* 0 */", " 3 1 0", "\t", ""][random.below(5)];
-        }
-        lines.push(line);
-    }
-    lines.push("0".to_owned());
-    for candidate in 0..=candidates + [0, 0, 0, 1, 3][random.below(5)] {
-        lines.push(format!("\"Name {candidate}\""));
-    }
-    let mut text = lines.join(line_end);
-    if random.below(4) > 0 {
-        text += line_end;
-    }
-    if random.below(8) == 0 {
-        text = text.replacen("\n0\n", "\n0 ", 1);
-    }
-    let mut bytes = text.into_bytes();
-    for _ in 0..if oddness > 0 { 1 + random.below(bytes.len() / oddness.max(10) / 10 + 2) } else { 0 } {
-        let place = random.below(bytes.len() + 1);
-        // Three of four edits move to the beginning of a line.
-        let line = bytes[place..].iter().position(|&byte| byte == b'\n').map_or(place, |at| place + at + 1);
-        let place = if random.below(4) > 0 { line } else { place };
-        let odd = match random.below(12) {
-            0 => &b"\xe9"[..],
-            1 => b"\xff\xfe",
-            _ => any(random, PIECES).as_bytes(),
-        };
-        bytes.splice(place..place, odd.iter().copied());
-    }
-    if random.below(12) == 0 {
-        bytes.truncate(random.below(bytes.len() + 1));
-    }
-    bytes
-}
-
 /// `STV_FUZZ=1 STV_FUZZ_SEED=n cargo test --release -p stv-ballots parts` reads input n again.
 #[test]
 fn what_many_read_is_what_one_reads() {
-    let files: Vec<_> = GOOD.iter().map(|good| good.as_bytes().to_vec()).collect();
+    let files = fuzz::files();
     let first = number("STV_FUZZ_SEED", 1);
     let (mut read_in_parts, mut elections) = (0, 0);
     for seed in first..first + number("STV_FUZZ", 1000) {
         let mut random = SplitMix64::new(seed);
-        let mut bytes =
-            if random.below(3) == 0 { mutate::input(&mut random, &files) } else { small(&mut random) };
-        if random.below(6) == 0 {
+        let line_end = ["\n", "\n", "\r\n", "\r"][random.below(4)];
+        let text = String::from_utf8(made::file(&mut random, 5)).expect("a written file is text");
+        let mut bytes = text.replace('\n', line_end).into_bytes();
+        for _ in 0..[0, 0, 0, 1, 1, 3][random.below(6)] {
             mutate::damage(&mut bytes, &mut random, &files);
         }
         let part = 1 + random.below(50) as u64;
