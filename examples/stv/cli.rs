@@ -6,7 +6,7 @@ use crate::{
     check::{self, Check},
     convert::{self, Convert},
     help, input,
-    kinds::{EqualRanks, Parallel},
+    kinds::one_of,
     output::{Output, Ties},
     page::{self, Page},
     pinning::Pinning,
@@ -23,8 +23,10 @@ use std::{
     path::{Path, PathBuf},
     process::ExitCode,
 };
-use stv_ballots::{Election, misleads};
-use stv_count::{Approx, Arithmetic, BigFixed9, Effort, Exact, Fixed9, Float64, Rule, Threads, Tie};
+use stv_ballots::{Election, EqualRanks, misleads};
+use stv_count::{
+    Approx, Arithmetic, BigFixed9, Effort, Exact, Fixed9, Float64, Parallel, Rule, Threads, Tie,
+};
 use stv_page::{Recipe, Record};
 
 /// Counts elections by the Single Transferable Vote, on all cores
@@ -117,13 +119,13 @@ struct MeekArguments {
     #[arg(long)]
     strict: bool,
     /// The way in which a ballot with equal ranks counts
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_parser = one_of(EqualRanks::ALL), default_value_t)]
     equal_ranks: EqualRanks,
     /// The name of --equal-ranks all-orders in stv-rs
     #[arg(long, conflicts_with = "equal_ranks")]
     equalize: bool,
     /// The threads that distribute the ballots
-    #[arg(long, value_enum, default_value_t = Parallel::Pool)]
+    #[arg(long, value_parser = one_of(Parallel::ALL), default_value_t = Parallel::Pool)]
     parallel: Parallel,
     /// Number of threads of the pool [default: all threads of the machine]
     #[arg(long, value_name = "N")]
@@ -318,8 +320,7 @@ fn count_with<A: Arithmetic>(
 }
 
 fn threads(meek: &MeekArguments) -> Threads {
-    let pinning = meek.pinning.map(Into::into);
-    Threads { parallel: meek.parallel.into(), number: meek.num_threads, pinning }
+    Threads { parallel: meek.parallel, number: meek.num_threads, pinning: meek.pinning.map(Into::into) }
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 
 use crate::{
     election::CandidateIndex,
-    named::named,
     ties::{By, Tied},
 };
 

@@ -3,7 +3,7 @@
 mod ballots;
 mod called;
 
-use crate::{named::named, ties::TieOrder};
+use crate::ties::TieOrder;
 pub use ballots::{Ballot, Ballots, Preference, Preferences, Turnout};
 pub use called::{called, called_by_name};
 use std::borrow::Cow;
@@ -36,8 +36,7 @@ named! {
     #[derive(Default)]
     EqualRanks {
         /// As all orders of the equals, each for an equal part of the ballot. No vote is lost
-        #[default]
-        AllOrders = "all-orders",
+        AllOrders = "all-orders" default,
         /// As in the counters Droop and stv-rs, for comparisons. Ranks below defeated equals get
         /// nothing, even if they rank a hopeful candidate
         AsDroop = "as-droop",

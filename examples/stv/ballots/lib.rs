@@ -29,6 +29,9 @@
 
 #![allow(clippy::missing_errors_doc, clippy::must_use_candidate, clippy::return_self_not_must_use)] // of a package that is not published
 
+#[macro_use]
+mod named;
+
 mod action;
 mod blt;
 #[cfg(test)]
@@ -39,7 +42,6 @@ mod formats;
 #[cfg(test)]
 mod fuzz;
 mod integer;
-mod named;
 mod printable;
 #[cfg(test)]
 #[allow(dead_code, unreachable_pub)] // a file of another package

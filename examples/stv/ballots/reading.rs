@@ -14,16 +14,17 @@ pub struct Reading {
     pub duplicates: Duplicates,
 }
 
-/// The treatment of a ballot that names a candidate twice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Duplicates {
-    /// The file is refused, with an error that names the ballot.
-    #[default]
-    Refuse,
-    /// The first mention counts. Later mentions are left out.
-    First,
-    /// The ballot ends before the rank with a second mention.
-    Truncate,
+named! {
+    /// The treatment of a ballot that names a candidate twice.
+    #[derive(Default)]
+    Duplicates {
+        /// The file is refused, with an error that names the ballot
+        Refuse = "refuse" default,
+        /// The first mention counts; later mentions are left out
+        First = "first",
+        /// The ballot ends before the rank with a second mention
+        Truncate = "truncate",
+    }
 }
 
 /// Calls a function with each number below the given one, at the same time if there are threads:

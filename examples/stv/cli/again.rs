@@ -1,16 +1,12 @@
 //! The inputs of a count, and the repetition of a count.
 
 use super::{Arguments, Command, MeekArguments, counted, read, threads};
-use crate::{
-    input,
-    kinds::{Parallel, name},
-    reading::Reading,
-};
+use crate::{input, kinds::name, reading::Reading};
 use clap::Parser;
 use serde_json::{Map, Value, json};
 use std::{error::Error, ffi::OsString, io::Read};
-use stv_ballots::{Election, EqualRanks, Integer, TieOrder, plural, printable};
-use stv_count::{Crew, Tie};
+use stv_ballots::{Election, EqualRanks, Integer, Order, TieOrder, plural, printable};
+use stv_count::{Crew, Parallel, Tie};
 use stv_page::Record;
 
 /// The election to count, and the SHA-256 of its file if an output needs it.
@@ -39,7 +35,7 @@ pub(super) fn election(
     } else {
         (read(input, reading)?, None)
     };
-    election.ballots.equal_ranks = meek.equal_ranks.into();
+    election.ballots.equal_ranks = meek.equal_ranks;
     election.warnings.extend(as_droop(&election).inspect(|warning| log::warn!("{warning}")));
     if let Some(Tie::Random(seed)) = meek.tie {
         election.tie_break = stv_count::drawn(seed, election.candidates.len());
@@ -91,11 +87,11 @@ pub(super) fn options(arguments: &Arguments, meek: &MeekArguments) -> Map<String
         ("arithmetic", json!(name(&arguments.arithmetic()))),
         ("omega_exponent", json!(meek.omega_exponent)),
         ("force_positive_surplus", json!(meek.force_positive_surplus)),
-        ("equal_ranks", json!(name(&meek.equal_ranks))),
+        ("equal_ranks", json!(meek.equal_ranks.name())),
         ("tie", json!(meek.tie.map(|tie| tie.to_string()))),
-        ("names", json!(names.and_then(|names| name(&names)))),
+        ("names", json!(names.map(Order::name))),
         ("seats", json!(seats)),
-        ("duplicates", json!(name(&duplicates))),
+        ("duplicates", json!(duplicates.name())),
         ("package_name", json!(arguments.before.package_name)),
         ("record", json!(meek.output.detail())),
     ];

@@ -26,13 +26,14 @@ mod plain;
 pub use effort::Effort;
 use plain::Plain;
 
-/// The threads that distribute the ballots.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Parallel {
-    /// One thread, a plain loop.
-    No,
-    /// The threads of the pool.
-    Pool,
+stv_ballots::named! {
+    /// The threads that distribute the ballots.
+    Parallel {
+        /// One thread, a plain loop
+        No = "no",
+        /// The threads of this crate's pool
+        Pool = "pool",
+    }
 }
 
 /// The votes of some of the ballots.

@@ -13,15 +13,16 @@ use super::{
 #[cfg(test)]
 mod tests;
 
-/// The contents of a candidate's line, and their order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
-    /// The name, then the party
-    NameParty,
-    /// The party, then the name
-    PartyName,
-    /// The name alone, even if it has quotes inside
-    Whole,
+named! {
+    /// The contents of a candidate's line, and their order.
+    Order {
+        /// The name, then the party
+        NameParty = "name-party",
+        /// The party, then the name
+        PartyName = "party-name",
+        /// The name alone, even if it has quotes inside
+        Whole = "whole",
+    }
 }
 
 /// Names, each with its party if it has one.

@@ -17,12 +17,8 @@ pub struct Effort {
 impl fmt::Display for Effort {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let plural = |number: u64| if number == 1 { "" } else { "s" };
-        let parallel = match self.parallel {
-            Parallel::No => "no",
-            Parallel::Pool => "pool",
-        };
         let distributions = self.length.distributions;
-        write!(f, "{} thread{} ({parallel}), ", self.threads, plural(self.threads as u64))?;
+        write!(f, "{} thread{} ({}), ", self.threads, plural(self.threads as u64), self.parallel)?;
         write!(f, "{distributions} distribution{}, ", plural(distributions as u64))?;
         if let Some(thefts) = self.thefts {
             write!(f, "{thefts} theft{}, ", plural(thefts))?;
