@@ -1,90 +1,90 @@
-//! The candidates of a shared rank. A candidate *holds* a rank if it keeps anything. Some holders
-//! also pass something on.
+//! The candidates of a rank in a distribution. A worker computes them once for each rank that it
+//! meets: their shares, if equals count as all orders, or who holds the rank, if they count as in
+//! Droop.
 
 use super::{
+    ONE,
     groups::{Group, Groups},
     kept::Kept,
-    trie::Rank,
 };
+use crate::{arithmetic::Fixed9, spread};
 
-/// A rank that several candidates may share. The rank is a set of candidates, or the number of a
-/// group if there are too many candidates for sets.
-pub(super) trait Equals: Rank {
-    /// Returns the number of holders of the rank, the holders that pass something on, and the other
-    /// holders.
-    fn stand<'a>(
-        self,
-        groups: &'a Groups,
-        kept: &Kept,
-        arranged: &'a mut Arranged,
-    ) -> (usize, impl Iterator<Item = usize> + Clone + 'a, impl Iterator<Item = usize> + Clone + 'a);
-}
-
-impl Equals for u32 {
-    #[inline(always)]
-    fn stand<'a>(
-        self,
-        groups: &'a Groups,
-        kept: &Kept,
-        arranged: &'a mut Arranged,
-    ) -> (usize, impl Iterator<Item = usize> + Clone + 'a, impl Iterator<Item = usize> + Clone + 'a) {
-        u64::from(self).stand(groups, kept, arranged)
-    }
-}
-
-impl Equals for u64 {
-    #[inline(always)]
-    fn stand<'a>(
-        self,
-        _: &'a Groups,
-        kept: &Kept,
-        _: &'a mut Arranged,
-    ) -> (usize, impl Iterator<Item = usize> + Clone + 'a, impl Iterator<Item = usize> + Clone + 'a) {
-        let (holders, elected) = (self & kept.standing().0, self & kept.standing().1);
-        (holders.count_ones() as usize, members(elected), members(holders & !elected))
-    }
-}
-
-impl Equals for Group {
-    #[inline(always)]
-    fn stand<'a>(
-        self,
-        groups: &'a Groups,
-        kept: &Kept,
-        arranged: &'a mut Arranged,
-    ) -> (usize, impl Iterator<Item = usize> + Clone + 'a, impl Iterator<Item = usize> + Clone + 'a) {
-        let (here, elected, holders) = arranged.of(self, groups, kept);
-        let candidates = |part: &'a [u32]| part.iter().map(|&candidate| candidate as usize);
-        (holders, candidates(&here[..elected]), candidates(&here[elected..holders]))
-    }
-}
-
-/// The groups that a worker has met in this distribution. In each group, the holders that pass
-/// something on come first, then the other holders.
+/// The shares of ranks that count as all orders.
 #[derive(Debug, Default)]
-pub(super) struct Arranged {
+pub(super) struct Shares {
+    /// The share of each member of each group, in billionths of the power that comes to the rank.
+    kept: Vec<u32>,
+    passed_on: Vec<u32>,
+    /// For each group, the number of the distribution for which its shares were computed.
+    when: Vec<u64>,
+    /// Scratch memory.
+    polynomials: Vec<Fixed9>,
+}
+
+impl Shares {
+    pub(super) fn make_room(&mut self, groups: &Groups) {
+        self.kept.resize(groups.members(), 0);
+        self.passed_on.resize(groups.number(), 0);
+        self.when.resize(groups.number(), 0);
+    }
+
+    /// The candidates of a rank with their shares, and the share that the rank passes on.
+    #[inline]
+    pub(super) fn of<'a>(
+        &'a mut self,
+        group: Group,
+        groups: &'a Groups,
+        kept: &Kept,
+    ) -> (impl Iterator<Item = (usize, u32)> + 'a, u32) {
+        if self.when[group.number()] != kept.distribution() {
+            self.work_out(group, groups, kept);
+        }
+        let members = groups.candidates(group).iter().map(|member| member.candidate());
+        let shares = self.kept[groups.range(group)].iter().copied();
+        (members.zip(shares), self.passed_on[group.number()])
+    }
+
+    #[cold]
+    fn work_out(&mut self, group: Group, groups: &Groups, kept: &Kept) {
+        let shares = &mut self.kept[groups.range(group)];
+        shares.fill(0);
+        let members = groups.candidates(group);
+        let passed_on = spread::shares(members, kept.factors(), &mut self.polynomials, |place, share| {
+            shares[place] = share.billionths().unwrap_or(ONE);
+            Ok(())
+        });
+        let passed_on = passed_on.ok().and_then(Fixed9::billionths);
+        self.passed_on[group.number()] = passed_on.expect("so few equals have shares between zero and one");
+        self.when[group.number()] = kept.distribution();
+    }
+}
+
+/// The holders of ranks that count as in Droop. A candidate *holds* a rank if it keeps anything.
+/// In each group, the holders that pass something on come first, then the other holders.
+#[derive(Debug, Default)]
+pub(super) struct Holders {
     candidates: Vec<u32>,
     /// For each group, the number of holders that pass something on, and the number of all holders.
     counts: Vec<(usize, usize)>,
-    /// For each group, the number of the last distribution in which a worker arranged the group.
+    /// For each group, the number of the distribution for which its holders were found.
     when: Vec<u64>,
 }
 
-impl Arranged {
+impl Holders {
     pub(super) fn make_room(&mut self, groups: &Groups) {
         self.candidates.resize(groups.members(), 0);
         self.counts.resize(groups.number(), (0, 0));
         self.when.resize(groups.number(), 0);
     }
 
+    /// The holders that pass something on, and the other holders.
     #[inline]
-    fn of(&mut self, group: Group, groups: &Groups, kept: &Kept) -> (&[u32], usize, usize) {
-        let (number, range) = (group.number(), groups.range(group.number()));
-        if self.when[number] != kept.distribution() {
-            let mut end = range.start;
-            let mut elected = 0;
+    pub(super) fn of(&mut self, group: Group, groups: &Groups, kept: &Kept) -> (&[u32], &[u32]) {
+        let range = groups.range(group);
+        if self.when[group.number()] != kept.distribution() {
+            let (mut end, mut elected) = (range.start, 0);
             for pass_on in [true, false] {
-                for candidate in groups.candidates(group) {
+                for candidate in groups.candidates(group).iter().map(|member| member.candidate()) {
                     if kept.holds(candidate) && kept.passes_on(candidate) == pass_on {
                         self.candidates[end] = u32::try_from(candidate).unwrap_or(u32::MAX);
                         end += 1;
@@ -94,19 +94,10 @@ impl Arranged {
                     elected = end - range.start;
                 }
             }
-            self.counts[number] = (elected, end - range.start);
-            self.when[number] = kept.distribution();
+            self.counts[group.number()] = (elected, end - range.start);
+            self.when[group.number()] = kept.distribution();
         }
-        let (elected, holders) = self.counts[number];
-        (&self.candidates[range], elected, holders)
+        let (elected, holders) = self.counts[group.number()];
+        self.candidates[range][..holders].split_at(elected)
     }
-}
-
-/// The candidates of a set.
-pub(super) fn members(mut set: u64) -> impl Iterator<Item = usize> + Clone {
-    std::iter::from_fn(move || {
-        let first = set.trailing_zeros();
-        set &= set.wrapping_sub(1);
-        (first < u64::BITS).then_some(first as usize)
-    })
 }

@@ -1,8 +1,5 @@
-//! Numbers the shared ranks. With `--equalize`, also computes the share of each candidate of a
-//! rank, once per distribution.
+//! Numbers the ranks of ballots with equal ranks.
 
-use super::{ONE, kept::Kept};
-use crate::{arithmetic::Fixed9, spread};
 use std::{collections::HashMap, ops::Range};
 use stv_ballots::{Preference, Preferences};
 
@@ -88,65 +85,14 @@ impl Groups {
         self.members.len()
     }
 
-    pub(super) fn candidates(&self, group: Group) -> impl Iterator<Item = usize> {
-        self.members[self.range(group.number())].iter().map(|member| member.candidate())
+    /// The candidates of a rank, as written.
+    pub(super) fn candidates(&self, group: Group) -> &[Preference] {
+        &self.members[self.range(group)]
     }
 
-    pub(super) fn range(&self, group: usize) -> Range<usize> {
-        let start = group.checked_sub(1).map_or(0, |before| self.ends[before]);
-        start as usize..self.ends[group] as usize
-    }
-}
-
-/// The shares that a worker has computed in this distribution, for the ranks that the worker has
-/// met.
-#[derive(Debug, Default)]
-pub(super) struct Shares {
-    /// The share of each member of each group, in billionths of the power that comes to the rank.
-    kept: Vec<u32>,
-    passed_on: Vec<u32>,
-    /// For each group, the number of the distribution for which its shares were computed.
-    when: Vec<u64>,
-    /// Scratch memory.
-    polynomials: Vec<Fixed9>,
-}
-
-impl Shares {
-    pub(super) fn make_room(&mut self, groups: &Groups) {
-        self.kept.resize(groups.members.len(), 0);
-        self.passed_on.resize(groups.ends.len(), 0);
-        self.when.resize(groups.ends.len(), 0);
-    }
-
-    /// The candidates of a rank with their shares, and the share that the rank passes on.
-    #[inline]
-    pub(super) fn of<'a>(
-        &'a mut self,
-        group: Group,
-        groups: &'a Groups,
-        kept: &Kept,
-    ) -> (impl Iterator<Item = (usize, u32)> + 'a, u32) {
-        let group = group.0 as usize;
-        let range = groups.range(group);
-        if self.when[group] != kept.distribution() {
-            self.work_out(group, groups, kept);
-        }
-        let members = groups.members[range.clone()].iter().map(|member| member.candidate());
-        (members.zip(self.kept[range].iter().copied()), self.passed_on[group])
-    }
-
-    #[cold]
-    fn work_out(&mut self, group: usize, groups: &Groups, kept: &Kept) {
-        let range = groups.range(group);
-        let members = &groups.members[range.clone()];
-        let shares = &mut self.kept[range];
-        shares.fill(0);
-        let passed_on = spread::shares(members, kept.factors(), &mut self.polynomials, |place, share| {
-            shares[place] = share.billionths().unwrap_or(ONE);
-            Ok(())
-        });
-        let passed_on = passed_on.ok().and_then(Fixed9::billionths);
-        self.passed_on[group] = passed_on.expect("so few equals have shares between zero and one");
-        self.when[group] = kept.distribution();
+    /// The places of the rank's candidates among those of all ranks.
+    pub(super) fn range(&self, group: Group) -> Range<usize> {
+        let start = group.number().checked_sub(1).map_or(0, |before| self.ends[before]);
+        start as usize..self.ends[group.number()] as usize
     }
 }

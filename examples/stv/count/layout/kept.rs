@@ -1,28 +1,14 @@
 //! The keep factors of a distribution, in machine words.
 
-use super::{MOST_IN_SETS, ONE, steps::Standing};
+use super::ONE;
 use crate::{arithmetic::Fixed9, spread::KeepFactor};
 
 /// The keep factors of a distribution, in billionths.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Kept {
     splits: Vec<Split>,
-    /// The keep factors of candidates that sets can contain.
-    first: [Split; MOST_IN_SETS],
-    /// The candidates that keep anything.
-    holders: u64,
-    /// The candidates that keep something and pass something on.
-    elected: u64,
     factors: Vec<KeepFactor<Fixed9>>,
     distribution: u64,
-}
-
-impl Default for Kept {
-    fn default() -> Self {
-        let first = [Split { keep: 0, pass: 0 }; MOST_IN_SETS];
-        let (splits, factors) = (Vec::new(), Vec::new());
-        Self { splits, first, holders: 0, elected: 0, factors, distribution: 0 }
-    }
 }
 
 impl Kept {
@@ -30,30 +16,16 @@ impl Kept {
         self.splits.clear();
         self.factors.clear();
         self.distribution += 1;
-        (self.holders, self.elected) = (0, 0);
     }
 
     /// Adds a keep factor. Returns false if it is above one.
     pub(super) fn push(&mut self, keep: u32) -> bool {
-        // A set can hold the first 64 candidates. Sets are used only if there are no other
-        // candidates.
-        let bit = 1_u64.checked_shl(self.splits.len().try_into().unwrap_or(u32::MAX)).unwrap_or(0);
         if keep > ONE {
             return false;
         }
-        let split = Split::keeping(keep);
-        if let Some(first) = self.first.get_mut(self.splits.len()) {
-            *first = split;
-        }
-        self.splits.push(split);
+        self.splits.push(Split::keeping(keep));
         let Ok(factor) = KeepFactor::keeping(Fixed9::from_part(keep)) else { return false };
         self.factors.push(factor);
-        if keep > 0 {
-            self.holders |= bit;
-        }
-        if keep > 0 && keep < ONE {
-            self.elected |= bit;
-        }
         true
     }
 
@@ -66,22 +38,12 @@ impl Kept {
         self.distribution
     }
 
-    /// Two sets: the candidates that keep anything, and the candidates that keep something and pass
-    /// something on.
-    pub(super) fn standing(&self) -> Standing {
-        (self.holders, self.elected)
-    }
-
     pub(super) fn holds(&self, candidate: usize) -> bool {
         self.splits[candidate].keep > 0
     }
 
     pub(super) fn passes_on(&self, candidate: usize) -> bool {
         self.splits[candidate].pass > 0
-    }
-
-    pub(super) fn first(&self) -> &[Split; MOST_IN_SETS] {
-        &self.first
     }
 
     #[inline(always)]

@@ -13,9 +13,8 @@
 //! | `piece` | a piece of the ballots as trees |
 //! | `trie` | a tree |
 //! | `walk` | the distribution of votes down a tree |
-//! | `steps` | a walk with many branches, written as a list of steps |
-//! | `equals` | the candidates that hold a shared rank |
-//! | `groups` | shared ranks by number: those that count as all orders, and those of too many candidates for sets |
+//! | `equals` | the candidates of a shared rank, with their shares |
+//! | `groups` | the ranks of ballots with equal ranks, by number |
 //! | `kept` | the keep factors |
 
 mod equals;
@@ -23,7 +22,6 @@ mod groups;
 mod kept;
 mod order;
 mod piece;
-mod steps;
 mod trie;
 mod walk;
 
@@ -36,16 +34,11 @@ use crate::{
     crew::Crew,
     spread::{KeepFactor, Votes},
 };
-use equals::Equals;
 use groups::Groups;
 use piece::{Piece, Tree};
-use std::{
-    ops::Range,
-    sync::{Mutex, PoisonError},
-};
-use steps::Steps;
+use std::ops::Range;
 use stv_ballots::{Election, EqualRanks, Integer};
-use trie::{MOST_BALLOTS, Trie};
+use trie::MOST_BALLOTS;
 
 /// An election's ballots as trees, in pieces that were laid out separately. If two pieces have
 /// ballots with the same beginning, each piece has that beginning, with the weight of its own
@@ -55,8 +48,6 @@ pub struct Layout {
     pieces: Vec<Piece>,
     groups: Groups,
     chunks: Vec<Chunk>,
-    /// The steps of each chunk. Only one thread uses a chunk at any moment.
-    steps: Vec<Mutex<Steps>>,
     equalize: bool,
     /// The ballots in all trees, in billionths.
     total: u128,
@@ -66,7 +57,6 @@ pub struct Layout {
 /// Neighbouring nodes of one tree. A chunk is an item of the parallel loop.
 #[derive(Debug, Clone)]
 pub struct Chunk {
-    number: usize,
     piece: usize,
     tree: Tree,
     nodes: Range<u32>,
@@ -77,9 +67,6 @@ pub struct Chunk {
 
 /// One in billionths.
 pub(crate) const ONE: u32 = 1_000_000_000;
-/// The most candidates for sets. A set has one bit for each candidate.
-const MOST_IN_SETS: usize = 64;
-const MOST_IN_SMALL_SETS: usize = 32;
 /// The most candidates. A strict rank has 16 bits, and so has the depth of a node.
 const MOST_CANDIDATES: usize = 1 << 16;
 /// The number of ballots in a piece. The number is large, so that few beginnings are written twice.
@@ -104,10 +91,8 @@ impl Layout {
             return None;
         }
         let equalize = ballots.equal_ranks == EqualRanks::AllOrders;
-        let as_written = equalize || candidates > MOST_IN_SETS;
-        let (keys, writing) = order::order(ballots, candidates, as_written, crew)?;
-        let pieces =
-            order::pieces(keys, length, crew, |keys| Piece::of(keys, &writing, candidates, equalize));
+        let (keys, writing) = order::order(ballots, candidates, crew)?;
+        let pieces = order::pieces(keys, length, crew, |keys| Piece::of(keys, &writing, equalize));
         let pieces: Option<(Vec<_>, Vec<_>)> = pieces.into_iter().collect();
         let (mut pieces, numbers) = pieces?;
         let (groups, names) = Groups::of(&numbers)?;
@@ -116,20 +101,14 @@ impl Layout {
         let cost = pieces.iter().map(|piece: &Piece| piece.cost).sum::<u64>();
         crew.change(&mut pieces, |piece| piece.split(LEAST.max(cost / MOST), &groups, equalize));
         let chunks = pieces.iter().enumerate().flat_map(|(piece, trees)| {
-            let chunk = move |tree| move |(nodes, above)| Chunk { number: 0, piece, tree, nodes, above };
+            let chunk = move |tree| move |(nodes, above)| Chunk { piece, tree, nodes, above };
             let strict = trees.strict.chunks().map(chunk(Tree::Strict));
-            let sets = trees.small_sets.chunks().map(chunk(Tree::SmallSets));
-            let sets = sets.chain(trees.sets.chunks().map(chunk(Tree::Sets)));
-            strict.chain(sets).chain(trees.grouped.chunks().map(chunk(Tree::Grouped)))
+            strict.chain(trees.grouped.chunks().map(chunk(Tree::Grouped)))
         });
-        let mut chunks: Vec<_> = chunks.collect();
-        for (number, chunk) in chunks.iter_mut().enumerate() {
-            chunk.number = number;
-        }
-        let steps = chunks.iter().map(|_| Mutex::default()).collect();
+        let chunks = chunks.collect();
         let total = pieces.iter().map(|piece| u128::from(piece.weight())).sum::<u128>() * u128::from(ONE);
         let size = pieces.iter().map(Piece::size).fold(Size::default(), |sum, size| sum + size);
-        Some(Self { pieces, groups, chunks, steps, equalize, total, size })
+        Some(Self { pieces, groups, chunks, equalize, total, size })
     }
 
     /// The chunks that a distribution loops over.
@@ -146,33 +125,13 @@ impl Layout {
         let above = chunk.above.start as usize..chunk.above.end as usize;
         let nodes = chunk.nodes.start as usize..chunk.nodes.end as usize;
         sums.covered += nodes.len();
-        let Piece { strict, small_sets, sets, grouped, .. } = &self.pieces[chunk.piece];
+        let Piece { strict, grouped, .. } = &self.pieces[chunk.piece];
         match chunk.tree {
             Tree::Strict => sums.strict(strict, nodes, strict.above(above), kept),
-            Tree::SmallSets => self.shared(chunk, small_sets, nodes, small_sets.above(above), kept, sums),
-            Tree::Sets => self.shared(chunk, sets, nodes, sets.above(above), kept, sums),
             Tree::Grouped if self.equalize => {
                 sums.equalized(grouped, nodes, grouped.above(above), &self.groups, kept);
             }
             Tree::Grouped => sums.shared(grouped, nodes, grouped.above(above), &self.groups, kept),
-        }
-    }
-
-    fn shared<S: Equals + Into<u64>>(
-        &self,
-        chunk: &Chunk,
-        tree: &Trie<S>,
-        nodes: Range<usize>,
-        above: &[u32],
-        kept: &Kept,
-        sums: &mut Sums,
-    ) {
-        let mut steps = self.steps[chunk.number].lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(steps) = steps.of(tree, &nodes, above, kept) {
-            sums.repeat(steps, kept);
-        } else {
-            drop(steps);
-            sums.shared(tree, nodes, above, &self.groups, kept);
         }
     }
 

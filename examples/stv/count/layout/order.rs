@@ -41,8 +41,7 @@ impl<'a> Writing<'a> {
         self.ballots.preferences(Ballot::at(key.1))
     }
 
-    /// The candidates of the ballot. If the order of equals does not matter, equals may come in any
-    /// order.
+    /// The candidates of the ballot.
     pub(super) fn preferences(&self, key: Key) -> Written<'a> {
         if self.is_all {
             let (bits, codes) = (self.bits, key.0 << (u64::BITS - self.bits * self.fit));
@@ -80,12 +79,10 @@ impl Iterator for Written<'_> {
 }
 
 /// The keys of the ballots in order, and their form. Strict ballots come before ballots with equal
-/// ranks. `as_written` says whether the order of equals matters. Returns `None` if a ballot weighs
-/// too much for a word.
+/// ranks. Returns `None` if a ballot weighs too much for a word.
 pub(super) fn order<'a>(
     ballots: &'a Ballots,
     candidates: usize,
-    as_written: bool,
     crew: Crew<'_>,
 ) -> Option<(Vec<Key>, Writing<'a>)> {
     let bits = (2 * candidates as u64).ilog2() + 1;
@@ -99,7 +96,7 @@ pub(super) fn order<'a>(
     let key = |codes: &mut Vec<u32>, &ballot: &Ballot| {
         let equal_ranks = ballots.has_equal_ranks(ballot);
         codes.clear();
-        encode(ballots.preferences(ballot), equal_ranks && !as_written, codes);
+        codes.extend(ballots.preferences(ballot).map(Preference::code));
         tell(&some_are_longer, codes.len() > fit as usize);
         tell(&some_are_equal, equal_ranks);
         let mut key = u64::from(equal_ranks);
@@ -112,7 +109,7 @@ pub(super) fn order<'a>(
     let (some_are_longer, some_are_equal) = (some_are_longer.into_inner(), some_are_equal.into_inner());
     // A group is identified by the bytes of its rank. Only the ballots have these bytes, not the
     // keys.
-    let is_all = !(some_are_longer || as_written && some_are_equal);
+    let is_all = !(some_are_longer || some_are_equal);
     let mut writing = Writing { ballots, bits, fit, is_all: false };
     if is_all {
         let some_are_heavy = AtomicBool::new(false);
@@ -129,7 +126,7 @@ pub(super) fn order<'a>(
     if some_are_longer {
         crew.sort_by(&mut keys, |left, right| {
             let [left_one, right_one] = [left, right].map(|key| Ballot::at(key.1));
-            left.0.cmp(&right.0).then_with(|| compare(ballots, as_written, left_one, right_one))
+            left.0.cmp(&right.0).then_with(|| compare(ballots, left_one, right_one))
         });
     } else {
         crew.sort_by(&mut keys, |left, right| left.0.cmp(&right.0));
@@ -159,46 +156,8 @@ pub(super) fn pieces<R: Send>(
 /// to make room for the results.
 const PIECES: usize = 8;
 
-/// The codes of a ballot. With `in_any_order`, equals come in candidate order, so that ranks with
-/// equal sets have equal codes.
-fn encode(preferences: Preferences<'_>, in_any_order: bool, codes: &mut Vec<u32>) {
-    if !in_any_order {
-        return codes.extend(preferences.map(Preference::code));
-    }
-    let mut equals = 0;
-    for preference in preferences {
-        if preference.shares_rank_with_next() {
-            codes.push(preference.code());
-        } else {
-            codes.push(preference.code() + 1);
-            codes[equals..].sort_unstable();
-            equals = codes.len();
-            codes[equals - 1] -= 1;
-        }
-    }
-}
-
-/// Compares two ballots with the same beginning in their keys. Either both ballots have equal
-/// ranks, or neither has.
-fn compare(ballots: &Ballots, as_written: bool, left: Ballot, right: Ballot) -> Ordering {
-    let [left_ones, right_ones] = [left, right].map(|ballot| ballots.preferences(ballot));
-    if ballots.has_equal_ranks(left) && !as_written {
-        sets(left_ones).cmp(sets(right_ones))
-    } else {
-        left_ones.map(Preference::code).cmp(right_ones.map(Preference::code))
-    }
-}
-
-/// The ranks of a ballot as sets of candidates, since equals may be written in any order.
-pub(super) fn sets(mut preferences: impl Iterator<Item = Preference>) -> impl Iterator<Item = u64> {
-    std::iter::from_fn(move || {
-        let mut set = 0;
-        for preference in preferences.by_ref() {
-            set |= 1 << preference.candidate();
-            if !preference.shares_rank_with_next() {
-                return Some(set);
-            }
-        }
-        None
-    })
+/// Compares two ballots with the same beginning in their keys.
+fn compare(ballots: &Ballots, left: Ballot, right: Ballot) -> Ordering {
+    let [left, right] = [left, right].map(|ballot| ballots.preferences(ballot).map(Preference::code));
+    left.cmp(right)
 }

@@ -2,11 +2,10 @@
 //! rules of `spread`.
 
 use super::{
-    MOST_IN_SETS, ONE,
-    equals::{Arranged, Equals},
-    groups::{Group, Groups, Shares},
+    ONE,
+    equals::{Holders, Shares},
+    groups::{Group, Groups},
     kept::Kept,
-    steps::{Room, Step},
     trie::{Rank, Trie},
 };
 use std::ops::Range;
@@ -26,8 +25,7 @@ pub struct Sums {
     /// The powers that come to each of the equals of a rank.
     parts: Vec<u32>,
     shares: Shares,
-    room: Room,
-    arranged: Arranged,
+    holders: Holders,
 }
 
 /// The largest number of parts in a lot. The parts of a lot are counted together. If a ballot has
@@ -43,8 +41,7 @@ impl Sums {
             ends: Vec::new(),
             parts: Vec::new(),
             shares: Shares::default(),
-            room: Room::default(),
-            arranged: Arranged::default(),
+            holders: Holders::default(),
         }
     }
 
@@ -130,22 +127,17 @@ impl Sums {
         true
     }
 
-    /// Counts shared ranks from the written steps.
-    pub(super) fn repeat(&mut self, steps: &[Step], kept: &Kept) {
-        self.room.repeat(steps, kept, &mut self.votes);
-    }
-
     /// Equals get equal parts. The power that one of the equals passes on remains a separate part
     /// in the ranks below. If a rank has no holder, the ranks below get nothing.
-    pub(super) fn shared<S: Equals>(
+    pub(super) fn shared(
         &mut self,
-        tree: &Trie<S>,
+        tree: &Trie<Group>,
         range: Range<usize>,
         above: &[u32],
         groups: &Groups,
         kept: &Kept,
     ) {
-        self.arranged.make_room(groups);
+        self.holders.make_room(groups);
         self.powers.resize(self.powers.len().max(LOT), 0);
         self.powers[0] = ONE;
         self.ends.clear();
@@ -153,7 +145,7 @@ impl Sums {
         for &node in above {
             let (node, ranks) = tree.node(node as usize);
             let mut ranks = (node.depth()..).zip(ranks);
-            if !ranks.all(|(depth, &set)| self.rank(set, depth, 0, groups, kept)) {
+            if !ranks.all(|(depth, &group)| self.rank(group, depth, 0, groups, kept)) {
                 return self.shared_below(tree, node.next()..range.end, 0, groups, kept);
             }
         }
@@ -161,9 +153,9 @@ impl Sums {
     }
 
     /// Counts these nodes. The first `passed` ranks of the first node have already been counted.
-    fn shared_below<S: Equals>(
+    fn shared_below(
         &mut self,
-        tree: &Trie<S>,
+        tree: &Trie<Group>,
         range: Range<usize>,
         mut passed: usize,
         groups: &Groups,
@@ -174,10 +166,10 @@ impl Sums {
             let (node, ranks) = tree.node(at);
             let next = node.next();
             at += 1;
-            while let Some(&set) = ranks.get(passed) {
+            while let Some(&group) = ranks.get(passed) {
                 let depth = node.depth() + passed;
                 passed += 1;
-                if !self.rank(set, depth, node.weight(), groups, kept) {
+                if !self.rank(group, depth, node.weight(), groups, kept) {
                     at = next;
                     break;
                 }
@@ -199,8 +191,9 @@ impl Sums {
 
     /// Counts one rank of all parts of a ballot. Returns whether it passes anything on.
     #[inline(always)]
-    fn rank<S: Equals>(&mut self, rank: S, depth: usize, weight: u64, groups: &Groups, kept: &Kept) -> bool {
-        let (equals, elected, hopefuls) = rank.stand(groups, kept, &mut self.arranged);
+    fn rank(&mut self, rank: Group, depth: usize, weight: u64, groups: &Groups, kept: &Kept) -> bool {
+        let (elected, hopefuls) = self.holders.of(rank, groups, kept);
+        let equals = elected.len() + hopefuls.len();
         let (from, to) = (self.ends[depth], self.ends[depth + 1]);
         if self.ends.len() < depth + 3 {
             self.ends.push(to);
@@ -209,7 +202,7 @@ impl Sums {
         if self.powers.len() < most {
             self.powers.resize(2 * most, 0);
         }
-        let share = Share::of_so_many(equals);
+        let share = Share::among(equals);
         let (powers, below) = self.powers.split_at_mut(to);
         let powers = &powers[from..];
         let mut end = 0;
@@ -217,17 +210,17 @@ impl Sums {
             // The usual case, with few branches. The loop also passes on the rest of hopefuls,
             // which is zero.
             let part = share.of(*power);
-            for candidate in elected.chain(hopefuls) {
-                let (used, rest) = kept.split(candidate).of(part);
-                give(&mut self.votes, candidate, used, weight);
+            for &candidate in elected.iter().chain(hopefuls) {
+                let (used, rest) = kept.split(candidate as usize).of(part);
+                give(&mut self.votes, candidate as usize, used, weight);
                 below[end] = rest;
                 end += usize::from(rest != 0);
             }
         } else {
             self.parts.clear();
             self.parts.extend(powers.iter().map(|&power| share.of(power)));
-            for candidate in elected {
-                let split = kept.split(candidate);
+            for &candidate in elected {
+                let split = kept.split(candidate as usize);
                 let (mut all, mut nothing) = (0, 0);
                 let below = &mut below[end..][..self.parts.len()];
                 for (below, &part) in below.iter_mut().zip(&self.parts) {
@@ -240,14 +233,11 @@ impl Sums {
                 if nothing > 0 {
                     leave_out_nothing(below);
                 }
-                give(&mut self.votes, candidate, all, weight);
+                give(&mut self.votes, candidate as usize, all, weight);
             }
-            let mut hopefuls = hopefuls.peekable();
-            if hopefuls.peek().is_some() {
-                let hopeful = self.parts.iter().sum();
-                for candidate in hopefuls {
-                    give(&mut self.votes, candidate, hopeful, weight);
-                }
+            let hopeful = self.parts.iter().sum();
+            for &candidate in hopefuls {
+                give(&mut self.votes, candidate as usize, hopeful, weight);
             }
         }
         self.ends[depth + 2] = to + end;
@@ -307,49 +297,28 @@ fn leave_out_nothing(powers: &mut [u32]) {
 /// A divisor, in a form in which a division is a multiplication. Real divisions would take most of
 /// the time of a distribution.
 #[derive(Clone, Copy)]
-pub(super) struct Share {
+struct Share {
     factor: u64,
     shift: u32,
 }
 
 impl Share {
-    /// Rounds the factor up. For a power below 2^30, the rounding adds less than `1 / parts` to the
-    /// result. Truncating the result removes this error.
-    const fn among(parts: u32) -> Self {
-        let shift = 32 + parts.ilog2();
-        Self { factor: (1 << shift) / parts as u64 + 1, shift }
-    }
-
-    /// The share of each candidate if `equals` candidates share a rank. The share for zero equals
-    /// is never used.
+    /// Rounds the factor up. For a power below 2^30, the rounding adds less than `1 / equals` to
+    /// the result. Truncating the result removes this error. Zero equals divide nothing.
     #[inline(always)]
-    fn of_so_many(equals: usize) -> Self {
-        let others = equals.saturating_sub(1);
-        SHARES.get(others).copied().unwrap_or_else(|| {
-            Self::among(u32::try_from(equals).expect("there are fewer candidates than u32::MAX"))
-        })
+    fn among(equals: usize) -> Self {
+        let equals = equals.max(1) as u64;
+        let shift = 32 + equals.ilog2();
+        Self { factor: (1 << shift) / equals + 1, shift }
     }
 
     #[inline(always)]
-    pub(super) fn of(self, power: u32) -> u32 {
+    fn of(self, power: u32) -> u32 {
         #[allow(clippy::cast_possible_truncation)] // a part is no more than the whole
         let part = ((u64::from(power) * self.factor) >> self.shift) as u32;
         part
     }
 }
-
-/// The share of one equal in a rank. The index is the number of equals in the rank, less one.
-pub(super) static SHARES: [Share; MOST_IN_SETS] = {
-    let mut shares = [Share::among(1); MOST_IN_SETS];
-    let mut others = 0;
-    while others < shares.len() {
-        #[allow(clippy::cast_possible_truncation)] // up to 64
-        let share = Share::among(others as u32 + 1);
-        shares[others] = share;
-        others += 1;
-    }
-    shares
-};
 
 #[cfg(test)]
 mod tests {
@@ -357,9 +326,10 @@ mod tests {
 
     #[test]
     fn shares_are_quotients() {
-        for parts in 1..=64 {
+        for equals in 1..=64 {
             for power in (0..2000).chain(ONE - 2000..=ONE).chain((0..ONE).step_by(999_983)) {
-                assert_eq!(SHARES[parts as usize - 1].of(power), power / parts, "{power} / {parts}");
+                let share = Share::among(equals as usize).of(power);
+                assert_eq!(share, power / equals, "{power} / {equals}");
             }
         }
     }
