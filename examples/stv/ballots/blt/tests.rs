@@ -231,6 +231,8 @@ fn quotes_within_names() {
     assert_eq!((election.candidates[0].name.as_str(), election.title.as_str()), ("Ada \"the\"-first Li", ""));
     fails("1 1\n1 1 0\n0\n\"Ada\n\"T\"\n", 4, "no closing quote");
     fails("1 1\n1 1 0\n0\n\"Ada\"\n\"The \"first\" election\"\n", 5, "`election\"` follows the title");
+    let doubled = "follows a name on its line; quotes inside a name are doubled, as in \"Ann \"\"Z\"\" Orr\"";
+    fails("2 1\n3 1 2 0\n0\n\"Ada \"Z\" Lee\"\n\"Bea\"\n\"T\"\n", 4, doubled);
 }
 
 #[test]
@@ -238,6 +240,16 @@ fn weights_have_no_limit() {
     let text = three("18446744073709551616 1 0\n18446744073709551616 2 0\n007 3 0");
     assert_eq!(ballots(&text), ["18446744073709551616: 1", "18446744073709551616: 2", "7: 3"]);
     assert_eq!(read_text(&text).unwrap().ballots.total().to_string(), "36893488147419103239");
+}
+
+/// The 0 at the end of a ballot is missing, so two ballots become one.
+#[test]
+fn a_ballot_that_goes_on_where_others_do_not_is_a_warning() {
+    let names = "0\n\"A\"\n\"B\"\n\"C\"\n\"D\"\n\"E\"\n\"T\"\n";
+    let warnings = |ballots: &str| read_text(&format!("5 2\n{ballots}\n{names}")).unwrap().warnings;
+    let one = warnings("2 1 2\n4 3 0\n1 1 0");
+    assert!(one.len() == 1 && one[0].starts_with("line 2: this ballot ends on another line"), "{one:?}");
+    assert!(warnings("2 1 2\n4 3 0\n1\n1 0").is_empty(), "all ballots span lines");
 }
 
 #[test]

@@ -257,6 +257,10 @@ fn what_is_not_read_is_named() {
         (b"Choice 1,Choice 2,Choice 3\nAda,Bert,Cleo\n", "this looks like CSV"),
         (b"\"rank1\",\"rank2\"\n", "this looks like CSV"),
         (b"7;4;\n1;2;\n", "semicolons"),
+        (b"{version: \"0.1\"}\n# made by hand\n7:Ada\n", "this is ABIF"),
+        (b"# made by hand\n=Ada:[Ada Lee]\n7:Ada>Bea\n", "this is ABIF"),
+        (b"#/Candidates: Ada ; Bea\nAda > Bea * 7\n", "the Condorcet Election Format (.cvotes)"),
+        (b"Ada > Bea * 7\nBea\n", "the Condorcet Election Format (.cvotes)"),
     ] {
         let message = told(bytes);
         assert!(message.starts_with("test:1: ") && message.contains(wanted), "{message}");

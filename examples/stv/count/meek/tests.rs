@@ -239,12 +239,24 @@ fn fixed9_ends_where_bigfixed9_goes_on() {
 #[test]
 fn totals_beyond_64_bits_are_counted() {
     let ballots = "2 1\n18446744073709551616 1 0\n18446744073709551618 2 0\n1 1 0\n0\n\"Ada\" \"Bert\" \"T\"";
-    let transcript = count_as::<BigFixed9>(ballots, RULE).unwrap();
-    assert!(
-        transcript.contains("\tBallots: 36893488147419103235\n\tQuota: 18446744073709551617.500000001\n"),
-        "{transcript}"
-    );
-    assert!(transcript.contains("\tElected:  Bert (18446744073709551618.000000000)\n"), "{transcript}");
+    for (transcript, quota, votes) in [
+        (
+            count_as::<BigFixed9>(ballots, RULE),
+            "18446744073709551617.500000001",
+            "18446744073709551618.000000000",
+        ),
+        (count_as::<Exact>(ballots, RULE), "36893488147419103235/2", "18446744073709551618"),
+        (count_as::<Approx>(ballots, RULE), "36893488147419103235/2", "18446744073709551618"),
+        (count_as::<Float64>(ballots, RULE), "18446744073709552000", "18446744073709552000"),
+    ] {
+        let transcript = transcript.unwrap();
+        let header = format!("\tBallots: 36893488147419103235\n\tQuota: {quota}\n");
+        assert!(transcript.contains(&header), "{transcript}");
+        assert!(transcript.contains(&format!("\tElected:  Bert ({votes})\n")), "{transcript}");
+    }
+    let beyond_doubles = ballots.replace("18446744073709551616 1", &format!("{} 1", "9".repeat(310)));
+    let (error, _) = count_as::<Float64>(&beyond_doubles, RULE).unwrap_err();
+    assert!(error.contains("--arithmetic bigfixed9"), "{error}");
 }
 
 #[test]
