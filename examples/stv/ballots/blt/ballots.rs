@@ -203,7 +203,7 @@ impl Reader<'_> {
                         None => self.nicknames.get(str::from_utf8(&window[first..at]).ok()?)?,
                     }
                 };
-                let known = self.candidates.get_first(candidate)?;
+                let known = self.candidates.get_mut(candidate)?;
                 if std::mem::replace(&mut known.last_ballot, self.ballot) == self.ballot {
                     return None;
                 }
@@ -273,7 +273,7 @@ impl Reader<'_> {
             }
             for text in word.text.split('=') {
                 let candidate = self.candidate(text, word.line)?;
-                let known = self.candidates.get(candidate);
+                let known = &mut self.candidates[candidate];
                 if std::mem::replace(&mut known.last_ballot, self.ballot) == self.ballot {
                     if self.reading.duplicates == Duplicates::Refuse {
                         let message = format!(

@@ -1,4 +1,4 @@
-//! One small file of each dialect that is read, with various line ends, encodings and block sizes.
+//! The samples of the dialects, and files with various line ends, encodings and block sizes.
 
 use super::tests::{ballots, fails, names, read_text};
 use super::*;
@@ -7,49 +7,50 @@ use crate::{
     integer::Integer,
 };
 
-/// The party of each candidate.
-fn parties(election: &Election) -> Vec<&str> {
-    election.candidates.iter().map(|candidate| candidate.party.as_deref().unwrap_or("-")).collect()
+/// The README of the program describes the dialects.
+#[test]
+fn samples_are_read_as_what_they_say() {
+    for (text, wanted) in [
+        (
+            include_str!("../samples/hill.blt"),
+            "Title: Adam, Basil withdrawn, Charlotte, Donald; 3: 1 3 4, 4: 1 3, 2: 4 1 3, 2: 4 3 1, 1: 3 4",
+        ),
+        (
+            include_str!("../samples/openstv.blt"),
+            "Committee: Ann, Ben withdrawn, Cy, Dee; 1: 4 1 3, 1: 3 1=4",
+        ),
+        (
+            include_str!("../samples/opavote.blt"),
+            "Chair, 2026: Ann (Red) withdrawn, Ben \"Buddy\"-Li, Cy withdrawn, Write-in; 1: 2 4, 12: 2=4, 1: 4",
+        ),
+        (include_str!("../samples/opentally.blt"), "The title: Adam, Basil the Great, Charlotte; 1: 3 2"),
+        (include_str!("../samples/droop.blt"), "Title: Castor, Pollux, Helen; 5: 1 2, 3: 3 1=2, 1: 3"),
+        (
+            include_str!("../samples/scotland-2017.blt"),
+            "Ward 12: Ann LI (SNP), Ben MC KAY (Con), Cy (Lab); 2: 1 3, 1: 2",
+        ),
+        (
+            include_str!("../samples/scotland-2022.blt"),
+            "Ward 3 - Wick: Ann LI of Scottish National Party (SNP), Ben MACKAY of Independent, Cy of Labour; 10: 1 2, 7: 3",
+        ),
+        (include_str!("../samples/stv-rs.blt"), "Fruit: Apple, Banana withdrawn, Watermelon; 2: 1 3"),
+    ] {
+        let election = read_text(text).unwrap();
+        let people = election.candidates.iter().map(|Candidate { name, party, withdrawn }| {
+            let party = party.as_ref().map_or_else(String::new, |party| format!(" of {party}"));
+            format!("{name}{party}{}", if *withdrawn { " withdrawn" } else { "" })
+        });
+        let people = people.collect::<Vec<_>>().join(", ");
+        assert_eq!(format!("{}: {people}; {}", election.title, ballots(text).join(", ")), wanted);
+    }
 }
 
-/// The form in which Hill, Wichmann and Woodall published the format with their program of 1987.
-/// All other dialects are based on this form.
 #[test]
-fn algorithm_123() {
-    let text = include_str!("../samples/hill.blt");
-    assert_eq!(ballots(text), ["3: 1 3 4", "4: 1 3", "2: 4 1 3", "2: 4 3 1", "1: 3 4"]);
-    let election = read_text(text).unwrap();
-    assert_eq!(names(&election), (vec!["Adam", "Basil", "Charlotte", "Donald"], "Title"));
-    assert!(election.candidates[1].withdrawn);
-}
-
-/// `OpenSTV`: a comment on each line, ids in place of weights, ranks left out, equal ranks.
-#[test]
-fn open_stv() {
-    let text = include_str!("../samples/openstv.blt");
-    assert_eq!(ballots(text), ["1: 4 1 3", "1: 3 1=4"]);
-    let mut reader: &[u8] = text.as_bytes();
+fn empty_ballots_are_counted_apart() {
+    let mut reader = include_bytes!("../samples/openstv.blt").as_slice();
     let (election, seen) = survey("test", &mut reader, Reading::default(), 1).unwrap();
     assert_eq!((seen.lines, seen.empty_lines), (4, 2));
     assert_eq!(election.ballots.turnout().empty, Integer::Word(2), "one of them ranks who has withdrawn");
-}
-
-/// `OpaVote`, after its help page. Each voter has a ballot of weight 1, or the weight of a ballot
-/// is a very large number of identical ballots. Withdrawn candidates are negative numbers. Ranks
-/// left out, equal ranks, empty ballots, comments, blank lines and CRLF occur.
-#[test]
-fn opavote() {
-    let text = include_str!("../samples/opavote.blt");
-    assert_eq!(ballots(text), ["1: 2 4", "12: 2=4", "1: 4"]);
-    let election = read_text(text).unwrap();
-    assert_eq!(names(&election), (vec!["Ann (Red)", "Ben \"Buddy\"-Li", "Cy", "Write-in"], "Chair, 2026"));
-}
-
-/// `OpenTally`: a name or title of one word may stand without quotes.
-#[test]
-fn open_tally() {
-    let text = include_str!("../samples/opentally.blt");
-    assert_eq!(names(&read_text(text).unwrap()), (vec!["Adam", "Basil the Great", "Charlotte"], "The title"));
 }
 
 /// Quotes of text processors; `OpaVote` warns of them.
@@ -116,68 +117,6 @@ fn ranks_left_out_as_zeros() {
         3,
         "if a 0 in this line is a rank left out",
     );
-}
-
-/// Droop: options in brackets, nicknames and numbers, nested comments, words anywhere, source and
-/// comment.
-#[test]
-fn droop() {
-    let text = include_str!("../samples/droop.blt");
-    assert_eq!(ballots(text), ["5: 1 2", "3: 3 1=2", "1: 3"]);
-    let election = read_text(text).unwrap();
-    assert_eq!(names(&election), (vec!["Castor", "Pollux", "Helen"], "Title"));
-    assert_eq!(election.tie_break, [1, 2, 0]);
-}
-
-/// The Scottish councils' exports of 2017: every line padded with blanks to a fixed width, and
-/// empty lines at the end.
-#[test]
-fn scotland_2017() {
-    let text = include_str!("../samples/scotland-2017.blt");
-    assert_eq!(ballots(text), ["2: 1 3", "1: 2"]);
-    assert_eq!(
-        names(&read_text(text).unwrap()),
-        (vec!["Ann LI (SNP)", "Ben MC KAY (Con)", "Cy (Lab)"], "Ward 12")
-    );
-}
-
-/// The Scottish councils' exports of 2022: name and party as two strings on a line, with a BOM and
-/// CRLF.
-#[test]
-fn scotland_2022() {
-    let text = include_str!("../samples/scotland-2022.blt");
-    assert_eq!(ballots(text), ["10: 1 2", "7: 3"]);
-    let election = read_text(text).unwrap();
-    assert_eq!(names(&election), (vec!["Ann LI", "Ben MACKAY", "Cy"], "Ward 3 - Wick"));
-    assert_eq!(parties(&election), ["Scottish National Party (SNP)", "Independent", "Labour"]);
-}
-
-/// The collection of Scottish elections by the MGGG lab. Some names have gone through a spreadsheet
-/// with their parties. In other files, names and title have no quotes.
-#[test]
-fn scottish_collection() {
-    let ballots = "3 2\n10 1 2 0\n7 3 0\n0\n";
-    let text = "\"Ann LI \"\"Scottish Greens\"\"\"\n\"Ben O'Neill \"\"Independent\"\"\"\n\"Cy DAY \"\"Labour\"\"\"\nWard 6 - Elgin";
-    let election = read_text(&format!("{ballots}{text}")).unwrap();
-    assert_eq!(names(&election), (vec!["Ann LI", "Ben O'Neill", "Cy DAY"], "Ward 6 - Elgin"));
-    assert_eq!(parties(&election), ["Scottish Greens", "Independent", "Labour"]);
-    let text = text.replace(" \"\"Labour\"\"\"", "\"");
-    let election = read_text(&format!("{ballots}{text}")).unwrap();
-    assert_eq!(names(&election).0, ["Ann LI \"Scottish Greens\"", "Ben O'Neill \"Independent\"", "Cy DAY"]);
-    let text = "Ann Li (SNP)\nBen O'Neill (Con)\nCy \"Sunny\" Day (Ind)\nAberdeen Ward 12\n";
-    let election = read_text(&format!("{ballots}{text}")).unwrap();
-    assert_eq!(
-        names(&election),
-        (vec!["Ann Li (SNP)", "Ben O'Neill (Con)", "Cy \"Sunny\" Day (Ind)"], "Aberdeen Ward 12")
-    );
-    assert_eq!(parties(&election), ["-", "-", "-"]);
-}
-
-/// stv-rs: nicknames only, options in brackets.
-#[test]
-fn stv_rs() {
-    let text = include_str!("../samples/stv-rs.blt");
-    assert_eq!(ballots(text), ["2: 1 3"], "long nicknames take the longer way");
 }
 
 #[test]

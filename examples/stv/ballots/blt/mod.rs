@@ -1,5 +1,5 @@
-//! BLT, the file format of preferential elections. The tests in `dialects` have a small file of
-//! each dialect that the reader accepts. Its errors name the line.
+//! BLT, the file format of preferential elections. `samples` has a small file of each dialect. Errors
+//! name the line.
 //!
 //! ```text
 //! 3 2                      candidates, seats
@@ -16,7 +16,6 @@
 //! `#` to the end of the line or from `/*` to `*/`. A candidate's name may have a party beside it.
 
 mod ballots;
-mod candidates;
 #[cfg(test)]
 pub(crate) mod dialects;
 mod encoding;
@@ -41,7 +40,6 @@ use crate::{
     ties::TieOrder,
 };
 pub(crate) use ballots::MOST_DIGITS;
-pub(crate) use candidates::Candidates;
 pub(crate) use mended::Mended;
 use nicknames::Nicknames;
 pub use parties::Order;
@@ -56,8 +54,9 @@ pub(crate) use tests::shown;
 use text::Text;
 pub(crate) use window::Window;
 
-/// A limit above the number of candidates of any election.
-pub(crate) const MOST_CANDIDATES: usize = 1 << 20;
+/// A limit above the number of candidates of any election. A wrong number of candidates in a header
+/// costs at most a megabyte.
+pub(crate) const MOST_CANDIDATES: usize = 1 << 16;
 const _: () = assert!(MOST_CANDIDATES <= Preference::MAX_CANDIDATES);
 
 /// An error in the input: the place, the reason and a remedy.
@@ -162,11 +161,19 @@ fn header_number(text: &mut Text<'_>, what: &str) -> Result<(usize, usize), Inpu
     Err(text.error(word.line, message))
 }
 
+/// What the reader knows of a candidate.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Known {
+    withdrawn: bool,
+    /// The last ballot that names this candidate; ballots are numbered from 1.
+    pub(crate) last_ballot: u64,
+}
+
 /// The state of reading, before and in the ballots.
 struct Reader<'a> {
     text: Text<'a>,
     nicknames: Arc<Nicknames>,
-    candidates: Candidates,
+    candidates: Vec<Known>,
     /// The order that decides ties, with its line. `None` stands for the order of the candidates.
     tie_break: Option<(Vec<usize>, usize)>,
     ballots: Ballots,
@@ -193,7 +200,7 @@ impl<'a> Reader<'a> {
         if let Some(seats) = reading.seats.map(usize::from).filter(|&seats| seats != header.seats) {
             header.seats_in_file = Some(std::mem::replace(&mut header.seats, seats));
         }
-        let candidates = Candidates::new(header.candidates);
+        let candidates = vec![Known::default(); header.candidates];
         Ok((Self::new(text, Arc::default(), candidates, ballots, reading, most_errors), header))
     }
 
@@ -201,7 +208,7 @@ impl<'a> Reader<'a> {
     fn new(
         text: Text<'a>,
         nicknames: Arc<Nicknames>,
-        candidates: Candidates,
+        candidates: Vec<Known>,
         ballots: Ballots,
         reading: Reading,
         most_errors: usize,
@@ -239,14 +246,14 @@ impl<'a> Reader<'a> {
             Ok(names) if self.errors.is_empty() => {
                 let tie_order = if self.tie_break.is_some() { TieOrder::File } else { TieOrder::BallotPaper };
                 let tie_break = self.tie_break.map(|(places, _)| places);
-                let candidate = |(candidate, (name, party))| Candidate {
+                let candidate = |((name, party), known): (_, &Known)| Candidate {
                     name,
                     party,
-                    withdrawn: self.candidates.withdrawn(candidate),
+                    withdrawn: known.withdrawn,
                 };
                 let election = Election {
                     title: names.title,
-                    candidates: names.candidates.into_iter().enumerate().map(candidate).collect(),
+                    candidates: names.candidates.into_iter().zip(&self.candidates).map(candidate).collect(),
                     seats: header.seats,
                     tie_break: tie_break.unwrap_or_else(|| (0..header.candidates).collect()),
                     tie_order,
@@ -268,7 +275,7 @@ impl<'a> Reader<'a> {
         let options = self.options();
         self.text.warn_of_the_rest();
         options?;
-        let standing = self.candidates.standing();
+        let standing = self.candidates.iter().filter(|known| !known.withdrawn).count();
         if standing < header.seats {
             let message = format!(
                 "{} cannot be filled by {}; correct the numbers or the withdrawals",
@@ -342,7 +349,7 @@ impl<'a> Reader<'a> {
     }
 
     fn number(&self, text: &str, line: usize) -> Result<CandidateIndex, InputError> {
-        let candidates = self.candidates.number();
+        let candidates = self.candidates.len();
         let number = text.parse().ok().filter(|number| is_number(text) && (1..=candidates).contains(number));
         number.map(|number| number - 1).ok_or_else(|| {
             let message =

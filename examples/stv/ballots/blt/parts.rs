@@ -56,10 +56,6 @@ pub(crate) fn in_parts(source: &Source<'_>, reading: Reading, each: Each<'_>) ->
     let (mut reader, header) = Reader::begin(text, Ballots::new(), reading, 1).ok()?;
     reader.text.warnings = Warnings::held_back();
     reader.before_ballots(&header).ok()?;
-    // Each part has its own list of candidates.
-    if !reader.candidates.are_few() {
-        return None;
-    }
     let (begin, line) = (reader.text.position(), reader.text.line());
     let before_ballots = mem::take(&mut reader.text.warnings);
     let (end, lines) = reader.parts(source, begin, each)?;

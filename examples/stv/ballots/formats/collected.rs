@@ -1,7 +1,7 @@
 //! The ballots of a file that is read line by line.
 
 use crate::{
-    blt::{Candidates, MOST_CANDIDATES, MOST_DIGITS, Quoted, Seen, is_number, other_seats},
+    blt::{Known, MOST_CANDIDATES, MOST_DIGITS, Quoted, Seen, is_number, other_seats},
     election::{Ballots, Candidate, CandidateIndex, Election},
     integer::Integer,
     printable::plural,
@@ -12,7 +12,7 @@ use crate::{
 /// The numbers that a file announces, and the ballots so far.
 pub(super) struct Collected {
     seats: usize,
-    candidates: Candidates,
+    candidates: Vec<Known>,
     duplicates: Duplicates,
     ballots: Ballots,
     pub(super) seen: Seen,
@@ -78,7 +78,7 @@ impl Collected {
         let warnings = other.map(|seats| (line, other_seats(seats, counted))).into_iter().collect();
         Ok(Self {
             seats: counted,
-            candidates: Candidates::new(candidates),
+            candidates: vec![Known::default(); candidates],
             duplicates: reading.duplicates,
             ballots: Ballots::new(),
             seen: Seen::default(),
@@ -93,7 +93,7 @@ impl Collected {
 
     /// The number of candidates.
     pub(super) fn candidates(&self) -> usize {
-        self.candidates.number()
+        self.candidates.len()
     }
 
     /// The number of ballots so far, empty ones included.
@@ -114,7 +114,7 @@ impl Collected {
 
     /// Adds the candidate of this number to the present rank of the ballot.
     pub(super) fn mention(&mut self, word: &str) -> Result<(), String> {
-        let candidates = self.candidates.number();
+        let candidates = self.candidates.len();
         if !is_number(word) {
             return Err(format!("{} is not a candidate's number; correct it", Quoted(word)));
         }
@@ -122,7 +122,7 @@ impl Collected {
         let candidate = number.ok_or_else(|| {
             format!("there is no candidate {}; the numbers go from 1 to {candidates}", Quoted(word))
         })? - 1;
-        let known = self.candidates.get(candidate);
+        let known = &mut self.candidates[candidate];
         if std::mem::replace(&mut known.last_ballot, self.ballot) != self.ballot {
             if !self.ends {
                 self.ranked.push((candidate, self.rank));

@@ -91,7 +91,7 @@ fn errors_in_a_scottish_file() {
     wrong("3,2,", "0,2,", 1, "the number of candidates cannot be `0`");
     wrong("3,2,", "3,0,", 1, "the number of seats cannot be `0`");
     wrong("3,2,", "3,4,", 1, "4 seats cannot be filled by 3 candidates");
-    wrong("3,2,", "1048577,2,", 1, "more than the 1048576");
+    wrong("3,2,", "65537,2,", 1, "more than the 65536");
     wrong("3,2,", "3,2,1,", 1, "whose first line is `candidates,seats,`");
     wrong("3,2,", "3;2;", 1, "semicolons");
     wrong("5,1,3,", "5,1,4,", 2, "there is no candidate `4`; the numbers go from 1 to 3");

@@ -32,9 +32,9 @@ use std::{
     time::Duration,
 };
 
-/// The memory that an input may take: a constant for the window and the tables of the first
-/// candidates, and an amount for each byte.
-const BYTES: usize = 128 << 10;
+/// The memory that an input may take: a constant for the window and the list of candidates, and an
+/// amount for each byte.
+const BYTES: usize = 1200 << 10;
 const BYTES_PER_BYTE: usize = 64;
 
 /// The CPU time that an input may take. In an unoptimised build, an input may take more.

@@ -130,6 +130,8 @@ fn two_strings_on_a_line() {
 fn nicknames_are_no_parties() {
     let names = "\"William \"\"Bill\"\" ORR\"\n\"Ada \"\"The \"\"A\"\"\"\" LOW\"\n\"Ann\"\nT";
     is_read(names, "William \"Bill\" ORR, Ada \"The \"A\"\" LOW, Ann, T");
+    let some = "\"Ann LI \"\"Greens\"\"\"\n\"Ben DAY \"\"Labour\"\"\"\n\"Cy\"\nT";
+    is_read(some, "Ann LI \"Greens\", Ben DAY \"Labour\", Cy, T");
     is_read("Bill \"B\" ORR (Red)\nAda LOW (Blue)\nT", "Bill \"B\" ORR (Red), Ada LOW (Blue), T");
     let last = "\"Bill ORR \"\"Billy\"\"\"\n\"Ada LOW \"\"Addie\"\"\"\nT";
     assert_eq!(read(last, Some(Order::Whole)).unwrap(), ["Bill ORR \"Billy\"", "Ada LOW \"Addie\"", "T"]);
