@@ -6,10 +6,7 @@ use super::{
     text::{LONGEST, Word},
 };
 use crate::{integer::Integer, reading::Duplicates};
-use std::{
-    collections::HashSet,
-    hash::{BuildHasher, RandomState},
-};
+use std::collections::HashSet;
 
 /// The most digits of a weight.
 pub(crate) const MOST_DIGITS: usize = 1000;
@@ -17,11 +14,7 @@ pub(crate) const MOST_DIGITS: usize = 1000;
 /// The ballots that have an id instead of a weight.
 #[derive(Debug, Default)]
 pub(super) struct Ids {
-    /// Two hashes of each id instead of the id, since ids may take more memory than ballots. The
-    /// keys of the hashes are random in each run. Two ids with the same pair of hashes are less
-    /// likely than a memory fault.
-    given: HashSet<[u64; 2]>,
-    keys: [RandomState; 2],
+    given: HashSet<Box<str>>,
     /// The line of the first ballot without an id.
     without: Option<usize>,
 }
@@ -30,12 +23,6 @@ impl Ids {
     /// Whether no ballot has an id.
     pub(super) fn is_empty(&self) -> bool {
         self.given.is_empty()
-    }
-
-    /// Adds an id. Returns false if the id exists already.
-    fn insert(&mut self, id: &str) -> bool {
-        let [first, second] = &self.keys;
-        self.given.insert([first.hash_one(id), second.hash_one(id)])
     }
 }
 
@@ -229,7 +216,7 @@ impl Reader<'_> {
             Some(weight) if weight > Integer::Word(0) => Ok(Weight::Ballots(weight)),
             _ if word.text.starts_with('(') => {
                 let id = self.id(word)?;
-                if !ids.insert(&id.text) {
+                if !ids.given.insert(id.text.as_str().into()) {
                     let message =
                         format!("the ballot id {} is given twice; change one", Quoted(&id.text).bare());
                     return Err(self.text.error(id.line, message));
