@@ -200,64 +200,44 @@ pub(crate) mod tests {
     const STRICT: [(usize, usize); 3] = [(0, 0), (1, 1), (2, 2)];
 
     #[test]
-    fn a_hopeful_ends_a_strict_ballot() {
-        assert_eq!(
-            spread(7, &STRICT, [ALL; 3]),
-            ["7.000000000", "0.000000000", "0.000000000", "0.000000000"]
-        );
-    }
-
-    #[test]
-    fn defeated_and_elected_pass_on() {
-        assert_eq!(
-            spread(4, &STRICT, [0, ALL / 4, ALL]),
-            ["0.000000000", "1.000000000", "3.000000000", "0.000000000"]
-        );
-    }
-
-    #[test]
-    fn what_nobody_keeps_is_exhausted() {
-        assert_eq!(
-            spread(4, &STRICT, [0, 0, ALL / 4]),
-            ["0.000000000", "0.000000000", "1.000000000", "3.000000000"]
-        );
-    }
-
-    #[test]
-    fn products_are_truncated_before_they_are_weighed() {
+    fn ballots_are_spread_as_worked_out_by_hand() {
         let third = 333_333_333;
-        // The second candidate gets power 0.666666667. The candidate keeps 0.222222222 and passes
-        // on 0.444444444. Both products are truncated, so their sum is less than the power.
-        let votes = spread(3, &STRICT, [third, third, ALL]);
-        assert_eq!(votes, ["0.999999999", "0.666666666", "1.333333332", "0.000000003"]);
-    }
-
-    #[test]
-    fn equals_share_what_the_division_leaves() {
-        let votes = spread(2, &[(0, 0), (1, 0), (2, 0)], [ALL; 3]);
-        assert_eq!(votes, ["0.666666666", "0.666666666", "0.666666666", "0.000000002"]);
-    }
-
-    #[test]
-    fn the_rest_of_an_equal_goes_below_and_not_to_its_equals() {
-        let votes = spread(8, &[(0, 0), (1, 0), (2, 1)], [ALL / 4, ALL, ALL]);
-        assert_eq!(votes, ["1.000000000", "4.000000000", "3.000000000", "0.000000000"]);
-        let both = spread(8, &[(0, 0), (1, 0), (2, 1)], [ALL / 4, ALL / 2, ALL]);
-        assert_eq!(both, ["1.000000000", "2.000000000", "5.000000000", "0.000000000"]);
-    }
-
-    #[test]
-    fn a_defeated_equal_leaves_its_part_to_the_others() {
-        let votes = spread(8, &[(0, 0), (1, 0), (2, 1)], [0, ALL, ALL]);
-        assert_eq!(votes, ["0.000000000", "8.000000000", "0.000000000", "0.000000000"]);
-    }
-
-    #[test]
-    fn a_rank_of_defeated_blocks_a_ballot_with_equals() {
-        let votes = spread(8, &[(0, 0), (1, 1), (2, 1)], [0, ALL, ALL]);
-        assert_eq!(votes[3], "8.000000000", "though the same rank on a strict ballot passes everything on");
-        let votes = spread(8, &[(1, 0), (2, 0), (0, 1)], [ALL, 0, 0]);
-        assert_eq!(votes[3], "8.000000000");
+        let (equals, pair) = ([(0, 0), (1, 0), (2, 0)], [(0, 0), (1, 0), (2, 1)]);
+        for (what, weight, ranked, keep, wanted) in [
+            ("a hopeful ends a strict ballot", 7, STRICT, [ALL; 3], "7 0 0 0"),
+            ("defeated and elected pass on", 4, STRICT, [0, ALL / 4, ALL], "0 1 3 0"),
+            ("what nobody keeps is exhausted", 4, STRICT, [0, 0, ALL / 4], "0 0 1 3"),
+            // The second candidate gets power 0.666666667. The candidate keeps 0.222222222 and
+            // passes on 0.444444444. The sum of the truncated products is less than the power.
+            (
+                "products are truncated before they are weighed",
+                3,
+                STRICT,
+                [third, third, ALL],
+                "0.999999999 0.666666666 1.333333332 0.000000003",
+            ),
+            (
+                "the last decimals of a division are exhausted",
+                2,
+                equals,
+                [ALL; 3],
+                "0.666666666 0.666666666 0.666666666 0.000000002",
+            ),
+            ("the rest of an equal goes below", 8, pair, [ALL / 4, ALL, ALL], "1 4 3 0"),
+            ("so do the rests of two", 8, pair, [ALL / 4, ALL / 2, ALL], "1 2 5 0"),
+            ("a defeated equal leaves its part to the others", 8, pair, [0, ALL, ALL], "0 8 0 0"),
+            (
+                "a rank of defeated blocks the ranks below",
+                8,
+                [(0, 0), (1, 1), (2, 1)],
+                [0, ALL, ALL],
+                "0 0 0 8",
+            ),
+            ("also a rank of two", 8, [(1, 0), (2, 0), (0, 1)], [ALL, 0, 0], "0 0 0 8"),
+        ] {
+            let votes = spread(weight, &ranked, keep).join(" ").replace(".000000000", "");
+            assert_eq!(votes, wanted, "{what}");
+        }
     }
 
     /// A ballot of many thousands of ranks, each of which passes on nearly everything. A rank with

@@ -3,6 +3,7 @@
 use super::Parallel;
 use crate::meek::Length;
 use std::{fmt, time::Duration};
+use stv_ballots::plural;
 
 /// The time and the loops of the count.
 #[derive(Debug)]
@@ -16,12 +17,10 @@ pub struct Effort {
 
 impl fmt::Display for Effort {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let plural = |number: u64| if number == 1 { "" } else { "s" };
-        let distributions = self.length.distributions;
-        write!(f, "{} thread{} ({}), ", self.threads, plural(self.threads as u64), self.parallel)?;
-        write!(f, "{distributions} distribution{}, ", plural(distributions as u64))?;
+        write!(f, "{} ({}), ", plural(self.threads, "thread"), self.parallel)?;
+        write!(f, "{}, ", plural(self.length.distributions, "distribution"))?;
         if let Some(thefts) = self.thefts {
-            write!(f, "{thefts} theft{}, ", plural(thefts))?;
+            write!(f, "{}, ", plural(usize::try_from(thefts).unwrap_or(usize::MAX), "theft"))?;
         }
         write!(f, "{:.3} s", self.elapsed.as_secs_f64())
     }
