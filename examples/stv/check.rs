@@ -86,7 +86,7 @@ pub(crate) fn check(check: &Check) -> Result<(), Box<dyn Error>> {
     let mut out = io::stdout().lock();
     let mut separator = "";
     for file in &check.files {
-        let surveyed = input::open(Some(file), check.reading, |name, reader| {
+        let surveyed = input::open(Some(file), |name, reader| {
             (name.to_owned(), stv_ballots::survey(name, reader, check.reading.of_ballots(), MOST_ERRORS))
         });
         match surveyed {

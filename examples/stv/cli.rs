@@ -296,7 +296,7 @@ fn package(arguments: &Arguments, equal_ranks: EqualRanks) -> String {
 
 fn read(input: Option<&Path>, reading: Reading) -> Result<Election, Box<dyn Error>> {
     let read = |name: &str, reader: &mut dyn Read| stv_ballots::read(name, reader, reading.of_ballots());
-    Ok(input::open(input, reading, read)??)
+    Ok(input::open(input, read)??)
 }
 
 fn count_with<A: Arithmetic>(

@@ -55,9 +55,6 @@ pub(crate) struct Convert {
     /// In BLT, name candidates by nicknames, c1, c2 and so on
     #[arg(long)]
     nick: bool,
-    /// Name candidates by numbers, which is the default
-    #[arg(long, conflicts_with = "nick")]
-    numeric: bool,
     #[command(flatten)]
     reading: Reading,
 }
@@ -93,7 +90,7 @@ pub(crate) fn convert(convert: &Convert, input: Option<&Path>) -> Result<(), Box
         let survey = stv_ballots::survey(name, reader, convert.reading.of_ballots(), 1);
         survey.map(|read| (name.to_owned(), read)).map_err(|mut errors| errors.remove(0))
     };
-    let (name, (election, seen)) = input::open(input, convert.reading, read)??;
+    let (name, (election, seen)) = input::open(input, read)??;
     if seen.has_ids {
         log::warn!("{name}: the ids of the ballots are left out");
     }

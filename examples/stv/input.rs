@@ -1,6 +1,5 @@
 //! The sources of ballots: files, compressed files and standard input.
 
-use crate::reading::{Reading, in_units};
 use flate2::read::MultiGzDecoder;
 use sha2::{Digest, Sha256};
 use std::{
@@ -15,6 +14,10 @@ use stv_ballots::{InputError, Source, printable};
 /// The size of a part of a file, in bytes. One thread reads a part as a whole. Reading a part takes
 /// much longer than starting to read a part, and a large file still has many parts.
 const PART: u64 = 1 << 18;
+
+/// The largest unpacked size of a compressed file, in bytes. Without a limit, a small file could
+/// unpack to more than any disk holds.
+const MOST_UNPACKED: u64 = 16 << 30;
 
 /// The first bytes of a file compressed with gzip.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
@@ -72,22 +75,20 @@ fn source(path: Option<&Path>) -> Result<(String, Box<dyn Read>), String> {
 /// messages.
 pub(crate) fn open<T>(
     path: Option<&Path>,
-    reading: Reading,
     read: impl FnOnce(&str, &mut dyn Read) -> T,
 ) -> Result<T, Box<dyn Error>> {
     let (name, source) = source(path)?;
-    unpack(&name, source, reading, read)
+    unpack(&name, source, read)
 }
 
 /// Opens and reads like `open`. Also returns the SHA-256 of the bytes in the file.
 pub(crate) fn open_hashed<T, E: Error + 'static>(
     path: Option<&Path>,
-    reading: Reading,
     read: impl FnOnce(&str, &mut dyn Read) -> Result<T, E>,
 ) -> Result<(T, String), Box<dyn Error>> {
     let (name, source) = source(path)?;
     let mut hashed = Hashed { source, sha256: Sha256::new() };
-    let read = unpack(&name, &mut hashed, reading, read)??;
+    let read = unpack(&name, &mut hashed, read)??;
     io::copy(&mut hashed, &mut io::sink()).map_err(|error| format!("cannot read {name}: {error}"))?;
     Ok((read, digits(hashed.sha256)))
 }
@@ -129,43 +130,45 @@ impl Read for Hashed {
 fn unpack<T>(
     name: &str,
     mut reader: impl Read,
-    reading: Reading,
     read: impl FnOnce(&str, &mut dyn Read) -> T,
 ) -> Result<T, Box<dyn Error>> {
     let begins = beginning(&mut reader).map_err(|error| format!("cannot read {name}: {error}"))?;
     let mut whole = begins.chain(reader);
     if begins == GZIP {
-        return Ok(read(name, &mut Unpacked::new(whole, reading)));
+        let reader = MultiGzDecoder::new(whole);
+        return Ok(read(name, &mut Unpacked { reader, left: MOST_UNPACKED }));
     }
     Ok(read(name, &mut whole))
 }
 
-/// The unpacked contents of a compressed file, up to a limit. Without a limit, a small file could
-/// unpack to more bytes than any disk holds.
+/// The unpacked contents of a compressed file, up to a limit.
 struct Unpacked<R> {
-    reader: MultiGzDecoder<R>,
-    most: u64,
+    reader: R,
     left: u64,
-}
-
-impl<R: Read> Unpacked<R> {
-    fn new(packed: R, reading: Reading) -> Self {
-        let most = reading.most_unpacked;
-        Self { reader: MultiGzDecoder::new(packed), most, left: most }
-    }
 }
 
 impl<R: Read> Read for Unpacked<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.reader.read(buffer)?;
-        let Some(left) = self.left.checked_sub(read as u64) else {
-            let message = format!(
-                "it unpacks to more than {} bytes; if that is right, allow more with --most-unpacked",
-                in_units(self.most)
-            );
-            return Err(io::Error::other(message));
-        };
-        self.left = left;
+        let left = self.left.checked_sub(read as u64);
+        self.left = left.ok_or_else(|| {
+            io::Error::other("it unpacks to more than 16 GiB; if that is right, unpack it first")
+        })?;
         Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bomb_is_not_unpacked() {
+        let mut ballots = b"2 1\n".chain(io::repeat(b'\n'));
+        let mut unpacked = Unpacked { reader: &mut ballots, left: 10_000_000 };
+        let error = stv_ballots::read("bomb", &mut unpacked, stv_ballots::Reading::default()).unwrap_err();
+        let error = error.to_string();
+        assert!(error.starts_with("cannot read bomb beyond line "), "{error}");
+        assert!(error.ends_with("more than 16 GiB; if that is right, unpack it first"), "{error}");
     }
 }

@@ -30,7 +30,7 @@ pub(super) fn election(
         (election, sha256.flatten())
     } else if has_record {
         let read = |name: &str, reader: &mut dyn Read| stv_ballots::read(name, reader, reading.of_ballots());
-        let (election, sha256) = input::open_hashed(input, reading, read)?;
+        let (election, sha256) = input::open_hashed(input, read)?;
         (election, Some(sha256))
     } else {
         (read(input, reading)?, None)

@@ -110,7 +110,6 @@ fn a_wrong_command_line_is_exit_code_2() {
         &["--arithmetic", "exact", "meek", "--arithmetic", "fixed9"],
         &["meek", "--html", "-"],
         &["check"],
-        &["convert", "--nick", "--numeric"],
         &["meek", "--format", "roman"],
         &["meek", "--format", "json", "--trace", "1"],
         &[],

@@ -43,6 +43,7 @@ fn a_file_is_what_is_in_it() {
         }
     }
     assert!(error(&["meek"], PREFLIB.as_bytes()).contains("say it with --seats N"));
+    assert!(error(&["check", "-"], gzip(&gzip(BLT.as_bytes()))).contains("compressed with gzip twice"));
     assert!(error(&["check", "-"], b"{\"a\": 1}").contains("standard input:1: this is JSON"));
     let (summary, _) = done(&["check", "-"], SCOTTISH);
     assert!(summary.contains("ballot lines        5\n"), "{summary}");
@@ -157,27 +158,4 @@ fn warnings_are_counted_when_there_are_many() {
             .iter()
             .any(|warning| warning.contains("no ballot ranks") && warning.contains("the last of 999 such"))
     );
-}
-
-/// A small file can unpack to more bytes than the memory holds.
-#[test]
-fn a_bomb_is_not_unpacked() {
-    let bomb = gzip(format!("2 1\n{}1 1 0\n0\n\"A\"\n\"B\"\n\"T\"\n", "\n".repeat(10_000_000)).as_bytes());
-    assert!(bomb.len() < 100_000);
-    let file = BallotFile::new("bomb.blt.gz", &bomb);
-    let complaint = error(&["check", "--most-unpacked", "9M", file.path()], b"");
-    assert!(
-        complaint.contains(&format!("cannot read {} beyond line ", file.path()))
-            && complaint.ends_with(
-                "it unpacks to more than 9M bytes; if that is right, allow more with --most-unpacked\n"
-            ),
-        "{complaint}"
-    );
-    assert!(
-        error(&["meek", "--most-unpacked=9m"], &bomb).contains("more than 9M bytes"),
-        "standard input, too"
-    );
-    done(&["check", "--most-unpacked", "10M", file.path()], "");
-    assert_eq!(stv(&["check", "--most-unpacked", "much", file.path()], b"").status.code(), Some(2));
-    assert!(error(&["check", "-"], gzip(&gzip(BLT.as_bytes()))).contains("compressed with gzip twice"));
 }

@@ -112,7 +112,6 @@ fn convert_writes_plain_ballots() {
     let numeric = "3 1\n-2\n[tie 3 2 1]\n4 1 0\n3 1=3 0\n0\n\"Ada\"\n\"Bert\"\n\"Cleo\"\n\"Mayor\"\n";
     let nick = "3 1\n[nick c1 c2 c3]\n[withdrawn c2]\n[tie c3 c2 c1]\n4 c1 0\n3 c1=c3 0\n0\n\"Ada\"\n\"Bert\"\n\"Cleo\"\n\"Mayor\"\n";
     assert_eq!(transcript(&["convert"], ballots), numeric);
-    assert_eq!(transcript(&["convert", "--numeric"], ballots), numeric);
     assert_eq!(transcript(&["convert", "--nick"], ballots), nick);
     assert_eq!(transcript(&["convert"], nick), numeric);
     let file = BallotFile::new("wild.blt.gz", &gzip(ballots.as_bytes()));
