@@ -36,48 +36,21 @@ Outputs:
   when the count is complete. A failed count leaves none of them. The page
   rounds its numbers. All other numbers are exact, with all decimals of the
   arithmetic. The same input and options give the same bytes on every machine,
-  with any number of threads. examples/stv/page/README.md describes every
-  field.
+  with any number of threads.
 
-  On a terminal, three plain lines end the transcript: who is elected, in which
-  order, and of how many ballots. --summary always writes them to a file, too.
+  JSON, CSV and the page are made from a record of at most a gigabyte. Use
+  --record changes for elections of thousands of candidates.
 
-  A count of more than a second shows a progress bar if standard error is a
-  terminal.
+  Candidates with the same text also have their number: Ann Li [3].
 
-  JSON, CSV and the page are made from a record of at most a gigabyte. With
-  --record changes, each step has only the candidates whose state has changed.
-  Use it for elections of thousands of candidates.
+  Standard error, JSON and the page give the reason of each tie.
 
-Names and parties:
-  If the file has the party of a candidate, every output shows it: Ann Li (Red).
-  If a line has both name and party and no fact shows their order, the file is
-  refused with both readings. Give the order with --names. Candidates with the
-  same text also have their number: Ann Li [3].
+  --trace takes a ballot in numbers as in a ballot file (\"3 1=2\": the third
+  candidate, then the first two as equals; a - is a rank left out) or in names
+  (\"Cleo > Ada = Bert\"), with or without the party.
 
-Ties:
-  If several candidates have the fewest votes, one of them is defeated:
-  --tie order        the first one in [tie …] of the file, or on the ballot paper
-  --tie backwards    the one with the fewest votes in the last round in which
-                     they differ; if they never differ, as with order
-  --tie random:SEED  the first one in an order drawn from SEED
-                     (examples/stv/README.md describes the draw)
-  Standard error, JSON and the page give the reason of each tie. The transcript
-  gives it with --explain-ties. If ballot-paper order decides a tie, there is a
-  warning, unless --tie order is given. --strict turns all warnings into errors.
-
-Audit:
-  After every distribution, the sum of votes and residual is compared with the
-  number of ballots. If they differ, the count ends with exit code 1.
-
-  A JSON result has the options of its count and the hash of its ballot file.
-  `stv verify` repeats the count and compares.
-
-  --trace follows one ballot. Give its contents in numbers as in a ballot file
-  (\"3 1=2\": the third candidate, then the first two as equals) or in names
-  (\"Cleo > Ada = Bert\"), with or without the party. A - is a rank left out, as
-  in a ballot file. Nicknames are not accepted. After every round, the trace
-  shows the part of the ballot that each candidate has, and the exhausted part.
+  examples/stv/README.md describes the count, the ties and the checks of every
+  distribution, and examples/stv/page/README.md every field.
 
 Examples:
   stv meek ward.blt --strict --tie random:20261123

@@ -245,19 +245,6 @@ fn the_page_is_well_formed_and_names_are_text() {
     }
 }
 
-#[test]
-fn the_page_begins_with_the_winners_in_their_order() {
-    let page =
-        page(&record("4 2\n10 1 2 0\n4 2 0\n5 3 0\n2 4 3 0\n0\n\"Ada\" \"Bert\" \"Cleo\" \"Dora\" \"T\""));
-    assert_well_formed(&page);
-    let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text} is missing"));
-    let ada = "<strong><bdi>Ada</bdi></strong><span>round 1, with 10 votes";
-    assert!(place(ada) < place("<strong><bdi>Cleo</bdi></strong>"));
-    assert!(place("<strong><bdi>Cleo</bdi></strong>") < place("<h2>Rounds</h2>"));
-    assert!(place(">quota just above 7<") < place("<h2>Flow of votes</h2>"));
-    assert!(page.contains(": 2 from Dora to Cleo"), "{page}");
-}
-
 /// Each of two candidates has half of the votes, one billionth below the quota. A candidate who
 /// gets a remaining seat passes nothing on.
 #[test]
@@ -278,23 +265,36 @@ const COUNCIL: &str =
     "5 3\n20 1 2 0\n9 2 3 0\n6 3 2 0\n7 4 5 0\n5 5 3 0\n0\n\"Ada\" \"Bert\" \"\" \"Dora\" \"Emil\" \"T\"";
 
 #[test]
-fn a_transfer_has_one_round_in_both_pictures() {
-    let page = page(&record(COUNCIL));
-    assert!(page.contains("Round 2: 8.25 from Ada to Bert"), "{page}");
-    assert!(page.contains("Bert: 8.25 gained by round 2<"), "{page}");
-    assert!(page.contains("<text class=\"on over\""), "hatched, and with its round: {page}");
-}
-
-#[test]
-fn the_nameless_have_a_number() {
-    let page = page(&record(COUNCIL));
-    assert_well_formed(&page);
-    assert!(
-        page.contains("<strong><bdi>Candidate 3</bdi></strong> elected")
-            && page.contains("</span><bdi>Candidate 3</bdi></th>")
-    );
-    assert!(page.matches(">Candidate 3</text>").count() >= 4, "in both pictures: {page}");
-    assert!(!page.contains("<bdi></bdi>"), "{page}");
+fn the_page_of_small_elections() {
+    let passed_on = "4 2\n10 1 2 0\n4 2 0\n5 3 0\n2 4 3 0\n0\n\"Ada\" \"Bert\" \"Cleo\" \"Dora\" \"T\"";
+    let no_round = "2 1\n-1\n1 2 0\n0\n\"Ada\" \"Bert\" \"\"";
+    for (ballots, texts) in [
+        (passed_on, &[">quota just above 7<", ": 2 from Dora to Cleo"][..]),
+        // A transfer has one round in both pictures.
+        (
+            COUNCIL,
+            &["Round 2: 8.25 from Ada to Bert", "Bert: 8.25 gained by round 2<", "<text class=\"on over\""],
+        ),
+        // The nameless have a number.
+        (COUNCIL, &["<strong><bdi>Candidate 3</bdi></strong> elected", "</span><bdi>Candidate 3</bdi></th>"]),
+        (no_round, &["No votes moved", "Withdrawn: <bdi>Ada</bdi></div>"]),
+    ] {
+        let page = page(&record(ballots));
+        assert_well_formed(&page);
+        for text in texts {
+            assert!(page.contains(text), "{text}: {page}");
+        }
+        assert!(!page.contains("<bdi></bdi>"), "{page}");
+    }
+    let page = page(&record(passed_on));
+    let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text} is missing"));
+    let order = [
+        "<strong><bdi>Ada</bdi></strong><span>round 1, with 10 votes",
+        "<strong><bdi>Cleo</bdi></strong>",
+        "<h2>Rounds</h2>",
+        "<h2>Flow of votes</h2>",
+    ];
+    assert!(order.map(place).is_sorted(), "the winners come first, in their order");
 }
 
 #[test]
@@ -335,13 +335,6 @@ fn no_line_goes_through_the_number_beside_a_bar() {
 }
 
 #[test]
-fn a_count_without_a_round_has_a_page() {
-    let page = page(&record("2 1\n-1\n1 2 0\n0\n\"Ada\" \"Bert\" \"\""));
-    assert_well_formed(&page);
-    assert!(page.contains("No votes moved") && page.contains("Withdrawn: <bdi>Ada</bdi></div>"), "{page}");
-}
-
-#[test]
 fn a_trace_follows_one_ballot_to_the_end() {
     let ballots = "3 1\n4 1 2 0\n3 2 0\n2 3 2 0\n0\n\"Ada\" \"Bert\" \"Cleo\" \"T\"";
     let election = stv_ballots::parse("test", ballots.as_bytes()).unwrap();
@@ -376,6 +369,7 @@ End: Ada defeated
 \tExhausted: 0.000000000
 ";
     assert_eq!(String::from_utf8(out).unwrap(), wanted);
+    assert!(Trace::new(Vec::new(), "Emil", &election).unwrap_err().contains("`Emil` is neither"));
 }
 
 /// A printed number in billionths.
