@@ -5,7 +5,7 @@ use super::{
     InputError, Quoted, Reader,
     text::{LONGEST, Word},
 };
-use crate::{integer::Integer, reading::Duplicates};
+use crate::integer::Integer;
 use std::collections::HashSet;
 
 /// The most digits of a weight.
@@ -34,7 +34,7 @@ impl Reader<'_> {
             match self.ballot(&mut ids) {
                 Ok(Step::Ballot) => {}
                 Ok(Step::End(line)) => {
-                    self.seen.has_ids = !ids.is_empty();
+                    self.collected.seen.has_ids = !ids.is_empty();
                     return Ok(line);
                 }
                 Ok(Step::Nothing) => {
@@ -54,7 +54,7 @@ impl Reader<'_> {
     /// The error, or another one if the mistake is on an earlier line: a ballot that does not end
     /// takes the next lines for its own.
     fn unended(&self, error: InputError) -> InputError {
-        let line = match (self.ballot_line, self.seen.first_spanning) {
+        let line = match (self.ballot_line, self.collected.seen.first_spanning) {
             (line, _) if line > 0 => line,
             (_, spanning) => spanning,
         };
@@ -90,32 +90,28 @@ impl Reader<'_> {
             return Err(self.text.error(without.max(line), message));
         }
         let weight = weight.unwrap_or(Integer::Word(1));
-        let mut is_twice = self.ranks_at_once().is_none() && self.ranks(0)?;
+        if self.ranks_at_once().is_none() {
+            self.collected.begin();
+            self.ranks()?;
+        }
         while self.is_left_out()? {
-            let rank = self.ranked.last().map_or(1, |last| last.1 + 1);
-            is_twice |= self.ranks(rank)?;
+            self.collected.next_rank();
+            self.ranks()?;
         }
-        if is_twice {
-            self.seen.mended.add(line, &weight);
-        }
-        self.seen.lines += 1;
-        if line == self.seen.last_line {
-            self.seen.crowded += 1;
-            if self.seen.crowded == 1 {
-                self.seen.first_crowded = line;
+        if line == self.collected.seen.last_line {
+            self.collected.seen.crowded += 1;
+            if self.collected.seen.crowded == 1 {
+                self.collected.seen.first_crowded = line;
             }
         }
-        self.seen.last_line = self.text.last_line();
+        self.collected.seen.last_line = self.text.last_line();
         if self.text.last_line() != line {
-            self.seen.spanning += 1;
-            if self.seen.spanning == 1 {
-                self.seen.first_spanning = line;
+            self.collected.seen.spanning += 1;
+            if self.collected.seen.spanning == 1 {
+                self.collected.seen.first_spanning = line;
             }
         }
-        if self.ranked.is_empty() {
-            self.seen.empty_lines += 1;
-        }
-        self.ballots.push(weight, &self.ranked);
+        self.collected.end(weight, line);
         Ok(Step::Ballot)
     }
 
@@ -145,8 +141,8 @@ impl Reader<'_> {
     /// and nothing in the ballot is unusual.
     #[inline]
     fn ranks_at_once(&mut self) -> Option<()> {
-        self.ranked.clear();
-        self.ballot += 1;
+        self.collected.begin();
+        let ballot = self.collected.ballot;
         let window = self.text.window();
         let (mut at, mut lines) = (0, 0);
         for rank in 0.. {
@@ -178,6 +174,7 @@ impl Reader<'_> {
                 } else if digits {
                     if number == 0 && at - start == 1 && after != b'=' {
                         self.text.pass(at, lines);
+                        self.collected.rank = rank;
                         return Some(());
                     }
                     usize::try_from(number).ok()?.wrapping_sub(1)
@@ -190,12 +187,12 @@ impl Reader<'_> {
                         None => self.nicknames.get(str::from_utf8(&window[first..at]).ok()?)?,
                     }
                 };
-                let known = self.candidates.get_mut(candidate)?;
-                if std::mem::replace(&mut known.last_ballot, self.ballot) == self.ballot {
+                let known = self.collected.candidates.get_mut(candidate)?;
+                if std::mem::replace(&mut known.last_ballot, ballot) == ballot {
                     return None;
                 }
                 if !known.withdrawn {
-                    self.ranked.push((candidate, rank));
+                    self.collected.ranked.push((candidate, rank));
                 }
                 if after != b'=' {
                     break;
@@ -233,23 +230,13 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads the ranks of any ballot from this one on, and the `0` after them. Returns whether the
-    /// ballot names a candidate twice. Such a ballot is an error, unless the user has chosen how to
-    /// count it.
-    fn ranks(&mut self, from: usize) -> Result<bool, InputError> {
+    /// Reads the ranks of any ballot from the present one on, and the `0` after them.
+    fn ranks(&mut self) -> Result<(), InputError> {
         let line = self.text.last_line();
-        if from == 0 {
-            self.ranked.clear();
-            self.ballot += 1;
-        }
-        let (mut is_twice, mut ends) = (false, false);
-        for rank in from.. {
+        loop {
             let word = self.text.expect(|| format!("within the ballot of line {line}; end it with 0"))?;
             if word.text == "0" {
-                break;
-            }
-            if word.text == "-" {
-                continue; // a rank without a candidate
+                return Ok(());
             }
             if word.text.starts_with('(') {
                 let message = format!(
@@ -258,28 +245,22 @@ impl Reader<'_> {
                 );
                 return Err(self.text.error(word.line, message));
             }
+            if word.text == "-" {
+                self.collected.next_rank(); // a rank without a candidate
+                continue;
+            }
             for text in word.text.split('=') {
                 let candidate = self.candidate(text, word.line)?;
-                let known = &mut self.candidates[candidate];
-                if std::mem::replace(&mut known.last_ballot, self.ballot) == self.ballot {
-                    if self.reading.duplicates == Duplicates::Refuse {
-                        let message = format!(
-                            "candidate {} stands twice on one ballot; remove one, end the ballot before with 0, or choose with --duplicates what counts",
-                            Quoted(text)
-                        );
-                        return Err(self.text.error(word.line, message));
-                    }
-                    is_twice = true;
-                    if self.reading.duplicates == Duplicates::Truncate && !ends {
-                        ends = true;
-                        self.ranked.retain(|preference| preference.1 < rank);
-                    }
-                } else if !known.withdrawn && !ends {
-                    self.ranked.push((candidate, rank));
+                if !self.collected.mention(candidate) {
+                    let message = format!(
+                        "candidate {} stands twice on one ballot; remove one, end the ballot before with 0, or choose with --duplicates what counts",
+                        Quoted(text)
+                    );
+                    return Err(self.text.error(word.line, message));
                 }
             }
+            self.collected.next_rank();
         }
-        Ok(is_twice)
     }
 
     /// Reads a ballot id from its opening to its closing parenthesis, on one line.

@@ -16,6 +16,7 @@
 //! `#` to the end of the line or from `/*` to `*/`. A candidate's name may have a party beside it.
 
 mod ballots;
+mod collected;
 #[cfg(test)]
 pub(crate) mod dialects;
 mod encoding;
@@ -34,12 +35,13 @@ mod window;
 mod zeros;
 
 use crate::{
-    election::{Ballots, Candidate, CandidateIndex, Election, Preference},
+    election::{Candidate, CandidateIndex, Election, Preference},
     printable::{plural, printable},
     reading::Reading,
     ties::TieOrder,
 };
 pub(crate) use ballots::MOST_DIGITS;
+pub(crate) use collected::{Collected, Known};
 pub(crate) use mended::Mended;
 use nicknames::Nicknames;
 pub use parties::Order;
@@ -122,7 +124,7 @@ pub(crate) fn survey(
     reading: Reading,
     most_errors: usize,
 ) -> Result<(Election, Seen), Vec<InputError>> {
-    let reader = Reader::begin(Text::new(source, Box::new(reader)), Ballots::new(), reading, most_errors);
+    let reader = Reader::begin(Text::new(source, Box::new(reader)), reading, most_errors);
     let (mut reader, header) = reader.map_err(|error| vec![error])?;
     let names = reader.rest(&header);
     reader.end(&header, names)
@@ -161,28 +163,15 @@ fn header_number(text: &mut Text<'_>, what: &str) -> Result<(usize, usize), Inpu
     Err(text.error(word.line, message))
 }
 
-/// What the reader knows of a candidate.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Known {
-    withdrawn: bool,
-    /// The last ballot that names this candidate; ballots are numbered from 1.
-    pub(crate) last_ballot: u64,
-}
-
 /// The state of reading, before and in the ballots.
 struct Reader<'a> {
     text: Text<'a>,
     nicknames: Arc<Nicknames>,
-    candidates: Vec<Known>,
+    collected: Collected,
     /// The order that decides ties, with its line. `None` stands for the order of the candidates.
     tie_break: Option<(Vec<usize>, usize)>,
-    ballots: Ballots,
-    /// The number of the ballot being read, and the line on which it begins.
-    ballot: u64,
+    /// The line on which the ballot begins that is being read.
     ballot_line: usize,
-    /// The candidates of this ballot, each with the number of its rank.
-    ranked: Vec<(CandidateIndex, usize)>,
-    seen: Seen,
     reading: Reading,
     errors: Vec<InputError>,
     most_errors: usize,
@@ -190,18 +179,13 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     /// Reads the header.
-    fn begin(
-        mut text: Text<'a>,
-        ballots: Ballots,
-        reading: Reading,
-        most_errors: usize,
-    ) -> Result<(Self, Header), InputError> {
+    fn begin(mut text: Text<'a>, reading: Reading, most_errors: usize) -> Result<(Self, Header), InputError> {
         let mut header = header(&mut text)?;
         if let Some(seats) = reading.seats.map(usize::from).filter(|&seats| seats != header.seats) {
             header.seats_in_file = Some(std::mem::replace(&mut header.seats, seats));
         }
         let candidates = vec![Known::default(); header.candidates];
-        Ok((Self::new(text, Arc::default(), candidates, ballots, reading, most_errors), header))
+        Ok((Self::new(text, Arc::default(), candidates, reading, most_errors), header))
     }
 
     /// Reads the ballots of these candidates.
@@ -209,20 +193,15 @@ impl<'a> Reader<'a> {
         text: Text<'a>,
         nicknames: Arc<Nicknames>,
         candidates: Vec<Known>,
-        ballots: Ballots,
         reading: Reading,
         most_errors: usize,
     ) -> Self {
         Self {
             text,
             nicknames,
-            candidates,
+            collected: Collected::new(candidates, reading.duplicates),
             tie_break: None,
-            ballots,
-            ballot: 0,
             ballot_line: 0,
-            ranked: Vec::new(),
-            seen: Seen::default(),
             reading,
             errors: Vec::new(),
             most_errors,
@@ -253,14 +232,19 @@ impl<'a> Reader<'a> {
                 };
                 let election = Election {
                     title: names.title,
-                    candidates: names.candidates.into_iter().zip(&self.candidates).map(candidate).collect(),
+                    candidates: names
+                        .candidates
+                        .into_iter()
+                        .zip(&self.collected.candidates)
+                        .map(candidate)
+                        .collect(),
                     seats: header.seats,
                     tie_break: tie_break.unwrap_or_else(|| (0..header.candidates).collect()),
                     tie_order,
-                    ballots: self.ballots,
+                    ballots: self.collected.ballots,
                     warnings: self.text.warnings.told(),
                 };
-                Ok((election, self.seen))
+                Ok((election, self.collected.seen))
             }
             Ok(_) => Err(self.errors),
             Err(error) => {
@@ -275,7 +259,7 @@ impl<'a> Reader<'a> {
         let options = self.options();
         self.text.warn_of_the_rest();
         options?;
-        let standing = self.candidates.iter().filter(|known| !known.withdrawn).count();
+        let standing = self.collected.candidates.iter().filter(|known| !known.withdrawn).count();
         if standing < header.seats {
             let message = format!(
                 "{} cannot be filled by {}; correct the numbers or the withdrawals",
@@ -291,7 +275,7 @@ impl<'a> Reader<'a> {
 
     /// Reads names and title, and reports mistakes that concern all ballots.
     fn after_ballots(&mut self, header: &Header, end_of_ballots: usize) -> Result<names::Names, InputError> {
-        let Seen { lines, spanning, first_spanning, crowded, first_crowded, .. } = self.seen;
+        let Seen { lines, spanning, first_spanning, crowded, first_crowded, .. } = self.collected.seen;
         if spanning > 0 && spanning < lines {
             let message =
                 "this ballot ends on another line, where others do not; is the 0 at its end missing?";
@@ -301,15 +285,16 @@ impl<'a> Reader<'a> {
             let message = "several ballots stand on this line, where most lines have one; if a 0 in it is a rank left out, write - for it, else give each ballot a line of its own";
             self.complain(self.text.error(first_crowded, message))?;
         }
-        if let Some((line, warning)) = self.seen.mended.warning(self.reading.duplicates) {
+        if let Some((line, warning)) = self.collected.mended() {
             self.text.warn(line, &warning);
         }
         // The 0 that ends the ballots may be meant as a rank left out if it stands behind a ballot.
-        let end = names::End { line: end_of_ballots, is_alone: self.seen.last_line != end_of_ballots };
+        let end =
+            names::End { line: end_of_ballots, is_alone: self.collected.seen.last_line != end_of_ballots };
         let names = names::read(&mut self.text, header.candidates, end, self.reading.names);
         self.text.warn_of_the_rest();
         let names = names?;
-        if self.seen.lines == self.seen.empty_lines && self.errors.is_empty() {
+        if self.collected.seen.lines == self.collected.seen.empty_lines && self.errors.is_empty() {
             let message = "no ballot ranks any candidate; there is nothing to count";
             return Err(self.text.error(end_of_ballots, message));
         }
@@ -349,7 +334,7 @@ impl<'a> Reader<'a> {
     }
 
     fn number(&self, text: &str, line: usize) -> Result<CandidateIndex, InputError> {
-        let candidates = self.candidates.len();
+        let candidates = self.collected.candidates.len();
         let number = text.parse().ok().filter(|number| is_number(text) && (1..=candidates).contains(number));
         number.map(|number| number - 1).ok_or_else(|| {
             let message =

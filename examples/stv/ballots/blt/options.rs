@@ -35,7 +35,7 @@ impl Reader<'_> {
             } else if ahead.len() > 1 && ahead.starts_with('-') {
                 let word = self.text.expect(String::new)?;
                 let candidate = self.number(&word.text[1..], word.line)?;
-                self.candidates[candidate].withdrawn = true;
+                self.collected.candidates[candidate].withdrawn = true;
                 negative = Some(word);
             } else {
                 let weighs = is_number(ahead) || ahead.starts_with('(');
@@ -67,7 +67,7 @@ impl Reader<'_> {
                         let candidate = self.candidate(&word.text, word.line)?;
                         // The other option lists undeclared write-ins, who count like all
                         // candidates.
-                        self.candidates[candidate].withdrawn |= name == "withdrawn";
+                        self.collected.candidates[candidate].withdrawn |= name == "withdrawn";
                     }
                 }
             }
@@ -77,7 +77,7 @@ impl Reader<'_> {
 
     /// Reads an option from its name to its closing bracket. The bracket may be a separate word.
     fn option(&mut self) -> Result<BracketOption, InputError> {
-        let most = 2 * self.candidates.len() + 100;
+        let most = 2 * self.collected.candidates.len() + 100;
         let never_closed = "the option that starts here is never closed; add ]";
         let opening = self.text.expect(String::new)?;
         let mut words = Vec::new();
@@ -107,7 +107,7 @@ impl Reader<'_> {
     }
 
     fn nick(&mut self, line: usize, names: &[Word]) -> Result<(), InputError> {
-        let candidates = self.candidates.len();
+        let candidates = self.collected.candidates.len();
         if !self.nicknames.is_empty() {
             return Err(self.text.error(line, "a second [nick …]; remove one"));
         }
@@ -143,7 +143,7 @@ impl Reader<'_> {
     }
 
     fn tie(&mut self, line: usize, order: &[Word]) -> Result<(), InputError> {
-        let candidates = self.candidates.len();
+        let candidates = self.collected.candidates.len();
         if let Some((_, first)) = self.tie_break {
             let message = format!("a second [tie …]; the first is in line {first}; remove one of them");
             return Err(self.text.error(line, message));

@@ -53,7 +53,7 @@ const FIRST_LINE: usize = 2;
 /// Reads the ballots in parts. Returns `None` if that is not possible, or if the file has an error.
 pub(crate) fn in_parts(source: &Source<'_>, reading: Reading, each: Each<'_>) -> Option<Election> {
     let text = Text::new(source.name, (source.open)(0).ok()?);
-    let (mut reader, header) = Reader::begin(text, Ballots::new(), reading, 1).ok()?;
+    let (mut reader, header) = Reader::begin(text, reading, 1).ok()?;
     reader.text.warnings = Warnings::held_back();
     reader.before_ballots(&header).ok()?;
     let (begin, line) = (reader.text.position(), reader.text.line());
@@ -87,12 +87,11 @@ impl<'a> Reader<'a> {
     /// Reads the ballots, which begin at this byte. Returns the byte at which they end, and the
     /// number of lines before it. Returns `None` unless all parts are plain.
     fn parts(&mut self, source: &Source<'a>, begin: u64, each: Each<'_>) -> Option<(u64, usize)> {
-        let (nicknames, candidates, reading) = (&self.nicknames, &self.candidates, self.reading);
+        let (nicknames, candidates, reading) = (&self.nicknames, &self.collected.candidates, self.reading);
         let read = |bytes: &Range<u64>| {
             let reader = (source.open)(bytes.start).ok()?.take(bytes.end - bytes.start);
             let text = held_back(Text::from_line(FIRST_LINE, source.name, Box::new(reader)));
-            Reader::new(text, Arc::clone(nicknames), candidates.clone(), Ballots::new(), reading, 1)
-                .part(bytes.start)
+            Reader::new(text, Arc::clone(nicknames), candidates.clone(), reading, 1).part(bytes.start)
         };
         let (mut ballots, mut line_ends) = (Vec::new(), 0);
         let cut = cut(source, begin).ok()?;
@@ -102,12 +101,12 @@ impl<'a> Reader<'a> {
         });
         for part in parts {
             let part = part.into_inner()??;
-            self.seen.lines += part.lines;
-            self.seen.empty_lines += part.empty_lines;
+            self.collected.seen.lines += part.lines;
+            self.collected.seen.empty_lines += part.empty_lines;
             ballots.push(part.ballots);
             if let Some((byte, lines)) = part.end {
                 // The ballots end here, so later parts are not ballots.
-                self.ballots = Ballots::joined(ballots, each)?;
+                self.collected.ballots = Ballots::joined(ballots, each)?;
                 return Some((byte, line_ends + lines));
             }
             line_ends += part.line_ends;
@@ -124,14 +123,15 @@ impl<'a> Reader<'a> {
                 Step::Ballot => {}
                 Step::Nothing => break None,
                 // The 0 may be meant as a rank left out.
-                Step::End(line) if line == self.seen.last_line => return None,
+                Step::End(line) if line == self.collected.seen.last_line => return None,
                 Step::End(line) => break Some((begin + self.text.position(), line - FIRST_LINE)),
             }
         };
-        let Seen { lines, empty_lines, spanning, crowded, has_left_out, ref mended, .. } = self.seen;
+        let Seen { lines, empty_lines, spanning, crowded, has_left_out, ref mended, .. } =
+            self.collected.seen;
         let is_plain = ids.is_empty() && spanning == 0 && crowded == 0 && !has_left_out && mended.lines == 0;
         let line_ends = self.text.line() - FIRST_LINE;
-        is_plain.then_some(Part { ballots: self.ballots, lines, empty_lines, line_ends, end })
+        is_plain.then_some(Part { ballots: self.collected.ballots, lines, empty_lines, line_ends, end })
     }
 }
 

@@ -21,7 +21,7 @@ impl Reader<'_> {
     /// Decides once for each line, at its first `0`.
     fn is_left_out_within(&mut self) -> Result<bool, InputError> {
         let line = self.text.last_line();
-        match self.seen.behind_zero {
+        match self.collected.seen.behind_zero {
             (decided, false) if decided == line => return Ok(false),
             (decided, true) if decided == line => {
                 return Ok(self.text.peek()?.is_some() && self.text.line() == line);
@@ -34,14 +34,14 @@ impl Reader<'_> {
         }
         let could_be_ballots = could_be_ballots(&rest);
         let is_left_out = is_like_a_ballot(&rest)
-            && (self.seen.has_left_out
-                || !could_be_ballots && self.seen.crowded == 0 && is_like_a_ballot(&next));
-        self.seen.behind_zero = (line, is_left_out);
+            && (self.collected.seen.has_left_out
+                || !could_be_ballots && self.collected.seen.crowded == 0 && is_like_a_ballot(&next));
+        self.collected.seen.behind_zero = (line, is_left_out);
         if is_left_out && could_be_ballots {
             let message = "as in the lines before, a 0 of this line may be a rank left out, or the line is several ballots; write - for a rank left out";
             return Err(self.text.error(line, message));
         }
-        if is_left_out && !std::mem::replace(&mut self.seen.has_left_out, true) {
+        if is_left_out && !std::mem::replace(&mut self.collected.seen.has_left_out, true) {
             let message = "a 0 within this line is read as a rank left out, and so in the lines after it";
             self.text.warn(line, message);
         }

@@ -6,12 +6,12 @@
 //! | Scottish CSV | `3,2,`, then `5,1,2,` and `"Candidate 1","Ada","Red",` |
 //! | `PrefLib` | `# NUMBER ALTERNATIVES: 3`, then `5: 1,{2,3}`; or `3`, then `1,Ada` and `5,1,{2,3}` |
 
-mod collected;
 mod lines;
 mod plain;
 mod preflib;
 mod recognised;
 mod scottish;
+mod table;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

@@ -14,9 +14,9 @@
 
 use super::{
     ByLine, Done,
-    collected::{Collected, candidates, positive, weight},
     plain::Plain,
     short,
+    table::{Table, candidates, positive, weight},
 };
 use crate::{
     blt::{MOST_DIGITS, Quoted},
@@ -39,7 +39,7 @@ const ORDERS: [&str; 4] = ["soc", "soi", "toc", "toi"];
 pub(super) struct PrefLib {
     is_old: bool,
     reading: Reading,
-    collected: Option<Collected>,
+    table: Option<Table>,
     candidates: Option<usize>,
     names: Vec<(usize, String)>,
     title: String,
@@ -56,7 +56,7 @@ impl PrefLib {
         Self {
             is_old: false,
             reading,
-            collected: None,
+            table: None,
             candidates: None,
             names: Vec::new(),
             title: String::new(),
@@ -78,7 +78,7 @@ impl PrefLib {
             "the number of candidates is missing; write `# NUMBER ALTERNATIVES: 3` before the ballots",
         )?;
         let (line, seats) = self.seats.map_or((number, None), |(line, seats)| (line, Some(seats)));
-        self.collected = Some(Collected::new(self.reading, candidates, seats, line)?);
+        self.table = Some(Table::new(self.reading, candidates, seats, line)?);
         Ok(())
     }
 
@@ -97,13 +97,13 @@ impl PrefLib {
                     Quoted(value)
                 ));
             }
-            "NUMBER ALTERNATIVES" if self.collected.is_none() => self.candidates = Some(candidates(value)?),
+            "NUMBER ALTERNATIVES" if self.table.is_none() => self.candidates = Some(candidates(value)?),
             "NUMBER VOTERS" => self.voters = count(value).map(|voters| (number, voters)),
             "NUMBER UNIQUE ORDERS" => self.orders = value.parse().ok().map(|orders| (number, orders)),
             "NUMBER CATEGORIES" => {
                 return Err("a file of categories has no orders to count; soc, soi, toc and toi have".to_owned());
             }
-            SEATS if self.seats.is_some() || self.collected.is_some() => {
+            SEATS if self.seats.is_some() || self.table.is_some() => {
                 return Err(format!("the header says {SEATS} once, and before the ballots; remove this line"));
             }
             SEATS => {
@@ -168,7 +168,7 @@ fn count(word: &str) -> Option<Integer> {
 
 impl ByLine for PrefLib {
     fn goes_on(&self) -> bool {
-        self.collected.is_some()
+        self.table.is_some()
     }
 
     fn line(&mut self, text: &str, number: usize) -> Result<(), String> {
@@ -178,7 +178,7 @@ impl ByLine for PrefLib {
         if let Some(header) = text.strip_prefix('#') {
             return if self.is_old { Ok(()) } else { self.header(header, number) };
         }
-        if self.collected.is_none() {
+        if self.table.is_none() {
             if self.is_old {
                 return self.old_header(text, number);
             }
@@ -189,18 +189,18 @@ impl ByLine for PrefLib {
             format!("{} is not a ballot, which looks like `5{separator} 1,{{2,3}}`; correct it", Quoted(text))
         })?;
         let weight = weight(count.trim())?;
-        if let Some(collected) = &mut self.collected {
-            ranks(collected, order)?;
-            collected.end(weight, number);
+        if let Some(table) = &mut self.table {
+            ranks(table, order)?;
+            table.collected.end(weight, number);
         }
         Ok(())
     }
 
     fn end(mut self) -> Result<Done, String> {
-        let Some(mut collected) = self.collected.take() else {
+        let Some(mut table) = self.table.take() else {
             return Err("the file ends here, before the ballots; is it complete?".to_owned());
         };
-        let all = collected.candidates();
+        let all = table.collected.candidates();
         self.names.sort_by_key(|name| name.0);
         for (place, (number, _)) in self.names.iter().enumerate() {
             if *number > all {
@@ -216,22 +216,22 @@ impl ByLine for PrefLib {
         if self.names.len() < all {
             return Err(unnamed(self.names.len() + 1));
         }
-        if let Some((line, voters)) = self.voters.filter(|(_, voters)| *voters != collected.total()) {
+        if let Some((line, voters)) = self.voters.filter(|(_, voters)| *voters != table.total()) {
             let message = format!(
                 "the header announces {voters} ballots, but there are {}; is the file complete?",
-                collected.total()
+                table.total()
             );
             self.warnings.push((line, message));
         }
-        let lines = collected.seen.lines;
+        let lines = table.collected.seen.lines;
         if let Some((line, orders)) = self.orders.filter(|&(_, orders)| orders != lines) {
             let message =
                 format!("the header announces {orders} orders, but there are {lines}; is the file complete?");
             self.warnings.push((line, message));
         }
-        collected.warnings.append(&mut self.warnings);
+        table.warnings.append(&mut self.warnings);
         let names = self.names.into_iter().map(|(_, name)| (name, None));
-        Ok(collected.named(names.collect(), self.title))
+        Ok(table.named(names.collect(), self.title))
     }
 }
 
@@ -240,8 +240,8 @@ fn unnamed(number: usize) -> String {
 }
 
 /// Reads the ranks of a ballot: numbers separated by commas. Braces enclose a shared rank.
-fn ranks(collected: &mut Collected, order: &str) -> Result<(), String> {
-    collected.begin();
+fn ranks(table: &mut Table, order: &str) -> Result<(), String> {
+    table.collected.begin();
     let mut is_open = false;
     for piece in order.split(',') {
         let mut piece = piece.trim();
@@ -259,12 +259,12 @@ fn ranks(collected: &mut Collected, order: &str) -> Result<(), String> {
             (is_open, piece) = (false, inside.trim_end());
         }
         if !piece.is_empty() {
-            collected.mention(piece)?;
+            table.mention(piece)?;
         } else if is_in_braces {
             return Err("in braces stand candidates, but one is missing; add it".to_owned());
         }
         if !is_open {
-            collected.next_rank();
+            table.collected.next_rank();
         }
     }
     if is_open {

@@ -14,10 +14,10 @@
 
 use super::{
     ByLine, Done,
-    collected::{Collected, candidates, positive, weight},
     lines::{Field, Fields},
     plain::Plain,
     short,
+    table::{Table, candidates, positive, weight},
 };
 use crate::{blt::Quoted, election::Election, printable::is_formula, reading::Reading};
 use std::io::{self, Write};
@@ -25,7 +25,7 @@ use std::io::{self, Write};
 /// Reads such a file.
 pub(super) struct Scottish {
     reading: Reading,
-    collected: Option<Collected>,
+    table: Option<Table>,
     names: Vec<(String, Option<String>)>,
     title: Option<String>,
     after_title: bool,
@@ -33,36 +33,36 @@ pub(super) struct Scottish {
 
 impl Scottish {
     pub(super) fn new(reading: Reading) -> Self {
-        Self { reading, collected: None, names: Vec::new(), title: None, after_title: false }
+        Self { reading, table: None, names: Vec::new(), title: None, after_title: false }
     }
 }
 
 impl ByLine for Scottish {
     fn goes_on(&self) -> bool {
-        self.collected.is_some() && self.names.is_empty()
+        self.table.is_some() && self.names.is_empty()
     }
 
     fn line(&mut self, text: &str, number: usize) -> Result<(), String> {
         if text.bytes().all(|byte| byte == b',' || byte == b' ') {
             return Ok(());
         }
-        let Some(collected) = &mut self.collected else {
+        let Some(table) = &mut self.table else {
             let (candidates, seats) = header(text)?;
-            self.collected = Some(Collected::new(self.reading, candidates, Some(seats), number)?);
+            self.table = Some(Table::new(self.reading, candidates, Some(seats), number)?);
             return Ok(());
         };
         if self.title.is_some() {
             if !std::mem::replace(&mut self.after_title, true) {
-                collected.warnings.push((number, "what follows the title is ignored".to_owned()));
+                table.warnings.push((number, "what follows the title is ignored".to_owned()));
             }
             return Ok(());
         }
         let is_name = text.trim_start_matches(['"', ' ']).as_bytes();
         let is_name = is_name.get(..9).is_some_and(|start| start.eq_ignore_ascii_case(b"candidate"));
         if self.names.is_empty() && !is_name {
-            return ballot(collected, text, number);
+            return ballot(table, text, number);
         }
-        let (all, next) = (collected.candidates(), self.names.len() + 1);
+        let (all, next) = (table.collected.candidates(), self.names.len() + 1);
         if next > all {
             if is_name && named(text, next).is_ok() {
                 return Err(format!(
@@ -82,9 +82,10 @@ impl ByLine for Scottish {
     }
 
     fn end(self) -> Result<Done, String> {
-        let (announced, next) = (self.collected.as_ref().map(Collected::candidates), self.names.len() + 1);
-        match (self.collected, self.title) {
-            (Some(collected), Some(title)) => Ok(collected.named(self.names, title)),
+        let (announced, next) =
+            (self.table.as_ref().map(|table| table.collected.candidates()), self.names.len() + 1);
+        match (self.table, self.title) {
+            (Some(table), Some(title)) => Ok(table.named(self.names, title)),
             (Some(_), None) if announced.is_some_and(|all| next <= all) => Err(format!(
                 "the file ends here, before `\"Candidate {next}\"`; after the ballots it needs a line for each candidate, and the title"
             )),
@@ -102,23 +103,23 @@ fn header(text: &str) -> Result<(usize, usize), String> {
     Ok((candidates(all)?, positive(seats, "the number of seats")?))
 }
 
-fn ballot(collected: &mut Collected, text: &str, number: usize) -> Result<(), String> {
+fn ballot(table: &mut Table, text: &str, number: usize) -> Result<(), String> {
     let mut fields = Fields::of(text);
     let weight = match fields.next().transpose()? {
         Some(field) => weight(field.text())
             .map_err(|message| format!("{message}, or begin the line of a name with \"Candidate 1\""))?,
         None => return Ok(()),
     };
-    collected.begin();
+    table.collected.begin();
     for field in fields {
         let field = field?;
         // An empty field is a rank that the voter left out, or fills the row up to the last column.
         if !field.is_missing() {
-            collected.mention(field.text())?;
-            collected.next_rank();
+            table.mention(field.text())?;
+            table.collected.next_rank();
         }
     }
-    collected.end(weight, number);
+    table.collected.end(weight, number);
     Ok(())
 }
 

@@ -1,30 +1,19 @@
 //! The ballots of a file that is read line by line.
 
 use crate::{
-    blt::{Known, MOST_CANDIDATES, MOST_DIGITS, Quoted, Seen, is_number, other_seats},
-    election::{Ballots, Candidate, CandidateIndex, Election},
+    blt::{Collected, Known, MOST_CANDIDATES, MOST_DIGITS, Quoted, is_number, other_seats},
+    election::{Candidate, Election},
     integer::Integer,
     printable::plural,
-    reading::{Duplicates, Reading},
+    reading::Reading,
     ties::TieOrder,
 };
 
-/// The numbers that a file announces, and the ballots so far.
-pub(super) struct Collected {
+/// The number of seats that counts, the ballots, and the warnings so far, each with its line.
+pub(super) struct Table {
     seats: usize,
-    candidates: Vec<Known>,
-    duplicates: Duplicates,
-    ballots: Ballots,
-    pub(super) seen: Seen,
+    pub(super) collected: Collected,
     pub(super) warnings: Vec<(usize, String)>,
-    /// The number of the ballot being read. `ranked` has its candidates, each with the number of
-    /// its rank.
-    ballot: u64,
-    ranked: Vec<(CandidateIndex, usize)>,
-    rank: usize,
-    /// Whether the ballot names a candidate twice.
-    is_twice: bool,
-    ends: bool,
 }
 
 /// Parses a number of candidates.
@@ -53,7 +42,7 @@ pub(super) fn weight(word: &str) -> Result<Integer, String> {
     })
 }
 
-impl Collected {
+impl Table {
     /// Starts without ballots, for this many candidates and seats. The user's number of seats takes
     /// precedence over `seats`, the number in the file. `line` is the line on which `seats` stands.
     pub(super) fn new(
@@ -78,43 +67,20 @@ impl Collected {
         let warnings = other.map(|seats| (line, other_seats(seats, counted))).into_iter().collect();
         Ok(Self {
             seats: counted,
-            candidates: vec![Known::default(); candidates],
-            duplicates: reading.duplicates,
-            ballots: Ballots::new(),
-            seen: Seen::default(),
+            collected: Collected::new(vec![Known::default(); candidates], reading.duplicates),
             warnings,
-            ballot: 0,
-            ranked: Vec::new(),
-            rank: 0,
-            is_twice: false,
-            ends: false,
         })
-    }
-
-    /// The number of candidates.
-    pub(super) fn candidates(&self) -> usize {
-        self.candidates.len()
     }
 
     /// The number of ballots so far, empty ones included.
     pub(super) fn total(&self) -> Integer {
-        self.ballots.total().plus(&self.ballots.turnout().empty)
-    }
-
-    /// Begins a ballot.
-    pub(super) fn begin(&mut self) {
-        self.ranked.clear();
-        self.ballot += 1;
-        (self.rank, self.is_twice, self.ends) = (0, false, false);
-    }
-
-    pub(super) fn next_rank(&mut self) {
-        self.rank += 1;
+        let ballots = &self.collected.ballots;
+        ballots.total().plus(&ballots.turnout().empty)
     }
 
     /// Adds the candidate of this number to the present rank of the ballot.
     pub(super) fn mention(&mut self, word: &str) -> Result<(), String> {
-        let candidates = self.candidates.len();
+        let candidates = self.collected.candidates();
         if !is_number(word) {
             return Err(format!("{} is not a candidate's number; correct it", Quoted(word)));
         }
@@ -122,46 +88,18 @@ impl Collected {
         let candidate = number.ok_or_else(|| {
             format!("there is no candidate {}; the numbers go from 1 to {candidates}", Quoted(word))
         })? - 1;
-        let known = &mut self.candidates[candidate];
-        if std::mem::replace(&mut known.last_ballot, self.ballot) != self.ballot {
-            if !self.ends {
-                self.ranked.push((candidate, self.rank));
-            }
+        if self.collected.mention(candidate) {
             return Ok(());
         }
-        self.is_twice = true;
-        match self.duplicates {
-            Duplicates::Refuse => {
-                return Err(format!(
-                    "candidate {} stands twice on one ballot; remove one, or choose with --duplicates what counts",
-                    Quoted(word)
-                ));
-            }
-            Duplicates::Truncate if !self.ends => {
-                self.ends = true;
-                let rank = self.rank;
-                self.ranked.retain(|preference| preference.1 < rank);
-            }
-            Duplicates::First | Duplicates::Truncate => {}
-        }
-        Ok(())
-    }
-
-    /// Ends a ballot of this line.
-    pub(super) fn end(&mut self, weight: Integer, line: usize) {
-        self.seen.lines += 1;
-        if self.is_twice {
-            self.seen.mended.add(line, &weight);
-        }
-        if self.ranked.is_empty() {
-            self.seen.empty_lines += 1;
-        }
-        self.ballots.push(weight, &self.ranked);
+        Err(format!(
+            "candidate {} stands twice on one ballot; remove one, or choose with --duplicates what counts",
+            Quoted(word)
+        ))
     }
 
     /// Returns the election with these names and parties.
     pub(super) fn named(mut self, names: Vec<(String, Option<String>)>, title: String) -> super::Done {
-        self.warnings.extend(self.seen.mended.warning(self.duplicates));
+        self.warnings.extend(self.collected.mended());
         let candidate = |(name, party)| Candidate { name, party, withdrawn: false };
         let election = Election {
             title,
@@ -170,8 +108,8 @@ impl Collected {
             tie_order: TieOrder::BallotPaper,
             warnings: Vec::new(), // the caller reports them
             candidates: names.into_iter().map(candidate).collect(),
-            ballots: self.ballots,
+            ballots: self.collected.ballots,
         };
-        super::Done { election, seen: self.seen, warnings: self.warnings }
+        super::Done { election, seen: self.collected.seen, warnings: self.warnings }
     }
 }
