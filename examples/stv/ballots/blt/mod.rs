@@ -1,5 +1,5 @@
-//! BLT, the file format of preferential elections. `samples` has a small file of each dialect. Errors
-//! name the line.
+//! BLT, the file format of preferential elections. `samples` has a small file of each dialect.
+//! Errors name the line.
 //!
 //! ```text
 //! 3 2                      candidates, seats
