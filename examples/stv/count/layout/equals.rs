@@ -23,7 +23,7 @@ pub(super) struct Shares {
 
 impl Shares {
     pub(super) fn make_room(&mut self, groups: &Groups) {
-        self.kept.resize(groups.members(), 0);
+        self.kept.resize(groups.members().len(), 0);
         self.passed_on.resize(groups.number(), 0);
         self.when.resize(groups.number(), 0);
     }
@@ -39,16 +39,17 @@ impl Shares {
         if self.when[group.number()] != kept.distribution() {
             self.work_out(group, groups, kept);
         }
-        let members = groups.candidates(group).iter().map(|member| member.candidate());
-        let shares = self.kept[groups.range(group)].iter().copied();
-        (members.zip(shares), self.passed_on[group.number()])
+        let range = groups.range(group);
+        let members = groups.members()[range.clone()].iter().map(|member| member.candidate());
+        (members.zip(self.kept[range].iter().copied()), self.passed_on[group.number()])
     }
 
     #[cold]
     fn work_out(&mut self, group: Group, groups: &Groups, kept: &Kept) {
-        let shares = &mut self.kept[groups.range(group)];
+        let range = groups.range(group);
+        let members = &groups.members()[range.clone()];
+        let shares = &mut self.kept[range];
         shares.fill(0);
-        let members = groups.candidates(group);
         let passed_on = spread::shares(members, kept.factors(), &mut self.polynomials, |place, share| {
             shares[place] = share.billionths().unwrap_or(ONE);
             Ok(())
@@ -72,7 +73,7 @@ pub(super) struct Holders {
 
 impl Holders {
     pub(super) fn make_room(&mut self, groups: &Groups) {
-        self.candidates.resize(groups.members(), 0);
+        self.candidates.resize(groups.members().len(), 0);
         self.counts.resize(groups.number(), (0, 0));
         self.when.resize(groups.number(), 0);
     }
@@ -84,7 +85,7 @@ impl Holders {
         if self.when[group.number()] != kept.distribution() {
             let (mut end, mut elected) = (range.start, 0);
             for pass_on in [true, false] {
-                for candidate in groups.candidates(group).iter().map(|member| member.candidate()) {
+                for candidate in groups.members()[range.clone()].iter().map(|member| member.candidate()) {
                     if kept.holds(candidate) && kept.passes_on(candidate) == pass_on {
                         self.candidates[end] = u32::try_from(candidate).unwrap_or(u32::MAX);
                         end += 1;

@@ -80,14 +80,9 @@ impl Groups {
         self.ends.len()
     }
 
-    /// The number of candidates in all ranks together.
-    pub(super) fn members(&self) -> usize {
-        self.members.len()
-    }
-
-    /// The candidates of a rank, as written.
-    pub(super) fn candidates(&self, group: Group) -> &[Preference] {
-        &self.members[self.range(group)]
+    /// The candidates of all ranks, as written.
+    pub(super) fn members(&self) -> &[Preference] {
+        &self.members
     }
 
     /// The places of the rank's candidates among those of all ranks.

@@ -54,7 +54,7 @@ impl Piece {
     /// Cuts the trees into chunks of this cost.
     pub(super) fn split(&mut self, cost: u64, groups: &Groups, equalize: bool) {
         self.strict.split(cost, |_| 1);
-        self.grouped.split(cost, |group| parts(groups.candidates(group).len(), equalize));
+        self.grouped.split(cost, |group| parts(groups.range(group).len(), equalize));
     }
 
     pub(super) fn weight(&self) -> u64 {
