@@ -190,8 +190,7 @@ fn names_without_quotes() {
     fails("2 1\n1 1 0\n0\nAda\nBert\n\"Title\n", 4, "the name of candidate 1");
 }
 
-/// A file with two possible readings. An older reader chose the wrong reading, and a winner lost
-/// the seat.
+/// Files with two possible readings. With the wrong reading, a party wins the seat.
 #[test]
 fn names_and_parties_are_not_taken_for_each_other() {
     let ward = |names: &str| format!("3 1\n1 1 0\n0\n{names}\n");

@@ -21,7 +21,7 @@ fn a_header_is_only_a_promise() {
     }
 }
 
-/// The table of short nicknames had up to sixteen places for a name of three bytes.
+/// Many short nicknames need a large table for each byte of the file.
 #[test]
 fn short_nicknames() {
     const LETTERS: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ!$%&+,.:;<>?";
@@ -42,7 +42,7 @@ fn short_nicknames() {
     }
 }
 
-/// The reader searched the whole line for each of its names.
+/// A search of the whole line for each of its names would take too long.
 #[test]
 fn all_names_on_one_line() {
     for name in ["\"é\" ", "\"\" ", "“é” ", "\"é\"\"é\" "] {
@@ -52,7 +52,7 @@ fn all_names_on_one_line() {
     }
 }
 
-/// Each word of the id copied all words before it, without a limit.
+/// An id without an end must not grow without a limit.
 #[test]
 fn a_ballot_id_without_an_end() {
     assert!(error(&format!("2 1\n(x{}", " x".repeat(500_000))).contains("has no )"));
@@ -70,7 +70,7 @@ impl Read for Repeat {
     }
 }
 
-/// The reader took the file for Latin-1 if the first block had only one byte.
+/// The first block of a file may have only one byte.
 #[test]
 fn other_encodings_are_named_whatever_the_blocks_are() {
     for start in [&b"\xff\xfe"[..], b"\xfe\xff", b"\x1f\x8b"] {

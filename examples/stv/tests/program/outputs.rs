@@ -235,8 +235,8 @@ fn a_result_is_verified() {
     assert!(error(&["verify", read.path(), "/no/such.blt"], "").contains("cannot read /no/such.blt: "));
 }
 
-/// Thousands of candidates on two ballots give thousands of rounds. Each round changes
-/// little. A record of each whole round took more than a gigabyte.
+/// Thousands of candidates on two ballots give thousands of rounds. Each round changes little. A
+/// record of each whole round would take more than a gigabyte.
 #[test]
 #[cfg(target_os = "linux")]
 #[cfg_attr(debug_assertions, ignore = "twenty seconds unoptimised: `.ci/long` runs it optimised")]
