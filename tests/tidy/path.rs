@@ -49,8 +49,9 @@ const MECHANICS: [&str; 26] = [
     "verbs/kernel",
 ];
 /// The files that make the decisions for the mechanics, record the work, and place the threads.
-const POLICY_RECORDS_AND_PLACES: [&str; 21] = [
+const POLICY_RECORDS_AND_PLACES: [&str; 23] = [
     "policy/launch",
+    "policy/brief",
     "policy/alone_or_shared",
     "policy/memory",
     "policy/site",
@@ -65,6 +66,7 @@ const POLICY_RECORDS_AND_PLACES: [&str; 21] = [
     "policy/victim",
     "engine/account",
     "tell/journal",
+    "tell/times",
     "tell/units",
     "tell/why_alone",
     "tell/program_report",
