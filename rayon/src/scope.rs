@@ -208,7 +208,7 @@ impl<'scope, S> Tasks<'scope, S> {
         self.waits.store(false, SeqCst);
     }
 
-    /// What other threads do for a scope: number 0 runs the tasks that wait, the oldest first.
+    /// The work of other threads for a scope: number 0 runs the tasks that wait, the oldest first.
     /// [`NEXT`] runs one. Any other number is a call of a broadcast.
     fn help(&self, scope: &S, number: usize) {
         let _seat = Seat::take(&self.pool, self.pool.here());

@@ -21,7 +21,8 @@ pub type ExponentialBlocks<I> = Blocks<I>;
 /// See [`by_uniform_blocks`](super::IndexedParallelIterator::by_uniform_blocks).
 pub type UniformBlocks<I> = Blocks<I>;
 
-/// The size of the first block, and whether each block is twice as large as the one before it.
+/// The size of the first block, and whether each further block is twice as large as its
+/// predecessor.
 #[derive(Clone, Copy)]
 pub(super) struct Sizes {
     pub(super) first: usize,

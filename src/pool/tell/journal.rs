@@ -212,7 +212,7 @@ impl Journal {
         self.tally.items = items;
     }
 
-    /// The worker has tried so many thefts without success.
+    /// The worker has tried this number of thefts without success.
     pub(crate) fn failed(&mut self, thefts: usize) {
         self.tally.failed = thefts;
     }

@@ -8,7 +8,7 @@ use crate::{
 };
 use std::mem;
 
-/// What a reader knows of a candidate.
+/// A reader's knowledge of a candidate.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Known {
     pub(super) withdrawn: bool,
