@@ -13,15 +13,16 @@ use super::{
     },
     memory::Memory,
     prices::{CLEARLY, Prices},
+    rounds::LOOPS,
     site::{Loop, LoopKind},
 };
 
 /// One brief call in 64 gets a full decision while calls are so near to each other that helpers
 /// which poll would stay awake. (With one in 1,024, a loop of 4 µs takes 0.05 µs less.)
 const NEAR_ONE_IN: u64 = 64;
-/// In calls: how many brief calls of a thread are timed after a full decision. It is also the
-/// number of loops whose rounds are remembered, so a round of all of them is measured.
-const TIMED: u32 = 8;
+/// In calls: how many brief calls of a thread are timed after a full decision. As many loops have
+/// rounds that are remembered, so a round of all of them is measured.
+const TIMED: u32 = LOOPS as u32;
 
 /// The brief calls of a thread since its last full decision.
 #[derive(Clone, Copy, Debug, Default)]
@@ -110,7 +111,7 @@ mod tests {
         Loop { site: Site::new(ptr::without_provenance(0x1230)), slice: Slice { address: 0x1000, len } }
     }
 
-    /// What a pool knows after a loop over `len` items has taken `work` nanoseconds.
+    /// The knowledge of a pool after a loop over `len` items has taken `work` nanoseconds.
     fn known(len: usize, kind: LoopKind, work: f32) -> (Memory, Prices) {
         let memory = Memory::new();
         memory.learn(over(len), kind, if len == usize::MAX { 1000 } else { len }, work);
@@ -186,8 +187,8 @@ mod tests {
         assert_eq!(untimed[8..], (1..=92).collect::<Vec<_>>());
     }
 
-    /// A brief loop is due for a full decision in one of so many calls. The full decision has the
-    /// same random number.
+    /// A random number chooses the calls of a brief loop that get a full decision. The full
+    /// decision has the same number.
     #[test]
     fn a_brief_loop_is_shared_now_and_then() {
         let (memory, prices) = known(1000, LoopKind::THROUGH, 19e3);

@@ -45,7 +45,7 @@ const LONGEST_TRIAL: u8 = 64;
 /// 23 ms was all of its round for 200 rounds, and ran alone in all of them.)
 const MOST_OF: f32 = 1.1;
 /// In loops: how many loops of a thread are remembered.
-const LOOPS: usize = 8;
+pub(super) const LOOPS: usize = 8;
 
 /// How a call of a loop runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
