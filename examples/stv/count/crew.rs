@@ -3,8 +3,8 @@
 use rangesteal::Pool;
 use std::cmp::Ordering;
 
-/// The threads that read the ballots and lay them out. The result does not depend on the number of
-/// threads.
+/// The threads that read the ballots and lay them out. The ballots and the votes do not depend on
+/// the number of threads.
 #[derive(Debug, Clone, Copy)]
 pub struct Crew<'a>(Option<&'a Pool>);
 

@@ -6,7 +6,6 @@
 //! | file | owns |
 //! |---|---|
 //! | `tally` | a distribution as a parallel loop on the pool; `in_order` has sums that depend on their order |
-//! | `crew` | the threads that prepare the count: one thread, or those of a pool |
 //! | `meek` | the rounds of the count |
 //! | `transcript` | the printed transcript |
 //! | `plurality` | block voting, for comparison |
@@ -14,9 +13,10 @@
 //! | `ties`, `random` | the rules that decide ties, and random numbers |
 //! | `standing` | the state of a count |
 //! | `layout` | the ballots as trees of common beginnings, and the distribution on these |
+//! | `crew` | the threads that prepare the count: one thread, or those of a pool |
 //! | `spread` | the distribution of one ballot; `equalize` has the rule for equal ranks |
-//! | `arithmetic` | the kinds of numbers |
 //! | `error` | the reasons why a count stops early |
+//! | `arithmetic` | the kinds of numbers |
 
 #![allow(clippy::missing_errors_doc, clippy::missing_panics_doc)]
 #![allow(clippy::must_use_candidate, clippy::return_self_not_must_use)] // of a package that is not published

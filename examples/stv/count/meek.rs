@@ -1,6 +1,7 @@
-//! Meek's method. Each round lowers the keep factors of the elected candidates until their surplus
-//! is gone, and then defeats a candidate. This module reads ballots only through `distribute`, and
-//! uses no threads.
+//! Meek's method. A round distributes the votes, and lowers the keep factors of the elected
+//! candidates, until a candidate is elected or the surplus is small or no longer falls. If the
+//! surplus ended the round, a candidate is defeated. This module reads ballots only through
+//! `distribute`, and uses no threads.
 
 use crate::{
     arithmetic::{Arithmetic, Fault},

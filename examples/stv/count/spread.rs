@@ -1,5 +1,6 @@
-//! The distribution of one ballot's weight over the candidates it ranks. The functions are pure: a
-//! distribution is the sum over all ballots.
+//! The distribution of one ballot's weight over the candidates it ranks. The votes of a ballot
+//! depend only on the ballot and on the keep factors, so a distribution is the sum over all
+//! ballots.
 
 use crate::arithmetic::{Arithmetic, Fault};
 use stv_ballots::{Ballot, Ballots, EqualRanks, Integer, Preference, Preferences};

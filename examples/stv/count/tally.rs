@@ -119,7 +119,8 @@ struct InWords<A> {
     layout: Layout,
     words: Words<A>,
     kept: Kept,
-    /// The keep factors and the votes of the last distribution.
+    /// The keep factors and the votes of the last distribution that was counted in words, unless
+    /// it failed.
     last: Option<(Vec<KeepFactor<A>>, Votes<A>)>,
 }
 
@@ -146,8 +147,9 @@ impl<'a, A: Arithmetic, E: Loops> Tally<'a, A, E> {
         self.loops.ballots(self.ballots, keep)
     }
 
-    /// Checks the last distribution in words by counting it again, ballot by ballot. The code for
-    /// single ballots shares only the arithmetic with the trees.
+    /// Checks the last distribution in words by counting it again, ballot by ballot. That code
+    /// shares the arithmetic with the trees, and `spread::shares`: if this function gives equals
+    /// the wrong shares, both are wrong.
     fn audit(&self) -> Result<(), CountError> {
         let last = self.in_words.as_ref().and_then(|in_words| in_words.last.as_ref());
         let Some((keep, votes)) = last else { return Ok(()) };
@@ -160,7 +162,8 @@ impl<'a, A: Arithmetic, E: Loops> Tally<'a, A, E> {
 #[derive(Debug, Clone, Copy)]
 pub struct Threads {
     pub parallel: Parallel,
-    /// The number of threads. `None` stands for all threads of the machine.
+    /// The number of threads. `None` stands for `RANGESTEAL_NUM_THREADS`, or without this variable
+    /// for all threads of the machine.
     pub number: Option<NonZeroUsize>,
     /// Whether each thread of the pool, the caller included, stays on its own CPU. `None` stands
     /// for the default of the pool.

@@ -9,10 +9,10 @@
 //!
 //! | file | owns |
 //! |---|---|
-//! | `order` | the ballots sorted, and cut into pieces |
 //! | `piece` | a piece of the ballots as trees |
-//! | `trie` | a tree |
+//! | `order` | the ballots sorted, and cut into pieces |
 //! | `walk` | the distribution of votes down a tree |
+//! | `trie` | a tree |
 //! | `equals` | the candidates of a shared rank, with their shares |
 //! | `groups` | the ranks of ballots with equal ranks, by number |
 //! | `kept` | the keep factors |
@@ -91,8 +91,8 @@ impl Layout {
             return None;
         }
         let equalize = ballots.equal_ranks == EqualRanks::AllOrders;
-        let (keys, writing) = order::order(ballots, candidates, crew)?;
-        let pieces = order::pieces(keys, length, crew, |keys| Piece::of(keys, &writing, equalize));
+        let (keys, form) = order::order(ballots, candidates, crew);
+        let pieces = order::pieces(keys, length, crew, |keys| Piece::of(keys, &form, equalize));
         let pieces: Option<(Vec<_>, Vec<_>)> = pieces.into_iter().collect();
         let (mut pieces, numbers) = pieces?;
         let (groups, names) = Groups::of(&numbers)?;
@@ -136,8 +136,8 @@ impl Layout {
     }
 
     /// The result of a distribution. The exhausted votes are computed as the total of the ballots
-    /// minus the votes of the candidates. This difference does not show whether nodes were lost or
-    /// counted twice, so this function also checks the number of counted nodes.
+    /// minus the votes of the candidates. This difference does not show whether a chunk was lost or
+    /// counted twice, so this function also checks the number of nodes in the counted chunks.
     pub(crate) fn votes<A: Arithmetic>(
         &self,
         sums: &Sums,

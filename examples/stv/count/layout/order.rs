@@ -7,84 +7,87 @@ use std::{
 };
 use stv_ballots::{Ballot, Ballots, Preference, Preferences};
 
-/// The sort key of a ballot: two words. The first word has a flag for equal ranks, and as many
-/// codes of the ballot as fit. If the codes of every ballot fit into the first word, the second
-/// word is the weight of the ballot. Otherwise, the second word is the place of the ballot.
+/// The sort key of a ballot: two words, in one of two forms. All keys of an election have the same
+/// form.
+///
+/// | word | whole: every ballot is strict, and its codes fit | short: all other elections |
+/// |---|---|---|
+/// | first | all codes of the ballot | a bit that is set for equal ranks, then as many codes as fit |
+/// | second | the weight of the ballot | the place of the ballot |
+///
+/// A whole key has all data of its ballot, so the ballot is not read again. Reading the ballots in
+/// sorted order would be slow, since they are scattered in memory. A ballot with equal ranks has a
+/// short key, since only the ballot has the bytes that identify a group.
+///
+/// Ballots with the same ranks may come in any order. They end at the same node of a tree. If a
+/// piece ends between them, their order decides which weights the trees of the two pieces have. The
+/// sum over both pieces is the same.
 pub(super) type Key = (u64, u64);
 
-/// The form of the keys. If a key has all codes of a ballot, the ballot itself is not read. Reading
-/// sorted ballots would be slow, since they are scattered in memory.
-pub(super) struct Writing<'a> {
+/// The form of the keys.
+pub(super) struct KeyForm<'a> {
     ballots: &'a Ballots,
     /// The number of bits of a code.
     bits: u32,
     /// The number of codes that fit.
     fit: u32,
-    /// Whether the keys hold all data of all ballots.
-    is_all: bool,
+    is_whole: bool,
 }
 
-impl<'a> Writing<'a> {
+impl<'a> KeyForm<'a> {
     pub(super) fn has_equal_ranks(&self, key: Key) -> bool {
         key.0 >> (self.bits * self.fit) != 0
     }
 
-    /// The weight of the ballot, or `None` if it is too large for a word.
-    pub(super) fn weight(&self, key: Key) -> Option<u64> {
-        if self.is_all {
-            return Some(key.1);
-        }
-        u64::try_from(self.ballots.weight(Ballot::at(key.1)).word()?).ok()
+    pub(super) fn weight(&self, key: Key) -> u64 {
+        if self.is_whole { key.1 } else { weight(self.ballots, Ballot::at(key.1)) }
     }
 
+    /// The ranks of the ballot of a short key.
     pub(super) fn ballot(&self, key: Key) -> Preferences<'a> {
         self.ballots.preferences(Ballot::at(key.1))
     }
 
-    /// The candidates of the ballot.
-    pub(super) fn preferences(&self, key: Key) -> Written<'a> {
-        if self.is_all {
+    /// The candidates of a strict ballot, best first.
+    pub(super) fn candidates(&self, key: Key) -> Candidates<'a> {
+        if self.is_whole {
             let (bits, codes) = (self.bits, key.0 << (u64::BITS - self.bits * self.fit));
-            Written::InKey { bits, codes }
+            Candidates::OfKey { bits, codes }
         } else {
-            Written::InBallot(self.ballot(key))
+            Candidates::OfBallot(self.ballot(key))
         }
     }
 }
 
-/// The candidates of a ballot, best first.
-pub(super) enum Written<'a> {
+/// The candidates of a strict ballot, best first.
+pub(super) enum Candidates<'a> {
     /// The codes in the key. The highest bits are the next code, or 0 at the end.
-    InKey {
+    OfKey {
         bits: u32,
         codes: u64,
     },
-    InBallot(Preferences<'a>),
+    OfBallot(Preferences<'a>),
 }
 
-impl Iterator for Written<'_> {
+impl Iterator for Candidates<'_> {
     type Item = Preference;
 
     #[inline]
     fn next(&mut self) -> Option<Preference> {
         match self {
-            Self::InKey { bits, codes } => {
+            Self::OfKey { bits, codes } => {
                 let code = *codes >> (u64::BITS - *bits);
                 *codes <<= *bits;
                 Preference::of_code(code)
             }
-            Self::InBallot(preferences) => preferences.next(),
+            Self::OfBallot(preferences) => preferences.next(),
         }
     }
 }
 
 /// The keys of the ballots in order, and their form. Strict ballots come before ballots with equal
-/// ranks. Returns `None` if a ballot weighs too much for a word.
-pub(super) fn order<'a>(
-    ballots: &'a Ballots,
-    candidates: usize,
-    crew: Crew<'_>,
-) -> Option<(Vec<Key>, Writing<'a>)> {
+/// ranks.
+pub(super) fn order<'a>(ballots: &'a Ballots, candidates: usize, crew: Crew<'_>) -> (Vec<Key>, KeyForm<'a>) {
     let bits = (2 * candidates as u64).ilog2() + 1;
     let fit = 63 / bits;
     let (some_are_longer, some_are_equal) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -107,21 +110,9 @@ pub(super) fn order<'a>(
     };
     let mut keys = crew.map(ballots.records(), Vec::new, key);
     let (some_are_longer, some_are_equal) = (some_are_longer.into_inner(), some_are_equal.into_inner());
-    // A group is identified by the bytes of its rank. Only the ballots have these bytes, not the
-    // keys.
-    let is_all = !(some_are_longer || some_are_equal);
-    let mut writing = Writing { ballots, bits, fit, is_all: false };
-    if is_all {
-        let some_are_heavy = AtomicBool::new(false);
-        crew.change(&mut keys, |key| {
-            let weight = writing.weight(*key);
-            tell(&some_are_heavy, weight.is_none());
-            key.1 = weight.unwrap_or(0);
-        });
-        if some_are_heavy.into_inner() {
-            return None;
-        }
-        writing.is_all = true;
+    let is_whole = !(some_are_longer || some_are_equal);
+    if is_whole {
+        crew.change(&mut keys, |key| key.1 = weight(ballots, Ballot::at(key.1)));
     }
     if some_are_longer {
         crew.sort_by(&mut keys, |left, right| {
@@ -131,7 +122,19 @@ pub(super) fn order<'a>(
     } else {
         crew.sort_by(&mut keys, |left, right| left.0.cmp(&right.0));
     }
-    Some((keys, writing))
+    (keys, KeyForm { ballots, bits, fit, is_whole })
+}
+
+/// The weight of a ballot. The total of a layout fits in a word, so every weight does.
+fn weight(ballots: &Ballots, ballot: Ballot) -> u64 {
+    let weight = ballots.weight(ballot).word().and_then(|weight| u64::try_from(weight).ok());
+    weight.expect("a ballot weighs no more than all ballots")
+}
+
+/// Compares two ballots whose first words are equal.
+fn compare(ballots: &Ballots, left: Ballot, right: Ballot) -> Ordering {
+    let [left, right] = [left, right].map(|ballot| ballots.preferences(ballot).map(Preference::code));
+    left.cmp(right)
 }
 
 /// The results of `make` for pieces of `length` neighbours, the last piece first.
@@ -155,9 +158,3 @@ pub(super) fn pieces<R: Send>(
 /// The number of pieces per thread that are made together. Then the memory of their keys is freed,
 /// to make room for the results.
 const PIECES: usize = 8;
-
-/// Compares two ballots with the same beginning in their keys.
-fn compare(ballots: &Ballots, left: Ballot, right: Ballot) -> Ordering {
-    let [left, right] = [left, right].map(|ballot| ballots.preferences(ballot).map(Preference::code));
-    left.cmp(right)
-}

@@ -3,7 +3,7 @@
 
 use super::{
     groups::{Group, Groups, MOST_EQUALS, Numbers},
-    order::{Key, Writing},
+    order::{Key, KeyForm},
     trie::{Builder, Size, Trie},
 };
 use stv_ballots::Preference;
@@ -25,17 +25,17 @@ pub(super) enum Tree {
 impl Piece {
     /// Lays out these ballots, and returns the numbers of their groups. Returns `None` if they are
     /// too large for machine words.
-    pub(super) fn of<'a>(keys: &[Key], writing: &Writing<'a>, equalize: bool) -> Option<(Self, Numbers<'a>)> {
+    pub(super) fn of<'a>(keys: &[Key], form: &KeyForm<'a>, equalize: bool) -> Option<(Self, Numbers<'a>)> {
         let (mut strict, mut grouped) = (Builder::new(), Builder::new());
         let (mut numbers, mut numbered) = (Numbers::default(), Vec::new());
         for &key in keys.iter().rev() {
-            let weight = writing.weight(key)?;
-            if !writing.has_equal_ranks(key) {
-                strict.add(writing.preferences(key).map(strict_rank), weight);
+            let weight = form.weight(key);
+            if !form.has_equal_ranks(key) {
+                strict.add(form.candidates(key).map(strict_rank), weight);
                 continue;
             }
             numbered.clear();
-            let mut preferences = writing.ballot(key);
+            let mut preferences = form.ballot(key);
             while !preferences.is_empty() {
                 let (rank, below) = preferences.first_rank();
                 if equalize && rank.clone().count() > MOST_EQUALS {

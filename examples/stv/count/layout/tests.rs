@@ -17,11 +17,15 @@ use stv_ballots::{
 
 /// Random ballots, many of them alike. With `equals`, some have equal ranks.
 fn election(random: &mut SplitMix64, candidates: usize, equals: bool) -> Election {
+    election_of(600, random, candidates, equals)
+}
+
+fn election_of(ballots: usize, random: &mut SplitMix64, candidates: usize, equals: bool) -> Election {
     let names = "\"A\" ".repeat(candidates);
     let mut election =
         stv_ballots::parse("test", format!("{candidates} 1\n1 1 0\n0\n{names}\"T\"").as_bytes()).unwrap();
     let mut places: Vec<_> = (0..candidates).collect();
-    for _ in 0..600 {
+    for _ in 0..ballots {
         let length = 1 + random.below(candidates);
         random.choose(&mut places, length);
         let (mut rank, mut ranked) = (0, Vec::new());
@@ -175,9 +179,26 @@ fn pieces_count_as_one() {
         for length in [1, 7, 64, 599, 600, 601] {
             let layout = Layout::in_pieces(&election, length, Crew::ALONE).unwrap();
             let together = Layout::in_pieces(&election, length, Crew::of(&pool)).unwrap();
-            let is_same = format!("{layout:?}") == format!("{together:?}");
-            assert!(is_same, "{candidates} candidates in pieces of {length}");
-            assert_eq!(layout.pieces.len(), 601_usize.div_ceil(length));
+            for layout in [layout, together] {
+                assert_eq!(layout.pieces.len(), 601_usize.div_ceil(length));
+                let (mut kept, mut sums) = (Kept::default(), Sums::new(candidates));
+                agrees_at(&election, &layout, (&mut kept, &mut sums), &factors);
+            }
+        }
+    }
+}
+
+/// So many ballots that the threads of the pool sort them together, with keys of both forms. Pieces
+/// end between ballots with the same ranks and different weights.
+#[test]
+fn ballots_that_several_threads_sort_count_as_one_by_one() {
+    let pool = Pool::builder().num_threads(3).build().unwrap();
+    let random = &mut SplitMix64::new(5);
+    for (candidates, equals) in [(4, false), (30, false), (5, true)] {
+        let election = election_of(40_000, random, candidates, equals);
+        let factors = factors::<Fixed9>(random, candidates);
+        for length in [999, PIECE] {
+            let layout = Layout::in_pieces(&election, length, Crew::of(&pool)).unwrap();
             let (mut kept, mut sums) = (Kept::default(), Sums::new(candidates));
             agrees_at(&election, &layout, (&mut kept, &mut sums), &factors);
         }

@@ -259,7 +259,9 @@ impl<S: Rank> Trie<S> {
     }
 }
 
-/// The index of a node. A tree with more nodes than `u32` can number is never finished.
+/// A number of nodes or ranks, or a place in the list of nodes above chunks. A tree with more nodes
+/// or ranks than `u32` can number is never finished. The list has some 2,048 paths at most, each of
+/// at most 2^16 nodes.
 fn index(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }

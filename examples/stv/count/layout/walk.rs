@@ -14,8 +14,8 @@ use std::ops::Range;
 #[derive(Debug)]
 pub struct Sums {
     votes: Vec<u64>,
-    /// The number of nodes in these sums. This number shows whether a distribution lost nodes or
-    /// counted them twice.
+    /// The number of nodes in the counted chunks. This number shows whether a distribution lost a
+    /// chunk or counted it twice. It does not show whether a walk skipped a node of its chunk.
     pub(super) covered: usize,
     /// The powers that have come to each depth, depth after depth. A strict ballot has one power
     /// per depth. A ballot with equal ranks has one power per part.
