@@ -60,7 +60,7 @@ mod tests {
                 };
                 let election = read(&text);
                 assert_eq!((election.candidates.len(), election.seats), (candidates, seats));
-                assert_eq!(election.ballots.records().len(), 50, "no ballot is empty");
+                assert_eq!(election.ballots.all().len(), 50, "no ballot is empty");
                 for naming in [Naming::Numbers, Naming::Nicknames] {
                     let printed = |election: &Election| {
                         let mut out = Vec::new();
@@ -101,7 +101,7 @@ mod tests {
     fn geometric_popularity_falls_by_a_quarter() {
         let election = parse("test", text(&synthetic(Kind::Geometric, 20_000, 10, 3, 1)).as_bytes()).unwrap();
         let mut first = [0_u32; 10];
-        for &ballot in election.ballots.records() {
+        for &ballot in election.ballots.all() {
             let mut ranked = election.ballots.preferences(ballot);
             first[ranked.next().unwrap().candidate()] += 1;
         }
@@ -119,7 +119,7 @@ mod tests {
             let preferences = election.ballots.preferences(ballot);
             preferences.filter(|preference| preference.shares_rank_with_next()).count() / (EQUALS - 1)
         };
-        let shared: Vec<_> = election.ballots.records().iter().map(shared).collect();
+        let shared: Vec<_> = election.ballots.all().iter().map(shared).collect();
         assert!(shared.is_sorted());
         assert_eq!((shared[0], shared[3071], shared[3072], shared[4095]), (0, 0, 1, MOST_SHARED_RANKS));
     }

@@ -16,8 +16,8 @@ use std::{
 };
 use stv_ballots::{Ballots, Election, EqualRanks, Reading};
 use stv_count::{
-    Arithmetic, Chunk, Fixed9, KeepFactor, Kept, Layout, Loops, Part, Rule, Sums, Transcript, Votes,
-    by_halves, count_with,
+    Arithmetic, Chunk, Factors, Fault, Fixed9, KeepFactor, Layout, Loops, Rule, Sums, Transcript, Votes,
+    count_with, in_order,
 };
 
 /// Counts an election by Meek's method with fixed9 on rayon's threads, and prints the transcript
@@ -47,32 +47,31 @@ fn main() -> Result<(), Box<dyn Error>> {
     let rule = Rule { omega_exponent: 6, force_positive_surplus: false, backwards: false };
     let mut transcript = Transcript::new(BufWriter::new(io::stdout()), package);
     // On a thread of rayon, starting a loop is cheapest.
-    let length = pool.install(|| {
-        count_with::<Fixed9, _>(&election, rule, &mut OnRayon::new(&election), &mut transcript)
-    })?;
+    let distributions = pool
+        .install(|| count_with::<Fixed9, _>(&election, rule, RayonLoops::new(&election), &mut transcript))?;
     let (threads, elapsed) = (pool.current_num_threads(), start.elapsed().as_secs_f64());
-    eprintln!("{threads} threads (rayon), {} distributions, {elapsed:.3} s", length.distributions);
+    eprintln!("{threads} threads (rayon), {distributions} distributions, {elapsed:.3} s");
     Ok(())
 }
 
 /// The loops on rayon's threads.
-struct OnRayon {
+struct RayonLoops {
     candidates: usize,
     sums: Sums,
 }
 
-impl OnRayon {
+impl RayonLoops {
     fn new(election: &Election) -> Self {
         let candidates = election.candidates.len();
         Self { candidates, sums: Sums::new(candidates) }
     }
 }
 
-impl Loops for OnRayon {
-    fn chunks(&mut self, layout: &Layout, kept: &Kept) -> &Sums {
+impl Loops for RayonLoops {
+    fn chunks(&mut self, layout: &Layout, factors: &Factors) -> &Sums {
         let none = || Sums::new(self.candidates);
         let part = |mut sums: Sums, chunk: &Chunk| {
-            layout.distribute(chunk, kept, &mut sums);
+            layout.distribute(chunk, factors, &mut sums);
             sums
         };
         let sum = |mut left: Sums, right: Sums| {
@@ -83,28 +82,23 @@ impl Loops for OnRayon {
         &self.sums
     }
 
-    fn ballots<A: Arithmetic>(&self, ballots: &Ballots, keep: &[KeepFactor<A>]) -> Part<A> {
+    fn ballots<A: Arithmetic>(&self, ballots: &Ballots, keep: &[KeepFactor<A>]) -> Result<Votes<A>, Fault> {
         if !A::SUMS_IN_ANY_ORDER {
-            return in_order(ballots, keep);
+            return in_order(ballots, keep); // the program counts with fixed9 only
         }
         let none = || Votes::none(keep.len());
         let parts = ballots
-            .records()
+            .all()
             .par_iter()
             .try_fold(none, |votes: Votes<A>, &ballot| votes.with(ballot, ballots, keep));
         parts.try_reduce(none, |left, right| left.plus(&right))
     }
 }
 
-/// A distribution for sums that depend on their order.
-fn in_order<A: Arithmetic>(ballots: &Ballots, keep: &[KeepFactor<A>]) -> Part<A> {
-    by_halves(ballots, keep, |left, right| rayon::join(left, right).into())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use stv_count::{BigFixed9, Fault, Float64, Parallel, Threads};
+    use stv_count::Crew;
 
     fn election(name: &str, text: &str) -> Election {
         stv_ballots::parse(name, text.as_bytes()).unwrap()
@@ -117,37 +111,28 @@ mod tests {
         String::from_utf8(out).unwrap()
     }
 
-    fn same<A: Arithmetic>(election: &Election) {
-        let plain = Threads { parallel: Parallel::No, number: None, pinning: None };
-        let wanted = transcript(|rule, out| {
-            stv_count::count::<A, _>(election, rule, plain, out).unwrap();
-        });
-        assert!(wanted.contains("Action: Count Complete"));
-        for number in [1, 2, 3] {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(number).build().unwrap();
-            let found = transcript(|rule, out| {
-                let count = || count_with::<A, _>(election, rule, &mut OnRayon::new(election), out);
-                pool.install(count).unwrap();
-            });
-            assert_eq!(found, wanted, "{number} threads");
-        }
-    }
-
     #[test]
     fn transcripts_are_those_of_the_plain_loop() {
         let mut sample = election("sample", include_str!("../../examples/stv/sample.blt"));
         for equal_ranks in [EqualRanks::AllOrders, EqualRanks::AsDroop] {
             sample.ballots.equal_ranks = equal_ranks;
-            same::<Fixed9>(&sample);
-            same::<BigFixed9>(&sample);
-            same::<Float64>(&sample);
+            let wanted = transcript(|rule, out| {
+                stv_count::count::<Fixed9, _>(&sample, rule, Crew::ALONE, out).unwrap();
+            });
+            assert!(wanted.contains("Action: Count Complete"));
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+            let found = transcript(|rule, out| {
+                let count = || count_with::<Fixed9, _>(&sample, rule, RayonLoops::new(&sample), out);
+                pool.install(count).unwrap();
+            });
+            assert_eq!(found, wanted);
         }
     }
 
     #[test]
     fn an_overflow_inside_a_loop_is_an_error() {
         let election = election("test", "2 1\n9223372036854775807 1 0\n1 2 0\n0\n\"A\"\n\"B\"\n\"T\"");
-        let found = OnRayon::new(&election)
+        let found = RayonLoops::new(&election)
             .ballots::<Fixed9>(&election.ballots, &[KeepFactor::all(), KeepFactor::all()]);
         assert_eq!(found, Err(Fault::Overflow));
     }

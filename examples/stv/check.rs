@@ -53,7 +53,7 @@ family names are often in capitals. If these facts show no order, or contradict 
 with --names name-party or --names party-name, or give --names whole if both strings are the name. William \"\"Bill\"\" Li has a \
 nickname and no party.
 
-    Scottish CSV and files of PrefLib are read as well (see examples/stv/README.md). The contents of a file show its format.
+    Scottish CSV and files of PrefLib are read as well (see examples/stv/ballots/README.md). The contents of a file show its format.
 
 EXAMPLES
     One file, compressed or not:

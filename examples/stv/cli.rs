@@ -25,7 +25,7 @@ use std::{
 };
 use stv_ballots::{Election, EqualRanks, misleads};
 use stv_count::{
-    Approx, Arithmetic, BigFixed9, Effort, Exact, Fixed9, Float64, Parallel, Rule, Threads, Tie,
+    Approx, Arithmetic, BigFixed9, Crew, Effort, Exact, Fixed9, Float64, Parallel, Rule, Threads, Tie,
 };
 use stv_page::{Recipe, Record};
 
@@ -256,21 +256,21 @@ fn log_to_standard_error() {
 }
 
 fn count(arguments: &Arguments, meek: &MeekArguments) -> Result<(), Box<dyn Error>> {
-    let (election, sha256) = election(arguments, meek)?;
-    let (effort, record) = counted(&election, sha256, arguments, meek)?;
+    let (effort, record) = counted(arguments, meek)?;
     meek.output.write(&record)?;
     eprintln!("stv: {effort}");
     Ok(())
 }
 
-fn counted(
-    election: &Election,
-    sha256: Option<String>,
-    arguments: &Arguments,
-    meek: &MeekArguments,
-) -> Result<(Effort, Record), Box<dyn Error>> {
-    let count = with_arithmetic!(arguments.arithmetic(), count_with);
-    count(election, sha256, arguments, meek)
+/// Reads the ballots and counts them. One pool does both.
+fn counted(arguments: &Arguments, meek: &MeekArguments) -> Result<(Effort, Record), Box<dyn Error>> {
+    let threads =
+        Threads { parallel: meek.parallel, number: meek.num_threads, pinning: meek.pinning.map(Into::into) };
+    threads.together(|crew| {
+        let (election, sha256) = election(arguments, meek, crew)?;
+        let count = with_arithmetic!(arguments.arithmetic(), counted_in);
+        count(&election, sha256, arguments, meek, crew)
+    })?
 }
 
 fn count_plurality(arguments: &Arguments, plurality: &PluralityArguments) -> Result<(), Box<dyn Error>> {
@@ -299,28 +299,24 @@ fn read(input: Option<&Path>, reading: Reading) -> Result<Election, Box<dyn Erro
     Ok(input::open(input, read)??)
 }
 
-fn count_with<A: Arithmetic>(
+fn counted_in<A: Arithmetic>(
     election: &Election,
     sha256: Option<String>,
     arguments: &Arguments,
     meek: &MeekArguments,
+    crew: Crew<'_>,
 ) -> Result<(Effort, Record), Box<dyn Error>> {
     let rule = Rule {
         omega_exponent: meek.omega_exponent,
         force_positive_surplus: meek.force_positive_surplus,
         backwards: meek.tie == Some(Tie::Backwards),
     };
-    let threads = threads(meek);
     let package = package(arguments, meek.equal_ranks);
     let recipe = Recipe { options: options(arguments, meek), sha256, ..Recipe::default() };
     let ties = Ties::new(meek.strict, meek.tie == Some(Tie::Order));
     meek.output.of(election, package, recipe, ties, &mut |listeners| {
-        stv_count::count::<A, _>(election, rule, threads, listeners)
+        stv_count::count::<A, _>(election, rule, crew, listeners)
     })
-}
-
-fn threads(meek: &MeekArguments) -> Threads {
-    Threads { parallel: meek.parallel, number: meek.num_threads, pinning: meek.pinning.map(Into::into) }
 }
 
 #[cfg(test)]

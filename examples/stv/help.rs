@@ -64,6 +64,4 @@ Examples:
   stv meek ward.blt --parallel no
           Count on one thread; the transcript is the same
 
-Exit codes:
-  0 counted; 1 cannot be read, counted or written; 2 wrong command line.
-  `stv --help` describes them.";
+`stv --help` describes the exit codes.";

@@ -1,31 +1,28 @@
 //! The inputs of a count, and the repetition of a count.
 
-use super::{Arguments, Command, MeekArguments, counted, read, threads};
+use super::{Arguments, Command, MeekArguments, counted, read};
 use crate::{input, kinds::name, reading::Reading};
 use clap::Parser;
 use serde_json::{Map, Value, json};
 use std::{error::Error, ffi::OsString, io::Read};
 use stv_ballots::{Election, EqualRanks, Integer, Order, TieOrder, plural, printable};
-use stv_count::{Crew, Parallel, Tie};
+use stv_count::{Crew, Tie};
 use stv_page::Record;
 
 /// The election to count, and the SHA-256 of its file if an output needs it.
 pub(super) fn election(
     arguments: &Arguments,
     meek: &MeekArguments,
+    crew: Crew<'_>,
 ) -> Result<(Election, Option<String>), Box<dyn Error>> {
     let (input, reading) = (arguments.before.input.as_deref(), meek.reading);
-    let long = input.filter(|_| meek.parallel == Parallel::Pool).filter(|input| input::is_long(input));
+    let long = input.filter(|input| crew.threads() > 1 && input::is_long(input));
     let has_record = meek.output.has_record();
     let (mut election, sha256) = if let Some(path) = long {
-        let read = |crew: Crew<'_>| {
-            let each = |number, work: &(dyn Fn(usize) + Sync)| crew.each(number, work);
-            input::open_in_parts(path, |source| {
-                stv_ballots::read_in_parts(source, reading.of_ballots(), &each)
-            })
-        };
-        // Without a pool, this thread reads alone. The count then reports why there is no pool.
-        let election = threads(meek).together(read).unwrap_or_else(|_| read(Crew::ALONE))?;
+        let each = |number, work: &(dyn Fn(usize) + Sync)| crew.each(number, work);
+        let election = input::open_in_parts(path, |source| {
+            stv_ballots::read_in_parts(source, reading.of_ballots(), &each)
+        })?;
         let sha256 = has_record.then(|| input::sha256(path)).transpose()?;
         (election, sha256.flatten())
     } else if has_record {
@@ -76,8 +73,7 @@ pub(super) fn count_again(words: Vec<OsString>) -> Result<Record, Box<dyn Error>
     let Command::Meek(meek) = &arguments.command else {
         return Err("the result is of no count by Meek's method".into());
     };
-    let (election, sha256) = election(&arguments, meek)?;
-    Ok(counted(&election, sha256, &arguments, meek)?.1)
+    Ok(counted(&arguments, meek)?.1)
 }
 
 /// Every option that can change a digit of the output, by its name on the command line.

@@ -34,7 +34,7 @@ pub enum Event {
 }
 
 /// Several listeners hear an event one after the other.
-impl<A> Listener<A> for Vec<&mut (dyn Listener<A> + Send)> {
+impl<A> Listener<A> for Vec<&mut dyn Listener<A>> {
     fn hear(&mut self, event: &Event, scene: &Scene<'_, A>) -> Result<(), CountError> {
         self.iter_mut().try_for_each(|listener| listener.hear(event, scene))
     }

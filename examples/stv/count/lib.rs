@@ -5,7 +5,7 @@
 //!
 //! | file | owns |
 //! |---|---|
-//! | `tally` | a distribution as a parallel loop on the pool; `in_order` has sums that depend on their order |
+//! | `tally` | a distribution of all ballots as one loop; `pool` has the loops on the pool |
 //! | `meek` | the rounds of the count |
 //! | `transcript` | the printed transcript |
 //! | `plurality` | block voting, for comparison |
@@ -13,7 +13,7 @@
 //! | `ties`, `random` | the rules that decide ties, and random numbers |
 //! | `standing` | the state of a count |
 //! | `layout` | the ballots as trees of common beginnings, and the distribution on these |
-//! | `crew` | the threads that prepare the count: one thread, or those of a pool |
+//! | `crew` | the threads of a count: one thread, or those of a pool |
 //! | `spread` | the distribution of one ballot; `equalize` has the rule for equal ranks |
 //! | `error` | the reasons why a count stops early |
 //! | `arithmetic` | the kinds of numbers |
@@ -39,15 +39,15 @@ mod ties;
 mod transcript;
 
 pub use arithmetic::{Approx, Arithmetic, BigFixed9, Exact, Fault, Fixed9, Float64, Words};
-pub use crew::Crew;
+pub use crew::{Crew, Parallel, Threads};
 pub use error::CountError;
 pub use events::{Event, Listener, Scene};
-pub use layout::{Chunk, Kept, Layout, Sums};
-pub use meek::{Length, Rule};
+pub use layout::{Chunk, Factors, Layout, Sums};
+pub use meek::Rule;
 pub use plurality::count as plurality;
 pub use random::SplitMix64;
 pub use spread::{KeepFactor, Votes};
 pub use standing::Standing;
-pub use tally::{Effort, Loops, Parallel, Part, Threads, count, count_with, in_order::by_halves};
+pub use tally::{Effort, Loops, count, count_with, in_order::in_order};
 pub use ties::{Tie, drawn};
 pub use transcript::Transcript;

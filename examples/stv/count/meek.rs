@@ -27,20 +27,13 @@ pub struct Rule {
 /// One distribution of all ballots at the given keep factors.
 pub(crate) type Distribute<'a, A> = dyn FnMut(&[KeepFactor<A>]) -> Result<Votes<A>, Fault> + 'a;
 
-/// The length of a count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Length {
-    pub(crate) rounds: usize,
-    pub distributions: usize,
-}
-
 /// Counts the election to its end, or to the first error.
 pub(crate) fn count<A: Arithmetic, L: Listener<A>>(
     election: &Election,
     rule: Rule,
     distribute: &mut Distribute<'_, A>,
     listener: &mut L,
-) -> Result<Length, CountError> {
+) -> Result<(), CountError> {
     let candidates = &election.candidates;
     let mut count = Count {
         election,
@@ -53,15 +46,13 @@ pub(crate) fn count<A: Arithmetic, L: Listener<A>>(
         omega: A::one().over_whole(&Integer::from(10_u64.pow(rule.omega_exponent)))?,
         backwards: rule.backwards.then(|| Backwards::new(candidates.len())),
         round: 0,
-        distributions: 0,
     };
     count.begin()?;
     while !count.is_decided() {
         count.round()?;
     }
     count.settle_remaining()?;
-    count.act(Action::Complete)?;
-    Ok(Length { rounds: count.round, distributions: count.distributions })
+    count.act(Action::Complete)
 }
 
 struct Count<'a, 'd, A, L> {
@@ -75,7 +66,6 @@ struct Count<'a, 'd, A, L> {
     omega: A,
     backwards: Option<Backwards>,
     round: usize,
-    distributions: usize,
 }
 
 impl<A: Arithmetic, L: Listener<A>> Count<'_, '_, A, L> {
@@ -143,7 +133,6 @@ impl<A: Arithmetic, L: Listener<A>> Count<'_, '_, A, L> {
     }
 
     fn distribute(&mut self) -> Result<(), CountError> {
-        self.distributions += 1;
         let votes = (self.distribute)(&self.keep)?;
         (self.standing.votes, self.standing.exhausted) = (votes.of, votes.exhausted);
         self.audit()?;

@@ -184,7 +184,7 @@ pub(crate) mod tests {
         ballots.equal_ranks = equal_ranks;
         ballots.push(Integer::from(weight), ranked);
         let keep: Vec<KeepFactor<A>> = keep.iter().map(|&keep| factor(keep, of)).collect();
-        let votes = Votes::none(keep.len()).with(ballots.records()[0], &ballots, &keep).unwrap();
+        let votes = Votes::none(keep.len()).with(ballots.all()[0], &ballots, &keep).unwrap();
         votes.of.iter().chain([&votes.exhausted]).map(ToString::to_string).collect()
     }
 
@@ -252,8 +252,8 @@ pub(crate) mod tests {
         ballots.push(Integer::Word(1), &ranked);
         let mut keep = vec![factor::<Fixed9>(1, ALL); candidates];
         keep[0] = KeepFactor::none();
-        let votes = Votes::none(candidates).with(ballots.records()[0], &ballots, &keep).unwrap();
-        assert!(ballots.has_equal_ranks(ballots.records()[0]) && votes.exhausted < Fixed9::one());
+        let votes = Votes::none(candidates).with(ballots.all()[0], &ballots, &keep).unwrap();
+        assert!(ballots.has_equal_ranks(ballots.all()[0]) && votes.exhausted < Fixed9::one());
     }
 
     #[test]

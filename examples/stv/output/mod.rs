@@ -98,8 +98,7 @@ pub(crate) enum Detail {
 }
 
 /// A function that counts, and sends each event of the count to the listeners.
-pub(crate) type Count<'a, A, R> =
-    dyn FnMut(&mut Vec<&mut (dyn Listener<A> + Send)>) -> Result<R, CountError> + 'a;
+pub(crate) type Count<'a, A, R> = dyn FnMut(&mut Vec<&mut dyn Listener<A>>) -> Result<R, CountError> + 'a;
 
 impl Output {
     /// An error message if an output would overwrite the ballot file.
@@ -146,7 +145,7 @@ impl Output {
         let mut recorder = Recorder::new(package.clone(), recipe, shows_everybody);
         // The listener for ties comes first. If it ends the count, the other listeners do not
         // receive the event of the tie.
-        let mut listeners: Vec<&mut (dyn Listener<A> + Send)> = vec![&mut ties];
+        let mut listeners: Vec<&mut dyn Listener<A>> = vec![&mut ties];
         let (mut trace, mut transcript);
         match (&self.trace, self.format) {
             (Some(ballot), _) => {
@@ -165,7 +164,7 @@ impl Output {
             listeners.push(&mut recorder);
         }
         let mut progress = progress::Progress::new(self.format == Format::Transcript || self.trace.is_some());
-        listeners.extend(progress.iter_mut().map(|progress| progress as &mut (dyn Listener<A> + Send)));
+        listeners.extend(progress.iter_mut().map(|progress| progress as &mut dyn Listener<A>));
         let result = count(&mut listeners);
         drop(listeners);
         let mut record = recorder.record;

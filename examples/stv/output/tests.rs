@@ -4,7 +4,7 @@ use super::{recorder::Recorder, trace::Trace};
 use proptest::prelude::*;
 use serde_json::Value;
 use stv_ballots::{Cause, Election, Integer};
-use stv_count::{Arithmetic, CountError, Fixed9, Listener, Parallel, Rule, Threads, Transcript};
+use stv_count::{Arithmetic, CountError, Crew, Fixed9, Listener, Rule, Transcript};
 use stv_page::{Recipe, Record, page, write_csv, write_json};
 
 mod page;
@@ -51,10 +51,9 @@ fn counted(ballots: &str) -> Result<Record, CountError> {
     Ok(recorder.record)
 }
 
-fn count<L: Listener<Fixed9> + Send>(election: &Election, listener: &mut L) -> Result<(), CountError> {
+fn count<L: Listener<Fixed9>>(election: &Election, listener: &mut L) -> Result<(), CountError> {
     let rule = Rule { omega_exponent: 6, force_positive_surplus: true, backwards: false };
-    let threads = Threads { parallel: Parallel::No, number: None, pinning: None };
-    stv_count::count(election, rule, threads, listener).map(|_| ())
+    stv_count::count(election, rule, Crew::ALONE, listener).map(|_| ())
 }
 
 fn written(write: fn(&Record, &mut dyn std::io::Write) -> std::io::Result<()>, record: &Record) -> String {

@@ -35,7 +35,7 @@ impl<W: Write> Trace<W> {
     }
 
     fn preferences(&self) -> Preferences<'_> {
-        self.ballot.preferences(self.ballot.records()[0])
+        self.ballot.preferences(self.ballot.all()[0])
     }
 
     fn header(&mut self, election: &Election) -> Result<(), CountError> {
@@ -46,7 +46,7 @@ impl<W: Write> Trace<W> {
         }
         let ballots = &election.ballots;
         let alike = |ballot: &Ballot| self.preferences().has_the_ranks_of(&ballots.preferences(*ballot));
-        let alike = ballots.records().iter().copied().filter(alike);
+        let alike = ballots.all().iter().copied().filter(alike);
         let alike = alike.fold(Integer::Word(0), |sum, ballot| sum.plus(&ballots.weight(ballot)));
         writeln!(self.out, "Ballot: {}", text.trim_end_matches(" > "))?;
         Ok(writeln!(self.out, "Ballots like it: {alike} of {}", ballots.total())?)
@@ -54,7 +54,7 @@ impl<W: Write> Trace<W> {
 
     fn place<A: Arithmetic>(&mut self, when: &str, scene: &Scene<'_, A>) -> Result<(), CountError> {
         let votes = Votes::none(scene.keep.len());
-        let votes = votes.with(self.ballot.records()[0], &self.ballot, scene.keep)?;
+        let votes = votes.with(self.ballot.all()[0], &self.ballot, scene.keep)?;
         let found = votes.of.iter().try_fold(votes.exhausted.clone(), |sum, part| sum.plus(part))?;
         if !found.balances(&A::one()) {
             let (found, ballots) = (found.to_string(), "1".to_owned());
@@ -63,7 +63,7 @@ impl<W: Write> Trace<W> {
         let colon = if self.decided.is_empty() { "" } else { ": " };
         writeln!(self.out, "\n{when}{colon}{}", self.decided.join(", "))?;
         self.decided.clear();
-        for preference in self.ballot.preferences(self.ballot.records()[0]) {
+        for preference in self.ballot.preferences(self.ballot.all()[0]) {
             let candidate = preference.candidate();
             let status = match scene.standing.status[candidate] {
                 Status::Elected => "Elected: ",

@@ -7,7 +7,7 @@ use crate::{
     integer::Integer,
 };
 
-/// The README of the program describes the dialects.
+/// The README describes the dialects.
 #[test]
 fn samples_are_read_as_what_they_say() {
     for (text, wanted) in [

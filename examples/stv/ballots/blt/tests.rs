@@ -137,7 +137,7 @@ fn withdrawn_candidates_leave_the_ballots() {
     }
     let strict = read_text(&three("-2\n1 1=2 3 0")).unwrap();
     assert!(
-        !strict.ballots.has_equal_ranks(strict.ballots.records()[0]),
+        !strict.ballots.has_equal_ranks(strict.ballots.all()[0]),
         "a rank of one candidate is no equal rank"
     );
     fails(&three("[withdrawn z]\n1 1 0"), 2, "`z` is not a candidate's number");

@@ -236,9 +236,9 @@ impl Ballots {
         Some(all)
     }
 
-    /// The ballots that a distribution loops over.
+    /// All ballots, in the order of the file. A distribution loops over them.
     #[inline]
-    pub fn records(&self) -> &[Ballot] {
+    pub fn all(&self) -> &[Ballot] {
         &self.records
     }
 
@@ -247,7 +247,7 @@ impl Ballots {
         self.records.iter().map(|&ballot| (self.weight(ballot), self.preferences(ballot)))
     }
 
-    /// The number of identical ballots that this record stands for.
+    /// The number of identical ballots that this one stands for.
     #[inline]
     pub fn weight(&self, ballot: Ballot) -> Integer {
         let (first, _) = self.read(ballot);
@@ -335,7 +335,7 @@ mod tests {
         ballots.push(Integer::Word(2), &[(3, 0), (1, 1), (0, 1), (2, 4)]);
         ballots.push(Integer::Word(9), &[]);
         ballots.push(Integer::Word(5), &[(2, 0), (1, 1)]);
-        let &[equal, strict] = ballots.records() else { panic!("the empty ballot does not count") };
+        let &[equal, strict] = ballots.all() else { panic!("the empty ballot does not count") };
         assert_eq!(read(&ballots, equal), [(3, false), (1, true), (0, false), (2, false)]);
         assert_eq!(read(&ballots, strict), [(2, false), (1, false)]);
         assert!(ballots.has_equal_ranks(equal) && !ballots.has_equal_ranks(strict));
@@ -346,7 +346,7 @@ mod tests {
     fn the_first_rank_ends_where_the_next_begins() {
         let mut ballots = Ballots::new();
         ballots.push(Integer::Word(1), &[(300, 0), (1, 0), (70, 2)]);
-        let all = ballots.preferences(ballots.records()[0]);
+        let all = ballots.preferences(ballots.all()[0]);
         let candidates =
             |preferences: Preferences<'_>| preferences.map(Preference::candidate).collect::<Vec<_>>();
         let (rank, below) = all.first_rank();
@@ -368,7 +368,7 @@ mod tests {
         for ranked in written {
             ballots.push(Integer::Word(1), ranked);
         }
-        let preferences = |place: usize| ballots.preferences(ballots.records()[place]);
+        let preferences = |place: usize| ballots.preferences(ballots.all()[place]);
         let like_first: Vec<_> =
             (0..5).map(|place| preferences(0).has_the_ranks_of(&preferences(place))).collect();
         assert_eq!(like_first, [true, true, false, false, false]);
@@ -394,8 +394,8 @@ mod tests {
                 }).collect();
                 ballots.push(Integer::from(*weight), &ranked);
             }
-            prop_assert_eq!(ballots.records().len(), written.len());
-            for (&ballot, (weight, mut ranked)) in ballots.records().iter().zip(written) {
+            prop_assert_eq!(ballots.all().len(), written.len());
+            for (&ballot, (weight, mut ranked)) in ballots.all().iter().zip(written) {
                 if let Some(last) = ranked.last_mut() {
                     last.1 = false;
                 }

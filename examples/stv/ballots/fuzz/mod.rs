@@ -142,7 +142,7 @@ fn examine(input: &[u8], seed: u64) -> bool {
     if let Ok(mut election) = read {
         let standing = election.candidates.iter().filter(|candidate| !candidate.withdrawn).count();
         assert!((1..=standing).contains(&election.seats));
-        assert!(!election.ballots.records().is_empty());
+        assert!(!election.ballots.all().is_empty());
         let naming = if seed.is_multiple_of(3) { Naming::Nicknames } else { Naming::Numbers };
         blt::reads_as_printed(&election, naming);
         for _ in 0..2 {

@@ -108,7 +108,7 @@ pub(super) fn order<'a>(ballots: &'a Ballots, candidates: usize, crew: Crew<'_>)
         }
         (key, ballot.place())
     };
-    let mut keys = crew.map(ballots.records(), Vec::new, key);
+    let mut keys = crew.map(ballots.all(), Vec::new, key);
     let (some_are_longer, some_are_equal) = (some_are_longer.into_inner(), some_are_equal.into_inner());
     let is_whole = !(some_are_longer || some_are_equal);
     if is_whole {

@@ -1,8 +1,8 @@
 //! A piece of the sorted ballots, as two trees. In the tree of the strict ballots, a rank is a
-//! candidate. In the tree of the ballots with equal ranks, a rank is a numbered group.
+//! candidate. In the tree of the ballots with equal ranks, a rank is a group.
 
 use super::{
-    groups::{Group, Groups, MOST_EQUALS, Numbers},
+    groups::{Group, MOST_EQUALS, Numbers},
     order::{Key, KeyForm},
     trie::{Builder, Size, Trie},
 };
@@ -12,49 +12,38 @@ use stv_ballots::Preference;
 pub(super) struct Piece {
     pub(super) strict: Trie<u16>,
     pub(super) grouped: Trie<Group>,
-    /// The cost of all ranks of the piece.
-    pub(super) cost: u64,
-}
-
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Tree {
-    Strict,
-    Grouped,
 }
 
 impl Piece {
     /// Lays out these ballots, and returns the numbers of their groups. Returns `None` if they are
     /// too large for machine words.
-    pub(super) fn of<'a>(keys: &[Key], form: &KeyForm<'a>, equalize: bool) -> Option<(Self, Numbers<'a>)> {
+    pub(super) fn of<'a>(keys: &[Key], form: &KeyForm<'a>) -> Option<(Self, Numbers<'a>)> {
         let (mut strict, mut grouped) = (Builder::new(), Builder::new());
-        let (mut numbers, mut numbered) = (Numbers::default(), Vec::new());
+        let (mut numbers, mut groups) = (Numbers::default(), Vec::new());
         for &key in keys.iter().rev() {
             let weight = form.weight(key);
             if !form.has_equal_ranks(key) {
                 strict.add(form.candidates(key).map(strict_rank), weight);
                 continue;
             }
-            numbered.clear();
+            groups.clear();
             let mut preferences = form.ballot(key);
             while !preferences.is_empty() {
                 let (rank, below) = preferences.first_rank();
-                if equalize && rank.clone().count() > MOST_EQUALS {
+                if rank.clone().count() > MOST_EQUALS {
                     return None;
                 }
-                numbered.push(numbers.number(rank)?);
+                groups.push(numbers.number(rank)?);
                 preferences = below;
             }
-            grouped.add(numbered.iter().copied(), weight);
+            grouped.add(groups.iter().copied(), weight);
         }
-        let (strict, grouped) = (strict.finish()?, grouped.finish()?);
-        let cost = strict.cost(|_| 1) + grouped.cost(|group| parts(numbers.equals(group), equalize));
-        Some((Self { strict, grouped, cost }, numbers))
+        Some((Self { strict: strict.finish()?, grouped: grouped.finish()? }, numbers))
     }
 
-    /// Cuts the trees into chunks of this cost.
-    pub(super) fn split(&mut self, cost: u64, groups: &Groups, equalize: bool) {
-        self.strict.split(cost, |_| 1);
-        self.grouped.split(cost, |group| parts(groups.range(group).len(), equalize));
+    /// Gives every group its new number.
+    pub(super) fn renumber(&mut self, new: &[Group]) {
+        self.grouped.ranks_mut().iter_mut().for_each(|group| *group = new[group.number()]);
     }
 
     pub(super) fn weight(&self) -> u64 {
@@ -64,11 +53,6 @@ impl Piece {
     pub(super) fn size(&self) -> Size {
         self.strict.size() + self.grouped.size()
     }
-}
-
-/// The largest number of parts into which these equals can split a ballot.
-fn parts(equals: usize, equalize: bool) -> u32 {
-    if equalize { 1 } else { u32::try_from(equals).unwrap_or(u32::MAX) }
 }
 
 fn strict_rank(preference: Preference) -> u16 {

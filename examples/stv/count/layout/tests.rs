@@ -8,12 +8,10 @@ use super::{
 use crate::{
     arithmetic::{BigFixed9, Fixed9},
     random::SplitMix64,
+    spread::KeepFactor,
 };
 use rangesteal::Pool;
-use stv_ballots::{
-    EqualRanks::{AllOrders, AsDroop},
-    Integer,
-};
+use stv_ballots::Integer;
 
 /// Random ballots, many of them alike. With `equals`, some have equal ranks.
 fn election(random: &mut SplitMix64, candidates: usize, equals: bool) -> Election {
@@ -58,32 +56,30 @@ fn factors<A: Arithmetic>(random: &mut SplitMix64, candidates: usize) -> Vec<Kee
 fn agrees_at<A: Arithmetic>(
     election: &Election,
     layout: &Layout,
-    (kept, sums): (&mut Kept, &mut Sums),
-    factors: &[KeepFactor<A>],
+    sums: &mut Sums,
+    (keep, distribution): (&[KeepFactor<A>], u64),
 ) {
     let words = A::WORDS.unwrap();
-    assert!(keep(kept, factors, words.billionths));
+    let factors = Factors::of(keep, words.billionths, distribution).unwrap();
     sums.clear();
-    layout.chunks().iter().rev().for_each(|chunk| layout.distribute(chunk, kept, sums));
-    let (ballots, none) = (&election.ballots, Votes::none(factors.len()));
-    let plain =
-        ballots.records().iter().try_fold(none, |votes, &ballot| votes.with(ballot, ballots, factors));
-    assert_eq!(layout.votes(sums, words.from_billionths), plain, "{} candidates", factors.len());
+    layout.chunks().iter().rev().for_each(|chunk| layout.distribute(chunk, &factors, sums));
+    let (ballots, none) = (&election.ballots, Votes::none(keep.len()));
+    let plain = ballots.all().iter().try_fold(none, |votes, &ballot| votes.with(ballot, ballots, keep));
+    assert_eq!(layout.votes(sums, words.from_billionths), plain, "{} candidates", keep.len());
 }
 
-fn agrees<A: Arithmetic>(candidates: usize, equals: bool, equal_ranks: EqualRanks) {
+fn agrees<A: Arithmetic>(candidates: usize, equals: bool) {
     let random = &mut SplitMix64::new(7);
     for _ in 0..20 {
-        let mut election = election(random, candidates, equals);
-        election.ballots.equal_ranks = equal_ranks;
+        let election = election(random, candidates, equals);
         let layout = Layout::of(&election, Crew::ALONE).unwrap();
         let total = Integer::from(u64::try_from(layout.total / u128::from(ONE)).unwrap());
         assert_eq!(&total, election.ballots.total(), "no ballot is lost");
         assert!(layout.chunks().len() > 1 || candidates < 4, "chunks begin inside the tree");
-        let (mut kept, mut sums) = (Kept::default(), Sums::new(candidates));
-        for _ in 0..5 {
+        let mut sums = Sums::new(candidates);
+        for distribution in 1..6 {
             let factors = factors::<A>(random, candidates);
-            agrees_at(&election, &layout, (&mut kept, &mut sums), &factors);
+            agrees_at(&election, &layout, &mut sums, (&factors, distribution));
         }
     }
 }
@@ -91,44 +87,17 @@ fn agrees<A: Arithmetic>(candidates: usize, equals: bool, equal_ranks: EqualRank
 #[test]
 fn strict_ballots_count_as_one_by_one() {
     for candidates in [1, 3, 10, 70] {
-        agrees::<Fixed9>(candidates, false, AsDroop);
-        agrees::<BigFixed9>(candidates, false, AsDroop);
+        agrees::<Fixed9>(candidates, false);
+        agrees::<BigFixed9>(candidates, false);
     }
 }
 
 #[test]
 fn equal_ranks_count_as_one_by_one() {
-    let sizes = [2, 7, 12, 64, 65, 130];
-    for candidates in sizes.into_iter().take(if cfg!(debug_assertions) { 5 } else { 6 }) {
-        agrees::<Fixed9>(candidates, true, AsDroop);
-        agrees::<BigFixed9>(candidates, true, AsDroop);
-    }
-}
-
-#[test]
-fn equalized_ranks_count_as_one_by_one() {
     for candidates in [2, 7, 12, 70] {
-        agrees::<Fixed9>(candidates, true, AllOrders);
-        agrees::<BigFixed9>(candidates, true, AllOrders);
+        agrees::<Fixed9>(candidates, true);
+        agrees::<BigFixed9>(candidates, true);
     }
-}
-
-/// Eight shared ranks of three candidates, all of which pass something on. They split a ballot into
-/// more parts than one lot holds.
-#[test]
-fn a_ballot_in_thousands_of_parts_counts_as_one() {
-    let random = &mut SplitMix64::new(1);
-    let mut election = election(random, 30, true);
-    election.ballots.equal_ranks = AsDroop;
-    for last in 0..3 {
-        let ranked: Vec<_> = (0..30 - last).map(|candidate| (candidate, candidate / 3)).collect();
-        election.ballots.push(Integer::Word(5), &ranked);
-    }
-    let layout = Layout::of(&election, Crew::ALONE).unwrap();
-    let sixth = Fixed9::one().over_whole(&Integer::Word(6)).unwrap();
-    let factors = vec![KeepFactor::all().lowered(&sixth, &Fixed9::one()).unwrap(); 30];
-    let (mut kept, mut sums) = (Kept::default(), Sums::new(30));
-    agrees_at(&election, &layout, (&mut kept, &mut sums), &factors);
 }
 
 fn written<S: Rank>(tree: &Trie<S>) -> Vec<(usize, u64, &[S])> {
@@ -138,8 +107,7 @@ fn written<S: Rank>(tree: &Trie<S>) -> Vec<(usize, u64, &[S])> {
 #[test]
 fn identical_ballots_and_beginnings_are_written_once() {
     let text = "3 1\n2 1 2 0\n3 1 2 0\n1 1 3 0\n4 1=2 3 0\n5 1=2 0\n0\n\"A\" \"B\" \"C\" \"T\"";
-    let mut election = stv_ballots::parse("test", text.as_bytes()).unwrap();
-    election.ballots.equal_ranks = AsDroop;
+    let election = stv_ballots::parse("test", text.as_bytes()).unwrap();
     let layout = Layout::of(&election, Crew::ALONE).unwrap();
     assert_eq!(written(&layout.pieces[0].strict), [(0, 6, &[0][..]), (1, 5, &[1]), (1, 1, &[2])]);
     let grouped = written(&layout.pieces[0].grouped);
@@ -153,11 +121,20 @@ fn what_words_cannot_hold_is_left_to_the_plain_loop() {
     let ballots =
         |text: &str| Layout::of(&stv_ballots::parse("test", text.as_bytes()).unwrap(), Crew::ALONE).is_none();
     assert!(ballots("2 1\n18446744073709551616 1 2 0\n0\n\"A\" \"B\" \"T\""), "too many ballots");
-    let mut kept = Kept::default();
-    let beyond = KeepFactor::all()
-        .lowered(&Fixed9::one(), &Fixed9::one().over_whole(&Integer::Word(2)).unwrap())
-        .unwrap();
-    assert!(!keep(&mut kept, &[beyond], Fixed9::WORDS.unwrap().billionths));
+    let half = Fixed9::one().over_whole(&Integer::Word(2)).unwrap();
+    let beyond = KeepFactor::all().lowered(&Fixed9::one(), &half).unwrap();
+    assert!(Factors::of(&[beyond], Fixed9::WORDS.unwrap().billionths, 1).is_none());
+}
+
+/// As in Droop, a shared rank splits a ballot into parts, for which the trees have no room.
+#[test]
+fn equal_ranks_as_in_droop_are_left_to_the_loop_over_ballots() {
+    let random = &mut SplitMix64::new(2);
+    for equals in [false, true] {
+        let mut election = election(random, 5, equals);
+        election.ballots.equal_ranks = EqualRanks::AsDroop;
+        assert_eq!(Layout::of(&election, Crew::ALONE).is_none(), equals);
+    }
 }
 
 /// Neither the number of ballots in a piece nor the threads change the votes.
@@ -165,24 +142,15 @@ fn what_words_cannot_hold_is_left_to_the_plain_loop() {
 fn pieces_count_as_one() {
     let pool = Pool::builder().num_threads(3).build().unwrap();
     let random = &mut SplitMix64::new(11);
-    for (candidates, equals, equal_ranks) in [
-        (5, false, AsDroop),
-        (70, false, AsDroop),
-        (7, true, AsDroop),
-        (40, true, AsDroop),
-        (90, true, AsDroop),
-        (9, true, AllOrders),
-    ] {
-        let mut election = election(random, candidates, equals);
-        election.ballots.equal_ranks = equal_ranks;
+    for (candidates, equals) in [(5, false), (70, false), (7, true), (40, true)] {
+        let election = election(random, candidates, equals);
         let factors = factors::<Fixed9>(random, candidates);
         for length in [1, 7, 64, 599, 600, 601] {
             let layout = Layout::in_pieces(&election, length, Crew::ALONE).unwrap();
             let together = Layout::in_pieces(&election, length, Crew::of(&pool)).unwrap();
             for layout in [layout, together] {
                 assert_eq!(layout.pieces.len(), 601_usize.div_ceil(length));
-                let (mut kept, mut sums) = (Kept::default(), Sums::new(candidates));
-                agrees_at(&election, &layout, (&mut kept, &mut sums), &factors);
+                agrees_at(&election, &layout, &mut Sums::new(candidates), (&factors, 1));
             }
         }
     }
@@ -199,8 +167,7 @@ fn ballots_that_several_threads_sort_count_as_one_by_one() {
         let factors = factors::<Fixed9>(random, candidates);
         for length in [999, PIECE] {
             let layout = Layout::in_pieces(&election, length, Crew::of(&pool)).unwrap();
-            let (mut kept, mut sums) = (Kept::default(), Sums::new(candidates));
-            agrees_at(&election, &layout, (&mut kept, &mut sums), &factors);
+            agrees_at(&election, &layout, &mut Sums::new(candidates), (&factors, 1));
         }
     }
 }
@@ -215,12 +182,11 @@ fn what_is_lost_or_counted_twice_is_found_out() {
     let election = election(&mut SplitMix64::new(3), 6, true);
     let layout = Layout::of(&election, Crew::ALONE).unwrap();
     let words = <BigFixed9 as Arithmetic>::WORDS.unwrap();
-    let mut kept = Kept::default();
-    assert!(keep(&mut kept, &vec![KeepFactor::<BigFixed9>::all(); 6], words.billionths));
+    let factors = Factors::of(&vec![KeepFactor::<BigFixed9>::all(); 6], words.billionths, 1).unwrap();
     let votes = |chunks: &[Chunk]| {
         let mut sums = Sums::new(6);
         for chunk in chunks {
-            layout.distribute(chunk, &kept, &mut sums);
+            layout.distribute(chunk, &factors, &mut sums);
         }
         layout.votes(&sums, words.from_billionths)
     };

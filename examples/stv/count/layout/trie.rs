@@ -42,8 +42,15 @@ pub(super) struct Trie<S> {
     /// end of the last node's ranks.
     nodes: Vec<Node>,
     ranks: Vec<S>,
-    chunks: Vec<(Range<u32>, Range<u32>)>,
-    above: Vec<u32>,
+}
+
+/// Neighbouring nodes of a tree.
+#[derive(Debug, Clone)]
+pub(super) struct Cut {
+    pub(super) nodes: Range<usize>,
+    /// The nodes above the first node, from the root down. They determine the power with which a
+    /// ballot arrives at the first node.
+    pub(super) above: Vec<usize>,
 }
 
 /// The size of a layout.
@@ -52,13 +59,12 @@ pub(crate) struct Size {
     pub(crate) nodes: usize,
     pub(crate) ranks: usize,
     pub(crate) bytes: usize,
-    pub(crate) chunks: usize,
 }
 
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { nodes, ranks, bytes, chunks } = self;
-        write!(f, "{ranks} ranks in {nodes} nodes in {chunks} chunks, {bytes} bytes")
+        let Self { nodes, ranks, bytes } = self;
+        write!(f, "{ranks} ranks in {nodes} nodes, {bytes} bytes")
     }
 }
 
@@ -70,7 +76,6 @@ impl Add for Size {
             nodes: self.nodes + other.nodes,
             ranks: self.ranks + other.ranks,
             bytes: self.bytes + other.bytes,
-            chunks: self.chunks + other.chunks,
         }
     }
 }
@@ -91,8 +96,8 @@ pub(super) struct Builder<S> {
 struct Open {
     depth: usize,
     weight: u64,
-    /// The number of nodes that were written before the nodes below this node.
-    written: usize,
+    /// The number of nodes that were finished before the nodes below this node.
+    before: usize,
 }
 
 /// A rank in a tree.
@@ -120,7 +125,7 @@ impl<S: Rank> Builder<S> {
         let depth = self.path.len();
         match self.open.last_mut() {
             Some(last) if last.depth == depth => last.weight += weight,
-            _ => self.open.push(Open { depth, weight, written: self.nodes.len() }),
+            _ => self.open.push(Open { depth, weight, before: self.nodes.len() }),
         }
     }
 
@@ -138,7 +143,7 @@ impl<S: Rank> Builder<S> {
             self.ranks.extend(self.path[depth..node.depth].iter().rev());
             self.nodes.push(Node {
                 weight_and_depth: node.weight << DEPTH_BITS | depth as u64,
-                next: index(self.nodes.len() - node.written),
+                next: index(self.nodes.len() - node.before),
                 ranks: index(node.depth - depth),
             });
         }
@@ -157,16 +162,9 @@ impl<S: Rank> Builder<S> {
             start += std::mem::replace(&mut node.ranks, start);
         }
         nodes.push(Node { weight_and_depth: 0, next: count, ranks: end });
-        Some(Trie { nodes, ranks, chunks: Vec::new(), above: Vec::new() })
+        Some(Trie { nodes, ranks })
     }
 }
-
-/// The highest cost of a rank, in parts of a ballot. Few ballots split into the largest possible
-/// number of parts.
-const MOST_COUNTED: u32 = 4096;
-/// A chunk begins inside a tree only if the ranks above have split a ballot into at most this many
-/// parts, since the chunk has to compute these parts again.
-const MOST_PARTS: u32 = 8;
 
 impl<S: Rank> Trie<S> {
     /// A node with its ranks.
@@ -191,77 +189,40 @@ impl<S: Rank> Trie<S> {
         sum
     }
 
-    /// Replaces the name of every rank.
-    pub(super) fn rename(&mut self, name: impl Fn(S) -> S) {
-        self.ranks.iter_mut().for_each(|rank| *rank = name(*rank));
-    }
-
-    pub(super) fn above(&self, range: Range<usize>) -> &[u32] {
-        &self.above[range]
-    }
-
-    pub(super) fn chunks(&self) -> impl Iterator<Item = (Range<u32>, Range<u32>)> {
-        self.chunks.iter().cloned()
+    pub(super) fn ranks_mut(&mut self) -> &mut [S] {
+        &mut self.ranks
     }
 
     pub(super) fn size(&self) -> Size {
         let nodes = self.nodes.len() - 1;
-        let bytes = nodes * size_of::<Node>() + size_of_val(&self.ranks[..]) + size_of_val(&self.above[..]);
-        Size { nodes, ranks: self.ranks.len(), bytes, chunks: self.chunks.len() }
+        let bytes = nodes * size_of::<Node>() + size_of_val(&self.ranks[..]);
+        Size { nodes, ranks: self.ranks.len(), bytes }
     }
 
-    /// The cost of all ranks. `parts` is the number of parts into which a rank can split a ballot.
-    pub(super) fn cost(&self, parts: impl Fn(S) -> u32) -> u64 {
-        self.costs(parts).map(|(_, cost)| cost).sum()
-    }
-
-    /// Cuts the nodes into chunks of about equal cost, each at least `least`. Cuts only at nodes
-    /// where a cut costs little.
-    pub(super) fn split(&mut self, least: u64, parts: impl Fn(S) -> u32) {
-        let count = index(self.nodes.len() - 1);
-        let (mut chunks, mut list) = (Vec::new(), Vec::new());
-        let (mut start, mut above, mut sum) = (0, 0..0, 0);
-        let mut path: Vec<u32> = Vec::new();
-        for (at, (parts, cost)) in (0..count).zip(self.costs(parts)) {
-            while path.pop_if(|above| self.nodes[*above as usize].next <= at).is_some() {}
-            if sum >= least && parts <= MOST_PARTS {
-                chunks.push((start..at, above));
-                let from = list.len();
-                list.extend_from_slice(&path);
-                (start, above, sum) = (at, index(from)..index(list.len()), 0);
+    /// Cuts the nodes into neighbours that have at least `least` ranks together. The last of them
+    /// may have fewer.
+    pub(super) fn cuts(&self, least: usize) -> Vec<Cut> {
+        let mut cuts = Vec::new();
+        let (mut start, mut above, mut length) = (0, Vec::new(), 0);
+        let mut path: Vec<usize> = Vec::new();
+        for (at, (_, ranks)) in self.nodes().enumerate() {
+            while path.pop_if(|above| self.nodes[*above].next() <= at).is_some() {}
+            if length >= least {
+                cuts.push(Cut { nodes: start..at, above });
+                (start, above, length) = (at, path.clone(), 0);
             }
-            sum += cost;
+            length += ranks.len();
             path.push(at);
         }
-        if start < count {
-            chunks.push((start..count, above));
+        let end = self.nodes.len() - 1;
+        if start < end {
+            cuts.push(Cut { nodes: start..end, above });
         }
-        (self.chunks, self.above) = (chunks, list);
-    }
-
-    /// For each node, the number of parts in which a ballot can arrive at the node, and the cost of
-    /// the node's ranks.
-    fn costs(&self, parts_of: impl Fn(S) -> u32) -> impl Iterator<Item = (u32, u64)> {
-        // For each node above: its `next`, and the number of parts in which a ballot leaves the
-        // node.
-        let mut path: Vec<(usize, u32)> = Vec::new();
-        self.nodes().enumerate().map(move |(at, (node, ranks))| {
-            while path.pop_if(|above| above.0 <= at).is_some() {}
-            let before = path.last().map_or(1, |above| above.1);
-            let (mut parts, mut cost) = (before, 0);
-            for &rank in ranks {
-                parts = parts.saturating_mul(parts_of(rank));
-                cost += u64::from(parts.min(MOST_COUNTED));
-            }
-            path.push((node.next(), parts));
-            (before, cost)
-        })
+        cuts
     }
 }
 
-/// A number of nodes or ranks, or a place in the list of nodes above chunks. A tree with more nodes
-/// or ranks than `u32` can number is never finished. The list has some 2,048 paths at most, each of
-/// at most 2^16 nodes.
+/// A number of nodes or ranks. A tree with more of them than `u32` can number is never finished.
 fn index(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }

@@ -16,7 +16,7 @@ fn count_as<A: Arithmetic>(ballots: &str, rule: Rule) -> Result<String, (String,
         let none = Votes::none(keep.len());
         election
             .ballots
-            .records()
+            .all()
             .iter()
             .try_fold(none, |votes, &ballot| votes.with(ballot, &election.ballots, keep))
     };
@@ -24,7 +24,7 @@ fn count_as<A: Arithmetic>(ballots: &str, rule: Rule) -> Result<String, (String,
     let counted =
         count(&election, rule, &mut distribute, &mut Transcript::new(&mut out, "Package".to_owned()));
     let out = String::from_utf8(out).unwrap();
-    counted.map_or_else(|error| Err((error.to_string(), out.clone())), |_| Ok(out.clone()))
+    counted.map_or_else(|error| Err((error.to_string(), out.clone())), |()| Ok(out.clone()))
 }
 
 fn counted(ballots: &str, rule: Rule) -> Result<String, (String, String)> {
@@ -303,7 +303,7 @@ fn backwards_decides_by_the_votes_of_earlier_rounds() {
     assert!(backwards.contains("Break tie (defeat): [Ada, Bert, Cleo] -> Cleo\n"), "{backwards}");
     let election = stv_ballots::parse("test", ballots.as_bytes()).unwrap();
     let mut distribute = |keep: &[KeepFactor<Fixed9>]| {
-        let mut records = election.ballots.records().iter();
+        let mut records = election.ballots.all().iter();
         records
             .try_fold(Votes::none(keep.len()), |votes, &ballot| votes.with(ballot, &election.ballots, keep))
     };

@@ -1,36 +1,36 @@
-//! The loops on one thread, for comparison.
+//! The loops of a distribution on one thread, for comparison.
 
-use super::{Loops, Part, in_order::by_halves};
+use super::{Loops, in_order::in_order};
 use crate::{
-    arithmetic::Arithmetic,
-    layout::{Kept, Layout, Sums},
+    arithmetic::{Arithmetic, Fault},
+    layout::{Factors, Layout, Sums},
     spread::{KeepFactor, Votes},
 };
 use stv_ballots::{Ballots, Election};
 
 /// The loops on this thread.
-pub(super) struct Plain {
+pub(super) struct PlainLoops {
     sums: Sums,
 }
 
-impl Plain {
+impl PlainLoops {
     pub(super) fn new(election: &Election) -> Self {
         Self { sums: Sums::new(election.candidates.len()) }
     }
 }
 
-impl Loops for Plain {
-    fn chunks(&mut self, layout: &Layout, kept: &Kept) -> &Sums {
+impl Loops for PlainLoops {
+    fn chunks(&mut self, layout: &Layout, factors: &Factors) -> &Sums {
         self.sums.clear();
-        layout.chunks().iter().for_each(|chunk| layout.distribute(chunk, kept, &mut self.sums));
+        layout.chunks().iter().for_each(|chunk| layout.distribute(chunk, factors, &mut self.sums));
         &self.sums
     }
 
-    fn ballots<A: Arithmetic>(&self, ballots: &Ballots, keep: &[KeepFactor<A>]) -> Part<A> {
+    fn ballots<A: Arithmetic>(&self, ballots: &Ballots, keep: &[KeepFactor<A>]) -> Result<Votes<A>, Fault> {
         if !A::SUMS_IN_ANY_ORDER {
-            return by_halves(ballots, keep, |left, right| [left(), right()]);
+            return in_order(ballots, keep);
         }
-        let mut records = ballots.records().iter();
-        records.try_fold(Votes::none(keep.len()), |votes, &ballot| votes.with(ballot, ballots, keep))
+        let none = Votes::none(keep.len());
+        ballots.all().iter().try_fold(none, |votes, &ballot| votes.with(ballot, ballots, keep))
     }
 }

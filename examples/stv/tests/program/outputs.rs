@@ -106,17 +106,6 @@ fn the_page_of_a_result_is_the_page_of_its_count() {
 }
 
 #[test]
-fn outputs_do_not_depend_on_the_threads() {
-    let outputs = |threads: &[&str]| {
-        let page = BallotFile::new("threads.html", b"");
-        let arguments = [&["meek", "--format", "json", "--html", page.path()], threads].concat();
-        (transcript(&arguments, BALLOTS), fs::read(page.path()).expect("the page"))
-    };
-    let serial = outputs(&["--parallel", "no"]);
-    assert_eq!(outputs(&["--parallel", "pool", "--num-threads", "3"]), serial);
-}
-
-#[test]
 fn a_failed_count_leaves_no_json_and_no_page() {
     let ballots = BALLOTS.replace("4 1", "18446744073709551616 1");
     let page = env::temp_dir().join(format!("rangesteal-stv-{}-failed.html", std::process::id()));

@@ -1,49 +1,41 @@
 //! The keep factors of a distribution, in machine words.
 
 use super::ONE;
-use crate::{arithmetic::Fixed9, spread::KeepFactor};
+use crate::{
+    arithmetic::{Arithmetic, Fixed9},
+    spread::KeepFactor,
+};
 
 /// The keep factors of a distribution, in billionths.
-#[derive(Debug, Default)]
-pub struct Kept {
+#[derive(Debug)]
+pub struct Factors {
     splits: Vec<Split>,
-    factors: Vec<KeepFactor<Fixed9>>,
+    keep: Vec<KeepFactor<Fixed9>>,
     distribution: u64,
 }
 
-impl Kept {
-    pub(super) fn clear(&mut self) {
-        self.splits.clear();
-        self.factors.clear();
-        self.distribution += 1;
+impl Factors {
+    /// The factors of the distribution with this number, which is above zero and differs from the
+    /// numbers of all other distributions of the count. `billionths` converts a factor. Returns
+    /// `None` if a factor is not between zero and one.
+    pub(crate) fn of<A: Arithmetic>(
+        keep: &[KeepFactor<A>],
+        billionths: fn(&A) -> Option<u32>,
+        distribution: u64,
+    ) -> Option<Self> {
+        let billionths = keep.iter().map(|factor| billionths(factor.kept()));
+        let billionths: Vec<u32> = billionths.collect::<Option<_>>()?;
+        let splits = billionths.iter().map(|&keep| Split::keeping(keep)).collect();
+        let keep = billionths.into_iter().map(|keep| KeepFactor::keeping(Fixed9::from_part(keep)).ok());
+        Some(Self { splits, keep: keep.collect::<Option<_>>()?, distribution })
     }
 
-    /// Adds a keep factor. Returns false if it is above one.
-    pub(super) fn push(&mut self, keep: u32) -> bool {
-        if keep > ONE {
-            return false;
-        }
-        self.splits.push(Split::keeping(keep));
-        let Ok(factor) = KeepFactor::keeping(Fixed9::from_part(keep)) else { return false };
-        self.factors.push(factor);
-        true
+    pub(super) fn keep(&self) -> &[KeepFactor<Fixed9>] {
+        &self.keep
     }
 
-    pub(super) fn factors(&self) -> &[KeepFactor<Fixed9>] {
-        &self.factors
-    }
-
-    /// The number of the distribution, from 1.
     pub(super) fn distribution(&self) -> u64 {
         self.distribution
-    }
-
-    pub(super) fn holds(&self, candidate: usize) -> bool {
-        self.splits[candidate].keep > 0
-    }
-
-    pub(super) fn passes_on(&self, candidate: usize) -> bool {
-        self.splits[candidate].pass > 0
     }
 
     #[inline(always)]
@@ -51,7 +43,6 @@ impl Kept {
         self.splits[candidate]
     }
 }
-
 /// The parts that a candidate keeps and passes on, in units of 2^-63. A product then replaces a
 /// division by a billion.
 #[derive(Debug, Clone, Copy)]
