@@ -1,5 +1,9 @@
 //! Calls that users of rayon and of iterators try, and that this crate refuses. Each such call is a
 //! compile error, whose message says what to write instead.
+//!
+//! Behind its message, the compiler quotes the code that refuses the call. It quotes a macro and the
+//! whole of its invocation if a token of the macro stands there. So the macros take names as `tt`,
+//! and implementations of traits are written out.
 
 use std::{ops::RangeFrom, slice, vec};
 
@@ -18,9 +22,9 @@ use super::{
 /// so the compiler reports no error for the methods that follow. The methods behind `=>` have no
 /// argument; the type of their result would need the implementation.
 macro_rules! refused {
-    ([$($of:tt)*] $type:ty: $($reason:ident: $message:literal $(
-        $method:ident<$first:ident $(, $other:ident)*>($($passed:ident),*) $(as $signature:path)?
-    ),+;)+ $(=> $makes:ident: $($made:ident)+)?) => {
+    ([$($of:tt)*] $type:ty { $($reason:tt: $message:literal $(
+        $method:tt<$first:ident $(, $other:ident)*>($($passed:ident),*) $(as $signature:path)?
+    ),+;)+ } $(=> $makes:tt: $($made:tt)+)?) => {
         $(
             #[diagnostic::on_unimplemented(message = $message, label = "not available here")]
             pub trait $reason {
@@ -42,7 +46,7 @@ macro_rules! refused {
 }
 
 refused! {
-    [C: Chain, P] On<C, P>:
+    [C: Chain, P] On<C, P> {
     Find: "`find_first` is called `find` here, as in `Iterator`"
         find_first<F>(F) as Fn(&C::Item) -> bool;
     FindLast: "there is no `find_last`: write `rev()` and `find`"
@@ -93,24 +97,25 @@ refused! {
         partition_map<F, R>(F) as Fn(C::Item) -> R;
     ChunksFromTheEnd: "there is no `rchunks`: of a slice, write `pool.on(v.rchunks(n).collect::<Vec<_>>())`"
         rchunks<N>(N);
+    }
 }
 
 refused! {
-    [C: Chain] On<C>:
+    [C: Chain] On<C> {
     Loop: "a chain without a pool runs no loop: write `pool.on(chain)`, and then the end"
         for_each<F>(F) as Fn(C::Item), try_for_each<F, R>(F) as Fn(C::Item) -> R,
         fold<T, F, M>(T, F, M), reduce<F>(F) as Fn(C::Item, C::Item) -> C::Item,
         any<F>(F) as Fn(C::Item) -> bool, all<F>(F) as Fn(C::Item) -> bool,
         find<F>(F) as Fn(&C::Item) -> bool, collect_into<V>(V);
-    => Loop: sum collect
+    } => Loop: sum collect
 }
 
 refused! {
-    [T: Send, E, M] Grow<'_, T, E, M>:
+    [T: Send, E, M] Grow<'_, T, E, M> {
     GrowFolds: "a list that grows has no order and no stages: its ends are `for_each` and `fold_unordered`, and `try_` with each"
         map<F, R>(F) as Fn(T) -> R, filter<F>(F) as Fn(&T) -> bool, flat_map<F, R>(F) as Fn(T) -> R,
         fold<I, F, R>(I, F, R), reduce<F>(F) as Fn(T, T) -> T;
-    => GrowFolds: sum collect
+    } => GrowFolds: sum collect
 }
 
 #[diagnostic::on_unimplemented(
@@ -122,7 +127,10 @@ pub trait OfPool {}
 #[doc(hidden)]
 impl<W> PerWorker<W> {
     #[must_use]
-    pub fn new<A: OfPool>(_: A, _: impl FnMut(usize) -> W) -> Self {
+    pub fn new<A>(_: A) -> Self
+    where
+        Self: OfPool,
+    {
         unreachable!("cannot be called")
     }
 }
@@ -149,17 +157,17 @@ impl<C> Items<NoArgument> for C {}
 /// Declares the methods that need an index, for stages behind which items have none, and for a
 /// `map` behind such a stage. The methods in the second parentheses have no argument.
 macro_rules! no_index {
-    ($methods:tt $without:tt $($stage:ident<$($of:ident),+>)+) => {$(
-        no_index!(@$methods $without [$($of),+] $stage<$($of),+>);
-        no_index!(@$methods $without [$($of),+, G] Map<$stage<$($of),+>, G>);
+    ($reason:tt $methods:tt $without:tt $($stage:ident<$($of:ident),+>)+) => {$(
+        no_index!(@$reason $methods $without [$($of),+] $stage<$($of),+>);
+        no_index!(@$reason $methods $without [$($of),+, G] Map<$stage<$($of),+>, G>);
     )+};
-    (@($($method:ident)+) ($($without:ident)+) [$($of:ident),+] $stage:ty) => {
+    (@$reason:tt ($($method:tt)+) ($($without:tt)+) [$($of:ident),+] $stage:ty) => {
         #[doc(hidden)]
         impl<$($of),+, P> On<$stage, P> {
-            $(pub fn $method<A: NoIndex>(self, _: A) -> A::Made {
+            $(pub fn $method<A: $reason>(self, _: A) -> A::Made {
                 unreachable!("cannot be called")
             })+
-            $(pub fn $without<A: NoIndex>(self) -> A::Made
+            $(pub fn $without<A: $reason>(self) -> A::Made
             where
                 $stage: Items<A>,
             {
@@ -170,45 +178,87 @@ macro_rules! no_index {
 }
 
 no_index! {
-    (zip zip_shortest chunks chunks_exact windows take skip step_by) (enumerate rev located)
+    NoIndex (zip zip_shortest chunks chunks_exact windows take skip step_by) (enumerate rev located)
     Filter<C, F> FilterMap<C, F> FlatMap<C, F> Flatten<C> With<C, M>
 }
 
-/// Declares types over which no loop runs, with the compiler's message. Each row has a trait that
-/// no type implements, and types whose first parameter would need the trait. (If the type itself
-/// needed the trait, the compiler would report two errors for a type with a lifetime.)
+/// Declares a trait that no type implements, with the compiler's message. (If a type over which no
+/// loop runs needed the trait, the compiler would report two errors for a type with a lifetime. So
+/// the type's parameter needs it.)
 macro_rules! no_loop {
-    ($($reason:ident: $message:literal $([$item:ident $($of:tt)*] $type:ty),+;)+) => {$(
+    ($($reason:ident: $message:literal)+) => {$(
         #[diagnostic::on_unimplemented(message = $message, label = "no loop runs over this")]
         pub trait $reason {
             type Made: Chain;
         }
-
-        $(
-            #[doc(hidden)]
-            impl<$item: $reason $($of)*> IntoChain for $type {
-                type Chain = $item::Made;
-
-                fn into_chain(self) -> Self::Chain {
-                    unreachable!("cannot be called")
-                }
-            }
-        )+
     )+};
 }
 
 no_loop! {
     OfSlice: "no loop runs over an iterator: write `&v`, not `v.iter()`"
-        [T] slice::Iter<'_, T>;
     OfExclusive: "no loop runs over an iterator: write `&mut v`, not `v.iter_mut()`"
-        [T] slice::IterMut<'_, T>;
     OfVec: "no loop runs over an iterator: write `v`, not `v.into_iter()`"
-        [T] vec::IntoIter<T>;
     OfDrained: "no loop runs over an iterator: write `source::drain(&mut v, range)`, not `v.drain(range)`"
-        [T] vec::Drain<'_, T>;
     OfPieces: "no loop runs over an iterator: write `pool.on(&v).chunks(n)`, and inside `zip` `source(&v).chunks(n)`, not `v.chunks(n)`; other pieces likewise"
-        [T] slice::Chunks<'_, T>, [T] slice::ChunksMut<'_, T>, [T] slice::ChunksExact<'_, T>,
-        [T] slice::ChunksExactMut<'_, T>, [T] slice::Windows<'_, T>;
     OfOpenRange: "a range for a loop has an end: write `enumerate()` to number items, or `0..n`"
-        [T] RangeFrom<T>;
+}
+
+macro_rules! no_chain {
+    ($made:ty) => {
+        type Chain = $made;
+
+        fn into_chain(self) -> $made {
+            unreachable!("cannot be called")
+        }
+    };
+}
+
+#[doc(hidden)]
+impl<T: OfSlice> IntoChain for slice::Iter<'_, T> {
+    no_chain!(T::Made);
+}
+
+#[doc(hidden)]
+impl<T: OfExclusive> IntoChain for slice::IterMut<'_, T> {
+    no_chain!(T::Made);
+}
+
+#[doc(hidden)]
+impl<T: OfVec> IntoChain for vec::IntoIter<T> {
+    no_chain!(T::Made);
+}
+
+#[doc(hidden)]
+impl<T: OfDrained> IntoChain for vec::Drain<'_, T> {
+    no_chain!(T::Made);
+}
+
+#[doc(hidden)]
+impl<T: OfPieces> IntoChain for slice::Chunks<'_, T> {
+    no_chain!(T::Made);
+}
+
+#[doc(hidden)]
+impl<T: OfPieces> IntoChain for slice::ChunksMut<'_, T> {
+    no_chain!(T::Made);
+}
+
+#[doc(hidden)]
+impl<T: OfPieces> IntoChain for slice::ChunksExact<'_, T> {
+    no_chain!(T::Made);
+}
+
+#[doc(hidden)]
+impl<T: OfPieces> IntoChain for slice::ChunksExactMut<'_, T> {
+    no_chain!(T::Made);
+}
+
+#[doc(hidden)]
+impl<T: OfPieces> IntoChain for slice::Windows<'_, T> {
+    no_chain!(T::Made);
+}
+
+#[doc(hidden)]
+impl<T: OfOpenRange> IntoChain for RangeFrom<T> {
+    no_chain!(T::Made);
 }
