@@ -75,10 +75,11 @@ macro_rules! at_the_ends {
 
 #[test]
 fn ranges_of_integers() {
-    at_the_ends!(cut, cut: u8 i8 u16 i16 u32 i32);
-    at_the_ends!(items, items: u64 i64 u128 i128);
-    at_the_ends!(cut, items: usize isize);
-    cut(&(0..=u8::MAX), &(0..=u8::MAX).collect::<Vec<_>>());
+    // One or two types of each macro invocation that implements ranges: the compiler needs seconds
+    // for each type.
+    at_the_ends!(cut, cut: i8);
+    at_the_ends!(cut, items: usize);
+    at_the_ends!(items, items: i64 u128);
     cut(&(i8::MIN..=i8::MAX), &(i8::MIN..=i8::MAX).collect::<Vec<_>>());
     assert_eq!((0..=u16::MAX).into_par_iter().map(u64::from).sum::<u64>(), (0..1 << 16).sum());
 }

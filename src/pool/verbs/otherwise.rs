@@ -1,9 +1,9 @@
 //! Calls that users of rayon and of iterators try, and that this crate refuses. Each such call is a
 //! compile error, whose message says what to write instead.
 //!
-//! Behind its message, the compiler quotes the code that refuses the call. It quotes a macro and the
-//! whole of its invocation if a token of the macro stands there. So the macros take names as `tt`,
-//! and implementations of traits are written out.
+//! Behind its message, the compiler quotes the code that refuses the call. If a token of a macro
+//! stands there, the compiler quotes the macro and its whole invocation. So the macros take names
+//! as `tt`, and implementations of traits are written out.
 
 use std::{ops::RangeFrom, slice, vec};
 
