@@ -17,7 +17,7 @@ use crate::{
             rounds::Rounds,
             site::{Loop, LoopKind},
         },
-        tell::why_alone::Alone,
+        tell::{trace::scene::SceneSpot, why_alone::Alone},
     },
     sync::Ordering,
 };
@@ -33,12 +33,14 @@ pub(super) struct Call {
     pub(super) weighed: Option<Instant>,
     /// Whether helpers that poll would have stayed awake since the last call.
     pub(super) is_gap_short: bool,
+    /// Whether the call repeats the plan of the last ones: nothing is noted or learnt.
+    pub(super) is_repeated: bool,
 }
 
 impl Call {
     /// A call that has already begun.
     pub(super) fn unweighed(this: Loop, launch: Launch, awake: bool) -> Self {
-        Self { this, launch, awake, weighed: None, is_gap_short: false }
+        Self { this, launch, awake, weighed: None, is_gap_short: false, is_repeated: false }
     }
 
     /// When the call begins, of which `done` indices are already folded. A call that is shared from
@@ -155,6 +157,9 @@ impl Executor {
             return None;
         }
         let this = *this;
+        if let Some(repeated) = self.repeat(this, options) {
+            return Some(repeated);
+        }
         let most = self.most(this, options);
         let polling = self.threads.awake();
         let awake = polling > 0;
@@ -194,7 +199,29 @@ impl Executor {
         if options.is_watched() || self.program_report.is_some() {
             launch = launch.watched();
         }
-        (launch != Launch::Plain).then_some(Call { this, launch, awake, weighed: now, is_gap_short })
+        (launch != Launch::Plain).then_some(Call {
+            this,
+            launch,
+            awake,
+            weighed: now,
+            is_gap_short,
+            is_repeated: false,
+        })
+    }
+
+    /// The call of a loop that repeats the plan of its last calls; `None` if the policy is to be
+    /// asked. The helpers of the plan are awake, and no other thread calls loops.
+    fn repeat(&self, this: Loop, options: &LoopOptions<'_>) -> Option<Call> {
+        let is_usual = options.is_plain() && options.kind.goes_through() && !options.kind.is_from_the_front();
+        if !is_usual || is_logged() || self.program_report.is_some() || SceneSpot::is_near() {
+            return None;
+        }
+        let is_free = self.threads.callers() == 0 && !self.is_crowded.load(Ordering::Relaxed);
+        let begin = |helpers| (is_free && self.threads.awake() >= helpers).then(Instant::now);
+        let (helpers, now) = with_rounds(|rounds| rounds?.repeat(this, begin))?;
+        let launch = Launch::Shared { helpers };
+        let weighed = Some(now);
+        Some(Call { this, launch, awake: true, weighed, is_gap_short: true, is_repeated: true })
     }
 
     /// How a call continues if it was expected to be short but is not. The next call gets a full

@@ -77,7 +77,7 @@ impl Executor {
                 polls: PollTimes { at_end: Patience::BRIEF, between: self.gaps.fixed() },
             },
             first_indices: FirstIndices::new(first_indices),
-            log: RoundLog::new(begin, times),
+            log: RoundLog::new(begin, Some(times)),
             help: self.prices.help(awake),
             token: watch.cancel.filter(|_| !watch.is_current()),
             reports: Mutex::default(),
@@ -105,7 +105,8 @@ impl Executor {
         }
         watch.end_waiting(&ranges, queues, len);
         let AsyncRound { log, reports, .. } = CachePadded::into_inner(round);
-        let (mut times, stop) = log.into_inner();
+        let (times, stop) = log.into_inner();
+        let mut times = times.unwrap_or_default();
         let AsyncReport { mut report, waited } = reports.into_inner().unwrap_or_else(PoisonError::into_inner);
         report.most_in_flight = queues.under_way().1;
         let is_cancelled = watch.is_cancelled();

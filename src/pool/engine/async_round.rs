@@ -9,7 +9,7 @@ use std::{collections::BinaryHeap, mem, task::Poll, time::Duration};
 
 use super::{
     body::Stop,
-    ending::{Panic, discard},
+    ending::Panic,
     handles::CancelToken,
     plan::Plan,
     round::claim_one,
@@ -224,7 +224,9 @@ impl AsyncRoundWorker<'_> {
         catching(&mut self, |worker| worker.poller.leave(is_needed), Self::end_at_panic);
         let Self { of, owner, items, victims, mut own_report, mut worker_log, polls, .. } = self;
         own_report.report.polls = polls.count;
-        worker_log.journal.ran_async_items(items, victims, own_report.report.asleep);
+        if let Some(journal) = &mut worker_log.journal {
+            journal.ran_async_items(items, victims, own_report.report.asleep);
+        }
         let mut reports = lock(&of.reports);
         reports.report.add(own_report.report);
         reports.waited.append(&mut own_report.waited);
@@ -410,7 +412,7 @@ impl AsyncRoundWorker<'_> {
     /// items at or behind `index` are dropped.
     fn stop(&mut self, index: usize, panic: Option<Panic>) {
         self.of.ranges.truncate(index);
-        discard(self.worker_log.stop.note(index, panic));
+        self.worker_log.stop.add(Stop::there(index, ()), panic);
         self.of.queues.stop_at(index);
     }
 

@@ -17,9 +17,9 @@ pub(crate) type Panic = Box<dyn Any + Send>;
 /// does not depend on the schedule.
 pub(crate) struct Earliest<T>(Option<(usize, T)>);
 
-/// The first index at which a loop stops. If the loop stops because of a panic, the value is the
-/// panic's payload.
-pub(crate) type FirstStop = Earliest<Option<Panic>>;
+/// The first stop of a loop: the first index whose item is not needed, the index at which the loop
+/// has stopped, and the payload if it has stopped because of a panic.
+pub(crate) type FirstStop = Earliest<(usize, Option<Panic>)>;
 
 impl<T> Earliest<T> {
     pub(crate) const NONE: Self = Self(None);
@@ -44,11 +44,6 @@ impl<T> Earliest<T> {
         self.0.is_none()
     }
 
-    /// The first index at which something was noted.
-    pub(crate) fn index(&self) -> Option<usize> {
-        self.0.as_ref().map(|&(index, _)| index)
-    }
-
     /// The value that was noted at the first index.
     pub(crate) fn into_noted(self) -> Option<T> {
         self.0.map(|(_, noted)| noted)
@@ -56,13 +51,23 @@ impl<T> Earliest<T> {
 }
 
 impl FirstStop {
+    /// Adds a stop. `panic` is its payload if it is a panic.
+    pub(crate) fn add(&mut self, Stop { at, needed_end, .. }: Stop, panic: Option<Panic>) {
+        discard(self.note(needed_end, (at, panic)));
+    }
+
+    /// The index at which the loop has stopped.
+    pub(crate) fn at(&self) -> Option<usize> {
+        self.0.as_ref().map(|&(_, (at, _))| at)
+    }
+
     /// How a loop has ended, given that `self` is its first stop. The loop counts as cancelled if
     /// its token is cancelled and the loop has not panicked.
     pub(crate) fn into_ended(self, is_cancelled: bool) -> Result<Outcome, Panic> {
         match self.into_noted() {
-            Some(Some(panic)) => Err(panic),
+            Some((_, Some(panic))) => Err(panic),
             _ if is_cancelled => Ok(Outcome::Cancelled),
-            Some(None) => Ok(Outcome::Stopped(())),
+            Some((_, None)) => Ok(Outcome::Stopped(())),
             None => Ok(Outcome::Through(())),
         }
     }
@@ -73,8 +78,8 @@ impl FirstStop {
 #[derive(Debug)]
 pub(crate) enum Outcome<A = (), Z = ()> {
     Through(A),
-    /// The loop has stopped at the index of this value. If several values were found, this is the
-    /// value at the lowest index.
+    /// The loop has stopped with this value. If several values were found, this is the value at the
+    /// lowest index, or any of them if the loop needs no other item.
     Stopped(Z),
     Cancelled,
 }
@@ -186,6 +191,17 @@ mod tests {
                 (self.1)(part);
             }
         }
+    }
+
+    /// Of a search for any match no item is needed after the first match. The pool learns how far
+    /// the search went.
+    #[test]
+    fn the_first_stop_says_where_the_loop_has_stopped() {
+        let mut first = FirstStop::NONE;
+        for (at, needed_end) in [(9, 9), (7, 0), (3, 0), (5, 5)] {
+            first.add(Stop { at, needed_end, found: () }, None);
+        }
+        assert_eq!(first.at(), Some(7));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::{mem, ops::Range, sync::Arc};
 use super::{
     accumulator::{Accumulate, Lend},
     body::Stop,
-    ending::{FirstStop, Panic, discard},
+    ending::{FirstStop, Panic},
     handles::Watch,
     order::Node,
     plan::Plan,
@@ -88,17 +88,17 @@ impl Round<'_> {
         visit(self.log, (me, self.plan.units), &mut worker, acc);
     }
 
-    /// Ends the loop at `place`: from now on, workers claim only items before `place`. A list that
-    /// grows has no order, so it ends at once.
+    /// Ends the loop: from now on, workers claim only items that `stop` needs. A list that grows
+    /// has no order, so it ends at once.
     #[cold]
     #[inline(never)]
-    fn stop(&self, mut place: usize, panic: Option<Panic>, stop: &mut FirstStop) {
+    fn stop(&self, mut stop: Stop, panic: Option<Panic>, first: &mut FirstStop) {
         if let Some(list) = self.list {
             list.searching().close();
-            place = 0;
+            stop.needed_end = 0;
         }
-        self.ranges.truncate(place);
-        discard(stop.note(place, panic));
+        self.ranges.truncate(stop.needed_end);
+        first.add(stop, panic);
     }
 }
 
@@ -124,12 +124,12 @@ impl Worker for RangeWorker<'_, '_> {
     /// other worker folds them. In a list that grows, items have no order, so the worker leaves.
     fn end_at_panic(&mut self, panic: Panic, stop: &mut FirstStop) -> bool {
         let goes_on = self.round.list.is_none();
-        self.round.stop(self.owner.abandon(), Some(panic), stop);
+        self.round.stop(Stop::there(self.owner.abandon(), ()), Some(panic), stop);
         goes_on
     }
 
-    fn leave(&mut self, journal: &mut Journal) -> usize {
-        if let Some(list) = self.round.list {
+    fn leave(&mut self, journal: Option<&mut Journal>) -> usize {
+        if let (Some(list), Some(journal)) = (self.round.list, journal) {
             journal.count(list.folded(self.me));
         }
         self.owner.failed
@@ -152,15 +152,20 @@ impl RangeWorker<'_, '_> {
                     None => return,
                 },
             };
-            let begin = worker_log.journal.begin(first, theft);
-            match Self::fold(round, owner, (first, begin), acc, &mut worker_log.journal) {
+            let mut journal = worker_log.journal.as_deref_mut();
+            let begin = journal.as_mut().map_or_else(Instant::now, |journal| journal.begin(first, theft));
+            match Self::fold(round, owner, (first, begin), acc, journal.as_deref_mut()) {
                 Ok(first) => acc.end(Node::run(first)),
-                Err(Stop { needed_end, .. }) => {
-                    worker_log.journal.mark(owner.next(), Instant::now()); // at the item that has stopped the loop
-                    round.stop(needed_end, None, &mut worker_log.stop);
+                Err(stop) => {
+                    if let Some(journal) = &mut journal {
+                        journal.mark(owner.next(), Instant::now()); // at the item that has stopped the loop
+                    }
+                    round.stop(stop, None, &mut worker_log.stop);
                 }
             }
-            worker_log.journal.end(owner.next());
+            if let Some(journal) = journal {
+                journal.end(owner.next());
+            }
         }
     }
 
@@ -172,18 +177,22 @@ impl RangeWorker<'_, '_> {
         owner: &mut Owner<'_>,
         (first, begin): (usize, Instant),
         acc: &mut dyn Accumulate,
-        journal: &mut Journal,
+        mut journal: Option<&mut Journal>,
     ) -> Result<usize, Stop> {
         acc.take(&mut Claims::of(first..first + 1))?;
-        journal.tick(first + 1);
+        if let Some(journal) = &mut journal {
+            journal.tick(first + 1);
+        }
         let plan = round.plan;
         let items = owner.next()..owner.next() + owner.left();
         let harmless = plan.profile().map_or(1, |profile| profile.harmless_block(items));
         let mut grain = Grain::new(begin, plan.pace, harmless, !matches!(plan.units, Units::Items));
         let mut hand = OwnRange { owner, first, has_large_partials: plan.has_large_partials };
         fold_run(&mut hand, &mut grain, acc, |next, now| {
-            journal.mark(next, now);
-            plan.check_cpu(now);
+            if let Some(journal) = &mut journal {
+                journal.mark(next, now);
+                plan.check_cpu(now);
+            }
             true
         })?;
         Ok(hand.first)
@@ -195,7 +204,7 @@ impl RangeWorker<'_, '_> {
         let Self { round, me, .. } = *self;
         let grow_worker = GrowWorker::new(list, me, round.plan, round.ranges);
         if grow_worker.run(acc, worker_log, self.rest).is_err() {
-            round.stop(0, None, &mut worker_log.stop);
+            round.stop(Stop::there(0, ()), None, &mut worker_log.stop);
         }
         acc.end(Node::run(0));
     }
@@ -318,7 +327,7 @@ mod tests {
         ranges.partition(0..10, &[5]);
         let plan = plan(&heavy);
         let times = Box::<Times>::default().of(2, false);
-        let log = RoundLog::new(Instant::now(), times);
+        let log = RoundLog::new(Instant::now(), Some(times));
         let (round, mut made) = (
             Round { ranges: &ranges, plan: &plan, log: &log, list: None },
             Partials::new(&Count, &Units::Items),
@@ -332,7 +341,7 @@ mod tests {
         work(enter(0));
         work(second.unwrap_or_else(|| enter(1)));
         let runs = made.reduced();
-        let tallies = log.into_inner().0.tallies;
+        let tallies = log.into_inner().0.unwrap().tallies;
         (runs.expect("all have been handed over"), tallies.try_into().expect("two workers"))
     }
 
@@ -407,7 +416,7 @@ mod tests {
             ranges.partition(0..len, &[len]);
             let times = Box::<Times>::default().of(2, false);
             let (log, mut made) =
-                (RoundLog::new(Instant::now(), times), Partials::new(&Lengths, &Units::Items));
+                (RoundLog::new(Instant::now(), Some(times)), Partials::new(&Lengths, &Units::Items));
             let round = Round { ranges: &ranges, plan: &plan, log: &log, list: None };
             let mut folder = WorkerFolder::new(&Lengths, 0, None);
             round.work(0, &mut ranges.enter(0), &mut Accumulator::new(&mut folder, None, &made), &|| false);

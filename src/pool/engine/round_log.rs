@@ -23,8 +23,9 @@ pub(crate) struct RoundLog {
     measures_usage: bool,
     /// The loop's spot in a scene, if a trace is being taken there.
     spot: Option<SceneSpot>,
-    /// Each worker writes its notes to a page of its own.
-    times: Box<Times>,
+    /// Each worker writes its notes to a page of its own. `None` if the call repeats the plan of an
+    /// earlier one, and notes nothing.
+    times: Option<Box<Times>>,
     /// Written only if the loop stops early, or for a timeline: the first stop of the workers that
     /// have left, and the items that each worker gets at the start.
     seldom: Mutex<(FirstStop, Vec<Range<usize>>)>,
@@ -32,17 +33,18 @@ pub(crate) struct RoundLog {
 
 /// The notes of a worker in a shared loop, from its arrival until it leaves.
 pub(crate) struct WorkerLog {
-    pub(crate) journal: Box<Journal>,
+    pub(crate) journal: Option<Box<Journal>>,
     pub(crate) stop: FirstStop,
     used_before: Option<Usage>,
     _stay: Option<Stay>,
 }
 
 impl RoundLog {
-    /// A log for a loop that is shared from `begin` on. `times` selects the measurements.
-    pub(crate) fn new(begin: Instant, mut times: Box<Times>) -> Self {
+    /// A log for a loop that is shared from `begin` on. `times` selects the measurements; `None` if
+    /// nothing is noted but stops.
+    pub(crate) fn new(begin: Instant, mut times: Option<Box<Times>>) -> Self {
         // Without a measurement the usage stays `None`.
-        let measures_usage = times.usage.take().is_some();
+        let measures_usage = times.as_mut().is_some_and(|times| times.usage.take().is_some());
         let seldom = Mutex::new((Earliest::NONE, Vec::new()));
         Self { begin, measures_usage, spot: SceneSpot::here(), times, seldom }
     }
@@ -51,8 +53,10 @@ impl RoundLog {
     #[inline(never)] // items run above the frames of the functions that call this
     pub(crate) fn enter(&self, me: usize, units: Units) -> WorkerLog {
         let used_before = if self.measures_usage { usage() } else { None };
-        let memory = self.times.pages.journal(me);
-        let journal = Journal::new(memory, me, units, self.begin, self.times.tick);
+        let journal = self
+            .times
+            .as_ref()
+            .map(|times| Journal::new(times.pages.journal(me), me, units, self.begin, times.tick));
         let stay = self.spot.as_ref().map(SceneSpot::enter);
         WorkerLog { journal, stop: Earliest::NONE, used_before, _stay: stay }
     }
@@ -61,10 +65,12 @@ impl RoundLog {
     /// without success.
     #[inline(never)]
     pub(crate) fn leave(&self, worker_log: WorkerLog, failed: usize) {
-        let WorkerLog { mut journal, stop, used_before, _stay } = worker_log;
-        let used = used_before.and_then(|before| Some(usage()?.since(before)));
-        journal.failed(failed);
-        self.times.pages.add(journal, used, self.spot.is_some());
+        let WorkerLog { journal, stop, used_before, _stay } = worker_log;
+        if let (Some(times), Some(mut journal)) = (&self.times, journal) {
+            let used = used_before.and_then(|before| Some(usage()?.since(before)));
+            journal.failed(failed);
+            times.pages.add(journal, used, self.spot.is_some());
+        }
         if !stop.is_none() {
             let surplus = lock(&self.seldom).0.merge(stop);
             discard(surplus);
@@ -73,17 +79,20 @@ impl RoundLog {
 
     /// For a timeline: notes the items that each worker gets at the start.
     pub(crate) fn deal(&self, parts: impl FnOnce() -> Vec<Range<usize>>) {
-        if self.times.tick.is_some() {
+        if self.times.as_ref().is_some_and(|times| times.tick.is_some()) {
             lock(&self.seldom).1 = parts();
         }
     }
 
-    /// The notes of all workers. Call this after all workers have left.
-    pub(crate) fn into_inner(self) -> (Box<Times>, FirstStop) {
+    /// The notes of all workers, if they have noted anything, and the first stop. Call this after all
+    /// workers have left.
+    pub(crate) fn into_inner(self) -> (Option<Box<Times>>, FirstStop) {
         let Self { mut times, seldom, .. } = self;
-        times.gather();
         let (stop, dealt) = seldom.into_inner().unwrap_or_else(PoisonError::into_inner);
-        times.dealt = dealt;
+        if let Some(times) = &mut times {
+            times.gather();
+            times.dealt = dealt;
+        }
         (times, stop)
     }
 }

@@ -84,8 +84,8 @@ struct SharedPart<'r> {
 /// The help that a call has found.
 struct Help<'r> {
     turn: Turn<'r>,
-    /// The number of helpers that pays for this loop. The arena has one place for each of these
-    /// helpers. Workers that become idle later may take a place, too.
+    /// The number of helpers that pays for this loop. If fewer workers are idle, workers that become
+    /// idle later may help, too.
     helpers: usize,
     /// Whether at least `helpers` workers are idle now. If fewer workers are idle, the pool learns
     /// only the cost of items from this call, and nothing about sharing.
@@ -240,11 +240,17 @@ impl<'r> Running<'r> {
         let known = splits.as_deref().filter(|_| is_whole);
         let boundaries = known.map(|splits| splits.boundaries(this, awake, dealt)).unwrap_or_default();
         let workers = helpers + 1;
-        let times = splits.as_deref_mut().and_then(Splits::take_times).unwrap_or_default();
-        let mut times = times.of(workers, executor.workers > executor.cpus_at_a_time());
+        let times = (!call.is_repeated).then(|| {
+            let memory = splits.as_deref_mut().and_then(Splits::take_times).unwrap_or_default();
+            let mut times = memory.of(workers, executor.workers > executor.cpus_at_a_time());
+            times.tick = options.tick();
+            times
+        });
         drop(splits);
         let before = solo.hand_over();
-        executor.make_room();
+        if !call.is_repeated {
+            executor.make_room();
+        }
         let plan = Plan {
             workers,
             units: options.units,
@@ -255,7 +261,6 @@ impl<'r> Running<'r> {
             places: Some(WorkerPlaces { threads, cpus: &executor.cpus, arena: turn.arena }),
             polls: executor.polls(&call, workers),
         };
-        times.tick = options.tick();
         let begin = before.begin + before.took;
         let is_full = is_full && !is_rest;
         let help = Help { turn, helpers, is_full, dealt, is_whole, idle: idle + around };
@@ -367,7 +372,11 @@ impl Executor {
     #[inline(never)]
     fn end_shared(&self, shared: SharedBox<'_>, options: &LoopOptions<'_>) -> EndAndAccount {
         let (mut shared, log) = *shared;
-        let (mut times, stop) = log.into_inner();
+        let (times, stop) = log.into_inner();
+        let Some(mut times) = times else {
+            self.gaps.end(Instant::now());
+            return (stop.into_ended(false), None);
+        };
         if options.kind.is_from_the_front() {
             // When a search is over, all its items count as done.
             options.watch.done(shared.left.len().saturating_sub(times.indices()));
@@ -386,7 +395,7 @@ impl Executor {
             took_alone: nanos(before.took),
             took: nanos(now - before.begin),
             took_shared: nanos(now - shared.begin),
-            stop: stop.index(),
+            stop: stop.at(),
         };
         let is_over = options.watch.is_over();
         let is_cancelled = is_over && !options.watch.keeps_result;
@@ -488,7 +497,7 @@ mod tests {
         let slice = Slice { address: 0x1000, len: 1000 };
         let this = Loop { site: Site::new(ptr::without_provenance(0x1230)), slice };
         let (launch, weighed) = (Launch::Shared { helpers: 3 }, Some(Instant::now()));
-        let call = Call { this, launch, awake: true, weighed, is_gap_short: true };
+        let call = Call { this, launch, awake: true, weighed, is_gap_short: true, is_repeated: false };
         let polls = |workers| !executor.polls(&call, workers).between.is_none();
         let may_poll = executor.cpus.plan.may_poll;
         assert_eq!([1, cpus, cpus + 1].map(polls), [may_poll, may_poll, false]);

@@ -1,5 +1,5 @@
-//! A search for the first match, or for any match. All workers claim blocks from the front of the
-//! same slice.
+//! Loops whose workers claim blocks from the front of the same slice: searches for the first match
+//! or for any match, and loops in order, such as scans.
 //!
 //! If each of two workers searched one half of the slice, a match in the first half would make the
 //! second worker's search useless. Two workers that search from the front always take half of the
@@ -12,7 +12,8 @@ use std::{iter, ops::Range};
 
 use super::{
     accumulator::{Accumulate, Lend},
-    ending::{FirstStop, Panic, discard},
+    body::Stop,
+    ending::{FirstStop, Panic},
     handles::Watch,
     round_log::{RoundLog, WorkerLog},
     visit::{Worker, visit},
@@ -39,7 +40,7 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    /// One part, for a search in order.
+    /// One part, for a search for the first match and for a loop in order.
     pub(crate) fn one(cursor: SharedCursor) -> Self {
         Self { first: cursor, others: Box::default(), divide: Instant::now() }
     }
@@ -102,9 +103,9 @@ impl Search<'_> {
         visit(self.log, (me, self.units), &mut worker, acc);
     }
 
-    fn stop(&self, place: usize, panic: Option<Panic>, stop: &mut FirstStop) {
+    fn stop(&self, stop: Stop, panic: Option<Panic>, first: &mut FirstStop) {
         self.parts.close();
-        discard(stop.note(place, panic));
+        first.add(stop, panic);
     }
 }
 
@@ -130,7 +131,7 @@ impl Worker for Searcher<'_> {
                 return;
             }
             if let Err(stop) = acc.take(&mut Claims::of(block)) {
-                return self.search.stop(stop.needed_end, None, &mut worker_log.stop);
+                return self.search.stop(stop, None, &mut worker_log.stop);
             }
         }
     }
@@ -138,12 +139,14 @@ impl Worker for Searcher<'_> {
     /// The worker leaves: all blocks before the panic are already claimed, and other workers finish
     /// them.
     fn end_at_panic(&mut self, panic: Panic, stop: &mut FirstStop) -> bool {
-        self.search.stop(self.last.start, Some(panic), stop);
+        self.search.stop(Stop::there(self.last.start, ()), Some(panic), stop);
         false
     }
 
-    fn leave(&mut self, journal: &mut Journal) -> usize {
-        journal.ran_search(self.indices, self.last.end);
+    fn leave(&mut self, journal: Option<&mut Journal>) -> usize {
+        if let Some(journal) = journal {
+            journal.ran_search(self.indices, self.last.end);
+        }
         0
     }
 }

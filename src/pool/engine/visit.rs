@@ -66,8 +66,9 @@ pub(crate) trait Worker {
     /// `stop`. Returns whether the worker continues. Does not panic.
     fn end_at_panic(&mut self, panic: Panic, stop: &mut FirstStop) -> bool;
 
-    /// Writes the last notes. Returns how many thefts the worker tried without success.
-    fn leave(&mut self, journal: &mut Journal) -> usize;
+    /// Writes the last notes to the journal, if there is one. Returns how many thefts the worker
+    /// tried without success.
+    fn leave(&mut self, journal: Option<&mut Journal>) -> usize;
 }
 
 /// Runs worker `me` until it leaves. Never unwinds: a panic ends the loop and is kept for the
@@ -82,7 +83,7 @@ pub(crate) fn visit(
     let mut worker_log = log.enter(me, units);
     let mut visitor = Visitor { worker, acc, log: &mut worker_log };
     let _or_it_has_given_up = catching(&mut visitor, Visitor::work, Visitor::end_at_panic);
-    let failed = worker.leave(&mut worker_log.journal);
+    let failed = worker.leave(worker_log.journal.as_deref_mut());
     log.leave(worker_log, failed);
 }
 

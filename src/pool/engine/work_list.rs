@@ -90,7 +90,9 @@ impl<'a> GrowWorker<'a> {
             if has_items {
                 let end = Instant::now();
                 self.finds.see(end - begin);
-                worker_log.journal.ran_made_items(victim, begin, end);
+                if let Some(journal) = &mut worker_log.journal {
+                    journal.ran_made_items(victim, begin, end);
+                }
             }
             taken?;
             list.searching().end_work();

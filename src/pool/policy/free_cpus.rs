@@ -74,7 +74,8 @@ pub(crate) fn most_woken(is_cpu_bound: Option<bool>, at_a_time: usize) -> usize 
 /// The number of helpers of a loop.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Granted {
-    /// How many places the loop opens. Threads that become idle later may take a place, too.
+    /// How many helpers the loop may have. If fewer are idle, threads that become idle later may
+    /// help, too.
     pub(crate) helpers: usize,
     /// How many workers get items at the start: the caller and the helpers that are idle now.
     pub(crate) dealt: usize,

@@ -1,4 +1,5 @@
-//! The cursor of a search: workers claim blocks of a part of the slice from the front of the part.
+//! The cursor of a search or of a loop in order: workers claim blocks of a part of the slice from
+//! the front of the part.
 //!
 //! A block is small compared to the number of items before it. So when a match is found, few items
 //! behind the match have been tested. Nothing is stolen, because no worker owns a range. No item

@@ -112,7 +112,7 @@ impl Team {
             polls: PollTimes::default(),
         };
         let times = Box::<Times>::default().of(self.threads.size() + 1, false);
-        let log = RoundLog::new(Instant::now(), times);
+        let log = RoundLog::new(Instant::now(), Some(times));
         let turn = self.threads.take_turn().expect("an arena is free");
         let ranges = &turn.arena.ranges;
         let (round, mut made) =
