@@ -71,6 +71,26 @@ fn in_map() {
     });
 }
 
+/// Of the calls of a short loop, most repeat the plan of an earlier one. Those that panic do, too.
+#[test]
+fn in_a_short_loop_that_is_called_again_and_again() {
+    let pool = Pool::builder().num_threads(2).build().unwrap();
+    let items: Vec<u64> = (0..1000).collect();
+    let mix = |x: u64| (0..20).fold(x, |x, round| (x ^ round).rotate_left(11).wrapping_mul(x | 1));
+    let expected: u64 = items.iter().map(|&x| mix(x)).fold(0, u64::wrapping_add);
+    for call in 0..if cfg!(miri) { 5 } else { 1000 } {
+        let bad = (call % 7 == 6).then_some(call % 1000);
+        let run = || {
+            let step = |&x: &u64| if bad == Some(x) { panic_any(call) } else { mix(x) };
+            pool.map_reduce(&items, step, u64::wrapping_add)
+        };
+        match catch_unwind(AssertUnwindSafe(run)) {
+            Ok(sum) => assert_eq!((bad, sum), (None, Some(expected)), "call {call}"),
+            Err(payload) => assert_eq!(payload.downcast_ref(), bad.map(|_| &call), "call {call}"),
+        }
+    }
+}
+
 #[test]
 fn in_reduce() {
     panics_with("reduce", |pool, items, strike| {

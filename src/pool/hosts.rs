@@ -131,7 +131,7 @@ impl Hosts {
                 is_over = wait(&ended.1, is_over);
             }
         };
-        let turn = host.take_turn().expect("a host that runs no closure has a free arena");
+        let turn = host.barrier.arenas.take().expect("a host that runs no closure has a free arena");
         host.share(&turn, Offer { helpers: 1, ..Offer::default() }, &job, until_ended);
         drop(turn);
         if is_ours {

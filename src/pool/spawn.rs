@@ -143,6 +143,6 @@ impl Pool {
     /// About how many workers are idle.
     #[must_use]
     pub fn idle(&self) -> usize {
-        self.executor().threads.idle()
+        self.executor().threads.barrier.idle()
     }
 }

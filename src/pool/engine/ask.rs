@@ -90,7 +90,7 @@ impl Executor {
     #[cold]
     #[inline(never)]
     fn brief(&self, this: Loop, kind: LoopKind, odds: u64) -> Option<QuickLaunch> {
-        if self.threads.awake() > 0 || Inside::is_here() {
+        if self.threads.barrier.awake() > 0 || Inside::is_here() {
             return None;
         }
         let launch = brief::brief(&self.memory, &self.prices, this, kind)?;
@@ -138,7 +138,10 @@ impl Executor {
     /// Notes that this thread calls a loop while a thread from outside the pool shares a loop. A
     /// call inside an item of a shared loop is not noted.
     fn notice_crowd(&self) {
-        if self.threads.callers() > 0 && !Inside::is_here() && !self.is_crowded.load(Ordering::Relaxed) {
+        if self.threads.barrier.callers() > 0
+            && !Inside::is_here()
+            && !self.is_crowded.load(Ordering::Relaxed)
+        {
             self.is_crowded.store(true, Ordering::Relaxed);
         }
     }
@@ -161,9 +164,9 @@ impl Executor {
             return Some(repeated);
         }
         let most = self.most(this, options);
-        let polling = self.threads.awake();
+        let polling = self.threads.barrier.awake();
         let awake = polling > 0;
-        let is_waking = !awake && self.threads.is_waking();
+        let is_waking = !awake && self.threads.barrier.is_waking();
         let mut launch = Launch::Plain;
         let has_idle = self.idle() > 0;
         self.notice_crowd();
@@ -216,8 +219,8 @@ impl Executor {
         if !is_usual || is_logged() || self.program_report.is_some() || SceneSpot::is_near() {
             return None;
         }
-        let is_free = self.threads.callers() == 0 && !self.is_crowded.load(Ordering::Relaxed);
-        let begin = |helpers| (is_free && self.threads.awake() >= helpers).then(Instant::now);
+        let is_free = self.threads.barrier.callers() == 0 && !self.is_crowded.load(Ordering::Relaxed);
+        let begin = |helpers| (is_free && self.threads.barrier.awake() >= helpers).then(Instant::now);
         let (helpers, now) = with_rounds(|rounds| rounds?.repeat(this, begin))?;
         let launch = Launch::Shared { helpers };
         let weighed = Some(now);
@@ -230,7 +233,7 @@ impl Executor {
     #[inline(never)]
     pub(super) fn weigh_again(&self, this: Loop) -> Call {
         self.set_quiet(0);
-        let awake = self.threads.awake() > 0;
+        let awake = self.threads.barrier.awake() > 0;
         let launch = Launch::begun_alone(&self.prices, awake, Why::Unexpected);
         Call::unweighed(this, launch, awake)
     }

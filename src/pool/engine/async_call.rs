@@ -62,7 +62,7 @@ impl Executor {
             None => Arc::new(Ranges::new(1, Fence::Symmetric)),
         };
         let times = Box::<Times>::default().of(helpers + 1, false);
-        let awake = self.threads.awake() > 0;
+        let awake = self.threads.barrier.awake() > 0;
         let round = CachePadded::new(AsyncRound {
             queues,
             ranges: &ranges,
@@ -95,7 +95,7 @@ impl Executor {
         let is_through = caller.work_until(|caller| has_idle() && caller.wants_help());
         let mut idle = 0;
         if !is_through && let Some(turn) = &turn {
-            idle = self.threads.idle();
+            idle = self.threads.barrier.idle();
             let helpers = self.prices.most_helpers(caller.work_left()).clamp(1, helpers);
             let work = |me| others(me, &mut |poller| round.worker(me, poller).work());
             let offer = Offer { helpers, reentry: Reentry::Once, polls: round.plan.polls };

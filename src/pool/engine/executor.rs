@@ -96,7 +96,7 @@ impl Executor {
     /// Does so only if the thread is the only caller from outside the pool: two callers would move
     /// one helper to and fro.
     pub(super) fn make_room(&self) {
-        if self.threads.here() == 0 && self.threads.callers() == 0 {
+        if self.threads.here() == 0 && self.threads.barrier.callers() == 0 {
             self.cpus.make_room();
         }
     }
@@ -120,7 +120,7 @@ impl Executor {
     /// this call.
     #[inline(always)]
     pub(super) fn idle(&self) -> usize {
-        self.threads.idle() + self.threads.waiting_around()
+        self.threads.barrier.idle() + self.threads.waiting_around()
     }
 
     /// How many workers can run at the same time.
@@ -132,7 +132,7 @@ impl Executor {
     /// parent's threads do not exist in the child.
     pub(super) fn take_turn(&self, options: &LoopOptions<'_>) -> Option<Turn<'_>> {
         let ours = self.threads.process.is_current() && options.watch.is_current();
-        if ours { self.threads.take_turn() } else { None }
+        if ours { self.threads.barrier.arenas.take() } else { None }
     }
 }
 

@@ -141,9 +141,13 @@ impl Executor {
         if level >= self.levels(TRIAL_PARTS) && self.idle() == 0 {
             return None;
         }
-        let awake = self.threads.awake() > 0;
+        let awake = self.threads.barrier.awake() > 0;
         let is_worth_it = launch::is_join_worth_it(&self.prices, self.memory.over_this(this), awake, draw());
-        if is_worth_it && self.threads.process.is_current() { self.threads.take_turn() } else { None }
+        if is_worth_it && self.threads.process.is_current() {
+            self.threads.barrier.arenas.take()
+        } else {
+            None
+        }
     }
 
     /// How long threads poll before they sleep. Polling pays, since the next join of the same
@@ -156,7 +160,7 @@ impl Executor {
         let between = match gap {
             Some(gap) => {
                 let seen = RoundSeen {
-                    awake: self.threads.awake() > 0,
+                    awake: self.threads.barrier.awake() > 0,
                     is_gap_short: gap.is_short(0.0),
                     is_crowded: self.is_crowded.swap(false, Ordering::Relaxed),
                     explores: Explores::No,

@@ -70,7 +70,7 @@ pub(crate) struct WorkerPlaces<'a> {
 /// only if it is the only such caller: two callers would move one helper to and fro.
 pub(crate) fn check_cpu(threads: &Threads, cpus: &CpuAssignment, now: Instant) {
     let here = threads.here();
-    if here > 0 || threads.callers() <= 1 {
+    if here > 0 || threads.barrier.callers() <= 1 {
         cpus.look(here, now);
     }
 }

@@ -84,8 +84,8 @@ impl RoundLog {
         }
     }
 
-    /// The notes of all workers, if they have noted anything, and the first stop. Call this after all
-    /// workers have left.
+    /// The notes of all workers, if they have noted anything, and the first stop. Call this after
+    /// all workers have left.
     pub(crate) fn into_inner(self) -> (Option<Box<Times>>, FirstStop) {
         let Self { mut times, seldom, .. } = self;
         let (stop, dealt) = seldom.into_inner().unwrap_or_else(PoisonError::into_inner);

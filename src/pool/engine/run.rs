@@ -84,8 +84,8 @@ struct SharedPart<'r> {
 /// The help that a call has found.
 struct Help<'r> {
     turn: Turn<'r>,
-    /// The number of helpers that pays for this loop. If fewer workers are idle, workers that become
-    /// idle later may help, too.
+    /// The number of helpers that pays for this loop. If fewer workers are idle, workers that
+    /// become idle later may help, too.
     helpers: usize,
     /// Whether at least `helpers` workers are idle now. If fewer workers are idle, the pool learns
     /// only the cost of items from this call, and nothing about sharing.
@@ -165,7 +165,7 @@ impl<'r> Running<'r> {
                 self.learn_alone(&ended, false);
                 return AfterAlone::Ended(ended, Alone::Busy);
             }
-            let awake = executor.threads.awake() > 0;
+            let awake = executor.threads.barrier.awake() > 0;
             if executor.idle() > 0
                 && let Some(launch) = launch::of_rest(&executor.prices, self.solo.work_left(), awake)
                 && let Some(shared) = self.invite(Call::unweighed(this, launch, awake), true)
@@ -219,7 +219,7 @@ impl<'r> Running<'r> {
         let Self { executor, options, ref mut solo, .. } = *self;
         let Call { this, awake, launch, .. } = call;
         let Executor { ref threads, .. } = *executor;
-        let (idle, around) = (threads.idle(), threads.waiting_around());
+        let (idle, around) = (threads.barrier.idle(), threads.waiting_around());
         if idle + around == 0 {
             return None;
         }
@@ -357,8 +357,8 @@ impl Executor {
             cpus: self.cpus_at_a_time(),
             threads: self.workers - 1,
             idle,
-            callers: self.threads.callers(),
-            waiting: self.threads.waiting(),
+            callers: self.threads.barrier.callers(),
+            waiting: self.threads.barrier.waiting(),
             is_counted: is_worker || Inside::is_here(),
         }
     }
@@ -430,7 +430,7 @@ impl Executor {
         let at_end = Patience::of(self.prices.worth_polling(self.memory.pace(call.this)));
         let seen = RoundSeen {
             // A helper that was rung and is still on its way has not polled in vain.
-            awake: call.awake || self.threads.is_waking(),
+            awake: call.awake || self.threads.barrier.is_waking(),
             is_gap_short: call.is_gap_short,
             is_crowded,
             explores: call.launch.explores(&self.prices, call.awake),

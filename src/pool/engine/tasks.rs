@@ -32,7 +32,7 @@ impl Executor {
         if !self.threads.process.is_current() {
             return task(); // the threads do not exist in the child, and a lock may stay locked
         }
-        if !self.threads.spawn(task) && !self.has_reserve() && self.workers == 1 {
+        if !self.threads.barrier.spawn(task) && !self.has_reserve() && self.workers == 1 {
             self.run_all();
         }
     }
@@ -53,7 +53,7 @@ impl Executor {
             return self.threads.call_all(all(0));
         }
         self.threads.call_all(all(1));
-        if !self.threads.spawn(task(0)) && self.workers == 1 {
+        if !self.threads.barrier.spawn(task(0)) && self.workers == 1 {
             self.run_all();
         }
     }
@@ -73,7 +73,7 @@ impl Executor {
             // A thread with a post runs its own call in line with those of other broadcasts.
             let is_in_line = threads.post() != 0;
             // Any other thread is number 0 itself. It waits for the number 0 of earlier calls, too.
-            let waits_for_reserve = !is_in_line && threads.reserve_is_called();
+            let waits_for_reserve = !is_in_line && threads.barrier.reserve_is_called();
             let skipped = (!is_in_line && !waits_for_reserve).then_some(here);
             let calls = self.workers - skipped.iter().count();
             let (left, waiter) = (AtomicUsize::new(calls), threads.waiter());
@@ -95,7 +95,7 @@ impl Executor {
                 });
                 threads.call_all(calls);
                 // A worker may have been noted for a task that waits, and run its call first.
-                if threads.has_waiting() {
+                if threads.barrier.has_waiting() {
                     self.has_reserve();
                 }
                 if !is_in_line {

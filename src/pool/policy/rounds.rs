@@ -111,8 +111,8 @@ impl Rounds {
     }
 
     /// How a call repeats the plan of the last ones: with how many helpers, and when it begins.
-    /// `None` if it is to be decided. `begin` gets the number of helpers, and returns the time if
-    /// the call can repeat the plan.
+    /// `None` if the policy has to decide. `begin` gets the number of helpers, and returns the time
+    /// if the call can repeat the plan.
     pub(crate) fn repeat(
         &self,
         this: Loop,

@@ -26,7 +26,7 @@ use crate::{
 /// left the gate; but if one of these threads drops it, or they are detached, it waits for nobody.
 #[derive(Debug)]
 pub(crate) struct Threads {
-    barrier: Arc<Barrier<Job>>,
+    pub(crate) barrier: Arc<Barrier<Job>>,
     /// The number of threads.
     number: usize,
     handles: Vec<JoinHandle<()>>,
@@ -66,52 +66,19 @@ impl Threads {
         }
     }
 
-    /// About how many threads are in no loop, minus the number of open places.
-    #[inline(always)]
-    pub(crate) fn idle(&self) -> usize {
-        self.barrier.idle()
-    }
-
-    /// About how many threads in no loop would find a job without a wake-up.
-    #[inline(always)]
-    pub(crate) fn awake(&self) -> usize {
-        self.barrier.awake()
-    }
-
-    /// Whether a thread in no loop is on its way from its sleep: about.
-    pub(crate) fn is_waking(&self) -> bool {
-        self.barrier.is_waking()
-    }
-
-    /// About how many callers of shared loops are not among these threads.
-    #[inline(always)]
-    pub(crate) fn callers(&self) -> usize {
-        self.barrier.callers()
-    }
-
     /// The number of the calling thread, from 1; 0 if it is no worker among these threads.
     pub(crate) fn here(&self) -> usize {
         self.barrier.caller().thread()
-    }
-
-    /// About how many callers of shared loops wait for the last worker of their loop.
-    pub(crate) fn waiting(&self) -> usize {
-        self.barrier.waiting()
     }
 
     /// About the number of waiting callers of loops around the calling thread. If this thread calls
     /// a loop now, these callers would help.
     #[inline(always)]
     pub(crate) fn waiting_around(&self) -> usize {
-        if self.waiting() == 0 {
+        if self.barrier.waiting() == 0 {
             return 0;
         }
         here::arena(self.barrier.address()).map_or(0, |number| self.barrier.waiting_around(number))
-    }
-
-    /// The right to share a loop, if an arena is free.
-    pub(crate) fn take_turn(&self) -> Option<Turn<'_>> {
-        self.barrier.arenas.take()
     }
 
     /// Whether any loop is shared now.
@@ -148,12 +115,6 @@ impl Threads {
         }
     }
 
-    /// Calls a thread back into the loop of this arena: the caller of the loop if it sleeps,
-    /// otherwise an idle thread.
-    pub(crate) fn call_back(&self, arena: usize) {
-        self.barrier.call_back(arena);
-    }
-
     /// The caller rests while workers are inside. Returns true if the caller was called back, and
     /// false if all workers have left.
     pub(crate) fn rest(&self, turn: &Turn<'_>) -> bool {
@@ -165,27 +126,11 @@ impl Threads {
         self.number
     }
 
-    /// Adds a task. Returns whether an idle thread has been told. If not, the reserve has to have
-    /// begun.
-    pub(crate) fn spawn(&self, task: Task) -> bool {
-        self.barrier.spawn(task)
-    }
-
     /// Adds tasks for workers of these numbers, which are threads of the pool; number 0 is the
     /// reserve, which has to have begun.
     pub(crate) fn call_all(&self, calls: impl Iterator<Item = (usize, Task)>) {
         let post = |number| if number == 0 { RESERVE } else { number };
         self.barrier.call_all(calls.map(|(number, task)| (post(number), task)).collect());
-    }
-
-    /// Whether a call of the reserve has not ended.
-    pub(crate) fn reserve_is_called(&self) -> bool {
-        self.barrier.reserve_is_called()
-    }
-
-    /// Whether a task waits that any thread may run.
-    pub(crate) fn has_waiting(&self) -> bool {
-        self.barrier.has_waiting()
     }
 
     /// Begins the reserve, if it has not begun: `begin` starts its thread.
@@ -383,7 +328,7 @@ mod tests {
     /// `number` threads that look for jobs.
     fn started(number: usize, patience: Patience) -> Threads {
         let mut threads = Threads::new(number, Fence::Symmetric, patience);
-        assert_eq!(threads.awake(), number, "a thread that has not slept yet looks for a job");
+        assert_eq!(threads.barrier.awake(), number, "a thread that has not slept yet looks for a job");
         for _ in 0..number {
             let worker = threads.new_worker();
             threads.start(ThreadBuilder::new(), Box::new(move || worker.work(|| true))).unwrap();
@@ -395,13 +340,13 @@ mod tests {
     fn a_sleeping_thread_is_not_awake_and_a_polling_one_is() {
         let impatient = started(1, Patience::default());
         let begin = Instant::now();
-        while impatient.awake() > 0 {
+        while impatient.barrier.awake() > 0 {
             assert!(begin.elapsed() < Duration::from_secs(60), "it has no patience");
             thread::yield_now();
         }
         let patient = started(1, Patience::of(Duration::from_secs(60)));
         thread::sleep(Duration::from_millis(50));
-        assert_eq!(patient.awake(), 1, "it polls");
+        assert_eq!(patient.barrier.awake(), 1, "it polls");
     }
 
     /// A thread that the next loop does not ask for falls asleep when its own patience is over.
@@ -416,7 +361,7 @@ mod tests {
             let job = |_| {
                 inside.fetch_add(1, Ordering::Relaxed);
             };
-            let turn = threads.take_turn().expect("an arena");
+            let turn = threads.barrier.arenas.take().expect("an arena");
             let begin = Instant::now();
             let is_late = || begin.elapsed() > Duration::from_secs(60);
             threads.share(&turn, offer, &job, || {
@@ -426,10 +371,10 @@ mod tests {
             });
             assert_eq!(inside.load(Ordering::Relaxed), asked);
             let polling = asked.max(2); // the second of the two polls for the last loop but one
-            while threads.awake() > polling && !is_late() {
+            while threads.barrier.awake() > polling && !is_late() {
                 thread::yield_now();
             }
-            assert_eq!(threads.awake(), polling);
+            assert_eq!(threads.barrier.awake(), polling);
         }
     }
 
@@ -442,7 +387,7 @@ mod tests {
             came.store(true, Ordering::Relaxed);
             wait_for(&ends);
         };
-        let turn = threads.take_turn().expect("an arena");
+        let turn = threads.barrier.arenas.take().expect("an arena");
         let offer = Offer { helpers: 1, ..Offer::default() };
         threads.share(&turn, offer, &outer, || {
             wait_for(&came);
@@ -456,7 +401,7 @@ mod tests {
             // After the inner loops their two helpers poll.
             let polls = PollTimes { between: Patience::of(Duration::from_secs(60)), ..PollTimes::default() };
             let share = |helpers, wait: &dyn Fn()| {
-                let turn = threads.take_turn().expect("an arena");
+                let turn = threads.barrier.arenas.take().expect("an arena");
                 threads.share(&turn, Offer { helpers, polls, ..Offer::default() }, &inner, wait);
             };
             share(2, &|| {
@@ -464,11 +409,11 @@ mod tests {
                     thread::yield_now();
                 }
             });
-            assert_eq!(threads.awake(), 2);
+            assert_eq!(threads.barrier.awake(), 2);
             // This loop asks for two helpers, and may end before they come.
             share(2, &|| ());
             thread::sleep(Duration::from_millis(50));
-            assert_eq!(threads.awake(), 2);
+            assert_eq!(threads.barrier.awake(), 2);
             ends.store(true, Ordering::Relaxed);
         });
     }
@@ -510,14 +455,14 @@ mod tests {
 
         /// Runs a loop, and counts the state again.
         fn run(&self, depth: u32) {
-            let Some(turn) = self.threads.take_turn() else { return };
+            let Some(turn) = self.threads.barrier.arenas.take() else { return };
             let reentry = if self.draw(2) == 0 { Reentry::Once } else { Reentry::Again };
             let is_again = reentry == Reentry::Again;
             let helpers = 1 + self.draw(self.threads.size());
             let inside = |_| {
                 self.item(depth);
                 if is_again && self.draw(3) > 0 {
-                    self.threads.call_back(turn.arena.number);
+                    self.threads.barrier.call_back(turn.arena.number);
                 }
             };
             self.threads.share(&turn, Offer { helpers, reentry, ..Offer::default() }, &inside, || {
@@ -548,7 +493,7 @@ mod tests {
         let (threads, offer) = (started(2, Patience::default()), Offer { helpers: 1, ..Offer::default() });
         let [came, helped, over, is_wrong] = [const { AtomicBool::new(false) }; 4];
         let share = |work: &(dyn Fn(usize) + Sync), waits_for: &AtomicBool| {
-            let turn = threads.take_turn().expect("an arena");
+            let turn = threads.barrier.arenas.take().expect("an arena");
             threads.share(&turn, offer, work, || wait_for(waits_for));
         };
         let inner = |_| helped.store(true, Ordering::Relaxed);
@@ -592,17 +537,17 @@ mod tests {
         let outer = |_| {
             is_inside.store(true, Ordering::Relaxed);
             came.store(true, Ordering::Relaxed);
-            let turn = threads.take_turn().expect("an arena");
+            let turn = threads.barrier.arenas.take().expect("an arena");
             threads.share(&turn, offer, &inner, || wait_for(&helped));
             thread::sleep(Duration::from_millis(20));
             is_inside.store(false, Ordering::Relaxed);
         };
-        let turn = threads.take_turn().expect("an arena");
+        let turn = threads.barrier.arenas.take().expect("an arena");
         let ended =
             catch_unwind(AssertUnwindSafe(|| threads.share(&turn, offer, &outer, || wait_for(&came))));
         assert_eq!(ended.expect_err("a panic").downcast_ref(), Some(&"help"));
         assert!(!is_inside.load(Ordering::Relaxed), "the worker is inside after the return");
-        assert_eq!(threads.callers(), 0);
+        assert_eq!(threads.barrier.callers(), 0);
     }
 
     #[test]

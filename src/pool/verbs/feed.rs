@@ -113,7 +113,7 @@ impl<'e, T> List<'e, T> {
         calls.last = Some(now);
         drop(calls);
         if self.deques.searching().come_back() {
-            self.executor.threads.call_back(self.arena.load(Ordering::Relaxed));
+            self.executor.threads.barrier.call_back(self.arena.load(Ordering::Relaxed));
         }
     }
 }

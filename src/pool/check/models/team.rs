@@ -113,7 +113,7 @@ impl Team {
         };
         let times = Box::<Times>::default().of(self.threads.size() + 1, false);
         let log = RoundLog::new(Instant::now(), Some(times));
-        let turn = self.threads.take_turn().expect("an arena is free");
+        let turn = self.threads.barrier.arenas.take().expect("an arena is free");
         let ranges = &turn.arena.ranges;
         let (round, mut made) =
             (Round { ranges, plan: &plan, log: &log, list: None }, Partials::new(&body, &Units::Items));
