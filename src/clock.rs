@@ -15,12 +15,14 @@ pub(crate) use still::Instant;
 use std::time::Duration;
 
 /// Converts a time to nanoseconds, the unit of all estimates.
+#[inline(never)]
 pub(crate) fn nanos(time: Duration) -> f32 {
     time.as_secs_f32() * 1e9
 }
 
 /// Converts nanoseconds to a time.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // an estimate
+#[inline(never)]
 pub(crate) fn time(nanos: f32) -> Duration {
     Duration::from_nanos(nanos as u64)
 }

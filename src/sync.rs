@@ -33,6 +33,7 @@ use std::{
 /// Locks `mutex`, even if it is poisoned. The only lock of this crate under which user code runs is
 /// that of a worker's kept state, which belongs to the user. So a panic never leaves data of this
 /// crate half-changed.
+#[inline(never)]
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

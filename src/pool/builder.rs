@@ -6,18 +6,18 @@ use crate::{
     pool::{
         engine::executor::Executor,
         error::{BuildError, LEAST_STACK},
-        hosts::{HostOptions, Hosts},
+        hosts::{HostOptions, Hosts, new_thread},
         place::{
-            affinity::{Mask, Pinned, before_pin},
+            affinity::{Mask, Pin, before_pin, pin_for_good},
             cpu_assignment::CpuAssignment,
             inherited_scheduling::InheritedScheduling,
             placement::{PinState, Pinning, Placement, SeatPlan, System, Wish},
         },
         supply::Fence,
         team::{oneshot, threads::Threads},
-        thread::{Arrived, Handler, PanicHandler, ThreadBody, WorkerThread},
+        thread::{Arrived, Handlers, ThreadBody, WorkerThread},
     },
-    sync::{Patience, ThreadBuilder},
+    sync::Patience,
 };
 
 /// Logs the messages about the building of a pool. Called after the pool is complete, since a
@@ -30,17 +30,6 @@ pub(crate) fn log_building(executor: &Executor) {
     for remark in remarks {
         log::debug!("{remark}");
     }
-}
-
-/// Which CPUs the pool may use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
-    /// The CPUs of the thread that builds the pool.
-    Own,
-    /// As `Own`; the thread that builds the pool is also pinned.
-    Scope,
-    /// The CPUs of the process. The threads of the pool also get the priority of the process.
-    Global,
 }
 
 /// The options of a new [`Pool`](crate::Pool). Made by [`Pool::builder`](crate::Pool::builder).
@@ -74,12 +63,14 @@ struct PoolOptions {
     thread_name: Option<Box<dyn Fn(usize) -> String>>,
     stack_size: Option<usize>,
     spin_before_park: Option<Duration>,
-    start_handler: Option<Handler>,
-    exit_handler: Option<Handler>,
-    panic_handler: Option<PanicHandler>,
-    is_hosted: bool,
+    handlers: Handlers,
+    /// If the first host starts with the pool: the function that starts it.
+    start_host: Option<StartHost>,
     is_alone: bool,
 }
+
+/// [`PoolOptions::start_host`].
+type StartHost = fn(&Hosts, Option<&mut Spawn<'_>>) -> Result<oneshot::Receiver<Arrived>, BuildError>;
 
 /// The spawn handler of a program. The handler is boxed, so that the code that builds pools is
 /// compiled once.
@@ -272,7 +263,7 @@ impl<S> PoolBuilder<S> {
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     pub fn start_handler(mut self, handler: impl Fn(usize) + Send + Sync + 'static) -> Self {
-        self.options.start_handler = Some(Arc::new(handler));
+        self.options.handlers.start = Some(Arc::new(handler));
         self
     }
 
@@ -299,7 +290,7 @@ impl<S> PoolBuilder<S> {
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     pub fn exit_handler(mut self, handler: impl Fn(usize) + Send + Sync + 'static) -> Self {
-        self.options.exit_handler = Some(Arc::new(handler));
+        self.options.handlers.exit = Some(Arc::new(handler));
         self
     }
 
@@ -328,7 +319,7 @@ impl<S> PoolBuilder<S> {
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     pub fn panic_handler(mut self, handler: impl Fn(Box<dyn Any + Send>) + Send + Sync + 'static) -> Self {
-        self.options.panic_handler = Some(Arc::new(handler));
+        self.options.handlers.panic = Some(Arc::new(handler));
         self
     }
 
@@ -389,7 +380,7 @@ impl PoolBuilder {
     /// is a warning and has no effect. `doubts` are logged with the warnings of the pool.
     #[doc(hidden)]
     pub fn lenient(mut self, doubts: Vec<String>) -> Self {
-        self.options.wish.is_lenient = true;
+        self.options.wish.lenient = Some(|error| error.to_string());
         self.options.wish.doubts = doubts;
         self
     }
@@ -400,7 +391,8 @@ impl PoolBuilder {
     /// of a handler is given to the [`panic_handler`](Self::panic_handler), as that of a task.
     #[doc(hidden)]
     pub fn hosted(mut self) -> Self {
-        self.options.is_hosted = true;
+        self.options.handlers.are_detached = true;
+        self.options.start_host = Some(PoolOptions::start_host);
         self
     }
 
@@ -413,11 +405,22 @@ impl PoolBuilder {
 }
 
 impl<S: FnMut(WorkerThread) -> io::Result<()>> PoolBuilder<S> {
-    /// Makes the executor of a pool. If the calling thread is pinned, it stays pinned while the
-    /// second result lives.
-    pub(crate) fn assemble(self, role: Role) -> Result<(Executor, Option<Pinned>), BuildError> {
+    /// Makes the executor of a pool whose threads have the scheduling `inherited`. A thread that a
+    /// pool has pinned builds a pool on the CPUs that it had before. In a scope, `pin_caller` pins
+    /// the calling thread.
+    pub(crate) fn assemble(
+        self,
+        inherited: Option<InheritedScheduling>,
+        pin_caller: Option<Pin<'_>>,
+    ) -> Result<Executor, BuildError> {
         let spawn = self.spawn_handler.map(|handler| Box::new(handler) as Spawn<'_>);
-        self.options.assemble(role, spawn)
+        self.options.assemble(inherited, pin_caller, spawn)
+    }
+
+    /// [`assemble`](Self::assemble) on the CPUs of the calling thread.
+    pub(crate) fn assemble_here(self, pin_caller: Option<Pin<'_>>) -> Result<Executor, BuildError> {
+        let inherited = before_pin().as_ref().map(InheritedScheduling::of_cpus);
+        self.assemble(inherited, pin_caller)
     }
 }
 
@@ -426,42 +429,35 @@ impl PoolOptions {
     /// caller of a scope.
     fn assemble(
         mut self,
-        role: Role,
+        inherited: Option<InheritedScheduling>,
+        pin_caller: Option<Pin<'_>>,
         mut spawn: Option<Spawn<'_>>,
-    ) -> Result<(Executor, Option<Pinned>), BuildError> {
+    ) -> Result<Executor, BuildError> {
         if let Some(asked) = self.stack_size.filter(|bytes| *bytes < LEAST_STACK) {
             return Err(BuildError::StackSize { asked });
         }
-        // A thread that a pool has pinned builds a pool on the CPUs that it had before.
-        let inherited = match role {
-            Role::Global => Some(InheritedScheduling::of_process()),
-            Role::Own | Role::Scope => before_pin().as_ref().map(InheritedScheduling::of_cpus),
-        };
         let mask = inherited.as_ref().map_or_else(Mask::of_this_thread, InheritedScheduling::mask);
         let scheduling = inherited.clone().or_else(|| mask.as_ref().ok().map(InheritedScheduling::of_cpus));
         let mut plan = SeatPlan::new(mem::take(&mut self.wish), System::now(mask))?;
-        let host = HostOptions {
+        let handlers = Arc::new(mem::take(&mut self.handlers));
+        let hosts = Hosts::new(HostOptions {
             name: self.name(0)?,
             stack_size: self.stack_size,
             scheduling,
-            start_handler: self.start_handler.clone(),
-            exit_handler: self.exit_handler.clone(),
-            panic_handler: self.panic_handler.clone(),
-            is_hosted: self.is_hosted,
+            handlers: Arc::clone(&handlers),
             is_alone: self.is_alone,
-        };
-        let hosts = Hosts::new(host);
+        });
         let fence = Fence::of_this_process(); // before the threads start, since registering is fast while the process has only one thread
         if !fence.is_dear_for_thieves() {
             plan.remarks.push("no membarrier(2): each claim takes a full fence".into());
         }
         let patience = Patience::of(self.spin_before_park.unwrap_or_default());
         let mut threads = Threads::new(plan.workers - 1, fence, patience);
-        if self.is_hosted {
+        if handlers.are_detached {
             threads.detach();
         }
-        let host = self.is_hosted.then(|| self.start_host(&hosts, spawn.as_mut())).transpose()?;
-        let arrivals = self.start(&mut threads, &plan, inherited, spawn.as_mut())?;
+        let host = self.start_host.map(|start| start(&hosts, spawn.as_mut())).transpose()?;
+        let arrivals = self.start(&mut threads, &plan, inherited, &handlers, spawn.as_mut())?;
         drop(spawn); // also drops the workers that the handler has kept, so that their receivers report an error
         if let Some(arrival) = host {
             arrival.receive().ok_or(BuildError::NotRun { worker: 0 })?;
@@ -484,14 +480,12 @@ impl PoolOptions {
                 Err(source) => refused.push((worker, cpu.number, source)),
             }
         }
-        let (mut pinned, mut caller_pin) = (None, PinState::Free);
-        if let Some(cpu) = plan.cpu(0).filter(|_| role == Role::Scope) {
-            match Pinned::to(cpu.number) {
-                Ok(caller) => (pinned, caller_pin) = (Some(caller), PinState::Pinned),
-                Err(source) => {
-                    refused.push((0, cpu.number, source));
-                    caller_pin = PinState::Refused;
-                }
+        let mut caller_pin = PinState::Free;
+        if let (Some(pin), Some(cpu)) = (pin_caller, plan.cpu(0)) {
+            caller_pin = PinState::Pinned;
+            if let Err(source) = pin(cpu.number) {
+                refused.push((0, cpu.number, source));
+                caller_pin = PinState::Refused;
             }
         }
         let number = refused.len();
@@ -504,8 +498,7 @@ impl PoolOptions {
             plan.doubts.push(format!("worker {worker} is not pinned to CPU {cpu}: {source}{others}"));
         }
         let assignment = CpuAssignment::new(plan, pinned_helpers, caller_pin);
-        let executor = Executor::new(threads, assignment, hosts, self.spin_before_park);
-        Ok((executor, pinned))
+        Ok(Executor::new(threads, assignment, hosts, self.spin_before_park))
     }
 
     /// The name of a worker's thread.
@@ -517,15 +510,15 @@ impl PoolOptions {
 
     /// Starts the first host.
     fn start_host(
-        &self,
         hosts: &Hosts,
         spawn: Option<&mut Spawn<'_>>,
     ) -> Result<oneshot::Receiver<Arrived>, BuildError> {
-        let name = self.name(0)?;
-        hosts.begin(|threads, thread, body| {
+        hosts.begin(|threads, (name, stack_size), body| {
             let started = match spawn {
-                Some(spawn) => spawn(WorkerThread::new(0, name, self.stack_size, body, threads.gate())),
-                None => threads.start(thread, body),
+                Some(spawn) => {
+                    spawn(WorkerThread::new(0, name, stack_size, Box::new(|_pin| body()), threads.gate()))
+                }
+                None => threads.start(new_thread(name, stack_size), body),
             };
             started.map_err(|source| BuildError::Spawn { worker: 0, source })
         })
@@ -538,6 +531,7 @@ impl PoolOptions {
         threads: &mut Threads,
         plan: &SeatPlan,
         inherited: Option<InheritedScheduling>,
+        handlers: &Arc<Handlers>,
         mut spawn: Option<&mut Spawn<'_>>,
     ) -> Result<Vec<oneshot::Receiver<Arrived>>, BuildError> {
         let inherited = inherited.filter(|_| spawn.is_none()); // threads of a handler keep their priority
@@ -547,20 +541,19 @@ impl PoolOptions {
                 worker,
                 inherited: inherited.clone(),
                 cpu: plan.cpu(worker).map(|cpu| cpu.number),
-                is_lent: spawn.is_some(),
                 checks_cpu: plan.pinning != Pinning::Off,
-                start_handler: self.start_handler.clone(),
-                exit_handler: self.exit_handler.clone(),
-                is_detached: self.is_hosted,
-                panic_handler: self.panic_handler.clone(),
+                handlers: Arc::clone(handlers),
             };
-            let (worker_handle, (sender, arrival)) = (threads.new_worker(), oneshot::channel());
-            let body = Box::new(move || body.run(worker_handle, sender));
-            let started = if let Some(spawn) = &mut spawn {
-                spawn(WorkerThread::new(worker, name, self.stack_size, body, threads.gate()))
-            } else {
-                let thread = ThreadBuilder::new().name(name);
-                threads.start(self.stack_size.into_iter().fold(thread, ThreadBuilder::stack_size), body)
+            let (handle, (sender, arrival)) = (threads.new_worker(), oneshot::channel());
+            let started = match &mut spawn {
+                Some(spawn) => {
+                    let body = Box::new(move |pin: Pin<'_>| body.run(handle, sender, pin));
+                    spawn(WorkerThread::new(worker, name, self.stack_size, body, threads.gate()))
+                }
+                None => {
+                    let body = Box::new(move || body.run(handle, sender, &mut pin_for_good));
+                    threads.start(new_thread(name, self.stack_size), body)
+                }
             };
             started.map(|()| arrival).map_err(|source| BuildError::Spawn { worker, source })
         };

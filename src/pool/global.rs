@@ -22,10 +22,11 @@ use std::{
 
 use super::{
     Pool,
-    builder::{PoolBuilder, Role, log_building},
+    builder::{PoolBuilder, log_building},
     engine::executor::Executor,
     error::BuildError,
     executor_cell::ExecutorCell,
+    place::inherited_scheduling::InheritedScheduling,
     thread::WorkerThread,
 };
 
@@ -113,10 +114,10 @@ impl Pool {
         if !begin() {
             return;
         }
-        let executor = match options().assemble(Role::Global) {
-            Ok((executor, _)) => executor,
-            Err(error) => Executor::of_one(vec![format!("the global pool has one worker: {error}")]),
-        };
+        let executor =
+            options().assemble(Some(InheritedScheduling::of_process()), None).unwrap_or_else(|error| {
+                Executor::of_one(vec![format!("the global pool has one worker: {error}")])
+            });
         GLOBAL.cell.replace(executor);
         // Logs on a thread of its own; if that thread cannot be started, the messages are lost. The
         // first use of the pool may be a call by a logger that holds a lock. Logging on this thread
@@ -156,7 +157,7 @@ impl<S: FnMut(WorkerThread) -> io::Result<()>> PoolBuilder<S> {
             return Err(BuildError::GlobalExists);
         }
         let undo = Undo;
-        let (executor, _) = self.assemble(Role::Global)?;
+        let executor = self.assemble(Some(InheritedScheduling::of_process()), None)?;
         mem::forget(undo);
         GLOBAL.cell.replace(executor);
         log_building(GLOBAL.executor());

@@ -14,11 +14,12 @@ use std::{
     io,
     panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind, resume_unwind},
     ptr,
+    sync::Arc,
 };
 
 use super::{
     error::BuildError,
-    place::inherited_scheduling::InheritedScheduling,
+    place::{affinity, inherited_scheduling::InheritedScheduling},
     supply::Fence,
     team::{
         barrier::Offer,
@@ -26,26 +27,30 @@ use super::{
         oneshot,
         threads::{Threads, WorkerHandle},
     },
-    thread::{Arrived, Handler, PanicHandler, ThreadBody},
+    thread::{Arrived, Handlers, PanicHandler, ThreadBody},
 };
 use crate::sync::{Condvar, JoinHandle, Mutex, Patience, ThreadBuilder, lock, wait};
+
+/// A thread that has not started.
+pub(crate) fn new_thread(name: String, stack_size: Option<usize>) -> ThreadBuilder {
+    let thread = ThreadBuilder::new().name(name);
+    match stack_size {
+        Some(bytes) => thread.stack_size(bytes),
+        None => thread,
+    }
+}
 
 /// The work of a thread.
 pub(crate) type HostBody = Box<dyn FnOnce() + Send + Sync>;
 
 /// The options of a host.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub(crate) struct HostOptions {
     pub(crate) name: String,
     pub(crate) stack_size: Option<usize>,
     /// The CPUs, and in the global pool the priority. The thread that starts a host may be pinned.
     pub(crate) scheduling: Option<InheritedScheduling>,
-    pub(crate) start_handler: Option<Handler>,
-    pub(crate) exit_handler: Option<Handler>,
-    pub(crate) panic_handler: Option<PanicHandler>,
-    /// Whether the first host starts with the pool, and nobody waits for the threads: see
-    /// `PoolBuilder::hosted`.
-    pub(crate) is_hosted: bool,
+    pub(crate) handlers: Arc<Handlers>,
     /// Whether the pool may start no thread at all.
     pub(crate) is_alone: bool,
 }
@@ -85,7 +90,7 @@ impl Hosts {
 
     /// The function that is given the panics of tasks.
     pub(crate) fn panic_handler(&self) -> Option<PanicHandler> {
-        self.options.panic_handler.clone()
+        self.options.handlers.panic.clone()
     }
 
     /// Whether the calling thread is one of these hosts.
@@ -142,11 +147,11 @@ impl Hosts {
     /// Starts a host.
     fn start(&self) -> Threads {
         let mut threads = Threads::new(1, Fence::Symmetric, Patience::default());
-        let (thread, body, arrival) = self.thread(threads.new_worker());
-        if self.options.is_hosted {
+        let (body, arrival) = self.body(threads.new_worker());
+        if self.options.handlers.are_detached {
             threads.detach();
         }
-        let why: String = match threads.start(thread, body).map(|()| arrival.receive()) {
+        let why: String = match threads.start(self.new_thread(), body).map(|()| arrival.receive()) {
             Ok(Some(Arrived { started: Ok(()), .. })) => return threads,
             Ok(Some(Arrived { started: Err(message), .. })) => {
                 format!("the start handler has panicked: {message}")
@@ -157,15 +162,15 @@ impl Hosts {
         panic!("no thread for Pool::enter: {why}");
     }
 
-    /// Makes the first host. `start` has to start its thread.
+    /// Makes the first host. `start` has to start its thread, which has this name and stack size.
     pub(crate) fn begin(
         &self,
-        start: impl FnOnce(&mut Threads, ThreadBuilder, HostBody) -> Result<(), BuildError>,
+        start: impl FnOnce(&mut Threads, (String, Option<usize>), HostBody) -> Result<(), BuildError>,
     ) -> Result<oneshot::Receiver<Arrived>, BuildError> {
         let mut threads = Threads::new(1, Fence::Symmetric, Patience::default());
         threads.detach();
-        let (thread, body, arrival) = self.thread(threads.new_worker());
-        start(&mut threads, thread, body)?;
+        let (body, arrival) = self.body(threads.new_worker());
+        start(&mut threads, (self.options.name.clone(), self.options.stack_size), body)?;
         lock(&self.idle).push(threads);
         Ok(arrival)
     }
@@ -175,27 +180,25 @@ impl Hosts {
         if self.options.is_alone {
             return Err(io::ErrorKind::Unsupported.into());
         }
-        let (thread, body, _) = self.thread(handle);
-        thread.spawn(body)
+        let (body, _) = self.body(handle);
+        self.new_thread().spawn(body)
     }
 
-    /// A thread that works for `handle`, with the options of a host: the thread, and its work.
-    fn thread(&self, handle: WorkerHandle) -> (ThreadBuilder, HostBody, oneshot::Receiver<Arrived>) {
-        let options = self.options.clone();
-        let HostOptions { name, stack_size, scheduling, .. } = options;
+    fn new_thread(&self) -> ThreadBuilder {
+        new_thread(self.options.name.clone(), self.options.stack_size)
+    }
+
+    /// The work of a thread that works for `handle`, with the options of a host.
+    fn body(&self, handle: WorkerHandle) -> (HostBody, oneshot::Receiver<Arrived>) {
+        let HostOptions { scheduling, handlers, .. } = &self.options;
         let body = ThreadBody {
             worker: 0,
-            inherited: scheduling,
+            inherited: scheduling.clone(),
             cpu: None,
-            is_lent: false,
             checks_cpu: false,
-            start_handler: options.start_handler,
-            exit_handler: options.exit_handler,
-            is_detached: options.is_hosted,
-            panic_handler: options.panic_handler,
+            handlers: Arc::clone(handlers),
         };
         let (sender, arrival) = oneshot::channel();
-        let thread = stack_size.into_iter().fold(ThreadBuilder::new().name(name), ThreadBuilder::stack_size);
-        (thread, Box::new(move || body.run(handle, sender)), arrival)
+        (Box::new(move || body.run(handle, sender, &mut affinity::pin_for_good)), arrival)
     }
 }

@@ -33,9 +33,10 @@ pub use verbs::{
 
 use std::{borrow::Cow, cmp::Ordering, fmt, io};
 
-use builder::{Role, log_building};
+use builder::log_building;
 use engine::executor::Executor;
 use executor_cell::ExecutorCell;
+use place::affinity::Pinned;
 use verbs::{comparator::By, partition, select, sort};
 
 /// A team of threads that runs loops over slices.
@@ -130,7 +131,7 @@ impl<S: FnMut(WorkerThread) -> io::Result<()>> PoolBuilder<S> {
     /// If the closure of [`thread_name`](Self::thread_name) or of
     /// [`spawn_handler`](Self::spawn_handler) panics.
     pub fn build(self) -> Result<Pool, BuildError> {
-        let (executor, _) = self.assemble(Role::Own)?;
+        let executor = self.assemble_here(None)?;
         log_building(&executor);
         Ok(Pool { cell: ExecutorCell::new(executor) })
     }
@@ -159,7 +160,9 @@ impl<S: FnMut(WorkerThread) -> io::Result<()>> PoolBuilder<S> {
     /// # Panics
     /// If `work` panics.
     pub fn scope<R>(self, work: impl FnOnce(&Pool) -> R) -> Result<R, BuildError> {
-        let (executor, _pinned) = self.assemble(Role::Scope)?;
+        let mut pinned = None;
+        let executor = self
+            .assemble_here(Some(&mut |cpu| Pinned::to(cpu).map(|this_thread| pinned = Some(this_thread))))?;
         log_building(&executor);
         Ok(work(&Pool { cell: ExecutorCell::new(executor) }))
     }

@@ -12,7 +12,7 @@ use std::{
 use super::{
     engine::ending::{Panic, discard},
     place::{
-        affinity::{self, Pinned},
+        affinity::{self, Pin, Pinned},
         inherited_scheduling::InheritedScheduling,
         starvation,
     },
@@ -25,6 +25,17 @@ pub(crate) type Handler = Arc<dyn Fn(usize) + Send + Sync>;
 /// A function of the program that is given the panics of tasks.
 pub(crate) type PanicHandler = Arc<dyn Fn(Panic) + Send + Sync>;
 
+/// The functions of the program that the threads of a pool call.
+#[derive(Default)]
+pub(crate) struct Handlers {
+    pub(crate) start: Option<Handler>,
+    pub(crate) exit: Option<Handler>,
+    pub(crate) panic: Option<PanicHandler>,
+    /// Whether building does not wait for the start handler. A panic of a handler is then treated
+    /// as that of a task.
+    pub(crate) are_detached: bool,
+}
+
 /// The whole work of a thread of the pool: pinning and the start handler, the jobs, and the exit
 /// handler.
 pub(crate) struct ThreadBody {
@@ -32,17 +43,9 @@ pub(crate) struct ThreadBody {
     pub(crate) inherited: Option<InheritedScheduling>,
     /// The CPU that the thread is pinned to.
     pub(crate) cpu: Option<usize>,
-    /// Whether the thread belongs to the program. A thread of the program gets its old affinity
-    /// mask back at the end.
-    pub(crate) is_lent: bool,
     /// Whether the thread checks between jobs that it gets CPU time (`place/starvation.rs`).
     pub(crate) checks_cpu: bool,
-    pub(crate) start_handler: Option<Handler>,
-    pub(crate) exit_handler: Option<Handler>,
-    /// Whether building does not wait for the start handler. A panic of a handler is then treated
-    /// as that of a task.
-    pub(crate) is_detached: bool,
-    pub(crate) panic_handler: Option<PanicHandler>,
+    pub(crate) handlers: Arc<Handlers>,
 }
 
 /// The message that a thread sends to the building thread when it is ready for jobs or has failed.
@@ -57,38 +60,32 @@ pub(crate) struct Arrived {
 }
 
 impl ThreadBody {
-    /// Does the work on the calling thread.
-    pub(crate) fn run(self, handle: WorkerHandle, arrival: Sender<Arrived>) {
-        let taken_over = self.inherited.map_or(Ok(()), |of| of.take_over());
-        let mut lent = None;
-        let pinned = match self.cpu {
-            None => Ok(()),
-            Some(cpu) if self.is_lent => Pinned::to(cpu).map(|pinned| lent = Some(pinned)),
-            Some(cpu) => affinity::pin_for_good(cpu),
+    /// Does the work on the calling thread, which `pin` pins.
+    #[inline(never)]
+    pub(crate) fn run(self, handle: WorkerHandle, arrival: Sender<Arrived>, pin: Pin<'_>) {
+        let Self { worker, inherited, cpu, checks_cpu, handlers } = self;
+        let taken_over = inherited.map_or(Ok(()), |of| of.take_over());
+        let pinned = cpu.map_or(Ok(()), pin).map(|()| affinity::this_thread());
+        let call = |handler: &Option<Handler>| {
+            let Some(handler) = handler else { return Ok(()) };
+            catch_unwind(AssertUnwindSafe(|| handler(worker)))
         };
-        let pinned = pinned.map(|()| affinity::this_thread());
         let panicked = |payload| {
-            if self.is_detached { tell(self.panic_handler.clone(), payload) } else { discard(payload) }
+            if handlers.are_detached { tell(handlers.panic.as_ref(), payload) } else { discard(payload) }
         };
-        let (early, late) =
-            if self.is_detached { (None, self.start_handler) } else { (self.start_handler, None) };
-        let started = call(early, self.worker).map_err(message);
+        let start = || call(&handlers.start);
+        let started = if handlers.are_detached { Ok(()) } else { start().map_err(message) };
         let stays = started.is_ok() || handle.is_reserve(); // tasks wait for the reserve
         arrival.send(Arrived { taken_over, pinned, started });
         if stays {
-            call(late, self.worker).unwrap_or_else(panicked);
+            if handlers.are_detached {
+                start().unwrap_or_else(panicked);
+            }
             let mut has_cpu = starvation::has_cpu();
-            handle.work(|| !self.checks_cpu || has_cpu());
-            call(self.exit_handler, self.worker).unwrap_or_else(panicked);
+            handle.work(|| !checks_cpu || has_cpu());
+            call(&handlers.exit).unwrap_or_else(panicked);
         }
-        drop(lent);
     }
-}
-
-/// Calls a handler, if there is one, and drops it.
-fn call(handler: Option<Handler>, worker: usize) -> Result<(), Panic> {
-    let Some(handler) = handler else { return Ok(()) };
-    catch_unwind(AssertUnwindSafe(move || handler(worker)))
 }
 
 /// The message of a panic.
@@ -102,8 +99,8 @@ fn message(payload: Panic) -> String {
 /// Gives the payload of a panic for which nobody waits to the handler; aborts if there is none, or
 /// if it panics.
 #[cold]
-pub(crate) fn tell(handler: Option<PanicHandler>, payload: Panic) {
-    let told = handler.map(|handler| catch_unwind(AssertUnwindSafe(move || handler(payload))));
+pub(crate) fn tell(handler: Option<&PanicHandler>, payload: Panic) {
+    let told = handler.map(|handler| catch_unwind(AssertUnwindSafe(|| handler(payload))));
     if !matches!(told, Some(Ok(()))) {
         log::error!(
             "a task has panicked, and nobody waits for it: the process aborts. PoolBuilder::panic_handler sets a \
@@ -112,6 +109,10 @@ pub(crate) fn tell(handler: Option<PanicHandler>, payload: Panic) {
         process::abort();
     }
 }
+
+/// The work of a thread that belongs to the program. Such a thread gets its old affinity mask back
+/// at the end.
+pub(crate) type LentBody = Box<dyn FnOnce(Pin<'_>) + Send + Sync>;
 
 /// The work of one worker, which has to run on a thread of its own. Given to the
 /// [`spawn_handler`](crate::PoolBuilder::spawn_handler), which starts that thread.
@@ -139,7 +140,7 @@ pub struct WorkerThread {
     index: usize,
     name: String,
     stack_size: Option<usize>,
-    body: Option<Box<dyn FnOnce() + Send + Sync>>,
+    body: Option<LentBody>,
     gate: Arc<Gate>,
     /// The thread that builds the pool.
     builder: ThreadId,
@@ -161,7 +162,7 @@ impl WorkerThread {
         index: usize,
         name: String,
         stack_size: Option<usize>,
-        body: Box<dyn FnOnce() + Send + Sync>,
+        body: LentBody,
         gate: Arc<Gate>,
     ) -> Self {
         let (builder, process) = (thread::current().id(), Process::current());
@@ -223,8 +224,9 @@ impl WorkerThread {
             "worker {} runs on the thread that builds the pool: run it on a thread of its own",
             self.index
         );
+        let mut pinned = None;
         if let Some(body) = self.body.take() {
-            body();
+            body(&mut |cpu| Pinned::to(cpu).map(|this_thread| pinned = Some(this_thread)));
         }
     }
 }

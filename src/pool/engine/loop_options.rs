@@ -3,7 +3,7 @@
 
 use std::panic::Location;
 
-use super::{handles::Watch, work_list::WorkList};
+use super::{handles::Watch, search::RunSearch, work_list::WorkList};
 use crate::pool::{
     policy::site::LoopKind,
     tell::{report::RunReport, trace::Trace, units::Units},
@@ -20,6 +20,8 @@ pub(crate) struct LoopOptions<'a> {
     pub(crate) units: Units,
     /// The list of made items, if the loop runs over a list that grows.
     pub(crate) list: Option<&'a dyn WorkList>,
+    /// If workers take the items from the front: the function with which they do.
+    pub(crate) search: Option<RunSearch>,
 }
 
 /// The loop's place in the program. Also, if the user wants them, the report and the trace that the
@@ -47,7 +49,7 @@ pub(crate) fn is_logged() -> bool {
 impl<'a> LoopOptions<'a> {
     #[inline]
     pub(crate) fn new(threads: usize, watch: Watch<'a>, wishes: Wishes<'a>, kind: LoopKind) -> Self {
-        Self { threads, watch, wishes, kind, units: Units::Items, list: None }
+        Self { threads, watch, wishes, kind, units: Units::Items, list: None, search: None }
     }
 
     /// Whether the loop runs over existing items, without handles, report or trace.
@@ -61,7 +63,7 @@ impl<'a> LoopOptions<'a> {
     #[inline]
     pub(crate) fn in_memory(self) -> Self {
         if self.is_plain() && !self.units.are_blocks() {
-            Self::plain(self.threads, self.wishes.at, self.kind)
+            Self::plain(self.threads, self.wishes.at, self.kind, self.search)
         } else {
             self
         }
@@ -69,8 +71,14 @@ impl<'a> LoopOptions<'a> {
 
     #[cold]
     #[inline(never)]
-    fn plain(threads: usize, at: &'static Location<'static>, kind: LoopKind) -> Self {
-        Self::new(threads, Watch::default(), Wishes { at, report: None, trace: None }, kind)
+    fn plain(
+        threads: usize,
+        at: &'static Location<'static>,
+        kind: LoopKind,
+        search: Option<RunSearch>,
+    ) -> Self {
+        let wishes = Wishes { at, report: None, trace: None };
+        Self { search, ..Self::new(threads, Watch::default(), wishes, kind) }
     }
 
     /// Whether the loop has to read the clock or a handle.

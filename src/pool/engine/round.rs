@@ -203,7 +203,7 @@ impl RangeWorker<'_, '_> {
     fn grow(&self, list: &dyn WorkList, acc: &mut dyn Accumulate, worker_log: &mut WorkerLog) {
         let Self { round, me, .. } = *self;
         let grow_worker = GrowWorker::new(list, me, round.plan, round.ranges);
-        if grow_worker.run(acc, worker_log, self.rest).is_err() {
+        if list.run_worker(grow_worker, acc, worker_log, self.rest).is_err() {
             round.stop(Stop::there(0, ()), None, &mut worker_log.stop);
         }
         acc.end(Node::run(0));

@@ -14,7 +14,7 @@ use super::{
     plan::{Plan, WorkerPlaces},
     round::Round,
     round_log::RoundLog,
-    search::{Parts, Search},
+    search::{RunSearch, Search},
     solo::Solo,
 };
 use crate::{
@@ -30,7 +30,7 @@ use crate::{
             site::{Loop, LoopKind, Supply},
             split::{Splits, parts},
         },
-        supply::{range::Claims, shared_cursor::SharedCursor},
+        supply::range::Claims,
         team::{
             arena::Turn,
             barrier::{Offer, PollTimes, Reentry},
@@ -272,10 +272,9 @@ impl<'r> Running<'r> {
     #[inline(never)] // so that a call that runs alone has a small stack frame
     fn together(self, shared: SharedBox<'r>) -> EndAndAccount {
         let Self { executor, options, own, others, .. } = self;
-        if options.kind.is_from_the_front() {
-            executor.search(&shared, options, own, others);
-        } else {
-            executor.round(&shared, options, own, others);
+        match options.search {
+            Some(run) => executor.search(&shared, options, run, own, others),
+            None => executor.round(&shared, options, own, others),
         }
         executor.end_shared(shared, options)
     }
@@ -445,21 +444,19 @@ impl Executor {
         &self,
         (shared, log): &(SharedPart<'_>, RoundLog),
         options: &LoopOptions<'_>,
+        run: RunSearch,
         own: &mut dyn Accumulate,
         others: &dyn Lend,
     ) {
         let SharedPart { ref call, ref left, ref help, plan: Plan { polls, .. }, .. } = *shared;
-        log.deal(|| vec![0..0; help.helpers + 1]); // no worker owns a range
-        let searchers = help.helpers + 1;
-        let in_order = |smallest| Parts::one(SharedCursor::new(left.clone(), searchers, smallest));
-        let parts = match options.kind.supply {
-            Supply::InOrder => in_order(block_in_order(self.memory.pace(call.this))),
-            Supply::Any => Parts::of_any(left.clone(), searchers),
-            _ => in_order(1),
+        let smallest = match options.kind.supply {
+            Supply::InOrder => Some(block_in_order(self.memory.pace(call.this))),
+            Supply::Any => None,
+            _ => Some(1),
         };
-        let search = Search { parts, watch: options.watch, units: options.units, log };
+        let search = Search { left: left.clone(), smallest, watch: options.watch, units: options.units, log };
         let offer = Offer { helpers: help.helpers, reentry: Reentry::Once, polls };
-        search.run((&self.threads, &help.turn), offer, own, others);
+        run(search, (&self.threads, &help.turn), offer, own, others);
     }
 
     /// Runs a round: each worker claims from the front of its own range.
@@ -486,13 +483,12 @@ mod tests {
     use super::*;
     use crate::pool::{
         PoolBuilder,
-        builder::Role,
         policy::site::{Loop, Site, Slice},
     };
 
     #[test]
     fn helpers_poll_after_a_round_with_at_most_as_many_workers_as_cpus() {
-        let executor = PoolBuilder::default().num_threads(4).assemble(Role::Own).unwrap().0;
+        let executor = PoolBuilder::default().num_threads(4).assemble_here(None).unwrap();
         let cpus = executor.helpers_at_a_time + 1;
         let slice = Slice { address: 0x1000, len: 1000 };
         let this = Loop { site: Site::new(ptr::without_provenance(0x1230)), slice };

@@ -32,7 +32,7 @@ use crate::{
 };
 
 /// The items of a search, in parts with a cursor each.
-pub(crate) struct Parts {
+struct Parts {
     first: SharedCursor,
     others: Box<[SharedCursor]>,
     /// When workers go to parts of their own.
@@ -41,12 +41,12 @@ pub(crate) struct Parts {
 
 impl Parts {
     /// One part, for a search for the first match and for a loop in order.
-    pub(crate) fn one(cursor: SharedCursor) -> Self {
+    fn one(cursor: SharedCursor) -> Self {
         Self { first: cursor, others: Box::default(), divide: Instant::now() }
     }
 
     /// A part of `items` for each of the `searchers`.
-    pub(crate) fn of_any(items: Range<usize>, searchers: usize) -> Self {
+    fn of_any(items: Range<usize>, searchers: usize) -> Self {
         let (first, others) = SharedCursor::parts(items, searchers);
         Self { first, others, divide: Instant::now() + time(AT_FRONT_NS) }
     }
@@ -76,30 +76,53 @@ impl Parts {
     }
 }
 
-/// A search. Its workers claim blocks from shared cursors.
+/// A search that several workers begin.
 pub(crate) struct Search<'a> {
-    /// The remaining items of a slice.
-    pub(crate) parts: Parts,
+    /// The remaining indices of a slice.
+    pub(crate) left: Range<usize>,
+    /// If workers go to parts of their own, `None`. Otherwise the size of the smallest block.
+    pub(crate) smallest: Option<usize>,
     pub(crate) watch: Watch<'a>,
     pub(crate) units: Units,
     pub(crate) log: &'a RoundLog,
 }
 
-impl Search<'_> {
-    /// Runs the search. Nothing unwinds: user code runs only inside `work`, which catches panics.
-    pub(crate) fn run(
-        &self,
-        (threads, turn): (&Threads, &Turn<'_>),
-        offer: Offer,
-        own: &mut dyn Accumulate,
-        others: &dyn Lend,
-    ) {
-        let work = |me| others.lend(me, &mut |acc| self.work(me, acc));
-        threads.share(turn, offer, &work, || self.work(0, own));
-    }
+/// The type of [`run`].
+pub(crate) type RunSearch =
+    fn(Search<'_>, (&Threads, &Turn<'_>), Offer, own: &mut dyn Accumulate, others: &dyn Lend);
 
+/// Runs a search. Nothing unwinds: user code runs only inside `work`, which catches panics. Only the
+/// options of a search refer to this function, so a program without searches does not contain it.
+#[inline(never)]
+pub(crate) fn run(
+    Search { left, smallest, watch, units, log }: Search<'_>,
+    (threads, turn): (&Threads, &Turn<'_>),
+    offer: Offer,
+    own: &mut dyn Accumulate,
+    others: &dyn Lend,
+) {
+    let searchers = offer.helpers + 1;
+    log.deal(|| vec![0..0; searchers]); // no worker owns a range
+    let parts = match smallest {
+        Some(smallest) => Parts::one(SharedCursor::new(left, searchers, smallest)),
+        None => Parts::of_any(left, searchers),
+    };
+    let shared = SharedSearch { parts, watch, units, log };
+    let work = |me| others.lend(me, &mut |acc| shared.work(me, acc));
+    threads.share(turn, offer, &work, || shared.work(0, own));
+}
+
+/// A search under way. Its workers claim blocks from shared cursors.
+struct SharedSearch<'a> {
+    parts: Parts,
+    watch: Watch<'a>,
+    units: Units,
+    log: &'a RoundLog,
+}
+
+impl SharedSearch<'_> {
     fn work(&self, me: usize, acc: &mut dyn Accumulate) {
-        let mut worker = Searcher { search: self, me, indices: 0, last: 0..0, is_divided: false };
+        let mut worker = Searcher { shared: self, me, indices: 0, last: 0..0, is_divided: false };
         visit(self.log, (me, self.units), &mut worker, acc);
     }
 
@@ -111,7 +134,7 @@ impl Search<'_> {
 
 /// A worker of a search.
 struct Searcher<'w> {
-    search: &'w Search<'w>,
+    shared: &'w SharedSearch<'w>,
     me: usize,
     /// How many indices the worker has claimed, and its last block.
     indices: usize,
@@ -123,7 +146,7 @@ struct Searcher<'w> {
 impl Worker for Searcher<'_> {
     /// Reads the token before each block, and the clock only to divide the search.
     fn work(&mut self, acc: &mut dyn Accumulate, worker_log: &mut WorkerLog) {
-        let Search { parts, watch, units, .. } = self.search;
+        let SharedSearch { parts, watch, units, .. } = self.shared;
         while let Some(block) = parts.claim(self.me, self.indices, &mut self.is_divided) {
             (self.indices, self.last) = (self.indices + block.len(), block.clone());
             watch.done(units.items(block.clone()).len());
@@ -131,7 +154,7 @@ impl Worker for Searcher<'_> {
                 return;
             }
             if let Err(stop) = acc.take(&mut Claims::of(block)) {
-                return self.search.stop(stop, None, &mut worker_log.stop);
+                return self.shared.stop(stop, None, &mut worker_log.stop);
             }
         }
     }
@@ -139,7 +162,7 @@ impl Worker for Searcher<'_> {
     /// The worker leaves: all blocks before the panic are already claimed, and other workers finish
     /// them.
     fn end_at_panic(&mut self, panic: Panic, stop: &mut FirstStop) -> bool {
-        self.search.stop(Stop::there(self.last.start, ()), Some(panic), stop);
+        self.shared.stop(Stop::there(self.last.start, ()), Some(panic), stop);
         false
     }
 

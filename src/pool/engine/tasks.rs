@@ -128,7 +128,7 @@ impl Executor {
         Box::new(move || {
             let begin = report.map(|report| (report, Instant::now()));
             if let Err(payload) = catch_unwind(AssertUnwindSafe(work)) {
-                tell(handler, payload);
+                tell(handler.as_ref(), payload);
             }
             if let Some((report, begin)) = begin {
                 report.enter_task(begin.elapsed());

@@ -50,6 +50,16 @@ pub(crate) trait WorkList: Sync {
 
     /// How many items worker `me` has folded since the last call of this function.
     fn folded(&self, me: usize) -> usize;
+
+    /// Runs [`GrowWorker::run`] for a worker of this list. Only lists refer to that function, so a
+    /// program without lists that grow does not contain it.
+    fn run_worker(
+        &self,
+        worker: GrowWorker<'_>,
+        acc: &mut dyn Accumulate,
+        worker_log: &mut WorkerLog,
+        rest: &dyn Fn() -> bool,
+    ) -> Result<(), Stop>;
 }
 
 /// A worker for which no seed is left.

@@ -353,6 +353,9 @@ fn note_first(before: &Mask) -> bool {
     before_pin().is_none() && note_before_pin(Some(before.clone()))
 }
 
+/// Pins the calling thread to a CPU.
+pub(crate) type Pin<'a> = &'a mut dyn FnMut(usize) -> io::Result<()>;
+
 /// Pins the calling thread, a thread of a pool, until it ends.
 pub(crate) fn pin_for_good(cpu: usize) -> io::Result<()> {
     let before = Mask::of_this_thread()?;

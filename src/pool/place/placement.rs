@@ -184,9 +184,9 @@ pub(crate) struct Wish {
     pub(crate) workers: Option<usize>,
     pub(crate) pinning: Option<Pinning>,
     pub(crate) placement: Placement,
-    /// Whether a wrong environment variable is a warning and has no effect. Otherwise it is an
-    /// error.
-    pub(crate) is_lenient: bool,
+    /// If a wrong environment variable is a warning and has no effect: the text of the warning.
+    /// Otherwise it is an error.
+    pub(crate) lenient: Option<fn(&BuildError) -> String>,
     /// Warnings of the caller, which are logged with those of the pool.
     pub(crate) doubts: Vec<String>,
 }
@@ -198,12 +198,12 @@ impl Wish {
         value: Option<String>,
         meaning: fn(String) -> Result<T, BuildError>,
     ) -> Result<Option<T>, BuildError> {
-        match value.map(meaning).transpose() {
-            Err(error) if self.is_lenient => {
-                self.doubts.push(error.to_string());
+        match (value.map(meaning).transpose(), self.lenient) {
+            (Err(error), Some(warning)) => {
+                self.doubts.push(warning(&error));
                 Ok(None)
             }
-            read => read,
+            (read, _) => read,
         }
     }
 }

@@ -9,7 +9,15 @@ use std::{fmt, marker::PhantomData, time::Duration};
 use crate::{
     clock::{Instant, Moment, nanos},
     pool::{
-        engine::{ending::discard, executor::Executor, handles::Watch, work_list::WorkList},
+        engine::{
+            accumulator::Accumulate,
+            body::Stop,
+            ending::discard,
+            executor::Executor,
+            handles::Watch,
+            round_log::WorkerLog,
+            work_list::{GrowWorker, WorkList},
+        },
         policy::{
             back_off,
             grain::DEAR_NS,
@@ -170,6 +178,16 @@ impl<T: Send> WorkList for List<'_, T> {
 
     fn folded(&self, me: usize) -> usize {
         self.deques.of(me).take_count()
+    }
+
+    fn run_worker(
+        &self,
+        worker: GrowWorker<'_>,
+        acc: &mut dyn Accumulate,
+        worker_log: &mut WorkerLog,
+        rest: &dyn Fn() -> bool,
+    ) -> Result<(), Stop> {
+        worker.run(acc, worker_log, rest)
     }
 }
 

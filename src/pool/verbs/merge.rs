@@ -338,10 +338,7 @@ pub(super) mod tests {
 
     use super::{super::comparator::tests::by, *};
     use crate::{
-        pool::{
-            builder::{PoolBuilder, Role},
-            policy::site::scatter,
-        },
+        pool::{builder::PoolBuilder, policy::site::scatter},
         sync::{AtomicUsize, Ordering},
     };
 
@@ -377,7 +374,7 @@ pub(super) mod tests {
     pub(in super::super) fn executor(threads: usize) -> Executor {
         let threads = if cfg!(miri) { 1 } else { threads };
         let builder = PoolBuilder::default().num_threads(threads);
-        builder.assemble(Role::Own).expect("a pool").0
+        builder.assemble_here(None).expect("a pool")
     }
 
     fn by_pieces(

@@ -20,6 +20,7 @@ use crate::pool::{
         handles::{CancelToken, Cancelled, Progress, Watch},
         loop_options::{LoopOptions, Wishes},
         order::Node,
+        search::{self, RunSearch},
         work_list::WorkList,
     },
     policy::site::{LoopKind, Slice, Supply},
@@ -481,7 +482,8 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         let len = blocks.map_or_else(|| source.count(), Blocks::count);
         let slice = Slice { address: source.address(), len };
         let units = blocks.map_or(Units::Items, |blocks| Units::Blocks { blocks, leaves });
-        let options = LoopOptions { threads, watch, wishes, kind, units, list: None };
+        let search = kind.is_from_the_front().then_some(search::run as RunSearch);
+        let options = LoopOptions { threads, watch, wishes, kind, units, list: None, search };
         let states_of = Numbered { first, size: size.unwrap_or(1) };
         let kernel = Kernel { chain, fold, reduce, states_of, makes: PhantomData };
         LoopCall { executor, slice, options, kernel }
