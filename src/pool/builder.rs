@@ -12,6 +12,7 @@ use crate::{
             cpu_assignment::CpuAssignment,
             inherited_scheduling::InheritedScheduling,
             placement::{PinState, Pinning, Placement, SeatPlan, System, Wish},
+            topology::Cpu,
         },
         supply::Fence,
         team::{oneshot, threads::Threads},
@@ -24,8 +25,8 @@ use crate::{
 /// logger may use the pool. The calling thread must hold no lock that a logger may need.
 pub(crate) fn log_building(executor: &Executor) {
     let SeatPlan { doubts, remarks, .. } = &executor.cpus.plan;
-    if !doubts.is_empty() {
-        log::warn!("{}", doubts.join("; "));
+    for doubt in doubts {
+        log::warn!("{doubt}");
     }
     for remark in remarks {
         log::debug!("{remark}");
@@ -462,7 +463,11 @@ impl PoolOptions {
         if let Some(arrival) = host {
             arrival.receive().ok_or(BuildError::NotRun { worker: 0 })?;
         }
-        let (mut pinned_helpers, mut refused) = (Vec::new(), Vec::new());
+        let (mut pinned_helpers, mut refused, mut first_refused) = (Vec::new(), 0, None);
+        let mut refuse = |worker, cpu: Cpu, source| {
+            refused += 1;
+            first_refused.get_or_insert((worker, cpu.number, source));
+        };
         for (worker, arrival) in (1..).zip(arrivals) {
             let arrived = arrival.receive().ok_or(BuildError::NotRun { worker })?;
             let Arrived { taken_over, pinned, started } = arrived;
@@ -477,24 +482,23 @@ impl PoolOptions {
             let Some(cpu) = plan.cpu(worker) else { continue };
             match pinned {
                 Ok(thread) => pinned_helpers.push((worker, thread)),
-                Err(source) => refused.push((worker, cpu.number, source)),
+                Err(source) => refuse(worker, cpu, source),
             }
         }
         let mut caller_pin = PinState::Free;
         if let (Some(pin), Some(cpu)) = (pin_caller, plan.cpu(0)) {
             caller_pin = PinState::Pinned;
             if let Err(source) = pin(cpu.number) {
-                refused.push((0, cpu.number, source));
+                refuse(0, cpu, source);
                 caller_pin = PinState::Refused;
             }
         }
-        let number = refused.len();
-        if let Some((worker, cpu, source)) = refused.into_iter().next() {
+        if let Some((worker, cpu, source)) = first_refused {
             if plan.pinning == Pinning::Required {
                 let allowed = plan.machine.cpus.iter().map(|cpu| cpu.number).collect();
                 return Err(BuildError::Pin { worker, cpu, allowed, source });
             }
-            let others = if number > 1 { &format!(", nor are {} others", number - 1) } else { "" };
+            let others = if refused > 1 { &format!(", nor are {} others", refused - 1) } else { "" };
             plan.doubts.push(format!("worker {worker} is not pinned to CPU {cpu}: {source}{others}"));
         }
         let assignment = CpuAssignment::new(plan, pinned_helpers, caller_pin);
@@ -535,7 +539,8 @@ impl PoolOptions {
         mut spawn: Option<&mut Spawn<'_>>,
     ) -> Result<Vec<oneshot::Receiver<Arrived>>, BuildError> {
         let inherited = inherited.filter(|_| spawn.is_none()); // threads of a handler keep their priority
-        let start = |worker| {
+        let mut arrivals = Vec::with_capacity(plan.workers);
+        for worker in 1..plan.workers {
             let name = self.name(worker)?;
             let body = ThreadBody {
                 worker,
@@ -555,9 +560,10 @@ impl PoolOptions {
                     threads.start(new_thread(name, self.stack_size), body)
                 }
             };
-            started.map(|()| arrival).map_err(|source| BuildError::Spawn { worker, source })
-        };
-        (1..plan.workers).map(start).collect()
+            started.map_err(|source| BuildError::Spawn { worker, source })?;
+            arrivals.push(arrival);
+        }
+        Ok(arrivals)
     }
 }
 

@@ -11,14 +11,9 @@ pub(crate) type File<'a> = &'a dyn Fn(&str) -> Option<String>;
 /// Reads a file of this system. Bytes that are not UTF-8 are replaced, since a mount point may have
 /// any name.
 pub(crate) fn this_system(path: &str) -> Option<String> {
-    let (mut file, mut bytes, mut part) = (fs::File::open(path).ok()?, Vec::new(), [0; 4096]);
-    // `fs::read` has 2 KB of code, for large files.
-    loop {
-        match file.read(&mut part).ok()? {
-            0 => return Some(String::from_utf8_lossy(&bytes).into_owned()),
-            read => bytes.extend_from_slice(&part[..read]),
-        }
-    }
+    let mut bytes = Vec::new();
+    fs::File::open(path).ok()?.read_to_end(&mut bytes).ok()?; // `fs::read` has 2 KB of code, for large files
+    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// The files that pools of this process have read, for threads that may run on these CPUs.
@@ -63,6 +58,12 @@ pub(super) fn text(file: File<'_>, path: &str) -> Option<String> {
 #[inline(never)]
 pub(super) fn number(text: &str) -> Option<usize> {
     text.parse().ok()
+}
+
+/// Whether one of the parts of a text is `part`.
+#[inline(never)]
+pub(super) fn has_part(text: &str, between: char, part: &str) -> bool {
+    parts(text, between).contains(&part)
 }
 
 /// Splits a text at a character.

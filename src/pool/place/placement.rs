@@ -96,6 +96,7 @@ impl Placement {
 
 /// Sorts CPUs by the key of their index. CPUs with equal keys are sorted by node, cache, core and
 /// number.
+#[inline(never)]
 fn sorted(cpus: &[Cpu], key: &dyn Fn(usize) -> [usize; 4]) -> Vec<Cpu> {
     let key = |i: usize| (key(i), [cpus[i].node, cpus[i].cache, cpus[i].core, cpus[i].number]);
     order(cpus.len(), &|a, b| key(a) < key(b)).into_iter().map(|i| cpus[i]).collect()
@@ -222,12 +223,17 @@ pub(crate) struct System<'a> {
 impl System<'_> {
     /// The information of this system, for threads that may run on the CPUs of `mask`.
     pub(crate) fn now(mask: io::Result<Mask>) -> Self {
-        // No valid value has a character that is not UTF-8.
-        let variable = |name| env::var_os(name).map(|value| value.to_string_lossy().into_owned());
         let allowed = mask.map(|mask| mask.cpus());
         read_for(allowed.as_deref().unwrap_or_default());
         Self { allowed, file: &read_once, num_threads: variable(NUM_THREADS), pinning: variable(PINNING) }
     }
+}
+
+/// The value of an environment variable, if it is set. No valid value has a character that is not
+/// UTF-8.
+#[inline(never)]
+fn variable(name: &str) -> Option<String> {
+    Some(env::var_os(name)?.to_string_lossy().into_owned())
 }
 
 /// The plan of a pool: how many workers it has, and on which CPUs.
@@ -392,6 +398,7 @@ impl SeatPlan {
     }
 
     /// The CPUs of the placement.
+    #[inline(never)]
     pub(crate) fn cpus(&self) -> Vec<usize> {
         self.order.iter().map(|cpu| cpu.number).collect()
     }
@@ -408,10 +415,8 @@ fn workers_of(value: String) -> Result<usize, BuildError> {
 
 /// The pinning that a value of the environment variable stands for.
 fn pinning_of(value: String) -> Result<Pinning, BuildError> {
-    match value.trim_ascii().to_ascii_lowercase().as_str() {
-        "off" => Ok(Pinning::Off),
-        "best-effort" => Ok(Pinning::BestEffort),
-        "required" => Ok(Pinning::Required),
-        _ => Err(BuildError::Variable { name: PINNING, value }),
-    }
+    let names =
+        [("off", Pinning::Off), ("best-effort", Pinning::BestEffort), ("required", Pinning::Required)];
+    let known = names.into_iter().find(|(name, _)| name.eq_ignore_ascii_case(value.trim_ascii()));
+    known.map(|(_, pinning)| pinning).ok_or(BuildError::Variable { name: PINNING, value })
 }

@@ -5,7 +5,7 @@
 //! [`std::thread::available_parallelism`] reads the same files and rounds down: with a quota of 2.5
 //! CPUs it leaves half a CPU idle.
 
-use super::files::{File, number, parts, text};
+use super::files::{File, has_part, number, parts, text};
 
 /// The smallest quota of the group of this process and of all groups above it, in CPUs; `None` if
 /// CPU time is not limited.
@@ -44,7 +44,7 @@ impl Mount {
         let [_, _, _, root, point, ..] = halves.next()? else { return None };
         let controller = match halves.next()? {
             ["cgroup2", ..] => "",
-            ["cgroup", _, options, ..] if parts(options, ',').contains(&"cpu") => "cpu",
+            ["cgroup", _, options, ..] if has_part(options, ',', "cpu") => "cpu",
             _ => return None,
         };
         Some(Self { root: path(root), point: path(point), controller })
@@ -53,15 +53,15 @@ impl Mount {
     /// The directory of the group, from a line of `/proc/self/cgroup`: `number:controllers:path`.
     fn group(&self, line: &str) -> Option<String> {
         let (controllers, group) = line.split_once(':')?.1.split_once(':')?;
-        let ours = parts(controllers, ',').contains(&self.controller);
+        let ours = has_part(controllers, ',', self.controller);
         let inside = group.strip_prefix(&*self.root).filter(|_| ours)?.trim_end_matches('/');
         if !inside.is_empty() && !inside.starts_with('/') {
             return None; // another part of the hierarchy is mounted here
         }
         // The group may lie outside the part of the hierarchy that a container sees. The top group
         // of that part still limits the process.
-        let leads_out = parts(inside, '/').contains(&"..");
-        Some(self.point.clone() + if leads_out { "" } else { inside })
+        let inside = if has_part(inside, '/', "..") { "" } else { inside };
+        Some(format!("{}{inside}", self.point))
     }
 
     /// The quota of the group in `dir`, in CPUs. The files contain the CPU time per period and the
@@ -70,7 +70,7 @@ impl Mount {
         let read = |name| text(file, &format!("{dir}/{name}"));
         let max = match self.controller {
             "" => read("cpu.max")?, // `max 100000` without a limit
-            _ => read("cpu.cfs_quota_us")? + " " + &read("cpu.cfs_period_us")?, // -1 without a limit
+            _ => format!("{} {}", read("cpu.cfs_quota_us")?, read("cpu.cfs_period_us")?), // -1 without a limit
         };
         let (quota, period) = max.split_once(' ')?;
         let positive = |text| u32::try_from(number(text)?).ok().filter(|micros| *micros > 0);

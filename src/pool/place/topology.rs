@@ -6,7 +6,7 @@
 //! some CPU or contradicts itself, this module uses that relation for no CPU: an order of only some
 //! CPUs is worse than no order.
 
-use std::ops::RangeInclusive;
+use std::{fmt, mem};
 
 use super::files::{File, number, parts, text};
 
@@ -19,12 +19,9 @@ const MOST_THREADS_OF_A_CORE: usize = 8;
 
 /// The largest number of NUMA nodes of a Linux kernel. A larger number is taken for an error.
 const MOST_NODES: usize = 1 << 10;
-/// The largest number of CPUs of a Linux kernel. A larger number is taken for an error.
-const MOST_CPUS: usize = 1 << 20;
-
-/// A bound of the capacity of a CPU. The largest capacity in Linux is 1024
-/// (`SCHED_CAPACITY_SCALE`). A capacity far above 1024 is taken for an error.
-const MOST_CAPACITY: usize = 1 << 20;
+/// No number in the files is as large: the number of a CPU, of a node or of a level of caches, and
+/// the capacity of a CPU, which is at most 1024 (`SCHED_CAPACITY_SCALE`).
+const MOST: usize = 1 << 20;
 
 /// A CPU (a hardware thread), with the core, the cache and the NUMA node that it belongs to. If the
 /// system does not report a value: each CPU is a core of its own, each node has one cache, the node
@@ -85,48 +82,81 @@ pub(crate) struct Machine {
     pub(crate) cpus: Vec<Cpu>,
 }
 
-/// A value for each CPU, in the order of the CPUs, or the reason why the relation is not used:
-/// [`MISSING`], or what is not plausible.
-type Relation = Result<Vec<usize>, String>;
+/// What the files say of each CPU, or why that is not used.
+type Told = Result<Vec<usize>, Doubt>;
 
-/// The system does not report the relation.
-const MISSING: String = String::new();
+/// Why a relation is not used.
+#[derive(Clone, Copy)]
+enum Doubt {
+    /// The system does not report it.
+    Missing,
+    /// What was read last is not plausible.
+    Text,
+    /// Files contradict each other: the number of a CPU, and what they report of it.
+    Cpu(usize, &'static str),
+}
+
+/// A relation between CPUs.
+struct Relation {
+    name: &'static str,
+    read: fn(&mut Reader<'_>, &[Cpu]) -> Told,
+    /// The value of the CPU of this index, if the relation is not used.
+    otherwise: fn(&mut Reader<'_>, &[Cpu], usize) -> usize,
+    field: fn(&mut Cpu) -> &mut usize,
+}
+
+/// Some relations need those before them.
+const RELATIONS: [Relation; 4] = [
+    // The socket. If the firmware does not report it, the file contains -1 or is missing.
+    Relation {
+        name: "nodes",
+        read: nodes,
+        otherwise: |reader, cpus, i| {
+            reader.number(cpus[i].number, format_args!("topology/physical_package_id")).unwrap_or(0)
+        },
+        field: |cpu| &mut cpu.node,
+    },
+    Relation {
+        name: "caches",
+        read: caches,
+        otherwise: |_, cpus, i| {
+            cpus[cpus.iter().position(|cpu| cpu.node == cpus[i].node).unwrap_or(i)].number
+        },
+        field: |cpu| &mut cpu.cache,
+    },
+    Relation {
+        name: "cores",
+        read: cores,
+        otherwise: |_, cpus, i| cpus[i].number,
+        field: |cpu| &mut cpu.core,
+    },
+    Relation { name: "classes of cores", read: classes, otherwise: |_, _, _| 0, field: |cpu| &mut cpu.class },
+];
 
 impl Machine {
     /// Reads the topology of the `allowed` CPUs, which are in ascending order. Reads some four
     /// files per CPU; each file takes 5 to 10 µs. Adds warnings to `doubts`.
     pub(crate) fn read(allowed: &[usize], file: File<'_>, doubts: &mut Vec<String>) -> Self {
-        let mut known = |what: &str, relation: Relation, otherwise: &dyn Fn(usize) -> usize| {
-            let doubt = match relation {
-                Ok(known) => return known,
-                Err(why) if why != MISSING => Some(format!("{what} not used: {why}")),
-                Err(_) if what == "cores" => {
-                    Some("sysfs tells nothing of cores: CPUs are used in the order of their numbers".into())
-                }
-                Err(_) => None, // many systems have no NUMA nodes and do not report caches: no warning
-            };
-            doubts.extend(doubt.filter(|_| allowed.len() > 1)); // one CPU has no order
-            (0..allowed.len()).map(otherwise).collect()
-        };
-        // The socket of a CPU. If the firmware does not report the socket, the file contains -1 or
-        // is missing, and the socket is 0.
-        let socket = |i: usize| {
-            let text = of_cpu(file, allowed[i], "topology/physical_package_id");
-            text.and_then(|text| number(&text)).unwrap_or(0)
-        };
-        let nodes = known("nodes", nodes(allowed, file), &socket);
-        let caches = known("caches", caches(allowed, file), &|i| allowed[first_with(&nodes, i)]);
-        let cores = known("cores", cores(allowed, &nodes, file), &|i| allowed[i]);
-        let classes = known("classes of cores", classes(allowed, file), &|_| 0);
-        let cpu = |i: usize| Cpu {
-            number: allowed[i],
-            core: cores[i],
-            thread: cores[..i].iter().filter(|core| **core == cores[i]).count(),
-            cache: caches[i],
-            node: nodes[i],
-            class: classes[i],
-        };
-        Self { cpus: (0..allowed.len()).map(cpu).collect() }
+        let cpu = |&number: &usize| Cpu { number, core: 0, thread: 0, cache: 0, node: 0, class: 0 };
+        let mut cpus: Vec<Cpu> = allowed.iter().map(cpu).collect();
+        let mut reader = Reader::new(file);
+        for Relation { name, read, otherwise, field } in RELATIONS {
+            let told = read(&mut reader, &cpus);
+            if let Err(doubt) = told
+                && allowed.len() > 1
+            // one CPU has no order
+            {
+                doubts.extend(reader.warning(name, doubt));
+            }
+            for i in 0..cpus.len() {
+                let value = told.as_ref().map_or_else(|_| otherwise(&mut reader, &cpus, i), |told| told[i]);
+                *field(&mut cpus[i]) = value;
+            }
+        }
+        for i in 0..cpus.len() {
+            cpus[i].thread = cpus[..i].iter().filter(|cpu| cpu.core == cpus[i].core).count();
+        }
+        Self { cpus }
     }
 
     /// The CPU with this number, if it is allowed.
@@ -135,6 +165,7 @@ impl Machine {
     }
 
     /// The index of the CPU with this number, if it is allowed.
+    #[inline(never)]
     pub(crate) fn index(&self, number: usize) -> Option<usize> {
         self.cpus.binary_search_by_key(&number, |cpu| cpu.number).ok()
     }
@@ -142,142 +173,154 @@ impl Machine {
 
 /// The number of CPUs that are online, whether or not this process may use them.
 pub(crate) fn online(file: File<'_>) -> Option<usize> {
-    CpuList::parse(&text(file, "/sys/devices/system/cpu/online")?).map(|list| list.count())
+    let mut reader = Reader::new(file);
+    reader.read(format_args!("/sys/devices/system/cpu/online")).is_ok().then(|| reader.list.count())
 }
 
-/// The index of the first CPU in the group of the CPU at index `i`.
-fn first_with(groups: &[usize], i: usize) -> usize {
-    groups[..i].iter().position(|group| *group == groups[i]).unwrap_or(i)
-}
-
-/// Reads a file of a CPU.
-#[inline(never)]
-fn of_cpu(file: File<'_>, cpu: usize, name: &str) -> Option<String> {
-    text(file, &format!("{CPU}{cpu}/{name}"))
-}
-
-/// For each CPU, the lowest CPU of its group. `list` returns the group of a CPU as text. A CPU
-/// without such a text is a group of its own. A group has at most `most` CPUs.
-fn groups(allowed: &[usize], most: usize, list: &dyn Fn(usize) -> Option<String>) -> Relation {
-    let (mut groups, mut is_reported) = (Vec::new(), false);
-    for &cpu in allowed {
-        let Some(list) = list(cpu) else {
-            groups.push((cpu, 1));
-            continue;
-        };
-        is_reported = true;
-        let group = CpuList::parse(&list).filter(|group| group.contains(cpu) && group.count() <= most);
-        let Some(group) = group else {
-            return Err(format!("the system reports that CPU {cpu} shares with CPUs {list:?}"));
-        };
-        let lowest = group.0.iter().fold(cpu, |lowest, part| lowest.min(*part.start()));
-        groups.push((lowest, group.count()));
+/// For each CPU, the lowest CPU of its group. `read` reads the list of a CPU's group. A CPU without
+/// such a list is a group of its own. A group has at most `most` CPUs.
+fn groups(
+    reader: &mut Reader<'_>,
+    cpus: &[Cpu],
+    most: usize,
+    read: fn(&mut Reader<'_>, usize) -> Result<(), Doubt>,
+) -> Told {
+    let (mut lowest, mut sizes) = (Vec::with_capacity(cpus.len()), Vec::with_capacity(cpus.len()));
+    let mut is_missing = true;
+    for &Cpu { number, .. } in cpus {
+        match read(reader, number) {
+            Err(Doubt::Missing) => reader.list = List(vec![(number, number)]),
+            told => {
+                told?;
+                is_missing = false;
+            }
+        }
+        let Reader { list, .. } = reader;
+        if !list.contains(number) || list.count() > most {
+            return Err(Doubt::Text);
+        }
+        lowest.push(list.lowest());
+        sizes.push(list.count());
     }
-    if !is_reported {
-        return Err(MISSING);
+    if is_missing {
+        return Err(Doubt::Missing);
     }
-    for (group, &cpu) in groups.iter().zip(allowed) {
-        let (lowest, _) = group;
-        let alike = match allowed.binary_search(lowest) {
-            Ok(at) => Some(&groups[at]),
-            Err(_) => groups.iter().find(|(other, _)| other == lowest),
-        };
-        if alike != Some(group) {
-            return Err(format!("CPU {cpu} shares with CPU {lowest}, but not the reverse"));
+    for (i, cpu) in cpus.iter().enumerate() {
+        let same = lowest.iter().position(|first| *first == lowest[i]).unwrap_or(i);
+        let owner = cpus.binary_search_by_key(&lowest[i], |cpu| cpu.number).unwrap_or(same);
+        if (lowest[owner], sizes[owner]) != (lowest[i], sizes[i]) {
+            return Err(Doubt::Cpu(cpu.number, "to share with another one, but not the reverse"));
         }
     }
-    Ok(groups.into_iter().map(|(lowest, _)| lowest).collect())
+    Ok(lowest)
 }
 
 /// The core of each CPU. `core_cpus_list` was called `thread_siblings_list` before Linux 5.3.
 ///
 /// A core may have more than one cache: a large core of POWER10 consists of two small ones.
-fn cores(allowed: &[usize], nodes: &[usize], file: File<'_>) -> Relation {
-    let cores = groups(allowed, MOST_THREADS_OF_A_CORE, &|cpu| {
-        of_cpu(file, cpu, "topology/core_cpus_list")
-            .or_else(|| of_cpu(file, cpu, "topology/thread_siblings_list"))
+fn cores(reader: &mut Reader<'_>, cpus: &[Cpu]) -> Told {
+    let cores = groups(reader, cpus, MOST_THREADS_OF_A_CORE, |reader, cpu| {
+        match reader.read_of(cpu, format_args!("topology/core_cpus_list")) {
+            Err(Doubt::Missing) => reader.read_of(cpu, format_args!("topology/thread_siblings_list")),
+            told => told,
+        }
     })?;
-    match (0..cores.len()).find(|&i| nodes[first_with(&cores, i)] != nodes[i]) {
-        Some(i) => Err(format!("the system reports the core of CPU {} in two nodes", cores[i])),
-        None => Ok(cores),
+    for (i, cpu) in cpus.iter().enumerate() {
+        let same = cores.iter().position(|core| *core == cores[i]).unwrap_or(i);
+        if cpus[same].node != cpu.node {
+            return Err(Doubt::Cpu(cpu.number, "to share a core between two nodes"));
+        }
     }
+    Ok(cores)
 }
 
 /// The last-level cache of each CPU: L3 if there is one, otherwise the highest level below.
-fn caches(allowed: &[usize], file: File<'_>) -> Relation {
-    groups(allowed, usize::MAX, &|cpu| {
-        let level = |index| number(&of_cpu(file, cpu, &format!("cache/index{index}/level"))?);
-        let last = if level(3) == Some(3) {
-            3
-        } else {
-            let levels = (0..16).map_while(|index| Some((level(index)?, index)));
-            levels.filter(|(level, _)| *level <= 3).max()?.1
-        };
-        of_cpu(file, cpu, &format!("cache/index{last}/shared_cpu_list"))
+fn caches(reader: &mut Reader<'_>, cpus: &[Cpu]) -> Told {
+    groups(reader, cpus, usize::MAX, |reader, cpu| {
+        let mut level = |index| reader.number(cpu, format_args!("cache/index{index}/level"));
+        let mut last = (3, 3); // level, index
+        if level(3) != Some(3) {
+            last = (0, 0);
+            for index in 0..16 {
+                let Some(level) = level(index) else { break };
+                if level <= 3 {
+                    last = last.max((level, index));
+                }
+            }
+        }
+        reader.read_of(cpu, format_args!("cache/index{}/shared_cpu_list", last.1))
     })
 }
 
 /// The NUMA node of each CPU.
-fn nodes(allowed: &[usize], file: File<'_>) -> Relation {
-    let online = text(file, &format!("{NODE}online")).ok_or(MISSING)?;
-    let Some(numbers) = CpuList::parse(&online).filter(|list| list.count() <= MOST_NODES) else {
-        return Err(format!("the system reports {online:?} as the online nodes"));
-    };
-    let mut lists: Vec<(usize, CpuList)> = Vec::new();
-    for node in numbers.0.into_iter().flatten() {
-        let cpus = listed(file, &format!("{NODE}node{node}/cpulist"))?; // none if it is a node of memory
+fn nodes(reader: &mut Reader<'_>, cpus: &[Cpu]) -> Told {
+    reader.read(format_args!("{NODE}online"))?;
+    let online = mem::take(&mut reader.list);
+    if online.count() > MOST_NODES {
+        return Err(Doubt::Text);
+    }
+    let mut lists: Vec<(usize, List)> = Vec::new();
+    for node in online.0.iter().flat_map(|&(first, last)| first..=last) {
+        match reader.read(format_args!("{NODE}node{node}/cpulist")) {
+            Err(Doubt::Missing) => continue,
+            told => told?,
+        }
         // Emulated nodes (`numa=fake`) are parts of the memory, and each emulated node has all
         // CPUs of the real node. The first emulated node stands for the real node.
-        if lists.iter().all(|(_, known)| known.0 != cpus.0) {
-            lists.push((node, cpus));
+        if lists.iter().all(|(_, known)| known.0 != reader.list.0) {
+            lists.push((node, mem::take(&mut reader.list)));
         }
     }
-    let node = |&cpu: &usize| {
-        let mut of_cpu = lists.iter().filter(|(_, cpus)| cpus.contains(cpu)).map(|(node, _)| *node);
+    let mut nodes = Vec::with_capacity(cpus.len());
+    for cpu in cpus {
+        let mut of_cpu = lists.iter().filter(|(_, list)| list.contains(cpu.number));
         match (of_cpu.next(), of_cpu.next()) {
-            (Some(node), None) => Ok(node),
-            (Some(before), Some(node)) => {
-                Err(format!("the system reports CPU {cpu} in node {before} and in node {node}"))
-            }
-            (None, _) => Err(format!("CPU {cpu} is in none")),
+            (Some((node, _)), None) => nodes.push(*node),
+            (None, _) => return Err(Doubt::Cpu(cpu.number, "in no node")),
+            _ => return Err(Doubt::Cpu(cpu.number, "in several nodes")),
         }
-    };
-    allowed.iter().map(node).collect()
+    }
+    Ok(nodes)
 }
 
 /// The class of each CPU: from `cpu_capacity` if Linux knows that cores differ (Arm, RISC-V,
 /// hybrid x86 without SMT), otherwise from the lists of the weaker kinds of hybrid x86. Clock
 /// rates are not used, because a core with a higher clock rate may be of the same kind as the
 /// other cores.
-fn classes(allowed: &[usize], file: File<'_>) -> Relation {
-    let mut known = Vec::new();
-    for &cpu in allowed {
-        let Some(text) = of_cpu(file, cpu, "cpu_capacity") else { break };
-        let Some(capacity @ 1..=MOST_CAPACITY) = number(&text) else {
-            return Err(format!("the system reports {text:?} as the capacity of CPU {cpu}"));
-        };
-        known.push(capacity);
+fn classes(reader: &mut Reader<'_>, cpus: &[Cpu]) -> Told {
+    let mut known = Vec::with_capacity(cpus.len());
+    for cpu in cpus {
+        match reader.read_of(cpu.number, format_args!("cpu_capacity")) {
+            Err(Doubt::Missing) => break,
+            told => told?,
+        }
+        known.push(reader.list.number().filter(|capacity| *capacity > 0).ok_or(Doubt::Text)?);
     }
-    if known.len() < allowed.len() || known.iter().all(|capacity| *capacity == known[0]) {
-        return listed_classes(allowed, file);
+    if known.len() < cpus.len() || known.iter().all(|capacity| *capacity == known[0]) {
+        return listed_classes(reader, cpus);
     }
     let (mut tops, mut bound) = (Vec::new(), usize::MAX); // the capacity of the strongest core of each class
     while let Some(top) = known.iter().copied().filter(|known| known * 10 < bound).max() {
         tops.push(top);
         bound = top * 9;
     }
-    let class = |capacity| tops.iter().filter(|top| **top >= capacity).count() - 1;
-    Ok(known.into_iter().map(class).collect())
+    for known in &mut known {
+        *known = tops.iter().filter(|top| **top >= *known).count() - 1;
+    }
+    Ok(known)
 }
 
 /// The class of each CPU, from the lists of the performance counters. Each kind of core has a
 /// list of the CPUs of this kind. The list is empty while all these CPUs are offline.
-fn listed_classes(allowed: &[usize], file: File<'_>) -> Relation {
-    let mut classes = vec![0; allowed.len()];
+fn listed_classes(reader: &mut Reader<'_>, cpus: &[Cpu]) -> Told {
+    let mut classes = vec![0; cpus.len()];
     for (kind, weakness) in [("cpu_atom", 1), ("cpu_lowpower", 2)] {
-        let list = listed(file, &format!("/sys/devices/{kind}/cpus"))?;
-        for (&cpu, class) in allowed.iter().zip(&mut classes) {
-            if list.contains(cpu) {
+        match reader.read(format_args!("/sys/devices/{kind}/cpus")) {
+            Err(Doubt::Missing) => continue,
+            told => told?,
+        }
+        for (cpu, class) in cpus.iter().zip(&mut classes) {
+            if reader.list.contains(cpu.number) {
                 *class = weakness;
             }
         }
@@ -285,40 +328,96 @@ fn listed_classes(allowed: &[usize], file: File<'_>) -> Relation {
     Ok(classes)
 }
 
-/// The CPUs in a file; none if the file is empty or missing.
-fn listed(file: File<'_>, path: &str) -> Result<CpuList, String> {
-    match text(file, path).unwrap_or_default().as_str() {
-        "" => Ok(CpuList(Vec::new())),
-        text => CpuList::parse(text).ok_or_else(|| format!("the system reports CPUs {text:?} in {path}")),
+/// Reads files that contain a list.
+struct Reader<'f> {
+    file: File<'f>,
+    /// What was read last: the path of the file, its text, and its list.
+    path: String,
+    text: String,
+    list: List,
+}
+
+impl<'f> Reader<'f> {
+    fn new(file: File<'f>) -> Self {
+        Self { file, path: String::new(), text: String::new(), list: List::default() }
+    }
+
+    /// Reads a file. An empty file contains no number.
+    #[inline(never)]
+    fn read(&mut self, path: fmt::Arguments<'_>) -> Result<(), Doubt> {
+        self.path = path.to_string();
+        self.text = text(self.file, &self.path).ok_or(Doubt::Missing)?;
+        self.list.0.clear();
+        if self.text.is_empty() {
+            return Ok(());
+        }
+        for part in parts(&self.text, ',') {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            let (first, last) = (number(first).unwrap_or(MOST), number(last).unwrap_or(MOST));
+            if first > last || last >= MOST {
+                return Err(Doubt::Text);
+            }
+            self.list.0.push((first, last));
+        }
+        Ok(())
+    }
+
+    /// Reads a file of a CPU.
+    fn read_of(&mut self, cpu: usize, name: fmt::Arguments<'_>) -> Result<(), Doubt> {
+        self.read(format_args!("{CPU}{cpu}/{name}"))
+    }
+
+    /// The number in a file of a CPU; `None` if there is no such file, or if it contains something
+    /// else.
+    fn number(&mut self, cpu: usize, name: fmt::Arguments<'_>) -> Option<usize> {
+        self.read_of(cpu, name).ok()?;
+        self.list.number()
+    }
+
+    /// The warning that a relation is not used. Many systems have no NUMA nodes and do not report
+    /// caches: there is no such warning.
+    fn warning(&self, relation: &str, doubt: Doubt) -> Option<String> {
+        let Self { text, path, .. } = self;
+        match doubt {
+            Doubt::Missing if relation == "cores" => {
+                Some("sysfs tells nothing of cores: CPUs are used in the order of their numbers".into())
+            }
+            Doubt::Missing => None,
+            Doubt::Text => Some(format!("{relation} not used: the system reports {text:?} in {path}")),
+            Doubt::Cpu(cpu, told) => {
+                Some(format!("{relation} not used: the system reports CPU {cpu} {told}"))
+            }
+        }
     }
 }
 
-/// A list of numbers such as `0-3,8,10-11`, as the ranges of its parts.
-struct CpuList(Vec<RangeInclusive<usize>>);
+/// A list of numbers such as `0-3,8,10-11`, or a single number: the first and the last number of
+/// each part.
+#[derive(Default)]
+struct List(Vec<(usize, usize)>);
 
-impl CpuList {
-    #[inline(never)]
-    fn parse(text: &str) -> Option<Self> {
-        let mut list = Vec::new();
-        for part in parts(text, ',') {
-            let (first, last) = part.split_once('-').unwrap_or((part, part));
-            let part = number(first)?..=number(last)?;
-            if part.is_empty() || *part.end() >= MOST_CPUS {
-                return None;
-            }
-            list.push(part);
+impl List {
+    /// The number, if the list is one number.
+    fn number(&self) -> Option<usize> {
+        match self.0[..] {
+            [(first, last)] if first == last => Some(first),
+            _ => None,
         }
-        Some(Self(list))
     }
 
     #[inline(never)]
     fn contains(&self, number: usize) -> bool {
-        self.0.iter().any(|part| part.contains(&number))
+        self.0.iter().any(|&(first, last)| (first..=last).contains(&number))
+    }
+
+    /// The lowest number.
+    fn lowest(&self) -> usize {
+        self.0.iter().fold(usize::MAX, |lowest, (first, _)| lowest.min(*first))
     }
 
     #[inline(never)]
     fn count(&self) -> usize {
-        self.0.iter().fold(0, |sum, part| sum.saturating_add(part.end() - part.start() + 1))
+        self.0.iter().fold(0, |sum, (first, last)| sum.saturating_add(last - first + 1))
     }
 }
 

@@ -54,8 +54,8 @@ struct Line {
     wall: Duration,
     /// The working time of all workers together.
     working: Duration,
-    /// Calls that ran on the calling thread alone, by reason.
-    alone: Vec<(Alone, u64)>,
+    /// Calls that ran on the calling thread alone, by reason, in the order of [`Alone::ALL`].
+    alone: [u64; Alone::ALL.len()],
     /// How long the calling thread worked alone before it shared calls.
     begun_alone: Duration,
     thefts: u64,
@@ -118,7 +118,7 @@ impl ProgramReport {
             ratio(working, wall),
         );
         sort(&mut all, &|(_, a), (_, b)| a.wall > b.wall);
-        for (place, line) in &mut all {
+        for (place, line) in &all {
             let Line { calls, items, wall, alone, begun_alone, thefts, help, .. } = line;
             let (gain, balance) = (ratio(line.working, *wall), ratio(line.mean, line.longest));
             let (usual, least_and_most) = middle(&line.idle);
@@ -126,9 +126,8 @@ impl ProgramReport {
                 text,
                 "{calls:>10} {items:>12} {wall:>9.1?} {gain:>6} {usual:>5} {balance:>7} {thefts:>9} {help:>9.1?}  {place}"
             );
-            sort(alone, &|(_, a), (_, b)| a > b);
             let mut before = "; alone:";
-            for (why, calls) in alone {
+            for (why, calls) in Alone::ALL.iter().zip(alone).filter(|(_, calls)| **calls > 0) {
                 _ = write!(text, "{before} {} {calls}", why.label());
                 before = ",";
             }
@@ -161,10 +160,7 @@ impl Line {
         self.working += working;
         self.help = help;
         if let Some(alone) = report.alone {
-            match self.alone.iter_mut().find(|(why, _)| *why == alone) {
-                Some((_, calls)) => *calls += 1,
-                None => self.alone.push((alone, 1)),
-            }
+            self.alone[alone as usize] += 1;
             return;
         }
         self.idle.resize(self.idle.len().max(report.idle + 1), 0);

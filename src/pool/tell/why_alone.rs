@@ -28,6 +28,10 @@ pub enum Alone {
 }
 
 impl Alone {
+    /// All reasons, in the order of their numbers.
+    pub(super) const ALL: [Self; 7] =
+        [Self::Short, Self::Waited, Self::Faster, Self::Round, Self::Busy, Self::OneWorker, Self::Cancelled];
+
     /// The reason in a few words, for all reports.
     pub(crate) const fn label(self) -> &'static str {
         match self {
