@@ -88,6 +88,7 @@ impl CpuAssignment {
     }
 
     /// Notes that a worker is on the CPU of this number, if the pool knows this CPU.
+    #[inline(never)]
     fn set_place(&self, worker: usize, cpu: usize) {
         if let Some(index) = self.plan.machine.index(cpu) {
             self.places[worker].store(index, Relaxed);

@@ -393,6 +393,7 @@ impl SeatPlan {
     }
 
     /// The CPU of a worker, if workers are pinned.
+    #[inline(never)]
     pub(crate) fn cpu(&self, worker: usize) -> Option<Cpu> {
         self.order.get(worker.checked_rem(self.order.len())?).copied()
     }

@@ -363,12 +363,14 @@ impl<'f> Reader<'f> {
     }
 
     /// Reads a file of a CPU.
+    #[inline(never)]
     fn read_of(&mut self, cpu: usize, name: fmt::Arguments<'_>) -> Result<(), Doubt> {
         self.read(format_args!("{CPU}{cpu}/{name}"))
     }
 
     /// The number in a file of a CPU; `None` if there is no such file, or if it contains something
     /// else.
+    #[inline(never)]
     fn number(&mut self, cpu: usize, name: fmt::Arguments<'_>) -> Option<usize> {
         self.read_of(cpu, name).ok()?;
         self.list.number()

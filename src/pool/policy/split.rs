@@ -299,6 +299,7 @@ impl Profile {
     /// But an item that takes longer than a [`NAP`] goes to the second worker. That worker begins
     /// with the long item, so other workers can meanwhile steal the items behind it. The first
     /// worker would fold the long item last, when no other worker could help.
+    #[inline(never)]
     fn index_at(&self, goal: f32) -> usize {
         let ((low, before), next) = self.around(|&(_, cost)| cost <= goal);
         let Some((high, after)) = next else { return low };
@@ -334,6 +335,7 @@ impl Profile {
     }
 
     /// The cost of the items before `index` in nanoseconds.
+    #[inline(never)]
     fn cost_before(&self, index: usize) -> f32 {
         let ((low, before), next) = self.around(|&(first, _)| first <= index);
         let Some((high, after)) = next else { return before };

@@ -121,6 +121,7 @@ impl Arena {
     }
 
     /// The thread that is rung next.
+    #[inline(never)]
     pub(super) fn next_to_ring(&self) -> Option<usize> {
         let last = self.last_to_ring.load(Ordering::Acquire); // partner: `to_ring`
         if self.next_to_ring.load(Ordering::Relaxed) > last {

@@ -333,6 +333,7 @@ impl<J: Copy> Barrier<J> {
     /// Rings the next two workers that sleep on an offer of this loop. Each worker that was rung
     /// rings two more: rung one by one, the last of many workers would wait for a long time.
     /// Workers inside ring two more now and then, in case that a worker that was rung comes late.
+    #[inline(never)]
     pub(crate) fn ring_two(&self, arena: &Arena) {
         for _ in 0..2 {
             if let Some(thread) = arena.next_to_ring() {
@@ -343,6 +344,7 @@ impl<J: Copy> Barrier<J> {
 
     /// Rings the worker that had an offer. By now another thread may have its seat, also a caller
     /// from outside, which has no post.
+    #[inline(never)]
     pub(super) fn ring(&self, thread: usize) {
         if let Some(worker) = thread.checked_sub(1) {
             self.posts[worker].ring();

@@ -71,6 +71,7 @@ impl Default for Process {
 impl Process {
     /// The process that calls this.
     #[must_use]
+    #[inline(never)]
     pub fn current() -> Self {
         count::start();
         Self(count::now())

@@ -188,6 +188,7 @@ fn middle(times: &[u64]) -> (String, Option<(usize, usize)>) {
     (median.unwrap_or(most).to_string(), (least < most).then_some((least, most)))
 }
 
+#[inline(never)]
 fn ratio(time: Duration, of: Duration) -> String {
     if of.is_zero() { "-".into() } else { decimal(time.as_secs_f64() / of.as_secs_f64(), 2) }
 }

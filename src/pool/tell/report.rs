@@ -196,6 +196,7 @@ impl RunReport {
 /// Writes a non-negative number with `places` decimal digits. The code of std that prints
 /// floating-point numbers would add 20 KB to a program.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive, and saturates")]
+#[inline(never)]
 pub(super) fn decimal(number: f64, places: usize) -> String {
     let parts: u32 = [1, 10, 100, 1000][places];
     let all = (number * f64::from(parts) + 0.5) as u64;

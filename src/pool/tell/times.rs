@@ -37,6 +37,7 @@ pub(crate) struct Times {
     pub(crate) pages: Pages,
 }
 
+/// The sums are compiled once: the compiler would unroll each of them wherever the policy uses it.
 impl Times {
     /// Empty times for a round of `workers` workers. Uses the memory of `self` again. If
     /// `measures_usage` is set, the workers measure their CPU time.
@@ -77,27 +78,32 @@ impl Times {
     }
 
     /// How long the round took, until the last worker ended.
+    #[inline(never)]
     pub(crate) fn length(&self) -> f32 {
         let ends = self.tallies.iter().map(|tally| tally.span.end);
         ends.filter(|end| end.is_finite()).fold(0.0, f32::max)
     }
 
     /// How many runs there were.
+    #[inline(never)]
     pub(crate) fn runs(&self) -> usize {
         self.tallies.iter().map(|tally| tally.runs).sum()
     }
 
     /// How many indices of the slice were folded.
+    #[inline(never)]
     pub(crate) fn indices(&self) -> usize {
         self.tallies.iter().map(|tally| tally.indices).sum()
     }
 
     /// How long all items took together.
+    #[inline(never)]
     pub(crate) fn work(&self) -> f32 {
         self.tallies.iter().map(|tally| tally.working).sum()
     }
 
     /// How many items were folded.
+    #[inline(never)]
     pub(crate) fn items(&self) -> usize {
         self.tallies.iter().fold(0, |sum, tally| sum.saturating_add(tally.items))
     }
