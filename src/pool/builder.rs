@@ -381,7 +381,7 @@ impl PoolBuilder {
     /// is a warning and has no effect. `doubts` are logged with the warnings of the pool.
     #[doc(hidden)]
     pub fn lenient(mut self, doubts: Vec<String>) -> Self {
-        self.options.wish.lenient = Some(|error| error.to_string());
+        self.options.wish.lenient = Some(ToString::to_string);
         self.options.wish.doubts = doubts;
         self
     }
@@ -550,15 +550,12 @@ impl PoolOptions {
                 handlers: Arc::clone(handlers),
             };
             let (handle, (sender, arrival)) = (threads.new_worker(), oneshot::channel());
-            let started = match &mut spawn {
-                Some(spawn) => {
-                    let body = Box::new(move |pin: Pin<'_>| body.run(handle, sender, pin));
-                    spawn(WorkerThread::new(worker, name, self.stack_size, body, threads.gate()))
-                }
-                None => {
-                    let body = Box::new(move || body.run(handle, sender, &mut pin_for_good));
-                    threads.start(new_thread(name, self.stack_size), body)
-                }
+            let started = if let Some(spawn) = &mut spawn {
+                let body = Box::new(move |pin: Pin<'_>| body.run(handle, sender, pin));
+                spawn(WorkerThread::new(worker, name, self.stack_size, body, threads.gate()))
+            } else {
+                let body = Box::new(move || body.run(handle, sender, &mut pin_for_good));
+                threads.start(new_thread(name, self.stack_size), body)
             };
             started.map_err(|source| BuildError::Spawn { worker, source })?;
             arrivals.push(arrival);

@@ -91,8 +91,9 @@ pub(crate) struct Search<'a> {
 pub(crate) type RunSearch =
     fn(Search<'_>, (&Threads, &Turn<'_>), Offer, own: &mut dyn Accumulate, others: &dyn Lend);
 
-/// Runs a search. Nothing unwinds: user code runs only inside `work`, which catches panics. Only the
-/// options of a search refer to this function, so a program without searches does not contain it.
+/// Runs a search. Nothing unwinds: user code runs only inside `work`, which catches panics. Only
+/// the options of a search refer to this function, so a program without searches does not contain
+/// it.
 #[inline(never)]
 pub(crate) fn run(
     Search { left, smallest, watch, units, log }: Search<'_>,

@@ -21,7 +21,7 @@ const MOST_THREADS_OF_A_CORE: usize = 8;
 const MOST_NODES: usize = 1 << 10;
 /// No number in the files is as large: the number of a CPU, of a node or of a level of caches, and
 /// the capacity of a CPU, which is at most 1024 (`SCHED_CAPACITY_SCALE`).
-const MOST: usize = 1 << 20;
+const TOO_LARGE: usize = 1 << 20;
 
 /// A CPU (a hardware thread), with the core, the cache and the NUMA node that it belongs to. If the
 /// system does not report a value: each CPU is a core of its own, each node has one cache, the node
@@ -189,7 +189,7 @@ fn groups(
     let mut is_missing = true;
     for &Cpu { number, .. } in cpus {
         match read(reader, number) {
-            Err(Doubt::Missing) => reader.list = List(vec![(number, number)]),
+            Err(Doubt::Missing) => reader.list = CpuList(vec![(number, number)]),
             told => {
                 told?;
                 is_missing = false;
@@ -259,7 +259,7 @@ fn nodes(reader: &mut Reader<'_>, cpus: &[Cpu]) -> Told {
     if online.count() > MOST_NODES {
         return Err(Doubt::Text);
     }
-    let mut lists: Vec<(usize, List)> = Vec::new();
+    let mut lists: Vec<(usize, CpuList)> = Vec::new();
     for node in online.0.iter().flat_map(|&(first, last)| first..=last) {
         match reader.read(format_args!("{NODE}node{node}/cpulist")) {
             Err(Doubt::Missing) => continue,
@@ -334,12 +334,12 @@ struct Reader<'f> {
     /// What was read last: the path of the file, its text, and its list.
     path: String,
     text: String,
-    list: List,
+    list: CpuList,
 }
 
 impl<'f> Reader<'f> {
     fn new(file: File<'f>) -> Self {
-        Self { file, path: String::new(), text: String::new(), list: List::default() }
+        Self { file, path: String::new(), text: String::new(), list: CpuList::default() }
     }
 
     /// Reads a file. An empty file contains no number.
@@ -353,8 +353,8 @@ impl<'f> Reader<'f> {
         }
         for part in parts(&self.text, ',') {
             let (first, last) = part.split_once('-').unwrap_or((part, part));
-            let (first, last) = (number(first).unwrap_or(MOST), number(last).unwrap_or(MOST));
-            if first > last || last >= MOST {
+            let (first, last) = (number(first).unwrap_or(TOO_LARGE), number(last).unwrap_or(TOO_LARGE));
+            if first > last || last >= TOO_LARGE {
                 return Err(Doubt::Text);
             }
             self.list.0.push((first, last));
@@ -396,9 +396,9 @@ impl<'f> Reader<'f> {
 /// A list of numbers such as `0-3,8,10-11`, or a single number: the first and the last number of
 /// each part.
 #[derive(Default)]
-struct List(Vec<(usize, usize)>);
+struct CpuList(Vec<(usize, usize)>);
 
-impl List {
+impl CpuList {
     /// The number, if the list is one number.
     fn number(&self) -> Option<usize> {
         match self.0[..] {
