@@ -6,6 +6,7 @@ pub mod collections;
 mod configuration;
 pub mod iter;
 mod join;
+mod kept_tasks;
 mod local_tasks;
 pub mod option;
 mod pool;

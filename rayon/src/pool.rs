@@ -9,7 +9,7 @@ use std::{
     ops::Deref,
     rc::Rc,
     sync::{
-        Arc, Once, OnceLock,
+        Arc, LazyLock, Once, OnceLock,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
 };
@@ -40,7 +40,7 @@ pub(crate) struct OwnPool {
 }
 
 /// The tasks that are spawned inside the global pool.
-static GLOBAL_TASKS: LocalTasks = LocalTasks::new();
+static GLOBAL_TASKS: LazyLock<LocalTasks> = LazyLock::new(LocalTasks::new);
 
 /// Whether a hosted pool was built, and whether the global pool is one. Relaxed: a thread that
 /// calls loops on such a pool has the pool from the thread that has built it.

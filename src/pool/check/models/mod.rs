@@ -28,6 +28,8 @@ mod frame;
 #[cfg(loom)]
 mod gates;
 #[cfg(loom)]
+mod kept_tasks;
+#[cfg(loom)]
 mod lists;
 mod local;
 #[cfg(shuttle)]
