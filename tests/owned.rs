@@ -210,6 +210,16 @@ proptest! {
                 let ended = on().enumerate().try_for_each(|(i, item)| if i < failing { drop(item); Ok(()) } else { Err(item.into_number()) });
                 prop_assert_eq!(ended.err(), numbers.get(failing).copied());
                 prop_assert_eq!(alive.load(Relaxed), 0, "of {} and {}", len, count);
+                let append = |mut before: Vec<usize>, behind| { before.extend::<Vec<_>>(behind); before };
+                let push = |mut some: Vec<usize>, item: Item| { some.push(item.into_number()); some };
+                prop_assert_eq!(&on().fold(Vec::new, push, append), &numbers);
+                let is_there = numbers.contains(&failing);
+                let ended = on().try_for_each(|item| if item.number == failing { Err(item.into_number()) } else { Ok(()) });
+                prop_assert_eq!(ended, if is_there { Err(failing) } else { Ok(()) });
+                prop_assert_eq!(alive.load(Relaxed), 0);
+                let went_on = is_ok(|| on().for_each(|item| assert!(item.number != failing, "at {failing}")));
+                prop_assert_eq!(went_on, !is_there);
+                prop_assert_eq!(alive.load(Relaxed), 0);
             }
         }
     }

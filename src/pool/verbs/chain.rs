@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)] // a stage requests items of its source when its own items are requested
 
-use std::{convert::Infallible, ops::Range};
+use std::{convert::Infallible, iter, ops::Range};
 
 use super::state::{State, Stateless};
 
@@ -210,6 +210,30 @@ pub trait Source: Chain<State = Stateless> {
         // SAFETY: as the caller promises, since an item has the same index here as in the source
         // that begins the chain.
         unsafe { self.begin().items(range) }.map(|item| self.one(&mut (), item))
+    }
+
+    /// Whether [`fold`](Self::fold) is faster than a loop over [`items`](Self::items). Otherwise no
+    /// loop calls it: one more frame would be on the path to each closure.
+    #[doc(hidden)]
+    const FOLDS_FASTER: bool = false;
+
+    /// Calls `step` with each item at the indices of `range` and its index, up to the first `Err`.
+    ///
+    /// # Safety
+    /// As for [`items`](Self::items).
+    #[doc(hidden)]
+    #[inline(always)]
+    unsafe fn fold<A, Z>(
+        &self,
+        range: Range<usize>,
+        mut acc: A,
+        mut step: impl FnMut(A, usize, Self::Item) -> Result<A, Z>,
+    ) -> Result<A, Z> {
+        // SAFETY: as the caller promises.
+        for (at, item) in iter::zip(range.clone(), unsafe { self.items(range) }) {
+            acc = step(acc, at, item)?;
+        }
+        Ok(acc)
     }
 }
 

@@ -2,10 +2,11 @@
 
 #![allow(unsafe_code)] // a source requests items of other sources when its own items are requested
 
-use std::ops::Range;
+use std::{convert::Infallible, ops::Range};
 
 use super::{
     chain::{Chain, Each, Source, base, begins_a_chain, itself},
+    kernel::Claim,
     state::Stateless,
 };
 
@@ -71,6 +72,29 @@ impl<A: Source, B: Source> InTurn<A, B> {
         let count = count.expect("at most `usize::MAX` items");
         Self { a, b, turns: Alternation { count, alternate: 2 * less, is_a_longer } }
     }
+
+    /// The items at the indices of `range`.
+    ///
+    /// # Safety
+    /// As for [`Source::items`].
+    #[inline(always)]
+    unsafe fn in_turn(
+        &self,
+        range: Range<usize>,
+    ) -> ItemsInTurn<
+        impl ExactSizeIterator<Item = A::Item> + DoubleEndedIterator,
+        impl ExactSizeIterator<Item = B::Item> + DoubleEndedIterator,
+    > {
+        let (of_a, of_b) = self.turns.ranges(range.clone());
+        // If a source panics, the items of the other one are dropped.
+        // SAFETY: as the caller promises, since each index here stands for one index of one source.
+        let a = unsafe { Claim::new(&self.a, of_a) };
+        // SAFETY: as the caller promises, likewise.
+        let b = unsafe { self.b.items(of_b) };
+        let a = a.items();
+        let a_is_next = range.start.is_multiple_of(2);
+        ItemsInTurn { a, b, a_is_next, end: range.end, turns: self.turns }
+    }
 }
 
 begins_a_chain!([A: Source, B: Source<Item = A::Item>] InTurn<A, B>, A::Item);
@@ -106,13 +130,22 @@ impl<A: Source, B: Source<Item = A::Item>> Source for InTurn<A, B> {
         &self,
         range: Range<usize>,
     ) -> impl ExactSizeIterator<Item = A::Item> + DoubleEndedIterator {
-        let (of_a, of_b) = self.turns.ranges(range.clone());
-        // SAFETY: as the caller promises, since each index here stands for one index of one source.
-        let a = unsafe { self.a.items(of_a) };
-        // SAFETY: as the caller promises, likewise.
-        let b = unsafe { self.b.items(of_b) };
-        let a_is_next = range.start.is_multiple_of(2);
-        ItemsInTurn { a, b, a_is_next, end: range.end, turns: self.turns }
+        // SAFETY: as the caller promises.
+        unsafe { self.in_turn(range) }
+    }
+
+    const FOLDS_FASTER: bool = true;
+
+    /// In pairs, without a branch per item that chooses the source of the item.
+    #[inline(always)]
+    unsafe fn fold<Acc, Z>(
+        &self,
+        range: Range<usize>,
+        acc: Acc,
+        step: impl FnMut(Acc, usize, A::Item) -> Result<Acc, Z>,
+    ) -> Result<Acc, Z> {
+        // SAFETY: as the caller promises.
+        unsafe { self.in_turn(range.clone()) }.fold_in_pairs(range.start, acc, step)
     }
 
     const IS_PARTED: bool = A::IS_PARTED || B::IS_PARTED;
@@ -131,6 +164,36 @@ struct ItemsInTurn<A, B> {
     turns: Alternation,
 }
 
+impl<T, A: ExactSizeIterator<Item = T>, B: ExactSizeIterator<Item = T>> ItemsInTurn<A, B> {
+    /// Calls `step` with each item and its index, up to the first `Err`. The first item has the
+    /// index `at`.
+    #[inline(always)]
+    fn fold_in_pairs<Acc, Z>(
+        self,
+        mut at: usize,
+        mut acc: Acc,
+        mut step: impl FnMut(Acc, usize, T) -> Result<Acc, Z>,
+    ) -> Result<Acc, Z> {
+        let Self { mut a, mut b, mut a_is_next, .. } = self;
+        loop {
+            if a_is_next {
+                let Some(item) = a.next() else { break };
+                acc = step(acc, at, item)?;
+                at += 1;
+            }
+            a_is_next = true;
+            let Some(item) = b.next() else { break };
+            acc = step(acc, at, item)?;
+            at += 1;
+        }
+        for item in a.chain(b) {
+            acc = step(acc, at, item)?;
+            at += 1;
+        }
+        Ok(acc)
+    }
+}
+
 impl<T, A, B> Iterator for ItemsInTurn<A, B>
 where
     A: ExactSizeIterator<Item = T>,
@@ -146,6 +209,12 @@ where
         } else {
             self.a.next().or_else(|| self.b.next())
         }
+    }
+
+    #[inline(always)]
+    fn fold<Acc, F: FnMut(Acc, T) -> Acc>(self, acc: Acc, mut step: F) -> Acc {
+        let Ok(acc) = self.fold_in_pairs(0, acc, |acc, _, item| Ok::<_, Infallible>(step(acc, item)));
+        acc
     }
 
     #[inline(always)]

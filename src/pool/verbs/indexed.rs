@@ -71,12 +71,12 @@ impl<A: Source, B: Source> Source for Zip<A, B> {
         &self,
         range: Range<usize>,
     ) -> impl ExactSizeIterator<Item = Self::Item> + DoubleEndedIterator {
-        // If the first source panics, the items of the second one are dropped.
-        // SAFETY: as the caller promises, since the second source has the same length.
-        let b = unsafe { self.1.items(range.clone()) };
+        // If a source panics, the items of the other one are dropped.
         // SAFETY: as the caller promises, since the first source has the same length.
-        let a = unsafe { self.0.items(range) };
-        a.zip(b)
+        let a = unsafe { Claim::new(&self.0, range.clone()) };
+        // SAFETY: as the caller promises, since the second source has the same length.
+        let b = unsafe { self.1.items(range) };
+        a.items().zip(b)
     }
 
     const IS_PARTED: bool = A::IS_PARTED || B::IS_PARTED;
@@ -84,10 +84,12 @@ impl<A: Source, B: Source> Source for Zip<A, B> {
 
     #[inline(always)]
     unsafe fn own_item(&self, index: usize) -> Self::Item {
+        // If the first item panics, the second one is dropped.
+        // SAFETY: as the caller promises, since the second source has the same length.
+        let b = unsafe { Claim::new(&self.1, index..index + 1) };
         // SAFETY: as the caller promises, since the first source has the same length.
         let a = unsafe { self.0.item(index) };
-        // SAFETY: as the caller promises, since the second source has the same length.
-        (a, unsafe { self.1.item(index) })
+        (a, b.item())
     }
 }
 

@@ -116,11 +116,28 @@ impl<'s, S: Source> Claim<'s, S> {
         unsafe { source.items(range) }
     }
 
+    /// The item of a claim of one item.
+    #[inline(always)]
+    pub(super) fn item(self) -> S::Item {
+        let (source, range) = self.spend();
+        debug_assert_eq!(range.end - range.start, 1, "a claim of one item");
+        // SAFETY: as the caller of `new` promises; the claim is gone.
+        unsafe { source.item(range.start) }
+    }
+
     /// The source and the indices, whose items the caller requests instead of this claim.
     #[inline(always)]
     pub(super) fn spend(self) -> (&'s S, Range<usize>) {
         let claim = ManuallyDrop::new(self);
         (claim.source, claim.range.clone())
+    }
+
+    /// Calls `step` with each item and its index, up to the first `Err`.
+    #[inline(always)]
+    fn fold<A, Z>(self, acc: A, step: impl FnMut(A, usize, S::Item) -> Result<A, Z>) -> Result<A, Z> {
+        let (source, range) = self.spend();
+        // SAFETY: as the caller of `new` promises; the claim is gone.
+        unsafe { source.fold(range, acc, step) }
     }
 
     /// The items with their indices. LLVM vectorises some loops over numbered items, but not the
@@ -230,6 +247,13 @@ impl<'s, C: Chain> SourceClaims<'_, '_, 's, C> {
     ) -> Result<B, Stop<Z>> {
         while let Some(items) = self.next() {
             let (chain, state) = (self.chain, self.state());
+            if const { C::Source::FOLDS_FASTER } {
+                acc = items.fold(acc, |acc, at, item| {
+                    let folded = chain.push(state, item, acc, |state, acc, item| step(state, acc, item));
+                    folded.map_err(|found| Stop::there(at, found))
+                })?;
+                continue;
+            }
             for (at, item) in items.numbered() {
                 let folded = chain.push(state, item, acc, |state, acc, item| step(state, acc, item));
                 acc = folded.map_err(|found| Stop::there(at, found))?;
