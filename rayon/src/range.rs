@@ -98,9 +98,9 @@ macro_rules! counted {
             #[track_caller]
             fn run<E: End<Self>>(range: $range_type<Self>, is_backward: bool, end: E) -> E::Out {
                 if is_backward {
-                    Self::rs_run_indexed(range, $crate::iter::Backward(end))
+                    Self::rs_run_indexed(range, $crate::iter::Backward(end, $crate::iter::ANY_LENGTH))
                 } else {
-                    Self::rs_run_indexed(range, $crate::iter::Unindexed(end))
+                    Self::rs_run_indexed(range, $crate::iter::Unindexed(end, $crate::iter::ANY_LENGTH))
                 }
             }
 

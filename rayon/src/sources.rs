@@ -10,12 +10,12 @@ macro_rules! begins {
 
             #[track_caller]
             fn rs_run<E_: $crate::iter::End<$item>>(self, end: E_) -> E_::Out {
-                $crate::iter::IndexedParallelIterator::rs_run_indexed(self, $crate::iter::Unindexed(end))
+                $crate::iter::IndexedParallelIterator::rs_run_indexed(self, $crate::iter::Unindexed(end, $crate::iter::ANY_LENGTH))
             }
 
             #[track_caller]
             fn rs_run_backward<E_: $crate::iter::End<$item>>(self, end: E_) -> E_::Out {
-                $crate::iter::IndexedParallelIterator::rs_run_indexed(self, $crate::iter::Backward(end))
+                $crate::iter::IndexedParallelIterator::rs_run_indexed(self, $crate::iter::Backward(end, $crate::iter::ANY_LENGTH))
             }
 
             fn opt_len(&self) -> Option<usize> {

@@ -6,8 +6,8 @@ use rangesteal::{source, source::drain};
 
 use crate::{
     iter::{
-        End, IndexedEnd, IndexedParallelIterator, ParallelDrainRange, ParallelIterator, Unindexed,
-        indexed_by_bridge, unindexed_by_bridge,
+        ANY_LENGTH, End, IndexedEnd, IndexedParallelIterator, ParallelDrainRange, ParallelIterator,
+        Unindexed, indexed_by_bridge, unindexed_by_bridge,
     },
     slice::{Iter, IterMut},
     sources::{becomes, begins},
@@ -23,7 +23,7 @@ impl<T: Send> ParallelIterator for IntoIter<T> {
 
     #[track_caller]
     fn rs_run<E: End<T>>(self, end: E) -> E::Out {
-        self.rs_run_indexed(Unindexed(end))
+        self.rs_run_indexed(Unindexed(end, ANY_LENGTH))
     }
 
     fn rs_into_items(self) -> Vec<T> {

@@ -877,3 +877,92 @@ fn a_split_that_panics_does_not_abort() {
     }
     panics(|| SplitsFew(N, AtomicUsize::new(0)).zip(vec![String::new(); N]).for_each(drop));
 }
+
+/// One split is that of the part without items.
+#[test]
+fn the_parts_of_others_iterators_heed_lengths() {
+    let few = |splits| SplitsFew(N, AtomicUsize::new(splits));
+    few(1).with_min_len(N).for_each(drop);
+    few(1).zip(0..N).with_min_len(N).for_each(drop);
+    panics(|| few(N / 2).with_max_len(1).for_each(drop));
+    panics(|| few(N / 2).zip(0..N).with_max_len(1).for_each(drop));
+    assert_eq!(few(2 * N).zip(0..N).with_max_len(1).map(|(a, b)| a.abs_diff(b)).sum::<usize>(), 0);
+}
+
+/// Runs `work`, which may panic.
+fn may_panic(work: impl FnOnce()) {
+    _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+}
+
+/// One of two sources panics while the other one has given its items to a part or to a request.
+#[test]
+fn every_item_is_dropped_once_beside_a_source_that_panics() {
+    for splits in [0, 1, 2, 3, 5, 8, 13] {
+        let few = || SplitsFew(N, AtomicUsize::new(splits));
+        dropped_once(|items| may_panic(|| few().zip(items).for_each(drop)));
+        dropped_once(|items| may_panic(|| items.into_par_iter().zip(few()).for_each(drop)));
+        dropped_once(|items| may_panic(|| drop(items.into_par_iter().zip(few()).collect::<Vec<_>>())));
+        dropped_once(|items| may_panic(|| _ = few().zip(items).position_first(|(i, _)| i == N)));
+        dropped_once(|items| {
+            may_panic(|| drop(items.into_par_iter().zip(few()).rev().find_first(|_| false)))
+        });
+        dropped_once(|items| {
+            let other = few().map(|_| None);
+            may_panic(|| items.into_par_iter().map(Some).interleave(other).for_each(drop));
+        });
+        dropped_once(|items| {
+            may_panic(|| few().map(|_| None).interleave(items.into_par_iter().map(Some)).for_each(drop))
+        });
+        dropped_once(|items| may_panic(|| items.into_par_iter().zip(few()).chunks(7).for_each(drop)));
+    }
+    for at in [0, 1, 50, 99, 100, 109, 150, 205] {
+        let bad = |i: usize| assert!(i != at, "wanted");
+        dropped_once(|items| {
+            may_panic(|| {
+                (0..N).into_par_iter().map(bad).zip(items).with_producer(Calls(|_, both| drop(both)))
+            })
+        });
+        dropped_once(|items| {
+            may_panic(|| {
+                items
+                    .into_par_iter()
+                    .zip((0..N).into_par_iter().map(bad))
+                    .with_producer(Calls(|_, both| drop(both)))
+            })
+        });
+        dropped_once(|items| {
+            let bad = |i| (bad(i), None).1;
+            may_panic(|| {
+                items
+                    .into_par_iter()
+                    .map(Some)
+                    .interleave((0..N).into_par_iter().map(bad))
+                    .with_producer(Calls(|_, item| drop(item)))
+            });
+        });
+        dropped_once(|items| {
+            may_panic(|| {
+                items.into_par_iter().skip_any_while(|item| (bad(item.at), item.at < 200).1).for_each(drop)
+            })
+        });
+        dropped_once(|items| may_panic(|| items.into_par_iter().skip_any(60).for_each(|item| bad(item.at))));
+    }
+}
+
+/// The loop ends while a stage still leaves items out.
+#[test]
+fn every_item_is_dropped_once_behind_skips() {
+    dropped_once(|items| assert_eq!(items.into_par_iter().skip_any(60).count(), N - 60));
+    dropped_once(|items| assert_eq!(items.into_par_iter().skip_any(N + 1).count(), 0));
+    dropped_once(|items| assert!(items.into_par_iter().skip_any(60).find_any(|_| true).is_some()));
+    dropped_once(|items| assert_eq!(items.into_par_iter().skip_any(60).collect::<Vec<_>>().len(), N - 60));
+    dropped_once(|items| assert_eq!(items.into_par_iter().skip_any_while(|_| true).count(), 0));
+    dropped_once(|items| {
+        assert!(items.into_par_iter().skip_any_while(|x| x.at < 9).find_first(|x| x.at > 20).is_some())
+    });
+    dropped_once(|items| {
+        assert_eq!(Items(items).skip_any(60).map(|x| x.at).filter(|_| true).count(), N - 60)
+    });
+    let most = AtomicUsize::new(10);
+    dropped_once(|items| drop(items.into_par_iter().skip_any(5).drive_unindexed(Collect::new(None, &most))));
+}

@@ -71,18 +71,13 @@ impl<T, G: Stage<T>, F: Folder<G::Made>> Folder<T> for Before<'_, G, F> {
 
     #[inline(always)]
     fn consume(self, item: T) -> Self {
-        let next = |folder: F, made| {
-            let folder = folder.consume(made);
-            if folder.full() { Err(folder) } else { Ok(folder) }
-        };
-        let (Ok(folder) | Err(folder)) = self.0.feed(item, self.1, next);
-        Self(self.0, folder)
+        Self(self.0, self.0.feed_to(item, self.1))
     }
 
     /// Passes all items on at once if each makes one. Other stages may leave out endlessly many,
     /// and the folder may be full meanwhile.
     #[inline(always)]
-    fn consume_iter<I: IntoIterator<Item = T>>(mut self, iter: I) -> Self {
+    fn consume_iter<I: IntoIterator<Item = T>>(self, iter: I) -> Self {
         if const { G::ONE_EACH } {
             let one = |item| {
                 let made = self.0.feed(item, None, |_, made| Ok(Some(made)));
@@ -93,13 +88,7 @@ impl<T, G: Stage<T>, F: Folder<G::Made>> Folder<T> for Before<'_, G, F> {
             };
             return Self(self.0, self.1.consume_iter(iter.into_iter().map(one)));
         }
-        for item in iter {
-            self = self.consume(item);
-            if self.full() {
-                break;
-            }
-        }
-        self
+        Self(self.0, self.0.feed_all(iter.into_iter(), self.1))
     }
 
     fn complete(self) -> F::Result {

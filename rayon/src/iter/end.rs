@@ -10,7 +10,7 @@ use rangesteal::{
     source::{Chain, Source, portioned},
 };
 
-use super::{ParallelIterator, Staged, drive::gather, lend::Driven};
+use super::{ParallelIterator, Staged, drive::gather, lend::Driven, plumbing::Folder};
 use crate::pool::{Seat, current};
 
 /// Consumes a chain of items `T`.
@@ -159,33 +159,39 @@ pub trait IndexedEnd<T> {
     fn source<S: Source<Item = T> + Sync>(self, source: S) -> Self::Out;
 }
 
-/// Consumes a source as an unindexed chain.
-pub(crate) struct Unindexed<E>(pub(crate) E);
+/// The minimal and maximal length of a part, if nobody has asked for one.
+pub(crate) const ANY_LENGTH: (usize, usize) = (1, usize::MAX);
+
+/// Consumes a source as an unindexed chain. The bounds are those of the lengths of the parts into
+/// which another crate's iterator is split: see [`ParallelIterator::rs_lengths`].
+pub(crate) struct Unindexed<E>(pub(crate) E, pub(crate) (usize, usize));
 
 impl<T: Send, E: End<T>> IndexedEnd<T> for Unindexed<E> {
     type Out = E::Out;
 
     #[track_caller]
     fn source<S: Source<Item = T> + Sync>(self, source: S) -> E::Out {
+        let Self(end, lengths) = self;
         if const { S::IS_PARTED } {
-            return portioned(source, |all| self.0.foreign(Driven(all)));
+            return portioned(source, |all| end.foreign(Driven { all, lengths }));
         }
-        self.0.chain(source)
+        end.chain(source)
     }
 }
 
-/// Consumes a source in reverse, as an unindexed chain.
-pub(crate) struct Backward<E>(pub(crate) E);
+/// Consumes a source in reverse, as an unindexed chain. The bounds are those of [`Unindexed`].
+pub(crate) struct Backward<E>(pub(crate) E, pub(crate) (usize, usize));
 
 impl<T: Send, E: End<T>> IndexedEnd<T> for Backward<E> {
     type Out = E::Out;
 
     #[track_caller]
     fn source<S: Source<Item = T> + Sync>(self, items: S) -> E::Out {
+        let Self(end, lengths) = self;
         if const { S::IS_PARTED } {
-            return portioned(items, |all| self.0.foreign_backward(Driven(all)));
+            return portioned(items, |all| end.foreign_backward(Driven { all, lengths }));
         }
-        self.0.chain(source(items).rev())
+        end.chain(source(items).rev())
     }
 }
 
@@ -199,8 +205,35 @@ pub trait Stage<T> {
     /// Whether the stage makes at most one item of each item that it receives.
     const ONE_AT_MOST: bool = true;
 
+    /// Whether a loop by [`feed_all`](Self::feed_all) is faster than a chain.
+    const FEEDS_ALL: bool = false;
+
     /// Gives the items that the stage makes of an item to `next`, until `next` returns an `Err`.
     fn feed<A>(&self, item: T, acc: A, next: impl FnMut(A, Self::Made) -> Result<A, A>) -> Result<A, A>;
+
+    /// Gives the items that the stage makes of the items of a part to `folder`, until the folder is
+    /// full, or the stage has ended.
+    #[inline(always)]
+    fn feed_all<F: Folder<Self::Made>>(&self, items: impl Iterator<Item = T>, mut folder: F) -> F {
+        for item in items {
+            folder = self.feed_to(item, folder);
+            if self.has_ended() || folder.full() {
+                break;
+            }
+        }
+        folder
+    }
+
+    /// [`feed`](Self::feed) for a folder.
+    #[inline(always)]
+    fn feed_to<F: Folder<Self::Made>>(&self, item: T, folder: F) -> F {
+        let next = |folder: F, made| {
+            let folder = folder.consume(made);
+            if folder.full() { Err(folder) } else { Ok(folder) }
+        };
+        let (Ok(folder) | Err(folder)) = self.feed(item, folder, next);
+        folder
+    }
 
     /// Whether the stage makes nothing of any further item.
     fn has_ended(&self) -> bool {
@@ -221,10 +254,16 @@ impl<T, S: Stage<T>> Stage<T> for &S {
     type Made = S::Made;
     const ONE_EACH: bool = S::ONE_EACH;
     const ONE_AT_MOST: bool = S::ONE_AT_MOST;
+    const FEEDS_ALL: bool = S::FEEDS_ALL;
 
     #[inline(always)]
     fn feed<A>(&self, item: T, acc: A, next: impl FnMut(A, S::Made) -> Result<A, A>) -> Result<A, A> {
         (**self).feed(item, acc, next)
+    }
+
+    #[inline(always)]
+    fn feed_all<F: Folder<S::Made>>(&self, items: impl Iterator<Item = T>, folder: F) -> F {
+        (**self).feed_all(items, folder)
     }
 
     fn has_ended(&self) -> bool {
@@ -259,8 +298,8 @@ pub trait IndexedStage<T> {
         count
     }
 
-    /// The minimal and maximal length of a run, given these lengths before the stage. Only
-    /// [`fold`](super::ParallelIterator::fold) obeys these lengths.
+    /// The minimal and maximal length of a run, given these lengths before the stage:
+    /// see [`rs_lengths`](super::ParallelIterator::rs_lengths).
     fn lengths(&self, lengths: (usize, usize)) -> (usize, usize) {
         lengths
     }

@@ -309,15 +309,15 @@ pub trait IndexedParallelIterator: ParallelIterator {
         Placed { base: self, stage: places::Reversed() }
     }
 
-    /// Sets the length of the runs that [`fold`](ParallelIterator::fold) folds. Other loops ignore
-    /// this length.
+    /// Sets the least length of the runs that [`fold`](ParallelIterator::fold) folds, and of the
+    /// parts of another crate's iterator. Other loops ignore this length.
     #[track_caller]
     fn with_min_len(self, min: usize) -> MinLen<Self> {
         Placed { base: self, stage: places::AtLeast(min) }
     }
 
-    /// Sets the length of the runs that [`fold`](ParallelIterator::fold) folds. Other loops ignore
-    /// this length.
+    /// Sets the largest length of the runs that [`fold`](ParallelIterator::fold) folds, and of the
+    /// parts of another crate's iterator. Other loops ignore this length.
     #[track_caller]
     fn with_max_len(self, max: usize) -> MaxLen<Self> {
         Placed { base: self, stage: places::AtMost(max) }

@@ -3,7 +3,7 @@
 use rangesteal::source::{InParts, Portion, PortionItems, Source, Splittable, portioned};
 
 use super::{
-    IndexedEnd, ParallelIterator,
+    ANY_LENGTH, IndexedEnd, ParallelIterator,
     plumbing::{Consumer, Folder, Producer, ProducerCallback, UnindexedConsumer, bridge_producer_consumer},
 };
 
@@ -56,30 +56,37 @@ impl<T, CB: ProducerCallback<T>> IndexedEnd<T> for Lend<CB> {
     }
 }
 
-/// Gives the items of a portion to a consumer.
-fn give<S: Source + Sync, C: Consumer<S::Item>>(portion: Portion<'_, S>, consumer: C) -> C::Result {
-    let lengths = (1, usize::MAX);
+/// Gives the items of a portion to a consumer, in parts of these lengths.
+fn give<S: Source + Sync, C: Consumer<S::Item>>(
+    portion: Portion<'_, S>,
+    lengths: (usize, usize),
+    consumer: C,
+) -> C::Result {
     bridge_producer_consumer(portion.len(), PortionProducer { portion, lengths }, consumer)
 }
 
 /// Gives the items of a source to a consumer.
 pub(crate) fn drive<S: Source + Sync, C: Consumer<S::Item>>(source: S, consumer: C) -> C::Result {
-    portioned(source, |all| give(all, consumer))
+    portioned(source, |all| give(all, ANY_LENGTH, consumer))
 }
 
 /// An iterator over the items of a source that begins with another crate's iterator: its parts are
 /// few, since each is split off under a lock.
-pub(super) struct Driven<'s, S>(pub(super) Portion<'s, S>);
+pub(super) struct Driven<'s, S> {
+    pub(super) all: Portion<'s, S>,
+    /// The bounds of the length of a part.
+    pub(super) lengths: (usize, usize),
+}
 
 impl<S: Source<Item: Send> + Sync> ParallelIterator for Driven<'_, S> {
     type Item = S::Item;
 
     fn drive_unindexed<C: UnindexedConsumer<S::Item>>(self, consumer: C) -> C::Result {
-        give(self.0, consumer)
+        give(self.all, self.lengths, consumer)
     }
 
     fn opt_len(&self) -> Option<usize> {
-        Some(self.0.len())
+        Some(self.all.len())
     }
 }
 

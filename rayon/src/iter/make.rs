@@ -6,9 +6,9 @@ use std::sync::Mutex;
 use rangesteal::source;
 
 use super::{
-    End, Gather, GatherExact, Gathered, IndexedEnd, IndexedParallelIterator, IntoParallelIterator,
-    ParallelIterator, Unindexed, Zip, indexed_by_bridge, plumbing::UnindexedConsumer, shown,
-    unindexed_by_bridge,
+    ANY_LENGTH, End, Gather, GatherExact, Gathered, IndexedEnd, IndexedParallelIterator,
+    IntoParallelIterator, ParallelIterator, Unindexed, Zip, indexed_by_bridge, plumbing::UnindexedConsumer,
+    shown, unindexed_by_bridge,
 };
 use crate::sync::lock;
 
@@ -121,7 +121,7 @@ impl<T: Clone + Send> ParallelIterator for RepeatN<T> {
 
     #[track_caller]
     fn rs_run<E: End<T>>(self, end: E) -> E::Out {
-        self.rs_run_indexed(Unindexed(end))
+        self.rs_run_indexed(Unindexed(end, ANY_LENGTH))
     }
 
     fn opt_len(&self) -> Option<usize> {

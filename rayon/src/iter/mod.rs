@@ -81,7 +81,7 @@ pub use self::{
 };
 pub(crate) use self::{
     drive::Before,
-    end::{Backward, Then, Unindexed},
+    end::{ANY_LENGTH, Backward, Then, Unindexed},
     lend::{Lend, drive, indexed_by_bridge, unindexed_by_bridge},
     stages::FlatMapIterBy,
 };

@@ -61,7 +61,8 @@ pub trait ParallelIterator: Sized + Send {
         ends::gathered(None, |end| self.rs_run(end))
     }
 
-    /// The minimal and maximal length of a run that [`fold`](Self::fold) folds.
+    /// The minimal and maximal length of a run that [`fold`](Self::fold) folds, and of a part of
+    /// another crate's iterator.
     #[doc(hidden)]
     fn rs_lengths(&self) -> (usize, usize) {
         (1, usize::MAX)

@@ -27,6 +27,9 @@ impl<I: ParallelIterator, G: Stage<I::Item> + Send + Sync> ParallelIterator for 
 
     #[track_caller]
     fn rs_run<E: End<G::Made>>(self, end: E) -> E::Out {
+        if const { G::FEEDS_ALL } {
+            return end.foreign(self);
+        }
         self.base.rs_run(Then(self.stage, end))
     }
 
@@ -91,12 +94,14 @@ impl<I: IndexedParallelIterator, G: IndexedStage<I::Item> + Send> ParallelIterat
 
     #[track_caller]
     fn rs_run<E: End<G::Made>>(self, end: E) -> E::Out {
-        self.rs_run_indexed(Unindexed(end))
+        let lengths = self.rs_lengths();
+        self.rs_run_indexed(Unindexed(end, lengths))
     }
 
     #[track_caller]
     fn rs_run_backward<E: End<G::Made>>(self, end: E) -> E::Out {
-        self.rs_run_indexed(Backward(end))
+        let lengths = self.rs_lengths();
+        self.rs_run_indexed(Backward(end, lengths))
     }
 
     fn opt_len(&self) -> Option<usize> {

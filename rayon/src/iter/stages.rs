@@ -9,7 +9,7 @@ use rangesteal::{
     source::{Chain, Source},
 };
 
-use super::{IndexedStage, Stage, Staged};
+use super::{IndexedStage, Stage, Staged, plumbing::Folder};
 
 /// Declares a stage with a closure, and the iterator that consists of a base and the stage.
 macro_rules! stage {
@@ -48,6 +48,25 @@ macro_rules! behind {
     ([$($generic:tt)*] $stage:ty, $item:ty => $made:ty, any,
         ($self:ident, $on:ident) $behind:expr, $feed:tt $fed:expr) => {
         behind!(@ [$($generic)*] $stage, $item => $made, { const ONE_AT_MOST: bool = false; }, ($self, $on) $behind, $feed $fed);
+    };
+    ([$($generic:tt)*] $stage:ty, $item:ty => $made:ty, one that stays,
+        ($self:ident, $on:ident) $behind:expr, $feed:tt $fed:expr) => {
+        behind!(@ [$($generic)*] $stage, $item => $made, {
+            const FEEDS_ALL: bool = true;
+
+            /// As soon as an item stays, all items behind it stay.
+            #[inline(always)]
+            fn feed_all<F_: Folder<$made>>(&self, mut items: impl Iterator<Item = $item>, folder: F_) -> F_ {
+                while !folder.full() {
+                    let Some(item) = items.next() else { break };
+                    if !self.skips(&item) {
+                        let folder = folder.consume(item);
+                        return if folder.full() { folder } else { folder.consume_iter(items) };
+                    }
+                }
+                folder
+            }
+        }, ($self, $on) $behind, $feed $fed);
     };
     (@ [$($generic:tt)*] $stage:ty, $item:ty => $made:ty, {$($number:tt)*},
         ($self:ident, $on:ident) $behind:expr, ($one:ident, $acc:ident, $next:ident) $fed:expr) => {
@@ -183,7 +202,7 @@ pub struct SkipSome(pub(super) AtomicUsize);
 impl SkipSome {
     /// Counts an item, unless enough have been skipped.
     #[inline(always)]
-    fn skips(&self) -> bool {
+    fn skips<T>(&self, _: &T) -> bool {
         self.0.load(Relaxed) > 0 && self.counts()
     }
 
@@ -201,9 +220,9 @@ impl Clone for SkipSome {
 
 /// See [`skip_any`](super::ParallelIterator::skip_any).
 pub type SkipAny<I> = Staged<I, SkipSome>;
-behind!([T: Send] SkipSome, T => T, one, (self, on) {
-    on.filter(|(_, _)| !self.skips())
-}, (item, acc, next) if self.skips() { Ok(acc) } else { next(acc, item) });
+behind!([T: Send] SkipSome, T => T, one that stays, (self, on) {
+    on.filter(|(_, item)| !self.skips(item))
+}, (item, acc, next) if self.skips(&item) { Ok(acc) } else { next(acc, item) });
 
 /// The stage of [`SkipAnyWhile`]: the closure, and whether an item has been kept.
 #[doc(hidden)]
@@ -211,20 +230,20 @@ behind!([T: Send] SkipSome, T => T, one, (self, on) {
 pub struct SkipWhile<F>(pub(super) F, pub(super) AtomicBool);
 
 impl<F> SkipWhile<F> {
-    /// Whether this item is kept, and so are all items from now on.
+    /// Whether this item is left out. If it is not, no item is from now on.
     #[inline(always)]
-    fn keeps<T>(&self, item: &T) -> bool
+    fn skips<T>(&self, item: &T) -> bool
     where
         F: Fn(&T) -> bool,
     {
         if self.1.load(Relaxed) {
-            return true; // without a write: all threads read this
+            return false; // without a write: all threads read this
         }
-        let is_kept = !(self.0)(item);
-        if is_kept {
+        let is_left_out = (self.0)(item);
+        if !is_left_out {
             self.1.store(true, Relaxed);
         }
-        is_kept
+        is_left_out
     }
 }
 
@@ -236,6 +255,6 @@ impl<F: Clone> Clone for SkipWhile<F> {
 
 /// See [`skip_any_while`](super::ParallelIterator::skip_any_while).
 pub type SkipAnyWhile<I, F> = Staged<I, SkipWhile<F>>;
-behind!([T: Send, F: Fn(&T) -> bool + Sync] SkipWhile<F>, T => T, one, (self, on) {
-    on.filter(|(_, item)| self.keeps(item))
-}, (item, acc, next) if self.keeps(&item) { next(acc, item) } else { Ok(acc) });
+behind!([T: Send, F: Fn(&T) -> bool + Sync] SkipWhile<F>, T => T, one that stays, (self, on) {
+    on.filter(|(_, item)| !self.skips(item))
+}, (item, acc, next) if self.skips(&item) { Ok(acc) } else { next(acc, item) });

@@ -3,8 +3,9 @@
 use rangesteal::{source, source::Source};
 
 use super::{
-    Backward, End, IndexedEnd, IndexedParallelIterator, IntoParallelIterator, IntoParallelRefIterator,
-    IntoParallelRefMutIterator, ParallelIterator, Unindexed, indexed_by_bridge, unindexed_by_bridge,
+    ANY_LENGTH, Backward, End, IndexedEnd, IndexedParallelIterator, IntoParallelIterator,
+    IntoParallelRefIterator, IntoParallelRefMutIterator, ParallelIterator, Unindexed, indexed_by_bridge,
+    unindexed_by_bridge,
 };
 
 /// Makes one source of two sources.
@@ -100,12 +101,14 @@ where
 
     #[track_caller]
     fn rs_run<E: End<Self::Item>>(self, end: E) -> E::Out {
-        self.rs_run_indexed(Unindexed(end))
+        let lengths = self.rs_lengths();
+        self.rs_run_indexed(Unindexed(end, lengths))
     }
 
     #[track_caller]
     fn rs_run_backward<E: End<Self::Item>>(self, end: E) -> E::Out {
-        self.rs_run_indexed(Backward(end))
+        let lengths = self.rs_lengths();
+        self.rs_run_indexed(Backward(end, lengths))
     }
 
     fn opt_len(&self) -> Option<usize> {
@@ -188,7 +191,7 @@ macro_rules! tuples {
 
             #[track_caller]
             fn rs_run<E_: End<Self::Item>>(self, end: E_) -> E_::Out {
-                self.rs_run_indexed(Unindexed(end))
+                self.rs_run_indexed(Unindexed(end, ANY_LENGTH))
             }
 
             fn opt_len(&self) -> Option<usize> {

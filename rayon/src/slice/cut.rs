@@ -38,14 +38,19 @@ pub type ChunkByMut<'data, T, F> = Divided<&'data mut [T], Runs<F>>;
 struct RunsOf<'f, S, F> {
     rest: S,
     is_same: &'f F,
-    /// From the pair that ends at this index on, all pairs of the rest are in one run.
+    /// From the pair that ends at this index on, all pairs of the rest are in one run. 0 if nothing
+    /// is left, otherwise at most the length of the rest.
     seen: usize,
 }
 
-impl<T, S: Whole + Default + Deref<Target = [T]>, F: Fn(&T, &T) -> bool> RunsOf<'_, S, F> {
+impl<'f, T, S: Whole + Deref<Target = [T]>, F: Fn(&T, &T) -> bool> RunsOf<'f, S, F> {
+    fn new(block: S, is_same: &'f F, seen: usize) -> Self {
+        Self { seen: seen.min(block.len()), rest: block, is_same }
+    }
+
     /// The pairs of neighbours that have not been seen.
     fn pairs(&self) -> Windows<'_, T> {
-        self.rest[..self.seen.min(self.rest.len())].windows(2)
+        self.rest[..self.seen].windows(2)
     }
 
     fn is_end(&self, pair: &[T]) -> bool {
@@ -56,14 +61,19 @@ impl<T, S: Whole + Default + Deref<Target = [T]>, F: Fn(&T, &T) -> bool> RunsOf<
 impl<T, S: Whole + Default + Deref<Target = [T]>, F: Fn(&T, &T) -> bool> Iterator for RunsOf<'_, S, F> {
     type Item = S;
 
+    #[inline(always)]
     fn next(&mut self) -> Option<S> {
-        if self.rest.is_empty() {
+        if self.seen == 0 {
             return None;
         }
-        let end = self.pairs().position(|pair| self.is_end(pair));
-        let end = end.map_or(self.rest.len(), |at| at + 1);
-        let (run, rest) = mem::take(&mut self.rest).cut(end);
-        (self.rest, self.seen) = (rest, self.seen.saturating_sub(end));
+        let end = self.pairs().position(|pair| self.is_end(pair)).map(|at| at + 1);
+        let rest = mem::take(&mut self.rest);
+        let Some(end) = end else {
+            self.seen = 0;
+            return Some(rest);
+        };
+        let (run, rest) = rest.cut(end);
+        (self.rest, self.seen) = (rest, self.seen - end);
         Some(run)
     }
 }
@@ -72,12 +82,12 @@ impl<T, S: Whole + Default + Deref<Target = [T]>, F: Fn(&T, &T) -> bool> DoubleE
     for RunsOf<'_, S, F>
 {
     fn next_back(&mut self) -> Option<S> {
-        if self.rest.is_empty() {
+        if self.seen == 0 {
             return None;
         }
         let begin = self.pairs().rposition(|pair| self.is_end(pair)).map_or(0, |at| at + 1);
         let (rest, run) = mem::take(&mut self.rest).cut(begin);
-        self.rest = rest;
+        (self.rest, self.seen) = (rest, begin);
         Some(run)
     }
 }
@@ -126,7 +136,7 @@ macro_rules! divides {
                 _: usize,
                 seen: usize,
             ) -> impl DoubleEndedIterator<Item = $slice> {
-                RunsOf { rest: block, is_same: &self.0, seen }
+                RunsOf::new(block, &self.0, seen)
             }
         }
     };
