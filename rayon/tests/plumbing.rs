@@ -904,14 +904,14 @@ fn every_item_is_dropped_once_beside_a_source_that_panics() {
         dropped_once(|items| may_panic(|| drop(items.into_par_iter().zip(few()).collect::<Vec<_>>())));
         dropped_once(|items| may_panic(|| _ = few().zip(items).position_first(|(i, _)| i == N)));
         dropped_once(|items| {
-            may_panic(|| drop(items.into_par_iter().zip(few()).rev().find_first(|_| false)))
+            may_panic(|| drop(items.into_par_iter().zip(few()).rev().find_first(|_| false)));
         });
         dropped_once(|items| {
             let other = few().map(|_| None);
             may_panic(|| items.into_par_iter().map(Some).interleave(other).for_each(drop));
         });
         dropped_once(|items| {
-            may_panic(|| few().map(|_| None).interleave(items.into_par_iter().map(Some)).for_each(drop))
+            may_panic(|| few().map(|_| None).interleave(items.into_par_iter().map(Some)).for_each(drop));
         });
         dropped_once(|items| may_panic(|| items.into_par_iter().zip(few()).chunks(7).for_each(drop)));
     }
@@ -919,16 +919,16 @@ fn every_item_is_dropped_once_beside_a_source_that_panics() {
         let bad = |i: usize| assert!(i != at, "wanted");
         dropped_once(|items| {
             may_panic(|| {
-                (0..N).into_par_iter().map(bad).zip(items).with_producer(Calls(|_, both| drop(both)))
-            })
+                (0..N).into_par_iter().map(bad).zip(items).with_producer(Calls(|_, both| drop(both)));
+            });
         });
         dropped_once(|items| {
             may_panic(|| {
                 items
                     .into_par_iter()
                     .zip((0..N).into_par_iter().map(bad))
-                    .with_producer(Calls(|_, both| drop(both)))
-            })
+                    .with_producer(Calls(|_, both| drop(both)));
+            });
         });
         dropped_once(|items| {
             let bad = |i| (bad(i), None).1;
@@ -937,13 +937,13 @@ fn every_item_is_dropped_once_beside_a_source_that_panics() {
                     .into_par_iter()
                     .map(Some)
                     .interleave((0..N).into_par_iter().map(bad))
-                    .with_producer(Calls(|_, item| drop(item)))
+                    .with_producer(Calls(|_, item| drop(item)));
             });
         });
         dropped_once(|items| {
             may_panic(|| {
-                items.into_par_iter().skip_any_while(|item| (bad(item.at), item.at < 200).1).for_each(drop)
-            })
+                items.into_par_iter().skip_any_while(|item| (bad(item.at), item.at < 200).1).for_each(drop);
+            });
         });
         dropped_once(|items| may_panic(|| items.into_par_iter().skip_any(60).for_each(|item| bad(item.at))));
     }
@@ -958,10 +958,10 @@ fn every_item_is_dropped_once_behind_skips() {
     dropped_once(|items| assert_eq!(items.into_par_iter().skip_any(60).collect::<Vec<_>>().len(), N - 60));
     dropped_once(|items| assert_eq!(items.into_par_iter().skip_any_while(|_| true).count(), 0));
     dropped_once(|items| {
-        assert!(items.into_par_iter().skip_any_while(|x| x.at < 9).find_first(|x| x.at > 20).is_some())
+        assert!(items.into_par_iter().skip_any_while(|x| x.at < 9).find_first(|x| x.at > 20).is_some());
     });
     dropped_once(|items| {
-        assert_eq!(Items(items).skip_any(60).map(|x| x.at).filter(|_| true).count(), N - 60)
+        assert_eq!(Items(items).skip_any(60).map(|x| x.at).filter(|_| true).count(), N - 60);
     });
     let most = AtomicUsize::new(10);
     dropped_once(|items| drop(items.into_par_iter().skip_any(5).drive_unindexed(Collect::new(None, &most))));
