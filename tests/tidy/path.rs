@@ -49,10 +49,12 @@ const MECHANICS: [&str; 26] = [
     "verbs/kernel",
 ];
 /// The files that make the decisions for the mechanics, record the work, and place the threads.
-const POLICY_RECORDS_AND_PLACES: [&str; 23] = [
+const POLICY_RECORDS_AND_PLACES: [&str; 25] = [
     "policy/launch",
     "policy/brief",
     "policy/alone_or_shared",
+    "policy/rounds",
+    "policy/repeat",
     "policy/memory",
     "policy/site",
     "policy/prices",

@@ -14,6 +14,7 @@ use crate::{
         policy::{
             brief,
             launch::{self, Case, Launch, QuickLaunch, QuickVerdict, Why},
+            repeat::PlanKey,
             rounds::Rounds,
             site::{Loop, LoopKind},
         },
@@ -160,10 +161,11 @@ impl Executor {
             return None;
         }
         let this = *this;
-        if let Some(repeated) = self.repeat(this, options) {
+        let most = self.most(this, options);
+        let key = PlanKey { this, pool: self.threads.barrier.address(), most };
+        if let Some(repeated) = self.repeat(key, options) {
             return Some(repeated);
         }
-        let most = self.most(this, options);
         let polling = self.threads.barrier.awake();
         let awake = polling > 0;
         let is_waking = !awake && self.threads.barrier.is_waking();
@@ -188,7 +190,12 @@ impl Executor {
                     draw: draw(),
                     rounds: rounds.zip(now),
                 };
-                case.launch()
+                let launch = case.launch();
+                if let (Launch::Shared { helpers }, true, Some((rounds, now))) = (launch, awake, case.rounds)
+                {
+                    rounds.plan(key, now, helpers);
+                }
+                launch
             });
         }
         let mut is_gap_short = false;
@@ -214,17 +221,17 @@ impl Executor {
 
     /// The call of a loop that repeats the plan of its last calls; `None` if the policy is to be
     /// asked. The helpers of the plan are awake, and no other thread calls loops.
-    fn repeat(&self, this: Loop, options: &LoopOptions<'_>) -> Option<Call> {
+    fn repeat(&self, key: PlanKey, options: &LoopOptions<'_>) -> Option<Call> {
         let is_usual = options.is_plain() && options.kind.goes_through() && !options.kind.is_from_the_front();
         if !is_usual || is_logged() || self.program_report.is_some() || SceneSpot::is_near() {
             return None;
         }
         let is_free = self.threads.barrier.callers() == 0 && !self.is_crowded.load(Ordering::Relaxed);
         let begin = |helpers| (is_free && self.threads.barrier.awake() >= helpers).then(Instant::now);
-        let (helpers, now) = with_rounds(|rounds| rounds?.repeat(this, begin))?;
+        let (helpers, now) = with_rounds(|rounds| rounds?.repeat(key, begin))?;
         let launch = Launch::Shared { helpers };
         let weighed = Some(now);
-        Some(Call { this, launch, awake: true, weighed, is_gap_short: true, is_repeated: true })
+        Some(Call { this: key.this, launch, awake: true, weighed, is_gap_short: true, is_repeated: true })
     }
 
     /// How a call continues if it was expected to be short but is not. The next call gets a full

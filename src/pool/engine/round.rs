@@ -191,8 +191,8 @@ impl RangeWorker<'_, '_> {
         fold_run(&mut hand, &mut grain, acc, |next, now| {
             if let Some(journal) = &mut journal {
                 journal.mark(next, now);
-                plan.check_cpu(now);
             }
+            plan.check_cpu(now);
             true
         })?;
         Ok(hand.first)

@@ -9,7 +9,7 @@ use super::{
     ask::Call,
     ending::{Outcome, Panic},
     executor::Executor,
-    inputs::Inside,
+    inputs::{Inside, with_rounds},
     loop_options::LoopOptions,
     plan::{Plan, WorkerPlaces},
     round::Round,
@@ -248,9 +248,7 @@ impl<'r> Running<'r> {
         });
         drop(splits);
         let before = solo.hand_over();
-        if !call.is_repeated {
-            executor.make_room();
-        }
+        executor.make_room();
         let plan = Plan {
             workers,
             units: options.units,
@@ -373,7 +371,9 @@ impl Executor {
         let (mut shared, log) = *shared;
         let (times, stop) = log.into_inner();
         let Some(mut times) = times else {
-            self.gaps.end(Instant::now());
+            let (now, this) = (Instant::now(), shared.call.this);
+            self.gaps.end(now);
+            with_rounds(|rounds| rounds.map(|rounds| rounds.end_repeated(this, nanos(now - shared.begin))));
             return (stop.into_ended(false), None);
         };
         if options.kind.is_from_the_front() {

@@ -403,8 +403,7 @@ impl Case<'_> {
         let own = if begins_alone && verdict.alone { Ran::Alone } else { ran };
         let decided = self.rounds.and_then(|(rounds, now)| {
             let (took_alone, took_shared) = (expected, usually);
-            let helpers = shared.helpers().unwrap_or(1);
-            rounds.begin(this, RoundBegin { now, own, shared: ran, took_alone, took_shared, helpers })
+            rounds.begin(this, RoundBegin { now, own, shared: ran, took_alone, took_shared })
         });
         let looks = f32::from(parts_for(time(expected)));
         match decided {

@@ -45,6 +45,7 @@ pub(crate) mod memory;
 pub(crate) mod pace;
 pub(crate) mod poll_costs;
 pub(crate) mod prices;
+pub(crate) mod repeat;
 pub(crate) mod rhythm;
 pub(crate) mod rounds;
 pub(crate) mod site;

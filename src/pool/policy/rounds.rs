@@ -20,9 +20,9 @@
 //! loop.) A call that rings such a helper does not count, nor do calls that run alone until the
 //! helper comes.
 //!
-//! A short loop repeats its plan while its rounds are alike: of 16 calls, 15 are shared as the last
-//! one was, without a decision, without notes, and without learning. Their rounds are measured all
-//! the same. After a round that is not like the others, the next call is decided.
+//! While the rounds of a short loop are alike, most of its calls repeat the plan of an earlier one
+//! ([`repeat`](super::repeat)). Their rounds are measured, too. After a round that is not like the
+//! others, the next call is decided.
 //!
 //! A loop is tried alone only if the round is clearly longer than the shared loop. So a loop that
 //! is most of its program is never tried.
@@ -32,6 +32,7 @@ use std::cell::Cell;
 use super::{
     alone_or_shared::{DOUBTED, LONGER, LONGEST_INTERVAL, MEAN_OF},
     prices::CLEARLY,
+    repeat::{PlanKey, Repeats},
     site::Loop,
 };
 use crate::clock::{Instant, nanos};
@@ -48,9 +49,6 @@ const LONGEST_TRIAL: u8 = 64;
 /// rounds do not keep it alone: its own verdict is the better one. (Without this number, a loop of
 /// 23 ms was all of its round for 200 rounds, and ran alone in all of them.)
 const MOST_OF: f32 = 1.1;
-/// In calls: how many calls repeat the plan of a settled loop. (A decision, notes and learning take
-/// 1 µs of a call, which is a third of what sharing costs in a loop of 20 µs.)
-const REPEATED: u8 = 15;
 /// In nanoseconds: a shared call that takes longer repeats no plan, since it would gain less than
 /// 1 %.
 const LONGEST_REPEATED_NS: f32 = 100e3;
@@ -76,17 +74,18 @@ pub(crate) struct RoundBegin {
     /// About the time of a call alone, and of a shared call, in nanoseconds.
     pub(crate) took_alone: f32,
     pub(crate) took_shared: f32,
-    /// The number of helpers of a shared call.
-    pub(crate) helpers: usize,
 }
 
 /// A thread's knowledge of the rounds of its loops.
 #[derive(Debug)]
-pub(crate) struct Rounds([Cell<RoundsOfLoop>; LOOPS]);
+pub(crate) struct Rounds {
+    loops: [Cell<RoundsOfLoop>; LOOPS],
+    repeats: Repeats,
+}
 
 impl Rounds {
     pub(crate) const fn new() -> Self {
-        Self([const { Cell::new(RoundsOfLoop::NEW) }; LOOPS])
+        Self { loops: [const { Cell::new(RoundsOfLoop::NEW) }; LOOPS], repeats: Repeats::new() }
     }
 
     /// A call begins. Returns whether to run it alone, if rounds decide.
@@ -107,29 +106,53 @@ impl Rounds {
             }
             rounds.runs(Ran::Alone);
             place.set(rounds);
+            self.repeats.end(this);
         }
     }
 
-    /// How a call repeats the plan of the last ones: with how many helpers, and when it begins.
-    /// `None` if the policy has to decide. `begin` gets the number of helpers, and returns the time
-    /// if the call can repeat the plan.
+    /// The call that began `now` is shared with so many helpers. The next ones repeat its plan if
+    /// the loop is short and settled.
+    pub(crate) fn plan(&self, key: PlanKey, now: Instant, helpers: usize) {
+        if let Some(rounds) = self.known(key.this).1
+            && rounds.begun == Some(now)
+            && rounds.is_settled()
+            && let Some(takes) = rounds.takes
+        {
+            self.repeats.begin(key, helpers, takes);
+        }
+    }
+
+    /// How a call repeats a plan: with how many helpers, and when it begins. `None` if the policy
+    /// has to decide. `begin` gets the number of helpers, and returns the time if the call can
+    /// repeat the plan.
     pub(crate) fn repeat(
         &self,
-        this: Loop,
+        key: PlanKey,
         begin: impl FnOnce(usize) -> Option<Instant>,
     ) -> Option<(usize, Instant)> {
-        let (place, known) = self.known(this);
-        let mut rounds = known.filter(|rounds| rounds.repeats > 0)?;
-        let now = begin(rounds.helpers)?;
+        let repeat = self.repeats.get(key)?;
+        let (place, known) = self.known(key.this);
+        let (mut rounds, now) = (known?, begin(repeat.helpers)?);
         rounds.end_last(now);
-        rounds.repeats = if rounds.is_settled() { rounds.repeats - 1 } else { 0 };
+        let is_settled = rounds.is_settled();
+        if is_settled {
+            self.repeats.count(repeat);
+        } else {
+            self.repeats.end(key.this);
+            rounds.begun = None; // the decision begins the round
+        }
         place.set(rounds);
-        Some((rounds.helpers, now))
+        is_settled.then_some((repeat.helpers, now))
+    }
+
+    /// A call that has repeated a plan took `took` nanoseconds.
+    pub(crate) fn end_repeated(&self, this: Loop, took: f32) {
+        self.repeats.see(this, took);
     }
 
     /// Calls follow that are not timed, so the rounds that have begun are not measured.
     pub(crate) fn forget_begins(&self) {
-        for place in &self.0 {
+        for place in &self.loops {
             place.set(RoundsOfLoop { begun: None, ..place.get() });
         }
     }
@@ -144,7 +167,7 @@ impl Rounds {
     /// The place of a loop, and the rounds of this loop if no other one has the place.
     fn known(&self, this: Loop) -> (&Cell<RoundsOfLoop>, Option<RoundsOfLoop>) {
         let number = this.class_number();
-        let place = &self.0[number as usize % LOOPS];
+        let place = &self.loops[number as usize % LOOPS];
         (place, Some(place.get()).filter(|known| known.number == number))
     }
 }
@@ -174,9 +197,8 @@ struct RoundsOfLoop {
     /// In calls: the interval between two trials, and what is left of it.
     lasts: u16,
     left: u16,
-    /// How many calls are still to repeat the plan, and the number of their helpers.
-    repeats: u8,
-    helpers: usize,
+    /// The expected time of a shared call that is short, and shorter than a call alone.
+    takes: Option<f32>,
 }
 
 /// A trial of the way against the verdict.
@@ -204,8 +226,7 @@ impl RoundsOfLoop {
         trial: None,
         lasts: LONGER,
         left: 0,
-        repeats: 0,
-        helpers: 0,
+        takes: None,
     };
 
     fn begin(&mut self, call: RoundBegin) -> Option<bool> {
@@ -223,9 +244,7 @@ impl RoundsOfLoop {
             Some(false) => call.shared,
             None => call.own,
         });
-        let is_short = call.took_shared < LONGEST_REPEATED_NS;
-        self.repeats = if is_short && self.is_settled() { REPEATED } else { 0 };
-        self.helpers = call.helpers;
+        self.takes = Some(call.took_shared).filter(|&took| took < call.took_alone.min(LONGEST_REPEATED_NS));
         decided
     }
 
@@ -349,6 +368,10 @@ mod tests {
         Loop { site: Site::new(ptr::without_provenance(0x1230)), slice }
     }
 
+    fn key() -> PlanKey {
+        PlanKey { this: this(), pool: 1, most: 1 }
+    }
+
     struct Simulated {
         rounds: Rounds,
         now: Instant,
@@ -373,11 +396,13 @@ mod tests {
                 shared: Ran::Shared,
                 took_alone: loop_alone,
                 took_shared: loop_alone / 2.0,
-                helpers: 1,
             };
-            let is_repeated = self.rounds.repeat(this(), |_| Some(call.now)).is_some();
+            let is_repeated = self.rounds.repeat(key(), |_| Some(call.now)).is_some();
             self.repeated += usize::from(is_repeated);
             let way = !is_repeated && self.rounds.begin(this(), call).unwrap_or(is_alone);
+            if !is_repeated && !way {
+                self.rounds.plan(key(), call.now, 1);
+            }
             self.drawn = self.drawn.wrapping_mul(GOLDEN).wrapping_add(GOLDEN);
             let random = (self.drawn >> 40) as f32 / (1 << 24) as f32;
             let moved = if way == self.was_alone { 0.0 } else { moving };
@@ -406,27 +431,34 @@ mod tests {
             simulated.rounds(program, 1000);
             simulated.repeated
         };
-        let part = 1000 * usize::from(REPEATED) / usize::from(REPEATED + 1);
-        assert!((part - 20..=part).contains(&repeated(SHARED)), "{}", repeated(SHARED));
+        assert!((900..=938).contains(&repeated(SHARED)), "{}", repeated(SHARED));
         assert_eq!(repeated(Program { loop_alone: 400e3, alone: 440e3, shared: 260e3, ..SHARED }), 0, "long");
         assert_eq!(repeated(PAGE_RANK), 0, "it runs alone");
     }
 
     #[test]
-    fn a_plan_is_not_repeated_after_a_round_unlike_the_others() {
+    fn the_call_after_a_round_unlike_the_others_is_decided() {
         let mut simulated = Simulated::new();
-        simulated.rounds(SHARED, 100);
-        while simulated.repeated.is_multiple_of(2) {
-            simulated.round(SHARED, false);
-        }
-        simulated.now += Duration::from_micros(20);
+        simulated.rounds(SHARED, 102);
         let before = simulated.repeated;
         simulated.rounds(SHARED, 2);
-        assert_eq!(
-            simulated.repeated,
-            before + 1,
-            "the round has ended when the first of these calls begins"
-        );
+        assert_eq!(simulated.repeated, before + 2);
+        simulated.now += Duration::from_micros(20);
+        let usually = simulated.rounds.known(this()).1.map(|rounds| rounds.usually);
+        simulated.rounds(SHARED, 1);
+        assert_eq!(simulated.repeated, before + 2);
+        let rounds = simulated.rounds.known(this()).1.expect("known");
+        assert_eq!((Some(rounds.usually), rounds.alike), (usually, 2 * ALIKE - 1), "it is measured once");
+    }
+
+    /// The first call of a program that does not call the loop in rounds: nothing is known of it.
+    #[test]
+    fn a_call_that_rounds_have_not_seen_makes_no_plan() {
+        let mut simulated = Simulated::new();
+        simulated.rounds(SHARED, 20);
+        let other = PlanKey { pool: 2, ..key() };
+        simulated.rounds.plan(other, simulated.now + Duration::from_micros(1), 1);
+        assert!(simulated.rounds.repeat(other, |_| Some(simulated.now)).is_none());
     }
 
     /// The data of the loop moves to other code: now the program is better with the loop alone.
@@ -523,7 +555,7 @@ mod tests {
     #[test]
     fn a_loop_that_is_all_of_its_round_is_not_kept_alone() {
         let (now, own, shared) = (Instant::now(), Ran::Shared, Ran::Shared);
-        let call = RoundBegin { now, own, shared, took_alone: 23e3, took_shared: 12e3, helpers: 1 };
+        let call = RoundBegin { now, own, shared, took_alone: 23e3, took_shared: 12e3 };
         let decides = |usually| {
             let left = LONGER;
             RoundsOfLoop { is_alone: true, usually, alike: 4, left, ..RoundsOfLoop::NEW }.decide(&call)
@@ -553,8 +585,8 @@ mod tests {
             let is_awake = idle_for < 4;
             let ran = if is_awake { Ran::Shared } else { Ran::Waking };
             let way = if is_awake || comes_in.is_none() {
-                let (took_alone, took_shared, helpers) = (34e3, 19e3, 1);
-                let call = RoundBegin { now, own: Ran::Alone, shared: ran, took_alone, took_shared, helpers };
+                let (took_alone, took_shared) = (34e3, 19e3);
+                let call = RoundBegin { now, own: Ran::Alone, shared: ran, took_alone, took_shared };
                 rounds.begin(this, call).unwrap_or(true)
             } else {
                 rounds.begin_alone(this, now);
@@ -580,8 +612,8 @@ mod tests {
         let (mut now, mut mixed, mut was_alone) = (Instant::now(), 0, false);
         for round in 0..1000 {
             let own = [Ran::Alone, Ran::Shared][round % 2];
-            let (took_alone, took_shared, helpers) = (6.5e3, 6e3, 1);
-            let call = RoundBegin { now, own, shared: Ran::Shared, took_alone, took_shared, helpers };
+            let (took_alone, took_shared) = (6.5e3, 6e3);
+            let call = RoundBegin { now, own, shared: Ran::Shared, took_alone, took_shared };
             let way = rounds.begin(this, call).unwrap_or(own == Ran::Alone);
             mixed += usize::from(!way);
             now += Duration::from_nanos(if way && was_alone { 9_000 } else { 11_000 });
