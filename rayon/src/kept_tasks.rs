@@ -57,7 +57,8 @@ impl<T, W> KeptTasks<T, W> {
         self.has_kept.load(Relaxed)
     }
 
-    /// Takes all tasks. Whoever takes them sees to it that [`next`](Self::next) is called so often.
+    /// Takes all tasks: returns their number, and their watcher. The caller has to see that
+    /// [`next`](Self::next) is called this number of times.
     pub(crate) fn take_all(&self) -> (usize, Option<W>) {
         let mut waiting = lock(&self.waiting);
         self.has_kept.store(false, Relaxed);

@@ -2,8 +2,8 @@
 //!
 //! A decision, notes and learning take 1 µs, which is a third of what sharing costs in a loop of
 //! 20 µs. So while the rounds of a short loop are alike ([`rounds`](super::rounds)), 15 of 16 calls
-//! repeat the plan of the call that was decided: they are shared with as many helpers, and nothing
-//! is asked, noted or learnt.
+//! repeat the plan of the last call that was decided. They are shared with the same number of
+//! helpers. Nothing is asked, noted or learnt.
 //!
 //! Each slice has a plan of its own. (A program may swap two buffers. If both had one plan, a fixed
 //! period of 16 calls would always decide the same one.) The plan is not repeated any more after a
@@ -20,8 +20,7 @@ const REPEATED: u8 = 15;
 /// In plans: how many plans of a thread are remembered.
 const PLANS: usize = 16;
 
-/// What a plan is for: a loop over its slice, in the pool at this address, with at most this number
-/// of helpers.
+/// A loop over its slice, in the pool at this address, with at most this number of helpers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PlanKey {
     pub(crate) this: Loop,

@@ -110,8 +110,8 @@ impl Rounds {
         }
     }
 
-    /// The call that began `now` is shared with so many helpers. The next ones repeat its plan if
-    /// the loop is short and settled.
+    /// The call that began `now` is shared with this number of helpers. The next calls repeat its
+    /// plan if the loop is short and settled.
     pub(crate) fn plan(&self, key: PlanKey, now: Instant, helpers: usize) {
         if let Some(rounds) = self.known(key.this).1
             && rounds.begun == Some(now)
