@@ -159,7 +159,7 @@ pub trait IndexedEnd<T> {
     fn source<S: Source<Item = T> + Sync>(self, source: S) -> Self::Out;
 }
 
-/// The minimal and maximal length of a part, if nobody has asked for one.
+/// The minimal and maximal length of a part if the program sets none.
 pub(crate) const ANY_LENGTH: (usize, usize) = (1, usize::MAX);
 
 /// Consumes a source as an unindexed chain. The bounds are those of the lengths of the parts into

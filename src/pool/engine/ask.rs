@@ -34,7 +34,7 @@ pub(super) struct Call {
     pub(super) weighed: Option<Instant>,
     /// Whether helpers that poll would have stayed awake since the last call.
     pub(super) is_gap_short: bool,
-    /// Whether the call repeats the plan of the last ones: nothing is noted or learnt.
+    /// Whether the call repeats the plan of an earlier one: nothing is noted or learnt.
     pub(super) is_repeated: bool,
 }
 
@@ -65,7 +65,7 @@ impl Executor {
         is_plain: bool,
     ) -> QuickLaunch {
         let len = this.slice.len;
-        let verdict = if !is_plain || is_logged() || self.program_report.is_some() {
+        let verdict = if !self.is_unseen(is_plain) {
             QuickVerdict::Unclear
         } else if most(len, self.workers.min(threads)) == 0 {
             QuickVerdict::Plain
@@ -84,6 +84,13 @@ impl Executor {
             }
         };
         QuickLaunch::new(verdict, len)
+    }
+
+    /// Whether no log and no report tells of a call. `is_plain` says whether the call has no handle,
+    /// report, trace or list.
+    #[inline(always)]
+    fn is_unseen(&self, is_plain: bool) -> bool {
+        is_plain && !is_logged() && self.program_report.is_none()
     }
 
     /// The launch of a brief loop; `None` if the loop is not brief. One in `odds` brief loops gets
@@ -219,11 +226,11 @@ impl Executor {
         })
     }
 
-    /// The call of a loop that repeats the plan of its last calls; `None` if the policy is to be
-    /// asked. The helpers of the plan are awake, and no other thread calls loops.
+    /// The call of a loop that repeats a plan; `None` if the policy has to decide. A call repeats a
+    /// plan only if the helpers of the plan are awake, and no other thread calls loops.
     fn repeat(&self, key: PlanKey, options: &LoopOptions<'_>) -> Option<Call> {
-        let is_usual = options.is_plain() && options.kind.goes_through() && !options.kind.is_from_the_front();
-        if !is_usual || is_logged() || self.program_report.is_some() || SceneSpot::is_near() {
+        let has_ranges = options.kind.goes_through() && !options.kind.is_from_the_front();
+        if !has_ranges || !self.is_unseen(options.is_plain()) || SceneSpot::is_near() {
             return None;
         }
         let is_free = self.threads.barrier.callers() == 0 && !self.is_crowded.load(Ordering::Relaxed);

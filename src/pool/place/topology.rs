@@ -82,7 +82,7 @@ pub(crate) struct Machine {
     pub(crate) cpus: Vec<Cpu>,
 }
 
-/// What the files say of each CPU, or why that is not used.
+/// The value of each CPU by the files, or the reason why these values are not used.
 type Told = Result<Vec<usize>, Doubt>;
 
 /// Why a relation is not used.
@@ -90,7 +90,7 @@ type Told = Result<Vec<usize>, Doubt>;
 enum Doubt {
     /// The system does not report it.
     Missing,
-    /// What was read last is not plausible.
+    /// The last file has an implausible text.
     Text,
     /// Files contradict each other: the number of a CPU, and what they report of it.
     Cpu(usize, &'static str),
@@ -142,11 +142,9 @@ impl Machine {
         let mut reader = Reader::new(file);
         for Relation { name, read, otherwise, field } in RELATIONS {
             let told = read(&mut reader, &cpus);
-            if let Err(doubt) = told
-                && allowed.len() > 1
-            // one CPU has no order
-            {
-                doubts.extend(reader.warning(name, doubt));
+            let has_order = allowed.len() > 1;
+            if let (Err(doubt), true) = (&told, has_order) {
+                doubts.extend(reader.warning(name, *doubt));
             }
             for i in 0..cpus.len() {
                 let value = told.as_ref().map_or_else(|_| otherwise(&mut reader, &cpus, i), |told| told[i]);
@@ -331,7 +329,7 @@ fn listed_classes(reader: &mut Reader<'_>, cpus: &[Cpu]) -> Told {
 /// Reads files that contain a list.
 struct Reader<'f> {
     file: File<'f>,
-    /// What was read last: the path of the file, its text, and its list.
+    /// The path of the last file that was read, its text, and its list.
     path: String,
     text: String,
     list: CpuList,

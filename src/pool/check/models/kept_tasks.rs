@@ -1,5 +1,5 @@
-//! Tasks that a thread keeps for its pool: whoever takes them, each one begins, and no watcher
-//! stays. The code is that of rangesteal-rayon.
+//! Tasks that a thread keeps for its pool: each task begins, and no watcher stays, whichever thread
+//! takes the tasks. The code is that of rangesteal-rayon.
 
 use super::{small::*, *};
 
