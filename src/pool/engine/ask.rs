@@ -86,8 +86,8 @@ impl Executor {
         QuickLaunch::new(verdict, len)
     }
 
-    /// Whether no log and no report tells of a call. `is_plain` says whether the call has no handle,
-    /// report, trace or list.
+    /// Whether no log and no report tells of a call. `is_plain` says whether the call has no
+    /// handle, report, trace or list.
     #[inline(always)]
     fn is_unseen(&self, is_plain: bool) -> bool {
         is_plain && !is_logged() && self.program_report.is_none()
