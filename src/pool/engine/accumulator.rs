@@ -15,7 +15,7 @@ use std::{
 
 use super::{
     body::{Body, Stop, kernel},
-    ending::{Earliest, Outcome, Panic, attempt, discard},
+    ending::{FirstStop, Outcome, Panic, attempt, discard},
     order::{Node, Order},
 };
 use crate::{
@@ -40,14 +40,18 @@ pub(crate) trait Accumulate {
     /// left.
     fn leave(&mut self);
 
-    /// After a panic: drops the state and the partial result of the run. Does not panic.
-    fn abandon(&mut self);
+    /// After a panic, which stops the loop at `stop`: keeps the panic, and drops the state and the
+    /// partial result of the run. Does not panic.
+    fn abandon(&mut self, stop: Stop, panic: Panic);
 }
 
 /// Makes an accumulator for a worker, on the worker's thread, and lends it to a closure. No
 /// `dyn Fn`: its code is generated twice, because such a closure can also be called by value.
 pub(crate) trait Lend: Sync {
     fn lend(&self, me: usize, work: &mut dyn FnMut(&mut dyn Accumulate));
+
+    /// The index at which the loop has stopped, if it has.
+    fn stopped_at(&self) -> Option<usize>;
 }
 
 /// A worker's state in a loop, and the closures of the loop. `A` and `Z` are [`Body::Acc`] and
@@ -137,9 +141,9 @@ impl<'f, A, Z> Accumulator<'f, A, Z> {
 
     /// Ends the work of the calling thread. Returns the partial result of its last run, if that has
     /// not been handed over.
-    pub(crate) fn take_last(&mut self) -> Option<A> {
+    pub(crate) fn into_last(mut self) -> Option<A> {
         self.leave(); // if this panics, the partial results are dropped, too
-        self.acc.take()
+        self.acc
     }
 
     /// Folds the items of `claims`. If the items are those of a leaf, stores its partial result.
@@ -147,7 +151,7 @@ impl<'f, A, Z> Accumulator<'f, A, Z> {
     #[inline(never)]
     fn fold(&mut self, claims: &mut Claims<'_>, leaf: Option<Node>) -> Result<(), Stop> {
         let folded = self.folder.fold(self.acc.take(), claims);
-        self.acc = folded.map_err(|stop| self.made.store_found(stop))?;
+        self.acc = folded.map_err(|stop| self.made.stop(stop))?;
         let Some(mut node) = leaf else { return Ok(()) };
         let mut acc = self.acc.take();
         while let Some((before, _)) = self.nodes.last()
@@ -181,7 +185,8 @@ impl<A, Z> Accumulate for Accumulator<'_, A, Z> {
         self.folder.leave();
     }
 
-    fn abandon(&mut self) {
+    fn abandon(&mut self, stop: Stop, panic: Panic) {
+        self.made.first_stop.note(stop.with(Err(panic)));
         discard(self.acc.take());
         attempt(|| self.folder.leave());
     }
@@ -195,35 +200,31 @@ fn in_blocks(
     leaves: Option<usize>,
     fold: &mut dyn FnMut(Range<usize>, Option<Node>) -> Result<(), Stop>,
 ) -> Result<(), Stop> {
-    let Blocks { size, .. } = blocks;
-    let block =
-        |Stop { at, needed_end, .. }| Stop { at: at / size, needed_end: needed_end / size, found: () };
     while let Some(claimed) = claims.next() {
         let each = if leaves.is_some() { 1 } else { claimed.len() };
         for begin in claimed.step_by(each) {
             let leaf = leaves.map(|first| Node::run(first + begin));
-            fold(blocks.items(begin..begin + each), leaf).map_err(block)?;
+            fold(blocks.items(begin..begin + each), leaf)?;
         }
     }
     Ok(())
 }
 
-/// The partial results that the workers of a loop have handed over.
+/// The partial results that the workers of a loop have handed over, and the loop's first stop.
 pub(crate) struct Partials<'b, A, Z> {
     folders: &'b dyn Folders<A, Z>,
     units: &'b Units,
-    handed_over: Mutex<HandedOver<A, Z>>,
-}
-
-struct HandedOver<A, Z> {
-    nodes: Vec<NodeResult<A>>,
-    /// Of all found values, the one at the first place.
-    found: Earliest<Z>,
+    nodes: Mutex<Vec<NodeResult<A>>>,
+    first_stop: FirstStop<Z>,
 }
 
 impl<A: Send, Z: Send> Lend for Partials<'_, A, Z> {
     fn lend(&self, me: usize, work: &mut dyn FnMut(&mut dyn Accumulate)) {
         self.folders.lend(me, &mut |folder| self.lend_with(folder, work));
+    }
+
+    fn stopped_at(&self) -> Option<usize> {
+        self.first_stop.at()
     }
 }
 
@@ -231,8 +232,7 @@ impl<'b, A, Z> Partials<'b, A, Z> {
     /// Nothing has been handed over yet.
     #[inline(always)]
     pub(crate) fn new(folders: &'b dyn Folders<A, Z>, units: &'b Units) -> Self {
-        let nothing = HandedOver { nodes: Vec::new(), found: Earliest::NONE };
-        Self { folders, units, handed_over: Mutex::new(nothing) }
+        Self { folders, units, nodes: Mutex::new(Vec::new()), first_stop: FirstStop::none() }
     }
 
     /// Lends an accumulator that folds with `folder`. No closure behind `dyn FnMut`: its code is
@@ -250,7 +250,7 @@ impl<'b, A, Z> Partials<'b, A, Z> {
     #[inline(never)]
     fn add(&self, node: Node, acc: Option<A>) {
         if acc.is_some() {
-            lock(&self.handed_over).nodes.push((node, acc));
+            lock(&self.nodes).push((node, acc));
         }
     }
 
@@ -262,59 +262,52 @@ impl<'b, A, Z> Partials<'b, A, Z> {
         }
     }
 
-    /// Takes the found value of a stop.
+    /// Keeps the value of a stop at an item. Returns the stop at the index of the item.
     #[cold]
     #[inline(never)]
-    fn store_found(&self, Stop { at, needed_end, found }: Stop<Z>) -> Stop {
-        let surplus = lock(&self.handed_over).found.note(needed_end, found);
-        discard(surplus);
-        Stop { at, needed_end, found: () }
+    fn stop(&self, Stop { at, needed_end, found }: Stop<Z>) -> Stop {
+        let index = |item| self.units.index(item);
+        let stop = Stop { at: index(at), needed_end: index(needed_end), found: () };
+        self.first_stop.note(stop.with(Ok(found)));
+        stop
     }
 
     /// The outcome of a loop that has ended: its result, reduced in order. `last` is the partial
     /// result that the calling thread has not handed over.
     #[inline(never)]
-    pub(crate) fn outcome(
-        &mut self,
-        ended: Result<Outcome, Panic>,
-        last: Option<A>,
-    ) -> Outcome<Option<A>, Z> {
-        if let Ok(Outcome::Through(())) = ended {
+    pub(crate) fn outcome(self, is_cancelled: bool, last: Option<A>) -> Outcome<Option<A>, Z> {
+        if self.first_stop.at().is_none() && !is_cancelled {
             // The calling thread has a partial result only if it has folded everything.
             return Outcome::Through(if last.is_some() { last } else { self.reduced() });
         }
-        Outcome::of_early_end(ended, self.found(last))
+        self.early_end(is_cancelled, last)
     }
 
     /// The outcome of a loop over leaves: the nodes, from left to right. Nodes of different workers
     /// are not reduced.
     #[inline(never)]
-    pub(crate) fn nodes(
-        &mut self,
-        ended: Result<Outcome, Panic>,
-        last: Option<A>,
-    ) -> Outcome<Vec<(Node, A)>, Z> {
-        let Ok(Outcome::Through(())) = ended else {
-            return Outcome::of_early_end(ended, self.found(last));
-        };
-        let nodes = self.take().nodes.into_iter();
-        let mut nodes: Vec<_> = nodes.filter_map(|(node, acc)| Some((node, acc?))).collect();
+    pub(crate) fn nodes(self, is_cancelled: bool, last: Option<A>) -> Outcome<Vec<(Node, A)>, Z> {
+        if self.first_stop.at().is_some() || is_cancelled {
+            return self.early_end(is_cancelled, last);
+        }
+        let nodes = self.nodes.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut nodes: Vec<_> = nodes.into_iter().filter_map(|(node, acc)| Some((node, acc?))).collect();
         sort(&mut nodes, &|(a, _), (b, _)| a.first < b.first);
         Outcome::Through(nodes)
     }
 
-    /// What the workers have handed over. Called once, after all workers have left.
-    fn take(&mut self) -> HandedOver<A, Z> {
-        let handed_over = self.handed_over.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let HandedOver { nodes, found } = handed_over;
-        HandedOver { nodes: mem::take(nodes), found: mem::replace(found, Earliest::NONE) }
+    /// The outcome of a loop that has not folded all items. Drops all partial results.
+    fn early_end<T>(self, is_cancelled: bool, last: Option<A>) -> Outcome<T, Z> {
+        let nodes = self.nodes.into_inner().unwrap_or_else(PoisonError::into_inner);
+        nodes.into_iter().filter_map(|(_, acc)| acc).chain(last).for_each(discard);
+        self.first_stop.into_outcome(is_cancelled)
     }
 
     /// The result of a loop that has folded all items.
-    pub(crate) fn reduced(&mut self) -> Option<A> {
-        let Self { folders, units, .. } = *self;
+    pub(crate) fn reduced(self) -> Option<A> {
+        let Self { folders, units, .. } = self;
         let order = if units.are_leaves() { Order::Tree } else { Order::Runs };
-        let HandedOver { mut nodes, .. } = self.take();
+        let mut nodes = self.nodes.into_inner().unwrap_or_else(PoisonError::into_inner);
         if nodes.is_empty() {
             return None;
         }
@@ -335,12 +328,5 @@ impl<'b, A, Z> Partials<'b, A, Z> {
             last = left;
         }
         nodes[last].1.take()
-    }
-
-    /// The value that was found first, in a loop that has stopped. Drops all other values.
-    fn found(&mut self, last: Option<A>) -> Option<Z> {
-        let HandedOver { nodes, found } = self.take();
-        nodes.into_iter().filter_map(|(_, acc)| acc).chain(last).for_each(discard);
-        found.into_noted()
     }
 }

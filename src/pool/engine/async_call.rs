@@ -10,7 +10,6 @@ use crossbeam_utils::CachePadded;
 
 use super::{
     async_round::{AsyncReport, AsyncRound, LendPollItems, PollItems},
-    ending::{Outcome, Panic},
     executor::Executor,
     loop_options::LoopOptions,
     plan::{Plan, WorkerPlaces},
@@ -36,7 +35,7 @@ impl Executor {
         queues: &Arc<WakeQueues>,
         own: &mut dyn PollItems,
         others: LendPollItems<'_>,
-    ) -> Result<Outcome, Panic> {
+    ) {
         let (begin, len, watch) = (Instant::now(), this.slice.len, options.watch);
         let _stay = options.enter();
         let (mut before, everybody) = (Before::nothing(begin), self.program_report.is_some());
@@ -45,7 +44,7 @@ impl Executor {
             if let Some(account) = options.account(&mut before, why, everybody, Duration::ZERO) {
                 options.tell(account, self.program_report);
             }
-            return Ok(Outcome::Cancelled);
+            return;
         }
         let most = self.most(this, options).min(self.helpers_at_a_time).min(queues.limit - 1);
         let turn = (most > 0).then(|| self.take_turn(options)).flatten();
@@ -105,12 +104,11 @@ impl Executor {
         }
         watch.end_waiting(&ranges, queues, len);
         let AsyncRound { log, reports, .. } = CachePadded::into_inner(round);
-        let (times, stop) = log.into_inner();
-        let mut times = times.unwrap_or_default();
+        let mut times = log.into_times().unwrap_or_default();
         let AsyncReport { mut report, waited } = reports.into_inner().unwrap_or_else(PoisonError::into_inner);
         report.most_in_flight = queues.under_way().1;
         let is_cancelled = watch.is_cancelled();
-        if stop.is_none() && !is_cancelled {
+        if queues.stop() == usize::MAX && !is_cancelled {
             self.memory.learn(this, options.kind, times.indices(), times.work());
             if let Some(mut learnt) = learnt() {
                 learnt.learn_waited(this, waited, queues.limit);
@@ -131,6 +129,5 @@ impl Executor {
         if let Some(account) = options.account(&mut before, Ok(&mut times), everybody, help) {
             options.tell(account.helped(idle).waited(alone, report), self.program_report);
         }
-        stop.into_ended(is_cancelled)
     }
 }

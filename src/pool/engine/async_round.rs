@@ -57,9 +57,10 @@ pub(crate) trait PollItems {
     /// when no item is left to begin or resume, and again if it has panicked.
     fn leave(&mut self, is_needed: bool);
 
-    /// After a panic: drops the finished runs, and returns the item in which the panic happened.
+    /// After a panic: keeps the panic, and drops the finished runs. Returns where the loop stops:
+    /// at the item that was polled last, or at `claimed`, if the worker has claimed several items.
     /// Does not panic.
-    fn abandon(&mut self) -> usize;
+    fn abandon(&mut self, claimed: Option<usize>, panic: Panic) -> usize;
 }
 
 /// Makes the [`PollItems`] of a worker, on the worker's thread, and lends it to a closure.
@@ -242,7 +243,7 @@ impl AsyncRoundWorker<'_> {
         }
         self.poller.hand_over();
         if self.of.token.is_some_and(CancelToken::is_cancelled) && queues.stop() > 0 {
-            self.stop(0, None);
+            self.stop(0);
         }
         self.seen = queues.stop();
         if self.cleared == usize::MAX && self.seen != self.cleared {
@@ -356,7 +357,7 @@ impl AsyncRoundWorker<'_> {
             }
             Poll::Ready(Err(Stop { needed_end, .. })) => {
                 self.free_slot();
-                self.stop(needed_end, None);
+                self.stop(needed_end);
             }
         }
         // From time to time, publishes how many items are enough work for another worker.
@@ -410,9 +411,8 @@ impl AsyncRoundWorker<'_> {
 
     /// Ends the loop at `index`: from now on, workers begin only items before `index`. Waiting
     /// items at or behind `index` are dropped.
-    fn stop(&mut self, index: usize, panic: Option<Panic>) {
+    fn stop(&mut self, index: usize) {
         self.of.ranges.truncate(index);
-        self.worker_log.stop.add(Stop::there(index, ()), panic);
         self.of.queues.stop_at(index);
     }
 
@@ -421,14 +421,15 @@ impl AsyncRoundWorker<'_> {
         if let Some(slot) = &mut self.held {
             self.poller.clear(slot);
         }
-        let mut index = self.poller.abandon();
+        let mut claimed = None;
         match mem::replace(&mut self.doing, Doing::One) {
             Doing::One => {}
-            Doing::Many => index = self.owner.abandon(),
+            Doing::Many => claimed = Some(self.owner.abandon()),
             Doing::Again => self.of.queues.end(self.me),
         }
+        let index = self.poller.abandon(claimed, panic);
         self.free_slot();
-        self.stop(index, Some(panic));
+        self.stop(index);
         true
     }
 

@@ -68,4 +68,14 @@ impl<Z> Stop<Z> {
     pub(crate) fn there(at: usize, found: Z) -> Self {
         Self { at, needed_end: at, found }
     }
+
+    /// The same stop with another value.
+    pub(crate) fn with<Y>(self, found: Y) -> Stop<Y> {
+        Stop { at: self.at, needed_end: self.needed_end, found }
+    }
+
+    /// Whether this stop counts, of this one and another.
+    pub(crate) fn is_before(&self, other: &Self) -> bool {
+        (self.needed_end, self.at) < (other.needed_end, other.at)
+    }
 }

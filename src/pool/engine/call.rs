@@ -122,12 +122,12 @@ impl Executor {
                 Err(found) => return Outcome::Stopped(found),
             }
         }
-        let mut made = Partials::new(folders, &options.units);
+        let made = Partials::new(folders, &options.units);
         let mut own = Accumulator::new(folder, acc, &made);
-        let (ended, account) = self.carry_out(this, (call, done), options, &mut own, &made);
-        let last = own.take_last();
-        drop(own);
-        let outcome = made.outcome(ended, last);
+        let account = self.carry_out(this, (call, done), options, &mut own, &made);
+        let is_cancelled = options.watch.is_cancelled();
+        let last = own.into_last();
+        let outcome = made.outcome(is_cancelled, last);
         if let Some(account) = account {
             options.tell(account, self.program_report);
         }
@@ -146,13 +146,13 @@ impl Executor {
         let QuickLaunch { verdict, .. } =
             self.quick_verdict(&this, options.kind, options.threads, options.is_plain());
         let call = self.weigh(&this, verdict, 0, &options);
-        let mut made = Partials::new(body, &options.units);
+        let made = Partials::new(body, &options.units);
         let mut folder = WorkerFolder::new(body, 0, None);
         let mut own = Accumulator::new(&mut folder, None, &made);
-        let (ended, account) = self.carry_out(&this, (call, 0), &options, &mut own, &made);
-        let last = own.take_last();
-        drop(own);
-        let outcome = made.nodes(ended, last);
+        let account = self.carry_out(&this, (call, 0), &options, &mut own, &made);
+        let is_cancelled = options.watch.is_cancelled();
+        let last = own.into_last();
+        let outcome = made.nodes(is_cancelled, last);
         if let Some(account) = account {
             options.tell(account, self.program_report);
         }

@@ -5,103 +5,64 @@ use std::{
     convert::Infallible,
     mem,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    sync::PoisonError,
 };
 
 use super::body::Stop;
+use crate::sync::{Mutex, lock};
 
 /// The payload of a panic.
 pub(crate) type Panic = Box<dyn Any + Send>;
 
-/// A value noted at an index of the slice. If several values are noted, only the value at the first
-/// index is kept. A loop that stops at an index still folds all items before it. So the first index
-/// does not depend on the schedule.
-pub(crate) struct Earliest<T>(Option<(usize, T)>);
+/// The first stop of a loop, with the value or the panic that has stopped it. A loop that stops at
+/// an index still folds all items before it, so its first stop does not depend on the schedule.
+/// (A search for any match needs no other item, so this one does.)
+pub(crate) struct FirstStop<Z>(Mutex<Option<Stop<Result<Z, Panic>>>>);
 
-/// The first stop of a loop: the first index whose item is not needed, the index at which the loop
-/// has stopped, and the payload if it has stopped because of a panic.
-pub(crate) type FirstStop = Earliest<(usize, Option<Panic>)>;
-
-impl<T> Earliest<T> {
-    pub(crate) const NONE: Self = Self(None);
-
-    /// Notes a value at `index`. If there are now two values, returns the later one, which does not
-    /// count. The caller must drop this value while it holds no lock.
-    pub(crate) fn note(&mut self, index: usize, noted: T) -> Option<T> {
-        match &self.0 {
-            Some((before, _)) if index >= *before => Some(noted),
-            _ => self.0.replace((index, noted)).map(|(_, noted)| noted),
-        }
+impl<Z> FirstStop<Z> {
+    /// No stop is noted yet.
+    pub(crate) fn none() -> Self {
+        Self(Mutex::new(None))
     }
 
-    /// Adds the value that another worker has noted. If there are now two values, returns the later
-    /// one, which does not count. The caller must drop this value while it holds no lock.
-    pub(crate) fn merge(&mut self, other: Self) -> Option<T> {
-        other.0.and_then(|(index, noted)| self.note(index, noted))
-    }
-
-    /// Whether nothing was noted.
-    pub(crate) fn is_none(&self) -> bool {
-        self.0.is_none()
-    }
-
-    /// The value that was noted at the first index.
-    pub(crate) fn into_noted(self) -> Option<T> {
-        self.0.map(|(_, noted)| noted)
-    }
-}
-
-impl FirstStop {
-    /// Adds a stop. `panic` is its payload if it is a panic.
-    pub(crate) fn add(&mut self, Stop { at, needed_end, .. }: Stop, panic: Option<Panic>) {
-        discard(self.note(needed_end, (at, panic)));
+    /// Notes a stop. If there are now two, drops the one that does not count.
+    pub(crate) fn note(&self, stop: Stop<Result<Z, Panic>>) {
+        let mut first = lock(&self.0);
+        let later = match &*first {
+            Some(before) if !stop.is_before(before) => Some(stop),
+            _ => first.replace(stop),
+        };
+        drop(first); // no lock is held while user code drops a value
+        discard(later);
     }
 
     /// The index at which the loop has stopped.
     pub(crate) fn at(&self) -> Option<usize> {
-        self.0.as_ref().map(|&(_, (at, _))| at)
+        lock(&self.0).as_ref().map(|stop| stop.at)
     }
 
-    /// How a loop has ended, given that `self` is its first stop. The loop counts as cancelled if
-    /// its token is cancelled and the loop has not panicked.
-    pub(crate) fn into_ended(self, is_cancelled: bool) -> Result<Outcome, Panic> {
-        match self.into_noted() {
-            Some((_, Some(panic))) => Err(panic),
-            _ if is_cancelled => Ok(Outcome::Cancelled),
-            Some((_, None)) => Ok(Outcome::Stopped(())),
-            None => Ok(Outcome::Through(())),
-        }
-    }
-}
-
-/// How a loop has ended, and its result. `Outcome<(), ()>` has no values, because the values are
-/// stored elsewhere. A loop that has panicked has a [`Panic`] instead of an outcome.
-#[derive(Debug)]
-pub(crate) enum Outcome<A = (), Z = ()> {
-    Through(A),
-    /// The loop has stopped with this value. If several values were found, this is the value at the
-    /// lowest index, or any of them if the loop needs no other item.
-    Stopped(Z),
-    Cancelled,
-}
-
-impl Outcome {
-    /// The outcome of a loop that has not folded all items. `found` is the value that was found
-    /// first, if any value was found. If the loop has stopped, `found` is the result. If the loop
-    /// was cancelled, `found` is dropped. Passes a panic on.
-    pub(crate) fn of_early_end<A, Z>(ended: Result<Self, Panic>, found: Option<Z>) -> Outcome<A, Z> {
-        match (ended, found) {
-            (Ok(Self::Stopped(())), Some(found)) => Outcome::Stopped(found),
-            (Ok(Self::Stopped(())), None) => unreachable!("it has stopped where something was found"),
-            (Err(panic), found) => {
-                discard(found);
-                resume_unwind(panic)
-            }
-            (Ok(Self::Through(()) | Self::Cancelled), found) => {
+    /// The outcome of a loop that has not folded all items. A panic is passed on, even if the loop
+    /// was cancelled. If the loop was cancelled, a found value is dropped.
+    pub(crate) fn into_outcome<A>(self, is_cancelled: bool) -> Outcome<A, Z> {
+        match self.0.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Some(Stop { found: Err(panic), .. }) => resume_unwind(panic),
+            Some(Stop { found: Ok(found), .. }) if !is_cancelled => Outcome::Stopped(found),
+            found => {
                 discard(found);
                 Outcome::Cancelled
             }
         }
     }
+}
+
+/// How a loop has ended, and its result. A loop that has panicked has no outcome.
+#[derive(Debug)]
+pub(crate) enum Outcome<A, Z> {
+    Through(A),
+    /// The loop has stopped with this value. If several values were found, this is the value at the
+    /// lowest index.
+    Stopped(Z),
+    Cancelled,
 }
 
 impl<A, Z> Outcome<A, Z> {
@@ -193,15 +154,18 @@ mod tests {
         }
     }
 
-    /// Of a search for any match no item is needed after the first match. The pool learns how far
-    /// the search went.
+    /// Of a search for any match no item is needed after a match. Of two matches, the one at the
+    /// lower index counts.
     #[test]
-    fn the_first_stop_says_where_the_loop_has_stopped() {
-        let mut first = FirstStop::NONE;
-        for (at, needed_end) in [(9, 9), (7, 0), (3, 0), (5, 5)] {
-            first.add(Stop { at, needed_end, found: () }, None);
+    fn the_first_stop_counts_whatever_the_order_of_the_stops() {
+        for order in [[0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1]] {
+            let first = FirstStop::none();
+            for (at, needed_end) in order.map(|stop| [(9, 9), (7, 0), (3, 0), (5, 5)][stop]) {
+                first.note(Stop { at, needed_end, found: Ok(at) });
+            }
+            assert_eq!(first.at(), Some(3));
+            assert!(matches!(first.into_outcome::<()>(false), Outcome::Stopped(3)));
         }
-        assert_eq!(first.at(), Some(7));
     }
 
     #[test]

@@ -12,7 +12,6 @@ use std::{
     },
 };
 
-use super::ending::Outcome;
 use crate::{
     pool::{
         supply::{range::Ranges, searching::Searching, wake_queues::WakeQueues},
@@ -265,12 +264,6 @@ impl Watch<'_> {
     /// Whether the token has ended the loop, which therefore has no result.
     pub(crate) fn is_cancelled(self) -> bool {
         !self.keeps_result && self.is_over()
-    }
-
-    /// How the loop has ended, if the token has ended it.
-    pub(crate) fn over(self) -> Option<Outcome> {
-        let outcome = if self.keeps_result { Outcome::Through(()) } else { Outcome::Cancelled };
-        self.is_over().then_some(outcome)
     }
 
     /// The handles that threads of this process may lock.

@@ -6,7 +6,7 @@ use std::{mem, ops::Range, sync::Arc};
 use super::{
     accumulator::{Accumulate, Lend},
     body::Stop,
-    ending::{FirstStop, Panic},
+    ending::Panic,
     handles::Watch,
     order::Node,
     plan::Plan,
@@ -92,13 +92,11 @@ impl Round<'_> {
     /// has no order, so it ends at once.
     #[cold]
     #[inline(never)]
-    fn stop(&self, mut stop: Stop, panic: Option<Panic>, first: &mut FirstStop) {
+    fn stop(&self, stop: Stop) {
         if let Some(list) = self.list {
             list.searching().close();
-            stop.needed_end = 0;
         }
-        self.ranges.truncate(stop.needed_end);
-        first.add(stop, panic);
+        self.ranges.truncate(if self.list.is_some() { 0 } else { stop.needed_end });
     }
 }
 
@@ -122,9 +120,11 @@ impl Worker for RangeWorker<'_, '_> {
 
     /// The worker continues, because the items before the panic are still needed, and perhaps no
     /// other worker folds them. In a list that grows, items have no order, so the worker leaves.
-    fn end_at_panic(&mut self, panic: Panic, stop: &mut FirstStop) -> bool {
+    fn end_at_panic(&mut self, panic: Panic, acc: &mut dyn Accumulate) -> bool {
         let goes_on = self.round.list.is_none();
-        self.round.stop(Stop::there(self.owner.abandon(), ()), Some(panic), stop);
+        let stop = Stop::there(self.owner.abandon(), ());
+        self.round.stop(stop);
+        acc.abandon(stop, panic);
         goes_on
     }
 
@@ -160,7 +160,7 @@ impl RangeWorker<'_, '_> {
                     if let Some(journal) = &mut journal {
                         journal.mark(owner.next(), Instant::now()); // at the item that has stopped the loop
                     }
-                    round.stop(stop, None, &mut worker_log.stop);
+                    round.stop(stop);
                 }
             }
             if let Some(journal) = journal {
@@ -203,8 +203,8 @@ impl RangeWorker<'_, '_> {
     fn grow(&self, list: &dyn WorkList, acc: &mut dyn Accumulate, worker_log: &mut WorkerLog) {
         let Self { round, me, .. } = *self;
         let grow_worker = GrowWorker::new(list, me, round.plan, round.ranges);
-        if list.run_worker(grow_worker, acc, worker_log, self.rest).is_err() {
-            round.stop(Stop::there(0, ()), None, &mut worker_log.stop);
+        if let Err(stop) = list.run_worker(grow_worker, acc, worker_log, self.rest) {
+            round.stop(stop);
         }
         acc.end(Node::run(0));
     }
@@ -328,7 +328,7 @@ mod tests {
         let plan = plan(&heavy);
         let times = Box::<Times>::default().of(2, false);
         let log = RoundLog::new(Instant::now(), Some(times));
-        let (round, mut made) = (
+        let (round, made) = (
             Round { ranges: &ranges, plan: &plan, log: &log, list: None },
             Partials::new(&Count, &Units::Items),
         );
@@ -341,7 +341,7 @@ mod tests {
         work(enter(0));
         work(second.unwrap_or_else(|| enter(1)));
         let runs = made.reduced();
-        let tallies = log.into_inner().0.unwrap().tallies;
+        let tallies = log.into_times().unwrap().tallies;
         (runs.expect("all have been handed over"), tallies.try_into().expect("two workers"))
     }
 
@@ -415,7 +415,7 @@ mod tests {
             let ranges = Arc::new(Ranges::new(2, Fence::Symmetric));
             ranges.partition(0..len, &[len]);
             let times = Box::<Times>::default().of(2, false);
-            let (log, mut made) =
+            let (log, made) =
                 (RoundLog::new(Instant::now(), Some(times)), Partials::new(&Lengths, &Units::Items));
             let round = Round { ranges: &ranges, plan: &plan, log: &log, list: None };
             let mut folder = WorkerFolder::new(&Lengths, 0, None);

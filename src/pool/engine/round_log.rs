@@ -2,7 +2,6 @@
 
 use std::{ops::Range, sync::PoisonError};
 
-use super::ending::{Earliest, FirstStop, discard};
 use crate::{
     clock::Instant,
     pool::{
@@ -26,27 +25,24 @@ pub(crate) struct RoundLog {
     /// Each worker writes its notes to a page of its own. `None` if the call repeats the plan of an
     /// earlier one, and notes nothing.
     times: Option<Box<Times>>,
-    /// Written only if the loop stops early, or for a timeline: the first stop of the workers that
-    /// have left, and the items that each worker gets at the start.
-    seldom: Mutex<(FirstStop, Vec<Range<usize>>)>,
+    /// Written only for a timeline: the items that each worker gets at the start.
+    dealt: Mutex<Vec<Range<usize>>>,
 }
 
 /// The notes of a worker in a shared loop, from its arrival until it leaves.
 pub(crate) struct WorkerLog {
     pub(crate) journal: Option<Box<Journal>>,
-    pub(crate) stop: FirstStop,
     used_before: Option<Usage>,
     _stay: Option<Stay>,
 }
 
 impl RoundLog {
     /// A log for a loop that is shared from `begin` on. `times` selects the measurements; `None` if
-    /// nothing is noted but stops.
+    /// nothing is noted.
     pub(crate) fn new(begin: Instant, mut times: Option<Box<Times>>) -> Self {
         // Without a measurement the usage stays `None`.
         let measures_usage = times.as_mut().is_some_and(|times| times.usage.take().is_some());
-        let seldom = Mutex::new((Earliest::NONE, Vec::new()));
-        Self { begin, measures_usage, spot: SceneSpot::here(), times, seldom }
+        Self { begin, measures_usage, spot: SceneSpot::here(), times, dealt: Mutex::default() }
     }
 
     /// Worker `me` enters.
@@ -58,41 +54,35 @@ impl RoundLog {
             .as_ref()
             .map(|times| Journal::new(times.pages.journal(me), me, units, self.begin, times.tick));
         let stay = self.spot.as_ref().map(SceneSpot::enter);
-        WorkerLog { journal, stop: Earliest::NONE, used_before, _stay: stay }
+        WorkerLog { journal, used_before, _stay: stay }
     }
 
     /// The worker of `worker_log` leaves. `failed` is the number of thefts that the worker tried
     /// without success.
     #[inline(never)]
     pub(crate) fn leave(&self, worker_log: WorkerLog, failed: usize) {
-        let WorkerLog { journal, stop, used_before, _stay } = worker_log;
+        let WorkerLog { journal, used_before, _stay } = worker_log;
         if let (Some(times), Some(mut journal)) = (&self.times, journal) {
             let used = used_before.and_then(|before| Some(usage()?.since(before)));
             journal.failed(failed);
             times.pages.add(journal, used, self.spot.is_some());
-        }
-        if !stop.is_none() {
-            let surplus = lock(&self.seldom).0.merge(stop);
-            discard(surplus);
         }
     }
 
     /// For a timeline: notes the items that each worker gets at the start.
     pub(crate) fn deal(&self, parts: impl FnOnce() -> Vec<Range<usize>>) {
         if self.times.as_ref().is_some_and(|times| times.tick.is_some()) {
-            lock(&self.seldom).1 = parts();
+            *lock(&self.dealt) = parts();
         }
     }
 
-    /// The notes of all workers, if they have noted anything, and the first stop. Call this after
-    /// all workers have left.
-    pub(crate) fn into_inner(self) -> (Option<Box<Times>>, FirstStop) {
-        let Self { mut times, seldom, .. } = self;
-        let (stop, dealt) = seldom.into_inner().unwrap_or_else(PoisonError::into_inner);
-        if let Some(times) = &mut times {
-            times.gather();
-            times.dealt = dealt;
-        }
-        (times, stop)
+    /// The notes of all workers, if they have noted anything. Call this after all workers have
+    /// left.
+    pub(crate) fn into_times(self) -> Option<Box<Times>> {
+        let Self { times, dealt, .. } = self;
+        let mut times = times?;
+        times.gather();
+        times.dealt = dealt.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Some(times)
     }
 }

@@ -7,7 +7,6 @@ use super::{
     account::Account,
     accumulator::{Accumulate, Lend},
     ask::Call,
-    ending::{Outcome, Panic},
     executor::Executor,
     inputs::{Inside, with_rounds},
     loop_options::LoopOptions,
@@ -43,9 +42,6 @@ use crate::{
     sync::{Ordering, Patience, try_lock_soon},
 };
 
-/// How a loop has ended, and its account if an account is wanted.
-pub(super) type EndAndAccount = (Result<Outcome, Panic>, Option<Box<Account>>);
-
 /// A call while it runs.
 pub(super) struct Running<'r> {
     pub(super) executor: &'r Executor,
@@ -60,7 +56,7 @@ pub(super) struct Running<'r> {
 /// How the calling thread's work alone has ended.
 enum AfterAlone<'r> {
     /// The loop has ended. No worker was invited, for this reason.
-    Ended(Outcome, Alone),
+    Ended(Alone),
     /// There is help for the indices that are left.
     Help(SharedBox<'r>),
 }
@@ -99,11 +95,11 @@ struct Help<'r> {
 }
 
 impl<'r> Running<'r> {
-    /// Runs the loop.
+    /// Runs the loop. Returns its account, if an account is wanted.
     #[inline(never)] // so that the frame of its caller is small
-    pub(super) fn run(mut self) -> EndAndAccount {
+    pub(super) fn run(mut self) -> Option<Box<Account>> {
         match self.alone() {
-            AfterAlone::Ended(ended, why) => (Ok(ended), self.account_alone(why)),
+            AfterAlone::Ended(why) => self.account_alone(why),
             AfterAlone::Help(shared) => self.together(shared),
         }
     }
@@ -113,16 +109,12 @@ impl<'r> Running<'r> {
     fn alone(&mut self) -> AfterAlone<'r> {
         let Self { executor, call, options, .. } = *self;
         if options.watch.is_cancelled() {
-            return AfterAlone::Ended(Outcome::Cancelled, Alone::Cancelled);
+            return AfterAlone::Ended(Alone::Cancelled);
         }
-        let ended = match self.pace_alone() {
-            Some(pace) => self.solo.fold(self.own, pace),
-            None => None,
-        };
-        if ended.is_some() || self.solo.is_through() {
-            let ended = ended.unwrap_or(Outcome::Through(()));
-            self.learn_alone(&ended, call.launch.why() == Some(Why::Faster));
-            return AfterAlone::Ended(ended, executor.why_alone(&call, options));
+        let pace = self.pace_alone();
+        if pace.is_some_and(|pace| self.solo.fold(self.own, pace)) || self.solo.is_through() {
+            self.learn_alone(call.launch.why() == Some(Why::Faster));
+            return AfterAlone::Ended(executor.why_alone(&call, options));
         }
         if call.launch.is_trial() {
             executor.memory.learn_alone(&executor.prices, call.this, true, f32::INFINITY);
@@ -159,11 +151,9 @@ impl<'r> Running<'r> {
         executor.tell_of_busy(options.wishes.at);
         let between = executor.prices.help_time(false);
         loop {
-            let ended = self.solo.fold(self.own, self.solo.pace_as_before(between));
-            if ended.is_some() || self.solo.is_through() {
-                let ended = ended.unwrap_or(Outcome::Through(()));
-                self.learn_alone(&ended, false);
-                return AfterAlone::Ended(ended, Alone::Busy);
+            if self.solo.fold(self.own, self.solo.pace_as_before(between)) || self.solo.is_through() {
+                self.learn_alone(false);
+                return AfterAlone::Ended(Alone::Busy);
             }
             let awake = executor.threads.barrier.awake() > 0;
             if executor.idle() > 0
@@ -178,9 +168,9 @@ impl<'r> Running<'r> {
     /// Learns from a loop that the calling thread has run alone. `is_judged` says whether that was
     /// meant to be faster than a shared call.
     #[inline(never)]
-    fn learn_alone(&self, ended: &Outcome, is_judged: bool) {
+    fn learn_alone(&self, is_judged: bool) {
         let Self { executor, call: Call { this, launch, .. }, options, ref solo, .. } = *self;
-        if matches!(ended, Outcome::Cancelled) || !launch.is_learnt_from() {
+        if options.watch.is_cancelled() || !launch.is_learnt_from() {
             return;
         }
         let Executor { memory, prices, .. } = executor;
@@ -268,13 +258,13 @@ impl<'r> Running<'r> {
 
     /// Folds the indices that are left together with the workers that come, and learns from it.
     #[inline(never)] // so that a call that runs alone has a small stack frame
-    fn together(self, shared: SharedBox<'r>) -> EndAndAccount {
+    fn together(self, shared: SharedBox<'r>) -> Option<Box<Account>> {
         let Self { executor, options, own, others, .. } = self;
         match options.search {
             Some(run) => executor.search(&shared, options, run, own, others),
             None => executor.round(&shared, options, own, others),
         }
-        executor.end_shared(shared, options)
+        executor.end_shared(shared, others.stopped_at(), options)
     }
 }
 
@@ -293,10 +283,10 @@ impl SharedPart<'_> {
 }
 
 impl Executor {
-    /// Carries out a call, of which the first `done` indices are already folded. Returns how the
-    /// loop has ended, and the loop's account if an account is wanted. This function does not
-    /// depend on the types of the loop. This function unwinds only if user code panics on the
-    /// calling thread before the loop is shared.
+    /// Carries out a call, of which the first `done` indices are already folded. Returns the loop's
+    /// account, if an account is wanted. This function does not depend on the types of the loop.
+    /// This function unwinds only if user code panics on the calling thread before the loop is
+    /// shared.
     #[inline(never)]
     pub(super) fn carry_out(
         &self,
@@ -305,15 +295,13 @@ impl Executor {
         options: &LoopOptions<'_>,
         own: &mut dyn Accumulate,
         others: &dyn Lend,
-    ) -> EndAndAccount {
+    ) -> Option<Box<Account>> {
         let _stay = options.enter();
         let len = this.slice.len;
         if done == 0 {
             done = call.map_or(len, |call| call.launch.unlooked().min(len));
-            if (done > 0 || call.is_none())
-                && let Some(ended) = self.plain(this, done, options, own)
-            {
-                return (Ok(ended), None);
+            if (done > 0 || call.is_none()) && self.plain(this, done, options, own) {
+                return None;
             }
         }
         let call = call.unwrap_or_else(|| self.weigh_again(*this));
@@ -321,16 +309,10 @@ impl Executor {
         Running { executor: self, call, options, solo, own, others }.run()
     }
 
-    /// Folds the first `done` indices as the plain loop does. Returns how the loop has ended;
-    /// `None` if it has not, or if its items have made further items, which may be worth sharing.
+    /// Folds the first `done` indices as the plain loop does. Returns whether the loop has ended.
+    /// It has not if its items have made further items, which may be worth sharing.
     #[inline(never)] // other loops do without its frame
-    fn plain(
-        &self,
-        this: &Loop,
-        done: usize,
-        options: &LoopOptions<'_>,
-        own: &mut dyn Accumulate,
-    ) -> Option<Outcome> {
+    fn plain(&self, this: &Loop, done: usize, options: &LoopOptions<'_>, own: &mut dyn Accumulate) -> bool {
         let len = this.slice.len;
         if done > 0 {
             let most = self.most(*this, options);
@@ -338,13 +320,13 @@ impl Executor {
                 list.until(None);
             }
             if own.take(&mut Claims::of(0..done)).is_err() {
-                return Some(Outcome::Stopped(()));
+                return true;
             }
             if most > 0 && options.list.is_some_and(|list| !list.is_dry(0)) {
-                return None;
+                return false;
             }
         }
-        (done == len).then_some(Outcome::Through(()))
+        done == len
     }
 
     /// The use of the CPUs of the pool, of which `idle` threads are idle. `is_worker` says whether
@@ -365,16 +347,21 @@ impl Executor {
         if kind.may_stop { self.memory.pace(this) } else { self.memory.recall(this) }
     }
 
-    /// Learns from the times of a shared part, which has ended.
+    /// Learns from the times of a shared part, which has ended; at index `stop`, if it has stopped.
+    /// Returns the loop's account, if an account is wanted.
     #[inline(never)]
-    fn end_shared(&self, shared: SharedBox<'_>, options: &LoopOptions<'_>) -> EndAndAccount {
+    fn end_shared(
+        &self,
+        shared: SharedBox<'_>,
+        stop: Option<usize>,
+        options: &LoopOptions<'_>,
+    ) -> Option<Box<Account>> {
         let (mut shared, log) = *shared;
-        let (times, stop) = log.into_inner();
-        let Some(mut times) = times else {
+        let Some(mut times) = log.into_times() else {
             let (now, this) = (Instant::now(), shared.call.this);
             self.gaps.end(now);
             with_rounds(|rounds| rounds.map(|rounds| rounds.end_repeated(this, nanos(now - shared.begin))));
-            return (stop.into_ended(false), None);
+            return None;
         };
         if options.kind.is_from_the_front() {
             // When a search is over, all its items count as done.
@@ -394,11 +381,9 @@ impl Executor {
             took_alone: nanos(before.took),
             took: nanos(now - before.begin),
             took_shared: nanos(now - shared.begin),
-            stop: stop.at(),
+            stop,
         };
-        let is_over = options.watch.is_over();
-        let is_cancelled = is_over && !options.watch.keeps_result;
-        if !is_cancelled && launch.is_learnt_from() {
+        if !options.watch.is_cancelled() && launch.is_learnt_from() {
             seen.learn(&self.memory, &self.prices, &times);
         }
         let help = self.prices.help_time(awake);
@@ -406,7 +391,7 @@ impl Executor {
             options.account(&mut shared.before, Ok(&mut times), self.program_report.is_some(), help);
         let account = account.map(|account| account.helped(shared.help.idle));
         if let Some(mut splits) = try_lock_soon(&self.learnt) {
-            if stop.is_none() && !is_over {
+            if stop.is_none() && !options.watch.is_over() {
                 let has_ranges = shared.help.is_whole && !options.kind.is_from_the_front();
                 let boundaries = has_ranges.then_some(&shared.plan.boundaries);
                 let cpus = shared.plan.workers.min(self.cpus_at_a_time());
@@ -415,7 +400,7 @@ impl Executor {
             splits.keep_times(times);
         }
         self.gaps.end(now);
-        (stop.into_ended(is_cancelled), account)
+        account
     }
 
     /// How long threads poll before they sleep. If there are more workers than CPUs, workers hardly

@@ -13,7 +13,7 @@ use std::{iter, ops::Range};
 use super::{
     accumulator::{Accumulate, Lend},
     body::Stop,
-    ending::{FirstStop, Panic},
+    ending::Panic,
     handles::Watch,
     round_log::{RoundLog, WorkerLog},
     visit::{Worker, visit},
@@ -126,11 +126,6 @@ impl SharedSearch<'_> {
         let mut worker = Searcher { shared: self, me, indices: 0, last: 0..0, is_divided: false };
         visit(self.log, (me, self.units), &mut worker, acc);
     }
-
-    fn stop(&self, stop: Stop, panic: Option<Panic>, first: &mut FirstStop) {
-        self.parts.close();
-        first.add(stop, panic);
-    }
 }
 
 /// A worker of a search.
@@ -146,7 +141,7 @@ struct Searcher<'w> {
 
 impl Worker for Searcher<'_> {
     /// Reads the token before each block, and the clock only to divide the search.
-    fn work(&mut self, acc: &mut dyn Accumulate, worker_log: &mut WorkerLog) {
+    fn work(&mut self, acc: &mut dyn Accumulate, _: &mut WorkerLog) {
         let SharedSearch { parts, watch, units, .. } = self.shared;
         while let Some(block) = parts.claim(self.me, self.indices, &mut self.is_divided) {
             (self.indices, self.last) = (self.indices + block.len(), block.clone());
@@ -154,16 +149,17 @@ impl Worker for Searcher<'_> {
             if watch.is_over() {
                 return;
             }
-            if let Err(stop) = acc.take(&mut Claims::of(block)) {
-                return self.shared.stop(stop, None, &mut worker_log.stop);
+            if acc.take(&mut Claims::of(block)).is_err() {
+                return parts.close();
             }
         }
     }
 
     /// The worker leaves: all blocks before the panic are already claimed, and other workers finish
     /// them.
-    fn end_at_panic(&mut self, panic: Panic, stop: &mut FirstStop) -> bool {
-        self.shared.stop(Stop::there(self.last.start, ()), Some(panic), stop);
+    fn end_at_panic(&mut self, panic: Panic, acc: &mut dyn Accumulate) -> bool {
+        self.shared.parts.close();
+        acc.abandon(Stop::there(self.last.start, ()), panic);
         false
     }
 

@@ -8,7 +8,6 @@ use std::{ops::Range, time::Duration};
 use super::{
     accumulator::Accumulate,
     body::Stop,
-    ending::Outcome,
     loop_options::LoopOptions,
     visit::{Hand, fold_run},
 };
@@ -79,9 +78,9 @@ impl<'a> Solo<'a> {
         }
     }
 
-    /// Folds until the end, or until `pace` has no more time. Returns the outcome if the loop has
-    /// stopped or was cancelled; otherwise `None`.
-    pub(crate) fn fold(&mut self, acc: &mut dyn Accumulate, mut pace: AlonePace) -> Option<Outcome> {
+    /// Folds until the end, or until `pace` has no more time. Returns whether the loop has ended
+    /// before its last item, by a stop or by its token.
+    pub(crate) fn fold(&mut self, acc: &mut dyn Accumulate, mut pace: AlonePace) -> bool {
         let Self { begin, ref mut hand, ref mut timed, ref mut took, ref mut closeup, .. } = *self;
         let LoopOptions { watch, list, .. } = *hand.options;
         if let Some(list) = list {
@@ -94,14 +93,10 @@ impl<'a> Solo<'a> {
             }
             !watch.is_over()
         });
-        match folded {
-            Err(_) if watch.is_cancelled() => Some(Outcome::Cancelled),
-            Err(Stop { at, .. }) => {
-                (*timed, *took) = (if list.is_some() { *timed } else { at + 1 }, begin.elapsed());
-                Some(Outcome::Stopped(()))
-            }
-            Ok(()) => watch.over(),
+        if let Err(Stop { at, .. }) = folded {
+            (*timed, *took) = (if list.is_some() { *timed } else { at + 1 }, begin.elapsed());
         }
+        folded.is_err() || watch.is_over()
     }
 
     /// The pace until `limit` is over. The second reading of the clock comes after `expected`
@@ -200,7 +195,7 @@ mod tests {
 
     use super::*;
     use crate::pool::{
-        engine::{handles::Watch, loop_options::Wishes, order::Node},
+        engine::{ending::Panic, handles::Watch, loop_options::Wishes, order::Node},
         policy::site::LoopKind,
     };
 
@@ -218,7 +213,7 @@ mod tests {
 
         fn end(&mut self, _: Node) {}
         fn leave(&mut self) {}
-        fn abandon(&mut self) {}
+        fn abandon(&mut self, _: Stop, _: Panic) {}
     }
 
     #[test]
@@ -228,7 +223,7 @@ mod tests {
             let options = LoopOptions::new(2, Watch::default(), wishes, LoopKind::THROUGH);
             let mut solo = Solo::new(&options, Instant::now(), 0..1000);
             let limit = Duration::from_micros(500);
-            assert!(solo.fold(&mut Slow, solo.pace(limit, expected)).is_none());
+            assert!(!solo.fold(&mut Slow, solo.pace(limit, expected)));
             assert!((1..=20).contains(&solo.hand.begun), "{} instead of 10", solo.hand.begun);
         }
     }

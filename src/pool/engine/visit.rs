@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::{
     accumulator::Accumulate,
     body::Stop,
-    ending::{FirstStop, Panic},
+    ending::Panic,
     inputs::Inside,
     round_log::{RoundLog, WorkerLog},
 };
@@ -62,9 +62,9 @@ pub(crate) trait Worker {
     /// Folds all that the worker can find. May panic, because user code may.
     fn work(&mut self, acc: &mut dyn Accumulate, worker_log: &mut WorkerLog);
 
-    /// The worker has panicked: ends the loop at the place of the panic, and keeps the panic in
-    /// `stop`. Returns whether the worker continues. Does not panic.
-    fn end_at_panic(&mut self, panic: Panic, stop: &mut FirstStop) -> bool;
+    /// The worker has panicked: ends the loop at the place of the panic, and abandons `acc`.
+    /// Returns whether the worker continues. Does not panic.
+    fn end_at_panic(&mut self, panic: Panic, acc: &mut dyn Accumulate) -> bool;
 
     /// Writes the last notes to the journal, if there is one. Returns how many thefts the worker
     /// tried without success.
@@ -102,9 +102,7 @@ impl Visitor<'_> {
     }
 
     fn end_at_panic(&mut self, panic: Panic) -> bool {
-        let continues = self.worker.end_at_panic(panic, &mut self.log.stop);
-        self.acc.abandon();
-        continues
+        self.worker.end_at_panic(panic, self.acc)
     }
 }
 

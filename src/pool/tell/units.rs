@@ -27,6 +27,14 @@ impl Units {
         matches!(self, Self::Blocks { leaves: Some(_), .. })
     }
 
+    /// The index that stands for this item, among others.
+    pub(crate) fn index(self, item: usize) -> usize {
+        match self {
+            Self::Items => item,
+            Self::Blocks { blocks, .. } => item / blocks.size,
+        }
+    }
+
     /// The items that `indices` stand for.
     #[inline(always)]
     pub(crate) fn items(self, indices: Range<usize>) -> Range<usize> {

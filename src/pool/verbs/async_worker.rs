@@ -3,7 +3,7 @@
 
 use std::{
     mem,
-    sync::{Arc, PoisonError},
+    sync::Arc,
     task::{Context, Poll, ready},
 };
 
@@ -16,21 +16,18 @@ use super::{
     runs::{DoneRun, DoneRuns},
     state::State,
 };
-use crate::{
-    pool::{
-        engine::{
-            async_round::{LendPollItems, PollItems},
-            body::Stop,
-            ending::{Earliest, Outcome, attempt, discard},
-        },
-        policy::site::{Loop, Site},
-        supply::{
-            futures::Futures,
-            range::Claims,
-            wake_queues::{Slot, WakeQueues},
-        },
+use crate::pool::{
+    engine::{
+        async_round::{LendPollItems, PollItems},
+        body::Stop,
+        ending::{FirstStop, Outcome, Panic, attempt, discard},
     },
-    sync::{Mutex, lock},
+    policy::site::{Loop, Site},
+    supply::{
+        futures::Futures,
+        range::Claims,
+        wake_queues::{Slot, WakeQueues},
+    },
 };
 
 /// Completes all items of a chain, with at most `limit` items under way. `make` makes the future of
@@ -64,20 +61,20 @@ where
         done,
         runs: DoneRuns::new(reduce),
         futures: Futures::new(Arc::clone(&queues)),
-        found: Mutex::new(Earliest::NONE),
+        first_stop: FirstStop::none(),
     });
     let worker = |me| AsyncWorker { of: &*async_loop, me, state: None, run: None, to_publish: None, at: 0 };
     let mut own = worker(0);
     let others: LendPollItems<'_> = &|me, work| work(&mut worker(me));
-    let ended = executor.call_async(Loop { site, slice }, &mut options, &queues, &mut own, others);
+    executor.call_async(Loop { site, slice }, &mut options, &queues, &mut own, others);
+    let is_cancelled = options.watch.is_cancelled();
     drop(own);
-    let AsyncLoop { runs, found, .. } = CachePadded::into_inner(async_loop);
-    if let Ok(Outcome::Through(())) = ended {
+    let AsyncLoop { runs, first_stop, .. } = CachePadded::into_inner(async_loop);
+    if first_stop.at().is_none() && !is_cancelled {
         return Outcome::Through(runs.into_result(slice.len));
     }
     runs.into_accs().for_each(discard);
-    let found = found.into_inner().unwrap_or_else(PoisonError::into_inner).into_noted();
-    Outcome::of_early_end(ended, found)
+    first_stop.into_outcome(is_cancelled)
 }
 
 /// A loop whose items may wait.
@@ -87,7 +84,7 @@ struct AsyncLoop<C, B, D, R, F, A, Z> {
     done: D,
     runs: DoneRuns<A, R>,
     futures: Futures<F, Note>,
-    found: Mutex<Earliest<Z>>,
+    first_stop: FirstStop<Z>,
 }
 
 /// A note about a waiting item: the first index of the run that ends with the item, and the right
@@ -131,8 +128,7 @@ impl<C: Chain, B, D, R, F, A, Z> AsyncWorker<'_, C, B, D, R, F, A, Z> {
     /// Stores the error that ends the loop.
     #[cold]
     fn stop(&mut self, found: Z) -> Stop {
-        let surplus = lock(&self.of.found).note(self.at, found);
-        discard(surplus);
+        self.of.first_stop.note(Stop::there(self.at, Ok(found)));
         Stop::there(self.at, ())
     }
 }
@@ -229,9 +225,11 @@ where
         drop(self.state.take());
     }
 
-    fn abandon(&mut self) -> usize {
+    fn abandon(&mut self, claimed: Option<usize>, panic: Panic) -> usize {
+        let at = claimed.unwrap_or(self.at);
+        self.of.first_stop.note(Stop::there(at, Err(panic)));
         discard(self.run.take());
         discard(self.to_publish.take());
-        self.at
+        at
     }
 }

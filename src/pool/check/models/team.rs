@@ -1,7 +1,7 @@
 //! Real threads with their ranges, and whole calls on them: partition, publish, work, steal,
 //! retract, wait.
 
-use std::panic::resume_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use super::{local::Local, *};
 use crate::{
@@ -115,23 +115,24 @@ impl Team {
         let log = RoundLog::new(Instant::now(), Some(times));
         let turn = self.threads.barrier.arenas.take().expect("an arena is free");
         let ranges = &turn.arena.ranges;
-        let (round, mut made) =
+        let (round, made) =
             (Round { ranges, plan: &plan, log: &log, list: None }, Partials::new(&body, &Units::Items));
         let mut folder = WorkerFolder::new(&body, 0, None);
         let mut own = Accumulator::new(&mut folder, None, &made);
         round.begin(0..items, bounds, turn.arena.number, watch);
         round.run((&self.threads, &turn), &mut own, &made);
         watch.end(ranges);
-        let (_, stop) = log.into_inner();
+        drop(own);
         local.write(0); // the frame is gone
-        let thrown = stop.into_ended(watch.is_cancelled()).err().map(|panic| match panic.downcast_ref() {
-            Some(&Thrown(item)) => item,
-            None => resume_unwind(panic),
-        });
+        let ended = catch_unwind(AssertUnwindSafe(|| made.outcome(watch.is_cancelled(), None)));
+        let (folded, thrown) = match ended.map_err(|panic| panic.downcast::<Thrown>()) {
+            Ok(outcome) => (outcome.ended().and_then(Result::ok).flatten(), None),
+            Err(Ok(thrown)) => (None, Some(thrown.0)),
+            Err(Err(panic)) => resume_unwind(panic),
+        };
         if !watch.is_cancelled() {
             assert_eq!(thrown, panics.first().copied(), "another panic came out");
             claims.assert_all_before(thrown.map_or(items, |first| first + 1));
-            let folded = made.reduced();
             assert!(thrown.is_some() || folded == Some(items), "a result is lost");
         }
     }
