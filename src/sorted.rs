@@ -7,6 +7,13 @@ use std::mem;
 
 /// Sorts `items` by the order `before`. The sort is stable.
 pub(crate) fn sort<T>(items: &mut [T], before: &dyn Fn(&T, &T) -> bool) {
+    if let [first, second] = items {
+        // The commonest case takes no allocation.
+        if before(second, first) {
+            mem::swap(first, second);
+        }
+        return;
+    }
     let exchanges = exchanges(items.len(), &|a, b| before(&items[a], &items[b]));
     for (at, from) in exchanges.into_iter().enumerate() {
         items.swap(at, from);

@@ -6,17 +6,12 @@
 //! Both calls go through a vtable, once for each call of [`kernel`]: in most loops once in some
 //! microseconds, in `reproducible` loops once for each block.
 
-use std::{
-    mem,
-    ops::Range,
-    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    sync::PoisonError,
-};
+use std::{mem, ops::Range, sync::PoisonError};
 
 use super::{
     body::{Body, Stop, kernel},
     ending::{FirstStop, Outcome, Panic, attempt, discard},
-    order::{Node, Order},
+    order::{Node, Tree},
 };
 use crate::{
     pool::{
@@ -116,16 +111,13 @@ impl<L: Body> Folders<L::Acc, L::Found> for L {
     }
 }
 
-/// A partial result and its items. `None` if it has been reduced with its left neighbour.
-type NodeResult<A> = (Node, Option<A>);
-
 /// The partial results of one worker.
 pub(crate) struct Accumulator<'f, A, Z> {
     folder: &'f mut dyn Folder<A, Z>,
     made: &'f Partials<'f, A, Z>,
     acc: Option<A>,
-    /// The nodes of the worker's leaves.
-    nodes: Vec<NodeResult<A>>,
+    /// The partial results of the worker's leaves.
+    tree: Tree<A>,
 }
 
 impl<'f, A, Z> Accumulator<'f, A, Z> {
@@ -136,7 +128,7 @@ impl<'f, A, Z> Accumulator<'f, A, Z> {
         acc: Option<A>,
         made: &'f Partials<'f, A, Z>,
     ) -> Self {
-        Self { folder, made, acc, nodes: Vec::new() }
+        Self { folder, made, acc, tree: Tree::new() }
     }
 
     /// Ends the work of the calling thread. Returns the partial result of its last run, if that has
@@ -147,21 +139,16 @@ impl<'f, A, Z> Accumulator<'f, A, Z> {
     }
 
     /// Folds the items of `claims`. If the items are those of a leaf, stores its partial result.
-    /// Then, while the last two stored partial results are the halves of a node, reduces these two.
     #[inline(never)]
     fn fold(&mut self, claims: &mut Claims<'_>, leaf: Option<Node>) -> Result<(), Stop> {
         let folded = self.folder.fold(self.acc.take(), claims);
         self.acc = folded.map_err(|stop| self.made.stop(stop))?;
-        let Some(mut node) = leaf else { return Ok(()) };
-        let mut acc = self.acc.take();
-        while let Some((before, _)) = self.nodes.last()
-            && let Some(whole) = before.with(node)
-            && let Some((_, before)) = self.nodes.pop()
+        if let Some(leaf) = leaf
+            && let Some(acc) = self.acc.take()
         {
-            node = whole;
-            acc = before.zip(acc).map(|(before, behind)| self.made.folders.reduce(before, behind));
+            let Partials { folders, .. } = self.made;
+            self.tree.add(leaf, acc, &|before, behind| folders.reduce(before, behind));
         }
-        self.nodes.push((node, acc));
         Ok(())
     }
 }
@@ -177,11 +164,15 @@ impl<A, Z> Accumulate for Accumulator<'_, A, Z> {
     }
 
     fn end(&mut self, run: Node) {
-        self.made.add(run, self.acc.take()); // nothing, if each leaf has ended
+        if let Some(acc) = self.acc.take() {
+            self.made.add(run, acc);
+        }
     }
 
     fn leave(&mut self) {
-        self.made.add_all(mem::take(&mut self.nodes));
+        for (node, acc) in mem::replace(&mut self.tree, Tree::new()).into_nodes() {
+            self.made.add(node, acc);
+        }
         self.folder.leave();
     }
 
@@ -214,7 +205,7 @@ fn in_blocks(
 pub(crate) struct Partials<'b, A, Z> {
     folders: &'b dyn Folders<A, Z>,
     units: &'b Units,
-    nodes: Mutex<Vec<NodeResult<A>>>,
+    nodes: Mutex<Vec<(Node, A)>>,
     first_stop: FirstStop<Z>,
 }
 
@@ -239,27 +230,13 @@ impl<'b, A, Z> Partials<'b, A, Z> {
     /// generated twice.
     #[inline(never)]
     fn lend_with(&self, folder: &mut dyn Folder<A, Z>, work: &mut dyn FnMut(&mut dyn Accumulate)) {
-        let mut own = Accumulator::new(folder, None, self);
-        work(&mut own);
-        if mem::needs_drop::<A>() {
-            discard(own.nodes); // values that remain after a panic
-        }
+        work(&mut Accumulator::new(folder, None, self));
     }
 
     /// Takes the partial result of a run or of a node.
     #[inline(never)]
-    fn add(&self, node: Node, acc: Option<A>) {
-        if acc.is_some() {
-            lock(&self.nodes).push((node, acc));
-        }
-    }
-
-    /// Takes the nodes of a worker.
-    #[inline(never)]
-    fn add_all(&self, nodes: Vec<NodeResult<A>>) {
-        for (node, acc) in nodes {
-            self.add(node, acc);
-        }
+    fn add(&self, node: Node, acc: A) {
+        lock(&self.nodes).push((node, acc));
     }
 
     /// Keeps the value of a stop at an item. Returns the stop at the index of the item.
@@ -271,62 +248,42 @@ impl<'b, A, Z> Partials<'b, A, Z> {
         self.first_stop.note(stop.with(Ok(found)));
         stop
     }
+}
 
-    /// The outcome of a loop that has ended: its result, reduced in order. `last` is the partial
-    /// result that the calling thread has not handed over.
-    #[inline(never)]
-    pub(crate) fn outcome(self, is_cancelled: bool, last: Option<A>) -> Outcome<Option<A>, Z> {
-        if self.first_stop.at().is_none() && !is_cancelled {
-            // The calling thread has a partial result only if it has folded everything.
-            return Outcome::Through(if last.is_some() { last } else { self.reduced() });
-        }
-        self.early_end(is_cancelled, last)
+/// The outcome of a loop that has ended: its result, reduced in order. `last` is the partial result
+/// that the calling thread has not handed over.
+#[inline(never)]
+pub(crate) fn result_of<A, Z>(
+    made: Partials<'_, A, Z>,
+    is_cancelled: bool,
+    last: Option<A>,
+) -> Outcome<Option<A>, Z> {
+    let folders = made.folders;
+    if last.is_some() && made.first_stop.at().is_none() && !is_cancelled {
+        return Outcome::Through(last); // the calling thread has folded everything
     }
+    let tree = tree_of(made, is_cancelled, last);
+    tree.map(|tree| tree.into_result(&|before, behind| folders.reduce(before, behind)))
+}
 
-    /// The outcome of a loop over leaves: the nodes, from left to right. Nodes of different workers
-    /// are not reduced.
-    #[inline(never)]
-    pub(crate) fn nodes(self, is_cancelled: bool, last: Option<A>) -> Outcome<Vec<(Node, A)>, Z> {
-        if self.first_stop.at().is_some() || is_cancelled {
-            return self.early_end(is_cancelled, last);
-        }
-        let nodes = self.nodes.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let mut nodes: Vec<_> = nodes.into_iter().filter_map(|(node, acc)| Some((node, acc?))).collect();
-        sort(&mut nodes, &|(a, _), (b, _)| a.first < b.first);
-        Outcome::Through(nodes)
+/// As [`result_of`], with the tree of the partial results instead of the result.
+#[inline(never)]
+pub(crate) fn tree_of<A, Z>(
+    made: Partials<'_, A, Z>,
+    is_cancelled: bool,
+    last: Option<A>,
+) -> Outcome<Tree<A>, Z> {
+    let Partials { folders, units, nodes, first_stop } = made;
+    let mut nodes = nodes.into_inner().unwrap_or_else(PoisonError::into_inner);
+    nodes.extend(last.map(|all| (Node::run(0), all)));
+    if first_stop.at().is_some() || is_cancelled {
+        nodes.into_iter().for_each(discard);
+        return first_stop.into_outcome(is_cancelled);
     }
-
-    /// The outcome of a loop that has not folded all items. Drops all partial results.
-    fn early_end<T>(self, is_cancelled: bool, last: Option<A>) -> Outcome<T, Z> {
-        let nodes = self.nodes.into_inner().unwrap_or_else(PoisonError::into_inner);
-        nodes.into_iter().filter_map(|(_, acc)| acc).chain(last).for_each(discard);
-        self.first_stop.into_outcome(is_cancelled)
+    sort(&mut nodes, &|(a, _), (b, _)| a.first < b.first);
+    if !units.are_leaves() {
+        // Each run is a leaf.
+        nodes.iter_mut().enumerate().for_each(|(at, (node, _))| *node = Node::run(at));
     }
-
-    /// The result of a loop that has folded all items.
-    pub(crate) fn reduced(self) -> Option<A> {
-        let Self { folders, units, .. } = self;
-        let order = if units.are_leaves() { Order::Tree } else { Order::Runs };
-        let mut nodes = self.nodes.into_inner().unwrap_or_else(PoisonError::into_inner);
-        if nodes.is_empty() {
-            return None;
-        }
-        let pairs = order.pairs(nodes.len(), &|at| nodes[at].0);
-        let mut last = 0;
-        for &(left, right) in &*pairs {
-            let (Some(a), Some(b)) = (nodes[left].1.take(), nodes[right].1.take()) else { continue };
-            // If the reduction panics, the remaining partial results are dropped outside the
-            // unwinding. A second panic, in a drop during the unwinding, would end the process. The
-            // plain loop has no other partial results, so such a panic would not end the process.
-            match catch_unwind(AssertUnwindSafe(|| folders.reduce(a, b))) {
-                Ok(reduced) => nodes[left].1 = Some(reduced),
-                Err(payload) => {
-                    nodes.into_iter().for_each(discard);
-                    resume_unwind(payload);
-                }
-            }
-            last = left;
-        }
-        nodes[last].1.take()
-    }
+    Outcome::Through(Tree::of(nodes, &|before, behind| folders.reduce(before, behind)))
 }

@@ -1,12 +1,12 @@
 //! The call of a loop: the plain loop if that is fastest, and otherwise a run.
 
 use super::{
-    accumulator::{Accumulator, Folder, Folders, Partials, Started, WorkerFolder},
+    accumulator::{Accumulator, Folder, Folders, Partials, Started, WorkerFolder, result_of, tree_of},
     body::{Body, Stop, kernel},
     ending::Outcome,
     executor::{Executor, most},
     loop_options::LoopOptions,
-    order::Node,
+    order::Tree,
 };
 use crate::{
     clock::{Instant, Moment},
@@ -22,7 +22,7 @@ use crate::{
 impl Executor {
     /// Folds the indices of `slice`, and reduces the partial results in order.
     ///
-    /// Only this function, `call_plain`, `call_with_care`, `call_for_nodes`, `kernel` and
+    /// Only this function, `call_plain`, `call_with_care`, `call_for_tree`, `kernel` and
     /// `WorkerFolder` are compiled once for each loop. Their code is kept small, because after a
     /// sleep a caller finds little of the code in its caches.
     #[inline]
@@ -96,21 +96,22 @@ impl Executor {
     ) -> Outcome<Option<L::Acc>, L::Found> {
         let (state, acc) = begun.unzip();
         let mut folder = WorkerFolder::new(body, 0, state);
-        self.weighed(this, verdict, (done, acc.flatten()), options, &mut folder, body)
+        let from = (done, acc.flatten());
+        self.weighed(this, verdict, from, options, (&mut folder, body), result_of)
     }
 
     /// The part of [`call_with_care`](Self::call_with_care) that is compiled once for each type of
-    /// results.
+    /// results. `end` makes the outcome of the partial results.
     #[inline(never)]
-    fn weighed<A: Send, Z: Send>(
+    fn weighed<A: Send, Z: Send, T>(
         &self,
         this: &Loop,
         verdict: QuickVerdict,
         (mut done, mut acc): (usize, Option<A>),
         options: &mut LoopOptions<'_>,
-        folder: &mut dyn Folder<A, Z>,
-        folders: &dyn Folders<A, Z>,
-    ) -> Outcome<Option<A>, Z> {
+        (folder, folders): (&mut dyn Folder<A, Z>, &dyn Folders<A, Z>),
+        end: ToOutcome<A, Z, T>,
+    ) -> Outcome<T, Z> {
         let call = self.weigh(this, verdict, done, options);
         // A loop that stops early has a found value. If it stops at one of its first items, it does
         // not need the setup below.
@@ -127,38 +128,29 @@ impl Executor {
         let account = self.carry_out(this, (call, done), options, &mut own, &made);
         let is_cancelled = options.watch.is_cancelled();
         let last = own.into_last();
-        let outcome = made.outcome(is_cancelled, last);
+        let outcome = end(made, is_cancelled, last);
         if let Some(account) = account {
             options.tell(account, self.program_report);
         }
         outcome
     }
 
-    /// Calls a loop over the leaves of a tree. Returns the largest nodes of this tree whose leaves
-    /// a single worker has folded.
-    pub(crate) fn call_for_nodes<L: Body>(
+    /// Calls a loop over the leaves of a tree. Returns the tree.
+    pub(crate) fn call_for_tree<L: Body>(
         &self,
         slice: Slice,
         mut options: LoopOptions<'_>,
         body: &L,
-    ) -> Outcome<Vec<(Node, L::Acc)>, L::Found> {
+    ) -> Outcome<Tree<L::Acc>, L::Found> {
         let this = loop_of::<L>(slice);
-        let QuickLaunch { verdict, .. } =
-            self.quick_verdict(&this, options.kind, options.threads, options.is_plain());
-        let call = self.weigh(&this, verdict, 0, &options);
-        let made = Partials::new(body, &options.units);
+        let quick = self.quick_verdict(&this, options.kind, options.threads, options.is_plain());
         let mut folder = WorkerFolder::new(body, 0, None);
-        let mut own = Accumulator::new(&mut folder, None, &made);
-        let account = self.carry_out(&this, (call, 0), &options, &mut own, &made);
-        let is_cancelled = options.watch.is_cancelled();
-        let last = own.into_last();
-        let outcome = made.nodes(is_cancelled, last);
-        if let Some(account) = account {
-            options.tell(account, self.program_report);
-        }
-        outcome
+        self.weighed(&this, quick.verdict, (0, None), &mut options, (&mut folder, body), tree_of)
     }
 }
+
+/// Makes the outcome of a loop: [`result_of`] or [`tree_of`].
+type ToOutcome<A, Z, T> = fn(Partials<'_, A, Z>, bool, Option<A>) -> Outcome<T, Z>;
 
 /// Folds the first `done` items of a loop that may stop early. If the loop stops, returns the found
 /// value.

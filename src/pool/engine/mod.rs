@@ -30,7 +30,7 @@
 //! accumulator through a vtable, about once in some microseconds. Accumulators and
 //! `Executor::weighed` know the type of a loop's results, and are compiled once for each such type.
 //! They call the worker's folder through a vtable. Only folders, `body`, `Executor::call`,
-//! `call_plain`, `call_with_care` and `call_for_nodes` know the loop's closures. `join` knows its
+//! `call_plain`, `call_with_care` and `call_for_tree` know the loop's closures. `join` knows its
 //! own closures.
 //!
 //! May know: `policy`, `team`, `supply`, `place`, `tell`. Must not know: `verbs`.

@@ -1,22 +1,27 @@
 //! The order in which the partial results of a loop are reduced: neighbours first.
 //!
-//! In a loop whose result is reproducible, blocks of items are the leaves of a tree. A node of
-//! level `l` spans `2^l` blocks and begins at a multiple of `2^l`. First, the two halves of every
-//! node are reduced. Then the remaining nodes are reduced from right to left. So the order depends
-//! only on the number of blocks. The result does not depend on the distribution of blocks to
+//! Partial results are the leaves of a tree. A node of level `l` spans `2^l` leaves and begins at a
+//! multiple of `2^l`. First, the two halves of every node are reduced. Then the remaining nodes are
+//! reduced from right to left. So each partial result takes part in at most `log2(n) + 1`
+//! reductions, where `n` is the number of leaves. (If `reduce` appends lists, it moves each item at
+//! most so often.)
+//!
+//! In a loop whose result is reproducible, each block of items is a leaf. So the order depends only
+//! on the number of blocks, and the result does not depend on the distribution of blocks to
 //! workers. (This order is pairwise summation. The rounding error of pairwise summation is smaller
-//! than the plain loop's error: Higham, The accuracy of floating point summation, 1993.)
+//! than the plain loop's error: Higham, The accuracy of floating point summation, 1993.) In other
+//! loops, each run of items is a leaf.
 
-use std::borrow::Cow;
+use std::{mem, ops::Range};
 
-use crate::sorted;
+use super::ending::discard;
 
 /// The items of a partial result: either a run, identified by its first item, or a node of the
-/// tree, identified by its first block and its level.
+/// tree, identified by its first leaf and its level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Node {
     pub(crate) first: usize,
-    /// 0 for a run.
+    /// 0 for a run and for a leaf.
     pub(crate) level: u32,
 }
 
@@ -29,140 +34,121 @@ impl Node {
     pub(crate) fn with(self, next: Self) -> Option<Self> {
         let Self { first, level } = self;
         let are_halves =
-            next.level == level && first.is_multiple_of(2 << level) && next.first == first + (1 << level);
+            next.level == level && (first >> level).is_multiple_of(2) && next.first == first + (1 << level);
         are_halves.then_some(Self { first, level: level + 1 })
     }
 }
 
-/// The order in which the partial results of a loop are reduced.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Order {
-    /// The order for runs: first pairs of neighbours, then pairs of pairs, and so on. In this
-    /// order, a large partial result is copied only a few times. If the runs were reduced from left
-    /// to right, a large partial result would be copied once for each later run.
-    Runs,
-    /// The nodes of a tree.
-    Tree,
+/// The results of neighbouring leaves, reduced as far as possible.
+///
+/// Dropping the tree drops the results one by one, and catches panics. So the process does not
+/// abort if several of these drops panic, or if a drop panics after a reduction has panicked. (The
+/// plain loop has no partial results, so it does not abort either.)
+#[derive(Debug)]
+pub(crate) struct Tree<A> {
+    /// The nodes and their results, from left to right.
+    nodes: Vec<(Node, A)>,
 }
 
-impl Order {
-    /// The pairs of `nodes` nodes to reduce, in this order. The result of a pair replaces the left
-    /// node of the pair. `node` returns a node by its number. The pair of two nodes, the commonest
-    /// case, takes no allocation.
-    pub(crate) fn pairs(self, nodes: usize, node: &dyn Fn(usize) -> Node) -> Cow<'static, [(usize, usize)]> {
-        let is_before = |a: usize, b: usize| node(a).first < node(b).first;
-        if nodes == 2 {
-            return Cow::Borrowed(if is_before(1, 0) { &[(1, 0)] } else { &[(0, 1)] });
-        }
-        let mut order = sorted::order(nodes, &is_before);
-        let mut pairs = Vec::with_capacity(order.len());
-        if self == Self::Tree {
-            order = halves(node, order, &mut pairs);
-            pairs.extend(order.windows(2).rev().map(|pair| (pair[0], pair[1])));
-            return pairs.into();
-        }
-        while order.len() > 1 {
-            pairs.extend(order.chunks_exact(2).map(|pair| (pair[0], pair[1])));
-            order = order.into_iter().step_by(2).collect();
-        }
-        pairs.into()
+impl<A> Drop for Tree<A> {
+    fn drop(&mut self) {
+        self.nodes.drain(..).for_each(discard);
     }
 }
 
-/// Pairs all halves of nodes. Returns the nodes that remain, from left to right. `order` has the
-/// positions of the nodes, from left to right.
-pub(crate) fn halves(
-    node: &dyn Fn(usize) -> Node,
-    order: Vec<usize>,
-    pairs: &mut Vec<(usize, usize)>,
-) -> Vec<usize> {
-    let mut left: Vec<(Node, usize)> = Vec::new();
-    for at in order {
-        let (mut this, mut place) = (node(at), at);
-        while let Some(&(before, other)) = left.last()
-            && let Some(whole) = before.with(this)
+impl<A> Tree<A> {
+    pub(crate) const fn new() -> Self {
+        Self { nodes: Vec::new() }
+    }
+
+    /// The tree of `nodes`, which are in order from left to right.
+    pub(crate) fn of(mut nodes: Vec<(Node, A)>, reduce: &impl Fn(A, A) -> A) -> Self {
+        nodes.reverse();
+        // If `reduce` panics, the other results are dropped as those of a tree.
+        let (mut others, mut tree) = (Self { nodes }, Self::new());
+        while let Some((node, result)) = others.nodes.pop() {
+            tree.add(node, result, reduce);
+        }
+        tree
+    }
+
+    /// Adds a node behind the nodes in the tree. While the last two nodes are the halves of a node,
+    /// reduces these two.
+    #[inline(always)] // into its two callers, for each leaf and for each node
+    pub(crate) fn add(&mut self, mut node: Node, mut result: A, reduce: &impl Fn(A, A) -> A) {
+        while let Some((left, _)) = self.nodes.last()
+            && let Some(whole) = left.with(node)
+            && let Some((_, left)) = self.nodes.pop()
         {
-            left.pop();
-            pairs.push((other, place));
-            (this, place) = (whole, other);
+            (node, result) = (whole, reduce(left, result));
         }
-        left.push((this, place));
+        self.nodes.push((node, result));
     }
-    left.into_iter().map(|(_, place)| place).collect()
+
+    /// The range of leaves in the tree.
+    pub(crate) fn leaves(&self) -> Range<usize> {
+        let first = self.nodes.first().map_or(0, |(node, _)| node.first);
+        first..self.nodes.last().map_or(0, |(node, _)| node.first + (1 << node.level))
+    }
+
+    /// The nodes, from left to right.
+    pub(crate) fn into_nodes(mut self) -> impl Iterator<Item = (Node, A)> {
+        mem::take(&mut self.nodes).into_iter()
+    }
+
+    /// The result of all leaves; `None` if there are no leaves.
+    pub(crate) fn into_result(mut self, reduce: &impl Fn(A, A) -> A) -> Option<A> {
+        let (_, mut result) = self.nodes.pop()?;
+        while let Some((_, left)) = self.nodes.pop() {
+            result = reduce(left, result);
+        }
+        Some(result)
+    }
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
-    use std::ops::Range;
-
     use super::*;
 
-    #[test]
-    fn each_run_is_reduced_once_per_level_with_its_neighbour() {
-        for runs in 1..100 {
-            let nodes: Vec<Node> = (0..runs).map(|run| Node::run(run * 37 % 101)).collect();
-            let mut order: Vec<usize> = (0..runs).collect();
-            order.sort_unstable_by_key(|&run| nodes[run].first);
-            // For each partial result: the range of runs that it consists of, and its number of
-            // reductions.
-            let mut stretches: Vec<_> = (0..runs).map(|_| None).collect();
-            order.iter().enumerate().for_each(|(at, &run)| stretches[run] = Some((at..at + 1, 0)));
-            let mut last = 0;
-            for &(left, right) in &*Order::Runs.pairs(nodes.len(), &|at| nodes[at]) {
-                let ((before, a), (behind, b)): ((Range<usize>, u32), (Range<usize>, u32)) =
-                    stretches[left].take().zip(stretches[right].take()).unwrap();
-                assert_eq!(before.end, behind.start);
-                stretches[left] = Some((before.start..behind.end, a.max(b) + 1));
-                last = left;
-            }
-            let (whole, levels) = stretches[last].take().unwrap();
-            assert_eq!(whole, 0..runs);
-            assert!(levels <= runs.next_power_of_two().ilog2(), "{levels} levels of {runs} runs");
-        }
-    }
-
-    /// Shows the order of the reductions of the nodes.
-    fn shown(nodes: &[Node]) -> String {
-        let mut results: Vec<_> = nodes.iter().map(|node| Some(named(*node))).collect();
-        let mut last = 0;
-        for &(left, right) in &*Order::Tree.pairs(nodes.len(), &|at| nodes[at]) {
-            let (a, b) = results[left].take().zip(results[right].take()).unwrap();
-            results[left] = Some(format!("({a}{b})"));
-            last = left;
-        }
-        results[last].take().unwrap()
-    }
-
-    /// The name of a node whose blocks one worker has folded.
-    fn named(Node { first, level }: Node) -> String {
-        if level == 0 {
-            return first.to_string();
-        }
-        let half = |first| named(Node { first, level: level - 1 });
-        format!("({}{})", half(first), half(first + (1 << (level - 1))))
+    /// A reduction whose result is a text that shows it.
+    fn pair(left: String, right: String) -> String {
+        [String::from("("), left, right, String::from(")")].concat()
     }
 
     /// The nodes of `blocks` blocks, if one worker has folded them.
-    fn nodes(blocks: Range<usize>) -> Vec<Node> {
-        let leaves: Vec<Node> = blocks.map(Node::run).collect();
-        let mut nodes: Vec<_> = leaves.iter().copied().map(Some).collect();
-        let mut pairs = Vec::new();
-        halves(&|at| leaves[at], (0..leaves.len()).collect(), &mut pairs);
-        for (left, right) in pairs {
-            nodes[left] = nodes[left].zip(nodes[right].take()).and_then(|(a, b)| a.with(b));
+    fn nodes(blocks: Range<usize>) -> Vec<(Node, String)> {
+        let mut tree = Tree::new();
+        for block in blocks {
+            tree.add(Node::run(block), block.to_string(), &pair);
         }
-        nodes.into_iter().flatten().collect()
+        tree.into_nodes().collect()
+    }
+
+    #[test]
+    fn each_leaf_is_reduced_at_most_once_per_level() {
+        for leaves in 1..100 {
+            let whole = Tree::of(nodes(0..leaves), &pair).into_result(&pair).unwrap();
+            let (mut depth, mut deepest) = (0, 0);
+            for bracket in whole.chars() {
+                depth += i32::from(bracket == '(') - i32::from(bracket == ')');
+                deepest = depth.max(deepest);
+            }
+            let levels = leaves.next_power_of_two().ilog2();
+            assert_eq!(u32::try_from(deepest), Ok(levels), "{whole}");
+        }
     }
 
     #[test]
     fn the_order_of_a_tree_does_not_depend_on_the_workers() {
-        assert_eq!(shown(&nodes(0..7)), "(((01)(23))((45)6))");
+        let shown =
+            |parts: &[Vec<(Node, String)>]| Tree::of(parts.concat(), &pair).into_result(&pair).unwrap();
+        assert_eq!(shown(&[nodes(0..7)]), "(((01)(23))((45)6))");
         for blocks in 1..if cfg!(miri) { 6 } else { 20 } {
-            let expected = shown(&nodes(0..blocks));
+            let expected = shown(&[nodes(0..blocks)]);
             for first in 0..=blocks {
                 for second in first..=blocks {
-                    let parts = [nodes(second..blocks), nodes(0..first), nodes(first..second)];
-                    assert_eq!(shown(&parts.concat()), expected, "{first} {second} {blocks}");
+                    let parts = [nodes(0..first), nodes(first..second), nodes(second..blocks)];
+                    assert_eq!(shown(&parts), expected, "{first} {second} {blocks}");
                 }
             }
         }

@@ -265,7 +265,7 @@ mod tests {
     use super::*;
     use crate::pool::{
         engine::{
-            accumulator::{Accumulator, Partials, WorkerFolder},
+            accumulator::{Accumulator, Partials, WorkerFolder, result_of},
             body::{Body, Stop},
         },
         policy::{
@@ -340,7 +340,7 @@ mod tests {
         let second = second_has_entered.then(|| enter(1));
         work(enter(0));
         work(second.unwrap_or_else(|| enter(1)));
-        let runs = made.reduced();
+        let runs = result_of(made, false, None).through().flatten();
         let tallies = log.into_times().unwrap().tallies;
         (runs.expect("all have been handed over"), tallies.try_into().expect("two workers"))
     }
@@ -420,7 +420,7 @@ mod tests {
             let round = Round { ranges: &ranges, plan: &plan, log: &log, list: None };
             let mut folder = WorkerFolder::new(&Lengths, 0, None);
             round.work(0, &mut ranges.enter(0), &mut Accumulator::new(&mut folder, None, &made), &|| false);
-            let lengths = made.reduced();
+            let lengths = result_of(made, false, None).through().flatten();
             let lengths = lengths.expect("the caller has worked");
             assert_eq!(lengths.iter().sum::<usize>(), len);
             assert_eq!(lengths[..2], [1, claimed], "{each:?} ns an item");

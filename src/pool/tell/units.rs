@@ -1,8 +1,8 @@
-//! The unit of an index of a round: an item, or a block of items.
+//! The unit of an index of a loop: an item, or a block of items.
 
 use std::ops::Range;
 
-/// The unit of the indices of a round.
+/// The unit of the indices of a loop.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Units {
     Items,
@@ -27,12 +27,23 @@ impl Units {
         matches!(self, Self::Blocks { leaves: Some(_), .. })
     }
 
+    /// How many items an index stands for. The last index may stand for fewer.
+    pub(crate) fn size(self) -> usize {
+        match self {
+            Self::Items => 1,
+            Self::Blocks { blocks, .. } => blocks.size,
+        }
+    }
+
     /// The index that stands for this item, among others.
     pub(crate) fn index(self, item: usize) -> usize {
-        match self {
-            Self::Items => item,
-            Self::Blocks { blocks, .. } => item / blocks.size,
-        }
+        item / self.size()
+    }
+
+    /// The number of the block of this item. The first block of a tree may have a number above 0.
+    pub(crate) fn block_of(self, item: usize) -> usize {
+        let first = if let Self::Blocks { leaves: Some(first), .. } = self { first } else { 0 };
+        first + self.index(item)
     }
 
     /// The items that `indices` stand for.

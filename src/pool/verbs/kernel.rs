@@ -19,6 +19,7 @@ use crate::pool::{
         ending::attempt,
     },
     supply::range::Claims,
+    tell::units::Units,
 };
 
 /// The right to request the items of a claim once. Dropping a claim drops its items, if they are
@@ -214,7 +215,7 @@ pub(crate) struct SourceClaims<'k, 'c, 's, C: Chain + 's> {
     held: &'k mut <C::State as State>::Held<'s>,
     ledger: &'k mut <C::Source as Source>::Ledger<'s>,
     claims: &'k mut Claims<'c>,
-    states_of: Numbered,
+    units: Units,
 }
 
 impl<'s, C: Chain> SourceClaims<'_, '_, 's, C> {
@@ -223,7 +224,7 @@ impl<'s, C: Chain> SourceClaims<'_, '_, 's, C> {
     pub(crate) fn next(&mut self) -> Option<Claim<'s, C::Source>> {
         let items = self.claims.next()?;
         if C::State::BY_BLOCK {
-            self.chain.states().begin_block(self.held, self.states_of.block(items.start));
+            self.chain.states().begin_block(self.held, self.units.block_of(items.start));
         }
         let source = self.chain.begin();
         source.note(self.ledger, items.clone());
@@ -280,30 +281,14 @@ impl<C: Chain, A, Z, F> Fold<C, A, Z> for F where
 {
 }
 
-/// The numbering of blocks, for states that belong to blocks.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Numbered {
-    /// The number of the first block. This number may exceed 0 if the items are a part of a larger
-    /// whole.
-    pub(crate) first: usize,
-    /// Items per block.
-    pub(crate) size: usize,
-}
-
-impl Numbered {
-    /// The number of the block that begins at index `item`.
-    fn block(self, item: usize) -> usize {
-        self.first + item / self.size
-    }
-}
-
 /// A loop over the items of `chain`. `fold` folds the claims of a worker, and `reduce` combines two
 /// partial results.
 pub(crate) struct Kernel<C, F, R, A, Z> {
     pub(crate) chain: C,
     pub(crate) fold: F,
     pub(crate) reduce: R,
-    pub(crate) states_of: Numbered,
+    /// The unit of the loop's indices. States may belong to blocks.
+    pub(crate) units: Units,
     pub(crate) makes: PhantomData<fn() -> (A, Z)>,
 }
 
@@ -334,11 +319,11 @@ where
         acc: Option<A>,
         claims: &mut Claims<'_>,
     ) -> Result<Option<A>, Stop<Z>> {
-        let Self { ref chain, states_of, .. } = *self;
+        let Self { ref chain, units, .. } = *self;
         if C::State::BY_BLOCK {
-            claims.take_by(states_of.size);
+            claims.take_by(units.size());
         }
-        (self.fold)(SourceClaims { chain, held, ledger, claims, states_of }, acc)
+        (self.fold)(SourceClaims { chain, held, ledger, claims, units }, acc)
     }
 
     #[inline(always)]

@@ -17,8 +17,8 @@
 //! only the kernel of a loop. An end receives each claim of a worker as a `Claim`, from which the
 //! end can take the items once. So the ends are safe code, and only `kernel` relies on the
 //! executor. `places` writes results to their final places, `target` lets rangesteal-rayon do that,
-//! `gather` joins the vectors of all runs, `reproducible` reduces results in a fixed order, and
-//! `part` reduces the results of a part of a whole in this order.
+//! `gather` joins the vectors of all runs, `reproducible` has the size of the blocks of a
+//! reproducible loop, and `part` reduces the results of such blocks of a part of a whole.
 //!
 //! `sort` is built on these loops: `merge` and `interleave` merge sorted pieces, `outliers` sorts
 //! slices that are nearly in order, and `comparator` has the code that is compiled for each

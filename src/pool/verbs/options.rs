@@ -6,7 +6,7 @@ use super::{
     chain::{Chain, IntoChain, Source},
     feed::List,
     indexed::Cuts,
-    kernel::{Fold, Kernel, Numbered, SourceClaims},
+    kernel::{Fold, Kernel, SourceClaims},
     on::On,
     reproducible,
     source::Lent,
@@ -19,7 +19,7 @@ use crate::pool::{
         executor::Executor,
         handles::{CancelToken, Cancelled, Progress, Watch},
         loop_options::{LoopOptions, Wishes},
-        order::Node,
+        order::Tree,
         search::{self, RunSearch},
         work_list::WorkList,
     },
@@ -446,20 +446,20 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     }
 
     /// Runs a loop whose blocks of `size` items are the leaves of a tree. The first block has the
-    /// number `first`. Returns the nodes of the tree, reduced as far as possible.
+    /// number `first`. Returns the tree.
     #[inline]
-    pub(super) fn fold_to_nodes<A: Send, Z: Send>(
+    pub(super) fn fold_to_tree<A: Send, Z: Send>(
         self,
         kind: LoopKind,
         size: usize,
         first: usize,
         fold: impl Fold<C, A, Z>,
         reduce: impl Fn(A, A) -> A + Sync,
-    ) -> Outcome<Vec<(Node, A)>, Z> {
+    ) -> Outcome<Tree<A>, Z> {
         self.check_state();
         let LoopCall { executor, slice, options, kernel } =
             self.call(kind, Some(size), Some(first), fold, reduce);
-        executor.call_for_nodes(slice, options, &kernel)
+        executor.call_for_tree(slice, options, &kernel)
     }
 
     /// The loop as the executor sees it. `size` is set if each index stands for a block of this
@@ -477,15 +477,14 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         let Self { chain, pool: OnPool { executor, threads, watch, wishes, .. } } = self;
         let threads = threads.min(chain.states().most());
         let kind = LoopKind { may_stop: kind.may_stop || watch.keeps_result && !kind.is_long, ..kind };
-        let (source, first) = (chain.begin(), leaves.unwrap_or(0));
+        let source = chain.begin();
         let blocks = size.map(|size| Blocks { size, len: source.count() });
         let len = blocks.map_or_else(|| source.count(), Blocks::count);
         let slice = Slice { address: source.address(), len };
         let units = blocks.map_or(Units::Items, |blocks| Units::Blocks { blocks, leaves });
         let search = kind.is_from_the_front().then_some(search::run as RunSearch);
         let options = LoopOptions { threads, watch, wishes, kind, units, list: None, search };
-        let states_of = Numbered { first, size: size.unwrap_or(1) };
-        let kernel = Kernel { chain, fold, reduce, states_of, makes: PhantomData };
+        let kernel = Kernel { chain, fold, reduce, units, makes: PhantomData };
         LoopCall { executor, slice, options, kernel }
     }
 

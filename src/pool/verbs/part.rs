@@ -10,10 +10,14 @@ use super::{
     kernel::Fold,
     on::On,
     options::{Ending, OnPool},
-    reproducible::{Tree, block},
+    reproducible::block,
     state::{Given, State},
 };
-use crate::pool::{engine::order::Node, policy::site::LoopKind, tell::units::Blocks};
+use crate::pool::{
+    engine::order::{Node, Tree},
+    policy::site::LoopKind,
+    tell::units::Blocks,
+};
 
 /// The indices of `rank`'s part of a whole of `len` items, where `ranks` ranks are numbered from 0.
 /// Each share consists of whole [blocks](block), and all shares have about the same number of
@@ -204,7 +208,7 @@ impl<A> Part<A> {
     ) -> Result<Self, PartError> {
         let mut part = Self { blocks: Blocks { size: block(whole_len), len: whole_len }, tree: Tree::new() };
         for ([len, size, first, level], result) in nodes {
-            let is_first = part.tree.blocks().is_empty();
+            let is_first = part.tree.leaves().is_empty();
             if len != whole_len as u64 {
                 return Err(PartError::OtherLength { expected: whole_len as u64, found: len });
             }
@@ -216,7 +220,7 @@ impl<A> Part<A> {
             // `usize::MAX`. With either size the whole is a single block.
             part.blocks.size = usize::try_from(size).unwrap_or(usize::MAX);
             let node = part.node(first, level).ok_or(PartError::NoSuchNode { first, level })?;
-            let end = part.tree.blocks().end;
+            let end = part.tree.leaves().end;
             if !is_first && node.first != end {
                 return Err(PartError::NotTheNext { expected: end as u64, found: first });
             }
@@ -242,7 +246,7 @@ impl<A> Part<A> {
     /// # Panics
     /// If `reduce` panics.
     pub fn into_result(self, reduce: impl Fn(A, A) -> A) -> Result<Option<A>, PartError> {
-        let (blocks, there) = (self.blocks, self.tree.blocks());
+        let (blocks, there) = (self.blocks, self.tree.leaves());
         if there == (0..blocks.count()) {
             return Ok(self.tree.into_result(&reduce));
         }
@@ -319,11 +323,7 @@ impl<C: Chain + Sync, E: Ending> OnPart<C, OnPool<'_, E>> {
         reduce: &(impl Fn(A, A) -> A + Sync),
     ) -> Option<Part<A>> {
         let Self { on, blocks, first } = self;
-        let nodes = on.fold_to_nodes(kind, blocks.size, first, fold, |a, b| (*reduce)(a, b)).through()?;
-        let mut tree = Tree::new();
-        for (node, result) in nodes {
-            tree.add(node, result, reduce);
-        }
+        let tree = on.fold_to_tree(kind, blocks.size, first, fold, reduce).through()?;
         Some(Part { blocks, tree })
     }
 

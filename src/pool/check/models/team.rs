@@ -8,7 +8,7 @@ use crate::{
     clock::Instant,
     pool::{
         engine::{
-            accumulator::{Accumulator, Partials, WorkerFolder},
+            accumulator::{Accumulator, Partials, WorkerFolder, result_of},
             body::{Body, Stop},
             handles::Watch,
             plan::Plan,
@@ -124,7 +124,7 @@ impl Team {
         watch.end(ranges);
         drop(own);
         local.write(0); // the frame is gone
-        let ended = catch_unwind(AssertUnwindSafe(|| made.outcome(watch.is_cancelled(), None)));
+        let ended = catch_unwind(AssertUnwindSafe(|| result_of(made, watch.is_cancelled(), None)));
         let (folded, thrown) = match ended.map_err(|panic| panic.downcast::<Thrown>()) {
             Ok(outcome) => (outcome.ended().and_then(Result::ok).flatten(), None),
             Err(Ok(thrown)) => (None, Some(thrown.0)),
