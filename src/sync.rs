@@ -127,13 +127,17 @@ impl Patience {
     /// As [`poll`](Self::poll); compiled once for all closures.
     #[inline(never)]
     fn poll_dyn(self, ready: &mut dyn FnMut() -> bool) {
-        let (begin, time) = (crate::clock::Instant::now(), Duration::from_nanos(self.0));
-        while begin.elapsed() < time {
+        let (mut begin, time) = (None, Duration::from_nanos(self.0));
+        while !self.is_none() {
             for _ in 0..16 {
                 if ready() {
                     return;
                 }
                 std::hint::spin_loop();
+            }
+            let now = crate::clock::Instant::now();
+            if now - *begin.get_or_insert(now) >= time {
+                return;
             }
         }
     }

@@ -20,7 +20,7 @@ use crate::{
 /// Some code is not listed: the chain of a loop (`verbs` except its kernel), since other loops have
 /// the same chain; searches, lists that grow, items that wait, and handles; and the building of a
 /// pool.
-const MECHANICS: [&str; 26] = [
+const MECHANICS: [&str; 27] = [
     "supply/cell",
     "supply/range",
     "supply/fence",
@@ -36,6 +36,7 @@ const MECHANICS: [&str; 26] = [
     "engine/executor",
     "engine/call",
     "engine/ask",
+    "engine/again",
     "engine/solo",
     "engine/run",
     "engine/plan",

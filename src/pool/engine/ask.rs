@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use super::{
+    again::end_alone,
     executor::{Executor, most},
     inputs::{Inside, count_brief, draw, upcoming, with_rounds},
     loop_options::{LoopOptions, is_logged},
@@ -14,11 +15,10 @@ use crate::{
         policy::{
             brief,
             launch::{self, Case, Launch, QuickLaunch, QuickVerdict, Why},
-            repeat::PlanKey,
             rounds::Rounds,
             site::{Loop, LoopKind},
         },
-        tell::{trace::scene::SceneSpot, why_alone::Alone},
+        tell::why_alone::Alone,
     },
     sync::Ordering,
 };
@@ -34,14 +34,12 @@ pub(super) struct Call {
     pub(super) weighed: Option<Instant>,
     /// Whether helpers that poll would have stayed awake since the last call.
     pub(super) is_gap_short: bool,
-    /// Whether the call repeats the plan of an earlier one: nothing is noted or learnt.
-    pub(super) is_repeated: bool,
 }
 
 impl Call {
     /// A call that has already begun.
     pub(super) fn unweighed(this: Loop, launch: Launch, awake: bool) -> Self {
-        Self { this, launch, awake, weighed: None, is_gap_short: false, is_repeated: false }
+        Self { this, launch, awake, weighed: None, is_gap_short: false }
     }
 
     /// When the call begins, of which `done` indices are already folded. A call that is shared from
@@ -78,7 +76,8 @@ impl Executor {
                 QuickVerdict::Unclear => {
                     let odds = self.quiet.load(Ordering::Relaxed);
                     let brief = if odds > 0 { self.brief(*this, kind, odds) } else { None };
-                    return brief.unwrap_or(QuickLaunch::new(QuickVerdict::Unclear, len));
+                    let parts = brief.or_else(|| self.alone_again(*this, threads));
+                    return parts.unwrap_or(QuickLaunch::new(QuickVerdict::Unclear, len));
                 }
                 verdict => verdict,
             }
@@ -89,7 +88,7 @@ impl Executor {
     /// Whether no log and no report tells of a call. `is_plain` says whether the call has no
     /// handle, report, trace or list.
     #[inline(always)]
-    fn is_unseen(&self, is_plain: bool) -> bool {
+    pub(super) fn is_unseen(&self, is_plain: bool) -> bool {
         is_plain && !is_logged() && self.program_report.is_none()
     }
 
@@ -169,10 +168,6 @@ impl Executor {
         }
         let this = *this;
         let most = self.most(this, options);
-        let key = PlanKey { this, pool: self.threads.barrier.address(), most };
-        if let Some(repeated) = self.repeat(key, options) {
-            return Some(repeated);
-        }
         let polling = self.threads.barrier.awake();
         let awake = polling > 0;
         let is_waking = !awake && self.threads.barrier.is_waking();
@@ -197,12 +192,7 @@ impl Executor {
                     draw: draw(),
                     rounds: rounds.zip(now),
                 };
-                let launch = case.launch();
-                if let (Launch::Shared { helpers }, true, Some((rounds, now))) = (launch, awake, case.rounds)
-                {
-                    rounds.plan(key, now, helpers);
-                }
-                launch
+                case.launch()
             });
         }
         let mut is_gap_short = false;
@@ -216,29 +206,7 @@ impl Executor {
         if options.is_watched() || self.program_report.is_some() {
             launch = launch.watched();
         }
-        (launch != Launch::Plain).then_some(Call {
-            this,
-            launch,
-            awake,
-            weighed: now,
-            is_gap_short,
-            is_repeated: false,
-        })
-    }
-
-    /// The call of a loop that repeats a plan; `None` if the policy has to decide. A call repeats a
-    /// plan only if the helpers of the plan are awake, and no other thread calls loops.
-    fn repeat(&self, key: PlanKey, options: &LoopOptions<'_>) -> Option<Call> {
-        let has_ranges = options.kind.goes_through() && !options.kind.is_from_the_front();
-        if !has_ranges || !self.is_unseen(options.is_plain()) || SceneSpot::is_near() {
-            return None;
-        }
-        let is_free = self.threads.barrier.callers() == 0 && !self.is_crowded.load(Ordering::Relaxed);
-        let begin = |helpers| (is_free && self.threads.barrier.awake() >= helpers).then(Instant::now);
-        let (helpers, now) = with_rounds(|rounds| rounds?.repeat(key, begin))?;
-        let launch = Launch::Shared { helpers };
-        let weighed = Some(now);
-        Some(Call { this: key.this, launch, awake: true, weighed, is_gap_short: true, is_repeated: true })
+        (launch != Launch::Plain).then_some(Call { this, launch, awake, weighed: now, is_gap_short })
     }
 
     /// How a call continues if it was expected to be short but is not. The next call gets a full
@@ -247,6 +215,7 @@ impl Executor {
     #[inline(never)]
     pub(super) fn weigh_again(&self, this: Loop) -> Call {
         self.set_quiet(0);
+        end_alone(this);
         let awake = self.threads.barrier.awake() > 0;
         let launch = Launch::begun_alone(&self.prices, awake, Why::Unexpected);
         Call::unweighed(this, launch, awake)

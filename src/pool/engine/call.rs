@@ -112,7 +112,9 @@ impl Executor {
         (folder, folders): (&mut dyn Folder<A, Z>, &dyn Folders<A, Z>),
         end: ToOutcome<A, Z, T>,
     ) -> Outcome<T, Z> {
-        let call = self.weigh(this, verdict, done, options);
+        let may_repeat = verdict == QuickVerdict::Unclear && done == 0;
+        let again = if may_repeat { self.shared_again(*this, options) } else { None };
+        let call = if again.is_none() { self.weigh(this, verdict, done, options) } else { None };
         // A loop that stops early has a found value. If it stops at one of its first items, it does
         // not need the setup below.
         let may_stop = size_of::<Option<Z>>() > 0;
@@ -125,7 +127,12 @@ impl Executor {
         }
         let made = Partials::new(folders, &options.units);
         let mut own = Accumulator::new(folder, acc, &made);
-        let account = self.carry_out(this, (call, done), options, &mut own, &made);
+        let account = if let Some(again) = again {
+            self.share_again(again, *this, options, &mut own, &made);
+            None
+        } else {
+            self.carry_out(this, (call, done), options, &mut own, &made)
+        };
         let is_cancelled = options.watch.is_cancelled();
         let last = own.into_last();
         let outcome = end(made, is_cancelled, last);

@@ -9,6 +9,7 @@
 //! | `executor` | the threads of a pool, and the data that its loops share |
 //! | `call` | a call: the plain loop, if that is fastest |
 //! | `ask` | how to run a call: the questions to the policy |
+//! | `again` | a call that runs as an earlier one ran |
 //! | `run` | a call that is more than the plain loop: alone, then together with workers |
 //! | `solo` | the items of the calling thread alone |
 //! | `visit` | a worker's visit to a loop; the loop over a run of items |
@@ -37,6 +38,7 @@
 
 pub(crate) mod account;
 pub(crate) mod accumulator;
+pub(crate) mod again;
 pub(crate) mod ask;
 pub(crate) mod async_call;
 pub(crate) mod async_round;

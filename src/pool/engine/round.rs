@@ -62,14 +62,16 @@ impl Round<'_> {
         own: &mut dyn Accumulate,
         others: &dyn Lend,
     ) {
-        let mut entered = self.ranges.enter(0);
+        // Before the first offer: the caller's partial result of earlier items continues with this
+        // range, so thieves must leave it an item.
+        let mut mine = self.ranges.enter_between_rounds(0);
         let work = |me| {
             let mut entered = self.ranges.enter(me);
             others.lend(me, &mut |acc| self.work(me, &mut entered, acc, &|| false));
         };
         let reentry = if self.list.is_some() { Reentry::Again } else { Reentry::Once };
         let offer = Offer { helpers: self.plan.workers - 1, reentry, polls: self.plan.polls };
-        threads.share(turn, offer, &work, || self.work(0, &mut entered, own, &|| threads.rest(turn)));
+        threads.share(turn, offer, &work, || self.work(0, &mut mine, own, &|| threads.rest(turn)));
     }
 
     /// Runs worker `me`, which has `entered` its range, until it leaves. Only the caller uses

@@ -6,9 +6,10 @@ use std::{iter, ops::Range};
 use super::{
     account::Account,
     accumulator::{Accumulate, Lend},
+    again::SharedPlan,
     ask::Call,
     executor::Executor,
-    inputs::{Inside, with_rounds},
+    inputs::Inside,
     loop_options::LoopOptions,
     plan::{Plan, WorkerPlaces},
     round::Round,
@@ -169,13 +170,18 @@ impl<'r> Running<'r> {
     /// meant to be faster than a shared call.
     #[inline(never)]
     fn learn_alone(&self, is_judged: bool) {
-        let Self { executor, call: Call { this, launch, .. }, options, ref solo, .. } = *self;
+        let Self { executor, call: Call { this, launch, awake, .. }, options, ref solo, .. } = *self;
         if options.watch.is_cancelled() || !launch.is_learnt_from() {
             return;
         }
         let Executor { memory, prices, .. } = executor;
         let (timed, took) = solo.timed();
         memory.learn(this, options.kind, timed, nanos(took));
+        // While helpers sleep or are on their way, the next call may find them awake.
+        let is_decided = awake && launch.why().is_some() && !launch.is_trial();
+        if is_decided && timed == this.slice.len {
+            executor.repeat_alone(this, options, nanos(took));
+        }
         if launch.why() == Some(Why::Rounds) {
             executor.tell_of_rounds(options.wishes.at, this);
         }
@@ -230,13 +236,10 @@ impl<'r> Running<'r> {
         let known = splits.as_deref().filter(|_| is_whole);
         let boundaries = known.map(|splits| splits.boundaries(this, awake, dealt)).unwrap_or_default();
         let workers = helpers + 1;
-        let times = (!call.is_repeated).then(|| {
-            let memory = splits.as_deref_mut().and_then(Splits::take_times).unwrap_or_default();
-            let mut times = memory.of(workers, executor.workers > executor.cpus_at_a_time());
-            times.tick = options.tick();
-            times
-        });
+        let memory = splits.as_deref_mut().and_then(Splits::take_times).unwrap_or_default();
         drop(splits);
+        let mut times = memory.of(workers, executor.workers > executor.cpus_at_a_time());
+        times.tick = options.tick();
         let before = solo.hand_over();
         executor.make_room();
         let plan = Plan {
@@ -253,7 +256,7 @@ impl<'r> Running<'r> {
         let is_full = is_full && !is_rest;
         let help = Help { turn, helpers, is_full, dealt, is_whole, idle: idle + around };
         let shared = SharedPart { call, before, begin, left, help, plan };
-        Some(Box::new((shared, RoundLog::new(begin, times))))
+        Some(Box::new((shared, RoundLog::new(begin, Some(times)))))
     }
 
     /// Folds the indices that are left together with the workers that come, and learns from it.
@@ -357,12 +360,7 @@ impl Executor {
         options: &LoopOptions<'_>,
     ) -> Option<Box<Account>> {
         let (mut shared, log) = *shared;
-        let Some(mut times) = log.into_times() else {
-            let (now, this) = (Instant::now(), shared.call.this);
-            self.gaps.end(now);
-            with_rounds(|rounds| rounds.map(|rounds| rounds.end_repeated(this, nanos(now - shared.begin))));
-            return None;
-        };
+        let mut times = log.into_times().unwrap_or_default();
         if options.kind.is_from_the_front() {
             // When a search is over, all its items count as done.
             options.watch.done(shared.left.len().saturating_sub(times.indices()));
@@ -396,6 +394,17 @@ impl Executor {
                 let boundaries = has_ranges.then_some(&shared.plan.boundaries);
                 let cpus = shared.plan.workers.min(self.cpus_at_a_time());
                 seen.learn_splits(&mut splits, boundaries, cpus, &mut times);
+                if let Call { awake: true, launch: Launch::Shared { .. }, weighed: Some(begun), .. } =
+                    shared.call
+                    && shared.help.is_full
+                    && shared.help.is_whole
+                {
+                    let Plan { workers, pace, polls, .. } = shared.plan;
+                    self.repeat_shared((this, begun), options, || {
+                        let boundaries = splits.boundaries(this, true, workers);
+                        SharedPlan { workers, pace, boundaries, polls }
+                    });
+                }
             }
             splits.keep_times(times);
         }
@@ -478,7 +487,7 @@ mod tests {
         let slice = Slice { address: 0x1000, len: 1000 };
         let this = Loop { site: Site::new(ptr::without_provenance(0x1230)), slice };
         let (launch, weighed) = (Launch::Shared { helpers: 3 }, Some(Instant::now()));
-        let call = Call { this, launch, awake: true, weighed, is_gap_short: true, is_repeated: false };
+        let call = Call { this, launch, awake: true, weighed, is_gap_short: true };
         let polls = |workers| !executor.polls(&call, workers).between.is_none();
         let may_poll = executor.cpus.plan.may_poll;
         assert_eq!([1, cpus, cpus + 1].map(polls), [may_poll, may_poll, false]);

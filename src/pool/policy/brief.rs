@@ -7,10 +7,7 @@
 //! a loop of 4 µs took 0.4 µs longer than the plain loop, and now takes 0.2 µs longer.)
 
 use super::{
-    launch::{
-        BRIEF_PART_NS, CHECKED, CHECKED_AFTER, EXPLORED_ONE_IN, FIRST_LOOK_NS, Gap, Launch, QuickLaunch,
-        QuickVerdict, Why,
-    },
+    launch::{EXPLORED_ONE_IN, Gap, Launch, QuickLaunch, QuickVerdict, Why},
     memory::Memory,
     prices::{CLEARLY, Prices},
     rounds::LOOPS,
@@ -47,19 +44,10 @@ impl BriefCalls {
 /// that a loop runs alone: because calls are so far apart that polling would not pay, or because
 /// the loop is not worth a helper that is awake either.
 pub(crate) fn brief(memory: &Memory, prices: &Prices, this: Loop, kind: LoopKind) -> Option<QuickLaunch> {
-    let (len, cost) = (this.slice.len, memory.over_this(this)?);
-    let ends_before_help = cost * (len as f32) < prices.help(false);
-    if !ends_before_help || !kind.goes_through() {
-        return None;
-    }
-    let items = |work: f32| ((work / cost) as usize).clamp(1, len);
-    let (verdict, next, is_brief) = (QuickVerdict::Brief, items(BRIEF_PART_NS), true);
-    Some(if len < CHECKED {
-        QuickLaunch { verdict, first: items(FIRST_LOOK_NS) as u8, next, is_brief }
-    } else {
-        let next = (next - next % CHECKED_AFTER).max(CHECKED_AFTER);
-        QuickLaunch { verdict, first: CHECKED_AFTER as u8, next, is_brief }
-    })
+    let len = this.slice.len;
+    let takes = memory.over_this(this)? * len as f32;
+    let ends_before_help = takes < prices.help(false);
+    (ends_before_help && kind.goes_through()).then(|| QuickLaunch::in_parts(QuickVerdict::Brief, len, takes))
 }
 
 /// After a full decision that was made while all helpers sleep: how many brief loops there are for
@@ -153,7 +141,7 @@ mod tests {
         ] {
             let (memory, prices) = known(len, LoopKind::THROUGH, work);
             let launch = brief(&memory, &prices, over(len), LoopKind::THROUGH);
-            let expected = QuickLaunch { verdict: QuickVerdict::Brief, first, next, is_brief: true };
+            let expected = QuickLaunch { verdict: QuickVerdict::Brief, first, next, has_known_cost: true };
             assert_eq!(launch, Some(expected), "{len} items");
         }
     }

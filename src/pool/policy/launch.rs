@@ -42,9 +42,9 @@ pub(super) const EXPLORED_ONE_IN: u64 = 256;
 /// In nanoseconds of work: after this much, a search reads the clock for the first time. A plain
 /// loop is checked whether its first part has taken clearly longer.
 pub(crate) const FIRST_LOOK_NS: f32 = TOO_SHORT_TO_TIME_NS / 2.0;
-/// In nanoseconds: the expected time of a part of a brief loop. (With parts of a quarter of this
-/// time, a loop of 6 µs takes 0.15 µs longer.)
-pub(super) const BRIEF_PART_NS: f32 = 4.0 * FIRST_LOOK_NS;
+/// In nanoseconds: the expected time of a part of a loop of known cost. (With parts of a quarter of
+/// this time, a loop of 6 µs takes 0.15 µs longer.)
+const PART_NS: f32 = 4.0 * FIRST_LOOK_NS;
 
 /// A decision from a few words of memory, for most short loops.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -63,7 +63,7 @@ pub(crate) enum QuickVerdict {
 /// In items: a plain loop over at least this many items is checked: whether its first part took
 /// clearly longer than [`FIRST_LOOK_NS`]. The check costs 14 ns, which is a large part of the time
 /// of a shorter loop.
-pub(super) const CHECKED: usize = LARGE_BLOCK;
+const CHECKED: usize = LARGE_BLOCK;
 /// In items: the first part of a plain loop. The number is a multiple of the length of a vector: if
 /// the slice begins at a boundary of vectors, the rest does too.
 pub(crate) const CHECKED_AFTER: usize = SMALL_BLOCK;
@@ -77,8 +77,8 @@ pub(crate) struct QuickLaunch {
     /// one.
     pub(crate) first: u8,
     pub(crate) next: usize,
-    /// Whether the loop is brief. Then its parts are longer.
-    pub(crate) is_brief: bool,
+    /// Whether the cost of the loop is known. Then its parts are longer.
+    pub(crate) has_known_cost: bool,
 }
 
 impl QuickLaunch {
@@ -86,13 +86,25 @@ impl QuickLaunch {
     #[inline(always)]
     pub(crate) fn new(verdict: QuickVerdict, len: usize) -> Self {
         let first = if len < CHECKED { len } else { CHECKED_AFTER };
-        Self { verdict, first: first as u8, next: len, is_brief: false }
+        Self { verdict, first: first as u8, next: len, has_known_cost: false }
+    }
+
+    /// The launch of a loop over `len` items, at least one, which is expected to take `takes`
+    /// nanoseconds.
+    pub(crate) fn in_parts(verdict: QuickVerdict, len: usize, takes: f32) -> Self {
+        let items = |work: f32| ((len as f32 * work / takes) as usize).clamp(1, len);
+        let (next, has_known_cost) = (items(PART_NS), true);
+        if len < CHECKED {
+            return Self { verdict, first: items(FIRST_LOOK_NS) as u8, next, has_known_cost };
+        }
+        let next = (next - next % CHECKED_AFTER).max(CHECKED_AFTER);
+        Self { verdict, first: CHECKED_AFTER as u8, next, has_known_cost }
     }
 
     /// In nanoseconds: a part that takes clearly longer than this ends the plain loop.
     #[inline(always)]
     pub(crate) fn limit(self) -> f32 {
-        if self.is_brief { BRIEF_PART_NS } else { FIRST_LOOK_NS }
+        if self.has_known_cost { PART_NS } else { FIRST_LOOK_NS }
     }
 }
 

@@ -1,15 +1,14 @@
-//! Which calls repeat the plan of an earlier call.
+//! Which calls run as an earlier call of the loop ran.
 //!
-//! A decision, notes and learning take 1 µs, which is a third of what sharing costs in a loop of
-//! 20 µs. So while the rounds of a short loop are alike ([`rounds`](super::rounds)), 15 of 16 calls
-//! repeat the plan of the last call that was decided. They are shared with the same number of
-//! helpers. Nothing is asked, noted or learnt.
+//! To decide on a call, to note its times and to learn from them takes 0.4 µs if it runs alone, and
+//! 1 µs if it is shared. So 15 of 16 calls of a short loop run as the last call that was decided:
+//! alone, or shared with the same helpers and the same boundaries. Nothing is asked, noted or
+//! learnt. If the rounds of the loop are known ([`rounds`](super::rounds)), this holds only while
+//! they are alike.
 //!
 //! Each slice has a plan of its own. (A program may swap two buffers. If both had one plan, a fixed
-//! period of 16 calls would always decide the same one.) The plan is not repeated any more after a
-//! round that is not like the others, and after a call that takes clearly longer than expected.
-//!
-//! Calls that repeat a plan do not count in intervals between trials, which are in calls.
+//! period of 16 calls would always decide the same one.) A plan ends after a round that is not like
+//! the others, and after a call that takes clearly longer than expected.
 
 use std::cell::Cell;
 
@@ -19,6 +18,8 @@ use super::{prices::CLEARLY, site::Loop};
 const REPEATED: u8 = 15;
 /// In plans: how many plans of a thread are remembered.
 const PLANS: usize = 16;
+/// In nanoseconds: a call that takes longer is not repeated, since that would gain less than 1 %.
+pub(crate) const LONGEST_REPEATED_NS: f32 = 100e3;
 
 /// A loop over its slice, in the pool at this address, with at most this number of helpers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,62 +29,58 @@ pub(crate) struct PlanKey {
     pub(crate) most: usize,
 }
 
-/// The plan of a call that was decided.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Repeat {
-    pub(super) key: PlanKey,
-    /// The number of helpers.
-    pub(super) helpers: usize,
+/// The plan of a call that was decided. `W` says how the call runs.
+#[derive(Debug)]
+pub(crate) struct Repeat<W> {
+    key: PlanKey,
+    pub(crate) way: W,
     /// In nanoseconds: the expected time of a call.
-    pub(super) takes: f32,
+    takes: f32,
     /// How many calls are still to repeat the plan.
     left: u8,
 }
 
 /// The plans of a thread. Direct-mapped: a loop whose place has another plan is decided.
-#[derive(Debug)]
-pub(super) struct Repeats([Cell<Option<Repeat>>; PLANS]);
+pub(crate) struct Repeats<W>([Cell<Option<Box<Repeat<W>>>>; PLANS]);
 
-impl Repeats {
-    pub(super) const fn new() -> Self {
+impl<W> Repeats<W> {
+    pub(crate) const fn new() -> Self {
         Self([const { Cell::new(None) }; PLANS])
     }
 
-    fn place(&self, this: Loop) -> &Cell<Option<Repeat>> {
+    fn place(&self, this: Loop) -> &Cell<Option<Box<Repeat<W>>>> {
         &self.0[this.number() as usize % PLANS]
     }
 
-    /// The next calls repeat this plan.
-    pub(super) fn begin(&self, key: PlanKey, helpers: usize, takes: f32) {
-        self.place(key.this).set(Some(Repeat { key, helpers, takes, left: REPEATED }));
+    /// The next calls run this `way`. Each is expected to take `takes` nanoseconds.
+    pub(crate) fn begin(&self, key: PlanKey, way: W, takes: f32) {
+        self.place(key.this).set(Some(Box::new(Repeat { key, way, takes, left: REPEATED })));
     }
 
-    /// The plan that the next call repeats, if there is one.
-    pub(super) fn get(&self, key: PlanKey) -> Option<Repeat> {
-        self.place(key.this).get().filter(|repeat| repeat.key == key)
-    }
-
-    /// A call repeats this plan.
-    pub(super) fn count(&self, repeat: Repeat) {
-        let left = repeat.left - 1;
-        self.place(repeat.key.this).set((left > 0).then_some(Repeat { left, ..repeat }));
-    }
-
-    /// No further call of this loop over its slice repeats a plan.
-    pub(super) fn end(&self, this: Loop) {
-        self.end_if(this, |_| true);
-    }
-
-    /// A call that has repeated a plan took `took` nanoseconds.
-    pub(super) fn see(&self, this: Loop, took: f32) {
-        self.end_if(this, |repeat| took > CLEARLY * repeat.takes);
-    }
-
-    fn end_if(&self, this: Loop, ends: impl Fn(Repeat) -> bool) {
-        let place = self.place(this);
-        if place.get().is_some_and(|repeat| repeat.key.this == this && ends(repeat)) {
-            place.set(None);
+    /// The plan that the next call repeats, if there is one. The table forgets the plan unless it
+    /// is [put back](Self::put_back).
+    pub(crate) fn take(&self, key: PlanKey) -> Option<Box<Repeat<W>>> {
+        let place = self.place(key.this);
+        let repeat = place.take()?;
+        if repeat.key == key {
+            return Some(repeat);
         }
+        place.set(Some(repeat));
+        None
+    }
+
+    /// A call has repeated this plan, and took `took` nanoseconds.
+    pub(crate) fn put_back(&self, mut repeat: Box<Repeat<W>>, took: f32) {
+        repeat.left -= 1;
+        if repeat.left > 0 && took <= CLEARLY * repeat.takes {
+            self.place(repeat.key.this).set(Some(repeat));
+        }
+    }
+
+    /// Forgets the plan of a loop over its slice.
+    pub(crate) fn end(&self, this: Loop) {
+        let place = self.place(this);
+        place.set(place.take().filter(|repeat| repeat.key.this != this));
     }
 }
 
@@ -110,11 +107,10 @@ mod tests {
             calls
                 .take_while(|&call| {
                     repeats
-                        .get(key)
-                        .inspect(|repeat| {
-                            assert_eq!(repeat.helpers, 3);
-                            repeats.count(*repeat);
-                            repeats.see(key.this, if call == late { 14e3 } else { 12e3 });
+                        .take(key)
+                        .map(|repeat| {
+                            assert_eq!(repeat.way, 3);
+                            repeats.put_back(repeat, if call == late { 14e3 } else { 12e3 });
                         })
                         .is_some()
                 })
@@ -126,13 +122,13 @@ mod tests {
     #[test]
     fn a_plan_holds_for_its_slice_its_pool_and_its_limit() {
         let (repeats, a) = (Repeats::new(), key(0x1000));
-        repeats.begin(a, 3, 10e3);
+        repeats.begin(a, (), 10e3);
         for other in [key(0x2000), PlanKey { pool: 2, ..a }, PlanKey { most: 1, ..a }] {
-            assert!(repeats.get(other).is_none(), "{other:?}");
+            assert!(repeats.take(other).is_none(), "{other:?}");
             repeats.end(key(0x2000).this);
         }
-        assert!(repeats.get(a).is_some());
+        repeats.put_back(repeats.take(a).expect("the plan"), 0.0);
         repeats.end(a.this);
-        assert!(repeats.get(a).is_none());
+        assert!(repeats.take(a).is_none());
     }
 }

@@ -1,5 +1,7 @@
 //! The range of one worker, and how a theft moves a part of it.
 
+use std::ops::Range;
+
 use crossbeam_utils::CachePadded;
 
 use super::Fence;
@@ -11,13 +13,19 @@ pub(crate) struct Cell {
     /// The first index that is not claimed. In a round only the owner writes this; between rounds,
     /// the caller writes it.
     pub(crate) start: AtomicUsize,
-    /// The end of the range. Written only under the lock.
+    /// The end of the range. In a round it is written only under the lock.
     pub(crate) end: AtomicUsize,
-    /// A thread that writes `end` holds this lock. Contains the pair of fences between the owner
-    /// and its thieves; `None` until the owner has entered the round. Before it has entered, the
-    /// owner claims nothing.
-    pub(crate) lock: Mutex<Option<Fence>>,
+    /// The pair of fences between the owner and its thieves; [`NOT_ENTERED`] until the owner has
+    /// entered the round. Before it has entered, the owner claims nothing. In a round this is
+    /// written only under the lock.
+    fence: AtomicUsize,
+    /// A thread that writes `end` or `fence` in a round holds this lock.
+    pub(crate) lock: Mutex<()>,
 }
+
+const NOT_ENTERED: usize = 0;
+const ASYMMETRIC: usize = 1;
+const SYMMETRIC: usize = 2;
 
 impl Cell {
     /// The number of items left, read without the lock. A hint.
@@ -25,12 +33,35 @@ impl Cell {
         let end = self.end.load(Ordering::Relaxed);
         end.saturating_sub(self.start.load(Ordering::Relaxed))
     }
+
+    /// The pair of fences between the owner and its thieves; `None` if the owner has not entered
+    /// the round yet. A hint, unless the calling thread holds the lock.
+    pub(crate) fn fence(&self) -> Option<Fence> {
+        match self.fence.load(Ordering::Relaxed) {
+            ASYMMETRIC => Some(Fence::Asymmetric),
+            SYMMETRIC => Some(Fence::Symmetric),
+            _ => None,
+        }
+    }
+
+    /// The owner uses this pair of fences from now on. The calling thread holds the lock.
+    pub(crate) fn set_fence(&self, fence: Fence) {
+        let word = if fence == Fence::Asymmetric { ASYMMETRIC } else { SYMMETRIC };
+        self.fence.store(word, Ordering::Relaxed);
+    }
+
+    /// Between rounds, without the lock: deals `items` to an owner that has not entered.
+    pub(crate) fn deal(&self, items: Range<usize>) {
+        self.fence.store(NOT_ENTERED, Ordering::Relaxed);
+        self.start.store(items.start, Ordering::Relaxed);
+        self.end.store(items.end, Ordering::Relaxed);
+    }
 }
 
-/// A locked cell, and the pair of fences that its lock protects.
+/// A locked cell.
 pub(crate) struct Locked<'a> {
     pub(crate) cell: &'a Cell,
-    pub(crate) fence: MutexGuard<'a, Option<Fence>>,
+    pub(crate) _lock: MutexGuard<'a, ()>,
 }
 
 /// The cells of a thief and of its victim, both locked.
@@ -54,6 +85,6 @@ impl Both<'_> {
 
 /// Locks all cells, in the order of their indices.
 #[inline(always)]
-pub(crate) fn lock_all(cells: &[CachePadded<Cell>]) -> Vec<MutexGuard<'_, Option<Fence>>> {
+pub(crate) fn lock_all(cells: &[CachePadded<Cell>]) -> Vec<MutexGuard<'_, ()>> {
     cells.iter().map(|cell| lock(&cell.lock)).collect()
 }

@@ -7,8 +7,8 @@
 //! and then reads `start`. A fence of [`Fence`] stands between the store and the load, so at least
 //! one of the two sees the other's store.
 //!
-//! Accesses to `start` and `end` are `Relaxed`, except one store that scans rely on. The fences
-//! order a claim and a theft, the locks order two thieves, and the lock of the barrier orders two
+//! Accesses to the words of a cell are `Relaxed`, except one store that scans rely on. The fences
+//! order a claim and a theft, the locks order two thieves, and the locks of the barrier order two
 //! rounds. Nothing is published *through* an index: the caller publishes the items before the
 //! round, and the workers publish the results after it.
 
@@ -20,7 +20,7 @@ use super::{
     Fence,
     cell::{self, Both, Cell, Locked},
 };
-use crate::sync::{AtomicU64, AtomicUsize, MutexGuard, Ordering, fence, lock, lock_soon, try_lock};
+use crate::sync::{AtomicU64, AtomicUsize, Ordering, fence, lock, lock_soon, try_lock};
 
 /// The ranges of all workers.
 #[derive(Debug)]
@@ -65,10 +65,9 @@ impl Ranges {
         let mut start = items.start;
         for (cell, end) in self.cells.iter().zip(ends) {
             let end = end.clamp(start, items.end);
-            let mut fence = lock(&cell.lock);
-            *fence = None;
-            cell.start.store(start, Ordering::Relaxed);
-            cell.end.store(end, Ordering::Relaxed);
+            // Without the lock, so that the caller does not wait for the cache line of one cell
+            // after the other.
+            cell.deal(start..end);
             start = end;
         }
     }
@@ -92,14 +91,19 @@ impl Ranges {
 
     /// Lets worker `me` into the round, and claims the first item of its range if one is left.
     pub(crate) fn enter(&self, me: usize) -> (Owner<'_>, Option<usize>) {
+        let _own_lock = lock(&self.cells[me].lock);
+        self.enter_between_rounds(me) // case 3 ends here
+    }
+
+    /// Lets worker `me` into the round that is about to begin. No other thread may touch the cells
+    /// yet.
+    pub(crate) fn enter_between_rounds(&self, me: usize) -> (Owner<'_>, Option<usize>) {
         let cell = &*self.cells[me];
         let fence = self.fence.full();
-        let mut owner = Owner { ranges: self, cell, fence, me, late_only: false, next: 0, end: 0, failed: 0 };
-        let mut known = lock(&cell.lock);
-        *known = Some(fence); // case 3 ends here
-        owner.next = cell.start.load(Ordering::Relaxed);
-        let first = owner.claim_under(1, &known).next();
-        drop(known);
+        cell.set_fence(fence);
+        let next = cell.start.load(Ordering::Relaxed);
+        let mut owner = Owner { ranges: self, cell, fence, me, late_only: false, next, end: 0, failed: 0 };
+        let first = owner.claim_under_lock(1).next();
         (owner, first)
     }
 
@@ -108,7 +112,7 @@ impl Ranges {
     fn lock_both(&self, thief: usize, victim: usize) -> Both<'_> {
         let lock = |worker: usize| {
             let cell = &*self.cells[worker];
-            Locked { cell, fence: lock_soon(&cell.lock) }
+            Locked { cell, _lock: lock_soon(&cell.lock) }
         };
         if thief < victim {
             let own = lock(thief);
@@ -163,7 +167,7 @@ impl VictimView<'_> {
     /// The pair of fences between the victim and its thieves. `None` if the victim has not entered
     /// the round yet.
     pub(crate) fn fence(&self) -> Option<Fence> {
-        *lock_soon(&self.0.lock)
+        self.0.fence()
     }
 }
 
@@ -191,7 +195,7 @@ pub(crate) enum Attempt {
 pub(crate) struct Owner<'a> {
     ranges: &'a Ranges,
     cell: &'a Cell,
-    /// The pair of fences in the lock of the cell, on which thieves rely.
+    /// The pair of fences in the cell, on which thieves rely.
     fence: Fence,
     me: usize,
     /// Whether this worker steals only from workers that have not entered the round.
@@ -295,8 +299,8 @@ impl Owner<'_> {
             // Case 4. While this thread holds the lock, no theft is under way, and the next thread
             // that locks the cell sees all claims so far. If the lock is taken, the change is not
             // worth the wait.
-            if let Some(mut known) = try_lock(&self.cell.lock) {
-                *known = Some(fence);
+            if let Some(_lock) = try_lock(&self.cell.lock) {
+                self.cell.set_fence(fence);
                 self.fence = fence;
             }
         }
@@ -326,7 +330,7 @@ impl Owner<'_> {
     #[inline(never)]
     pub(crate) fn resolve(&mut self, size: usize) -> Range<usize> {
         let first = self.next;
-        let lock = match try_lock(&self.cell.lock) {
+        let _own_lock = match try_lock(&self.cell.lock) {
             Some(lock) => lock,
             // Case 2: a theft is under way. After the light fence of the claim, the `end` that the
             // thief has stored shows which items are safe. The owner does not remember this `end`,
@@ -339,12 +343,12 @@ impl Owner<'_> {
             // thief could keep each other from the last item for ever.
             None => lock_soon(&self.cell.lock),
         };
-        self.claim_under(size, &lock)
+        self.claim_under_lock(size)
     }
 
-    /// Claims up to `size` items under the lock. No fence is needed: thefts and `truncate` hold the
-    /// lock too (case 1).
-    fn claim_under(&mut self, size: usize, _own_lock: &MutexGuard<'_, Option<Fence>>) -> Range<usize> {
+    /// Claims up to `size` items under the lock of the cell. No fence is needed: thefts and
+    /// `truncate` hold the lock too (case 1).
+    fn claim_under_lock(&mut self, size: usize) -> Range<usize> {
         self.end = self.cell.end.load(Ordering::Relaxed);
         let first = self.next;
         self.next += self.left().min(size);
@@ -389,7 +393,7 @@ impl Owner<'_> {
         let Self { ranges: Ranges { cells, .. }, me, late_only, .. } = *self;
         let others = (me + 1..cells.len()).chain(0..me).filter(move |&worker| Some(worker) != spared);
         let left = others.map(|worker| (worker, cells[worker].left())).filter(|&(_, left)| left > 0);
-        left.filter(move |&(worker, _)| !late_only || lock(&cells[worker].lock).is_none())
+        left.filter(move |&(worker, _)| !late_only || cells[worker].fence().is_none())
     }
 
     /// One attempt at a theft from `victim`, another worker. `middle` chooses an index. The thief
@@ -401,8 +405,8 @@ impl Owner<'_> {
     ) -> Attempt {
         // Case 1: no other thief of this victim, and no claim under the lock, at the same time.
         let ranges = self.ranges;
-        let mut both = ranges.lock_both(self.me, victim);
-        let known = *both.victim.fence;
+        let both = ranges.lock_both(self.me, victim);
+        let known = both.victim.cell.fence();
         if known.is_some() && self.late_only {
             return Attempt::Nothing;
         }
@@ -412,13 +416,13 @@ impl Owner<'_> {
             let Some(middle) = middle(start..end) else { return Attempt::Left };
             both.transfer(middle, end, &ranges.moves);
             // Case 3: a victim that has not entered claims nothing before it has its lock. Case 4:
-            // for any other victim, the lock contains its pair of fences.
+            // for any other victim, the cell contains its pair of fences.
             let ordered = known.is_none_or(Fence::heavy); // case 2; partner: the light fence in `Claims::next`
             start = both.victim.cell.start.load(Ordering::Relaxed);
             if ordered && start <= middle {
                 (self.next, self.end) = (middle + 1, end);
                 self.fence = self.fence.full();
-                *both.own.fence = Some(self.fence);
+                both.own.cell.set_fence(self.fence);
                 ranges.count_theft();
                 return Attempt::Done(middle);
             }

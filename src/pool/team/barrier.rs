@@ -277,9 +277,10 @@ impl<J: Copy> Barrier<J> {
         let Offer { helpers, reentry, polls } = offer;
         let &Turn { arena } = turn;
         arena.prepare(caller.thread(), caller.outer, helpers);
+        // Before the first offer, so that no worker gives back a token that is not counted. All
+        // tokens of the last loop are back.
+        arena.active.store(helpers * TOKEN, Ordering::Relaxed);
         self.counts.callers.fetch_add(usize::from(caller.thread() == 0), Ordering::Relaxed);
-        // Before the first offer, so that no worker gives back a token that is not counted.
-        arena.active.fetch_add(helpers * TOKEN, Ordering::Relaxed);
         let mut arena_job = lock(&self.jobs[arena.number]);
         *arena_job = ArenaJob { job: Some(job), helpers, reentry, patience: polls.between, ..ArenaJob::NONE };
         let seats = self.offer(&arena_job, (job, arena), caller.thread(), 1..=helpers);

@@ -1,0 +1,264 @@
+//! Calls that run as an earlier call of the same loop ran. `policy/repeat.rs` says when and why.
+
+use std::mem;
+
+use super::{
+    accumulator::{Accumulate, Lend},
+    executor::{Executor, most},
+    inputs::with_rounds,
+    loop_options::LoopOptions,
+    plan::{Plan, WorkerPlaces},
+    round::Round,
+    round_log::RoundLog,
+};
+use crate::{
+    clock::{Instant, nanos},
+    pool::{
+        policy::{
+            launch::{QuickLaunch, QuickVerdict},
+            repeat::{LONGEST_REPEATED_NS, PlanKey, Repeat, Repeats},
+            rounds::Ran,
+            site::Loop,
+            split::Boundaries,
+        },
+        team::{arena::Turn, barrier::PollTimes},
+        tell::trace::scene::SceneSpot,
+    },
+    sync::Ordering,
+};
+
+/// How the calls of a thread run that repeat earlier ones.
+struct Plans {
+    /// Those that run alone: in which parts.
+    alone: Repeats<QuickLaunch>,
+    shared: Repeats<SharedPlan>,
+}
+
+thread_local!(static PLANS: Plans = const { Plans { alone: Repeats::new(), shared: Repeats::new() } });
+
+/// How a shared call runs that repeats an earlier one.
+pub(super) struct SharedPlan {
+    pub(super) workers: usize,
+    pub(super) pace: Option<f32>,
+    pub(super) boundaries: Boundaries,
+    pub(super) polls: PollTimes,
+}
+
+/// A shared call that repeats an earlier one.
+pub(super) struct SharedAgain<'e> {
+    plan: Box<Repeat<SharedPlan>>,
+    begin: Instant,
+    turn: Turn<'e>,
+}
+
+impl Executor {
+    fn plan_key(&self, this: Loop, threads: usize) -> PlanKey {
+        let most = most(this.slice.len, self.workers.min(threads));
+        PlanKey { this, pool: self.threads.barrier.address(), most }
+    }
+
+    /// Whether calls of a loop may repeat earlier ones: they go through all items, and nobody wants
+    /// to know how.
+    fn may_repeat(&self, options: &LoopOptions<'_>) -> bool {
+        options.kind.goes_through() && self.is_unseen(options.is_plain()) && !SceneSpot::is_near()
+    }
+
+    /// The parts in which a call runs alone that repeats an earlier one; `None` if the policy has
+    /// to decide.
+    #[inline(never)] // shorter loops do without its frame
+    pub(super) fn alone_again(&self, this: Loop, threads: usize) -> Option<QuickLaunch> {
+        if self.prices.is_exploring() {
+            return None; // the next call that finds a helper awake is to be shared
+        }
+        let plans = |Plans { alone, .. }: &Plans| {
+            let plan = alone.take(self.plan_key(this, threads))?;
+            let parts = begins_again(this, Ran::Alone, Instant::now).then_some(plan.way)?;
+            alone.put_back(plan, 0.0);
+            Some(parts)
+        };
+        PLANS.try_with(plans).ok()?
+    }
+
+    /// The call ran alone, and took `took` nanoseconds. The next calls run alone, too, if rounds
+    /// allow this.
+    #[inline(never)]
+    pub(super) fn repeat_alone(&self, this: Loop, options: &LoopOptions<'_>, took: f32) {
+        let is_short = took <= LONGEST_REPEATED_NS;
+        let is_settled = || with_rounds(|rounds| rounds.is_some_and(|rounds| rounds.may_repeat_alone(this)));
+        if is_short && !options.units.are_blocks() && self.may_repeat(options) && is_settled() {
+            let parts = QuickLaunch::in_parts(QuickVerdict::Plain, this.slice.len, took);
+            let key = self.plan_key(this, options.threads);
+            let _gone = PLANS.try_with(|plans| plans.alone.begin(key, parts, took));
+        }
+    }
+
+    /// How a call is shared that repeats an earlier one; `None` if the policy has to decide. A call
+    /// repeats an earlier one only if the helpers are awake, and no other thread calls loops.
+    #[inline(never)]
+    pub(super) fn shared_again(&self, this: Loop, options: &LoopOptions<'_>) -> Option<SharedAgain<'_>> {
+        let plan = PLANS.try_with(|plans| plans.shared.take(self.plan_key(this, options.threads))).ok()??;
+        let barrier = &self.threads.barrier;
+        if barrier.callers() > 0
+            || self.is_crowded.load(Ordering::Relaxed)
+            || barrier.awake() + 1 < plan.way.workers
+            || !self.may_repeat(options)
+        {
+            return None;
+        }
+        let begin = Instant::now();
+        let begins = begins_again(this, Ran::Shared, || begin);
+        begins.then_some(SharedAgain { plan, begin, turn: self.take_turn(options)? })
+    }
+
+    /// Shares a loop as an earlier call was shared.
+    #[inline(never)]
+    pub(super) fn share_again(
+        &self,
+        SharedAgain { plan: mut repeat, begin, turn }: SharedAgain<'_>,
+        this: Loop,
+        options: &LoopOptions<'_>,
+        own: &mut dyn Accumulate,
+        others: &dyn Lend,
+    ) {
+        let SharedPlan { workers, pace, ref mut boundaries, polls } = repeat.way;
+        let plan = Plan {
+            workers,
+            units: options.units,
+            pace,
+            boundaries: mem::take(boundaries),
+            has_large_partials: options.kind.has_large_partials,
+            heavy: &self.prices.heavy,
+            places: Some(WorkerPlaces { threads: &self.threads, cpus: &self.cpus, arena: turn.arena }),
+            polls,
+        };
+        let log = RoundLog::new(begin, None);
+        let round = Round { ranges: &turn.arena.ranges, plan: &plan, log: &log, list: None };
+        let items = 0..this.slice.len;
+        let bounds = plan.boundaries.bounds(&items, workers);
+        round.begin(items, &bounds, turn.arena.number, options.watch);
+        round.run((&self.threads, &turn), own, others);
+        drop(bounds);
+        *boundaries = plan.boundaries;
+        let now = Instant::now();
+        self.gaps.end(now);
+        let _gone = PLANS.try_with(|plans| plans.shared.put_back(repeat, nanos(now - begin)));
+    }
+
+    /// The call that began at `begun` was shared. The next calls are shared in the same way, if
+    /// rounds allow this.
+    pub(super) fn repeat_shared(
+        &self,
+        (this, begun): (Loop, Instant),
+        options: &LoopOptions<'_>,
+        plan: impl FnOnce() -> SharedPlan,
+    ) {
+        if !options.kind.is_from_the_front()
+            && self.may_repeat(options)
+            && let Some(takes) = with_rounds(|rounds| rounds?.takes_shared(this, begun))
+        {
+            let key = self.plan_key(this, options.threads);
+            let _gone = PLANS.try_with(|plans| plans.shared.begin(key, plan(), takes));
+        }
+    }
+}
+
+/// A call begins that is to run as an earlier one `ran`. Returns whether it may: in an item of a
+/// shared loop it may not.
+fn begins_again(this: Loop, ran: Ran, now: impl FnOnce() -> Instant) -> bool {
+    with_rounds(|rounds| rounds.is_some_and(|rounds| rounds.begin_again(this, ran, now)))
+}
+
+/// A call of this loop has taken longer than expected: the next one is decided.
+pub(super) fn end_alone(this: Loop) {
+    let _gone = PLANS.try_with(|plans| plans.alone.end(this));
+}
+
+#[cfg(all(test, not(any(loom, shuttle, miri))))]
+mod tests {
+    use std::{panic::Location, ptr, time::Duration};
+
+    use super::*;
+    use crate::pool::{
+        PoolBuilder,
+        engine::{handles::Watch, loop_options::Wishes},
+        policy::{
+            rounds::{RoundBegin, Rounds},
+            site::{LoopKind, Site, Slice},
+        },
+        tell::{
+            report::RunReport,
+            units::{Blocks, Units},
+        },
+    };
+
+    fn this() -> Loop {
+        let slice = Slice { address: 0x1000, len: 1000 };
+        Loop { site: Site::new(ptr::without_provenance(0x1230)), slice }
+    }
+
+    fn options(kind: LoopKind, report: Option<&mut RunReport>) -> LoopOptions<'_> {
+        LoopOptions::new(2, Watch::default(), Wishes { at: Location::caller(), report, trace: None }, kind)
+    }
+
+    fn executor() -> Executor {
+        PoolBuilder::default().num_threads(2).assemble_here(None).unwrap()
+    }
+
+    #[test]
+    fn a_short_call_that_nobody_watches_is_repeated_alone() {
+        let executor = executor();
+        let again = || executor.alone_again(this(), 2);
+        let is_repeated = |options: &LoopOptions<'_>, took| {
+            executor.repeat_alone(this(), options, took);
+            let is_repeated = again().is_some();
+            end_alone(this());
+            is_repeated
+        };
+        let through = LoopKind::THROUGH;
+        assert!(again().is_none());
+        assert!(is_repeated(&options(through, None), 5e3));
+        assert!(again().is_none(), "ended");
+        assert!(!is_repeated(&options(through, None), 2.0 * LONGEST_REPEATED_NS));
+        assert!(!is_repeated(&options(LoopKind::MAY_STOP, None), 5e3));
+        assert!(!is_repeated(&options(through, Some(&mut RunReport::default())), 5e3));
+        let blocks = Units::Blocks { blocks: Blocks { size: 8, len: 8000 }, leaves: None };
+        assert!(!is_repeated(&LoopOptions { units: blocks, ..options(through, None) }, 5e3));
+        executor.repeat_alone(this(), &options(through, None), 5e3);
+        assert!(executor.alone_again(this(), 1).is_none(), "another number of threads");
+        assert!(self::executor().alone_again(this(), 2).is_none(), "another pool");
+        let item = crate::pool::engine::inputs::Inside::new();
+        assert!(again().is_none(), "in an item of a shared loop");
+        drop(item);
+    }
+
+    /// Calls the loop until its rounds are settled, and plans to share it with nobody.
+    fn plan(executor: &Executor) {
+        let (begin, options) = (Instant::now(), options(LoopKind::THROUGH, None));
+        let mut now = begin;
+        for call in 1..=6 {
+            now = begin + Duration::from_micros(12) * call;
+            let (own, shared) = (Ran::Shared, Ran::Shared);
+            let call = RoundBegin { now, own, shared, took_alone: 18e3, took_shared: 10e3 };
+            with_rounds(|rounds| rounds.map(|rounds| rounds.begin(this(), call)));
+        }
+        let (boundaries, polls) = (Boundaries::default(), PollTimes::default());
+        let shared = || SharedPlan { workers: 1, pace: None, boundaries, polls };
+        executor.repeat_shared((this(), now), &options, shared);
+    }
+
+    #[test]
+    fn a_shared_call_is_repeated_if_nobody_watches_and_no_other_thread_calls() {
+        let executor = executor();
+        let is_repeated = |options: &LoopOptions<'_>| {
+            plan(&executor);
+            with_rounds(|rounds| rounds.map(Rounds::forget_begins));
+            executor.shared_again(this(), options).is_some()
+        };
+        let through = LoopKind::THROUGH;
+        assert!(is_repeated(&options(through, None)));
+        assert!(executor.shared_again(this(), &options(through, None)).is_none(), "nobody has put it back");
+        assert!(!is_repeated(&options(through, Some(&mut RunReport::default()))));
+        executor.is_crowded.store(true, Ordering::Relaxed);
+        assert!(!is_repeated(&options(through, None)));
+    }
+}
