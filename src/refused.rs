@@ -320,13 +320,13 @@
 //! ```
 //!
 //! Items by value, or those of a part of a slice, have no permutation.
-//! ```compile_fail,E0277
+//! ```compile_fail,E0599
 //! # let pool = rangesteal::Pool::new()?;
 //! let places = pool.permutation(&[0], 1)?;
 //! pool.on(vec![1]).at(&places).count();
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
-//! ```compile_fail,E0277
+//! ```compile_fail,E0599
 //! # let pool = rangesteal::Pool::new()?;
 //! let places = pool.permutation(&[0], 1)?;
 //! pool.on(&[1, 2]).skip(1).at(&places).count();
