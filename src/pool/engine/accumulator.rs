@@ -254,13 +254,24 @@ impl<'b, A, Z> Partials<'b, A, Z> {
 /// that the calling thread has not handed over.
 #[inline(never)]
 pub(crate) fn result_of<A, Z>(
-    made: Partials<'_, A, Z>,
+    mut made: Partials<'_, A, Z>,
     is_cancelled: bool,
     last: Option<A>,
 ) -> Outcome<Option<A>, Z> {
     let folders = made.folders;
-    if last.is_some() && made.first_stop.at().is_none() && !is_cancelled {
-        return Outcome::Through(last); // the calling thread has folded everything
+    if made.first_stop.at().is_none() && !is_cancelled {
+        if last.is_some() {
+            return Outcome::Through(last); // the calling thread has folded everything
+        }
+        let nodes = made.nodes.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if nodes.len() == 2 {
+            // The commonest case takes no memory for a tree.
+            let are_in_order = nodes[0].0.first < nodes[1].0.first;
+            let mut results = nodes.drain(..).map(|(_, result)| result);
+            let pair = results.next().zip(results.next());
+            let pair = pair.map(|(a, b)| if are_in_order { (a, b) } else { (b, a) });
+            return Outcome::Through(pair.map(|(before, behind)| folders.reduce(before, behind)));
+        }
     }
     let tree = tree_of(made, is_cancelled, last);
     tree.map(|tree| tree.into_result(&|before, behind| folders.reduce(before, behind)))

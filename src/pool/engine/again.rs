@@ -5,7 +5,7 @@ use std::mem;
 use super::{
     accumulator::{Accumulate, Lend},
     executor::{Executor, most},
-    inputs::with_rounds,
+    inputs::{Inside, with_rounds},
     loop_options::LoopOptions,
     plan::{Plan, WorkerPlaces},
     round::Round,
@@ -15,7 +15,7 @@ use crate::{
     clock::{Instant, nanos},
     pool::{
         policy::{
-            launch::{QuickLaunch, QuickVerdict},
+            launch::QuickLaunch,
             repeat::{LONGEST_REPEATED_NS, PlanKey, Repeat, Repeats},
             rounds::Ran,
             site::Loop,
@@ -67,16 +67,14 @@ impl Executor {
     /// to decide.
     #[inline(never)] // shorter loops do without its frame
     pub(super) fn alone_again(&self, this: Loop, threads: usize) -> Option<QuickLaunch> {
-        if self.prices.is_exploring() {
-            return None; // the next call that finds a helper awake is to be shared
+        // While the pool explores, the next call that finds a helper awake is to be shared.
+        if self.prices.is_exploring() || Inside::is_here() || SceneSpot::is_near() {
+            return None;
         }
-        let plans = |Plans { alone, .. }: &Plans| {
-            let plan = alone.take(self.plan_key(this, threads))?;
-            let parts = begins_again(this, Ran::Alone, Instant::now).then_some(plan.way)?;
-            alone.put_back(plan, 0.0);
-            Some(parts)
-        };
-        PLANS.try_with(plans).ok()?
+        let plan = PLANS.try_with(|plans| plans.alone.take(self.plan_key(this, threads))).ok()??;
+        let parts = plan.way;
+        let _gone = PLANS.try_with(|plans| plans.alone.put_back(plan));
+        Some(parts)
     }
 
     /// The call ran alone, and took `took` nanoseconds. The next calls run alone, too, if rounds
@@ -86,7 +84,7 @@ impl Executor {
         let is_short = took <= LONGEST_REPEATED_NS;
         let is_settled = || with_rounds(|rounds| rounds.is_some_and(|rounds| rounds.may_repeat_alone(this)));
         if is_short && !options.units.are_blocks() && self.may_repeat(options) && is_settled() {
-            let parts = QuickLaunch::in_parts(QuickVerdict::Plain, this.slice.len, took);
+            let parts = QuickLaunch::repeated(this.slice.len, took);
             let key = self.plan_key(this, options.threads);
             let _gone = PLANS.try_with(|plans| plans.alone.begin(key, parts, took));
         }
@@ -105,9 +103,8 @@ impl Executor {
         {
             return None;
         }
-        let begin = Instant::now();
-        let begins = begins_again(this, Ran::Shared, || begin);
-        begins.then_some(SharedAgain { plan, begin, turn: self.take_turn(options)? })
+        let (begin, turn) = (Instant::now(), self.take_turn(options)?);
+        begins_again(this, Ran::Shared, begin).then_some(SharedAgain { plan, begin, turn })
     }
 
     /// Shares a loop as an earlier call was shared.
@@ -141,7 +138,9 @@ impl Executor {
         *boundaries = plan.boundaries;
         let now = Instant::now();
         self.gaps.end(now);
-        let _gone = PLANS.try_with(|plans| plans.shared.put_back(repeat, nanos(now - begin)));
+        if !repeat.is_outdated(nanos(now - begin)) {
+            let _gone = PLANS.try_with(|plans| plans.shared.put_back(repeat));
+        }
     }
 
     /// The call that began at `begun` was shared. The next calls are shared in the same way, if
@@ -162,15 +161,23 @@ impl Executor {
     }
 }
 
-/// A call begins that is to run as an earlier one `ran`. Returns whether it may: in an item of a
-/// shared loop it may not.
-fn begins_again(this: Loop, ran: Ran, now: impl FnOnce() -> Instant) -> bool {
-    with_rounds(|rounds| rounds.is_some_and(|rounds| rounds.begin_again(this, ran, now)))
+/// A call begins that is to run as an earlier one `ran`. Returns whether rounds allow this. Nothing
+/// is known of the rounds of a loop in an item of a shared loop.
+fn begins_again(this: Loop, ran: Ran, begin: Instant) -> bool {
+    with_rounds(|rounds| rounds.is_some_and(|rounds| rounds.begin_again(this, ran, begin)))
 }
 
-/// A call of this loop has taken longer than expected: the next one is decided.
+/// A call alone that has repeated an earlier one began at `begin`, and took `took` nanoseconds. The
+/// next call is decided if this one took clearly longer than expected, or if rounds demand it.
+pub(super) fn end_again(this: Loop, begin: Instant, took: f32) {
+    let is_settled = begins_again(this, Ran::Alone, begin);
+    let _gone =
+        PLANS.try_with(|plans| plans.alone.end_if(this, |plan| !is_settled || plan.is_outdated(took)));
+}
+
+/// A call of this loop alone has begun to take much longer than expected: the next one is decided.
 pub(super) fn end_alone(this: Loop) {
-    let _gone = PLANS.try_with(|plans| plans.alone.end(this));
+    let _gone = PLANS.try_with(|plans| plans.alone.end_if(this, |_| true));
 }
 
 #[cfg(all(test, not(any(loom, shuttle, miri))))]
@@ -219,6 +226,12 @@ mod tests {
         assert!(is_repeated(&options(through, None), 5e3));
         assert!(again().is_none(), "ended");
         assert!(!is_repeated(&options(through, None), 2.0 * LONGEST_REPEATED_NS));
+        for (took, goes_on) in [(6e3, true), (8e3, false)] {
+            executor.repeat_alone(this(), &options(through, None), 5e3);
+            end_again(this(), Instant::now(), took);
+            assert_eq!(again().is_some(), goes_on, "after a call of {took} ns");
+            end_alone(this());
+        }
         assert!(!is_repeated(&options(LoopKind::MAY_STOP, None), 5e3));
         assert!(!is_repeated(&options(through, Some(&mut RunReport::default())), 5e3));
         let blocks = Units::Blocks { blocks: Blocks { size: 8, len: 8000 }, leaves: None };
@@ -226,7 +239,7 @@ mod tests {
         executor.repeat_alone(this(), &options(through, None), 5e3);
         assert!(executor.alone_again(this(), 1).is_none(), "another number of threads");
         assert!(self::executor().alone_again(this(), 2).is_none(), "another pool");
-        let item = crate::pool::engine::inputs::Inside::new();
+        let item = Inside::new();
         assert!(again().is_none(), "in an item of a shared loop");
         drop(item);
     }

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::{
-    again::end_alone,
+    again::{end_again, end_alone},
     executor::{Executor, most},
     inputs::{Inside, count_brief, draw, upcoming, with_rounds},
     loop_options::{LoopOptions, is_logged},
@@ -122,6 +122,9 @@ impl Executor {
     #[inline(never)]
     pub(super) fn learn_plain(&self, this: &Loop, kind: LoopKind, begin: Instant, verdict: QuickVerdict) {
         let took = begin.elapsed();
+        if verdict == QuickVerdict::Again {
+            return end_again(*this, begin, nanos(took));
+        }
         self.memory.learn(*this, kind, this.slice.len, nanos(took));
         if verdict == QuickVerdict::Brief {
             self.end_brief(this, begin, took);
@@ -163,7 +166,7 @@ impl Executor {
         done: usize,
         options: &LoopOptions<'_>,
     ) -> Option<Call> {
-        if verdict == QuickVerdict::Plain || done > 0 {
+        if matches!(verdict, QuickVerdict::Plain | QuickVerdict::Again) || done > 0 {
             return None;
         }
         let this = *this;

@@ -67,7 +67,7 @@ impl Executor {
                 ended => break ended,
             }
             // The last call of this loop was short, but this call may be long.
-            if begin.is_some_and(|begin| begin.is_over(quick.limit()))
+            if begin.is_some_and(|begin| begin.is_over(quick.limit))
                 && most(len, self.workers.min(options.threads)) > 0
             {
                 return Plain::Begun(end, (state, few));

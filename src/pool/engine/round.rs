@@ -64,7 +64,7 @@ impl Round<'_> {
     ) {
         // Before the first offer: the caller's partial result of earlier items continues with this
         // range, so thieves must leave it an item.
-        let mut mine = self.ranges.enter_between_rounds(0);
+        let mut mine = self.ranges.enter_before_offers();
         let work = |me| {
             let mut entered = self.ranges.enter(me);
             others.lend(me, &mut |acc| self.work(me, &mut entered, acc, &|| false));

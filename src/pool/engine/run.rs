@@ -178,7 +178,8 @@ impl<'r> Running<'r> {
         let (timed, took) = solo.timed();
         memory.learn(this, options.kind, timed, nanos(took));
         // While helpers sleep or are on their way, the next call may find them awake.
-        let is_decided = awake && launch.why().is_some() && !launch.is_trial();
+        // A verdict of the loop's own counts the calls until its next trial.
+        let is_decided = awake && matches!(launch.why(), Some(Why::Short | Why::Rounds));
         if is_decided && timed == this.slice.len {
             executor.repeat_alone(this, options, nanos(took));
         }

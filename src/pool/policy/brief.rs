@@ -7,7 +7,7 @@
 //! a loop of 4 µs took 0.4 µs longer than the plain loop, and now takes 0.2 µs longer.)
 
 use super::{
-    launch::{EXPLORED_ONE_IN, Gap, Launch, QuickLaunch, QuickVerdict, Why},
+    launch::{EXPLORED_ONE_IN, Gap, Launch, QuickLaunch, Why},
     memory::Memory,
     prices::{CLEARLY, Prices},
     rounds::LOOPS,
@@ -47,7 +47,7 @@ pub(crate) fn brief(memory: &Memory, prices: &Prices, this: Loop, kind: LoopKind
     let len = this.slice.len;
     let takes = memory.over_this(this)? * len as f32;
     let ends_before_help = takes < prices.help(false);
-    (ends_before_help && kind.goes_through()).then(|| QuickLaunch::in_parts(QuickVerdict::Brief, len, takes))
+    (ends_before_help && kind.goes_through()).then(|| QuickLaunch::brief(len, takes))
 }
 
 /// After a full decision that was made while all helpers sleep: how many brief loops there are for
@@ -141,7 +141,7 @@ mod tests {
         ] {
             let (memory, prices) = known(len, LoopKind::THROUGH, work);
             let launch = brief(&memory, &prices, over(len), LoopKind::THROUGH);
-            let expected = QuickLaunch { verdict: QuickVerdict::Brief, first, next, has_known_cost: true };
+            let expected = QuickLaunch { first, next, ..QuickLaunch::brief(len, 1.0) };
             assert_eq!(launch, Some(expected), "{len} items");
         }
     }

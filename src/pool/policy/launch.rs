@@ -51,6 +51,8 @@ const PART_NS: f32 = 4.0 * FIRST_LOOK_NS;
 pub(crate) enum QuickVerdict {
     /// Run the plain loop: the loop is far too short for help, or no worker is idle.
     Plain,
+    /// Run the plain loop, as an earlier call. See [`repeat`](super::repeat).
+    Again,
     /// The loop is far too short for help, but due to be timed.
     Timed,
     /// All helpers sleep, and the loop is expected to end before one of them could begin: run the
@@ -77,8 +79,8 @@ pub(crate) struct QuickLaunch {
     /// one.
     pub(crate) first: u8,
     pub(crate) next: usize,
-    /// Whether the cost of the loop is known. Then its parts are longer.
-    pub(crate) has_known_cost: bool,
+    /// In nanoseconds: a part that takes clearly longer than this ends the plain loop.
+    pub(crate) limit: f32,
 }
 
 impl QuickLaunch {
@@ -86,25 +88,26 @@ impl QuickLaunch {
     #[inline(always)]
     pub(crate) fn new(verdict: QuickVerdict, len: usize) -> Self {
         let first = if len < CHECKED { len } else { CHECKED_AFTER };
-        Self { verdict, first: first as u8, next: len, has_known_cost: false }
+        Self { verdict, first: first as u8, next: len, limit: FIRST_LOOK_NS }
     }
 
-    /// The launch of a loop over `len` items, at least one, which is expected to take `takes`
+    /// The launch of a brief loop over `len` items, at least one, which is expected to take `takes`
     /// nanoseconds.
-    pub(crate) fn in_parts(verdict: QuickVerdict, len: usize, takes: f32) -> Self {
+    pub(crate) fn brief(len: usize, takes: f32) -> Self {
         let items = |work: f32| ((len as f32 * work / takes) as usize).clamp(1, len);
-        let (next, has_known_cost) = (items(PART_NS), true);
-        if len < CHECKED {
-            return Self { verdict, first: items(FIRST_LOOK_NS) as u8, next, has_known_cost };
-        }
-        let next = (next - next % CHECKED_AFTER).max(CHECKED_AFTER);
-        Self { verdict, first: CHECKED_AFTER as u8, next, has_known_cost }
+        let (verdict, next) = (QuickVerdict::Brief, items(PART_NS));
+        let (first, next) = if len < CHECKED {
+            (items(FIRST_LOOK_NS), next)
+        } else {
+            (CHECKED_AFTER, (next - next % CHECKED_AFTER).max(CHECKED_AFTER))
+        };
+        Self { verdict, first: first as u8, next, limit: PART_NS }
     }
 
-    /// In nanoseconds: a part that takes clearly longer than this ends the plain loop.
-    #[inline(always)]
-    pub(crate) fn limit(self) -> f32 {
-        if self.has_known_cost { PART_NS } else { FIRST_LOOK_NS }
+    /// The launch of a call that runs alone as an earlier one did, which took `takes` nanoseconds.
+    /// Its items may have very different costs, so no part may take longer than all of the loop.
+    pub(crate) fn repeated(len: usize, takes: f32) -> Self {
+        Self { verdict: QuickVerdict::Again, limit: takes, ..Self::brief(len, takes) }
     }
 }
 

@@ -116,10 +116,11 @@ impl Rounds {
         self.known(this).1.is_none_or(|rounds| rounds.is_settled(Ran::Alone))
     }
 
-    /// A call begins `now` that is to run as an earlier one `ran`. Returns whether it may.
-    pub(crate) fn begin_again(&self, this: Loop, ran: Ran, now: impl FnOnce() -> Instant) -> bool {
+    /// A call began at `begin` that is to run, or has run, as an earlier one `ran`. Returns whether
+    /// rounds allow this.
+    pub(crate) fn begin_again(&self, this: Loop, ran: Ran, begin: Instant) -> bool {
         let (place, Some(mut rounds)) = self.known(this) else { return ran == Ran::Alone };
-        rounds.end_last(now());
+        rounds.end_last(begin);
         let may_repeat = rounds.is_settled(ran);
         if may_repeat {
             rounds.runs(ran);
@@ -384,12 +385,12 @@ mod tests {
                 took_shared: loop_alone / 2.0,
             };
             let again = self.repeats.take(key());
-            let again = again.filter(|again| self.rounds.begin_again(this(), again.way, || call.now));
+            let again = again.filter(|again| self.rounds.begin_again(this(), again.way, call.now));
             self.repeated += usize::from(again.is_some());
             let way = match again {
                 Some(again) => {
                     let is_alone = again.way == Ran::Alone;
-                    self.repeats.put_back(again, 0.0);
+                    self.repeats.put_back(again);
                     is_alone
                 }
                 None => self.decide(call).unwrap_or(is_alone),
@@ -460,8 +461,8 @@ mod tests {
         let later = simulated.now + Duration::from_micros(1);
         assert_eq!(simulated.rounds.takes_shared(this(), later), None);
         let new = Rounds::new();
-        assert!(new.may_repeat_alone(this()) && new.begin_again(this(), Ran::Alone, || later));
-        assert!(!new.begin_again(this(), Ran::Shared, || later));
+        assert!(new.may_repeat_alone(this()) && new.begin_again(this(), Ran::Alone, later));
+        assert!(!new.begin_again(this(), Ran::Shared, later));
     }
 
     /// The data of the loop moves to other code: now the program is better with the loop alone.

@@ -24,8 +24,8 @@ pub(crate) struct Cell {
 }
 
 const NOT_ENTERED: usize = 0;
-const ASYMMETRIC: usize = 1;
-const SYMMETRIC: usize = 2;
+/// The pairs of fences, by their words minus one.
+const FENCES: [Fence; 2] = [Fence::Asymmetric, Fence::Symmetric];
 
 impl Cell {
     /// The number of items left, read without the lock. A hint.
@@ -37,17 +37,13 @@ impl Cell {
     /// The pair of fences between the owner and its thieves; `None` if the owner has not entered
     /// the round yet. A hint, unless the calling thread holds the lock.
     pub(crate) fn fence(&self) -> Option<Fence> {
-        match self.fence.load(Ordering::Relaxed) {
-            ASYMMETRIC => Some(Fence::Asymmetric),
-            SYMMETRIC => Some(Fence::Symmetric),
-            _ => None,
-        }
+        let word = self.fence.load(Ordering::Relaxed);
+        word.checked_sub(1).map(|at| FENCES[at])
     }
 
     /// The owner uses this pair of fences from now on. The calling thread holds the lock.
     pub(crate) fn set_fence(&self, fence: Fence) {
-        let word = if fence == Fence::Asymmetric { ASYMMETRIC } else { SYMMETRIC };
-        self.fence.store(word, Ordering::Relaxed);
+        self.fence.store(fence as usize + 1, Ordering::Relaxed);
     }
 
     /// Between rounds, without the lock: deals `items` to an owner that has not entered.

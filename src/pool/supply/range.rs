@@ -92,18 +92,23 @@ impl Ranges {
     /// Lets worker `me` into the round, and claims the first item of its range if one is left.
     pub(crate) fn enter(&self, me: usize) -> (Owner<'_>, Option<usize>) {
         let _own_lock = lock(&self.cells[me].lock);
-        self.enter_between_rounds(me) // case 3 ends here
+        self.enter_without_lock(me) // case 3 ends here
     }
 
-    /// Lets worker `me` into the round that is about to begin. No other thread may touch the cells
-    /// yet.
-    pub(crate) fn enter_between_rounds(&self, me: usize) -> (Owner<'_>, Option<usize>) {
+    /// Lets the caller into the round before it offers the round to anybody: there is no thief. A
+    /// `truncate` under way finds a claim in flight (case 2).
+    pub(crate) fn enter_before_offers(&self) -> (Owner<'_>, Option<usize>) {
+        self.enter_without_lock(0)
+    }
+
+    #[inline(always)]
+    fn enter_without_lock(&self, me: usize) -> (Owner<'_>, Option<usize>) {
         let cell = &*self.cells[me];
         let fence = self.fence.full();
         cell.set_fence(fence);
         let next = cell.start.load(Ordering::Relaxed);
         let mut owner = Owner { ranges: self, cell, fence, me, late_only: false, next, end: 0, failed: 0 };
-        let first = owner.claim_under_lock(1).next();
+        let first = owner.claim_without_fence(1).next();
         (owner, first)
     }
 
@@ -343,12 +348,12 @@ impl Owner<'_> {
             // thief could keep each other from the last item for ever.
             None => lock_soon(&self.cell.lock),
         };
-        self.claim_under_lock(size)
+        self.claim_without_fence(size)
     }
 
-    /// Claims up to `size` items under the lock of the cell. No fence is needed: thefts and
-    /// `truncate` hold the lock too (case 1).
-    fn claim_under_lock(&mut self, size: usize) -> Range<usize> {
+    /// Claims up to `size` items under the lock of the cell, or before there is a thief. No fence is
+    /// needed: thefts and `truncate` hold the lock too (case 1).
+    fn claim_without_fence(&mut self, size: usize) -> Range<usize> {
         self.end = self.cell.end.load(Ordering::Relaxed);
         let first = self.next;
         self.next += self.left().min(size);

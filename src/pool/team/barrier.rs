@@ -608,8 +608,8 @@ impl<J: Copy> Barrier<J> {
     /// Gives tokens back. Wakes the caller if it sleeps and these were the last ones, or if it may
     /// sleep until only untaken ones are left (`is_again`).
     fn give_back(&self, arena: &Arena, tokens: usize, is_again: bool) {
-        // Release; partners: the Acquire loads of a caller that waits. All changes are
-        // read-modify-writes, so the caller sees what all workers did inside.
+        // Release; partners: the Acquire loads of a caller that waits. All changes after the first
+        // offer are read-modify-writes, so the caller sees what all workers did inside.
         let before = arena.active.fetch_sub(tokens * TOKEN, Ordering::Release);
         if before == tokens * TOKEN + SLEEPS || (is_again && before & SLEEPS != 0) {
             drop(lock(&self.jobs[arena.number])); // by now the caller sleeps on `done`
