@@ -351,8 +351,8 @@ impl Owner<'_> {
         self.claim_without_fence(size)
     }
 
-    /// Claims up to `size` items under the lock of the cell, or before there is a thief. No fence is
-    /// needed: thefts and `truncate` hold the lock too (case 1).
+    /// Claims up to `size` items under the lock of the cell, or before there is a thief. This needs
+    /// no fence: thefts and `truncate` hold the lock too (case 1).
     fn claim_without_fence(&mut self, size: usize) -> Range<usize> {
         self.end = self.cell.end.load(Ordering::Relaxed);
         let first = self.next;
