@@ -123,6 +123,7 @@ impl Executor {
     pub(super) fn learn_plain(&self, this: &Loop, kind: LoopKind, begin: Instant, verdict: QuickVerdict) {
         let took = begin.elapsed();
         if verdict == QuickVerdict::Again {
+            self.gaps.begin(begin);
             return end_again(*this, begin, nanos(took));
         }
         self.memory.learn(*this, kind, this.slice.len, nanos(took));

@@ -76,6 +76,11 @@ impl Gaps {
         }
     }
 
+    /// A call alone that repeats an earlier one began at `begin`.
+    pub(crate) fn begin(&self, begin: Instant) {
+        self.began.store(self.nanos_of(begin), Ordering::Relaxed);
+    }
+
     /// A brief call that `began` has taken `took`. Returns whether helpers that poll would have
     /// slept before it began.
     pub(crate) fn after_brief(&self, began: Instant, took: Duration, prices: &Prices) -> bool {

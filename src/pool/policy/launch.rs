@@ -34,10 +34,11 @@ const VERY_CLEARLY: f32 = 2.0;
 /// Exploration: one call in 16 of a loop that is too short to time is timed, so that changes are
 /// noticed.
 const TIMED_ONE_IN: u64 = 16;
-/// Exploration: one call in 256 is shared although that seems not to pay, so that a fall in the
-/// price of help is noticed. This holds for a loop that takes as long as the assumed price of help:
-/// a longer loop explores more often, and a shorter one less often. So exploring takes about the
-/// same part of a program's time, 1 or 2 %. One search in 256 is timed from its first item on.
+/// Exploration: of the calls that are decided, one in 256 is shared although that seems not to pay,
+/// so that a fall in the price of help is noticed. This holds for a loop that takes as long as the
+/// assumed price of help: a longer loop explores more often, and a shorter one less often. So
+/// exploring takes about the same part of a program's time, at most 1 or 2 %. One search in 256 is
+/// timed from its first item on.
 pub(super) const EXPLORED_ONE_IN: u64 = 256;
 /// In nanoseconds of work: after this much, a search reads the clock for the first time. A plain
 /// loop is checked whether its first part has taken clearly longer.

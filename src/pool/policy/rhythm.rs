@@ -21,9 +21,9 @@
 //! If helpers have polled in vain, they do not poll for a number of calls, which grows with each
 //! failure. Helpers that poll only because calls explore whether help has become cheaper poll in
 //! vain. (Otherwise, with a loop of 4 µs, k-means over 500 points, a helper polls for ever, and
-//! rounds take 1.2 times the plain program's time.) Calls that are not shared count, too, except
-//! very short ones and brief ones. Otherwise a disturbed pool, which shares hardly any loop, would
-//! never reach the end of a pause.
+//! rounds take 1.2 times the plain program's time.) Calls that are not shared count, too, if they
+//! are decided. Otherwise a disturbed pool, which shares hardly any loop, would never reach the end
+//! of a pause.
 
 /// Whether helpers polled after the last round, and the record of earlier polls.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
