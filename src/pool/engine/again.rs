@@ -67,7 +67,7 @@ impl Executor {
     /// to decide.
     #[inline(never)] // shorter loops do without its frame
     pub(super) fn alone_again(&self, this: Loop, threads: usize) -> Option<QuickLaunch> {
-        // While the pool explores, the next call that finds a helper awake is to be shared.
+        // A pool that explores shares the next call that finds a helper awake.
         if self.prices.is_exploring() || Inside::is_here() || SceneSpot::is_near() {
             return None;
         }

@@ -219,6 +219,16 @@ mod tests {
     }
 
     #[test]
+    fn a_gap_begins_where_a_call_began_that_repeats_an_earlier_one() {
+        let (gaps, prices) = (Gaps::new(None), Prices::new());
+        let begin = Instant::now();
+        let at = |micros| begin + Duration::from_micros(micros);
+        gaps.gap(at(1_000), &prices);
+        gaps.begin(at(1_300));
+        assert_eq!(gaps.gap(at(1_320), &prices).since_begin.as_micros(), 20);
+    }
+
+    #[test]
     fn a_pause_before_a_brief_call_is_long_if_helpers_would_have_slept() {
         let (gaps, prices) = (Gaps::new(None), Prices::new());
         let took = Duration::from_micros(10);
