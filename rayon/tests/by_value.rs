@@ -2,12 +2,15 @@
 
 #![cfg(feature = "threads")]
 
+mod dropped;
+
 use std::{
     collections::LinkedList,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
 };
 
+use dropped::Dropped;
 use rangesteal_rayon as rayon;
 use rayon::{
     ThreadPoolBuilder,
@@ -19,19 +22,6 @@ use rayon::{
 };
 
 const N: usize = if cfg!(miri) { 40 } else { 600 };
-
-/// An item that counts its drops.
-#[derive(Debug)]
-struct Item<'d> {
-    at: usize,
-    drops: &'d [AtomicUsize],
-}
-
-impl Drop for Item<'_> {
-    fn drop(&mut self) {
-        self.drops[self.at].fetch_add(1, Relaxed);
-    }
-}
 
 /// Another crate's iterator around an iterator. It has an index if `I` has one.
 #[derive(Clone)]
@@ -66,12 +56,12 @@ impl<I: IndexedParallelIterator> IndexedParallelIterator for Theirs<I> {
 /// Calls `work` with items and with the index at which it is to panic or to end, on pools of one
 /// and of three threads. Expects one drop of each item.
 #[track_caller]
-fn dropped_once(what: &str, work: impl Fn(Vec<Item<'_>>, usize) + Sync) {
+fn dropped_once(what: &str, work: impl Fn(Vec<Dropped<'_>>, usize) + Sync) {
     for threads in [1, 3] {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
         for at in [0, 1, 7, N / 2, N - 1, N] {
             let drops: Vec<_> = (0..N).map(|_| AtomicUsize::new(0)).collect();
-            let items = (0..N).map(|at| Item { at, drops: &drops }).collect();
+            let items = (0..N).map(|at| Dropped { at, drops: &drops }).collect();
             _ = catch_unwind(AssertUnwindSafe(|| pool.install(|| work(items, at))));
             let wrong: Vec<_> = (0..N).filter(|at| drops[*at].load(Relaxed) != 1).collect();
             assert!(wrong.is_empty(), "{what}, {threads} threads, at {at}: not dropped once: {wrong:?}");
@@ -94,19 +84,19 @@ macro_rules! by_value {
 }
 
 /// Panics at one item.
-fn at(at: usize) -> impl Fn(Item<'_>) -> Item<'_> + Copy + Send + Sync {
+fn at(at: usize) -> impl Fn(Dropped<'_>) -> Dropped<'_> + Copy + Send + Sync {
     move |item| {
         assert!(item.at != at, "wanted");
         item
     }
 }
 
-fn push<'d>(mut all: Vec<Item<'d>>, item: Item<'d>) -> Vec<Item<'d>> {
+fn push<'d>(mut all: Vec<Dropped<'d>>, item: Dropped<'d>) -> Vec<Dropped<'d>> {
     all.push(item);
     all
 }
 
-fn joined<'d>(mut a: Vec<Item<'d>>, b: Vec<Item<'d>>) -> Vec<Item<'d>> {
+fn joined<'d>(mut a: Vec<Dropped<'d>>, b: Vec<Dropped<'d>>) -> Vec<Dropped<'d>> {
     a.extend(b);
     a
 }

@@ -1,11 +1,14 @@
 //! Iterators of other crates under our stages and ends, and ours under others' consumers.
 
+mod dropped;
+
 use std::{
     collections::{BTreeMap, HashSet, LinkedList},
     ops::{ControlFlow, Range},
     sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
 };
 
+use dropped::Dropped;
 use rangesteal_rayon as rayon;
 use rayon::{
     iter::{
@@ -488,19 +491,6 @@ fn a_search_prunes_what_is_behind_its_find() {
     });
     assert_eq!(last.find_last(|x| *x < 1 << 19 || *x == (1 << 20) - 1), Some((1 << 20) - 1));
     assert!(met.into_inner() <= 1 << 20);
-}
-
-/// Counts the drops of each item.
-#[derive(Debug)]
-struct Dropped<'d> {
-    at: usize,
-    drops: &'d [AtomicUsize],
-}
-
-impl Drop for Dropped<'_> {
-    fn drop(&mut self) {
-        self.drops[self.at].fetch_add(1, Relaxed);
-    }
 }
 
 /// Calls `work` with items that count their drops, and expects one drop of each.
