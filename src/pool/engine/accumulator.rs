@@ -116,6 +116,9 @@ pub(crate) struct Accumulator<'f, A, Z> {
     folder: &'f mut dyn Folder<A, Z>,
     made: &'f Partials<'f, A, Z>,
     acc: Option<A>,
+    /// The partial result of the worker's last run, which only this worker knows: most workers have
+    /// one run, and the caller hands over nothing.
+    ended: Option<(Node, A)>,
     /// The partial results of the worker's leaves.
     tree: Tree<A>,
 }
@@ -128,26 +131,33 @@ impl<'f, A, Z> Accumulator<'f, A, Z> {
         acc: Option<A>,
         made: &'f Partials<'f, A, Z>,
     ) -> Self {
-        Self { folder, made, acc, tree: Tree::new() }
+        Self { folder, made, acc, ended: None, tree: Tree::new() }
     }
 
-    /// Ends the work of the calling thread. Returns the partial result of its last run, if that has
-    /// not been handed over.
-    pub(crate) fn into_last(mut self) -> Option<A> {
+    /// Ends the work of the calling thread. Returns the partial result of its last run, if it has
+    /// folded anything.
+    pub(crate) fn last(&mut self) -> Option<(Node, A)> {
         self.leave(); // if this panics, the partial results are dropped, too
-        self.acc
+        self.end(Node::run(0)); // of the items that it has folded before it has invited anybody
+        self.ended.take()
+    }
+
+    /// Hands over the partial result of the last run.
+    pub(crate) fn hand_over(&mut self) {
+        if let Some((run, acc)) = self.ended.take() {
+            self.made.add(run, acc);
+        }
     }
 
     /// Folds the items of `claims`. If the items are those of a leaf, stores its partial result.
     #[inline(never)]
     fn fold(&mut self, claims: &mut Claims<'_>, leaf: Option<Node>) -> Result<(), Stop> {
-        let folded = self.folder.fold(self.acc.take(), claims);
-        self.acc = folded.map_err(|stop| self.made.stop(stop))?;
+        let Self { folder, made, acc, tree, .. } = self;
+        *acc = folder.fold(acc.take(), claims).map_err(|stop| made.stop(stop))?;
         if let Some(leaf) = leaf
-            && let Some(acc) = self.acc.take()
+            && let Some(acc) = acc.take()
         {
-            let Partials { folders, .. } = self.made;
-            self.tree.add(leaf, acc, &|before, behind| folders.reduce(before, behind));
+            tree.add(leaf, acc, &|before, behind| made.folders.reduce(before, behind));
         }
         Ok(())
     }
@@ -164,8 +174,10 @@ impl<A, Z> Accumulate for Accumulator<'_, A, Z> {
     }
 
     fn end(&mut self, run: Node) {
-        if let Some(acc) = self.acc.take() {
-            self.made.add(run, acc);
+        if let Some(acc) = self.acc.take()
+            && let Some((before, acc)) = self.ended.replace((run, acc))
+        {
+            self.made.add(before, acc);
         }
     }
 
@@ -205,8 +217,15 @@ fn in_blocks(
 pub(crate) struct Partials<'b, A, Z> {
     folders: &'b dyn Folders<A, Z>,
     units: &'b Units,
-    nodes: Mutex<Vec<(Node, A)>>,
+    nodes: Mutex<Nodes<A>>,
     first_stop: FirstStop<Z>,
+}
+
+/// Partial results. The first one takes no memory of the heap: a loop of two workers mostly hands
+/// over one, since the caller keeps its own.
+struct Nodes<A> {
+    first: Option<(Node, A)>,
+    others: Vec<(Node, A)>,
 }
 
 impl<A: Send, Z: Send> Lend for Partials<'_, A, Z> {
@@ -223,20 +242,32 @@ impl<'b, A, Z> Partials<'b, A, Z> {
     /// Nothing has been handed over yet.
     #[inline(always)]
     pub(crate) fn new(folders: &'b dyn Folders<A, Z>, units: &'b Units) -> Self {
-        Self { folders, units, nodes: Mutex::new(Vec::new()), first_stop: FirstStop::none() }
+        Self {
+            folders,
+            units,
+            nodes: Mutex::new(Nodes { first: None, others: Vec::new() }),
+            first_stop: FirstStop::none(),
+        }
     }
 
     /// Lends an accumulator that folds with `folder`. No closure behind `dyn FnMut`: its code is
     /// generated twice.
     #[inline(never)]
     fn lend_with(&self, folder: &mut dyn Folder<A, Z>, work: &mut dyn FnMut(&mut dyn Accumulate)) {
-        work(&mut Accumulator::new(folder, None, self));
+        let mut accumulator = Accumulator::new(folder, None, self);
+        work(&mut accumulator);
+        accumulator.hand_over();
     }
 
     /// Takes the partial result of a run or of a node.
     #[inline(never)]
     fn add(&self, node: Node, acc: A) {
-        lock(&self.nodes).push((node, acc));
+        let mut nodes = lock(&self.nodes);
+        if nodes.first.is_none() {
+            nodes.first = Some((node, acc));
+        } else {
+            nodes.others.push((node, acc));
+        }
     }
 
     /// Keeps the value of a stop at an item. Returns the stop at the index of the item.
@@ -250,27 +281,25 @@ impl<'b, A, Z> Partials<'b, A, Z> {
     }
 }
 
-/// The outcome of a loop that has ended: its result, reduced in order. `last` is the partial result
-/// that the calling thread has not handed over.
+/// The outcome of a loop that has ended: its result, reduced in order. `last` is what the calling
+/// thread has kept: see [`Accumulator::last`].
 #[inline(never)]
 pub(crate) fn result_of<A, Z>(
-    mut made: Partials<'_, A, Z>,
+    made: &mut Partials<'_, A, Z>,
     is_cancelled: bool,
-    last: Option<A>,
+    mut last: Option<(Node, A)>,
 ) -> Outcome<Option<A>, Z> {
     let folders = made.folders;
     if made.first_stop.at().is_none() && !is_cancelled {
-        if last.is_some() {
-            return Outcome::Through(last); // the calling thread has folded everything
-        }
         let nodes = made.nodes.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if nodes.len() == 2 {
-            // The commonest case takes no memory for a tree.
-            let are_in_order = nodes[0].0.first < nodes[1].0.first;
-            let mut results = nodes.drain(..).map(|(_, result)| result);
-            let pair = results.next().zip(results.next());
-            let pair = pair.map(|(a, b)| if are_in_order { (a, b) } else { (b, a) });
-            return Outcome::Through(pair.map(|(before, behind)| folders.reduce(before, behind)));
+        // The commonest cases take no memory for a tree: one partial result, or two.
+        match (last, nodes.first.take()) {
+            (last, None) => return Outcome::Through(last.map(|(_, result)| result)),
+            (Some((own, a)), Some((other, b))) if nodes.others.is_empty() => {
+                let (before, behind) = if own.first < other.first { (a, b) } else { (b, a) };
+                return Outcome::Through(Some(folders.reduce(before, behind)));
+            }
+            more => (last, nodes.first) = more,
         }
     }
     let tree = tree_of(made, is_cancelled, last);
@@ -280,16 +309,17 @@ pub(crate) fn result_of<A, Z>(
 /// As [`result_of`], with the tree of the partial results instead of the result.
 #[inline(never)]
 pub(crate) fn tree_of<A, Z>(
-    made: Partials<'_, A, Z>,
+    made: &mut Partials<'_, A, Z>,
     is_cancelled: bool,
-    last: Option<A>,
+    last: Option<(Node, A)>,
 ) -> Outcome<Tree<A>, Z> {
     let Partials { folders, units, nodes, first_stop } = made;
-    let mut nodes = nodes.into_inner().unwrap_or_else(PoisonError::into_inner);
-    nodes.extend(last.map(|all| (Node::run(0), all)));
+    let Nodes { first, others } = nodes.get_mut().unwrap_or_else(PoisonError::into_inner);
+    let mut nodes = mem::take(others);
+    nodes.extend(first.take().into_iter().chain(last));
     if first_stop.at().is_some() || is_cancelled {
         nodes.into_iter().for_each(discard);
-        return first_stop.into_outcome(is_cancelled);
+        return mem::replace(first_stop, FirstStop::none()).into_outcome(is_cancelled);
     }
     sort(&mut nodes, &|(a, _), (b, _)| a.first < b.first);
     if !units.are_leaves() {

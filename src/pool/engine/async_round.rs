@@ -105,7 +105,7 @@ impl AsyncRound<'_> {
             claimed: first,
             thief: Thief::new(me, plan),
             victims: Vec::new(),
-            grain: Grain::new(begun, plan.pace, 1, true),
+            grain: Grain::new(Some(begun), plan.pace, 1, true),
             hand: Vec::new(),
             held: None,
             doing: Doing::One,

@@ -6,7 +6,7 @@ use super::{
     ending::Outcome,
     executor::{Executor, most},
     loop_options::LoopOptions,
-    order::Tree,
+    order::{Node, Tree},
 };
 use crate::{
     clock::{Instant, Moment},
@@ -125,17 +125,18 @@ impl Executor {
                 Err(found) => return Outcome::Stopped(found),
             }
         }
-        let made = Partials::new(folders, &options.units);
-        let mut own = Accumulator::new(folder, acc, &made);
-        let account = if let Some(again) = again {
-            self.share_again(again, *this, options, &mut own, &made);
-            None
-        } else {
-            self.carry_out(this, (call, done), options, &mut own, &made)
+        let mut made = Partials::new(folders, &options.units);
+        let mut account = None;
+        let last = {
+            let mut own = Accumulator::new(folder, acc, &made);
+            if let Some(again) = again {
+                self.share_again(again, *this, options, &mut own, &made);
+            } else {
+                account = self.carry_out(this, (call, done), options, &mut own, &made);
+            }
+            own.last()
         };
-        let is_cancelled = options.watch.is_cancelled();
-        let last = own.into_last();
-        let outcome = end(made, is_cancelled, last);
+        let outcome = end(&mut made, options.watch.is_cancelled(), last);
         if let Some(account) = account {
             options.tell(account, self.program_report);
         }
@@ -157,7 +158,7 @@ impl Executor {
 }
 
 /// Makes the outcome of a loop: [`result_of`] or [`tree_of`].
-type ToOutcome<A, Z, T> = fn(Partials<'_, A, Z>, bool, Option<A>) -> Outcome<T, Z>;
+type ToOutcome<A, Z, T> = fn(&mut Partials<'_, A, Z>, bool, Option<(Node, A)>) -> Outcome<T, Z>;
 
 /// Folds the first `done` items of a loop that may stop early. If the loop stops, returns the found
 /// value.

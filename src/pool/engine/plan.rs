@@ -1,10 +1,13 @@
 //! How a round runs: the decisions of the policy before the round begins.
 
+use std::ops::Range;
+
 use crate::{
     clock::Instant,
     pool::{
         place::{cpu_assignment::CpuAssignment, topology::Distance},
         policy::{
+            grain::Grain,
             prices::Estimate,
             split::{Boundaries, Profile},
         },
@@ -37,6 +40,12 @@ impl Plan<'_> {
     /// The distribution of the cost over the slice; `None` if unknown.
     pub(crate) fn profile(&self) -> Option<&Profile> {
         self.boundaries.known.as_deref().map(|known| &known.profile)
+    }
+
+    /// The grain of a run of `items` that begins at `begin`, if somebody has read the clock.
+    pub(crate) fn grain(&self, begin: Option<Instant>, items: Range<usize>) -> Grain {
+        let harmless = self.profile().map_or(1, |profile| profile.harmless_block(items));
+        Grain::new(begin, self.pace, harmless, self.units.are_blocks())
     }
 
     /// The distance from a thief to a victim. `thief` and `victim` are seats of the loop's arena.

@@ -18,17 +18,14 @@ use super::{
 use crate::{
     clock::Instant,
     pool::{
-        policy::{grain::Grain, pace::Stretch},
+        policy::pace::Stretch,
         supply::range::{Claims, Owner, Ranges, Stolen},
         team::{
             arena::Turn,
             barrier::{Offer, Reentry},
             threads::Threads,
         },
-        tell::{
-            journal::{Journal, TheftNote},
-            units::Units,
-        },
+        tell::journal::{Journal, TheftNote},
     },
 };
 
@@ -155,7 +152,7 @@ impl RangeWorker<'_, '_> {
                 },
             };
             let mut journal = worker_log.journal.as_deref_mut();
-            let begin = journal.as_mut().map_or_else(Instant::now, |journal| journal.begin(first, theft));
+            let begin = journal.as_mut().map(|journal| journal.begin(first, theft));
             match Self::fold(round, owner, (first, begin), acc, journal.as_deref_mut()) {
                 Ok(first) => acc.end(Node::run(first)),
                 Err(stop) => {
@@ -177,7 +174,7 @@ impl RangeWorker<'_, '_> {
     fn fold(
         round: &Round<'_>,
         owner: &mut Owner<'_>,
-        (first, begin): (usize, Instant),
+        (first, begin): (usize, Option<Instant>),
         acc: &mut dyn Accumulate,
         mut journal: Option<&mut Journal>,
     ) -> Result<usize, Stop> {
@@ -186,11 +183,9 @@ impl RangeWorker<'_, '_> {
             journal.tick(first + 1);
         }
         let plan = round.plan;
-        let items = owner.next()..owner.next() + owner.left();
-        let harmless = plan.profile().map_or(1, |profile| profile.harmless_block(items));
-        let mut grain = Grain::new(begin, plan.pace, harmless, !matches!(plan.units, Units::Items));
+        let mut grain = plan.grain(begin, owner.next()..owner.next() + owner.left());
         let mut hand = OwnRange { owner, first, has_large_partials: plan.has_large_partials };
-        fold_run(&mut hand, &mut grain, acc, |next, now| {
+        fold_run(&mut hand, &mut grain, acc, journal.is_some(), |next, now| {
             if let Some(journal) = &mut journal {
                 journal.mark(next, now);
             }
@@ -277,7 +272,7 @@ mod tests {
         },
         supply::{Fence, range::Attempt},
         team::barrier::PollTimes,
-        tell::{journal::Tally, times::Times},
+        tell::{journal::Tally, times::Times, units::Units},
     };
 
     /// Counts the items of each run.
@@ -330,19 +325,21 @@ mod tests {
         let plan = plan(&heavy);
         let times = Box::<Times>::default().of(2, false);
         let log = RoundLog::new(Instant::now(), Some(times));
-        let (round, made) = (
+        let (round, mut made) = (
             Round { ranges: &ranges, plan: &plan, log: &log, list: None },
             Partials::new(&Count, &Units::Items),
         );
         let enter = |me| (me, ranges.enter(me));
         let work = |(me, mut entered)| {
             let mut folder = WorkerFolder::new(&Count, me, None);
-            round.work(me, &mut entered, &mut Accumulator::new(&mut folder, None, &made), &|| false);
+            let mut accumulator = Accumulator::new(&mut folder, None, &made);
+            round.work(me, &mut entered, &mut accumulator, &|| false);
+            accumulator.hand_over();
         };
         let second = second_has_entered.then(|| enter(1));
         work(enter(0));
         work(second.unwrap_or_else(|| enter(1)));
-        let runs = result_of(made, false, None).through().flatten();
+        let runs = result_of(&mut made, false, None).through().flatten();
         let tallies = log.into_times().unwrap().tallies;
         (runs.expect("all have been handed over"), tallies.try_into().expect("two workers"))
     }
@@ -417,12 +414,15 @@ mod tests {
             let ranges = Arc::new(Ranges::new(2, Fence::Symmetric));
             ranges.partition(0..len, &[len]);
             let times = Box::<Times>::default().of(2, false);
-            let (log, made) =
+            let (log, mut made) =
                 (RoundLog::new(Instant::now(), Some(times)), Partials::new(&Lengths, &Units::Items));
             let round = Round { ranges: &ranges, plan: &plan, log: &log, list: None };
             let mut folder = WorkerFolder::new(&Lengths, 0, None);
-            round.work(0, &mut ranges.enter(0), &mut Accumulator::new(&mut folder, None, &made), &|| false);
-            let lengths = result_of(made, false, None).through().flatten();
+            let mut accumulator = Accumulator::new(&mut folder, None, &made);
+            round.work(0, &mut ranges.enter(0), &mut accumulator, &|| false);
+            let last = accumulator.last();
+            drop(accumulator);
+            let lengths = result_of(&mut made, false, last).through().flatten();
             let lengths = lengths.expect("the caller has worked");
             assert_eq!(lengths.iter().sum::<usize>(), len);
             assert_eq!(lengths[..2], [1, claimed], "{each:?} ns an item");

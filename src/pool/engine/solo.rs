@@ -86,7 +86,7 @@ impl<'a> Solo<'a> {
         if let Some(list) = list {
             list.until(pace.limit());
         }
-        let folded = fold_run(hand, &mut pace, acc, |next, now| {
+        let folded = fold_run(hand, &mut pace, acc, true, |next, now| {
             (*timed, *took) = (next, now - begin);
             if let Some(closeup) = closeup {
                 closeup.tick(next, now);

@@ -37,17 +37,21 @@ pub(crate) trait Hand {
 }
 
 /// Folds what is in `hand`, stretch by stretch. After each stretch, `goes_on` gets the first index
-/// that is left and the time. Returns when nothing is left, when the pace has no more time, when
-/// `goes_on` returns `false`, or when the loop stops.
+/// that is left and the time; after the last one only if the run is noted. Returns when nothing is
+/// left, when the pace has no more time, when `goes_on` returns `false`, or when the loop stops.
 #[inline(always)] // into its two callers
 pub(crate) fn fold_run(
     hand: &mut impl Hand,
     pace: &mut impl Pace,
     acc: &mut dyn Accumulate,
+    is_noted: bool,
     mut goes_on: impl FnMut(usize, Instant) -> bool,
 ) -> Result<(), Stop> {
     while hand.left() > 0 {
         hand.fold(pace.stretch(hand.left()), acc)?;
+        if !is_noted && hand.left() == 0 {
+            break;
+        }
         let now = Instant::now();
         pace.end_stretch(hand.left(), now);
         if !goes_on(hand.next(), now) || !pace.has_time(now) {

@@ -98,13 +98,15 @@ pub(crate) struct Grain {
     /// partial result they might be cheaper. If a new partial result does not make items cheaper,
     /// this becomes `false` until items are twice as dear as now.
     pub(crate) is_dearer: bool,
-    clock: Instant,
+    /// When the stretch began; `None` if it is not measured.
+    clock: Option<Instant>,
 }
 
 impl Grain {
-    /// `pace` is the average time of an item in the last round, in nanoseconds, if known.
-    /// `harmless` is the largest harmless block by an earlier round; 1 if unknown.
-    pub(crate) fn new(now: Instant, pace: Option<f32>, harmless: usize, singly: bool) -> Self {
+    /// The run begins at `clock`, if somebody has read the clock. `pace` is the average time of an
+    /// item in the last round, in nanoseconds, if known. `harmless` is the largest harmless block
+    /// by an earlier round; 1 if unknown.
+    pub(crate) fn new(clock: Option<Instant>, pace: Option<f32>, harmless: usize, singly: bool) -> Self {
         let mut grain = Self {
             singly,
             size: 1,
@@ -116,7 +118,7 @@ impl Grain {
             left: 0,
             fastest: f32::INFINITY,
             is_dearer: false,
-            clock: now,
+            clock,
         };
         if let Some(each) = pace {
             grain.see(each);
@@ -128,7 +130,7 @@ impl Grain {
 
     /// Starts the clock of the next stretch `now`. Called after other work, which must not count.
     pub(crate) fn restart(&mut self, now: Instant) {
-        self.clock = now;
+        self.clock = Some(now);
     }
 
     /// Items take `each` nanoseconds: chooses the fences, and makes harmless blocks smaller.
@@ -192,12 +194,13 @@ impl Pace for Grain {
     }
 
     fn end_stretch(&mut self, left: usize, now: Instant) {
-        let took = now - self.clock;
-        self.clock = now;
+        let begun = self.clock.replace(now);
         if left != self.left {
-            *self = Self { fastest: self.fastest, ..Self::new(now, None, 1, self.singly) };
+            *self = Self { fastest: self.fastest, ..Self::new(self.clock, None, 1, self.singly) };
             return;
         }
+        let Some(begun) = begun else { return };
+        let took = now - begun;
         let each = nanos(took) / self.items as f32;
         self.see(each);
         self.is_dearer = each > 2.0 * self.fastest;
@@ -216,7 +219,7 @@ mod tests {
     /// The stretch that follows `stretches` stretches, in a range of `left` items of `nanos` each.
     fn after(stretches: usize, mut left: usize, nanos: f64) -> Stretch {
         let mut now = Instant::now();
-        let mut grain = Grain::new(now, None, 1, false);
+        let mut grain = Grain::new(Some(now), None, 1, false);
         for _ in 0..stretches {
             let Stretch { items, .. } = grain.stretch(left);
             left -= items;
@@ -240,12 +243,28 @@ mod tests {
     }
 
     #[test]
+    fn a_stretch_is_measured_only_if_its_begin_is_known() {
+        let begin = Instant::now();
+        let next = |clock| {
+            let mut grain = Grain::new(clock, Some(4.0), 1, false);
+            let left = (1 << 20) - grain.stretch(1 << 20).items;
+            grain.end_stretch(left, begin + Duration::from_millis(100));
+            let Stretch { items, .. } = grain.stretch(left);
+            grain.end_stretch(left - items, begin + Duration::from_millis(200));
+            [items, grain.stretch(left - items).items]
+        };
+        let [unmeasured, measured] = next(None);
+        assert!(measured < unmeasured / 100, "the first stretch was as expected: {measured} of {unmeasured}");
+        assert!(next(Some(begin))[0] < unmeasured / 100);
+    }
+
+    #[test]
     #[cfg_attr(miri, ignore = "long, and safe code on one thread")]
     fn blocks_of_64_are_kept_where_they_are_faster() {
         // Items of 1 ns each, and `claim` nanoseconds per claim.
         let size_after = |claim: f64, stretches: usize| {
             let mut now = Instant::now();
-            let mut grain = Grain::new(now, None, 1, false);
+            let mut grain = Grain::new(Some(now), None, 1, false);
             let mut left = 1 << 30;
             for _ in 0..stretches {
                 let Stretch { size, items, .. } = grain.stretch(left);
@@ -271,15 +290,19 @@ mod tests {
         let begin = Instant::now();
         let later = |nanos: f64| begin + Duration::from_secs_f64(nanos * 1e-9);
         // Single claims, however cheap items are.
-        let mut grain = Grain::new(begin, Some(0.1), 1, true);
+        let mut grain = Grain::new(Some(begin), Some(0.1), 1, true);
         assert_eq!(grain.stretch(1 << 30).size, 1);
         grain.end_stretch(grain.left, later(1.0));
         assert_eq!(grain.stretch(1 << 30).size, 1);
         // Blocks of 64 are kept until items take longer.
-        let faster =
-            Grain { size: 64, claims: 10, large: Large::Faster(1.0), ..Grain::new(begin, None, 1, false) };
+        let faster = Grain {
+            size: 64,
+            claims: 10,
+            large: Large::Faster(1.0),
+            ..Grain::new(Some(begin), None, 1, false)
+        };
         for (nanos, size) in [(0.2, 512), (0.9, 64), (1.1, 8), (200.0, 1)] {
-            let mut grain = Grain { clock: begin, ..faster };
+            let mut grain = Grain { clock: Some(begin), ..faster };
             assert_eq!(grain.stretch(1 << 30).size, 64);
             grain.end_stretch(grain.left, later(grain.items as f64 * nanos));
             assert_eq!(grain.stretch(1 << 20).size, size, "{nanos} ns");
@@ -290,17 +313,17 @@ mod tests {
     fn harmless_blocks_are_claimed_to_the_end_until_items_take_longer() {
         let begin = Instant::now();
         let ends = |nanos: f64| begin + Duration::from_secs_f64(nanos * 1e-9);
-        let new = |harmless| Grain::new(begin, Some(4.0), harmless, false);
+        let new = |harmless| Grain::new(Some(begin), Some(4.0), harmless, false);
         for (harmless, first, in_tail) in [(512, 512, 512), (64, 64, 64), (8, 8, 8), (1, 8, 1)] {
             assert_eq!(new(harmless).stretch(1 << 20).size, first);
             let last = new(harmless).stretch(30);
             assert_eq!((last.size, last.items), (in_tail, 30), "{harmless}: one stretch");
         }
         for (pace, size) in [(5.0, 64), (40.0, 8), (300.0, 8), (320.0, 1), (500.0, 1)] {
-            let mut grain = Grain::new(begin, Some(pace), 512, false);
+            let mut grain = Grain::new(Some(begin), Some(pace), 512, false);
             assert_eq!(grain.stretch(1 << 20).size, size, "items have become dearer: {pace} ns");
         }
-        assert_eq!(Grain::new(begin, Some(4.0), 64, true).stretch(1 << 20).size, 1);
+        assert_eq!(Grain::new(Some(begin), Some(4.0), 64, true).stretch(1 << 20).size, 1);
         for (each, next) in [(20.0, 64), (39.0, 64), (40.0, 8), (200.0, 8), (320.0, 1)] {
             let mut grain = new(64);
             grain.stretch(1 << 20);
@@ -326,8 +349,12 @@ mod tests {
     #[test]
     fn blocks_end_before_the_tail() {
         for left in 1..5_000 {
-            let mut grain =
-                Grain { size: 64, claims: 1000, dear: false, ..Grain::new(Instant::now(), None, 1, false) };
+            let mut grain = Grain {
+                size: 64,
+                claims: 1000,
+                dear: false,
+                ..Grain::new(Some(Instant::now()), None, 1, false)
+            };
             let Stretch { size, items, full_fences, .. } = grain.stretch(left);
             assert!(!full_fences && items > 0 && items <= left);
             assert!(size == 1 || left - items >= TAIL, "{left} left");
@@ -337,7 +364,8 @@ mod tests {
     #[test]
     fn interference_makes_careful() {
         let now = Instant::now();
-        let mut grain = Grain { size: 64, claims: 1000, dear: false, ..Grain::new(now, None, 1, false) };
+        let mut grain =
+            Grain { size: 64, claims: 1000, dear: false, ..Grain::new(Some(now), None, 1, false) };
         let Stretch { items, .. } = grain.stretch(1 << 30);
         grain.end_stretch((1 << 29) - items, now);
         let next = grain.stretch(1 << 29);
@@ -347,7 +375,7 @@ mod tests {
     #[test]
     fn what_has_become_twice_as_dear_is_dearer_once() {
         let mut now = Instant::now();
-        let mut grain = Grain::new(now, None, 1, true);
+        let mut grain = Grain::new(Some(now), None, 1, true);
         let mut left = 1 << 30;
         let mut dearer = |nanos: f64| {
             let Stretch { items, .. } = grain.stretch(left);

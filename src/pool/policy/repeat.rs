@@ -9,7 +9,8 @@
 //!
 //! Each slice has a plan of its own. (A program may swap two buffers. If both had one plan, a fixed
 //! period of 16 calls would always decide the same one.) A plan ends after a round that is not like
-//! the others, and after a call that takes clearly longer than expected.
+//! the others. A plan of calls alone also ends after a call that takes clearly longer than
+//! expected.
 
 use std::cell::Cell;
 
@@ -36,7 +37,7 @@ pub(crate) struct Repeat<W> {
     key: PlanKey,
     pub(crate) way: W,
     /// In nanoseconds: the expected time of a call.
-    takes: f32,
+    pub(crate) takes: f32,
     /// How many calls are still to repeat the plan.
     left: u8,
 }

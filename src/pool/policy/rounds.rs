@@ -27,7 +27,7 @@
 //! A loop is tried alone only if the round is clearly longer than the shared loop. So a loop that
 //! is most of its program is never tried.
 
-use std::cell::Cell;
+use std::cell::{RefCell, RefMut};
 
 use super::{
     alone_or_shared::{DOUBTED, LONGER, LONGEST_INTERVAL, MEAN_OF},
@@ -75,51 +75,50 @@ pub(crate) struct RoundBegin {
 
 /// A thread's knowledge of the rounds of its loops.
 #[derive(Debug)]
-pub(crate) struct Rounds([Cell<RoundsOfLoop>; LOOPS]);
+pub(crate) struct Rounds([RefCell<RoundsOfLoop>; LOOPS]);
 
 impl Rounds {
     pub(crate) const fn new() -> Self {
-        Self([const { Cell::new(RoundsOfLoop::NEW) }; LOOPS])
+        Self([const { RefCell::new(RoundsOfLoop::NEW) }; LOOPS])
     }
 
     /// A call begins. Returns whether to run it alone, if rounds decide.
     pub(crate) fn begin(&self, this: Loop, call: RoundBegin) -> Option<bool> {
-        let (place, known) = self.known(this);
-        let mut rounds = known.unwrap_or(RoundsOfLoop { number: this.class_number(), ..RoundsOfLoop::NEW });
-        let decided = rounds.begin(call);
-        place.set(rounds);
-        decided
+        let (number, mut rounds) = (this.class_number(), self.place(this));
+        if rounds.number != number {
+            *rounds = RoundsOfLoop { number, ..RoundsOfLoop::NEW };
+        }
+        rounds.begin(call)
     }
 
     /// A call begins `now` that is not worth sharing at present, and runs alone.
     pub(crate) fn begin_alone(&self, this: Loop, now: Instant) {
-        if let (place, Some(mut rounds)) = self.known(this) {
+        if let Some(mut rounds) = self.known(this) {
             rounds.end_last(now);
             if rounds.is_alone {
                 rounds.left = rounds.left.saturating_sub(1);
             }
             rounds.runs(Ran::Alone);
-            place.set(rounds);
         }
     }
 
     /// The expected time of a shared call in nanoseconds, if the next calls may run as the call ran
     /// that began at `begun`: it was shared, the loop is short, and its rounds are settled.
     pub(crate) fn takes_shared(&self, this: Loop, begun: Instant) -> Option<f32> {
-        let rounds = self.known(this).1?;
+        let rounds = self.known(this)?;
         rounds.takes.filter(|_| rounds.begun == Some(begun) && rounds.is_settled(Ran::Shared))
     }
 
     /// Whether the next calls may run alone, as the last call ran: the rounds of the loop are
     /// settled, or not known.
     pub(crate) fn may_repeat_alone(&self, this: Loop) -> bool {
-        self.known(this).1.is_none_or(|rounds| rounds.is_settled(Ran::Alone))
+        self.known(this).is_none_or(|rounds| rounds.is_settled(Ran::Alone))
     }
 
     /// A call began at `begin` that is to run, or has run, as an earlier one `ran`. Returns whether
     /// rounds allow this.
     pub(crate) fn begin_again(&self, this: Loop, ran: Ran, begin: Instant) -> bool {
-        let (place, Some(mut rounds)) = self.known(this) else { return ran == Ran::Alone };
+        let Some(mut rounds) = self.known(this) else { return ran == Ran::Alone };
         rounds.end_last(begin);
         let may_repeat = rounds.is_settled(ran);
         if may_repeat {
@@ -128,29 +127,29 @@ impl Rounds {
         } else {
             rounds.begun = None; // the decision begins the round
         }
-        place.set(rounds);
         may_repeat
     }
 
     /// Calls follow that are not timed, so the rounds that have begun are not measured.
     pub(crate) fn forget_begins(&self) {
-        for place in &self.0 {
-            place.set(RoundsOfLoop { begun: None, ..place.get() });
-        }
+        self.0.iter().for_each(|place| place.borrow_mut().begun = None);
     }
 
     /// The times of a round with the loop alone and with the loop shared, in nanoseconds, if trials
     /// have shown that the round is shorter with the loop alone.
     pub(crate) fn of_alone_and_shared(&self, this: Loop) -> Option<[f32; 2]> {
-        let rounds = self.known(this).1?;
+        let rounds = self.known(this)?;
         (rounds.is_alone && rounds.otherwise > 0.0).then_some([rounds.usually, rounds.otherwise])
     }
 
-    /// The place of a loop, and the rounds of this loop if no other one has the place.
-    fn known(&self, this: Loop) -> (&Cell<RoundsOfLoop>, Option<RoundsOfLoop>) {
-        let number = this.class_number();
-        let place = &self.0[number as usize % LOOPS];
-        (place, Some(place.get()).filter(|known| known.number == number))
+    /// The place of a loop. Another loop may have it.
+    fn place(&self, this: Loop) -> RefMut<'_, RoundsOfLoop> {
+        self.0[this.class_number() as usize % LOOPS].borrow_mut()
+    }
+
+    /// The rounds of a loop, if no other one has its place.
+    fn known(&self, this: Loop) -> Option<RefMut<'_, RoundsOfLoop>> {
+        Some(self.place(this)).filter(|known| known.number == this.class_number())
     }
 }
 
@@ -447,10 +446,10 @@ mod tests {
         simulated.rounds(SHARED, 2);
         assert_eq!(simulated.repeated, before + 2);
         simulated.now += Duration::from_micros(20);
-        let usually = simulated.rounds.known(this()).1.map(|rounds| rounds.usually);
+        let usually = simulated.rounds.known(this()).map(|rounds| rounds.usually);
         simulated.rounds(SHARED, 1);
         assert_eq!(simulated.repeated, before + 2);
-        let rounds = simulated.rounds.known(this()).1.expect("known");
+        let rounds = simulated.rounds.known(this()).expect("known");
         assert_eq!((Some(rounds.usually), rounds.alike), (usually, 2 * ALIKE - 1), "it is measured once");
     }
 
@@ -539,7 +538,7 @@ mod tests {
     fn a_round_in_which_calls_were_not_timed_is_not_measured() {
         let mut simulated = Simulated::new();
         simulated.rounds(PAGE_RANK, 500);
-        let usually = |simulated: &Simulated| simulated.rounds.known(this()).1.map(|known| known.usually);
+        let usually = |simulated: &Simulated| simulated.rounds.known(this()).map(|known| known.usually);
         let before = usually(&simulated);
         for _ in 0..10 {
             simulated.rounds.forget_begins();

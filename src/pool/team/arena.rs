@@ -27,8 +27,6 @@ pub(crate) const ARENAS: usize = 16;
 pub(crate) struct Arena {
     /// Its number among the arenas of the pool.
     pub(crate) number: usize,
-    /// Whether a caller has taken this arena.
-    pub(crate) is_taken: AtomicBool,
     pub(crate) ranges: Arc<Ranges>,
     /// How many times a thread was called back into the loop. The caller polls this while it rests:
     /// a hint, Relaxed.
@@ -44,10 +42,6 @@ pub(crate) struct Arena {
     /// another loop. The caller writes this before it publishes. Threads read this under the lock
     /// of the job; threads that work in this loop also read it as a hint.
     outer: Hint,
-    /// Whether the caller rests, or waits for the last worker. A hint, Relaxed.
-    pub(super) waits: AtomicBool,
-    /// Whether an inner loop has opened a place since the caller last checked. A hint, Relaxed.
-    pub(super) is_wanted: AtomicBool,
     /// The number of open places. Written under the lock of the arena's job. A hint, Relaxed.
     pub(super) open: Hint,
     /// The seats from the first of these to the second belong to sleeping workers that have an
@@ -58,6 +52,20 @@ pub(crate) struct Arena {
     /// A token is in an offer, in an open place, or with a worker inside. The loop is over when all
     /// tokens are back.
     pub(crate) active: CachePadded<AtomicUsize>,
+    /// The words that each call writes. They lie apart: if calls are alike, the other fields stay in
+    /// the caches of all workers.
+    pub(crate) caller: CachePadded<OfCaller>,
+}
+
+/// The part of an arena that belongs to its caller.
+#[derive(Debug, Default)]
+pub(crate) struct OfCaller {
+    /// Whether a caller has taken this arena.
+    pub(crate) is_taken: AtomicBool,
+    /// Whether the caller rests, or waits for the last worker. A hint, Relaxed.
+    pub(super) waits: AtomicBool,
+    /// Whether an inner loop has opened a place since the caller last checked. A hint, Relaxed.
+    pub(super) is_wanted: AtomicBool,
 }
 
 /// The caller sleeps on `done`.
@@ -69,18 +77,16 @@ impl Arena {
     fn new(number: usize, workers: usize, fence: Fence) -> Self {
         Self {
             number,
-            is_taken: AtomicBool::new(false),
             ranges: Arc::new(Ranges::new(workers, fence)),
             callbacks: AtomicU64::new(0),
             done: Condvar::new(),
             seats: (0..workers).map(|_| Hint::new(0)).collect(),
             outer: Hint::new(0),
-            waits: AtomicBool::new(false),
-            is_wanted: AtomicBool::new(false),
             open: Hint::new(0),
             next_to_ring: Hint::new(0),
             last_to_ring: Hint::new(0),
             active: CachePadded::new(AtomicUsize::new(0)),
+            caller: CachePadded::default(),
         }
     }
 
@@ -103,7 +109,7 @@ impl Arena {
 
     /// Whether all tokens are back, or an inner loop has opened a place. A hint.
     pub(super) fn is_over_or_wanted(&self) -> bool {
-        self.tokens(Ordering::Relaxed) == 0 || self.is_wanted.load(Ordering::Relaxed)
+        self.tokens(Ordering::Relaxed) == 0 || self.caller.is_wanted.load(Ordering::Relaxed)
     }
 
     /// The sleeping workers in these seats have an offer. They are rung one after the other.
@@ -139,11 +145,11 @@ impl Arena {
     /// Gives seat 0 to thread `caller`, and frees the seats of `helpers` helpers. The loop was
     /// called in an item of the loop in arena `outer`.
     pub(super) fn prepare(&self, caller: usize, outer: Option<usize>, helpers: usize) {
-        self.seats[0].store(caller + 1, Ordering::Relaxed);
-        self.seats[1..=helpers].iter().for_each(|seat| seat.store(0, Ordering::Relaxed));
-        self.outer.store(outer.map_or(0, |outer| outer + 1), Ordering::Relaxed);
-        self.last_to_ring.store(0, Ordering::Relaxed);
-        self.next_to_ring.store(1, Ordering::Relaxed);
+        set(&self.seats[0], caller + 1);
+        self.seats[1..=helpers].iter().for_each(|seat| set(seat, 0));
+        set(&self.outer, outer.map_or(0, |outer| outer + 1));
+        set(&self.last_to_ring, 0);
+        set(&self.next_to_ring, 1);
     }
 
     /// The threads in the seats of the helpers.
@@ -188,6 +194,13 @@ impl Arena {
     }
 }
 
+/// Sets a hint. A hint that has this value stays in the caches of the threads that read it.
+fn set(hint: &Hint, value: usize) {
+    if hint.load(Ordering::Relaxed) != value {
+        hint.store(value, Ordering::Relaxed);
+    }
+}
+
 /// An arena that is made on demand. `OnceLock` guarantees that a thread which finds the arena sees
 /// all writes of the thread that has made it.
 pub(crate) type LazyArena = OnceLock<Box<Arena>>;
@@ -215,8 +228,8 @@ impl Arenas {
         (0..ARENAS).find_map(|number| {
             let arena = self.get_or_make(number);
             // Acquire; partner: `Turn::drop`. The loop of the previous caller is over.
-            let is_free =
-                !arena.is_taken.load(Ordering::Relaxed) && !arena.is_taken.swap(true, Ordering::Acquire);
+            let is_free = !arena.caller.is_taken.load(Ordering::Relaxed)
+                && !arena.caller.is_taken.swap(true, Ordering::Acquire);
             is_free.then(|| Turn { arena })
         })
     }
@@ -262,7 +275,7 @@ pub(crate) struct Turn<'a> {
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        self.arena.is_taken.store(false, Ordering::Release); // partner: `Arenas::take`
+        self.arena.caller.is_taken.store(false, Ordering::Release); // partner: `Arenas::take`
     }
 }
 

@@ -247,7 +247,7 @@ impl<J: Copy> Barrier<J> {
     /// calling thread works in the loop of this arena. If the thread calls another loop, these
     /// callers would help.
     pub(crate) fn waiting_around(&self, number: usize) -> usize {
-        let waits = |arena: &Arena| usize::from(arena.waits.load(Ordering::Relaxed));
+        let waits = |arena: &Arena| usize::from(arena.caller.waits.load(Ordering::Relaxed));
         let own = self.arenas.get(number).map_or(0, waits);
         own + self.arenas.around(number).map(waits).sum::<usize>()
     }
@@ -395,7 +395,7 @@ impl<J: Copy> Barrier<J> {
     fn announce(&self, arena: &Arena) {
         self.posts.iter().for_each(|post| post.ring_if_asleep());
         for around in self.arenas.around(arena.number) {
-            around.is_wanted.store(true, Ordering::Relaxed);
+            around.caller.is_wanted.store(true, Ordering::Relaxed);
             if lock(&self.jobs[around.number]).caller_sleeps {
                 around.done.notify_one();
             }
@@ -414,7 +414,9 @@ impl<J: Copy> Barrier<J> {
                     drop(state);
                     seen.patience = patience.max(self.patience);
                     let arena = self.arenas.get(offered.number())?;
-                    self.ring_two(arena);
+                    if has_slept {
+                        self.ring_two(arena);
+                    }
                     return Some(Entered::new(self, offered, arena, Some(me)));
                 }
                 if state.at == WorkerState::Stopped {
@@ -558,7 +560,7 @@ impl<J: Copy> Barrier<J> {
         patience: Patience,
         help: HelpInside<'_, J>,
     ) -> MutexGuard<'a, ArenaJob<J>> {
-        arena.is_wanted.store(false, Ordering::Relaxed);
+        arena.caller.is_wanted.store(false, Ordering::Relaxed);
         if self.is_called(caller.post) {
             let rests = mem::replace(&mut arena_job.rests, false);
             drop(arena_job);
@@ -602,7 +604,7 @@ impl<J: Copy> Barrier<J> {
     pub(super) fn set_waits(&self, arena: &Arena, waits: bool) {
         let change = if waits { 1 } else { usize::MAX };
         self.counts.waiting.fetch_add(change, Ordering::Relaxed);
-        arena.waits.store(waits, Ordering::Relaxed);
+        arena.caller.waits.store(waits, Ordering::Relaxed);
     }
 
     /// Gives tokens back. Wakes the caller if it sleeps and these were the last ones, or if it may
@@ -661,8 +663,13 @@ impl<J: Copy> Published<'_, J> {
         let Self { barrier, arena, caller, patience, .. } = *self;
         let back = self.retract();
         // Acquire; partner: `give_back`. The caller sees all that the workers did inside.
-        if arena.active.fetch_sub(back * TOKEN, Ordering::Acquire) / TOKEN > back {
-            arena.is_wanted.store(false, Ordering::Relaxed);
+        let are_out = if back == 0 {
+            arena.tokens(Ordering::Acquire) > 0
+        } else {
+            arena.active.fetch_sub(back * TOKEN, Ordering::Acquire) / TOKEN > back
+        };
+        if are_out {
+            arena.caller.is_wanted.store(false, Ordering::Relaxed);
             barrier.set_waits(arena, true);
             patience.poll(|| arena.is_over_or_wanted());
             self.wait_for_the_last(help);
@@ -754,7 +761,7 @@ impl<J: Copy> Drop for Entered<'_, J> {
                 let places = arena_job.places + 1;
                 barrier.set_places(&mut arena_job, arena, places);
             }
-        } else if arena.open.load(Ordering::Relaxed) > 0 {
+        } else if barrier.open.load(Ordering::Relaxed) & (1 << arena.number) != 0 {
             tokens += barrier.close(&mut lock(&barrier.jobs[arena.number]), arena);
         }
         if let Some(me) = me {
@@ -822,7 +829,7 @@ mod tests {
             }
             for arena in self.arenas.made() {
                 assert_eq!(arena.active.load(Ordering::Relaxed), 0, "tokens");
-                assert!(!arena.waits.load(Ordering::Relaxed), "a caller waits");
+                assert!(!arena.caller.waits.load(Ordering::Relaxed), "a caller waits");
             }
             // A worker gives its token back after it has left. A worker that came for a place and
             // found it closed has no token, and goes a moment later.

@@ -73,7 +73,7 @@ impl<J: Copy> Barrier<J> {
             return;
         }
         for (arena, job) in self.arenas.made().zip(&self.jobs) {
-            arena.is_wanted.store(true, Ordering::Relaxed);
+            arena.caller.is_wanted.store(true, Ordering::Relaxed);
             if lock(job).caller_sleeps {
                 arena.done.notify_one(); // another caller looks, and sleeps again
             }

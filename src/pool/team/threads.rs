@@ -83,7 +83,7 @@ impl Threads {
 
     /// Whether any loop is shared now.
     pub(crate) fn is_busy(&self) -> bool {
-        self.barrier.arenas.made().any(|arena| arena.is_taken.load(Ordering::Relaxed))
+        self.barrier.arenas.made().any(|arena| arena.caller.is_taken.load(Ordering::Relaxed))
     }
 
     /// The number of thefts.

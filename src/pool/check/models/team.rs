@@ -115,16 +115,17 @@ impl Team {
         let log = RoundLog::new(Instant::now(), Some(times));
         let turn = self.threads.barrier.arenas.take().expect("an arena is free");
         let ranges = &turn.arena.ranges;
-        let (round, made) =
+        let (round, mut made) =
             (Round { ranges, plan: &plan, log: &log, list: None }, Partials::new(&body, &Units::Items));
         let mut folder = WorkerFolder::new(&body, 0, None);
         let mut own = Accumulator::new(&mut folder, None, &made);
         round.begin(0..items, bounds, turn.arena.number, watch);
         round.run((&self.threads, &turn), &mut own, &made);
         watch.end(ranges);
+        let last = own.last();
         drop(own);
         local.write(0); // the frame is gone
-        let ended = catch_unwind(AssertUnwindSafe(|| result_of(made, watch.is_cancelled(), None)));
+        let ended = catch_unwind(AssertUnwindSafe(|| result_of(&mut made, watch.is_cancelled(), last)));
         let (folded, thrown) = match ended.map_err(|panic| panic.downcast::<Thrown>()) {
             Ok(outcome) => (outcome.ended().and_then(Result::ok).flatten(), None),
             Err(Ok(thrown)) => (None, Some(thrown.0)),
