@@ -1,5 +1,7 @@
 // Each row: a name, the plain loop, and the parallel one. This file is included twice.
 
+use std::ops::Range;
+
 use super::{NUMBERS, Row, Run, TEXT, mix};
 use rayon::prelude::*;
 
@@ -73,6 +75,16 @@ fn in_turn(a: impl Iterator<Item = u64>, b: impl Iterator<Item = u64>) -> impl I
     a.zip(b).flat_map(|(a, b)| [a, b])
 }
 
+fn halves(range: Range<u64>) -> (Range<u64>, Option<Range<u64>>) {
+    let middle = u64::midpoint(range.start, range.end);
+    if range.end - range.start < 2 { (range, None) } else { (range.start..middle, Some(middle..range.end)) }
+}
+
+/// The children of a node of a tree of 199,999 nodes.
+fn children(of: &u64) -> impl DoubleEndedIterator<Item = u64> + use<> {
+    (2 * of..2 * of + 2).filter(|x| *x < 200_000)
+}
+
 rows! {
     "fold: histogram of 10M":
         first(NUMBERS.iter().fold(vec![0; 256], counted_in)),
@@ -104,6 +116,33 @@ rows! {
     "chain, collect":
         (0..SOME).chain(7..SOME).map(mix).collect::<Vec<_>>()[100],
         upto(SOME).chain(7..SOME).map(mix).collect::<Vec<_>>()[100];
+    "chain, enumerate":
+        sum((0..SOME).chain(7..SOME).enumerate().map(|(i, x)| mix(x) ^ i as u64)),
+        par_sum((0..SOME as usize).into_par_iter().chain(7..SOME as usize).enumerate().map(|(i, x)| mix(x as u64) ^ i as u64));
+    "map_init, enumerate":
+        sum((0..SOME).map(mix).enumerate().map(|(i, x)| x ^ i as u64)),
+        par_sum((0..SOME as usize).into_par_iter().map_init(|| 0, |zero, x| mix(x as u64) ^ *zero).enumerate().map(|(i, x)| x ^ i as u64));
+    "repeat_n":
+        sum((0..SOME).map(|_| 7)),
+        par_sum(rayon::iter::repeat_n(7, SOME as usize));
+    "repeat_n of vectors":
+        sum(std::iter::repeat_n(vec![7_u64; 100], 30_000).map(|x| x[50])),
+        par_sum(rayon::iter::repeat_n(vec![7_u64; 100], 30_000).map(|x| x[50]));
+    "repeat, zip":
+        sum(long().iter().map(|x| mix(u64::from(*x)) ^ 7)),
+        par_sum(rayon::iter::repeat(7).zip(long()).map(|(seven, x)| mix(u64::from(*x)) ^ seven));
+    "split of a range":
+        sum((0..SOME).map(mix)),
+        par_sum(rayon::iter::split(0..SOME, halves).map(|part| sum(part.map(mix))));
+    "walk_tree":
+        sum((1..200_000).map(mix)),
+        par_sum(rayon::iter::walk_tree(1, children).map(mix));
+    "walk_tree_postfix":
+        sum((1..200_000).map(mix)),
+        par_sum(rayon::iter::walk_tree_postfix(1, children).map(mix));
+    "walk_tree, 1,000 nodes":
+        sum((1..1000).map(mix)),
+        par_sum(rayon::iter::walk_tree(1, |x: &u64| (2 * x..2 * x + 2).filter(|x| *x < 1000)).map(mix));
     "while_some":
         sum((0..SOME).map(|x| Some(mix(x))).map_while(|x| x)),
         par_sum(upto(SOME).map(|x| Some(mix(x))).while_some());
@@ -146,6 +185,12 @@ rows! {
     "slice, par_chunk_by, 30,000":
         sum(short().chunk_by(is_near).map(|piece| piece.len() as u64 ^ 1)),
         par_sum(short().par_chunk_by(is_near).map(|piece| piece.len() as u64 ^ 1));
+    "slice, par_rchunks":
+        sum(long().rchunks(8).map(|of| u64::from(of[0]) ^ 1)),
+        par_sum(long().par_rchunks(8).map(|of| u64::from(of[0]) ^ 1));
+    "slice, par_rchunks_mut":
+        sum(vec![1; 300_000].rchunks_mut(7).map(|of| of[0])),
+        par_sum(vec![1; 300_000].par_rchunks_mut(7).map(|of| of[0]));
     "slice, par_split":
         sum(long().split(is_end).map(|piece| piece.len() as u64 ^ 1)),
         par_sum(long().par_split(is_end).map(|piece| piece.len() as u64 ^ 1));

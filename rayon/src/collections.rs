@@ -1,5 +1,6 @@
-//! Parallel iterators over the standard library's collections. The calling thread gathers the
-//! items, or references to the items, into a vector before the loop begins.
+//! Parallel iterators over the standard library's collections. Except of a queue (`VecDeque`), the
+//! calling thread gathers the items, or references to the items, into a vector before the loop
+//! begins.
 
 /// Declares the module of a collection: its parallel iterators by value, by reference, by exclusive
 /// reference, and draining.
@@ -94,12 +95,34 @@ collection! {
     shared [T: Sync] LinkedList<T> => &'a T, Iter<T>;
     exclusive [T: Send] LinkedList<T> => &'a mut T, IterMut<T>;
 }
-collection! {
-    /// Parallel iterators over a [`VecDeque`](std::collections::VecDeque).
-    vec_deque, VecDeque, Counted;
-    by value [T: Send] VecDeque<T> => T, IntoIter<T>;
-    shared [T: Sync] VecDeque<T> => &'a T, Iter<T>;
-    exclusive [T: Send] VecDeque<T> => &'a mut T, IterMut<T>;
+/// Parallel iterators over a [`VecDeque`](std::collections::VecDeque). Those over references are
+/// chains of the two slices of the queue.
+pub mod vec_deque {
+    use std::collections::VecDeque;
+
+    use crate::{
+        iter::{Chain, ParallelIterator as _},
+        slice,
+        sources::becomes,
+        vec,
+    };
+
+    /// An iterator over the items, by value.
+    pub type IntoIter<T> = vec::IntoIter<T>;
+    /// An iterator over references to the items.
+    pub type Iter<'a, T> = Chain<slice::Iter<'a, T>, slice::Iter<'a, T>>;
+    /// An iterator over exclusive references to the items.
+    pub type IterMut<'a, T> = Chain<slice::IterMut<'a, T>, slice::IterMut<'a, T>>;
+
+    becomes!([T: Send] VecDeque<T> => T, IntoIter<T>, |self| Vec::from(self).into_par_iter());
+    becomes!(['a, T: Sync] &'a VecDeque<T> => &'a T, Iter<'a, T>, |self| {
+        let (first, second) = self.as_slices();
+        first.into_par_iter().chain(second)
+    });
+    becomes!(['a, T: Send] &'a mut VecDeque<T> => &'a mut T, IterMut<'a, T>, |self| {
+        let (first, second) = self.as_mut_slices();
+        first.into_par_iter().chain(second)
+    });
 }
 
 impl<'a, T: Send> crate::iter::ParallelDrainRange<usize> for &'a mut std::collections::VecDeque<T> {

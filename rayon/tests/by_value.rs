@@ -123,6 +123,8 @@ fn if_a_stage_panics() {
         "rev": |items, bad, _at| items.rev().map(bad).collect::<Vec<_>>();
         "skip, step_by, take": |items, bad, _at| items.skip(5).step_by(3).take(90).map(bad).for_each(drop);
         "chain": |items, bad, _at| items.map(bad).chain(Vec::new()).collect::<Vec<_>>();
+        "chain, enumerate": |items, bad, _at| items.map(bad).chain(Vec::new()).enumerate().for_each(drop);
+        "map_init, zip": |items, bad, _at| items.map_init(|| 0, |_, x| bad(x)).zip(0..N).collect::<Vec<_>>();
         "skip_any": |items, bad, _at| items.skip_any(60).map(bad).collect::<Vec<_>>();
         "skip_any_while": |items, _bad, at| items.skip_any_while(|x| { assert!(x.at != at, "wanted"); x.at < 20 }).count();
         "take_any": |items, bad, _at| items.take_any(60).map(bad).for_each(drop);
@@ -160,6 +162,8 @@ fn if_a_loop_ends_early() {
         "find_first": |items, _bad, at| items.find_first(|x| x.at == at);
         "find_last": |items, _bad, at| items.find_last(|x| x.at == at);
         "find_map_first": |items, _bad, at| items.find_map_first(|x| Some(x).filter(|x| x.at == at));
+        "chain, position_first": |items, _bad, at| items.chain(Vec::new()).position_first(|x| x.at == at);
+        "map_init, rev, find_any": |items, _bad, at| items.map_init(|| 0, |_, x| x).rev().find_any(|x| x.at == at);
         "position_first": |items, _bad, at| items.position_first(|x| x.at == at);
         "any": |items, _bad, at| items.any(|x| x.at == at);
         "try_for_each": |items, _bad, at| items.try_for_each(|x| if x.at == at { Err(x) } else { Ok(()) });
@@ -204,5 +208,6 @@ fn if_no_loop_runs() {
         "nothing": |items, _bad, _at| drop(items);
         "stages": |items, bad, _at| drop(items.map(bad).chunks(2).enumerate().rev());
         "interleave": |items, bad, _at| drop(items.map(bad).interleave(Vec::new()));
+        "chain": |items, bad, _at| drop(items.map(bad).chain(Vec::new()).enumerate());
     }
 }

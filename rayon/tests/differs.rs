@@ -354,6 +354,19 @@ fn chains_and_maps_with_a_state_gather_no_items() {
 }
 
 #[test]
+fn chains_and_maps_with_a_state_have_indices_without_being_gathered() {
+    let many = || (0..usize::try_from(MANY).expect("a machine of 64 bits")).into_par_iter();
+    pool(2).install(|| {
+        assert!(many().chain(many()).enumerate().any(|(i, x)| i == 1000 && x == 1000));
+        let last = many().len() - 1;
+        assert_eq!(many().chain(many()).rev().position_first(|x| x == last - 5), Some(5));
+        let one_more = || many().map_init(|| 1, |one, x| x + *one);
+        assert_eq!(one_more().zip(many()).find_first(|(x, _)| *x == 1000), Some((1000, 999)));
+        assert_eq!(many().map_with(1, |one, x| x + *one).position_first(|x| x == 1000), Some(999));
+    });
+}
+
+#[test]
 fn items_in_turn_are_not_gathered() {
     let many = || (0..usize::try_from(MANY).expect("a machine of 64 bits")).into_par_iter();
     pool(2).install(|| {

@@ -10,11 +10,12 @@ use rangesteal::{
 };
 
 use super::{
-    End, Gather, GatherExact, Gathered, IndexedParallelIterator, ParallelIterator, Try,
+    End, Gather, GatherExact, Gathered, IndexedEnd, IndexedParallelIterator, ParallelIterator, Try,
     drive::{Fold as Folded, Prunes},
     end::{Behind, Keeps},
     ends::{self, ends},
-    plumbing::{Begins, Consumer, Folder, UnindexedConsumer},
+    lend::ToEnd,
+    plumbing::{Begins, Consumer, Folder, Producer, ProducerCallback, UnindexedConsumer},
     shown,
 };
 use crate::sync::lock;
@@ -475,7 +476,124 @@ where
     }
 }
 
-impl<I: IndexedParallelIterator, ID, F> GatherExact for MapInitOf<I, ID, F> where Self: Gather {}
+impl<I, W, R, ID, F> GatherExact for MapInitOf<I, ID, F>
+where
+    I: IndexedParallelIterator,
+    R: Send,
+    ID: Fn() -> W + Sync + Send,
+    F: Fn(&mut W, I::Item) -> R + Sync + Send,
+{
+    #[track_caller]
+    fn rs_run_indexed<E: IndexedEnd<R>>(self, end: E) -> E::Out {
+        let len = self.base.len();
+        self.lend(ToEnd { len, end })
+    }
+
+    fn lend<CB: ProducerCallback<R>>(self, callback: CB) -> CB::Output {
+        let Self { base, init, op } = self;
+        base.with_producer(WithInit { init: &init, op: &op, to: callback })
+    }
+}
+
+/// Receives the producer of the items before a stage that maps them with a state.
+struct WithInit<'f, ID, F, CB> {
+    init: &'f ID,
+    op: &'f F,
+    to: CB,
+}
+
+impl<T, S, R, ID, F, CB> ProducerCallback<T> for WithInit<'_, ID, F, CB>
+where
+    ID: Fn() -> S + Sync,
+    F: Fn(&mut S, T) -> R + Sync,
+    CB: ProducerCallback<R>,
+{
+    type Output = CB::Output;
+
+    fn callback<P: Producer<Item = T>>(self, base: P) -> CB::Output {
+        let Self { init, op, to } = self;
+        to.callback(BehindInit { base, init, op })
+    }
+}
+
+/// The items behind the stage: each part makes a state.
+struct BehindInit<'f, P, ID, F> {
+    base: P,
+    init: &'f ID,
+    op: &'f F,
+}
+
+impl<'f, P, S, R, ID, F> Producer for BehindInit<'f, P, ID, F>
+where
+    P: Producer,
+    ID: Fn() -> S + Sync,
+    F: Fn(&mut S, P::Item) -> R + Sync,
+{
+    type Item = R;
+    type IntoIter = WithState<'f, S, F, P::IntoIter>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        WithState { state: (self.init)(), op: self.op, items: self.base.into_iter() }
+    }
+
+    fn min_len(&self) -> usize {
+        self.base.min_len()
+    }
+
+    fn max_len(&self) -> usize {
+        self.base.max_len()
+    }
+
+    fn split_at(self, index: usize) -> (Self, Self) {
+        let Self { base, init, op } = self;
+        let (first, second) = base.split_at(index);
+        (Self { base: first, init, op }, Self { base: second, init, op })
+    }
+
+    fn fold_with<G: Folder<R>>(self, folder: G) -> G {
+        self.base.fold_with(FolderInit { state: (self.init)(), op: self.op, to: folder }).to
+    }
+}
+
+/// The items of an iterator, mapped with a state.
+struct WithState<'f, S, F, I> {
+    state: S,
+    op: &'f F,
+    items: I,
+}
+
+impl<S, R, I: Iterator, F: Fn(&mut S, I::Item) -> R> Iterator for WithState<'_, S, F, I> {
+    type Item = R;
+
+    #[inline]
+    fn next(&mut self) -> Option<R> {
+        let item = self.items.next()?;
+        Some((self.op)(&mut self.state, item))
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.items.size_hint()
+    }
+
+    #[inline]
+    fn fold<A, G: FnMut(A, R) -> A>(self, acc: A, mut f: G) -> A {
+        let Self { mut state, op, items } = self;
+        items.fold(acc, |acc, item| f(acc, op(&mut state, item)))
+    }
+}
+
+impl<S, R, I: DoubleEndedIterator, F: Fn(&mut S, I::Item) -> R> DoubleEndedIterator
+    for WithState<'_, S, F, I>
+{
+    #[inline]
+    fn next_back(&mut self) -> Option<R> {
+        let item = self.items.next_back()?;
+        Some((self.op)(&mut self.state, item))
+    }
+}
+
+impl<S, R, I: ExactSizeIterator, F: Fn(&mut S, I::Item) -> R> ExactSizeIterator for WithState<'_, S, F, I> {}
 
 /// The items of [`map_with`](ParallelIterator::map_with).
 #[doc(hidden)]
@@ -524,7 +642,22 @@ where
     }
 }
 
-impl<I: IndexedParallelIterator, W, F> GatherExact for MapWithOf<I, W, F> where Self: Gather {}
+impl<I, W, R, F> GatherExact for MapWithOf<I, W, F>
+where
+    I: IndexedParallelIterator,
+    R: Send,
+    W: Send + Clone,
+    F: Fn(&mut W, I::Item) -> R + Sync + Send,
+{
+    #[track_caller]
+    fn rs_run_indexed<E: IndexedEnd<R>>(self, end: E) -> E::Out {
+        self.init().rs_run_indexed(end)
+    }
+
+    fn lend<CB: ProducerCallback<R>>(self, callback: CB) -> CB::Output {
+        self.init().lend(callback)
+    }
+}
 
 /// The stage of [`fold_chunks`](IndexedParallelIterator::fold_chunks): folds each `size` items.
 #[doc(hidden)]

@@ -7,8 +7,8 @@ use std::fmt;
 use rangesteal::source;
 
 use super::{
-    End, IndexedEnd, IndexedParallelIterator, ParallelIterator, drive, indexed_by_bridge,
-    plumbing::UnindexedConsumer,
+    ANY_LENGTH, End, IndexedEnd, IndexedParallelIterator, Lend, ParallelIterator, drive,
+    plumbing::{Consumer, ProducerCallback, UnindexedConsumer, bridge},
 };
 
 /// A source of items that can be gathered into a vector.
@@ -55,7 +55,24 @@ pub trait Gather: Send {
 
 /// A source of items whose number is always known.
 #[doc(hidden)]
-pub trait GatherExact: Gather {}
+pub trait GatherExact: Gather {
+    /// Gives the source of the items to `end`.
+    #[track_caller]
+    fn rs_run_indexed<E: IndexedEnd<Self::Item>>(self, end: E) -> E::Out
+    where
+        Self: Sized,
+    {
+        end.source(source(self.gather()))
+    }
+
+    /// Calls `callback` with the producer of the items.
+    fn lend<CB: ProducerCallback<Self::Item>>(self, callback: CB) -> CB::Output
+    where
+        Self: Sized,
+    {
+        self.rs_run_indexed(Lend { to: callback, lengths: ANY_LENGTH })
+    }
+}
 
 /// An iterator whose items are gathered into a vector when the loop begins, if the loop needs that.
 #[derive(Clone, Debug)]
@@ -88,11 +105,17 @@ impl<G: Gather> ParallelIterator for Gathered<G> {
 }
 
 impl<G: GatherExact> IndexedParallelIterator for Gathered<G> {
-    indexed_by_bridge!();
+    fn drive<C: Consumer<G::Item>>(self, consumer: C) -> C::Result {
+        bridge(self, consumer)
+    }
+
+    fn with_producer<CB: ProducerCallback<G::Item>>(self, callback: CB) -> CB::Output {
+        self.0.lend(callback)
+    }
 
     #[track_caller]
     fn rs_run_indexed<E: IndexedEnd<G::Item>>(self, end: E) -> E::Out {
-        end.source(source(self.0.gather()))
+        self.0.rs_run_indexed(end)
     }
 
     fn len(&self) -> usize {

@@ -1,16 +1,10 @@
-//! Iterators over no items, one item, clones of one item, the parts of a divided value, and the
-//! nodes of a tree.
-
-use std::sync::Mutex;
-
-use rangesteal::source;
+//! Iterators over no items, one item, and clones of one item.
 
 use super::{
-    ANY_LENGTH, End, Gather, GatherExact, Gathered, IndexedEnd, IndexedParallelIterator,
-    IntoParallelIterator, ParallelIterator, Unindexed, Zip, indexed_by_bridge, plumbing::UnindexedConsumer,
-    shown, unindexed_by_bridge,
+    End, Gather, GatherExact, Gathered, IndexedParallelIterator, IntoParallelIterator, ParallelIterator, Zip,
+    plumbing::{Consumer, Producer, ProducerCallback, UnindexedConsumer, bridge},
+    unindexed_by_bridge,
 };
-use crate::sync::lock;
 
 /// An iterator without items.
 #[doc(hidden)]
@@ -103,8 +97,8 @@ pub struct RepeatN<T> {
     n: usize,
 }
 
-/// An iterator over `n` items: clones of `element`, and finally `element` itself. A lock guards the
-/// element, since `T` need not be `Sync`.
+/// An iterator over `n` items: clones of `element`, and finally `element` itself. Each part of a loop
+/// clones an element of its own.
 pub fn repeat_n<T: Clone + Send>(element: T, n: usize) -> RepeatN<T> {
     RepeatN { element: (n > 0).then_some(element), n }
 }
@@ -119,29 +113,18 @@ impl<T: Clone + Send> ParallelIterator for RepeatN<T> {
     type Item = T;
     unindexed_by_bridge!();
 
-    #[track_caller]
-    fn rs_run<E: End<T>>(self, end: E) -> E::Out {
-        self.rs_run_indexed(Unindexed(end, ANY_LENGTH))
-    }
-
     fn opt_len(&self) -> Option<usize> {
         Some(self.n)
     }
 }
 
 impl<T: Clone + Send> IndexedParallelIterator for RepeatN<T> {
-    indexed_by_bridge!();
+    fn drive<C: Consumer<T>>(self, consumer: C) -> C::Result {
+        bridge(self, consumer)
+    }
 
-    #[track_caller]
-    fn rs_run_indexed<E: IndexedEnd<T>>(self, end: E) -> E::Out {
-        let left = Mutex::new((self.element, self.n));
-        let next = move |_| {
-            let (element, left) = &mut *lock(&left);
-            *left -= 1;
-            let next = if *left == 0 { element.take() } else { element.clone() };
-            next.expect("at most `n` items are requested")
-        };
-        end.source(source(0..self.n).map(next))
+    fn with_producer<CB: ProducerCallback<T>>(self, callback: CB) -> CB::Output {
+        callback.callback(Clones(self))
     }
 
     fn len(&self) -> usize {
@@ -149,112 +132,60 @@ impl<T: Clone + Send> IndexedParallelIterator for RepeatN<T> {
     }
 }
 
-/// The parts of a divided value.
-#[doc(hidden)]
-#[derive(Clone)]
-pub struct Parts<D, S> {
-    whole: D,
-    splitter: S,
-}
-shown!(Parts<D, S>);
+/// Clones of an element, and finally the element itself.
+struct Clones<T>(RepeatN<T>);
 
-/// See [`split`].
-pub type Split<D, S> = Gathered<Parts<D, S>>;
+impl<T: Clone + Send> Producer for Clones<T> {
+    type Item = T;
+    type IntoIter = Self;
 
-/// An iterator over the parts of `data`, which `splitter` divides as often as it can. The calling
-/// thread divides `data` before the loop begins.
-pub fn split<D: Send, S: Fn(D) -> (D, Option<D>) + Sync>(data: D, splitter: S) -> Split<D, S> {
-    Gathered(Parts { whole: data, splitter })
-}
+    fn into_iter(self) -> Self {
+        self
+    }
 
-impl<D: Send, S: Fn(D) -> (D, Option<D>) + Sync + Send> Gather for Parts<D, S> {
-    type Item = D;
-
-    fn gather(self) -> Vec<D> {
-        let (mut parts, mut open) = (Vec::new(), vec![self.whole]);
-        while let Some(part) = open.pop() {
-            match (self.splitter)(part) {
-                (left, Some(right)) => open.extend([right, left]),
-                (part, None) => parts.push(part),
-            }
-        }
-        parts
+    fn split_at(self, index: usize) -> (Self, Self) {
+        let RepeatN { element, n } = self.0;
+        let (first, second) = match (index, n - index) {
+            (_, 0) => (element, None),
+            (0, _) => (None, element),
+            _ => (element.clone(), element),
+        };
+        (Self(RepeatN { element: first, n: index }), Self(RepeatN { element: second, n: n - index }))
     }
 }
 
-/// The nodes of a tree.
-#[doc(hidden)]
-#[derive(Clone)]
-pub struct Nodes<S, B, const PARENTS_FIRST: bool> {
-    root: S,
-    children_of: B,
-}
+impl<T: Clone> Iterator for Clones<T> {
+    type Item = T;
 
-impl<S, B, const PARENTS_FIRST: bool> std::fmt::Debug for Nodes<S, B, PARENTS_FIRST> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Nodes").finish_non_exhaustive()
+    #[inline]
+    fn next(&mut self) -> Option<T> {
+        self.nth(0)
+    }
+
+    #[inline]
+    fn nth(&mut self, skipped: usize) -> Option<T> {
+        let RepeatN { element, n } = &mut self.0;
+        *n = n.saturating_sub(skipped);
+        *n = n.checked_sub(1)?;
+        if *n == 0 { element.take() } else { element.clone() }
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.0.n, Some(self.0.n))
     }
 }
 
-/// See [`walk_tree`].
-pub type WalkTree<S, B> = Gathered<Nodes<S, B, true>>;
-/// See [`walk_tree_prefix`].
-pub type WalkTreePrefix<S, B> = Gathered<Nodes<S, B, true>>;
-/// See [`walk_tree_postfix`].
-pub type WalkTreePostfix<S, B> = Gathered<Nodes<S, B, false>>;
+impl<T: Clone> DoubleEndedIterator for Clones<T> {
+    #[inline]
+    fn next_back(&mut self) -> Option<T> {
+        self.next()
+    }
 
-/// An iterator over the nodes of a tree, each before its children. The calling thread visits all
-/// nodes before the loop begins.
-pub fn walk_tree<S, B, I>(root: S, children_of: B) -> WalkTree<S, B>
-where
-    S: Send,
-    B: Fn(&S) -> I + Send + Sync,
-    I: IntoIterator<Item = S, IntoIter: DoubleEndedIterator>,
-{
-    Gathered(Nodes { root, children_of })
-}
-
-/// The nodes of a tree, each before its children.
-pub fn walk_tree_prefix<S, B, I>(root: S, children_of: B) -> WalkTreePrefix<S, B>
-where
-    S: Send,
-    B: Fn(&S) -> I + Send + Sync,
-    I: IntoIterator<Item = S, IntoIter: DoubleEndedIterator>,
-{
-    Gathered(Nodes { root, children_of })
-}
-
-/// An iterator over the nodes of a tree, each behind its children. The calling thread visits all
-/// nodes before the loop begins.
-pub fn walk_tree_postfix<S, B, I>(root: S, children_of: B) -> WalkTreePostfix<S, B>
-where
-    S: Send,
-    B: Fn(&S) -> I + Send + Sync,
-    I: IntoIterator<Item = S>,
-{
-    Gathered(Nodes { root, children_of })
-}
-
-impl<S: Send, B: Fn(&S) -> I + Send + Sync, I: IntoIterator<Item = S>, const PARENTS_FIRST: bool> Gather
-    for Nodes<S, B, PARENTS_FIRST>
-{
-    type Item = S;
-
-    /// Visits parents first. If children must come first, visits the children from the last to the
-    /// first, and reverses the result.
-    fn gather(self) -> Vec<S> {
-        let (mut nodes, mut open) = (Vec::new(), vec![self.root]);
-        while let Some(node) = open.pop() {
-            let first = open.len();
-            open.extend((self.children_of)(&node));
-            if PARENTS_FIRST {
-                open[first..].reverse();
-            }
-            nodes.push(node);
-        }
-        if !PARENTS_FIRST {
-            nodes.reverse();
-        }
-        nodes
+    #[inline]
+    fn nth_back(&mut self, skipped: usize) -> Option<T> {
+        self.nth(skipped)
     }
 }
+
+impl<T: Clone> ExactSizeIterator for Clones<T> {}

@@ -9,10 +9,11 @@ use rangesteal::{
 };
 
 use super::{
-    End, Gather, GatherExact, Gathered, IndexedParallelIterator, Keeps, ParallelIterator, drive,
+    End, Gather, GatherExact, Gathered, IndexedEnd, IndexedParallelIterator, Keeps, ParallelIterator, drive,
     end::Behind,
     ends,
-    plumbing::{Consumer, Folder, Reducer, UnindexedConsumer},
+    lend::ToEnd,
+    plumbing::{Consumer, Folder, Producer, ProducerCallback, Reducer, UnindexedConsumer},
     shown,
 };
 use crate::{join::join, sync::lock};
@@ -68,7 +69,124 @@ impl<A: ParallelIterator, B: ParallelIterator<Item = A::Item>> Gather for OneAft
 impl<A: IndexedParallelIterator, B: IndexedParallelIterator<Item = A::Item>> GatherExact
     for OneAfterOther<A, B>
 {
+    #[track_caller]
+    fn rs_run_indexed<E: IndexedEnd<A::Item>>(self, end: E) -> E::Out {
+        let len = self.known_len().expect("at most `usize::MAX` items");
+        self.lend(ToEnd { len, end })
+    }
+
+    fn lend<CB: ProducerCallback<A::Item>>(self, callback: CB) -> CB::Output {
+        let Self(a, b) = self;
+        let before = a.len();
+        a.with_producer(WithFirst { before, b, to: callback })
+    }
 }
+
+/// Receives the producer of the first of two iterators, which has `before` items.
+struct WithFirst<B, CB> {
+    before: usize,
+    b: B,
+    to: CB,
+}
+
+impl<T, B: IndexedParallelIterator<Item = T>, CB: ProducerCallback<T>> ProducerCallback<T>
+    for WithFirst<B, CB>
+{
+    type Output = CB::Output;
+
+    fn callback<P: Producer<Item = T>>(self, first: P) -> CB::Output {
+        let Self { before, b, to } = self;
+        b.with_producer(WithSecond { before, first, to })
+    }
+}
+
+/// Receives the producer of the second of two iterators.
+struct WithSecond<P, CB> {
+    before: usize,
+    first: P,
+    to: CB,
+}
+
+impl<P: Producer, CB: ProducerCallback<P::Item>> ProducerCallback<P::Item> for WithSecond<P, CB> {
+    type Output = CB::Output;
+
+    fn callback<Q: Producer<Item = P::Item>>(self, second: Q) -> CB::Output {
+        let Self { before, first, to } = self;
+        to.callback(Both { before, first, second })
+    }
+}
+
+/// The items of one producer, which has `before` items, then those of another one.
+struct Both<P, Q> {
+    before: usize,
+    first: P,
+    second: Q,
+}
+
+impl<P: Producer, Q: Producer<Item = P::Item>> Producer for Both<P, Q> {
+    type Item = P::Item;
+    type IntoIter = ItemsOfBoth<P::IntoIter, Q::IntoIter>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        ItemsOfBoth(self.first.into_iter().chain(self.second.into_iter()))
+    }
+
+    fn min_len(&self) -> usize {
+        self.first.min_len().max(self.second.min_len())
+    }
+
+    fn max_len(&self) -> usize {
+        self.first.max_len().min(self.second.max_len())
+    }
+
+    fn split_at(self, index: usize) -> (Self, Self) {
+        let of_first = index.min(self.before);
+        let (first, more_of_first) = self.first.split_at(of_first);
+        let (second, more_of_second) = self.second.split_at(index - of_first);
+        let behind = Self { before: self.before - of_first, first: more_of_first, second: more_of_second };
+        (Self { before: of_first, first, second }, behind)
+    }
+
+    fn fold_with<F: Folder<P::Item>>(self, folder: F) -> F {
+        let folder = self.first.fold_with(folder);
+        if folder.full() { folder } else { self.second.fold_with(folder) }
+    }
+}
+
+/// The items of two iterators, whose number is known.
+struct ItemsOfBoth<A, B>(iter::Chain<A, B>);
+
+impl<A: Iterator, B: Iterator<Item = A::Item>> Iterator for ItemsOfBoth<A, B> {
+    type Item = A::Item;
+
+    #[inline]
+    fn next(&mut self) -> Option<A::Item> {
+        self.0.next()
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+
+    #[inline]
+    fn fold<R, F: FnMut(R, A::Item) -> R>(self, acc: R, f: F) -> R {
+        self.0.fold(acc, f)
+    }
+}
+
+impl<A, B> DoubleEndedIterator for ItemsOfBoth<A, B>
+where
+    A: DoubleEndedIterator,
+    B: DoubleEndedIterator<Item = A::Item>,
+{
+    #[inline]
+    fn next_back(&mut self) -> Option<A::Item> {
+        self.0.next_back()
+    }
+}
+
+impl<A: ExactSizeIterator, B: ExactSizeIterator<Item = A::Item>> ExactSizeIterator for ItemsOfBoth<A, B> {}
 
 /// The items of an iterator, with a clone of a separator between neighbours.
 #[doc(hidden)]

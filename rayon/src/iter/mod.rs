@@ -9,6 +9,7 @@ mod end;
 mod ends;
 mod folds;
 mod gathered;
+mod grown;
 mod indexed;
 mod into;
 mod lend;
@@ -48,15 +49,16 @@ pub use self::{
     bridge::{IterBridge, ParallelBridge},
     divided::Divided,
     folds::{Fold, FoldChunks, FoldChunksWith, FoldWith, MapInit, MapWith, TryFold, TryFoldWith},
+    grown::{
+        Split, WalkTree, WalkTreePostfix, WalkTreePrefix, split, walk_tree, walk_tree_postfix,
+        walk_tree_prefix,
+    },
     indexed::IndexedParallelIterator,
     into::{
         FromParallelIterator, IntoParallelIterator, IntoParallelRefIterator, IntoParallelRefMutIterator,
         ParallelDrainFull, ParallelDrainRange, ParallelExtend,
     },
-    make::{
-        Empty, Once, Repeat, RepeatN, Split, WalkTree, WalkTreePostfix, WalkTreePrefix, empty, once, repeat,
-        repeat_n, split, walk_tree, walk_tree_postfix, walk_tree_prefix,
-    },
+    make::{Empty, Once, Repeat, RepeatN, empty, once, repeat, repeat_n},
     mixed::{Chain, Intersperse},
     parallel::ParallelIterator,
     places::{Chunks, Enumerate, MaxLen, MinLen, Rev, Skip, StepBy, Take},
@@ -74,6 +76,7 @@ pub use self::{
     divided::{Divide, Whole},
     end::{End, IndexedEnd, IndexedStage, Keeps, Stage},
     gathered::{Counted, Gather, GatherExact, Gathered, Listed},
+    grown::Walk,
     spread::{Flat, FlatMapBy, Spreads},
     staged::{Placed, Staged},
     tries::Try,

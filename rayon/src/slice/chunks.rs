@@ -4,7 +4,15 @@ use std::mem;
 
 use rangesteal::source;
 
-use crate::sources::begins;
+use crate::{
+    iter::{
+        Chain, End, IndexedEnd, IndexedParallelIterator, ParallelIterator,
+        plumbing::{Consumer, ProducerCallback, bridge},
+        unindexed_by_bridge,
+    },
+    option,
+    sources::begins,
+};
 
 /// Declares an iterator over chunks of `size` items. One chunk may be shorter.
 macro_rules! chunks {
@@ -61,12 +69,72 @@ chunks! {
 }
 chunks! {
     /// Chunks from the end. See [`ParallelSlice::par_rchunks`](super::ParallelSlice::par_rchunks).
-    RChunks of &'data [T], Sync, |self| source(self.slice.rchunks(self.size).collect::<Vec<_>>())
+    RChunks of &'data [T], Sync, |self| {
+        let Self { slice, size } = self;
+        source(0..self.len()).map(move |index| {
+            let end = slice.len() - index * size;
+            &slice[end.saturating_sub(size)..end]
+        })
+    }
 }
-chunks! {
-    /// Mutable chunks from the end. See
-    /// [`ParallelSliceMut::par_rchunks_mut`](super::ParallelSliceMut::par_rchunks_mut).
-    RChunksMut of &'data mut [T], Send, |self| source(self.slice.rchunks_mut(self.size).collect::<Vec<_>>())
+
+/// Mutable chunks from the end. See
+/// [`ParallelSliceMut::par_rchunks_mut`](super::ParallelSliceMut::par_rchunks_mut).
+#[derive(Debug)]
+#[must_use = "an iterator runs nothing: its last method does"]
+pub struct RChunksMut<'data, T> {
+    pub(super) slice: &'data mut [T],
+    pub(super) size: usize,
+}
+
+impl<'data, T: Send> RChunksMut<'data, T> {
+    /// The exact chunks, then the items left over.
+    fn exact_and_rest(self) -> Chain<RChunksExactMut<'data, T>, option::IntoIter<&'data mut [T]>> {
+        let mut exact = RChunksExactMut::new(self.slice, self.size);
+        let rest = exact.take_remainder();
+        exact.chain((!rest.is_empty()).then_some(rest))
+    }
+}
+
+impl<'data, T: Send> ParallelIterator for RChunksMut<'data, T> {
+    type Item = &'data mut [T];
+    unindexed_by_bridge!();
+
+    #[track_caller]
+    fn rs_run<E: End<&'data mut [T]>>(self, end: E) -> E::Out {
+        self.exact_and_rest().rs_run(end)
+    }
+
+    #[track_caller]
+    fn rs_run_backward<E: End<&'data mut [T]>>(self, end: E) -> E::Out {
+        self.exact_and_rest().rs_run_backward(end)
+    }
+
+    fn opt_len(&self) -> Option<usize> {
+        Some(self.len())
+    }
+}
+
+impl<'data, T: Send> IndexedParallelIterator for RChunksMut<'data, T> {
+    fn drive<C: Consumer<&'data mut [T]>>(self, consumer: C) -> C::Result {
+        bridge(self, consumer)
+    }
+
+    fn with_producer<CB: ProducerCallback<&'data mut [T]>>(self, callback: CB) -> CB::Output {
+        self.exact_and_rest().with_producer(callback)
+    }
+
+    #[track_caller]
+    fn rs_run_indexed<E: IndexedEnd<&'data mut [T]>>(self, end: E) -> E::Out {
+        if self.slice.len().is_multiple_of(self.size) {
+            return RChunksExactMut::new(self.slice, self.size).rs_run_indexed(end);
+        }
+        self.exact_and_rest().rs_run_indexed(end)
+    }
+
+    fn len(&self) -> usize {
+        self.slice.len().div_ceil(self.size)
+    }
 }
 
 exact_chunks! {
