@@ -1,6 +1,7 @@
 //! Parts that a closure divides, and trees whose nodes a closure makes.
 
 #![cfg(feature = "threads")]
+#![allow(clippy::trivially_copy_pass_by_ref, reason = "closures of trees")]
 
 mod dropped;
 
@@ -54,16 +55,20 @@ fn parts_are_as_many_as_threads_need() {
 /// The children of a node: none, one or several.
 fn children(of: &usize) -> Vec<usize> {
     let first = of * 5 / 2 + 1;
-    (first..first + of * 7 % 4 + usize::from(of % 9 == 0)).filter(|child| *child < 3000).collect()
+    (first..first + of * 7 % 4 + usize::from(of.is_multiple_of(9))).filter(|child| *child < 3000).collect()
 }
 
 fn parents_first(of: usize, children_of: fn(&usize) -> Vec<usize>, to: &mut Vec<usize>) {
     to.push(of);
-    children_of(&of).into_iter().for_each(|child| parents_first(child, children_of, to));
+    for child in children_of(&of) {
+        parents_first(child, children_of, to);
+    }
 }
 
 fn children_first(of: usize, children_of: fn(&usize) -> Vec<usize>, to: &mut Vec<usize>) {
-    children_of(&of).into_iter().for_each(|child| children_first(child, children_of, to));
+    for child in children_of(&of) {
+        children_first(child, children_of, to);
+    }
     to.push(of);
 }
 
