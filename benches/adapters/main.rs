@@ -2,8 +2,8 @@
 //! drop-in.
 //!
 //! `cargo bench --bench adapters [-- WORD]` runs the rows whose names contain the word, with two
-//! threads, in interleaved turns. Figures are median times relative to the plain loop; the last column
-//! is that of the least times. Target: at most 1.05 times rayon's time.
+//! threads, in interleaved turns. Figures are median times relative to the plain loop, and in the
+//! last column least times. Target: at most 1.05 times rayon's time.
 //!
 //! With `--both`, loops of both pools run in turn in one process, instead of the rows.
 

@@ -97,8 +97,8 @@ pub struct RepeatN<T> {
     n: usize,
 }
 
-/// An iterator over `n` items: clones of `element`, and finally `element` itself. Each part of a loop
-/// clones an element of its own.
+/// An iterator over `n` items: clones of `element`, and finally `element` itself. Each part of a
+/// loop clones an element of its own.
 pub fn repeat_n<T: Clone + Send>(element: T, n: usize) -> RepeatN<T> {
     RepeatN { element: (n > 0).then_some(element), n }
 }
