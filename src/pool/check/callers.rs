@@ -968,6 +968,7 @@ impl SimPool {
             took: (self.now - call_begin) as f32,
             took_shared: (self.now - begin) as f32,
             stop: None,
+            deciding: 0.0,
         };
         seen.learn(&self.memory, &self.prices, &times);
         let boundaries = Some(&boundaries).filter(|_| alone == 0);

@@ -59,7 +59,7 @@ impl Executor {
 
     /// Whether calls of a loop may repeat earlier ones: they go through all items, and nobody wants
     /// to know how.
-    fn may_repeat(&self, options: &LoopOptions<'_>) -> bool {
+    pub(super) fn may_repeat(&self, options: &LoopOptions<'_>) -> bool {
         options.kind.goes_through() && self.is_unseen(options.is_plain()) && !SceneSpot::is_near()
     }
 
@@ -150,10 +150,7 @@ impl Executor {
         options: &LoopOptions<'_>,
         plan: impl FnOnce() -> SharedPlan,
     ) {
-        if !options.kind.is_from_the_front()
-            && self.may_repeat(options)
-            && let Some(takes) = with_rounds(|rounds| rounds?.takes_shared(this, begun))
-        {
+        if let Some(takes) = with_rounds(|rounds| rounds?.takes_shared(this, begun)) {
             let key = self.plan_key(this, options.threads);
             let _gone = PLANS.try_with(|plans| plans.shared.begin(key, plan(), takes));
         }

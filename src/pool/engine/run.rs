@@ -26,6 +26,7 @@ use crate::{
             launch::{self, Launch, Why},
             learn::SharedCall,
             prices::block_in_order,
+            repeat::deciding,
             rhythm::RoundSeen,
             site::{Loop, LoopKind, Supply},
             split::{Splits, parts},
@@ -273,6 +274,14 @@ impl<'r> Running<'r> {
 }
 
 impl SharedPart<'_> {
+    /// When the call began, if the next calls may run as it does: helpers were awake, all of them
+    /// came that pay, and the whole slice was shared, by ranges.
+    fn begun_alike(&self, options: &LoopOptions<'_>) -> Option<Instant> {
+        let Self { call, help: Help { is_full, is_whole, .. }, .. } = self;
+        let was_shared = call.awake && call.launch.helpers().is_some();
+        call.weighed.filter(|_| was_shared && *is_full && *is_whole && !options.kind.is_from_the_front())
+    }
+
     /// Begins `round` over the indices of this part.
     #[inline(never)]
     fn begin_round(&self, round: &Round<'_>, options: &LoopOptions<'_>) {
@@ -368,7 +377,9 @@ impl Executor {
         }
         let Call { this, awake, launch, .. } = shared.call;
         options.tell_around(&shared.before, Some(&times));
+        let repeatable = if self.may_repeat(options) { shared.begun_alike(options) } else { None };
         let (now, before) = (Instant::now(), &shared.before);
+        let took = nanos(now - before.begin);
         let seen = SharedCall {
             this,
             kind: options.kind,
@@ -378,9 +389,10 @@ impl Executor {
             grows: options.list.is_some(),
             alone: before.indices,
             took_alone: nanos(before.took),
-            took: nanos(now - before.begin),
+            took,
             took_shared: nanos(now - shared.begin),
             stop,
+            deciding: repeatable.map_or(0.0, |_| deciding(took)),
         };
         if !options.watch.is_cancelled() && launch.is_learnt_from() {
             seen.learn(&self.memory, &self.prices, &times);
@@ -395,11 +407,7 @@ impl Executor {
                 let boundaries = has_ranges.then_some(&shared.plan.boundaries);
                 let cpus = shared.plan.workers.min(self.cpus_at_a_time());
                 seen.learn_splits(&mut splits, boundaries, cpus, &mut times);
-                if let Call { awake: true, launch: Launch::Shared { .. }, weighed: Some(begun), .. } =
-                    shared.call
-                    && shared.help.is_full
-                    && shared.help.is_whole
-                {
+                if let Some(begun) = repeatable {
                     let Plan { workers, pace, polls, .. } = shared.plan;
                     self.repeat_shared((this, begun), options, || {
                         let boundaries = splits.boundaries(this, true, workers);

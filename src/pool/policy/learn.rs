@@ -30,6 +30,8 @@ pub(crate) struct SharedCall {
     /// How long the call took, and its shared part.
     pub(crate) took: f32,
     pub(crate) took_shared: f32,
+    /// The part of both times that does not count, since the next calls may repeat this one.
+    pub(crate) deciding: f32,
     /// Where the loop has stopped, if it has.
     pub(crate) stop: Option<usize>,
 }
@@ -39,13 +41,14 @@ impl SharedCall {
     pub(crate) fn learn(&self, memory: &Memory, prices: &Prices, times: &Times) {
         let Self { this, kind, awake, is_full, .. } = *self;
         let (indices, work) = self.needed(times);
+        let took = self.took - self.deciding;
         if self.launch == Launch::Explored {
             // The price of help was measured, and caches may have been cold.
             if !prices.explored(awake) {
                 return;
             }
         } else if is_full && !self.launch.is_trial() {
-            memory.learn_shared(prices, this, kind, (self.took, awake), indices, work);
+            memory.learn_shared(prices, this, kind, (took, awake), indices, work);
         } else {
             memory.learn(this, kind, indices, work);
         }
@@ -59,9 +62,9 @@ impl SharedCall {
             && own.is_finite()
         {
             // The time from the last item to the end of the loop counts twice, because two workers
-            // both wait during this time.
+            // both wait during this time. So does the time of deciding.
             let behind = self.took_shared - times.length();
-            let late = first.is_finite().then_some(first + 2.0 * behind);
+            let late = first.is_finite().then_some((first + 2.0 * (behind - self.deciding)).max(0.0));
             prices.learn(awake, helpers.len(), late, own, self.took_shared);
         }
     }
@@ -106,7 +109,10 @@ mod tests {
     use std::ptr;
 
     use super::{
-        super::site::{Site, Slice},
+        super::{
+            repeat::DECIDED_NS,
+            site::{Site, Slice},
+        },
         *,
     };
 
@@ -129,6 +135,7 @@ mod tests {
             took: 82e3,
             took_shared: 81e3,
             stop,
+            deciding: 0.0,
         };
         (call, times)
     }
@@ -142,6 +149,22 @@ mod tests {
         assert_eq!(needed(None), (1000, 82e3));
         assert_eq!(needed(Some(199)), (200, 2e3), "the calling thread has reached the stop");
         assert_eq!(needed(Some(499)), (500, 41e3), "a helper has, so half of the work counts");
+    }
+
+    #[test]
+    fn the_time_of_deciding_does_not_count_in_a_call_that_may_be_repeated() {
+        let learnt = |deciding| {
+            let (memory, prices) = (Memory::new(), Prices::new());
+            let (call, mut times) = call(LoopKind::THROUGH, true, None);
+            let call = SharedCall { deciding, took: 8e3, took_shared: 7e3, ..call };
+            // The helper begins after 0.3 µs, and ends 1 µs before the call.
+            times.tallies[1].span = 300.0..6e3;
+            call.learn(&memory, &prices, &times);
+            (memory.verdict(call.this).expect("a verdict").usually * 1000.0, prices.help(true))
+        };
+        let [(all, dear), (repeated, cheap)] = [0.0, DECIDED_NS].map(learnt);
+        assert_eq!((all, repeated), (8e3, 8e3 - DECIDED_NS));
+        assert!(cheap < dear, "help for {cheap} and {dear} ns");
     }
 
     #[test]

@@ -150,7 +150,7 @@ mod planted {
     }
 
     #[test]
-    #[should_panic(expected = "exceeded maximum number of branches")]
+    #[should_panic(expected = "deadlock")]
     fn two_callers_that_register_one_arena() {
         with(Bug::UsesItsOwnArena, new_arenas);
     }
