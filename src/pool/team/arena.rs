@@ -52,8 +52,8 @@ pub(crate) struct Arena {
     /// A token is in an offer, in an open place, or with a worker inside. The loop is over when all
     /// tokens are back.
     pub(crate) active: CachePadded<AtomicUsize>,
-    /// The words that each call writes. They lie apart: if calls are alike, the other fields stay in
-    /// the caches of all workers.
+    /// The words that each call writes. They lie apart: if calls are alike, the other fields stay
+    /// in the caches of all workers.
     pub(crate) caller: CachePadded<OfCaller>,
 }
 

@@ -761,7 +761,7 @@ impl<J: Copy> Drop for Entered<'_, J> {
                 let places = arena_job.places + 1;
                 barrier.set_places(&mut arena_job, arena, places);
             }
-        } else if barrier.open.load(Ordering::Relaxed) & (1 << arena.number) != 0 {
+        } else if arena.open.load(Ordering::Relaxed) > 0 {
             tokens += barrier.close(&mut lock(&barrier.jobs[arena.number]), arena);
         }
         if let Some(me) = me {
