@@ -9,7 +9,7 @@ use super::{
     again::SharedPlan,
     ask::Call,
     executor::Executor,
-    inputs::Inside,
+    inputs::{Inside, with_rounds},
     loop_options::LoopOptions,
     plan::{Plan, WorkerPlaces},
     round::Round,
@@ -380,6 +380,8 @@ impl Executor {
         let repeatable = if self.may_repeat(options) { shared.begun_alike(options) } else { None };
         let (now, before) = (Instant::now(), &shared.before);
         let took = nanos(now - before.begin);
+        let saved = with_rounds(|rounds| Some(rounds?.deciding(this, took)));
+        let saved = repeatable.and(saved).unwrap_or(0.0);
         let seen = SharedCall {
             this,
             kind: options.kind,
@@ -389,7 +391,7 @@ impl Executor {
             grows: options.list.is_some(),
             alone: before.indices,
             took_alone: nanos(before.took),
-            took,
+            took: took - saved,
             took_shared: nanos(now - shared.begin),
             stop,
             deciding: repeatable.map_or(0.0, |_| deciding(took)),

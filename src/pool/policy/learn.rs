@@ -27,10 +27,12 @@ pub(crate) struct SharedCall {
     /// How many indices the calling thread folded before it shared the rest, and its time for them.
     pub(crate) alone: usize,
     pub(crate) took_alone: f32,
-    /// How long the call took, and its shared part.
+    /// How long the call took, or would have taken if it had repeated a plan as most calls of the
+    /// loop do.
     pub(crate) took: f32,
+    /// How long its shared part took, and how much of this a call that repeats it would not take; 0
+    /// if no call may repeat it.
     pub(crate) took_shared: f32,
-    /// The part of both times that does not count, since the next calls may repeat this one.
     pub(crate) deciding: f32,
     /// Where the loop has stopped, if it has.
     pub(crate) stop: Option<usize>,
@@ -41,14 +43,13 @@ impl SharedCall {
     pub(crate) fn learn(&self, memory: &Memory, prices: &Prices, times: &Times) {
         let Self { this, kind, awake, is_full, .. } = *self;
         let (indices, work) = self.needed(times);
-        let took = self.took - self.deciding;
         if self.launch == Launch::Explored {
             // The price of help was measured, and caches may have been cold.
             if !prices.explored(awake) {
                 return;
             }
         } else if is_full && !self.launch.is_trial() {
-            memory.learn_shared(prices, this, kind, (took, awake), indices, work);
+            memory.learn_shared(prices, this, kind, (self.took, awake), indices, work);
         } else {
             memory.learn(this, kind, indices, work);
         }
@@ -62,9 +63,9 @@ impl SharedCall {
             && own.is_finite()
         {
             // The time from the last item to the end of the loop counts twice, because two workers
-            // both wait during this time. So does the time of deciding.
+            // both wait during this time.
             let behind = self.took_shared - times.length();
-            let late = first.is_finite().then_some((first + 2.0 * (behind - self.deciding)).max(0.0));
+            let late = first.is_finite().then_some((first + 2.0 * behind - self.deciding).max(0.0));
             prices.learn(awake, helpers.len(), late, own, self.took_shared);
         }
     }
@@ -152,18 +153,17 @@ mod tests {
     }
 
     #[test]
-    fn the_time_of_deciding_does_not_count_in_a_call_that_may_be_repeated() {
+    fn the_time_of_deciding_does_not_count_in_the_price_of_help() {
         let learnt = |deciding| {
             let (memory, prices) = (Memory::new(), Prices::new());
             let (call, mut times) = call(LoopKind::THROUGH, true, None);
             let call = SharedCall { deciding, took: 8e3, took_shared: 7e3, ..call };
-            // The helper begins after 0.3 µs, and ends 1 µs before the call.
-            times.tallies[1].span = 300.0..6e3;
+            // The helper begins after 0.3 µs, and ends 0.4 µs before the call.
+            times.tallies[1].span = 300.0..6.6e3;
             call.learn(&memory, &prices, &times);
-            (memory.verdict(call.this).expect("a verdict").usually * 1000.0, prices.help(true))
+            prices.help(true)
         };
-        let [(all, dear), (repeated, cheap)] = [0.0, DECIDED_NS].map(learnt);
-        assert_eq!((all, repeated), (8e3, 8e3 - DECIDED_NS));
+        let [dear, cheap] = [0.0, DECIDED_NS].map(learnt);
         assert!(cheap < dear, "help for {cheap} and {dear} ns");
     }
 

@@ -12,27 +12,27 @@
 //! are not like the others. A plan of calls alone also ends after a call that takes clearly longer than
 //! expected.
 //!
-//! Since most calls repeat a plan, the policy compares a loop alone with repeated calls: it takes
-//! the time of deciding off the times of shared calls that it has decided. (When this counted, a
-//! loop of 5 µs seemed not worth sharing, and most rounds of a decided call seemed unlike the
-//! others, so that 30 to 37 % of the shared calls were decided.)
+//! While most calls of a loop repeat a plan, the policy compares the loop alone with such calls: it
+//! takes the time of deciding off the times of the few shared calls that are decided. (Otherwise a
+//! loop of 5 µs does not seem worth sharing. Also, the round of a decided call then seems unlike
+//! the others, and 30 to 37 % of the shared calls are decided.)
 
 use std::cell::Cell;
 
 use super::{prices::CLEARLY, site::Loop};
 
 /// In calls: how many calls repeat a plan.
-const REPEATED: u8 = 15;
+pub(super) const REPEATED: u8 = 15;
 /// In plans: how many plans of a thread are remembered.
 const PLANS: usize = 16;
 /// In nanoseconds: a call that takes longer is not repeated, since that would gain less than 1 %.
 pub(crate) const LONGEST_REPEATED_NS: f32 = 100e3;
-/// In nanoseconds: a shared call that is decided takes about so much longer than one that repeats
+/// In nanoseconds: a shared call that is decided takes at least so much longer than one that repeats
 /// it. (For loops of 5, 8 and 10 µs it was 1.3, 1.8 and 1.9 µs.)
-pub(super) const DECIDED_NS: f32 = 1_200.0;
+pub(super) const DECIDED_NS: f32 = 1_000.0;
 
-/// How much less a shared call would have taken if it had repeated an earlier one, in nanoseconds.
-/// It was decided, and it took `took` nanoseconds, or its round did.
+/// The part of the time of a decided call that a repeated one would not take, in nanoseconds. The
+/// call, or the round that it began, took `took` nanoseconds.
 pub(crate) fn deciding(took: f32) -> f32 {
     f32::min(DECIDED_NS, took / 2.0)
 }

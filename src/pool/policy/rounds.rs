@@ -22,7 +22,7 @@
 //!
 //! While the rounds of a short loop are alike, most of its calls run as an earlier one ran
 //! ([`repeat`](super::repeat)). Their rounds are measured, too, and they count in the intervals
-//! between trials. After a round that is not like the others, the next call is decided.
+//! between trials. After two rounds that are not like the others, the next call is decided.
 //!
 //! A loop is tried alone only if the round is clearly longer than the shared loop. So a loop that
 //! is most of its program is never tried.
@@ -32,7 +32,7 @@ use std::cell::{RefCell, RefMut};
 use super::{
     alone_or_shared::{DOUBTED, LONGER, LONGEST_INTERVAL, MEAN_OF},
     prices::CLEARLY,
-    repeat::{LONGEST_REPEATED_NS, deciding},
+    repeat::{LONGEST_REPEATED_NS, REPEATED, deciding},
     site::Loop,
 };
 use crate::clock::{Instant, nanos};
@@ -109,6 +109,12 @@ impl Rounds {
         rounds.takes.filter(|_| rounds.begun == Some(begun) && rounds.is_settled(Ran::Shared))
     }
 
+    /// How much less the call, which was decided and took `took` nanoseconds, would have taken if it
+    /// had repeated a plan, as calls of this loop do; 0 if they do not.
+    pub(crate) fn deciding(&self, this: Loop, took: f32) -> f32 {
+        self.known(this).filter(|rounds| rounds.repeats()).map_or(0.0, |_| deciding(took))
+    }
+
     /// Whether the next calls may run alone, as the last call ran: the rounds of the loop are
     /// settled, or not known.
     pub(crate) fn may_repeat_alone(&self, this: Loop) -> bool {
@@ -164,8 +170,8 @@ struct RoundsOfLoop {
     ran: Ran,
     in_row: u8,
     was_decided: bool,
-    /// Whether the last call repeated an earlier one.
-    repeated: bool,
+    /// How many calls have been decided since one repeated a plan, at most [`REPEATED`].
+    decided_in_row: u8,
     /// How the last call would have run if rounds had not decided.
     own: Ran,
     /// The verdict: whether calls run alone.
@@ -201,7 +207,7 @@ impl RoundsOfLoop {
         ran: Ran::Alone,
         in_row: 0,
         was_decided: false,
-        repeated: false,
+        decided_in_row: REPEATED,
         own: Ran::Shared,
         is_alone: false,
         usually: 0.0,
@@ -233,6 +239,11 @@ impl RoundsOfLoop {
         decided
     }
 
+    /// Whether calls repeat plans.
+    fn repeats(&self) -> bool {
+        self.decided_in_row < REPEATED
+    }
+
     /// Whether the last call ran this way, the rounds are alike but for one that was interrupted,
     /// and no trial is under way or soon due.
     fn is_settled(&self, ran: Ran) -> bool {
@@ -254,16 +265,17 @@ impl RoundsOfLoop {
         }
     }
 
-    /// The call that begins runs this way. `repeated` says whether it repeats an earlier one.
-    fn runs(&mut self, ran: Ran, repeated: bool) {
+    /// The call that begins runs this way. `repeats` says whether it repeats an earlier one.
+    fn runs(&mut self, ran: Ran, repeats: bool) {
         self.in_row = if ran == self.ran { 2.min(self.in_row + 1) } else { 1 };
-        (self.ran, self.repeated) = (ran, repeated);
+        let decided = if repeats { 0 } else { REPEATED.min(self.decided_in_row + 1) };
+        (self.ran, self.decided_in_row) = (ran, decided);
     }
 
     /// A round took `took`.
     fn see(&mut self, took: f32) {
-        let may_repeat = self.ran == Ran::Shared && self.takes.is_some();
-        let took = if may_repeat && !self.repeated { took - deciding(took) } else { took };
+        let was_decided = self.ran == Ran::Shared && self.decided_in_row > 0;
+        let took = if was_decided && self.repeats() { took - deciding(took) } else { took };
         let is_verdict = (self.ran == Ran::Alone) == self.is_alone;
         if let Some(trial) = &mut self.trial {
             if is_verdict {
@@ -450,6 +462,18 @@ mod tests {
     }
 
     #[test]
+    fn the_time_of_deciding_counts_in_a_loop_whose_calls_repeat_nothing() {
+        let saved = |program| {
+            let mut simulated = Simulated::new();
+            simulated.rounds(program, 100);
+            simulated.rounds.deciding(this(), 5e3)
+        };
+        assert!(saved(SHARED) > 0.0);
+        let long = saved(Program { loop_alone: 400e3, alone: 440e3, shared: 260e3, ..SHARED });
+        assert!([long, Rounds::new().deciding(this(), 5e3)].iter().all(|&saved| saved <= 0.0));
+    }
+
+    #[test]
     fn the_call_after_two_rounds_unlike_the_others_is_decided() {
         let mut simulated = Simulated::new();
         simulated.rounds(SHARED, 102);
@@ -459,6 +483,8 @@ mod tests {
             assert_eq!(simulated.repeated, before + repeated);
             simulated.now += Duration::from_micros(20);
         }
+        let rounds = simulated.rounds.known(this()).expect("known");
+        assert_eq!(rounds.alike, 2 * ALIKE - 2, "each round is measured once");
     }
 
     #[test]

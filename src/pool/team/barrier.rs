@@ -414,9 +414,7 @@ impl<J: Copy> Barrier<J> {
                     drop(state);
                     seen.patience = patience.max(self.patience);
                     let arena = self.arenas.get(offered.number())?;
-                    if has_slept {
-                        self.ring_two(arena);
-                    }
+                    self.ring_two(arena);
                     return Some(Entered::new(self, offered, arena, Some(me)));
                 }
                 if state.at == WorkerState::Stopped {
