@@ -12,8 +12,9 @@
 //!
 //! Otherwise a run begins with single items, or with the block size that suits the average item of
 //! the last round. The run reads the clock after each stretch of some 10 µs (a reading costs some
-//! 20 ns), but in a call that repeats an earlier one neither at its begin nor at its end. It claims blocks of 8 if items are cheap. If items are very cheap, one stretch tries
-//! blocks of 64. The run keeps blocks of 64 if they are clearly faster.
+//! 20 ns); in a call that repeats an earlier one neither at its begin nor at its end. It claims
+//! blocks of 8 if items are cheap. If items are very cheap, one stretch tries blocks of 64. The run
+//! keeps blocks of 64 if they are clearly faster.
 //!
 //! The run goes back to single items in three cases: items take longer, a thief or a truncation has
 //! interfered, or the last items of a range are left (unless the blocks are known to be harmless).

@@ -9,8 +9,8 @@
 //!
 //! Each slice has a plan of its own. (A program may swap two buffers. If both had one plan, a fixed
 //! period of 16 calls would always decide the same one.) A plan ends after two rounds in a row that
-//! are not like the others. A plan of calls alone also ends after a call that takes clearly longer than
-//! expected.
+//! are not like the others. A plan of calls alone also ends after a call that takes clearly longer
+//! than expected.
 //!
 //! While most calls of a loop repeat a plan, the policy compares the loop alone with such calls: it
 //! takes the time of deciding off the times of the few shared calls that are decided. (Otherwise a
@@ -27,8 +27,8 @@ pub(super) const REPEATED: u8 = 15;
 const PLANS: usize = 16;
 /// In nanoseconds: a call that takes longer is not repeated, since that would gain less than 1 %.
 pub(crate) const LONGEST_REPEATED_NS: f32 = 100e3;
-/// In nanoseconds: a shared call that is decided takes at least so much longer than one that repeats
-/// it. (For loops of 5, 8 and 10 µs it was 1.3, 1.8 and 1.9 µs.)
+/// In nanoseconds: a shared call that is decided takes at least so much longer than one that
+/// repeats it. (For loops of 5, 8 and 10 µs it was 1.3, 1.8 and 1.9 µs.)
 pub(super) const DECIDED_NS: f32 = 1_000.0;
 
 /// The part of the time of a decided call that a repeated one would not take, in nanoseconds. The

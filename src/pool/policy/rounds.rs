@@ -109,8 +109,8 @@ impl Rounds {
         rounds.takes.filter(|_| rounds.begun == Some(begun) && rounds.is_settled(Ran::Shared))
     }
 
-    /// How much less the call, which was decided and took `took` nanoseconds, would have taken if it
-    /// had repeated a plan, as calls of this loop do; 0 if they do not.
+    /// A call of this loop was decided, and took `took` nanoseconds. The part of this time that it
+    /// would not have taken if it had repeated a plan; 0 if calls of this loop do not repeat plans.
     pub(crate) fn deciding(&self, this: Loop, took: f32) -> f32 {
         self.known(this).filter(|rounds| rounds.repeats()).map_or(0.0, |_| deciding(took))
     }
