@@ -36,12 +36,12 @@ macro_rules! range_iter {
 
             #[track_caller]
             fn rs_run<E: End<T>>(self, end: E) -> E::Out {
-                T::run(self.0, false, end)
+                T::run::<false, E>(self.0, end)
             }
 
             #[track_caller]
             fn rs_run_backward<E: End<T>>(self, end: E) -> E::Out {
-                T::run(self.0, true, end)
+                T::run::<true, E>(self.0, end)
             }
 
             fn opt_len(&self) -> Option<usize> {
@@ -66,9 +66,11 @@ macro_rules! range_iter {
         /// compiler infer the type.)
         #[doc(hidden)]
         pub trait Number: Sized + Send {
-            /// Gives the chain of a range to `end`. If `is_backward`, the chain is in reverse.
+            /// Gives the chain of a range to `end`. If `BACKWARD`, the chain is in reverse. (The
+            /// compiler compiles both loops of a condition that it learns only when the program
+            /// runs.)
             #[track_caller]
-            fn run<E: End<Self>>(range: $range<Self>, is_backward: bool, end: E) -> E::Out;
+            fn run<const BACKWARD: bool, E: End<Self>>(range: $range<Self>, end: E) -> E::Out;
 
             /// Gives the items of a range to a consumer.
             fn drive<C>(range: $range<Self>, consumer: C) -> C::Result
@@ -96,8 +98,8 @@ macro_rules! counted {
     ($range_type:ident [$($number:ty)+], |$range:ident| $source:expr, $len:expr) => {$(
         impl Number for $number {
             #[track_caller]
-            fn run<E: End<Self>>(range: $range_type<Self>, is_backward: bool, end: E) -> E::Out {
-                if is_backward {
+            fn run<const BACKWARD: bool, E: End<Self>>(range: $range_type<Self>, end: E) -> E::Out {
+                if const { BACKWARD } {
                     Self::rs_run_indexed(range, $crate::iter::Backward(end, $crate::iter::ANY_LENGTH))
                 } else {
                     Self::rs_run_indexed(range, $crate::iter::Unindexed(end, $crate::iter::ANY_LENGTH))
@@ -173,16 +175,20 @@ macro_rules! uncounted {
         #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss, reason = "wraps")]
         impl Number for $int {
             #[track_caller]
-            fn run<E: End<Self>>(range: Range<Self>, is_backward: bool, end: E) -> E::Out {
+            fn run<const BACKWARD: bool, E: End<Self>>(range: Range<Self>, end: E) -> E::Out {
                 if Self::known_len(&range).is_some() {
-                    return if is_backward { end.chain(source(range).rev()) } else { end.chain(source(range)) };
+                    return if const { BACKWARD } {
+                        end.chain(source(range).rev())
+                    } else {
+                        end.chain(source(range))
+                    };
                 }
-                if E::TAKES_ANY && !is_backward {
+                if const { E::TAKES_ANY && !BACKWARD } {
                     // Few blocks are searched, so threads begin in different ones from the start.
                     return end.foreign(Iter(range));
                 }
                 let (blocks, block) = Self::in_blocks(range);
-                if is_backward {
+                if const { BACKWARD } {
                     end.chain(source(0..blocks).rev().flat_map(move |at| block(at).rev()))
                 } else {
                     end.chain(source(0..blocks).flat_map(block))

@@ -39,14 +39,18 @@ macro_rules! uncounted {
     ($($int:ty)+) => {$(
         impl Number for $int {
             #[track_caller]
-            fn run<E: End<Self>>(range: RangeInclusive<Self>, is_backward: bool, end: E) -> E::Out {
+            fn run<const BACKWARD: bool, E: End<Self>>(range: RangeInclusive<Self>, end: E) -> E::Out {
                 if Number::known_len(&range).is_some() {
-                    return if is_backward { end.chain(source(range).rev()) } else { end.chain(source(range)) };
+                    return if const { BACKWARD } {
+                        end.chain(source(range).rev())
+                    } else {
+                        end.chain(source(range))
+                    };
                 }
                 // Without its last item, the range is a `Range`. The last item is added behind this
                 // `Range`.
                 let (first, last) = range.into_inner();
-                range::Number::run(first..last, is_backward, Then(WithLast { last, is_backward }, end))
+                range::Number::run::<BACKWARD, _>(first..last, Then(WithLast { last, is_backward: BACKWARD }, end))
             }
 
             fn drive<C: UnindexedConsumer<Self>>(range: RangeInclusive<Self>, consumer: C) -> C::Result {

@@ -56,7 +56,7 @@ impl<I: IndexedParallelIterator> IndexedParallelIterator for Theirs<I> {
 /// Calls `work` with items and with the index at which it is to panic or to end, on pools of one
 /// and of three threads. Expects one drop of each item.
 #[track_caller]
-fn dropped_once(what: &str, work: impl Fn(Vec<Dropped<'_>>, usize) + Sync) {
+fn dropped_once(what: &str, work: &(dyn Fn(Vec<Dropped<'_>>, usize) + Sync)) {
     for threads in [1, 3] {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
         for at in [0, 1, 7, N / 2, N - 1, N] {
@@ -72,11 +72,11 @@ fn dropped_once(what: &str, work: impl Fn(Vec<Dropped<'_>>, usize) + Sync) {
 /// Tests a loop over items of each kind of source.
 macro_rules! by_value {
     ($($what:literal: |$items:ident, $bad:ident, $at:ident| $run:expr;)+) => {$({
-        dropped_once(concat!($what, ", of a vector"), |$items, $at| {
+        dropped_once(concat!($what, ", of a vector"), &|$items, $at| {
             let ($bad, $items) = (at($at), $items.into_par_iter());
             _ = $run;
         });
-        dropped_once(concat!($what, ", of another crate's iterator"), |$items, $at| {
+        dropped_once(concat!($what, ", of another crate's iterator"), &|$items, $at| {
             let ($bad, $items) = (at($at), Theirs($items.into_par_iter()));
             _ = $run;
         });
@@ -186,17 +186,17 @@ fn if_a_loop_ends_early() {
 
 #[test]
 fn if_the_items_are_of_a_part_or_of_pairs() {
-    dropped_once("a part", |mut all, bad| all.par_drain(3..N - 3).map(at(bad)).for_each(drop));
-    dropped_once("a part, chunks", |mut all, bad| {
+    dropped_once("a part", &|mut all, bad| all.par_drain(3..N - 3).map(at(bad)).for_each(drop));
+    dropped_once("a part, chunks", &|mut all, bad| {
         all.par_drain(..N / 2).chunks(7).for_each(|of| of.into_iter().for_each(|x| drop(at(bad)(x))));
     });
-    dropped_once("a part, early", |mut all, bad| _ = all.par_drain(9..).find_first(|x| x.at == bad));
-    dropped_once("a part, dropped", |mut all, _| drop(all.par_drain(9..)));
-    dropped_once("pairs", |items, bad| {
+    dropped_once("a part, early", &|mut all, bad| _ = all.par_drain(9..).find_first(|x| x.at == bad));
+    dropped_once("a part, dropped", &|mut all, _| drop(all.par_drain(9..)));
+    dropped_once("pairs", &|items, bad| {
         let pairs = items.into_par_iter().zip(0..N);
         drop(pairs.map(|(x, i)| (at(bad)(x), i)).collect::<Vec<_>>());
     });
-    dropped_once("pairs, early", |items, bad| {
+    dropped_once("pairs, early", &|items, bad| {
         _ = items.into_par_iter().zip(Theirs((0..N - 9).into_par_iter())).find_any(|(_, i)| *i == bad);
     });
 }
