@@ -119,8 +119,8 @@ fn sizes(len: usize) -> impl Iterator<Item = usize> {
     [1, 2, 3, len, len + 1, usize::MAX].into_iter().filter(|size| *size > 0)
 }
 
-/// Cuts the items of `make` by every stage that takes any source. `plain` are their values.
-fn cut<S>(name: &str, pools: &[Pool], make: impl Fn() -> S, plain: &[i128])
+/// Collects the items of `make`, as they are, in reverse and in chunks. `plain` are their values.
+fn collected<S>(name: &str, pools: &[Pool], make: &dyn Fn() -> S, plain: &[i128])
 where
     S: IntoChain<Chain: Pieces<Item: Value + Send, Piece: List + Send> + Sync>,
 {
@@ -136,13 +136,28 @@ where
         items(back, "rev");
         assert_eq!(pool.on(make()).count(), len, "{name}, count");
         for size in sizes(len) {
+            let ours: Vec<Vec<i128>> = pool.on(make()).chunks(size).map(List::list).collect();
+            assert_eq!(ours, lists(plain.chunks(size)), "{name}, chunks of {size}");
+        }
+    }
+}
+
+/// Cuts the items of `make` by every stage that takes any source. `plain` are their values.
+fn cut<S>(name: &str, pools: &[Pool], make: impl Fn() -> S, plain: &[i128])
+where
+    S: IntoChain<Chain: Pieces<Item: Value + Send, Piece: List + Send> + Sync>,
+{
+    collected(name, pools, &make, plain);
+    for pool in pools {
+        let len = plain.len();
+        for size in sizes(len) {
             let at = |stage: &str| format!("{name}, {stage} of {size}");
             let is = |ours: Vec<Vec<i128>>, expected: Vec<Vec<i128>>, stage: &str| {
                 assert_eq!(ours, expected, "{}", at(stage));
             };
-            items(pool.on(make()).grain(size).collect(), &at("grain"));
+            let items: Vec<_> = pool.on(make()).grain(size).collect();
+            assert_eq!(items.into_iter().map(Value::value).collect::<Vec<_>>(), plain, "{}", at("grain"));
             let (all, exact) = (|| lists(plain.chunks(size)), || lists(plain.chunks_exact(size)));
-            is(pool.on(make()).chunks(size).map(List::list).collect(), all(), "chunks");
             is(pool.on(make()).chunks_exact(size).map(List::list).collect(), exact(), "chunks_exact");
             let (chunks, rest) = chunks_exact(make(), size);
             is(pool.on(chunks).map(List::list).collect(), exact(), "source::chunks_exact");
@@ -224,12 +239,17 @@ macro_rules! cut_shared {
 #[test]
 fn ranges_of_every_type() {
     let pools = &pools();
+    macro_rules! collected {
+        ($name:expr, $pools:expr, $make:expr, $plain:expr) => {
+            collected($name, $pools, &|| $make, $plain)
+        };
+    }
     macro_rules! ranges {
-        ($($int:ident)+) => {$(
+        ($cut:ident: $($int:ident)+) => {$(
             let (min, max) = ($int::MIN, $int::MAX);
             for range in [min..min, max..max, max..min, min..min + 1, max - 1..max, min..min + 7, max - 7..max] {
                 let plain: Vec<i128> = range.clone().map(Value::value).collect();
-                cut_shared!(&format!("{range:?}: {}", stringify!($int)), pools, range.clone(), &plain);
+                $cut!(&format!("{range:?}: {}", stringify!($int)), pools, range.clone(), &plain);
             }
             let mut exhausted = max - 1..=max;
             assert!(exhausted.by_ref().count() == 2);
@@ -238,14 +258,15 @@ fn ranges_of_every_type() {
             let full = [min..=min, max..=max, min..=min + 6, max - 6..=max, max - 7..=max - 1];
             for range in empty.into_iter().chain(full) {
                 let plain: Vec<i128> = range.clone().map(Value::value).collect();
-                cut_shared!(&format!("{range:?}: {}", stringify!($int)), pools, range.clone(), &plain);
+                $cut!(&format!("{range:?}: {}", stringify!($int)), pools, range.clone(), &plain);
             }
         )+};
     }
-    if cfg!(miri) {
-        ranges!(u8 i64);
-    } else {
-        ranges!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize);
+    ranges!(cut_shared: u8 i64);
+    // The types differ in the number of their integers and in the integer at an index, and no stage
+    // knows the type.
+    if !cfg!(miri) {
+        ranges!(collected: u16 u32 u64 u128 usize i8 i16 i32 i128 isize);
     }
 }
 
