@@ -455,7 +455,7 @@ mod tests {
         };
         assert!((900..=938).contains(&repeated(SHARED)), "{}", repeated(SHARED));
         // Its decided calls take more than `CLEARLY` times as long as its repeated ones.
-        let short = Program { loop_alone: 5e3, alone: 5.2e3, shared: 3.3e3, ..SHARED };
+        let short = Program { loop_alone: 5e3, alone: 5.2e3, shared: 2.9e3, ..SHARED };
         assert!((900..=938).contains(&repeated(short)), "{}", repeated(short));
         assert_eq!(repeated(Program { loop_alone: 400e3, alone: 440e3, shared: 260e3, ..SHARED }), 0, "long");
         assert!((850..=938).contains(&repeated(PAGE_RANK)), "{} calls alone", repeated(PAGE_RANK));
