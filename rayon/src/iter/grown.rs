@@ -72,17 +72,17 @@ pub type WalkTreePrefix<S, B> = Walk<S, B, true>;
 /// See [`walk_tree_postfix`].
 pub type WalkTreePostfix<S, B> = Walk<S, B, false>;
 
-/// An iterator over the nodes of a tree, each before its children. The threads call `children_of`.
+/// An iterator over the nodes of a tree: [`walk_tree_prefix`].
 pub fn walk_tree<S, B, I>(root: S, children_of: B) -> WalkTree<S, B>
 where
     S: Send,
     B: Fn(&S) -> I + Send + Sync,
     I: IntoIterator<Item = S, IntoIter: DoubleEndedIterator>,
 {
-    Walk { root, children_of }
+    walk_tree_prefix(root, children_of)
 }
 
-/// The nodes of a tree, each before its children.
+/// An iterator over the nodes of a tree, each before its children. The threads call `children_of`.
 pub fn walk_tree_prefix<S, B, I>(root: S, children_of: B) -> WalkTreePrefix<S, B>
 where
     S: Send,

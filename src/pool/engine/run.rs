@@ -380,8 +380,9 @@ impl Executor {
         let repeatable = if self.may_repeat(options) { shared.begun_alike(options) } else { None };
         let (now, before) = (Instant::now(), &shared.before);
         let took = nanos(now - before.begin);
-        let saved = with_rounds(|rounds| Some(rounds?.deciding(this, took)));
-        let saved = repeatable.and(saved).unwrap_or(0.0);
+        // The price of help is that of a repeated call. The loop's own time is, too, but only if
+        // its calls do repeat plans: otherwise it would never take so little time.
+        let saved = repeatable.and_then(|_| with_rounds(|rounds| Some(rounds?.deciding(this, took))));
         let seen = SharedCall {
             this,
             kind: options.kind,
@@ -391,7 +392,7 @@ impl Executor {
             grows: options.list.is_some(),
             alone: before.indices,
             took_alone: nanos(before.took),
-            took: took - saved,
+            took: took - saved.unwrap_or(0.0),
             took_shared: nanos(now - shared.begin),
             stop,
             deciding: repeatable.map_or(0.0, |_| deciding(took)),
