@@ -44,6 +44,8 @@ pub(crate) struct Turns {
     pub(crate) waited: Duration,
     /// The number of times that the thread has got a CPU.
     pub(crate) count: u64,
+    /// The number of times that another thread has taken the CPU while this thread ran.
+    pub(crate) interrupted: u64,
 }
 
 impl Turns {
@@ -53,6 +55,7 @@ impl Turns {
             ran: self.ran.saturating_sub(before.ran),
             waited: self.waited.saturating_sub(before.waited),
             count: self.count.saturating_sub(before.count),
+            interrupted: self.interrupted.saturating_sub(before.interrupted),
         }
     }
 }
@@ -141,7 +144,7 @@ impl PinMonitor {
 
     /// Whether the helper has lost its CPU since the last check. Now its times are `turns`.
     fn has_lost_its_cpu(&mut self, turns: Turns) -> bool {
-        let Turns { ran, waited, count } = turns.since(mem::replace(&mut self.turns, turns));
+        let Turns { ran, waited, count, .. } = turns.since(mem::replace(&mut self.turns, turns));
         let count = u32::try_from(count).unwrap_or(u32::MAX).max(1);
         waited >= (ran + waited).mul_f32(LOST_SHARE) && waited / count >= SHORT_WAIT
     }
@@ -240,7 +243,8 @@ mod tests {
             (0, 0, 0, false),
         ] {
             let [ran, waited] = [ran, waited].map(Duration::from_micros);
-            let found = PinMonitor::new(begin).has_lost_its_cpu(Turns { ran, waited, count });
+            let found =
+                PinMonitor::new(begin).has_lost_its_cpu(Turns { ran, waited, count, ..Turns::default() });
             assert_eq!(found, has_lost, "{ran:?} {waited:?} {count}");
         }
     }
