@@ -4,7 +4,15 @@
 
 mod busy;
 
-use std::{collections::HashSet, sync::Mutex, thread, time::Duration};
+use std::{
+    collections::HashSet,
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    thread,
+    time::Duration,
+};
 
 use busy::work;
 use rangesteal::Pool;
@@ -32,11 +40,18 @@ fn a_loop_wakes_few_threads_unless_its_items_sleep() {
     assert!(first > most / 2, "{first} of {most} threads have taken part in the first call");
     assert!((0..30).any(|_| sleepers() > 1 + most), "the other threads take no part");
     // Beside other programs, each thread waits for a CPU when it wakes. (When such threads were
-    // taken for starved ones, 4 threads took part in the fourth call.)
-    let busy: Vec<_> = (0..6).map(|_| thread::spawn(|| work(4_000_000_000))).collect();
-    let last = (0..6).fold(0, |_, _| sleepers());
+    // taken for starved ones, 5 threads took part in the third call.)
+    let is_over = AtomicBool::new(false);
+    let busy = || {
+        while !is_over.load(Relaxed) {
+            work(1_000_000);
+        }
+    };
+    let last = thread::scope(|scope| {
+        (0..6).for_each(|_| drop(scope.spawn(busy)));
+        let last = (0..3).fold(0, |_, _| sleepers());
+        is_over.store(true, Relaxed);
+        last
+    });
     assert!(last > most / 2, "{last} threads have taken part beside busy threads");
-    for thread in busy {
-        thread.join().unwrap();
-    }
 }
