@@ -324,12 +324,13 @@ fn flame_graphs() {
             .filter_map(|line| line.trim().split_once(' '))
             .map(|(_, name)| name)
             .collect();
-        let Some(work) =
-            frames.iter().position(|frame| frame.starts_with("rangesteal::pool::team::threads::work "))
+        let Some(work) = frames
+            .iter()
+            .position(|frame| frame.starts_with("rangesteal::pool::team::threads::WorkerHandle::work "))
         else {
             continue;
         };
-        let is_loop = |frame: &&&str| frame.starts_with("rangesteal::pool::call::");
+        let is_loop = |frame: &&&str| frame.starts_with("rangesteal::pool::engine::");
         let loops: Vec<&&str> = frames[..work].iter().filter(is_loop).collect();
         let rounds = loops.iter().filter(|frame| frame.contains("::Round::work ")).count();
         assert!(rounds <= 1, "{stack}");

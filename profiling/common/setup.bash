@@ -113,7 +113,7 @@ without_paths() {
 election() {
     [ -z "$file" ] || return 0
     file=$work/election.blt
-    "$built/generate" --kind sorted --ballots "$(if [ -n "$quick" ]; then echo 1000; else echo 20000; fi)" --seed 1 >"$file"
+    "$built/generate" --kind sorted --ballots "$(if [ -n "$quick" ]; then echo 300; else echo 20000; fi)" --seed 1 >"$file"
 }
 
 # The default: the STV count with each of these kinds of threads; "no" means without threads.
