@@ -18,6 +18,10 @@ use busy::work;
 use nix::{
     libc,
     sched::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity},
+    sys::{
+        resource::{UsageWho, getrusage},
+        time::TimeValLike,
+    },
     unistd::Pid,
 };
 use rangesteal::{PinState, Pool};
@@ -55,11 +59,32 @@ fn mask() -> Cpus {
     Cpus(sched_getaffinity(Pid::from_raw(0)).unwrap())
 }
 
-/// The total idle time of all CPUs: `proc_stat`(5).
-fn idle() -> Duration {
+/// The times of all CPUs together: of programs, and idle. `proc_stat`(5).
+fn busy_and_idle() -> (Duration, Duration) {
     let text = fs::read_to_string("/proc/stat").unwrap();
-    let ticks: u64 = text.split_whitespace().nth(4).unwrap().parse().unwrap();
-    Duration::from_millis(10) * u32::try_from(ticks).unwrap()
+    let ticks = text.lines().next().unwrap().split_whitespace().skip(1).take(8);
+    let times: Vec<Duration> =
+        ticks.map(|ticks| Duration::from_millis(10) * ticks.parse::<u32>().unwrap()).collect();
+    // The fourth and fifth time are idle ones.
+    (times[..3].iter().chain(&times[5..]).sum(), times[3])
+}
+
+/// The CPU time of all other programs.
+fn of_others() -> Duration {
+    let own = getrusage(UsageWho::RUSAGE_SELF).unwrap();
+    let own: Duration = [own.user_time(), own.system_time()]
+        .map(|time| Duration::from_micros(u64::try_from(time.num_microseconds()).unwrap()))
+        .iter()
+        .sum();
+    busy_and_idle().0.saturating_sub(own)
+}
+
+/// The time for which the calling thread was ready to run and had no CPU: the second number of
+/// `/proc/thread-self/schedstat`.
+fn run_delay() -> Duration {
+    let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let nanos = text.split_whitespace().nth(1).map_or(0, |nanos| nanos.parse().unwrap());
+    Duration::from_nanos(nanos)
 }
 
 fn here() -> usize {
@@ -106,7 +131,14 @@ fn a_caller_that_wakes_up_on_the_cpu_of_its_helper_does_not_stay_with_it() {
         assert!(own > ITEMS / 8 && own < 7 * ITEMS / 8, "{own} items of the caller");
         together < own / 10
     };
-    assert!(tries.any(|counts| is_fair(&counts)), "the caller stays on the CPU of its helper");
+    let (begin, others) = (Instant::now(), of_others());
+    let is_fair_once = tries.any(|counts| is_fair(&counts));
+    let others = of_others().saturating_sub(others);
+    if !is_fair_once && others > begin.elapsed() / 2 {
+        eprintln!("SKIPPED: other programs have taken {others:?} of CPU time in {:?}", begin.elapsed());
+        return;
+    }
+    assert!(is_fair_once, "the caller stays on the CPU of its helper; other programs have taken {others:?}");
 }
 
 #[test]
@@ -138,10 +170,10 @@ fn a_helper_gives_way_to_another_program_and_comes_back() {
                 hint::spin_loop();
             }
         });
-        let before = idle();
+        let before = busy_and_idle().1;
         let evicted = becomes(PinState::Evicted);
         is_over.store(true, Relaxed);
-        (evicted, idle().saturating_sub(before))
+        (evicted, busy_and_idle().1.saturating_sub(before))
     });
     if !evicted && idle < Duration::from_secs(10) {
         eprintln!("SKIPPED: no CPU was idle for half of the time, only {idle:?} of 20 s");
@@ -174,16 +206,17 @@ fn a_helper_that_does_not_get_its_cpu_is_waited_for_once() {
                 hint::spin_loop();
             }
         });
+        // The time for which the caller had no CPU, because of other programs, does not count.
         let call = |_| {
-            let begin = Instant::now();
+            let (begin, delay) = (Instant::now(), run_delay());
             pool.on(0..4).for_each(|_| work(u64::try_from(ITEM.as_nanos()).unwrap()));
-            begin.elapsed()
+            begin.elapsed().saturating_sub(run_delay().saturating_sub(delay))
         };
         let times = (0..150).map(call).collect();
         is_over.store(true, Relaxed);
         times
     });
-    // A factor of ten, since the caller also shares its CPU with other programs.
+    // A factor of ten, since another CPU may be slow.
     let bad = times.iter().filter(|time| **time > 10 * 4 * ITEM).count();
     assert!(bad <= 2, "{bad} of 150 calls: {times:?}");
 }

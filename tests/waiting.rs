@@ -5,7 +5,7 @@ use std::{
     mem,
     pin::Pin,
     sync::{
-        Arc, Mutex,
+        Arc, Mutex, OnceLock,
         atomic::{AtomicUsize, Ordering::SeqCst},
         mpsc,
     },
@@ -736,47 +736,36 @@ fn items_that_wake_themselves_keep_no_others_from_being_resumed() {
 }
 
 /// Every second item waits for ever. The other items fail from the last to the first: each of them
-/// waits for the failure of the next one in the slice. Each error drops one waiting item.
+/// wakes the previous one and fails. Each error drops one waiting item. Returns the time from the
+/// first error on.
 fn falling_errors(items: usize) -> Duration {
     let (pool, alive) = (pool(2), AtomicUsize::new(0));
     let wakers: Vec<Mutex<Option<Waker>>> = (0..items).map(|_| Mutex::new(None)).collect();
-    let (asked, failed) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    thread::scope(|scope| {
-        let waking = scope.spawn(|| {
-            let wait = |done: &AtomicUsize, count| {
-                while done.load(SeqCst) < count {
-                    thread::yield_now();
+    let (asked, begin) = (AtomicUsize::new(0), OnceLock::new());
+    let wake = |item: usize| wakers[item].lock().unwrap().take().expect("it waits").wake();
+    let ended = pool.on(0..items).waiting(items).try_for_each(|item| {
+        alive.fetch_add(1, SeqCst);
+        let (is_alive, mut has_asked) = (Alive(&alive), false);
+        let (wakers, wake, asked, begin) = (&wakers, &wake, &asked, &begin);
+        poll_fn(move |context| {
+            let _ = &is_alive;
+            if mem::replace(&mut has_asked, true) {
+                if item >= 2 {
+                    wake(item - 2);
                 }
-            };
-            wait(&asked, items);
-            let begin = Instant::now();
-            for (count, waker) in wakers.iter().step_by(2).rev().enumerate() {
-                wait(&failed, count);
-                waker.lock().unwrap().take().expect("it waits").wake();
+                return Poll::Ready(Err(item));
             }
-            wait(&failed, items / 2);
-            begin.elapsed()
-        });
-        let ended = pool.on(0..items).waiting(items).try_for_each(|item| {
-            alive.fetch_add(1, SeqCst);
-            let (is_alive, mut has_asked) = (Alive(&alive), false);
-            let wakers = &wakers;
-            let (asked, failed) = (&asked, &failed);
-            poll_fn(move |context| {
-                let _ = &is_alive;
-                if mem::replace(&mut has_asked, true) {
-                    failed.fetch_add(1, SeqCst);
-                    return Poll::Ready(Err(item));
-                }
-                *wakers[item].lock().unwrap() = Some(context.waker().clone());
-                asked.fetch_add(1, SeqCst);
-                Poll::Pending
-            })
-        });
-        assert_eq!(ended, Err(0));
-        assert_eq!(alive.load(SeqCst), 0, "each is dropped");
-        waking.join().unwrap()
-    })
+            *wakers[item].lock().unwrap() = Some(context.waker().clone());
+            if asked.fetch_add(1, SeqCst) + 1 == items {
+                begin.set(Instant::now()).expect("one item is the last");
+                wake(items - 2);
+            }
+            Poll::Pending
+        })
+    });
+    assert_eq!(ended, Err(0));
+    assert_eq!(alive.load(SeqCst), 0, "each is dropped");
+    begin.get().expect("all have asked").elapsed()
 }
 
 /// A value that counts the living values.
@@ -791,9 +780,16 @@ impl Drop for Alive<'_> {
 #[test]
 fn falling_errors_do_not_cost_the_square_of_their_number() {
     let fewest = if cfg!(miri) { 8 } else { 4_000 };
-    let least = |items| (0..3).map(|_| falling_errors(items)).min().unwrap();
-    let (few, many) = (least(fewest), least(4 * fewest));
-    // The loop with four times the items takes 16 times as long if each error scans all slots, and
-    // about 5 times as long with a heap.
-    assert!(many < 9 * few || cfg!(miri), "{few:?} and {many:?}");
+    let begin = Instant::now();
+    let (mut few, mut many) = (Duration::MAX, Duration::MAX);
+    for attempt in 1.. {
+        few = few.min(falling_errors(fewest));
+        many = many.min(falling_errors(4 * fewest));
+        // The loop with four times the items takes 16 times as long if each error scans all slots,
+        // and about 5 times as long with a heap. Other programs can slow down several attempts.
+        if attempt >= 3 && many < 9 * few || cfg!(miri) {
+            break;
+        }
+        assert!(begin.elapsed() < Duration::from_secs(30), "{few:?} and {many:?}");
+    }
 }

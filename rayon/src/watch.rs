@@ -33,8 +33,9 @@ use crate::{pool::Shared, sync::lock};
 const TICK: Duration = Duration::from_millis(1);
 /// In ticks: the watch sleeps after this time without a waiting task.
 const LAST_TICKS: u32 = 20;
-/// In ticks: debug builds report a task that has not begun after this time, which is 10 seconds.
-const STUCK_TICKS: u32 = 10_000;
+/// In ticks: debug builds report a task that has not begun after this time, which is 10 seconds,
+/// and one second in tests.
+const STUCK_TICKS: u32 = if cfg!(test) { 1_000 } else { 10_000 };
 /// How many scopes call helpers at once after a closure of a scope had to be helped.
 const EAGER_SCOPES: usize = 1000;
 /// The scopes of different threads are mostly in different lists.
@@ -205,9 +206,10 @@ impl Watched {
         }
         if cfg!(debug_assertions) && ticks == STUCK_TICKS as usize {
             eprintln!(
-                "rangesteal-rayon: {} has not begun for 10 s, because the {} threads of its pool are busy or wait. If \
-                 they wait for it, it never begins: see \"What differs\", line 7, in the README of rangesteal-rayon",
+                "rangesteal-rayon: {} has not begun for {} s, because the {} threads of its pool are busy or wait. \
+                 If they wait for it, it never begins: see \"What differs\", line 7, in the README of rangesteal-rayon",
                 self.what,
+                (TICK * STUCK_TICKS).as_secs(),
                 self.pool.num_threads()
             );
         }
@@ -267,4 +269,66 @@ fn looks() -> bool {
         }
     }
     wait
+}
+
+#[cfg(all(test, debug_assertions, feature = "threads"))]
+mod tests {
+    use std::{
+        env,
+        io::{BufRead, BufReader},
+        process::{Command, Stdio},
+        sync::{
+            Barrier,
+            mpsc::{channel, sync_channel},
+        },
+        thread,
+        time::Duration,
+    };
+
+    use crate::{ThreadPool, ThreadPoolBuilder};
+
+    fn pool(threads: usize) -> ThreadPool {
+        ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool")
+    }
+
+    /// Runs a test in a child that never ends. Returns whether the child has said `text`.
+    fn child_says(test: &str, variable: &str, text: &'static str) -> bool {
+        let mut child = Command::new(env::current_exe().expect("a path"));
+        child.args([&format!("watch::tests::{test}"), "--exact", "--nocapture"]).env(variable, "1");
+        let mut child = child.stderr(Stdio::piped()).spawn().expect("a child");
+        let stderr = BufReader::new(child.stderr.take().expect("a pipe"));
+        let (sender, said) = channel();
+        let reader = thread::spawn(move || {
+            _ = sender.send(stderr.lines().map_while(Result::ok).any(|line| line.contains(text)));
+        });
+        let says = said.recv_timeout(Duration::from_secs(60));
+        child.kill().expect("it still waits");
+        child.wait().expect("it has ended");
+        reader.join().unwrap();
+        says == Ok(true)
+    }
+
+    /// More tasks than threads wait for each other.
+    #[test]
+    fn a_task_that_never_begins_is_reported() {
+        const CHILD: &str = "RANGESTEAL_STUCK_TASK";
+        if env::var_os(CHILD).is_some() {
+            let (pool, together) = (pool(1), Barrier::new(4));
+            return pool.scope(|scope| (0..4).for_each(|_| scope.spawn(|_| _ = together.wait())));
+        }
+        let text = "a task of a scope has not begun for 1 s";
+        assert!(child_says("a_task_that_never_begins_is_reported", CHILD, text));
+    }
+
+    /// The first closure waits for the second one.
+    #[test]
+    fn a_second_closure_that_never_begins_is_reported() {
+        const CHILD: &str = "RANGESTEAL_STUCK_JOIN";
+        if env::var_os(CHILD).is_some() {
+            let (sender, receiver) = sync_channel(0);
+            pool(1).join(move || sender.send(1).unwrap(), move || receiver.recv().unwrap());
+        }
+        let text = "the second closure of a `join` has not begun for 1 s";
+        assert!(child_says("a_second_closure_that_never_begins_is_reported", CHILD, text));
+    }
 }
