@@ -9,7 +9,7 @@ use std::{
 #[cfg(debug_assertions)]
 use crate::watch::{Help, Watching};
 use crate::{
-    pool::{Seat, Shared, here, on_its_host},
+    pool::{Seat, Shared, here, joins_alone, on_its_host},
     thread_pool::current_thread_index,
 };
 
@@ -30,6 +30,10 @@ where
     RA: Send,
     RB: Send,
 {
+    // If the pool is hosted, this is one of its threads.
+    if joins_alone() {
+        return both(oper_a, watched(oper_b));
+    }
     on_its_host!(|| join_in(&here(), oper_a, oper_b))
 }
 
@@ -42,6 +46,10 @@ where
     RA: Send,
     RB: Send,
 {
+    if joins_alone() {
+        let stays = || FnContext { migrated: false };
+        return both(|| oper_a(stays()), watched(|| oper_b(stays())));
+    }
     let (caller, is_outside) = (thread::current().id(), current_thread_index().is_none());
     let a = || oper_a(FnContext { migrated: is_outside });
     let b = || oper_b(FnContext { migrated: is_outside || thread::current().id() != caller });
@@ -73,17 +81,11 @@ pub(crate) fn join_in<RA, RB: Send>(
     b: impl FnOnce() -> RB + Send,
 ) -> (RA, RB) {
     let _seat = Seat::take(pool, 0);
-    // A debug build reports a second closure that never begins.
-    #[cfg(debug_assertions)]
-    let watching = Watching::new(pool, Help::No, "the second closure of a `join`").inspect(Watching::waits);
+    let b = watched(b);
     // A result may be large, so its closure stores it at once.
     let (mut of_a, mut of_b) = (None, None);
     let a = || of_a = Some(a());
     let b = || {
-        #[cfg(debug_assertions)]
-        if let Some(watching) = &watching {
-            watching.watched.begins();
-        }
         let _seat = Seat::take(pool, 1);
         of_b = Some(b());
     };
@@ -100,6 +102,49 @@ pub(crate) fn join_in<RA, RB: Send>(
     match (of_a, of_b) {
         (Some(a), Some(b)) => (a, b),
         _ => unreachable!("both closures have ended"),
+    }
+}
+
+/// The second closure of a join. A debug build reports it if it never begins.
+#[inline(always)]
+fn watched<R>(b: impl FnOnce() -> R + Send) -> impl FnOnce() -> R + Send {
+    #[cfg(debug_assertions)]
+    let watching =
+        Watching::new(&here(), Help::No, "the second closure of a `join`").inspect(Watching::waits);
+    move || {
+        #[cfg(debug_assertions)]
+        if let Some(watching) = &watching {
+            watching.watched.begins();
+        }
+        b()
+    }
+}
+
+/// Calls both closures on this thread. The second closure is called even if the first one panics.
+#[inline(always)]
+fn both<RA, RB>(a: impl FnOnce() -> RA, b: impl FnOnce() -> RB) -> (RA, RB) {
+    /// The result of the first closure. It is discarded if the second closure panics.
+    struct First<T>(Option<T>);
+
+    impl<T> Drop for First<T> {
+        #[inline(always)]
+        fn drop(&mut self) {
+            if mem::needs_drop::<T>() && self.0.is_some() {
+                discard(self.0.take());
+            }
+        }
+    }
+
+    match catch_unwind(AssertUnwindSafe(a)) {
+        Ok(of_a) => {
+            let mut of_a = First(Some(of_a));
+            let of_b = b();
+            (of_a.0.take().expect("taken once"), of_b)
+        }
+        Err(payload) => {
+            discard(catch_unwind(AssertUnwindSafe(b)));
+            resume_unwind(payload)
+        }
     }
 }
 

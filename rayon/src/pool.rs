@@ -184,6 +184,13 @@ pub(crate) fn here() -> Rc<Shared> {
     PLACE.with_borrow(|place| place.as_ref().map_or_else(global_here, |place| Rc::clone(&place.pool)))
 }
 
+/// Whether this thread works for a pool, and a join that it calls now is too deep in its recursion
+/// to be offered to another thread.
+#[inline]
+pub(crate) fn joins_alone() -> bool {
+    PLACE.with_borrow(|place| place.as_ref().is_some_and(|place| place.pool.joins_alone()))
+}
+
 /// This thread's number in the pool `of`. If `of` is `None`, the number in the pool on which loops
 /// of this thread run.
 pub(crate) fn worker(of: Option<&Pool>) -> Option<usize> {

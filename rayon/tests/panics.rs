@@ -29,9 +29,27 @@ fn bomb_of<R>(work: impl FnOnce() -> R) -> usize {
 #[test]
 fn of_a_join_with_two_panics_the_first_comes_out() {
     let strike = |number| -> u8 { panic_any(Bomb(number)) };
-    assert_eq!(bomb_of(|| rayon::join(|| strike(1), || strike(2))), 1);
-    assert_eq!(bomb_of(|| rayon::join(|| strike(1), || Bomb(2))), 1);
-    assert_eq!(bomb_of(|| rayon::join(|| Bomb(1), || strike(2))), 2);
+    let of_joins = || {
+        assert_eq!(bomb_of(|| rayon::join(|| strike(1), || strike(2))), 1);
+        assert_eq!(bomb_of(|| rayon::join(|| strike(1), || Bomb(2))), 1);
+        assert_eq!(bomb_of(|| rayon::join(|| Bomb(1), || strike(2))), 2);
+        assert_eq!(bomb_of(|| rayon::join_context(|_| strike(1), |_| strike(2))), 1);
+    };
+    of_joins();
+    // Inside a pool of one thread no join is offered to another thread.
+    let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    alone.install(of_joins);
+}
+
+#[test]
+fn the_second_closure_of_a_join_that_is_not_offered_is_called_though_the_first_one_panics() {
+    let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let calls = AtomicUsize::new(0);
+    let count = || calls.fetch_add(1, Relaxed);
+    let strike = || -> u8 { panic_any(Bomb(1)) };
+    assert_eq!(bomb_of(|| alone.install(|| rayon::join(strike, count))), 1);
+    assert_eq!(bomb_of(|| alone.install(|| rayon::join_context(|_| strike(), |_| count()))), 1);
+    assert_eq!(calls.into_inner(), 2);
 }
 
 const TASKS: usize = 20;

@@ -355,6 +355,14 @@ impl Pool {
         self.executor().join(first, second)
     }
 
+    /// Whether a [`join`](Self::join) that this thread calls now runs both closures itself, because
+    /// it is too deep in its recursion to be offered.
+    #[doc(hidden)]
+    #[inline]
+    pub fn joins_alone(&self) -> bool {
+        self.executor().joins_alone()
+    }
+
     /// Calls `work` on a thread with the options of the pool's threads, while the calling thread
     /// waits, and returns its result. These options are
     /// [`stack_size`](PoolBuilder::stack_size), [`thread_name`](PoolBuilder::thread_name),

@@ -65,10 +65,10 @@ impl Executor {
         }
         let both: fn(_, _) -> (A, B) = both;
         let level = LEVEL.get();
-        let _deeper = Level::new(level.saturating_add(1));
-        if level >= self.levels(MOST_PARTS) {
+        if self.joins_alone() {
             return both(first, second);
         }
+        let _deeper = Level::new(level + 1);
         // A join counts as a loop over one item at this level.
         let slice = Slice { address: level as usize, len: 1 };
         let this = Loop { site: Site::new(both as *const ()), slice };
@@ -82,6 +82,13 @@ impl Executor {
             self.learn_join(this, begin);
         }
         (first, second)
+    }
+
+    /// Whether a join on this thread is too deep in its recursion to be offered. So are all joins
+    /// inside it, which have the same level.
+    #[inline]
+    pub(crate) fn joins_alone(&self) -> bool {
+        LEVEL.get() >= self.levels(MOST_PARTS)
     }
 
     /// Runs both closures, and offers the second one to a worker. A result may be large, so the
