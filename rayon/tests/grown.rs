@@ -82,10 +82,15 @@ fn fork(of: &usize) -> Vec<usize> {
     if *of < 30 { vec![of + 1] } else { (31..100).filter(|_| *of == 30).collect() }
 }
 
+/// A chain of even nodes, each of which has an odd one beside the next one.
+fn comb(of: &usize) -> Vec<usize> {
+    if *of < 2000 && of.is_multiple_of(2) { vec![of + 1, of + 2] } else { vec![] }
+}
+
 #[test]
 fn nodes_are_in_order() {
     on_pools(|| {
-        for children_of in [children, next, fork] {
+        for children_of in [children, next, fork, comb] {
             let (mut prefix, mut postfix) = (Vec::new(), Vec::new());
             parents_first(0, children_of, &mut prefix);
             children_first(0, children_of, &mut postfix);
@@ -99,6 +104,20 @@ fn nodes_are_in_order() {
             let first = postfix.iter().copied().find(is_odd);
             assert_eq!(walk_tree_postfix(0, children_of).find_first(is_odd), first);
         }
+    });
+}
+
+#[test]
+fn a_tree_may_be_deeper_than_a_stack() {
+    const N: usize = 400_000;
+    let comb = |of: &usize| {
+        let has_children = of + 2 < N && of.is_multiple_of(2);
+        (of + 1..of + 3).filter(move |_| has_children)
+    };
+    on_pools(|| {
+        let sum = (0..N - 1).sum::<usize>();
+        assert_eq!(walk_tree(0, comb).sum::<usize>(), sum);
+        assert_eq!(walk_tree_postfix(0, comb).sum::<usize>(), sum);
     });
 }
 

@@ -130,40 +130,97 @@ impl<S, B: Fn(&S) -> I, I: IntoIterator<Item = S>, const PARENTS_FIRST: bool> No
         (self.children_of)(of).into_iter()
     }
 
-    /// The nodes in and below `open`, each before its children.
-    fn parents_first(&self, mut open: Vec<S>) -> impl Iterator<Item = S> {
-        // The children that are left of the node that came last, of its parent, and so on.
-        let mut levels: Vec<I::IntoIter> = Vec::new();
-        std::iter::from_fn(move || {
-            loop {
-                let node = match levels.last_mut() {
-                    Some(children) => children.next(),
-                    None => Some(open.pop()?),
-                };
-                if let Some(node) = node {
-                    levels.push(self.children(&node));
-                    return Some(node);
-                }
-                levels.pop();
+    /// Folds some nodes and all below them. The recursion goes down by `levels` levels.
+    fn fold<A>(
+        &self,
+        nodes: impl Iterator<Item = S>,
+        mut acc: A,
+        op: &mut impl FnMut(A, S) -> A,
+        levels: usize,
+    ) -> A {
+        for node in nodes {
+            let children = self.children(&node);
+            if PARENTS_FIRST {
+                acc = op(acc, node);
+                acc = self.fold_children(children, acc, op, levels);
+            } else {
+                acc = self.fold_children(children, acc, op, levels);
+                acc = op(acc, node);
             }
-        })
+        }
+        acc
     }
 
-    /// The nodes in and below `open`, each behind its children.
-    fn children_first(&self, mut open: Vec<S>) -> impl Iterator<Item = S> {
-        // A node whose children come, and those that are left, below them its parent, and so on.
-        let mut levels: Vec<(S, I::IntoIter)> = Vec::new();
-        std::iter::from_fn(move || {
-            loop {
-                let node = match levels.last_mut() {
-                    Some((_, children)) => children.next(),
-                    None => Some(open.pop()?),
-                };
-                let Some(node) = node else { return levels.pop().map(|(node, _)| node) };
-                let children = self.children(&node);
-                levels.push((node, children));
+    fn fold_children<A>(
+        &self,
+        children: I::IntoIter,
+        mut acc: A,
+        op: &mut impl FnMut(A, S) -> A,
+        levels: usize,
+    ) -> A {
+        if let Some(levels) = levels.checked_sub(1) {
+            return self.fold(children, acc, op, levels);
+        }
+        for node in (Below { nodes: self, open: Vec::new(), levels: vec![(None, children)] }) {
+            acc = op(acc, node);
+        }
+        acc
+    }
+}
+
+/// The nodes in and below `open`.
+struct Below<'n, 'b, S, B, I: IntoIterator, const PARENTS_FIRST: bool> {
+    nodes: &'n Nodes<'b, S, B, PARENTS_FIRST>,
+    /// The last one comes first.
+    open: Vec<S>,
+    /// Nodes that come behind their children, and the children that are left: of the last node,
+    /// below them of its parent, and so on.
+    levels: Vec<(Option<S>, I::IntoIter)>,
+}
+
+impl<S, B: Fn(&S) -> I, I: IntoIterator<Item = S>, const PARENTS_FIRST: bool> Iterator
+    for Below<'_, '_, S, B, I, PARENTS_FIRST>
+{
+    type Item = S;
+
+    #[inline]
+    fn next(&mut self) -> Option<S> {
+        loop {
+            let node = match self.levels.last_mut() {
+                Some((_, children)) => children.next(),
+                None => Some(self.open.pop()?),
+            };
+            match node {
+                Some(node) => {
+                    let children = self.nodes.children(&node);
+                    if PARENTS_FIRST {
+                        self.levels.push((None, children));
+                        return Some(node);
+                    }
+                    self.levels.push((Some(node), children));
+                }
+                None => {
+                    if let Some((Some(node), _)) = self.levels.pop() {
+                        return Some(node);
+                    }
+                }
             }
-        })
+        }
+    }
+
+    /// By recursion: in small nodes, a vector for the path takes longer than the rest.
+    fn fold<A, F: FnMut(A, S) -> A>(self, mut acc: A, mut op: F) -> A {
+        /// In bytes: about how much stack the recursion takes, without the frames of closures.
+        const STACK: usize = 1 << 15;
+        let most = STACK / (128 + 2 * size_of::<(S, I::IntoIter, A)>());
+        let Self { nodes, open, levels } = self;
+        for (node, children) in levels.into_iter().rev() {
+            acc = nodes.fold_children(children, acc, &mut op, most);
+            if let Some(node) = node {
+                acc = op(acc, node);
+            }
+        }
+        nodes.fold(open.into_iter().rev(), acc, &mut op, most)
     }
 }
 
@@ -208,10 +265,34 @@ impl<S: Send, B: Fn(&S) -> I + Sync, I: IntoIterator<Item = S>, const PARENTS_FI
 
     fn fold_with<F: Folder<S>>(mut self, folder: F) -> F {
         let (open, parents) = (std::mem::take(&mut self.open), std::mem::take(&mut self.parents));
+        let below = Below { nodes: &self, open, levels: Vec::new() };
         if PARENTS_FIRST {
-            folder.consume_iter(parents.into_iter().chain(self.parents_first(open)))
+            folder.consume_iter(parents.into_iter().chain(below))
         } else {
-            folder.consume_iter(self.children_first(open).chain(parents.into_iter().rev()))
+            folder.consume_iter(below.chain(parents.into_iter().rev()))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All nodes of a binary tree, of which some are taken one by one, and the rest is folded.
+    fn taken_and_folded<const PARENTS_FIRST: bool>(taken: usize) -> Vec<u32> {
+        let children_of = |of: &u32| (2 * of..2 * of + 2).filter(|child| *child < 40);
+        let nodes = Nodes::<_, _, PARENTS_FIRST> { open: vec![], parents: vec![], children_of: &children_of };
+        let mut below = Below { nodes: &nodes, open: vec![1], levels: vec![] };
+        let mut all: Vec<_> = below.by_ref().take(taken).collect();
+        below.fold((), |(), node| all.push(node));
+        all
+    }
+
+    #[test]
+    fn a_walk_that_has_begun_is_folded_to_its_end() {
+        for taken in 1..39 {
+            assert_eq!(taken_and_folded::<true>(taken), taken_and_folded::<true>(0));
+            assert_eq!(taken_and_folded::<false>(taken), taken_and_folded::<false>(0));
         }
     }
 }
