@@ -18,6 +18,7 @@ use crate::{
         policy::{
             alone_or_shared::TRIAL_PARTS,
             launch::{self, Gap},
+            prices::Estimate,
             rhythm::{Explores, RoundSeen},
             site::{Loop, LoopKind, Site, Slice},
         },
@@ -197,20 +198,74 @@ impl Executor {
     ) {
         let gap = (level == 0).then(|| self.gaps.gap(Instant::now(), &self.prices));
         self.make_room();
-        let work = |_seat: usize| {
+        // The outermost join measures what help costs. At other levels a helper may be late because
+        // it works in another join.
+        let measures = level == 0 && self.idle() > 0;
+        let (awake, offered) = (self.threads.barrier.awake() > 0, Instant::now());
+        let since = || if measures { nanos(offered.elapsed()) } else { 0.0 };
+        let late = Estimate::new(f32::INFINITY);
+        let work = |seat: usize| {
             let (_level, begin) = (Level::new(level + 1), Instant::now());
             if second() {
                 self.learn_join(this, begin);
+                if seat > 0 {
+                    late.set(nanos(begin - offered));
+                }
             }
         };
         let offer = Offer { helpers: 1, reentry: Reentry::Once, polls: self.polls_of_join(gap) };
+        let (mut wake, mut alone) = (0.0, 0.0);
         self.threads.share(turn, offer, &work, || {
-            if first() {
+            wake = since();
+            let goes_on = first();
+            alone = since();
+            if goes_on {
                 work(0);
             }
         });
+        if measures {
+            let late = Some(late.get()).filter(|late| late.is_finite());
+            self.prices.learn(awake, 1, late, wake, alone);
+        }
         if level == 0 {
             self.gaps.end(Instant::now());
+        }
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use std::{
+        hint,
+        sync::atomic::{AtomicBool, Ordering::Relaxed},
+        time::Duration,
+    };
+
+    use crate::{Pool, clock::Instant};
+
+    /// A program may call no loop after other programs have left the CPUs.
+    #[test]
+    fn joins_find_out_that_help_has_become_cheaper() {
+        let pool = Pool::builder().num_threads(2).build().unwrap();
+        let help = || [false, true].map(|awake| pool.executor().prices.help_time(awake));
+        for awake in [false, true] {
+            (0..200).for_each(|_| pool.executor().prices.learn(awake, 1, None, 1e7, 1e7));
+        }
+        let (dear, begin) = (help(), Instant::now());
+        while help() == dear {
+            assert!(begin.elapsed() < Duration::from_secs(20), "help still costs {dear:?}");
+            let has_begun = AtomicBool::new(false);
+            let waits = || {
+                let since = Instant::now();
+                while !has_begun.load(Relaxed) && since.elapsed() < Duration::from_millis(1) {
+                    hint::spin_loop();
+                }
+            };
+            pool.join(waits, || {
+                has_begun.store(true, Relaxed);
+                let since = Instant::now();
+                while since.elapsed() < Duration::from_micros(100) {}
+            });
         }
     }
 }

@@ -268,11 +268,20 @@ pub(crate) fn of_rest(prices: &Prices, work: f32, awake: bool) -> Option<Launch>
 
 /// Whether the second closure of a join is offered to a worker. The closure takes `cost`
 /// nanoseconds, if that is known. It is offered if its cost is unknown or clearly worth a worker. A
-/// cheaper closure is offered now and then, to measure its cost. Work that is too short to be timed
-/// is never worth a worker, since it takes much longer with the cold caches of that worker.
+/// cheaper closure is offered now and then, to measure its cost and that of help. Work that is too
+/// short to be timed is never worth a worker, since it takes much longer with the cold caches of
+/// that worker.
 pub(crate) fn is_join_worth_it(prices: &Prices, cost: Option<f32>, awake: bool, draw: Draw) -> bool {
     let worth_it = f32::max(CLEARLY * prices.help(awake), TOO_SHORT_TO_TIME_NS);
-    cost.is_none_or(|cost| cost >= worth_it) || draw.is_one_in(EXPLORED_ONE_IN)
+    let explores = |cost| draw.is_one_in(explored_one_in(cost, awake).min(EXPLORED_ONE_IN));
+    cost.is_none_or(|cost| cost >= worth_it || explores(cost))
+}
+
+/// The number of calls of which one is shared although that seems not to pay. Each of them takes
+/// `expected` nanoseconds.
+fn explored_one_in(expected: f32, awake: bool) -> u64 {
+    let assumed = if awake { AWAKE_NS } else { ASLEEP_NS };
+    ((EXPLORED_ONE_IN as f32 * assumed / expected) as u64).max(1)
 }
 
 /// Whether the second closure of a join that is not offered is timed. It is always timed below the
@@ -372,10 +381,8 @@ impl Case<'_> {
             rounds.begin_alone(this, now);
         }
         // This call explores whether help has become cheaper.
-        let (imaginable, assumed) =
-            if awake { (AWAKE_NS, AWAKE_NS) } else { (TOO_SHORT_TO_TIME_NS, ASLEEP_NS) };
-        let odds = (EXPLORED_ONE_IN as f32 * assumed / expected) as u64;
-        let explores = || awake && prices.is_exploring() || draw.is_one_in(odds.max(1));
+        let imaginable = if awake { AWAKE_NS } else { TOO_SHORT_TO_TIME_NS };
+        let explores = || awake && prices.is_exploring() || draw.is_one_in(explored_one_in(expected, awake));
         if expected >= f32::max(imaginable, least) && explores() {
             return Launch::Explored;
         }
@@ -847,6 +854,18 @@ mod tests {
         assert!((costs.prices.help(true) - before).abs() < 1.0);
         assert_eq!(call(true, Some(3e3)), Explores::Last);
         assert!(is_shared(launch(true)), "{}", costs.prices.help(true));
+    }
+
+    #[test]
+    fn long_joins_often_find_out_what_help_costs() {
+        let costs = Costs::new(Duration::ZERO);
+        (0..200).for_each(|_| costs.prices.learn(false, 1, None, 1e6, 1e6));
+        let offered = |cost| {
+            let is_offered = || is_join_worth_it(&costs.prices, Some(cost), false, costs.draw());
+            (0..2560).filter(|_| is_offered()).count()
+        };
+        assert!((8..13).contains(&offered(5e3)), "{}", offered(5e3));
+        assert!((95..110).contains(&offered(200e3)), "{}", offered(200e3));
     }
 
     #[test]
