@@ -3,7 +3,7 @@
 mod dropped;
 
 use std::{
-    collections::{BTreeMap, HashSet, LinkedList},
+    collections::{BTreeMap, HashSet, LinkedList, VecDeque},
     ops::{ControlFlow, Range},
     sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
 };
@@ -244,6 +244,32 @@ fn numbers() -> Numbers {
 
 fn items() -> Items<usize> {
     Items((0..N).collect())
+}
+
+#[test]
+fn a_queue_whose_items_are_in_two_slices() {
+    let mut queue: VecDeque<usize> = (N / 2..N).collect();
+    (0..N / 2).rev().for_each(|x| queue.push_front(x));
+    assert!(!queue.as_slices().1.is_empty());
+    indexed(queue.clone().into_par_iter(), 0..N);
+    indexed(queue.par_iter(), &queue);
+    queue.par_iter_mut().enumerate().for_each(|(i, x)| *x += i);
+    assert!(queue.iter().copied().eq((0..N).map(|i| 2 * i)));
+}
+
+#[test]
+fn exclusive_chunks_from_the_end() {
+    let mut v: Vec<usize> = (0..N).collect();
+    for size in [7, 10, N, 2 * N] {
+        let wanted: Vec<_> = v.rchunks(size).map(<[_]>::to_vec).collect();
+        let chunk = |chunk: &mut [usize]| chunk.to_vec();
+        assert_eq!(v.par_rchunks_mut(size).map(chunk).collect::<Vec<_>>(), wanted);
+        assert_eq!(v.par_rchunks_mut(size).with_producer(Halves(wanted.len())), wanted);
+        assert_eq!(v.par_rchunks_mut(size).find_last(|_| true).map(chunk), wanted.last().cloned());
+        let wanted: Vec<_> = v.rchunks_exact(size).map(<[_]>::to_vec).collect();
+        assert_eq!(v.par_rchunks_exact_mut(size).map(chunk).collect::<Vec<_>>(), wanted);
+        assert_eq!(v.par_rchunks_exact_mut(size).with_producer(Halves(wanted.len())), wanted);
+    }
 }
 
 #[test]
