@@ -5,6 +5,12 @@
 //! time is the best guess for this time. A worker that sleeps starts late, so it gets less work.
 //! With good boundaries no worker has to steal, and the same core processes the same items. The
 //! partition is a hint: it decides where each worker begins, never the result.
+//!
+//! If helpers are awake, boundaries move only half of the way. An item that another core has
+//! written last takes longer, so the boundaries of loops over the same data approach each other.
+//! But a single round that was interrupted would take them apart again. (A round of belief
+//! propagation over 5,000 points, with two loops of 10 µs, took 19.3 to 20.0 µs with boundaries
+//! that moved all of the way, and takes 14.0 µs.)
 
 use std::{borrow::Cow, ops::Range, sync::Arc};
 
@@ -214,7 +220,11 @@ impl Splits {
         let ends = parts(0..usize::MAX, &new).zip(self.delays(awake));
         let end = ends.map(|(part, begun)| begun + profile.cost(&part)).fold(0.0, f32::max);
         let old = self.known(of, awake).and_then(|known| known.bounds(tallies.len()));
-        let bounds = old.filter(|_| took <= end).map_or(new, <[usize]>::to_vec);
+        let bounds = match old {
+            Some(old) if took <= end => old.to_vec(),
+            Some(old) if awake => old.iter().zip(&new).map(|(old, new)| old.midpoint(*new)).collect(),
+            _ => new,
+        };
         let known = Arc::new(Known { profile, bounds });
         self.record_mut(of).known[usize::from(awake)] = Some(known);
     }
@@ -509,6 +519,21 @@ mod tests {
             None,
             "not the same slice"
         );
+    }
+
+    #[test]
+    fn boundaries_of_awake_workers_move_half_of_the_way() {
+        for (awake, second) in [(true, 600), (false, 700)] {
+            let mut splits = Splits::new(2);
+            let mut bound_after = |marks: [Mark; 2]| {
+                let tallies = vec![tally(0.0..20e6); 2];
+                let mut times = Times { marks: marks.to_vec(), tallies, ..Times::default() };
+                splits.learn(thousand(), awake, &mut times);
+                splits.known(thousand(), awake).unwrap().bounds(2).unwrap()[0]
+            };
+            assert_eq!(bound_after([(0, 10e6), (500, 10e6)]), 500);
+            assert_eq!(bound_after([(0, 7e6), (700, 7e6)]), second);
+        }
     }
 
     #[test]
