@@ -668,8 +668,8 @@ fn a_partial_result_that_panics_when_it_is_dropped_costs_no_worker() {
         mem::forget(ended);
     };
     for _ in 0..15 {
-        let _waited = catch_unwind(AssertUnwindSafe(waits)).map_err(mem::forget);
-        let _grew = catch_unwind(AssertUnwindSafe(grows)).map_err(mem::forget);
+        let _waited = catch_unwind(AssertUnwindSafe(waits));
+        let _grew = catch_unwind(AssertUnwindSafe(grows));
         let helped = AtomicUsize::new(0);
         // A helper that does not get its CPU comes to a later loop.
         let is_helped = |_| {
