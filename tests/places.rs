@@ -198,7 +198,7 @@ fn a_helper_that_does_not_get_its_cpu_is_waited_for_once() {
     };
     let pool = thread::scope(|scope| scope.spawn(build).join().unwrap());
     let there = pool.placement().seats[1].cpu.unwrap().number;
-    let is_over = AtomicBool::new(false);
+    let (begin, others, is_over) = (Instant::now(), of_others(), AtomicBool::new(false));
     let times: Vec<Duration> = thread::scope(|scope| {
         scope.spawn(|| {
             Cpus::only(there).bind();
@@ -218,5 +218,10 @@ fn a_helper_that_does_not_get_its_cpu_is_waited_for_once() {
     });
     // A factor of ten, since another CPU may be slow.
     let bad = times.iter().filter(|time| **time > 10 * 4 * ITEM).count();
+    let others = of_others().saturating_sub(others);
+    if bad > 2 && others > begin.elapsed() / 2 {
+        eprintln!("SKIPPED: other programs have taken {others:?} of CPU time in {:?}", begin.elapsed());
+        return;
+    }
     assert!(bad <= 2, "{bad} of 150 calls: {times:?}");
 }
