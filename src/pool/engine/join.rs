@@ -233,7 +233,7 @@ impl Executor {
     }
 }
 
-#[cfg(all(test, not(any(loom, shuttle))))]
+#[cfg(all(test, not(any(loom, shuttle, miri))))] // Miri's clock says nothing about prices
 mod tests {
     use std::{
         hint,
