@@ -464,6 +464,12 @@ mod planted {
     }
 
     #[test]
+    #[should_panic(expected = "Causality violation")]
+    fn a_caller_that_finds_all_back_unseen() {
+        with(Bug::FindsAllBackUnseen, || one_worker(enter_and_leave));
+    }
+
+    #[test]
     #[should_panic(expected = "a job from another round")]
     fn a_caller_that_does_not_retract() {
         with(Bug::RetractsNothing, || one_worker(enter_and_leave));
