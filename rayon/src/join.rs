@@ -30,7 +30,6 @@ where
     RA: Send,
     RB: Send,
 {
-    // If the pool is hosted, this is one of its threads.
     if joins_alone() {
         return both(oper_a, watched(oper_b));
     }

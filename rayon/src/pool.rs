@@ -185,10 +185,11 @@ pub(crate) fn here() -> Rc<Shared> {
 }
 
 /// Whether this thread works for a pool, and a join that it calls now is too deep in its recursion
-/// to be offered to another thread.
+/// to be offered to another thread. False for a hosted pool, whose joins run on its own threads.
 #[inline]
 pub(crate) fn joins_alone() -> bool {
-    PLACE.with_borrow(|place| place.as_ref().is_some_and(|place| place.pool.joins_alone()))
+    let is_deep = |pool: &Shared| !pool.is_hosted() && pool.joins_alone();
+    PLACE.with_borrow(|place| place.as_ref().is_some_and(|place| is_deep(&place.pool)))
 }
 
 /// This thread's number in the pool `of`. If `of` is `None`, the number in the pool on which loops

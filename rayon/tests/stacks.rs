@@ -89,6 +89,12 @@ fn joins_and_scopes_of_a_pool_have_the_stack() {
     pool.scope_fifo(|scope| scope.spawn_fifo(|_| _ = deep()));
     pool.in_place_scope(|scope| (0..3).for_each(|_| scope.spawn(|_| _ = deep())));
     pool.in_place_scope_fifo(|scope| (0..3).for_each(|_| scope.spawn_fifo(|_| _ = deep())));
+    for pool in [builder().num_threads(1).build().unwrap(), pool] {
+        let joined = pool.in_place_scope(|_| rayon::join(deep, deep));
+        assert_eq!(joined, (2_000, 2_000));
+        let joined = pool.in_place_scope(|_| rayon::join_context(|_| deep(), |_| deep()));
+        assert_eq!(joined, (2_000, 2_000));
+    }
 }
 
 /// Runs in a process of its own, because it builds the global pool.

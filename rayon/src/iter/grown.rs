@@ -1,6 +1,8 @@
 //! Iterators over parts and nodes that exist only once a closure has made them: a loop calls the
 //! closure on all its threads.
 
+use std::hint;
+
 use super::{
     ParallelIterator,
     plumbing::{Folder, UnindexedConsumer, UnindexedProducer, bridge_unindexed},
@@ -130,21 +132,21 @@ impl<S, B: Fn(&S) -> I, I: IntoIterator<Item = S>, const PARENTS_FIRST: bool> No
         (self.children_of)(of).into_iter()
     }
 
-    /// Folds some nodes and all below them. The recursion goes down by `levels` levels.
+    /// Folds some nodes and all below them. The recursion takes about [`STACK`] bytes below `top`.
     fn fold<A>(
         &self,
         nodes: impl Iterator<Item = S>,
         mut acc: A,
         op: &mut impl FnMut(A, S) -> A,
-        levels: usize,
+        top: usize,
     ) -> A {
         for node in nodes {
             let children = self.children(&node);
             if PARENTS_FIRST {
                 acc = op(acc, node);
-                acc = self.fold_children(children, acc, op, levels);
+                acc = self.fold_children(children, acc, op, top);
             } else {
-                acc = self.fold_children(children, acc, op, levels);
+                acc = self.fold_children(children, acc, op, top);
                 acc = op(acc, node);
             }
         }
@@ -156,16 +158,27 @@ impl<S, B: Fn(&S) -> I, I: IntoIterator<Item = S>, const PARENTS_FIRST: bool> No
         children: I::IntoIter,
         mut acc: A,
         op: &mut impl FnMut(A, S) -> A,
-        levels: usize,
+        top: usize,
     ) -> A {
-        if let Some(levels) = levels.checked_sub(1) {
-            return self.fold(children, acc, op, levels);
+        if stack_address().abs_diff(top) < STACK {
+            return self.fold(children, acc, op, top);
         }
         for node in (Below { nodes: self, open: Vec::new(), levels: vec![(None, children)] }) {
             acc = op(acc, node);
         }
         acc
     }
+}
+
+/// In bytes: how much stack the recursion takes. The last level may take more.
+const STACK: usize = 1 << 15;
+
+/// About the end of the stack. (The number of levels says little about the stack: the compiler may
+/// put what a closure needs into each frame.)
+#[inline(always)]
+fn stack_address() -> usize {
+    let here = 0_u8;
+    hint::black_box(&raw const here).addr()
 }
 
 /// The nodes in and below `open`.
@@ -210,17 +223,14 @@ impl<S, B: Fn(&S) -> I, I: IntoIterator<Item = S>, const PARENTS_FIRST: bool> It
 
     /// By recursion: in small nodes, a vector for the path takes longer than the rest.
     fn fold<A, F: FnMut(A, S) -> A>(self, mut acc: A, mut op: F) -> A {
-        /// In bytes: about how much stack the recursion takes, without the frames of closures.
-        const STACK: usize = 1 << 15;
-        let most = STACK / (128 + 2 * size_of::<(S, I::IntoIter, A)>());
-        let Self { nodes, open, levels } = self;
+        let (top, Self { nodes, open, levels }) = (stack_address(), self);
         for (node, children) in levels.into_iter().rev() {
-            acc = nodes.fold_children(children, acc, &mut op, most);
+            acc = nodes.fold_children(children, acc, &mut op, top);
             if let Some(node) = node {
                 acc = op(acc, node);
             }
         }
-        nodes.fold(open.into_iter().rev(), acc, &mut op, most)
+        nodes.fold(open.into_iter().rev(), acc, &mut op, top)
     }
 }
 
@@ -294,5 +304,18 @@ mod tests {
             assert_eq!(taken_and_folded::<true>(taken), taken_and_folded::<true>(0));
             assert_eq!(taken_and_folded::<false>(taken), taken_and_folded::<false>(0));
         }
+    }
+
+    #[test]
+    fn the_recursion_takes_little_stack() {
+        let children_of = |of: &u32| Some(of + 1).filter(|child| *child < 10_000);
+        let nodes = Nodes::<_, _, true> { open: vec![], parents: vec![], children_of: &children_of };
+        let (mut low, mut high) = (usize::MAX, 0);
+        Below { nodes: &nodes, open: vec![0], levels: vec![] }.fold((), |(), _| {
+            let large = hint::black_box([0_u8; 900]);
+            let at = (&raw const large).addr();
+            (low, high) = (low.min(at), high.max(at));
+        });
+        assert!(high - low < 2 * STACK, "{} bytes", high - low);
     }
 }

@@ -81,12 +81,6 @@ mod system {
         Some(Usage { cpu: Duration::from_micros(micros.try_into().ok()?), naps })
     }
 
-    /// How often another thread has taken the CPU of the calling thread while it ran: the
-    /// involuntary context switches of getrusage(2).
-    pub(crate) fn interruptions() -> Option<u64> {
-        getrusage(UsageWho::RUSAGE_THREAD).ok()?.involuntary_context_switches().try_into().ok()
-    }
-
     /// The scheduling policy and the priority of a thread. This type makes the system calls by
     /// number, since the functions of the same names in musl do nothing. `sched_setscheduler`(2)
     /// lists the valid values.
@@ -208,10 +202,6 @@ mod system {
         None
     }
 
-    pub(crate) fn interruptions() -> Option<u64> {
-        None
-    }
-
     /// This system has no such priority, so the type has no value.
     #[derive(Clone, Copy, Debug)]
     pub(crate) enum Priority {}
@@ -294,8 +284,8 @@ pub(crate) fn turns() -> Option<Turns> {
     let text = proc_file("/proc/thread-self/schedstat")?;
     let [ran, waited, count] = parts(&text, ' ')[..] else { return None };
     let nanos = |text| Some(Duration::from_nanos(number(text)? as u64));
-    let count = number(count)? as u64;
-    Some(Turns { ran: nanos(ran)?, waited: nanos(waited)?, count, interrupted: system::interruptions()? })
+    let naps = usage().map_or(0, |usage| usage.naps);
+    Some(Turns { ran: nanos(ran)?, waited: nanos(waited)?, count: number(count)? as u64, naps })
 }
 
 /// For each of these CPUs, how long it has been idle or has waited for a disk since the system

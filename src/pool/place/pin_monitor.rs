@@ -44,8 +44,8 @@ pub(crate) struct Turns {
     pub(crate) waited: Duration,
     /// The number of times that the thread has got a CPU.
     pub(crate) count: u64,
-    /// The number of times that another thread has taken the CPU while this thread ran.
-    pub(crate) interrupted: u64,
+    /// The number of times that the thread has given its CPU away to sleep; 0 if unknown.
+    pub(crate) naps: u64,
 }
 
 impl Turns {
@@ -55,7 +55,7 @@ impl Turns {
             ran: self.ran.saturating_sub(before.ran),
             waited: self.waited.saturating_sub(before.waited),
             count: self.count.saturating_sub(before.count),
-            interrupted: self.interrupted.saturating_sub(before.interrupted),
+            naps: self.naps.saturating_sub(before.naps),
         }
     }
 }

@@ -4,10 +4,12 @@
 //! in loops until it has shown that it gets its CPU again.
 //!
 //! If a helper shares its CPU with programs of its own priority, it gets a half or a third of the
-//! CPU. Such a helper does not starve, and takes part in loops. A helper whose items sleep does not
-//! starve either, however long it waits for a CPU each time it wakes: nobody takes its CPU while it
-//! runs. (Beside six busy processes on two CPUs, all 1,499 helpers of such a loop seemed to starve,
-//! and a loop of 0.3 s took 17 s.)
+//! CPU. Such a helper does not starve, and takes part in loops.
+//!
+//! A helper whose items sleep does not starve either, however long it waits for a CPU each time it
+//! wakes. (Beside six busy processes on two CPUs, all 1,499 helpers of such a loop seemed to
+//! starve, and a loop of 0.3 s took 17 s.) Such a helper is known by its naps: others sleep once
+//! between two jobs.
 //!
 //! `cargo bench --bench versus -- --rows starved` measures loops of four items of 2.75 ms, with a
 //! helper at nice 19 whose CPU another program takes. `docs/decisions.md` has figures.
@@ -25,6 +27,9 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(20);
 /// thread at `SCHED_IDLE` waits 341 times as long as it runs (`sched_prio_to_weight` of the
 /// kernel).
 const STARVES: u32 = 16;
+/// In naps a job: the items of a helper that sleeps at least so often are taken for items that
+/// sleep. A helper whose items keep the CPU sleeps once, between two jobs.
+const NAPS_A_JOB: u64 = 2;
 /// The length of a trial. In a trial, a helper that has starved runs until this time has passed by
 /// the clock, to show that it gets its CPU. The length is two ticks of the slowest scheduler. The
 /// trial succeeds if the helper waits less than four times as long as it runs.
@@ -36,6 +41,8 @@ const TRIAL: Duration = Duration::from_millis(20);
 pub(crate) struct Starvation {
     last_check: Instant,
     turns: Turns,
+    /// How many jobs the helper has begun since the last check, with the one to come.
+    jobs: u64,
     has_starved: bool,
     /// The time for which the helper takes no part in loops before its next trial.
     pause: Duration,
@@ -43,7 +50,7 @@ pub(crate) struct Starvation {
 
 impl Starvation {
     pub(crate) fn new(now: Instant) -> Self {
-        Self { last_check: now, turns: Turns::default(), has_starved: false, pause: FIRST_PAUSE }
+        Self { last_check: now, turns: Turns::default(), jobs: 0, has_starved: false, pause: FIRST_PAUSE }
     }
 
     /// Whether the helper may take part in the next loop. `turns` reads the kernel's times. When a
@@ -56,14 +63,16 @@ impl Starvation {
     ) -> bool {
         let passed = now - self.last_check;
         if passed < if self.has_starved { self.pause } else { CHECK_INTERVAL } {
+            self.jobs += 1;
             return !self.has_starved;
         }
         self.last_check = now;
         let Some(before) = turns() else { return true };
         if !self.has_starved {
-            let Turns { ran, waited, interrupted, .. } = before.since(self.turns);
-            self.turns = before;
-            self.has_starved = interrupted > 0 && waited >= CHECK_INTERVAL && waited >= STARVES * ran;
+            let Turns { ran, waited, naps, .. } = before.since(self.turns);
+            let items_sleep = naps >= NAPS_A_JOB * self.jobs;
+            (self.turns, self.jobs) = (before, 1);
+            self.has_starved = !items_sleep && waited >= CHECK_INTERVAL && waited >= STARVES * ran;
             if !self.has_starved && passed > LONGEST_PAUSE {
                 self.pause = FIRST_PAUSE;
             }
@@ -71,7 +80,7 @@ impl Starvation {
         }
         self.last_check = run(TRIAL);
         let Some(after) = turns() else { return true };
-        self.turns = after;
+        (self.turns, self.jobs) = (after, 1);
         let Turns { ran, waited, .. } = after.since(before);
         self.has_starved = waited >= STARVES / 4 * ran;
         self.pause = (2 * self.pause).min(LONGEST_PAUSE);
@@ -108,8 +117,8 @@ mod tests {
         now: Instant,
         turns: Cell<Turns>,
         waits: u32,
-        /// Whether the helper waits when it wakes, and not because its CPU has been taken.
-        naps: bool,
+        /// How often the helper sleeps in a loop.
+        naps: u64,
         trials: u32,
     }
 
@@ -117,7 +126,7 @@ mod tests {
         fn new() -> Self {
             let now = Instant::now();
             let (record, turns) = (Starvation::new(now), Cell::default());
-            Self { record, now, turns, waits: 0, naps: false, trials: 0 }
+            Self { record, now, turns, waits: 0, naps: 1, trials: 0 }
         }
 
         /// Takes part in a loop of `millis` ms of work, if the helper may. Returns whether the
@@ -125,12 +134,12 @@ mod tests {
         fn loop_of(&mut self, millis: u32) -> bool {
             let Self { record, now, turns, waits, naps, trials } = self;
             let run = |work: Duration| {
-                let Turns { ran, waited, count, interrupted } = turns.get();
+                let Turns { ran, waited, count, naps: before } = turns.get();
                 turns.set(Turns {
                     ran: ran + work,
                     waited: waited + *waits * work,
                     count: count + 1,
-                    interrupted: interrupted + u64::from(!*naps),
+                    naps: before + *naps,
                 });
                 (1 + *waits) * work
             };
@@ -178,7 +187,7 @@ mod tests {
     #[test]
     fn a_helper_whose_items_sleep_goes_on_however_long_it_waits_when_it_wakes() {
         for waits in [16, 68, 341] {
-            let mut helper = Helper { waits, naps: true, ..Helper::new() };
+            let mut helper = Helper { waits, naps: 2, ..Helper::new() };
             assert!((0..1_000).all(|_| helper.loop_of(5)));
             assert_eq!(helper.trials, 0);
         }

@@ -194,7 +194,7 @@ impl Prices {
             // by chance, but never early. So an early helper moves the estimate far.
             help.set((before * cost).sqrt());
         } else if !awake && helpers == 1 && cost > MUCH_DEARER * before {
-            help.set(2.0 * before);
+            help.set((2.0 * before).min(MOST_NS));
         } else {
             help.see(cost);
         }

@@ -222,12 +222,17 @@ impl Splits {
         let old = self.known(of, awake).and_then(|known| known.bounds(tallies.len()));
         let bounds = match old {
             Some(old) if took <= end => old.to_vec(),
-            Some(old) if awake => old.iter().zip(&new).map(|(old, new)| old.midpoint(*new)).collect(),
+            Some(old) if awake => old.iter().zip(&new).map(|(old, new)| half_way(*old, *new)).collect(),
             _ => new,
         };
         let known = Arc::new(Known { profile, bounds });
         self.record_mut(of).known[usize::from(awake)] = Some(known);
     }
+}
+
+/// Half of the way from one index to another one, rounded to the latter: so the last step arrives.
+fn half_way(from: usize, to: usize) -> usize {
+    if from < to { to - (to - from) / 2 } else { to + (from - to) / 2 }
 }
 
 /// The boundaries between the ranges of a round.
@@ -534,6 +539,7 @@ mod tests {
             assert_eq!(bound_after([(0, 10e6), (500, 10e6)]), 500);
             assert_eq!(bound_after([(0, 7e6), (700, 7e6)]), second);
         }
+        assert_eq!([half_way(2, 3), half_way(3, 2), half_way(2, 5), half_way(5, 2)], [3, 2, 4, 3]);
     }
 
     #[test]
