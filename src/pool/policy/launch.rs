@@ -268,9 +268,9 @@ pub(crate) fn of_rest(prices: &Prices, work: f32, awake: bool) -> Option<Launch>
 
 /// Whether the second closure of a join is offered to a worker. The closure takes `cost`
 /// nanoseconds, if that is known. It is offered if its cost is unknown or clearly worth a worker. A
-/// cheaper closure is offered now and then, to measure its cost and that of help. Work that is too
-/// short to be timed is never worth a worker, since it takes much longer with the cold caches of
-/// that worker.
+/// cheaper closure is offered now and then, to measure its cost. (An outermost join measures the
+/// cost of help, too.) Work that is too short to be timed is never worth a worker, since it takes
+/// much longer with the cold caches of that worker.
 pub(crate) fn is_join_worth_it(prices: &Prices, cost: Option<f32>, awake: bool, draw: Draw) -> bool {
     let worth_it = f32::max(CLEARLY * prices.help(awake), TOO_SHORT_TO_TIME_NS);
     let explores = |cost| draw.is_one_in(explored_one_in(cost, awake).min(EXPLORED_ONE_IN));

@@ -230,7 +230,8 @@ impl Splits {
     }
 }
 
-/// Half of the way from one index to another one, rounded to the latter: so the last step arrives.
+/// Half of the way from one index to another. It rounds to the second index, so that boundaries
+/// arrive there.
 fn half_way(from: usize, to: usize) -> usize {
     if from < to { to - (to - from) / 2 } else { to + (from - to) / 2 }
 }
