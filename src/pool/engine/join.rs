@@ -200,15 +200,17 @@ impl Executor {
         self.make_room();
         // The outermost join measures what help costs. At other levels a helper may be late because
         // it works in another join.
-        let measures = level == 0 && self.idle() > 0;
-        let (awake, offered) = (self.threads.barrier.awake() > 0, Instant::now());
-        let since = || if measures { nanos(offered.elapsed()) } else { 0.0 };
-        let late = Estimate::new(f32::INFINITY);
+        let awake = self.threads.barrier.awake() > 0;
+        let offered = (level == 0 && self.idle() > 0).then(Instant::now);
+        let since = || offered.map_or(0.0, |offered| nanos(offered.elapsed()));
+        let late = Estimate::new(f32::INFINITY); // until a helper has run the second closure
         let work = |seat: usize| {
             let (_level, begin) = (Level::new(level + 1), Instant::now());
             if second() {
                 self.learn_join(this, begin);
-                if seat > 0 {
+                if let Some(offered) = offered
+                    && seat > 0
+                {
                     late.set(nanos(begin - offered));
                 }
             }
@@ -223,7 +225,7 @@ impl Executor {
                 work(0);
             }
         });
-        if measures {
+        if offered.is_some() {
             let late = Some(late.get()).filter(|late| late.is_finite());
             self.prices.learn(awake, 1, late, wake, alone);
         }
