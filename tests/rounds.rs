@@ -14,8 +14,8 @@ fn spin(time: Duration) {
 
 /// A program of rounds. A round has a loop of 40 items, and serial code that takes `afterwards`,
 /// and `more` for each 10 items that another thread has run: it stands for data that has to come
-/// back. The loop takes 200 µs alone, so it is worth sharing by itself even if the helper sleeps, or
-/// if another program uses its CPU. Returns how many of the last `counted` rounds ran their loop
+/// back. The loop takes 200 µs alone, so it is worth sharing by itself even if the helper sleeps,
+/// or if another program uses its CPU. Returns how many of the last `counted` rounds ran their loop
 /// alone for the sake of the program.
 fn alone_of(rounds: usize, counted: usize, afterwards: Duration, more: Duration) -> usize {
     let pool = Pool::builder().num_threads(2).build().unwrap();
