@@ -107,6 +107,11 @@ impl Arena {
         self.active.fetch_add(0, Ordering::Acquire) / TOKEN
     }
 
+    /// Whether the caller sleeps on `done`. Exact under the lock of the job.
+    pub(super) fn caller_sleeps(&self) -> bool {
+        self.active.load(Ordering::Relaxed) & SLEEPS != 0
+    }
+
     /// Whether all tokens are back, or an inner loop has opened a place. A hint.
     pub(super) fn is_over_or_wanted(&self) -> bool {
         self.tokens(Ordering::Relaxed) == 0 || self.caller.is_wanted.load(Ordering::Relaxed)

@@ -87,8 +87,6 @@ pub(crate) struct ArenaJob<J> {
     /// Whether the caller rests, and how often it was called back.
     pub(super) rests: bool,
     pub(super) recalls: usize,
-    /// Whether the caller sleeps on `done`.
-    pub(crate) caller_sleeps: bool,
 }
 
 /// A job that is offered to a worker, and the seat that the worker gets.
@@ -96,7 +94,7 @@ pub(crate) struct ArenaJob<J> {
 pub(crate) struct Offered<J> {
     job: J,
     number: u16,
-    is_again: bool,
+    reentry: Reentry,
     seat: u32,
 }
 
@@ -165,13 +163,12 @@ impl<J: Copy> ArenaJob<J> {
         owed: 0,
         rests: false,
         recalls: 0,
-        caller_sleeps: false,
     };
 
     /// The offer of `job` for `seat` in arena `number`.
     #[expect(clippy::cast_possible_truncation, reason = "a pool has fewer threads, and 16 arenas")]
     fn offered(&self, job: J, number: usize, seat: usize) -> Offered<J> {
-        Offered { job, number: number as u16, is_again: self.reentry == Reentry::Again, seat: seat as u32 }
+        Offered { job, number: number as u16, reentry: self.reentry, seat: seat as u32 }
     }
 }
 
@@ -396,7 +393,8 @@ impl<J: Copy> Barrier<J> {
         self.posts.iter().for_each(|post| post.ring_if_asleep());
         for around in self.arenas.around(arena.number) {
             around.caller.is_wanted.store(true, Ordering::Relaxed);
-            if lock(&self.jobs[around.number]).caller_sleeps {
+            let _arena_job = lock(&self.jobs[around.number]);
+            if around.caller_sleeps() {
                 around.done.notify_one();
             }
         }
@@ -500,9 +498,9 @@ impl<J: Copy> Barrier<J> {
         arena.leave_seat(offered.seat as usize);
         if arena_job.job.is_none() {
             drop(arena_job);
-            return self.give_back(arena, 1, offered.is_again);
+            return self.give_back(arena, 1, offered.reentry);
         }
-        if offered.is_again && arena_job.caller_sleeps {
+        if offered.reentry == Reentry::Again && arena.caller_sleeps() {
             arena.done.notify_one(); // perhaps it sleeps until only untaken tokens are left
         }
         let places = arena_job.places + 1;
@@ -546,7 +544,7 @@ impl<J: Copy> Barrier<J> {
             && waits_for.is_none_or(|of| self.arenas.around(number).any(|around| around.number == of))
     }
 
-    /// The caller of the loop in arena `of` helps a loop inside its own loop, if such a loop has an
+    /// The caller of the loop in `arena` helps a loop inside its own loop, if such a loop has an
     /// open place. Otherwise the caller sleeps until the last token is back, the caller is called
     /// back, or a loop inside its own opens a place. It sleeps only while `tokens` are out. After
     /// helping, it polls for `patience`.
@@ -590,9 +588,7 @@ impl<J: Copy> Barrier<J> {
         // afterwards, the worker sees that the caller sleeps.
         let (before, order) = (tokens * TOKEN, Ordering::Relaxed);
         if arena.active.compare_exchange(before, before + SLEEPS, order, order).is_ok() {
-            arena_job.caller_sleeps = true;
             arena_job = wait(&arena.done, arena_job);
-            arena_job.caller_sleeps = false;
             arena.active.fetch_and(!SLEEPS, Ordering::Relaxed);
         }
         arena_job
@@ -606,12 +602,12 @@ impl<J: Copy> Barrier<J> {
     }
 
     /// Gives tokens back. Wakes the caller if it sleeps and these were the last ones, or if it may
-    /// sleep until only untaken ones are left (`is_again`).
-    fn give_back(&self, arena: &Arena, tokens: usize, is_again: bool) {
+    /// sleep until only untaken ones are left, because a worker may enter again.
+    fn give_back(&self, arena: &Arena, tokens: usize, reentry: Reentry) {
         // Release; partners: the Acquire loads of a caller that waits. All changes after the first
         // offer are read-modify-writes, so the caller sees what all workers did inside.
         let before = arena.active.fetch_sub(tokens * TOKEN, Ordering::Release);
-        if before == tokens * TOKEN + SLEEPS || (is_again && before & SLEEPS != 0) {
+        if before == tokens * TOKEN + SLEEPS || (reentry == Reentry::Again && before & SLEEPS != 0) {
             drop(lock(&self.jobs[arena.number])); // by now the caller sleeps on `done`
             arena.done.notify_one();
         }
@@ -732,24 +728,24 @@ pub(crate) struct Entered<'a, J: Copy> {
     pub(crate) job: J,
     pub(crate) seat: usize,
     pub(crate) arena: &'a Arena,
-    is_again: bool,
+    reentry: Reentry,
     /// The worker. `None` for a waiting caller, which counts as inside its own loop.
     me: Option<usize>,
 }
 
 impl<'a, J: Copy> Entered<'a, J> {
     fn new(barrier: &'a Barrier<J>, offered: Offered<J>, arena: &'a Arena, me: Option<usize>) -> Self {
-        let Offered { job, is_again, seat, .. } = offered;
-        Self { barrier, job, seat: seat as usize, arena, is_again, me }
+        let Offered { job, reentry, seat, .. } = offered;
+        Self { barrier, job, seat: seat as usize, arena, reentry, me }
     }
 }
 
 impl<J: Copy> Drop for Entered<'_, J> {
     /// The token comes last: until then, the caller keeps the arena.
     fn drop(&mut self) {
-        let Self { barrier, seat, arena, is_again, me, .. } = *self;
+        let Self { barrier, seat, arena, reentry, me, .. } = *self;
         let (mut tokens, mut is_owed) = (1, false);
-        if is_again {
+        if reentry == Reentry::Again {
             let mut arena_job = lock(&barrier.jobs[arena.number]);
             arena.leave_seat(seat);
             is_owed = arena_job.owed > 0;
@@ -769,7 +765,7 @@ impl<J: Copy> Drop for Entered<'_, J> {
         if is_owed {
             barrier.announce(arena);
         }
-        barrier.give_back(arena, tokens, is_again);
+        barrier.give_back(arena, tokens, reentry);
     }
 }
 
@@ -822,8 +818,8 @@ mod tests {
             assert_eq!((self.callers(), self.waiting()), (0, 0), "callers, waiting callers");
             for job in &self.jobs {
                 let job = lock(job);
-                let left = (job.places, job.owed, job.rests, job.caller_sleeps, job.job.is_some());
-                assert_eq!(left, (0, 0, false, false, false), "places, calls, the caller, a job");
+                let left = (job.places, job.owed, job.rests, job.job.is_some());
+                assert_eq!(left, (0, 0, false, false), "places, calls, the caller, a job");
             }
             for arena in self.arenas.made() {
                 assert_eq!(arena.active.load(Ordering::Relaxed), 0, "tokens");
@@ -874,7 +870,7 @@ mod tests {
             let published = barrier.publish(&turn, Caller::default(), offer(Reentry::Once), 1);
             let worker = scope.spawn(move || {
                 let entered = barrier.enter(0, &mut barrier.nothing_seen()).expect("the outer loop");
-                while !lock(&barrier.jobs[entered.arena.number]).caller_sleeps && !is_late() {
+                while !entered.arena.caller_sleeps() && !is_late() {
                     thread::yield_now();
                 }
                 let turn = barrier.arenas.take().expect("an arena is free");

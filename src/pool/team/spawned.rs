@@ -74,7 +74,8 @@ impl<J: Copy> Barrier<J> {
         }
         for (arena, job) in self.arenas.made().zip(&self.jobs) {
             arena.caller.is_wanted.store(true, Ordering::Relaxed);
-            if lock(job).caller_sleeps {
+            let _arena_job = lock(job);
+            if arena.caller_sleeps() {
                 arena.done.notify_one(); // another caller looks, and sleeps again
             }
         }
