@@ -1,5 +1,4 @@
-//! The pool: its public type, and the modules that it is made of. [`Pool`] and `verbs` hold all
-//! code that is generic over closures of the user.
+//! The pool: its public type, and the modules that it is made of.
 
 mod builder;
 #[cfg(test)]

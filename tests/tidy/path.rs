@@ -20,7 +20,7 @@ use crate::{
 /// Some code is not listed: the chain of a loop (`verbs` except its kernel), since other loops have
 /// the same chain; searches, lists that grow, items that wait, and handles; and the building of a
 /// pool.
-const MECHANICS: [&str; 27] = [
+const MECHANICS: [&str; 28] = [
     "supply/cell",
     "supply/range",
     "supply/fence",
@@ -39,6 +39,7 @@ const MECHANICS: [&str; 27] = [
     "engine/again",
     "engine/solo",
     "engine/run",
+    "engine/teach",
     "engine/plan",
     "engine/loop_options",
     "engine/inputs",

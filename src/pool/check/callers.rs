@@ -47,7 +47,7 @@ use crate::{
             site::{GOLDEN, Loop, LoopKind, Site, Slice},
             split::{Boundaries, Splits, equal_parts, parts},
             theft::{self, Watched},
-            victim::{draw, victim},
+            victim::{spread, victim},
         },
         team::arena::ARENAS,
         tell::times::Times,
@@ -282,7 +282,7 @@ impl SimPool {
         };
         let nothing = SimCall {
             begin: 0.0,
-            launch: Launch::Plain,
+            launch: Launch::PLAIN,
             awake: false,
             is_gap_short: false,
             alone: 0,
@@ -448,7 +448,7 @@ impl SimPool {
         let (now, idle, drawn, awake) = (self.now as u64, self.idle(), self.draw(), self.awake());
         let mut call = SimCall {
             begin: self.now,
-            launch: Launch::Plain,
+            launch: Launch::PLAIN,
             awake: awake > 0,
             is_gap_short: false,
             alone: 0,
@@ -482,7 +482,9 @@ impl SimPool {
         }
         self.callers[caller].call = call;
         match call.launch {
-            Launch::Plain => self.go_alone(caller, items.len(), AfterStretch::Plain { is_timed }),
+            launch if launch.is_plain() => {
+                self.go_alone(caller, items.len(), AfterStretch::Plain { is_timed });
+            }
             Launch::Alone { limit, .. } => self.go_alone_for(caller, limit, AfterStretch::Share),
             Launch::Trial { shared } => self.go_on_with_trial(caller, shared, 1),
             Launch::Shared { .. } | Launch::Explored => self.share(caller),
@@ -851,7 +853,7 @@ impl SimPool {
         let others = (me + 1..seats).chain(0..me).filter(|&other| Some(other) != spared);
         let left = others.map(|other| (other, self.left(number, other).len(), Distance::Node));
         let others = left.filter(|&(_, left, _)| left > 0);
-        let Some(victim) = victim(others, draw(seats, me, asked)) else {
+        let Some(victim) = victim(others, spread(seats, me, asked)) else {
             if moves != self.arena(number).moves {
                 return self.scan(thread);
             }

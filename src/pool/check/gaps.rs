@@ -146,7 +146,7 @@ impl Team {
         };
         let (launch, all) = (case.launch(), self.helpers.len());
         let (helpers, alone) = match launch {
-            Launch::Plain => (0, work),
+            launch if launch.is_plain() => (0, work),
             Launch::Alone { limit, .. } => (all, work.min(limit.as_nanos() as u64)),
             Launch::Trial { shared } => {
                 let done = |part: u16| work * u64::from(part) / u64::from(TRIAL_PARTS);
@@ -178,7 +178,7 @@ impl Team {
                 let kind = LoopKind::THROUGH;
                 self.memory.learn_shared(&self.prices, this, kind, (took, awake), slice.len, work as f32);
             }
-        } else if launch != Launch::Plain {
+        } else if !launch.is_plain() {
             self.memory.learn(this, LoopKind::THROUGH, slice.len, work as f32);
             self.memory.learn_alone(&self.prices, this, launch.is_trial(), work as f32);
         }

@@ -26,7 +26,7 @@ use crate::{
             site::{Loop, Site, Slice, scatter},
             split::{Profile, Splits, equal_parts, parts},
             theft::{self, Watched},
-            victim::{draw, victim},
+            victim::{spread, victim},
         },
         tell::{
             journal::{Mark, OpenPieces},
@@ -474,7 +474,7 @@ impl SimRound<'_> {
     fn choose(&mut self, me: usize, now: u64, moves: usize) {
         let Worker { spared, asked, .. } = &mut self.workers[me];
         *asked += 1;
-        let (spared, draw) = (*spared, draw(self.of.told, me, *asked));
+        let (spared, draw) = (*spared, spread(self.of.told, me, *asked));
         let workers = self.workers.len();
         let others = (me + 1..workers).chain(0..me).filter(|&other| Some(other) != spared);
         let left = others.map(|other| (other, self.left(other, now))).filter(|&(_, left)| left > 0);

@@ -31,8 +31,8 @@ pub(crate) trait Accumulate {
     /// Ends a run: stores its partial result.
     fn end(&mut self, run: Node);
 
-    /// Hands over the partial results, and drops the state. Called when the worker has no work
-    /// left.
+    /// Hands over the partial results of leaves, and drops the state. Called when the worker has no
+    /// work left.
     fn leave(&mut self);
 
     /// After a panic, which stops the loop at `stop`: keeps the panic, and drops the state and the
@@ -136,7 +136,7 @@ impl<'f, A, Z> Accumulator<'f, A, Z> {
 
     /// Ends the work of the calling thread. Returns the partial result of its last run, if it has
     /// folded anything.
-    pub(crate) fn last(&mut self) -> Option<(Node, A)> {
+    pub(crate) fn finish(&mut self) -> Option<(Node, A)> {
         self.leave(); // if this panics, the partial results are dropped, too
         self.end(Node::run(0)); // of the items that it has folded before it has invited anybody
         self.ended.take()
@@ -282,7 +282,7 @@ impl<'b, A, Z> Partials<'b, A, Z> {
 }
 
 /// The outcome of a loop that has ended: its result, reduced in order. `last` is what the calling
-/// thread has kept: see [`Accumulator::last`].
+/// thread has kept: see [`Accumulator::finish`].
 #[inline(never)]
 pub(crate) fn result_of<A, Z>(
     made: &mut Partials<'_, A, Z>,

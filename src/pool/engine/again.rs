@@ -1,14 +1,11 @@
 //! Calls that run as an earlier call of the same loop ran. `policy/repeat.rs` says when and why.
 
-use std::mem;
-
 use super::{
     accumulator::{Accumulate, Lend},
     executor::{Executor, most},
     inputs::{Inside, with_rounds},
     loop_options::LoopOptions,
-    plan::{Plan, WorkerPlaces},
-    round::Round,
+    plan::SharedPlan,
     round_log::RoundLog,
 };
 use crate::{
@@ -19,9 +16,8 @@ use crate::{
             repeat::{LONGEST_REPEATED_NS, PlanKey, Repeat, Repeats},
             rounds::Ran,
             site::Loop,
-            split::Boundaries,
         },
-        team::{arena::Turn, barrier::PollTimes},
+        team::arena::Turn,
         tell::trace::scene::SceneSpot,
     },
     sync::Ordering,
@@ -35,14 +31,6 @@ struct Plans {
 }
 
 thread_local!(static PLANS: Plans = const { Plans { alone: Repeats::new(), shared: Repeats::new() } });
-
-/// How a shared call runs that repeats an earlier one.
-pub(super) struct SharedPlan {
-    pub(super) workers: usize,
-    pub(super) pace: Option<f32>,
-    pub(super) boundaries: Boundaries,
-    pub(super) polls: PollTimes,
-}
 
 /// A shared call that repeats an earlier one.
 pub(super) struct SharedAgain<'e> {
@@ -60,7 +48,7 @@ impl Executor {
     /// Whether calls of a loop may repeat earlier ones: they go through all items, and nobody wants
     /// to know how.
     pub(super) fn may_repeat(&self, options: &LoopOptions<'_>) -> bool {
-        options.kind.goes_through() && self.is_unseen(options.is_plain()) && !SceneSpot::is_near()
+        options.kind.goes_through() && self.is_unseen(options.is_bare()) && !SceneSpot::is_near()
     }
 
     /// The parts in which a call runs alone that repeats an earlier one; `None` if the policy has
@@ -93,7 +81,7 @@ impl Executor {
     /// How a call is shared that repeats an earlier one; `None` if the policy has to decide. A call
     /// repeats an earlier one only if the helpers are awake, and no other thread calls loops.
     #[inline(never)]
-    pub(super) fn shared_again(&self, this: Loop, options: &LoopOptions<'_>) -> Option<SharedAgain<'_>> {
+    pub(super) fn plan_to_repeat(&self, this: Loop, options: &LoopOptions<'_>) -> Option<SharedAgain<'_>> {
         let plan = PLANS.try_with(|plans| plans.shared.take(self.plan_key(this, options.threads))).ok()??;
         let barrier = &self.threads.barrier;
         if barrier.callers() > 0
@@ -111,35 +99,18 @@ impl Executor {
     #[inline(never)]
     pub(super) fn share_again(
         &self,
-        SharedAgain { plan: mut repeat, begin, turn }: SharedAgain<'_>,
+        SharedAgain { plan, begin, turn }: SharedAgain<'_>,
         this: Loop,
         options: &LoopOptions<'_>,
         own: &mut dyn Accumulate,
         others: &dyn Lend,
     ) {
-        let SharedPlan { workers, pace, ref mut boundaries, polls } = repeat.way;
-        let plan = Plan {
-            workers,
-            units: options.units,
-            pace,
-            boundaries: mem::take(boundaries),
-            has_large_partials: options.kind.has_large_partials,
-            heavy: &self.prices.heavy,
-            places: Some(WorkerPlaces { threads: &self.threads, cpus: &self.cpus, arena: turn.arena }),
-            polls,
-        };
-        let log = RoundLog::new(begin, None);
-        let round = Round { ranges: &turn.arena.ranges, plan: &plan, log: &log, list: None };
-        let items = 0..this.slice.len;
-        let bounds = plan.boundaries.bounds(&items, workers);
-        round.begin(items, &bounds, turn.arena.number, options.watch);
-        round.run((&self.threads, &turn), own, others);
-        drop(bounds);
-        *boundaries = plan.boundaries;
+        let (items, log) = (0..this.slice.len, RoundLog::new(begin, None));
+        self.round((&plan.way, &turn), (&items, plan.way.workers), options, &log, own, others);
         // About: reading the clock would take 40 ns, and the time until the next call begins shows
         // whether calls take longer than expected.
-        self.gaps.end(begin + time(repeat.takes));
-        let _gone = PLANS.try_with(|plans| plans.shared.put_back(repeat));
+        self.gaps.end(begin + time(plan.takes));
+        let _gone = PLANS.try_with(|plans| plans.shared.put_back(plan));
     }
 
     /// The call that began at `begun` was shared. The next calls are shared in the same way, if
@@ -187,7 +158,9 @@ mod tests {
         policy::{
             rounds::{RoundBegin, Rounds},
             site::{LoopKind, Site, Slice},
+            split::Boundaries,
         },
+        team::barrier::PollTimes,
         tell::{
             report::RunReport,
             units::{Blocks, Units},
@@ -261,11 +234,11 @@ mod tests {
         let is_repeated = |options: &LoopOptions<'_>| {
             plan(&executor);
             with_rounds(|rounds| rounds.map(Rounds::forget_begins));
-            executor.shared_again(this(), options).is_some()
+            executor.plan_to_repeat(this(), options).is_some()
         };
         let through = LoopKind::THROUGH;
         assert!(is_repeated(&options(through, None)));
-        assert!(executor.shared_again(this(), &options(through, None)).is_none(), "nobody has put it back");
+        assert!(executor.plan_to_repeat(this(), &options(through, None)).is_none(), "nobody has put it back");
         assert!(!is_repeated(&options(through, Some(&mut RunReport::default()))));
         executor.is_crowded.store(true, Ordering::Relaxed);
         assert!(!is_repeated(&options(through, None)));

@@ -1,16 +1,14 @@
 //! A call asks the policy how to run its loop: a quick question before the plain loop, and a full
 //! one if that is not the answer.
 
-use std::time::Duration;
-
 use super::{
-    again::{end_again, end_alone},
+    again::end_alone,
     executor::{Executor, most},
     inputs::{Inside, count_brief, draw, upcoming, with_rounds},
     loop_options::{LoopOptions, is_logged},
 };
 use crate::{
-    clock::{Instant, nanos},
+    clock::Instant,
     pool::{
         policy::{
             brief,
@@ -42,10 +40,10 @@ impl Call {
         Self { this, launch, awake, weighed: None, is_gap_short: false }
     }
 
-    /// When the call begins, of which `done` indices are already folded. A call that is shared from
-    /// its first item on begins when it is weighed: its invitations are part of its time.
-    pub(super) fn begin(&self, done: usize) -> Instant {
-        let shared = self.weighed.filter(|_| done == 0 && self.launch.helpers().is_some());
+    /// When the call begins to be timed. A call that is shared from its first item on begins when
+    /// it is weighed: its invitations are part of its time.
+    pub(super) fn begin(&self) -> Instant {
+        let shared = self.weighed.filter(|_| self.launch.helpers().is_some());
         shared.unwrap_or_else(Instant::now)
     }
 }
@@ -60,15 +58,15 @@ impl Executor {
         this: &Loop,
         kind: LoopKind,
         threads: usize,
-        is_plain: bool,
+        is_bare: bool,
     ) -> QuickLaunch {
         let len = this.slice.len;
-        let verdict = if !self.is_unseen(is_plain) {
+        let verdict = if !self.is_unseen(is_bare) {
             QuickVerdict::Unclear
         } else if most(len, self.workers.min(threads)) == 0 {
             QuickVerdict::Plain
         } else {
-            let idle = || self.idle();
+            let idle = || self.could_help();
             match launch::quick_verdict(&self.memory, &self.prices, *this, kind, idle, draw) {
                 // A timed loop writes to memory that all threads read, so loops inside items are
                 // not timed.
@@ -85,11 +83,11 @@ impl Executor {
         QuickLaunch::new(verdict, len)
     }
 
-    /// Whether no log and no report tells of a call. `is_plain` says whether the call has no
+    /// Whether no log and no report tells of a call. `is_bare` says whether the call has no
     /// handle, report, trace or list.
     #[inline(always)]
-    pub(super) fn is_unseen(&self, is_plain: bool) -> bool {
-        is_plain && !is_logged() && self.program_report.is_none()
+    pub(super) fn is_unseen(&self, is_bare: bool) -> bool {
+        is_bare && !is_logged() && self.program_report.is_none()
     }
 
     /// The launch of a brief loop; `None` if the loop is not brief. One in `odds` brief loops gets
@@ -117,30 +115,7 @@ impl Executor {
         Some(QuickLaunch { verdict, ..launch })
     }
 
-    /// Learns from a plain loop that began at `begin`.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn learn_plain(&self, this: &Loop, kind: LoopKind, begin: Instant, verdict: QuickVerdict) {
-        let took = begin.elapsed();
-        if verdict == QuickVerdict::Again {
-            self.gaps.begin(begin);
-            return end_again(*this, begin, nanos(took));
-        }
-        self.memory.learn(*this, kind, this.slice.len, nanos(took));
-        if verdict == QuickVerdict::Brief {
-            self.end_brief(this, begin, took);
-        }
-    }
-
-    /// A brief call that began at `begin` has taken `took`.
-    #[inline(never)] // other calls touch none of its code
-    fn end_brief(&self, this: &Loop, begin: Instant, took: Duration) {
-        let is_far = self.gaps.after_brief(begin, took, &self.prices);
-        self.set_quiet(brief::odds_after_brief(self.quiet.load(Ordering::Relaxed), is_far));
-        with_rounds(|rounds| rounds.map(|rounds| rounds.begin_alone(*this, begin)));
-    }
-
-    fn set_quiet(&self, odds: u64) {
+    pub(super) fn set_quiet(&self, odds: u64) {
         if self.quiet.load(Ordering::Relaxed) != odds {
             self.quiet.store(odds, Ordering::Relaxed);
         }
@@ -157,8 +132,8 @@ impl Executor {
         }
     }
 
-    /// How a call begins after the quick verdict; `None` if it runs the plain loop, or has already
-    /// folded `done` indices by the plain loop. A watched loop never runs as the plain loop.
+    /// How a call goes on after the quick verdict, if the plain loop has folded its first `done`
+    /// indices. A watched loop never runs as the plain loop.
     #[inline(never)]
     pub(super) fn weigh(
         &self,
@@ -166,17 +141,20 @@ impl Executor {
         verdict: QuickVerdict,
         done: usize,
         options: &LoopOptions<'_>,
-    ) -> Option<Call> {
-        if matches!(verdict, QuickVerdict::Plain | QuickVerdict::Again) || done > 0 {
-            return None;
-        }
+    ) -> Call {
         let this = *this;
+        if done > 0 {
+            return self.weigh_again(this);
+        }
+        if matches!(verdict, QuickVerdict::Plain | QuickVerdict::Again) {
+            return Call::unweighed(this, Launch::PLAIN, false);
+        }
         let most = self.most(this, options);
         let polling = self.threads.barrier.awake();
         let awake = polling > 0;
         let is_waking = !awake && self.threads.barrier.is_waking();
-        let mut launch = Launch::Plain;
-        let has_idle = self.idle() > 0;
+        let mut launch = Launch::PLAIN;
+        let has_idle = self.could_help() > 0;
         self.notice_crowd();
         let now = has_idle.then(Instant::now);
         let gap = now.map(|now| self.gaps.gap(now, &self.prices));
@@ -210,7 +188,7 @@ impl Executor {
         if options.is_watched() || self.program_report.is_some() {
             launch = launch.watched();
         }
-        (launch != Launch::Plain).then_some(Call { this, launch, awake, weighed: now, is_gap_short })
+        Call { this, launch, awake, weighed: now, is_gap_short }
     }
 
     /// How a call continues if it was expected to be short but is not. The next call gets a full

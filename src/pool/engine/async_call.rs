@@ -18,7 +18,7 @@ use super::{
 use crate::{
     clock::Instant,
     pool::{
-        policy::{site::Loop, split::Boundaries},
+        policy::site::Loop,
         supply::{Fence, first_indices::FirstIndices, range::Ranges, wake_queues::WakeQueues},
         team::barrier::{Offer, PollTimes, Reentry},
         tell::{times::Times, trace::notes::Before, why_alone::Alone},
@@ -46,7 +46,7 @@ impl Executor {
             }
             return;
         }
-        let most = self.most(this, options).min(self.helpers_at_a_time).min(queues.limit - 1);
+        let most = self.most(this, options).min(self.cpus_at_a_time - 1).min(queues.limit - 1);
         let turn = (most > 0).then(|| self.take_turn(options)).flatten();
         let helpers = if turn.is_some() { most } else { 0 };
         let is_busy = helpers < most;
@@ -69,7 +69,7 @@ impl Executor {
                 workers: helpers + 1,
                 units: options.units,
                 pace: self.memory.recall(this),
-                boundaries: Boundaries::default(),
+                profile: None,
                 has_large_partials: false,
                 heavy: &self.prices.heavy,
                 places: arena.map(|arena| WorkerPlaces { threads: &self.threads, cpus: &self.cpus, arena }),
@@ -87,10 +87,9 @@ impl Executor {
         // From here on, nothing unwinds: user code runs only inside the workers, and the workers
         // catch panics.
         ranges.partition(0..len, &[]); // to the caller
-        watch.begin(&ranges, Some(queues), options.units, 0..len);
-        watch.begin_with(queues);
+        watch.begin_waiting(&ranges, queues, options.units, 0..len);
         let mut caller = round.worker(0, own);
-        let has_idle = || helpers > 0 && self.idle() > 0;
+        let has_idle = || helpers > 0 && self.could_help() > 0;
         let is_through = caller.work_until(|caller| has_idle() && caller.wants_help());
         let mut idle = 0;
         if !is_through && let Some(turn) = &turn {

@@ -106,7 +106,7 @@ impl AsyncRound<'_> {
             thief: Thief::new(me, plan),
             victims: Vec::new(),
             grain: Grain::new(Some(begun), plan.pace, 1, true),
-            hand: Vec::new(),
+            own_slots: Vec::new(),
             held: None,
             doing: Doing::One,
             poller,
@@ -137,7 +137,7 @@ pub(crate) struct AsyncRoundWorker<'w> {
     victims: Vec<usize>,
     grain: Grain,
     /// The worker's slots, all free.
-    hand: Vec<Slot>,
+    own_slots: Vec<Slot>,
     /// The slot of the item that the worker polls.
     held: Option<Slot>,
     doing: Doing,
@@ -214,8 +214,11 @@ impl AsyncRoundWorker<'_> {
     /// About how many polls could be done now.
     fn left(&self) -> usize {
         let Self { of: AsyncRound { queues, .. }, owner, begins, .. } = self;
-        let fresh =
-            if *begins == Begins::Nothing { 0 } else { owner.left().min(queues.spare() + self.hand.len()) };
+        let fresh = if *begins == Begins::Nothing {
+            0
+        } else {
+            owner.left().min(queues.spare() + self.own_slots.len())
+        };
         queues.queued(self.me) + fresh
     }
 
@@ -254,7 +257,7 @@ impl AsyncRoundWorker<'_> {
             Begins::Later => queues.queued(self.me) == 0,
             Begins::First => true,
         };
-        if is_next && !self.hand.is_empty() {
+        if is_next && !self.own_slots.is_empty() {
             self.begins = Begins::Later;
             self.begin();
             return true;
@@ -262,14 +265,14 @@ impl AsyncRoundWorker<'_> {
         if queues.queued(self.me) == 0 {
             self.now = Instant::now(); // perhaps the worker will sleep
         }
-        let (next, slept) = queues.next(self.me, &mut self.hand, self.begins, self.cleared);
+        let (next, slept) = queues.next(self.me, &mut self.own_slots, self.begins, self.cleared);
         if slept {
             self.wake_up();
         }
         match next {
             Next::Resume(slot) => self.resume(slot),
             Next::Begin(slot) => {
-                self.hand.push(slot);
+                self.own_slots.push(slot);
                 self.begins = Begins::First;
             }
             Next::Look => self.clear_behind(),
@@ -282,8 +285,8 @@ impl AsyncRoundWorker<'_> {
     /// over.
     fn begin(&mut self) {
         let Some((first, left)) = self.claim() else { return };
-        let Self { poller, owner, grain, hand, held, .. } = self;
-        *held = hand.pop();
+        let Self { poller, owner, grain, own_slots, held, .. } = self;
+        *held = own_slots.pop();
         let Some(slot) = held else { return };
         let (end, (begun, is_contested)) = if left == 0 {
             (first + 1, (poller.begin(first, &mut Claims::of(first..first + 1), slot), false))
@@ -406,7 +409,7 @@ impl AsyncRoundWorker<'_> {
 
     /// Frees the slot that the worker holds.
     fn free_slot(&mut self) {
-        self.hand.extend(self.held.take());
+        self.own_slots.extend(self.held.take());
     }
 
     /// Ends the loop at `index`: from now on, workers begin only items before `index`. Waiting
@@ -456,7 +459,7 @@ impl AsyncRoundWorker<'_> {
             if let Some(mut slot) = queues.take_behind(number, self.seen, put_back) {
                 self.poller.clear(&mut slot);
                 queues.end(self.me);
-                self.hand.push(slot);
+                self.own_slots.push(slot);
             }
         }
     }

@@ -2,6 +2,8 @@
 
 use super::{
     accumulator::{Accumulator, Folder, Folders, Partials, Started, WorkerFolder, result_of, tree_of},
+    again::SharedAgain,
+    ask::Call,
     body::{Body, Stop, kernel},
     ending::Outcome,
     executor::{Executor, most},
@@ -33,7 +35,7 @@ impl Executor {
         body: &L,
     ) -> Outcome<Option<L::Acc>, L::Found> {
         let this = loop_of::<L>(slice);
-        let quick = self.quick_verdict(&this, options.kind, options.threads, options.is_plain());
+        let quick = self.quick_verdict(&this, options.kind, options.threads, options.is_bare());
         let mut from = (0, None);
         if quick.verdict != QuickVerdict::Unclear && !options.units.are_blocks() {
             match self.call_plain(&this, quick, &options, body) {
@@ -97,13 +99,13 @@ impl Executor {
         let (state, acc) = begun.unzip();
         let mut folder = WorkerFolder::new(body, 0, state);
         let from = (done, acc.flatten());
-        self.weighed(this, verdict, from, options, (&mut folder, body), result_of)
+        self.run_decided(this, verdict, from, options, (&mut folder, body), result_of)
     }
 
     /// The part of [`call_with_care`](Self::call_with_care) that is compiled once for each type of
     /// results. `end` makes the outcome of the partial results.
     #[inline(never)]
-    fn weighed<A: Send, Z: Send, T>(
+    fn run_decided<A: Send, Z: Send, T>(
         &self,
         this: &Loop,
         verdict: QuickVerdict,
@@ -113,12 +115,13 @@ impl Executor {
         end: ToOutcome<A, Z, T>,
     ) -> Outcome<T, Z> {
         let may_repeat = verdict == QuickVerdict::Unclear && done == 0;
-        let again = if may_repeat { self.shared_again(*this, options) } else { None };
-        let call = if again.is_none() { self.weigh(this, verdict, done, options) } else { None };
+        let again = if may_repeat { self.plan_to_repeat(*this, options) } else { None };
+        let mut decided =
+            again.map_or_else(|| Decided::Anew(self.weigh(this, verdict, done, options)), Decided::Again);
         // A loop that stops early has a found value. If it stops at one of its first items, it does
         // not need the setup below.
         let may_stop = size_of::<Option<Z>>() > 0;
-        let first = call.as_ref().map_or(0, |call| call.launch.unlooked().min(this.slice.len));
+        let first = decided.unlooked().min(this.slice.len);
         if may_stop && first > 0 && options.list.is_none() && !options.units.are_blocks() {
             match fold_first(folder, first) {
                 Ok(few) => (done, acc) = (first, few),
@@ -129,12 +132,11 @@ impl Executor {
         let mut account = None;
         let last = {
             let mut own = Accumulator::new(folder, acc, &made);
-            if let Some(again) = again {
-                self.share_again(again, *this, options, &mut own, &made);
-            } else {
-                account = self.carry_out(this, (call, done), options, &mut own, &made);
+            match decided {
+                Decided::Again(again) => self.share_again(again, *this, options, &mut own, &made),
+                Decided::Anew(ref mut call) => account = self.carry_out(call, done, options, &mut own, &made),
             }
-            own.last()
+            own.finish()
         };
         let outcome = end(&mut made, options.watch.is_cancelled(), last);
         if let Some(account) = account {
@@ -151,9 +153,22 @@ impl Executor {
         body: &L,
     ) -> Outcome<Tree<L::Acc>, L::Found> {
         let this = loop_of::<L>(slice);
-        let quick = self.quick_verdict(&this, options.kind, options.threads, options.is_plain());
+        let quick = self.quick_verdict(&this, options.kind, options.threads, options.is_bare());
         let mut folder = WorkerFolder::new(body, 0, None);
-        self.weighed(&this, quick.verdict, (0, None), &mut options, (&mut folder, body), tree_of)
+        self.run_decided(&this, quick.verdict, (0, None), &mut options, (&mut folder, body), tree_of)
+    }
+}
+
+/// How a call that is more than the plain loop goes on.
+enum Decided<'e> {
+    /// It is shared as an earlier one was.
+    Again(SharedAgain<'e>),
+    Anew(Call),
+}
+
+impl Decided<'_> {
+    fn unlooked(&self) -> usize {
+        if let Self::Anew(call) = self { call.launch.unlooked() } else { 0 }
     }
 }
 

@@ -35,14 +35,14 @@ pub(crate) struct Executor {
     pub(super) memory: Memory,
     pub(crate) prices: Prices,
     pub(super) gaps: Gaps,
-    /// How many helpers can run at the same time.
-    pub(super) helpers_at_a_time: usize,
+    /// How many workers can run at the same time.
+    pub(super) cpus_at_a_time: usize,
     pub(crate) threads: Threads,
     pub(crate) cpus: CpuAssignment,
     pub(crate) hosts: Hosts,
     /// The memory of shared loops. A call locks this memory before and after it shares a loop,
-    /// after a trial of running a loop alone, and in a loop whose items wait. This memory is only a
-    /// hint: a call that cannot get the lock soon continues without the memory.
+    /// before a trial of running a loop alone, and in a loop whose items wait. This memory is only
+    /// a hint: a call that cannot get the lock soon continues without the memory.
     pub(super) learnt: Mutex<Splits>,
     /// Which messages have been logged, one bit each. Relaxed: a repeated message does no harm.
     pub(super) logged: AtomicU64,
@@ -68,7 +68,7 @@ impl Executor {
             prices: Prices::new(),
             gaps: Gaps::new(patience),
             program_report: ProgramReport::if_wanted(),
-            helpers_at_a_time: cpus.plan.workers_at_a_time() - 1,
+            cpus_at_a_time: cpus.plan.workers_at_a_time(),
             threads,
             cpus,
             hosts,
@@ -89,7 +89,7 @@ impl Executor {
 
     /// Whether a sufficiently long loop would be shared now. A hint.
     pub(crate) fn is_free(&self) -> bool {
-        self.threads.process.is_current() && self.idle() > 0
+        self.threads.process.is_current() && self.could_help() > 0
     }
 
     /// If a helper is on the CPU of the calling thread, which shares a loop, moves the helper away.
@@ -119,13 +119,8 @@ impl Executor {
     /// the workers that are in no loop, and the callers that wait for the end of the loop around
     /// this call.
     #[inline(always)]
-    pub(super) fn idle(&self) -> usize {
+    pub(super) fn could_help(&self) -> usize {
         self.threads.barrier.idle() + self.threads.waiting_around()
-    }
-
-    /// How many workers can run at the same time.
-    pub(super) fn cpus_at_a_time(&self) -> usize {
-        self.helpers_at_a_time + 1
     }
 
     /// The right to share a loop. A forked child touches nothing of its parent, because the

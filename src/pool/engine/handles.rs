@@ -1,6 +1,6 @@
 //! Handles for other threads: they end a loop or show its progress. The handles read the ranges of
 //! the loop. The workers of a round over ranges do not read the handles. A search reads its token
-//! between blocks, and a loop over a list that grows reads its token after each item.
+//! between blocks, and a loop over a list that grows checks after each item whether it is over.
 
 use std::{
     fmt,
@@ -257,13 +257,13 @@ impl Watch<'_> {
     }
 
     /// Whether the token has ended the loop.
-    pub(crate) fn is_over(self) -> bool {
+    pub(crate) fn is_raised(self) -> bool {
         self.cancel.is_some_and(CancelToken::is_cancelled)
     }
 
     /// Whether the token has ended the loop, which therefore has no result.
     pub(crate) fn is_cancelled(self) -> bool {
-        !self.keeps_result && self.is_over()
+        !self.keeps_result && self.is_raised()
     }
 
     /// The handles that threads of this process may lock.
@@ -297,9 +297,25 @@ impl Watch<'_> {
         }
     }
 
-    /// A round over `ranges` begins. If its items wait, they wait in `queues`. The round is
-    /// partitioned but not yet published.
-    pub(crate) fn begin(
+    /// A round over `ranges` begins. The round is partitioned but not yet published.
+    pub(crate) fn begin(self, ranges: &Arc<Ranges>, units: Units, round: Range<usize>) {
+        self.begin_underway(ranges, None, units, round);
+    }
+
+    /// A loop over `ranges` begins, whose items wait in `queues`. Its ranges are partitioned but
+    /// not yet published.
+    pub(crate) fn begin_waiting(
+        self,
+        ranges: &Arc<Ranges>,
+        queues: &Arc<WakeQueues>,
+        units: Units,
+        round: Range<usize>,
+    ) {
+        self.begin_underway(ranges, Some(queues), units, round);
+        self.begin_with(queues);
+    }
+
+    fn begin_underway(
         self,
         ranges: &Arc<Ranges>,
         queues: Option<&Arc<WakeQueues>>,
@@ -349,7 +365,7 @@ mod tests {
         let blocks = Units::Blocks { blocks: Blocks { size: 3, len: 29 }, leaves: None };
         for before in [0, 29] {
             ranges.partition(0..10, &[5]);
-            watch.begin(&ranges, None, blocks, 0..10);
+            watch.begin(&ranges, blocks, 0..10);
             assert_eq!(progress.done(), before);
             let (mut owner, first) = ranges.enter(0);
             assert_eq!((first, progress.done()), (Some(0), before + 2), "a block is 2.9 items on average");
@@ -365,7 +381,7 @@ mod tests {
         let watch = Watch { cancel: Some(&token), ..Watch::default() };
         let enter = || {
             ranges.partition(0..10, &[5]);
-            watch.begin(&ranges, None, Units::Items, 0..10);
+            watch.begin(&ranges, Units::Items, 0..10);
             ranges.left()
         };
         assert_eq!(enter(), 10);

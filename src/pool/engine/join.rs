@@ -17,17 +17,17 @@ use crate::{
     pool::{
         policy::{
             alone_or_shared::TRIAL_PARTS,
-            launch::{self, Gap},
+            launch,
             prices::Estimate,
             rhythm::{Explores, RoundSeen},
             site::{Loop, LoopKind, Site, Slice},
         },
         team::{
             arena::Turn,
-            barrier::{Offer, PollTimes, Reentry},
+            barrier::{Offer, Reentry},
         },
     },
-    sync::{Mutex, Ordering, Patience, lock},
+    sync::{Mutex, lock},
 };
 
 /// The most parts that a recursion makes for each worker. With 16, a tree whose children have sizes
@@ -146,7 +146,7 @@ impl Executor {
     /// The right to offer a second closure, if the offer pays.
     #[inline(never)]
     fn turn_to_join(&self, this: Loop, level: u32) -> Option<Turn<'_>> {
-        if level >= self.levels(TRIAL_PARTS) && self.idle() == 0 {
+        if level >= self.levels(TRIAL_PARTS) && self.could_help() == 0 {
             return None;
         }
         let awake = self.threads.barrier.awake() > 0;
@@ -156,28 +156,6 @@ impl Executor {
         } else {
             None
         }
-    }
-
-    /// How long threads poll before they sleep. Polling pays, since the next join of the same
-    /// recursion comes soon, and the next recursion may come soon.
-    fn polls_of_join(&self, gap: Option<Gap>) -> PollTimes {
-        if self.workers > self.helpers_at_a_time + 1 {
-            return PollTimes { at_end: Patience::BRIEF, between: self.gaps.fixed() };
-        }
-        let at_end = Patience::of(self.prices.worth_polling(None)).max(Patience::BRIEF);
-        let between = match gap {
-            Some(gap) => {
-                let seen = RoundSeen {
-                    awake: self.threads.barrier.awake() > 0,
-                    is_gap_short: gap.is_short(0.0),
-                    is_crowded: self.is_crowded.swap(false, Ordering::Relaxed),
-                    explores: Explores::No,
-                };
-                self.gaps.next(seen, &self.prices)
-            }
-            None => Patience::of(self.prices.worth_staying_awake()),
-        };
-        PollTimes { at_end, between }
     }
 
     /// The second closure began to run at `begin`, and is done.
@@ -201,7 +179,7 @@ impl Executor {
         // The outermost join measures what help costs. At other levels a helper may be late because
         // it works in another join.
         let awake = self.threads.barrier.awake() > 0;
-        let offered = (level == 0 && self.idle() > 0).then(Instant::now);
+        let offered = (level == 0 && self.could_help() > 0).then(Instant::now);
         let since = || offered.map_or(0.0, |offered| nanos(offered.elapsed()));
         let late = Estimate::new(f32::INFINITY); // until a helper has run the second closure
         let work = |seat: usize| {
@@ -215,7 +193,13 @@ impl Executor {
                 }
             }
         };
-        let offer = Offer { helpers: 1, reentry: Reentry::Once, polls: self.polls_of_join(gap) };
+        let seen = gap.map(|gap| RoundSeen {
+            awake: self.threads.barrier.awake() > 0,
+            is_gap_short: gap.is_short(0.0),
+            is_crowded: self.was_crowded(),
+            explores: Explores::No,
+        });
+        let offer = Offer { helpers: 1, reentry: Reentry::Once, polls: self.polls(self.workers, None, seen) };
         let (mut wake, mut alone) = (0.0, 0.0);
         self.threads.share(turn, offer, &work, || {
             wake = since();

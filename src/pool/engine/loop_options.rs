@@ -54,7 +54,7 @@ impl<'a> LoopOptions<'a> {
 
     /// Whether the loop runs over existing items, without handles, report or trace.
     #[inline]
-    pub(crate) fn is_plain(&self) -> bool {
+    pub(crate) fn is_bare(&self) -> bool {
         self.list.is_none() && !self.watch.is_on() && !self.wishes.are_any()
     }
 
@@ -62,8 +62,8 @@ impl<'a> LoopOptions<'a> {
     /// writes them to memory, instead of code in each loop.
     #[inline]
     pub(crate) fn in_memory(self) -> Self {
-        if self.is_plain() && !self.units.are_blocks() {
-            Self::plain(self.threads, self.wishes.at, self.kind, self.search)
+        if self.is_bare() && !self.units.are_blocks() {
+            Self::bare(self.threads, self.wishes.at, self.kind, self.search)
         } else {
             self
         }
@@ -71,7 +71,7 @@ impl<'a> LoopOptions<'a> {
 
     #[cold]
     #[inline(never)]
-    fn plain(
+    fn bare(
         threads: usize,
         at: &'static Location<'static>,
         kind: LoopKind,

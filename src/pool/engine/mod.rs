@@ -11,6 +11,7 @@
 //! | `ask` | how to run a call: the questions to the policy |
 //! | `again` | a call that runs as an earlier one ran |
 //! | `run` | a call that is more than the plain loop: alone, then together with workers |
+//! | `teach` | what a call tells the policy at its end |
 //! | `solo` | the items of the calling thread alone |
 //! | `visit` | a worker's visit to a loop; the loop over a run of items |
 //! | `round`, `thief` | a worker that claims from ranges and steals |
@@ -29,8 +30,8 @@
 //!
 //! A program contains most code once, whatever its number of loops. That code calls a worker's
 //! accumulator through a vtable, about once in some microseconds. Accumulators and
-//! `Executor::weighed` know the type of a loop's results, and are compiled once for each such type.
-//! They call the worker's folder through a vtable. Only folders, `body`, `Executor::call`,
+//! `Executor::run_decided` know the type of a loop's results, and are compiled once for each such
+//! type. They call the worker's folder through a vtable. Only folders, `body`, `Executor::call`,
 //! `call_plain`, `call_with_care` and `call_for_tree` know the loop's closures. `join` knows its
 //! own closures.
 //!
@@ -58,6 +59,7 @@ pub(crate) mod run;
 pub(crate) mod search;
 pub(crate) mod solo;
 pub(crate) mod tasks;
+pub(crate) mod teach;
 pub(crate) mod thief;
 pub(crate) mod visit;
 pub(crate) mod work_list;

@@ -1,4 +1,4 @@
-//! How a round runs: the decisions of the policy before the round begins.
+//! How a shared loop runs, as the policy has decided before it begins.
 
 use std::ops::Range;
 
@@ -16,15 +16,26 @@ use crate::{
     },
 };
 
-/// How a round runs: the decisions of the policy before the round begins.
-pub(crate) struct Plan<'a> {
-    /// The largest number of workers of the round. At the start, only the first workers have items.
-    pub(crate) workers: usize,
-    pub(crate) units: Units,
+/// How a call is shared. The next calls may repeat it.
+pub(super) struct SharedPlan {
+    /// The largest number of workers. At the start, only the first workers have items.
+    pub(super) workers: usize,
     /// The cost of an index in an earlier call, in nanoseconds; `None` if unknown.
-    pub(crate) pace: Option<f32>,
+    pub(super) pace: Option<f32>,
     /// Where the ranges begin, and the distribution of the cost over the slice.
-    pub(crate) boundaries: Boundaries,
+    pub(super) boundaries: Boundaries,
+    /// How long threads poll before they sleep.
+    pub(super) polls: PollTimes,
+}
+
+/// What the workers of a loop know.
+pub(crate) struct Plan<'a> {
+    pub(crate) workers: usize,
+    pub(crate) pace: Option<f32>,
+    /// The distribution of the cost over the slice; `None` if unknown.
+    pub(crate) profile: Option<&'a Profile>,
+    pub(crate) polls: PollTimes,
+    pub(crate) units: Units,
     /// Whether partial results may be large.
     pub(crate) has_large_partials: bool,
     /// The cost of the heavy fence for a thief, in nanoseconds. Used only on systems where this
@@ -32,19 +43,12 @@ pub(crate) struct Plan<'a> {
     pub(crate) heavy: &'a Estimate,
     /// Where the workers are; `None` if unknown.
     pub(crate) places: Option<WorkerPlaces<'a>>,
-    /// How long threads poll before they sleep.
-    pub(crate) polls: PollTimes,
 }
 
 impl Plan<'_> {
-    /// The distribution of the cost over the slice; `None` if unknown.
-    pub(crate) fn profile(&self) -> Option<&Profile> {
-        self.boundaries.known.as_deref().map(|known| &known.profile)
-    }
-
     /// The grain of a run of `items` that begins at `begin`, if somebody has read the clock.
     pub(crate) fn grain(&self, begin: Option<Instant>, items: Range<usize>) -> Grain {
-        let harmless = self.profile().map_or(1, |profile| profile.harmless_block(items));
+        let harmless = self.profile.map_or(1, |profile| profile.harmless_block(items));
         Grain::new(begin, self.pace, harmless, self.units.are_blocks())
     }
 

@@ -47,7 +47,7 @@ impl Round<'_> {
         if let Some(list) = self.list {
             list.share(self.plan.workers, number);
         }
-        watch.begin(self.ranges, None, self.plan.units, range);
+        watch.begin(self.ranges, self.plan.units, range);
     }
 
     /// Runs the round, which has begun. Nothing unwinds: user code runs only inside `work`, which
@@ -268,7 +268,7 @@ mod tests {
         policy::{
             prices::Estimate,
             site::{Loop, Site, Slice},
-            split::{Boundaries, Splits},
+            split::Splits,
         },
         supply::{Fence, range::Attempt},
         team::barrier::PollTimes,
@@ -308,7 +308,7 @@ mod tests {
             workers: 2,
             units: Units::Items,
             pace: None,
-            boundaries: Boundaries::default(),
+            profile: None,
             has_large_partials: true,
             heavy,
             places: None,
@@ -410,7 +410,8 @@ mod tests {
             }
             let boundaries = splits.boundaries(this, false, 2);
             assert_eq!(boundaries.known.is_some(), each.is_some());
-            let plan = Plan { boundaries, pace: each.or(Some(4.0)), ..plan(&heavy) };
+            let profile = boundaries.known.as_deref().map(|known| &known.profile);
+            let plan = Plan { profile, pace: each.or(Some(4.0)), ..plan(&heavy) };
             let ranges = Arc::new(Ranges::new(2, Fence::Symmetric));
             ranges.partition(0..len, &[len]);
             let times = Box::<Times>::default().of(2, false);
@@ -420,7 +421,7 @@ mod tests {
             let mut folder = WorkerFolder::new(&Lengths, 0, None);
             let mut accumulator = Accumulator::new(&mut folder, None, &made);
             round.work(0, &mut ranges.enter(0), &mut accumulator, &|| false);
-            let last = accumulator.last();
+            let last = accumulator.finish();
             drop(accumulator);
             let lengths = result_of(&mut made, false, last).through().flatten();
             let lengths = lengths.expect("the caller has worked");

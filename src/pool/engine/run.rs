@@ -6,34 +6,31 @@ use std::{iter, ops::Range};
 use super::{
     account::Account,
     accumulator::{Accumulate, Lend},
-    again::SharedPlan,
     ask::Call,
     executor::Executor,
-    inputs::{Inside, with_rounds},
+    inputs::Inside,
     loop_options::LoopOptions,
-    plan::{Plan, WorkerPlaces},
+    plan::{Plan, SharedPlan, WorkerPlaces},
     round::Round,
     round_log::RoundLog,
     search::{RunSearch, Search},
     solo::Solo,
 };
 use crate::{
-    clock::{Instant, nanos},
+    clock::Instant,
     pool::{
         policy::{
             alone::{AlonePace, AloneTrial},
             free_cpus::{CpuUse, Granted, Request},
             launch::{self, Launch, Why},
-            learn::SharedCall,
             prices::block_in_order,
-            repeat::deciding,
             rhythm::RoundSeen,
             site::{Loop, LoopKind, Supply},
-            split::{Splits, parts},
+            split::{Boundaries, Splits, parts},
         },
         supply::range::Claims,
         team::{
-            arena::Turn,
+            arena::{Arena, Turn},
             barrier::{Offer, PollTimes, Reentry},
         },
         tell::{
@@ -59,41 +56,31 @@ pub(super) struct Running<'r> {
 enum AfterAlone<'r> {
     /// The loop has ended. No worker was invited, for this reason.
     Ended(Alone),
-    /// There is help for the indices that are left.
-    Help(SharedBox<'r>),
+    /// There is help for the indices that are left. In a box, because the stack of an item, and of
+    /// the loops that it calls, is above the frame of [`Running::together`].
+    Help(Box<SharedPart<'r>>),
 }
-
-/// The indices that are left for several workers, and their log. In a box, because the stack of an
-/// item, and of the loops that it calls, is above the frame of [`Running::together`].
-type SharedBox<'r> = Box<(SharedPart<'r>, RoundLog)>;
 
 /// The part of a call that several workers fold.
-struct SharedPart<'r> {
+pub(super) struct SharedPart<'r> {
     /// The launch, which is another one if the call began alone because no worker was idle.
-    call: Call,
+    pub(super) call: Call,
     /// The work of the calling thread before this part.
-    before: Before,
-    begin: Instant,
-    left: Range<usize>,
-    help: Help<'r>,
-    plan: Plan<'r>,
-}
-
-/// The help that a call has found.
-struct Help<'r> {
-    turn: Turn<'r>,
-    /// The number of helpers that pays for this loop. If fewer workers are idle, workers that
-    /// become idle later may help, too.
-    helpers: usize,
-    /// Whether at least `helpers` workers are idle now. If fewer workers are idle, the pool learns
-    /// only the cost of items from this call, and nothing about sharing.
-    is_full: bool,
+    pub(super) before: Before,
+    pub(super) begin: Instant,
+    pub(super) left: Range<usize>,
+    pub(super) turn: Turn<'r>,
+    /// As many workers as pay for this loop. If fewer are idle, workers that become idle later may
+    /// help, too.
+    pub(super) plan: SharedPlan,
     /// How many workers get items at the start: the caller and all helpers that are idle now.
-    dealt: usize,
-    /// Whether the whole slice is shared, from one end to the other.
-    is_whole: bool,
+    pub(super) dealt: usize,
+    /// Whether as many workers are idle now as pay for this loop. If fewer are idle, the pool
+    /// learns only the cost of items from this call, and nothing about sharing.
+    pub(super) is_full: bool,
     /// How many workers were idle.
-    idle: usize,
+    pub(super) idle: usize,
+    pub(super) log: RoundLog,
 }
 
 impl<'r> Running<'r> {
@@ -133,7 +120,7 @@ impl<'r> Running<'r> {
     fn pace_alone(&self) -> Option<AlonePace> {
         let Self { executor, call: Call { this, awake, launch, .. }, ref solo, .. } = *self;
         match launch {
-            Launch::Plain | Launch::Shared { .. } | Launch::Explored => None,
+            Launch::Shared { .. } | Launch::Explored => None,
             Launch::Alone { limit, stretch, .. } => Some(solo.pace(limit, stretch).shareable()),
             Launch::Trial { shared } if solo.has_work_list() => Some(solo.pace(shared, 1).shareable()),
             Launch::Trial { shared } => {
@@ -158,37 +145,12 @@ impl<'r> Running<'r> {
                 return AfterAlone::Ended(Alone::Busy);
             }
             let awake = executor.threads.barrier.awake() > 0;
-            if executor.idle() > 0
+            if executor.could_help() > 0
                 && let Some(launch) = launch::of_rest(&executor.prices, self.solo.work_left(), awake)
                 && let Some(shared) = self.invite(Call::unweighed(this, launch, awake), true)
             {
                 return AfterAlone::Help(shared);
             }
-        }
-    }
-
-    /// Learns from a loop that the calling thread has run alone. `is_judged` says whether that was
-    /// meant to be faster than a shared call.
-    #[inline(never)]
-    fn learn_alone(&self, is_judged: bool) {
-        let Self { executor, call: Call { this, launch, awake, .. }, options, ref solo, .. } = *self;
-        if options.watch.is_cancelled() || !launch.is_learnt_from() {
-            return;
-        }
-        let Executor { memory, prices, .. } = executor;
-        let (timed, took) = solo.timed();
-        memory.learn(this, options.kind, timed, nanos(took));
-        // While helpers sleep or are on their way, the next call may find them awake.
-        // A verdict of the loop's own counts the calls until its next trial.
-        let is_decided = awake && matches!(launch.why(), Some(Why::Short | Why::Rounds));
-        if is_decided && timed == this.slice.len {
-            executor.repeat_alone(this, options, nanos(took));
-        }
-        if launch.why() == Some(Why::Rounds) {
-            executor.tell_of_rounds(options.wishes.at, this);
-        }
-        if is_judged && memory.learn_alone(prices, this, launch.is_trial(), nanos(took)) {
-            executor.tell_of_faster(options.wishes.at, took);
         }
     }
 
@@ -213,7 +175,7 @@ impl<'r> Running<'r> {
     /// calling thread. `None` if that continues alone. `is_rest` says that the call found no idle
     /// worker before.
     #[inline(never)]
-    fn invite(&mut self, call: Call, is_rest: bool) -> Option<SharedBox<'r>> {
+    fn invite(&mut self, call: Call, is_rest: bool) -> Option<Box<SharedPart<'r>>> {
         let Self { executor, options, ref mut solo, .. } = *self;
         let Call { this, awake, launch, .. } = call;
         let Executor { ref threads, .. } = *executor;
@@ -234,40 +196,40 @@ impl<'r> Running<'r> {
         };
         let Granted { helpers, dealt, is_full } = request.grant()?;
         // The cost of the parts is known only for rounds over a whole slice.
-        let is_whole = left.start == 0;
-        let known = splits.as_deref().filter(|_| is_whole);
+        let known = splits.as_deref().filter(|_| left.start == 0);
         let boundaries = known.map(|splits| splits.boundaries(this, awake, dealt)).unwrap_or_default();
         let workers = helpers + 1;
         let memory = splits.as_deref_mut().and_then(Splits::take_times).unwrap_or_default();
         drop(splits);
-        let mut times = memory.of(workers, executor.workers > executor.cpus_at_a_time());
+        let mut times = memory.of(workers, executor.workers > executor.cpus_at_a_time);
         times.tick = options.tick();
         let before = solo.hand_over();
         executor.make_room();
-        let plan = Plan {
-            workers,
-            units: options.units,
-            pace: executor.pace(this, options.kind),
-            boundaries,
-            has_large_partials: options.kind.has_large_partials,
-            heavy: &executor.prices.heavy,
-            places: Some(WorkerPlaces { threads, cpus: &executor.cpus, arena: turn.arena }),
-            polls: executor.polls(&call, workers),
+        let seen = RoundSeen {
+            // A helper that was rung and is still on its way has not polled in vain.
+            awake: awake || threads.barrier.is_waking(),
+            is_gap_short: call.is_gap_short,
+            is_crowded: executor.was_crowded(),
+            explores: launch.explores(&executor.prices, awake),
         };
+        let polls = executor.polls(workers, executor.memory.pace(this), Some(seen));
+        let pace = executor.pace(this, options.kind);
+        let plan = SharedPlan { workers, pace, boundaries, polls };
         let begin = before.begin + before.took;
-        let is_full = is_full && !is_rest;
-        let help = Help { turn, helpers, is_full, dealt, is_whole, idle: idle + around };
-        let shared = SharedPart { call, before, begin, left, help, plan };
-        Some(Box::new((shared, RoundLog::new(begin, Some(times)))))
+        let (is_full, idle) = (is_full && !is_rest, idle + around);
+        let log = RoundLog::new(begin, Some(times));
+        Some(Box::new(SharedPart { call, before, begin, left, turn, plan, dealt, is_full, idle, log }))
     }
 
     /// Folds the indices that are left together with the workers that come, and learns from it.
     #[inline(never)] // so that a call that runs alone has a small stack frame
-    fn together(self, shared: SharedBox<'r>) -> Option<Box<Account>> {
-        let Self { executor, options, own, others, .. } = self;
-        match options.search {
-            Some(run) => executor.search(&shared, options, run, own, others),
-            None => executor.round(&shared, options, own, others),
+    fn together(&mut self, shared: Box<SharedPart<'r>>) -> Option<Box<Account>> {
+        let Self { executor, options, ref mut own, others, .. } = *self;
+        if let Some(run) = options.search {
+            executor.search(&shared, options, run, *own, others);
+        } else {
+            let SharedPart { ref plan, ref turn, ref left, dealt, ref log, .. } = *shared;
+            executor.round((plan, turn), (left, dealt), options, log, *own, others);
         }
         executor.end_shared(shared, others.stopped_at(), options)
     }
@@ -276,22 +238,15 @@ impl<'r> Running<'r> {
 impl SharedPart<'_> {
     /// When the call began, if the next calls may run as it does: helpers were awake, all of them
     /// came that pay, and the whole slice was shared, by ranges.
-    fn begun_alike(&self, options: &LoopOptions<'_>) -> Option<Instant> {
-        let Self { call, help: Help { is_full, is_whole, .. }, .. } = self;
+    pub(super) fn begun_alike(&self, options: &LoopOptions<'_>) -> Option<Instant> {
+        let Self { call, is_full, .. } = self;
         let was_shared = call.awake && call.launch.helpers().is_some();
-        call.weighed.filter(|_| was_shared && *is_full && *is_whole && !options.kind.is_from_the_front())
+        call.weighed.filter(|_| was_shared && *is_full && self.has_ranges(options))
     }
 
-    /// Begins `round` over the indices of this part.
-    #[inline(never)]
-    fn begin_round(&self, round: &Round<'_>, options: &LoopOptions<'_>) {
-        let Self { left, help: Help { turn, dealt, .. }, plan, .. } = self;
-        let bounds = plan.boundaries.bounds(left, *dealt);
-        round.log.deal(|| {
-            let parts = parts(left.clone(), &bounds).map(|part| options.units.items(part));
-            parts.chain(iter::repeat(0..0)).take(plan.workers).collect()
-        });
-        round.begin(left.clone(), &bounds, turn.arena.number, options.watch);
+    /// Whether the whole slice is shared, by ranges.
+    pub(super) fn has_ranges(&self, options: &LoopOptions<'_>) -> bool {
+        self.left.start == 0 && !options.kind.is_from_the_front()
     }
 }
 
@@ -303,32 +258,37 @@ impl Executor {
     #[inline(never)]
     pub(super) fn carry_out(
         &self,
-        this: &Loop,
-        (call, mut done): (Option<Call>, usize),
+        call: &mut Call,
+        mut done: usize,
         options: &LoopOptions<'_>,
         own: &mut dyn Accumulate,
         others: &dyn Lend,
     ) -> Option<Box<Account>> {
         let _stay = options.enter();
-        let len = this.slice.len;
-        if done == 0 {
-            done = call.map_or(len, |call| call.launch.unlooked().min(len));
-            if (done > 0 || call.is_none()) && self.plain(this, done, options, own) {
-                return None;
-            }
+        let (len, unlooked) = (call.this.slice.len, call.launch.unlooked());
+        let is_over = if done == 0 && unlooked > 0 {
+            done = unlooked.min(len);
+            self.plain(call.this, done, options, own)
+        } else {
+            done > 0 && done == len
+        };
+        if is_over {
+            return None;
         }
-        let call = call.unwrap_or_else(|| self.weigh_again(*this));
-        let solo = Solo::new(options, call.begin(done), done..len);
-        Running { executor: self, call, options, solo, own, others }.run()
+        if call.launch.is_plain() {
+            *call = self.weigh_again(call.this);
+        }
+        let solo = Solo::new(options, call.begin(), done..len);
+        Running { executor: self, call: *call, options, solo, own, others }.run()
     }
 
     /// Folds the first `done` indices as the plain loop does. Returns whether the loop has ended.
     /// It has not if its items have made further items, which may be worth sharing.
     #[inline(never)] // other loops do without its frame
-    fn plain(&self, this: &Loop, done: usize, options: &LoopOptions<'_>, own: &mut dyn Accumulate) -> bool {
+    fn plain(&self, this: Loop, done: usize, options: &LoopOptions<'_>, own: &mut dyn Accumulate) -> bool {
         let len = this.slice.len;
         if done > 0 {
-            let most = self.most(*this, options);
+            let most = self.most(this, options);
             if let (Some(list), 0) = (options.list, most) {
                 list.until(None);
             }
@@ -346,7 +306,7 @@ impl Executor {
     /// the calling thread is a worker of the pool.
     fn cpu_use(&self, idle: usize, is_worker: bool) -> CpuUse {
         CpuUse {
-            cpus: self.cpus_at_a_time(),
+            cpus: self.cpus_at_a_time,
             threads: self.workers - 1,
             idle,
             callers: self.threads.barrier.callers(),
@@ -360,147 +320,117 @@ impl Executor {
         if kind.may_stop { self.memory.pace(this) } else { self.memory.recall(this) }
     }
 
-    /// Learns from the times of a shared part, which has ended; at index `stop`, if it has stopped.
-    /// Returns the loop's account, if an account is wanted.
-    #[inline(never)]
-    fn end_shared(
-        &self,
-        shared: SharedBox<'_>,
-        stop: Option<usize>,
-        options: &LoopOptions<'_>,
-    ) -> Option<Box<Account>> {
-        let (mut shared, log) = *shared;
-        let mut times = log.into_times().unwrap_or_default();
-        if options.kind.is_from_the_front() {
-            // When a search is over, all its items count as done.
-            options.watch.done(shared.left.len().saturating_sub(times.indices()));
-        }
-        let Call { this, awake, launch, .. } = shared.call;
-        options.tell_around(&shared.before, Some(&times));
-        let repeatable = if self.may_repeat(options) { shared.begun_alike(options) } else { None };
-        let (now, before) = (Instant::now(), &shared.before);
-        let took = nanos(now - before.begin);
-        // The price of help is that of a repeated call. The loop's own time is, too, but only if
-        // its calls do repeat plans: otherwise it would never take so little time.
-        let saved = repeatable.and_then(|_| with_rounds(|rounds| Some(rounds?.deciding(this, took))));
-        let seen = SharedCall {
-            this,
-            kind: options.kind,
-            awake,
-            launch,
-            is_full: shared.help.is_full,
-            grows: options.list.is_some(),
-            alone: before.indices,
-            took_alone: nanos(before.took),
-            took: took - saved.unwrap_or(0.0),
-            took_shared: nanos(now - shared.begin),
-            stop,
-            deciding: repeatable.map_or(0.0, |_| deciding(took)),
-        };
-        if !options.watch.is_cancelled() && launch.is_learnt_from() {
-            seen.learn(&self.memory, &self.prices, &times);
-        }
-        let help = self.prices.help_time(awake);
-        let account =
-            options.account(&mut shared.before, Ok(&mut times), self.program_report.is_some(), help);
-        let account = account.map(|account| account.helped(shared.help.idle));
-        if let Some(mut splits) = try_lock_soon(&self.learnt) {
-            if stop.is_none() && !options.watch.is_over() {
-                let has_ranges = shared.help.is_whole && !options.kind.is_from_the_front();
-                let boundaries = has_ranges.then_some(&shared.plan.boundaries);
-                let cpus = shared.plan.workers.min(self.cpus_at_a_time());
-                seen.learn_splits(&mut splits, boundaries, cpus, &mut times);
-                if let Some(begun) = repeatable {
-                    let Plan { workers, pace, polls, .. } = shared.plan;
-                    self.repeat_shared((this, begun), options, || {
-                        let boundaries = splits.boundaries(this, true, workers);
-                        SharedPlan { workers, pace, boundaries, polls }
-                    });
-                }
-            }
-            splits.keep_times(times);
-        }
-        self.gaps.end(now);
-        account
+    /// Whether other threads have called loops since the last call of this function.
+    pub(super) fn was_crowded(&self) -> bool {
+        self.is_crowded.swap(false, Ordering::Relaxed)
     }
 
     /// How long threads poll before they sleep. If there are more workers than CPUs, workers hardly
-    /// poll: a polling worker would occupy the CPU of a working thread. If other threads call
-    /// loops, no helper polls between loops.
-    fn polls(&self, call: &Call, workers: usize) -> PollTimes {
-        let is_crowded = self.is_crowded.swap(false, Ordering::Relaxed);
-        if workers > self.helpers_at_a_time + 1 {
+    /// poll: a polling worker would occupy the CPU of a working thread. `item` is the time of an
+    /// item in nanoseconds, if known. `seen` is `None` for a join inside another one: the next join
+    /// of the recursion comes soon.
+    pub(super) fn polls(&self, workers: usize, item: Option<f32>, seen: Option<RoundSeen>) -> PollTimes {
+        if workers > self.cpus_at_a_time {
             return PollTimes { at_end: Patience::BRIEF, between: self.gaps.fixed() };
         }
-        let at_end = Patience::of(self.prices.worth_polling(self.memory.pace(call.this)));
-        let seen = RoundSeen {
-            // A helper that was rung and is still on its way has not polled in vain.
-            awake: call.awake || self.threads.barrier.is_waking(),
-            is_gap_short: call.is_gap_short,
-            is_crowded,
-            explores: call.launch.explores(&self.prices, call.awake),
+        let at_end = Patience::of(self.prices.worth_polling(item)).max(Patience::BRIEF);
+        let between = match seen {
+            Some(seen) => self.gaps.next(seen, &self.prices),
+            None => Patience::of(self.prices.worth_staying_awake()),
         };
-        let between = self.gaps.next(seen, &self.prices);
-        PollTimes { at_end: at_end.max(Patience::BRIEF), between }
+        PollTimes { at_end, between }
     }
 
     /// Runs a search: all workers begin at the front of the slice.
     #[inline(never)]
     fn search(
         &self,
-        (shared, log): &(SharedPart<'_>, RoundLog),
+        SharedPart { call, left, turn, plan, log, .. }: &SharedPart<'_>,
         options: &LoopOptions<'_>,
         run: RunSearch,
         own: &mut dyn Accumulate,
         others: &dyn Lend,
     ) {
-        let SharedPart { ref call, ref left, ref help, plan: Plan { polls, .. }, .. } = *shared;
         let smallest = match options.kind.supply {
             Supply::InOrder => Some(block_in_order(self.memory.pace(call.this))),
             Supply::Any => None,
             _ => Some(1),
         };
         let search = Search { left: left.clone(), smallest, watch: options.watch, units: options.units, log };
-        let offer = Offer { helpers: help.helpers, reentry: Reentry::Once, polls };
-        run(search, (&self.threads, &help.turn), offer, own, others);
+        let offer = Offer { helpers: plan.workers - 1, reentry: Reentry::Once, polls: plan.polls };
+        run(search, (&self.threads, turn), offer, own, others);
     }
 
-    /// Runs a round: each worker claims from the front of its own range.
-    #[inline(never)]
-    fn round(
-        &self,
-        (shared, log): &(SharedPart<'_>, RoundLog),
+    /// What the workers of a round in `arena` know.
+    #[inline(never)] // items run above the frame of `round`
+    fn plan_of_workers<'a>(
+        &'a self,
+        plan: &'a SharedPlan,
+        arena: &'a Arena,
         options: &LoopOptions<'_>,
+    ) -> Plan<'a> {
+        let SharedPlan { workers, pace, ref boundaries, polls } = *plan;
+        Plan {
+            workers,
+            pace,
+            profile: boundaries.known.as_deref().map(|known| &known.profile),
+            polls,
+            units: options.units,
+            has_large_partials: options.kind.has_large_partials,
+            heavy: &self.prices.heavy,
+            places: Some(WorkerPlaces { threads: &self.threads, cpus: &self.cpus, arena }),
+        }
+    }
+
+    /// Runs a round: each worker claims from the front of its own range. `items` are the items and
+    /// the number of workers that have items at the start.
+    #[inline(never)]
+    pub(super) fn round(
+        &self,
+        (plan, turn): (&SharedPlan, &Turn<'_>),
+        items: (&Range<usize>, usize),
+        options: &LoopOptions<'_>,
+        log: &RoundLog,
         own: &mut dyn Accumulate,
         others: &dyn Lend,
     ) {
-        let SharedPart { help: Help { turn, .. }, plan, .. } = shared;
-        let round = Round { ranges: &turn.arena.ranges, plan, log, list: options.list };
-        shared.begin_round(&round, options);
+        let boundaries = &plan.boundaries;
+        let plan = self.plan_of_workers(plan, turn.arena, options);
+        let round = Round { ranges: &turn.arena.ranges, plan: &plan, log, list: options.list };
+        begin_round(&round, boundaries, items, turn.arena.number, options);
         round.run((&self.threads, turn), own, others);
         options.watch.end(round.ranges);
     }
 }
 
+/// Begins `round` over `items`, in arena `number`. The first `dealt` workers have items.
+#[inline(never)] // items run above the frame of `Executor::round`
+fn begin_round(
+    round: &Round<'_>,
+    boundaries: &Boundaries,
+    (items, dealt): (&Range<usize>, usize),
+    number: usize,
+    options: &LoopOptions<'_>,
+) {
+    let bounds = boundaries.bounds(items, dealt);
+    round.log.deal(|| {
+        let parts = parts(items.clone(), &bounds).map(|part| options.units.items(part));
+        parts.chain(iter::repeat(0..0)).take(round.plan.workers).collect()
+    });
+    round.begin(items.clone(), &bounds, number, options.watch);
+}
+
 #[cfg(all(test, not(any(loom, shuttle, miri))))]
 mod tests {
-    use std::ptr;
-
     use super::*;
-    use crate::pool::{
-        PoolBuilder,
-        policy::site::{Loop, Site, Slice},
-    };
+    use crate::pool::{PoolBuilder, policy::rhythm::Explores};
 
     #[test]
     fn helpers_poll_after_a_round_with_at_most_as_many_workers_as_cpus() {
         let executor = PoolBuilder::default().num_threads(4).assemble_here(None).unwrap();
-        let cpus = executor.helpers_at_a_time + 1;
-        let slice = Slice { address: 0x1000, len: 1000 };
-        let this = Loop { site: Site::new(ptr::without_provenance(0x1230)), slice };
-        let (launch, weighed) = (Launch::Shared { helpers: 3 }, Some(Instant::now()));
-        let call = Call { this, launch, awake: true, weighed, is_gap_short: true };
-        let polls = |workers| !executor.polls(&call, workers).between.is_none();
+        let cpus = executor.cpus_at_a_time;
+        let seen = RoundSeen { awake: true, is_gap_short: true, is_crowded: false, explores: Explores::No };
+        let polls = |workers| !executor.polls(workers, None, Some(seen)).between.is_none();
         let may_poll = executor.cpus.plan.may_poll;
         assert_eq!([1, cpus, cpus + 1].map(polls), [may_poll, may_poll, false]);
     }

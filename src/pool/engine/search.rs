@@ -146,7 +146,7 @@ impl Worker for Searcher<'_> {
         while let Some(block) = parts.claim(self.me, self.indices, &mut self.is_divided) {
             (self.indices, self.last) = (self.indices + block.len(), block.clone());
             watch.done(units.items(block.clone()).len());
-            if watch.is_over() {
+            if watch.is_raised() {
                 return;
             }
             if acc.take(&mut Claims::of(block)).is_err() {

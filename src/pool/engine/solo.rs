@@ -91,12 +91,12 @@ impl<'a> Solo<'a> {
             if let Some(closeup) = closeup {
                 closeup.tick(next, now);
             }
-            !watch.is_over()
+            !watch.is_raised()
         });
         if let Err(Stop { at, .. }) = folded {
             (*timed, *took) = (if list.is_some() { *timed } else { at + 1 }, begin.elapsed());
         }
-        folded.is_err() || watch.is_over()
+        folded.is_err() || watch.is_raised()
     }
 
     /// The pace until `limit` is over. The second reading of the clock comes after `expected`
@@ -176,7 +176,7 @@ impl Hand for Private<'_> {
             (_, None) => usize::MAX, // a loop that keeps its result also ends itself
         };
         let until = if self.has_made_items() { self.begun } else { self.end.min(self.begun + size) };
-        while !watch.is_over() {
+        while !watch.is_raised() {
             let range = self.begun..until.min(self.begun.saturating_add(most));
             self.begun = range.end;
             watch.done(units.items(range.clone()).len());

@@ -8,7 +8,7 @@ use crate::{
     pool::{
         policy::{
             theft::{self, Watched},
-            victim::{draw, victim},
+            victim::{spread, victim},
         },
         supply::range::{Owner, StealPolicy, Stolen, VictimView},
     },
@@ -52,7 +52,7 @@ impl StealPolicy for Thief<'_> {
         self.asked += 1;
         let Self { me, plan, asked, .. } = *self;
         let others = others.map(|(worker, left)| (worker, left, plan.distance(me, worker)));
-        victim(others, draw(plan.workers, me, asked))
+        victim(others, spread(plan.workers, me, asked))
     }
 
     fn pays(&mut self, victim: VictimView<'_>) -> bool {
@@ -73,6 +73,6 @@ impl StealPolicy for Thief<'_> {
         if self.is_stuck {
             return Some(left.start);
         }
-        theft::middle(self.plan.profile(), self.nth, victim, left)
+        theft::middle(self.plan.profile, self.nth, victim, left)
     }
 }

@@ -79,8 +79,8 @@ impl<'a> GrowWorker<'a> {
     }
 
     /// Takes items that were made during the loop, until the loop is over or until the worker has
-    /// found no item for a while. The caller rests in the function `rest`. This function returns
-    /// `true` when the caller is called back, and `false` when all other workers have left.
+    /// found no item for a while. The caller rests in `rest`, which returns `true` when the caller
+    /// is called back, and `false` when all other workers have left.
     pub(crate) fn run(
         mut self,
         acc: &mut dyn Accumulate,

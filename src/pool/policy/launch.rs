@@ -131,14 +131,12 @@ pub(crate) enum Why {
 /// How a loop starts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Launch {
-    /// As the plain loop, on the calling thread.
-    Plain,
     /// On the calling thread, which reads the clock: the items that are left after `limit` are
     /// shared.
     Alone {
         limit: Duration,
         /// The number of items before the first reading of the clock. The measured time begins with
-        /// that reading.
+        /// that reading. If this is `usize::MAX`, the loop runs as the plain loop.
         unlooked: usize,
         /// The number of items between the first reading of the clock and the second.
         stretch: usize,
@@ -154,6 +152,23 @@ pub(crate) enum Launch {
 }
 
 impl Launch {
+    /// As the plain loop: helpers are of no use.
+    pub(crate) const PLAIN: Self =
+        Self::Alone { limit: Duration::MAX, unlooked: usize::MAX, stretch: 1, why: Why::Short };
+
+    /// As the plain loop. If the loop is watched, as this launch.
+    fn plain(mut self) -> Self {
+        if let Self::Alone { unlooked, .. } = &mut self {
+            *unlooked = usize::MAX;
+        }
+        self
+    }
+
+    /// Whether the loop runs as the plain loop.
+    pub(crate) fn is_plain(self) -> bool {
+        self.unlooked() == usize::MAX
+    }
+
     /// The number of items that are folded before the first reading of the clock.
     pub(crate) fn unlooked(self) -> usize {
         if let Self::Alone { unlooked, .. } = self { unlooked } else { 0 }
@@ -161,17 +176,13 @@ impl Launch {
 
     /// The launch of a watched loop: its caller checks the clock or a handle from the start.
     pub(crate) fn watched(mut self) -> Self {
-        match &mut self {
-            Self::Plain => Self::Alone { limit: Duration::MAX, unlooked: 0, stretch: 1, why: Why::Short },
-            Self::Alone { unlooked, .. } => {
-                *unlooked = 0;
-                self
-            }
-            _ => self,
+        if let Self::Alone { unlooked, .. } = &mut self {
+            *unlooked = 0;
         }
+        self
     }
 
-    /// Why the call begins alone. `None` if it runs as the plain loop, or is shared from the start.
+    /// Why the call begins alone. `None` if it is shared from the start.
     pub(crate) fn why(self) -> Option<Why> {
         match self {
             Self::Alone { why, .. } => Some(why),
@@ -386,11 +397,9 @@ impl Case<'_> {
         if expected >= f32::max(imaginable, least) && explores() {
             return Launch::Explored;
         }
-        if expected < TOO_SHORT_TO_TIME_NS && !self.is_timed && !draw.is_one_in(TIMED_ONE_IN) {
-            return Launch::Plain;
-        }
         let limit = f32::max(worth_sharing, TOO_SHORT_TO_TIME_NS);
-        Launch::alone(limit, AT_FIRST * limit / cost, Why::Short)
+        let launch = Launch::alone(limit, AT_FIRST * limit / cost, Why::Short);
+        if self.is_timed { launch } else { self.timed_now_and_then(launch, expected) }
     }
 
     /// The launch of an unknown loop. If the loop has few items, each item may be long, so helpers
@@ -414,7 +423,7 @@ impl Case<'_> {
     /// costs at least [`TRIAL_PARTS`] times the price of help. Or an item costs clearly more than
     /// that price, and also more than one of [`TRIAL_PARTS`] equal parts of a shared call.
     fn faster(&self, cost: f32, expected: f32, (shared, ran): (Launch, Ran)) -> Launch {
-        let &Self { memory, prices, this, draw, .. } = self;
+        let &Self { memory, prices, this, .. } = self;
         let len = this.slice.len as f32;
         let Some(verdict) = memory.verdict(this) else { return shared };
         let (help, parts, usually) = (prices.help(false), f32::from(TRIAL_PARTS), verdict.usually * len);
@@ -436,11 +445,14 @@ impl Case<'_> {
             None if !verdict.alone => return Launch::Trial { shared: verdict.trial_time(len) },
             None => {}
         }
-        if expected < TOO_SHORT_TO_TIME_NS && !draw.is_one_in(TIMED_ONE_IN) {
-            return Launch::Plain;
-        }
         let limit = f32::max(2.0 * expected, verdict.usually * len);
-        Launch::alone(limit, len / looks, Why::Faster)
+        self.timed_now_and_then(Launch::alone(limit, len / looks, Why::Faster), expected)
+    }
+
+    /// This launch; but most calls of a loop that is too short to time run as the plain loop.
+    fn timed_now_and_then(&self, launch: Launch, expected: f32) -> Launch {
+        let is_timed = expected >= TOO_SHORT_TO_TIME_NS || self.draw.is_one_in(TIMED_ONE_IN);
+        if is_timed { launch } else { launch.plain() }
     }
 
     /// The launch of a loop that may stop at any item. The loop is expected to take as long as its
@@ -610,8 +622,7 @@ mod tests {
         assert!((0..9).any(|_| matches!(launch(&costs, 250), Launch::Alone { stretch: 65, .. })));
         for stride in 1..=16 {
             // Each of the `stride` loops of a round is timed as often as the others.
-            let timed =
-                (0..16_000).filter(|i| launch(&costs, 10) != Launch::Plain && i % stride == 0).count();
+            let timed = (0..16_000).filter(|i| !launch(&costs, 10).is_plain() && i % stride == 0).count();
             let expected = 1000 / stride;
             assert!(
                 (expected / 2..=2 * expected + 2).contains(&timed),
@@ -738,12 +749,9 @@ mod tests {
             costs.learn(short, LoopKind::THROUGH, short.slice.len, 100.0);
         }
         assert!(is_shared(costs.launch(long, false, LoopKind::THROUGH)));
-        assert!((0..9).any(|_| costs.launch(short, false, LoopKind::THROUGH) == Launch::Plain));
+        assert!((0..9).any(|_| costs.launch(short, false, LoopKind::THROUGH).is_plain()));
         let third = Loop { slice: Slice { address: 0x5000, len: 1000 }, ..over(1000) };
-        assert!(
-            (0..9).any(|_| costs.launch(third, false, LoopKind::THROUGH) == Launch::Plain),
-            "as the last one"
-        );
+        assert!((0..9).any(|_| costs.launch(third, false, LoopKind::THROUGH).is_plain()), "as the last one");
     }
 
     #[test]
@@ -896,7 +904,7 @@ mod tests {
         for before in [0.0, 20.0] {
             costs.learn(over(2), LoopKind::THROUGH, 2, before);
             costs.learn(over(2), LoopKind::THROUGH, 2, 4e6);
-            assert!((0..100).all(|_| launch(&costs, 2) != Launch::Plain), "{before:?}");
+            assert!((0..100).all(|_| !launch(&costs, 2).is_plain()), "{before:?}");
         }
     }
 }

@@ -111,7 +111,7 @@ impl Rounds {
 
     /// A call of this loop was decided, and took `took` nanoseconds. The part of this time that it
     /// would not have taken if it had repeated a plan; 0 if calls of this loop do not repeat plans.
-    pub(crate) fn deciding(&self, this: Loop, took: f32) -> f32 {
+    pub(crate) fn saved_by_repeating(&self, this: Loop, took: f32) -> f32 {
         self.known(this).filter(|rounds| rounds.repeats()).map_or(0.0, |_| deciding(took))
     }
 
@@ -466,11 +466,11 @@ mod tests {
         let saved = |program| {
             let mut simulated = Simulated::new();
             simulated.rounds(program, 100);
-            simulated.rounds.deciding(this(), 5e3)
+            simulated.rounds.saved_by_repeating(this(), 5e3)
         };
         assert!(saved(SHARED) > 0.0);
         let long = saved(Program { loop_alone: 400e3, alone: 440e3, shared: 260e3, ..SHARED });
-        assert!([long, Rounds::new().deciding(this(), 5e3)].iter().all(|&saved| saved <= 0.0));
+        assert!([long, Rounds::new().saved_by_repeating(this(), 5e3)].iter().all(|&saved| saved <= 0.0));
     }
 
     #[test]

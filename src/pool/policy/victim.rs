@@ -20,7 +20,7 @@ const CLOSE_PARTS: usize = 4;
 
 /// A number for the `nth` request of a `thief` for a victim, in a round of `workers` workers. It
 /// differs from thief to thief and from request to request. `None` among few workers.
-pub(crate) fn draw(workers: usize, thief: usize, nth: u64) -> Option<u64> {
+pub(crate) fn spread(workers: usize, thief: usize, nth: u64) -> Option<u64> {
     (workers >= MANY_WORKERS).then(|| scatter((thief as u64) << u32::BITS ^ nth))
 }
 
@@ -156,7 +156,7 @@ mod tests {
             thief in 0..MANY_WORKERS,
             nth in any::<u64>(),
         ) {
-            let found = victim(others.iter().copied(), draw(workers, thief, nth));
+            let found = victim(others.iter().copied(), spread(workers, thief, nth));
             prop_assert_eq!(found, victim(others.iter().copied(), None));
         }
 
@@ -176,7 +176,7 @@ mod tests {
             let thieves = 0..workers;
             let victim_of = |thief| {
                 let others = (0..workers).filter(|&other| other != thief);
-                victim(others.map(|other| (other, left(other), Node)), draw(workers, thief, 1))
+                victim(others.map(|other| (other, left(other), Node)), spread(workers, thief, 1))
             };
             thieves.map(victim_of).collect::<BTreeSet<_>>().len()
         };
@@ -190,7 +190,7 @@ mod tests {
         );
         let again = |nth| {
             let others = (1..MANY_WORKERS).map(|other| (other, 100, Node));
-            victim(others, draw(MANY_WORKERS, 0, nth))
+            victim(others, spread(MANY_WORKERS, 0, nth))
         };
         assert!(
             (0..MANY_WORKERS as u64).map(again).collect::<BTreeSet<_>>().len() > MANY_WORKERS / 2,

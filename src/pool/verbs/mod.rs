@@ -1,6 +1,7 @@
 //! The loops that users call. A chain is a *source* (the items that a loop runs over), *stages*
-//! (which convert or select items), *options*, and an *end*, which runs the loop. All code that is
-//! generic over closures is in this folder, except `engine/join.rs`.
+//! (which convert or select items), *options*, and an *end*, which runs the loop. All code of loops
+//! that is generic over closures is in this folder; `engine/join.rs` and `engine/tasks.rs` have
+//! that of joins and tasks.
 //!
 //! `source` has slices and ranges, `owned` has items by value, and `indexed` has sources that are
 //! made of other sources, as has `in_turn`; `portion` lends a source to rangesteal-rayon in parts.

@@ -134,7 +134,7 @@ fn cancel() {
         for watch in [watch, Watch::default()] {
             let claims = Claims::new(3);
             ranges.partition(0..3, &[]);
-            watch.begin(&ranges, None, Units::Items, 0..3);
+            watch.begin(&ranges, Units::Items, 0..3);
             drain_before(&ranges, &claims, 0, watch.cancel.map(|_| (&*is_cut, 0)), |_| ());
             watch.end(&ranges);
             if watch.cancel.is_none() {

@@ -15,7 +15,7 @@ use crate::{
             round::Round,
             round_log::RoundLog,
         },
-        policy::{prices::Estimate, split::Boundaries},
+        policy::prices::Estimate,
         supply::range,
         team::{barrier::PollTimes, oneshot, threads::Threads},
         tell::{times::Times, units::Units},
@@ -105,7 +105,7 @@ impl Team {
             workers: bounds.len() + 1,
             units: Units::Items,
             pace: None,
-            boundaries: Boundaries::default(),
+            profile: None,
             has_large_partials: cfg!(shuttle), // loom needs the same value in every execution
             heavy: &heavy,
             places: None,
@@ -122,7 +122,7 @@ impl Team {
         round.begin(0..items, bounds, turn.arena.number, watch);
         round.run((&self.threads, &turn), &mut own, &made);
         watch.end(ranges);
-        let last = own.last();
+        let last = own.finish();
         drop(own);
         local.write(0); // the frame is gone
         let ended = catch_unwind(AssertUnwindSafe(|| result_of(&mut made, watch.is_cancelled(), last)));

@@ -1,0 +1,140 @@
+//! At its end, a call tells the policy what it has seen.
+
+use std::time::Duration;
+
+use super::{
+    account::Account,
+    again::end_again,
+    ask::Call,
+    executor::Executor,
+    inputs::with_rounds,
+    loop_options::LoopOptions,
+    plan::SharedPlan,
+    run::{Running, SharedPart},
+};
+use crate::{
+    clock::{Instant, nanos},
+    pool::policy::{
+        brief,
+        launch::{QuickVerdict, Why},
+        learn::SharedCall,
+        repeat::deciding,
+        site::{Loop, LoopKind},
+    },
+    sync::{Ordering, try_lock_soon},
+};
+
+impl Executor {
+    /// Learns from a plain loop that began at `begin`.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn learn_plain(&self, this: &Loop, kind: LoopKind, begin: Instant, verdict: QuickVerdict) {
+        let took = begin.elapsed();
+        if verdict == QuickVerdict::Again {
+            self.gaps.begin(begin);
+            return end_again(*this, begin, nanos(took));
+        }
+        self.memory.learn(*this, kind, this.slice.len, nanos(took));
+        if verdict == QuickVerdict::Brief {
+            self.end_brief(this, begin, took);
+        }
+    }
+
+    /// A brief call that began at `begin` has taken `took`.
+    #[inline(never)] // other calls touch none of its code
+    fn end_brief(&self, this: &Loop, begin: Instant, took: Duration) {
+        let is_far = self.gaps.after_brief(begin, took, &self.prices);
+        self.set_quiet(brief::odds_after_brief(self.quiet.load(Ordering::Relaxed), is_far));
+        with_rounds(|rounds| rounds.map(|rounds| rounds.begin_alone(*this, begin)));
+    }
+
+    /// Learns from the times of a shared part, which has ended; at index `stop`, if it has stopped.
+    /// Returns the loop's account, if an account is wanted.
+    #[inline(never)]
+    pub(super) fn end_shared(
+        &self,
+        shared: Box<SharedPart<'_>>,
+        stop: Option<usize>,
+        options: &LoopOptions<'_>,
+    ) -> Option<Box<Account>> {
+        let repeatable = if self.may_repeat(options) { shared.begun_alike(options) } else { None };
+        let has_ranges = shared.has_ranges(options);
+        let SharedPart { call, mut before, begin, left, turn: _turn, plan, is_full, idle, log, .. } = *shared;
+        let mut times = log.into_times().unwrap_or_default();
+        if options.kind.is_from_the_front() {
+            // When a search is over, all its items count as done.
+            options.watch.done(left.len().saturating_sub(times.indices()));
+        }
+        let Call { this, awake, launch, .. } = call;
+        options.tell_around(&before, Some(&times));
+        let now = Instant::now();
+        let took = nanos(now - before.begin);
+        // The price of help is that of a repeated call. The loop's own time is, too, but only if
+        // its calls do repeat plans: otherwise it would never take so little time.
+        let saved =
+            repeatable.and_then(|_| with_rounds(|rounds| Some(rounds?.saved_by_repeating(this, took))));
+        let seen = SharedCall {
+            this,
+            kind: options.kind,
+            awake,
+            launch,
+            is_full,
+            grows: options.list.is_some(),
+            alone: before.indices,
+            took_alone: nanos(before.took),
+            took: took - saved.unwrap_or(0.0),
+            took_shared: nanos(now - begin),
+            stop,
+            deciding: repeatable.map_or(0.0, |_| deciding(took)),
+        };
+        if !options.watch.is_cancelled() && launch.is_learnt_from() {
+            seen.learn(&self.memory, &self.prices, &times);
+        }
+        let help = self.prices.help_time(awake);
+        let account = options.account(&mut before, Ok(&mut times), self.program_report.is_some(), help);
+        let account = account.map(|account| account.helped(idle));
+        if let Some(mut splits) = try_lock_soon(&self.learnt) {
+            if stop.is_none() && !options.watch.is_raised() {
+                let boundaries = has_ranges.then_some(&plan.boundaries);
+                let cpus = plan.workers.min(self.cpus_at_a_time);
+                seen.learn_splits(&mut splits, boundaries, cpus, &mut times);
+                if let Some(begun) = repeatable {
+                    self.repeat_shared((this, begun), options, || {
+                        let boundaries = splits.boundaries(this, true, plan.workers);
+                        SharedPlan { boundaries, ..plan }
+                    });
+                }
+            }
+            splits.keep_times(times);
+        }
+        self.gaps.end(now);
+        account
+    }
+}
+
+impl Running<'_> {
+    /// Learns from a loop that the calling thread has run alone. `is_judged` says whether that was
+    /// meant to be faster than a shared call.
+    #[inline(never)]
+    pub(super) fn learn_alone(&self, is_judged: bool) {
+        let Self { executor, call: Call { this, launch, awake, .. }, options, ref solo, .. } = *self;
+        if options.watch.is_cancelled() || !launch.is_learnt_from() {
+            return;
+        }
+        let Executor { memory, prices, .. } = executor;
+        let (timed, took) = solo.timed();
+        memory.learn(this, options.kind, timed, nanos(took));
+        // While helpers sleep or are on their way, the next call may find them awake.
+        // A verdict of the loop's own counts the calls until its next trial.
+        let is_decided = awake && matches!(launch.why(), Some(Why::Short | Why::Rounds));
+        if is_decided && timed == this.slice.len {
+            executor.repeat_alone(this, options, nanos(took));
+        }
+        if launch.why() == Some(Why::Rounds) {
+            executor.tell_of_rounds(options.wishes.at, this);
+        }
+        if is_judged && memory.learn_alone(prices, this, launch.is_trial(), nanos(took)) {
+            executor.tell_of_faster(options.wishes.at, took);
+        }
+    }
+}
