@@ -10,7 +10,7 @@ use std::{mem, ops::Range, sync::PoisonError};
 
 use super::{
     body::{Body, Stop, kernel},
-    ending::{FirstStop, Outcome, Panic, attempt, discard},
+    ending::{FirstStop, Outcome, Panic, StopAt, attempt, discard},
     order::{Node, Tree},
 };
 use crate::{
@@ -26,7 +26,7 @@ use crate::{
 pub(crate) trait Accumulate {
     /// Makes `claims` and folds the claimed items. The claimed items follow the items that the run
     /// has already folded.
-    fn take(&mut self, claims: &mut Claims<'_>) -> Result<(), Stop>;
+    fn take(&mut self, claims: &mut Claims<'_>) -> Result<(), StopAt>;
 
     /// Ends a run: stores its partial result.
     fn end(&mut self, run: Node);
@@ -37,7 +37,7 @@ pub(crate) trait Accumulate {
 
     /// After a panic, which stops the loop at `stop`: keeps the panic, and drops the state and the
     /// partial result of the run. Does not panic.
-    fn abandon(&mut self, stop: Stop, panic: Panic);
+    fn abandon(&mut self, stop: StopAt, panic: Panic);
 }
 
 /// Makes an accumulator for a worker, on the worker's thread, and lends it to a closure. No
@@ -151,7 +151,7 @@ impl<'f, A, Z> Accumulator<'f, A, Z> {
 
     /// Folds the items of `claims`. If the items are those of a leaf, stores its partial result.
     #[inline(never)]
-    fn fold(&mut self, claims: &mut Claims<'_>, leaf: Option<Node>) -> Result<(), Stop> {
+    fn fold(&mut self, claims: &mut Claims<'_>, leaf: Option<Node>) -> Result<(), StopAt> {
         let Self { folder, made, acc, tree, .. } = self;
         *acc = folder.fold(acc.take(), claims).map_err(|stop| made.stop(stop))?;
         if let Some(leaf) = leaf
@@ -164,7 +164,7 @@ impl<'f, A, Z> Accumulator<'f, A, Z> {
 }
 
 impl<A, Z> Accumulate for Accumulator<'_, A, Z> {
-    fn take(&mut self, claims: &mut Claims<'_>) -> Result<(), Stop> {
+    fn take(&mut self, claims: &mut Claims<'_>) -> Result<(), StopAt> {
         match *self.made.units {
             Units::Items => self.fold(claims, None),
             Units::Blocks { blocks, leaves } => {
@@ -188,8 +188,8 @@ impl<A, Z> Accumulate for Accumulator<'_, A, Z> {
         self.folder.leave();
     }
 
-    fn abandon(&mut self, stop: Stop, panic: Panic) {
-        self.made.first_stop.note(stop.with(Err(panic)));
+    fn abandon(&mut self, stop: StopAt, panic: Panic) {
+        self.made.first_stop.note(stop, Err(panic));
         discard(self.acc.take());
         attempt(|| self.folder.leave());
     }
@@ -201,8 +201,8 @@ fn in_blocks(
     claims: &mut Claims<'_>,
     blocks: Blocks,
     leaves: Option<usize>,
-    fold: &mut dyn FnMut(Range<usize>, Option<Node>) -> Result<(), Stop>,
-) -> Result<(), Stop> {
+    fold: &mut dyn FnMut(Range<usize>, Option<Node>) -> Result<(), StopAt>,
+) -> Result<(), StopAt> {
     while let Some(claimed) = claims.next() {
         let each = if leaves.is_some() { 1 } else { claimed.len() };
         for begin in claimed.step_by(each) {
@@ -270,13 +270,13 @@ impl<'b, A, Z> Partials<'b, A, Z> {
         }
     }
 
-    /// Keeps the value of a stop at an item. Returns the stop at the index of the item.
+    /// Keeps the value of a stop at an item. Returns the index of the stop.
     #[cold]
     #[inline(never)]
-    fn stop(&self, Stop { at, needed_end, found }: Stop<Z>) -> Stop {
+    fn stop(&self, Stop { at, needed_end, found }: Stop<Z>) -> StopAt {
         let index = |item| self.units.index(item);
-        let stop = Stop { at: index(at), needed_end: index(needed_end), found: () };
-        self.first_stop.note(stop.with(Ok(found)));
+        let stop = StopAt { at: index(at), needed_end: index(needed_end) };
+        self.first_stop.note(stop, Ok(found));
         stop
     }
 }

@@ -8,8 +8,7 @@
 use std::{collections::BinaryHeap, mem, task::Poll, time::Duration};
 
 use super::{
-    body::Stop,
-    ending::Panic,
+    ending::{Panic, StopAt},
     handles::CancelToken,
     plan::Plan,
     round::claim_one,
@@ -42,10 +41,10 @@ pub(crate) trait PollItems {
 
     /// Begins the items of `claims` in `slot`, one by one. Item `next` comes first. Returns
     /// `Pending` when an item waits. No item behind the waiting item is claimed then.
-    fn begin(&mut self, next: usize, claims: &mut Claims<'_>, slot: &mut Slot) -> Poll<Result<(), Stop>>;
+    fn begin(&mut self, next: usize, claims: &mut Claims<'_>, slot: &mut Slot) -> Poll<Result<(), StopAt>>;
 
     /// Polls the item `index`, which waited in `slot`. If the item is ready, the slot becomes free.
-    fn resume(&mut self, index: usize, slot: &mut Slot) -> Poll<Result<(), Stop>>;
+    fn resume(&mut self, index: usize, slot: &mut Slot) -> Poll<Result<(), StopAt>>;
 
     /// Drops the item in `slot`, if there is one. Does not panic.
     fn clear(&mut self, slot: &mut Slot);
@@ -346,7 +345,7 @@ impl AsyncRoundWorker<'_> {
     fn end_poll(
         &mut self,
         index: usize,
-        polled: Poll<Result<(), Stop>>,
+        polled: Poll<Result<(), StopAt>>,
         suspend: fn(&WakeQueues, Slot, usize, usize),
     ) {
         const OFTEN: usize = 16;
@@ -358,7 +357,7 @@ impl AsyncRoundWorker<'_> {
                     suspend(self.of.queues, slot, self.me, index);
                 }
             }
-            Poll::Ready(Err(Stop { needed_end, .. })) => {
+            Poll::Ready(Err(StopAt { needed_end, .. })) => {
                 self.free_slot();
                 self.stop(needed_end);
             }

@@ -46,18 +46,17 @@ pub(crate) fn kernel<'s, L: Body>(
     body.fold(state, acc, claims)
 }
 
-/// A stop of a loop before its last item: the index, and the value found at this index. `Stop<()>`
-/// has no value, because the value is stored elsewhere.
+/// A stop of a loop before its last item: the item, and the value found at this item. The engine
+/// knows it as a [`StopAt`](super::ending::StopAt).
 ///
 /// This is the error type of the kernel. It has only whole words, since a result of the kernel
 /// shares its bytes with an accumulator: a `bool` in the place of a pointer makes the compiler
 /// write the pointer in pieces and read it as one word, which stalls the CPU.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Stop<Z = ()> {
-    /// The index at which the loop stops.
+pub(crate) struct Stop<Z> {
+    /// The item at which the loop stops.
     pub(crate) at: usize,
-    /// Items from this index on are no longer needed. The index is 0 if no item is needed, and `at`
-    /// otherwise.
+    /// Items from this one on are no longer needed: 0 if no item is needed, and `at` otherwise.
     pub(crate) needed_end: usize,
     pub(crate) found: Z,
 }
@@ -67,15 +66,5 @@ impl<Z> Stop<Z> {
     #[inline(always)]
     pub(crate) fn there(at: usize, found: Z) -> Self {
         Self { at, needed_end: at, found }
-    }
-
-    /// The same stop with another value.
-    pub(crate) fn with<Y>(self, found: Y) -> Stop<Y> {
-        Stop { at: self.at, needed_end: self.needed_end, found }
-    }
-
-    /// Whether this stop counts, of this one and another.
-    pub(crate) fn is_before(&self, other: &Self) -> bool {
-        (self.needed_end, self.at) < (other.needed_end, other.at)
     }
 }

@@ -14,10 +14,30 @@ use crate::sync::{Mutex, lock};
 /// The payload of a panic.
 pub(crate) type Panic = Box<dyn Any + Send>;
 
+/// Where a loop stops before its last index.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StopAt {
+    pub(crate) at: usize,
+    /// Indices from this one on are no longer needed: 0 if no index is needed, and `at` otherwise.
+    pub(crate) needed_end: usize,
+}
+
+impl StopAt {
+    /// A stop at `at`. The indices before `at` are still needed.
+    pub(crate) fn there(at: usize) -> Self {
+        Self { at, needed_end: at }
+    }
+
+    /// Whether this stop counts, of this one and another.
+    fn is_before(self, other: Self) -> bool {
+        (self.needed_end, self.at) < (other.needed_end, other.at)
+    }
+}
+
 /// The first stop of a loop, with the value or the panic that has stopped it. A loop that stops at
 /// an index still folds all items before it, so its first stop does not depend on the schedule.
 /// (A search for any match needs no other item, so this one does.)
-pub(crate) struct FirstStop<Z>(Mutex<Option<Stop<Result<Z, Panic>>>>);
+pub(crate) struct FirstStop<Z>(Mutex<Option<(StopAt, Result<Z, Panic>)>>);
 
 impl<Z> FirstStop<Z> {
     /// No stop is noted yet.
@@ -26,11 +46,11 @@ impl<Z> FirstStop<Z> {
     }
 
     /// Notes a stop. If there are now two, drops the one that does not count.
-    pub(crate) fn note(&self, stop: Stop<Result<Z, Panic>>) {
+    pub(crate) fn note(&self, stop: StopAt, found: Result<Z, Panic>) {
         let mut first = lock(&self.0);
         let later = match &*first {
-            Some(before) if !stop.is_before(before) => Some(stop),
-            _ => first.replace(stop),
+            Some((before, _)) if !stop.is_before(*before) => Some((stop, found)),
+            _ => first.replace((stop, found)),
         };
         drop(first); // no lock is held while user code drops a value
         discard(later);
@@ -38,15 +58,15 @@ impl<Z> FirstStop<Z> {
 
     /// The index at which the loop has stopped.
     pub(crate) fn at(&self) -> Option<usize> {
-        lock(&self.0).as_ref().map(|stop| stop.at)
+        lock(&self.0).as_ref().map(|(stop, _)| stop.at)
     }
 
     /// The outcome of a loop that has not folded all items. A panic is passed on, even if the loop
     /// was cancelled. If the loop was cancelled, a found value is dropped.
     pub(crate) fn into_outcome<A>(self, is_cancelled: bool) -> Outcome<A, Z> {
         match self.0.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            Some(Stop { found: Err(panic), .. }) => resume_unwind(panic),
-            Some(Stop { found: Ok(found), .. }) if !is_cancelled => Outcome::Stopped(found),
+            Some((_, Err(panic))) => resume_unwind(panic),
+            Some((_, Ok(found))) if !is_cancelled => Outcome::Stopped(found),
             found => {
                 discard(found);
                 Outcome::Cancelled
@@ -161,7 +181,7 @@ mod tests {
         for order in [[0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1]] {
             let first = FirstStop::none();
             for (at, needed_end) in order.map(|stop| [(9, 9), (7, 0), (3, 0), (5, 5)][stop]) {
-                first.note(Stop { at, needed_end, found: Ok(at) });
+                first.note(StopAt { at, needed_end }, Ok(at));
             }
             assert_eq!(first.at(), Some(3));
             assert!(matches!(first.into_outcome::<()>(false), Outcome::Stopped(3)));

@@ -5,8 +5,7 @@ use std::{mem, ops::Range, sync::Arc};
 
 use super::{
     accumulator::{Accumulate, Lend},
-    body::Stop,
-    ending::Panic,
+    ending::{Panic, StopAt},
     handles::Watch,
     order::Node,
     plan::Plan,
@@ -91,7 +90,7 @@ impl Round<'_> {
     /// has no order, so it ends at once.
     #[cold]
     #[inline(never)]
-    fn stop(&self, stop: Stop) {
+    fn stop(&self, stop: StopAt) {
         if let Some(list) = self.list {
             list.searching().close();
         }
@@ -121,7 +120,7 @@ impl Worker for RangeWorker<'_, '_> {
     /// other worker folds them. In a list that grows, items have no order, so the worker leaves.
     fn end_at_panic(&mut self, panic: Panic, acc: &mut dyn Accumulate) -> bool {
         let goes_on = self.round.list.is_none();
-        let stop = Stop::there(self.owner.abandon(), ());
+        let stop = StopAt::there(self.owner.abandon());
         self.round.stop(stop);
         acc.abandon(stop, panic);
         goes_on
@@ -177,7 +176,7 @@ impl RangeWorker<'_, '_> {
         (first, begin): (usize, Option<Instant>),
         acc: &mut dyn Accumulate,
         mut journal: Option<&mut Journal>,
-    ) -> Result<usize, Stop> {
+    ) -> Result<usize, StopAt> {
         acc.take(&mut Claims::of(first..first + 1))?;
         if let Some(journal) = &mut journal {
             journal.tick(first + 1);
@@ -226,7 +225,7 @@ impl Hand for OwnRange<'_, '_> {
     }
 
     #[inline(always)]
-    fn fold(&mut self, stretch: Stretch, acc: &mut dyn Accumulate) -> Result<(), Stop> {
+    fn fold(&mut self, stretch: Stretch, acc: &mut dyn Accumulate) -> Result<(), StopAt> {
         let Stretch { size, items, full_fences, is_new } = stretch;
         let Self { owner, first, has_large_partials } = self;
         if is_new && *has_large_partials {

@@ -12,8 +12,7 @@ use std::{iter, ops::Range};
 
 use super::{
     accumulator::{Accumulate, Lend},
-    body::Stop,
-    ending::Panic,
+    ending::{Panic, StopAt},
     handles::Watch,
     round_log::{RoundLog, WorkerLog},
     visit::{Worker, visit},
@@ -159,7 +158,7 @@ impl Worker for Searcher<'_> {
     /// them.
     fn end_at_panic(&mut self, panic: Panic, acc: &mut dyn Accumulate) -> bool {
         self.shared.parts.close();
-        acc.abandon(Stop::there(self.last.start, ()), panic);
+        acc.abandon(StopAt::there(self.last.start), panic);
         false
     }
 

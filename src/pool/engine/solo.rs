@@ -7,7 +7,7 @@ use std::{ops::Range, time::Duration};
 
 use super::{
     accumulator::Accumulate,
-    body::Stop,
+    ending::StopAt,
     loop_options::LoopOptions,
     visit::{Hand, fold_run},
 };
@@ -93,7 +93,7 @@ impl<'a> Solo<'a> {
             }
             !watch.is_raised()
         });
-        if let Err(Stop { at, .. }) = folded {
+        if let Err(StopAt { at, .. }) = folded {
             (*timed, *took) = (if list.is_some() { *timed } else { at + 1 }, begin.elapsed());
         }
         folded.is_err() || watch.is_raised()
@@ -164,7 +164,7 @@ impl Hand for Private<'_> {
 
     /// Reads the token from time to time. In a list that grows, folds either made items or the next
     /// seeds.
-    fn fold(&mut self, Stretch { size, .. }: Stretch, acc: &mut dyn Accumulate) -> Result<(), Stop> {
+    fn fold(&mut self, Stretch { size, .. }: Stretch, acc: &mut dyn Accumulate) -> Result<(), StopAt> {
         /// The largest number of indices between two readings of the token.
         const FEW: usize = 8;
         /// The largest number of indices that count as done when they begin.
@@ -203,7 +203,7 @@ mod tests {
     struct Slow;
 
     impl Accumulate for Slow {
-        fn take(&mut self, claims: &mut Claims<'_>) -> Result<(), Stop> {
+        fn take(&mut self, claims: &mut Claims<'_>) -> Result<(), StopAt> {
             let items = claims.next().unwrap_or(0..0);
             let (begin, long) =
                 (Instant::now(), Duration::from_micros(50) * u32::try_from(items.len()).unwrap());
@@ -213,7 +213,7 @@ mod tests {
 
         fn end(&mut self, _: Node) {}
         fn leave(&mut self) {}
-        fn abandon(&mut self, _: Stop, _: Panic) {}
+        fn abandon(&mut self, _: StopAt, _: Panic) {}
     }
 
     #[test]

@@ -10,8 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::{
     accumulator::Accumulate,
-    body::Stop,
-    ending::Panic,
+    ending::{Panic, StopAt},
     inputs::Inside,
     round_log::{RoundLog, WorkerLog},
 };
@@ -33,7 +32,7 @@ pub(crate) trait Hand {
 
     /// Claims the indices of `stretch`, and folds them. May claim fewer indices if another thread
     /// has interfered.
-    fn fold(&mut self, stretch: Stretch, acc: &mut dyn Accumulate) -> Result<(), Stop>;
+    fn fold(&mut self, stretch: Stretch, acc: &mut dyn Accumulate) -> Result<(), StopAt>;
 }
 
 /// Folds what is in `hand`, stretch by stretch. After each stretch, `goes_on` gets the first index
@@ -46,7 +45,7 @@ pub(crate) fn fold_run(
     acc: &mut dyn Accumulate,
     is_noted: bool,
     mut goes_on: impl FnMut(usize, Instant) -> bool,
-) -> Result<(), Stop> {
+) -> Result<(), StopAt> {
     while hand.left() > 0 {
         hand.fold(pace.stretch(hand.left()), acc)?;
         if !is_noted && hand.left() == 0 {

@@ -9,7 +9,7 @@
 
 use std::time::Duration;
 
-use super::{accumulator::Accumulate, body::Stop, plan::Plan, round_log::WorkerLog, thief::Thief};
+use super::{accumulator::Accumulate, ending::StopAt, plan::Plan, round_log::WorkerLog, thief::Thief};
 use crate::{
     clock::Instant,
     pool::{
@@ -59,7 +59,7 @@ pub(crate) trait WorkList: Sync {
         acc: &mut dyn Accumulate,
         worker_log: &mut WorkerLog,
         rest: &dyn Fn() -> bool,
-    ) -> Result<(), Stop>;
+    ) -> Result<(), StopAt>;
 }
 
 /// A worker for which no seed is left.
@@ -86,7 +86,7 @@ impl<'a> GrowWorker<'a> {
         acc: &mut dyn Accumulate,
         worker_log: &mut WorkerLog,
         rest: &dyn Fn() -> bool,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), StopAt> {
         let Self { list, me, .. } = self;
         let mut victim = None; // the worker first takes its own items
         loop {

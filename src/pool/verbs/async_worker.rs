@@ -19,8 +19,7 @@ use super::{
 use crate::pool::{
     engine::{
         async_round::{LendPollItems, PollItems},
-        body::Stop,
-        ending::{FirstStop, Outcome, Panic, attempt, discard},
+        ending::{FirstStop, Outcome, Panic, StopAt, attempt, discard},
     },
     policy::site::{Loop, Site},
     supply::{
@@ -127,9 +126,10 @@ impl<C: Chain, B, D, R, F, A, Z> AsyncWorker<'_, C, B, D, R, F, A, Z> {
 
     /// Stores the error that ends the loop.
     #[cold]
-    fn stop(&mut self, found: Z) -> Stop {
-        self.of.first_stop.note(Stop::there(self.at, Ok(found)));
-        Stop::there(self.at, ())
+    fn stop(&mut self, found: Z) -> StopAt {
+        let stop = StopAt::there(self.at);
+        self.of.first_stop.note(stop, Ok(found));
+        stop
     }
 }
 
@@ -146,7 +146,7 @@ where
         self.state = Some((chain.states().hold(self.me), chain.begin().ledger()));
     }
 
-    fn begin(&mut self, next: usize, claims: &mut Claims<'_>, slot: &mut Slot) -> Poll<Result<(), Stop>> {
+    fn begin(&mut self, next: usize, claims: &mut Claims<'_>, slot: &mut Slot) -> Poll<Result<(), StopAt>> {
         // `acc` is the partial result of the items from `first` to before `end`.
         let (first, mut acc) = self.take_run_before(next);
         let mut end = next;
@@ -184,7 +184,7 @@ where
         begun.map_err(|found| self.stop(found))
     }
 
-    fn resume(&mut self, index: usize, slot: &mut Slot) -> Poll<Result<(), Stop>> {
+    fn resume(&mut self, index: usize, slot: &mut Slot) -> Poll<Result<(), StopAt>> {
         self.at = index;
         let of = self.of;
         let mut entry = of.futures.at(slot);
@@ -227,7 +227,7 @@ where
 
     fn abandon(&mut self, claimed: Option<usize>, panic: Panic) -> usize {
         let at = claimed.unwrap_or(self.at);
-        self.of.first_stop.note(Stop::there(at, Err(panic)));
+        self.of.first_stop.note(StopAt::there(at), Err(panic));
         discard(self.run.take());
         discard(self.to_publish.take());
         at

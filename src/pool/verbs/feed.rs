@@ -11,8 +11,7 @@ use crate::{
     pool::{
         engine::{
             accumulator::Accumulate,
-            body::Stop,
-            ending::discard,
+            ending::{StopAt, discard},
             executor::Executor,
             handles::Watch,
             round_log::WorkerLog,
@@ -186,7 +185,7 @@ impl<T: Send> WorkList for List<'_, T> {
         acc: &mut dyn Accumulate,
         worker_log: &mut WorkerLog,
         rest: &dyn Fn() -> bool,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), StopAt> {
         worker.run(acc, worker_log, rest)
     }
 }
