@@ -158,9 +158,9 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
                 },
                 Written::join,
             );
-            folded.or(|| Written::none(places)).ended().ok_or(None)?.map_err(Some)
+            folded.or(|| Written::none(places))
         });
-        appended.map_or_else(|found| found.map(Err), |()| Some(Ok(())))
+        appended.ended()
     }
 
     /// Collects the items, for a chain that makes any number of items of each item of its source.
@@ -332,7 +332,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
                 },
                 |(a, b), (c, d)| (a.join(c), b.join(d)),
             );
-            folded.or(|| (Written::none(firsts), Written::none(seconds))).through()
+            folded.or(|| (Written::none(firsts), Written::none(seconds)))
         }))
     }
 }

@@ -4,6 +4,7 @@
 #![allow(unsafe_code)] // writes into the spare capacity of a Vec from several threads
 
 use std::{
+    convert::Infallible,
     iter,
     marker::PhantomData,
     mem::{self, MaybeUninit},
@@ -15,65 +16,68 @@ use super::{
     chain::Source,
     kernel::{Claim, Index},
 };
-use crate::pool::engine::{body::Stop, ending::discard};
+use crate::pool::engine::{
+    body::Stop,
+    ending::{Outcome, discard},
+};
 
-/// Returns a `Vec` of `len` results, which `fold` writes to their final places. If `fold` fails,
-/// returns its error.
+/// A `Vec` of `len` results, which the loop `fold` writes to their final places.
 ///
 /// # Panics
-/// If `fold` succeeds although it has not written all results.
-pub(crate) fn in_place<R, X>(
+/// If the loop goes through although it has not written all results.
+pub(crate) fn in_place<R, Z>(
     len: usize,
-    fold: impl for<'a> FnOnce(&'a ResultPlaces<'a, R>) -> Result<Written<'a, R>, X>,
-) -> Result<Vec<R>, X> {
+    fold: impl for<'a> FnOnce(&'a ResultPlaces<'a, R>) -> Outcome<Written<'a, R>, Z>,
+) -> Outcome<Vec<R>, Z> {
     let mut results = Vec::new();
     append_in_place(&mut results, len, fold).map(|()| results)
 }
 
-/// Appends `len` results, which `fold` writes to their final places. If `fold` fails, appends none
-/// and returns the error.
+/// Appends `len` results, which the loop `fold` writes to their final places. If the loop does not
+/// go through, appends none.
 ///
 /// # Panics
-/// If `fold` succeeds although it has not written all results.
-pub(crate) fn append_in_place<R, X>(
+/// If the loop goes through although it has not written all results.
+pub(crate) fn append_in_place<R, Z>(
     results: &mut Vec<R>,
     len: usize,
-    fold: impl for<'a> FnOnce(&'a ResultPlaces<'a, R>) -> Result<Written<'a, R>, X>,
-) -> Result<(), X> {
+    fold: impl for<'a> FnOnce(&'a ResultPlaces<'a, R>) -> Outcome<Written<'a, R>, Z>,
+) -> Outcome<(), Z> {
     results.reserve(len);
     let places = ResultPlaces { room: results.spare_capacity_mut().into(), vec: PhantomData };
-    let written = fold(&places)?;
-    assert!(
-        ptr::eq(written.places, &raw const places) && written.range == (0..len),
-        "a loop has left out an item"
-    );
-    mem::forget(written);
-    // SAFETY: *whole*: 1. `len` more results have been reserved; 2. all of them have been written,
-    // as just checked.
-    unsafe { results.set_len(results.len() + len) };
-    Ok(())
+    fold(&places).map(|written| {
+        assert!(
+            ptr::eq(written.places, &raw const places) && written.range == (0..len),
+            "a loop has left out an item"
+        );
+        mem::forget(written);
+        // SAFETY: *whole*: 1. `len` more results have been reserved; 2. all of them have been
+        // written, as just checked.
+        unsafe { results.set_len(results.len() + len) };
+    })
 }
 
-/// Returns two vectors of `len` results each, which `fold` writes to their final places. Returns
-/// `None` if `fold` returns `None`.
+/// Two vectors of `len` results each, which the loop `fold` writes to their final places.
 pub(crate) fn in_two_places<A, B>(
     len: usize,
     fold: impl for<'a, 'b> FnOnce(
         &'a ResultPlaces<'a, A>,
         &'b ResultPlaces<'b, B>,
-    ) -> Option<(Written<'a, A>, Written<'b, B>)>,
+    ) -> Outcome<(Written<'a, A>, Written<'b, B>), Infallible>,
 ) -> Option<(Vec<A>, Vec<B>)> {
-    let mut firsts = Err(());
+    let mut firsts = None;
     let seconds = in_place(len, |second| {
-        let mut others = Err(());
-        firsts = in_place(len, |first| {
-            let (written, other) = fold(first, second).ok_or(())?;
-            others = Ok(other);
-            Ok(written)
+        let mut others = None;
+        let written = in_place(len, |first| {
+            fold(first, second).map(|(written, other)| {
+                others = Some(other);
+                written
+            })
         });
-        others
+        firsts = written.through();
+        others.map_or(Outcome::Cancelled, Outcome::Through)
     });
-    firsts.ok().zip(seconds.ok())
+    firsts.zip(seconds.through())
 }
 
 /// The spare capacity of a `Vec`, shared by all workers. Only `append_in_place` makes this value,

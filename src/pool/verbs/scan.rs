@@ -31,7 +31,7 @@ use super::{
     source::Exclusive,
 };
 use crate::{
-    pool::policy::site::LoopKind,
+    pool::{engine::ending::Outcome, policy::site::LoopKind},
     sync::{AtomicUsize, Mutex, Ordering, lock},
 };
 
@@ -462,11 +462,13 @@ fn append_scanned<T: Send>(
         let written = DoneRuns::new(Written::join);
         let done = |Range { start: first, end }, acc| written.add(DoneRun { first, end, acc }, &mut 0);
         let scan = Scan::new(init, steps, is_reproducible, MOST_MADE, &done);
-        run(places, &scan).ok_or(())?;
+        if run(places, &scan).is_none() {
+            return Outcome::Cancelled;
+        }
         total = scan.end();
-        Ok::<_, ()>(written.into_result(len).unwrap_or(Written::none(places)))
+        Outcome::Through(written.into_result(len).unwrap_or(Written::none(places)))
     });
-    appended.is_ok().then_some(total)
+    appended.through().map(|()| total)
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]

@@ -381,9 +381,8 @@ impl<C: Each + Sync, E: Ending> Waiting<C, OnPool<'_, E>> {
                 |written, index, output| Ok(written.unwrap_or_else(none).put(index, result(output)?)),
                 Written::join,
             );
-            let written = folded.map(|written| written.unwrap_or_else(none));
-            written.ended().ok_or(None)?.map_err(Some)
+            folded.or(none)
         });
-        collected.map_or_else(|found| found.map(Err), |collected| Some(Ok(collected)))
+        collected.ended()
     }
 }
