@@ -68,6 +68,27 @@ pub(crate) struct OfCaller {
     pub(super) is_wanted: AtomicBool,
 }
 
+/// The threads that were called back into a loop, and have not come yet. The lock of the job
+/// protects this.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Recalls {
+    /// How many open places are for threads that were called back, and how many threads get one as
+    /// soon as a worker leaves its seat. The caller may take these calls, too.
+    pub(super) places: usize,
+    pub(super) owed: usize,
+    /// How often the caller was called back, and whether it rests.
+    pub(super) of_caller: usize,
+    pub(super) rests: bool,
+}
+
+impl Recalls {
+    pub(super) const NONE: Self = Self { places: 0, owed: 0, of_caller: 0, rests: false };
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.of_caller + self.owed + self.places == 0
+    }
+}
+
 /// The caller sleeps on `done`.
 pub(crate) const SLEEPS: usize = 1;
 /// One token.

@@ -23,7 +23,7 @@ use std::{
 use crossbeam_utils::CachePadded;
 
 use super::{
-    arena::{ARENAS, Arena, Arenas, SLEEPS, TOKEN, Turn},
+    arena::{ARENAS, Arena, Arenas, Recalls, SLEEPS, TOKEN, Turn},
     here,
     post::{Post, WorkerState},
     task_list::{RESERVE, TASKS, TaskList},
@@ -80,13 +80,7 @@ pub(crate) struct ArenaJob<J> {
     patience: Patience,
     /// How many places are open. Each has a free seat.
     pub(super) places: usize,
-    /// How many of these places were opened by calls, and how many calls wait until a worker leaves
-    /// its seat. The caller may take these calls, too.
-    pub(super) called: usize,
-    pub(super) owed: usize,
-    /// Whether the caller rests, and how often it was called back.
-    pub(super) rests: bool,
-    pub(super) recalls: usize,
+    pub(super) recalls: Recalls,
 }
 
 /// A job that is offered to a worker, and the seat that the worker gets.
@@ -159,10 +153,7 @@ impl<J: Copy> ArenaJob<J> {
         reentry: Reentry::Once,
         patience: Patience::NONE,
         places: 0,
-        called: 0,
-        owed: 0,
-        rests: false,
-        recalls: 0,
+        recalls: Recalls::NONE,
     };
 
     /// The offer of `job` for `seat` in arena `number`.
@@ -528,7 +519,7 @@ impl<J: Copy> Barrier<J> {
             }
             let (job, seat) = (arena_job.job?, arena.take_seat(thread, arena_job.helpers)?);
             let places = arena_job.places - 1;
-            arena_job.called = arena_job.called.min(places);
+            arena_job.recalls.places = arena_job.recalls.places.min(places);
             self.set_places(&mut arena_job, arena, places);
             let me = if waits_for.is_none() { thread.checked_sub(1) } else { None };
             let offered = arena_job.offered(job, number, seat);
@@ -558,11 +549,11 @@ impl<J: Copy> Barrier<J> {
     ) -> MutexGuard<'a, ArenaJob<J>> {
         arena.caller.is_wanted.store(false, Ordering::Relaxed);
         if self.is_called(caller.post) {
-            let rests = mem::replace(&mut arena_job.rests, false);
+            let rests = mem::replace(&mut arena_job.recalls.rests, false);
             drop(arena_job);
             self.run_calls(caller.post);
             arena_job = lock(&self.jobs[arena.number]);
-            arena_job.rests = rests;
+            arena_job.recalls.rests = rests;
             return arena_job;
         }
         // Under the lock of its own job, so that a thread that opens a place afterwards finds the
@@ -571,7 +562,7 @@ impl<J: Copy> Barrier<J> {
         if let Some(help) = help
             && ones(open).any(|number| self.is_open_to(number, Some(arena.number)))
         {
-            let rests = mem::replace(&mut arena_job.rests, false);
+            let rests = mem::replace(&mut arena_job.recalls.rests, false);
             drop(arena_job);
             if let Some((entered, _)) = self.take_place(open, caller.thread(), Some(arena.number)) {
                 self.set_waits(arena, false);
@@ -581,7 +572,7 @@ impl<J: Copy> Barrier<J> {
                 patience.poll(|| arena.is_over_or_wanted());
             }
             arena_job = lock(&self.jobs[arena.number]);
-            arena_job.rests = rests;
+            arena_job.recalls.rests = rests;
             return arena_job;
         }
         // If a token comes back before this, the caller looks again. If a token comes back
@@ -615,8 +606,8 @@ impl<J: Copy> Barrier<J> {
 
     /// Closes all places. Returns their tokens.
     fn close(&self, arena_job: &mut ArenaJob<J>, arena: &Arena) -> usize {
-        let closed = arena_job.places + mem::take(&mut arena_job.owed);
-        arena_job.called = 0;
+        let closed = arena_job.places + mem::take(&mut arena_job.recalls.owed);
+        arena_job.recalls.places = 0;
         if arena_job.places > 0 {
             self.set_places(arena_job, arena, 0);
         }
@@ -748,10 +739,10 @@ impl<J: Copy> Drop for Entered<'_, J> {
         if reentry == Reentry::Again {
             let mut arena_job = lock(&barrier.jobs[arena.number]);
             arena.leave_seat(seat);
-            is_owed = arena_job.owed > 0;
+            is_owed = arena_job.recalls.owed > 0;
             if is_owed {
-                arena_job.owed -= 1;
-                arena_job.called += 1;
+                arena_job.recalls.owed -= 1;
+                arena_job.recalls.places += 1;
                 let places = arena_job.places + 1;
                 barrier.set_places(&mut arena_job, arena, places);
             }
@@ -799,7 +790,7 @@ mod tests {
             assert_eq!(self.open.load(Ordering::Relaxed) & !TASKS, open, "the arenas with open places");
             for (number, job) in jobs.iter().enumerate() {
                 let Some(arena) = self.arenas.get(number) else { continue };
-                assert!(job.job.is_some() || job.places + job.owed == 0, "a place without a job");
+                assert!(job.job.is_some() || job.places + job.recalls.owed == 0, "a place without a job");
                 assert_eq!(arena.open.load(Ordering::Relaxed), job.places, "the open places of {number}");
                 assert!(job.places <= arena.free_seats(job.helpers), "a place without a seat");
                 let untaken = self.untaken(job, arena);
@@ -818,7 +809,7 @@ mod tests {
             assert_eq!((self.callers(), self.waiting()), (0, 0), "callers, waiting callers");
             for job in &self.jobs {
                 let job = lock(job);
-                let left = (job.places, job.owed, job.rests, job.job.is_some());
+                let left = (job.places, job.recalls.owed, job.recalls.rests, job.job.is_some());
                 assert_eq!(left, (0, 0, false, false), "places, calls, the caller, a job");
             }
             for arena in self.arenas.made() {

@@ -15,8 +15,8 @@ impl<J: Copy> Barrier<J> {
         let mut arena_job = lock(&self.jobs[number]);
         let Some(job) = arena_job.job else { return };
         arena.callbacks.fetch_add(1, Ordering::Relaxed);
-        if arena_job.rests {
-            arena_job.recalls += 1;
+        if arena_job.recalls.rests {
+            arena_job.recalls.of_caller += 1;
             drop(arena_job);
             arena.done.notify_one();
             return;
@@ -24,13 +24,13 @@ impl<J: Copy> Barrier<J> {
         arena.active.fetch_add(TOKEN, Ordering::Relaxed); // the calling thread has a token, or is the caller
         let ArenaJob { helpers, places, .. } = *arena_job;
         if arena.free_seats(helpers) <= places {
-            arena_job.owed += 1; // a worker that has announced that it goes keeps its seat until it has left
+            arena_job.recalls.owed += 1; // a worker that has announced that it goes keeps its seat until it has left
             return;
         }
         let seat = arena.first_free_seat(helpers);
         let offered = self.offer(&arena_job, (job, arena), 0, seat..=seat);
         if offered.end == seat {
-            arena_job.called += 1;
+            arena_job.recalls.places += 1;
             return self.open_places(arena_job, arena, places + 1);
         }
         drop(arena_job);
@@ -42,8 +42,8 @@ impl<J: Copy> Barrier<J> {
     pub(crate) fn rest(&self, turn: &Turn<'_>, caller: Caller, help: HelpInside<'_, J>) -> bool {
         let &Turn { arena } = turn;
         let mut arena_job = lock(&self.jobs[arena.number]);
-        arena_job.rests = true;
-        if !self.patience.is_none() && arena_job.recalls + arena_job.owed + arena_job.called == 0 {
+        arena_job.recalls.rests = true;
+        if !self.patience.is_none() && arena_job.recalls.is_empty() {
             let untaken = self.untaken(&arena_job, arena);
             let callbacks = arena.callbacks.load(Ordering::Relaxed);
             drop(arena_job);
@@ -55,7 +55,7 @@ impl<J: Copy> Barrier<J> {
         }
         self.set_waits(arena, true);
         let is_called = loop {
-            if self.takes_the_call(&mut arena_job, arena) {
+            if self.takes_recall(&mut arena_job, arena) {
                 break true;
             }
             let tokens = arena.tokens_now();
@@ -64,23 +64,22 @@ impl<J: Copy> Barrier<J> {
             }
             arena_job = self.help_or_sleep(arena_job, (arena, caller), tokens, self.patience, help);
         };
-        arena_job.rests = false;
+        arena_job.recalls.rests = false;
         self.set_waits(arena, false);
         is_called
     }
 
-    /// Whether the caller, which rests, was called back, or a call waits for any thread. If so, the
-    /// caller takes the call.
+    /// Whether the caller, which rests, or any thread was called back. If so, the caller comes.
     #[inline(always)]
-    fn takes_the_call(&self, arena_job: &mut ArenaJob<J>, arena: &Arena) -> bool {
-        if arena_job.recalls > 0 {
-            arena_job.recalls -= 1;
+    fn takes_recall(&self, arena_job: &mut ArenaJob<J>, arena: &Arena) -> bool {
+        if arena_job.recalls.of_caller > 0 {
+            arena_job.recalls.of_caller -= 1;
             return true;
         }
-        if arena_job.owed > 0 {
-            arena_job.owed -= 1;
-        } else if arena_job.called > 0 {
-            arena_job.called -= 1;
+        if arena_job.recalls.owed > 0 {
+            arena_job.recalls.owed -= 1;
+        } else if arena_job.recalls.places > 0 {
+            arena_job.recalls.places -= 1;
             let places = arena_job.places - 1;
             self.set_places(arena_job, arena, places);
         } else {
@@ -97,6 +96,6 @@ impl<J: Copy> Barrier<J> {
                 self.posts[worker].has_offer(|offered| offered.number() == arena.number)
             })
         };
-        arena_job.places + arena_job.owed + arena.seated(arena_job.helpers).filter(is_offered).count()
+        arena_job.places + arena_job.recalls.owed + arena.seated(arena_job.helpers).filter(is_offered).count()
     }
 }
