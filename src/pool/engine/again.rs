@@ -154,18 +154,48 @@ mod tests {
     use super::*;
     use crate::pool::{
         PoolBuilder,
-        engine::{handles::Watch, loop_options::Wishes},
+        engine::{
+            ending::{Panic, StopAt},
+            handles::Watch,
+            loop_options::Wishes,
+            order::Node,
+        },
         policy::{
             rounds::{RoundBegin, Rounds},
             site::{LoopKind, Site, Slice},
             split::Boundaries,
         },
+        supply::range::Claims,
         team::barrier::PollTimes,
         tell::{
             report::RunReport,
             units::{Blocks, Units},
         },
     };
+
+    /// The items of a loop that do nothing.
+    struct Nothing;
+
+    impl Accumulate for Nothing {
+        fn take(&mut self, claims: &mut Claims<'_>) -> Result<(), StopAt> {
+            while claims.next().is_some() {}
+            Ok(())
+        }
+
+        fn end(&mut self, _: Node) {}
+        fn leave(&mut self) {}
+        fn abandon(&mut self, _: StopAt, _: Panic) {}
+    }
+
+    impl Lend for Nothing {
+        fn lend(&self, _: usize, work: &mut dyn FnMut(&mut dyn Accumulate)) {
+            work(&mut Self);
+        }
+
+        fn stopped_at(&self) -> Option<usize> {
+            None
+        }
+    }
 
     fn this() -> Loop {
         let slice = Slice { address: 0x1000, len: 1000 };
@@ -242,5 +272,19 @@ mod tests {
         assert!(!is_repeated(&options(through, Some(&mut RunReport::default()))));
         executor.is_crowded.store(true, Ordering::Relaxed);
         assert!(!is_repeated(&options(through, None)));
+    }
+
+    #[test]
+    fn a_repeated_shared_call_ends_when_it_is_expected_to_end() {
+        let executor = executor();
+        plan(&executor);
+        with_rounds(|rounds| rounds.map(Rounds::forget_begins));
+        let options = options(LoopKind::THROUGH, None);
+        let again = executor.plan_to_repeat(this(), &options).expect("a plan");
+        let (begin, takes) = (again.begin, time(again.plan.takes));
+        assert!(takes > Duration::ZERO);
+        executor.share_again(again, this(), &options, &mut Nothing, &Nothing);
+        let later = Duration::from_micros(1);
+        assert_eq!(executor.gaps.gap(begin + takes + later, &executor.prices).since_end, Some(later));
     }
 }

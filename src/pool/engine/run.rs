@@ -422,8 +422,17 @@ fn begin_round(
 
 #[cfg(all(test, not(any(loom, shuttle, miri))))]
 mod tests {
+    use std::{panic::Location, ptr, time::Duration};
+
     use super::*;
-    use crate::pool::{PoolBuilder, policy::rhythm::Explores};
+    use crate::pool::{
+        PoolBuilder,
+        engine::{handles::Watch, loop_options::Wishes},
+        policy::{
+            rhythm::Explores,
+            site::{Loop, LoopKind, Site, Slice},
+        },
+    };
 
     #[test]
     fn helpers_poll_after_a_round_with_at_most_as_many_workers_as_cpus() {
@@ -433,5 +442,44 @@ mod tests {
         let polls = |workers| !executor.polls(workers, None, Some(seen)).between.is_none();
         let may_poll = executor.cpus.plan.may_poll;
         assert_eq!([1, cpus, cpus + 1].map(polls), [may_poll, may_poll, false]);
+    }
+
+    #[test]
+    fn only_a_call_that_ranges_of_the_whole_slice_shared_with_all_helpers_awake_began_alike() {
+        let executor = PoolBuilder::default().num_threads(2).assemble_here(None).unwrap();
+        let begin = Instant::now();
+        let begun = |kind: LoopKind, changes: fn(&mut SharedPart<'_>)| {
+            let wishes = Wishes { at: Location::caller(), report: None, trace: None };
+            let options = LoopOptions::new(2, Watch::default(), wishes, kind);
+            let slice = Slice { address: 0x1000, len: 1000 };
+            let this = Loop { site: Site::new(ptr::without_provenance(0x1230)), slice };
+            let launch = Launch::Shared { helpers: 1 };
+            let (boundaries, polls) = (Boundaries::default(), PollTimes::default());
+            let mut shared = SharedPart {
+                call: Call { this, launch, awake: true, weighed: Some(begin), is_gap_short: true },
+                before: Before::nothing(begin),
+                begin,
+                left: 0..1000,
+                turn: executor.take_turn(&options).unwrap(),
+                plan: SharedPlan { workers: 2, pace: None, boundaries, polls },
+                dealt: 2,
+                is_full: true,
+                idle: 1,
+                log: RoundLog::new(begin, None),
+            };
+            changes(&mut shared);
+            shared.begun_alike(&options)
+        };
+        assert_eq!(begun(LoopKind::THROUGH, |_| ()), Some(begin));
+        assert_eq!(begun(LoopKind::THROUGH, |shared| shared.call.launch = Launch::Explored), Some(begin));
+        let others: [fn(&mut SharedPart<'_>); 5] = [
+            |shared| shared.call.awake = false,
+            |shared| shared.call.launch = Launch::Trial { shared: Duration::ZERO },
+            |shared| shared.call.weighed = None,
+            |shared| shared.is_full = false,
+            |shared| shared.left.start = 1,
+        ];
+        assert_eq!(others.map(|changes| begun(LoopKind::THROUGH, changes)), [None; 5]);
+        assert_eq!(begun(LoopKind::IN_ORDER, |_| ()), None);
     }
 }

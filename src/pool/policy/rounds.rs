@@ -487,6 +487,19 @@ mod tests {
         assert_eq!(rounds.alike, 2 * ALIKE - 2, "each round is measured once");
     }
 
+    /// Another program takes the helper's CPU, and a shared round takes 4 ms.
+    #[test]
+    fn a_trial_of_sharing_without_a_cpu_ends_after_two_long_rounds() {
+        let (mut simulated, mut longest, mut in_row) = (Simulated::new(), 0, 0);
+        simulated.rounds(PAGE_RANK, 500);
+        for _ in 0..1000 {
+            let is_alone = simulated.round(Program { shared: 4e6, ..PAGE_RANK }, false).1;
+            in_row = if is_alone { 0 } else { in_row + 1 };
+            longest = longest.max(in_row);
+        }
+        assert_eq!(longest, 3, "the first round of a trial does not count");
+    }
+
     #[test]
     fn a_call_that_rounds_have_not_seen_may_be_repeated_alone_and_not_shared() {
         let mut simulated = Simulated::new();
