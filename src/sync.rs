@@ -72,14 +72,22 @@ pub(crate) fn try_lock_soon<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
 }
 
 /// Locks a `mutex` of a static, which other threads hold for a few microseconds, unless they are
-/// interrupted. Returns `None` if the mutex is still locked after 100 ms. A mutex that is still
+/// interrupted. Returns `None` if the mutex is still locked after a second. A mutex that is still
 /// locked may be locked for ever: by this thread, or, in a forked child, by a thread that does not
-/// exist there.
+/// exist there. This thread sleeps between its attempts, so that the other thread gets the CPU. (An
+/// attempt of 100 ms that polled failed beside 25 busy threads on two CPUs: the other thread was
+/// moved to a CPU while it held the lock, and a global pool had one thread.)
 #[allow(unused_qualifications, reason = "models have another `Mutex`")]
 pub(crate) fn lock_unless_stuck<T>(mutex: &std::sync::Mutex<T>) -> Option<std::sync::MutexGuard<'_, T>> {
-    const LONG: Patience = Patience::of(Duration::from_millis(100));
+    const POLLS: Patience = Patience::of(Duration::from_micros(100));
+    const NAP: Duration = Duration::from_millis(1);
     let try_lock = || guard(mutex.try_lock());
-    try_lock().or_else(|| LONG.poll_for(try_lock))
+    let after_nap = |_| {
+        std::thread::sleep(NAP);
+        try_lock()
+    };
+    let naps = if cfg!(any(loom, shuttle, miri, target_family = "wasm")) { 0 } else { 1000 };
+    try_lock().or_else(|| POLLS.poll_for(try_lock)).or_else(|| (0..naps).find_map(after_nap))
 }
 
 /// How long a thread polls before it sleeps, in nanoseconds.
@@ -140,5 +148,26 @@ impl Patience {
                 return;
             }
         }
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle, miri))))]
+mod tests {
+    use std::{sync::mpsc, thread};
+
+    use super::*;
+
+    #[test]
+    fn a_lock_whose_holder_is_interrupted_for_long_is_not_stuck() {
+        let (mutex, (tell, hear)) = (Mutex::new(()), mpsc::channel());
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let _locked = mutex.lock().unwrap();
+                tell.send(()).unwrap();
+                thread::sleep(Duration::from_millis(300));
+            });
+            hear.recv().unwrap();
+            assert!(lock_unless_stuck(&mutex).is_some());
+        });
     }
 }
