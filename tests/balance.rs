@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use busy::work;
+use busy::{Others, work};
 use rangesteal::Pool;
 
 /// The costs of 10,000 items: 0, except a run of 64 heavy items. Also returns the lock that keeps
@@ -44,7 +44,8 @@ fn the_next_round_needs_fewer_thefts() {
         2 * later[10] <= first
     };
     // If other programs take a core, the pool learns again in each round.
-    assert!((0..50).any(fewer), "as many thefts in later rounds as in the first");
+    let others = Others::watch();
+    assert!((0..50).any(fewer) || others.have_a_cpu(), "as many thefts in later rounds as in the first");
 }
 
 #[test]
@@ -72,9 +73,13 @@ fn heavy_items_in_a_row_are_shared_one_by_one() {
     };
     // If other programs take a core, the fair share differs. So the test waits for five rounds with
     // both cores.
-    let (begin, mut shares) = (Instant::now(), Vec::new());
+    let (begin, others, mut shares) = (Instant::now(), Others::watch(), Vec::new());
     while shares.iter().filter(|share| (24..=40).contains(*share)).count() < 5 {
-        assert!(begin.elapsed() < Duration::from_secs(20), "heavy items on the caller: {shares:?}");
+        let is_late = begin.elapsed() > Duration::from_secs(20);
+        if is_late && others.have_a_cpu() {
+            return;
+        }
+        assert!(!is_late, "heavy items on the caller: {shares:?}");
         shares.push(second_round());
     }
 }
@@ -103,5 +108,6 @@ fn a_loop_that_was_brief_and_turns_long_is_shared() {
         }
         (16..48).contains(&on_the_helper(150_000))
     };
-    assert!((0..20).any(shares), "10 ms on the calling thread alone");
+    let others = Others::watch();
+    assert!((0..20).any(shares) || others.have_a_cpu(), "10 ms on the calling thread alone");
 }

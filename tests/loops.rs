@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use busy::work;
+use busy::{Others, work};
 use proptest::prelude::*;
 use rangesteal::{Alone, Pool, RunReport};
 
@@ -283,7 +283,8 @@ fn arrays_vecs_and_slices_are_taken_without_annotations() {
     assert_eq!(pool.map_reduce(&vec[1..], |x| x + 1, |a, b| a + b), Some(7));
 }
 
-/// The first half of the items would take minutes. A search that gives up after 20 s finds nothing.
+/// The first half of the items would take minutes. A search that gives up after 20 s finds nothing,
+/// which is so without a helper, too.
 #[test]
 #[cfg_attr(miri, ignore = "runs for milliseconds, which are minutes under Miri")]
 fn any_match_is_found_far_behind_the_front() {
@@ -292,7 +293,7 @@ fn any_match_is_found_far_behind_the_front() {
         return; // one worker searches from the front alone
     }
     let pool = pool(2);
-    let begin = Instant::now();
+    let (begin, others) = (Instant::now(), Others::watch());
     let (gave_up, late) = (AtomicUsize::new(0), Duration::from_secs(20));
     let is = |x: u64| {
         if x.is_multiple_of(1024) && begin.elapsed() > late {
@@ -310,7 +311,7 @@ fn any_match_is_found_far_behind_the_front() {
         assert!(place.is_some_and(|place| is(place as u64)));
         assert!(!pool.on(0..LEN).eq(rangesteal::source(0..LEN).map(|x| if is(x) { 0 } else { x })));
     }
-    assert_eq!(gave_up.into_inner(), 0, "a match was found");
+    assert!(gave_up.into_inner() == 0 || others.have_a_cpu(), "no match was found");
 }
 
 #[test]
