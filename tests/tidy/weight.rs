@@ -64,7 +64,7 @@ const LOOPS: [Loop; 5] = [
     },
     Loop {
         name: "grow",
-        bar: 4_600,
+        bar: 5_000,
         aim: 5_000,
         ours: "pool.grow(items.to_vec()).fold_unordered(|| 0, |a, x, feed| { if x > SITE { feed.push(x / 2) } let x = &x; a ^ WORK }, |a, b| a ^ b)",
         plain: "{ let (mut all, mut a) = (items.to_vec(), 0); while let Some(x) = all.pop() { if x > SITE { all.push(x / 2) } let x = &x; a ^= WORK } a }",
@@ -87,14 +87,14 @@ const LOOPS: [Loop; 5] = [
 const OTHERS: [Loop; 16] = [
     other(
         "map_reduce to a type of its own",
-        7_830,
+        10_680,
         "{ struct Own([u8; SITE + 1]); pool.map_reduce(items, |x| Own([(WORK) as u8; SITE + 1]), |a, _| a).map_or(0, |own| own.0[0].into()) }",
         "{ struct Own([u8; SITE + 1]); items.iter().map(|x| Own([(WORK) as u8; SITE + 1])).reduce(|a, _| a).map_or(0, |own| own.0[0].into()) }",
     ),
     other("sum", 1_730, "pool.on(items).map(|x| WORK).sum()", "items.iter().map(|x| WORK).sum()"),
     other(
         "map_collect",
-        2_940,
+        3_270,
         "pool.map_collect(items, |x| WORK).len() as u64",
         "items.iter().map(|x| WORK).collect::<Vec<_>>().len() as u64",
     ),
@@ -113,12 +113,12 @@ const OTHERS: [Loop; 16] = [
     other(
         "find",
         2_200,
-        "pool.on(items).find(|x| WORK % 64 < 9).map_or(0, |x| *x)",
+        "pool.on(items).find(|x| { let x = *x; (WORK) % 64 < 9 }).map_or(0, |x| *x)",
         "items.iter().find(|x| { let x = *x; (WORK) % 64 < 9 }).map_or(0, |x| *x)",
     ),
     other(
         "sort_by_key of items of another type",
-        17_300,
+        19_900,
         "{ struct Item(u64); let mut v: Vec<_> = items.iter().map(|x| Item(*x)).collect(); pool.sort_by_key(&mut v, |Item(x)| WORK); v[0].0 }",
         "{ struct Item(u64); let mut v: Vec<_> = items.iter().map(|x| Item(*x)).collect(); v.sort_by_key(|Item(x)| WORK); v[0].0 }",
     ),
@@ -136,7 +136,7 @@ const OTHERS: [Loop; 16] = [
     ),
     other(
         "chunk_by",
-        4_330,
+        5_050,
         "pool.on(items).chunk_by(|x, y| WORK % 9 == *y).map(|group| group.len() as u64).sum()",
         "items.chunk_by(|x, y| { let y = *y; (WORK) % 9 == y }).map(|group| group.len() as u64).sum()",
     ),
@@ -160,19 +160,19 @@ const OTHERS: [Loop; 16] = [
     ),
     other(
         "for_each of items at given indices",
-        2_420,
+        2_590,
         "{ let mut v = items.to_vec(); let p = pool.permutation(vec![0], v.len()).unwrap(); pool.on(&mut v).at(&p).for_each(|x| *x = WORK); v[0] }",
         "{ let mut v = items.to_vec(); for i in [0] { let x = &mut v[i]; *x = WORK; } v[0] }",
     ),
     other(
         "for_each of tiles",
-        1_550,
+        1_670,
         "{ let mut v = items.to_vec(); pool.on(rangesteal::source::tiles(&mut v, 1, [1, 1])).for_each(|mut t| for x in t.cells().flatten() { *x = WORK }); v[0] }",
         "{ let mut v = items.to_vec(); for x in &mut v { *x = WORK } v[0] }",
     ),
     other(
         "waiting map_reduce",
-        4_600,
+        5_240,
         "pool.on(items).waiting(9).map_reduce(async |x| WORK, |a, b| a ^ b).unwrap_or(0)",
         "items.iter().map(|x| WORK).fold(0, |a, b| a ^ b)",
     ),
@@ -317,11 +317,11 @@ fn what_other_loops_weigh() {
 /// The largest size of a stripped program with one loop, divided by the size of the same program
 /// with rayon.
 /// `docs/weight.md` has the sizes of its parts.
-const STRIPPED_BAR: f64 = 1.6;
-/// The longest time, in seconds, of this program's release build from clean on two cores. If other
-/// programs use the cores, the build takes up to twice as long. The printed CPU seconds depend less
-/// on other programs.
-const CLEAN_BAR: f64 = 12.0; // aim: 8
+const STRIPPED_BAR: f64 = 1.62;
+/// The most CPU seconds of this program's release build from clean: on two quiet cores, twelve
+/// seconds. (The time of the clock was up to six times as long beside other programs, and the CPU
+/// seconds were the same.)
+const CLEAN_BAR: f64 = 24.0; // aim: 16
 /// The number of symbols to print.
 const LARGEST: usize = 25;
 
@@ -371,7 +371,7 @@ fn of_crate(program: &Path, name: &str) -> usize {
     symbols.lines().filter_map(size).sum()
 }
 
-/// `cargo test -p rangesteal-tidy one_loop -- --ignored --nocapture`, on two quiet cores.
+/// `cargo test -p rangesteal-tidy one_loop -- --ignored --nocapture`
 #[test]
 #[ignore = "builds from clean, and takes the time"]
 fn a_program_with_one_loop_is_small() {
@@ -389,7 +389,7 @@ fn a_program_with_one_loop_is_small() {
             bytes / 1e3,
             text(&program) as f64 / 1e3
         );
-        (program, bytes, seconds)
+        (program, bytes, used)
     });
     for name in ["rangesteal::", "std::", "core::", "alloc::", "log::"] {
         let [less, more] = [&nothing.0, &ours.0].map(|program| of_crate(program, name) as f64 / 1e3);
@@ -399,5 +399,5 @@ fn a_program_with_one_loop_is_small() {
     assert!(nothing.1 < ours.1);
     let (relative, seconds) = (ours.1 / rayon.1, ours.2);
     assert!(relative <= STRIPPED_BAR, "{relative:.2} of rayon's size; at most {STRIPPED_BAR}");
-    assert!(seconds <= CLEAN_BAR, "{seconds:.1} s from clean; at most {CLEAN_BAR}");
+    assert!(seconds <= CLEAN_BAR, "{seconds:.1} s of CPU from clean; at most {CLEAN_BAR}");
 }
