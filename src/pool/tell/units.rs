@@ -71,11 +71,13 @@ impl Blocks {
         self.len.div_ceil(self.size)
     }
 
-    /// The items of some `blocks`.
+    /// The items of some `blocks`. For one block this is a single multiplication, without a test for
+    /// an overflow: no block that has items begins behind `usize::MAX`.
     #[inline(always)]
     pub(crate) fn items(self, blocks: Range<usize>) -> Range<usize> {
-        let item = |block: usize| self.len.min(block.saturating_mul(self.size));
-        item(blocks.start)..item(blocks.end)
+        let first = self.len.min(blocks.start.wrapping_mul(self.size));
+        let most = (blocks.end - blocks.start).saturating_mul(self.size);
+        first..first + most.min(self.len - first)
     }
 }
 
@@ -94,6 +96,9 @@ mod tests {
         }
         let all = Blocks { size: 2, len: usize::MAX };
         assert_eq!(all.items(all.count() - 1..all.count()), usize::MAX - 1..usize::MAX);
-        assert!(Blocks { size: 1 << (usize::BITS - 1), ..all }.items(2..2).is_empty());
+        let halves = Blocks { size: 1 << (usize::BITS - 1), ..all };
+        assert_eq!(halves.items(0..2), 0..usize::MAX);
+        assert_eq!(halves.items(1..2), halves.size..usize::MAX);
+        assert!(halves.items(2..2).is_empty());
     }
 }
