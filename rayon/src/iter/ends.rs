@@ -286,12 +286,17 @@ ends!([T: Send] Into<'_, T>, T => (),
     }
 });
 
-/// The items that `run` gives to an end, in a vector with room for `known` items.
-pub(crate) fn gathered<T: Send>(known: Option<usize>, run: impl FnOnce(Into<'_, T>)) -> Vec<T> {
-    let mut all = Vec::with_capacity(known.unwrap_or(0));
-    run(Into::new(&mut all));
-    all
+/// The items that a loop gives to an end, in a vector with room for `known` items. A macro, since a
+/// closure does not keep the caller's place in the source.
+macro_rules! gathered {
+    ($known:expr, |$end:ident| $run:expr) => {{
+        let mut all = Vec::with_capacity($known.unwrap_or(0));
+        let $end = $crate::iter::ends::Into::new(&mut all);
+        $run;
+        all
+    }};
 }
+pub(crate) use gathered;
 
 /// Returns the index of any item for which a closure returns true.
 pub(crate) struct PositionAny<F>(pub(crate) F);

@@ -459,7 +459,7 @@ where
     type Item = R;
 
     fn gather(self) -> Vec<R> {
-        ends::gathered(self.known_len(), |end| self.rs_run(end))
+        ends::gathered!(self.known_len(), |end| self.rs_run(end))
     }
 
     #[track_caller]

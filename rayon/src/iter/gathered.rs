@@ -18,6 +18,7 @@ pub trait Gather: Send {
     type Item: Send;
 
     /// Returns all items, in order.
+    #[track_caller]
     fn gather(self) -> Vec<Self::Item>;
 
     /// Gives the chain of the items to `end`. Without an implementation of its own, a loop runs

@@ -127,6 +127,7 @@ where
 )]
 pub trait FromParallelIterator<T: Send> {
     /// Makes the collection from the items.
+    #[track_caller]
     fn from_par_iter<I: IntoParallelIterator<Item = T>>(par_iter: I) -> Self;
 }
 
@@ -137,6 +138,7 @@ pub trait FromParallelIterator<T: Send> {
 )]
 pub trait ParallelExtend<T: Send> {
     /// Adds the items to the collection.
+    #[track_caller]
     fn par_extend<I: IntoParallelIterator<Item = T>>(&mut self, par_iter: I);
 }
 

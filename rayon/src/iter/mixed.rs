@@ -31,7 +31,7 @@ impl<A: ParallelIterator, B: ParallelIterator<Item = A::Item>> Gather for OneAft
     type Item = A::Item;
 
     fn gather(self) -> Vec<A::Item> {
-        ends::gathered(self.known_len(), |end| self.rs_run(end))
+        ends::gathered!(self.known_len(), |end| self.rs_run(end))
     }
 
     /// Runs a loop over each of the iterators.
@@ -201,7 +201,7 @@ impl<T: Clone + Send, I: ParallelIterator<Item = T>> Gather for WithBetween<I, T
     type Item = T;
 
     fn gather(self) -> Vec<T> {
-        ends::gathered(self.known_len(), |end| self.rs_run(end))
+        ends::gathered!(self.known_len(), |end| self.rs_run(end))
     }
 
     /// If the number of items is known, each part of the loop knows whether it has the first item.

@@ -58,7 +58,7 @@ pub trait ParallelIterator: Sized + Send {
     #[doc(hidden)]
     #[track_caller]
     fn rs_into_items(self) -> Vec<Self::Item> {
-        ends::gathered(None, |end| self.rs_run(end))
+        ends::gathered!(None::<usize>, |end| self.rs_run(end))
     }
 
     /// The minimal and maximal length of a run that [`fold`](Self::fold) folds, and of a part of

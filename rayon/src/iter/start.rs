@@ -11,6 +11,7 @@ pub(crate) fn start<I: ParallelIterator, E: End<I::Item, Out: Send> + Send>(iter
 }
 
 /// The items of `iter`.
+#[track_caller]
 pub(crate) fn gathered<I: ParallelIterator>(iter: I) -> Vec<I::Item> {
     on_its_host!(|| iter.rs_into_items())
 }
