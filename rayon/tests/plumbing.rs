@@ -982,3 +982,20 @@ fn every_item_is_dropped_once_behind_skips() {
     let most = AtomicUsize::new(10);
     dropped_once(|items| drop(items.into_par_iter().skip_any(5).drive_unindexed(Collect::new(None, &most))));
 }
+
+/// Also if no other thread helps: of one item, or in a pool of one thread.
+#[test]
+fn the_thread_of_every_item_has_a_number() {
+    assert_eq!(rayon::current_thread_index(), None);
+    let number = |_: &u64| rayon::current_thread_index();
+    for count in [1, 100] {
+        let items: Vec<u64> = (0..count).collect();
+        let numbers: Vec<Vec<_>> = vec![
+            Numbers(0..count).map(|x| number(&x)).collect(),
+            Items(items.clone()).map(|x| number(&x)).collect(),
+            items.clone().into_iter().par_bridge().map(|x| number(&x)).collect(),
+            items.par_iter().map(number).collect(),
+        ];
+        assert!(numbers.iter().flatten().all(Option::is_some), "of {count} items: {numbers:?}");
+    }
+}

@@ -18,7 +18,7 @@ use super::{
     shown,
 };
 use crate::{
-    pool::{Shared, on_its_host},
+    pool::{Seat, Shared, on_its_host},
     scope::{Scope, in_scope},
     sync::lock,
 };
@@ -148,6 +148,7 @@ where
         results: Mutex::new(Vec::new()),
     };
     if helpers == 0 {
+        let _seat = Seat::take(pool, 0);
         all.pull(|| ());
         return all.end();
     }

@@ -9,7 +9,7 @@ use std::{cell::Cell, ptr};
 use super::IndexedParallelIterator;
 use crate::{
     join::join_in,
-    pool::{Shared, on_its_host},
+    pool::{Seat, Shared, on_its_host},
 };
 
 /// Receives a producer. (A closure cannot be generic over the type of its argument.)
@@ -295,7 +295,10 @@ pub fn bridge_producer_consumer<P: Producer, C: Consumer<P::Item>>(
     }
 
     let (least, most) = (producer.min_len().max(1), producer.max_len().max(1));
-    on_its_host!(|pool| part(Splits::new(pool, len / most), least, len, producer, consumer))
+    on_its_host!(|pool| {
+        let _seat = Seat::take(pool, 0);
+        part(Splits::new(pool, len / most), least, len, producer, consumer)
+    })
 }
 
 /// Gives the items of a producer without an index to a consumer.
@@ -323,5 +326,8 @@ pub fn bridge_unindexed<P: UnindexedProducer, C: UnindexedConsumer<P::Item>>(
 
     // A loop that begins at the last part folds this part to its end, so the part is small.
     let parts = if consumer.rs_begins() == Begins::AtFirst { 1 } else { PARTS_OF_BACKWARD };
-    on_its_host!(|pool| part(Splits::new(pool, parts), producer, consumer))
+    on_its_host!(|pool| {
+        let _seat = Seat::take(pool, 0);
+        part(Splits::new(pool, parts), producer, consumer)
+    })
 }
