@@ -28,7 +28,7 @@ pub(super) struct SharedPlan {
     pub(super) polls: PollTimes,
 }
 
-/// What the workers of a loop know.
+/// The part of a plan that the workers read, and the loop's options for them.
 pub(crate) struct Plan<'a> {
     pub(crate) workers: usize,
     pub(crate) pace: Option<f32>,

@@ -361,7 +361,7 @@ impl Executor {
         run(search, (&self.threads, turn), offer, own, others);
     }
 
-    /// What the workers of a round in `arena` know.
+    /// The plan for the workers of a round in `arena`.
     #[inline(never)] // items run above the frame of `round`
     fn plan_of_workers<'a>(
         &'a self,
