@@ -153,12 +153,28 @@ impl Patience {
 
 #[cfg(all(test, target_os = "linux", not(any(loom, shuttle, miri))))]
 mod tests {
+    use std::{sync::mpsc, thread};
+
     use nix::sys::{
         resource::{UsageWho, getrusage},
         time::TimeValLike,
     };
 
     use super::*;
+
+    #[test]
+    fn a_thread_waits_for_a_lock_whose_holder_is_interrupted() {
+        let (mutex, (tell, hear)) = (Mutex::new(()), mpsc::channel());
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let _locked = mutex.lock().unwrap();
+                tell.send(()).unwrap();
+                thread::sleep(Duration::from_millis(30));
+            });
+            hear.recv().unwrap();
+            assert!(lock_unless_stuck(&mutex).is_some());
+        });
+    }
 
     #[test]
     fn a_thread_that_waits_for_a_lock_leaves_the_cpu_to_others() {

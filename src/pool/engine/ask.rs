@@ -158,7 +158,8 @@ impl Executor {
         self.notice_crowd();
         let now = has_idle.then(Instant::now);
         let gap = now.map(|now| self.gaps.gap(now, &self.prices));
-        if most > 0 && !options.watch.is_cancelled() {
+        let is_decided = most > 0 && !options.watch.is_cancelled();
+        if is_decided {
             launch = with_rounds(|rounds| {
                 let case = Case {
                     memory: &self.memory,
@@ -181,7 +182,7 @@ impl Executor {
         if let Some(gap) = gap {
             let expected = self.memory.expected(this);
             is_gap_short = gap.is_short(expected);
-            if !awake {
+            if !awake && is_decided {
                 self.set_quiet(brief::quiet_odds(&self.prices, launch, is_waking, gap, expected));
             }
         }

@@ -193,7 +193,8 @@ impl Executor {
                 }
             }
         };
-        let seen = gap.map(|gap| RoundSeen {
+        let may_poll = self.workers <= self.cpus_at_a_time;
+        let seen = gap.filter(|_| may_poll).map(|gap| RoundSeen {
             awake: self.threads.barrier.awake() > 0,
             is_gap_short: gap.is_short(0.0),
             is_crowded: self.was_crowded(),

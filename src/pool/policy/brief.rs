@@ -155,6 +155,7 @@ mod tests {
         assert_eq!(odds(alone(Why::Rounds), false, gap(12)), NEAR_ONE_IN);
         assert_eq!(odds(alone(Why::Rounds), true, gap(12)), 0, "a helper is coming");
         assert_eq!(odds(Launch::Shared { helpers: 1 }, false, gap(12)), 0);
+        assert_eq!(odds(Launch::PLAIN, false, gap(1_000)), EXPLORED_ONE_IN, "as if it were timed");
         let paused = Gap { may_poll: false, ..gap(12) };
         assert!(!paused.is_short(10e3));
         let near = odds(alone(Why::Rounds), false, paused);

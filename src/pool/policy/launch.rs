@@ -609,6 +609,17 @@ mod tests {
         launch.helpers().is_some()
     }
 
+    /// Its caller reads the clock anyway, so a watched loop is shared if it takes longer than
+    /// expected.
+    #[test]
+    fn a_watched_loop_never_runs_as_the_plain_loop() {
+        let launch = Launch::alone(5e3, 3.0, Why::Faster);
+        assert!(launch.plain().is_plain() && !launch.is_plain());
+        assert_eq!(launch.plain().watched(), launch);
+        let Launch::Alone { limit, unlooked: 0, .. } = Launch::PLAIN.watched() else { panic!("it is alone") };
+        assert_eq!(limit, Duration::MAX, "helpers are of no use");
+    }
+
     #[test]
     fn loops_are_launched_by_what_they_cost() {
         let costs = Costs::new(Duration::ZERO);

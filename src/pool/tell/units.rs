@@ -71,8 +71,8 @@ impl Blocks {
         self.len.div_ceil(self.size)
     }
 
-    /// The items of some `blocks`. For one block this is a single multiplication, without a test
-    /// for an overflow: no block that has items begins behind `usize::MAX`.
+    /// The items of some `blocks` of these. For one block this is a single multiplication, without
+    /// a test for an overflow: no block that has items begins behind `usize::MAX`.
     #[inline(always)]
     pub(crate) fn items(self, blocks: Range<usize>) -> Range<usize> {
         let first = self.len.min(blocks.start.wrapping_mul(self.size));
