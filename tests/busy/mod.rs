@@ -65,6 +65,7 @@ fn of_others() -> Option<Duration> {
     let processes =
         fs::read_dir("/proc").ok()?.flatten().filter_map(|entry| entry.file_name().into_string().ok());
     let own: u64 = processes
+        .filter(|process| process.parse::<u32>().is_ok()) // `self` would count this one twice
         .filter_map(|process| words(&process))
         .filter(|words| group(words) == own_group)
         .filter_map(|words| sum(&words, &[11, 12, 13, 14])) // also of children that have ended

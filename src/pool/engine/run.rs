@@ -75,8 +75,8 @@ pub(super) struct SharedPart<'r> {
     pub(super) plan: SharedPlan,
     /// How many workers get items at the start: the caller and all helpers that are idle now.
     pub(super) dealt: usize,
-    /// Whether as many workers are idle now as pay for this loop. If fewer are idle, the pool
-    /// learns only the cost of items from this call, and nothing about sharing.
+    /// Whether all workers that pay for this loop are idle now. Otherwise the pool learns only the
+    /// cost of items from this call, and nothing about sharing.
     pub(super) is_full: bool,
     /// How many workers were idle.
     pub(super) idle: usize,
@@ -270,7 +270,7 @@ impl Executor {
             done = unlooked.min(len);
             self.plain(call.this, done, options, own)
         } else {
-            done > 0 && done == len
+            done > 0 && done == len // all items were folded before this call
         };
         if is_over {
             return None;
