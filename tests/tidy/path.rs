@@ -51,9 +51,8 @@ const MECHANICS: [&str; 28] = [
     "verbs/kernel",
 ];
 /// The files that make the decisions for the mechanics, record the work, and place the threads.
-const POLICY_RECORDS_AND_PLACES: [&str; 25] = [
+const POLICY_RECORDS_AND_PLACES: [&str; 24] = [
     "policy/launch",
-    "policy/brief",
     "policy/alone_or_shared",
     "policy/rounds",
     "policy/repeat",

@@ -1,9 +1,11 @@
 //! Calls that run as an earlier call of the same loop ran. `policy/repeat.rs` says when and why.
 
+use std::cell::Cell;
+
 use super::{
     accumulator::{Accumulate, Lend},
     executor::{Executor, most},
-    inputs::{Inside, with_rounds},
+    inputs::{Inside, draw, upcoming, with_rounds},
     loop_options::LoopOptions,
     plan::SharedPlan,
     round_log::RoundLog,
@@ -12,8 +14,8 @@ use crate::{
     clock::{Instant, time},
     pool::{
         policy::{
-            launch::QuickLaunch,
-            repeat::{LONGEST_REPEATED_NS, PlanKey, Repeat, Repeats},
+            launch::{EXPLORED_ONE_IN, QuickLaunch, QuickVerdict},
+            repeat::{FarCall, PlanKey, REPEATED, Repeat, Repeats},
             rounds::Ran,
             site::Loop,
         },
@@ -25,12 +27,15 @@ use crate::{
 
 /// How the calls of a thread run that repeat earlier ones.
 struct Plans {
-    /// Those that run alone: in which parts.
+    /// Those that run alone: in which parts, and whether they are timed.
     alone: Repeats<QuickLaunch>,
     shared: Repeats<SharedPlan>,
+    /// The last call that was not timed.
+    far: Cell<Option<FarCall>>,
 }
 
-thread_local!(static PLANS: Plans = const { Plans { alone: Repeats::new(), shared: Repeats::new() } });
+thread_local!(static PLANS: Plans =
+    const { Plans { alone: Repeats::new(), shared: Repeats::new(), far: Cell::new(None) } });
 
 /// A shared call that repeats an earlier one.
 pub(super) struct SharedAgain<'e> {
@@ -55,27 +60,72 @@ impl Executor {
     /// to decide.
     #[inline(never)] // shorter loops do without its frame
     pub(super) fn alone_again(&self, this: Loop, threads: usize) -> Option<QuickLaunch> {
-        // A pool that explores shares the next call that finds a helper awake.
-        if self.prices.is_exploring() || Inside::is_here() || SceneSpot::is_near() {
+        if Inside::is_here() || SceneSpot::is_near() {
             return None;
         }
-        let plan = PLANS.try_with(|plans| plans.alone.take(self.plan_key(this, threads))).ok()??;
-        let parts = plan.way;
-        let _gone = PLANS.try_with(|plans| plans.alone.put_back(plan));
-        Some(parts)
+        let again = |plans: &Plans| {
+            let plan = plans.alone.take(self.plan_key(this, threads))?;
+            let parts = plan.way;
+            let awake = self.threads.barrier.awake() > 0;
+            if parts.verdict == QuickVerdict::Again {
+                // A pool that explores shares the next call that finds a helper awake.
+                (!awake || !self.prices.is_exploring()).then(|| plans.alone.put_back(plan))?;
+            } else {
+                (!awake && self.is_still_far(plans, plan.takes)).then(|| plans.alone.keep(plan))?;
+            }
+            Some(parts)
+        };
+        PLANS.try_with(again).ok()?
     }
 
-    /// The call ran alone, and took `took` nanoseconds. The next calls run alone, too, if rounds
-    /// allow this.
-    #[inline(never)]
-    pub(super) fn repeat_alone(&self, this: Loop, options: &LoopOptions<'_>, took: f32) {
-        let is_short = took <= LONGEST_REPEATED_NS;
-        let is_settled = || with_rounds(|rounds| rounds.is_some_and(|rounds| rounds.may_repeat_alone(this)));
-        if is_short && !options.units.are_blocks() && self.may_repeat(options) && is_settled() {
-            let parts = QuickLaunch::repeated(this.slice.len, took);
-            let key = self.plan_key(this, options.threads);
-            let _gone = PLANS.try_with(|plans| plans.alone.begin(key, parts, took));
+    /// Whether a call repeats one that was not timed: it is far from the last one, and chance does
+    /// not choose it for a decision. Such calls take `takes` nanoseconds.
+    fn is_still_far(&self, plans: &Plans, takes: f32) -> bool {
+        let last = plans.far.replace(Some(FarCall::now()));
+        let is_far = last.is_none_or(|last| last.is_far(self.gaps.patience(&self.prices), takes));
+        if !is_far {
+            self.gaps.begin(Instant::now()); // the last call, about
         }
+        // The decision draws the same number, so it explores as often as if all calls were decided.
+        let is_repeated = is_far && !upcoming().is_one_in(EXPLORED_ONE_IN);
+        if is_repeated {
+            draw();
+        }
+        is_repeated
+    }
+
+    /// A call was decided, and runs alone. The next calls run alone, too, in these parts, if rounds
+    /// allow this. `is_own` says whether the loop's own verdict has decided the call.
+    #[inline(never)]
+    pub(super) fn repeat_alone(
+        &self,
+        this: Loop,
+        options: &LoopOptions<'_>,
+        parts: QuickLaunch,
+        is_own: bool,
+    ) {
+        if options.units.are_blocks() || !self.may_repeat(options) {
+            return;
+        }
+        let is_timed = parts.verdict == QuickVerdict::Again;
+        let is_settled = with_rounds(|rounds| {
+            rounds.is_some_and(|rounds| {
+                if !is_timed {
+                    rounds.forget_begin(this);
+                }
+                !is_timed || rounds.may_repeat_alone(this)
+            })
+        });
+        if !is_settled {
+            return;
+        }
+        // A verdict of the loop's own counts the calls until its next trial.
+        let calls = if is_timed && is_own { self.memory.repeat_alone(this, REPEATED) } else { REPEATED };
+        let takes = self.memory.expected(this);
+        let _gone = PLANS.try_with(|plans| {
+            plans.far.set(Some(FarCall::now()));
+            plans.alone.begin(self.plan_key(this, options.threads), (parts, takes), calls);
+        });
     }
 
     /// How a call is shared that repeats an earlier one; `None` if the policy has to decide. A call
@@ -123,7 +173,7 @@ impl Executor {
     ) {
         if let Some(takes) = with_rounds(|rounds| rounds?.takes_shared(this, begun)) {
             let key = self.plan_key(this, options.threads);
-            let _gone = PLANS.try_with(|plans| plans.shared.begin(key, plan(), takes));
+            let _gone = PLANS.try_with(|plans| plans.shared.begin(key, (plan(), takes), REPEATED));
         }
     }
 }
@@ -149,7 +199,7 @@ pub(super) fn end_alone(this: Loop) {
 
 #[cfg(all(test, not(any(loom, shuttle, miri))))]
 mod tests {
-    use std::{panic::Location, ptr, time::Duration};
+    use std::{panic::Location, ptr, thread, time::Duration};
 
     use super::*;
     use crate::pool::{
@@ -161,7 +211,7 @@ mod tests {
             order::Node,
         },
         policy::{
-            rounds::{RoundBegin, Rounds},
+            rounds::RoundBegin,
             site::{LoopKind, Site, Slice},
             split::Boundaries,
         },
@@ -214,33 +264,51 @@ mod tests {
     fn a_short_call_that_nobody_watches_is_repeated_alone() {
         let executor = executor();
         let again = || executor.alone_again(this(), 2);
-        let is_repeated = |options: &LoopOptions<'_>, took| {
-            executor.repeat_alone(this(), options, took);
+        executor.memory.learn(this(), LoopKind::THROUGH, 1000, 5e3);
+        let parts = QuickLaunch::timed_in_parts(1000, 5e3);
+        let is_repeated = |options: &LoopOptions<'_>| {
+            executor.repeat_alone(this(), options, parts, false);
             let is_repeated = again().is_some();
             end_alone(this());
             is_repeated
         };
         let through = LoopKind::THROUGH;
         assert!(again().is_none());
-        assert!(is_repeated(&options(through, None), 5e3));
+        assert!(is_repeated(&options(through, None)));
         assert!(again().is_none(), "ended");
-        assert!(!is_repeated(&options(through, None), 2.0 * LONGEST_REPEATED_NS));
         for (took, goes_on) in [(6e3, true), (8e3, false)] {
-            executor.repeat_alone(this(), &options(through, None), 5e3);
+            executor.repeat_alone(this(), &options(through, None), parts, false);
             end_again(this(), Instant::now(), took);
             assert_eq!(again().is_some(), goes_on, "after a call of {took} ns");
             end_alone(this());
         }
-        assert!(!is_repeated(&options(LoopKind::MAY_STOP, None), 5e3));
-        assert!(!is_repeated(&options(through, Some(&mut RunReport::default())), 5e3));
+        assert!(!is_repeated(&options(LoopKind::MAY_STOP, None)));
+        assert!(!is_repeated(&options(through, Some(&mut RunReport::default()))));
         let blocks = Units::Blocks { blocks: Blocks { size: 8, len: 8000 }, leaves: None };
-        assert!(!is_repeated(&LoopOptions { units: blocks, ..options(through, None) }, 5e3));
-        executor.repeat_alone(this(), &options(through, None), 5e3);
+        assert!(!is_repeated(&LoopOptions { units: blocks, ..options(through, None) }));
+        executor.repeat_alone(this(), &options(through, None), parts, false);
         assert!(executor.alone_again(this(), 1).is_none(), "another number of threads");
         assert!(self::executor().alone_again(this(), 2).is_none(), "another pool");
         let item = Inside::new();
         assert!(again().is_none(), "in an item of a shared loop");
         drop(item);
+    }
+
+    #[test]
+    fn calls_far_apart_are_repeated_until_one_comes_nearer_or_is_drawn() {
+        let executor = PoolBuilder::default().num_threads(2).spin_before_park(Duration::ZERO);
+        let executor = executor.assemble_here(None).unwrap();
+        while executor.threads.barrier.awake() > 0 {
+            thread::yield_now();
+        }
+        executor.memory.learn(this(), LoopKind::THROUGH, 1000, 5e3);
+        let far = QuickLaunch::in_parts(1000, 5e3);
+        executor.repeat_alone(this(), &options(LoopKind::THROUGH, None), far, false);
+        let calls = (0..10_000).take_while(|_| executor.alone_again(this(), 2).is_some()).count();
+        assert!(calls < 2_000, "one in 256 is decided");
+        executor.repeat_alone(this(), &options(LoopKind::THROUGH, None), far, false);
+        let is_far = |last: FarCall| last.is_far(executor.gaps.patience(&executor.prices), 5e3);
+        assert!(PLANS.with(|plans| plans.far.get().is_some_and(is_far)), "helpers do not poll");
     }
 
     /// Calls the loop until its rounds are settled, and plans to share it with nobody.
@@ -263,7 +331,7 @@ mod tests {
         let executor = executor();
         let is_repeated = |options: &LoopOptions<'_>| {
             plan(&executor);
-            with_rounds(|rounds| rounds.map(Rounds::forget_begins));
+            with_rounds(|rounds| rounds.map(|rounds| rounds.forget_begin(this())));
             executor.plan_to_repeat(this(), options).is_some()
         };
         let through = LoopKind::THROUGH;
@@ -278,7 +346,7 @@ mod tests {
     fn a_repeated_shared_call_ends_when_it_is_expected_to_end() {
         let executor = executor();
         plan(&executor);
-        with_rounds(|rounds| rounds.map(Rounds::forget_begins));
+        with_rounds(|rounds| rounds.map(|rounds| rounds.forget_begin(this())));
         let options = options(LoopKind::THROUGH, None);
         let again = executor.plan_to_repeat(this(), &options).expect("a plan");
         let (begin, takes) = (again.begin, time(again.plan.takes));

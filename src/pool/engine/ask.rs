@@ -4,16 +4,14 @@
 use super::{
     again::end_alone,
     executor::{Executor, most},
-    inputs::{Inside, count_brief, draw, upcoming, with_rounds},
+    inputs::{Inside, draw, with_rounds},
     loop_options::{LoopOptions, is_logged},
 };
 use crate::{
     clock::Instant,
     pool::{
         policy::{
-            brief,
             launch::{self, Case, Launch, QuickLaunch, QuickVerdict, Why},
-            rounds::Rounds,
             site::{Loop, LoopKind},
         },
         tell::why_alone::Alone,
@@ -72,9 +70,7 @@ impl Executor {
                 // not timed.
                 QuickVerdict::Timed if Inside::is_here() => QuickVerdict::Plain,
                 QuickVerdict::Unclear => {
-                    let odds = self.quiet.load(Ordering::Relaxed);
-                    let brief = if odds > 0 { self.brief(*this, kind, odds) } else { None };
-                    let parts = brief.or_else(|| self.alone_again(*this, threads));
+                    let parts = self.alone_again(*this, threads);
                     return parts.unwrap_or(QuickLaunch::new(QuickVerdict::Unclear, len));
                 }
                 verdict => verdict,
@@ -88,37 +84,6 @@ impl Executor {
     #[inline(always)]
     pub(super) fn is_unseen(&self, is_bare: bool) -> bool {
         is_bare && !is_logged() && self.program_report.is_none()
-    }
-
-    /// The launch of a brief loop; `None` if the loop is not brief. One in `odds` brief loops gets
-    /// a full decision all the same.
-    #[cold]
-    #[inline(never)]
-    fn brief(&self, this: Loop, kind: LoopKind, odds: u64) -> Option<QuickLaunch> {
-        if self.threads.barrier.awake() > 0 || Inside::is_here() {
-            return None;
-        }
-        let launch = brief::brief(&self.memory, &self.prices, this, kind)?;
-        if upcoming().is_one_in(odds) {
-            return None; // the full decision draws the same number
-        }
-        draw();
-        let verdict = match count_brief() {
-            0 => QuickVerdict::Brief,
-            untimed => {
-                if untimed == 1 {
-                    with_rounds(|rounds| rounds.map(Rounds::forget_begins));
-                }
-                QuickVerdict::Plain
-            }
-        };
-        Some(QuickLaunch { verdict, ..launch })
-    }
-
-    pub(super) fn set_quiet(&self, odds: u64) {
-        if self.quiet.load(Ordering::Relaxed) != odds {
-            self.quiet.store(odds, Ordering::Relaxed);
-        }
     }
 
     /// Notes that this thread calls a loop while a thread from outside the pool shares a loop. A
@@ -153,14 +118,14 @@ impl Executor {
         let polling = self.threads.barrier.awake();
         let awake = polling > 0;
         let is_waking = !awake && self.threads.barrier.is_waking();
-        let mut launch = Launch::PLAIN;
+        let (mut launch, mut again) = (Launch::PLAIN, None);
         let has_idle = self.could_help() > 0;
         self.notice_crowd();
         let now = has_idle.then(Instant::now);
         let gap = now.map(|now| self.gaps.gap(now, &self.prices));
         let is_decided = most > 0 && !options.watch.is_cancelled();
         if is_decided {
-            launch = with_rounds(|rounds| {
+            (launch, again) = with_rounds(|rounds| {
                 let case = Case {
                     memory: &self.memory,
                     prices: &self.prices,
@@ -175,17 +140,14 @@ impl Executor {
                     draw: draw(),
                     rounds: rounds.zip(now),
                 };
-                case.launch()
+                let launch = case.launch();
+                (launch, case.alone_again(launch))
             });
         }
-        let mut is_gap_short = false;
-        if let Some(gap) = gap {
-            let expected = self.memory.expected(this);
-            is_gap_short = gap.is_short(expected);
-            if !awake && is_decided {
-                self.set_quiet(brief::quiet_odds(&self.prices, launch, is_waking, gap, expected));
-            }
+        if let Some(parts) = again {
+            self.repeat_alone(this, options, parts, launch.why() == Some(Why::Faster));
         }
+        let is_gap_short = gap.is_some_and(|gap| gap.is_short(self.memory.expected(this)));
         if options.is_watched() || self.program_report.is_some() {
             launch = launch.watched();
         }
@@ -197,7 +159,6 @@ impl Executor {
     #[cold]
     #[inline(never)]
     pub(super) fn weigh_again(&self, this: Loop) -> Call {
-        self.set_quiet(0);
         end_alone(this);
         let awake = self.threads.barrier.awake() > 0;
         let launch = Launch::begun_alone(&self.prices, awake, Why::Unexpected);

@@ -27,9 +27,6 @@ pub(crate) struct Executor {
     /// Whether another thread called a loop during the last shared loops. A helper that polls
     /// between loops may occupy the CPU of such a thread. Relaxed: this is a hint.
     pub(super) is_crowded: AtomicBool,
-    /// While all helpers sleep, and the last full decision was that a loop runs alone: one in so
-    /// many brief loops gets a full decision. Otherwise 0. Relaxed: this is a hint.
-    pub(super) quiet: AtomicU64,
     /// The report of all loops of the program, if the user wants this report.
     pub(super) program_report: Option<&'static ProgramReport>,
     pub(super) memory: Memory,
@@ -63,7 +60,6 @@ impl Executor {
         Self {
             workers,
             is_crowded: AtomicBool::new(false),
-            quiet: AtomicU64::new(0),
             memory: Memory::new(),
             prices: Prices::new(),
             gaps: Gaps::new(patience),

@@ -7,7 +7,6 @@ use std::{cell::Cell, time::Duration};
 use crate::{
     clock::Instant,
     pool::policy::{
-        brief::BriefCalls,
         launch::{Draw, Gap},
         prices::Prices,
         rhythm::{Rhythm, RoundSeen},
@@ -29,21 +28,12 @@ pub(crate) struct Gaps {
     /// When the last call began, and when the last shared call ended, in nanoseconds after `made`.
     began: AtomicU64,
     ended: AtomicU64,
-    /// When the last brief call ended, likewise.
-    brief_ended: AtomicU64,
 }
 
 impl Gaps {
     pub(crate) fn new(fixed: Option<Duration>) -> Self {
         let zero = || AtomicU64::new(0);
-        Self {
-            fixed,
-            rhythm: zero(),
-            made: Instant::now(),
-            began: zero(),
-            ended: zero(),
-            brief_ended: zero(),
-        }
+        Self { fixed, rhythm: zero(), made: Instant::now(), began: zero(), ended: zero() }
     }
 
     /// How long helpers poll after a loop: the fixed time, or zero.
@@ -52,12 +42,11 @@ impl Gaps {
     }
 
     /// How long helpers that poll stay awake after a loop.
-    fn patience(&self, prices: &Prices) -> Duration {
+    pub(super) fn patience(&self, prices: &Prices) -> Duration {
         self.fixed.unwrap_or_else(|| prices.worth_staying_awake())
     }
 
-    /// The time between the last call and the call that begins `now`. If this thread has made
-    /// brief calls since then that were not timed: the mean of these times.
+    /// The time between the last call and the call that begins `now`.
     pub(crate) fn gap(&self, now: Instant, prices: &Prices) -> Gap {
         let now = self.nanos_of(now);
         let began = self.began.load(Ordering::Relaxed);
@@ -67,9 +56,8 @@ impl Gaps {
         if rhythm != before {
             self.rhythm.store(rhythm.to_word(), Ordering::Relaxed);
         }
-        let since_begin = now.saturating_sub(began) / (u64::from(end_briefs()) + 1);
         Gap {
-            since_begin: Duration::from_nanos(since_begin),
+            since_begin: Duration::from_nanos(now.saturating_sub(began)),
             since_end: (ended > began).then(|| Duration::from_nanos(now.saturating_sub(ended))),
             patience: self.patience(prices),
             may_poll: self.fixed.is_some() || rhythm.may_poll(),
@@ -79,17 +67,6 @@ impl Gaps {
     /// A call alone that repeats an earlier one began at `begin`.
     pub(crate) fn begin(&self, begin: Instant) {
         self.began.store(self.nanos_of(begin), Ordering::Relaxed);
-    }
-
-    /// A brief call that `began` has taken `took`. Returns whether helpers that poll would have
-    /// slept before it began.
-    pub(crate) fn after_brief(&self, began: Instant, took: Duration, prices: &Prices) -> bool {
-        let began = began - self.made;
-        let last = [&self.began, &self.ended, &self.brief_ended].map(|last| last.load(Ordering::Relaxed));
-        self.began.store(as_nanos(began), Ordering::Relaxed);
-        self.brief_ended.store(as_nanos(began + took), Ordering::Relaxed);
-        let pause = as_nanos(began).saturating_sub(last.into_iter().max().unwrap_or(0));
-        pause > as_nanos(self.patience(prices))
     }
 
     /// A shared loop begins. Returns how long helpers poll for the next loop.
@@ -154,21 +131,6 @@ pub(crate) fn with_rounds<T>(decide: impl FnOnce(Option<&Rounds>) -> T) -> T {
     ROUNDS.with(|rounds| decide((!Inside::is_here()).then_some(rounds)))
 }
 
-thread_local!(static BRIEF: Cell<BriefCalls> = const { Cell::new(BriefCalls::NEW) });
-
-/// Counts a brief call of this thread. Returns how many of its brief calls have not been timed
-/// since its last full decision; 0 if this call is timed.
-pub(super) fn count_brief() -> u32 {
-    BRIEF.set(BRIEF.get().and_one());
-    BRIEF.get().untimed()
-}
-
-/// A full decision of this thread ends a sequence of brief calls. Returns how many of these calls
-/// were not timed.
-fn end_briefs() -> u32 {
-    BRIEF.replace(BriefCalls::NEW).untimed()
-}
-
 thread_local!(static LAST: Cell<u64> = const { Cell::new(0) });
 
 /// The next number of this thread. The number is not used up: [`draw`] returns the same number.
@@ -208,17 +170,6 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_is_the_mean_of_those_between_brief_calls_that_were_not_timed() {
-        let (gaps, prices) = (Gaps::new(None), Prices::new());
-        let begin = Instant::now();
-        let gap_at = |micros| gaps.gap(begin + Duration::from_micros(micros), &prices).since_begin;
-        gap_at(1_000);
-        while count_brief() < 9 {}
-        assert_eq!(gap_at(1_050).as_micros(), 5, "ten gaps");
-        assert_eq!(gap_at(1_080).as_micros(), 30);
-    }
-
-    #[test]
     fn a_gap_begins_where_a_call_began_that_repeats_an_earlier_one() {
         let (gaps, prices) = (Gaps::new(None), Prices::new());
         let begin = Instant::now();
@@ -226,18 +177,6 @@ mod tests {
         gaps.gap(at(1_000), &prices);
         gaps.begin(at(1_300));
         assert_eq!(gaps.gap(at(1_320), &prices).since_begin.as_micros(), 20);
-    }
-
-    #[test]
-    fn a_pause_before_a_brief_call_is_long_if_helpers_would_have_slept() {
-        let (gaps, prices) = (Gaps::new(None), Prices::new());
-        let took = Duration::from_micros(10);
-        let begin = Instant::now();
-        let at = |micros| begin + Duration::from_micros(micros);
-        assert!(gaps.after_brief(at(1_000), took, &prices), "the first one");
-        assert!(!gaps.after_brief(at(1_020), took, &prices));
-        assert!(gaps.after_brief(at(2_000), took, &prices));
-        assert!(gaps.gap(Instant::now(), &prices).since_end.is_none());
     }
 
     #[test]

@@ -1,7 +1,5 @@
 //! At its end, a call tells the policy what it has seen.
 
-use std::time::Duration;
-
 use super::{
     account::Account,
     again::end_again,
@@ -15,13 +13,12 @@ use super::{
 use crate::{
     clock::{Instant, nanos},
     pool::policy::{
-        brief,
         launch::{QuickVerdict, Why},
         learn::SharedCall,
         repeat::deciding,
         site::{Loop, LoopKind},
     },
-    sync::{Ordering, try_lock_soon},
+    sync::try_lock_soon,
 };
 
 impl Executor {
@@ -35,17 +32,6 @@ impl Executor {
             return end_again(*this, begin, nanos(took));
         }
         self.memory.learn(*this, kind, this.slice.len, nanos(took));
-        if verdict == QuickVerdict::Brief {
-            self.end_brief(this, begin, took);
-        }
-    }
-
-    /// A brief call that began at `begin` has taken `took`.
-    #[inline(never)] // other calls touch none of its code
-    fn end_brief(&self, this: &Loop, begin: Instant, took: Duration) {
-        let is_far = self.gaps.after_brief(begin, took, &self.prices);
-        self.set_quiet(brief::odds_after_brief(self.quiet.load(Ordering::Relaxed), is_far));
-        with_rounds(|rounds| rounds.map(|rounds| rounds.begin_alone(*this, begin)));
     }
 
     /// Learns from the times of a shared part, which has ended; at index `stop`, if it has stopped.
@@ -117,19 +103,13 @@ impl Running<'_> {
     /// meant to be faster than a shared call.
     #[inline(never)]
     pub(super) fn learn_alone(&self, is_judged: bool) {
-        let Self { executor, call: Call { this, launch, awake, .. }, options, ref solo, .. } = *self;
+        let Self { executor, call: Call { this, launch, .. }, options, ref solo, .. } = *self;
         if options.watch.is_cancelled() || !launch.is_learnt_from() {
             return;
         }
         let Executor { memory, prices, .. } = executor;
         let (timed, took) = solo.timed();
         memory.learn(this, options.kind, timed, nanos(took));
-        // While helpers sleep or are on their way, the next call may find them awake.
-        // A verdict of the loop's own counts the calls until its next trial.
-        let is_decided = awake && matches!(launch.why(), Some(Why::Short | Why::Rounds));
-        if is_decided && timed == this.slice.len {
-            executor.repeat_alone(this, options, nanos(took));
-        }
         if launch.why() == Some(Why::Rounds) {
             executor.tell_of_rounds(options.wishes.at, this);
         }

@@ -18,6 +18,7 @@ use super::{
     memory::Memory,
     pace::{LARGE_BLOCK, SMALL_BLOCK},
     prices::{ASLEEP_NS, AT_FIRST, AWAKE_NS, CLEARLY, Prices, TOO_SHORT_TO_TIME_NS},
+    repeat::LONGEST_REPEATED_NS,
     rhythm::Explores,
     rounds::{Ran, RoundBegin, Rounds},
     site::{Loop, LoopKind, Supply},
@@ -39,7 +40,7 @@ const TIMED_ONE_IN: u64 = 16;
 /// assumed price of help: a longer loop explores more often, and a shorter one less often. So
 /// exploring takes about the same part of a program's time, at most 1 or 2 %. One search in 256 is
 /// timed from its first item on.
-pub(super) const EXPLORED_ONE_IN: u64 = 256;
+pub(crate) const EXPLORED_ONE_IN: u64 = 256;
 /// In nanoseconds of work: after this much, a search reads the clock for the first time. A plain
 /// loop is checked whether its first part has taken clearly longer.
 pub(crate) const FIRST_LOOK_NS: f32 = TOO_SHORT_TO_TIME_NS / 2.0;
@@ -50,15 +51,13 @@ const PART_NS: f32 = 4.0 * FIRST_LOOK_NS;
 /// A decision from a few words of memory, for most short loops.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum QuickVerdict {
-    /// Run the plain loop: the loop is far too short for help, or no worker is idle.
+    /// Run the plain loop: the loop is far too short for help, or no worker is idle, or calls are
+    /// too far apart for helpers to stay awake.
     Plain,
-    /// Run the plain loop, as an earlier call. See [`repeat`](super::repeat).
+    /// Run the plain loop, as an earlier call, and time it. See [`repeat`](super::repeat).
     Again,
     /// The loop is far too short for help, but due to be timed.
     Timed,
-    /// All helpers sleep, and the loop is expected to end before one of them could begin: run the
-    /// plain loop, and time it. See [`brief`](super::brief).
-    Brief,
     /// A full decision is needed.
     Unclear,
 }
@@ -92,11 +91,11 @@ impl QuickLaunch {
         Self { verdict, first: first as u8, next: len, limit: FIRST_LOOK_NS }
     }
 
-    /// The launch of a brief loop over `len` items, at least one, which is expected to take `takes`
-    /// nanoseconds.
-    pub(crate) fn brief(len: usize, takes: f32) -> Self {
+    /// The launch of a loop over `len` items, at least one, which is expected to take `takes`
+    /// nanoseconds. It is not timed.
+    pub(crate) fn in_parts(len: usize, takes: f32) -> Self {
         let items = |work: f32| ((len as f32 * work / takes) as usize).clamp(1, len);
-        let (verdict, next) = (QuickVerdict::Brief, items(PART_NS));
+        let (verdict, next) = (QuickVerdict::Plain, items(PART_NS));
         let (first, next) = if len < CHECKED {
             (items(FIRST_LOOK_NS), next)
         } else {
@@ -105,10 +104,10 @@ impl QuickLaunch {
         Self { verdict, first: first as u8, next, limit: PART_NS }
     }
 
-    /// The launch of a call that runs alone as an earlier one did, which took `takes` nanoseconds.
-    /// Its items may have very different costs, so no part may take longer than all of the loop.
-    pub(crate) fn repeated(len: usize, takes: f32) -> Self {
-        Self { verdict: QuickVerdict::Again, limit: takes, ..Self::brief(len, takes) }
+    /// The same, for a loop that is timed. Its items may have very different costs, so no part may
+    /// take longer than all of the loop.
+    pub(crate) fn timed_in_parts(len: usize, takes: f32) -> Self {
+        Self { verdict: QuickVerdict::Again, limit: takes, ..Self::in_parts(len, takes) }
     }
 }
 
@@ -402,6 +401,26 @@ impl Case<'_> {
         if self.is_timed { launch } else { self.timed_now_and_then(launch, expected) }
     }
 
+    /// How the next calls run alone without a decision, after this call, which has this `launch`.
+    /// `None` if each of them is decided. See [`repeat`](super::repeat).
+    pub(crate) fn alone_again(&self, launch: Launch) -> Option<QuickLaunch> {
+        let &Self { memory, prices, this, awake, is_waking, gap, .. } = self;
+        let (Launch::Alone { why, .. }, Some(gap)) = (launch, gap) else { return None };
+        let (expected, len) = (memory.expected(this), this.slice.len);
+        if expected <= 0.0 || expected > LONGEST_REPEATED_NS {
+            return None; // it is unknown, or long
+        }
+        if !awake && !is_waking && expected < prices.help(false) && gap.is_long(expected) {
+            return Some(QuickLaunch::in_parts(len, expected));
+        }
+        let is_settled = if awake {
+            !launch.is_plain() // most such calls are not timed, and some explore
+        } else {
+            !is_waking && (why != Why::Short || expected < CLEARLY * prices.help(true))
+        };
+        is_settled.then(|| QuickLaunch::timed_in_parts(len, expected))
+    }
+
     /// The launch of an unknown loop. If the loop has few items, each item may be long, so helpers
     /// are woken before the first item. This costs a loop of cheap items some microseconds, once.
     /// If the loop has many items, or no worker is idle, the caller begins alone, and reads the
@@ -568,10 +587,16 @@ mod tests {
             awake: bool,
             kind: LoopKind,
         ) -> Launch {
+            let draw = self.draw();
+            Case { kind, helpers, awake, polling, draw, ..self.case(this, MICRO) }.launch()
+        }
+
+        /// A call that begins `since` after the last one, while 7 helpers sleep.
+        fn case(&self, this: Loop, since: Duration) -> Case<'_> {
             let Self { memory, prices, patience, .. } = self;
-            let gap = Some(Gap { since_begin: MICRO, since_end: None, patience: *patience, may_poll: true });
-            let (is_timed, is_waking, draw) = (false, false, self.draw());
-            let rounds = None;
+            let gap = Some(Gap { since_begin: since, since_end: None, patience: *patience, may_poll: true });
+            let (kind, helpers, polling, draw) = (LoopKind::THROUGH, 7, 0, Draw(u64::MAX));
+            let (awake, is_waking, is_timed, rounds) = (false, false, false, None);
             Case {
                 memory,
                 prices,
@@ -586,7 +611,6 @@ mod tests {
                 draw,
                 rounds,
             }
-            .launch()
         }
 
         fn learn(&self, this: Loop, kind: LoopKind, indices: usize, work: f32) {
@@ -659,6 +683,88 @@ mod tests {
             let launch = costs.launch_of(63, polling, over(1000), true, LoopKind::THROUGH);
             assert_eq!(launch, Launch::Shared { helpers: asked }, "{work} ns, {polling} are awake");
         }
+    }
+
+    const WHYS: [Why; 3] = [Why::Short, Why::Faster, Why::Rounds];
+
+    /// The verdict with which calls repeat one that runs alone for this reason. A call takes `work`
+    /// nanoseconds, and begins `micros` after the last one; helpers would poll for 26 µs.
+    fn again(
+        why: Why,
+        work: f32,
+        micros: u32,
+        change: impl Fn(Case<'_>) -> Case<'_>,
+    ) -> Option<QuickVerdict> {
+        let costs = Costs::new(26 * MICRO);
+        costs.learn(over(1000), LoopKind::THROUGH, 1000, work);
+        let launch = Launch::alone(1e6, 1.0, why);
+        let case = change(costs.case(over(1000), micros * MICRO));
+        case.alone_again(launch).map(|parts| parts.verdict)
+    }
+
+    #[test]
+    fn calls_far_apart_are_not_timed_if_they_end_before_help() {
+        let (far, plain) = (|why, work| again(why, work, 1_000, |case| case), Some(QuickVerdict::Plain));
+        assert_eq!(WHYS.map(|why| far(why, 19e3)), [plain; 3]);
+        assert_eq!(far(Why::Short, 21e3), None, "help might come in time");
+        assert_eq!(again(Why::Short, 19e3, 1_000, |case| Case { this: over(9_000), ..case }), None, "longer");
+        let costs = Costs::new(26 * MICRO);
+        let case = || costs.case(over(1000), 1_000 * MICRO);
+        assert_eq!(case().alone_again(Launch::PLAIN), None, "it is unknown");
+        costs.learn(over(1000), LoopKind::THROUGH, 1000, 3e3);
+        assert!(case().alone_again(Launch::PLAIN).is_some());
+        assert_eq!(case().alone_again(Launch::Shared { helpers: 1 }), None);
+        assert_eq!(case().alone_again(Launch::Explored), None);
+    }
+
+    /// If a loop is worth a helper that is awake, each call is decided: a helper may be awake.
+    #[test]
+    fn calls_near_each_other_are_timed_if_no_helper_would_change_the_decision() {
+        let timed = Some(QuickVerdict::Again);
+        let near = |why, work| again(why, work, 12, |case| case);
+        assert_eq!(WHYS.map(|why| near(why, 10e3)), [None, timed, timed]);
+        assert_eq!(near(Why::Short, 600.0), timed, "not worth a helper that is awake");
+        assert_eq!(near(Why::Rounds, 2.0 * LONGEST_REPEATED_NS), None);
+        let waking = |why| again(why, 10e3, 12, |case| Case { is_waking: true, ..case });
+        assert_eq!(WHYS.map(waking), [None; 3]);
+        let awake = |why| again(why, 10e3, 12, |case| Case { awake: true, ..case });
+        assert_eq!(WHYS.map(awake), [timed; 3]);
+        let paused = again(Why::Rounds, 10e3, 12, |case| {
+            let may_not_poll = |gap: Gap| Gap { may_poll: false, ..gap };
+            Case { gap: case.gap.map(may_not_poll), ..case }
+        });
+        assert_eq!(paused, timed, "calls are near, whether helpers poll or not");
+        let costs = Costs::new(26 * MICRO);
+        costs.learn(over(1000), LoopKind::THROUGH, 1000, 3e3);
+        let awake = Case { awake: true, ..costs.case(over(1000), 12 * MICRO) };
+        assert_eq!(awake.alone_again(Launch::PLAIN), None, "some of these calls explore");
+    }
+
+    #[test]
+    fn the_parts_of_a_repeated_loop_take_about_the_same_time() {
+        for (len, takes, first, next) in [
+            (1000, 19e3, 8, 416),
+            (64, 1e3, 8, 64),
+            (40, 5e3, 16, 40),
+            (8, 19e3, 1, 3),
+            (usize::MAX, 0.0, 8, usize::MAX - 7),
+        ] {
+            let parts = QuickLaunch::in_parts(len, takes);
+            assert_eq!((usize::from(parts.first), parts.next), (first, next), "{len} items");
+        }
+    }
+
+    /// A random number chooses the call that gets a decision, and the decision has the same number.
+    #[test]
+    fn calls_far_apart_are_shared_now_and_then() {
+        let costs = Costs::new(26 * MICRO);
+        costs.learn(over(1000), LoopKind::THROUGH, 1000, 19e3);
+        let is_shared = |draw: Draw| {
+            draw.is_one_in(EXPLORED_ONE_IN)
+                && is_shared(Case { draw, ..costs.case(over(1000), 1_000 * MICRO) }.launch())
+        };
+        let shared = (0..10_240).filter(|_| is_shared(costs.draw())).count();
+        assert!((30..=50).contains(&shared), "{shared} of 10,240 calls");
     }
 
     #[test]

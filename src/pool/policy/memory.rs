@@ -172,6 +172,15 @@ impl Memory {
         was_trial && verdict.alone && before.usually > CLEARLY * (took + cold(prices, this))
     }
 
+    /// The next calls of a loop run alone by its verdict, at most `most` of them, and not after its
+    /// next trial is due. Returns how many. They count in the interval between trials.
+    pub(crate) fn repeat_alone(&self, this: Loop, most: u8) -> u8 {
+        let Some(before) = self.verdict(this) else { return 0 };
+        let (verdict, calls) = before.before_repeats(most);
+        self.keep_verdict(this, verdict);
+        calls
+    }
+
     /// Learns whether a loop is better shared, from a call that was shared, and took `took`
     /// nanoseconds. `awake` says whether a helper was awake. Also learns the cost of an index from
     /// the `work` on `indices`, unless the verdict is that the loop runs alone. (Then shared calls

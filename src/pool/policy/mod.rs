@@ -3,8 +3,8 @@
 //! starts a thread. Time and random numbers are arguments.
 //!
 //! In the order of a call: `launch` decides whether workers are woken, from the `prices` of help
-//! and the `memory` of the loop. `brief` says which loops do without such a decision, and `repeat`
-//! which calls run as an earlier one ran. `free_cpus` limits the number of helpers while other
+//! and the `memory` of the loop. `repeat` says which calls do without such a decision, and run as
+//! an earlier one ran. `free_cpus` limits the number of helpers while other
 //! threads call loops. `alone_or_shared` decides whether sharing has paid, and `rounds` whether it
 //! pays for the program around the loop. `split` decides where the ranges of workers begin, and
 //! `rhythm` decides whether helpers stay awake for the next loop. `pace` decides when a thread
@@ -37,7 +37,6 @@
 pub(crate) mod alone;
 pub(crate) mod alone_or_shared;
 pub(crate) mod back_off;
-pub(crate) mod brief;
 pub(crate) mod free_cpus;
 pub(crate) mod grain;
 pub(crate) mod launch;

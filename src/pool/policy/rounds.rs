@@ -136,9 +136,11 @@ impl Rounds {
         may_repeat
     }
 
-    /// Calls follow that are not timed, so the rounds that have begun are not measured.
-    pub(crate) fn forget_begins(&self) {
-        self.0.iter().for_each(|place| place.borrow_mut().begun = None);
+    /// Calls of this loop follow that are not timed, so the round that has begun is not measured.
+    pub(crate) fn forget_begin(&self, this: Loop) {
+        if let Some(mut rounds) = self.known(this) {
+            rounds.begun = None;
+        }
     }
 
     /// The times of a round with the loop alone and with the loop shared, in nanoseconds, if trials
@@ -427,9 +429,9 @@ mod tests {
             let is_alone = self.rounds.begin(this(), call);
             let Self { rounds, repeats, .. } = self;
             if rounds.may_repeat_alone(this()) && call.took_alone <= LONGEST_REPEATED_NS {
-                repeats.begin(key(), Ran::Alone, call.took_alone);
+                repeats.begin(key(), (Ran::Alone, call.took_alone), REPEATED);
             } else if let Some(takes) = rounds.takes_shared(this(), call.now) {
-                repeats.begin(key(), Ran::Shared, takes);
+                repeats.begin(key(), (Ran::Shared, takes), REPEATED);
             }
             is_alone
         }
@@ -588,7 +590,7 @@ mod tests {
         let usually = |simulated: &Simulated| simulated.rounds.known(this()).map(|known| known.usually);
         let before = usually(&simulated);
         for _ in 0..10 {
-            simulated.rounds.forget_begins();
+            simulated.rounds.forget_begin(this());
             simulated.now += Duration::from_millis(1);
             simulated.rounds.begin_alone(this(), simulated.now);
         }
