@@ -65,33 +65,30 @@ impl Executor {
         }
         let again = |plans: &Plans| {
             let plan = plans.alone.take(self.plan_key(this, threads))?;
-            let parts = plan.way;
-            let awake = self.threads.barrier.awake() > 0;
+            let (parts, awake) = (plan.way, self.threads.barrier.awake() > 0);
+            if !awake && is_drawn() {
+                return None;
+            }
             if parts.verdict == QuickVerdict::Again {
                 // A pool that explores shares the next call that finds a helper awake.
                 (!awake || !self.prices.is_exploring()).then(|| plans.alone.put_back(plan))?;
             } else {
-                (!awake && self.is_still_far(plans, plan.takes)).then(|| plans.alone.keep(plan))?;
+                (!awake && self.is_far(plans, plan.takes)).then(|| plans.alone.keep(plan))?;
             }
             Some(parts)
         };
         PLANS.try_with(again).ok()?
     }
 
-    /// Whether a call repeats one that was not timed: it is far from the last one, and chance does
-    /// not choose it for a decision. Such calls take `takes` nanoseconds.
-    fn is_still_far(&self, plans: &Plans, takes: f32) -> bool {
+    /// Whether a call is far from the last one that was not timed. Such calls take `takes`
+    /// nanoseconds.
+    fn is_far(&self, plans: &Plans, takes: f32) -> bool {
         let last = plans.far.replace(Some(FarCall::now()));
         let is_far = last.is_none_or(|last| last.is_far(self.gaps.patience(&self.prices), takes));
         if !is_far {
             self.gaps.begin(Instant::now()); // the last call, about
         }
-        // The decision draws the same number, so it explores as often as if all calls were decided.
-        let is_repeated = is_far && !upcoming().is_one_in(EXPLORED_ONE_IN);
-        if is_repeated {
-            draw();
-        }
-        is_repeated
+        is_far
     }
 
     /// A call was decided, and runs alone. The next calls run alone, too, in these parts, if rounds
@@ -176,6 +173,16 @@ impl Executor {
             let _gone = PLANS.try_with(|plans| plans.shared.begin(key, (plan(), takes), REPEATED));
         }
     }
+}
+
+/// Whether chance chooses a call for a decision, while all helpers sleep. The decision gets the same
+/// number, so calls explore as often as if all of them were decided.
+fn is_drawn() -> bool {
+    let is_drawn = upcoming().is_one_in(EXPLORED_ONE_IN);
+    if !is_drawn {
+        draw();
+    }
+    is_drawn
 }
 
 /// A call begins that is to run as an earlier one `ran`. Returns whether rounds allow this. Nothing

@@ -12,7 +12,10 @@
 //!   if the loop is not worth a helper that is awake, or if it is known to be faster alone.
 //! * If calls are so far apart that helpers which poll would sleep, a call alone is repeated until
 //!   a call comes nearer, or until a helper is awake. These calls are not timed, since that takes
-//!   0.2 µs with cold caches. One in 256 is decided.
+//!   0.2 µs with cold caches.
+//!
+//! While all helpers sleep, chance chooses one call in 256 for a decision, so that the price of
+//! help is measured as often as if all calls were decided.
 //!
 //! If the rounds of the loop are known ([`rounds`](super::rounds)), calls that are timed or shared
 //! repeat another one only while these rounds are alike.
