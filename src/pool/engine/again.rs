@@ -175,8 +175,8 @@ impl Executor {
     }
 }
 
-/// Whether chance chooses a call for a decision, while all helpers sleep. The decision gets the same
-/// number, so calls explore as often as if all of them were decided.
+/// Whether chance chooses a call for a decision, while all helpers sleep. The decision gets the
+/// same number, so calls explore as often as if all of them were decided.
 fn is_drawn() -> bool {
     let is_drawn = upcoming().is_one_in(EXPLORED_ONE_IN);
     if !is_drawn {
