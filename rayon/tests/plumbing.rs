@@ -272,6 +272,26 @@ fn exclusive_chunks_from_the_end() {
     }
 }
 
+/// Also of `usize::MAX` items, whose last chunk may end beyond the largest index.
+#[test]
+fn shared_chunks_from_both_ends() {
+    let v: Vec<usize> = (0..N).collect();
+    for size in [1, 7, 10, N - 1, N, 2 * N, usize::MAX] {
+        indexed(v.par_chunks(size), v.chunks(size));
+        indexed(v.par_chunks(size).rev(), v.chunks(size).rev());
+        indexed(v.par_rchunks(size), v.rchunks(size));
+        indexed(v.par_rchunks(size).rev(), v.rchunks(size).rev());
+        indexed(v.par_rchunks_exact(size), v.rchunks_exact(size));
+    }
+    let all = [(); usize::MAX];
+    for size in [1 << (usize::BITS - 1), usize::MAX - 1, usize::MAX] {
+        let lengths: Vec<_> = all.par_rchunks(size).map(<[_]>::len).collect();
+        assert_eq!(lengths, all.rchunks(size).map(<[_]>::len).collect::<Vec<_>>());
+        let lengths: Vec<_> = all.par_chunks(size).map(<[_]>::len).collect();
+        assert_eq!(lengths, all.chunks(size).map(<[_]>::len).collect::<Vec<_>>());
+    }
+}
+
 #[test]
 fn ours_with_an_index_under_others_consumers() {
     let v: Vec<usize> = (0..N).map(|i| i * 7).collect();

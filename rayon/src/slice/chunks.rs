@@ -70,10 +70,14 @@ chunks! {
 chunks! {
     /// Chunks from the end. See [`ParallelSlice::par_rchunks`](super::ParallelSlice::par_rchunks).
     RChunks of &'data [T], Sync, |self| {
+        // The ends are those of chunks from the front of a slice with `more` items before the first
+        // one: LLVM makes fewer instructions of that. If such a slice is too long, products wrap.
         let Self { slice, size } = self;
-        source(0..self.len()).map(move |index| {
-            let end = slice.len() - index * size;
-            &slice[end.saturating_sub(size)..end]
+        let chunks = self.len();
+        let more = chunks.wrapping_mul(size).wrapping_sub(slice.len());
+        source(0..chunks).map(move |index| {
+            let end = (chunks - index).wrapping_mul(size).wrapping_sub(more);
+            &slice[..end][end.saturating_sub(size)..]
         })
     }
 }

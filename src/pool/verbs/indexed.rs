@@ -249,10 +249,10 @@ impl<S: Pieces> Source for Chunks<S> {
         &self,
         range: Range<usize>,
     ) -> impl ExactSizeIterator<Item = S::Piece> + DoubleEndedIterator {
-        let blocks = self.blocks;
+        let Blocks { size, len } = self.blocks;
         // SAFETY: *once*: no two blocks share an index, and each block is requested at most once,
         // as the caller promises.
-        unsafe { self.source.pieces(range, move |some| blocks.items(some)) }
+        unsafe { self.source.blocks(range, size, len) }
     }
 
     #[inline(always)]

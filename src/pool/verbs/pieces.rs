@@ -5,6 +5,7 @@
 use std::ops::Range;
 
 use super::{chain::Source, kernel::Claim};
+use crate::pool::tell::units::Blocks;
 
 impl<S: Pieces> Claim<'_, S> {
     /// The items, as one piece.
@@ -44,6 +45,24 @@ pub trait Pieces: Source {
     ) -> impl ExactSizeIterator<Item = Self::Piece> + DoubleEndedIterator {
         // SAFETY: as the caller promises.
         unsafe { Claim::of_blocks(self, blocks, items_of) }.map(Claim::piece)
+    }
+
+    /// The items of each of some neighbouring `blocks` of `size` items, as one piece. All blocks
+    /// together have the first `len` items, so the last block may be shorter.
+    ///
+    /// # Safety
+    /// As for [`Source::items`], for the items of `blocks`.
+    #[doc(hidden)]
+    #[inline(always)]
+    unsafe fn blocks(
+        &self,
+        blocks: Range<usize>,
+        size: usize,
+        len: usize,
+    ) -> impl ExactSizeIterator<Item = Self::Piece> + DoubleEndedIterator {
+        let all = Blocks { size, len };
+        // SAFETY: as the caller promises, since no two blocks share an index.
+        unsafe { self.pieces(blocks, move |some| all.items(some)) }
     }
 }
 

@@ -14,6 +14,7 @@ use super::{
     pieces::{Pieces, Shared},
     state::Stateless,
 };
+use crate::pool::tell::units::Blocks;
 
 impl<'a, T> Chain for &'a [T] {
     type Item = &'a T;
@@ -56,6 +57,20 @@ impl<'a, T> Pieces for &'a [T] {
     #[inline(always)]
     unsafe fn piece(&self, range: Range<usize>) -> &'a [T] {
         &self[range]
+    }
+
+    #[inline(always)]
+    unsafe fn blocks(
+        &self,
+        blocks: Range<usize>,
+        size: usize,
+        len: usize,
+    ) -> impl ExactSizeIterator<Item = &'a [T]> + DoubleEndedIterator {
+        let all = &self[Blocks { size, len }.items(blocks.clone())];
+        (0..blocks.len()).map(move |block| {
+            let left = &all[block * size..];
+            &left[..size.min(left.len())]
+        })
     }
 }
 
