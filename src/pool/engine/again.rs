@@ -14,10 +14,10 @@ use crate::{
     clock::{Instant, time},
     pool::{
         policy::{
-            launch::{EXPLORED_ONE_IN, QuickLaunch, QuickVerdict},
-            repeat::{FarCall, PlanKey, REPEATED, Repeat, Repeats},
+            launch::{EXPLORED_ONE_IN, QuickLaunch, far_launch},
+            repeat::{FarCalls, PlanKey, Repeat, Repeats},
             rounds::Ran,
-            site::Loop,
+            site::{Loop, LoopKind},
         },
         team::arena::Turn,
         tell::trace::scene::SceneSpot,
@@ -27,15 +27,21 @@ use crate::{
 
 /// How the calls of a thread run that repeat earlier ones.
 struct Plans {
-    /// Those that run alone: in which parts, and whether they are timed.
-    alone: Repeats<QuickLaunch>,
+    /// Those that run alone and are timed.
+    alone: Repeats<AloneAgain>,
     shared: Repeats<SharedPlan>,
-    /// The last call that was not timed.
-    far: Cell<Option<FarCall>>,
 }
 
-thread_local!(static PLANS: Plans =
-    const { Plans { alone: Repeats::new(), shared: Repeats::new(), far: Cell::new(None) } });
+/// How calls run alone and timed.
+struct AloneAgain {
+    parts: QuickLaunch,
+    /// Whether the loop's own verdict decides that. Then calls count until its next trial.
+    is_own: bool,
+}
+
+thread_local!(static PLANS: Plans = const { Plans { alone: Repeats::new(), shared: Repeats::new() } });
+
+thread_local!(static FAR: Cell<Option<FarCalls>> = const { Cell::new(None) });
 
 /// A shared call that repeats an earlier one.
 pub(super) struct SharedAgain<'e> {
@@ -59,36 +65,47 @@ impl Executor {
     /// The parts in which a call runs alone that repeats an earlier one; `None` if the policy has
     /// to decide.
     #[inline(never)] // shorter loops do without its frame
-    pub(super) fn alone_again(&self, this: Loop, threads: usize) -> Option<QuickLaunch> {
+    pub(super) fn alone_again(&self, this: Loop, kind: LoopKind, threads: usize) -> Option<QuickLaunch> {
         if Inside::is_here() || SceneSpot::is_near() {
             return None;
         }
-        let again = |plans: &Plans| {
-            let plan = plans.alone.take(self.plan_key(this, threads))?;
-            let (parts, awake) = (plan.way, self.threads.barrier.awake() > 0);
-            if !awake && is_drawn() {
-                return None;
-            }
-            if parts.verdict == QuickVerdict::Again {
-                // A pool that explores shares the next call that finds a helper awake.
-                (!awake || !self.prices.is_exploring()).then(|| plans.alone.put_back(plan))?;
-            } else {
-                (!awake && self.is_far(plans, plan.takes)).then(|| plans.alone.keep(plan))?;
-            }
-            Some(parts)
-        };
-        PLANS.try_with(again).ok()?
+        let awake = self.threads.barrier.awake() > 0;
+        if !awake
+            && let Some(far) = FAR.get()
+            && far.pool == self.threads.barrier.address()
+        {
+            return self.far_again(far, this, kind);
+        }
+        let plan = PLANS.try_with(|plans| plans.alone.take(self.plan_key(this, threads))).ok()??;
+        // A pool that explores shares the next call that finds a helper awake.
+        let explores = if awake { self.prices.is_exploring() } else { is_drawn() };
+        if explores || plan.is_outdated(self.memory.expected(this)) {
+            return None;
+        }
+        let parts = plan.way.parts;
+        let _gone = PLANS.try_with(|plans| plans.alone.put_back(plan));
+        Some(parts)
     }
 
-    /// Whether a call is far from the last one that was not timed. Such calls take `takes`
-    /// nanoseconds.
-    fn is_far(&self, plans: &Plans, takes: f32) -> bool {
-        let last = plans.far.replace(Some(FarCall::now()));
-        let is_far = last.is_none_or(|last| last.is_far(self.gaps.patience(&self.prices), takes));
-        if !is_far {
+    /// As [`alone_again`](Self::alone_again), while all helpers sleep, and the calls so `far` were
+    /// far apart.
+    fn far_again(&self, far: FarCalls, this: Loop, kind: LoopKind) -> Option<QuickLaunch> {
+        let and_this = far.and_one(self.memory.expected(this), self.gaps.patience(&self.prices));
+        FAR.set(and_this);
+        if and_this.is_none() {
             self.gaps.begin(Instant::now()); // the last call, about
+            return None;
         }
-        is_far
+        let parts = far_launch(&self.memory, &self.prices, this, kind, upcoming())?;
+        draw();
+        with_rounds(|rounds| rounds.map(|rounds| rounds.forget_begin(this)));
+        Some(parts)
+    }
+
+    /// A call was decided. `is_far` says whether it was far from the last one while all helpers
+    /// slept. If so, the next ones are compared with it.
+    pub(super) fn note_far(&self, is_far: bool) {
+        FAR.set(is_far.then(|| FarCalls::begin(self.threads.barrier.address())));
     }
 
     /// A call was decided, and runs alone. The next calls run alone, too, in these parts, if rounds
@@ -101,28 +118,23 @@ impl Executor {
         parts: QuickLaunch,
         is_own: bool,
     ) {
-        if options.units.are_blocks() || !self.may_repeat(options) {
-            return;
+        let is_settled = || with_rounds(|rounds| rounds.is_some_and(|rounds| rounds.may_repeat_alone(this)));
+        if !options.units.are_blocks() && self.may_repeat(options) && is_settled() {
+            let (key, takes) = (self.plan_key(this, options.threads), self.memory.expected(this));
+            let _gone = PLANS.try_with(|plans| plans.alone.begin(key, AloneAgain { parts, is_own }, takes));
         }
-        let is_timed = parts.verdict == QuickVerdict::Again;
-        let is_settled = with_rounds(|rounds| {
-            rounds.is_some_and(|rounds| {
-                if !is_timed {
-                    rounds.forget_begin(this);
-                }
-                !is_timed || rounds.may_repeat_alone(this)
-            })
-        });
-        if !is_settled {
-            return;
-        }
-        // A verdict of the loop's own counts the calls until its next trial.
-        let calls = if is_timed && is_own { self.memory.repeat_alone(this, REPEATED) } else { REPEATED };
-        let takes = self.memory.expected(this);
-        let _gone = PLANS.try_with(|plans| {
-            plans.far.set(Some(FarCall::now()));
-            plans.alone.begin(self.plan_key(this, options.threads), (parts, takes), calls);
-        });
+    }
+
+    /// A call alone that has repeated an earlier one began at `begin`, and took `took` nanoseconds.
+    /// The next call is decided if this one took clearly longer than expected, if rounds demand it,
+    /// or if the loop's own verdict has decided and its next trial is due.
+    pub(super) fn end_again(&self, this: Loop, begin: Instant, took: f32) {
+        let is_settled = begins_again(this, Ran::Alone, begin);
+        let ends = |plan: &Repeat<AloneAgain>| {
+            let may_go_on = !plan.way.is_own || self.memory.repeated_alone(this);
+            !is_settled || plan.is_outdated(took) || !may_go_on
+        };
+        let _gone = PLANS.try_with(|plans| plans.alone.end_if(this, ends));
     }
 
     /// How a call is shared that repeats an earlier one; `None` if the policy has to decide. A call
@@ -170,13 +182,13 @@ impl Executor {
     ) {
         if let Some(takes) = with_rounds(|rounds| rounds?.takes_shared(this, begun)) {
             let key = self.plan_key(this, options.threads);
-            let _gone = PLANS.try_with(|plans| plans.shared.begin(key, (plan(), takes), REPEATED));
+            let _gone = PLANS.try_with(|plans| plans.shared.begin(key, plan(), takes));
         }
     }
 }
 
 /// Whether chance chooses a call for a decision, while all helpers sleep. The decision gets the
-/// same number, so calls explore as often as if all of them were decided.
+/// same number.
 fn is_drawn() -> bool {
     let is_drawn = upcoming().is_one_in(EXPLORED_ONE_IN);
     if !is_drawn {
@@ -189,14 +201,6 @@ fn is_drawn() -> bool {
 /// is known of the rounds of a loop in an item of a shared loop.
 fn begins_again(this: Loop, ran: Ran, begin: Instant) -> bool {
     with_rounds(|rounds| rounds.is_some_and(|rounds| rounds.begin_again(this, ran, begin)))
-}
-
-/// A call alone that has repeated an earlier one began at `begin`, and took `took` nanoseconds. The
-/// next call is decided if this one took clearly longer than expected, or if rounds demand it.
-pub(super) fn end_again(this: Loop, begin: Instant, took: f32) {
-    let is_settled = begins_again(this, Ran::Alone, begin);
-    let _gone =
-        PLANS.try_with(|plans| plans.alone.end_if(this, |plan| !is_settled || plan.is_outdated(took)));
 }
 
 /// A call of this loop alone has begun to take much longer than expected: the next one is decided.
@@ -218,8 +222,10 @@ mod tests {
             order::Node,
         },
         policy::{
+            alone_or_shared::AloneOrShared,
+            launch::QuickVerdict,
             rounds::RoundBegin,
-            site::{LoopKind, Site, Slice},
+            site::{Site, Slice},
             split::Boundaries,
         },
         supply::range::Claims,
@@ -270,7 +276,7 @@ mod tests {
     #[test]
     fn a_short_call_that_nobody_watches_is_repeated_alone() {
         let executor = executor();
-        let again = || executor.alone_again(this(), 2);
+        let again = || executor.alone_again(this(), LoopKind::THROUGH, 2);
         executor.memory.learn(this(), LoopKind::THROUGH, 1000, 5e3);
         let parts = QuickLaunch::timed_in_parts(1000, 5e3);
         let is_repeated = |options: &LoopOptions<'_>| {
@@ -285,7 +291,7 @@ mod tests {
         assert!(again().is_none(), "ended");
         for (took, goes_on) in [(6e3, true), (8e3, false)] {
             executor.repeat_alone(this(), &options(through, None), parts, false);
-            end_again(this(), Instant::now(), took);
+            executor.end_again(this(), Instant::now(), took);
             assert_eq!(again().is_some(), goes_on, "after a call of {took} ns");
             end_alone(this());
         }
@@ -294,32 +300,113 @@ mod tests {
         let blocks = Units::Blocks { blocks: Blocks { size: 8, len: 8000 }, leaves: None };
         assert!(!is_repeated(&LoopOptions { units: blocks, ..options(through, None) }));
         executor.repeat_alone(this(), &options(through, None), parts, false);
-        assert!(executor.alone_again(this(), 1).is_none(), "another number of threads");
-        assert!(self::executor().alone_again(this(), 2).is_none(), "another pool");
+        assert!(executor.alone_again(this(), LoopKind::THROUGH, 1).is_none(), "another number of threads");
+        assert!(self::executor().alone_again(this(), LoopKind::THROUGH, 2).is_none(), "another pool");
         let item = Inside::new();
         assert!(again().is_none(), "in an item of a shared loop");
         drop(item);
     }
 
+    /// A loop whose verdict is to run alone counts the calls that are not decided.
     #[test]
-    fn calls_far_apart_are_repeated_until_one_comes_nearer_or_is_drawn() {
-        let executor = PoolBuilder::default().num_threads(2).spin_before_park(Duration::ZERO);
-        let executor = executor.assemble_here(None).unwrap();
+    fn a_call_is_repeated_until_a_trial_of_its_verdict_is_due() {
+        let (executor, through) = (executor(), LoopKind::THROUGH);
+        let Executor { memory, prices, .. } = &executor;
+        memory.learn(this(), through, 1000, 5e3);
+        for took in [9e3, 9e3] {
+            memory.learn_shared(prices, this(), through, (took, true), 1000, 5e3);
+        }
+        memory.learn_alone(prices, this(), true, 5e3);
+        assert!(memory.verdict(this()).is_some_and(|verdict| verdict.alone && !verdict.is_trial_due()));
+        executor.repeat_alone(this(), &options(through, None), QuickLaunch::timed_in_parts(1000, 5e3), true);
+        let repeated = (0..15).take_while(|_| {
+            let repeats = executor.alone_again(this(), through, 2).is_some();
+            executor.end_again(this(), Instant::now(), 5e3);
+            repeats
+        });
+        assert_eq!(repeated.count(), 4, "the first interval");
+        assert!(memory.verdict(this()).is_some_and(AloneOrShared::is_trial_due));
+    }
+
+    #[test]
+    fn a_plan_ends_when_other_calls_show_that_the_loop_takes_longer() {
+        let (executor, through) = (executor(), LoopKind::THROUGH);
+        executor.memory.learn(this(), through, 1000, 5e3);
+        executor.repeat_alone(this(), &options(through, None), QuickLaunch::timed_in_parts(1000, 5e3), false);
+        executor.memory.learn(this(), through, 1000, 10e3);
+        assert!(executor.alone_again(this(), through, 2).is_none());
+    }
+
+    /// An executor whose helper sleeps. Helpers poll for `patience`.
+    fn asleep(patience: Duration) -> Executor {
+        let pool = PoolBuilder::default().num_threads(2).spin_before_park(patience);
+        let executor = pool.assemble_here(None).unwrap();
         while executor.threads.barrier.awake() > 0 {
             thread::yield_now();
         }
         executor.memory.learn(this(), LoopKind::THROUGH, 1000, 5e3);
-        let far = QuickLaunch::in_parts(1000, 5e3);
-        executor.repeat_alone(this(), &options(LoopKind::THROUGH, None), far, false);
-        let calls = (0..10_000).take_while(|_| executor.alone_again(this(), 2).is_some()).count();
-        assert!(calls < 2_000, "one in 256 is decided");
-        executor.repeat_alone(this(), &options(LoopKind::THROUGH, None), far, false);
-        let is_far = |last: FarCall| last.is_far(executor.gaps.patience(&executor.prices), 5e3);
-        assert!(PLANS.with(|plans| plans.far.get().is_some_and(is_far)), "helpers do not poll");
+        executor
     }
 
-    /// Calls the loop until its rounds are settled, and plans to share it with nobody.
-    fn plan(executor: &Executor) {
+    #[test]
+    fn calls_far_apart_are_repeated_and_some_are_timed_or_decided() {
+        let (executor, through) = (asleep(Duration::ZERO), LoopKind::THROUGH);
+        executor.note_far(true);
+        let again = || executor.alone_again(this(), through, 2).map(|parts| parts.verdict);
+        let mut calls = [0; 3];
+        for _ in 0..10_000 {
+            match again() {
+                Some(QuickVerdict::Plain) => calls[0] += 1,
+                Some(QuickVerdict::Timed) => calls[1] += 1,
+                _ => {
+                    calls[2] += 1;
+                    draw(); // the decision
+                }
+            }
+        }
+        let [plain, timed, decided] = calls;
+        assert!(plain > 9_000 && (500..700).contains(&timed) && (20..60).contains(&decided), "{calls:?}");
+        executor.memory.learn(this(), through, 1000, 10e3);
+        assert!(again().is_some());
+        while executor.memory.expected(this()) < executor.prices.help(false) {
+            executor.memory.learn(this(), through, 1000, 90e3);
+        }
+        assert_eq!(again(), None, "it might not end before help");
+        executor.note_far(false);
+        executor.memory.learn(this(), through, 1000, 5e3);
+        assert_eq!(again(), None, "the last call was near");
+    }
+
+    /// The rounds of a loop that is decided are measured although calls are far apart, so its
+    /// trials end.
+    #[test]
+    fn only_calls_that_are_not_timed_forget_the_begin_of_their_round() {
+        let executor = asleep(Duration::ZERO);
+        let begun = plan(&executor);
+        let is_measured = || with_rounds(|rounds| rounds?.takes_shared(this(), begun)).is_some();
+        executor.note_far(true);
+        assert!(is_measured());
+        while executor.alone_again(this(), LoopKind::THROUGH, 2).is_none() {
+            draw();
+        }
+        assert!(!is_measured());
+    }
+
+    #[test]
+    fn a_call_that_comes_nearer_is_decided_as_one_that_is_near() {
+        let (executor, through) = (asleep(Duration::from_millis(50)), LoopKind::THROUGH);
+        executor.gaps.begin(Instant::now());
+        executor.note_far(true);
+        thread::sleep(Duration::from_millis(100));
+        while executor.alone_again(this(), through, 2).is_some() {} // it is far, and the next one is near
+        assert!(FAR.get().is_none());
+        let gap = executor.gaps.gap(Instant::now(), &executor.prices);
+        assert!(gap.since_begin < Duration::from_millis(50), "{gap:?}");
+    }
+
+    /// Calls the loop until its rounds are settled, and plans to share it with nobody. Returns when
+    /// the last call began.
+    fn plan(executor: &Executor) -> Instant {
         let (begin, options) = (Instant::now(), options(LoopKind::THROUGH, None));
         let mut now = begin;
         for call in 1..=6 {
@@ -331,6 +418,7 @@ mod tests {
         let (boundaries, polls) = (Boundaries::default(), PollTimes::default());
         let shared = || SharedPlan { workers: 1, pace: None, boundaries, polls };
         executor.repeat_shared((this(), now), &options, shared);
+        now
     }
 
     #[test]

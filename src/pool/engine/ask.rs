@@ -70,7 +70,7 @@ impl Executor {
                 // not timed.
                 QuickVerdict::Timed if Inside::is_here() => QuickVerdict::Plain,
                 QuickVerdict::Unclear => {
-                    let parts = self.alone_again(*this, threads);
+                    let parts = self.alone_again(*this, kind, threads);
                     return parts.unwrap_or(QuickLaunch::new(QuickVerdict::Unclear, len));
                 }
                 verdict => verdict,
@@ -118,14 +118,14 @@ impl Executor {
         let polling = self.threads.barrier.awake();
         let awake = polling > 0;
         let is_waking = !awake && self.threads.barrier.is_waking();
-        let (mut launch, mut again) = (Launch::PLAIN, None);
+        let (mut launch, mut again, mut is_far) = (Launch::PLAIN, None, false);
         let has_idle = self.could_help() > 0;
         self.notice_crowd();
         let now = has_idle.then(Instant::now);
         let gap = now.map(|now| self.gaps.gap(now, &self.prices));
         let is_decided = most > 0 && !options.watch.is_cancelled();
         if is_decided {
-            (launch, again) = with_rounds(|rounds| {
+            (launch, again, is_far) = with_rounds(|rounds| {
                 let case = Case {
                     memory: &self.memory,
                     prices: &self.prices,
@@ -141,10 +141,11 @@ impl Executor {
                     rounds: rounds.zip(now),
                 };
                 let launch = case.launch();
-                (launch, case.alone_again(launch))
+                (launch, case.alone_again(launch), case.is_far(launch))
             });
         }
-        if let Some(parts) = again {
+        self.note_far(is_far);
+        if let Some(parts) = again.filter(|_| !is_far) {
             self.repeat_alone(this, options, parts, launch.why() == Some(Why::Faster));
         }
         let is_gap_short = gap.is_some_and(|gap| gap.is_short(self.memory.expected(this)));

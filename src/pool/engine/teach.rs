@@ -2,7 +2,6 @@
 
 use super::{
     account::Account,
-    again::end_again,
     ask::Call,
     executor::Executor,
     inputs::with_rounds,
@@ -29,7 +28,7 @@ impl Executor {
         let took = begin.elapsed();
         if verdict == QuickVerdict::Again {
             self.gaps.begin(begin);
-            return end_again(*this, begin, nanos(took));
+            return self.end_again(*this, begin, nanos(took));
         }
         self.memory.learn(*this, kind, this.slice.len, nanos(took));
     }

@@ -104,13 +104,6 @@ impl AloneOrShared {
         Self { left: self.left.saturating_sub(u16::from(self.alone)), ..self }
     }
 
-    /// The verdict before calls that run alone and are not decided, at most `most` of them; and the
-    /// number of these calls. The call that is decided before them counts, too.
-    pub(crate) fn before_repeats(self, most: u8) -> (Self, u8) {
-        let calls = self.left.saturating_sub(1).min(most.into());
-        (Self { left: self.left - calls, ..self }, calls as u8)
-    }
-
     /// The verdict after a trial of running alone that the caller has ended alone, in `took`. If
     /// the caller has fallen behind, `took` is infinite. (A loop that stops early may end before
     /// the caller notices that it has fallen behind.) If several calls of the loop try at the same
@@ -231,18 +224,6 @@ mod tests {
         fn take(&mut self, calls: usize, shared: f32) -> Vec<f32> {
             (0..calls).map(|_| self.next(shared)).collect()
         }
-    }
-
-    #[test]
-    fn calls_that_are_not_decided_count_until_the_next_trial() {
-        let verdict = AloneOrShared { left: 10, ..AloneOrShared::new(2.0).changed() };
-        for (most, calls) in [(4, 4), (15, 9)] {
-            let (before, repeats) = verdict.before_repeats(most);
-            let after = before.after_alone(); // the call that is decided
-            assert_eq!((repeats, after.left, after.alone), (calls, 9 - u16::from(calls), true));
-        }
-        let is_due = AloneOrShared { left: 0, ..verdict };
-        assert_eq!(is_due.before_repeats(15), (is_due, 0));
     }
 
     /// Another program takes the CPU of a helper, and a shared call takes less than twice its usual

@@ -8,8 +8,8 @@
 //! workers take part, never the result.
 //!
 //! A decision takes time, too, if the caches are cold: 2 µs for the quick verdict, and 7 µs for a
-//! full decision. So there is no full decision for a loop that ends before sleeping helpers could
-//! begin, while calls are so far apart that polling would not pay.
+//! full decision. So while calls are so far apart that polling would not pay, few loops that end
+//! before sleeping helpers could begin get a full decision.
 
 use std::time::Duration;
 
@@ -33,11 +33,11 @@ const VERY_CHEAP_NS: f32 = 1.0;
 /// sleep.
 const VERY_CLEARLY: f32 = 2.0;
 /// Exploration: one call in 16 of a loop that is too short to time is timed, so that changes are
-/// noticed.
+/// noticed. So is one of the calls that are far apart.
 const TIMED_ONE_IN: u64 = 16;
-/// Exploration: of the calls that are decided, one in 256 is shared although that seems not to pay,
-/// so that a fall in the price of help is noticed. This holds for a loop that takes as long as the
-/// assumed price of help: a longer loop explores more often, and a shorter one less often. So
+/// Exploration: of the calls that may be decided, one in 256 is shared although that seems not to
+/// pay, so that a fall in the price of help is noticed. This holds for a loop that takes as long as
+/// the assumed price of help: a longer loop explores more often, and a shorter one less often. So
 /// exploring takes about the same part of a program's time, at most 1 or 2 %. One search in 256 is
 /// timed from its first item on.
 pub(crate) const EXPLORED_ONE_IN: u64 = 256;
@@ -104,8 +104,8 @@ impl QuickLaunch {
         Self { verdict, first: first as u8, next, limit: PART_NS }
     }
 
-    /// The same, for a loop that is timed. Its items may have very different costs, so no part may
-    /// take longer than all of the loop.
+    /// As [`in_parts`](Self::in_parts), for a loop that is timed. Its items may have very different
+    /// costs, so no part may take longer than all of the loop.
     pub(crate) fn timed_in_parts(len: usize, takes: f32) -> Self {
         Self { verdict: QuickVerdict::Again, limit: takes, ..Self::in_parts(len, takes) }
     }
@@ -268,6 +268,25 @@ pub(crate) fn quick_verdict(
     }
 }
 
+/// The launch of a call that is far from the last one, if all helpers sleep. `None` if it gets a
+/// decision: the loop is unknown, or might not end before help. Chance chooses further calls for a
+/// decision, which gets the same number.
+pub(crate) fn far_launch(
+    memory: &Memory,
+    prices: &Prices,
+    this: Loop,
+    kind: LoopKind,
+    draw: Draw,
+) -> Option<QuickLaunch> {
+    let takes = memory.over_this(this)? * this.slice.len as f32;
+    let explores = || draw.is_one_in(explored_one_in(takes, false).min(EXPLORED_ONE_IN));
+    if takes >= prices.help(false) || !kind.goes_through() || explores() {
+        return None;
+    }
+    let verdict = if draw.is_one_in(TIMED_ONE_IN) { QuickVerdict::Timed } else { QuickVerdict::Plain };
+    Some(QuickLaunch { verdict, ..QuickLaunch::in_parts(this.slice.len, takes) })
+}
+
 /// The launch of the rest of a loop, which has `work` nanoseconds of work. The caller has begun
 /// alone because no worker was idle. Now a worker is idle. `None` if the caller should go on alone.
 pub(crate) fn of_rest(prices: &Prices, work: f32, awake: bool) -> Option<Launch> {
@@ -401,24 +420,29 @@ impl Case<'_> {
         if self.is_timed { launch } else { self.timed_now_and_then(launch, expected) }
     }
 
-    /// How the next calls run alone without a decision, after this call, which has this `launch`.
-    /// `None` if each of them is decided. See [`repeat`](super::repeat).
+    /// Whether all helpers sleep, and calls are so far apart that helpers which poll would sleep,
+    /// too. This call has this `launch`.
+    pub(crate) fn is_far(&self, launch: Launch) -> bool {
+        let &Self { memory, this, awake, is_waking, gap, .. } = self;
+        let is_long = |gap: Gap| gap.is_long(memory.expected(this));
+        launch.helpers().is_none() && !awake && !is_waking && gap.is_some_and(is_long)
+    }
+
+    /// In which parts the next calls run alone without a decision, after this call, which has this
+    /// `launch`. `None` if each of them is decided. See [`repeat`](super::repeat).
     pub(crate) fn alone_again(&self, launch: Launch) -> Option<QuickLaunch> {
-        let &Self { memory, prices, this, awake, is_waking, gap, .. } = self;
-        let (Launch::Alone { why, .. }, Some(gap)) = (launch, gap) else { return None };
-        let (expected, len) = (memory.expected(this), this.slice.len);
+        let &Self { memory, prices, this, awake, is_waking, .. } = self;
+        let Launch::Alone { why, .. } = launch else { return None };
+        let expected = memory.expected(this);
         if expected <= 0.0 || expected > LONGEST_REPEATED_NS {
             return None; // it is unknown, or long
-        }
-        if !awake && !is_waking && expected < prices.help(false) && gap.is_long(expected) {
-            return Some(QuickLaunch::in_parts(len, expected));
         }
         let is_settled = if awake {
             !launch.is_plain() // most such calls are not timed, and some explore
         } else {
             !is_waking && (why != Why::Short || expected < CLEARLY * prices.help(true))
         };
-        is_settled.then(|| QuickLaunch::timed_in_parts(len, expected))
+        is_settled.then(|| QuickLaunch::timed_in_parts(this.slice.len, expected))
     }
 
     /// The launch of an unknown loop. If the loop has few items, each item may be long, so helpers
@@ -687,57 +711,76 @@ mod tests {
 
     const WHYS: [Why; 3] = [Why::Short, Why::Faster, Why::Rounds];
 
-    /// The verdict with which calls repeat one that runs alone for this reason. A call takes `work`
-    /// nanoseconds, and begins `micros` after the last one; helpers would poll for 26 µs.
-    fn again(
-        why: Why,
-        work: f32,
-        micros: u32,
-        change: impl Fn(Case<'_>) -> Case<'_>,
-    ) -> Option<QuickVerdict> {
+    /// Whether calls repeat one that runs alone for this reason, and takes `work` nanoseconds.
+    fn repeats(why: Why, work: f32, change: impl Fn(Case<'_>) -> Case<'_>) -> bool {
         let costs = Costs::new(26 * MICRO);
         costs.learn(over(1000), LoopKind::THROUGH, 1000, work);
         let launch = Launch::alone(1e6, 1.0, why);
-        let case = change(costs.case(over(1000), micros * MICRO));
-        case.alone_again(launch).map(|parts| parts.verdict)
-    }
-
-    #[test]
-    fn calls_far_apart_are_not_timed_if_they_end_before_help() {
-        let (far, plain) = (|why, work| again(why, work, 1_000, |case| case), Some(QuickVerdict::Plain));
-        assert_eq!(WHYS.map(|why| far(why, 19e3)), [plain; 3]);
-        assert_eq!(far(Why::Short, 21e3), None, "help might come in time");
-        assert_eq!(again(Why::Short, 19e3, 1_000, |case| Case { this: over(9_000), ..case }), None, "longer");
-        let costs = Costs::new(26 * MICRO);
-        let case = || costs.case(over(1000), 1_000 * MICRO);
-        assert_eq!(case().alone_again(Launch::PLAIN), None, "it is unknown");
-        costs.learn(over(1000), LoopKind::THROUGH, 1000, 3e3);
-        assert!(case().alone_again(Launch::PLAIN).is_some());
-        assert_eq!(case().alone_again(Launch::Shared { helpers: 1 }), None);
-        assert_eq!(case().alone_again(Launch::Explored), None);
+        change(costs.case(over(1000), 12 * MICRO)).alone_again(launch).is_some()
     }
 
     /// If a loop is worth a helper that is awake, each call is decided: a helper may be awake.
     #[test]
-    fn calls_near_each_other_are_timed_if_no_helper_would_change_the_decision() {
-        let timed = Some(QuickVerdict::Again);
-        let near = |why, work| again(why, work, 12, |case| case);
-        assert_eq!(WHYS.map(|why| near(why, 10e3)), [None, timed, timed]);
-        assert_eq!(near(Why::Short, 600.0), timed, "not worth a helper that is awake");
-        assert_eq!(near(Why::Rounds, 2.0 * LONGEST_REPEATED_NS), None);
-        let waking = |why| again(why, 10e3, 12, |case| Case { is_waking: true, ..case });
-        assert_eq!(WHYS.map(waking), [None; 3]);
-        let awake = |why| again(why, 10e3, 12, |case| Case { awake: true, ..case });
-        assert_eq!(WHYS.map(awake), [timed; 3]);
-        let paused = again(Why::Rounds, 10e3, 12, |case| {
-            let may_not_poll = |gap: Gap| Gap { may_poll: false, ..gap };
-            Case { gap: case.gap.map(may_not_poll), ..case }
-        });
-        assert_eq!(paused, timed, "calls are near, whether helpers poll or not");
+    fn a_call_alone_is_repeated_if_no_helper_would_change_the_decision() {
+        let asleep = |why, work| repeats(why, work, |case| case);
+        assert_eq!(WHYS.map(|why| asleep(why, 10e3)), [false, true, true]);
+        assert!(asleep(Why::Short, 600.0), "not worth a helper that is awake");
+        assert!(!asleep(Why::Rounds, 2.0 * LONGEST_REPEATED_NS));
+        let waking = |why| repeats(why, 10e3, |case| Case { is_waking: true, ..case });
+        assert_eq!(WHYS.map(waking), [false; 3]);
+        let awake = |why| repeats(why, 10e3, |case| Case { awake: true, ..case });
+        assert_eq!(WHYS.map(awake), [true; 3]);
         let costs = Costs::new(26 * MICRO);
+        let awake = |launch| Case { awake: true, ..costs.case(over(1000), 12 * MICRO) }.alone_again(launch);
+        assert_eq!(awake(Launch::alone(1e6, 1.0, Why::Short)), None, "it is unknown");
         costs.learn(over(1000), LoopKind::THROUGH, 1000, 3e3);
-        let awake = Case { awake: true, ..costs.case(over(1000), 12 * MICRO) };
-        assert_eq!(awake.alone_again(Launch::PLAIN), None, "some of these calls explore");
+        assert!(awake(Launch::alone(1e6, 1.0, Why::Short)).is_some());
+        assert_eq!(awake(Launch::PLAIN), None, "some of these calls explore");
+        assert_eq!(awake(Launch::Shared { helpers: 1 }), None);
+        assert_eq!(awake(Launch::Explored), None);
+    }
+
+    #[test]
+    fn a_call_is_far_if_helpers_sleep_and_would_have_slept() {
+        let costs = Costs::new(26 * MICRO);
+        costs.learn(over(1000), LoopKind::THROUGH, 1000, 10e3);
+        let case = |micros: u32| costs.case(over(1000), micros * MICRO);
+        assert!(case(40).is_far(Launch::PLAIN));
+        assert!(!case(30).is_far(Launch::PLAIN), "20 µs after the last call");
+        assert!(!case(40).is_far(Launch::Shared { helpers: 1 }), "a helper is coming");
+        assert!(!Case { awake: true, ..case(40) }.is_far(Launch::PLAIN));
+        assert!(!Case { is_waking: true, ..case(40) }.is_far(Launch::PLAIN));
+        assert!(!Case { gap: None, ..case(40) }.is_far(Launch::PLAIN), "no helper is idle");
+    }
+
+    /// A call far from the last one is decided as often as it would explore if all were decided.
+    #[test]
+    fn calls_far_apart_are_decided_if_help_might_come_in_time_or_to_explore() {
+        for (work, help, explored, of) in [(19e3, 20e3, 30..=50, 10_240), (80e3, 160e3, 150..=170, 10_240)] {
+            let costs = Costs::new(26 * MICRO);
+            costs.learn(over(1000), LoopKind::THROUGH, 1000, work);
+            while costs.prices.help(false) < help {
+                costs.learn_help(false, Some(2.0 * help), 0.0, 1e6);
+            }
+            let far = |draw, kind| far_launch(&costs.memory, &costs.prices, over(1000), kind, draw);
+            let explores = |draw: Draw| {
+                let case = Case { draw, ..costs.case(over(1000), 1_000 * MICRO) };
+                far(draw, LoopKind::THROUGH).is_none() && is_shared(case.launch())
+            };
+            let shared = (0..of).filter(|_| explores(costs.draw())).count();
+            assert!(explored.contains(&shared), "{shared} of {of} calls of {work} ns");
+            let never = Draw(u64::MAX);
+            assert_eq!(far(never, LoopKind::MAY_STOP), None);
+            let parts = far(never, LoopKind::THROUGH);
+            assert_eq!(parts, Some(QuickLaunch::in_parts(1000, work)));
+            for _ in 0..2 {
+                costs.learn(over(1000), LoopKind::THROUGH, 1000, 2.0 * costs.prices.help(false));
+            }
+            assert_eq!(far(never, LoopKind::THROUGH), None, "it might not end before help");
+        }
+        let new = Costs::new(26 * MICRO);
+        let unknown = far_launch(&new.memory, &new.prices, over(1000), LoopKind::THROUGH, Draw(u64::MAX));
+        assert_eq!(unknown, None);
     }
 
     #[test]
@@ -752,19 +795,6 @@ mod tests {
             let parts = QuickLaunch::in_parts(len, takes);
             assert_eq!((usize::from(parts.first), parts.next), (first, next), "{len} items");
         }
-    }
-
-    /// A random number chooses the call that gets a decision, and the decision has the same number.
-    #[test]
-    fn calls_far_apart_are_shared_now_and_then() {
-        let costs = Costs::new(26 * MICRO);
-        costs.learn(over(1000), LoopKind::THROUGH, 1000, 19e3);
-        let is_shared = |draw: Draw| {
-            draw.is_one_in(EXPLORED_ONE_IN)
-                && is_shared(Case { draw, ..costs.case(over(1000), 1_000 * MICRO) }.launch())
-        };
-        let shared = (0..10_240).filter(|_| is_shared(costs.draw())).count();
-        assert!((30..=50).contains(&shared), "{shared} of 10,240 calls");
     }
 
     #[test]

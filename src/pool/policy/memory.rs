@@ -172,13 +172,14 @@ impl Memory {
         was_trial && verdict.alone && before.usually > CLEARLY * (took + cold(prices, this))
     }
 
-    /// The next calls of a loop run alone by its verdict, at most `most` of them, and not after its
-    /// next trial is due. Returns how many. They count in the interval between trials.
-    pub(crate) fn repeat_alone(&self, this: Loop, most: u8) -> u8 {
-        let Some(before) = self.verdict(this) else { return 0 };
-        let (verdict, calls) = before.before_repeats(most);
-        self.keep_verdict(this, verdict);
-        calls
+    /// A call has run alone, since an earlier one did so by the verdict on the loop. Returns
+    /// whether the next one may repeat it, too: no trial is due.
+    pub(crate) fn repeated_alone(&self, this: Loop) -> bool {
+        let after = self.verdict(this).map(AloneOrShared::after_alone);
+        after.is_some_and(|after| {
+            self.keep_verdict(this, after);
+            after.alone && !after.is_trial_due()
+        })
     }
 
     /// Learns whether a loop is better shared, from a call that was shared, and took `took`

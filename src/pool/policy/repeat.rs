@@ -3,27 +3,25 @@
 //! To decide on a call, to note its times and to learn from them takes 0.4 µs if it runs alone, and
 //! 1.6 µs if it is shared. After a pause of the caller, whose caches are cold by then, it takes
 //! some microseconds. So most calls of a short loop that goes through all items repeat a call that
-//! was decided. Nothing is asked, noted or learnt. A call with a handle, a report or a trace is
-//! always decided, and so is a call in an item of a shared loop.
+//! was decided:
 //!
-//! * A shared call is repeated 15 times, with the same helpers and the same boundaries, while these
-//!   helpers are awake.
-//! * A call alone is repeated 15 times, too, and timed. If all helpers sleep, it is repeated only
-//!   if the loop is not worth a helper that is awake, or if it is known to be faster alone.
-//! * If calls are so far apart that helpers which poll would sleep, a call alone is repeated until
-//!   a call comes nearer, or until a helper is awake. These calls are not timed, since that takes
-//!   0.2 µs with cold caches.
+//! | helpers | a call that was decided | is repeated | by calls |
+//! |---|---|---|---|
+//! | awake | shared | 15 times | with the same helpers and the same boundaries |
+//! | awake | alone | 15 times | that are timed |
+//! | asleep, and polling might pay | alone, for a reason that holds if a helper is awake | 15 times | that are timed |
+//! | asleep, and calls are too far apart for polling | alone | until calls come nearer, or a helper is awake | of which one in 16 is timed, if they end before help |
 //!
-//! While all helpers sleep, chance chooses one call in 256 for a decision, so that the price of
-//! help is measured as often as if all calls were decided.
+//! Calls that are repeated ask nothing, and most of them note and learn nothing. A call with a
+//! handle, a report or a trace is always decided, and so is a call in an item of a shared loop. If
+//! the rounds of the loop are known ([`rounds`](super::rounds)), the first three rows hold only
+//! while they are alike. While all helpers sleep, chance also chooses calls for a decision, so that
+//! the price of help is measured as often as if all calls were decided.
 //!
-//! If the rounds of the loop are known ([`rounds`](super::rounds)), calls that are timed or shared
-//! repeat another one only while these rounds are alike.
-//!
-//! Each slice has a plan of its own. (A program may swap two buffers. If both had one plan, a fixed
-//! period of 16 calls would always decide the same one.) A plan ends after two rounds in a row that
-//! are not like the others. A plan of calls alone also ends after a call that takes clearly longer
-//! than expected.
+//! In the first three rows each slice has a plan of its own. (A program may swap two buffers. If
+//! both had one plan, a fixed period of 16 calls would always decide the same one.) A plan ends
+//! after two rounds in a row that are not like the others. A plan of calls alone also ends after a
+//! call that takes clearly longer than expected.
 //!
 //! While most calls of a loop repeat a plan, the policy compares the loop alone with such calls: it
 //! takes the time of deciding off the times of the few shared calls that are decided. (Otherwise a
@@ -36,7 +34,7 @@ use super::{prices::CLEARLY, site::Loop};
 use crate::clock::{Moment, nanos};
 
 /// In calls: how many calls repeat a plan.
-pub(crate) const REPEATED: u8 = 15;
+pub(super) const REPEATED: u8 = 15;
 /// In plans: how many plans of a thread are remembered.
 const PLANS: usize = 16;
 /// In nanoseconds: a call that takes longer is not repeated, since that would gain less than 1 %.
@@ -51,21 +49,29 @@ pub(crate) fn deciding(took: f32) -> f32 {
     f32::min(DECIDED_NS, took / 2.0)
 }
 
-/// The last call of a thread that was not timed because calls are far apart.
+/// The calls of a thread in one pool, while they are so far apart that helpers which poll would
+/// sleep.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct FarCall(Moment);
+pub(crate) struct FarCalls {
+    /// The address of the pool.
+    pub(crate) pool: usize,
+    /// When the last call began.
+    last: Moment,
+}
 
-impl FarCall {
-    pub(crate) fn now() -> Self {
-        Self(Moment::now())
+impl FarCalls {
+    /// A call begins now, and is far from the last one.
+    pub(crate) fn begin(pool: usize) -> Self {
+        Self { pool, last: Moment::now() }
     }
 
-    /// Whether a call that begins now is far from this one. Helpers that poll stay awake for
-    /// `patience`, and the last call was expected to take `takes` nanoseconds.
-    pub(crate) fn is_far(self, patience: Duration, takes: f32) -> bool {
-        /// `is_over` answers for about three times the time that it gets.
-        const ABOUT: f32 = 3.0;
-        patience.is_zero() || self.0.is_over((nanos(patience) + takes) / ABOUT)
+    /// A call begins now, which is expected to take `takes` nanoseconds. `None` if it is not far
+    /// from the last one, which is assumed to have taken as long. Helpers that poll stay awake for
+    /// `patience`.
+    pub(crate) fn and_one(self, takes: f32, patience: Duration) -> Option<Self> {
+        let now = Moment::now();
+        let is_far = patience.is_zero() || now.is_after(self.last, nanos(patience) + takes);
+        is_far.then_some(Self { last: now, ..self })
     }
 }
 
@@ -100,12 +106,9 @@ impl<W> Repeats<W> {
         &self.0[this.number() as usize % PLANS]
     }
 
-    /// The next calls run this `way`, at most `left` of them. Each is expected to take `takes`
-    /// nanoseconds.
-    pub(crate) fn begin(&self, key: PlanKey, (way, takes): (W, f32), left: u8) {
-        if left > 0 {
-            self.place(key.this).set(Some(Box::new(Repeat { key, way, takes, left })));
-        }
+    /// The next calls run this `way`. Each is expected to take `takes` nanoseconds.
+    pub(crate) fn begin(&self, key: PlanKey, way: W, takes: f32) {
+        self.place(key.this).set(Some(Box::new(Repeat { key, way, takes, left: REPEATED })));
     }
 
     /// The plan that the next call repeats, if there is one. The table forgets the plan unless it
@@ -124,13 +127,8 @@ impl<W> Repeats<W> {
     pub(crate) fn put_back(&self, mut repeat: Box<Repeat<W>>) {
         repeat.left -= 1;
         if repeat.left > 0 {
-            self.keep(repeat);
+            self.place(repeat.key.this).set(Some(repeat));
         }
-    }
-
-    /// A call repeats this plan, and does not count.
-    pub(crate) fn keep(&self, repeat: Box<Repeat<W>>) {
-        self.place(repeat.key.this).set(Some(repeat));
     }
 
     /// Forgets the plan of a loop over its slice, if `ends` says so.
@@ -149,7 +147,7 @@ impl<W> Repeat<W> {
 
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
-    use std::ptr;
+    use std::{ptr, thread};
 
     use super::{
         super::site::{Site, Slice},
@@ -163,19 +161,20 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_far_if_helpers_that_poll_would_have_slept() {
-        let (last, patience) = (FarCall::now(), Duration::from_micros(50));
-        assert!(!last.is_far(patience, 1e9));
-        assert!(last.is_far(Duration::ZERO, 1e9), "helpers do not poll");
-        std::thread::sleep(Duration::from_millis(1));
-        assert!(last.is_far(patience, 10e3));
+    fn a_call_is_far_from_the_last_one_if_helpers_that_poll_would_have_slept() {
+        let (last, patience) = (FarCalls::begin(1), Duration::from_micros(50));
+        assert!(last.and_one(1e9, patience).is_none(), "the last call takes a second");
+        assert!(last.and_one(1e9, Duration::ZERO).is_some(), "helpers do not poll");
+        thread::sleep(Duration::from_millis(1));
+        let next = last.and_one(10e3, patience).expect("a far call");
+        assert!(next.and_one(1e9, patience).is_none(), "near the second one");
     }
 
     #[test]
     fn a_plan_is_repeated_15_times_or_until_a_call_takes_longer() {
         let repeated = |late| {
             let (repeats, key) = (Repeats::new(), key(0x1000));
-            repeats.begin(key, (3, 10e3), REPEATED);
+            repeats.begin(key, 3, 10e3);
             let calls = 0..100;
             calls
                 .take_while(|&call| {
@@ -197,7 +196,7 @@ mod tests {
     #[test]
     fn a_plan_holds_for_its_slice_its_pool_and_its_limit() {
         let (repeats, a) = (Repeats::new(), key(0x1000));
-        repeats.begin(a, ((), 10e3), REPEATED);
+        repeats.begin(a, (), 10e3);
         for other in [key(0x2000), PlanKey { pool: 2, ..a }, PlanKey { most: 1, ..a }] {
             assert!(repeats.take(other).is_none(), "{other:?}");
             repeats.end_if(key(0x2000).this, |_| true);
@@ -205,11 +204,5 @@ mod tests {
         repeats.put_back(repeats.take(a).expect("the plan"));
         repeats.end_if(a.this, |_| true);
         assert!(repeats.take(a).is_none());
-        repeats.begin(a, ((), 10e3), 0);
-        assert!(repeats.take(a).is_none(), "for no call");
-        repeats.begin(a, ((), 10e3), 1);
-        for _ in 0..100 {
-            repeats.keep(repeats.take(a).expect("calls that do not count"));
-        }
     }
 }

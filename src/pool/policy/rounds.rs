@@ -21,8 +21,9 @@
 //! helper comes.
 //!
 //! While the rounds of a short loop are alike, most of its calls run as an earlier one ran
-//! ([`repeat`](super::repeat)). Their rounds are measured, too, and they count in the intervals
-//! between trials. After two rounds that are not like the others, the next call is decided.
+//! ([`repeat`](super::repeat)). Unless calls are far apart, their rounds are measured, too, and
+//! they count in the intervals between trials. After two rounds that are not like the others, the
+//! next call is decided.
 //!
 //! A loop is tried alone only if the round is clearly longer than the shared loop. So a loop that
 //! is most of its program is never tried.
@@ -50,7 +51,7 @@ const LONGEST_TRIAL: u8 = 64;
 /// 23 ms was all of its round for 200 rounds, and ran alone in all of them.)
 const MOST_OF: f32 = 1.1;
 /// In loops: how many loops of a thread are remembered.
-pub(super) const LOOPS: usize = 8;
+const LOOPS: usize = 8;
 
 /// How a call of a loop runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -429,9 +430,9 @@ mod tests {
             let is_alone = self.rounds.begin(this(), call);
             let Self { rounds, repeats, .. } = self;
             if rounds.may_repeat_alone(this()) && call.took_alone <= LONGEST_REPEATED_NS {
-                repeats.begin(key(), (Ran::Alone, call.took_alone), REPEATED);
+                repeats.begin(key(), Ran::Alone, call.took_alone);
             } else if let Some(takes) = rounds.takes_shared(this(), call.now) {
-                repeats.begin(key(), (Ran::Shared, takes), REPEATED);
+                repeats.begin(key(), Ran::Shared, takes);
             }
             is_alone
         }
