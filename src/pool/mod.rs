@@ -451,6 +451,8 @@ impl Pool {
     /// Maps every item and reduces the results in slice order; `None` if there are no items.
     ///
     /// `reduce` must be associative. The call runs `map` once per item, and `reduce` one time less.
+    /// The grouping of the reductions differs from call to call, so the rounding of floating-point
+    /// numbers may differ: see [`reproducible`](On::reproducible).
     ///
     /// Partial results may grow, for example vectors that are appended. So a worker whose items
     /// become slower begins a new partial result, and at the end neighbouring partial results are
@@ -528,7 +530,8 @@ impl Pool {
         self.on(items).fold(init, fold, reduce)
     }
 
-    /// Calls `f` once with every item.
+    /// Calls `f` once with every item. The order of the calls is not defined. A closure that can
+    /// fail belongs in [`try_for_each`](On::try_for_each).
     ///
     /// ```
     /// use std::sync::atomic::{AtomicU32, Ordering};
@@ -552,7 +555,7 @@ impl Pool {
         self.on(items).for_each(f);
     }
 
-    /// Calls `f` once with every item, which `f` may change.
+    /// Calls `f` once with every item, which `f` may change. The order of the calls is not defined.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;

@@ -197,12 +197,14 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
 
     /// Collects the items in their order, as [`Iterator::collect`]: into a `Vec`, a `String`, a map
     /// or another type that implements [`FromChain`]. If that type is a `Result` or an `Option`,
-    /// the loop stops at the first item, in the order of the items, that is an `Err` or a `None`.
+    /// the loop stops at the first item, in the order of the items, that is an `Err` or a `None`,
+    /// and the call returns it. The items collected until then are dropped.
     ///
     /// If the chain makes one item of each item of its source, each item is written once, at its
-    /// final place in the vector. If the chain has a [`filter`](Self::filter) and the items need no
-    /// drop, the time does not depend on which items the filter keeps. Maps, sets and other
-    /// collections are made by the calling thread from a vector of all items.
+    /// final place in the vector. Otherwise each worker fills vectors of its own, which are joined
+    /// in parallel. If the chain has a [`filter`](Self::filter) and the items need no drop, the time
+    /// does not depend on which items the filter keeps. Maps, sets and other collections are made by
+    /// the calling thread from a vector of all items.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -210,6 +212,9 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     /// assert_eq!(lengths, [4, 4, 2]);
     /// let squares: Option<Vec<u8>> = pool.on(0..16_u8).map(|x| x.checked_mul(x)).collect();
     /// assert_eq!(squares.map(|squares| squares.len()), Some(16));
+    /// let even = |x: u8| if x % 2 == 0 { Ok(x) } else { Err(format!("{x} is odd")) };
+    /// let all_even: Result<Vec<u8>, _> = pool.on(&[2, 4, 7, 9]).map(|x| even(*x)).collect();
+    /// assert_eq!(all_even, Err("7 is odd".to_owned()));
     /// let shout: String = pool.on(&["no", "de"]).flat_map(|word| word.chars().rev()).collect();
     /// assert_eq!(shout, "oned");
     /// # Ok::<(), rangesteal::BuildError>(())

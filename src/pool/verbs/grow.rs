@@ -277,7 +277,6 @@ impl<T: Send, E: Ending, M: State> Grow<'_, T, E, M> {
     }
 
     /// [`fold_unordered`](Self::fold_unordered) for a `fold` that can fail: an error ends the loop.
-    /// If several items fail, any one of their errors is returned.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -289,6 +288,10 @@ impl<T: Send, E: Ending, M: State> Grow<'_, T, E, M> {
     /// assert!(sum(["1", "two", "3"]).is_err());
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
+    ///
+    /// # Errors
+    /// The error of an item for which `fold` returns an `Err`. If several items fail, any one of
+    /// their errors.
     ///
     /// # Panics
     /// If `init`, `fold` or `reduce` panics.
@@ -327,8 +330,7 @@ impl<T: Send, E: Ending, M: State> Grow<'_, T, E, M> {
         self.fold_unordered(|| (), |(), item, feed| f(item, feed), |(), ()| ())
     }
 
-    /// [`for_each`](Self::for_each) for an `f` that can fail: an error ends the loop. If several
-    /// items fail, any one of their errors is returned.
+    /// [`for_each`](Self::for_each) for an `f` that can fail: an error ends the loop.
     ///
     /// To search, return the solution as an error. To find the best of several solutions, return
     /// `Ok` each time, and keep the best solution in an atomic number or under a lock.
@@ -349,6 +351,10 @@ impl<T: Send, E: Ending, M: State> Grow<'_, T, E, M> {
     /// assert_eq!(found.map(|numbers| numbers.iter().map(|n| n * n).sum()), Some(2026));
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
+    ///
+    /// # Errors
+    /// The error of an item for which `f` returns an `Err`. If several items fail, any one of their
+    /// errors.
     ///
     /// # Panics
     /// If `f` panics.

@@ -116,7 +116,8 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         E::end(found.map(|found| found.is_none()))
     }
 
-    /// The first item for which `test` returns true, as [`Iterator::find`].
+    /// The first item for which `test` returns true, as [`Iterator::find`]. `None` if there is no
+    /// such item.
     ///
     /// Workers claim items in ascending order, so few items behind the match are tested.
     ///
@@ -139,7 +140,8 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         self.found_item(LoopKind::FIRST, test)
     }
 
-    /// Any item for which `test` returns true. The choice may differ from call to call.
+    /// Any item for which `test` returns true. The choice may differ from call to call. `None` if
+    /// there is no such item.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;

@@ -280,8 +280,7 @@ impl<C: Each + Sync, E: Ending> Waiting<C, OnPool<'_, E>> {
         E::end(self.collected(map, Ok::<_, Infallible>).map(|Ok(collected)| collected))
     }
 
-    /// [`for_each`](Self::for_each) for futures that can fail: returns the error of the first
-    /// failing item in the order of the slice.
+    /// [`for_each`](Self::for_each) for futures that can fail: an error ends the loop.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -292,6 +291,9 @@ impl<C: Each + Sync, E: Ending> Waiting<C, OnPool<'_, E>> {
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     ///
+    /// # Errors
+    /// The error of the first item, in the order of the slice, whose future returns an `Err`.
+    ///
     /// # Panics
     /// If `f` or one of its futures panics.
     pub fn try_for_each<Z: Send, F: Future<Output = Result<(), Z>> + Send>(
@@ -301,8 +303,7 @@ impl<C: Each + Sync, E: Ending> Waiting<C, OnPool<'_, E>> {
         E::end(self.reduced(f, identity, |(), ()| ()).map(drop).ended())
     }
 
-    /// [`map_reduce`](Self::map_reduce) for futures that can fail: returns the error of the first
-    /// failing item in the order of the slice.
+    /// [`map_reduce`](Self::map_reduce) for futures that can fail: an error ends the loop.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -315,6 +316,9 @@ impl<C: Each + Sync, E: Ending> Waiting<C, OnPool<'_, E>> {
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     ///
+    /// # Errors
+    /// The error of the first item, in the order of the slice, whose future returns an `Err`.
+    ///
     /// # Panics
     /// If `map`, one of its futures, or `reduce` panics.
     pub fn try_map_reduce<R: Send, Z: Send, F: Future<Output = Result<R, Z>> + Send>(
@@ -325,8 +329,7 @@ impl<C: Each + Sync, E: Ending> Waiting<C, OnPool<'_, E>> {
         E::end(self.reduced(map, identity, reduce).ended())
     }
 
-    /// [`map_collect`](Self::map_collect) for futures that can fail: returns the error of the first
-    /// failing item in the order of the slice.
+    /// [`map_collect`](Self::map_collect) for futures that can fail: an error ends the loop.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -337,6 +340,9 @@ impl<C: Each + Sync, E: Ending> Waiting<C, OnPool<'_, E>> {
     /// assert!(numbers(&["1", "twenty"]).is_err());
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
+    ///
+    /// # Errors
+    /// The error of the first item, in the order of the slice, whose future returns an `Err`.
     ///
     /// # Panics
     /// If `map` or one of its futures panics.
