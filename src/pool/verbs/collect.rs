@@ -202,9 +202,9 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     ///
     /// If the chain makes one item of each item of its source, each item is written once, at its
     /// final place in the vector. Otherwise each worker fills vectors of its own, which are joined
-    /// in parallel. If the chain has a [`filter`](Self::filter) and the items need no drop, the time
-    /// does not depend on which items the filter keeps. Maps, sets and other collections are made by
-    /// the calling thread from a vector of all items.
+    /// in parallel. If the chain has a [`filter`](Self::filter) and the items need no drop, the
+    /// time does not depend on which items the filter keeps. Maps, sets and other collections are
+    /// made by the calling thread from a vector of all items.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
