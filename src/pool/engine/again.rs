@@ -14,7 +14,7 @@ use crate::{
     clock::{Instant, time},
     pool::{
         policy::{
-            launch::{EXPLORED_ONE_IN, QuickLaunch, far_launch},
+            launch::{QuickLaunch, far_launch, is_drawn},
             repeat::{FarCalls, PlanKey, Repeat, Repeats},
             rounds::Ran,
             site::{Loop, LoopKind},
@@ -66,46 +66,52 @@ impl Executor {
     /// to decide.
     #[inline(never)] // shorter loops do without its frame
     pub(super) fn alone_again(&self, this: Loop, kind: LoopKind, threads: usize) -> Option<QuickLaunch> {
-        if Inside::is_here() || SceneSpot::is_near() {
+        if !kind.goes_through() || Inside::is_here() || SceneSpot::is_near() {
             return None;
         }
-        let awake = self.threads.barrier.awake() > 0;
-        if !awake
-            && let Some(far) = FAR.get()
-            && far.pool == self.threads.barrier.address()
-        {
-            return self.far_again(far, this, kind);
+        let (awake, expected) = (self.threads.barrier.awake() > 0, self.memory.expected(this));
+        if !awake && self.is_far_again(expected) {
+            let parts = far_launch(&self.memory, &self.prices, this, kind, upcoming())?;
+            draw();
+            with_rounds(|rounds| rounds.map(|rounds| rounds.forget_begin(this)));
+            return Some(parts);
         }
         let plan = PLANS.try_with(|plans| plans.alone.take(self.plan_key(this, threads))).ok()??;
         // A pool that explores shares the next call that finds a helper awake.
-        let explores = if awake { self.prices.is_exploring() } else { is_drawn() };
-        if explores || plan.is_outdated(self.memory.expected(this)) {
+        let explores = if awake { self.prices.is_exploring() } else { is_drawn(upcoming(), expected) };
+        if explores || plan.is_outdated(expected) {
             return None;
+        }
+        if !awake {
+            draw();
         }
         let parts = plan.way.parts;
         let _gone = PLANS.try_with(|plans| plans.alone.put_back(plan));
         Some(parts)
     }
 
-    /// As [`alone_again`](Self::alone_again), while all helpers sleep, and the calls so `far` were
-    /// far apart.
-    fn far_again(&self, far: FarCalls, this: Loop, kind: LoopKind) -> Option<QuickLaunch> {
-        let and_this = far.and_one(self.memory.expected(this), self.gaps.patience(&self.prices));
+    /// Whether the last calls of this thread were far apart, and this one is far from the last one.
+    /// `expected` is the time of this call in nanoseconds.
+    fn is_far_again(&self, expected: f32) -> bool {
+        let last = FAR.get().filter(|last| last.pool == self.threads.barrier.address());
+        let Some(last) = last else { return false };
+        let and_this = last.and_one(expected, self.gaps.patience(&self.prices));
         FAR.set(and_this);
         if and_this.is_none() {
             self.gaps.begin(Instant::now()); // the last call, about
-            return None;
         }
-        let parts = far_launch(&self.memory, &self.prices, this, kind, upcoming())?;
-        draw();
-        with_rounds(|rounds| rounds.map(|rounds| rounds.forget_begin(this)));
-        Some(parts)
+        and_this.is_some()
     }
 
     /// A call was decided. `is_far` says whether it was far from the last one while all helpers
     /// slept. If so, the next ones are compared with it.
-    pub(super) fn note_far(&self, is_far: bool) {
-        FAR.set(is_far.then(|| FarCalls::begin(self.threads.barrier.address())));
+    pub(super) fn note_far(&self, this: Loop, is_far: bool) {
+        let pool = self.threads.barrier.address();
+        if is_far {
+            FAR.set(Some(FarCalls::begin(pool, self.memory.expected(this))));
+        } else {
+            FAR.set(FAR.get().filter(|last| last.pool != pool));
+        }
     }
 
     /// A call was decided, and runs alone. The next calls run alone, too, in these parts, if rounds
@@ -128,10 +134,13 @@ impl Executor {
     /// A call alone that has repeated an earlier one began at `begin`, and took `took` nanoseconds.
     /// The next call is decided if this one took clearly longer than expected, if rounds demand it,
     /// or if the loop's own verdict has decided and its next trial is due.
-    pub(super) fn end_again(&self, this: Loop, begin: Instant, took: f32) {
+    pub(super) fn end_again(&self, this: Loop, kind: LoopKind, begin: Instant, took: f32) {
         let is_settled = begins_again(this, Ran::Alone, begin);
         let ends = |plan: &Repeat<AloneAgain>| {
             let may_go_on = !plan.way.is_own || self.memory.repeated_alone(this);
+            if plan.is_outdated(took) {
+                self.memory.learn(this, kind, this.slice.len, took);
+            }
             !is_settled || plan.is_outdated(took) || !may_go_on
         };
         let _gone = PLANS.try_with(|plans| plans.alone.end_if(this, ends));
@@ -185,16 +194,6 @@ impl Executor {
             let _gone = PLANS.try_with(|plans| plans.shared.begin(key, plan(), takes));
         }
     }
-}
-
-/// Whether chance chooses a call for a decision, while all helpers sleep. The decision gets the
-/// same number.
-fn is_drawn() -> bool {
-    let is_drawn = upcoming().is_one_in(EXPLORED_ONE_IN);
-    if !is_drawn {
-        draw();
-    }
-    is_drawn
 }
 
 /// A call begins that is to run as an earlier one `ran`. Returns whether rounds allow this. Nothing
@@ -291,9 +290,10 @@ mod tests {
         assert!(again().is_none(), "ended");
         for (took, goes_on) in [(6e3, true), (8e3, false)] {
             executor.repeat_alone(this(), &options(through, None), parts, false);
-            executor.end_again(this(), Instant::now(), took);
+            executor.end_again(this(), through, Instant::now(), took);
             assert_eq!(again().is_some(), goes_on, "after a call of {took} ns");
             end_alone(this());
+            executor.memory.learn(this(), through, 1000, 5e3);
         }
         assert!(!is_repeated(&options(LoopKind::MAY_STOP, None)));
         assert!(!is_repeated(&options(through, Some(&mut RunReport::default()))));
@@ -321,7 +321,7 @@ mod tests {
         executor.repeat_alone(this(), &options(through, None), QuickLaunch::timed_in_parts(1000, 5e3), true);
         let repeated = (0..15).take_while(|_| {
             let repeats = executor.alone_again(this(), through, 2).is_some();
-            executor.end_again(this(), Instant::now(), 5e3);
+            executor.end_again(this(), through, Instant::now(), 5e3);
             repeats
         });
         assert_eq!(repeated.count(), 4, "the first interval");
@@ -351,7 +351,7 @@ mod tests {
     #[test]
     fn calls_far_apart_are_repeated_and_some_are_timed_or_decided() {
         let (executor, through) = (asleep(Duration::ZERO), LoopKind::THROUGH);
-        executor.note_far(true);
+        executor.note_far(this(), true);
         let again = || executor.alone_again(this(), through, 2).map(|parts| parts.verdict);
         let mut calls = [0; 3];
         for _ in 0..10_000 {
@@ -372,7 +372,7 @@ mod tests {
             executor.memory.learn(this(), through, 1000, 90e3);
         }
         assert_eq!(again(), None, "it might not end before help");
-        executor.note_far(false);
+        executor.note_far(this(), false);
         executor.memory.learn(this(), through, 1000, 5e3);
         assert_eq!(again(), None, "the last call was near");
     }
@@ -380,11 +380,11 @@ mod tests {
     /// The rounds of a loop that is decided are measured although calls are far apart, so its
     /// trials end.
     #[test]
-    fn only_calls_that_are_not_timed_forget_the_begin_of_their_round() {
+    fn only_calls_that_are_not_decided_forget_the_begin_of_their_round() {
         let executor = asleep(Duration::ZERO);
         let begun = plan(&executor);
         let is_measured = || with_rounds(|rounds| rounds?.takes_shared(this(), begun)).is_some();
-        executor.note_far(true);
+        executor.note_far(this(), true);
         assert!(is_measured());
         while executor.alone_again(this(), LoopKind::THROUGH, 2).is_none() {
             draw();
@@ -392,11 +392,23 @@ mod tests {
         assert!(!is_measured());
     }
 
+    /// A call that was far, and took much longer than expected, is followed by a decision, which
+    /// learns. A call of another pool changes nothing.
+    #[test]
+    fn a_far_call_that_takes_longer_ends_the_far_calls_of_its_own_pool() {
+        let (executor, through) = (asleep(Duration::ZERO), LoopKind::THROUGH);
+        executor.note_far(this(), true);
+        self::executor().weigh_again(this());
+        assert!((0..100).any(|_| executor.alone_again(this(), through, 2).is_some()));
+        executor.weigh_again(this());
+        assert!((0..100).all(|_| executor.alone_again(this(), through, 2).is_none()));
+    }
+
     #[test]
     fn a_call_that_comes_nearer_is_decided_as_one_that_is_near() {
         let (executor, through) = (asleep(Duration::from_millis(50)), LoopKind::THROUGH);
         executor.gaps.begin(Instant::now());
-        executor.note_far(true);
+        executor.note_far(this(), true);
         thread::sleep(Duration::from_millis(100));
         while executor.alone_again(this(), through, 2).is_some() {} // it is far, and the next one is near
         assert!(FAR.get().is_none());

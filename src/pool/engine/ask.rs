@@ -144,7 +144,9 @@ impl Executor {
                 (launch, case.alone_again(launch), case.is_far(launch))
             });
         }
-        self.note_far(is_far);
+        if is_decided && has_idle && options.kind.goes_through() {
+            self.note_far(this, is_far);
+        }
         if let Some(parts) = again.filter(|_| !is_far) {
             self.repeat_alone(this, options, parts, launch.why() == Some(Why::Faster));
         }
@@ -161,6 +163,7 @@ impl Executor {
     #[inline(never)]
     pub(super) fn weigh_again(&self, this: Loop) -> Call {
         end_alone(this);
+        self.note_far(this, false);
         let awake = self.threads.barrier.awake() > 0;
         let launch = Launch::begun_alone(&self.prices, awake, Why::Unexpected);
         Call::unweighed(this, launch, awake)

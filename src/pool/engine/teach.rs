@@ -28,7 +28,7 @@ impl Executor {
         let took = begin.elapsed();
         if verdict == QuickVerdict::Again {
             self.gaps.begin(begin);
-            return self.end_again(*this, begin, nanos(took));
+            return self.end_again(*this, kind, begin, nanos(took));
         }
         self.memory.learn(*this, kind, this.slice.len, nanos(took));
     }

@@ -40,7 +40,7 @@ const TIMED_ONE_IN: u64 = 16;
 /// the assumed price of help: a longer loop explores more often, and a shorter one less often. So
 /// exploring takes about the same part of a program's time, at most 1 or 2 %. One search in 256 is
 /// timed from its first item on.
-pub(crate) const EXPLORED_ONE_IN: u64 = 256;
+const EXPLORED_ONE_IN: u64 = 256;
 /// In nanoseconds of work: after this much, a search reads the clock for the first time. A plain
 /// loop is checked whether its first part has taken clearly longer.
 pub(crate) const FIRST_LOOK_NS: f32 = TOO_SHORT_TO_TIME_NS / 2.0;
@@ -268,6 +268,12 @@ pub(crate) fn quick_verdict(
     }
 }
 
+/// While all helpers sleep: whether chance chooses a call of `expected` nanoseconds for a decision.
+/// The decision gets the same number, so it explores as often as if all calls were decided.
+pub(crate) fn is_drawn(draw: Draw, expected: f32) -> bool {
+    draw.is_one_in(explored_one_in(expected, false).min(EXPLORED_ONE_IN))
+}
+
 /// The launch of a call that is far from the last one, if all helpers sleep. `None` if it gets a
 /// decision: the loop is unknown, or might not end before help. Chance chooses further calls for a
 /// decision, which gets the same number.
@@ -279,8 +285,7 @@ pub(crate) fn far_launch(
     draw: Draw,
 ) -> Option<QuickLaunch> {
     let takes = memory.over_this(this)? * this.slice.len as f32;
-    let explores = || draw.is_one_in(explored_one_in(takes, false).min(EXPLORED_ONE_IN));
-    if takes >= prices.help(false) || !kind.goes_through() || explores() {
+    if takes >= prices.help(false) || !kind.goes_through() || is_drawn(draw, takes) {
         return None;
     }
     let verdict = if draw.is_one_in(TIMED_ONE_IN) { QuickVerdict::Timed } else { QuickVerdict::Plain };

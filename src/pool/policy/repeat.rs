@@ -36,7 +36,7 @@ use crate::clock::{Moment, nanos};
 /// In calls: how many calls repeat a plan.
 pub(super) const REPEATED: u8 = 15;
 /// In plans: how many plans of a thread are remembered.
-const PLANS: usize = 16;
+const PLANS: usize = 64;
 /// In nanoseconds: a call that takes longer is not repeated, since that would gain less than 1 %.
 pub(crate) const LONGEST_REPEATED_NS: f32 = 100e3;
 /// In nanoseconds: a shared call that is decided takes at least so much longer than one that
@@ -55,23 +55,23 @@ pub(crate) fn deciding(took: f32) -> f32 {
 pub(crate) struct FarCalls {
     /// The address of the pool.
     pub(crate) pool: usize,
-    /// When the last call began.
+    /// When the last call began, and its expected time in nanoseconds.
     last: Moment,
+    takes: f32,
 }
 
 impl FarCalls {
-    /// A call begins now, and is far from the last one.
-    pub(crate) fn begin(pool: usize) -> Self {
-        Self { pool, last: Moment::now() }
+    /// A call begins now, is far from the last one, and is expected to take `takes` nanoseconds.
+    pub(crate) fn begin(pool: usize, takes: f32) -> Self {
+        Self { pool, last: Moment::now(), takes }
     }
 
     /// A call begins now, which is expected to take `takes` nanoseconds. `None` if it is not far
-    /// from the last one, which is assumed to have taken as long. Helpers that poll stay awake for
-    /// `patience`.
+    /// from the last one. Helpers that poll stay awake for `patience`.
     pub(crate) fn and_one(self, takes: f32, patience: Duration) -> Option<Self> {
         let now = Moment::now();
-        let is_far = patience.is_zero() || now.is_after(self.last, nanos(patience) + takes);
-        is_far.then_some(Self { last: now, ..self })
+        let is_far = patience.is_zero() || now.is_after(self.last, nanos(patience) + self.takes);
+        is_far.then_some(Self { last: now, takes, ..self })
     }
 }
 
@@ -117,7 +117,7 @@ impl<W> Repeats<W> {
         let place = self.place(key.this);
         let repeat = place.take()?;
         if repeat.key == key {
-            return Some(repeat);
+            return Some(repeat).filter(|repeat| repeat.left > 0);
         }
         place.set(Some(repeat));
         None
@@ -126,9 +126,7 @@ impl<W> Repeats<W> {
     /// A call repeats or has repeated this plan.
     pub(crate) fn put_back(&self, mut repeat: Box<Repeat<W>>) {
         repeat.left -= 1;
-        if repeat.left > 0 {
-            self.place(repeat.key.this).set(Some(repeat));
-        }
+        self.place(repeat.key.this).set(Some(repeat));
     }
 
     /// Forgets the plan of a loop over its slice, if `ends` says so.
@@ -162,12 +160,13 @@ mod tests {
 
     #[test]
     fn a_call_is_far_from_the_last_one_if_helpers_that_poll_would_have_slept() {
-        let (last, patience) = (FarCalls::begin(1), Duration::from_micros(50));
-        assert!(last.and_one(1e9, patience).is_none(), "the last call takes a second");
-        assert!(last.and_one(1e9, Duration::ZERO).is_some(), "helpers do not poll");
+        let (last, patience) = (|takes| FarCalls::begin(1, takes), Duration::from_micros(50));
+        assert!(last(1e9).and_one(10e3, patience).is_none(), "the last call takes a second");
+        assert!(last(1e9).and_one(10e3, Duration::ZERO).is_some(), "helpers do not poll");
+        let last = last(10e3);
         thread::sleep(Duration::from_millis(1));
-        let next = last.and_one(10e3, patience).expect("a far call");
-        assert!(next.and_one(1e9, patience).is_none(), "near the second one");
+        let next = last.and_one(1e9, patience).expect("a far call");
+        assert!(next.and_one(10e3, patience).is_none(), "the second one takes a second");
     }
 
     #[test]
