@@ -410,6 +410,32 @@ mod tests {
     }
 
     #[test]
+    fn a_pool_knows_nothing_of_the_far_calls_of_another() {
+        let (executor, other) = (asleep(Duration::ZERO), asleep(Duration::ZERO));
+        executor.note_far(this(), true);
+        assert!((0..9).all(|_| other.alone_again(this(), LoopKind::THROUGH, 2).is_none()));
+        other.note_far(this(), false);
+        assert!(FAR.get().is_some_and(|last| last.pool == executor.threads.barrier.address()));
+    }
+
+    /// While all helpers sleep, one call in 256 that could repeat a plan is decided.
+    #[test]
+    fn chance_chooses_calls_for_a_decision_although_they_have_a_plan() {
+        let (executor, through) = (asleep(Duration::ZERO), LoopKind::THROUGH);
+        let parts = QuickLaunch::timed_in_parts(1000, 5e3);
+        let is_decided = |_: &i32| {
+            executor.repeat_alone(this(), &options(through, None), parts, false);
+            let is_decided = executor.alone_again(this(), through, 2).is_none();
+            if is_decided {
+                draw(); // the decision
+            }
+            is_decided
+        };
+        let decided = (0..10_240).filter(is_decided).count();
+        assert!((30..=50).contains(&decided), "{decided} of 10,240 calls");
+    }
+
+    #[test]
     fn a_call_that_comes_nearer_is_decided_as_one_that_is_near() {
         let (executor, through) = (asleep(Duration::from_millis(50)), LoopKind::THROUGH);
         executor.gaps.begin(Instant::now());
