@@ -6,12 +6,13 @@
 //! `COVERAGE=export.json cargo test -p rangesteal-tidy unsafe_inventory` reads the output of
 //! `llvm-cov export`. `.ci/long` runs this command.
 
-use std::{collections::BTreeMap, env, fmt::Write, fs, ops::Range, path::Path};
+use std::{collections::BTreeMap, env, fmt::Write, fs, mem, ops::Range, path::Path};
 
 use proc_macro2::{LineColumn, Span, TokenStream, TokenTree};
 use syn::{
-    Attribute, Block, Expr, ExprUnsafe, ImplItemFn, ItemFn, ItemForeignMod, ItemImpl, ItemMod, ItemTrait,
-    Lit, Meta, Safety, TraitItemFn, Type, spanned::Spanned, visit,
+    Attribute, Block, Expr, ExprClosure, ExprConst, ExprUnsafe, ImplItemConst, ImplItemFn, ItemConst, ItemFn,
+    ItemForeignMod, ItemImpl, ItemMod, ItemStatic, ItemTrait, Lit, Meta, Safety, TraitItemConst, TraitItemFn,
+    Type, spanned::Spanned, visit,
 };
 
 use crate::top;
@@ -45,7 +46,7 @@ struct Site {
     code: String,
     /// The SAFETY comment of the code, or the section *Safety* of a function.
     argument: String,
-    /// The position of the code that can be executed.
+    /// The position of the code that a program can execute.
     runs: Option<Range<LineColumn>>,
 }
 
@@ -143,6 +144,8 @@ struct Finder<'a> {
     file: String,
     text: Vec<&'a str>,
     places: Vec<String>,
+    /// Whether the compiler evaluates the code: the value of a static or of a constant.
+    is_evaluated: bool,
     sites: Vec<Site>,
 }
 
@@ -154,7 +157,7 @@ impl Finder<'_> {
             kind,
             code: one_line(code),
             argument,
-            runs: runs.map(|span| span.start()..span.end()),
+            runs: runs.filter(|_| !self.is_evaluated).map(|span| span.start()..span.end()),
         });
     }
 
@@ -169,6 +172,13 @@ impl Finder<'_> {
         self.places.pop();
     }
 
+    /// `evaluated` says of the code that `visit` visits whether the compiler evaluates it.
+    fn inside(&mut self, evaluated: bool, visit: impl FnOnce(&mut Self)) {
+        let around = mem::replace(&mut self.is_evaluated, evaluated);
+        visit(self);
+        self.is_evaluated = around;
+    }
+
     fn function(
         &mut self,
         name: &impl ToString,
@@ -177,13 +187,15 @@ impl Finder<'_> {
         body: Option<&Block>,
     ) {
         self.within(name.to_string(), |this| {
-            if matches!(safety, Safety::Unsafe(_)) {
-                let argument = section(attributes).unwrap_or_else(|| "as its trait says".to_string());
-                this.note(Kind::Function, "unsafe fn", argument, body.map(Block::span));
-            }
-            if let Some(body) = body {
-                visit::visit_block(this, body);
-            }
+            this.inside(false, |this| {
+                if matches!(safety, Safety::Unsafe(_)) {
+                    let argument = section(attributes).unwrap_or_else(|| "as its trait says".to_string());
+                    this.note(Kind::Function, "unsafe fn", argument, body.map(Block::span));
+                }
+                if let Some(body) = body {
+                    visit::visit_block(this, body);
+                }
+            });
         });
     }
 }
@@ -202,6 +214,30 @@ impl<'ast> visit::Visit<'ast> for Finder<'_> {
         let argument = self.argument(block.unsafe_token.span);
         self.note(Kind::Block, &text(block), argument, Some(block.block.span()));
         visit::visit_expr_unsafe(self, block);
+    }
+
+    fn visit_expr_closure(&mut self, closure: &'ast ExprClosure) {
+        self.inside(false, |this| visit::visit_expr_closure(this, closure)); // runs when it is called
+    }
+
+    fn visit_expr_const(&mut self, block: &'ast ExprConst) {
+        self.inside(true, |this| visit::visit_expr_const(this, block));
+    }
+
+    fn visit_item_const(&mut self, item: &'ast ItemConst) {
+        self.inside(true, |this| visit::visit_item_const(this, item));
+    }
+
+    fn visit_impl_item_const(&mut self, item: &'ast ImplItemConst) {
+        self.inside(true, |this| visit::visit_impl_item_const(this, item));
+    }
+
+    fn visit_trait_item_const(&mut self, item: &'ast TraitItemConst) {
+        self.inside(true, |this| visit::visit_trait_item_const(this, item));
+    }
+
+    fn visit_item_static(&mut self, item: &'ast ItemStatic) {
+        self.inside(true, |this| visit::visit_item_static(this, item));
     }
 
     fn visit_item_fn(&mut self, item: &'ast ItemFn) {
@@ -249,19 +285,24 @@ impl<'ast> visit::Visit<'ast> for Finder<'_> {
     }
 }
 
+/// Every `unsafe` of a file.
+fn sites_of(file: &str, text: &str) -> Vec<Site> {
+    let parsed = syn::parse_file(text).unwrap_or_else(|error| panic!("{file}: {error}"));
+    let (file, text) = (file.to_string(), text.lines().collect());
+    let mut finder = Finder { file, text, places: Vec::new(), is_evaluated: false, sites: Vec::new() };
+    visit::Visit::visit_file(&mut finder, &parsed);
+    finder.sites
+}
+
 /// Every `unsafe` of `src/`.
 fn sites() -> Vec<Site> {
     let mut all = Vec::new();
     for file in sources("src") {
-        let text = read(&file);
-        let parsed = syn::parse_file(&text).unwrap_or_else(|error| panic!("{file}: {error}"));
-        let text = text.lines().collect();
-        let mut finder = Finder { file, text, places: Vec::new(), sites: Vec::new() };
-        visit::Visit::visit_file(&mut finder, &parsed);
+        let mut sites = sites_of(&file, &read(&file));
         let is_unsafe = |tree: &TokenTree| matches!(tree, TokenTree::Ident(ident) if ident == "unsafe");
-        let said = flat(tokens(&finder.file)).iter().filter(|tree| is_unsafe(tree)).count();
-        assert_eq!(said, finder.sites.len(), "{}: an `unsafe` that is not found: in a macro?", finder.file);
-        all.append(&mut finder.sites);
+        let said = flat(tokens(&file)).iter().filter(|tree| is_unsafe(tree)).count();
+        assert_eq!(said, sites.len(), "{file}: an `unsafe` that is not found: in a macro?");
+        all.append(&mut sites);
     }
     all
 }
@@ -358,6 +399,25 @@ fn arguments_are_found_above_what_they_are_of() {
     assert_eq!(section(&[]), None);
 }
 
+/// No program executes what the compiler evaluates: the values of statics and constants, but for the
+/// closures and functions in them.
+#[test]
+fn code_that_the_compiler_evaluates_is_not_expected_to_run() {
+    let text = "
+        static A: u8 = unsafe { a() };
+        static B: Lazy = Lazy::new(|| unsafe { b() });
+        const C: u8 = { unsafe fn c() {} unsafe { d() } };
+        impl T { const E: u8 = unsafe { e() }; fn f() { unsafe { f() } } }
+        trait U { const G: u8 = unsafe { g() }; }
+        fn h() { const { unsafe { h() } }; unsafe { i() } }
+    ";
+    let runs = |site: &Site| site.runs.is_some().then(|| site.code.clone());
+    assert_eq!(
+        sites_of("some.rs", text).iter().filter_map(runs).collect::<Vec<_>>(),
+        ["unsafe { b() }", "unsafe fn", "unsafe { f() }", "unsafe { i() }"]
+    );
+}
+
 /// The execution counts of a file: the position and the count of each segment, in order.
 type Segments = Vec<(LineColumn, Option<u64>)>;
 
@@ -395,7 +455,7 @@ fn executed(segments: &Segments, range: &Range<LineColumn>) -> bool {
 }
 
 /// The inventory lists files that a build with coverage does not contain, in the form `* `file`:
-/// why`. These files are exempt.
+/// why`. These files are exempt, and so is code that the compiler evaluates.
 #[test]
 fn every_unsafe_block_is_executed() {
     let Some(export) = env::var_os("COVERAGE") else {

@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)] // a stage requests items of its source when its own items are requested
 
-use std::{convert::Infallible, iter, ops::Range};
+use std::{convert::Infallible, ops::Range};
 
 use super::state::{State, Stateless};
 
@@ -212,29 +212,10 @@ pub trait Source: Chain<State = Stateless> {
         unsafe { self.begin().items(range) }.map(|item| self.one(&mut (), item))
     }
 
-    /// Whether [`fold`](Self::fold) is faster than a loop over [`items`](Self::items). Otherwise no
-    /// loop calls it: one more frame would be on the path to each closure.
+    /// Whether `find_map` of [`items`](Self::items) is faster than a `for` loop over them.
+    /// Otherwise no loop calls it: one more frame would be on the path to each closure.
     #[doc(hidden)]
-    const FOLDS_FASTER: bool = false;
-
-    /// Calls `step` with each item at the indices of `range` and its index, up to the first `Err`.
-    ///
-    /// # Safety
-    /// As for [`items`](Self::items).
-    #[doc(hidden)]
-    #[inline(always)]
-    unsafe fn fold<A, Z>(
-        &self,
-        range: Range<usize>,
-        mut acc: A,
-        mut step: impl FnMut(A, usize, Self::Item) -> Result<A, Z>,
-    ) -> Result<A, Z> {
-        // SAFETY: as the caller promises.
-        for (at, item) in iter::zip(range.clone(), unsafe { self.items(range) }) {
-            acc = step(acc, at, item)?;
-        }
-        Ok(acc)
-    }
+    const FINDS_FASTER: bool = false;
 }
 
 /// A type that can be converted to a [`Chain`]: slices, vectors and arrays by shared or exclusive

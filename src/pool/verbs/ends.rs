@@ -47,7 +47,7 @@ fn calling<C: Chain, Z>(
     f: impl Fn(&mut WorkerOf<C>, C::Item) -> Result<(), Z> + Sync,
 ) -> impl Fold<C, (), Z> {
     move |mut claimed, _| {
-        if const { C::Source::FOLDS_FASTER } {
+        if const { C::Source::FINDS_FASTER } {
             return claimed.fold((), |state, (), item| f(state, item)).map(Some);
         }
         let chain = claimed.chain;

@@ -134,20 +134,7 @@ impl<A: Source, B: Source<Item = A::Item>> Source for InTurn<A, B> {
         unsafe { self.in_turn(range) }
     }
 
-    const FOLDS_FASTER: bool = true;
-
-    /// In pairs, without a branch per item that chooses the source of the item.
-    #[inline(always)]
-    unsafe fn fold<Acc, Z>(
-        &self,
-        range: Range<usize>,
-        acc: Acc,
-        step: impl FnMut(Acc, usize, A::Item) -> Result<Acc, Z>,
-    ) -> Result<Acc, Z> {
-        // SAFETY: as the caller promises.
-        unsafe { self.in_turn(range.clone()) }.fold_in_pairs(range.start, acc, step)
-    }
-
+    const FINDS_FASTER: bool = true;
     const IS_PARTED: bool = A::IS_PARTED || B::IS_PARTED;
     const DROPS_ITEMS: bool = A::DROPS_ITEMS || B::DROPS_ITEMS;
 }
@@ -162,36 +149,6 @@ struct ItemsInTurn<A, B> {
     /// The index behind the last item.
     end: usize,
     turns: Alternation,
-}
-
-impl<T, A: ExactSizeIterator<Item = T>, B: ExactSizeIterator<Item = T>> ItemsInTurn<A, B> {
-    /// Calls `step` with each item and its index, up to the first `Err`. The first item has the
-    /// index `at`.
-    #[inline(always)]
-    fn fold_in_pairs<Acc, Z>(
-        self,
-        mut at: usize,
-        mut acc: Acc,
-        mut step: impl FnMut(Acc, usize, T) -> Result<Acc, Z>,
-    ) -> Result<Acc, Z> {
-        let Self { mut a, mut b, mut a_is_next, .. } = self;
-        loop {
-            if a_is_next {
-                let Some(item) = a.next() else { break };
-                acc = step(acc, at, item)?;
-                at += 1;
-            }
-            a_is_next = true;
-            let Some(item) = b.next() else { break };
-            acc = step(acc, at, item)?;
-            at += 1;
-        }
-        for item in a.chain(b) {
-            acc = step(acc, at, item)?;
-            at += 1;
-        }
-        Ok(acc)
-    }
 }
 
 impl<T, A, B> Iterator for ItemsInTurn<A, B>
@@ -211,10 +168,42 @@ where
         }
     }
 
+    /// In pairs, without a branch per item that chooses the source of the item.
     #[inline(always)]
-    fn fold<Acc, F: FnMut(Acc, T) -> Acc>(self, acc: Acc, mut step: F) -> Acc {
-        let Ok(acc) = self.fold_in_pairs(0, acc, |acc, _, item| Ok::<_, Infallible>(step(acc, item)));
-        acc
+    fn find_map<R, F: FnMut(T) -> Option<R>>(&mut self, mut find: F) -> Option<R> {
+        let Self { a, b, .. } = self;
+        let mut a_is_next = self.a_is_next;
+        loop {
+            if a_is_next {
+                let Some(item) = a.next() else { break };
+                if let Some(found) = find(item) {
+                    self.a_is_next = false;
+                    return Some(found);
+                }
+            }
+            a_is_next = true;
+            let Some(item) = b.next() else { break };
+            if let Some(found) = find(item) {
+                self.a_is_next = true;
+                return Some(found);
+            }
+        }
+        for item in a.chain(b) {
+            if let Some(found) = find(item) {
+                return Some(found);
+            }
+        }
+        None
+    }
+
+    #[inline(always)]
+    fn fold<Acc, F: FnMut(Acc, T) -> Acc>(mut self, acc: Acc, mut step: F) -> Acc {
+        let mut held = Some(acc);
+        let None = self.find_map(|item| -> Option<Infallible> {
+            held = held.take().map(|acc| step(acc, item));
+            None
+        });
+        held.expect("each step returns it")
     }
 
     #[inline(always)]
@@ -245,4 +234,26 @@ where
     A: ExactSizeIterator<Item = T>,
     B: ExactSizeIterator<Item = T>,
 {
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn items_go_on_behind_the_one_that_is_found() {
+        let (a, b) = ([0, 1, 2], [10, 11, 12, 13, 14]);
+        let all = [0, 10, 1, 11, 2, 12, 13, 14];
+        for begin in 0..=all.len() {
+            let source = InTurn::new(&a[..], &b[..], false);
+            for wanted in &all[begin..] {
+                // SAFETY: each source is new, and its items are requested once.
+                let mut items = unsafe { source.in_turn(begin..all.len()) };
+                assert_eq!(items.find_map(|item| (item == wanted).then_some(*item)), Some(*wanted));
+                let behind = all.iter().position(|item| item == wanted).expect("it is there") + 1;
+                let (left, expected) = (items.collect::<Vec<_>>(), all[behind..].iter().collect::<Vec<_>>());
+                assert_eq!(left, expected, "from {begin}, behind {wanted}");
+            }
+        }
+    }
 }
