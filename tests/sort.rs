@@ -1,7 +1,7 @@
 //! Tests of the sorts: they give std's results on several threads, and lose no item whatever a
 //! comparison does.
 
-#![cfg(not(miri))] // Under Miri, sorts of slices long enough to be shared take hours. The tests of `src/pool/sort.rs` cut slices into smaller pieces.
+#![cfg(not(miri))] // Under Miri, sorts of slices long enough to be shared take hours. The tests of `src/pool/verbs/merge.rs` cut slices into smaller pieces.
 
 use std::{
     cell::Cell,
@@ -18,6 +18,9 @@ use std::{
 
 use proptest::prelude::*;
 use rangesteal::Pool;
+
+/// The number of random slices. `.ci/long "tests, optimised"` sorts more of them.
+const CASES: u32 = if cfg!(debug_assertions) { 75 } else { 200 };
 
 fn pool(threads: usize) -> Pool {
     Pool::builder().num_threads(threads).build().expect("a pool")
@@ -108,7 +111,7 @@ fn is_sorted(given: &[(u64, usize)], sorted: &[(u64, usize)]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: CASES / 3, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn unstable_sorts_sort(shape in shape(), len in length(), seed: u64, threads in 1..5_usize) {
         let (pool, given) = (pool(threads), items(shape, len, seed));
@@ -214,7 +217,7 @@ impl Ord for Tied {
 #[test]
 fn any_slice_is_sorted_as_std_does() {
     let pools: Vec<Pool> = (1..=8).map(pool).collect();
-    let cases = ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(200) };
+    let cases = ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(CASES) };
     proptest!(cases, |(shape in shape(), len in length(), seed: u64, threads in 1..=8_usize)| {
         is_as_std(&pools[threads - 1], &items(shape, len, seed));
     });

@@ -206,7 +206,7 @@ fn judge(ended: &Ended, most_errors: usize) {
 fn each_seed(name: &str, mut examine: impl FnMut(&Folder, &mut SplitMix64)) {
     let folder = Folder::new(name);
     let first = number("STV_FUZZ_SEED", 1);
-    for seed in first..first + number("STV_FUZZ_RUNS", 100) {
+    for seed in first..first + number("STV_FUZZ_RUNS", 25) {
         let examined = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             examine(&folder, &mut SplitMix64::new(seed));
         }));

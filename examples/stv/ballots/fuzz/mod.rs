@@ -203,7 +203,7 @@ fn undamaged(random: &mut SplitMix64, files: &[Vec<u8>]) -> Vec<u8> {
 fn inputs_by_the_million() {
     let files = files();
     let first = number("STV_FUZZ_SEED", 1);
-    let seeds = first..first + number("STV_FUZZ", 10_000);
+    let seeds = first..first + number("STV_FUZZ", 3_000);
     let (done, mut elections) = (AtomicBool::new(false), 0);
     thread::scope(|scope| {
         scope.spawn(|| watch(&done));
