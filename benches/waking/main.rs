@@ -1,6 +1,7 @@
 //! How long it takes until the last of many sleeping threads begins: threads that sleep on
 //! condition variables, woken one by one and as a tree, beside loops of rangesteal and of rayon.
-//! All items sleep, so that the number of CPUs does not matter much.
+//! All items sleep, so that the number of CPUs does not matter much. Then how long pools take that
+//! are built for one short loop, beside threads that are started and joined.
 
 #![allow(missing_docs, clippy::cast_precision_loss, reason = "a program that estimates")]
 
@@ -19,6 +20,7 @@ mod who;
 
 use std::{
     array,
+    hint::black_box,
     sync::atomic::{AtomicU64, Ordering},
     thread,
     time::{Duration, Instant},
@@ -26,7 +28,7 @@ use std::{
 
 use clap::Parser;
 use rangesteal::Pool;
-use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
+use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
 
 use crate::{
     random::Random,
@@ -94,16 +96,60 @@ fn measure(sleepers: usize, rounds: u32) -> [Vec<f64>; NAMES.len()] {
     times
 }
 
+/// The times in which a pool is built, runs a loop of some microseconds and is dropped, in
+/// microseconds: of rangesteal, and of rayon. Then the time in which the threads of such a pool of
+/// rangesteal are started and joined.
+fn built(threads: usize, rounds: u32) -> [Vec<f64>; 3] {
+    let items: Vec<u64> = (0..1000).collect();
+    let mut times = array::from_fn(|_| Vec::new());
+    for _ in 0..rounds {
+        for (which, times) in times.iter_mut().enumerate() {
+            let begin = Instant::now();
+            match which {
+                0 => {
+                    let pool = Pool::builder().num_threads(threads).build().expect("a pool");
+                    black_box(pool.map_reduce(&items, |item| item % 7, |one, other| one + other));
+                }
+                1 => {
+                    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+                    let sum = || items.par_iter().map(|item| item % 7).sum::<u64>();
+                    black_box(pool.expect("a pool of rayon's").install(sum));
+                }
+                _ => {
+                    let started: Vec<_> = (1..threads).map(|_| thread::spawn(|| ())).collect();
+                    for thread in started {
+                        thread.join().expect("no panic");
+                    }
+                }
+            }
+            times.push(nanos_since(begin) as f64 / 1e3);
+            machine::settle(); // the threads of rayon's pool end
+        }
+    }
+    times
+}
+
+/// The median and the minimum.
+fn cell(times: &[f64]) -> String {
+    let least = times.iter().copied().fold(f64::INFINITY, f64::min);
+    format!("{:>18}", format!("{:.0} ({least:.0})", race::median(times.iter().copied())))
+}
+
 fn main() {
     let Options { rounds, .. } = Options::parse();
     let cpus = machine::cpus(&machine::mask()).len();
     println!("{cpus} CPUs, {rounds} rounds; µs from the call until the last begins: median (minimum)");
     println!("{:>8} {}", "sleepers", NAMES.map(|name| format!("{name:>18}")).concat());
     for sleepers in [63, 127] {
-        let cells = measure(sleepers, rounds).map(|times| {
-            let least = times.iter().copied().fold(f64::INFINITY, f64::min);
-            format!("{:>18}", format!("{:.0} ({least:.0})", race::median(times.into_iter())))
-        });
-        println!("{sleepers:>8} {}", cells.concat());
+        println!("{sleepers:>8} {}", measure(sleepers, rounds).map(|times| cell(&times)).concat());
+    }
+    println!("a pool is built, runs one loop, and is dropped");
+    println!(
+        "{:>8} {}",
+        "threads",
+        ["rangesteal", "rayon", "threads alone"].map(|name| format!("{name:>18}")).concat()
+    );
+    for threads in [1, 2, 4] {
+        println!("{threads:>8} {}", built(threads, 5 * rounds).map(|times| cell(&times)).concat());
     }
 }

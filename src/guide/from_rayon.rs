@@ -114,7 +114,7 @@
 //!
 //! | rayon | here |
 //! |---|---|
-//! | `ThreadPoolBuilder::build`, `ThreadPoolBuilder::build_global`, `ThreadPoolBuilder::num_threads`, `ThreadPoolBuilder::stack_size`, `ThreadPoolBuilder::thread_name`, `ThreadPoolBuilder::spawn_handler`, `ThreadPoolBuilder::start_handler`, `ThreadPoolBuilder::exit_handler` | the same. Handlers get worker numbers from 1 on: worker 0 is the calling thread, on its own stack. `build` waits until all threads have started. Leave `num_threads` out instead of passing 0 |
+//! | `ThreadPoolBuilder::build`, `ThreadPoolBuilder::build_global`, `ThreadPoolBuilder::num_threads`, `ThreadPoolBuilder::stack_size`, `ThreadPoolBuilder::thread_name`, `ThreadPoolBuilder::spawn_handler`, `ThreadPoolBuilder::start_handler`, `ThreadPoolBuilder::exit_handler` | the same. Handlers get worker numbers from 1 on: worker 0 is the calling thread, on its own stack. `build` waits until the start handler has run on all threads. Leave `num_threads` out instead of passing 0 |
 //! | `ThreadPool`, `ThreadPoolBuilder`, `ThreadPoolBuildError`, `ThreadPool::new`, `ThreadPoolBuilder::new` | `Pool`, `PoolBuilder`, `BuildError`, `Pool::new()?`, `Pool::builder()` |
 //! | `ThreadPoolBuilder::build_scoped` | `Pool::builder().scope(\|pool\| ..)`; a `spawn_handler` may start scoped threads that call `run` |
 //! | `ThreadPoolBuilder::use_current_thread` | nothing: the calling thread is always a worker |

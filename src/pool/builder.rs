@@ -8,7 +8,7 @@ use crate::{
         error::{BuildError, LEAST_STACK},
         hosts::{HostOptions, Hosts, new_thread},
         place::{
-            affinity::{Mask, Pin, before_pin, pin_for_good},
+            affinity::{self, Mask, Pin, before_pin, note_pinned, pin_for_good, pin_thread, thread_of},
             cpu_assignment::CpuAssignment,
             inherited_scheduling::InheritedScheduling,
             placement::{PinState, Pinning, Placement, SeatPlan, System, Wish},
@@ -139,8 +139,8 @@ impl<S> PoolBuilder<S> {
     /// Workers are pinned to CPUs that the building thread may run on, in the order of
     /// [`placement`](Self::placement). Worker 0 is the thread that calls a loop. Only
     /// [`scope`](Self::scope) pins this thread; otherwise the pool leaves one CPU free for the
-    /// calling thread. If the caller runs on the CPU of another worker when it shares a loop, that
-    /// worker moves to the free CPU.
+    /// calling thread: that of the building thread, if a worker would get it. If the caller runs on
+    /// the CPU of another worker when it shares a loop, that worker moves to the free CPU.
     ///
     /// ```
     /// use rangesteal::{Pinning, Pool};
@@ -426,7 +426,7 @@ impl<S: FnMut(WorkerThread) -> io::Result<()>> PoolBuilder<S> {
 }
 
 impl PoolOptions {
-    /// Makes the plan, starts the threads, waits until all of them have started, and pins the
+    /// Makes the plan, starts the threads, waits for those that have to say something, and pins the
     /// caller of a scope.
     fn assemble(
         mut self,
@@ -439,7 +439,13 @@ impl PoolOptions {
         }
         let mask = inherited.as_ref().map_or_else(Mask::of_this_thread, InheritedScheduling::mask);
         let scheduling = inherited.clone().or_else(|| mask.as_ref().ok().map(InheritedScheduling::of_cpus));
-        let mut plan = SeatPlan::new(mem::take(&mut self.wish), System::now(mask))?;
+        let before = mask.as_ref().ok().cloned();
+        let mut system = System::now(mask);
+        let mut plan = SeatPlan::new(mem::take(&mut self.wish), &mut system)?;
+        system.keep();
+        if let (None, Some(here)) = (&pin_caller, affinity::here()) {
+            plan.leave_free(here);
+        }
         let handlers = Arc::new(mem::take(&mut self.handlers));
         let hosts = Hosts::new(HostOptions {
             name: self.name(0)?,
@@ -458,7 +464,8 @@ impl PoolOptions {
             threads.detach();
         }
         let host = self.start_host.map(|start| start(&hosts, spawn.as_mut())).transpose()?;
-        let arrivals = self.start(&mut threads, &plan, inherited, &handlers, spawn.as_mut())?;
+        let scheduling = Scheduling { before, inherited };
+        let arrivals = self.start(&mut threads, &plan, scheduling, &handlers, spawn.as_mut())?;
         drop(spawn); // also drops the workers that the handler has kept, so that their receivers report an error
         if let Some(arrival) = host {
             arrival.receive().ok_or(BuildError::NotRun { worker: 0 })?;
@@ -469,8 +476,10 @@ impl PoolOptions {
             first_refused.get_or_insert((worker, cpu.number, source));
         };
         for (worker, arrival) in (1..).zip(arrivals) {
-            let arrived = arrival.receive().ok_or(BuildError::NotRun { worker })?;
-            let Arrived { taken_over, pinned, started } = arrived;
+            let Arrived { taken_over, pinned, started } = match arrival {
+                Arrival::Past(arrived) => arrived,
+                Arrival::Awaited(arrival) => arrival.receive().ok_or(BuildError::NotRun { worker })?,
+            };
             started.map_err(|message| BuildError::StartHandler { worker, message })?;
             if worker == 1
                 && let Err(source) = taken_over
@@ -522,7 +531,7 @@ impl PoolOptions {
                 Some(spawn) => {
                     spawn(WorkerThread::new(0, name, stack_size, Box::new(|_pin| body()), threads.gate()))
                 }
-                None => threads.start(new_thread(name, stack_size), body),
+                None => threads.start(new_thread(name, stack_size), body).map(drop),
             };
             started.map_err(|source| BuildError::Spawn { worker: 0, source })
         })
@@ -530,22 +539,29 @@ impl PoolOptions {
 
     /// Starts all threads. Does not wait until the threads arrive: a handler may collect all
     /// workers before it runs the first worker.
+    ///
+    /// A thread that has to do something before its first job pins itself before, and is awaited.
+    /// Any other thread is pinned from here, and may not even run when the first loop is called:
+    /// its start takes some 30 µs.
     fn start(
         &self,
         threads: &mut Threads,
         plan: &SeatPlan,
-        inherited: Option<InheritedScheduling>,
+        scheduling: Scheduling,
         handlers: &Arc<Handlers>,
         mut spawn: Option<&mut Spawn<'_>>,
-    ) -> Result<Vec<oneshot::Receiver<Arrived>>, BuildError> {
+    ) -> Result<Vec<Arrival>, BuildError> {
+        let Scheduling { before, inherited } = scheduling;
         let inherited = inherited.filter(|_| spawn.is_none()); // threads of a handler keep their priority
+        let is_awaited = inherited.is_some() || handlers.start.is_some();
         let mut arrivals = Vec::with_capacity(plan.workers);
         for worker in 1..plan.workers {
             let name = self.name(worker)?;
+            let cpu = plan.cpu(worker).map(|cpu| cpu.number);
             let body = ThreadBody {
                 worker,
                 inherited: inherited.clone(),
-                cpu: plan.cpu(worker).map(|cpu| cpu.number),
+                cpu,
                 checks_cpu: plan.pinning != Pinning::Off,
                 handlers: Arc::clone(handlers),
             };
@@ -553,15 +569,42 @@ impl PoolOptions {
             let started = if let Some(spawn) = &mut spawn {
                 let body = Box::new(move |pin: Pin<'_>| body.run(handle, sender, pin));
                 spawn(WorkerThread::new(worker, name, self.stack_size, body, threads.gate()))
-            } else {
+                    .map(|()| Arrival::Awaited(arrival))
+            } else if is_awaited {
                 let body = Box::new(move || body.run(handle, sender, &mut pin_for_good));
-                threads.start(new_thread(name, self.stack_size), body)
+                threads.start(new_thread(name, self.stack_size), body).map(|_| Arrival::Awaited(arrival))
+            } else {
+                let before = before.clone();
+                let mut is_pinned = move |_cpu| {
+                    before.iter().for_each(note_pinned);
+                    Ok(())
+                };
+                let body = Box::new(move || body.run(handle, sender, &mut is_pinned));
+                threads.start(new_thread(name, self.stack_size), body).map(|started| {
+                    let thread = thread_of(started);
+                    let pinned = cpu.map_or(Ok(()), |cpu| pin_thread(thread, cpu)).map(|()| thread);
+                    Arrival::Past(Arrived { taken_over: Ok(()), pinned, started: Ok(()) })
+                })
             };
-            started.map_err(|source| BuildError::Spawn { worker, source })?;
-            arrivals.push(arrival);
+            arrivals.push(started.map_err(|source| BuildError::Spawn { worker, source })?);
         }
         Ok(arrivals)
     }
+}
+
+/// The CPUs and the priority of a pool's threads.
+struct Scheduling {
+    /// The mask of the building thread, with which new threads start.
+    before: Option<Mask>,
+    /// The CPUs and the priority that the threads take over instead.
+    inherited: Option<InheritedScheduling>,
+}
+
+/// The message of a worker's thread.
+enum Arrival {
+    /// The builder knows it without the thread.
+    Past(Arrived),
+    Awaited(oneshot::Receiver<Arrived>),
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]

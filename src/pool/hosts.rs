@@ -151,7 +151,7 @@ impl Hosts {
         if self.options.handlers.are_detached {
             threads.detach();
         }
-        let why: String = match threads.start(self.new_thread(), body).map(|()| arrival.receive()) {
+        let why: String = match threads.start(self.new_thread(), body).map(|_| arrival.receive()) {
             Ok(Some(Arrived { started: Ok(()), .. })) => return threads,
             Ok(Some(Arrived { started: Err(message), .. })) => {
                 format!("the start handler has panicked: {message}")

@@ -7,16 +7,16 @@
 //! in the path, `{+1}` for the next number, and `{-1}` for the previous number. Several lines with
 //! the same path are several lines of one file.
 
-use std::{collections::HashMap, io};
+use std::{cell::Cell, collections::HashMap, io};
 
 use proptest::prelude::*;
 
 use crate::pool::{
     error::BuildError,
     place::{
-        affinity,
+        affinity::{self, Mask},
         cpu_assignment::CpuAssignment,
-        placement::{CountSource, PinState, Pinning, Placement, SeatPlan, System, Wish},
+        placement::{CountSource, PinState, Pinning, Placement, Reading, SeatPlan, System, Wish},
         quota::quota,
     },
 };
@@ -94,9 +94,10 @@ impl KnownMachine {
         let file = |path: &str| self.files.get(path).cloned();
         SeatPlan::new(
             wish,
-            System {
+            &mut System {
                 allowed: Ok(self.allowed.clone()),
                 file: &file,
+                reading: Reading::default(),
                 num_threads: variable.map(Into::into),
                 pinning: None,
             },
@@ -437,24 +438,62 @@ fn what_is_not_told() {
 }
 
 #[test]
+fn a_value_that_was_read_is_not_read_again() {
+    let (machine, reads) = (KnownMachine::new(SOCKETS), Cell::new(0));
+    let file = |path: &str| {
+        reads.set(reads.get() + 1);
+        machine.files.get(path).cloned()
+    };
+    let plan = |reading| {
+        let allowed = Ok(machine.allowed.clone());
+        let mut system = System { allowed, file: &file, reading, num_threads: None, pinning: None };
+        let plan = SeatPlan::new(Wish::default(), &mut system).unwrap();
+        (order(&plan), system.reading, reads.take())
+    };
+    let (first, reading, some) = plan(Reading::default());
+    let (again, _, none) = plan(reading);
+    assert_eq!((first, none), (again, 0));
+    assert!(some > 0);
+}
+
+/// Other tests build pools, too, perhaps on other CPUs.
+#[test]
+#[cfg(all(target_os = "linux", not(any(miri, portable))))]
+fn a_pool_keeps_its_reading_for_pools_of_the_same_cpus() {
+    let knows = |cpus: &[usize]| !System::now(Mask::of(cpus)).reading.is_new();
+    let keep = |cpus: &[usize]| {
+        let mut system = System::now(Mask::of(cpus));
+        SeatPlan::new(Wish::default(), &mut system).unwrap();
+        system.keep();
+    };
+    let is_kept = |cpus| {
+        keep(&[7777, 7778]);
+        knows(cpus)
+    };
+    assert!((0..1000).any(|_| is_kept(&[7777, 7778])), "it is read again");
+    assert!((0..1000).all(|_| !is_kept(&[7777])), "it is kept for other CPUs");
+}
+
+#[test]
 fn the_mask_is_not_told() {
     let system = |kind: io::ErrorKind| System {
         allowed: Err(kind.into()),
         file: &|_| None,
+        reading: Reading::default(),
         num_threads: None,
         pinning: None,
     };
     let wish = |pinning| Wish { workers: Some(3), pinning: Some(pinning), ..Wish::default() };
     let (denied, unsupported) = (io::ErrorKind::PermissionDenied, io::ErrorKind::Unsupported);
     for kind in [denied, unsupported] {
-        let error = SeatPlan::new(wish(Pinning::Required), system(kind)).unwrap_err();
+        let error = SeatPlan::new(wish(Pinning::Required), &mut system(kind)).unwrap_err();
         assert!(matches!(error, BuildError::Affinity { .. }), "{error}");
-        let plan = SeatPlan::new(wish(Pinning::Off), system(kind)).unwrap();
+        let plan = SeatPlan::new(wish(Pinning::Off), &mut system(kind)).unwrap();
         assert_eq!((plan.workers, plan.cpu(0), plan.doubts.len()), (3, None, 0));
     }
-    let plan = SeatPlan::new(wish(Pinning::BestEffort), system(denied)).unwrap();
+    let plan = SeatPlan::new(wish(Pinning::BestEffort), &mut system(denied)).unwrap();
     assert_eq!((plan.workers, plan.cpu(0), plan.doubts.len()), (3, None, 1));
-    let plan = SeatPlan::new(wish(Pinning::BestEffort), system(unsupported)).unwrap();
+    let plan = SeatPlan::new(wish(Pinning::BestEffort), &mut system(unsupported)).unwrap();
     assert_eq!(
         (plan.workers, plan.cpu(0), plan.doubts.len()),
         (3, None, 0),
@@ -604,8 +643,9 @@ fn who_is_bound_is_told() {
     let whole = KnownMachine::new(LAPTOP);
     let file = |path: &str| whole.files.get(path).cloned();
     let allowed = Err(io::ErrorKind::Unsupported.into());
-    let system = System { allowed, file: &file, num_threads: None, pinning: None };
-    let plan = SeatPlan::new(off(), system).unwrap();
+    let mut system =
+        System { allowed, file: &file, reading: Reading::default(), num_threads: None, pinning: None };
+    let plan = SeatPlan::new(off(), &mut system).unwrap();
     assert_eq!((plan.bound, plan.remarks), (None, Vec::new()), "no mask, no CPU that is forbidden");
 }
 

@@ -12,37 +12,64 @@ use super::{
 };
 use crate::sync::lock_unless_stuck;
 
-pub(crate) use system::{Priority, Thread, count_of_unknown, here, this_thread, usage};
+pub(crate) use system::{Priority, Thread, count_of_unknown, here, this_thread, thread_of, usage};
 
 #[cfg(all(target_os = "linux", not(any(miri, portable))))] // Miri has neither sched_getcpu nor getrusage
 mod system {
     use std::{io, ptr, time::Duration};
 
     use super::CALLING_THREAD;
-    use crate::pool::{
-        place::{files::File, topology::online},
-        tell::journal::Usage,
-    };
+    use crate::pool::tell::journal::Usage;
     use nix::{
         errno::Errno,
         libc,
         sched::sched_getcpu,
         sys::{
+            pthread::pthread_self,
             resource::{UsageWho, getrusage},
             time::TimeValLike,
         },
         unistd::{Pid, gettid},
     };
 
+    /// The number of a thread in the kernel.
+    pub(super) type Number = libc::pid_t;
+
     /// A thread that other threads can pin.
-    pub(crate) type Thread = libc::pid_t;
+    pub(crate) type Thread = libc::pthread_t;
 
     pub(crate) fn this_thread() -> Thread {
-        gettid().as_raw()
+        pthread_self()
     }
 
-    pub(super) fn main_thread() -> Thread {
+    /// The thread that has been started.
+    #[cfg(not(any(loom, shuttle)))]
+    pub(crate) fn thread_of(started: &std::thread::JoinHandle<()>) -> Thread {
+        std::os::unix::thread::JoinHandleExt::as_pthread_t(started)
+    }
+
+    /// Models pin no thread.
+    #[cfg(any(loom, shuttle))]
+    pub(crate) fn thread_of(_started: &crate::sync::JoinHandle<()>) -> Thread {
+        this_thread()
+    }
+
+    pub(super) fn pin_thread(thread: Thread, mask: &[usize]) -> io::Result<()> {
+        let size = size_of_val(mask);
+        // SAFETY: 1. the C library reads `size` bytes, all of them inside the mask; 2. the thread
+        // has not been joined (see `super::pin_thread`).
+        match unsafe { libc::pthread_setaffinity_np(thread, size, mask.as_ptr().cast()) } {
+            0 => Ok(()),
+            error => Err(io::Error::from_raw_os_error(error)),
+        }
+    }
+
+    pub(super) fn main_thread() -> Number {
         Pid::this().as_raw()
+    }
+
+    pub(super) fn is_main_thread() -> bool {
+        gettid() == Pid::this()
     }
 
     /// The CPU that the calling thread runs on at the moment.
@@ -51,7 +78,7 @@ mod system {
     }
 
     /// Reads the mask of a thread. The error is EINVAL if the mask of the kernel has more bits.
-    pub(super) fn read_mask(thread: Thread, mask: &mut [usize]) -> io::Result<()> {
+    pub(super) fn read_mask(thread: Number, mask: &mut [usize]) -> io::Result<()> {
         let size = size_of_val(mask);
         // SAFETY: 1. the kernel writes at most `size` bytes, all of them inside `mask`; 2. any bits
         // are a valid mask.
@@ -59,7 +86,7 @@ mod system {
         Ok(())
     }
 
-    pub(super) fn set_mask(thread: Thread, mask: &[usize]) -> io::Result<()> {
+    pub(super) fn set_mask(thread: Number, mask: &[usize]) -> io::Result<()> {
         let size = size_of_val(mask);
         // SAFETY: the kernel reads `size` bytes, all of them inside the mask.
         Errno::result(unsafe { libc::sched_setaffinity(thread, size, mask.as_ptr().cast()) })?;
@@ -68,8 +95,8 @@ mod system {
 
     /// The number of CPUs, for a thread whose mask is not known. (`available_parallelism` of std
     /// would add 10 KB to a program.)
-    pub(crate) fn count_of_unknown(file: File<'_>) -> usize {
-        online(file).unwrap_or(1)
+    pub(crate) fn count_of_unknown(online: Option<usize>) -> usize {
+        online.unwrap_or(1)
     }
 
     /// The CPU time of the calling thread since its start, and the number of its voluntary context
@@ -167,19 +194,30 @@ mod system {
 mod system {
     use std::{env, io, thread};
 
-    use crate::pool::{place::files::File, tell::journal::Usage};
+    use crate::pool::tell::journal::Usage;
 
     /// The name of the system. Bare wasm has no such name; there this is the name of the processor.
     const SYSTEM: &str = if env::consts::OS.is_empty() { env::consts::ARCH } else { env::consts::OS };
 
-    pub(crate) type Thread = i32;
+    pub(super) type Number = i32;
+    pub(crate) type Thread = Number;
 
     pub(crate) fn this_thread() -> Thread {
         super::CALLING_THREAD
     }
 
-    pub(super) fn main_thread() -> Thread {
+    pub(crate) fn thread_of(_started: &crate::sync::JoinHandle<()>) -> Thread {
         super::CALLING_THREAD
+    }
+
+    pub(super) use set_mask as pin_thread;
+
+    pub(super) fn main_thread() -> Number {
+        super::CALLING_THREAD
+    }
+
+    pub(super) fn is_main_thread() -> bool {
+        false
     }
 
     pub(crate) fn here() -> Option<usize> {
@@ -194,7 +232,7 @@ mod system {
         read_mask(thread, &mut [])
     }
 
-    pub(crate) fn count_of_unknown(_file: File<'_>) -> usize {
+    pub(crate) fn count_of_unknown(_online: Option<usize>) -> usize {
         thread::available_parallelism().map_or(1, usize::from)
     }
 
@@ -218,7 +256,7 @@ mod system {
 }
 
 /// In the system calls, the number 0 means the calling thread.
-const CALLING_THREAD: Thread = 0;
+const CALLING_THREAD: system::Number = 0;
 
 /// The CPUs on which a thread may run, one bit per CPU. This is not the `CpuSet` of nix, which has
 /// only 1024 bits: system calls with it fail on larger machines.
@@ -236,7 +274,7 @@ impl Mask {
         Self::of_thread(CALLING_THREAD)
     }
 
-    fn of_thread(thread: Thread) -> io::Result<Self> {
+    fn of_thread(thread: system::Number) -> io::Result<Self> {
         let mut cpus = FEW;
         loop {
             let mut mask = vec![0; cpus / BITS];
@@ -320,14 +358,16 @@ pub(crate) fn of_process() -> io::Result<Mask> {
     known.map_or_else(read, Ok)
 }
 
-/// Pins a thread to `cpu`.
+/// Pins a thread to `cpu`. The thread must not have been joined, nor have ended without a handle:
+/// only the builder of a pool and callers of its loops pin its threads, and the threads end when
+/// the pool is dropped.
 pub(crate) fn pin_thread(thread: Thread, cpu: usize) -> io::Result<()> {
-    system::set_mask(thread, &Mask::of(&[cpu])?.0)
+    system::pin_thread(thread, &Mask::of(&[cpu])?.0)
 }
 
 /// Pins the calling thread to `cpu`.
 pub(crate) fn pin(cpu: usize) -> io::Result<()> {
-    pin_thread(CALLING_THREAD, cpu)
+    Mask::of(&[cpu])?.apply()
 }
 
 std::thread_local! {
@@ -352,6 +392,11 @@ fn note_before_pin(mask: Option<Mask>) -> bool {
 /// pinned it before.
 fn note_first(before: &Mask) -> bool {
     before_pin().is_none() && note_before_pin(Some(before.clone()))
+}
+
+/// Notes that the builder of a pool pins the calling thread, which has started with this mask.
+pub(crate) fn note_pinned(before: &Mask) {
+    note_first(before);
 }
 
 /// Pins the calling thread to a CPU.
@@ -380,7 +425,7 @@ pub(crate) struct Pinned {
 impl Pinned {
     pub(crate) fn to(cpu: usize) -> io::Result<Self> {
         let before = Mask::of_this_thread()?;
-        let is_main_thread = this_thread() == system::main_thread();
+        let is_main_thread = system::is_main_thread();
         let outside = if is_main_thread { lock_unless_stuck(&OUTSIDE_SCOPE) } else { None };
         let outside = outside.filter(|mask| mask.is_none());
         // Cloned before: an allocator that asks for the mask here must not see the new one.

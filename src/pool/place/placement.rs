@@ -2,17 +2,18 @@
 
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // quotas: positive, and saturate
 
-use std::{env, io};
+use std::{cell::OnceCell, env, io, mem, sync::Mutex};
 
 use super::{
     affinity::{Mask, count_of_unknown},
-    files::{File, number, read_for, read_once},
+    files::{File, number, this_system},
     quota::quota,
     topology::{Cpu, Machine, online},
 };
 use crate::{
     pool::error::{BuildError, MOST_THREADS, NUM_THREADS, PINNING, ranges},
     sorted::{order, sort},
+    sync::lock_unless_stuck,
 };
 
 /// Whether workers are pinned to CPUs. Set by
@@ -165,9 +166,9 @@ pub enum PinState {
 ///
 /// Returns `None` if the threads may use all CPUs, or if the system does not report which CPUs are
 /// online.
-fn bound(machine: &Machine, file: File<'_>) -> Option<String> {
+fn bound(machine: &Machine, online: Option<usize>) -> Option<String> {
     let allowed = machine.cpus.len();
-    let online = online(file).filter(|online| *online > allowed && allowed > 0)?;
+    let online = online.filter(|online| *online > allowed && allowed > 0)?;
     let by_default = match allowed {
         1 => ", one worker at a time",
         _ if machine.cpus.iter().all(|cpu| cpu.core == machine.cpus[0].core) => ", one core",
@@ -215,17 +216,73 @@ pub(crate) struct System<'a> {
     /// ascending order.
     pub(crate) allowed: io::Result<Vec<usize>>,
     pub(crate) file: File<'a>,
+    /// The values that have been read from the files.
+    pub(crate) reading: Reading,
     /// The values of the environment variables `RANGESTEAL_NUM_THREADS` and `RANGESTEAL_PINNING`.
     pub(crate) num_threads: Option<String>,
     pub(crate) pinning: Option<String>,
 }
 
+/// The values that pools have read from the files, for threads that may run on these CPUs. Each is
+/// read when a pool needs it.
+#[derive(Clone, Default)]
+pub(crate) struct Reading {
+    cpus: Vec<usize>,
+    quota: OnceCell<Option<f64>>,
+    /// The number of CPUs that are online.
+    online: OnceCell<Option<usize>>,
+    /// The machine of these CPUs, and the warnings about it.
+    machine: OnceCell<(Machine, Vec<String>)>,
+}
+
+#[cfg(test)]
+impl Reading {
+    /// Whether nobody has read anything.
+    pub(crate) fn is_new(&self) -> bool {
+        self.quota.get().is_none()
+    }
+}
+
+/// The reading of the last pool of this process.
+static LAST_READING: Mutex<Option<Reading>> = Mutex::new(None);
+
 impl System<'_> {
     /// The information of this system, for threads that may run on the CPUs of `mask`.
     pub(crate) fn now(mask: io::Result<Mask>) -> Self {
         let allowed = mask.map(|mask| mask.cpus());
-        read_for(allowed.as_deref().unwrap_or_default());
-        Self { allowed, file: &read_once, num_threads: variable(NUM_THREADS), pinning: variable(PINNING) }
+        let cpus = allowed.as_deref().unwrap_or_default();
+        let last = lock_unless_stuck(&LAST_READING).and_then(|last| last.clone());
+        let is_ours = |last: &Reading| last.cpus == cpus;
+        let reading =
+            last.filter(is_ours).unwrap_or_else(|| Reading { cpus: cpus.to_vec(), ..Reading::default() });
+        let (num_threads, pinning) = (variable(NUM_THREADS), variable(PINNING));
+        Self { allowed, file: &this_system, reading, num_threads, pinning }
+    }
+
+    /// Keeps the reading for later pools, which then read no file. Reading takes nine tenths of the
+    /// time in which the first pool of a program, of one thread, is built.
+    pub(crate) fn keep(self) {
+        if let Some(mut last) = lock_unless_stuck(&LAST_READING) {
+            *last = Some(self.reading);
+        }
+    }
+
+    fn quota(&self) -> Option<f64> {
+        *self.reading.quota.get_or_init(|| quota(self.file))
+    }
+
+    fn online(&self) -> Option<usize> {
+        *self.reading.online.get_or_init(|| online(self.file))
+    }
+
+    /// The machine of the allowed CPUs. Adds warnings to `doubts`.
+    fn machine(&self, allowed: &[usize], doubts: &mut Vec<String>) -> Machine {
+        let (machine, warnings) = self.reading.machine.get_or_init(|| {
+            let mut warnings = Vec::new();
+            (Machine::read(allowed, self.file, &mut warnings), warnings)
+        });
+        doubts.extend_from_slice(warnings);
+        machine.clone()
     }
 }
 
@@ -265,21 +322,21 @@ pub(crate) struct SeatPlan {
 }
 
 impl SeatPlan {
-    pub(crate) fn new(mut wish: Wish, system: System<'_>) -> Result<Self, BuildError> {
+    pub(crate) fn new(mut wish: Wish, system: &mut System<'_>) -> Result<Self, BuildError> {
         if wish.placement == Placement::Cpus(Vec::new()) {
             return Err(BuildError::NoCpus);
         }
         if wish.pinning.is_none() {
-            wish.pinning = wish.variable(system.pinning, pinning_of)?;
+            wish.pinning = wish.variable(system.pinning.take(), pinning_of)?;
         }
         let of_variable = match wish.workers {
             Some(_) => None,
-            None => wish.variable(system.num_threads, workers_of)?,
+            None => wish.variable(system.num_threads.take(), workers_of)?,
         };
         let pinning = wish.pinning.unwrap_or_default();
         let mut plan = Self { placement: wish.placement, pinning, ..Self::alone(wish.doubts) };
         plan.unpinned_because = (pinning == Pinning::Off).then_some(PinState::Off);
-        let allowed = match system.allowed {
+        let allowed = match mem::replace(&mut system.allowed, Ok(Vec::new())) {
             Ok(allowed) => allowed,
             Err(source) if pinning == Pinning::Required => return Err(BuildError::Affinity { source }),
             Err(source) => {
@@ -294,7 +351,7 @@ impl SeatPlan {
                 Vec::new()
             }
         };
-        let quota = quota(system.file);
+        let quota = system.quota();
         let whole = quota.map_or(usize::MAX, |quota| (quota.ceil() as usize).max(1)); // how many CPUs it can keep busy
         if whole < allowed.len() && pinning == Pinning::BestEffort {
             // Without this rule, every container of a machine would pin its workers to the same
@@ -309,15 +366,15 @@ impl SeatPlan {
             plan.restrict(&allowed)?;
         }
         plan.machine = if is_pinned || plan.placement == Placement::PhysicalCores {
-            Machine::read(&allowed, system.file, &mut plan.doubts)
+            system.machine(&allowed, &mut plan.doubts)
         } else {
             Machine::read(&allowed, &|_| None, &mut Vec::new()) // enough to count the CPUs
         };
-        plan.bound = bound(&plan.machine, system.file);
+        plan.bound = bound(&plan.machine, system.online());
         plan.remarks.extend(plan.bound.clone());
         plan.order = plan.placement.order(&plan.machine);
         let mut cpus = match allowed.len() {
-            0 => count_of_unknown(system.file),
+            0 => count_of_unknown(system.online()),
             allowed => allowed,
         };
         let places = match (&plan.placement, plan.order.len()) {
@@ -389,6 +446,19 @@ impl SeatPlan {
             bound: None,
             doubts,
             remarks: Vec::new(),
+        }
+    }
+
+    /// Leaves CPU `here` free, on which the building thread runs, if a helper would get it. That
+    /// thread probably calls the first loops, and a helper that starts on its CPU would stop it. A
+    /// list keeps its order.
+    pub(crate) fn leave_free(&mut self, here: usize) {
+        if matches!(self.placement, Placement::Cpus(_)) {
+            return;
+        }
+        let used = self.order.iter().take(self.workers);
+        if let Some(at) = used.map(|cpu| cpu.number).position(|cpu| cpu == here) {
+            self.order.swap(0, at);
         }
     }
 

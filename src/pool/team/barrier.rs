@@ -168,7 +168,7 @@ impl<J: Copy> Barrier<J> {
     /// a theft.
     pub(crate) fn new(workers: usize, fence: Fence, patience: Patience) -> Self {
         Self {
-            posts: (0..workers).map(|_| CachePadded::new(Post::new(WorkerState::Awake))).collect(),
+            posts: (0..workers).map(|_| CachePadded::new(Post::new(WorkerState::Rung))).collect(),
             open: CachePadded::new(AtomicUsize::new(0)),
             counts: CachePadded::default(),
             arenas: Arenas::new(workers + 1, fence),
@@ -186,6 +186,15 @@ impl<J: Copy> Barrier<J> {
     /// The address by which threads recognize their pool.
     pub(crate) fn address(&self) -> usize {
         ptr::from_ref(self).addr()
+    }
+
+    /// The thread of worker `me` runs: from now on it looks for jobs.
+    pub(super) fn arrive(&self, me: usize) {
+        let post = &self.posts[me];
+        let mut state = lock(&post.state);
+        if state.at == WorkerState::Rung {
+            post.set(&mut state, WorkerState::Awake);
+        }
     }
 
     /// A worker's memory before its first job.
@@ -974,6 +983,7 @@ mod tests {
             barrier.posts[0].at() == state
         };
         thread::scope(|scope| {
+            barrier.arrive(0);
             let worker = scope.spawn(|| barrier.enter(0, &mut barrier.nothing_seen()).is_none());
             let turn = barrier.arenas.take().unwrap();
             let mut arena_job = lock(&barrier.jobs[turn.arena.number]);

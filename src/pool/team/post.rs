@@ -39,7 +39,8 @@ pub(crate) struct PostState<O> {
 pub(crate) enum WorkerState {
     /// In no loop. It looks for a job, or will look for one before it sleeps.
     Awake,
-    /// It slept, and was rung: it wakes up, and then looks around before it sleeps again.
+    /// Its thread starts, or it slept and was rung: it is on its way, and looks around before it
+    /// sleeps.
     Rung,
     /// Sleeps on its bell.
     Asleep,

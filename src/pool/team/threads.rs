@@ -189,9 +189,13 @@ impl Threads {
 
     /// Starts a thread that runs `body`. In `body` the thread works for the pool. `body` is boxed,
     /// because the code that starts a thread is compiled once for each type of closure.
-    pub(crate) fn start(&mut self, thread: ThreadBuilder, body: Box<dyn FnOnce() + Send>) -> io::Result<()> {
+    pub(crate) fn start(
+        &mut self,
+        thread: ThreadBuilder,
+        body: Box<dyn FnOnce() + Send>,
+    ) -> io::Result<&JoinHandle<()>> {
         self.handles.push(thread.spawn(body)?);
-        Ok(())
+        Ok(&self.handles[self.handles.len() - 1])
     }
 
     /// From now on, the drop waits for nobody.
@@ -274,6 +278,7 @@ impl WorkerHandle {
             return barrier.serve();
         }
         let (me, mut seen) = (worker - 1, barrier.nothing_seen());
+        barrier.arrive(me);
         loop {
             // Checked outside of every loop: no thread waits for this worker.
             while !has_cpu() {
@@ -328,7 +333,7 @@ mod tests {
     /// `number` threads that look for jobs.
     fn started(number: usize, patience: Patience) -> Threads {
         let mut threads = Threads::new(number, Fence::Symmetric, patience);
-        assert_eq!(threads.barrier.awake(), number, "a thread that has not slept yet looks for a job");
+        assert_eq!((threads.barrier.awake(), threads.barrier.idle()), (0, number), "no thread runs yet");
         for _ in 0..number {
             let worker = threads.new_worker();
             threads.start(ThreadBuilder::new(), Box::new(move || worker.work(|| true))).unwrap();
@@ -340,7 +345,7 @@ mod tests {
     fn a_sleeping_thread_is_not_awake_and_a_polling_one_is() {
         let impatient = started(1, Patience::default());
         let begin = Instant::now();
-        while impatient.barrier.awake() > 0 {
+        while impatient.barrier.awake() > 0 || impatient.barrier.is_waking() {
             assert!(begin.elapsed() < Duration::from_secs(60), "it has no patience");
             thread::yield_now();
         }
