@@ -28,37 +28,55 @@ pub(crate) fn time(nanos: f32) -> Duration {
     Duration::from_nanos(nanos as u64)
 }
 
-/// A point in time that answers one question: has clearly more than some time passed since? The
-/// answer costs two readings of the clock.
+/// A point in time that answers one question: was an earlier point clearly longer ago than some
+/// time?
 #[cfg(not(all(target_arch = "x86_64", not(any(miri, shuttle, portable)))))]
 mod moment {
+    use std::cell::Cell;
+
     #[derive(Clone, Copy, Debug)]
-    pub(crate) struct Moment(super::Instant);
+    pub(crate) struct Moment(Option<super::Instant>);
+
+    std::thread_local!(static LAST: Cell<Moment> = const { Cell::new(Moment(None)) });
 
     impl Moment {
         pub(crate) fn now() -> Self {
-            Self(super::Instant::now())
+            let now = Self(Some(super::Instant::now()));
+            LAST.set(now);
+            now
         }
 
-        pub(crate) fn is_over(self, nanos: f32) -> bool {
-            super::nanos(self.0.elapsed()) > 3.0 * nanos
+        /// The last point that this thread has read. Long ago if it has read none.
+        pub(crate) fn last() -> Self {
+            LAST.get()
+        }
+
+        fn since(self, earlier: Self) -> f32 {
+            let since = |now: super::Instant, earlier| super::nanos(now - earlier);
+            self.0.zip(earlier.0).map_or(f32::INFINITY, |(now, earlier)| since(now, earlier))
+        }
+
+        /// Whether clearly more than `nanos` nanoseconds lie between an `earlier` point and this
+        /// one.
+        pub(crate) fn is_long_after(self, earlier: Self, nanos: f32) -> bool {
+            self.since(earlier) > 3.0 * nanos
         }
 
         /// Whether this point comes at least `nanos` nanoseconds after an `earlier` one.
         pub(crate) fn is_after(self, earlier: Self, nanos: f32) -> bool {
-            super::nanos(self.0 - earlier.0) >= nanos
+            self.since(earlier) >= nanos
         }
     }
 }
 
-/// A point in time that answers one question: has clearly more than some time passed since? The
-/// answer costs two readings of the time stamp counter, from which the system computes the clock.
-/// These two readings take less than half the time of two readings of the clock. The length of a
-/// tick need not be known.
+/// A point in time that answers one question: was an earlier point clearly longer ago than some
+/// time? A point is a reading of the time stamp counter, from which the system computes the clock.
+/// This takes less than half the time of a reading of the clock: 7 to 35 ns, the longer times on
+/// virtual machines. The length of a tick need not be known.
 #[cfg(all(target_arch = "x86_64", not(any(miri, shuttle, portable))))]
 #[allow(unsafe_code)] // reads the time stamp counter
 mod moment {
-    use std::arch::x86_64::_rdtsc;
+    use std::{arch::x86_64::_rdtsc, cell::Cell};
 
     /// So many ticks take 2 to 8 ns on processors of 1 to 4 GHz.
     const CLEARLY_A_NANO: f32 = 8.0;
@@ -68,21 +86,31 @@ mod moment {
     #[derive(Clone, Copy, Debug)]
     pub(crate) struct Moment(u64);
 
+    std::thread_local!(static LAST: Cell<Moment> = const { Cell::new(Moment(0)) });
+
     impl Moment {
         #[inline(always)]
         pub(crate) fn now() -> Self {
             // SAFETY: every x86-64 processor has the instruction, which reads and writes no memory.
-            Self(unsafe { _rdtsc() })
+            let now = Self(unsafe { _rdtsc() });
+            LAST.set(now);
+            now
         }
 
-        /// Whether clearly more than `nanos` nanoseconds have passed. The limit is 2 to 8 times
-        /// `nanos`, depending on the length of a tick.
+        /// The last point that this thread has read. Long ago if it has read none.
+        #[inline(always)]
+        pub(crate) fn last() -> Self {
+            LAST.get()
+        }
+
+        /// Whether clearly more than `nanos` nanoseconds lie between an `earlier` point and this
+        /// one. The limit is 2 to 8 times `nanos`, depending on the length of a tick.
         #[inline(always)]
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // an estimate
-        pub(crate) fn is_over(self, nanos: f32) -> bool {
+        pub(crate) fn is_long_after(self, earlier: Self, nanos: f32) -> bool {
             // If the counters of two CPUs differ, some answers are wrong. The answer is only a
             // hint.
-            Self::now().0.wrapping_sub(self.0) > (CLEARLY_A_NANO * nanos) as u64
+            self.0.wrapping_sub(earlier.0) > (CLEARLY_A_NANO * nanos) as u64
         }
 
         /// Whether this point comes at least `nanos` nanoseconds after an `earlier` one, about: at
@@ -103,8 +131,13 @@ mod moment {
         fn twenty_microseconds_are_long_and_nothing_is_not() {
             let (moment, begin) = (Moment::now(), Instant::now());
             while begin.elapsed() < Duration::from_micros(20) {}
-            assert!(moment.is_over(1e3) && !moment.is_over(1e9));
-            let short = (0..100).filter(|_| !Moment::now().is_over(1e3)).count();
+            let now = Moment::now();
+            assert!(now.is_long_after(moment, 1e3) && !now.is_long_after(moment, 1e9));
+            let is_short = |_: &i32| {
+                let last = Moment::last();
+                !Moment::now().is_long_after(last, 1e3)
+            };
+            let short = (0..100).filter(is_short).count();
             assert!(short > 50, "{short} of 100 moments are not long ago");
         }
     }

@@ -11,7 +11,7 @@ use crate::{
     clock::Instant,
     pool::{
         policy::{
-            launch::{self, Case, Launch, QuickLaunch, QuickVerdict, Why},
+            launch::{self, Case, Launch, NextCalls, QuickLaunch, QuickVerdict, Why},
             site::{Loop, LoopKind},
         },
         tell::why_alone::Alone,
@@ -118,14 +118,14 @@ impl Executor {
         let polling = self.threads.barrier.awake();
         let awake = polling > 0;
         let is_waking = !awake && self.threads.barrier.is_waking();
-        let (mut launch, mut again, mut is_far) = (Launch::PLAIN, None, false);
+        let (mut launch, mut next) = (Launch::PLAIN, NextCalls::Decided);
         let has_idle = self.could_help() > 0;
         self.notice_crowd();
         let now = has_idle.then(Instant::now);
         let gap = now.map(|now| self.gaps.gap(now, &self.prices));
         let is_decided = most > 0 && !options.watch.is_cancelled();
         if is_decided {
-            (launch, again, is_far) = with_rounds(|rounds| {
+            (launch, next) = with_rounds(|rounds| {
                 let case = Case {
                     memory: &self.memory,
                     prices: &self.prices,
@@ -141,13 +141,13 @@ impl Executor {
                     rounds: rounds.zip(now),
                 };
                 let launch = case.launch();
-                (launch, case.alone_again(launch), case.is_far(launch))
+                (launch, case.next_calls(launch))
             });
         }
         if is_decided && has_idle && options.kind.goes_through() {
-            self.note_far(this, is_far);
+            self.note_far(this, matches!(next, NextCalls::Far));
         }
-        if let Some(parts) = again.filter(|_| !is_far) {
+        if let NextCalls::Alone(parts) = next {
             self.repeat_alone(this, options, parts, launch.why() == Some(Why::Faster));
         }
         let is_gap_short = gap.is_some_and(|gap| gap.is_short(self.memory.expected(this)));

@@ -62,19 +62,23 @@ impl Executor {
         let timed = (quick.verdict != QuickVerdict::Plain).then(Instant::now);
         let (mut state, mut few) = (body.state(0), None);
         let (mut done, mut end) = (0, usize::from(quick.first));
+        let (mut since, mut is_ours) = (Moment::last(), false);
         let ended = loop {
-            let begin = (end < len).then(Moment::now);
             match kernel(body, &mut state, few, &mut Claims::of(done..end)) {
                 Ok(more) if end < len => few = more,
                 ended => break ended,
             }
-            // The last call of this loop was short, but this call may be long.
-            if begin.is_some_and(|begin| begin.is_over(quick.limit))
-                && most(len, self.workers.min(options.threads)) > 0
-            {
+            // The last call of this loop was short, but this call may be long. A part begins when
+            // the part before it ends, so that each part costs one reading.
+            let now = Moment::now();
+            let is_long = now.is_long_after(since, quick.limit);
+            if is_long && is_ours && most(len, self.workers.min(options.threads)) > 0 {
                 return Plain::Begun(end, (state, few));
             }
-            (done, end) = (end, end + quick.next.min(len - end));
+            // The first part is compared with the last reading, perhaps long before this call.
+            let next = if is_long && !is_ours { quick.first.into() } else { quick.next };
+            (done, end) = (end, end + next.min(len - end));
+            (since, is_ours) = (now, true);
         };
         // The state is dropped before the result is returned. So if the drop of the state panics,
         // the result is dropped, too.

@@ -63,8 +63,8 @@ pub(crate) enum QuickVerdict {
 }
 
 /// In items: a plain loop over at least this many items is checked: whether its first part took
-/// clearly longer than [`FIRST_LOOK_NS`]. The check costs 14 ns, which is a large part of the time
-/// of a shorter loop.
+/// clearly longer than [`FIRST_LOOK_NS`]. The check reads the time stamp counter, which costs 7 to
+/// 35 ns, a large part of the time of a shorter loop.
 const CHECKED: usize = LARGE_BLOCK;
 /// In items: the first part of a plain loop. The number is a multiple of the length of a vector: if
 /// the slice begins at a boundary of vectors, the rest does too.
@@ -357,6 +357,17 @@ impl Gap {
     }
 }
 
+/// How the next calls of a loop are decided ([`repeat`](super::repeat)).
+#[derive(Debug)]
+pub(crate) enum NextCalls {
+    /// One by one.
+    Decided,
+    /// They run alone in these parts, for a number of calls.
+    Alone(QuickLaunch),
+    /// They are compared with this one, as long as calls are far apart.
+    Far,
+}
+
 /// A call, with all inputs of the decision on its launch.
 pub(crate) struct Case<'a> {
     pub(crate) memory: &'a Memory,
@@ -425,9 +436,18 @@ impl Case<'_> {
         if self.is_timed { launch } else { self.timed_now_and_then(launch, expected) }
     }
 
+    /// How the calls after this one are decided, which has this `launch`.
+    pub(crate) fn next_calls(&self, launch: Launch) -> NextCalls {
+        match self.alone_again(launch) {
+            _ if self.is_far(launch) => NextCalls::Far,
+            Some(parts) => NextCalls::Alone(parts),
+            None => NextCalls::Decided,
+        }
+    }
+
     /// Whether all helpers sleep, and calls are so far apart that helpers which poll would sleep,
     /// too. This call has this `launch`.
-    pub(crate) fn is_far(&self, launch: Launch) -> bool {
+    fn is_far(&self, launch: Launch) -> bool {
         let &Self { memory, this, awake, is_waking, gap, .. } = self;
         let is_long = |gap: Gap| gap.is_long(memory.expected(this));
         launch.helpers().is_none() && !awake && !is_waking && gap.is_some_and(is_long)
@@ -435,7 +455,7 @@ impl Case<'_> {
 
     /// In which parts the next calls run alone without a decision, after this call, which has this
     /// `launch`. `None` if each of them is decided. See [`repeat`](super::repeat).
-    pub(crate) fn alone_again(&self, launch: Launch) -> Option<QuickLaunch> {
+    fn alone_again(&self, launch: Launch) -> Option<QuickLaunch> {
         let &Self { memory, prices, this, awake, is_waking, .. } = self;
         let Launch::Alone { why, .. } = launch else { return None };
         let expected = memory.expected(this);

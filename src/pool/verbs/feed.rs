@@ -425,7 +425,7 @@ impl<'a, T> Feeder<'a, T> {
             }
             if chunk == ITEMS_A_LOOK_AT_MOST
                 && searching.is_quiet()
-                && self.moment.is_some_and(|moment| !moment.is_over(1e3))
+                && self.moment.is_some_and(|moment| !Moment::now().is_long_after(moment, 1e3))
             {
                 (self.stretch, self.left) = (stretch + chunk, chunk);
                 return (end, false);

@@ -100,7 +100,7 @@ fn partition<T: Send>(executor: &Executor, items: &mut [T], pair: Pair<'_, T>) -
         let end = len.min(block);
         let (passed, _) = test_up_to(items, end);
         let Some((begun, moment)) = begun.filter(|_| end < len) else { return passed };
-        if moment.is_over(1e3) {
+        if Moment::now().is_long_after(moment, 1e3) {
             let (pace, help) = (nanos(begun.elapsed()) / end as f32, executor.prices.help(false));
             if pace * (len - end) as f32 > WORTH * help && executor.is_free() {
                 break pace / help;
