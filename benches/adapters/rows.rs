@@ -185,9 +185,24 @@ rows! {
     "slice, par_chunk_by, 30,000":
         sum(short().chunk_by(is_near).map(|piece| piece.len() as u64 ^ 1)),
         par_sum(short().par_chunk_by(is_near).map(|piece| piece.len() as u64 ^ 1));
+    "slice, par_chunks":
+        sum(long().chunks(8).map(|of| u64::from(of[0]) ^ 1)),
+        par_sum(long().par_chunks(8).map(|of| u64::from(of[0]) ^ 1));
+    "slice, par_chunks_exact, all items":
+        sum(long().chunks_exact(8).map(|of| sum(of.iter().map(|x| u64::from(*x))))),
+        par_sum(long().par_chunks_exact(8).map(|of| sum(of.iter().map(|x| u64::from(*x)))));
+    "slice, par_chunks_mut, enumerate":
+        sum(vec![1; 300_000].chunks_mut(8).enumerate().map(|(at, of)| of[0] + at as u64)),
+        par_sum(vec![1; 300_000].par_chunks_mut(8).enumerate().map(|(at, of)| of[0] + at as u64));
+    "slice, par_chunks_exact, zip":
+        sum(long().chunks_exact(8).zip(long().rchunks_exact(8)).map(|(a, b)| u64::from(a[0] ^ b[0]))),
+        par_sum(long().par_chunks_exact(8).zip(long().par_rchunks_exact(8)).map(|(a, b)| u64::from(a[0] ^ b[0])));
     "slice, par_rchunks":
         sum(long().rchunks(8).map(|of| u64::from(of[0]) ^ 1)),
         par_sum(long().par_rchunks(8).map(|of| u64::from(of[0]) ^ 1));
+    "slice, par_rchunks_exact":
+        sum(long().rchunks_exact(8).map(|of| u64::from(of[0]) ^ 1)),
+        par_sum(long().par_rchunks_exact(8).map(|of| u64::from(of[0]) ^ 1));
     "slice, par_rchunks_mut":
         sum(vec![1; 300_000].rchunks_mut(7).map(|of| of[0])),
         par_sum(vec![1; 300_000].par_rchunks_mut(7).map(|of| of[0]));

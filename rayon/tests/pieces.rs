@@ -174,3 +174,65 @@ fn pieces_are_not_gathered() {
         few(items.par_chunk_by(is_near).any(|_| true));
     });
 }
+
+/// Compares what iterators over chunks make with what those of std make: alone, from the back,
+/// numbered, in part, and zipped with chunks from the front.
+macro_rules! chunks_of {
+    ($v:ident, $size:ident, $($par:ident $std:ident)+) => {$({
+        let what = format!("{}({}) of {} items", stringify!($std), $size, $v.len());
+        let (par, std) = (|| $v.$par($size), || $v.$std($size));
+        same(par(), std(), &what);
+        same(par().rev(), std().rev(), &what);
+        same(par().enumerate(), std().enumerate(), &what);
+        same(par().rev().enumerate(), std().rev().enumerate(), &what);
+        same(par().skip(1).take(3), std().skip(1).take(3), &what);
+        same(par().zip($v.par_chunks($size)), std().zip($v.chunks($size)), &what);
+        same(par().zip(par().rev()), std().zip(std().rev()), &what);
+        same(par().chain(par().rev()), std().chain(std().rev()), &what);
+    })+};
+}
+
+/// As `chunks_of`, of exclusive chunks: writes into each chunk a number that depends on its place.
+macro_rules! chunks_of_mut {
+    ($len:ident, $size:ident, $($par:ident $std:ident)+) => {$({
+        let what = format!("{}({}) of {} items", stringify!($std), $size, $len);
+        let write = |at: usize, chunk: &mut [usize]| {
+            let of = 1000 * (at + 1) + chunk.len();
+            chunk.iter_mut().enumerate().for_each(|(i, x)| *x = *x * 7 + of + i);
+        };
+        let (mut ours, mut theirs) = (vec![0; $len], vec![0; $len]);
+        ours.$par($size).enumerate().for_each(|(at, chunk)| write(at, chunk));
+        theirs.$std($size).enumerate().for_each(|(at, chunk)| write(at, chunk));
+        assert_eq!(ours, theirs, "{what}");
+        ours.$par($size).rev().enumerate().for_each(|(at, chunk)| write(at, chunk));
+        theirs.$std($size).rev().enumerate().for_each(|(at, chunk)| write(at, chunk));
+        assert_eq!(ours, theirs, "{what}, rev");
+        let other: Vec<usize> = (0..$len).collect();
+        ours.$par($size).zip(other.par_chunks($size)).for_each(|(chunk, of)| write(of[0], chunk));
+        theirs.$std($size).zip(other.chunks($size)).for_each(|(chunk, of)| write(of[0], chunk));
+        assert_eq!(ours, theirs, "{what}, zip");
+        ours.$par($size).for_each(|chunk| write(0, chunk));
+        theirs.$std($size).for_each(|chunk| write(0, chunk));
+        assert_eq!(ours, theirs, "{what}, for_each");
+    })+};
+}
+
+#[test]
+fn chunks() {
+    for threads in [1, 3] {
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+        pool.install(|| {
+            for len in [0, 1, 2, 3, 7, 8, 9, 24, 25, 2000, 2003] {
+                let v: Vec<usize> = (0..len).collect();
+                for size in [1, 2, 3, 8, 2000, usize::MAX] {
+                    chunks_of!(v, size, par_chunks chunks par_chunks_exact chunks_exact);
+                    chunks_of!(v, size, par_rchunks rchunks par_rchunks_exact rchunks_exact);
+                    chunks_of_mut!(len, size, par_chunks_mut chunks_mut par_chunks_exact_mut chunks_exact_mut);
+                    chunks_of_mut!(len, size, par_rchunks_mut rchunks_mut par_rchunks_exact_mut rchunks_exact_mut);
+                    assert_eq!(v.par_chunks_exact(size).remainder(), v.chunks_exact(size).remainder());
+                    assert_eq!(v.par_rchunks_exact(size).remainder(), v.rchunks_exact(size).remainder());
+                }
+            }
+        });
+    }
+}

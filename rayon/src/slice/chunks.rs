@@ -58,6 +58,75 @@ macro_rules! exact_chunks {
     };
 }
 
+/// Declares an iterator over chunks of `size` items from the end, of which the last one may be
+/// shorter: the exact chunks, then the items left over. The last arguments take these items out of
+/// the exact chunks, and run a loop that needs indices if items are left over.
+macro_rules! chunks_from_the_end {
+    (
+        $(#[$doc:meta])* $iter:ident of $slice:ty, $bound:ident, $chunks:ident,
+        |$exact:ident| $rest:expr, |$self:ident, $end:ident| $indexed:expr
+    ) => {
+        $(#[$doc])*
+        #[derive(Debug)]
+        #[must_use = "an iterator runs nothing: its last method does"]
+        pub struct $iter<'data, T> {
+            pub(super) slice: $slice,
+            pub(super) size: usize,
+        }
+
+        impl<'data, T: $bound> $iter<'data, T> {
+            /// The exact chunks, then the items left over.
+            fn exact_and_rest(self) -> Chain<$chunks<'data, T>, option::IntoIter<$slice>> {
+                #[allow(unused_mut, reason = "items left over are taken out of an exclusive slice")]
+                let mut $exact = $chunks::new(self.slice, self.size);
+                let rest = $rest;
+                $exact.chain((!rest.is_empty()).then_some(rest))
+            }
+        }
+
+        impl<'data, T: $bound> ParallelIterator for $iter<'data, T> {
+            type Item = $slice;
+            unindexed_by_bridge!();
+
+            #[track_caller]
+            fn rs_run<E: End<$slice>>(self, end: E) -> E::Out {
+                self.exact_and_rest().rs_run(end)
+            }
+
+            #[track_caller]
+            fn rs_run_backward<E: End<$slice>>(self, end: E) -> E::Out {
+                self.exact_and_rest().rs_run_backward(end)
+            }
+
+            fn opt_len(&self) -> Option<usize> {
+                Some(self.len())
+            }
+        }
+
+        impl<'data, T: $bound> IndexedParallelIterator for $iter<'data, T> {
+            fn drive<C: Consumer<$slice>>(self, consumer: C) -> C::Result {
+                bridge(self, consumer)
+            }
+
+            fn with_producer<CB: ProducerCallback<$slice>>(self, callback: CB) -> CB::Output {
+                self.exact_and_rest().with_producer(callback)
+            }
+
+            #[track_caller]
+            fn rs_run_indexed<E: IndexedEnd<$slice>>($self, $end: E) -> E::Out {
+                if $self.slice.len().is_multiple_of($self.size) {
+                    return $chunks::new($self.slice, $self.size).rs_run_indexed($end);
+                }
+                $indexed
+            }
+
+            fn len(&self) -> usize {
+                self.slice.len().div_ceil(self.size)
+            }
+        }
+    };
+}
+
 chunks! {
     /// Chunks from the front. See [`ParallelSlice::par_chunks`](super::ParallelSlice::par_chunks).
     Chunks of &'data [T], Sync, |self| source(self.slice).chunks(self.size)
@@ -67,91 +136,38 @@ chunks! {
     /// [`ParallelSliceMut::par_chunks_mut`](super::ParallelSliceMut::par_chunks_mut).
     ChunksMut of &'data mut [T], Send, |self| source(self.slice).chunks(self.size)
 }
-chunks! {
+chunks_from_the_end! {
     /// Chunks from the end. See [`ParallelSlice::par_rchunks`](super::ParallelSlice::par_rchunks).
-    RChunks of &'data [T], Sync, |self| {
+    RChunks of &'data [T], Sync, RChunksExact, |exact| exact.remainder(), |self, end| {
         // The ends are those of chunks from the front of a slice with `more` items before the first
         // one: LLVM makes fewer instructions of that. If such a slice is too long, products wrap.
         let Self { slice, size } = self;
         let chunks = self.len();
         let more = chunks.wrapping_mul(size).wrapping_sub(slice.len());
-        source(0..chunks).map(move |index| {
+        end.source(source(0..chunks).map(move |index| {
             let end = (chunks - index).wrapping_mul(size).wrapping_sub(more);
             &slice[..end][end.saturating_sub(size)..]
-        })
+        }))
     }
 }
-
-/// Mutable chunks from the end. See
-/// [`ParallelSliceMut::par_rchunks_mut`](super::ParallelSliceMut::par_rchunks_mut).
-#[derive(Debug)]
-#[must_use = "an iterator runs nothing: its last method does"]
-pub struct RChunksMut<'data, T> {
-    pub(super) slice: &'data mut [T],
-    pub(super) size: usize,
-}
-
-impl<'data, T: Send> RChunksMut<'data, T> {
-    /// The exact chunks, then the items left over.
-    fn exact_and_rest(self) -> Chain<RChunksExactMut<'data, T>, option::IntoIter<&'data mut [T]>> {
-        let mut exact = RChunksExactMut::new(self.slice, self.size);
-        let rest = exact.take_remainder();
-        exact.chain((!rest.is_empty()).then_some(rest))
-    }
-}
-
-impl<'data, T: Send> ParallelIterator for RChunksMut<'data, T> {
-    type Item = &'data mut [T];
-    unindexed_by_bridge!();
-
-    #[track_caller]
-    fn rs_run<E: End<&'data mut [T]>>(self, end: E) -> E::Out {
-        self.exact_and_rest().rs_run(end)
-    }
-
-    #[track_caller]
-    fn rs_run_backward<E: End<&'data mut [T]>>(self, end: E) -> E::Out {
-        self.exact_and_rest().rs_run_backward(end)
-    }
-
-    fn opt_len(&self) -> Option<usize> {
-        Some(self.len())
-    }
-}
-
-impl<'data, T: Send> IndexedParallelIterator for RChunksMut<'data, T> {
-    fn drive<C: Consumer<&'data mut [T]>>(self, consumer: C) -> C::Result {
-        bridge(self, consumer)
-    }
-
-    fn with_producer<CB: ProducerCallback<&'data mut [T]>>(self, callback: CB) -> CB::Output {
-        self.exact_and_rest().with_producer(callback)
-    }
-
-    #[track_caller]
-    fn rs_run_indexed<E: IndexedEnd<&'data mut [T]>>(self, end: E) -> E::Out {
-        if self.slice.len().is_multiple_of(self.size) {
-            return RChunksExactMut::new(self.slice, self.size).rs_run_indexed(end);
-        }
-        self.exact_and_rest().rs_run_indexed(end)
-    }
-
-    fn len(&self) -> usize {
-        self.slice.len().div_ceil(self.size)
-    }
+chunks_from_the_end! {
+    /// Mutable chunks from the end. See
+    /// [`ParallelSliceMut::par_rchunks_mut`](super::ParallelSliceMut::par_rchunks_mut).
+    RChunksMut of &'data mut [T], Send, RChunksExactMut, |exact| exact.take_remainder(),
+    |self, end| self.exact_and_rest().rs_run_indexed(end)
 }
 
 exact_chunks! {
     /// Exact chunks from the front. See
     /// [`ParallelSlice::par_chunks_exact`](super::ParallelSlice::par_chunks_exact).
     ChunksExact of &'data [T], Sync, |slice, size| slice.split_at(slice.len() / size * size),
-    |self| source(self.slice).chunks(self.size)
+    |self| source(self.slice).chunks_exact(self.size)
 }
 exact_chunks! {
     /// Mutable exact chunks from the front. See
     /// [`ParallelSliceMut::par_chunks_exact_mut`](super::ParallelSliceMut::par_chunks_exact_mut).
     ChunksExactMut of &'data mut [T], Send, |slice, size| slice.split_at_mut(slice.len() / size * size),
-    |self| source(self.slice).chunks(self.size)
+    |self| source(self.slice).chunks_exact(self.size)
 }
 exact_chunks! {
     /// Exact chunks from the end. See
@@ -161,7 +177,7 @@ exact_chunks! {
         let (rest, chunks) = slice.split_at(slice.len() % size);
         (chunks, rest)
     },
-    |self| source(self.slice).chunks(self.size).rev()
+    |self| source(self.slice).chunks_exact(self.size).rev()
 }
 exact_chunks! {
     /// Mutable exact chunks from the end. See
@@ -171,7 +187,7 @@ exact_chunks! {
         let (rest, chunks) = slice.split_at_mut(slice.len() % size);
         (chunks, rest)
     },
-    |self| source(self.slice).chunks(self.size).rev()
+    |self| source(self.slice).chunks_exact(self.size).rev()
 }
 
 /// Gives access to the items left over by shared chunks.

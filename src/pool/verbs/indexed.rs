@@ -210,34 +210,29 @@ in_step!(6: A, B, C, D, E, F);
 in_step!(7: A, B, C, D, E, F, G);
 in_step!(8: A, B, C, D, E, F, G, H);
 
-/// Pieces of a source, of equal size. The last piece may be shorter. Made by
-/// [`On::chunks`](crate::On::chunks), which has an example.
+/// Pieces of a source, of equal size. The last piece may be shorter, unless `EXACT`. Made
+/// by [`On::chunks`](crate::On::chunks) and [`On::chunks_exact`](crate::On::chunks_exact), which
+/// have examples.
 #[doc(hidden)]
 #[derive(Debug)]
-pub struct Chunks<S> {
+pub struct Chunks<S, const EXACT: bool = false> {
     source: S,
     blocks: Blocks,
 }
 
-impl<S: Pieces> Chunks<S> {
+impl<S: Pieces, const EXACT: bool> Chunks<S, EXACT> {
+    /// If `EXACT`, the items that remain at the end are in no piece.
     #[track_caller]
     pub(crate) fn new(source: S, size: usize) -> Self {
         assert!(size > 0, "chunks: a chunk has at least one item");
-        Self { blocks: Blocks { size, len: source.count() }, source }
-    }
-
-    /// Makes pieces of exactly this size. The remaining items are in no piece.
-    #[track_caller]
-    pub(crate) fn exact(source: S, size: usize) -> Self {
-        let mut chunks = Self::new(source, size);
-        chunks.blocks.len -= chunks.blocks.len % size;
-        chunks
+        let len = source.count();
+        Self { blocks: Blocks { size, len: if EXACT { len - len % size } else { len } }, source }
     }
 }
 
-begins_a_chain!([S: Pieces] Chunks<S>, S::Piece);
+begins_a_chain!([S: Pieces, const EXACT: bool] Chunks<S, EXACT>, S::Piece);
 
-impl<S: Pieces> Source for Chunks<S> {
+impl<S: Pieces, const EXACT: bool> Source for Chunks<S, EXACT> {
     fn count(&self) -> usize {
         self.blocks.count()
     }
@@ -252,8 +247,10 @@ impl<S: Pieces> Source for Chunks<S> {
         let Blocks { size, len } = self.blocks;
         // SAFETY: *once*: no two blocks share an index, and each block is requested at most once,
         // as the caller promises.
-        unsafe { self.source.blocks(range, size, len) }
+        unsafe { self.source.blocks::<EXACT>(range, size, len) }
     }
+
+    const FINDS_FASTER: bool = true;
 
     #[inline(always)]
     unsafe fn own_item(&self, index: usize) -> S::Piece {
@@ -581,8 +578,8 @@ impl<T, E, S: Source<Item = Result<T, E>>> Source for Located<S> {
 pub fn chunks_exact<S: IntoChain<Chain: Pieces>>(
     items: S,
     size: usize,
-) -> (Chunks<S::Chain>, <S::Chain as Pieces>::Piece) {
-    let chunks = Chunks::exact(items.into_chain(), size);
+) -> (Chunks<S::Chain, true>, <S::Chain as Pieces>::Piece) {
+    let chunks = Chunks::<_, true>::new(items.into_chain(), size);
     let (source, left) = (&chunks.source, chunks.blocks.len..chunks.source.count());
     source.note(&mut source.ledger(), left.clone());
     // SAFETY: *once*: 1. the remaining items lie within the source; 2. they are in no piece; 3.

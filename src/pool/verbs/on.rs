@@ -515,11 +515,11 @@ impl<S: Source, P> On<S, P> {
     /// If `size` is 0.
     #[inline]
     #[track_caller]
-    pub fn chunks_exact(self, size: usize) -> On<Chunks<S>, P>
+    pub fn chunks_exact(self, size: usize) -> On<Chunks<S, true>, P>
     where
         S: Pieces,
     {
-        On { chain: Chunks::exact(self.chain, size), pool: self.pool }
+        On { chain: Chunks::new(self.chain, size), pool: self.pool }
     }
 
     /// Runs over all windows of `size` neighbouring items, as [`slice::windows`]. There is no

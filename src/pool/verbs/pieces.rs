@@ -48,13 +48,13 @@ pub trait Pieces: Source {
     }
 
     /// The items of each of some neighbouring `blocks` of `size` items, as one piece. All blocks
-    /// together have the first `len` items, so the last block may be shorter.
+    /// together have the first `len` items, so the last block may be shorter, unless `EXACT`.
     ///
     /// # Safety
     /// As for [`Source::items`], for the items of `blocks`.
     #[doc(hidden)]
     #[inline(always)]
-    unsafe fn blocks(
+    unsafe fn blocks<const EXACT: bool>(
         &self,
         blocks: Range<usize>,
         size: usize,

@@ -4,6 +4,7 @@
 
 use std::{
     marker::PhantomData,
+    mem,
     ops::{Range, RangeInclusive},
     ptr::NonNull,
     slice,
@@ -60,19 +61,104 @@ impl<'a, T> Pieces for &'a [T] {
     }
 
     #[inline(always)]
-    unsafe fn blocks(
+    unsafe fn blocks<const EXACT: bool>(
         &self,
         blocks: Range<usize>,
         size: usize,
         len: usize,
-    ) -> impl ExactSizeIterator<Item = &'a [T]> + DoubleEndedIterator {
-        let all = &self[Blocks { size, len }.items(blocks.clone())];
-        (0..blocks.len()).map(move |block| {
-            let left = &all[block * size..];
-            &left[..size.min(left.len())]
-        })
+    ) -> impl ExactSizeIterator<Item = Self::Piece> + DoubleEndedIterator {
+        // SAFETY: as the caller promises.
+        BlocksOf::<_, EXACT>::new(unsafe { self.piece(Blocks { size, len }.items(blocks)) }, size)
     }
 }
+
+/// A shared or exclusive slice.
+trait AnySlice: Default {
+    fn len(&self) -> usize;
+
+    /// The items before index `at`, and the others. `None` if there are fewer than `at` items.
+    fn cut(self, at: usize) -> Option<(Self, Self)>;
+}
+
+impl<T> AnySlice for &[T] {
+    #[inline(always)]
+    fn len(&self) -> usize {
+        (**self).len()
+    }
+
+    #[inline(always)]
+    fn cut(self, at: usize) -> Option<(Self, Self)> {
+        self.split_at_checked(at)
+    }
+}
+
+impl<T> AnySlice for &mut [T] {
+    #[inline(always)]
+    fn len(&self) -> usize {
+        (**self).len()
+    }
+
+    #[inline(always)]
+    fn cut(self, at: usize) -> Option<(Self, Self)> {
+        self.split_at_mut_checked(at)
+    }
+}
+
+/// Blocks of `size` items of a slice. The last one may be shorter, unless `EXACT`. In contrast to
+/// std's iterators, no block from the back takes a division.
+struct BlocksOf<P, const EXACT: bool> {
+    left: P,
+    size: usize,
+    /// The number of items of the last block that is left.
+    last: usize,
+}
+
+impl<P: AnySlice, const EXACT: bool> BlocksOf<P, EXACT> {
+    #[inline(always)]
+    fn new(all: P, size: usize) -> Self {
+        let last = match all.len() % size {
+            0 => size,
+            rest => rest,
+        };
+        Self { left: all, size, last: if EXACT { size } else { last } }
+    }
+}
+
+impl<P: AnySlice, const EXACT: bool> Iterator for BlocksOf<P, EXACT> {
+    type Item = P;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<P> {
+        // (A branch, which the CPU predicts. With the lesser of the two lengths, the CPU would
+        // compute the beginnings of the blocks one after the other.)
+        let left = mem::take(&mut self.left);
+        if left.len() < self.size {
+            return if EXACT || left.len() == 0 { None } else { Some(left) };
+        }
+        let (first, left) = left.cut(self.size)?;
+        self.left = left;
+        Some(first)
+    }
+
+    #[inline(always)]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let len = self.left.len().div_ceil(self.size);
+        (len, Some(len))
+    }
+}
+
+impl<P: AnySlice, const EXACT: bool> DoubleEndedIterator for BlocksOf<P, EXACT> {
+    #[inline(always)]
+    fn next_back(&mut self) -> Option<P> {
+        let last = if EXACT { self.size } else { mem::replace(&mut self.last, self.size) };
+        let at = self.left.len().checked_sub(last)?;
+        let (left, last) = mem::take(&mut self.left).cut(at)?;
+        self.left = left;
+        Some(last)
+    }
+}
+
+impl<P: AnySlice, const EXACT: bool> ExactSizeIterator for BlocksOf<P, EXACT> {}
 
 /// The source of a range of integers: of a [`RangeInclusive`] if `INCLUSIVE`, otherwise of a
 /// [`Range`]. The pieces are ranges of the same kind.
@@ -340,6 +426,17 @@ impl<'a, T> Pieces for Exclusive<'a, T> {
         // SAFETY: as the caller promises.
         unsafe { self.part(range) }
     }
+
+    #[inline(always)]
+    unsafe fn blocks<const EXACT: bool>(
+        &self,
+        blocks: Range<usize>,
+        size: usize,
+        len: usize,
+    ) -> impl ExactSizeIterator<Item = Self::Piece> + DoubleEndedIterator {
+        // SAFETY: as the caller promises.
+        BlocksOf::<_, EXACT>::new(unsafe { self.piece(Blocks { size, len }.items(blocks)) }, size)
+    }
 }
 
 /// A source that lends the items of a slice, by shared or exclusive reference. Sealed, as
@@ -448,4 +545,38 @@ of_a_slice! {
     /// A parameter `items: &mut Vec<T>`, passed as `&mut items`.
     #[allow(clippy::mut_mut, reason = "a variable of this type is passed by `&mut`")]
     ['a, T] &'a mut &mut Vec<T>;
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    /// Takes the blocks of `len` items from both ends, in an order that the bits of `turns` say.
+    fn taken<const EXACT: bool>(len: usize, size: usize, turns: u32) -> Vec<Vec<usize>> {
+        let items: Vec<usize> = (0..len).collect();
+        let mut left = BlocksOf::<&[usize], EXACT>::new(&items, size);
+        let (mut front, mut back) = (Vec::new(), Vec::new());
+        for turn in 0.. {
+            let count = left.len();
+            let from_the_back = turns >> (turn % u32::BITS) & 1 == 1;
+            let Some(block) = (if from_the_back { left.next_back() } else { left.next() }) else { break };
+            assert_eq!(left.len(), count - 1);
+            if from_the_back { &mut back } else { &mut front }.push(block.to_vec());
+        }
+        assert!(left.next().is_none() && left.next_back().is_none() && left.len() == 0);
+        front.extend(back.into_iter().rev());
+        front
+    }
+
+    #[test]
+    fn blocks_from_both_ends() {
+        for (len, size) in (0..20).flat_map(|len| (1..9).map(move |size| (len, size))) {
+            let items: Vec<usize> = (0..len).collect();
+            let exact = len - len % size;
+            for turns in (0..64).chain([u32::MAX]) {
+                assert!(taken::<false>(len, size, turns).iter().eq(items.chunks(size)));
+                assert!(taken::<true>(exact, size, turns).iter().eq(items.chunks_exact(size)));
+            }
+        }
+    }
 }
