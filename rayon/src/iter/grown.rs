@@ -132,36 +132,48 @@ impl<S, B: Fn(&S) -> I, I: IntoIterator<Item = S>, const PARENTS_FIRST: bool> No
         (self.children_of)(of).into_iter()
     }
 
-    /// Folds some nodes and all below them. The recursion takes about [`STACK`] bytes below `top`.
+    /// Folds a node, its siblings behind it, and all below them. The recursion takes about
+    /// [`STACK`] bytes below `top`: it looks at the stack once for all siblings, and not for nodes
+    /// without children.
     fn fold<A>(
         &self,
-        nodes: impl Iterator<Item = S>,
+        mut node: S,
+        mut siblings: impl Iterator<Item = S>,
         mut acc: A,
         op: &mut impl FnMut(A, S) -> A,
         top: usize,
     ) -> A {
-        for node in nodes {
+        let is_deep = stack_address().abs_diff(top) >= STACK;
+        loop {
             let children = self.children(&node);
             if PARENTS_FIRST {
                 acc = op(acc, node);
-                acc = self.fold_children(children, acc, op, top);
+                acc = self.fold_children(children, acc, op, top, is_deep);
             } else {
-                acc = self.fold_children(children, acc, op, top);
+                acc = self.fold_children(children, acc, op, top, is_deep);
                 acc = op(acc, node);
             }
+            match siblings.next() {
+                Some(next) => node = next,
+                None => return acc,
+            }
         }
-        acc
     }
 
+    #[inline(always)]
     fn fold_children<A>(
         &self,
-        children: I::IntoIter,
+        mut children: I::IntoIter,
         mut acc: A,
         op: &mut impl FnMut(A, S) -> A,
         top: usize,
+        is_deep: bool,
     ) -> A {
-        if stack_address().abs_diff(top) < STACK {
-            return self.fold(children, acc, op, top);
+        if !is_deep {
+            return match children.next() {
+                Some(first) => self.fold(first, children, acc, op, top),
+                None => acc,
+            };
         }
         for node in (Below { nodes: self, open: Vec::new(), levels: vec![(None, children)] }) {
             acc = op(acc, node);
@@ -225,12 +237,16 @@ impl<S, B: Fn(&S) -> I, I: IntoIterator<Item = S>, const PARENTS_FIRST: bool> It
     fn fold<A, F: FnMut(A, S) -> A>(self, mut acc: A, mut op: F) -> A {
         let (top, Self { nodes, open, levels }) = (stack_address(), self);
         for (node, children) in levels.into_iter().rev() {
-            acc = nodes.fold_children(children, acc, &mut op, top);
+            acc = nodes.fold_children(children, acc, &mut op, top, false);
             if let Some(node) = node {
                 acc = op(acc, node);
             }
         }
-        nodes.fold(open.into_iter().rev(), acc, &mut op, top)
+        let mut open = open.into_iter().rev();
+        match open.next() {
+            Some(first) => nodes.fold(first, open, acc, &mut op, top),
+            None => acc,
+        }
     }
 }
 
