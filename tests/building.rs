@@ -613,7 +613,7 @@ fn seats(pool: &Pool) -> Vec<usize> {
     let (placement, begin) = (pool.placement(), Instant::now());
     let is_named = |worker| masks_in_proc().contains_key(&format!("rangesteal-{worker}"));
     while !(1..pool.num_threads()).all(is_named) && begin.elapsed() < Duration::from_secs(60) {
-        std::thread::yield_now(); // a new thread is pinned before it has its name
+        std::thread::yield_now(); // `build` may return before a thread has its name
     }
     let masks = masks_in_proc();
     assert_eq!(placement.seats.len(), pool.num_threads());

@@ -22,7 +22,7 @@ const INVENTORY: &str = "src/pool/UNSAFE.md";
 const BY_PROGRAM: &str =
     "<!-- The rest is written by `UPDATE_UNSAFE=1 cargo test -p rangesteal-tidy unsafe`. -->\n";
 /// The names of the promises, as comments cite them: `*once*`.
-const PROMISES: [&str; 8] = ["once", "inside", "wait", "whole", "own", "room", "slot", "seat"];
+const PROMISES: [&str; 9] = ["once", "inside", "wait", "whole", "own", "room", "slot", "seat", "alive"];
 /// A row has at most this many characters of code.
 const LONGEST: usize = 80;
 

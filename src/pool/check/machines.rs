@@ -438,6 +438,27 @@ fn what_is_not_told() {
 }
 
 #[test]
+fn the_building_threads_cpu_is_left_free() {
+    let order_with = |here, wish: Wish| {
+        let mut plan = KnownMachine::new(SOCKETS).plan_of(wish, None).unwrap();
+        let before = order(&plan);
+        plan.leave_free(here);
+        (before, order(&plan))
+    };
+    let four = || Wish { workers: Some(4), ..Wish::default() };
+    let (before, after) = order_with(0, four());
+    assert_eq!((&before, before[0]), (&after, 0), "it is free anyway");
+    let here = before[2];
+    let (_, after) = order_with(here, four());
+    assert_eq!(after, [here, before[1], before[0], before[3]]);
+    let unused = (0..8).find(|cpu| !before.contains(cpu)).unwrap();
+    assert_eq!(order_with(unused, four()), (before.clone(), before.clone()));
+    assert_eq!(order_with(9999, four()).1, before, "a CPU that is not allowed");
+    let list = Wish { placement: Cpus(vec![3, 5]), ..Wish::default() };
+    assert_eq!(order_with(5, list).1, [3, 5], "a list keeps its order");
+}
+
+#[test]
 fn a_value_that_was_read_is_not_read_again() {
     let (machine, reads) = (KnownMachine::new(SOCKETS), Cell::new(0));
     let file = |path: &str| {

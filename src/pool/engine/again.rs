@@ -342,7 +342,8 @@ mod tests {
     fn asleep(patience: Duration) -> Executor {
         let pool = PoolBuilder::default().num_threads(2).spin_before_park(patience);
         let executor = pool.assemble_here(None).unwrap();
-        while executor.threads.barrier.awake() > 0 {
+        let barrier = &executor.threads.barrier;
+        while barrier.awake() > 0 || barrier.is_waking() {
             thread::yield_now();
         }
         executor.memory.learn(this(), LoopKind::THROUGH, 1000, 5e3);

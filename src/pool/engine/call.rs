@@ -59,31 +59,31 @@ impl Executor {
         if len == 0 {
             return Plain::Ended(Outcome::Through(None));
         }
-        let timed = (quick.verdict != QuickVerdict::Plain).then(Instant::now);
+        let learns = (quick.verdict != QuickVerdict::Plain).then(Instant::now);
         let (mut state, mut few) = (body.state(0), None);
         let (mut done, mut end) = (0, usize::from(quick.first));
-        let (mut since, mut is_ours) = (Moment::last(), false);
+        // A part begins when the part before it ends, so that each part costs one reading.
+        let mut is_timed = end < len && !quick.is_first_part_untimed(len);
+        let mut begin = if is_timed { Moment::now() } else { Moment::last() };
         let ended = loop {
             match kernel(body, &mut state, few, &mut Claims::of(done..end)) {
                 Ok(more) if end < len => few = more,
                 ended => break ended,
             }
-            // The last call of this loop was short, but this call may be long. A part begins when
-            // the part before it ends, so that each part costs one reading.
+            // The last call of this loop was short, but this call may be long.
             let now = Moment::now();
-            let is_long = now.is_long_after(since, quick.limit);
-            if is_long && is_ours && most(len, self.workers.min(options.threads)) > 0 {
+            let is_long = now.is_long_after(begin, quick.limit);
+            if is_long && is_timed && most(len, self.workers.min(options.threads)) > 0 {
                 return Plain::Begun(end, (state, few));
             }
-            // The first part is compared with the last reading, perhaps long before this call.
-            let next = if is_long && !is_ours { quick.first.into() } else { quick.next };
+            let next = if is_long && !is_timed { quick.first.into() } else { quick.next };
             (done, end) = (end, end + next.min(len - end));
-            (since, is_ours) = (now, true);
+            (begin, is_timed) = (now, true);
         };
         // The state is dropped before the result is returned. So if the drop of the state panics,
         // the result is dropped, too.
         drop(state);
-        if let Some(begin) = timed {
+        if let Some(begin) = learns {
             self.learn_plain(this, options.kind, begin, quick.verdict);
         }
         Plain::Ended(Outcome::of(ended))

@@ -48,7 +48,7 @@ mod system {
         std::os::unix::thread::JoinHandleExt::as_pthread_t(started)
     }
 
-    /// Models pin no thread.
+    /// Models build pools with `Pinning::Off`, if at all.
     #[cfg(any(loom, shuttle))]
     pub(crate) fn thread_of(_started: &crate::sync::JoinHandle<()>) -> Thread {
         this_thread()
@@ -56,8 +56,8 @@ mod system {
 
     pub(super) fn pin_thread(thread: Thread, mask: &[usize]) -> io::Result<()> {
         let size = size_of_val(mask);
-        // SAFETY: 1. the C library reads `size` bytes, all of them inside the mask; 2. the thread
-        // has not been joined (see `super::pin_thread`).
+        // SAFETY: *alive*: 1. the C library reads `size` bytes, all of them inside the mask; 2. the
+        // thread has not been joined.
         match unsafe { libc::pthread_setaffinity_np(thread, size, mask.as_ptr().cast()) } {
             0 => Ok(()),
             error => Err(io::Error::from_raw_os_error(error)),
@@ -358,9 +358,7 @@ pub(crate) fn of_process() -> io::Result<Mask> {
     known.map_or_else(read, Ok)
 }
 
-/// Pins a thread to `cpu`. The thread must not have been joined, nor have ended without a handle:
-/// only the builder of a pool and callers of its loops pin its threads, and the threads end when
-/// the pool is dropped.
+/// Pins a thread of a pool to `cpu`. The pool has not been dropped: promise *Alive* in `UNSAFE.md`.
 pub(crate) fn pin_thread(thread: Thread, cpu: usize) -> io::Result<()> {
     system::pin_thread(thread, &Mask::of(&[cpu])?.0)
 }

@@ -43,7 +43,8 @@ pub enum Pinning {
 ///
 /// If the cores of a processor differ by design, strong cores come before weak cores; a list keeps
 /// its order. Workers with neighbouring numbers share caches and memory where possible, except with
-/// `Spread` and with a list.
+/// `Spread` and with a list. If the building thread runs on a CPU that a worker would get, except
+/// with a list, this CPU is left free, and that worker gets the first CPU.
 ///
 /// ```
 /// use rangesteal::{Placement, Pool};

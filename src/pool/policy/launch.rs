@@ -71,7 +71,7 @@ const CHECKED: usize = LARGE_BLOCK;
 pub(crate) const CHECKED_AFTER: usize = SMALL_BLOCK;
 
 /// A quick verdict, and the parts of the plain loop. After each part but the last one, the caller
-/// checks whether the part took much longer than expected.
+/// checks whether the part took much longer than expected: it reads the time stamp counter once.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct QuickLaunch {
     pub(crate) verdict: QuickVerdict,
@@ -84,6 +84,14 @@ pub(crate) struct QuickLaunch {
 }
 
 impl QuickLaunch {
+    /// Whether the first part begins, for its check, with the last reading of the thread, perhaps
+    /// long before the call. If this part seems to take long, a second one of the same length is
+    /// timed. So this holds only if two such parts are a small part of the `len` items.
+    #[inline(always)]
+    pub(crate) fn is_first_part_untimed(&self, len: usize) -> bool {
+        len >= CHECKED && self.next == len
+    }
+
     /// The launch of a loop over `len` items that is expected to be short.
     #[inline(always)]
     pub(crate) fn new(verdict: QuickVerdict, len: usize) -> Self {
@@ -438,11 +446,10 @@ impl Case<'_> {
 
     /// How the calls after this one are decided, which has this `launch`.
     pub(crate) fn next_calls(&self, launch: Launch) -> NextCalls {
-        match self.alone_again(launch) {
-            _ if self.is_far(launch) => NextCalls::Far,
-            Some(parts) => NextCalls::Alone(parts),
-            None => NextCalls::Decided,
+        if self.is_far(launch) {
+            return NextCalls::Far;
         }
+        self.alone_again(launch).map_or(NextCalls::Decided, NextCalls::Alone)
     }
 
     /// Whether all helpers sleep, and calls are so far apart that helpers which poll would sleep,

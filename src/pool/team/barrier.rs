@@ -190,11 +190,7 @@ impl<J: Copy> Barrier<J> {
 
     /// The thread of worker `me` runs: from now on it looks for jobs.
     pub(super) fn arrive(&self, me: usize) {
-        let post = &self.posts[me];
-        let mut state = lock(&post.state);
-        if state.at == WorkerState::Rung {
-            post.set(&mut state, WorkerState::Awake);
-        }
+        self.posts[me].arrive();
     }
 
     /// A worker's memory before its first job.
@@ -223,7 +219,8 @@ impl<J: Copy> Barrier<J> {
         self.posts.iter().filter(|post| post.at() == WorkerState::Awake).count()
     }
 
-    /// Whether a worker in no loop is on its way from its sleep: about.
+    /// Whether a worker in no loop is on its way, from its start or from its sleep: about. If it gets
+    /// no CPU, it stays on its way.
     pub(crate) fn is_waking(&self) -> bool {
         self.posts.iter().any(|post| post.at() == WorkerState::Rung)
     }

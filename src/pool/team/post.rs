@@ -100,6 +100,16 @@ impl<O: Copy> Post<O> {
         self.word.store(at as usize, Ordering::Relaxed);
     }
 
+    /// The worker's thread runs. An offer that came before it may be taken back later.
+    pub(super) fn arrive(&self) {
+        let mut state = lock(&self.state);
+        if state.at == WorkerState::Rung {
+            self.set(&mut state, WorkerState::Awake);
+        } else if state.was == WorkerState::Rung {
+            state.was = WorkerState::Awake;
+        }
+    }
+
     /// Offers a job, if the worker is idle. Returns where it was.
     pub(super) fn offer(&self, offered: O, patience: Patience) -> Option<WorkerState> {
         let mut state = lock(&self.state);

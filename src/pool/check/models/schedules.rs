@@ -18,7 +18,10 @@ use super::{
 };
 use crate::{
     clock::Instant,
-    pool::engine::handles::{CancelToken, Watch},
+    pool::{
+        engine::handles::{CancelToken, Watch},
+        place::placement::Pinning,
+    },
 };
 
 const WORKERS: usize = 8;
@@ -141,7 +144,7 @@ fn many_leave_too_early() {
 /// Workers leave these loops and are called back.
 fn lists() {
     const TREES: [usize; 6] = [200, 1, 30, 0, 3, 100];
-    let pool = crate::Pool::builder().num_threads(4).build().unwrap();
+    let pool = crate::Pool::builder().num_threads(4).pinning(Pinning::Off).build().unwrap();
     for end in TREES {
         let claims = Claims::new(end);
         let folded = pool.grow((0..end).take(2)).fold_unordered(
@@ -200,7 +203,7 @@ impl Service {
 /// in flight. Each loop completes, or stops at an item.
 fn waits() {
     const WAITING: usize = 200;
-    let pool = crate::Pool::builder().num_threads(4).build().unwrap();
+    let pool = crate::Pool::builder().num_threads(4).pinning(Pinning::Off).build().unwrap();
     let (service, served) = Service::start();
     for (limit, stops) in [(1, false), (3, false), (3, true), (WAITING, false), (WAITING, true)] {
         let claims = Claims::new(WAITING);
@@ -245,7 +248,7 @@ fn nests() {
         claims.assert_all_before(items);
     }
 
-    let pool = Arc::new(crate::Pool::builder().num_threads(3).build().unwrap());
+    let pool = Arc::new(crate::Pool::builder().num_threads(3).pinning(Pinning::Off).build().unwrap());
     let lock = Arc::new(shuttle::sync::Mutex::new(()));
     let other = {
         let (pool, lock) = (Arc::clone(&pool), Arc::clone(&lock));
