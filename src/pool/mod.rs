@@ -113,11 +113,12 @@ impl<S: FnMut(WorkerThread) -> io::Result<()>> PoolBuilder<S> {
     /// Builds the pool. When this returns, the threads of the pool are pinned if
     /// [`pinning`](Self::pinning) says so, and have run the
     /// [`start_handler`](Self::start_handler) if there is one. Without a handler they may still be
-    /// on their way: a thread takes some 30 µs to start. Loops do not wait for it; dropping the pool
-    /// does. Building takes some 10 µs per thread, and 30 µs per thread if it waits for a handler.
-    /// On Linux the first pool of a process also reads the CPU quota, which takes some 40 µs, and, if workers are pinned, the topology, which takes
-    /// 40 µs per CPU. Later pools read both again only if the building thread may run on other CPUs
-    /// than the thread that built the pool before.
+    /// on their way: a thread takes some 30 µs to start. Loops do not wait for it; dropping the
+    /// pool does. Building takes some 10 µs per thread, and 30 µs per thread if it waits for a
+    /// handler. On Linux the first pool of a process also reads the CPU quota, which takes some
+    /// 40 µs, and, if workers are pinned, the topology, which takes 40 µs per CPU. Later pools read
+    /// both again only if the building thread may run on other CPUs than the thread that built the
+    /// pool before.
     ///
     /// ```
     /// let pool = rangesteal::Pool::builder().build()?;

@@ -325,7 +325,7 @@ impl RoundsOfLoop {
             return is_confirmed.then_some(self.is_alone);
         }
         let may_be_alone = if self.is_alone {
-            // The pool may have learnt the cost of items from a shared call, in which they cost more.
+            // The pool may have learnt the cost of items from a shared call, where they cost more.
             is_confirmed || MOST_OF * call.took_alone < self.usually
         } else {
             CLEARLY * call.took_shared < self.usually
@@ -566,8 +566,8 @@ mod tests {
         assert!(mean < 1.05, "{mean}");
     }
 
-    /// Conjugate gradients over 1,000 points, on a machine that interrupts them. The loop is most of
-    /// its round. In a shared call its items cost more, and the pool takes this for their cost.
+    /// Conjugate gradients over 1,000 points, on a machine that interrupts them. The loop is most
+    /// of its round. In a shared call its items cost more, and the pool takes this for their cost.
     #[test]
     fn what_a_trial_has_confirmed_holds_until_the_rounds_change() {
         let alone = |drawn| {

@@ -219,8 +219,8 @@ impl<J: Copy> Barrier<J> {
         self.posts.iter().filter(|post| post.at() == WorkerState::Awake).count()
     }
 
-    /// Whether a worker in no loop is on its way, from its start or from its sleep: about. If it gets
-    /// no CPU, it stays on its way.
+    /// Whether a worker in no loop is on its way, from its start or from its sleep: about. If it
+    /// gets no CPU, it stays on its way.
     pub(crate) fn is_waking(&self) -> bool {
         self.posts.iter().any(|post| post.at() == WorkerState::Rung)
     }
