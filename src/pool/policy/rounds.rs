@@ -320,8 +320,8 @@ impl RoundsOfLoop {
         if self.trial.is_some() {
             return Some(!self.is_alone);
         }
-        // A trial has shown that the round is shorter with the loop alone, and the loop itself gains
-        // little if it is shared.
+        // A trial has shown that the round is shorter with the loop alone, and the loop itself
+        // gains little if it is shared.
         let gains = CLEARLY * call.took_shared < call.took_alone.min(self.usually);
         let is_confirmed = self.is_alone && self.otherwise > self.usually && !gains;
         if self.alike < ALIKE {
