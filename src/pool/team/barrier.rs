@@ -189,7 +189,7 @@ impl<J: Copy> Barrier<J> {
     }
 
     /// The thread of worker `me` runs: from now on it looks for jobs.
-    pub(super) fn arrive(&self, me: usize) {
+    pub(crate) fn arrive(&self, me: usize) {
         self.posts[me].arrive();
     }
 

@@ -64,9 +64,11 @@ impl Word {
     }
 }
 
-/// A barrier for `workers` workers.
+/// A barrier for `workers` workers, whose threads have arrived.
 pub(super) fn barrier(workers: usize) -> Barrier<usize> {
-    Barrier::new(workers, Fence::Symmetric, Patience::default())
+    let barrier = Barrier::new(workers, Fence::Symmetric, Patience::default());
+    (0..workers).for_each(|me| barrier.arrive(me));
+    barrier
 }
 
 /// Publishes `job`. If loom stops the model, the offer is not dropped, because then loom has no
@@ -116,6 +118,31 @@ fn late_ring() {
         drop(ManuallyDrop::into_inner(published));
         drop(ManuallyDrop::into_inner(turn));
         other.join().unwrap();
+        barrier.stop();
+        worker.join().unwrap();
+    });
+}
+
+/// A thread arrives before, while or after a caller offers a job and takes it back.
+#[test]
+fn a_job_is_offered_before_the_thread_runs() {
+    explore_to(3, || {
+        let barrier = Arc::new(Barrier::new(1, Fence::Symmetric, Patience::default()));
+        let worker = {
+            let barrier = Arc::clone(&barrier);
+            thread::spawn(move || {
+                barrier.arrive(0);
+                let mut seen = barrier.nothing_seen();
+                while let Some(entered) = barrier.enter(0, &mut seen) {
+                    assert_eq!(entered.job, 1);
+                    drop(entered);
+                }
+            })
+        };
+        let turn = take(&barrier);
+        let published = publish(&barrier, &turn, (1, Reentry::Once), 1);
+        drop(ManuallyDrop::into_inner(published));
+        drop(ManuallyDrop::into_inner(turn));
         barrier.stop();
         worker.join().unwrap();
     });

@@ -52,11 +52,9 @@ pub(super) fn take(barrier: &Barrier<usize>) -> ManuallyDrop<Turn<'_>> {
 
 /// Makes `rounds` rounds with `workers` workers, each of which may come late or not at all.
 pub(super) fn rounds(workers: usize, rounds: usize, work: fn(&Frame, usize)) {
-    let frame = Arc::new(Frame {
-        barrier: Barrier::new(workers, Fence::Symmetric, Patience::default()),
-        local: Local::new(0),
-        entries: AtomicUsize::new(0),
-    });
+    let barrier = Barrier::new(workers, Fence::Symmetric, Patience::default());
+    (0..workers).for_each(|me| barrier.arrive(me));
+    let frame = Arc::new(Frame { barrier, local: Local::new(0), entries: AtomicUsize::new(0) });
     let threads: Vec<_> = (0..workers)
         .map(|me| {
             let frame = Arc::clone(&frame);

@@ -77,7 +77,8 @@ pub(super) struct Team {
 impl Team {
     pub(super) fn new(workers: usize) -> Self {
         let mut threads = Threads::new(workers - 1, Fence::Symmetric, Patience::default());
-        for _ in 1..workers {
+        for worker in 1..workers {
+            threads.barrier.arrive(worker - 1); // so that loom explores this as one step
             let (worker_handle, (sender, receiver)) = (threads.new_worker(), oneshot::channel());
             let body = move || {
                 sender.send(());
