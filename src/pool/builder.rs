@@ -11,7 +11,7 @@ use crate::{
             affinity::{self, Mask, Pin, before_pin, note_pinned, pin_for_good, pin_thread, thread_of},
             cpu_assignment::CpuAssignment,
             inherited_scheduling::InheritedScheduling,
-            placement::{PinState, Pinning, Placement, SeatPlan, System, Wish},
+            placement::{PinState, Pinning, Placement, Reading, SeatPlan, System, Wish},
             topology::Cpu,
         },
         supply::Fence,
@@ -440,9 +440,10 @@ impl PoolOptions {
         let mask = inherited.as_ref().map_or_else(Mask::of_this_thread, InheritedScheduling::mask);
         let scheduling = inherited.clone().or_else(|| mask.as_ref().ok().map(InheritedScheduling::of_cpus));
         let before = mask.as_ref().ok().cloned();
-        let mut system = System::now(mask);
-        let mut plan = SeatPlan::new(mem::take(&mut self.wish), &mut system)?;
-        system.keep();
+        let allowed = mask.map(|mask| mask.cpus());
+        let reading = Reading::of(allowed.as_deref().unwrap_or_default());
+        let mut plan = SeatPlan::new(mem::take(&mut self.wish), System::now(allowed, &reading))?;
+        reading.keep();
         if let (None, Some(here)) = (&pin_caller, affinity::here()) {
             plan.leave_free(here);
         }
@@ -464,8 +465,7 @@ impl PoolOptions {
             threads.detach();
         }
         let host = self.start_host.map(|start| start(&hosts, spawn.as_mut())).transpose()?;
-        let scheduling = Scheduling { before, inherited };
-        let arrivals = self.start(&mut threads, &plan, scheduling, &handlers, spawn.as_mut())?;
+        let arrivals = self.start(&mut threads, &plan, (inherited, before), &handlers, spawn.as_mut())?;
         drop(spawn); // also drops the workers that the handler has kept, so that their receivers report an error
         if let Some(arrival) = host {
             arrival.receive().ok_or(BuildError::NotRun { worker: 0 })?;
@@ -542,16 +542,16 @@ impl PoolOptions {
     ///
     /// A thread that has to do something before its first job pins itself before, and is awaited.
     /// Any other thread is pinned from here, and may not even run when the first loop is called:
-    /// its start takes some 30 µs.
+    /// its start takes some 30 µs. New threads have the mask `before` of the building thread, until
+    /// they take over what is `inherited`.
     fn start(
         &self,
         threads: &mut Threads,
         plan: &SeatPlan,
-        scheduling: Scheduling,
+        (inherited, before): (Option<InheritedScheduling>, Option<Mask>),
         handlers: &Arc<Handlers>,
         mut spawn: Option<&mut Spawn<'_>>,
     ) -> Result<Vec<Arrival>, BuildError> {
-        let Scheduling { before, inherited } = scheduling;
         let inherited = inherited.filter(|_| spawn.is_none()); // threads of a handler keep their priority
         let is_awaited = inherited.is_some() || handlers.start.is_some();
         let mut arrivals = Vec::with_capacity(plan.workers);
@@ -590,14 +590,6 @@ impl PoolOptions {
         }
         Ok(arrivals)
     }
-}
-
-/// The CPUs and the priority of a pool's threads.
-struct Scheduling {
-    /// The mask of the building thread, with which new threads start.
-    before: Option<Mask>,
-    /// The CPUs and the priority that the threads take over instead.
-    inherited: Option<InheritedScheduling>,
 }
 
 /// The message of a worker's thread.

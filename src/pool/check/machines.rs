@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use crate::pool::{
     error::BuildError,
     place::{
-        affinity::{self, Mask},
+        affinity,
         cpu_assignment::CpuAssignment,
         placement::{CountSource, PinState, Pinning, Placement, Reading, SeatPlan, System, Wish},
         quota::quota,
@@ -94,10 +94,10 @@ impl KnownMachine {
         let file = |path: &str| self.files.get(path).cloned();
         SeatPlan::new(
             wish,
-            &mut System {
+            System {
                 allowed: Ok(self.allowed.clone()),
                 file: &file,
-                reading: Reading::default(),
+                reading: &Reading::default(),
                 num_threads: variable.map(Into::into),
                 pinning: None,
             },
@@ -465,14 +465,14 @@ fn a_value_that_was_read_is_not_read_again() {
         reads.set(reads.get() + 1);
         machine.files.get(path).cloned()
     };
-    let plan = |reading| {
+    let reading = Reading::default();
+    let plan = || {
         let allowed = Ok(machine.allowed.clone());
-        let mut system = System { allowed, file: &file, reading, num_threads: None, pinning: None };
-        let plan = SeatPlan::new(Wish::default(), &mut system).unwrap();
-        (order(&plan), system.reading, reads.take())
+        let system = System { allowed, file: &file, reading: &reading, num_threads: None, pinning: None };
+        let plan = SeatPlan::new(Wish::default(), system).unwrap();
+        (order(&plan), reads.take())
     };
-    let (first, reading, some) = plan(Reading::default());
-    let (again, _, none) = plan(reading);
+    let ((first, some), (again, none)) = (plan(), plan());
     assert_eq!((first, none), (again, 0));
     assert!(some > 0);
 }
@@ -481,15 +481,14 @@ fn a_value_that_was_read_is_not_read_again() {
 #[test]
 #[cfg(all(target_os = "linux", not(any(miri, portable))))]
 fn a_pool_keeps_its_reading_for_pools_of_the_same_cpus() {
-    let knows = |cpus: &[usize]| !System::now(Mask::of(cpus)).reading.is_new();
     let keep = |cpus: &[usize]| {
-        let mut system = System::now(Mask::of(cpus));
-        SeatPlan::new(Wish::default(), &mut system).unwrap();
-        system.keep();
+        let reading = Reading::of(cpus);
+        SeatPlan::new(Wish::default(), System::now(Ok(cpus.to_vec()), &reading)).unwrap();
+        reading.keep();
     };
     let is_kept = |cpus| {
         keep(&[7777, 7778]);
-        knows(cpus)
+        !Reading::of(cpus).is_new()
     };
     assert!((0..1000).any(|_| is_kept(&[7777, 7778])), "it is read again");
     assert!((0..1000).all(|_| !is_kept(&[7777])), "it is kept for other CPUs");
@@ -497,24 +496,25 @@ fn a_pool_keeps_its_reading_for_pools_of_the_same_cpus() {
 
 #[test]
 fn the_mask_is_not_told() {
+    let reading = Reading::default();
     let system = |kind: io::ErrorKind| System {
         allowed: Err(kind.into()),
         file: &|_| None,
-        reading: Reading::default(),
+        reading: &reading,
         num_threads: None,
         pinning: None,
     };
     let wish = |pinning| Wish { workers: Some(3), pinning: Some(pinning), ..Wish::default() };
     let (denied, unsupported) = (io::ErrorKind::PermissionDenied, io::ErrorKind::Unsupported);
     for kind in [denied, unsupported] {
-        let error = SeatPlan::new(wish(Pinning::Required), &mut system(kind)).unwrap_err();
+        let error = SeatPlan::new(wish(Pinning::Required), system(kind)).unwrap_err();
         assert!(matches!(error, BuildError::Affinity { .. }), "{error}");
-        let plan = SeatPlan::new(wish(Pinning::Off), &mut system(kind)).unwrap();
+        let plan = SeatPlan::new(wish(Pinning::Off), system(kind)).unwrap();
         assert_eq!((plan.workers, plan.cpu(0), plan.doubts.len()), (3, None, 0));
     }
-    let plan = SeatPlan::new(wish(Pinning::BestEffort), &mut system(denied)).unwrap();
+    let plan = SeatPlan::new(wish(Pinning::BestEffort), system(denied)).unwrap();
     assert_eq!((plan.workers, plan.cpu(0), plan.doubts.len()), (3, None, 1));
-    let plan = SeatPlan::new(wish(Pinning::BestEffort), &mut system(unsupported)).unwrap();
+    let plan = SeatPlan::new(wish(Pinning::BestEffort), system(unsupported)).unwrap();
     assert_eq!(
         (plan.workers, plan.cpu(0), plan.doubts.len()),
         (3, None, 0),
@@ -664,9 +664,9 @@ fn who_is_bound_is_told() {
     let whole = KnownMachine::new(LAPTOP);
     let file = |path: &str| whole.files.get(path).cloned();
     let allowed = Err(io::ErrorKind::Unsupported.into());
-    let mut system =
-        System { allowed, file: &file, reading: Reading::default(), num_threads: None, pinning: None };
-    let plan = SeatPlan::new(off(), &mut system).unwrap();
+    let system =
+        System { allowed, file: &file, reading: &Reading::default(), num_threads: None, pinning: None };
+    let plan = SeatPlan::new(off(), system).unwrap();
     assert_eq!((plan.bound, plan.remarks), (None, Vec::new()), "no mask, no CPU that is forbidden");
 }
 

@@ -2,10 +2,10 @@
 
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // quotas: positive, and saturate
 
-use std::{cell::OnceCell, env, io, mem, sync::Mutex};
+use std::{cell::OnceCell, env, io, sync::Mutex};
 
 use super::{
-    affinity::{Mask, count_of_unknown},
+    affinity::count_of_unknown,
     files::{File, number, this_system},
     quota::quota,
     topology::{Cpu, Machine, online},
@@ -218,7 +218,7 @@ pub(crate) struct System<'a> {
     pub(crate) allowed: io::Result<Vec<usize>>,
     pub(crate) file: File<'a>,
     /// The values that have been read from the files.
-    pub(crate) reading: Reading,
+    pub(crate) reading: &'a Reading,
     /// The values of the environment variables `RANGESTEAL_NUM_THREADS` and `RANGESTEAL_PINNING`.
     pub(crate) num_threads: Option<String>,
     pub(crate) pinning: Option<String>,
@@ -236,7 +236,7 @@ pub(crate) struct Reading {
     machine: OnceCell<(Machine, Vec<String>)>,
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(any(loom, shuttle))))]
 impl Reading {
     /// Whether nobody has read anything.
     pub(crate) fn is_new(&self) -> bool {
@@ -247,43 +247,48 @@ impl Reading {
 /// The reading of the last pool of this process.
 static LAST_READING: Mutex<Option<Reading>> = Mutex::new(None);
 
-impl System<'_> {
-    /// The information of this system, for threads that may run on the CPUs of `mask`.
-    pub(crate) fn now(mask: io::Result<Mask>) -> Self {
-        let allowed = mask.map(|mask| mask.cpus());
-        let cpus = allowed.as_deref().unwrap_or_default();
+impl Reading {
+    /// The reading for threads that may run on these CPUs: that of the last pool, if its threads
+    /// could run on the same ones.
+    pub(crate) fn of(cpus: &[usize]) -> Self {
         let last = lock_unless_stuck(&LAST_READING).and_then(|last| last.clone());
-        let is_ours = |last: &Reading| last.cpus == cpus;
-        let reading =
-            last.filter(is_ours).unwrap_or_else(|| Reading { cpus: cpus.to_vec(), ..Reading::default() });
-        let (num_threads, pinning) = (variable(NUM_THREADS), variable(PINNING));
-        Self { allowed, file: &this_system, reading, num_threads, pinning }
+        let new = || Self { cpus: cpus.to_vec(), ..Self::default() };
+        last.filter(|last| last.cpus == cpus).unwrap_or_else(new)
     }
 
     /// Keeps the reading for later pools, which then read no file. Reading takes nine tenths of the
     /// time in which the first pool of a program, of one thread, is built.
     pub(crate) fn keep(self) {
         if let Some(mut last) = lock_unless_stuck(&LAST_READING) {
-            *last = Some(self.reading);
+            *last = Some(self);
         }
     }
 
-    fn quota(&self) -> Option<f64> {
-        *self.reading.quota.get_or_init(|| quota(self.file))
+    fn quota(&self, file: File<'_>) -> Option<f64> {
+        *self.quota.get_or_init(|| quota(file))
     }
 
-    fn online(&self) -> Option<usize> {
-        *self.reading.online.get_or_init(|| online(self.file))
+    fn online(&self, file: File<'_>) -> Option<usize> {
+        *self.online.get_or_init(|| online(file))
     }
 
     /// The machine of the allowed CPUs. Adds warnings to `doubts`.
-    fn machine(&self, allowed: &[usize], doubts: &mut Vec<String>) -> Machine {
-        let (machine, warnings) = self.reading.machine.get_or_init(|| {
+    fn machine(&self, allowed: &[usize], file: File<'_>, doubts: &mut Vec<String>) -> Machine {
+        let (machine, warnings) = self.machine.get_or_init(|| {
             let mut warnings = Vec::new();
-            (Machine::read(allowed, self.file, &mut warnings), warnings)
+            (Machine::read(allowed, file, &mut warnings), warnings)
         });
         doubts.extend_from_slice(warnings);
         machine.clone()
+    }
+}
+
+impl<'a> System<'a> {
+    /// The information of this system, for threads that may run on the CPUs `allowed`, of which
+    /// `reading` is the reading.
+    pub(crate) fn now(allowed: io::Result<Vec<usize>>, reading: &'a Reading) -> Self {
+        let (num_threads, pinning) = (variable(NUM_THREADS), variable(PINNING));
+        Self { allowed, file: &this_system, reading, num_threads, pinning }
     }
 }
 
@@ -323,21 +328,21 @@ pub(crate) struct SeatPlan {
 }
 
 impl SeatPlan {
-    pub(crate) fn new(mut wish: Wish, system: &mut System<'_>) -> Result<Self, BuildError> {
+    pub(crate) fn new(mut wish: Wish, system: System<'_>) -> Result<Self, BuildError> {
         if wish.placement == Placement::Cpus(Vec::new()) {
             return Err(BuildError::NoCpus);
         }
         if wish.pinning.is_none() {
-            wish.pinning = wish.variable(system.pinning.take(), pinning_of)?;
+            wish.pinning = wish.variable(system.pinning, pinning_of)?;
         }
         let of_variable = match wish.workers {
             Some(_) => None,
-            None => wish.variable(system.num_threads.take(), workers_of)?,
+            None => wish.variable(system.num_threads, workers_of)?,
         };
         let pinning = wish.pinning.unwrap_or_default();
         let mut plan = Self { placement: wish.placement, pinning, ..Self::alone(wish.doubts) };
         plan.unpinned_because = (pinning == Pinning::Off).then_some(PinState::Off);
-        let allowed = match mem::replace(&mut system.allowed, Ok(Vec::new())) {
+        let allowed = match system.allowed {
             Ok(allowed) => allowed,
             Err(source) if pinning == Pinning::Required => return Err(BuildError::Affinity { source }),
             Err(source) => {
@@ -352,7 +357,7 @@ impl SeatPlan {
                 Vec::new()
             }
         };
-        let quota = system.quota();
+        let quota = system.reading.quota(system.file);
         let whole = quota.map_or(usize::MAX, |quota| (quota.ceil() as usize).max(1)); // how many CPUs it can keep busy
         if whole < allowed.len() && pinning == Pinning::BestEffort {
             // Without this rule, every container of a machine would pin its workers to the same
@@ -367,15 +372,15 @@ impl SeatPlan {
             plan.restrict(&allowed)?;
         }
         plan.machine = if is_pinned || plan.placement == Placement::PhysicalCores {
-            system.machine(&allowed, &mut plan.doubts)
+            system.reading.machine(&allowed, system.file, &mut plan.doubts)
         } else {
             Machine::read(&allowed, &|_| None, &mut Vec::new()) // enough to count the CPUs
         };
-        plan.bound = bound(&plan.machine, system.online());
+        plan.bound = bound(&plan.machine, system.reading.online(system.file));
         plan.remarks.extend(plan.bound.clone());
         plan.order = plan.placement.order(&plan.machine);
         let mut cpus = match allowed.len() {
-            0 => count_of_unknown(system.online()),
+            0 => count_of_unknown(system.reading.online(system.file)),
             allowed => allowed,
         };
         let places = match (&plan.placement, plan.order.len()) {

@@ -10,11 +10,11 @@
 //! The times between begins decide if they are alike. Otherwise
 //! [`alone_or_shared`](super::alone_or_shared) decides, unless a trial has found the round shorter
 //! with the loop alone, and the loop itself gains little: this holds until the rounds change. A
-//! trial runs several calls in a row the other way. The first call of a trial does not count, since
-//! the data comes home in it. The middle one of the rounds that count is compared, so a single
-//! interrupted round decides nothing. The trial ends early if two rounds are clearly longer. If a
-//! trial confirms the verdict, the next interval between trials is longer. But the next trial comes
-//! soon if rounds become longer than those of the last trial.
+//! trial runs several calls in a row against the verdict. The first call of a trial does not count,
+//! since the data comes home in this call. The middle one of the rounds that count is compared, so
+//! a single interrupted round decides nothing. The trial ends early if two rounds are clearly
+//! longer. If a trial confirms the verdict, the next interval between trials is longer. But the
+//! next trial comes soon if rounds become longer than those of the last trial.
 //!
 //! A short loop is worth sharing only with helpers that are awake, and a helper that was rung may
 //! come many rounds later. (On a virtual machine with idle CPUs this took 240 µs, 20 calls of a

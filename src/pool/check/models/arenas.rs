@@ -3,8 +3,8 @@
 use std::mem::ManuallyDrop;
 
 use super::{
-    barriers::{Word, barrier, local, publish},
-    frame::take,
+    barriers::{Word, local, publish},
+    frame::{barrier, take},
     small::*,
     *,
 };

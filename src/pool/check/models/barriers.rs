@@ -3,7 +3,7 @@
 use std::mem::ManuallyDrop;
 
 use super::{
-    frame::{Frame, enter_and_leave, leave_too_early, rounds, take},
+    frame::{Frame, barrier, enter_and_leave, leave_too_early, rounds, take},
     local::Local,
     small::*,
     *,
@@ -62,13 +62,6 @@ impl Word {
             said = self.1.wait(said).unwrap();
         }
     }
-}
-
-/// A barrier for `workers` workers, whose threads have arrived.
-pub(super) fn barrier(workers: usize) -> Barrier<usize> {
-    let barrier = Barrier::new(workers, Fence::Symmetric, Patience::default());
-    (0..workers).for_each(|me| barrier.arrive(me));
-    barrier
 }
 
 /// Publishes `job`. If loom stops the model, the offer is not dropped, because then loom has no

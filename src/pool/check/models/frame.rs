@@ -11,6 +11,13 @@ use crate::{
     sync::Patience,
 };
 
+/// A barrier for `workers` workers, whose threads have arrived.
+pub(super) fn barrier(workers: usize) -> Barrier<usize> {
+    let barrier = Barrier::new(workers, Fence::Symmetric, Patience::default());
+    (0..workers).for_each(|me| barrier.arrive(me));
+    barrier
+}
+
 /// A call, as its workers see it. This value outlives the call, so a worker that stays too long
 /// harms only the model.
 pub(super) struct Frame {
@@ -52,8 +59,7 @@ pub(super) fn take(barrier: &Barrier<usize>) -> ManuallyDrop<Turn<'_>> {
 
 /// Makes `rounds` rounds with `workers` workers, each of which may come late or not at all.
 pub(super) fn rounds(workers: usize, rounds: usize, work: fn(&Frame, usize)) {
-    let barrier = Barrier::new(workers, Fence::Symmetric, Patience::default());
-    (0..workers).for_each(|me| barrier.arrive(me));
+    let barrier = barrier(workers);
     let frame = Arc::new(Frame { barrier, local: Local::new(0), entries: AtomicUsize::new(0) });
     let threads: Vec<_> = (0..workers)
         .map(|me| {

@@ -3,8 +3,8 @@
 use std::mem::ManuallyDrop;
 
 use super::{
-    barriers::{Word, barrier, local, publish_by},
-    frame::take,
+    barriers::{Word, local, publish_by},
+    frame::{barrier, take},
     small::*,
     *,
 };
