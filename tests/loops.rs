@@ -6,7 +6,8 @@ mod busy;
 use std::{
     cell::Cell,
     collections::HashSet,
-    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+    hint::black_box,
+    sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed},
     thread,
     time::{Duration, Instant},
 };
@@ -46,23 +47,41 @@ fn a_loop_that_stops_early_again_and_again_wakes_nobody() {
 #[test]
 #[cfg_attr(miri, ignore = "Miri gives a function many addresses, so no loop is known again")]
 fn a_loop_that_used_to_be_short_is_shared_when_it_is_long() {
+    const HEAVY: u32 = u32::MAX;
     let (pool, items, caller) = (pool(2), vec![(); 200], thread::current().id());
-    let helped = |heavy: Duration| {
-        let helped = AtomicUsize::new(0);
-        pool.for_each(&items, |()| {
-            if !heavy.is_zero() {
-                thread::sleep(heavy);
-                helped.fetch_add(usize::from(thread::current().id() != caller), Relaxed);
-            }
-        });
-        helped.into_inner()
+    let (turns, helped) = (AtomicU32::new(0), AtomicUsize::new(0));
+    let item = || match turns.load(Relaxed) {
+        HEAVY => {
+            thread::sleep(Duration::from_micros(100));
+            helped.fetch_add(usize::from(thread::current().id() != caller), Relaxed);
+        }
+        light => (0..light).for_each(|turn| _ = black_box(turn)),
     };
-    let calls = (0..20).filter(|_| {
-        (0..50).for_each(|_| assert_eq!(helped(Duration::ZERO), 0));
-        helped(Duration::from_micros(100)) > 50
-    });
-    // A helper does half of the work of 20 ms, unless another program uses its CPU.
-    assert!(calls.count() >= 10, "the helper comes too late, or not at all");
+    let fails = |()| -> Result<(), ()> {
+        item();
+        Ok(())
+    };
+    let loops: [(&str, &dyn Fn()); 3] = [
+        ("for_each", &|| pool.for_each(&items, |()| item())),
+        ("all", &|| assert!(pool.on(&items).all(|()| fails(()).is_ok()))),
+        ("try_for_each", &|| assert_eq!(pool.on(&items).try_for_each(|()| fails(())), Ok(()))),
+    ];
+    // Calls of less than a microsecond, and of some microseconds.
+    for light in [0, 1, 2, 5, 10] {
+        for (name, call) in loops {
+            let is_helped = |_call: &u32| {
+                turns.store(light, Relaxed);
+                (0..50).for_each(|_| call());
+                turns.store(HEAVY, Relaxed);
+                helped.store(0, Relaxed);
+                call();
+                helped.load(Relaxed) > 50
+            };
+            // A helper does half of the work of 20 ms, unless another program uses its CPU.
+            let calls = (0..10).filter(is_helped).count();
+            assert!(calls >= 5, "{name} after items of {light} turns: {calls} of 10 calls are helped");
+        }
+    }
 }
 
 /// If each of two workers moved its merged result for every item, 10^8 numbers would be moved.

@@ -14,7 +14,7 @@ use crate::{
     clock::{Instant, Moment},
     pool::{
         policy::{
-            launch::{QuickLaunch, QuickVerdict},
+            launch::{FirstParts, QuickLaunch, QuickVerdict},
             site::{Loop, Site, Slice},
         },
         supply::range::Claims,
@@ -125,10 +125,14 @@ impl Executor {
         // A loop that stops early has a found value. If it stops at one of its first items, it does
         // not need the setup below.
         let may_stop = size_of::<Option<Z>>() > 0;
-        let first = decided.unlooked().min(this.slice.len);
-        if may_stop && first > 0 && options.list.is_none() && !options.units.are_blocks() {
-            match fold_first(folder, first) {
-                Ok(few) => (done, acc) = (first, few),
+        if let Decided::Anew(ref call) = decided
+            && may_stop
+            && call.launch.unlooked() > 0
+            && options.list.is_none()
+            && !options.units.are_blocks()
+        {
+            match fold_first(folder, self.first_parts(call, options)) {
+                Ok(first) => (done, acc) = first,
                 Err(found) => return Outcome::Stopped(found),
             }
         }
@@ -170,23 +174,22 @@ enum Decided<'e> {
     Anew(Call),
 }
 
-impl Decided<'_> {
-    fn unlooked(&self) -> usize {
-        if let Self::Anew(call) = self { call.launch.unlooked() } else { 0 }
-    }
-}
-
 /// Makes the outcome of a loop: [`result_of`] or [`tree_of`].
 type ToOutcome<A, Z, T> = fn(&mut Partials<'_, A, Z>, bool, Option<(Node, A)>) -> Outcome<T, Z>;
 
-/// Folds the first `done` items of a loop that may stop early. If the loop stops, returns the found
-/// value.
+/// Folds the first items of a loop that may stop early. Returns how many, and their result. If the
+/// loop stops, returns the found value.
 #[inline(never)] // the items of other loops do without its frame
-fn fold_first<A, Z>(folder: &mut dyn Folder<A, Z>, done: usize) -> Result<Option<A>, Z> {
-    folder.fold(None, &mut Claims::of(0..done)).map_err(|Stop { found, .. }| {
-        folder.leave(); // if this panics, the found value is dropped, too
-        found
-    })
+fn fold_first<A, Z>(folder: &mut dyn Folder<A, Z>, parts: FirstParts) -> Result<(usize, Option<A>), Z> {
+    let (mut done, mut acc) = (0, None);
+    for part in parts {
+        done = part.end;
+        acc = folder.fold(acc, &mut Claims::of(part)).map_err(|Stop { found, .. }| {
+            folder.leave(); // if this panics, the found value is dropped, too
+            found
+        })?;
+    }
+    Ok((done, acc))
 }
 
 /// The loop `L` over a slice.

@@ -22,7 +22,7 @@ use crate::{
         policy::{
             alone::{AlonePace, AloneTrial},
             free_cpus::{CpuUse, Granted, Request},
-            launch::{self, Launch, Why},
+            launch::{self, FirstParts, Launch, Why},
             prices::block_in_order,
             rhythm::RoundSeen,
             site::{Loop, LoopKind, Supply},
@@ -265,15 +265,11 @@ impl Executor {
         others: &dyn Lend,
     ) -> Option<Box<Account>> {
         let _stay = options.enter();
-        let (len, unlooked) = (call.this.slice.len, call.launch.unlooked());
-        let is_over = if done == 0 && unlooked > 0 {
-            done = unlooked.min(len);
-            self.plain(call.this, done, options, own)
-        } else {
-            done > 0 && done == len // all items were folded before this call
-        };
-        if is_over {
-            return None;
+        let len = call.this.slice.len;
+        if done == 0 && call.launch.unlooked() > 0 {
+            done = self.plain(call, options, own)?;
+        } else if done > 0 && done == len {
+            return None; // all items were folded before this call
         }
         if call.launch.is_plain() {
             *call = self.weigh_again(call.this);
@@ -282,24 +278,31 @@ impl Executor {
         Running { executor: self, call: *call, options, solo, own, others }.run()
     }
 
-    /// Folds the first `done` indices as the plain loop does. Returns whether the loop has ended.
-    /// It has not if its items have made further items, which may be worth sharing.
+    /// Folds the first indices as the plain loop does. Returns how many; `None` if the loop has
+    /// ended. It has not if its items have made further items, which may be worth sharing.
     #[inline(never)] // other loops do without its frame
-    fn plain(&self, this: Loop, done: usize, options: &LoopOptions<'_>, own: &mut dyn Accumulate) -> bool {
-        let len = this.slice.len;
-        if done > 0 {
-            let most = self.most(this, options);
-            if let (Some(list), 0) = (options.list, most) {
-                list.until(None);
-            }
-            if own.take(&mut Claims::of(0..done)).is_err() {
-                return true;
-            }
-            if most > 0 && options.list.is_some_and(|list| !list.is_dry(0)) {
-                return false;
-            }
+    fn plain(&self, call: &Call, options: &LoopOptions<'_>, own: &mut dyn Accumulate) -> Option<usize> {
+        let most = self.most(call.this, options);
+        if let (Some(list), 0) = (options.list, most) {
+            list.until(None);
         }
-        done == len
+        let mut done = 0;
+        for part in self.first_parts(call, options) {
+            done = part.end;
+            own.take(&mut Claims::of(part)).ok()?;
+        }
+        let has_made_items = || most > 0 && options.list.is_some_and(|list| !list.is_dry(0));
+        (done < call.this.slice.len || has_made_items()).then_some(done)
+    }
+
+    /// The first indices of a call, which are folded as the plain loop does. There is one part if
+    /// nobody could help, and in a list that grows.
+    pub(super) fn first_parts(&self, call: &Call, options: &LoopOptions<'_>) -> FirstParts {
+        let Call { this, launch, .. } = *call;
+        let end = launch.unlooked().min(this.slice.len);
+        let is_checked = end > 0 && options.list.is_none() && self.most(this, options) > 0;
+        let cost = if is_checked { self.pace(this, options.kind) } else { None };
+        cost.map_or(FirstParts::unchecked(end), |cost| FirstParts::new(end, cost))
     }
 
     /// The use of the CPUs of the pool, of which `idle` threads are idle. `is_worker` says whether

@@ -11,7 +11,7 @@
 //! full decision. So while calls are so far apart that polling would not pay, few loops that end
 //! before sleeping helpers could begin get a full decision.
 
-use std::time::Duration;
+use std::{ops::Range, time::Duration};
 
 use super::{
     alone_or_shared::{TRIAL_PARTS, parts_for},
@@ -23,7 +23,7 @@ use super::{
     rounds::{Ran, RoundBegin, Rounds},
     site::{Loop, LoopKind, Supply},
 };
-use crate::clock::{Instant, nanos, time};
+use crate::clock::{Instant, Moment, nanos, time};
 
 /// In nanoseconds per item: for items below this, sharing pays only with more work. The reason is
 /// that a shared loop begins with small claims, while the plain loop is vectorised from end to end.
@@ -116,6 +116,53 @@ impl QuickLaunch {
     /// costs, so no part may take longer than all of the loop.
     pub(crate) fn timed_in_parts(len: usize, takes: f32) -> Self {
         Self { verdict: QuickVerdict::Again, limit: takes, ..Self::in_parts(len, takes) }
+    }
+}
+
+/// The first items of a decided call, which are folded as the plain loop folds them. No part comes
+/// after one that took clearly longer than expected: this call is heavier than the last ones, so
+/// its other items are folded by the clock.
+#[derive(Debug)]
+pub(crate) struct FirstParts {
+    /// The next part, the length of those after it, and where the last one ends.
+    part: Range<usize>,
+    next: usize,
+    end: usize,
+    /// When the last part began. In nanoseconds: a part that takes clearly longer is the last one.
+    begin: Moment,
+    limit: f32,
+}
+
+impl FirstParts {
+    /// The first `end` items in one part, which is not checked.
+    pub(crate) fn unchecked(end: usize) -> Self {
+        Self { part: 0..end, next: 0, end, begin: Moment::last(), limit: f32::INFINITY }
+    }
+
+    /// The first `end` items, at least one. An item is expected to take `cost` nanoseconds.
+    pub(crate) fn new(end: usize, cost: f32) -> Self {
+        let QuickLaunch { first, next, limit, .. } = QuickLaunch::in_parts(end, cost * end as f32);
+        Self { part: 0..first.into(), next, limit, ..Self::unchecked(end) }
+    }
+}
+
+impl Iterator for FirstParts {
+    type Item = Range<usize>;
+
+    fn next(&mut self) -> Option<Range<usize>> {
+        let Self { part: Range { start, end }, next, end: last, begin, limit } = *self;
+        if start == last {
+            return None;
+        }
+        if start > 0 || end < last {
+            let now = Moment::now();
+            if start > 0 && now.is_long_after(begin, limit) {
+                return None;
+            }
+            self.begin = now;
+        }
+        self.part = end..end + next.min(last - end);
+        Some(start..end)
     }
 }
 
