@@ -13,7 +13,7 @@ use super::{
     plan::{Plan, SharedPlan, WorkerPlaces},
     round::Round,
     round_log::RoundLog,
-    search::{RunSearch, Search},
+    search::{RunSearch, Search, SearchWay},
     solo::Solo,
 };
 use crate::{
@@ -23,7 +23,7 @@ use crate::{
             alone::{AlonePace, AloneTrial},
             free_cpus::{CpuUse, Granted, Request},
             launch::{self, FirstParts, Launch, Why},
-            prices::block_in_order,
+            prices::smallest_block,
             rhythm::RoundSeen,
             site::{Loop, LoopKind, Supply},
             split::{Boundaries, Splits, parts},
@@ -354,12 +354,9 @@ impl Executor {
         own: &mut dyn Accumulate,
         others: &dyn Lend,
     ) {
-        let smallest = match options.kind.supply {
-            Supply::InOrder => Some(block_in_order(self.memory.pace(call.this))),
-            Supply::Any => None,
-            _ => Some(1),
-        };
-        let search = Search { left: left.clone(), smallest, watch: options.watch, units: options.units, log };
+        let (pace, kind) = (self.memory.pace(call.this), options.kind.supply);
+        let way = SearchWay { smallest: smallest_block(kind, pace), is_any: kind == Supply::Any };
+        let search = Search { left: left.clone(), way, watch: options.watch, units: options.units, log };
         let offer = Offer { helpers: plan.workers - 1, reentry: Reentry::Once, polls: plan.polls };
         run(search, (&self.threads, turn), offer, own, others);
     }

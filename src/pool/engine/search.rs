@@ -45,8 +45,8 @@ impl Parts {
     }
 
     /// A part of `items` for each of the `searchers`.
-    fn of_any(items: Range<usize>, searchers: usize) -> Self {
-        let (first, others) = SharedCursor::parts(items, searchers);
+    fn of_any(items: Range<usize>, searchers: usize, smallest: usize) -> Self {
+        let (first, others) = SharedCursor::parts(items, searchers, smallest);
         Self { first, others, divide: Instant::now() + time(AT_FRONT_NS) }
     }
 
@@ -79,11 +79,18 @@ impl Parts {
 pub(crate) struct Search<'a> {
     /// The remaining indices of a slice.
     pub(crate) left: Range<usize>,
-    /// If workers go to parts of their own, `None`. Otherwise the size of the smallest block.
-    pub(crate) smallest: Option<usize>,
+    pub(crate) way: SearchWay,
     pub(crate) watch: Watch<'a>,
     pub(crate) units: Units,
     pub(crate) log: &'a RoundLog,
+}
+
+/// How workers share the slice of a search.
+pub(crate) struct SearchWay {
+    /// The number of items of the smallest block.
+    pub(crate) smallest: usize,
+    /// Whether any match ends the search, so that workers may go to parts of their own.
+    pub(crate) is_any: bool,
 }
 
 /// The type of [`run`].
@@ -95,7 +102,7 @@ pub(crate) type RunSearch =
 /// it.
 #[inline(never)]
 pub(crate) fn run(
-    Search { left, smallest, watch, units, log }: Search<'_>,
+    Search { left, way, watch, units, log }: Search<'_>,
     (threads, turn): (&Threads, &Turn<'_>),
     offer: Offer,
     own: &mut dyn Accumulate,
@@ -103,9 +110,11 @@ pub(crate) fn run(
 ) {
     let searchers = offer.helpers + 1;
     log.deal(|| vec![0..0; searchers]); // no worker owns a range
-    let parts = match smallest {
-        Some(smallest) => Parts::one(SharedCursor::new(left, searchers, smallest)),
-        None => Parts::of_any(left, searchers),
+    let SearchWay { smallest, is_any } = way;
+    let parts = if is_any {
+        Parts::of_any(left, searchers, smallest)
+    } else {
+        Parts::one(SharedCursor::new(left, searchers, smallest))
     };
     let shared = SharedSearch { parts, watch, units, log };
     let work = |me| others.lend(me, &mut |acc| shared.work(me, acc));
@@ -198,7 +207,7 @@ mod tests {
     fn workers_divide_the_items_after_a_while_at_the_front() {
         let hour = Duration::from_secs(3600);
         for (wait, parts_of_1) in [(hour, 0), (Duration::ZERO, 1)] {
-            let mut parts = Parts::of_any(100..1100, 2);
+            let mut parts = Parts::of_any(100..1100, 2, 1);
             parts.divide = Instant::now() + wait;
             let [of_0, of_1] = claimed(&parts);
             assert_eq!((of_0[0].start, of_1[0].start), [(100, 103), (100, 600)][parts_of_1]);
@@ -214,7 +223,7 @@ mod tests {
     #[test]
     fn a_search_for_any_match_is_soon_divided() {
         let begin = Instant::now();
-        let parts = Parts::of_any(0..1000, 2);
+        let parts = Parts::of_any(0..1000, 2, 1);
         let front = parts.divide - begin;
         assert!(front > Duration::ZERO, "it begins at the front");
         std::thread::sleep(Duration::from_millis(100));
@@ -225,7 +234,7 @@ mod tests {
 
     #[test]
     fn a_worker_without_a_part_goes_to_the_foremost_part() {
-        let mut parts = Parts::of_any(0..1000, 2);
+        let mut parts = Parts::of_any(0..1000, 2, 1);
         parts.divide = Instant::now();
         let mut is_divided = false;
         while parts.claim(1, 0, &mut is_divided).is_some_and(|block| block.end < 1000) {}
@@ -237,7 +246,7 @@ mod tests {
 
     #[test]
     fn a_block_is_small_beside_what_the_worker_has_searched() {
-        let mut parts = Parts::of_any(0..usize::MAX, 2);
+        let mut parts = Parts::of_any(0..usize::MAX, 2, 1);
         parts.divide = Instant::now();
         for indices in [0, 80, 8_000_000] {
             let block = parts.claim(1, indices, &mut true).expect("items are left");

@@ -38,8 +38,7 @@ const TIMED_ONE_IN: u64 = 16;
 /// Exploration: of the calls that may be decided, one in 256 is shared although that seems not to
 /// pay, so that a fall in the price of help is noticed. This holds for a loop that takes as long as
 /// the assumed price of help: a longer loop explores more often, and a shorter one less often. So
-/// exploring takes about the same part of a program's time, at most 1 or 2 %. One search in 256 is
-/// timed from its first item on.
+/// exploring takes about the same part of a program's time, at most 1 or 2 %.
 const EXPLORED_ONE_IN: u64 = 256;
 /// In nanoseconds of work: after this much, a search reads the clock for the first time. A plain
 /// loop is checked whether its first part has taken clearly longer.
@@ -211,9 +210,14 @@ impl Launch {
         Self::Alone { limit: Duration::MAX, unlooked: usize::MAX, stretch: 1, why: Why::Short };
 
     /// As the plain loop. If the loop is watched, as this launch.
-    fn plain(mut self) -> Self {
+    fn plain(self) -> Self {
+        self.begun_plain(usize::MAX)
+    }
+
+    /// The first items as the plain loop, the others as this launch.
+    fn begun_plain(mut self, items: usize) -> Self {
         if let Self::Alone { unlooked, .. } = &mut self {
-            *unlooked = usize::MAX;
+            *unlooked = items;
         }
         self
     }
@@ -229,11 +233,8 @@ impl Launch {
     }
 
     /// The launch of a watched loop: its caller checks the clock or a handle from the start.
-    pub(crate) fn watched(mut self) -> Self {
-        if let Self::Alone { unlooked, .. } = &mut self {
-            *unlooked = 0;
-        }
-        self
+    pub(crate) fn watched(self) -> Self {
+        self.begun_plain(0)
     }
 
     /// Why the call begins alone. `None` if it is shared from the start.
@@ -423,6 +424,16 @@ pub(crate) enum NextCalls {
     Far,
 }
 
+/// What a call is expected to cost, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+struct Expected {
+    /// An item that is reached.
+    item: f32,
+    /// The call, and whether the loop may stop and has not run over this slice.
+    call: f32,
+    is_new: bool,
+}
+
 /// A call, with all inputs of the decision on its launch.
 pub(crate) struct Case<'a> {
     pub(crate) memory: &'a Memory,
@@ -448,22 +459,20 @@ pub(crate) struct Case<'a> {
 impl Case<'_> {
     /// How the loop should start.
     pub(crate) fn launch(&self) -> Launch {
-        let &Self { memory, prices, this, kind, helpers, awake, is_waking, gap, draw, .. } = self;
+        let &Self { prices, this, kind, helpers, awake, is_waking, gap, draw, .. } = self;
         if kind.is_long {
             return Launch::Shared { helpers };
         }
-        if kind.may_stop {
-            return self.launch_that_may_stop();
-        }
-        let Some(cost) = memory.recall(this) else { return self.unknown() };
-        let expected = cost * this.slice.len as f32;
+        let Some(costs) = self.expected() else { return self.unknown() };
+        let Expected { item: cost, call: expected, .. } = costs;
         // A loop in order has too few blocks if its work is less than `ASLEEP_NS`. (A scan of
         // 30,000 sums of `u64`, which takes 7 µs alone, took 1.20 times the plain loop's time when
         // shared.)
         let least = if kind.supply == Supply::InOrder { ASLEEP_NS } else { 0.0 };
         let worth_sharing = f32::max(self.worth_sharing(cost, awake), least);
-        if expected >= worth_sharing {
-            return self.faster(cost, expected, (self.shared(expected, worth_sharing), Ran::Shared));
+        let shareable = self.shareable(costs);
+        if shareable >= worth_sharing {
+            return self.faster(costs, (self.shared(shareable, worth_sharing), Ran::Shared));
         }
         // A helper that is woken now would probably still be awake when the next such loop begins.
         // If the last call was shared, it would not: the helpers of that call already sleep. While
@@ -471,24 +480,52 @@ impl Case<'_> {
         let will_be_awake = || gap.is_some_and(|gap| gap.since_end.is_none() && gap.is_short(expected));
         if !awake
             && !is_waking
-            && expected >= f32::max(TOO_SHORT_TO_TIME_NS, least)
+            && shareable >= f32::max(TOO_SHORT_TO_TIME_NS, least)
             && will_be_awake()
-            && expected >= self.worth_sharing(cost, true)
+            && shareable >= self.worth_sharing(cost, true)
         {
-            return self.faster(cost, expected, (Launch::Shared { helpers: 1 }, Ran::Waking));
+            return self.faster(costs, (Launch::Shared { helpers: 1 }, Ran::Waking));
         }
-        if let Some((rounds, now)) = self.rounds {
+        // Of calls that are shorter, rounds know nothing, since most of them get no decision.
+        if expected >= prices.short.get()
+            && let Some((rounds, now)) = self.rounds
+        {
             rounds.begin_alone(this, now);
         }
         // This call explores whether help has become cheaper.
         let imaginable = if awake { AWAKE_NS } else { TOO_SHORT_TO_TIME_NS };
         let explores = || awake && prices.is_exploring() || draw.is_one_in(explored_one_in(expected, awake));
-        if expected >= f32::max(imaginable, least) && explores() {
+        if shareable >= f32::max(imaginable, least) && explores() {
             return Launch::Explored;
         }
         let limit = f32::max(worth_sharing, TOO_SHORT_TO_TIME_NS);
         let launch = Launch::alone(limit, AT_FIRST * limit / cost, Why::Short);
-        if self.is_timed { launch } else { self.timed_now_and_then(launch, expected) }
+        if self.is_timed { launch } else { self.timed_now_and_then(launch, costs) }
+    }
+
+    /// What the call is expected to cost. `None` if the loop is unknown. A loop that may stop is
+    /// expected to take as long as its last call over this slice. If the slice is new, the last
+    /// call over any slice counts.
+    fn expected(&self) -> Option<Expected> {
+        let &Self { memory, this, kind, .. } = self;
+        let len = this.slice.len as f32;
+        if !kind.may_stop {
+            return memory.recall(this).map(|item| Expected { item, call: item * len, is_new: false });
+        }
+        let item = memory.pace(this)?;
+        let known = memory.over_this(this).map(|cost| cost * len);
+        let call = known.or_else(|| memory.until_stop(this)).unwrap_or(item * len);
+        Some(Expected { item, call, is_new: known.is_none() })
+    }
+
+    /// The part of the expected time that workers can share, if the loop stops where it is expected
+    /// to stop. In a loop over ranges, a helper whose range begins behind that place works in vain.
+    fn shareable(&self, Expected { item, call, .. }: Expected) -> f32 {
+        let Self { this, kind, helpers, .. } = *self;
+        if !kind.may_stop || kind.is_from_the_front() {
+            return call;
+        }
+        call - (item * this.slice.len as f32 - call).max(0.0) / helpers as f32
     }
 
     /// How the calls after this one are decided, which has this `launch`.
@@ -544,8 +581,9 @@ impl Case<'_> {
     /// an item. So a loop of long items is not tried alone. Items are long in two cases. An item
     /// costs at least [`TRIAL_PARTS`] times the price of help. Or an item costs clearly more than
     /// that price, and also more than one of [`TRIAL_PARTS`] equal parts of a shared call.
-    fn faster(&self, cost: f32, expected: f32, (shared, ran): (Launch, Ran)) -> Launch {
+    fn faster(&self, costs: Expected, (shared, ran): (Launch, Ran)) -> Launch {
         let &Self { memory, prices, this, .. } = self;
+        let Expected { item: cost, call: expected, .. } = costs;
         let len = this.slice.len as f32;
         let Some(verdict) = memory.verdict(this) else { return shared };
         let (help, parts, usually) = (prices.help(false), f32::from(TRIAL_PARTS), verdict.usually * len);
@@ -568,38 +606,24 @@ impl Case<'_> {
             None => {}
         }
         let limit = f32::max(2.0 * expected, verdict.usually * len);
-        self.timed_now_and_then(Launch::alone(limit, len / looks, Why::Faster), expected)
+        self.timed_now_and_then(Launch::alone(limit, len / looks, Why::Faster), costs)
     }
 
-    /// This launch; but most calls of a loop that is too short to time run as the plain loop.
-    fn timed_now_and_then(&self, launch: Launch, expected: f32) -> Launch {
-        let is_timed = expected >= TOO_SHORT_TO_TIME_NS || self.draw.is_one_in(TIMED_ONE_IN);
-        if is_timed { launch } else { launch.plain() }
-    }
-
-    /// The launch of a loop that may stop at any item. The loop is expected to take as long as its
-    /// last call over this slice. If the slice is new, the last call over any slice counts. If the
-    /// expected time is short, the loop begins as the plain loop, and first reads the clock after
-    /// about twice the expected time.
-    fn launch_that_may_stop(&self) -> Launch {
-        let &Self { memory, prices, this, awake, draw, .. } = self;
-        let Some(pace) = memory.pace(this) else { return self.unknown() };
-        let worth_sharing = CLEARLY * prices.help(awake);
-        let known = memory.over_this(this).map(|cost| cost * this.slice.len as f32);
-        let expected = known.or_else(|| memory.until_stop(this)).unwrap_or(pace * this.slice.len as f32);
-        if expected >= worth_sharing {
-            return self.faster(pace, expected, (self.shared(expected, worth_sharing), Ran::Shared));
+    /// This launch; but most calls of a loop that is too short to time run as the plain loop. If
+    /// the loop may stop, such a call first reads the clock after about twice the expected time.
+    fn timed_now_and_then(&self, launch: Launch, Expected { item, call, is_new }: Expected) -> Launch {
+        let Self { kind, draw, .. } = *self;
+        let odds = if kind.may_stop { EXPLORED_ONE_IN } else { TIMED_ONE_IN };
+        if call >= TOO_SHORT_TO_TIME_NS || draw.is_one_in(odds) {
+            return launch;
         }
-        let items = |work: f32| ((work / pace) as usize).max(1);
-        let unlooked = if draw.is_one_in(EXPLORED_ONE_IN) {
-            0 // items may take longer by now; a longer call is timed anyway
-        } else if known.is_some() {
-            items((2.0 * expected).min(worth_sharing).max(FIRST_LOOK_NS))
-        } else {
-            items((2.0 * expected).min(FIRST_LOOK_NS)) // the items of another slice may take longer
-        };
-        let (limit, stretch) = (time(worth_sharing), items(FIRST_LOOK_NS));
-        Launch::Alone { limit, unlooked, stretch, why: Why::Short }
+        if !kind.may_stop {
+            return launch.plain();
+        }
+        let twice = 2.0 * call;
+        // The items of another slice may take longer.
+        let unlooked = if is_new { twice.min(FIRST_LOOK_NS) } else { twice.max(FIRST_LOOK_NS) };
+        launch.begun_plain((unlooked / item) as usize)
     }
 
     /// A shared launch with the number of helpers that pay for the work, at least one. If helpers
@@ -1011,7 +1035,7 @@ mod tests {
         assert_eq!(unlooked(window(99)), Some(20), "over another: twice as many as last time");
         // From now on calls stop at the five hundredth item, and the time of the last call is
         // known.
-        (0..9).for_each(|_| costs.learn(window(0), LoopKind::MAY_STOP, 500, 5e3));
+        (0..9).for_each(|_| costs.learn(window(0), LoopKind::MAY_STOP, 500, 3e3));
         assert_eq!(unlooked(window(0)), Some(1000));
         (0..100).for_each(|_| costs.learn_help(false, Some(100.0), 0.0, 0.0));
         assert!(is_shared(launch(window(0))), "help has become cheap");

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use super::site::Supply;
 use crate::{
     clock::time,
     sync::{AtomicU64, Ordering},
@@ -76,12 +77,15 @@ impl Estimate {
     }
 }
 
-/// The number of items per block of a loop in order. An item takes `pace` nanoseconds, if known. A
-/// block takes about as long as a theft, since it costs about as much to pass the total of a block
-/// to another worker. (A scan of 30,000 sums of `u64`, which takes 7 µs alone, took 1.12 times the
-/// plain loop's time in blocks of 117 items.)
-pub(crate) fn block_in_order(pace: Option<f32>) -> usize {
-    pace.map_or(1, |pace| (THEFT_NS / pace) as usize).max(1)
+/// The least number of items per block of a search or a loop in order. An item takes `pace`
+/// nanoseconds, if known. A block of a loop in order takes about as long as a theft, since it costs
+/// about as much to pass the total of a block to another worker. (A scan of 30,000 sums of `u64`,
+/// which takes 7 µs alone, took 1.12 times the plain loop's time in blocks of 117 items.) A claim
+/// of a search takes about 0.1 µs, since all workers claim from one cache line. (Two workers search
+/// 200 items of 110 ns in 16 µs, and took 25 µs when they claimed single items.)
+pub(crate) fn smallest_block(supply: Supply, pace: Option<f32>) -> usize {
+    let takes = if supply == Supply::InOrder { THEFT_NS } else { HARMLESS_NS };
+    pace.map_or(1, |pace| (takes / pace) as usize).max(1)
 }
 
 /// The prices of a pool, in nanoseconds.

@@ -48,8 +48,8 @@ impl SharedCursor {
 
     /// A cursor for each of `searchers` equal parts of `items`. A block is as large as if there
     /// were one cursor.
-    pub(crate) fn parts(items: Range<usize>, searchers: usize) -> (Self, Box<[Self]>) {
-        let whole = Self::new(items.clone(), searchers, 1);
+    pub(crate) fn parts(items: Range<usize>, searchers: usize, smallest: usize) -> (Self, Box<[Self]>) {
+        let whole = Self::new(items.clone(), searchers, smallest);
         let begin = |part: usize| items.start + items.len() / searchers * part;
         let part = |part: usize| {
             let end = if part + 1 == searchers { items.end } else { begin(part + 1) };
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn parts_have_all_items_and_the_blocks_of_one_cursor() {
         for (items, searchers) in [(3..5000, 2), (1000..100_000, 3), (0..2, 4), (7..usize::MAX, 64)] {
-            let (first, others) = SharedCursor::parts(items.clone(), searchers);
+            let (first, others) = SharedCursor::parts(items.clone(), searchers, 1);
             assert_eq!(others.len() + 1, searchers);
             let (whole, mut next) = (SharedCursor::new(items.clone(), searchers, 1), items.start);
             for part in [&first].into_iter().chain(&others) {
