@@ -3,7 +3,7 @@
 //! A pool of `n` workers has `n - 1` threads, and `n` CPUs. The callers are further threads. Each
 //! caller calls loops one after the other, without a pause.
 //!
-//! The policy is the shipped one: this module calls `quick_verdict`, `Case::launch`, `of_rest`,
+//! The policy is the shipped one: this module calls `quick_launch`, `Case::launch`, `of_rest`,
 //! `CpuUse`, `Granted`, `Memory`, `Prices`, `Splits`, `theft` and `victim` as a call and
 //! a round do. `SimPool` has the protocol of posts, arenas, places and seats in a few lines: a
 //! caller offers its loop to idle workers, those that are awake first, and opens a place for each
@@ -38,7 +38,7 @@ use crate::{
             alone_or_shared::{parts_for, time_for},
             free_cpus::{CpuUse, Granted, Request},
             grain::DEAR_NS,
-            launch::{Case, Draw, Launch, QuickVerdict, Why, of_rest, quick_verdict},
+            launch::{Case, Draw, Launch, QuickVerdict, Why, of_rest, quick_launch},
             learn::SharedCall,
             memory::Memory,
             pace::STRETCH,
@@ -456,7 +456,7 @@ impl SimPool {
             least: if self.now < self.measured_from { 0 } else { self.least(&items) },
         };
         let kind = LoopKind::THROUGH;
-        let verdict = quick_verdict(&self.memory, &self.prices, this, kind, || idle, || drawn);
+        let verdict = quick_launch(&self.memory, &self.prices, this, kind, || idle, || drawn).verdict;
         let is_timed = verdict == QuickVerdict::Timed;
         if verdict == QuickVerdict::Unclear {
             if self.shared().next().is_some() {

@@ -404,9 +404,9 @@ mod tests {
     fn a_far_call_that_takes_longer_ends_the_far_calls_of_its_own_pool() {
         let (executor, through) = (asleep(Duration::ZERO), LoopKind::THROUGH);
         executor.note_far(this(), true);
-        self::executor().weigh_again(this());
+        self::executor().weigh_again(this(), through);
         assert!((0..100).any(|_| executor.alone_again(this(), through, 2).is_some()));
-        executor.weigh_again(this());
+        executor.weigh_again(this(), through);
         assert!((0..100).all(|_| executor.alone_again(this(), through, 2).is_none()));
     }
 

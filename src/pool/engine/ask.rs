@@ -12,6 +12,7 @@ use crate::{
     pool::{
         policy::{
             launch::{self, Case, Launch, NextCalls, QuickLaunch, QuickVerdict, Why},
+            prices::TOO_SHORT_TO_TIME_NS,
             site::{Loop, LoopKind},
         },
         tell::why_alone::Alone,
@@ -47,11 +48,11 @@ impl Call {
 }
 
 impl Executor {
-    /// The quick verdict: whether to run the plain loop, and in which parts. The user allows
+    /// The quick launch: whether to run the plain loop, and in which parts. The user allows
     /// `threads` threads. This function reads few places in memory, because any further work would
     /// make a very short loop slower.
     #[inline(never)]
-    pub(super) fn quick_verdict(
+    pub(super) fn quick_launch(
         &self,
         this: &Loop,
         kind: LoopKind,
@@ -59,24 +60,21 @@ impl Executor {
         is_bare: bool,
     ) -> QuickLaunch {
         let len = this.slice.len;
-        let verdict = if !self.is_unseen(is_bare) {
-            QuickVerdict::Unclear
+        if !self.is_unseen(is_bare) {
+            return QuickLaunch::new(QuickVerdict::Unclear, len);
         } else if most(len, self.workers.min(threads)) == 0 {
-            QuickVerdict::Plain
-        } else {
-            let idle = || self.could_help();
-            match launch::quick_verdict(&self.memory, &self.prices, *this, kind, idle, draw) {
-                // A timed loop writes to memory that all threads read, so loops inside items are
-                // not timed.
-                QuickVerdict::Timed if Inside::is_here() => QuickVerdict::Plain,
-                QuickVerdict::Unclear => {
-                    let parts = self.alone_again(*this, kind, threads);
-                    return parts.unwrap_or(QuickLaunch::new(QuickVerdict::Unclear, len));
-                }
-                verdict => verdict,
-            }
-        };
-        QuickLaunch::new(verdict, len)
+            return QuickLaunch::new(QuickVerdict::Plain, len);
+        }
+        let idle = || self.could_help();
+        let mut quick = launch::quick_launch(&self.memory, &self.prices, *this, kind, idle, draw);
+        match quick.verdict {
+            // A timed loop writes to memory that all threads read, so loops inside items are not
+            // timed.
+            QuickVerdict::Timed if Inside::is_here() => quick.verdict = QuickVerdict::Plain,
+            QuickVerdict::Unclear => return self.alone_again(*this, kind, threads).unwrap_or(quick),
+            _ => {}
+        }
+        quick
     }
 
     /// Whether no log and no report tells of a call. `is_bare` says whether the call has no
@@ -109,7 +107,11 @@ impl Executor {
     ) -> Call {
         let this = *this;
         if done > 0 {
-            return self.weigh_again(this);
+            if options.kind.may_stop {
+                // The call takes at least as long as one that is timed, so the next one is timed.
+                self.memory.learn(this, options.kind, done, TOO_SHORT_TO_TIME_NS);
+            }
+            return self.weigh_again(this, options.kind);
         }
         if matches!(verdict, QuickVerdict::Plain | QuickVerdict::Again) {
             return Call::unweighed(this, Launch::PLAIN, false);
@@ -161,11 +163,11 @@ impl Executor {
     /// decision, which learns the cost.
     #[cold]
     #[inline(never)]
-    pub(super) fn weigh_again(&self, this: Loop) -> Call {
+    pub(super) fn weigh_again(&self, this: Loop, kind: LoopKind) -> Call {
         end_alone(this);
         self.note_far(this, false);
         let awake = self.threads.barrier.awake() > 0;
-        let launch = Launch::begun_alone(&self.prices, awake, Why::Unexpected);
+        let launch = Launch::unexpected(&self.prices, awake, kind);
         Call::unweighed(this, launch, awake)
     }
 

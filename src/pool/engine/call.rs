@@ -4,7 +4,7 @@ use super::{
     accumulator::{Accumulator, Folder, Folders, Partials, Started, WorkerFolder, result_of, tree_of},
     again::SharedAgain,
     ask::Call,
-    body::{Body, Stop, kernel},
+    body::{Body, kernel},
     ending::Outcome,
     executor::{Executor, most},
     loop_options::LoopOptions,
@@ -14,7 +14,7 @@ use crate::{
     clock::{Instant, Moment},
     pool::{
         policy::{
-            launch::{FirstParts, QuickLaunch, QuickVerdict},
+            launch::{QuickLaunch, QuickVerdict},
             site::{Loop, Site, Slice},
         },
         supply::range::Claims,
@@ -35,7 +35,7 @@ impl Executor {
         body: &L,
     ) -> Outcome<Option<L::Acc>, L::Found> {
         let this = loop_of::<L>(slice);
-        let quick = self.quick_verdict(&this, options.kind, options.threads, options.is_bare());
+        let quick = self.quick_launch(&this, options.kind, options.threads, options.is_bare());
         let mut from = (0, None);
         if quick.verdict != QuickVerdict::Unclear && !options.units.are_blocks() {
             match self.call_plain(&this, quick, &options, body) {
@@ -63,12 +63,15 @@ impl Executor {
         let (mut state, mut few) = (body.state(0), None);
         let (mut done, mut end) = (0, usize::from(quick.first));
         // A part begins when the part before it ends, so that each part costs one reading.
-        let mut is_timed = end < len && !quick.is_first_part_untimed(len);
+        let mut is_timed = end < quick.last && !quick.is_first_part_untimed();
         let mut begin = if is_timed { Moment::now() } else { Moment::last() };
         let ended = loop {
             match kernel(body, &mut state, few, &mut Claims::of(done..end)) {
                 Ok(more) if end < len => few = more,
                 ended => break ended,
+            }
+            if end == quick.last {
+                return Plain::Begun(end, (state, few));
             }
             // The last call of this loop was short, but this call may be long.
             let now = Moment::now();
@@ -77,7 +80,7 @@ impl Executor {
                 return Plain::Begun(end, (state, few));
             }
             let next = if is_long && !is_timed { quick.first.into() } else { quick.next };
-            (done, end) = (end, end + next.min(len - end));
+            (done, end) = (end, end + next.min(quick.last - end));
             (begin, is_timed) = (now, true);
         };
         // The state is dropped before the result is returned. So if the drop of the state panics,
@@ -113,7 +116,7 @@ impl Executor {
         &self,
         this: &Loop,
         verdict: QuickVerdict,
-        (mut done, mut acc): (usize, Option<A>),
+        (done, acc): (usize, Option<A>),
         options: &mut LoopOptions<'_>,
         (folder, folders): (&mut dyn Folder<A, Z>, &dyn Folders<A, Z>),
         end: ToOutcome<A, Z, T>,
@@ -122,20 +125,6 @@ impl Executor {
         let again = if may_repeat { self.plan_to_repeat(*this, options) } else { None };
         let mut decided =
             again.map_or_else(|| Decided::Anew(self.weigh(this, verdict, done, options)), Decided::Again);
-        // A loop that stops early has a found value. If it stops at one of its first items, it does
-        // not need the setup below.
-        let may_stop = size_of::<Option<Z>>() > 0;
-        if let Decided::Anew(ref call) = decided
-            && may_stop
-            && call.launch.unlooked() > 0
-            && options.list.is_none()
-            && !options.units.are_blocks()
-        {
-            match fold_first(folder, self.first_parts(call, options)) {
-                Ok(first) => (done, acc) = first,
-                Err(found) => return Outcome::Stopped(found),
-            }
-        }
         let mut made = Partials::new(folders, &options.units);
         let mut account = None;
         let last = {
@@ -161,7 +150,7 @@ impl Executor {
         body: &L,
     ) -> Outcome<Tree<L::Acc>, L::Found> {
         let this = loop_of::<L>(slice);
-        let quick = self.quick_verdict(&this, options.kind, options.threads, options.is_bare());
+        let quick = self.quick_launch(&this, options.kind, options.threads, options.is_bare());
         let mut folder = WorkerFolder::new(body, 0, None);
         self.run_decided(&this, quick.verdict, (0, None), &mut options, (&mut folder, body), tree_of)
     }
@@ -176,21 +165,6 @@ enum Decided<'e> {
 
 /// Makes the outcome of a loop: [`result_of`] or [`tree_of`].
 type ToOutcome<A, Z, T> = fn(&mut Partials<'_, A, Z>, bool, Option<(Node, A)>) -> Outcome<T, Z>;
-
-/// Folds the first items of a loop that may stop early. Returns how many, and their result. If the
-/// loop stops, returns the found value.
-#[inline(never)] // the items of other loops do without its frame
-fn fold_first<A, Z>(folder: &mut dyn Folder<A, Z>, parts: FirstParts) -> Result<(usize, Option<A>), Z> {
-    let (mut done, mut acc) = (0, None);
-    for part in parts {
-        done = part.end;
-        acc = folder.fold(acc, &mut Claims::of(part)).map_err(|Stop { found, .. }| {
-            folder.leave(); // if this panics, the found value is dropped, too
-            found
-        })?;
-    }
-    Ok((done, acc))
-}
 
 /// The loop `L` over a slice.
 #[inline]

@@ -21,7 +21,7 @@ use crate::{
 
 /// The threads of a pool, and the data that its loops share.
 #[derive(Debug)]
-#[repr(C, align(64))] // `quick_verdict` reads one cache line
+#[repr(C, align(64))] // `quick_launch` reads one cache line
 pub(crate) struct Executor {
     pub(crate) workers: usize,
     /// Whether another thread called a loop during the last shared loops. A helper that polls

@@ -86,7 +86,7 @@ impl fmt::Debug for dyn End {
 /// The ranges of a round.
 impl End for Ranges {
     fn end(&self) {
-        self.truncate(0);
+        self.close();
     }
 }
 

@@ -22,7 +22,7 @@ use crate::{
         policy::{
             alone::{AlonePace, AloneTrial},
             free_cpus::{CpuUse, Granted, Request},
-            launch::{self, FirstParts, Launch, Why},
+            launch::{self, Launch, PlainParts, Why},
             prices::smallest_block,
             rhythm::RoundSeen,
             site::{Loop, LoopKind, Supply},
@@ -266,43 +266,35 @@ impl Executor {
     ) -> Option<Box<Account>> {
         let _stay = options.enter();
         let len = call.this.slice.len;
-        if done == 0 && call.launch.unlooked() > 0 {
-            done = self.plain(call, options, own)?;
-        } else if done > 0 && done == len {
-            return None; // all items were folded before this call
-        }
         if call.launch.is_plain() {
-            *call = self.weigh_again(call.this);
+            done = self.plain(call.this, options, own)?;
+            *call = self.weigh_again(call.this, options.kind);
         }
         let solo = Solo::new(options, call.begin(), done..len);
         Running { executor: self, call: *call, options, solo, own, others }.run()
     }
 
-    /// Folds the first indices as the plain loop does. Returns how many; `None` if the loop has
-    /// ended. It has not if its items have made further items, which may be worth sharing.
+    /// Runs the plain loop. Returns how many indices are folded; `None` if the loop has ended. It
+    /// has not if it takes longer than expected, or if its items have made further items, which may
+    /// be worth sharing.
     #[inline(never)] // other loops do without its frame
-    fn plain(&self, call: &Call, options: &LoopOptions<'_>, own: &mut dyn Accumulate) -> Option<usize> {
-        let most = self.most(call.this, options);
+    fn plain(&self, this: Loop, options: &LoopOptions<'_>, own: &mut dyn Accumulate) -> Option<usize> {
+        let (len, most) = (this.slice.len, self.most(this, options));
         if let (Some(list), 0) = (options.list, most) {
             list.until(None);
         }
+        let parts = if len > 0 && most > 0 && options.list.is_none() {
+            PlainParts::new(len, self.memory.expected(this))
+        } else {
+            PlainParts::unchecked(len)
+        };
         let mut done = 0;
-        for part in self.first_parts(call, options) {
+        for part in parts {
             done = part.end;
             own.take(&mut Claims::of(part)).ok()?;
         }
         let has_made_items = || most > 0 && options.list.is_some_and(|list| !list.is_dry(0));
-        (done < call.this.slice.len || has_made_items()).then_some(done)
-    }
-
-    /// The first indices of a call, which are folded as the plain loop does. There is one part if
-    /// nobody could help, and in a list that grows.
-    pub(super) fn first_parts(&self, call: &Call, options: &LoopOptions<'_>) -> FirstParts {
-        let Call { this, launch, .. } = *call;
-        let end = launch.unlooked().min(this.slice.len);
-        let is_checked = end > 0 && options.list.is_none() && self.most(this, options) > 0;
-        let cost = if is_checked { self.pace(this, options.kind) } else { None };
-        cost.map_or(FirstParts::unchecked(end), |cost| FirstParts::new(end, cost))
+        (done < len || has_made_items()).then_some(done)
     }
 
     /// The use of the CPUs of the pool, of which `idle` threads are idle. `is_worker` says whether

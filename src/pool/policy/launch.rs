@@ -78,6 +78,8 @@ pub(crate) struct QuickLaunch {
     /// one.
     pub(crate) first: u8,
     pub(crate) next: usize,
+    /// In items: where the plain loop ends. The rest of a loop that may stop is folded by the clock.
+    pub(crate) last: usize,
     /// In nanoseconds: a part that takes clearly longer than this ends the plain loop.
     pub(crate) limit: f32,
 }
@@ -85,17 +87,24 @@ pub(crate) struct QuickLaunch {
 impl QuickLaunch {
     /// Whether the first part begins, for its check, with the last reading of the thread, perhaps
     /// long before the call. If this part seems to take long, a second one of the same length is
-    /// timed. So this holds only if two such parts are a small part of the `len` items.
+    /// timed. So this holds only if two such parts are a small part of the items.
     #[inline(always)]
-    pub(crate) fn is_first_part_untimed(&self, len: usize) -> bool {
-        len >= CHECKED && self.next == len
+    pub(crate) fn is_first_part_untimed(&self) -> bool {
+        self.last >= CHECKED && self.next == self.last
     }
 
     /// The launch of a loop over `len` items that is expected to be short.
     #[inline(always)]
     pub(crate) fn new(verdict: QuickVerdict, len: usize) -> Self {
         let first = if len < CHECKED { len } else { CHECKED_AFTER };
-        Self { verdict, first: first as u8, next: len, limit: FIRST_LOOK_NS }
+        Self { verdict, first: first as u8, next: len, last: len, limit: FIRST_LOOK_NS }
+    }
+
+    /// The launch of a loop over `len` items that is expected to stop soon. An item that is reached
+    /// is expected to take `item` nanoseconds.
+    #[inline(always)]
+    fn until_stop(len: usize, item: f32) -> Self {
+        Self::new(QuickVerdict::Plain, ((TOO_SHORT_TO_TIME_NS / item) as usize).clamp(1, len))
     }
 
     /// The launch of a loop over `len` items, at least one, which is expected to take `takes`
@@ -108,7 +117,7 @@ impl QuickLaunch {
         } else {
             (CHECKED_AFTER, (next - next % CHECKED_AFTER).max(CHECKED_AFTER))
         };
-        Self { verdict, first: first as u8, next, limit: PART_NS }
+        Self { verdict, first: first as u8, next, last: len, limit: PART_NS }
     }
 
     /// As [`in_parts`](Self::in_parts), for a loop that is timed. Its items may have very different
@@ -118,38 +127,38 @@ impl QuickLaunch {
     }
 }
 
-/// The first items of a decided call, which are folded as the plain loop folds them. No part comes
-/// after one that took clearly longer than expected: this call is heavier than the last ones, so
-/// its other items are folded by the clock.
+/// The parts of a plain loop that was decided. No part comes after one that took clearly longer than
+/// expected: this call is heavier than the last ones, so its other items are folded by the clock.
 #[derive(Debug)]
-pub(crate) struct FirstParts {
+pub(crate) struct PlainParts {
     /// The next part, the length of those after it, and where the last one ends.
     part: Range<usize>,
     next: usize,
-    end: usize,
+    last: usize,
     /// When the last part began. In nanoseconds: a part that takes clearly longer is the last one.
     begin: Moment,
     limit: f32,
 }
 
-impl FirstParts {
-    /// The first `end` items in one part, which is not checked.
-    pub(crate) fn unchecked(end: usize) -> Self {
-        Self { part: 0..end, next: 0, end, begin: Moment::last(), limit: f32::INFINITY }
+impl PlainParts {
+    /// A loop over `len` items in one part, which is not checked.
+    pub(crate) fn unchecked(len: usize) -> Self {
+        Self { part: 0..len, next: 0, last: len, begin: Moment::last(), limit: f32::INFINITY }
     }
 
-    /// The first `end` items, at least one. An item is expected to take `cost` nanoseconds.
-    pub(crate) fn new(end: usize, cost: f32) -> Self {
-        let QuickLaunch { first, next, limit, .. } = QuickLaunch::in_parts(end, cost * end as f32);
-        Self { part: 0..first.into(), next, limit, ..Self::unchecked(end) }
+    /// A loop over `len` items, at least one, which is expected to take `takes` nanoseconds; 0 if
+    /// that is unknown.
+    pub(crate) fn new(len: usize, takes: f32) -> Self {
+        let QuickLaunch { first, next, limit, .. } = QuickLaunch::in_parts(len, takes);
+        Self { part: 0..first.into(), next, limit, ..Self::unchecked(len) }
     }
 }
 
-impl Iterator for FirstParts {
+impl Iterator for PlainParts {
     type Item = Range<usize>;
 
     fn next(&mut self) -> Option<Range<usize>> {
-        let Self { part: Range { start, end }, next, end: last, begin, limit } = *self;
+        let Self { part: Range { start, end }, next, last, begin, limit } = *self;
         if start == last {
             return None;
         }
@@ -188,9 +197,8 @@ pub(crate) enum Launch {
     /// shared.
     Alone {
         limit: Duration,
-        /// The number of items before the first reading of the clock. The measured time begins with
-        /// that reading. If this is `usize::MAX`, the loop runs as the plain loop.
-        unlooked: usize,
+        /// Whether the loop runs as the plain loop, which is not timed.
+        is_plain: bool,
         /// The number of items between the first reading of the clock and the second.
         stretch: usize,
         why: Why,
@@ -207,34 +215,27 @@ pub(crate) enum Launch {
 impl Launch {
     /// As the plain loop: helpers are of no use.
     pub(crate) const PLAIN: Self =
-        Self::Alone { limit: Duration::MAX, unlooked: usize::MAX, stretch: 1, why: Why::Short };
+        Self::Alone { limit: Duration::MAX, is_plain: true, stretch: 1, why: Why::Short };
 
     /// As the plain loop. If the loop is watched, as this launch.
-    fn plain(self) -> Self {
-        self.begun_plain(usize::MAX)
-    }
-
-    /// The first items as the plain loop, the others as this launch.
-    fn begun_plain(mut self, items: usize) -> Self {
-        if let Self::Alone { unlooked, .. } = &mut self {
-            *unlooked = items;
+    fn plain(mut self) -> Self {
+        if let Self::Alone { is_plain, .. } = &mut self {
+            *is_plain = true;
         }
         self
     }
 
     /// Whether the loop runs as the plain loop.
     pub(crate) fn is_plain(self) -> bool {
-        self.unlooked() == usize::MAX
-    }
-
-    /// The number of items that are folded before the first reading of the clock.
-    pub(crate) fn unlooked(self) -> usize {
-        if let Self::Alone { unlooked, .. } = self { unlooked } else { 0 }
+        matches!(self, Self::Alone { is_plain: true, .. })
     }
 
     /// The launch of a watched loop: its caller checks the clock or a handle from the start.
-    pub(crate) fn watched(self) -> Self {
-        self.begun_plain(0)
+    pub(crate) fn watched(mut self) -> Self {
+        if let Self::Alone { is_plain, .. } = &mut self {
+            *is_plain = false;
+        }
+        self
     }
 
     /// Why the call begins alone. `None` if it is shared from the start.
@@ -277,12 +278,19 @@ impl Launch {
 
     /// On the calling thread, which reads the clock from the start, for `limit` nanoseconds.
     fn alone(limit: f32, stretch: f32, why: Why) -> Self {
-        Self::Alone { limit: time(limit), unlooked: 0, stretch: (stretch as usize).max(1), why }
+        Self::Alone { limit: time(limit), is_plain: false, stretch: (stretch as usize).max(1), why }
     }
 
     /// On the calling thread, which does not know the cost of an item.
-    pub(crate) fn begun_alone(prices: &Prices, awake: bool, why: Why) -> Self {
-        Self::alone(AT_FIRST * prices.help(awake), 1.0, why)
+    fn begun_alone(prices: &Prices, awake: bool) -> Self {
+        Self::alone(AT_FIRST * prices.help(awake), 1.0, Why::Short)
+    }
+
+    /// On the calling thread, which has begun a loop that takes longer than expected. A loop that
+    /// may stop probably stops soon.
+    pub(crate) fn unexpected(prices: &Prices, awake: bool, kind: LoopKind) -> Self {
+        let part = if kind.may_stop { CLEARLY } else { AT_FIRST };
+        Self::alone(part * prices.help(awake), 1.0, Why::Unexpected)
     }
 }
 
@@ -303,24 +311,33 @@ impl Draw {
 /// idle, a loop that would end before help pays runs as the plain loop. A longer loop gets a full
 /// decision, since a worker may become idle while the loop runs.
 #[inline(always)]
-pub(crate) fn quick_verdict(
+pub(crate) fn quick_launch(
     memory: &Memory,
     prices: &Prices,
     this: Loop,
     kind: LoopKind,
     idle: impl FnOnce() -> usize,
     draw: impl FnOnce() -> Draw,
-) -> QuickVerdict {
-    let Some(cost) = memory.over_this(this) else { return QuickVerdict::Unclear };
-    let expected = cost * this.slice.len as f32;
+) -> QuickLaunch {
+    let len = this.slice.len;
+    let plain = QuickLaunch::new(QuickVerdict::Plain, len);
+    let unclear = QuickLaunch { verdict: QuickVerdict::Unclear, ..plain };
+    let known = memory.over_this(this).map(|cost| cost * len as f32);
+    let until_stop = || if kind.may_stop { memory.until_stop(this) } else { None };
+    let Some(expected) = known.or_else(until_stop) else { return unclear };
     if expected >= 2.0 * prices.help(false) {
-        QuickVerdict::Unclear
-    } else if expected < prices.short.get() && kind.goes_through() {
-        if draw().is_one_in(TIMED_ONE_IN) { QuickVerdict::Timed } else { QuickVerdict::Plain }
+        unclear
+    } else if expected < prices.short.get() && !kind.is_long {
+        match (draw().is_one_in(TIMED_ONE_IN), kind.may_stop) {
+            (true, true) => unclear, // its time depends on where it stops, which a decided call notes
+            (true, false) => QuickLaunch { verdict: QuickVerdict::Timed, ..plain },
+            (false, true) => memory.pace(this).map_or(unclear, |item| QuickLaunch::until_stop(len, item)),
+            (false, false) => plain,
+        }
     } else if idle() == 0 {
-        QuickVerdict::Plain
+        plain
     } else {
-        QuickVerdict::Unclear
+        unclear
     }
 }
 
@@ -429,9 +446,7 @@ pub(crate) enum NextCalls {
 struct Expected {
     /// An item that is reached.
     item: f32,
-    /// The call, and whether the loop may stop and has not run over this slice.
     call: f32,
-    is_new: bool,
 }
 
 /// A call, with all inputs of the decision on its launch.
@@ -464,7 +479,7 @@ impl Case<'_> {
             return Launch::Shared { helpers };
         }
         let Some(costs) = self.expected() else { return self.unknown() };
-        let Expected { item: cost, call: expected, .. } = costs;
+        let Expected { item: cost, call: expected } = costs;
         // A loop in order has too few blocks if its work is less than `ASLEEP_NS`. (A scan of
         // 30,000 sums of `u64`, which takes 7 µs alone, took 1.20 times the plain loop's time when
         // shared.)
@@ -498,9 +513,10 @@ impl Case<'_> {
         if shareable >= f32::max(imaginable, least) && explores() {
             return Launch::Explored;
         }
-        let limit = f32::max(worth_sharing, TOO_SHORT_TO_TIME_NS);
+        let least = if expected > shareable { 2.0 * expected } else { TOO_SHORT_TO_TIME_NS };
+        let limit = f32::max(worth_sharing, least);
         let launch = Launch::alone(limit, AT_FIRST * limit / cost, Why::Short);
-        if self.is_timed { launch } else { self.timed_now_and_then(launch, costs) }
+        if self.is_timed { launch } else { self.timed_now_and_then(launch, expected) }
     }
 
     /// What the call is expected to cost. `None` if the loop is unknown. A loop that may stop is
@@ -510,17 +526,17 @@ impl Case<'_> {
         let &Self { memory, this, kind, .. } = self;
         let len = this.slice.len as f32;
         if !kind.may_stop {
-            return memory.recall(this).map(|item| Expected { item, call: item * len, is_new: false });
+            return memory.recall(this).map(|item| Expected { item, call: item * len });
         }
         let item = memory.pace(this)?;
         let known = memory.over_this(this).map(|cost| cost * len);
         let call = known.or_else(|| memory.until_stop(this)).unwrap_or(item * len);
-        Some(Expected { item, call, is_new: known.is_none() })
+        Some(Expected { item, call })
     }
 
     /// The part of the expected time that workers can share, if the loop stops where it is expected
     /// to stop. In a loop over ranges, a helper whose range begins behind that place works in vain.
-    fn shareable(&self, Expected { item, call, .. }: Expected) -> f32 {
+    fn shareable(&self, Expected { item, call }: Expected) -> f32 {
         let Self { this, kind, helpers, .. } = *self;
         if !kind.may_stop || kind.is_from_the_front() {
             return call;
@@ -571,7 +587,7 @@ impl Case<'_> {
         if (2..=few).contains(&this.slice.len) && gap.is_some() {
             Launch::Shared { helpers }
         } else {
-            Launch::begun_alone(prices, awake, Why::Short)
+            Launch::begun_alone(prices, awake)
         }
     }
 
@@ -583,7 +599,7 @@ impl Case<'_> {
     /// that price, and also more than one of [`TRIAL_PARTS`] equal parts of a shared call.
     fn faster(&self, costs: Expected, (shared, ran): (Launch, Ran)) -> Launch {
         let &Self { memory, prices, this, .. } = self;
-        let Expected { item: cost, call: expected, .. } = costs;
+        let Expected { item: cost, call: expected } = costs;
         let len = this.slice.len as f32;
         let Some(verdict) = memory.verdict(this) else { return shared };
         let (help, parts, usually) = (prices.help(false), f32::from(TRIAL_PARTS), verdict.usually * len);
@@ -606,24 +622,14 @@ impl Case<'_> {
             None => {}
         }
         let limit = f32::max(2.0 * expected, verdict.usually * len);
-        self.timed_now_and_then(Launch::alone(limit, len / looks, Why::Faster), costs)
+        self.timed_now_and_then(Launch::alone(limit, len / looks, Why::Faster), expected)
     }
 
-    /// This launch; but most calls of a loop that is too short to time run as the plain loop. If
-    /// the loop may stop, such a call first reads the clock after about twice the expected time.
-    fn timed_now_and_then(&self, launch: Launch, Expected { item, call, is_new }: Expected) -> Launch {
+    /// This launch; but most calls of a loop that is too short to time run as the plain loop.
+    fn timed_now_and_then(&self, launch: Launch, expected: f32) -> Launch {
         let Self { kind, draw, .. } = *self;
-        let odds = if kind.may_stop { EXPLORED_ONE_IN } else { TIMED_ONE_IN };
-        if call >= TOO_SHORT_TO_TIME_NS || draw.is_one_in(odds) {
-            return launch;
-        }
-        if !kind.may_stop {
-            return launch.plain();
-        }
-        let twice = 2.0 * call;
-        // The items of another slice may take longer.
-        let unlooked = if is_new { twice.min(FIRST_LOOK_NS) } else { twice.max(FIRST_LOOK_NS) };
-        launch.begun_plain((unlooked / item) as usize)
+        let is_timed = kind.may_stop || expected >= TOO_SHORT_TO_TIME_NS || draw.is_one_in(TIMED_ONE_IN);
+        if is_timed { launch } else { launch.plain() }
     }
 
     /// A shared launch with the number of helpers that pay for the work, at least one. If helpers
@@ -694,8 +700,8 @@ mod tests {
             Draw(self.drawn.get())
         }
 
-        fn quick_verdict(&self, this: Loop) -> QuickVerdict {
-            quick_verdict(&self.memory, &self.prices, this, LoopKind::THROUGH, || 1, || self.draw())
+        fn quick_launch(&self, this: Loop, kind: LoopKind) -> QuickLaunch {
+            quick_launch(&self.memory, &self.prices, this, kind, || 1, || self.draw())
         }
 
         fn launch(&self, this: Loop, awake: bool, kind: LoopKind) -> Launch {
@@ -767,7 +773,9 @@ mod tests {
         let launch = Launch::alone(5e3, 3.0, Why::Faster);
         assert!(launch.plain().is_plain() && !launch.is_plain());
         assert_eq!(launch.plain().watched(), launch);
-        let Launch::Alone { limit, unlooked: 0, .. } = Launch::PLAIN.watched() else { panic!("it is alone") };
+        let Launch::Alone { limit, is_plain: false, .. } = Launch::PLAIN.watched() else {
+            panic!("it is alone")
+        };
         assert_eq!(limit, Duration::MAX, "helpers are of no use");
     }
 
@@ -971,7 +979,7 @@ mod tests {
             costs.learn(over(100), LoopKind::THROUGH, 100, work);
             let mut plain = 0;
             for _ in 0..1600 {
-                let verdict = costs.quick_verdict(over(100));
+                let verdict = costs.quick_launch(over(100), LoopKind::THROUGH).verdict;
                 plain += usize::from(verdict == QuickVerdict::Plain);
                 for awake in helpers {
                     let launch = costs.launch(over(100), *awake, LoopKind::THROUGH);
@@ -1019,27 +1027,23 @@ mod tests {
     fn a_loop_that_stops_early_is_expected_to_do_so_again_whatever_the_slice() {
         let costs = Costs::new(Duration::ZERO);
         let launch = |of: Loop| costs.launch(of, false, LoopKind::MAY_STOP);
-        // The items before the first reading of the clock; a few calls are timed.
-        let unlooked = |of: Loop| {
-            (0..3)
-                .filter_map(|_| match launch(of) {
-                    Launch::Alone { unlooked, .. } => Some(unlooked),
-                    _ => None,
-                })
-                .max()
+        // Where the plain loop of a short call ends; a few calls are timed.
+        let last = |of: Loop| {
+            let quick = || costs.quick_launch(of, LoopKind::MAY_STOP);
+            (0..3).map(|_| quick()).find(|quick| quick.verdict == QuickVerdict::Plain).map(|quick| quick.last)
         };
         let window = |i: usize| Loop { slice: Slice { address: 0x9000 + 8 * i, len: 1000 }, ..over(1000) };
         // Items of 10 ns each, and a stop at the tenth item.
         (0..9).for_each(|i| costs.learn(window(i), LoopKind::MAY_STOP, 10, 100.0));
-        assert_eq!(unlooked(window(0)), Some(200), "over a slice that is known: 2 µs");
-        assert_eq!(unlooked(window(99)), Some(20), "over another: twice as many as last time");
+        assert_eq!((last(window(0)), last(window(99))), (Some(400), Some(400)), "4 µs, over any slice");
         // From now on calls stop at the five hundredth item, and the time of the last call is
         // known.
-        (0..9).for_each(|_| costs.learn(window(0), LoopKind::MAY_STOP, 500, 3e3));
-        assert_eq!(unlooked(window(0)), Some(1000));
+        (0..9).for_each(|_| costs.learn(window(0), LoopKind::MAY_STOP, 500, 5e3));
+        assert_eq!((last(window(0)), last(window(99))), (None, None));
+        assert!(!is_shared(launch(window(0))));
         (0..100).for_each(|_| costs.learn_help(false, Some(100.0), 0.0, 0.0));
         assert!(is_shared(launch(window(0))), "help has become cheap");
-        assert_eq!(unlooked(window(99)), None);
+        assert!(is_shared(launch(window(99))));
         (0..100).for_each(|_| costs.learn_help(false, Some(20e3), 0.0, 0.0));
         // From now on calls go through all items.
         (0..9).for_each(|_| costs.learn(window(0), LoopKind::MAY_STOP, 1000, 1e6));

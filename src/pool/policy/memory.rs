@@ -54,6 +54,9 @@ impl Entry {
     }
 }
 
+/// The part of the last call in the mean time of the calls of a loop that may stop.
+const NEW_PART: f32 = 0.25;
+
 /// The upper half of a number, made odd, so that no number has the tag of an empty entry.
 #[inline(always)]
 fn tag(number: u64) -> u64 {
@@ -141,21 +144,23 @@ impl Memory {
         if indices == 0 {
             return;
         }
-        // For a loop that may stop, the pool remembers the cost of a call, over this slice and over
-        // any slice, wherever the call stopped. For other loops it remembers the cost of an index,
-        // since a loop that panicked may go through all items next time.
+        // For a loop that may stop, the pool remembers the mean cost of a call, over this slice and
+        // over any slice, wherever the calls stopped. For other loops it remembers the cost of an
+        // index, since a loop that panicked may go through all items next time.
         let call = if kind.may_stop { this.slice.len } else { indices };
-        let learn = |before: Option<f32>, items: usize| {
-            let items = items as f32;
-            let before = before.unwrap_or(f32::INFINITY);
-            (work / items).min(f32::max(before * 2.0, TOO_SHORT_TO_TIME_NS / items))
+        let learn = |before: Option<f32>, items: usize, part: f32| {
+            let (items, before) = (items as f32, before.unwrap_or(f32::INFINITY));
+            let cost = work / items;
+            let mean = if before.is_finite() { before + part * (cost - before) } else { cost };
+            mean.min(f32::max(before * 2.0, TOO_SHORT_TO_TIME_NS / items))
         };
-        for (number, items) in [(this.number(), call), (this.site.number(), indices)] {
+        let part = if kind.may_stop { NEW_PART } else { 1.0 };
+        for (number, items, part) in [(this.number(), call, part), (this.site.number(), indices, 1.0)] {
             let entry = self.entry(number);
-            entry.set_cost(number, learn(entry.cost(), items));
+            entry.set_cost(number, learn(entry.cost(), items, part));
         }
         if kind.may_stop {
-            let until = learn(self.until_stop(this), 1);
+            let until = learn(self.until_stop(this), 1, part);
             self.entry(this.site.number()).more.store(until.to_bits().into(), Ordering::Relaxed);
         }
     }
@@ -231,6 +236,20 @@ mod tests {
         (1..100).for_each(|len| memory.learn(over(len), LoopKind::THROUGH, len, len as f32));
         let known = (1..100).filter(|&len| memory.over_this(over(len)).is_some()).count();
         assert!(known >= 95, "{known}");
+    }
+
+    /// The calls of a search stop anywhere. What is expected of the next call is their mean: half of
+    /// 2,000 items of 10 ns.
+    #[test]
+    fn a_search_is_expected_to_take_the_mean_of_its_last_calls() {
+        let (this, memory) = (over(2000), Memory::new());
+        let expected = (0..200).map(|call: usize| {
+            let at = call * 1237 % 2000;
+            memory.learn(this, LoopKind::MAY_STOP, at + 1, (at + 1) as f32 * 10.0);
+            memory.expected(this)
+        });
+        let far = expected.skip(10).filter(|expected| !(6e3..14e3).contains(expected)).count();
+        assert!(far < 20, "{far} of 190");
     }
 
     /// The rounds of its program share a loop that is faster alone. Its workers obstruct each

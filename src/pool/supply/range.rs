@@ -72,21 +72,24 @@ impl Ranges {
         }
     }
 
-    /// Truncates all ranges at index `at`. No claim of an item at or behind `at` begins afterwards.
-    /// Claims in flight finish, and every item before `at` is still claimed exactly once.
+    /// Truncates all ranges at index `at`. Claims in flight finish, and every item before `at` is
+    /// still claimed exactly once. A worker that has not seen the lower end yet may claim items
+    /// behind it. (A heavy fence would prevent that, but takes longer than these items.)
     pub(crate) fn truncate(&self, at: usize) {
         // Case 1. All locks are taken first. Otherwise a theft could move items from a cell that is
         // not yet truncated into one that already is.
         let guards = cell::lock_all(&self.cells);
         for cell in &self.cells {
-            // Case 2: a claim in flight sees the lower end, or was made before this store.
             let end = cell.end.load(Ordering::Relaxed);
             cell.end.store(end.min(at), Ordering::Relaxed);
         }
-        // Without this fence, a worker would see the lower end a little later; nothing else would
-        // change.
-        let _done = self.fence.heavy();
         drop(guards);
+    }
+
+    /// Truncates all ranges at 0. No claim begins afterwards, if the kernel allows the heavy fence.
+    pub(crate) fn close(&self) {
+        self.truncate(0);
+        let _done = self.fence.heavy(); // case 2; partner: the light fence in `Claims::next`
     }
 
     /// Lets worker `me` into the round, and claims the first item of its range if one is left.

@@ -11,22 +11,22 @@ use crate::pool::{
     tell::units::Units,
 };
 
-/// Claims until nothing is left for worker `me`, and calls `claimed` for each claim. Once a
-/// `truncate` is announced, no claim begins at or behind its index.
+/// Claims until nothing is left for worker `me`, and calls `claimed` for each claim. Once a `close`
+/// is announced, no claim begins.
 fn drain_before(
     ranges: &Ranges,
     claims: &Claims,
     me: usize,
-    cut: Option<(&AtomicBool, usize)>,
+    closed: Option<&AtomicBool>,
     claimed: impl Fn(Range<usize>),
 ) {
-    let end = || cut.filter(|(is_cut, _)| is_cut.load(Acquire)).map_or(usize::MAX, |(_, at)| at);
+    let end = || if closed.is_some_and(|closed| closed.load(Acquire)) { 0 } else { usize::MAX };
     let mut before = end();
     let (mut owner, first) = ranges.enter(me);
     let mut items = first.map_or(0..0, |item| item..item + 1);
     loop {
         if !items.is_empty() {
-            assert!(items.end <= before, "{items:?} claimed behind the cut");
+            assert!(items.end <= before, "{items:?} claimed after the close");
             claims.claim(items.clone());
             claimed(items);
         }
@@ -40,27 +40,36 @@ fn drain_before(
     }
 }
 
-/// A `truncate` at 1 while worker 0 drains. Worker 1, which is this thread, has not begun. Item 0
-/// is claimed exactly once all the same. No claim of another item begins after the `truncate`.
-fn cut_while_draining() {
-    explore_all(|| {
+/// A `truncate` at 1 or a `close` while worker 0 drains. Worker 1, which is this thread, has not
+/// begun. If the cut is at 1, item 0 is claimed exactly once all the same.
+fn cut_while_draining(closes: bool) {
+    explore_all(move || {
         let round = Round::new(2, Fence::Symmetric, 6, 2);
-        let is_cut = Arc::new(AtomicBool::new(false));
+        let closed = Arc::new(AtomicBool::new(false));
         let other = {
-            let (round, is_cut) = (Arc::clone(&round), Arc::clone(&is_cut));
-            thread::spawn(move || drain_before(&round.ranges, &round.claims, 0, Some((&is_cut, 1)), |_| ()))
+            let (round, closed) = (Arc::clone(&round), Arc::clone(&closed));
+            thread::spawn(move || drain_before(&round.ranges, &round.claims, 0, Some(&closed), |_| ()))
         };
-        round.ranges.truncate(1);
-        is_cut.store(true, Release);
+        if closes {
+            round.ranges.close();
+            closed.store(true, Release);
+        } else {
+            round.ranges.truncate(1);
+        }
         round.drain(1);
         other.join().unwrap();
-        round.claims.assert_all_before(1);
+        round.claims.assert_all_before(usize::from(!closes));
     });
 }
 
 #[test]
-fn no_claim_starts_behind_a_cut() {
-    cut_while_draining();
+fn a_cut_keeps_the_items_before_it() {
+    cut_while_draining(false);
+}
+
+#[test]
+fn no_claim_begins_after_a_close() {
+    cut_while_draining(true);
 }
 
 /// The worker that claims the item at `at` truncates the ranges there. Meanwhile the other worker
@@ -68,14 +77,12 @@ fn no_claim_starts_behind_a_cut() {
 fn stop(items: usize, at: usize) {
     explore(move || {
         let round = Round::new(2, Fence::Symmetric, items, 1);
-        let is_cut = Arc::new(AtomicBool::new(false));
         let worker = |me| {
-            let (round, is_cut) = (Arc::clone(&round), Arc::clone(&is_cut));
+            let round = Arc::clone(&round);
             move || {
-                drain_before(&round.ranges, &round.claims, me, Some((&is_cut, at)), |items| {
+                drain_before(&round.ranges, &round.claims, me, None, |items| {
                     if items.contains(&at) {
                         round.ranges.truncate(at);
-                        is_cut.store(true, Release);
                     }
                 });
             }
@@ -135,7 +142,7 @@ fn cancel() {
             let claims = Claims::new(3);
             ranges.partition(0..3, &[]);
             watch.begin(&ranges, Units::Items, 0..3);
-            drain_before(&ranges, &claims, 0, watch.cancel.map(|_| (&*is_cut, 0)), |_| ());
+            drain_before(&ranges, &claims, 0, watch.cancel.map(|_| &*is_cut), |_| ());
             watch.end(&ranges);
             if watch.cancel.is_none() {
                 claims.assert_all_before(3);
@@ -155,9 +162,9 @@ mod planted {
     use super::*;
 
     #[test]
-    #[should_panic(expected = "behind the cut")]
-    fn a_claim_starts_behind_a_cut_of_one_cell_after_the_other() {
-        with(Bug::CutsOneByOne, cut_while_draining);
+    #[should_panic(expected = "after the close")]
+    fn a_close_of_one_cell_after_the_other() {
+        with(Bug::CutsOneByOne, || cut_while_draining(true));
     }
 
     #[test]
@@ -167,9 +174,9 @@ mod planted {
     }
 
     #[test]
-    #[should_panic(expected = "claimed")]
-    fn a_stop_that_locks_nothing() {
-        with(Bug::CutsUnlocked, || stop(6, 1));
+    #[should_panic(expected = "after the close")]
+    fn a_close_that_locks_nothing() {
+        with(Bug::CutsUnlocked, || cut_while_draining(true));
     }
 
     #[test]
@@ -179,7 +186,7 @@ mod planted {
     }
 
     #[test]
-    #[should_panic(expected = "behind the cut")]
+    #[should_panic(expected = "after the close")]
     fn a_round_that_looks_before_its_token_knows_it() {
         with(Bug::LooksBeforeItTells, cancel);
     }
