@@ -78,7 +78,8 @@ pub(crate) struct QuickLaunch {
     /// one.
     pub(crate) first: u8,
     pub(crate) next: usize,
-    /// In items: where the plain loop ends. The rest of a loop that may stop is folded by the clock.
+    /// In items: where the plain loop ends. The rest of a loop that may stop is folded by the
+    /// clock.
     pub(crate) last: usize,
     /// In nanoseconds: a part that takes clearly longer than this ends the plain loop.
     pub(crate) limit: f32,
@@ -127,8 +128,9 @@ impl QuickLaunch {
     }
 }
 
-/// The parts of a plain loop that was decided. No part comes after one that took clearly longer than
-/// expected: this call is heavier than the last ones, so its other items are folded by the clock.
+/// The parts of a plain loop that was decided. No part comes after one that took clearly longer
+/// than expected: this call is heavier than the last ones, so its other items are folded by the
+/// clock.
 #[derive(Debug)]
 pub(crate) struct PlainParts {
     /// The next part, the length of those after it, and where the last one ends.

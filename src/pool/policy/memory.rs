@@ -238,8 +238,8 @@ mod tests {
         assert!(known >= 95, "{known}");
     }
 
-    /// The calls of a search stop anywhere. What is expected of the next call is their mean: half of
-    /// 2,000 items of 10 ns.
+    /// The calls of a search stop anywhere, and the next call is expected to take their mean: half
+    /// of 2,000 items of 10 ns.
     #[test]
     fn a_search_is_expected_to_take_the_mean_of_its_last_calls() {
         let (this, memory) = (over(2000), Memory::new());
