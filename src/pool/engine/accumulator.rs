@@ -149,15 +149,24 @@ impl<'f, A, Z> Accumulator<'f, A, Z> {
         }
     }
 
-    /// Folds the items of `claims`. If the items are those of a leaf, stores its partial result.
-    #[inline(never)]
-    fn fold(&mut self, claims: &mut Claims<'_>, leaf: Option<Node>) -> Result<(), StopAt> {
-        let Self { folder, made, acc, tree, .. } = self;
+    /// Folds the items of `claims`.
+    fn fold(&mut self, claims: &mut Claims<'_>) -> Result<(), StopAt> {
+        let Self { folder, made, acc, .. } = self;
         *acc = folder.fold(acc.take(), claims).map_err(|stop| made.stop(stop))?;
-        if let Some(leaf) = leaf
-            && let Some(acc) = acc.take()
-        {
-            tree.add(leaf, acc, &|before, behind| made.folders.reduce(before, behind));
+        Ok(())
+    }
+
+    /// Folds the items of each of the `leaves`, which are blocks, and stores their partial results.
+    /// The tree has other leaves before the first block, `before` of them.
+    #[inline(never)]
+    fn fold_leaves(&mut self, leaves: Range<usize>, blocks: Blocks, before: usize) -> Result<(), StopAt> {
+        let Self { folder, made, tree, .. } = self;
+        for leaf in leaves {
+            let items = blocks.items(leaf..leaf + 1);
+            let acc = folder.fold(None, &mut Claims::of(items)).map_err(|stop| made.stop(stop))?;
+            if let Some(acc) = acc {
+                tree.add(Node::run(before + leaf), acc, &|a, b| made.folders.reduce(a, b));
+            }
         }
         Ok(())
     }
@@ -165,12 +174,14 @@ impl<'f, A, Z> Accumulator<'f, A, Z> {
 
 impl<A, Z> Accumulate for Accumulator<'_, A, Z> {
     fn take(&mut self, claims: &mut Claims<'_>) -> Result<(), StopAt> {
-        match *self.made.units {
-            Units::Items => self.fold(claims, None),
-            Units::Blocks { blocks, leaves } => {
-                in_blocks(claims, blocks, leaves, &mut |items, leaf| self.fold(&mut Claims::of(items), leaf))
+        let Units::Blocks { blocks, leaves } = *self.made.units else { return self.fold(claims) };
+        while let Some(claimed) = claims.next() {
+            match leaves {
+                Some(before) => self.fold_leaves(claimed, blocks, before)?,
+                None => self.fold(&mut Claims::of(blocks.items(claimed)))?,
             }
         }
+        Ok(())
     }
 
     fn end(&mut self, run: Node) {
@@ -193,24 +204,6 @@ impl<A, Z> Accumulate for Accumulator<'_, A, Z> {
         discard(self.acc.take());
         attempt(|| self.folder.leave());
     }
-}
-
-/// Passes the items of claimed blocks to `fold`. If the blocks are leaves, numbered from `leaves`
-/// on, passes each leaf on its own.
-fn in_blocks(
-    claims: &mut Claims<'_>,
-    blocks: Blocks,
-    leaves: Option<usize>,
-    fold: &mut dyn FnMut(Range<usize>, Option<Node>) -> Result<(), StopAt>,
-) -> Result<(), StopAt> {
-    while let Some(claimed) = claims.next() {
-        let each = if leaves.is_some() { 1 } else { claimed.len() };
-        for begin in claimed.step_by(each) {
-            let leaf = leaves.map(|first| Node::run(first + begin));
-            fold(blocks.items(begin..begin + each), leaf)?;
-        }
-    }
-    Ok(())
 }
 
 /// The partial results that the workers of a loop have handed over, and the loop's first stop.
