@@ -34,7 +34,7 @@ pub(crate) fn time(nanos: f32) -> Duration {
 mod moment {
     use std::cell::Cell;
 
-    #[derive(Clone, Copy, Debug)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq)]
     pub(crate) struct Moment(Option<super::Instant>);
 
     std::thread_local!(static LAST: Cell<Moment> = const { Cell::new(Moment(None)) });
@@ -83,7 +83,7 @@ mod moment {
     /// So many ticks take about a nanosecond on most processors.
     const ABOUT_A_NANO: f32 = 2.6;
 
-    #[derive(Clone, Copy, Debug)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq)]
     pub(crate) struct Moment(u64);
 
     std::thread_local!(static LAST: Cell<Moment> = const { Cell::new(Moment(0)) });

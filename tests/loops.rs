@@ -84,41 +84,6 @@ fn a_loop_that_used_to_be_short_is_shared_when_it_is_long() {
     }
 }
 
-/// While calls follow each other, a helper that is woken once is awake in the next calls, so a loop
-/// that is too short for a sleeping helper is shared. This holds for searches, too.
-#[test]
-#[cfg_attr(miri, ignore = "Miri gives a function many addresses, so no loop is known again")]
-fn short_searches_are_shared_while_calls_follow_each_other() {
-    let (pool, items, caller, others) = (pool(2), vec![(); 200], thread::current().id(), Others::watch());
-    let helped = AtomicUsize::new(0);
-    let item = || {
-        work(100);
-        if thread::current().id() != caller {
-            helped.fetch_add(1, Relaxed);
-        }
-        true
-    };
-    let loops: [(&str, &dyn Fn() -> bool); 3] = [
-        ("all", &|| pool.on(&items).all(|()| item())),
-        ("position", &|| pool.on(&items).position(|()| !item()).is_none()),
-        ("try_for_each", &|| {
-            pool.on(&items).try_for_each(|()| if item() { Ok(()) } else { Err(()) }).is_ok()
-        }),
-    ];
-    for (name, call) in loops {
-        let calls = (0..2000).filter(|_| {
-            helped.store(0, Relaxed);
-            assert!(call());
-            helped.load(Relaxed) > 0
-        });
-        let calls = calls.count();
-        assert!(
-            calls >= 500 || others.have_a_cpu(),
-            "{name}: {calls} of 2,000 calls of 20 to 40 µs are helped"
-        );
-    }
-}
-
 /// If each of two workers moved its merged result for every item, 10^8 numbers would be moved.
 #[test]
 #[cfg_attr(miri, ignore = "long")]

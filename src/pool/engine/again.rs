@@ -14,7 +14,8 @@ use crate::{
     clock::{Instant, time},
     pool::{
         policy::{
-            launch::{QuickLaunch, far_launch, is_drawn},
+            launch::{QuickLaunch, QuickVerdict, far_launch, is_drawn},
+            plain::PlainParts,
             repeat::{FarCalls, PlanKey, Repeat, Repeats},
             rounds::Ran,
             site::{Loop, LoopKind},
@@ -34,7 +35,7 @@ struct Plans {
 
 /// How calls run alone and timed.
 struct AloneAgain {
-    parts: QuickLaunch,
+    parts: PlainParts,
     /// Whether the loop's own verdict decides that. Then calls count until its next trial.
     is_own: bool,
 }
@@ -85,9 +86,9 @@ impl Executor {
         if !awake {
             draw();
         }
-        let parts = plan.way.parts;
+        let again = QuickLaunch { verdict: QuickVerdict::Again, parts: plan.way.parts };
         let _gone = PLANS.try_with(|plans| plans.alone.put_back(plan));
-        Some(parts)
+        Some(again)
     }
 
     /// Whether the last calls of this thread were far apart, and this one is far from the last one.
@@ -121,7 +122,7 @@ impl Executor {
         &self,
         this: Loop,
         options: &LoopOptions<'_>,
-        parts: QuickLaunch,
+        parts: PlainParts,
         is_own: bool,
     ) {
         let is_settled = || with_rounds(|rounds| rounds.is_some_and(|rounds| rounds.may_repeat_alone(this)));
@@ -278,7 +279,7 @@ mod tests {
         let executor = executor();
         let again = || executor.alone_again(this(), LoopKind::THROUGH, 2);
         executor.memory.learn(this(), LoopKind::THROUGH, 1000, 5e3);
-        let parts = QuickLaunch::timed_in_parts(1000, 5e3);
+        let parts = PlainParts::timed(1000, 5e3);
         let is_repeated = |options: &LoopOptions<'_>| {
             executor.repeat_alone(this(), options, parts, false);
             let is_repeated = again().is_some();
@@ -319,7 +320,7 @@ mod tests {
         }
         memory.learn_alone(prices, this(), true, 5e3);
         assert!(memory.verdict(this()).is_some_and(|verdict| verdict.alone && !verdict.is_trial_due()));
-        executor.repeat_alone(this(), &options(through, None), QuickLaunch::timed_in_parts(1000, 5e3), true);
+        executor.repeat_alone(this(), &options(through, None), PlainParts::timed(1000, 5e3), true);
         let repeated = (0..15).take_while(|_| {
             let repeats = executor.alone_again(this(), through, 2).is_some();
             executor.end_again(this(), through, Instant::now(), 5e3);
@@ -333,7 +334,7 @@ mod tests {
     fn a_plan_ends_when_other_calls_show_that_the_loop_takes_longer() {
         let (executor, through) = (executor(), LoopKind::THROUGH);
         executor.memory.learn(this(), through, 1000, 5e3);
-        executor.repeat_alone(this(), &options(through, None), QuickLaunch::timed_in_parts(1000, 5e3), false);
+        executor.repeat_alone(this(), &options(through, None), PlainParts::timed(1000, 5e3), false);
         executor.memory.learn(this(), through, 1000, 10e3);
         assert!(executor.alone_again(this(), through, 2).is_none());
     }
@@ -354,7 +355,7 @@ mod tests {
     fn calls_far_apart_are_repeated_and_some_are_timed_or_decided() {
         let (executor, through) = (asleep(Duration::ZERO), LoopKind::THROUGH);
         executor.note_far(this(), true);
-        let again = || executor.alone_again(this(), through, 2).map(|parts| parts.verdict);
+        let again = || executor.alone_again(this(), through, 2).map(|quick| quick.verdict);
         let mut calls = [0; 3];
         for _ in 0..10_000 {
             match again() {
@@ -423,7 +424,7 @@ mod tests {
     #[test]
     fn chance_chooses_calls_for_a_decision_although_they_have_a_plan() {
         let (executor, through) = (asleep(Duration::ZERO), LoopKind::THROUGH);
-        let parts = QuickLaunch::timed_in_parts(1000, 5e3);
+        let parts = PlainParts::timed(1000, 5e3);
         let is_decided = |_: &i32| {
             executor.repeat_alone(this(), &options(through, None), parts, false);
             let is_decided = executor.alone_again(this(), through, 2).is_none();

@@ -8,10 +8,11 @@ use super::{
     loop_options::{LoopOptions, is_logged},
 };
 use crate::{
-    clock::Instant,
+    clock::{Instant, Moment},
     pool::{
         policy::{
             launch::{self, Case, Launch, NextCalls, QuickLaunch, QuickVerdict, Why},
+            plain::PlainParts,
             prices::TOO_SHORT_TO_TIME_NS,
             site::{Loop, LoopKind},
         },
@@ -61,9 +62,9 @@ impl Executor {
     ) -> QuickLaunch {
         let len = this.slice.len;
         if !self.is_unseen(is_bare) {
-            return QuickLaunch::new(QuickVerdict::Unclear, len);
+            return QuickLaunch { verdict: QuickVerdict::Unclear, parts: PlainParts::whole(len) };
         } else if most(len, self.workers.min(threads)) == 0 {
-            return QuickLaunch::new(QuickVerdict::Plain, len);
+            return QuickLaunch { verdict: QuickVerdict::Plain, parts: PlainParts::whole(len) };
         }
         let idle = || self.could_help();
         let mut quick = launch::quick_launch(&self.memory, &self.prices, *this, kind, idle, draw);
@@ -180,4 +181,24 @@ impl Executor {
             _ => Alone::Short,
         }
     }
+}
+
+/// Begins the first part of a plain loop.
+#[inline(always)]
+pub(super) fn begin_first(parts: &mut PlainParts) {
+    if parts.is_checked() {
+        parts.begin(if parts.is_timed() { now() } else { Moment::last() });
+    }
+}
+
+/// A part of a plain loop has ended. Begins the next one. Returns `false` if that was the last one.
+#[inline(never)] // few instructions in each loop
+pub(super) fn begin_next(parts: &mut PlainParts) -> bool {
+    parts.next(Moment::now())
+}
+
+#[cold]
+#[inline(never)] // few instructions in each loop
+fn now() -> Moment {
+    Moment::now()
 }

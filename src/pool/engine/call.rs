@@ -3,15 +3,15 @@
 use super::{
     accumulator::{Accumulator, Folder, Folders, Partials, Started, WorkerFolder, result_of, tree_of},
     again::SharedAgain,
-    ask::Call,
+    ask::{Call, begin_first, begin_next},
     body::{Body, kernel},
     ending::Outcome,
-    executor::{Executor, most},
+    executor::Executor,
     loop_options::LoopOptions,
     order::{Node, Tree},
 };
 use crate::{
-    clock::{Instant, Moment},
+    clock::Instant,
     pool::{
         policy::{
             launch::{QuickLaunch, QuickVerdict},
@@ -35,10 +35,10 @@ impl Executor {
         body: &L,
     ) -> Outcome<Option<L::Acc>, L::Found> {
         let this = loop_of::<L>(slice);
-        let quick = self.quick_launch(&this, options.kind, options.threads, options.is_bare());
+        let mut quick = self.quick_launch(&this, options.kind, options.threads, options.is_bare());
         let mut from = (0, None);
         if quick.verdict != QuickVerdict::Unclear && !options.units.are_blocks() {
-            match self.call_plain(&this, quick, &options, body) {
+            match self.call_plain(&this, &mut quick, &options, body) {
                 Plain::Ended(outcome) => return outcome,
                 Plain::Begun(done, begun) => from = (done, Some(begun)),
             }
@@ -51,7 +51,7 @@ impl Executor {
     fn call_plain<'b, L: Body>(
         &self,
         this: &Loop,
-        quick: QuickLaunch,
+        quick: &mut QuickLaunch,
         options: &LoopOptions<'_>,
         body: &'b L,
     ) -> Plain<'b, L> {
@@ -59,35 +59,27 @@ impl Executor {
         if len == 0 {
             return Plain::Ended(Outcome::Through(None));
         }
-        let learns = (quick.verdict != QuickVerdict::Plain).then(Instant::now);
+        let QuickLaunch { verdict, ref mut parts } = *quick;
+        let learns = (verdict != QuickVerdict::Plain).then(Instant::now);
         let (mut state, mut few) = (body.state(0), None);
-        let (mut done, mut end) = (0, usize::from(quick.first));
-        // A part begins when the part before it ends, so that each part costs one reading.
-        let mut is_timed = end < quick.last && !quick.is_first_part_untimed();
-        let mut begin = if is_timed { Moment::now() } else { Moment::last() };
+        begin_first(parts);
+        let mut done = 0;
         let ended = loop {
+            let end = parts.end();
             match kernel(body, &mut state, few, &mut Claims::of(done..end)) {
                 Ok(more) if end < len => few = more,
                 ended => break ended,
             }
-            if end == quick.last {
+            if !begin_next(parts) {
                 return Plain::Begun(end, (state, few));
             }
-            // The last call of this loop was short, but this call may be long.
-            let now = Moment::now();
-            let is_long = now.is_long_after(begin, quick.limit);
-            if is_long && is_timed && most(len, self.workers.min(options.threads)) > 0 {
-                return Plain::Begun(end, (state, few));
-            }
-            let next = if is_long && !is_timed { quick.first.into() } else { quick.next };
-            (done, end) = (end, end + next.min(quick.last - end));
-            (begin, is_timed) = (now, true);
+            done = end;
         };
         // The state is dropped before the result is returned. So if the drop of the state panics,
         // the result is dropped, too.
         drop(state);
         if let Some(begin) = learns {
-            self.learn_plain(this, options.kind, begin, quick.verdict);
+            self.learn_plain(this, options.kind, begin, verdict);
         }
         Plain::Ended(Outcome::of(ended))
     }

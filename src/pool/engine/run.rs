@@ -6,7 +6,7 @@ use std::{iter, ops::Range};
 use super::{
     account::Account,
     accumulator::{Accumulate, Lend},
-    ask::Call,
+    ask::{Call, begin_first, begin_next},
     executor::Executor,
     inputs::Inside,
     loop_options::LoopOptions,
@@ -22,7 +22,8 @@ use crate::{
         policy::{
             alone::{AlonePace, AloneTrial},
             free_cpus::{CpuUse, Granted, Request},
-            launch::{self, Launch, PlainParts, Why},
+            launch::{self, Launch, Why},
+            plain::PlainParts,
             prices::smallest_block,
             rhythm::RoundSeen,
             site::{Loop, LoopKind, Supply},
@@ -283,15 +284,19 @@ impl Executor {
         if let (Some(list), 0) = (options.list, most) {
             list.until(None);
         }
-        let parts = if len > 0 && most > 0 && options.list.is_none() {
-            PlainParts::new(len, self.memory.expected(this))
-        } else {
-            PlainParts::unchecked(len)
-        };
+        let is_checked = len > 0 && most > 0 && options.list.is_none();
+        let mut parts = PlainParts::whole(len);
+        if is_checked {
+            parts = PlainParts::of(len, self.memory.expected(this));
+        }
+        begin_first(&mut parts);
         let mut done = 0;
-        for part in parts {
-            done = part.end;
-            own.take(&mut Claims::of(part)).ok()?;
+        while done < len {
+            own.take(&mut Claims::of(done..parts.end())).ok()?;
+            done = parts.end();
+            if done < len && !begin_next(&mut parts) {
+                break;
+            }
         }
         let has_made_items = || most > 0 && options.list.is_some_and(|list| !list.is_dry(0));
         (done < len || has_made_items()).then_some(done)

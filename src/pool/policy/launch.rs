@@ -11,19 +11,19 @@
 //! full decision. So while calls are so far apart that polling would not pay, few loops that end
 //! before sleeping helpers could begin get a full decision.
 
-use std::{ops::Range, time::Duration};
+use std::time::Duration;
 
 use super::{
     alone_or_shared::{TRIAL_PARTS, parts_for},
     memory::Memory,
-    pace::{LARGE_BLOCK, SMALL_BLOCK},
+    plain::PlainParts,
     prices::{ASLEEP_NS, AT_FIRST, AWAKE_NS, CLEARLY, Prices, TOO_SHORT_TO_TIME_NS},
     repeat::LONGEST_REPEATED_NS,
     rhythm::Explores,
     rounds::{Ran, RoundBegin, Rounds},
     site::{Loop, LoopKind, Supply},
 };
-use crate::clock::{Instant, Moment, nanos, time};
+use crate::clock::{Instant, nanos, time};
 
 /// In nanoseconds per item: for items below this, sharing pays only with more work. The reason is
 /// that a shared loop begins with small claims, while the plain loop is vectorised from end to end.
@@ -40,13 +40,6 @@ const TIMED_ONE_IN: u64 = 16;
 /// the assumed price of help: a longer loop explores more often, and a shorter one less often. So
 /// exploring takes about the same part of a program's time, at most 1 or 2 %.
 const EXPLORED_ONE_IN: u64 = 256;
-/// In nanoseconds of work: after this much, a search reads the clock for the first time. A plain
-/// loop is checked whether its first part has taken clearly longer.
-pub(crate) const FIRST_LOOK_NS: f32 = TOO_SHORT_TO_TIME_NS / 2.0;
-/// In nanoseconds: the expected time of a part of a loop of known cost. (With parts of a quarter of
-/// this time, a loop of 6 µs takes 0.15 µs longer.)
-const PART_NS: f32 = 4.0 * FIRST_LOOK_NS;
-
 /// A decision from a few words of memory, for most short loops.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum QuickVerdict {
@@ -61,119 +54,11 @@ pub(crate) enum QuickVerdict {
     Unclear,
 }
 
-/// In items: a plain loop over at least this many items is checked: whether its first part took
-/// clearly longer than [`FIRST_LOOK_NS`]. The check reads the time stamp counter, which costs 7 to
-/// 35 ns, a large part of the time of a shorter loop.
-const CHECKED: usize = LARGE_BLOCK;
-/// In items: the first part of a plain loop. The number is a multiple of the length of a vector: if
-/// the slice begins at a boundary of vectors, the rest does too.
-pub(crate) const CHECKED_AFTER: usize = SMALL_BLOCK;
-
-/// A quick verdict, and the parts of the plain loop. After each part but the last one, the caller
-/// checks whether the part took much longer than expected: it reads the time stamp counter once.
+/// A quick verdict, and the parts of the plain loop.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct QuickLaunch {
     pub(crate) verdict: QuickVerdict,
-    /// In items: the first part, which is less than [`CHECKED`], and each other part but the last
-    /// one.
-    pub(crate) first: u8,
-    pub(crate) next: usize,
-    /// In items: where the plain loop ends. The rest of a loop that may stop is folded by the
-    /// clock.
-    pub(crate) last: usize,
-    /// In nanoseconds: a part that takes clearly longer than this ends the plain loop.
-    pub(crate) limit: f32,
-}
-
-impl QuickLaunch {
-    /// Whether the first part begins, for its check, with the last reading of the thread, perhaps
-    /// long before the call. If this part seems to take long, a second one of the same length is
-    /// timed. So this holds only if two such parts are a small part of the items.
-    #[inline(always)]
-    pub(crate) fn is_first_part_untimed(&self) -> bool {
-        self.last >= CHECKED && self.next == self.last
-    }
-
-    /// The launch of a loop over `len` items that is expected to be short.
-    #[inline(always)]
-    pub(crate) fn new(verdict: QuickVerdict, len: usize) -> Self {
-        let first = if len < CHECKED { len } else { CHECKED_AFTER };
-        Self { verdict, first: first as u8, next: len, last: len, limit: FIRST_LOOK_NS }
-    }
-
-    /// The launch of a loop over `len` items that is expected to stop soon. An item that is reached
-    /// is expected to take `item` nanoseconds.
-    #[inline(always)]
-    fn until_stop(len: usize, item: f32) -> Self {
-        Self::new(QuickVerdict::Plain, ((TOO_SHORT_TO_TIME_NS / item) as usize).clamp(1, len))
-    }
-
-    /// The launch of a loop over `len` items, at least one, which is expected to take `takes`
-    /// nanoseconds. It is not timed.
-    pub(crate) fn in_parts(len: usize, takes: f32) -> Self {
-        let items = |work: f32| ((len as f32 * work / takes) as usize).clamp(1, len);
-        let (verdict, next) = (QuickVerdict::Plain, items(PART_NS));
-        let (first, next) = if len < CHECKED {
-            (items(FIRST_LOOK_NS), next)
-        } else {
-            (CHECKED_AFTER, (next - next % CHECKED_AFTER).max(CHECKED_AFTER))
-        };
-        Self { verdict, first: first as u8, next, last: len, limit: PART_NS }
-    }
-
-    /// As [`in_parts`](Self::in_parts), for a loop that is timed. Its items may have very different
-    /// costs, so no part may take longer than all of the loop.
-    pub(crate) fn timed_in_parts(len: usize, takes: f32) -> Self {
-        Self { verdict: QuickVerdict::Again, limit: takes, ..Self::in_parts(len, takes) }
-    }
-}
-
-/// The parts of a plain loop that was decided. No part comes after one that took clearly longer
-/// than expected: this call is heavier than the last ones, so its other items are folded by the
-/// clock.
-#[derive(Debug)]
-pub(crate) struct PlainParts {
-    /// The next part, the length of those after it, and where the last one ends.
-    part: Range<usize>,
-    next: usize,
-    last: usize,
-    /// When the last part began. In nanoseconds: a part that takes clearly longer is the last one.
-    begin: Moment,
-    limit: f32,
-}
-
-impl PlainParts {
-    /// A loop over `len` items in one part, which is not checked.
-    pub(crate) fn unchecked(len: usize) -> Self {
-        Self { part: 0..len, next: 0, last: len, begin: Moment::last(), limit: f32::INFINITY }
-    }
-
-    /// A loop over `len` items, at least one, which is expected to take `takes` nanoseconds; 0 if
-    /// that is unknown.
-    pub(crate) fn new(len: usize, takes: f32) -> Self {
-        let QuickLaunch { first, next, limit, .. } = QuickLaunch::in_parts(len, takes);
-        Self { part: 0..first.into(), next, limit, ..Self::unchecked(len) }
-    }
-}
-
-impl Iterator for PlainParts {
-    type Item = Range<usize>;
-
-    fn next(&mut self) -> Option<Range<usize>> {
-        let Self { part: Range { start, end }, next, last, begin, limit } = *self;
-        if start == last {
-            return None;
-        }
-        if start > 0 || end < last {
-            let now = Moment::now();
-            if start > 0 && now.is_long_after(begin, limit) {
-                return None;
-            }
-            self.begin = now;
-        }
-        self.part = end..end + next.min(last - end);
-        Some(start..end)
-    }
+    pub(crate) parts: PlainParts,
 }
 
 /// Why a loop starts on the calling thread.
@@ -322,24 +207,28 @@ pub(crate) fn quick_launch(
     draw: impl FnOnce() -> Draw,
 ) -> QuickLaunch {
     let len = this.slice.len;
-    let plain = QuickLaunch::new(QuickVerdict::Plain, len);
-    let unclear = QuickLaunch { verdict: QuickVerdict::Unclear, ..plain };
+    let with = |verdict| QuickLaunch { verdict, parts: PlainParts::short(len) };
     let known = memory.over_this(this).map(|cost| cost * len as f32);
     let until_stop = || if kind.may_stop { memory.until_stop(this) } else { None };
-    let Some(expected) = known.or_else(until_stop) else { return unclear };
+    let Some(expected) = known.or_else(until_stop) else { return with(QuickVerdict::Unclear) };
     if expected >= 2.0 * prices.help(false) {
-        unclear
+        with(QuickVerdict::Unclear)
     } else if expected < prices.short.get() && !kind.is_long {
-        match (draw().is_one_in(TIMED_ONE_IN), kind.may_stop) {
-            (true, true) => unclear, // its time depends on where it stops, which a decided call notes
-            (true, false) => QuickLaunch { verdict: QuickVerdict::Timed, ..plain },
-            (false, true) => memory.pace(this).map_or(unclear, |item| QuickLaunch::until_stop(len, item)),
-            (false, false) => plain,
+        let is_timed = draw().is_one_in(TIMED_ONE_IN);
+        if !kind.may_stop {
+            return with(if is_timed { QuickVerdict::Timed } else { QuickVerdict::Plain });
+        }
+        // What a call teaches depends on where it stops, which only a decided call notes.
+        match memory.pace(this).filter(|_| !is_timed) {
+            Some(item) => {
+                QuickLaunch { parts: PlainParts::until_stop(len, item), ..with(QuickVerdict::Plain) }
+            }
+            None => with(QuickVerdict::Unclear),
         }
     } else if idle() == 0 {
-        plain
+        with(QuickVerdict::Plain)
     } else {
-        unclear
+        with(QuickVerdict::Unclear)
     }
 }
 
@@ -364,7 +253,7 @@ pub(crate) fn far_launch(
         return None;
     }
     let verdict = if draw.is_one_in(TIMED_ONE_IN) { QuickVerdict::Timed } else { QuickVerdict::Plain };
-    Some(QuickLaunch { verdict, ..QuickLaunch::in_parts(this.slice.len, takes) })
+    Some(QuickLaunch { verdict, parts: PlainParts::of(this.slice.len, takes) })
 }
 
 /// The launch of the rest of a loop, which has `work` nanoseconds of work. The caller has begun
@@ -438,7 +327,7 @@ pub(crate) enum NextCalls {
     /// One by one.
     Decided,
     /// They run alone in these parts, for a number of calls.
-    Alone(QuickLaunch),
+    Alone(PlainParts),
     /// They are compared with this one, as long as calls are far apart.
     Far,
 }
@@ -564,7 +453,7 @@ impl Case<'_> {
 
     /// In which parts the next calls run alone without a decision, after this call, which has this
     /// `launch`. `None` if each of them is decided. See [`repeat`](super::repeat).
-    fn alone_again(&self, launch: Launch) -> Option<QuickLaunch> {
+    fn alone_again(&self, launch: Launch) -> Option<PlainParts> {
         let &Self { memory, prices, this, awake, is_waking, .. } = self;
         let Launch::Alone { why, .. } = launch else { return None };
         let expected = memory.expected(this);
@@ -576,7 +465,7 @@ impl Case<'_> {
         } else {
             !is_waking && (why != Why::Short || expected < CLEARLY * prices.help(true))
         };
-        is_settled.then(|| QuickLaunch::timed_in_parts(this.slice.len, expected))
+        is_settled.then(|| PlainParts::timed(this.slice.len, expected))
     }
 
     /// The launch of an unknown loop. If the loop has few items, each item may be long, so helpers
@@ -885,7 +774,7 @@ mod tests {
             let never = Draw(u64::MAX);
             assert_eq!(far(never, LoopKind::MAY_STOP), None);
             let parts = far(never, LoopKind::THROUGH);
-            assert_eq!(parts, Some(QuickLaunch::in_parts(1000, work)));
+            assert_eq!(parts.map(|quick| quick.parts), Some(PlainParts::of(1000, work)));
             for _ in 0..2 {
                 costs.learn(over(1000), LoopKind::THROUGH, 1000, 2.0 * costs.prices.help(false));
             }
@@ -894,20 +783,6 @@ mod tests {
         let new = Costs::new(26 * MICRO);
         let unknown = far_launch(&new.memory, &new.prices, over(1000), LoopKind::THROUGH, Draw(u64::MAX));
         assert_eq!(unknown, None);
-    }
-
-    #[test]
-    fn the_parts_of_a_repeated_loop_take_about_the_same_time() {
-        for (len, takes, first, next) in [
-            (1000, 19e3, 8, 416),
-            (64, 1e3, 8, 64),
-            (40, 5e3, 16, 40),
-            (8, 19e3, 1, 3),
-            (usize::MAX, 0.0, 8, usize::MAX - 7),
-        ] {
-            let parts = QuickLaunch::in_parts(len, takes);
-            assert_eq!((usize::from(parts.first), parts.next), (first, next), "{len} items");
-        }
     }
 
     #[test]
@@ -1029,19 +904,23 @@ mod tests {
     fn a_loop_that_stops_early_is_expected_to_do_so_again_whatever_the_slice() {
         let costs = Costs::new(Duration::ZERO);
         let launch = |of: Loop| costs.launch(of, false, LoopKind::MAY_STOP);
-        // Where the plain loop of a short call ends; a few calls are timed.
-        let last = |of: Loop| {
+        // The parts of a short call; a few calls are timed.
+        let parts = |of: Loop| {
             let quick = || costs.quick_launch(of, LoopKind::MAY_STOP);
-            (0..3).map(|_| quick()).find(|quick| quick.verdict == QuickVerdict::Plain).map(|quick| quick.last)
+            (0..3)
+                .map(|_| quick())
+                .find(|quick| quick.verdict == QuickVerdict::Plain)
+                .map(|quick| quick.parts)
         };
         let window = |i: usize| Loop { slice: Slice { address: 0x9000 + 8 * i, len: 1000 }, ..over(1000) };
         // Items of 10 ns each, and a stop at the tenth item.
         (0..9).for_each(|i| costs.learn(window(i), LoopKind::MAY_STOP, 10, 100.0));
-        assert_eq!((last(window(0)), last(window(99))), (Some(400), Some(400)), "4 µs, over any slice");
+        let soon = Some(PlainParts::until_stop(1000, 10.0));
+        assert_eq!((parts(window(0)), parts(window(99))), (soon, soon));
         // From now on calls stop at the five hundredth item, and the time of the last call is
         // known.
         (0..9).for_each(|_| costs.learn(window(0), LoopKind::MAY_STOP, 500, 5e3));
-        assert_eq!((last(window(0)), last(window(99))), (None, None));
+        assert_eq!((parts(window(0)), parts(window(99))), (None, None));
         assert!(!is_shared(launch(window(0))));
         (0..100).for_each(|_| costs.learn_help(false, Some(100.0), 0.0, 0.0));
         assert!(is_shared(launch(window(0))), "help has become cheap");
@@ -1139,6 +1018,26 @@ mod tests {
             costs.learn(over(1000), LoopKind::THROUGH, 1000, 4.9e3);
             let woken = (0..10).filter(|_| is_shared(launch(&costs, 1000))).count();
             assert_eq!(woken > 0, wakes, "{patience:?}");
+        }
+    }
+
+    /// Workers search from the front. In a loop over ranges, the only helper begins in the middle,
+    /// so it is of no use if the loop stops before that.
+    #[test]
+    fn a_helper_is_woken_for_what_it_can_share_of_a_loop_that_stops() {
+        for (kind, reached, wakes) in [
+            (LoopKind::FIRST, 1000, true),
+            (LoopKind::ANY, 500, true),
+            (LoopKind::MAY_STOP, 1000, true),
+            (LoopKind::MAY_STOP, 500, false),
+        ] {
+            let costs = Costs::new(Duration::from_secs(100));
+            (0..9).for_each(|_| costs.learn(over(1000), kind, reached, reached as f32 * 12.0));
+            let case = Case { kind, helpers: 1, ..costs.case(over(1000), MICRO) };
+            let is_woken = case.launch() == Launch::Shared { helpers: 1 };
+            assert_eq!(is_woken, wakes, "{kind:?} until {reached}");
+            let Launch::Alone { limit, .. } = case.launch() else { continue };
+            assert!(limit > time(reached as f32 * 12.0), "nor later in the call: {limit:?}");
         }
     }
 

@@ -3,17 +3,17 @@
 //! starts a thread. Time and random numbers are arguments.
 //!
 //! In the order of a call: `launch` decides whether workers are woken, from the `prices` of help
-//! and the `memory` of the loop. `repeat` says which calls do without such a decision, and run as
-//! an earlier one ran. `free_cpus` limits the number of helpers while other
-//! threads call loops. `alone_or_shared` decides whether sharing has paid, and `rounds` whether it
-//! pays for the program around the loop. `split` decides where the ranges of workers begin, and
-//! `rhythm` decides whether helpers stay awake for the next loop. `pace` decides when a thread
-//! reads the clock next: `alone` for the calling thread alone, and `grain`, which also decides how
-//! many items a claim takes, for a worker. `victim` chooses the worker that a thief steals from.
-//! `theft` decides whether the theft pays and where it divides the range. `learn` is told at the
-//! end of a shared call. In a list that grows, `back_off` decides when a worker looks again for new
-//! items. In a loop whose items wait, `poll_costs` decides which workers take part. `site` is the
-//! key under which a loop is remembered.
+//! and the `memory` of the loop; `plain` divides a short loop into parts. `repeat` says which calls
+//! do without such a decision, and run as an earlier one ran. `free_cpus` limits the number of
+//! helpers while other threads call loops. `alone_or_shared` decides whether sharing has paid, and
+//! `rounds` whether it pays for the program around the loop. `split` decides where the ranges of
+//! workers begin, and `rhythm` decides whether helpers stay awake for the next loop. `pace` decides
+//! when a thread reads the clock next: `alone` for the calling thread alone, and `grain`, which
+//! also decides how many items a claim takes, for a worker. `victim` chooses the worker that a
+//! thief steals from. `theft` decides whether the theft pays and where it divides the range.
+//! `learn` is told at the end of a shared call. In a list that grows, `back_off` decides when a
+//! worker looks again for new items. In a loop whose items wait, `poll_costs` decides which workers
+//! take part. `site` is the key under which a loop is remembered.
 //!
 //! An attempt that has failed is repeated after an interval. After each failure the interval grows,
 //! except the last one of this list:
@@ -43,6 +43,7 @@ pub(crate) mod launch;
 pub(crate) mod learn;
 pub(crate) mod memory;
 pub(crate) mod pace;
+pub(crate) mod plain;
 pub(crate) mod poll_costs;
 pub(crate) mod prices;
 pub(crate) mod repeat;

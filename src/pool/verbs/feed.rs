@@ -20,8 +20,8 @@ use crate::{
         policy::{
             back_off,
             grain::DEAR_NS,
-            launch::CHECKED_AFTER,
             pace::{LARGE_BLOCK, SMALL_BLOCK, STRETCH},
+            plain::CHECKED_AFTER,
             prices::TOO_SHORT_TO_TIME_NS,
         },
         supply::{
