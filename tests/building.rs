@@ -565,16 +565,47 @@ fn membarrier_that_is_refused_from_the_start() {
     }
 }
 
+/// Asks the kernel for a command of `membarrier(2)`.
+fn membarrier(command: libc::c_int) -> libc::c_long {
+    // SAFETY: this call reads two integers.
+    unsafe { libc::syscall(libc::SYS_membarrier, command, 0) }
+}
+
+/// Calls loops until a worker has registered the process for `membarrier(2)`, if the kernel has it.
+fn counts_until_registered(pool: &Pool) {
+    let is_offered = membarrier(libc::MEMBARRIER_CMD_QUERY)
+        & libc::c_long::from(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED)
+        != 0;
+    let begin = Instant::now();
+    while is_offered && membarrier(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0 {
+        assert!(begin.elapsed() < Duration::from_secs(20));
+        counts(pool);
+    }
+}
+
+/// In a process with several threads, the kernel takes some 10 ms to register it. The building of a
+/// pool does not wait for that.
+#[test]
+#[cfg_attr(portable, ignore = "there is no membarrier")]
+fn a_worker_registers_for_membarrier() {
+    if in_child("a_worker_registers_for_membarrier", None, &[]) {
+        let pool = Pool::builder().num_threads(2).build().unwrap();
+        assert_ne!(membarrier(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED), 0, "the pool is new");
+        counts_until_registered(&pool);
+        counts(&pool);
+    }
+}
+
 #[test]
 #[cfg_attr(portable, ignore = "there is no membarrier")]
 fn membarrier_that_is_refused_later() {
     if in_child("membarrier_that_is_refused_later", None, &[]) {
-        // Threads inherit the filter of the thread that starts them. So the test first registers,
-        // then installs the filter, and then starts the workers.
+        // Threads inherit the filter of the thread that starts them. So a worker without the filter
+        // registers, before the workers of the other pool start.
         let unfiltered = Pool::builder().num_threads(2).build().unwrap();
+        counts_until_registered(&unfiltered);
         refuse(libc::SYS_membarrier);
-        // SAFETY: this call is a query, and reads two integers.
-        assert_eq!(unsafe { libc::syscall(libc::SYS_membarrier, libc::MEMBARRIER_CMD_QUERY, 0) }, -1);
+        assert_eq!(membarrier(libc::MEMBARRIER_CMD_QUERY), -1);
         let pool = Pool::builder().num_threads(3).build().unwrap();
         counts(&pool);
         counts(&unfiltered); // the filter holds for the caller, not for the worker of this pool

@@ -54,7 +54,7 @@
 //! | call | when |
 //! |---|---|
 //! | `futex` | threads sleep and wake |
-//! | `membarrier` | a worker steals from a worker whose items are cheap |
+//! | `membarrier` | a worker steals from a worker whose items are cheap; a worker registers the process, once, if it had several threads when its first pool was built |
 //! | `getrusage` | in a pool with more workers than CPUs: to find loops whose items sleep |
 //! | `openat`, `read`, `close` of `/proc/thread-self/schedstat` and `/proc/stat` | unless pinning is off: a worker checks whether it gets its CPU |
 //! | `sched_setaffinity` | unless pinning is off: a worker moves to another CPU |

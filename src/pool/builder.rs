@@ -455,7 +455,7 @@ impl PoolOptions {
             handlers: Arc::clone(&handlers),
             is_alone: self.is_alone,
         });
-        let fence = Fence::of_this_process(); // before the threads start, since registering is fast while the process has only one thread
+        let fence = Fence::of_this_process(); // before the threads start: a process with one thread registers at once
         if !fence.is_dear_for_thieves() {
             plan.remarks.push("no membarrier(2): each claim takes a full fence".into());
         }

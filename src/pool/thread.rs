@@ -7,6 +7,7 @@ use std::{
     process,
     sync::Arc,
     thread::{self, ThreadId},
+    time::Duration,
 };
 
 use super::{
@@ -18,6 +19,10 @@ use super::{
     },
     team::{fork::Process, gate::Gate, oneshot::Sender, threads::WorkerHandle},
 };
+use crate::clock::Instant;
+
+/// How old a worker is when it registers the process with the kernel, if nobody has (`fence.rs`).
+const REGISTERS_AFTER: Duration = Duration::from_millis(100);
 
 /// A function of the program that runs on each thread, with the number of its worker.
 pub(crate) type Handler = Arc<dyn Fn(usize) + Send + Sync>;
@@ -81,8 +86,8 @@ impl ThreadBody {
             if handlers.are_detached {
                 start().unwrap_or_else(panicked);
             }
-            let mut has_cpu = starvation::has_cpu();
-            handle.work(|| !checks_cpu || has_cpu());
+            let (mut has_cpu, begin) = (starvation::has_cpu(), Instant::now());
+            handle.work(|| !checks_cpu || has_cpu(), || begin.elapsed() > REGISTERS_AFTER);
             call(&handlers.exit).unwrap_or_else(panicked);
         }
     }

@@ -178,12 +178,12 @@ fn full_fences_hold() {
 
 #[test]
 fn the_best_fences_hold() {
-    holds(Fence::of_this_process(), LitmusAsks::Best, FEW_ROUNDS);
+    holds(Fence::registered(), LitmusAsks::Best, FEW_ROUNDS);
 }
 
 #[test]
 fn fences_may_be_changed() {
-    holds(Fence::of_this_process(), LitmusAsks::Both, FEW_ROUNDS);
+    holds(Fence::registered(), LitmusAsks::Both, FEW_ROUNDS);
 }
 
 #[test]
@@ -195,13 +195,13 @@ fn full_fences_hold_for_long() {
 #[test]
 #[ignore = "takes minutes"]
 fn the_best_fences_hold_for_long() {
-    holds(Fence::of_this_process(), LitmusAsks::Best, many());
+    holds(Fence::registered(), LitmusAsks::Best, many());
 }
 
 #[test]
 #[ignore = "takes minutes"]
 fn fences_may_be_changed_for_long() {
-    holds(Fence::of_this_process(), LitmusAsks::Both, many());
+    holds(Fence::registered(), LitmusAsks::Both, many());
 }
 
 /// The next step of one of three workers.
@@ -287,7 +287,7 @@ proptest! {
     /// steals. The cost does not change the effect of a theft.)
     #[test]
     fn both_pairs_of_fences_claim_alike(script in prop::collection::vec((0..3_usize, step()), 0..60)) {
-        prop_assert_eq!(perform(Fence::of_this_process(), &script), perform(Fence::Symmetric, &script));
+        prop_assert_eq!(perform(Fence::registered(), &script), perform(Fence::Symmetric, &script));
     }
 }
 
@@ -344,7 +344,7 @@ mod planted {
     #[test]
     #[cfg_attr(debug_assertions, ignore = "unoptimised, much lies between the store and the load")]
     fn a_change_of_fences_that_thieves_are_not_told_fails() {
-        let best = Fence::of_this_process();
+        let best = Fence::registered();
         if best != best.full() {
             fails(Some(Bug::ChangesUntold), best, LitmusAsks::Both);
         }

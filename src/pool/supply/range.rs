@@ -26,7 +26,8 @@ use crate::sync::{AtomicU64, AtomicUsize, Ordering, fence, lock, lock_soon, try_
 #[derive(Debug)]
 pub(crate) struct Ranges {
     cells: Box<[CachePadded<Cell>]>,
-    /// The pair of fences with the cheapest claims that this process may use.
+    /// The pair of fences with the cheapest claims that this process may use, now or when it has
+    /// registered.
     fence: Fence,
     /// Counts the thefts that have begun. If it changes during a scan that found every cell empty,
     /// some items may be left.
@@ -89,7 +90,7 @@ impl Ranges {
     /// Truncates all ranges at 0. No claim begins afterwards, if the kernel allows the heavy fence.
     pub(crate) fn close(&self) {
         self.truncate(0);
-        let _done = self.fence.heavy(); // case 2; partner: the light fence in `Claims::next`
+        let _done = self.fence.now().heavy(); // case 2; partner: the light fence in `Claims::next`
     }
 
     /// Lets worker `me` into the round, and claims the first item of its range if one is left.
@@ -302,7 +303,7 @@ impl Owner<'_> {
     #[inline(always)]
     pub(crate) fn use_full_fences(&mut self, full: bool) {
         let best = self.ranges.fence;
-        let fence = if full { best.full() } else { best };
+        let fence = if full { best.full() } else { best.now() };
         if fence != self.fence {
             // Case 4. While this thread holds the lock, no theft is under way, and the next thread
             // that locks the cell sees all claims so far. If the lock is taken, the change is not
@@ -471,7 +472,8 @@ mod tests {
 
     #[test]
     fn a_view_has_what_a_victim_has_left_and_which_fence_it_asks_for() {
-        let ranges = Ranges::new(1, Fence::Asymmetric);
+        let best = Fence::registered();
+        let ranges = Ranges::new(1, best);
         ranges.partition(2..10, &[]);
         let seen = || {
             let view = VictimView(&ranges.cells[0]);
@@ -481,7 +483,7 @@ mod tests {
         let (mut owner, _) = ranges.enter(0);
         assert_eq!(seen(), (3, 7, Some(Fence::Symmetric)), "the first item is claimed");
         owner.use_full_fences(false);
-        assert_eq!(seen(), (3, 7, Some(Fence::Asymmetric)));
+        assert_eq!(seen(), (3, 7, Some(best)));
         owner.use_full_fences(true);
         assert_eq!(seen(), (3, 7, Some(Fence::Symmetric)));
     }

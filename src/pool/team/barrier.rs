@@ -455,6 +455,20 @@ impl<J: Copy> Barrier<J> {
         }
     }
 
+    /// Worker `me`, which is in no loop, does something that takes a while, if it has no offer.
+    /// Callers offer it nothing meanwhile, and learn nothing from its absence.
+    #[cold]
+    pub(crate) fn turn_aside(&self, me: usize, work: impl FnOnce()) {
+        let post = &*self.posts[me];
+        let mut state = lock(&post.state);
+        if state.at == WorkerState::Awake {
+            post.set(&mut state, WorkerState::Inside);
+            drop(state);
+            work();
+            post.leave(&mut lock(&post.state));
+        }
+    }
+
     /// Declines the job that is offered, if there is one, and sleeps until worker `me` is rung.
     /// Callers choose other workers first. Returns `None` if the pool stops.
     pub(crate) fn pass_over(&self, me: usize) -> Option<()> {
@@ -995,6 +1009,20 @@ mod tests {
             assert!(worker.join().unwrap());
             assert_eq!((comes, polls, still_polls), (true, true, true));
         });
+    }
+
+    #[test]
+    fn a_worker_turns_aside_if_it_has_no_offer() {
+        let barrier = barrier(1);
+        barrier.arrive(0);
+        let mut seen = Vec::new();
+        barrier.turn_aside(0, || seen.push(barrier.idle()));
+        seen.push(barrier.idle());
+        let turn = barrier.arenas.take().unwrap();
+        let published = barrier.publish(&turn, Caller::default(), offer(Reentry::Once), 7);
+        barrier.turn_aside(0, || unreachable!("a caller counts on it"));
+        drop(published);
+        assert_eq!(seen, [0, 1]);
     }
 
     /// Nobody is inside: one offer is not taken, or a call has come before.

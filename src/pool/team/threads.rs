@@ -17,7 +17,10 @@ use super::{
     task_list::{RESERVE, Task},
 };
 use crate::{
-    pool::supply::Fence,
+    pool::supply::{
+        Fence,
+        fence::{has_to_register, register_once},
+    },
     sync::{AtomicBool, JoinHandle, Mutex, Ordering, Patience, ThreadBuilder, lock, thread_local},
 };
 
@@ -267,10 +270,11 @@ impl WorkerHandle {
         self.worker == RESERVE
     }
 
-    /// Runs jobs on the calling thread until the threads are dropped. Before each job it calls
-    /// `has_cpu`, and takes the job only if this returns true. The thread may do other work before
-    /// and after this.
-    pub(crate) fn work(self, mut has_cpu: impl FnMut() -> bool) {
+    /// Runs jobs on the calling thread until the threads are dropped. Before it looks for a job it
+    /// calls `has_cpu`, and takes a job only if this returns true. If `registers` returns true, it
+    /// registers the process first, if nobody has. The thread may do other work before and after
+    /// this.
+    pub(crate) fn work(self, mut has_cpu: impl FnMut() -> bool, mut registers: impl FnMut() -> bool) {
         let Self { barrier, worker } = self;
         let _is_worker = Here::is_worker(barrier.address(), worker);
         let _own = Own::new(Waiter { barrier: Arc::clone(&barrier), post: worker });
@@ -280,6 +284,9 @@ impl WorkerHandle {
         let (me, mut seen) = (worker - 1, barrier.nothing_seen());
         barrier.arrive(me);
         loop {
+            if has_to_register() && registers() {
+                barrier.turn_aside(me, register_once);
+            }
             // Checked outside of every loop: no thread waits for this worker.
             while !has_cpu() {
                 if barrier.pass_over(me).is_none() {
@@ -336,7 +343,7 @@ mod tests {
         assert_eq!((threads.barrier.awake(), threads.barrier.idle()), (0, number), "no thread runs yet");
         for _ in 0..number {
             let worker = threads.new_worker();
-            threads.start(ThreadBuilder::new(), Box::new(move || worker.work(|| true))).unwrap();
+            threads.start(ThreadBuilder::new(), Box::new(move || worker.work(|| true, || false))).unwrap();
         }
         threads
     }
@@ -562,10 +569,11 @@ mod tests {
             (threads.new_worker(), threads.gate().enter().unwrap(), threads.barrier.address());
         let lent = thread::spawn(move || {
             let mut at_work = 0;
-            worker.work(|| {
+            let has_cpu = || {
                 at_work = here::worker(address);
                 true
-            });
+            };
+            worker.work(has_cpu, || false);
             drop(pass);
             (at_work, here::worker(address))
         });

@@ -38,7 +38,7 @@ fn a_lent_thread_leaves() {
         let (worker, gate) = (threads.new_worker(), threads.gate());
         let lent = thread::spawn(move || {
             if let Some(_inside) = gate.enter() {
-                worker.work(|| true);
+                worker.work(|| true, || false);
             }
         });
         drop(threads);

@@ -82,7 +82,7 @@ impl Team {
             let (worker_handle, (sender, receiver)) = (threads.new_worker(), oneshot::channel());
             let body = move || {
                 sender.send(());
-                worker_handle.work(|| true);
+                worker_handle.work(|| true, || false);
             };
             threads.start(ThreadBuilder::new(), Box::new(body)).unwrap();
             receiver.receive().expect("it has come");
