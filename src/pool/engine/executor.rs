@@ -56,7 +56,10 @@ impl Executor {
         patience: Option<Duration>,
     ) -> Self {
         let workers = threads.size() + 1;
+        let cpus_at_a_time = cpus.plan.workers_at_a_time();
         let patience = patience.or((!cpus.plan.may_poll).then_some(Duration::ZERO));
+        let after_tasks = if workers <= cpus_at_a_time { Patience::BRIEF } else { Patience::NONE };
+        threads.barrier.poll_for_tasks(patience.map_or(after_tasks, Patience::of));
         Self {
             workers,
             is_crowded: AtomicBool::new(false),
@@ -64,7 +67,7 @@ impl Executor {
             prices: Prices::new(),
             gaps: Gaps::new(patience),
             program_report: ProgramReport::if_wanted(),
-            cpus_at_a_time: cpus.plan.workers_at_a_time(),
+            cpus_at_a_time,
             threads,
             cpus,
             hosts,

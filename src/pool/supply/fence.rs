@@ -146,7 +146,7 @@ impl Fence {
     }
 
     /// Registers this process if it has not, and waits for it. Returns the best pair of fences.
-    #[cfg(test)]
+    #[cfg(all(test, not(any(loom, shuttle))))]
     pub(crate) fn registered() -> Self {
         if REGISTRATION.load(Relaxed) != REGISTERED {
             register();

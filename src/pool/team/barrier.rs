@@ -418,7 +418,7 @@ impl<J: Copy> Barrier<J> {
                     return None;
                 }
                 if state.at == WorkerState::Noted {
-                    self.run_tasks_at(post, state, me + 1);
+                    seen.patience = self.run_tasks_at(post, state, me + 1).max(self.patience);
                     break;
                 }
                 // An offer was taken back. The next offer of such a caller probably comes soon.
@@ -430,7 +430,7 @@ impl<J: Copy> Barrier<J> {
                 post.set(&mut state, WorkerState::Asleep);
                 let open = self.open_arenas();
                 if open & TASKS != 0 {
-                    self.run_tasks_at(post, state, me + 1);
+                    seen.patience = self.run_tasks_at(post, state, me + 1).max(self.patience);
                     break;
                 }
                 if open != 0 {

@@ -146,12 +146,14 @@ impl<O: Copy> Post<O> {
     /// it was idle.
     pub(super) fn note(&self) -> bool {
         let mut state = lock(&self.state);
-        let is_idle = state.at.is_idle();
-        if is_idle {
+        let was = state.at;
+        if was.is_idle() {
             self.set(&mut state, WorkerState::Noted);
-            self.bell.notify_one();
+            if was.sleeps() {
+                self.bell.notify_one();
+            }
         }
-        is_idle
+        was.is_idle()
     }
 
     /// Says that a task waits which only this worker may run. If the worker is idle, puts a note

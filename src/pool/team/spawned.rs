@@ -24,11 +24,21 @@ impl<J: Copy> Barrier<J> {
         self.note_taker()
     }
 
-    /// Puts a note at the post of an idle worker; if there is none, at that of the reserve. Returns
-    /// whether one of them was idle. If none was, each of them looks for tasks before it sleeps.
+    /// From now on, a thread that has run the last task polls for another one.
+    pub(crate) fn poll_for_tasks(&self, patience: Patience) {
+        lock(&self.tasks.lists).patience = patience;
+    }
+
+    /// Puts a note at the post of an idle worker; if there is none, at that of the reserve. A
+    /// reserve that is awake comes before workers that sleep. Returns whether one of them was idle.
+    /// If none was, each of them looks for tasks before it sleeps.
     fn note_taker(&self) -> bool {
+        let reserve = &self.tasks.reserve;
         let is_noted = |at| self.posts.iter().any(|post| post.at() == at && post.note());
-        WorkerState::IDLE.into_iter().any(is_noted) || self.tasks.reserve.note()
+        is_noted(WorkerState::Awake)
+            || (reserve.at() == WorkerState::Awake && reserve.note())
+            || WorkerState::IDLE.into_iter().any(is_noted)
+            || reserve.note()
     }
 
     /// An offer was taken back from a worker that sleeps. A thread that has spawned a task
@@ -107,11 +117,13 @@ impl<J: Copy> Barrier<J> {
         lock(&self.tasks.lists).take_called(post)
     }
 
-    /// Runs tasks on the thread of this post, until none waits.
+    /// Runs tasks on the thread of this post, until none waits. Returns how long the thread polls
+    /// for another one.
     #[cold]
-    pub(super) fn run_tasks(&self, post: usize) {
+    pub(super) fn run_tasks(&self, post: usize) -> Patience {
         self.post(post).takes_call();
         while self.run_task(post) {}
+        lock(&self.tasks.lists).patience
     }
 
     /// Runs one task on the calling thread, which is called at this post, if a task waits.
@@ -143,41 +155,44 @@ impl<J: Copy> Barrier<J> {
         !lists.waiting.is_empty() || lists.called.iter().any(|(of, _)| *of == post)
     }
 
-    /// A worker that is in no loop runs tasks, if it has no offer.
+    /// A worker that is in no loop runs tasks, if it has no offer. Returns how long it polls
+    /// afterwards.
     #[cold]
     pub(super) fn run_tasks_at(
         &self,
         post: &Post<Offered<J>>,
         mut state: MutexGuard<'_, PostState<Offered<J>>>,
         number: usize,
-    ) {
-        if state.at.is_idle() || state.at == WorkerState::Noted {
-            post.set(&mut state, WorkerState::Inside); // no caller offers it anything meanwhile
-            drop(state);
-            self.run_tasks(number);
-            post.leave(&mut lock(&post.state));
+    ) -> Patience {
+        if !state.at.is_idle() && state.at != WorkerState::Noted {
+            return Patience::NONE;
         }
+        post.set(&mut state, WorkerState::Inside); // no caller offers it anything meanwhile
+        drop(state);
+        let patience = self.run_tasks(number);
+        post.leave(&mut lock(&post.state));
+        patience
     }
 
     /// The work of the reserve. Returns when the pool stops, after all tasks.
     pub(crate) fn serve(&self) {
         let (number, post) = (RESERVE, &self.tasks.reserve);
         loop {
-            self.run_tasks(number);
+            let patience = self.run_tasks(number);
+            post.leave(&mut lock(&post.state));
+            patience
+                .poll(|| post.at() != WorkerState::Awake || self.open.load(Ordering::Relaxed) & TASKS != 0);
             let mut state = lock(&post.state);
+            if state.at == WorkerState::Awake {
+                post.set(&mut state, WorkerState::Asleep);
+                if self.open_arenas() & TASKS == 0 {
+                    state = post.sleep(state, WorkerState::Asleep);
+                }
+            }
             if state.at == WorkerState::Stopped {
                 break;
             }
-            if state.is_called {
-                continue;
-            }
-            post.set(&mut state, WorkerState::Asleep);
-            if self.open_arenas() & TASKS == 0 {
-                state = post.sleep(state, WorkerState::Asleep);
-            }
-            if state.at != WorkerState::Stopped {
-                post.set(&mut state, WorkerState::Inside);
-            }
+            post.set(&mut state, WorkerState::Inside);
         }
         self.run_tasks(number);
     }
@@ -206,6 +221,58 @@ impl<J: Copy> Barrier<J> {
             self.tasks.outside.1.notify_all();
         } else {
             self.post(post).wake();
+        }
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle, miri))))] // nobody polls under Miri
+mod tests {
+    use std::{
+        sync::mpsc::channel,
+        thread,
+        time::{Duration, Instant},
+    };
+
+    use super::{super::post::WorkerState, *};
+    use crate::pool::supply::Fence;
+
+    /// The worker runs a task, or, if there is none, the reserve does. The next task needs no
+    /// wake-up.
+    #[test]
+    fn a_thread_that_has_run_a_task_polls_for_another_one() {
+        for workers in [0, 1] {
+            let barrier = &Barrier::<usize>::new(workers, Fence::Symmetric, Patience::NONE);
+            barrier.poll_for_tasks(Patience::of(Duration::from_secs(600)));
+            let post = if workers == 0 { &barrier.tasks.reserve } else { &*barrier.posts[0] };
+            let sees = |state| {
+                let begin = Instant::now();
+                while post.at() != state && begin.elapsed() < Duration::from_secs(10) {
+                    thread::yield_now();
+                }
+                post.at() == state
+            };
+            thread::scope(|scope| {
+                let run = || {
+                    if workers == 0 {
+                        barrier.serve();
+                    } else {
+                        barrier.arrive(0);
+                        assert!(barrier.enter(0, &mut barrier.nothing_seen()).is_none());
+                    }
+                };
+                scope.spawn(run);
+                let (sender, ran) = channel();
+                let mut polls = Vec::new();
+                for _ in 0..3 {
+                    let sender = sender.clone();
+                    barrier.spawn(Box::new(move || sender.send(()).unwrap()));
+                    polls.push(ran.recv_timeout(Duration::from_secs(60)).is_ok() && sees(WorkerState::Awake));
+                }
+                thread::sleep(Duration::from_millis(20));
+                polls.push(post.at() == WorkerState::Awake);
+                barrier.stop();
+                assert_eq!(polls, [true; 4], "{workers} workers");
+            });
         }
     }
 }

@@ -13,7 +13,7 @@ use super::{
     arena::ARENAS,
     post::{Post, WorkerState},
 };
-use crate::sync::{Condvar, Mutex};
+use crate::sync::{Condvar, Mutex, Patience};
 
 /// A task. It does not unwind.
 pub(crate) type Task = Box<dyn FnOnce() + Send>;
@@ -42,6 +42,8 @@ pub(super) struct Lists {
     pub(super) called: VecDeque<(usize, Task)>,
     /// The number of calls of the reserve that have not ended.
     pub(super) calls_of_reserve: usize,
+    /// How long a thread that has run the last task polls for another one.
+    pub(super) patience: Patience,
 }
 
 impl Lists {
@@ -69,6 +71,7 @@ impl<O: Copy> TaskList<O> {
                 waiting: VecDeque::new(),
                 called: VecDeque::new(),
                 calls_of_reserve: 0,
+                patience: Patience::NONE,
             }),
             reserve: Post::new(WorkerState::Inside),
             outside: (Mutex::new(()), Condvar::new()),
