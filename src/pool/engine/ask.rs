@@ -108,8 +108,8 @@ impl Executor {
     ) -> Call {
         let this = *this;
         if done > 0 {
-            if options.kind.may_stop {
-                // The call takes at least as long as one that is timed, so the next one is timed.
+            if options.kind.may_stop && !Inside::is_here() {
+                // The call takes about as long as one that is timed, or longer: the mean grows.
                 self.memory.learn(this, options.kind, done, TOO_SHORT_TO_TIME_NS);
             }
             return self.weigh_again(this, options.kind);

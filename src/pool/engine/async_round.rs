@@ -411,8 +411,8 @@ impl AsyncRoundWorker<'_> {
         self.own_slots.extend(self.held.take());
     }
 
-    /// Ends the loop at `index`: from now on, workers begin only items before `index`. Waiting
-    /// items at or behind `index` are dropped.
+    /// Ends the loop at `index`: workers soon begin only items before `index`. Waiting items at or
+    /// behind `index` are dropped.
     fn stop(&mut self, index: usize) {
         self.of.ranges.truncate(index);
         self.of.queues.stop_at(index);

@@ -86,7 +86,7 @@ impl fmt::Debug for dyn End {
 /// The ranges of a round.
 impl End for Ranges {
     fn end(&self) {
-        self.close();
+        self.truncate(0);
     }
 }
 

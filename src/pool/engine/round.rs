@@ -86,8 +86,8 @@ impl Round<'_> {
         visit(self.log, (me, self.plan.units), &mut worker, acc);
     }
 
-    /// Ends the loop: from now on, workers claim only items that `stop` needs. A list that grows
-    /// has no order, so it ends at once.
+    /// Ends the loop: workers soon claim only items that `stop` needs. A list that grows has no
+    /// order, so it ends at once.
     #[cold]
     #[inline(never)]
     fn stop(&self, stop: StopAt) {

@@ -214,7 +214,7 @@ impl<'r> Running<'r> {
             explores: launch.explores(&executor.prices, awake),
         };
         let polls = executor.polls(workers, executor.memory.pace(this), Some(seen));
-        let pace = executor.pace(this, options.kind);
+        let pace = solo.pace_or(executor.pace(this, options.kind));
         let plan = SharedPlan { workers, pace, boundaries, polls };
         let begin = before.begin + before.took;
         let (is_full, idle) = (is_full && !is_rest, idle + around);
@@ -284,11 +284,13 @@ impl Executor {
         if let (Some(list), 0) = (options.list, most) {
             list.until(None);
         }
-        let is_checked = len > 0 && most > 0 && options.list.is_none();
-        let mut parts = PlainParts::whole(len);
-        if is_checked {
-            parts = PlainParts::of(len, self.memory.expected(this));
-        }
+        let mut parts = match options.list {
+            None if most > 0 && options.kind.may_stop => {
+                PlainParts::until_stop(len, self.memory.pace(this).unwrap_or(0.0))
+            }
+            None if most > 0 => PlainParts::of(len, self.memory.expected(this)),
+            _ => PlainParts::whole(len),
+        };
         begin_first(&mut parts);
         let mut done = 0;
         while done < len {
@@ -345,14 +347,15 @@ impl Executor {
     #[inline(never)]
     fn search(
         &self,
-        SharedPart { call, left, turn, plan, log, .. }: &SharedPart<'_>,
+        SharedPart { left, turn, plan, log, .. }: &SharedPart<'_>,
         options: &LoopOptions<'_>,
         run: RunSearch,
         own: &mut dyn Accumulate,
         others: &dyn Lend,
     ) {
-        let (pace, kind) = (self.memory.pace(call.this), options.kind.supply);
-        let way = SearchWay { smallest: smallest_block(kind, pace), is_any: kind == Supply::Any };
+        let (kind, searchers) = (options.kind.supply, plan.workers);
+        let smallest = smallest_block(kind, plan.pace, left.len() / searchers);
+        let way = SearchWay { smallest, is_any: kind == Supply::Any };
         let search = Search { left: left.clone(), way, watch: options.watch, units: options.units, log };
         let offer = Offer { helpers: plan.workers - 1, reentry: Reentry::Once, polls: plan.polls };
         run(search, (&self.threads, turn), offer, own, others);

@@ -29,7 +29,9 @@ pub(crate) struct Solo<'a> {
     begin: Instant,
     hand: Private<'a>,
     /// The number of indices that were folded at the last reading of the clock, and the time from
-    /// `begin` to this reading. The time of items that were folded before `begin` does not count.
+    /// `begin` to this reading. The time of the items before `from`, which were folded before
+    /// `begin`, does not count.
+    from: usize,
     timed: usize,
     took: Duration,
     closeup: Option<Box<Closeup>>,
@@ -47,7 +49,8 @@ impl<'a> Solo<'a> {
     pub(crate) fn new(options: &'a LoopOptions<'a>, begin: Instant, left: Range<usize>) -> Self {
         let closeup = options.tick().map(|tick| Box::new(Closeup::new(tick, left.start, begin)));
         let (len, timed, took) = (left.end, left.start, Duration::ZERO);
-        Self { begin, hand: Private { options, begun: left.start, end: len }, timed, took, closeup }
+        let hand = Private { options, begun: left.start, end: len };
+        Self { begin, hand, from: left.start, timed, took, closeup }
     }
 
     /// Whether all indices have been begun, and no made item is left.
@@ -58,6 +61,13 @@ impl<'a> Solo<'a> {
     /// Whether the loop runs over a list that grows.
     pub(crate) fn has_work_list(&self) -> bool {
         self.hand.options.list.is_some()
+    }
+
+    /// The time of an index by what this thread has timed, if that is longer than `known`.
+    pub(crate) fn pace_or(&self, known: Option<f32>) -> Option<f32> {
+        let timed = self.timed - self.from;
+        let seen = nanos(self.took) / timed.max(1) as f32;
+        known.map(|known| if timed > 0 { known.max(seen) } else { known })
     }
 
     /// The number of timed indices, and the time that they took.

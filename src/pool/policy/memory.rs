@@ -102,7 +102,7 @@ impl Memory {
     }
 
     /// The cost of an item in nanoseconds over this slice, if known. For a loop that may stop, it
-    /// is the time of a call divided by the number of indices of the slice.
+    /// is the mean time of the last calls divided by the number of indices of the slice.
     #[inline(always)]
     pub(crate) fn over_this(&self, this: Loop) -> Option<f32> {
         self.find(this.number())?.cost()
@@ -119,7 +119,8 @@ impl Memory {
         self.find(this.site.number())?.cost()
     }
 
-    /// The time of the last call of a loop that may stop, over any slice, in nanoseconds, if known.
+    /// The mean time of the last calls of a loop that may stop, over any slice, in nanoseconds, if
+    /// known.
     pub(crate) fn until_stop(&self, this: Loop) -> Option<f32> {
         self.find(this.site.number())?.more().map(|bits| f32::from_bits(bits as u32))
     }

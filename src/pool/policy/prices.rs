@@ -17,6 +17,8 @@ pub(crate) const AWAKE_NS: f32 = 500.0;
 /// In nanoseconds: the cost of a theft without its fence. Also the assumed cost of the fence, until
 /// it is measured.
 pub(crate) const THEFT_NS: f32 = 5_000.0;
+/// In blocks: each worker of a search can claim about this many, also if items have become dear.
+const LEAST_BLOCKS: usize = 8;
 /// In nanoseconds: a claim of this length does no harm. An item that waits behind the claim waits
 /// for less time than a theft takes.
 pub(crate) const HARMLESS_NS: f32 = THEFT_NS / 2.0;
@@ -77,15 +79,19 @@ impl Estimate {
     }
 }
 
-/// The least number of items per block of a search or a loop in order. An item takes `pace`
-/// nanoseconds, if known. A block of a loop in order takes about as long as a theft, since it costs
-/// about as much to pass the total of a block to another worker. (A scan of 30,000 sums of `u64`,
-/// which takes 7 µs alone, took 1.12 times the plain loop's time in blocks of 117 items.) A claim
-/// of a search takes about 0.1 µs, since all workers claim from one cache line. (Two workers search
-/// 200 items of 110 ns in 16 µs, and took 25 µs when they claimed single items.)
-pub(crate) fn smallest_block(supply: Supply, pace: Option<f32>) -> usize {
-    let takes = if supply == Supply::InOrder { THEFT_NS } else { HARMLESS_NS };
-    pace.map_or(1, |pace| (takes / pace) as usize).max(1)
+/// The least number of items per block of a search or a loop in order, in which each worker has
+/// about `share` items. An item takes `pace` nanoseconds, if known. A block of a loop in order
+/// takes about as long as a theft, since it costs about as much to pass the total of a block to
+/// another worker. (A scan of 30,000 sums of `u64`, which takes 7 µs alone, took 1.12 times the
+/// plain loop's time in blocks of 117 items.) A claim of a search takes about 0.1 µs, since all
+/// workers claim from one cache line. (Two workers search 200 items of 110 ns in 13 µs, and took 18
+/// to 25 µs when they claimed single items.)
+pub(crate) fn smallest_block(supply: Supply, pace: Option<f32>, share: usize) -> usize {
+    let items = |takes: f32| pace.map_or(1, |pace| (takes / pace) as usize).max(1);
+    match supply {
+        Supply::InOrder => items(THEFT_NS),
+        _ => items(HARMLESS_NS).min(share / LEAST_BLOCKS + 1),
+    }
 }
 
 /// The prices of a pool, in nanoseconds.
@@ -209,6 +215,16 @@ impl Prices {
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn blocks_of_a_search_are_harmless_and_not_few() {
+        let block = |supply, pace, share| smallest_block(supply, pace, share);
+        assert_eq!(block(Supply::First, None, 1000), 1);
+        assert_eq!(block(Supply::Any, Some(25.0), 1000), 100, "2.5 µs");
+        assert_eq!(block(Supply::Any, Some(25.0), 80), 11, "8 blocks");
+        assert_eq!(block(Supply::First, Some(1e6), 1000), 1);
+        assert_eq!(block(Supply::InOrder, Some(25.0), 80), 200, "5 µs");
+    }
 
     #[test]
     fn an_estimate_goes_where_most_samples_are() {

@@ -104,9 +104,15 @@ const REGISTERED: u8 = 2;
 const REFUSED: u8 = 3;
 
 /// Registers the process on the calling thread. Threads that call this at the same time all
-/// register. (With a `OnceLock`, a child that is forked meanwhile would wait for ever.)
+/// register. (With a `OnceLock`, a child that is forked meanwhile would wait for ever.) A thread
+/// that the kernel refuses does not hide that another one has registered.
 fn register() {
-    REGISTRATION.store(if membarrier::register() { REGISTERED } else { REFUSED }, Relaxed);
+    if membarrier::register() {
+        REGISTRATION.store(REGISTERED, Relaxed);
+    } else {
+        let refused = |before| (before != REGISTERED).then_some(REFUSED);
+        let _before = REGISTRATION.fetch_update(Relaxed, Relaxed, refused);
+    }
 }
 
 /// Whether nobody has registered the process.

@@ -74,8 +74,10 @@ impl Ranges {
     }
 
     /// Truncates all ranges at index `at`. Claims in flight finish, and every item before `at` is
-    /// still claimed exactly once. A worker that has not seen the lower end yet may claim items
-    /// behind it. (A heavy fence would prevent that, but takes longer than these items.)
+    /// still claimed exactly once. A worker that has not seen the lower end yet may claim items at
+    /// or behind it. A worker that learns of the `truncate` from another thread has seen it. (With
+    /// a heavy fence all workers would have seen it at the end of this function, but that takes
+    /// longer than the items that they claim.)
     pub(crate) fn truncate(&self, at: usize) {
         // Case 1. All locks are taken first. Otherwise a theft could move items from a cell that is
         // not yet truncated into one that already is.
@@ -87,12 +89,6 @@ impl Ranges {
         drop(guards);
     }
 
-    /// Truncates all ranges at 0. No claim begins afterwards, if the kernel allows the heavy fence.
-    pub(crate) fn close(&self) {
-        self.truncate(0);
-        let _done = self.fence.now().heavy(); // case 2; partner: the light fence in `Claims::next`
-    }
-
     /// Lets worker `me` into the round, and claims the first item of its range if one is left.
     pub(crate) fn enter(&self, me: usize) -> (Owner<'_>, Option<usize>) {
         let _own_lock = lock(&self.cells[me].lock);
@@ -100,7 +96,7 @@ impl Ranges {
     }
 
     /// Lets the caller into the round before it offers the round to anybody: there is no thief. A
-    /// `truncate` under way finds a claim in flight (case 2).
+    /// `truncate` under way finds a claim in flight.
     pub(crate) fn enter_before_offers(&self) -> (Owner<'_>, Option<usize>) {
         self.enter_without_lock(0)
     }

@@ -11,8 +11,8 @@ use crate::pool::{
     tell::units::Units,
 };
 
-/// Claims until nothing is left for worker `me`, and calls `claimed` for each claim. Once a `close`
-/// is announced, no claim begins.
+/// Claims until nothing is left for worker `me`, and calls `claimed` for each claim. Once this
+/// worker has learnt that all ranges are closed, which means truncated at 0, it begins no claim.
 fn drain_before(
     ranges: &Ranges,
     claims: &Claims,
@@ -26,7 +26,7 @@ fn drain_before(
     let mut items = first.map_or(0..0, |item| item..item + 1);
     loop {
         if !items.is_empty() {
-            assert!(items.end <= before, "{items:?} claimed after the close");
+            assert!(items.end <= before, "{items:?} claimed after the end");
             claims.claim(items.clone());
             claimed(items);
         }
@@ -40,7 +40,7 @@ fn drain_before(
     }
 }
 
-/// A `truncate` at 1 or a `close` while worker 0 drains. Worker 1, which is this thread, has not
+/// A `truncate` at 1 or at 0 while worker 0 drains. Worker 1, which is this thread, has not
 /// begun. If the cut is at 1, item 0 is claimed exactly once all the same.
 fn cut_while_draining(closes: bool) {
     explore_all(move || {
@@ -50,12 +50,8 @@ fn cut_while_draining(closes: bool) {
             let (round, closed) = (Arc::clone(&round), Arc::clone(&closed));
             thread::spawn(move || drain_before(&round.ranges, &round.claims, 0, Some(&closed), |_| ()))
         };
-        if closes {
-            round.ranges.close();
-            closed.store(true, Release);
-        } else {
-            round.ranges.truncate(1);
-        }
+        round.ranges.truncate(usize::from(!closes));
+        closed.store(closes, Release);
         round.drain(1);
         other.join().unwrap();
         round.claims.assert_all_before(usize::from(!closes));
@@ -68,7 +64,7 @@ fn a_cut_keeps_the_items_before_it() {
 }
 
 #[test]
-fn no_claim_begins_after_a_close() {
+fn who_knows_of_the_end_claims_nothing() {
     cut_while_draining(true);
 }
 
@@ -162,7 +158,7 @@ mod planted {
     use super::*;
 
     #[test]
-    #[should_panic(expected = "after the close")]
+    #[should_panic(expected = "after the end")]
     fn a_close_of_one_cell_after_the_other() {
         with(Bug::CutsOneByOne, || cut_while_draining(true));
     }
@@ -174,7 +170,7 @@ mod planted {
     }
 
     #[test]
-    #[should_panic(expected = "after the close")]
+    #[should_panic(expected = "after the end")]
     fn a_close_that_locks_nothing() {
         with(Bug::CutsUnlocked, || cut_while_draining(true));
     }
@@ -186,7 +182,7 @@ mod planted {
     }
 
     #[test]
-    #[should_panic(expected = "after the close")]
+    #[should_panic(expected = "after the end")]
     fn a_round_that_looks_before_its_token_knows_it() {
         with(Bug::LooksBeforeItTells, cancel);
     }
