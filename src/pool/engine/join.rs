@@ -17,8 +17,8 @@ use crate::{
     pool::{
         policy::{
             alone_or_shared::TRIAL_PARTS,
-            launch,
-            prices::Estimate,
+            launch::{self, Gap, JoinHelp},
+            prices::{Estimate, TOO_SHORT_TO_TIME_NS},
             rhythm::{Explores, RoundSeen},
             site::{Loop, LoopKind, Site, Slice},
         },
@@ -53,6 +53,14 @@ impl Drop for Level {
     }
 }
 
+/// A join that is offered: its loop, its level, and of an outermost join the gap to the one before.
+#[derive(Clone, Copy)]
+struct JoinCall {
+    this: Loop,
+    level: u32,
+    gap: Option<Gap>,
+}
+
 impl Executor {
     /// Runs both closures, and returns their results. If a closure panics, its panic is passed on.
     /// If both closures panic, only the panic of `first` is passed on.
@@ -73,8 +81,9 @@ impl Executor {
         // A join counts as a loop over one item at this level.
         let slice = Slice { address: level as usize, len: 1 };
         let this = Loop { site: Site::new(both as *const ()), slice };
-        if let Some(turn) = self.turn_to_join(this, level) {
-            return self.join_offered(turn, (this, level), first, second);
+        let mut gap = None;
+        if let Some(turn) = self.turn_to_join(this, level, &mut gap) {
+            return self.join_offered(turn, JoinCall { this, level, gap }, first, second);
         }
         let first = first();
         let begin = launch::is_join_timed(level, self.levels(TRIAL_PARTS), draw()).then(Instant::now);
@@ -98,7 +107,7 @@ impl Executor {
     fn join_offered<A, B: Send>(
         &self,
         turn: Turn<'_>,
-        (this, level): (Loop, u32),
+        call: JoinCall,
         first: impl FnOnce() -> A,
         second: impl FnOnce() -> B + Send,
     ) -> (A, B) {
@@ -116,7 +125,7 @@ impl Executor {
             *lock(&second_panic) = panic;
             true
         };
-        self.join_in(&turn, (this, level), &run_second, &mut || {
+        self.join_in(&turn, call, &run_second, &mut || {
             let Some(first) = first.take() else { return false };
             panic = visit_once(|| of_first = Some(first()));
             panic.is_none()
@@ -143,19 +152,27 @@ impl Executor {
         if self.workers == 1 { 0 } else { (usize::from(parts) * self.workers).ilog2() }
     }
 
-    /// The right to offer a second closure, if the offer pays.
+    /// The right to offer a second closure, if the offer pays. Of an outermost join that is not too
+    /// short, also notes the gap to the one before.
     #[inline(never)]
-    fn turn_to_join(&self, this: Loop, level: u32) -> Option<Turn<'_>> {
+    fn turn_to_join(&self, this: Loop, level: u32, gap: &mut Option<Gap>) -> Option<Turn<'_>> {
         if level >= self.levels(TRIAL_PARTS) && self.could_help() == 0 {
             return None;
         }
-        let awake = self.threads.barrier.awake() > 0;
-        let is_worth_it = launch::is_join_worth_it(&self.prices, self.memory.over_this(this), awake, draw());
-        if is_worth_it && self.threads.process.is_current() {
-            self.threads.barrier.arenas.take()
-        } else {
-            None
+        let (barrier, cost) = (&self.threads.barrier, self.memory.over_this(this));
+        if level == 0 && cost.is_none_or(|cost| cost >= TOO_SHORT_TO_TIME_NS) {
+            *gap = Some(self.gaps.gap(Instant::now(), &self.prices));
         }
+        // A helper that is woken now would be awake at the next outermost join.
+        let stays_awake = || gap.is_some_and(|gap| gap.is_worth_waking(2.0 * cost.unwrap_or(0.0)));
+        let help = match barrier.idle() {
+            0 if self.threads.waiting_around() == 0 => JoinHelp::Later,
+            0 => JoinHelp::Awake,
+            _ if barrier.awake() > 0 || stays_awake() => JoinHelp::Awake,
+            _ => JoinHelp::Asleep,
+        };
+        let is_worth_it = launch::is_join_worth_it(&self.prices, cost, help, draw());
+        if is_worth_it && self.threads.process.is_current() { barrier.arenas.take() } else { None }
     }
 
     /// The second closure began to run at `begin`, and is done.
@@ -170,11 +187,10 @@ impl Executor {
     fn join_in(
         &self,
         turn: &Turn<'_>,
-        (this, level): (Loop, u32),
+        JoinCall { this, level, gap }: JoinCall,
         second: &(dyn Fn() -> bool + Sync),
         first: &mut dyn FnMut() -> bool,
     ) {
-        let gap = (level == 0).then(|| self.gaps.gap(Instant::now(), &self.prices));
         self.make_room();
         // The outermost join measures what help costs. At other levels a helper may be late because
         // it works in another join.
