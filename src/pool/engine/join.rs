@@ -81,9 +81,8 @@ impl Executor {
         // A join counts as a loop over one item at this level.
         let slice = Slice { address: level as usize, len: 1 };
         let this = Loop { site: Site::new(both as *const ()), slice };
-        let mut gap = None;
-        if let Some(turn) = self.turn_to_join(this, level, &mut gap) {
-            return self.join_offered(turn, JoinCall { this, level, gap }, first, second);
+        if let Some((turn, call)) = self.turn_to_join(this, level) {
+            return self.join_offered(turn, call, first, second);
         }
         let first = first();
         let begin = launch::is_join_timed(level, self.levels(TRIAL_PARTS), draw()).then(Instant::now);
@@ -155,14 +154,13 @@ impl Executor {
     /// The right to offer a second closure, if the offer pays. Of an outermost join that is not too
     /// short, also notes the gap to the one before.
     #[inline(never)]
-    fn turn_to_join(&self, this: Loop, level: u32, gap: &mut Option<Gap>) -> Option<Turn<'_>> {
+    fn turn_to_join(&self, this: Loop, level: u32) -> Option<(Turn<'_>, JoinCall)> {
         if level >= self.levels(TRIAL_PARTS) && self.could_help() == 0 {
             return None;
         }
         let (barrier, cost) = (&self.threads.barrier, self.memory.over_this(this));
-        if level == 0 && cost.is_none_or(|cost| cost >= TOO_SHORT_TO_TIME_NS) {
-            *gap = Some(self.gaps.gap(Instant::now(), &self.prices));
-        }
+        let is_noted = level == 0 && cost.is_none_or(|cost| cost >= TOO_SHORT_TO_TIME_NS);
+        let gap = is_noted.then(|| self.gaps.gap(Instant::now(), &self.prices));
         // A helper that is woken now would be awake at the next outermost join.
         let stays_awake = || gap.is_some_and(|gap| gap.is_worth_waking(2.0 * cost.unwrap_or(0.0)));
         let help = match barrier.idle() {
@@ -172,7 +170,9 @@ impl Executor {
             _ => JoinHelp::Asleep,
         };
         let is_worth_it = launch::is_join_worth_it(&self.prices, cost, help, draw());
-        if is_worth_it && self.threads.process.is_current() { barrier.arenas.take() } else { None }
+        let turn =
+            if is_worth_it && self.threads.process.is_current() { barrier.arenas.take() } else { None };
+        turn.map(|turn| (turn, JoinCall { this, level, gap }))
     }
 
     /// The second closure began to run at `begin`, and is done.
