@@ -109,7 +109,7 @@ impl Executor {
         let this = *this;
         if done > 0 {
             if options.kind.may_stop && !Inside::is_here() {
-                // The call takes about as long as one that is timed, or longer: the mean grows.
+                // The time of the call is not known yet, but it is not short.
                 self.memory.learn(this, options.kind, done, TOO_SHORT_TO_TIME_NS);
             }
             return self.weigh_again(this, options.kind);

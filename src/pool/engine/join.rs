@@ -53,11 +53,12 @@ impl Drop for Level {
     }
 }
 
-/// A join that is offered: its loop, its level, and of an outermost join the gap to the one before.
+/// A join that is offered.
 #[derive(Clone, Copy)]
 struct JoinCall {
     this: Loop,
     level: u32,
+    /// The time since the last outermost join, if this one is outermost and not too short.
     gap: Option<Gap>,
 }
 
@@ -151,8 +152,8 @@ impl Executor {
         if self.workers == 1 { 0 } else { (usize::from(parts) * self.workers).ilog2() }
     }
 
-    /// The right to offer a second closure, if the offer pays. Of an outermost join that is not too
-    /// short, also notes the gap to the one before.
+    /// The right to offer a second closure, if the offer pays. Notes when an outermost join begins
+    /// that is not too short.
     #[inline(never)]
     fn turn_to_join(&self, this: Loop, level: u32) -> Option<(Turn<'_>, JoinCall)> {
         if level >= self.levels(TRIAL_PARTS) && self.could_help() == 0 {
@@ -170,9 +171,10 @@ impl Executor {
             _ => JoinHelp::Asleep,
         };
         let is_worth_it = launch::is_join_worth_it(&self.prices, cost, help, draw());
-        let turn =
-            if is_worth_it && self.threads.process.is_current() { barrier.arenas.take() } else { None };
-        turn.map(|turn| (turn, JoinCall { this, level, gap }))
+        if !is_worth_it || !self.threads.process.is_current() {
+            return None;
+        }
+        Some((barrier.arenas.take()?, JoinCall { this, level, gap }))
     }
 
     /// The second closure began to run at `begin`, and is done.

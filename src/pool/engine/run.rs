@@ -26,7 +26,7 @@ use crate::{
             plain::PlainParts,
             prices::smallest_block,
             rhythm::RoundSeen,
-            site::{Loop, LoopKind, Supply},
+            site::{Loop, Supply},
             split::{Boundaries, Splits, parts},
         },
         supply::range::Claims,
@@ -214,7 +214,7 @@ impl<'r> Running<'r> {
             explores: launch.explores(&executor.prices, awake),
         };
         let polls = executor.polls(workers, executor.memory.pace(this), Some(seen));
-        let pace = solo.pace_or(executor.pace(this, options.kind));
+        let pace = solo.pace_at_least(executor.memory.item(this, options.kind));
         let plan = SharedPlan { workers, pace, boundaries, polls };
         let begin = before.begin + before.took;
         let (is_full, idle) = (is_full && !is_rest, idle + around);
@@ -315,11 +315,6 @@ impl Executor {
             waiting: self.threads.barrier.waiting(),
             is_counted: is_worker || Inside::is_here(),
         }
-    }
-
-    /// The expected cost of an index that is reached, in nanoseconds, if known.
-    fn pace(&self, this: Loop, kind: LoopKind) -> Option<f32> {
-        if kind.may_stop { self.memory.pace(this) } else { self.memory.recall(this) }
     }
 
     /// Whether other threads have called loops since the last call of this function.

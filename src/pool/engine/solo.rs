@@ -63,8 +63,9 @@ impl<'a> Solo<'a> {
         self.hand.options.list.is_some()
     }
 
-    /// The time of an index by what this thread has timed, if that is longer than `known`.
-    pub(crate) fn pace_or(&self, known: Option<f32>) -> Option<f32> {
+    /// The time of an index in nanoseconds: what is `known`, or what this thread has timed if that
+    /// is longer.
+    pub(crate) fn pace_at_least(&self, known: Option<f32>) -> Option<f32> {
         let timed = self.timed - self.from;
         let seen = nanos(self.took) / timed.max(1) as f32;
         known.map(|known| if timed > 0 { known.max(seen) } else { known })

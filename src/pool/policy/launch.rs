@@ -40,6 +40,7 @@ const TIMED_ONE_IN: u64 = 16;
 /// the assumed price of help: a longer loop explores more often, and a shorter one less often. So
 /// exploring takes about the same part of a program's time, at most 1 or 2 %.
 const EXPLORED_ONE_IN: u64 = 256;
+
 /// A decision from a few words of memory, for most short loops.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum QuickVerdict {
@@ -214,9 +215,7 @@ pub(crate) fn quick_launch(
             |item| QuickLaunch { parts: PlainParts::until_stop(len, item), ..with(QuickVerdict::Plain) };
         memory.pace(this).map_or(unclear, launch)
     };
-    let known = memory.over_this(this).map(|cost| cost * len as f32);
-    let expected = known.or_else(|| if kind.may_stop { memory.until_stop(this) } else { None });
-    match expected {
+    match memory.call(this, kind) {
         Some(expected) if expected < 2.0 * prices.help(false) => {
             if expected < prices.short.get() && !kind.is_long {
                 // The pool learns from where a call stops, which only a decided call notes.
@@ -269,7 +268,7 @@ pub(crate) fn of_rest(prices: &Prices, work: f32, awake: bool) -> Option<Launch>
     (work >= worth_sharing).then_some(Launch::Shared { helpers })
 }
 
-/// Who would run the second closure of a join.
+/// The thread that would run the second closure of a join.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum JoinHelp {
     /// A worker or a waiting caller that needs no wake-up.
@@ -367,8 +366,9 @@ pub(crate) enum NextCalls {
 /// The expected costs of a call, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 struct Expected {
-    /// An item that is reached.
+    /// Of an item that is reached.
     item: f32,
+    /// Of all items that are reached.
     call: f32,
 }
 
@@ -444,13 +444,8 @@ impl Case<'_> {
     /// the last calls over any slice count.
     fn expected(&self) -> Option<Expected> {
         let &Self { memory, this, kind, .. } = self;
-        let len = this.slice.len as f32;
-        if !kind.may_stop {
-            return memory.recall(this).map(|item| Expected { item, call: item * len });
-        }
-        let item = memory.pace(this)?;
-        let known = memory.over_this(this).map(|cost| cost * len);
-        let call = known.or_else(|| memory.until_stop(this)).unwrap_or(item * len);
+        let item = memory.item(this, kind)?;
+        let call = memory.call(this, kind).unwrap_or(item * this.slice.len as f32);
         Some(Expected { item, call })
     }
 
@@ -546,7 +541,8 @@ impl Case<'_> {
         self.timed_now_and_then(Launch::alone(limit, len / looks, Why::Faster), expected)
     }
 
-    /// This launch; but most calls of a loop that is too short to time run as the plain loop.
+    /// This launch; but most calls of a loop that is too short to time run as the plain loop. A
+    /// loop that may stop is timed, since most of its short calls get no decision.
     fn timed_now_and_then(&self, launch: Launch, expected: f32) -> Launch {
         let Self { kind, draw, .. } = *self;
         let is_timed = kind.may_stop || expected >= TOO_SHORT_TO_TIME_NS || draw.is_one_in(TIMED_ONE_IN);

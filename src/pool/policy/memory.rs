@@ -125,6 +125,20 @@ impl Memory {
         self.find(this.site.number())?.more().map(|bits| f32::from_bits(bits as u32))
     }
 
+    /// The cost of an item that is reached, in nanoseconds, if known: of a loop that goes through,
+    /// over this slice if possible.
+    pub(crate) fn item(&self, this: Loop, kind: LoopKind) -> Option<f32> {
+        if kind.may_stop { self.pace(this) } else { self.recall(this) }
+    }
+
+    /// The expected time of a call over this slice, in nanoseconds, if known. If the slice is new,
+    /// the last calls over any slice count, but only of a loop that may stop.
+    #[inline(always)]
+    pub(crate) fn call(&self, this: Loop, kind: LoopKind) -> Option<f32> {
+        let known = self.over_this(this).map(|cost| cost * this.slice.len as f32);
+        known.or_else(|| if kind.may_stop { self.until_stop(this) } else { None })
+    }
+
     /// The verdict on a loop: over this slice or, if the slice is new, over slices of about the
     /// same length.
     pub(crate) fn verdict(&self, this: Loop) -> Option<AloneOrShared> {
@@ -150,16 +164,17 @@ impl Memory {
         // index, since a loop that panicked may go through all items next time.
         let call = if kind.may_stop { this.slice.len } else { indices };
         let learn = |before: Option<f32>, items: usize, part: f32| {
-            let (items, before) = (items as f32, before.unwrap_or(f32::INFINITY));
-            let cost = work / items;
-            let mean = if before.is_finite() { before + part * (cost - before) } else { cost };
-            mean.min(f32::max(before * 2.0, TOO_SHORT_TO_TIME_NS / items))
+            let (items, cost) = (items as f32, work / items as f32);
+            let most = |before: f32| f32::max(before * 2.0, TOO_SHORT_TO_TIME_NS / items);
+            before.map_or(cost, |before| (before + part * (cost - before)).min(most(before)))
         };
-        let part = if kind.may_stop { NEW_PART } else { 1.0 };
-        for (number, items, part) in [(this.number(), call, part), (this.site.number(), indices, 1.0)] {
+        let keep = |number: u64, items: usize, part: f32| {
             let entry = self.entry(number);
             entry.set_cost(number, learn(entry.cost(), items, part));
-        }
+        };
+        let part = if kind.may_stop { NEW_PART } else { 1.0 };
+        keep(this.number(), call, part);
+        keep(this.site.number(), indices, 1.0);
         if kind.may_stop {
             let until = learn(self.until_stop(this), 1, part);
             self.entry(this.site.number()).more.store(until.to_bits().into(), Ordering::Relaxed);
