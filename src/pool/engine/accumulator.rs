@@ -8,6 +8,8 @@
 
 use std::{mem, ops::Range, sync::PoisonError};
 
+use crossbeam_utils::CachePadded;
+
 use super::{
     body::{Body, Stop, kernel},
     ending::{FirstStop, Outcome, Panic, StopAt, attempt, discard},
@@ -210,7 +212,8 @@ impl<A, Z> Accumulate for Accumulator<'_, A, Z> {
 pub(crate) struct Partials<'b, A, Z> {
     folders: &'b dyn Folders<A, Z>,
     units: &'b Units,
-    nodes: Mutex<Nodes<A>>,
+    /// In a cache line of its own, because the helpers write it while the caller reads the others.
+    nodes: CachePadded<Mutex<Nodes<A>>>,
     first_stop: FirstStop<Z>,
 }
 
@@ -238,7 +241,7 @@ impl<'b, A, Z> Partials<'b, A, Z> {
         Self {
             folders,
             units,
-            nodes: Mutex::new(Nodes { first: None, others: Vec::new() }),
+            nodes: Mutex::new(Nodes { first: None, others: Vec::new() }).into(),
             first_stop: FirstStop::none(),
         }
     }
@@ -283,7 +286,7 @@ pub(crate) fn result_of<A, Z>(
     mut last: Option<(Node, A)>,
 ) -> Outcome<Option<A>, Z> {
     let folders = made.folders;
-    if made.first_stop.at().is_none() && !is_cancelled {
+    if !made.first_stop.is_noted() && !is_cancelled {
         let nodes = made.nodes.get_mut().unwrap_or_else(PoisonError::into_inner);
         // The commonest cases take no memory for a tree: one partial result, or two.
         match (last, nodes.first.take()) {
@@ -310,7 +313,7 @@ pub(crate) fn tree_of<A, Z>(
     let Nodes { first, others } = nodes.get_mut().unwrap_or_else(PoisonError::into_inner);
     let mut nodes = mem::take(others);
     nodes.extend(first.take().into_iter().chain(last));
-    if first_stop.at().is_some() || is_cancelled {
+    if first_stop.is_noted() || is_cancelled {
         nodes.into_iter().for_each(discard);
         return mem::replace(first_stop, FirstStop::none()).into_outcome(is_cancelled);
     }

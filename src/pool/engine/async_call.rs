@@ -69,7 +69,7 @@ impl Executor {
                 workers: helpers + 1,
                 units: options.units,
                 pace: self.memory.recall(this),
-                profile: None,
+                boundaries: None,
                 has_large_partials: false,
                 heavy: &self.prices.heavy,
                 places: arena.map(|arena| WorkerPlaces { threads: &self.threads, cpus: &self.cpus, arena }),

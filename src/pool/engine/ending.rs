@@ -61,6 +61,11 @@ impl<Z> FirstStop<Z> {
         lock(&self.0).as_ref().map(|(stop, _)| stop.at)
     }
 
+    /// Whether the loop, which has ended, has stopped.
+    pub(crate) fn is_noted(&mut self) -> bool {
+        self.0.get_mut().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
     /// The outcome of a loop that has not folded all items. A panic is passed on, even if the loop
     /// was cancelled. If the loop was cancelled, a found value is dropped.
     pub(crate) fn into_outcome<A>(self, is_cancelled: bool) -> Outcome<A, Z> {

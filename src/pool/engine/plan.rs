@@ -6,11 +6,7 @@ use crate::{
     clock::Instant,
     pool::{
         place::{cpu_assignment::CpuAssignment, topology::Distance},
-        policy::{
-            grain::Grain,
-            prices::Estimate,
-            split::{Boundaries, Profile},
-        },
+        policy::{grain::Grain, prices::Estimate, split::Boundaries},
         team::{arena::Arena, barrier::PollTimes, threads::Threads},
         tell::units::Units,
     },
@@ -32,8 +28,8 @@ pub(super) struct SharedPlan {
 pub(crate) struct Plan<'a> {
     pub(crate) workers: usize,
     pub(crate) pace: Option<f32>,
-    /// The distribution of the cost over the slice; `None` if unknown.
-    pub(crate) profile: Option<&'a Profile>,
+    /// Where the ranges begin, and what items cost; `None` if unknown.
+    pub(crate) boundaries: Option<&'a Boundaries>,
     pub(crate) polls: PollTimes,
     pub(crate) units: Units,
     /// Whether partial results may be large.
@@ -47,8 +43,9 @@ pub(crate) struct Plan<'a> {
 
 impl Plan<'_> {
     /// The grain of a run of `items` that begins at `begin`, if somebody has read the clock.
-    pub(crate) fn grain(&self, begin: Option<Instant>, items: Range<usize>) -> Grain {
-        let harmless = self.profile.map_or(1, |profile| profile.harmless_block(items));
+    /// `range` is the number of the range, if a worker got these items at the start.
+    pub(crate) fn grain(&self, begin: Option<Instant>, items: Range<usize>, range: Option<usize>) -> Grain {
+        let harmless = self.boundaries.map_or(1, |known| known.harmless_block(items, range));
         Grain::new(begin, self.pace, harmless, self.units.are_blocks())
     }
 

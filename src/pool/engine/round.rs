@@ -138,8 +138,8 @@ impl RangeWorker<'_, '_> {
     /// Claims and folds until nothing is left to claim or steal. A run of items ends when the
     /// worker continues at another place of the slice.
     fn drain(&mut self, acc: &mut dyn Accumulate, worker_log: &mut WorkerLog) {
-        let Self { round, owner, .. } = self;
-        let mut thief = Thief::new(self.me, round.plan);
+        let Self { round, me, owner, .. } = self;
+        let mut thief = Thief::new(*me, round.plan);
         loop {
             let (first, theft) = match self.first.take() {
                 Some(first) => (first, None),
@@ -151,8 +151,9 @@ impl RangeWorker<'_, '_> {
                 },
             };
             let mut journal = worker_log.journal.as_deref_mut();
+            let range = theft.is_none().then_some(*me);
             let begin = journal.as_mut().map(|journal| journal.begin(first, theft));
-            match Self::fold(round, owner, (first, begin), acc, journal.as_deref_mut()) {
+            match Self::fold(round, owner, (first, range, begin), acc, journal.as_deref_mut()) {
                 Ok(first) => acc.end(Node::run(first)),
                 Err(stop) => {
                     if let Some(journal) = &mut journal {
@@ -167,13 +168,14 @@ impl RangeWorker<'_, '_> {
         }
     }
 
-    /// Folds a run: the claimed item `first`, and the worker's range behind it. Returns the first
-    /// index of the last partial result.
+    /// Folds a run: the claimed item `first`, and the worker's range behind it. `range` is the
+    /// number of the range, if the worker got it at the start. Returns the first index of the last
+    /// partial result.
     #[inline(never)] // without the frame of a theft
     fn fold(
         round: &Round<'_>,
         owner: &mut Owner<'_>,
-        (first, begin): (usize, Option<Instant>),
+        (first, range, begin): (usize, Option<usize>, Option<Instant>),
         acc: &mut dyn Accumulate,
         mut journal: Option<&mut Journal>,
     ) -> Result<usize, StopAt> {
@@ -182,7 +184,7 @@ impl RangeWorker<'_, '_> {
             journal.tick(first + 1);
         }
         let plan = round.plan;
-        let mut grain = plan.grain(begin, owner.next()..owner.next() + owner.left());
+        let mut grain = plan.grain(begin, owner.next()..owner.next() + owner.left(), range);
         let mut hand = OwnRange { owner, first, has_large_partials: plan.has_large_partials };
         fold_run(&mut hand, &mut grain, acc, journal.is_some(), |next, now| {
             if let Some(journal) = &mut journal {
@@ -307,7 +309,7 @@ mod tests {
             workers: 2,
             units: Units::Items,
             pace: None,
-            profile: None,
+            boundaries: None,
             has_large_partials: true,
             heavy,
             places: None,
@@ -399,7 +401,7 @@ mod tests {
         const LEN: u16 = 4000;
         let len = usize::from(LEN);
         for (each, claimed) in
-            [(Some(4.0), 512), (Some(20.0), 64), (Some(100.0), 8), (Some(500.0), 1), (None, 8)]
+            [(Some(4.0), 512), (Some(20.0), 64), (Some(100.0), 16), (Some(500.0), 4), (None, 8)]
         {
             let (mut splits, heavy) = (Splits::new(2), Estimate::new(5e3));
             let this = Loop { site: Site::new(ptr::null()), slice: Slice { address: 0x1000, len } };
@@ -409,8 +411,7 @@ mod tests {
             }
             let boundaries = splits.boundaries(this, false, 2);
             assert_eq!(boundaries.known.is_some(), each.is_some());
-            let profile = boundaries.known.as_deref().map(|known| &known.profile);
-            let plan = Plan { profile, pace: each.or(Some(4.0)), ..plan(&heavy) };
+            let plan = Plan { boundaries: Some(&boundaries), pace: each.or(Some(4.0)), ..plan(&heavy) };
             let ranges = Arc::new(Ranges::new(2, Fence::Symmetric));
             ranges.partition(0..len, &[len]);
             let times = Box::<Times>::default().of(2, false);

@@ -368,7 +368,7 @@ impl Executor {
         Plan {
             workers,
             pace,
-            profile: boundaries.known.as_deref().map(|known| &known.profile),
+            boundaries: Some(boundaries),
             polls,
             units: options.units,
             has_large_partials: options.kind.has_large_partials,

@@ -7,6 +7,7 @@ use crate::{
     clock::{Instant, nanos},
     pool::{
         policy::{
+            split::Boundaries,
             theft::{self, Watched},
             victim::{spread, victim},
         },
@@ -73,6 +74,6 @@ impl StealPolicy for Thief<'_> {
         if self.is_stuck {
             return Some(left.start);
         }
-        theft::middle(self.plan.profile, self.nth, victim, left)
+        theft::middle(self.plan.boundaries.and_then(Boundaries::profile), self.nth, victim, left)
     }
 }

@@ -6,9 +6,9 @@
 //! block. A block may also be folded by vector instructions.
 //!
 //! If an earlier round over the same slice is known, claims are as large as is harmless: a run
-//! claims blocks of 512, 64 or 8 items if in that round such a block of its range took at most
-//! [`HARMLESS_NS`]. An item of a block then waits for less time than a theft would take. The
-//! earlier round knows only the average item between two readings of the clock.
+//! claims blocks of 512, 256, 128 and so on items if in that round such a block of its range took
+//! at most [`HARMLESS_NS`]. An item of a block then waits for less time than a theft would take.
+//! The earlier round knows only the average item between two readings of the clock.
 //!
 //! Otherwise a run begins with single items, or with the block size that suits the average item of
 //! the last round. The run reads the clock after each stretch of some 10 µs (a reading costs some
@@ -27,8 +27,8 @@
 //! * 511 items, if items before it took less than 0.25 ns each;
 //! * 63 items, if they took less than 16 ns each and blocks of 64 were faster;
 //! * 7 items, if they took less than 128 ns each;
-//! * 511, 63 or 7 items, if blocks of that size were harmless in the earlier round, on average
-//!   between two readings of the clock;
+//! * the rest of a block that was harmless in the earlier round, on average between two readings of
+//!   the clock;
 //! * otherwise no item.
 
 use super::{
@@ -37,9 +37,9 @@ use super::{
 };
 use crate::clock::{Instant, nanos};
 
-/// In nanoseconds per item: items below this are claimed in blocks of 8, since single claims would
-/// add more than 1 % to their time. Other items are claimed one by one, unless larger claims are
-/// known to be harmless.
+/// In nanoseconds per item: items below this are claimed in blocks of 8 at least, since single
+/// claims would add more than 1 % to their time. Other items are claimed one by one, unless larger
+/// claims are known to be harmless.
 const CHEAP_NS: f32 = 128.0;
 /// In nanoseconds per item: items below this are claimed in blocks of 512. An item that takes less
 /// than a cycle is folded by vector instructions, and no loop with branches to longer items is that
@@ -138,7 +138,7 @@ impl Grain {
     fn see(&mut self, each: f32) {
         self.dear = each > DEAR_NS;
         while self.harmless > 1 && each * self.harmless as f32 > HARMLESS_NS {
-            self.harmless /= SMALL_BLOCK;
+            self.harmless /= 2;
         }
     }
 
@@ -170,9 +170,8 @@ impl Grain {
         match each {
             _ if self.singly => 1,
             ..TRIVIAL_NS => HUGE_BLOCK,
-            ..DEAR_NS if self.harmless > 1 => self.harmless,
-            ..CHEAP_NS => SMALL_BLOCK,
-            _ => 1,
+            ..CHEAP_NS => SMALL_BLOCK.max(self.harmless),
+            _ => self.harmless,
         }
     }
 }
@@ -320,12 +319,12 @@ mod tests {
             let last = new(harmless).stretch(30);
             assert_eq!((last.size, last.items), (in_tail, 30), "{harmless}: one stretch");
         }
-        for (pace, size) in [(5.0, 64), (40.0, 8), (300.0, 8), (320.0, 1), (500.0, 1)] {
+        for (pace, size) in [(5.0, 256), (40.0, 32), (300.0, 8), (320.0, 4), (1240.0, 2), (1260.0, 1)] {
             let mut grain = Grain::new(Some(begin), Some(pace), 512, false);
             assert_eq!(grain.stretch(1 << 20).size, size, "items have become dearer: {pace} ns");
         }
         assert_eq!(Grain::new(Some(begin), Some(4.0), 64, true).stretch(1 << 20).size, 1);
-        for (each, next) in [(20.0, 64), (39.0, 64), (40.0, 8), (200.0, 8), (320.0, 1)] {
+        for (each, next) in [(20.0, 64), (39.0, 64), (40.0, 32), (200.0, 8), (320.0, 4), (1260.0, 1)] {
             let mut grain = new(64);
             grain.stretch(1 << 20);
             grain.end_stretch(grain.left, ends(grain.items as f64 * each));

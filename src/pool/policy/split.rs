@@ -15,7 +15,7 @@
 use std::{borrow::Cow, ops::Range, sync::Arc};
 
 use super::{
-    pace::{HUGE_BLOCK, LARGE_BLOCK, SMALL_BLOCK},
+    pace::HUGE_BLOCK,
     prices::{ASLEEP_NS, AWAKE_NS, CLEARLY, Estimate, HARMLESS_NS, THEFT_NS},
     site::{Loop, Site},
 };
@@ -65,6 +65,8 @@ pub(crate) struct Known {
     /// The boundaries between the ranges of neighbouring workers, for the number of workers of that
     /// round.
     bounds: Vec<usize>,
+    /// The largest harmless block of each range.
+    harmless: Vec<usize>,
 }
 
 impl Known {
@@ -225,7 +227,8 @@ impl Splits {
             Some(old) if awake => old.iter().zip(&new).map(|(old, new)| half_way(*old, *new)).collect(),
             _ => new,
         };
-        let known = Arc::new(Known { profile, bounds });
+        let harmless = parts(0..of.slice.len, &bounds).map(|part| profile.harmless_block(part)).collect();
+        let known = Arc::new(Known { profile, bounds, harmless });
         self.record_mut(of).known[usize::from(awake)] = Some(known);
     }
 }
@@ -254,6 +257,19 @@ impl Boundaries {
             Some(bounds) => Cow::Borrowed(bounds),
             None => equal_parts(left, workers).into(),
         }
+    }
+
+    /// The distribution of the cost over the slice, if it is known.
+    pub(crate) fn profile(&self) -> Option<&Profile> {
+        self.known.as_deref().map(|known| &known.profile)
+    }
+
+    /// The largest harmless block of `items`, which are a range of this round if `range` is its
+    /// number; 1 if the cost is not known.
+    pub(crate) fn harmless_block(&self, items: Range<usize>, range: Option<usize>) -> usize {
+        let Some(known) = &self.known else { return 1 };
+        let found = range.filter(|_| self.changed.is_none()).and_then(|range| known.harmless.get(range));
+        found.copied().unwrap_or_else(|| known.profile.harmless_block(items))
     }
 
     /// Whether the ranges are those of the last round.
@@ -369,19 +385,23 @@ impl Profile {
 /// The largest harmless block between `knots`: each such block took at most about [`HARMLESS_NS`].
 /// A block that begins or ends between two knots may have taken twice as long.
 fn harmless_block(knots: &[Knot]) -> usize {
-    let is_harmless = |size: &usize| {
+    let is_harmless = |size: usize| {
         let mut begin = 0;
         (1..knots.len()).all(|end| {
             // The parts between `begin` and `end` are the longest series within a block, or one
             // part that is longer than a block.
-            while begin + 1 < end && knots[end].0 - knots[begin].0 > *size {
+            while begin + 1 < end && knots[end].0 - knots[begin].0 > size {
                 begin += 1;
             }
             let [(low, before), (high, after)] = [knots[begin], knots[end]];
-            after - before <= HARMLESS_NS * f32::max((high - low) as f32 / *size as f32, 1.0)
+            (after - before) * size as f32 <= HARMLESS_NS * (high - low).max(size) as f32
         })
     };
-    [HUGE_BLOCK, LARGE_BLOCK, SMALL_BLOCK].into_iter().find(is_harmless).unwrap_or(1)
+    let mut size = HUGE_BLOCK;
+    while size > 1 && !is_harmless(size) {
+        size /= 2;
+    }
+    size
 }
 
 #[cfg(all(test, not(any(loom, shuttle, miri))))] // under Miri minutes each, and safe code on one thread
@@ -443,10 +463,28 @@ mod tests {
         }
         // Parts that are shorter than a block: 100 items of 49 ns each.
         let marks: Vec<_> = (0..16).map(|part| (100 * part, 4_900.0)).collect();
-        assert_eq!(Profile::new(1600, &marks).harmless_block(0..1600), 8);
+        assert_eq!(Profile::new(1600, &marks).harmless_block(0..1600), 32);
         let marks: Vec<_> = (0..16).map(|part| (100 * part, 400.0)).collect();
         assert_eq!(Profile::new(1600, &marks).harmless_block(0..1600), 512);
         assert_eq!(Profile::new(0, &[]).harmless_block(0..0), 512, "no item");
+    }
+
+    #[test]
+    fn each_range_has_a_harmless_block_of_its_own() {
+        let mut splits = Splits::new(3);
+        // 900 items of 4 ns, and 100 items of 300 ns. The second worker gets only dear items.
+        learn(&mut splits, &[(0, 3_600.0), (900, 30_000.0)], &[0.0, 0.0]);
+        let boundaries = |workers| splits.boundaries(thousand(), false, workers);
+        let known = boundaries(2);
+        let bounds = known.bounds(&(0..1000), 2).to_vec();
+        assert!(bounds[0] > 900, "{bounds:?}");
+        let ranges: Vec<_> = parts(0..1000, &bounds).collect();
+        let blocks = [0, 1].map(|range| known.harmless_block(ranges[range].clone(), Some(range)));
+        assert_eq!(blocks, [8, 8]);
+        assert_eq!(known.harmless_block(0..800, None), 512, "stolen items");
+        assert_eq!(boundaries(3).harmless_block(0..800, Some(0)), 512, "other ranges");
+        let unknown = Loop { site: site(), slice: Slice { address: 0x2000, len: 1000 } };
+        assert_eq!(splits.boundaries(unknown, false, 2).harmless_block(0..800, Some(0)), 1);
     }
 
     #[test]

@@ -6,15 +6,17 @@
 //! take. Each step happens under the lock of the post, which a thread holds for some ten
 //! nanoseconds. `src/pool/README.md` has the states and the proofs.
 
+use crossbeam_utils::CachePadded;
+
 use crate::sync::{AtomicUsize, Condvar, Mutex, MutexGuard, Ordering, Patience, lock, wait};
 
 /// The post of one worker. `O` is what callers offer.
 #[derive(Debug)]
-#[repr(C)] // the word that is polled first, so that all of a post lies in one cache line
 pub(crate) struct Post<O> {
     /// A copy of [`PostState::at`], which the worker polls, and by which callers look for idle
-    /// workers: Relaxed.
-    word: AtomicUsize,
+    /// workers: Relaxed. It has a cache line of its own: each poll would take the line of the lock
+    /// from a caller that holds the lock.
+    word: CachePadded<AtomicUsize>,
     pub(super) state: Mutex<PostState<O>>,
     /// The worker sleeps on this.
     bell: Condvar,
@@ -86,7 +88,7 @@ impl<O: Copy> Post<O> {
     pub(super) fn new(at: WorkerState) -> Self {
         let patience = Patience::NONE;
         let state = PostState { at, offered: None, patience, was: at, is_called: false };
-        Self { word: AtomicUsize::new(at as usize), state: Mutex::new(state), bell: Condvar::new() }
+        Self { word: AtomicUsize::new(at as usize).into(), state: Mutex::new(state), bell: Condvar::new() }
     }
 
     /// Where the worker is: a hint.

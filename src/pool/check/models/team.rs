@@ -106,7 +106,7 @@ impl Team {
             workers: bounds.len() + 1,
             units: Units::Items,
             pace: None,
-            profile: None,
+            boundaries: None,
             has_large_partials: cfg!(shuttle), // loom needs the same value in every execution
             heavy: &heavy,
             places: None,
