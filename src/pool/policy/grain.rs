@@ -6,7 +6,7 @@
 //! block. A block may also be folded by vector instructions.
 //!
 //! If an earlier round over the same slice is known, claims are as large as is harmless: a run
-//! claims blocks of 512, 256, 128 and so on items if in that round such a block of its range took
+//! claims blocks of the largest power of two for which in that round such a block of its range took
 //! at most [`HARMLESS_NS`]. An item of a block then waits for less time than a theft would take.
 //! The earlier round knows only the average item between two readings of the clock.
 //!
@@ -169,7 +169,7 @@ impl Grain {
     fn suited(&self, each: f32) -> usize {
         match each {
             _ if self.singly => 1,
-            ..TRIVIAL_NS => HUGE_BLOCK,
+            ..TRIVIAL_NS => HUGE_BLOCK.max(self.harmless),
             ..CHEAP_NS => SMALL_BLOCK.max(self.harmless),
             _ => self.harmless,
         }

@@ -15,7 +15,6 @@
 use std::{borrow::Cow, ops::Range, sync::Arc};
 
 use super::{
-    pace::HUGE_BLOCK,
     prices::{ASLEEP_NS, AWAKE_NS, CLEARLY, Estimate, HARMLESS_NS, THEFT_NS},
     site::{Loop, Site},
 };
@@ -300,8 +299,6 @@ pub(crate) fn parts(items: Range<usize>, bounds: &[usize]) -> impl Iterator<Item
 #[derive(Debug)]
 pub(crate) struct Profile {
     knots: Vec<Knot>,
-    /// The largest block that is harmless everywhere.
-    harmless: usize,
 }
 
 /// An index, and the cost of all items before it.
@@ -316,8 +313,7 @@ impl Profile {
             cost += nanos;
         }
         knots.push((len, cost));
-        let harmless = harmless_block(&knots);
-        Self { knots, harmless }
+        Self { knots }
     }
 
     fn total(&self) -> f32 {
@@ -353,9 +349,6 @@ impl Profile {
 
     /// The largest harmless block of `items`.
     pub(crate) fn harmless_block(&self, items: Range<usize>) -> usize {
-        if self.harmless == HUGE_BLOCK {
-            return HUGE_BLOCK;
-        }
         let from = self.knots.partition_point(|&(first, _)| first <= items.start).saturating_sub(1);
         let behind = self.knots.partition_point(|&(first, _)| first < items.end);
         harmless_block(&self.knots[from..(behind + 1).min(self.knots.len())])
@@ -397,7 +390,7 @@ fn harmless_block(knots: &[Knot]) -> usize {
             (after - before) * size as f32 <= HARMLESS_NS * (high - low).max(size) as f32
         })
     };
-    let mut size = HUGE_BLOCK;
+    let mut size = knots.last().map_or(0, |&(len, _)| len - knots[0].0).next_power_of_two();
     while size > 1 && !is_harmless(size) {
         size /= 2;
     }
@@ -466,7 +459,10 @@ mod tests {
         assert_eq!(Profile::new(1600, &marks).harmless_block(0..1600), 32);
         let marks: Vec<_> = (0..16).map(|part| (100 * part, 400.0)).collect();
         assert_eq!(Profile::new(1600, &marks).harmless_block(0..1600), 512);
-        assert_eq!(Profile::new(0, &[]).harmless_block(0..0), 512, "no item");
+        let marks: Vec<_> = (0..16).map(|part| (1000 * part, 250.0)).collect();
+        let blocks = [0..16_000, 0..4000].map(|items| Profile::new(16_000, &marks).harmless_block(items));
+        assert_eq!(blocks, [8192, 4096], "all items");
+        assert_eq!(Profile::new(0, &[]).harmless_block(0..0), 1, "no item");
     }
 
     #[test]
