@@ -42,7 +42,7 @@ use crate::{
             learn::SharedCall,
             memory::Memory,
             pace::STRETCH,
-            prices::Prices,
+            prices::{HelpersAre, Prices},
             rhythm::RoundSeen,
             site::{GOLDEN, Loop, LoopKind, Site, Slice},
             split::{Boundaries, Splits, equal_parts, parts},
@@ -961,7 +961,7 @@ impl SimPool {
         let seen = SharedCall {
             this,
             kind: LoopKind::THROUGH,
-            awake,
+            helpers: if awake { HelpersAre::Warm } else { HelpersAre::Asleep },
             launch,
             is_full,
             grows: false,

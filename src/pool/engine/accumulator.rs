@@ -8,8 +8,6 @@
 
 use std::{mem, ops::Range, sync::PoisonError};
 
-use crossbeam_utils::CachePadded;
-
 use super::{
     body::{Body, Stop, kernel},
     ending::{FirstStop, Outcome, Panic, StopAt, attempt, discard},
@@ -209,11 +207,11 @@ impl<A, Z> Accumulate for Accumulator<'_, A, Z> {
 }
 
 /// The partial results that the workers of a loop have handed over, and the loop's first stop.
+#[repr(C, align(64))] // so that a lock and a small result lie in one cache line, which crosses once
 pub(crate) struct Partials<'b, A, Z> {
+    nodes: Mutex<Nodes<A>>,
     folders: &'b dyn Folders<A, Z>,
     units: &'b Units,
-    /// In a cache line of its own, because the helpers write it while the caller reads the others.
-    nodes: CachePadded<Mutex<Nodes<A>>>,
     first_stop: FirstStop<Z>,
 }
 
@@ -239,9 +237,9 @@ impl<'b, A, Z> Partials<'b, A, Z> {
     #[inline(always)]
     pub(crate) fn new(folders: &'b dyn Folders<A, Z>, units: &'b Units) -> Self {
         Self {
+            nodes: Mutex::new(Nodes { first: None, others: Vec::new() }),
             folders,
             units,
-            nodes: Mutex::new(Nodes { first: None, others: Vec::new() }).into(),
             first_stop: FirstStop::none(),
         }
     }
@@ -309,7 +307,7 @@ pub(crate) fn tree_of<A, Z>(
     is_cancelled: bool,
     last: Option<(Node, A)>,
 ) -> Outcome<Tree<A>, Z> {
-    let Partials { folders, units, nodes, first_stop } = made;
+    let Partials { nodes, folders, units, first_stop } = made;
     let Nodes { first, others } = nodes.get_mut().unwrap_or_else(PoisonError::into_inner);
     let mut nodes = mem::take(others);
     nodes.extend(first.take().into_iter().chain(last));

@@ -14,7 +14,7 @@ use crate::{
     clock::{Instant, time},
     pool::{
         policy::{
-            launch::{QuickLaunch, QuickVerdict, far_launch, is_drawn},
+            launch::{QuickLaunch, QuickVerdict, asleep_launch, far_launch, is_drawn},
             plain::PlainParts,
             repeat::{FarCalls, PlanKey, Repeat, Repeats},
             rounds::Ran,
@@ -71,6 +71,10 @@ impl Executor {
             return None;
         }
         let (awake, expected) = (self.threads.barrier.awake() > 0, self.memory.expected(this));
+        if !awake && let Some(parts) = asleep_launch(this, expected, draw) {
+            with_rounds(|rounds| rounds.map(|rounds| rounds.forget_begin(this)));
+            return Some(parts);
+        }
         if !awake && self.is_far_again(expected) {
             let parts = far_launch(&self.memory, &self.prices, this, kind, upcoming())?;
             draw();

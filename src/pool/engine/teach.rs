@@ -14,6 +14,7 @@ use crate::{
     pool::policy::{
         launch::{QuickVerdict, Why},
         learn::SharedCall,
+        prices::HelpersAre,
         repeat::deciding,
         site::{Loop, LoopKind},
     },
@@ -58,10 +59,16 @@ impl Executor {
         // its calls do repeat plans: otherwise it would never take so little time.
         let saved =
             repeatable.and_then(|_| with_rounds(|rounds| Some(rounds?.saved_by_repeating(this, took))));
+        let is_warm = || with_rounds(|rounds| rounds.is_none_or(|rounds| rounds.is_warm(this)));
+        let helpers = match awake {
+            false => HelpersAre::Asleep,
+            true if is_warm() => HelpersAre::Warm,
+            true => HelpersAre::Cold,
+        };
         let seen = SharedCall {
             this,
             kind: options.kind,
-            awake,
+            helpers,
             launch,
             is_full,
             grows: options.list.is_some(),

@@ -236,6 +236,19 @@ pub(crate) fn quick_launch(
     }
 }
 
+/// The launch of a call of `expected` nanoseconds while all helpers sleep, if it is too short to
+/// wake one for. `None` otherwise.
+pub(crate) fn asleep_launch(this: Loop, expected: f32, draw: impl FnOnce() -> Draw) -> Option<QuickLaunch> {
+    let is_short = 0.0 < expected && expected < TOO_SHORT_TO_TIME_NS;
+    is_short.then(|| timed_or_plain(PlainParts::short(this.slice.len), draw()))
+}
+
+/// A plain loop that is timed in one call of [`TIMED_ONE_IN`].
+fn timed_or_plain(parts: PlainParts, draw: Draw) -> QuickLaunch {
+    let is_timed = draw.is_one_in(TIMED_ONE_IN);
+    QuickLaunch { verdict: if is_timed { QuickVerdict::Timed } else { QuickVerdict::Plain }, parts }
+}
+
 /// While all helpers sleep: whether chance chooses a call of `expected` nanoseconds for a decision.
 /// The decision gets the same number, so it explores as often as if all calls were decided.
 pub(crate) fn is_drawn(draw: Draw, expected: f32) -> bool {
@@ -256,8 +269,7 @@ pub(crate) fn far_launch(
     if takes >= prices.help(false) || !kind.goes_through() || is_drawn(draw, takes) {
         return None;
     }
-    let verdict = if draw.is_one_in(TIMED_ONE_IN) { QuickVerdict::Timed } else { QuickVerdict::Plain };
-    Some(QuickLaunch { verdict, parts: PlainParts::of(this.slice.len, takes) })
+    Some(timed_or_plain(PlainParts::of(this.slice.len, takes), draw))
 }
 
 /// The launch of the rest of a loop, which has `work` nanoseconds of work. The caller has begun
@@ -809,6 +821,15 @@ mod tests {
         let new = Costs::new(26 * MICRO);
         let unknown = far_launch(&new.memory, &new.prices, over(1000), LoopKind::THROUGH, Draw(u64::MAX));
         assert_eq!(unknown, None);
+    }
+
+    #[test]
+    fn a_call_that_is_too_short_to_wake_a_helper_gets_no_decision_while_all_sleep() {
+        let verdict =
+            |expected, draw| asleep_launch(over(1000), expected, || Draw(draw)).map(|quick| quick.verdict);
+        assert_eq!(verdict(3_999.0, u64::MAX), Some(QuickVerdict::Plain));
+        assert_eq!(verdict(1.0, 0), Some(QuickVerdict::Timed), "now and then");
+        assert_eq!([0.0, TOO_SHORT_TO_TIME_NS].map(|expected| verdict(expected, 0)), [None; 2]);
     }
 
     #[test]

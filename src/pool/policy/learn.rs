@@ -4,7 +4,7 @@
 use super::{
     launch::{Launch, up_to},
     memory::Memory,
-    prices::Prices,
+    prices::{HelpersAre, Prices},
     site::{Loop, LoopKind},
     split::{Boundaries, Splits},
 };
@@ -15,8 +15,8 @@ use crate::pool::tell::{journal::Tally, times::Times};
 pub(crate) struct SharedCall {
     pub(crate) this: Loop,
     pub(crate) kind: LoopKind,
-    /// Whether helpers were awake when the call began.
-    pub(crate) awake: bool,
+    /// How helpers were when the call began.
+    pub(crate) helpers: HelpersAre,
     /// How the call began.
     pub(crate) launch: Launch,
     /// Whether all helpers that pay for the loop were idle. Otherwise the call says nothing about
@@ -41,7 +41,8 @@ pub(crate) struct SharedCall {
 impl SharedCall {
     /// Learns the cost of items, whether sharing pays, and the price of help.
     pub(crate) fn learn(&self, memory: &Memory, prices: &Prices, times: &Times) {
-        let Self { this, kind, awake, is_full, .. } = *self;
+        let Self { this, kind, is_full, .. } = *self;
+        let awake = self.helpers != HelpersAre::Asleep;
         let (indices, work) = self.needed(times);
         if self.launch == Launch::Explored {
             // The price of help was measured, and caches may have been cold.
@@ -66,7 +67,11 @@ impl SharedCall {
             // both wait during this time.
             let behind = self.took_shared - times.length();
             let late = first.is_finite().then_some((first + 2.0 * behind - self.deciding).max(0.0));
-            prices.learn(awake, helpers.len(), late, own, self.took_shared);
+            if self.helpers == HelpersAre::Cold {
+                prices.learn_cold(helpers.len(), late, own, self.took_shared);
+            } else {
+                prices.learn(awake, helpers.len(), late, own, self.took_shared);
+            }
         }
     }
 
@@ -92,7 +97,7 @@ impl SharedCall {
         cpus: usize,
         times: &mut Times,
     ) {
-        let Self { this, awake, .. } = *self;
+        let (this, awake) = (self.this, self.helpers != HelpersAre::Asleep);
         if !self.is_full {
             return;
         }
@@ -127,7 +132,7 @@ mod tests {
         let call = SharedCall {
             this,
             kind,
-            awake: true,
+            helpers: HelpersAre::Warm,
             launch: Launch::Shared { helpers: 1 },
             is_full,
             grows: false,

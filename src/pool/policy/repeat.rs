@@ -9,16 +9,17 @@
 //! |---|---|---|---|
 //! | awake | shared | 15 times | with the same helpers and the same boundaries |
 //! | awake | alone | 15 times | that are timed |
+//! | asleep | alone, too short to wake a helper for | until a helper is awake | of which one in 16 is timed |
 //! | asleep, and polling might pay | alone, for a reason that holds if a helper is awake | 15 times | that are timed |
 //! | asleep, and calls are too far apart for polling | alone | until calls come nearer, or a helper is awake | of which one in 16 is timed, if they end before help |
 //!
 //! Calls that are repeated ask nothing, and most of them note and learn nothing. A call with a
 //! handle, a report or a trace is always decided, and so is a call in an item of a shared loop. If
-//! the rounds of the loop are known ([`rounds`](super::rounds)), the first three rows hold only
-//! while they are alike. While all helpers sleep, chance also chooses calls for a decision, so that
-//! the price of help is measured as often as if all calls were decided.
+//! the rounds of the loop are known ([`rounds`](super::rounds)), the rows with 15 calls hold only
+//! while they are alike. While all helpers sleep, chance also chooses longer calls for a decision,
+//! so that the price of help is measured as often as if all calls were decided.
 //!
-//! In the first three rows each slice has a plan of its own. (A program may swap two buffers. If
+//! In these rows each slice has a plan of its own. (A program may swap two buffers. If
 //! both had one plan, a fixed period of 16 calls would always decide the same one.) A plan ends
 //! after two rounds in a row that are not like the others. A plan of calls alone also ends after a
 //! call that takes clearly longer than expected.
@@ -40,8 +41,9 @@ const PLANS: usize = 64;
 /// In nanoseconds: a call that takes longer is not repeated, since that would gain less than 1 %.
 pub(crate) const LONGEST_REPEATED_NS: f32 = 100e3;
 /// In nanoseconds: a shared call that is decided takes at least so much longer than one that
-/// repeats it. (For loops of 5, 8 and 10 µs it was 1.3, 1.8 and 1.9 µs.)
-pub(super) const DECIDED_NS: f32 = 1_000.0;
+/// repeats it. (For loops of 5, 8 and 10 µs it was 1.3, 1.8 and 1.9 µs on an AMD EPYC, and for
+/// loops of 5, 10 and 30 µs 1.5, 1.5 and 1.6 µs on an Intel Xeon.)
+pub(super) const DECIDED_NS: f32 = 1_300.0;
 
 /// The part of the time of a decided call that a repeated one would not take, in nanoseconds. The
 /// call, or the round that it began, took `took` nanoseconds.

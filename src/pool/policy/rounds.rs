@@ -117,6 +117,12 @@ impl Rounds {
         self.known(this).filter(|rounds| rounds.repeats()).map_or(0.0, |_| deciding(took))
     }
 
+    /// Whether calls of this loop have been shared for a while, so that the caches of the helpers
+    /// are warm.
+    pub(crate) fn is_warm(&self, this: Loop) -> bool {
+        self.known(this).is_some_and(|rounds| rounds.ran == Ran::Shared && rounds.in_row == REPEATED)
+    }
+
     /// Whether the next calls may run alone, as the last call ran: the rounds of the loop are
     /// settled, or not known.
     pub(crate) fn may_repeat_alone(&self, this: Loop) -> bool {
@@ -169,8 +175,8 @@ struct RoundsOfLoop {
     number: u64,
     /// When the last call began.
     begun: Option<Instant>,
-    /// How the last call ran, how many calls in a row did as it did, at most 2, and whether rounds
-    /// decided it.
+    /// How the last call ran, how many calls in a row did as it did, at most [`REPEATED`], and
+    /// whether rounds decided it.
     ran: Ran,
     in_row: u8,
     was_decided: bool,
@@ -249,9 +255,11 @@ impl RoundsOfLoop {
     }
 
     /// Whether the last call ran this way, the rounds are alike but for one that was interrupted,
-    /// and no trial is under way or soon due.
+    /// and no trial is under way or soon due. (A call that is not worth sharing at present runs
+    /// alone, whatever the verdict is. No trial is due then.)
     fn is_settled(&self, ran: Ran) -> bool {
-        let is_doubted = 0.0 < self.otherwise && self.otherwise < self.usually;
+        let is_verdict = (ran == Ran::Alone) == self.is_alone;
+        let is_doubted = is_verdict && 0.0 < self.otherwise && self.otherwise < self.usually;
         self.ran == ran && self.alike >= 2 * ALIKE - 1 && self.trial.is_none() && !is_doubted
     }
 
@@ -271,7 +279,7 @@ impl RoundsOfLoop {
 
     /// The call that begins runs this way. `repeats` says whether it repeats an earlier one.
     fn runs(&mut self, ran: Ran, repeats: bool) {
-        self.in_row = if ran == self.ran { 2.min(self.in_row + 1) } else { 1 };
+        self.in_row = if ran == self.ran { REPEATED.min(self.in_row + 1) } else { 1 };
         let decided = if repeats { 0 } else { REPEATED.min(self.decided_in_row + 1) };
         (self.ran, self.decided_in_row) = (ran, decided);
     }
@@ -629,9 +637,36 @@ mod tests {
     }
 
     #[test]
+    fn a_loop_is_warm_after_15_shared_calls_in_a_row() {
+        let rounds = Rounds::new();
+        assert!(!rounds.is_warm(this()), "it is unknown");
+        rounds.place(this()).number = this().class_number();
+        let ran = |ran| {
+            rounds.place(this()).runs(ran, false);
+            rounds.is_warm(this())
+        };
+        let warm: Vec<bool> = (0..20).map(|_| ran(Ran::Shared)).collect();
+        assert_eq!(warm.iter().position(|&is_warm| is_warm), Some(14));
+        assert!(warm[14..].iter().all(|&is_warm| is_warm), "{warm:?}");
+        assert!(!ran(Ran::Alone) && !ran(Ran::Shared));
+    }
+
+    /// The last trial found the loop alone slower than it is now. That doubts the verdict "alone",
+    /// which decides nothing while the price of help is too high.
+    #[test]
+    fn calls_that_are_not_worth_sharing_repeat_a_plan_whatever_the_verdict() {
+        let settled = |is_alone| {
+            let (ran, alike, usually, otherwise) = (Ran::Alone, 4, 4.5e3, 4.3e3);
+            RoundsOfLoop { ran, is_alone, usually, alike, otherwise, ..RoundsOfLoop::NEW }
+                .is_settled(Ran::Alone)
+        };
+        assert_eq!([true, false].map(settled), [false, true]);
+    }
+
+    #[test]
     fn a_loop_that_takes_longer_than_its_round_is_not_tried_alone() {
         let mut simulated = Simulated::new();
-        let program = Program { loop_alone: 24e3, alone: 25e3, shared: 14e3, moving: 0.0, noise: 0.05 };
+        let program = Program { loop_alone: 24e3, alone: 25e3, shared: 13.5e3, moving: 0.0, noise: 0.05 };
         assert!((0..1000).all(|_| !simulated.round(program, false).1));
     }
 
