@@ -57,6 +57,8 @@ use crate::{
 const MICROS: u64 = 1_000;
 const MILLIS: u64 = 1_000 * MICROS;
 const ITEMS_A_LOOP: u64 = 8_000;
+/// In calls of a caller: until then, the caches of its helpers are cold.
+const COLD: usize = 15;
 
 /// The clock by which an event comes.
 #[derive(Clone, Copy)]
@@ -958,10 +960,15 @@ impl SimPool {
         let thread = self.thread_of(caller);
         self.threads[thread].seat = None;
         assert_eq!(alone + times.indices(), items.len(), "every item is folded once");
+        let helpers = match awake {
+            false => HelpersAre::Asleep,
+            true if self.callers[caller].calls < COLD => HelpersAre::Cold,
+            true => HelpersAre::Warm,
+        };
         let seen = SharedCall {
             this,
             kind: LoopKind::THROUGH,
-            helpers: if awake { HelpersAre::Warm } else { HelpersAre::Asleep },
+            helpers,
             launch,
             is_full,
             grows: false,
