@@ -149,8 +149,8 @@ pub mod source {
     #[doc(hidden)]
     pub use crate::pool::{
         Chunks, Cloned, Cuts, Drained, Filter, FilterMap, FlatMap, Flatten, Holder, InParts, InStep, Indices,
-        Inspect, Integer, Integers, Lent, Located, Map, Nested, Permuted, Portion, PortionItems, Rev,
-        Splittable, StepBy, Subrange, Target, Tiles, Windows, With, Zip, append_to_target, portioned,
+        Inspect, Integer, Integers, Lent, Located, Map, Nested, Permuted, Portion, Rev, Splittable, StepBy,
+        Subrange, Target, Tiles, Windows, With, Zip, append_to_target, portioned,
     };
 }
 

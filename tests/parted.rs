@@ -104,7 +104,7 @@ fn chunks_of_a_source_in_parts() {
                 portioned(on(), |all| {
                     let count = all.len();
                     let (first, second) = all.split_at(count / 2);
-                    let (mut first, mut second) = (first.named_items(), second.items());
+                    let (mut first, mut second) = (first.items(), second.items());
                     let ends = [first.next_back(), second.next()].map(|piece| piece.map(numbers));
                     let of = |at: usize| expected.get(at).cloned();
                     assert_eq!(ends, [(count / 2).checked_sub(1).and_then(of), of(count / 2)]);

@@ -104,6 +104,12 @@ rows! {
     "try_fold":
         (0..SOME).try_fold(0, |a: u64, x| a.checked_add(mix(x))).unwrap_or(0),
         upto(SOME).try_fold(|| 0, |a: u64, x| a.checked_add(mix(x))).try_reduce(|| 0, u64::checked_add).unwrap_or(0);
+    "try_fold that fails":
+        (0..10 * SOME).try_fold(0, |a: u64, x| if x == 100_000 { None } else { a.checked_add(mix(x)) }).unwrap_or(0),
+        upto(10 * SOME).try_fold(|| 0, |a: u64, x| if x == 100_000 { None } else { a.checked_add(mix(x)) }).try_reduce(|| 0, u64::checked_add).unwrap_or(0);
+    "enumerate, rev":
+        sum(long().iter().enumerate().rev().map(|(i, x)| u64::from(*x) ^ i as u64)),
+        par_sum(long().par_iter().enumerate().rev().map(|(i, x)| u64::from(*x) ^ i as u64));
     "map_init":
         sum((0..SOME).map(|x| mix(x) ^ 1)),
         par_sum(upto(SOME).map_init(|| 1, |one, x| mix(x) ^ *one));

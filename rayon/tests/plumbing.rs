@@ -442,6 +442,29 @@ fn others_iterators_under_our_ends() {
     );
 }
 
+/// Each run of a `try_fold` ends with its first failure, and all runs end with the loop. A million
+/// millions of items would take days.
+#[test]
+fn a_fold_that_fails_ends() {
+    const ENDLESS: u64 = 1_000_000_000_000;
+    let until_1000 = |_, x| if x % 1000 == 999 { Err(x) } else { Ok(x) };
+    let runs: Vec<Result<u64, u64>> = (0..ENDLESS).into_par_iter().try_fold(|| 0, until_1000).collect();
+    assert!(runs.first() == Some(&Err(999)) && runs.iter().all(Result::is_err));
+    let with_state = (0..ENDLESS).into_par_iter().try_fold_with(0, until_1000);
+    assert!(with_state.try_reduce(|| 0, |a, b| Ok(a.max(b))).is_err_and(|x| x % 1000 == 999));
+    let filtered = (0..ENDLESS).into_par_iter().filter(|x| x % 2 == 1).try_fold(|| 0, until_1000);
+    assert_eq!(filtered.find_first(Result::is_err), Some(Err(999)));
+    // A run that cannot fail ends with the failure of another run.
+    let fails_once = |_, x| if x == 1000 { None } else { Some(x) };
+    let folded = (0..ENDLESS).into_par_iter().try_fold(|| 0, fails_once);
+    assert_eq!(folded.try_reduce(|| 0, |a, b| Some(a.max(b))), None);
+    // Bounds of lengths hold.
+    let bounded = (0..N).into_par_iter().with_max_len(7).try_fold(|| 0, |count, _| Some(count + 1));
+    let counts: Vec<Option<usize>> = bounded.collect();
+    assert!(counts.iter().all(|count| count.is_some_and(|count| count <= 7)));
+    assert_eq!(counts.into_iter().flatten().sum::<usize>(), N);
+}
+
 #[test]
 fn others_iterators_under_our_stages() {
     let all = || 0..N as u64;

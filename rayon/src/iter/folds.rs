@@ -10,8 +10,9 @@ use rangesteal::{
 };
 
 use super::{
-    End, Gather, GatherExact, Gathered, IndexedEnd, IndexedParallelIterator, ParallelIterator, Try,
-    drive::{Fold as Folded, Prunes},
+    ANY_LENGTH, End, Gather, GatherExact, Gathered, IndexedEnd, IndexedParallelIterator, ParallelIterator,
+    Try,
+    drive::{Fold as Folded, Prunes, gather},
     end::{Behind, Keeps},
     ends::{self, ends},
     lend::ToEnd,
@@ -33,7 +34,7 @@ ends!([T, A: Send, ID: Fn() -> A + Sync, F: Fn(A, T) -> A + Sync] InRuns<ID, F>,
         let Self { init, op, lengths: (least, most), count } = self;
         let (least, most) = (*least, *most);
         let step = |acc, (_, item): (&mut _, T)| op(acc, item);
-        if (least, most) == (1, usize::MAX) {
+        if (least, most) == ANY_LENGTH {
             return on.fold_runs(init, step);
         }
         let least = least.clamp(1, count.unwrap_or(usize::MAX).max(1));
@@ -107,7 +108,7 @@ where
     /// obeys bounds of lengths exactly.)
     #[track_caller]
     fn rs_run<E: End<T>>(self, end: E) -> E::Out {
-        if E::TAKES_ANY && self.base.rs_lengths() == (1, usize::MAX) {
+        if E::TAKES_ANY && self.base.rs_lengths() == ANY_LENGTH {
             return end.foreign(Gathered(self));
         }
         end.chain(source(self.gather()))
@@ -264,6 +265,9 @@ where
     type Item = R;
 
     fn gather(self) -> Vec<R> {
+        if self.base.rs_lengths() == ANY_LENGTH {
+            return gather(Gathered(self));
+        }
         let Self { base, init, op, .. } = self;
         let init = move || R::from_output(init());
         let op = move |acc: R, item| match acc.branch() {
@@ -271,6 +275,124 @@ where
             ControlFlow::Break(why) => R::from_residual(why),
         };
         FoldOf { base, init, op }.gather()
+    }
+
+    /// Each run ends with its first failure, and all runs end with the loop. (Only `InRuns` obeys
+    /// bounds of lengths exactly.)
+    #[track_caller]
+    fn rs_run<E: End<R>>(self, end: E) -> E::Out {
+        if self.base.rs_lengths() == ANY_LENGTH {
+            return end.foreign(Gathered(self));
+        }
+        end.chain(source(self.gather()))
+    }
+
+    fn drive<C: UnindexedConsumer<R>>(self, consumer: C) -> C::Result {
+        let fold = BeforeTryFold { init: &self.init, op: &self.op, to: consumer, of: PhantomData };
+        self.base.drive_unindexed(fold)
+    }
+}
+
+/// A fold before a consumer: each part gives the consumer one accumulator. A part ends with its
+/// first failure.
+struct BeforeTryFold<'f, R, ID, F, C> {
+    init: &'f ID,
+    op: &'f F,
+    to: C,
+    of: PhantomData<fn() -> R>,
+}
+
+impl<'f, T, R, ID, F, C> Consumer<T> for BeforeTryFold<'f, R, ID, F, C>
+where
+    R: Try,
+    ID: Fn() -> R::Output + Sync,
+    F: Fn(R::Output, T) -> R + Sync,
+    C: UnindexedConsumer<R>,
+{
+    type Folder = FolderTryFold<'f, R, F, C::Folder>;
+    type Reducer = C::Reducer;
+    type Result = C::Result;
+
+    fn split_at(self, _: usize) -> (Self, Self, C::Reducer) {
+        let (left, reducer) = (self.to.split_off_left(), self.to.to_reducer());
+        (Self { to: left, ..self }, self, reducer)
+    }
+
+    fn into_folder(self) -> Self::Folder {
+        let acc = ControlFlow::Continue((self.init)());
+        FolderTryFold { acc, op: self.op, to: self.to.into_folder() }
+    }
+
+    fn full(&self) -> bool {
+        self.to.full()
+    }
+}
+
+impl<T, R, ID, F, C> UnindexedConsumer<T> for BeforeTryFold<'_, R, ID, F, C>
+where
+    R: Try,
+    ID: Fn() -> R::Output + Sync,
+    F: Fn(R::Output, T) -> R + Sync,
+    C: UnindexedConsumer<R>,
+{
+    fn split_off_left(&self) -> Self {
+        Self { to: self.to.split_off_left(), ..*self }
+    }
+
+    fn to_reducer(&self) -> C::Reducer {
+        self.to.to_reducer()
+    }
+}
+
+/// The folder of [`BeforeTryFold`], and the accumulator of its part, or why the part has ended.
+struct FolderTryFold<'f, R: Try, F, C> {
+    acc: ControlFlow<R::Residual, R::Output>,
+    op: &'f F,
+    to: C,
+}
+
+impl<T, R: Try, F: Fn(R::Output, T) -> R, C: Folder<R>> Folder<T> for FolderTryFold<'_, R, F, C> {
+    type Result = C::Result;
+
+    #[inline(always)]
+    fn consume(mut self, item: T) -> Self {
+        if let ControlFlow::Continue(acc) = self.acc {
+            self.acc = (self.op)(acc, item).branch();
+        }
+        self
+    }
+
+    /// As `consume`, with the accumulator in registers.
+    #[inline(always)]
+    fn consume_iter<I: IntoIterator<Item = T>>(self, iter: I) -> Self {
+        let Self { acc, op, to } = self;
+        let mut acc = match acc {
+            ControlFlow::Continue(acc) => acc,
+            ControlFlow::Break(_) => return Self { acc, op, to },
+        };
+        for item in iter {
+            match op(acc, item).branch() {
+                ControlFlow::Continue(next) => acc = next,
+                ended @ ControlFlow::Break(_) => return Self { acc: ended, op, to },
+            }
+            if to.full() {
+                break;
+            }
+        }
+        Self { acc: ControlFlow::Continue(acc), op, to }
+    }
+
+    fn complete(self) -> C::Result {
+        let made = match self.acc {
+            ControlFlow::Continue(acc) => R::from_output(acc),
+            ControlFlow::Break(why) => R::from_residual(why),
+        };
+        self.to.consume(made).complete()
+    }
+
+    #[inline(always)]
+    fn full(&self) -> bool {
+        self.acc.is_break() || self.to.full()
     }
 }
 
@@ -289,6 +411,13 @@ impl<I, R: Try, F> std::fmt::Debug for TryFoldWithOf<I, R, F> {
     }
 }
 
+impl<I, R: Try<Output: Send + Clone>, F> TryFoldWithOf<I, R, F> {
+    /// Each part clones the accumulator.
+    fn fold(self) -> TryFoldOf<I, R, impl Fn() -> R::Output + Sync + Send, F> {
+        TryFoldOf { base: self.base, init: cloned_from(self.init), op: self.op, of: PhantomData }
+    }
+}
+
 /// See [`ParallelIterator::try_fold_with`].
 pub type TryFoldWith<I, R, F> = Gathered<TryFoldWithOf<I, R, F>>;
 
@@ -302,8 +431,16 @@ where
     type Item = R;
 
     fn gather(self) -> Vec<R> {
-        let init = cloned_from(self.init);
-        TryFoldOf { base: self.base, init, op: self.op, of: PhantomData }.gather()
+        self.fold().gather()
+    }
+
+    #[track_caller]
+    fn rs_run<E: End<R>>(self, end: E) -> E::Out {
+        self.fold().rs_run(end)
+    }
+
+    fn drive<C: UnindexedConsumer<R>>(self, consumer: C) -> C::Result {
+        self.fold().drive(consumer)
     }
 }
 

@@ -1,24 +1,39 @@
 //! Producers of our sources, and sources of others' producers.
 
-use rangesteal::source::{InParts, Portion, PortionItems, Source, Splittable, portioned};
+use rangesteal::source::{InParts, Portion, Source, Splittable, portioned};
 
 use super::{
     ANY_LENGTH, IndexedEnd, ParallelIterator,
-    plumbing::{Consumer, Folder, Producer, ProducerCallback, UnindexedConsumer, bridge_producer_consumer},
+    plumbing::{Consumer, Producer, ProducerCallback, UnindexedConsumer, bridge_producer_consumer},
 };
 
-/// The producer of a portion, and the bounds of the length of a part.
-struct PortionProducer<'s, S> {
+/// The producer of a portion, and the bounds of the length of a part. The type of the items has no
+/// name, but the closure `open` returns it.
+struct PortionProducer<'s, S, O> {
     portion: Portion<'s, S>,
     lengths: (usize, usize),
+    open: O,
 }
 
-impl<'s, S: Source + Sync> Producer for PortionProducer<'s, S> {
-    type Item = S::Item;
-    type IntoIter = PortionItems<'s, S>;
+/// The producer of a portion, in parts of these lengths.
+fn producer<S: Source + Sync>(
+    portion: Portion<'_, S>,
+    lengths: (usize, usize),
+) -> impl Producer<Item = S::Item> {
+    PortionProducer { portion, lengths, open: Portion::items }
+}
 
-    fn into_iter(self) -> PortionItems<'s, S> {
-        self.portion.named_items()
+impl<'s, S, I, O> Producer for PortionProducer<'s, S, O>
+where
+    S: Source + Sync,
+    I: ExactSizeIterator<Item = S::Item> + DoubleEndedIterator,
+    O: Fn(Portion<'s, S>) -> I + Copy + Send,
+{
+    type Item = S::Item;
+    type IntoIter = I;
+
+    fn into_iter(self) -> I {
+        (self.open)(self.portion)
     }
 
     fn min_len(&self) -> usize {
@@ -30,13 +45,9 @@ impl<'s, S: Source + Sync> Producer for PortionProducer<'s, S> {
     }
 
     fn split_at(self, index: usize) -> (Self, Self) {
-        let Self { portion, lengths } = self;
+        let Self { portion, lengths, open } = self;
         let (first, second) = portion.split_at(index);
-        (Self { portion: first, lengths }, Self { portion: second, lengths })
-    }
-
-    fn fold_with<F: Folder<S::Item>>(self, folder: F) -> F {
-        folder.consume_iter(self.portion.items())
+        (Self { portion: first, lengths, open }, Self { portion: second, lengths, open })
     }
 }
 
@@ -52,7 +63,7 @@ impl<T, CB: ProducerCallback<T>> IndexedEnd<T> for Lend<CB> {
 
     fn source<S: Source<Item = T> + Sync>(self, source: S) -> CB::Output {
         let Self { to, lengths } = self;
-        portioned(source, |portion| to.callback(PortionProducer { portion, lengths }))
+        portioned(source, |portion| to.callback(producer(portion, lengths)))
     }
 }
 
@@ -62,7 +73,7 @@ fn give<S: Source + Sync, C: Consumer<S::Item>>(
     lengths: (usize, usize),
     consumer: C,
 ) -> C::Result {
-    bridge_producer_consumer(portion.len(), PortionProducer { portion, lengths }, consumer)
+    bridge_producer_consumer(portion.len(), producer(portion, lengths), consumer)
 }
 
 /// Gives the items of a source to a consumer.

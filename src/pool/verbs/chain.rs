@@ -212,6 +212,35 @@ pub trait Source: Chain<State = Stateless> {
         unsafe { self.begin().items(range) }.map(|item| self.one(&mut (), item))
     }
 
+    /// The items at the indices of `range`, the last one first.
+    ///
+    /// # Safety
+    /// As for [`items`](Self::items).
+    #[doc(hidden)]
+    #[inline(always)]
+    unsafe fn items_backward(
+        &self,
+        range: Range<usize>,
+    ) -> impl ExactSizeIterator<Item = Self::Item> + DoubleEndedIterator {
+        // SAFETY: as the caller promises, since an item has the same index here as in the source
+        // that begins the chain.
+        unsafe { self.begin().own_items_backward(range) }.map(|item| self.one(&mut (), item))
+    }
+
+    /// The items at the indices of `range` of a source that begins a chain, the last one first.
+    ///
+    /// # Safety
+    /// As for [`items`](Self::items).
+    #[doc(hidden)]
+    #[inline(always)]
+    unsafe fn own_items_backward(
+        &self,
+        range: Range<usize>,
+    ) -> impl ExactSizeIterator<Item = Self::Item> + DoubleEndedIterator {
+        // SAFETY: as the caller promises.
+        unsafe { self.items(range) }.rev()
+    }
+
     /// Whether `find_map` of [`items`](Self::items) is faster than a `for` loop over them.
     /// Otherwise no loop calls it: one more frame would be on the path to each closure.
     #[doc(hidden)]

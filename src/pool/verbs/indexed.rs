@@ -79,6 +79,21 @@ impl<A: Source, B: Source> Source for Zip<A, B> {
         a.items().zip(b)
     }
 
+    /// Item by item: `next_back` of std's `zip` would compare the lengths of both sources first.
+    #[inline(always)]
+    unsafe fn own_items_backward(
+        &self,
+        range: Range<usize>,
+    ) -> impl ExactSizeIterator<Item = Self::Item> + DoubleEndedIterator {
+        if const { Self::IS_PARTED } {
+            // SAFETY: as the caller promises.
+            return OneOf::First(unsafe { self.items(range) }.rev());
+        }
+        // SAFETY: as the caller promises.
+        let each = unsafe { Claim::of_blocks(self, range, |items| items) };
+        OneOf::Second(each.rev().map(Claim::item))
+    }
+
     const IS_PARTED: bool = A::IS_PARTED || B::IS_PARTED;
     const DROPS_ITEMS: bool = A::DROPS_ITEMS || B::DROPS_ITEMS;
 
@@ -92,6 +107,52 @@ impl<A: Source, B: Source> Source for Zip<A, B> {
         (a, b.item())
     }
 }
+
+/// The items of one of two iterators.
+enum OneOf<A, B> {
+    First(A),
+    Second(B),
+}
+
+impl<A: Iterator, B: Iterator<Item = A::Item>> Iterator for OneOf<A, B> {
+    type Item = A::Item;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<A::Item> {
+        match self {
+            Self::First(items) => items.next(),
+            Self::Second(items) => items.next(),
+        }
+    }
+
+    #[inline(always)]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        match self {
+            Self::First(items) => items.size_hint(),
+            Self::Second(items) => items.size_hint(),
+        }
+    }
+
+    #[inline(always)]
+    fn fold<R, F: FnMut(R, A::Item) -> R>(self, acc: R, step: F) -> R {
+        match self {
+            Self::First(items) => items.fold(acc, step),
+            Self::Second(items) => items.fold(acc, step),
+        }
+    }
+}
+
+impl<A: DoubleEndedIterator, B: DoubleEndedIterator<Item = A::Item>> DoubleEndedIterator for OneOf<A, B> {
+    #[inline(always)]
+    fn next_back(&mut self) -> Option<A::Item> {
+        match self {
+            Self::First(items) => items.next_back(),
+            Self::Second(items) => items.next_back(),
+        }
+    }
+}
+
+impl<A: ExactSizeIterator, B: ExactSizeIterator<Item = A::Item>> ExactSizeIterator for OneOf<A, B> {}
 
 impl<A: Pieces, B: Pieces> Pieces for Zip<A, B> {
     type Piece = (A::Piece, B::Piece);
@@ -250,8 +311,6 @@ impl<S: Pieces, const EXACT: bool> Source for Chunks<S, EXACT> {
         unsafe { self.source.blocks::<EXACT>(range, size, len) }
     }
 
-    const FINDS_FASTER: bool = true;
-
     #[inline(always)]
     unsafe fn own_item(&self, index: usize) -> S::Piece {
         // SAFETY: *once*: likewise.
@@ -390,7 +449,7 @@ impl<S: Source> Source for Rev<S> {
         range: Range<usize>,
     ) -> impl ExactSizeIterator<Item = S::Item> + DoubleEndedIterator {
         // SAFETY: as the caller promises, since each index here stands for one index of the source.
-        unsafe { self.0.items(self.in_source(range)) }.rev()
+        unsafe { self.0.items_backward(self.in_source(range)) }
     }
 
     #[inline(always)]

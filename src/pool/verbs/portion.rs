@@ -4,7 +4,7 @@
 
 #![allow(unsafe_code)] // the owner of a portion requests its items
 
-use std::{fmt, mem, ops::Range};
+use std::{fmt, ops::Range};
 
 use super::{
     chain::{Chain, Each, Source, base, begins_a_chain, itself, nothing_is_noted},
@@ -66,21 +66,6 @@ impl<'s, S: Source> Portion<'s, S> {
         // parts, which share no index; 3. this portion is gone.
         Noted { items: unsafe { source.items(range) }, _ledger: ledger }
     }
-
-    /// [`items`](Self::items), with a type that can be named.
-    #[inline(always)]
-    #[must_use]
-    pub fn named_items(self) -> PortionItems<'s, S> {
-        if const { S::IS_PARTED } {
-            let source = self.source;
-            let parted: Option<Box<dyn BothEnds<Item = S::Item> + 's>> = Some(Box::new(self.items()));
-            return PortionItems { source, left: 0..0, parted, _ledger: source.ledger() };
-        }
-        let Self { source, range } = self;
-        let mut ledger = source.ledger();
-        source.note(&mut ledger, range.clone());
-        PortionItems { source, left: range, parted: None, _ledger: ledger }
-    }
 }
 
 /// Items, and the claim log that has them. The log is handed in after the items are gone.
@@ -117,90 +102,6 @@ impl<I: DoubleEndedIterator, L> DoubleEndedIterator for Noted<I, L> {
 }
 
 impl<I: ExactSizeIterator, L> ExactSizeIterator for Noted<I, L> {}
-
-/// An iterator behind a pointer.
-trait BothEnds: ExactSizeIterator + DoubleEndedIterator {}
-
-impl<I: ExactSizeIterator + DoubleEndedIterator> BothEnds for I {}
-
-/// The items of a [`Portion`]. The type of [`Source::items`] has no name, so this iterator requests
-/// each item by its index, unless the source is in parts.
-#[doc(hidden)]
-pub struct PortionItems<'s, S: Source> {
-    source: &'s S,
-    /// The indices that have not been requested.
-    left: Range<usize>,
-    /// All items, if the source is in parts.
-    parted: Option<Box<dyn BothEnds<Item = S::Item> + 's>>,
-    _ledger: S::Ledger<'s>,
-}
-
-impl<'s, S: Source> PortionItems<'s, S> {
-    /// The items that are left of a source that is not in parts.
-    #[inline(always)]
-    fn rest(&mut self) -> impl ExactSizeIterator<Item = S::Item> + DoubleEndedIterator + use<'s, S> {
-        let left = mem::replace(&mut self.left, 0..0);
-        // SAFETY: *once*, *inside*: as in `Portion::items`; `left` is empty from now on.
-        unsafe { self.source.items(left) }
-    }
-}
-
-impl<S: Source> fmt::Debug for PortionItems<'_, S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("PortionItems").field(&self.len()).finish()
-    }
-}
-
-impl<S: Source> Iterator for PortionItems<'_, S> {
-    type Item = S::Item;
-
-    #[inline(always)]
-    fn next(&mut self) -> Option<S::Item> {
-        if const { S::IS_PARTED } {
-            return self.parted.as_mut()?.next();
-        }
-        let index = self.left.next()?;
-        // SAFETY: *once*, *inside*: as in `Portion::items`; `index` is no longer in `left`.
-        Some(unsafe { self.source.item(index) })
-    }
-
-    #[inline(always)]
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        let count = self.parted.as_ref().map_or(self.left.len(), ExactSizeIterator::len);
-        (count, Some(count))
-    }
-
-    #[inline(always)]
-    fn fold<A, F: FnMut(A, S::Item) -> A>(mut self, acc: A, f: F) -> A {
-        match self.parted.take() {
-            Some(items) => items.fold(acc, f),
-            None => self.rest().fold(acc, f),
-        }
-    }
-}
-
-impl<S: Source> DoubleEndedIterator for PortionItems<'_, S> {
-    #[inline(always)]
-    fn next_back(&mut self) -> Option<S::Item> {
-        if const { S::IS_PARTED } {
-            return self.parted.as_mut()?.next_back();
-        }
-        let index = self.left.next_back()?;
-        // SAFETY: *once*, *inside*: as in `next`.
-        Some(unsafe { self.source.item(index) })
-    }
-}
-
-impl<S: Source> ExactSizeIterator for PortionItems<'_, S> {}
-
-impl<S: Source> Drop for PortionItems<'_, S> {
-    #[inline(always)]
-    fn drop(&mut self) {
-        if !S::IS_PARTED && S::DROPS_ITEMS {
-            drop(self.rest());
-        }
-    }
-}
 
 /// Something that is split into parts: rayon's producer.
 #[doc(hidden)]
