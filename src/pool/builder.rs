@@ -219,7 +219,7 @@ impl<S> PoolBuilder<S> {
     /// for at most this limit. If no loop comes while workers poll, they poll less and less often.
     /// By default no worker polls on one CPU, or under a CPU quota that does not let all workers
     /// run all the time. With `Duration::ZERO`, idle workers do not poll. A thread that has run the
-    /// last [task](crate::Pool::spawn) polls for another one for this value, by default for 5 µs.
+    /// last [task](crate::Pool::spawn) polls for another one for this value, by default for 26 µs.
     ///
     /// The value trades CPU time for latency. A worker that polls begins a loop within 1 µs; a
     /// worker that sleeps begins within some 10 to 40 µs. In return, each thread of the pool keeps

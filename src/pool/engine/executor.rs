@@ -48,7 +48,9 @@ pub(crate) struct Executor {
 impl Executor {
     /// An executor with these `threads`. The threads are placed on `cpus`. Helpers poll for the
     /// time `patience` before they sleep. If `patience` is `None`, the pool estimates how long
-    /// polling pays, and helpers do not poll where `SeatPlan::may_poll` is false.
+    /// polling pays, and helpers do not poll where `SeatPlan::may_poll` is false. After tasks they
+    /// poll as long as a wake-up seems to take at first: what follows a task is often soon spawned
+    /// by a thread that this task has woken.
     pub(crate) fn new(
         threads: Threads,
         cpus: CpuAssignment,
@@ -58,13 +60,15 @@ impl Executor {
         let workers = threads.size() + 1;
         let cpus_at_a_time = cpus.plan.workers_at_a_time();
         let patience = patience.or((!cpus.plan.may_poll).then_some(Duration::ZERO));
-        let after_tasks = if workers <= cpus_at_a_time { Patience::BRIEF } else { Patience::NONE };
-        threads.barrier.poll_for_tasks(patience.map_or(after_tasks, Patience::of));
+        let prices = Prices::new();
+        let may_poll = workers <= cpus_at_a_time;
+        let after_tasks = if may_poll { prices.worth_staying_awake() } else { Duration::ZERO };
+        threads.barrier.poll_for_tasks(Patience::of(patience.unwrap_or(after_tasks)));
         Self {
             workers,
             is_crowded: AtomicBool::new(false),
             memory: Memory::new(),
-            prices: Prices::new(),
+            prices,
             gaps: Gaps::new(patience),
             program_report: ProgramReport::if_wanted(),
             cpus_at_a_time,

@@ -30,14 +30,27 @@ impl<J: Copy> Barrier<J> {
     }
 
     /// Puts a note at the post of an idle worker; if there is none, at that of the reserve. A
-    /// reserve that is awake comes before workers that sleep. Returns whether one of them was idle.
-    /// If none was, each of them looks for tasks before it sleeps.
+    /// reserve that is awake comes before workers that sleep. Returns whether one of them was idle,
+    /// or no task waits any more. If none was, each of them looks for tasks before it sleeps.
     fn note_taker(&self) -> bool {
         let reserve = &self.tasks.reserve;
-        let is_noted = |at| self.posts.iter().any(|post| post.at() == at && post.note());
-        is_noted(WorkerState::Awake)
-            || (reserve.at() == WorkerState::Awake && reserve.note())
-            || WorkerState::IDLE.into_iter().any(is_noted)
+        let mut was_awake = false;
+        for post in self.posts.iter().map(|post| &**post).chain([reserve]) {
+            if post.at() == WorkerState::Awake {
+                if post.note() {
+                    return true;
+                }
+                was_awake = true;
+            }
+        }
+        let is_taken = || self.open.load(Ordering::Relaxed) & TASKS == 0;
+        if was_awake {
+            Patience::BRIEF.poll(is_taken); // this thread has probably seen the task before the note
+        }
+        is_taken()
+            || WorkerState::IDLE
+                .into_iter()
+                .any(|at| self.posts.iter().any(|post| post.at() == at && post.note()))
             || reserve.note()
     }
 
