@@ -73,11 +73,11 @@
 //!
 //! A claim costs one store, one load and one comparison. If items take 0.4 µs or more, a claim also
 //! costs a fence of a few nanoseconds. Claims of single items would slow down loops over cheap
-//! items, so a claim can take a block of 8, 64 or 512 items. If the last round over the same slice
-//! is known, blocks are so small that they took less time than a theft. Otherwise a block
-//! has 8 items if an item takes less than 128 ns, 64 if it takes less than 16 ns and blocks of 64
-//! measured faster, and 512 if it takes less than 0.25 ns. The other items of a block can wait
-//! behind an unexpectedly slow item of the same claim.
+//! items, so a claim can take a block of items. If the last round over the same slice is known, a
+//! block took at most 2.5 µs in that round, less than a theft takes. Otherwise a block has 8 items
+//! if an item takes less than 128 ns, 64 if it takes less than 16 ns and blocks of 64 measured
+//! faster, and 512 if it takes less than 0.25 ns. The other items of a block can wait behind an
+//! unexpectedly slow item of the same claim.
 //!
 //! In a loop over a list that grows ([`Pool::grow`]) each worker adds new items to its own deque.
 //! The owner takes the newest item. A thief takes the older half of the items that the owner shows.

@@ -1,4 +1,7 @@
 //! The pool: its public type, and the modules that it is made of.
+//!
+//! `docs/architecture.md` has the words, and `src/pool/README.md` follows a call. The code of a
+//! call begins at `Executor::call` in `engine/call.rs`.
 
 mod builder;
 #[cfg(test)]
@@ -54,10 +57,10 @@ use verbs::{comparator::By, partition, select, sort};
 /// other work. So a lock that is held around a loop can deadlock only where the plain loop or plain
 /// threads can ([Locks and loops](crate::guide::locks) lists the deadlocks that remain).
 ///
-/// A loop inside a loop takes 0.5 KiB of stack if it runs alone, and up to 3.5 KiB if it is shared
+/// A loop inside a loop takes 0.6 KiB of stack if it runs alone, and up to 3.5 KiB if it is shared
 /// or finds no idle worker; in debug builds 4 and 10 KiB. Long chains and large partial results
 /// take more. [`join`](Self::join) inside `join` takes 0.25 KiB, in debug builds 1 KiB. A `join`
-/// that is offered to workers takes 1 KiB, in debug builds 4 KiB.
+/// that is offered to workers takes 1.1 KiB, in debug builds 4 KiB.
 ///
 /// # What items start
 /// A worker is pinned to one CPU, unless [`pinning`](PoolBuilder::pinning) is off. Programs and

@@ -72,6 +72,9 @@ impl Executor {
         }
         let (awake, expected) = (self.threads.barrier.awake() > 0, self.memory.expected(this));
         if !awake && let Some(parts) = asleep_launch(this, expected, draw) {
+            if !self.is_far_again(expected) {
+                self.gaps.begin(Instant::now()); // a longer loop may pay for a helper that both have
+            }
             with_rounds(|rounds| rounds.map(|rounds| rounds.forget_begin(this)));
             return Some(parts);
         }
@@ -90,7 +93,7 @@ impl Executor {
         if !awake {
             draw();
         }
-        let again = QuickLaunch { verdict: QuickVerdict::Again, parts: plan.way.parts };
+        let again = QuickLaunch { verdict: QuickVerdict::AloneAgain, parts: plan.way.parts };
         let _gone = PLANS.try_with(|plans| plans.alone.put_back(plan));
         Some(again)
     }
@@ -177,10 +180,10 @@ impl Executor {
         this: Loop,
         options: &LoopOptions<'_>,
         own: &mut dyn Accumulate,
-        others: &dyn Lend,
+        partials: &dyn Lend,
     ) {
         let (items, log) = (0..this.slice.len, RoundLog::new(begin, None));
-        self.round((&plan.way, &turn), (&items, plan.way.workers), options, &log, own, others);
+        self.round((&plan.way, &turn), (&items, plan.way.workers), options, &log, own, partials);
         // About: reading the clock would take 40 ns, and the time until the next call begins shows
         // whether calls take longer than expected.
         self.gaps.end(begin + time(plan.takes));

@@ -114,7 +114,8 @@ impl Executor {
             }
             return self.weigh_again(this, options.kind);
         }
-        if matches!(verdict, QuickVerdict::Plain | QuickVerdict::Again) {
+        // Only a loop over blocks: `call_plain` has run the others.
+        if matches!(verdict, QuickVerdict::Plain | QuickVerdict::AloneAgain) {
             return Call::unweighed(this, Launch::PLAIN, false);
         }
         let most = self.most(this, options);

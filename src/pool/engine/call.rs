@@ -61,17 +61,17 @@ impl Executor {
         }
         let QuickLaunch { verdict, ref mut parts } = *quick;
         let learns = (verdict != QuickVerdict::Plain).then(Instant::now);
-        let (mut state, mut few) = (body.state(0), None);
+        let (mut state, mut acc) = (body.state(0), None);
         begin_first(parts);
         let mut done = 0;
         let ended = loop {
             let end = parts.end();
-            match kernel(body, &mut state, few, &mut Claims::of(done..end)) {
-                Ok(more) if end < len => few = more,
+            match kernel(body, &mut state, acc, &mut Claims::of(done..end)) {
+                Ok(more) if end < len => acc = more,
                 ended => break ended,
             }
             if !begin_next(parts) {
-                return Plain::Begun(end, (state, few));
+                return Plain::Begun(end, (state, acc));
             }
             done = end;
         };
@@ -115,19 +115,21 @@ impl Executor {
     ) -> Outcome<T, Z> {
         let may_repeat = verdict == QuickVerdict::Unclear && done == 0;
         let again = if may_repeat { self.plan_to_repeat(*this, options) } else { None };
-        let mut decided =
-            again.map_or_else(|| Decided::Anew(self.weigh(this, verdict, done, options)), Decided::Again);
-        let mut made = Partials::new(folders, &options.units);
+        let mut decided = again
+            .map_or_else(|| Decided::Anew(self.weigh(this, verdict, done, options)), Decided::SharedAgain);
+        let mut partials = Partials::new(folders, &options.units);
         let mut account = None;
         let last = {
-            let mut own = Accumulator::new(folder, acc, &made);
+            let mut own = Accumulator::new(folder, acc, &partials);
             match decided {
-                Decided::Again(again) => self.share_again(again, *this, options, &mut own, &made),
-                Decided::Anew(ref mut call) => account = self.carry_out(call, done, options, &mut own, &made),
+                Decided::SharedAgain(again) => self.share_again(again, *this, options, &mut own, &partials),
+                Decided::Anew(ref mut call) => {
+                    account = self.carry_out(call, done, options, &mut own, &partials);
+                }
             }
             own.finish()
         };
-        let outcome = end(&mut made, options.watch.is_cancelled(), last);
+        let outcome = end(&mut partials, options.watch.is_cancelled(), last);
         if let Some(account) = account {
             options.tell(account, self.program_report);
         }
@@ -151,7 +153,7 @@ impl Executor {
 /// How a call that is more than the plain loop goes on.
 enum Decided<'e> {
     /// It is shared as an earlier one was.
-    Again(SharedAgain<'e>),
+    SharedAgain(SharedAgain<'e>),
     Anew(Call),
 }
 

@@ -30,10 +30,10 @@ use crate::{
 /// Workers still finish the items that they have claimed.
 ///
 /// The size of a claim depends on the time per item, as measured on earlier items. If the last
-/// round over the same slice is known, a claim has up to 512 items that took at most some 2.5 µs
-/// together. Otherwise a claim has 512 items if an item takes less than 0.25 ns, 64 if an item
-/// takes less than 16 ns and large claims have proved faster, 8 if an item takes less than 128 ns,
-/// and one item otherwise. In a loop with blocks ([`On::grain`](crate::On::grain),
+/// round over the same slice is known, a claim took at most some 2.5 µs in that round.
+/// Otherwise a claim has 512 items if an item takes less than 0.25 ns, 64 if an item takes less
+/// than 16 ns and large claims have proved faster, 8 if an item takes less than 128 ns, and one
+/// item otherwise. In a loop with blocks ([`On::grain`](crate::On::grain),
 /// [`On::reproducible`](crate::On::reproducible)), a claim is always one block. A loop on the
 /// calling thread alone reads the token after every 8 items or blocks. A loop over a list that
 /// grows ([`Grow::cancel`](crate::Grow::cancel)) reads the token after each item. A search from the

@@ -56,14 +56,14 @@ impl Round<'_> {
         &self,
         (threads, turn): (&Threads, &Turn<'_>),
         own: &mut dyn Accumulate,
-        others: &dyn Lend,
+        partials: &dyn Lend,
     ) {
         // Before the first offer: the caller's partial result of earlier items continues with this
         // range, so thieves must leave it an item.
         let mut mine = self.ranges.enter_before_offers();
         let work = |me| {
             let mut entered = self.ranges.enter(me);
-            others.lend(me, &mut |acc| self.work(me, &mut entered, acc, &|| false));
+            partials.lend(me, &mut |acc| self.work(me, &mut entered, acc, &|| false));
         };
         let reentry = if self.list.is_some() { Reentry::Again } else { Reentry::Once };
         let offer = Offer { helpers: self.plan.workers - 1, reentry, polls: self.plan.polls };

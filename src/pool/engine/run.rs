@@ -50,7 +50,7 @@ pub(super) struct Running<'r> {
     /// The indices that the calling thread folds alone.
     pub(super) solo: Solo<'r>,
     pub(super) own: &'r mut dyn Accumulate,
-    pub(super) others: &'r dyn Lend,
+    pub(super) partials: &'r dyn Lend,
 }
 
 /// How the calling thread's work alone has ended.
@@ -225,14 +225,14 @@ impl<'r> Running<'r> {
     /// Folds the indices that are left together with the workers that come, and learns from it.
     #[inline(never)] // so that a call that runs alone has a small stack frame
     fn together(&mut self, shared: Box<SharedPart<'r>>) -> Option<Box<Account>> {
-        let Self { executor, options, ref mut own, others, .. } = *self;
+        let Self { executor, options, ref mut own, partials, .. } = *self;
         if let Some(run) = options.search {
-            executor.search(&shared, options, run, *own, others);
+            executor.search(&shared, options, run, *own, partials);
         } else {
             let SharedPart { ref plan, ref turn, ref left, dealt, ref log, .. } = *shared;
-            executor.round((plan, turn), (left, dealt), options, log, *own, others);
+            executor.round((plan, turn), (left, dealt), options, log, *own, partials);
         }
-        executor.end_shared(shared, others.stopped_at(), options)
+        executor.end_shared(shared, partials.stopped_at(), options)
     }
 }
 
@@ -263,7 +263,7 @@ impl Executor {
         mut done: usize,
         options: &LoopOptions<'_>,
         own: &mut dyn Accumulate,
-        others: &dyn Lend,
+        partials: &dyn Lend,
     ) -> Option<Box<Account>> {
         let _stay = options.enter();
         let len = call.this.slice.len;
@@ -272,12 +272,13 @@ impl Executor {
             *call = self.weigh_again(call.this, options.kind);
         }
         let solo = Solo::new(options, call.begin(), done..len);
-        Running { executor: self, call: *call, options, solo, own, others }.run()
+        Running { executor: self, call: *call, options, solo, own, partials }.run()
     }
 
-    /// Runs the plain loop. Returns how many indices are folded; `None` if the loop has ended. It
-    /// has not if it takes longer than expected, or if its items have made further items, which may
-    /// be worth sharing.
+    /// Runs the plain loop through the accumulator: a loop over blocks or over a list that grows,
+    /// or one that only the full question has found short. (`call_plain` runs the others.) Returns
+    /// how many indices are folded; `None` if the loop has ended. It has not if it takes longer
+    /// than expected, or if its items have made further items, which may be worth sharing.
     #[inline(never)] // other loops do without its frame
     fn plain(&self, this: Loop, options: &LoopOptions<'_>, own: &mut dyn Accumulate) -> Option<usize> {
         let (len, most) = (this.slice.len, self.most(this, options));
@@ -346,14 +347,14 @@ impl Executor {
         options: &LoopOptions<'_>,
         run: RunSearch,
         own: &mut dyn Accumulate,
-        others: &dyn Lend,
+        partials: &dyn Lend,
     ) {
         let (kind, searchers) = (options.kind.supply, plan.workers);
         let smallest = smallest_block(kind, plan.pace, left.len() / searchers);
         let way = SearchWay { smallest, is_any: kind == Supply::Any };
         let search = Search { left: left.clone(), way, watch: options.watch, units: options.units, log };
         let offer = Offer { helpers: plan.workers - 1, reentry: Reentry::Once, polls: plan.polls };
-        run(search, (&self.threads, turn), offer, own, others);
+        run(search, (&self.threads, turn), offer, own, partials);
     }
 
     /// The plan for the workers of a round in `arena`.
@@ -387,13 +388,13 @@ impl Executor {
         options: &LoopOptions<'_>,
         log: &RoundLog,
         own: &mut dyn Accumulate,
-        others: &dyn Lend,
+        partials: &dyn Lend,
     ) {
         let boundaries = &plan.boundaries;
         let plan = self.plan_of_workers(plan, turn.arena, options);
         let round = Round { ranges: &turn.arena.ranges, plan: &plan, log, list: options.list };
         begin_round(&round, boundaries, items, turn.arena.number, options);
-        round.run((&self.threads, turn), own, others);
+        round.run((&self.threads, turn), own, partials);
         options.watch.end(round.ranges);
     }
 }

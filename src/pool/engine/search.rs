@@ -106,7 +106,7 @@ pub(crate) fn run(
     (threads, turn): (&Threads, &Turn<'_>),
     offer: Offer,
     own: &mut dyn Accumulate,
-    others: &dyn Lend,
+    partials: &dyn Lend,
 ) {
     let searchers = offer.helpers + 1;
     log.deal(|| vec![0..0; searchers]); // no worker owns a range
@@ -117,7 +117,7 @@ pub(crate) fn run(
         Parts::one(SharedCursor::new(left, searchers, smallest))
     };
     let shared = SharedSearch { parts, watch, units, log };
-    let work = |me| others.lend(me, &mut |acc| shared.work(me, acc));
+    let work = |me| partials.lend(me, &mut |acc| shared.work(me, acc));
     threads.share(turn, offer, &work, || shared.work(0, own));
 }
 

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     clock::{Instant, nanos},
     pool::policy::{
-        launch::{QuickVerdict, Why},
+        launch::{Launch, QuickVerdict, Why},
         learn::SharedCall,
         prices::HelpersAre,
         repeat::deciding,
@@ -27,7 +27,7 @@ impl Executor {
     #[inline(never)]
     pub(super) fn learn_plain(&self, this: &Loop, kind: LoopKind, begin: Instant, verdict: QuickVerdict) {
         let took = begin.elapsed();
-        if verdict == QuickVerdict::Again {
+        if verdict == QuickVerdict::AloneAgain {
             self.gaps.begin(begin);
             return self.end_again(*this, kind, begin, nanos(took));
         }
@@ -59,12 +59,7 @@ impl Executor {
         // its calls do repeat plans: otherwise it would never take so little time.
         let saved =
             repeatable.and_then(|_| with_rounds(|rounds| Some(rounds?.saved_by_repeating(this, took))));
-        let is_warm = || with_rounds(|rounds| rounds.is_none_or(|rounds| rounds.is_warm(this)));
-        let helpers = match awake {
-            false => HelpersAre::Asleep,
-            true if is_warm() => HelpersAre::Warm,
-            true => HelpersAre::Cold,
-        };
+        let helpers = self.helpers_are(this, awake, launch);
         let seen = SharedCall {
             this,
             kind: options.kind,
@@ -101,6 +96,22 @@ impl Executor {
         }
         self.gaps.end(now);
         account
+    }
+}
+
+impl Executor {
+    /// How helpers were when a shared call began. Rounds do not know a loop of long items, nor one
+    /// that is shared for the first time.
+    fn helpers_are(&self, this: Loop, awake: bool, launch: Launch) -> HelpersAre {
+        if !awake {
+            return HelpersAre::Asleep;
+        }
+        let is_known = || launch != Launch::Explored && self.memory.verdict(this).is_some();
+        match with_rounds(|rounds| rounds.map(|rounds| rounds.is_warm(this))) {
+            None => HelpersAre::Awake,
+            Some(is_warm) if is_warm.unwrap_or_else(is_known) => HelpersAre::Warm,
+            Some(_) => HelpersAre::Cold,
+        }
     }
 }
 

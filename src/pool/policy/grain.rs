@@ -146,12 +146,12 @@ impl Grain {
     fn choose(&mut self, each: f32) {
         let small = self.suited(each);
         let (size, large) = match self.large {
-            large if small > SMALL_BLOCK => (small, large),
-            Large::Untried(0) if small == SMALL_BLOCK && each < MAY_PAY_NS => {
+            large if small >= LARGE_BLOCK || small > SMALL_BLOCK && each >= MAY_PAY_NS => (small, large),
+            Large::Untried(0) if small >= SMALL_BLOCK && each < MAY_PAY_NS => {
                 (LARGE_BLOCK, Large::Tried(each))
             }
             Large::Untried(more) => {
-                (small, Large::Untried(more.saturating_sub(u32::from(small == SMALL_BLOCK))))
+                (small, Large::Untried(more.saturating_sub(u32::from(small >= SMALL_BLOCK))))
             }
             Large::Tried(before) if CLEARLY * each < before => (LARGE_BLOCK, Large::Faster(before)),
             Large::Faster(before) if each < before => (LARGE_BLOCK, self.large),
@@ -278,6 +278,25 @@ mod tests {
         assert_eq!(size_after(0.5, 20), 8);
         let tried = (1..200).filter(|&stretches| size_after(0.5, stretches) == 64).count();
         assert!((2..=4).contains(&tried), "{tried} trials in 200 stretches");
+    }
+
+    #[test]
+    fn blocks_of_64_are_tried_where_fewer_items_are_harmless() {
+        let begin = Instant::now();
+        let sizes = |harmless: usize, nanos: f32| {
+            let (mut grain, mut now) = (Grain::new(Some(begin), Some(nanos), harmless, false), begin);
+            let mut left = 1 << 30;
+            let sizes = (0..4).map(|_| {
+                let Stretch { size, items, .. } = grain.stretch(left);
+                left -= items;
+                now += Duration::from_secs_f32(items as f32 * nanos * 1e-9);
+                grain.end_stretch(left, now);
+                size
+            });
+            sizes.max()
+        };
+        assert_eq!([8, 16, 32].map(|harmless| sizes(harmless, 10.0)), [Some(64); 3]);
+        assert_eq!(sizes(32, 50.0), Some(32), "items that take longer");
     }
 
     #[test]

@@ -48,7 +48,7 @@ pub(crate) enum QuickVerdict {
     /// too far apart for helpers to stay awake.
     Plain,
     /// Run the plain loop, as an earlier call, and time it. See [`repeat`](super::repeat).
-    Again,
+    AloneAgain,
     /// The loop is far too short for help, but due to be timed.
     Timed,
     /// A full decision is needed.
@@ -240,7 +240,7 @@ pub(crate) fn quick_launch(
 /// wake one for. `None` otherwise.
 pub(crate) fn asleep_launch(this: Loop, expected: f32, draw: impl FnOnce() -> Draw) -> Option<QuickLaunch> {
     let is_short = 0.0 < expected && expected < TOO_SHORT_TO_TIME_NS;
-    is_short.then(|| timed_or_plain(PlainParts::short(this.slice.len), draw()))
+    is_short.then(|| timed_or_plain(PlainParts::of(this.slice.len, expected), draw()))
 }
 
 /// A plain loop that is timed in one call of [`TIMED_ONE_IN`].
@@ -477,7 +477,7 @@ impl Case<'_> {
         if self.is_far(launch) {
             return NextCalls::Far;
         }
-        self.alone_again(launch).map_or(NextCalls::Decided, NextCalls::Alone)
+        self.parts_of_next_calls(launch).map_or(NextCalls::Decided, NextCalls::Alone)
     }
 
     /// Whether all helpers sleep, and calls are so far apart that helpers which poll would sleep,
@@ -490,7 +490,7 @@ impl Case<'_> {
 
     /// In which parts the next calls run alone without a decision, after this call, which has this
     /// `launch`. `None` if each of them is decided. See [`repeat`](super::repeat).
-    fn alone_again(&self, launch: Launch) -> Option<PlainParts> {
+    fn parts_of_next_calls(&self, launch: Launch) -> Option<PlainParts> {
         let &Self { memory, prices, this, awake, is_waking, .. } = self;
         let Launch::Alone { why, .. } = launch else { return None };
         let expected = memory.expected(this);
@@ -756,7 +756,7 @@ mod tests {
         let costs = Costs::new(26 * MICRO);
         costs.learn(over(1000), LoopKind::THROUGH, 1000, work);
         let launch = Launch::alone(1e6, 1.0, why);
-        change(costs.case(over(1000), 12 * MICRO)).alone_again(launch).is_some()
+        change(costs.case(over(1000), 12 * MICRO)).parts_of_next_calls(launch).is_some()
     }
 
     /// If a loop is worth a helper that is awake, each call is decided: a helper may be awake.
@@ -771,7 +771,8 @@ mod tests {
         let awake = |why| repeats(why, 10e3, |case| Case { awake: true, ..case });
         assert_eq!(WHYS.map(awake), [true; 3]);
         let costs = Costs::new(26 * MICRO);
-        let awake = |launch| Case { awake: true, ..costs.case(over(1000), 12 * MICRO) }.alone_again(launch);
+        let awake =
+            |launch| Case { awake: true, ..costs.case(over(1000), 12 * MICRO) }.parts_of_next_calls(launch);
         assert_eq!(awake(Launch::alone(1e6, 1.0, Why::Short)), None, "it is unknown");
         costs.learn(over(1000), LoopKind::THROUGH, 1000, 3e3);
         assert!(awake(Launch::alone(1e6, 1.0, Why::Short)).is_some());
@@ -830,6 +831,8 @@ mod tests {
         assert_eq!(verdict(3_999.0, u64::MAX), Some(QuickVerdict::Plain));
         assert_eq!(verdict(1.0, 0), Some(QuickVerdict::Timed), "now and then");
         assert_eq!([0.0, TOO_SHORT_TO_TIME_NS].map(|expected| verdict(expected, 0)), [None; 2]);
+        let few = asleep_launch(over(40), 3_500.0, || Draw(u64::MAX)).expect("a launch");
+        assert!(few.parts.is_checked(), "its items may have become heavy");
     }
 
     #[test]

@@ -22,9 +22,9 @@
 //! helper comes.
 //!
 //! While the rounds of a short loop are alike, most of its calls run as an earlier one ran
-//! ([`repeat`](super::repeat)). Unless calls are far apart, their rounds are measured, too, and
-//! they count in the intervals between trials. After two rounds that are not like the others, the
-//! next call is decided.
+//! ([`repeat`](super::repeat)). Unless calls are far apart, or too short to wake a helper for,
+//! their rounds are measured, too, and they count in the intervals between trials. After two
+//! rounds that are not like the others, the next call is decided.
 //!
 //! A loop is tried alone only if the round is clearly longer than the shared loop. So a loop that
 //! is most of its program is never tried.
@@ -33,8 +33,8 @@ use std::cell::{RefCell, RefMut};
 
 use super::{
     alone_or_shared::{DOUBTED, LONGER, LONGEST_INTERVAL, MEAN_OF},
-    prices::CLEARLY,
-    repeat::{LONGEST_REPEATED_NS, REPEATED, deciding},
+    prices::{CLEARLY, REPEATED},
+    repeat::{LONGEST_REPEATED_NS, deciding},
     site::Loop,
 };
 use crate::clock::{Instant, nanos};
@@ -118,9 +118,10 @@ impl Rounds {
     }
 
     /// Whether calls of this loop have been shared for a while, so that the caches of the helpers
-    /// are warm.
-    pub(crate) fn is_warm(&self, this: Loop) -> bool {
-        self.known(this).is_some_and(|rounds| rounds.ran == Ran::Shared && rounds.in_row == REPEATED)
+    /// are warm. `None` if the loop is not known.
+    pub(crate) fn is_warm(&self, this: Loop) -> Option<bool> {
+        let rounds = self.known(this)?;
+        Some(rounds.ran == Ran::Shared && rounds.in_row == REPEATED)
     }
 
     /// Whether the next calls may run alone, as the last call ran: the rounds of the loop are
@@ -147,7 +148,7 @@ impl Rounds {
     /// Calls of this loop follow that are not timed, so the round that has begun is not measured.
     pub(crate) fn forget_begin(&self, this: Loop) {
         if let Some(mut rounds) = self.known(this) {
-            rounds.begun = None;
+            (rounds.begun, rounds.in_row) = (None, 0);
         }
     }
 
@@ -639,16 +640,17 @@ mod tests {
     #[test]
     fn a_loop_is_warm_after_15_shared_calls_in_a_row() {
         let rounds = Rounds::new();
-        assert!(!rounds.is_warm(this()), "it is unknown");
+        assert_eq!(rounds.is_warm(this()), None);
         rounds.place(this()).number = this().class_number();
         let ran = |ran| {
             rounds.place(this()).runs(ran, false);
-            rounds.is_warm(this())
+            rounds.is_warm(this()) == Some(true)
         };
         let warm: Vec<bool> = (0..20).map(|_| ran(Ran::Shared)).collect();
         assert_eq!(warm.iter().position(|&is_warm| is_warm), Some(14));
         assert!(warm[14..].iter().all(|&is_warm| is_warm), "{warm:?}");
-        assert!(!ran(Ran::Alone) && !ran(Ran::Shared));
+        rounds.forget_begin(this());
+        assert!(!ran(Ran::Shared), "calls that were not timed ran alone");
     }
 
     /// The last trial found the loop alone slower than it is now. That doubts the verdict "alone",

@@ -390,7 +390,8 @@ fn harmless_block(knots: &[Knot]) -> usize {
             (after - before) * size as f32 <= HARMLESS_NS * (high - low).max(size) as f32
         })
     };
-    let mut size = knots.last().map_or(0, |&(len, _)| len - knots[0].0).next_power_of_two();
+    let len = knots.last().map_or(0, |&(len, _)| len - knots[0].0);
+    let mut size = len.checked_next_power_of_two().unwrap_or(1); // a range of 2^63 items has no block
     while size > 1 && !is_harmless(size) {
         size /= 2;
     }

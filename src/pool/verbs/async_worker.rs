@@ -48,7 +48,7 @@ where
     A: Send,
     Z: Send,
 {
-    let LoopCall { executor, slice, mut options, kernel: chain } = call;
+    let LoopCall { executor, slice, mut options, body: chain } = call;
     let site = Site::new(run_async::<C, B, D, R, F, A, Z> as *const ());
     let workers = executor.workers.min(options.threads).min(limit);
     let queues = WakeQueues::new(workers, limit.min(slice.len).max(1));

@@ -420,9 +420,9 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         fold: impl Fold<C, A, Z>,
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> Outcome<Option<A>, Z> {
-        let LoopCall { executor, slice, options, kernel } =
-            self.call(LoopKind::THROUGH, None, None, fold, reduce);
-        executor.call(slice, LoopOptions { list: Some(list), ..options }, &kernel)
+        let LoopCall { executor, slice, options, body } =
+            self.loop_call(LoopKind::THROUGH, None, None, fold, reduce);
+        executor.call(slice, LoopOptions { list: Some(list), ..options }, &body)
     }
 
     /// Items per block of a reproducible loop over `len` items.
@@ -441,8 +441,8 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> Outcome<Option<A>, Z> {
         self.check_state(); // a loop over a list needs no code for it
-        let LoopCall { executor, slice, options, kernel } = self.call(kind, size, leaves, fold, reduce);
-        executor.call(slice, options, &kernel)
+        let LoopCall { executor, slice, options, body } = self.loop_call(kind, size, leaves, fold, reduce);
+        executor.call(slice, options, &body)
     }
 
     /// Runs a loop whose blocks of `size` items are the leaves of a tree. The first block has the
@@ -457,16 +457,16 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> Outcome<Tree<A>, Z> {
         self.check_state();
-        let LoopCall { executor, slice, options, kernel } =
-            self.call(kind, Some(size), Some(first), fold, reduce);
-        executor.call_for_tree(slice, options, &kernel)
+        let LoopCall { executor, slice, options, body } =
+            self.loop_call(kind, Some(size), Some(first), fold, reduce);
+        executor.call_for_tree(slice, options, &body)
     }
 
     /// The loop as the executor sees it. `size` is set if each index stands for a block of this
     /// many items. `leaves` is the number of the first block, if the blocks are the leaves of a
     /// tree.
     #[inline]
-    fn call<A, Z, F, R>(
+    fn loop_call<A, Z, F, R>(
         self,
         kind: LoopKind,
         size: Option<usize>,
@@ -485,7 +485,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         let search = kind.is_from_the_front().then_some(search::run as RunSearch);
         let options = LoopOptions { threads, watch, wishes, kind, units, list: None, search };
         let kernel = Kernel { chain, fold, reduce, units, makes: PhantomData };
-        LoopCall { executor, slice, options, kernel }
+        LoopCall { executor, slice, options, body: kernel }
     }
 
     /// An empty list for the items that closures add.
@@ -501,7 +501,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         let threads = threads.min(chain.states().most());
         let slice = Slice { address: chain.begin().address(), len: chain.begin().count() };
         let options = LoopOptions::new(threads, watch, wishes, LoopKind::THROUGH);
-        LoopCall { executor, slice, options, kernel: chain }
+        LoopCall { executor, slice, options, body: chain }
     }
 
     /// Searches the items. If `kind` is `First` or `Any`, all workers begin at the front together.
@@ -537,7 +537,8 @@ pub(super) struct LoopCall<'p, K> {
     /// The key under which the pool remembers the loop.
     pub(super) slice: Slice,
     pub(super) options: LoopOptions<'p>,
-    pub(super) kernel: K,
+    /// The loop's body: a kernel, or the chain of a loop whose items wait.
+    pub(super) body: K,
 }
 
 mod sealed {
