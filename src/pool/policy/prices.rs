@@ -32,8 +32,8 @@ pub(crate) const AT_FIRST: f32 = 0.25;
 /// would make it slower.
 pub(crate) const TOO_SHORT_TO_TIME_NS: f32 = 4_000.0;
 
-/// In calls: how many calls of a short loop repeat a plan (`repeat`). The caches of helpers are warm
-/// after this number of shared calls in a row.
+/// In calls: how many calls of a short loop repeat a plan (`repeat`). The caches of helpers are
+/// warm after this number of shared calls in a row.
 pub(super) const REPEATED: u8 = 15;
 
 /// The factor by which a sample moves an estimate.
