@@ -22,7 +22,8 @@ fn pool(threads: usize) -> Pool {
 
 /// A million items would be worth sharing. The three items up to the error are not worth sharing,
 /// even if a helper is awake. (In the first calls the pool does not know where the loop stops, and
-/// any call may be interrupted.)
+/// any call may be interrupted. In an unoptimised build the items take 3 µs, so they are tried
+/// shared.)
 #[test]
 #[cfg_attr(miri, ignore = "Miri gives a function many addresses, so no loop is known again")]
 fn a_loop_that_stops_early_again_and_again_wakes_nobody() {
@@ -36,7 +37,8 @@ fn a_loop_that_stops_early_again_and_again_wakes_nobody() {
         assert_eq!(pool.on(&items).report(reduced).map(stops).try_reduce(|(), ()| ()), Err(2));
         assert!(pool.on(&items).report(any).any(|x| *x == 2));
         for (alone, report) in alone.iter_mut().zip(reports) {
-            *alone += usize::from(report.alone == Some(Alone::Short));
+            let runs_alone = matches!(report.alone, Some(Alone::Short | Alone::Faster | Alone::Round));
+            *alone += usize::from(runs_alone);
         }
     }
     assert!(alone.into_iter().all(|calls| calls > 20), "{alone:?} of 40 on the calling thread alone");

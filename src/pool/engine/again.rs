@@ -316,6 +316,20 @@ mod tests {
         drop(item);
     }
 
+    /// Such calls and a longer loop may pay for a helper that both have.
+    #[test]
+    fn a_call_that_is_too_short_to_wake_a_helper_for_counts_in_the_gap_between_calls() {
+        const PAUSE: Duration = Duration::from_millis(20);
+        let executor = executor();
+        executor.memory.learn(this(), LoopKind::THROUGH, 1000, 3e3);
+        let since_begin = || executor.gaps.gap(Instant::now(), &executor.prices).since_begin;
+        since_begin();
+        thread::sleep(PAUSE);
+        let quick = executor.alone_again(this(), LoopKind::THROUGH, 2);
+        assert!(quick.is_some_and(|quick| quick.verdict != QuickVerdict::AloneAgain));
+        assert!(since_begin() < PAUSE);
+    }
+
     /// A loop whose verdict is to run alone counts the calls that are not decided.
     #[test]
     fn a_call_is_repeated_until_a_trial_of_its_verdict_is_due() {

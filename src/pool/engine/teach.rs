@@ -108,9 +108,8 @@ impl Executor {
         }
         let is_known = || launch != Launch::Explored && self.memory.verdict(this).is_some();
         match with_rounds(|rounds| rounds.map(|rounds| rounds.is_warm(this))) {
-            None => HelpersAre::Awake,
-            Some(is_warm) if is_warm.unwrap_or_else(is_known) => HelpersAre::Warm,
-            Some(_) => HelpersAre::Cold,
+            Some(is_warm) if !is_warm.unwrap_or_else(is_known) => HelpersAre::Cold,
+            _ => HelpersAre::Warm,
         }
     }
 }

@@ -67,11 +67,10 @@ impl SharedCall {
             // both wait during this time.
             let behind = self.took_shared - times.length();
             let late = first.is_finite().then_some((first + 2.0 * behind - self.deciding).max(0.0));
-            let (helpers, round) = (helpers.len(), self.took_shared);
-            match self.helpers {
-                HelpersAre::Cold => prices.learn_cold(helpers, late, own, round),
-                HelpersAre::Warm => prices.learn_warm(helpers, late, own, round),
-                HelpersAre::Asleep | HelpersAre::Awake => prices.learn(awake, helpers, late, own, round),
+            if self.helpers == HelpersAre::Cold {
+                prices.learn_cold(helpers.len(), late, own, self.took_shared);
+            } else {
+                prices.learn(awake, helpers.len(), late, own, self.took_shared);
             }
         }
     }

@@ -31,12 +31,12 @@
 
 use std::{cell::Cell, time::Duration};
 
-use super::{
-    prices::{CLEARLY, REPEATED},
-    site::Loop,
-};
+use super::{prices::CLEARLY, site::Loop};
 use crate::clock::{Moment, nanos};
 
+/// In calls: how many calls repeat a plan. The caches of helpers are warm after this number of
+/// shared calls in a row.
+pub(super) const REPEATED: u8 = 15;
 /// In plans: how many plans of a thread are remembered.
 const PLANS: usize = 64;
 /// In nanoseconds: a call that takes longer is not repeated, since that would gain less than 1 %.

@@ -33,8 +33,8 @@ use std::cell::{RefCell, RefMut};
 
 use super::{
     alone_or_shared::{DOUBTED, LONGER, LONGEST_INTERVAL, MEAN_OF},
-    prices::{CLEARLY, REPEATED},
-    repeat::{LONGEST_REPEATED_NS, deciding},
+    prices::CLEARLY,
+    repeat::{LONGEST_REPEATED_NS, REPEATED, deciding},
     site::Loop,
 };
 use crate::clock::{Instant, nanos};
