@@ -43,6 +43,7 @@ use crate::{
             memory::Memory,
             pace::STRETCH,
             prices::{HelpersAre, Prices},
+            repeat::REPEATED,
             rhythm::RoundSeen,
             site::{GOLDEN, Loop, LoopKind, Site, Slice},
             split::{Boundaries, Splits, equal_parts, parts},
@@ -57,8 +58,6 @@ use crate::{
 const MICROS: u64 = 1_000;
 const MILLIS: u64 = 1_000 * MICROS;
 const ITEMS_A_LOOP: u64 = 8_000;
-/// In calls of a caller: until then, the caches of its helpers are cold.
-const COLD: usize = 15;
 
 /// The clock by which an event comes.
 #[derive(Clone, Copy)]
@@ -892,7 +891,7 @@ impl SimPool {
             return self.scan(thread);
         }
         let nth = self.threads[thread].nth;
-        let profile = self.arena(number).boundaries.known.as_ref().map(|known| &known.profile);
+        let profile = self.arena(number).boundaries.profile();
         let Range { start, end } = range;
         let middle = if is_stuck { Some(start) } else { theft::middle(profile, nth, victim, range) };
         let Some(middle) = middle else {
@@ -962,7 +961,7 @@ impl SimPool {
         assert_eq!(alone + times.indices(), items.len(), "every item is folded once");
         let helpers = match awake {
             false => HelpersAre::Asleep,
-            true if self.callers[caller].calls < COLD => HelpersAre::Cold,
+            true if self.callers[caller].calls < usize::from(REPEATED) => HelpersAre::Cold,
             true => HelpersAre::Warm,
         };
         let seen = SharedCall {

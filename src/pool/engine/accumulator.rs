@@ -217,7 +217,7 @@ pub(crate) struct Partials<'b, A, Z> {
 
 /// Partial results. The first one takes no memory of the heap: a loop of two workers mostly hands
 /// over one, since the caller keeps its own.
-#[repr(C)] // the first one beside the lock
+#[repr(C)] // so that the first one lies beside the lock
 struct Nodes<A> {
     first: Option<(Node, A)>,
     others: Vec<(Node, A)>,

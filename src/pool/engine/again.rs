@@ -71,18 +71,19 @@ impl Executor {
             return None;
         }
         let (awake, expected) = (self.threads.barrier.awake() > 0, self.memory.expected(this));
-        if !awake && let Some(parts) = asleep_launch(this, expected, draw) {
-            if !self.is_far_again(expected) {
+        if !awake {
+            let is_far = self.is_far_again(expected);
+            let mut quick = asleep_launch(this, expected, draw);
+            if quick.is_some() && !is_far {
                 self.gaps.begin(Instant::now()); // a longer loop may pay for a helper that both have
+            } else if quick.is_none() && is_far {
+                quick = Some(far_launch(&self.memory, &self.prices, this, kind, upcoming())?);
+                draw();
             }
-            with_rounds(|rounds| rounds.map(|rounds| rounds.forget_begin(this)));
-            return Some(parts);
-        }
-        if !awake && self.is_far_again(expected) {
-            let parts = far_launch(&self.memory, &self.prices, this, kind, upcoming())?;
-            draw();
-            with_rounds(|rounds| rounds.map(|rounds| rounds.forget_begin(this)));
-            return Some(parts);
+            if quick.is_some() {
+                with_rounds(|rounds| rounds.map(|rounds| rounds.forget_begin(this)));
+                return quick;
+            }
         }
         let plan = PLANS.try_with(|plans| plans.alone.take(self.plan_key(this, threads))).ok()??;
         // A pool that explores shares the next call that finds a helper awake.

@@ -63,8 +63,8 @@ impl<'a> Solo<'a> {
         self.hand.options.list.is_some()
     }
 
-    /// The time of an index in nanoseconds: what is `known`, or what this thread has timed if that
-    /// is longer.
+    /// The time of an index in nanoseconds: the longer one of the `known` time and of the time that
+    /// this thread has measured, if it has.
     pub(crate) fn pace_at_least(&self, known: Option<f32>) -> Option<f32> {
         let timed = self.timed - self.from;
         let seen = nanos(self.took) / timed.max(1) as f32;

@@ -97,9 +97,7 @@ impl Executor {
         self.gaps.end(now);
         account
     }
-}
 
-impl Executor {
     /// How helpers were when a shared call began. Rounds do not know a loop of long items, nor one
     /// that is shared for the first time.
     fn helpers_are(&self, this: Loop, awake: bool, launch: Launch) -> HelpersAre {
@@ -132,5 +130,40 @@ impl Running<'_> {
         if is_judged && memory.learn_alone(prices, this, launch.is_trial(), nanos(took)) {
             executor.tell_of_faster(options.wishes.at, took);
         }
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle, miri))))]
+mod tests {
+    use std::ptr;
+
+    use super::*;
+    use crate::pool::{
+        PoolBuilder,
+        engine::inputs::Inside,
+        policy::{
+            rounds::{Ran, RoundBegin},
+            site::{Site, Slice},
+        },
+    };
+
+    #[test]
+    fn helpers_are_warm_if_the_loop_is_known_to_be_shared_for_long() {
+        let executor = PoolBuilder::default().num_threads(2).assemble_here(None).unwrap();
+        let slice = Slice { address: 0x1000, len: 1000 };
+        let this = Loop { site: Site::new(ptr::without_provenance(0x1230)), slice };
+        let shared = Launch::Shared { helpers: 1 };
+        let are = |awake, launch| executor.helpers_are(this, awake, launch);
+        assert_eq!(are(false, shared), HelpersAre::Asleep);
+        assert_eq!(are(true, shared), HelpersAre::Cold, "the first shared call");
+        executor.memory.learn_shared(&executor.prices, this, LoopKind::THROUGH, (9e3, true), 1000, 5e3);
+        assert_eq!(are(true, shared), HelpersAre::Warm, "rounds do not judge it");
+        assert_eq!(are(true, Launch::Explored), HelpersAre::Cold);
+        let (now, ran) = (Instant::now(), Ran::Shared);
+        let call = RoundBegin { now, own: ran, shared: ran, took_alone: 9e3, took_shared: 5e3 };
+        with_rounds(|rounds| rounds.map(|rounds| rounds.begin(this, call)));
+        assert_eq!(are(true, shared), HelpersAre::Cold, "the first call that rounds have seen");
+        let _item = Inside::new();
+        assert_eq!(are(true, shared), HelpersAre::Warm, "in an item of a shared loop");
     }
 }

@@ -42,7 +42,7 @@ impl SharedCall {
     /// Learns the cost of items, whether sharing pays, and the price of help.
     pub(crate) fn learn(&self, memory: &Memory, prices: &Prices, times: &Times) {
         let Self { this, kind, is_full, .. } = *self;
-        let awake = self.helpers != HelpersAre::Asleep;
+        let awake = self.helpers.awake();
         let (indices, work) = self.needed(times);
         if self.launch == Launch::Explored {
             // The price of help was measured, and caches may have been cold.
@@ -97,7 +97,7 @@ impl SharedCall {
         cpus: usize,
         times: &mut Times,
     ) {
-        let (this, awake) = (self.this, self.helpers != HelpersAre::Asleep);
+        let (this, awake) = (self.this, self.helpers.awake());
         if !self.is_full {
             return;
         }

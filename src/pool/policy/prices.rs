@@ -105,6 +105,12 @@ pub(crate) enum HelpersAre {
     Warm,
 }
 
+impl HelpersAre {
+    pub(crate) fn awake(self) -> bool {
+        self != Self::Asleep
+    }
+}
+
 /// The prices of a pool, in nanoseconds.
 #[derive(Debug)]
 #[repr(C)] // the word of the quick verdict comes first

@@ -19,10 +19,10 @@
 //! while they are alike. While all helpers sleep, chance also chooses longer calls for a decision,
 //! so that the price of help is measured as often as if all calls were decided.
 //!
-//! In these rows each slice has a plan of its own. (A program may swap two buffers. If
-//! both had one plan, a fixed period of 16 calls would always decide the same one.) A plan ends
-//! after two rounds in a row that are not like the others. A plan of calls alone also ends after a
-//! call that takes clearly longer than expected.
+//! In these rows each slice has a plan of its own. (A program may swap two buffers. If both had one
+//! plan, a fixed period of 16 calls would always decide the same one.) A plan ends after two rounds
+//! in a row that are not like the others. A plan of calls alone also ends after a call that takes
+//! clearly longer than expected.
 //!
 //! While most calls of a loop repeat a plan, the policy compares the loop alone with such calls: it
 //! takes the time of deciding off the times of the few shared calls that are decided. (Otherwise a
@@ -36,7 +36,7 @@ use crate::clock::{Moment, nanos};
 
 /// In calls: how many calls repeat a plan. The caches of helpers are warm after this number of
 /// shared calls in a row.
-pub(super) const REPEATED: u8 = 15;
+pub(crate) const REPEATED: u8 = 15;
 /// In plans: how many plans of a thread are remembered.
 const PLANS: usize = 64;
 /// In nanoseconds: a call that takes longer is not repeated, since that would gain less than 1 %.
