@@ -94,9 +94,16 @@ impl Executor {
         if !awake {
             draw();
         }
-        let again = QuickLaunch { verdict: QuickVerdict::AloneAgain, parts: plan.way.parts };
-        let _gone = PLANS.try_with(|plans| plans.alone.put_back(plan));
-        Some(again)
+        let AloneAgain { parts, is_own } = plan.way;
+        if plan.is_timed() {
+            let _gone = PLANS.try_with(|plans| plans.alone.put_back(plan));
+            return Some(QuickLaunch { verdict: QuickVerdict::AloneAgain, parts });
+        }
+        with_rounds(|rounds| rounds.map(|rounds| rounds.forget_begin(this)));
+        if !is_own || self.memory.repeated_alone(this) {
+            let _gone = PLANS.try_with(|plans| plans.alone.put_back(plan));
+        }
+        Some(QuickLaunch { verdict: QuickVerdict::Plain, parts })
     }
 
     /// Whether the last calls of this thread were far apart, and this one is far from the last one.
@@ -219,7 +226,7 @@ pub(super) fn end_alone(this: Loop) {
 
 #[cfg(all(test, not(any(loom, shuttle, miri))))]
 mod tests {
-    use std::{panic::Location, ptr, thread, time::Duration};
+    use std::{iter, panic::Location, ptr, thread, time::Duration};
 
     use super::*;
     use crate::pool::{
@@ -350,6 +357,18 @@ mod tests {
         });
         assert_eq!(repeated.count(), 4, "the first interval");
         assert!(memory.verdict(this()).is_some_and(AloneOrShared::is_trial_due));
+    }
+
+    #[test]
+    fn a_call_alone_that_repeats_a_plan_is_timed_at_the_begin_of_the_plan() {
+        let (executor, through) = (executor(), LoopKind::THROUGH);
+        executor.memory.learn(this(), through, 1000, 5e3);
+        executor.repeat_alone(this(), &options(through, None), PlainParts::timed(1000, 5e3), false);
+        let verdicts = iter::from_fn(|| Some(executor.alone_again(this(), through, 2)?.verdict));
+        let verdicts: Vec<_> = verdicts.take(100).collect();
+        let timed = verdicts.iter().filter(|verdict| **verdict == QuickVerdict::AloneAgain).count();
+        assert_eq!((verdicts.len(), timed), (15, 3));
+        assert!(verdicts[3..].iter().all(|verdict| *verdict == QuickVerdict::Plain));
     }
 
     #[test]

@@ -421,7 +421,10 @@ impl Case<'_> {
         let least = if kind.supply == Supply::InOrder { ASLEEP_NS } else { 0.0 };
         let worth_sharing = f32::max(self.worth_sharing(cost, awake), least);
         let shareable = self.shareable(costs);
-        if shareable >= worth_sharing {
+        // What rounds show counts more than the price of help.
+        let wants_sharing = self.rounds.is_some_and(|(rounds, _)| rounds.wants_sharing(this));
+        if shareable >= worth_sharing || awake && wants_sharing {
+            let worth_sharing = worth_sharing.min(shareable);
             return self.faster(costs, (self.shared(shareable, worth_sharing), Ran::Shared));
         }
         // While a helper that was woken before is on its way, no other one is woken.
@@ -430,7 +433,7 @@ impl Case<'_> {
             && !is_waking
             && shareable >= f32::max(TOO_SHORT_TO_TIME_NS, least)
             && will_be_awake()
-            && shareable >= self.worth_sharing(cost, true)
+            && (wants_sharing || shareable >= self.worth_sharing(cost, true))
         {
             return self.faster(costs, (Launch::Shared { helpers: 1 }, Ran::Waking));
         }

@@ -7,22 +7,24 @@
 //!
 //! | helpers | a call that was decided | is repeated | by calls |
 //! |---|---|---|---|
-//! | awake | shared | 15 times | with the same helpers and the same boundaries |
-//! | awake | alone | 15 times | that are timed |
+//! | awake | shared | 15 times, then 63 times | with the same helpers and the same boundaries |
+//! | awake | alone | 15 times, then 63 times | of which the first three are timed |
 //! | asleep | alone, too short to wake a helper for | until a helper is awake | of which one in 16 is timed |
-//! | asleep, and polling might pay | alone, for a reason that holds if a helper is awake | 15 times | that are timed |
+//! | asleep, and polling might pay | alone, for a reason that holds if a helper is awake | 15 times, then 63 times | of which the first three are timed |
 //! | asleep, and calls are too far apart for polling | alone | until calls come nearer, or a helper is awake | of which one in 16 is timed, if they end before help |
 //!
 //! Calls that are repeated ask nothing, and most of them note and learn nothing. A call with a
 //! handle, a report or a trace is always decided, and so is a call in an item of a shared loop. If
 //! the rounds of the loop are known ([`rounds`](super::rounds)), the rows with 15 calls hold only
-//! while they are alike. While all helpers sleep, chance also chooses longer calls for a decision,
-//! so that the price of help is measured as often as if all calls were decided.
+//! while they are alike, or while a trial shares the loop. While all helpers sleep, chance also
+//! chooses longer calls for a decision, so that the price of help is measured as often as if all
+//! calls were decided.
 //!
 //! In these rows each slice has a plan of its own. (A program may swap two buffers. If both had one
 //! plan, a fixed period of 16 calls would always decide the same one.) A plan ends after two rounds
-//! in a row that are not like the others. A plan of calls alone also ends after a call that takes
-//! clearly longer than expected.
+//! in a row that are not like the others, and at the end of a trial that has found the loop better
+//! alone. A plan of calls alone also ends after a timed call that takes clearly longer than
+//! expected.
 //!
 //! While most calls of a loop repeat a plan, the policy compares the loop alone with such calls: it
 //! takes the time of deciding off the times of the few shared calls that are decided. (Otherwise a
@@ -37,6 +39,11 @@ use crate::clock::{Moment, nanos};
 /// In calls: how many calls repeat a plan. The caches of helpers are warm after this number of
 /// shared calls in a row.
 pub(crate) const REPEATED: u8 = 15;
+/// In calls: how many calls repeat the next plan of a loop whose last plan was repeated to its end.
+const REPEATED_AGAIN: u8 = 63;
+/// In calls: how many of the calls alone that repeat a plan are timed. Rounds count two of them.
+/// (Where all were timed, a loop of 4.9 µs took 5.2.)
+const TIMED: u8 = 3;
 /// In plans: how many plans of a thread are remembered.
 const PLANS: usize = 64;
 /// In nanoseconds: a call that takes longer is not repeated, since that would gain less than 1 %.
@@ -95,6 +102,8 @@ pub(crate) struct Repeat<W> {
     pub(crate) takes: f32,
     /// How many calls are still to repeat the plan.
     left: u8,
+    /// How many calls were to repeat it at first.
+    lasts: u8,
 }
 
 /// The plans of a thread. Direct-mapped: a loop whose place has another plan is decided.
@@ -111,7 +120,10 @@ impl<W> Repeats<W> {
 
     /// The next calls run this `way`. Each is expected to take `takes` nanoseconds.
     pub(crate) fn begin(&self, key: PlanKey, way: W, takes: f32) {
-        self.place(key.this).set(Some(Box::new(Repeat { key, way, takes, left: REPEATED })));
+        let place = self.place(key.this);
+        let is_again = place.take().is_some_and(|last| last.key == key && last.left == 0);
+        let lasts = if is_again { REPEATED_AGAIN } else { REPEATED };
+        place.set(Some(Box::new(Repeat { key, way, takes, left: lasts, lasts })));
     }
 
     /// The plan that the next call repeats, if there is one. The table forgets the plan unless it
@@ -119,8 +131,8 @@ impl<W> Repeats<W> {
     pub(crate) fn take(&self, key: PlanKey) -> Option<Box<Repeat<W>>> {
         let place = self.place(key.this);
         let repeat = place.take()?;
-        if repeat.key == key {
-            return Some(repeat).filter(|repeat| repeat.left > 0);
+        if repeat.key == key && repeat.left > 0 {
+            return Some(repeat);
         }
         place.set(Some(repeat));
         None
@@ -140,6 +152,11 @@ impl<W> Repeats<W> {
 }
 
 impl<W> Repeat<W> {
+    /// Whether the call alone is timed that repeats this plan now.
+    pub(crate) fn is_timed(&self) -> bool {
+        self.left > self.lasts - TIMED
+    }
+
     /// Whether a call that took `took` nanoseconds has taken clearly longer than expected.
     pub(crate) fn is_outdated(&self, took: f32) -> bool {
         took > CLEARLY * self.takes
@@ -148,7 +165,7 @@ impl<W> Repeat<W> {
 
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
-    use std::{ptr, thread};
+    use std::{iter, ptr, thread};
 
     use super::{
         super::site::{Site, Slice},
@@ -193,6 +210,43 @@ mod tests {
                 .count()
         };
         assert_eq!([100, 4, 0].map(repeated), [15, 5, 1]);
+    }
+
+    /// A plan that has come to its end was a good one. One that was ended was not.
+    #[test]
+    fn the_plan_after_one_that_was_repeated_to_its_end_is_repeated_63_times() {
+        let (repeats, key) = (Repeats::new(), key(0x1000));
+        let repeated = || iter::from_fn(|| repeats.take(key).map(|plan| repeats.put_back(plan))).count();
+        let lasts: Vec<_> = (0..3)
+            .map(|_| {
+                repeats.begin(key, (), 10e3);
+                repeated()
+            })
+            .collect();
+        assert_eq!(lasts, [15, 63, 63]);
+        repeats.begin(key, (), 10e3);
+        repeats.end_if(key.this, |_| true);
+        repeats.begin(key, (), 10e3);
+        assert_eq!(repeated(), 15);
+        let other = PlanKey { this: Loop { slice: Slice { len: 5, ..key.this.slice }, ..key.this }, ..key };
+        assert!(repeats.take(other).is_none(), "another slice");
+    }
+
+    #[test]
+    fn the_first_three_calls_of_a_plan_are_timed() {
+        let (repeats, key) = (Repeats::new(), key(0x1000));
+        for lasts in [15, 63] {
+            repeats.begin(key, (), 10e3);
+            let timed = iter::from_fn(|| {
+                let plan = repeats.take(key)?;
+                let is_timed = plan.is_timed();
+                repeats.put_back(plan);
+                Some(is_timed)
+            });
+            let timed: Vec<_> = timed.collect();
+            assert_eq!((timed.len(), timed.iter().filter(|timed| **timed).count()), (lasts, 3));
+            assert!(timed[..3].iter().all(|timed| *timed));
+        }
     }
 
     #[test]
