@@ -73,8 +73,8 @@
 //!
 //! A claim costs one store, one load and one comparison. If items take 0.4 µs or more, a claim also
 //! costs a fence of a few nanoseconds. Claims of single items would slow down loops over cheap
-//! items, so a claim can take a block of items. If the last round over the same slice is known, a
-//! block took at most 2.5 µs in that round, less than a theft takes. Otherwise a block has 8 items
+//! items, so a claim can take a block of items. If the last call over the same slice is known, a
+//! block took at most 2.5 µs in that call, less than a theft takes. Otherwise a block has 8 items
 //! if an item takes less than 128 ns, 64 if it takes less than 16 ns and blocks of 64 measured
 //! faster, and 512 if it takes less than 0.25 ns. The other items of a block can wait behind an
 //! unexpectedly slow item of the same claim.
@@ -103,7 +103,7 @@
 //! loop that is faster shared, the trials cost some 1 % of its first hundred calls.
 //!
 //! An iterative algorithm runs the same loop over the same slice again and again. So workers note
-//! how much time each part of the slice took. The next round is partitioned into parts of equal
+//! how much time each part of the slice took. The next call is partitioned into parts of equal
 //! cost, with smaller parts for workers that wake up late. If the prediction is good, no worker
 //! steals, and each item runs on the core that has the item in its cache. If the prediction is
 //! wrong, stealing corrects the balance. A wrong prediction never makes the result of the loop

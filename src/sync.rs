@@ -96,7 +96,7 @@ pub(crate) struct Patience(u64);
 
 impl Patience {
     /// How long a thread polls for a lock, and the least time for which it polls for the end of a
-    /// round: 5 µs.
+    /// loop: 5 µs.
     pub(crate) const BRIEF: Self = Self::of(Duration::from_micros(5));
 
     pub(crate) const NONE: Self = Self(0);

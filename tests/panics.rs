@@ -495,8 +495,8 @@ fn while_a_handle_watches() {
         }));
         assert_eq!(panicked.unwrap_err().downcast_ref(), Some(&round));
     }
-    // The token and the progress must forget an ended round. Otherwise the token would end another
-    // round, and the progress would count another round.
+    // The token and the progress must forget an ended loop. Otherwise the token would end another
+    // loop, and the progress would count another loop.
     token.cancel();
     let before = progress.done();
     assert_eq!(

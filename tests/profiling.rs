@@ -332,8 +332,8 @@ fn flame_graphs() {
         };
         let is_loop = |frame: &&&str| frame.starts_with("rangesteal::pool::engine::");
         let loops: Vec<&&str> = frames[..work].iter().filter(is_loop).collect();
-        let rounds = loops.iter().filter(|frame| frame.contains("::Round::work ")).count();
-        assert!(rounds <= 1, "{stack}");
+        let range_loops = loops.iter().filter(|frame| frame.contains("::RangeLoop::work ")).count();
+        assert!(range_loops <= 1, "{stack}");
         seen += 1;
         stretches += usize::from(loops.iter().any(|frame| frame.contains("::kernel")));
     }

@@ -4,8 +4,8 @@
 //! caller calls loops one after the other, without a pause.
 //!
 //! The policy is the shipped one: this module calls `quick_launch`, `Case::launch`, `of_rest`,
-//! `CpuUse`, `Granted`, `Memory`, `Prices`, `Splits`, `theft` and `victim` as a call and
-//! a round do. `SimPool` has the protocol of posts, arenas, places and seats in a few lines: a
+//! `CpuUse`, `Granted`, `Memory`, `Prices`, `Splits`, `theft` and `victim` as a call and a
+//! shared loop do. `SimPool` has the protocol of posts, arenas, places and seats in a few lines: a
 //! caller offers its loop to idle workers, those that are awake first, and opens a place for each
 //! further helper, which a worker takes that becomes idle later. The caller rings two of the
 //! sleepers with an offer. Each worker that takes an offer rings the next two, and so does each
@@ -44,7 +44,7 @@ use crate::{
             pace::STRETCH,
             prices::{HelpersAre, Prices},
             repeat::REPEATED,
-            rhythm::RoundSeen,
+            rhythm::LoopSeen,
             site::{GOLDEN, Loop, LoopKind, Site, Slice},
             split::{Boundaries, Splits, equal_parts, parts},
             theft::{self, Watched},
@@ -660,7 +660,7 @@ impl SimPool {
         let SimCall { launch, awake, is_gap_short, .. } = self.callers[caller].call;
         let is_crowded = mem::take(&mut self.is_crowded) && self.flaw != Flaw::NoCrowd;
         let seen =
-            RoundSeen { awake, is_gap_short, is_crowded, explores: launch.explores(&self.prices, awake) };
+            LoopSeen { awake, is_gap_short, is_crowded, explores: launch.explores(&self.prices, awake) };
         let between = self.gaps.next(seen, &self.prices);
         let arena = self.arena_mut(number);
         (arena.phase, arena.cells[0].has_entered, arena.cells[0].run) = (Phase::Published, true, NOT_BEGUN);
@@ -844,7 +844,7 @@ impl SimPool {
         times.marks.extend(parts(run, &bounds).map(mark));
     }
 
-    /// Like `SimRound::choose`.
+    /// Like `SimRangeLoop::choose`.
     fn choose(&mut self, thread: usize, moves: usize) {
         let (number, me) = self.threads[thread].seat.expect("it is in a loop");
         let SimThread { spared, asked, .. } = &mut self.threads[thread];

@@ -18,7 +18,7 @@ use crate::pool::policy::{
     launch::{Case, Draw, Gap, Launch},
     memory::Memory,
     prices::Prices,
-    rhythm::{Rhythm, RoundSeen},
+    rhythm::{LoopSeen, Rhythm},
     site::{GOLDEN, Loop, LoopKind, Site, Slice, scatter},
 };
 
@@ -78,8 +78,8 @@ impl SimGaps {
     }
 
     /// Like `Gaps::next`.
-    pub(super) fn next(&mut self, round: RoundSeen, prices: &Prices) -> u64 {
-        self.rhythm = self.rhythm.after_round(round);
+    pub(super) fn next(&mut self, seen: LoopSeen, prices: &Prices) -> u64 {
+        self.rhythm = self.rhythm.after_loop(seen);
         let learnt = if self.rhythm.polls { prices.worth_staying_awake() } else { Duration::ZERO };
         self.spin.unwrap_or(learnt).as_nanos() as u64
     }
@@ -160,7 +160,7 @@ impl Team {
         self.now += alone;
         self.cost.cpu += alone;
         if alone < work {
-            let seen = RoundSeen {
+            let seen = LoopSeen {
                 awake,
                 is_gap_short: gap.is_short(self.memory.expected(this)),
                 is_crowded: false,
@@ -234,9 +234,9 @@ impl Team {
         }
         self.now = last;
         self.cost.cpu += last - begin;
-        let [first, own, round] = [first, Some(own), Some(last)].map(|at| at.map(|at| (at - begin) as f32));
+        let [first, own, length] = [first, Some(own), Some(last)].map(|at| at.map(|at| (at - begin) as f32));
         if prices_count {
-            self.prices.learn(awake, helpers, first, own.unwrap_or(0.0), round.unwrap_or(0.0));
+            self.prices.learn(awake, helpers, first, own.unwrap_or(0.0), length.unwrap_or(0.0));
         }
     }
 

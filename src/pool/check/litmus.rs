@@ -33,7 +33,7 @@ use crate::pool::{
     },
 };
 
-/// The fences that a worker asks for during a round.
+/// The fences that a worker asks for during a loop.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LitmusAsks {
     /// The best pair.
@@ -56,7 +56,7 @@ impl XorShift {
 
 const ITEMS: usize = 1 << 14;
 
-/// One worker in one round. The worker pops items one by one, and steals from the other worker, a
+/// One worker in one loop. The worker pops items one by one, and steals from the other worker, a
 /// few items before or behind the claims of the other worker. The worker records its claims without
 /// an atomic, since an atomic would provide the order that only the fences should provide.
 fn fight(ranges: &Ranges, me: usize, asks: LitmusAsks, random: &mut XorShift, claimed: &mut [u8]) -> usize {
@@ -102,7 +102,7 @@ struct Fought {
     wrong: Option<(usize, u8)>,
 }
 
-/// Runs rounds until a claim is wrong, the number of encounters is reached, or the time is over.
+/// Runs loops until a claim is wrong, the number of encounters is reached, or the time is over.
 ///
 /// Each worker calls `prepare` on its thread first.
 fn litmus(
@@ -164,7 +164,7 @@ fn holds(fence: Fence, asks: LitmusAsks, encounters: u64) {
     assert!(fought.encounters >= encounters);
 }
 
-const FEW_ROUNDS: u64 = 20_000;
+const FEW_LOOPS: u64 = 20_000;
 
 /// The number of encounters in a long run: 10^8, or the value of `RANGESTEAL_LITMUS`.
 fn many() -> u64 {
@@ -173,17 +173,17 @@ fn many() -> u64 {
 
 #[test]
 fn full_fences_hold() {
-    holds(Fence::Symmetric, LitmusAsks::Best, FEW_ROUNDS);
+    holds(Fence::Symmetric, LitmusAsks::Best, FEW_LOOPS);
 }
 
 #[test]
 fn the_best_fences_hold() {
-    holds(Fence::registered(), LitmusAsks::Best, FEW_ROUNDS);
+    holds(Fence::registered(), LitmusAsks::Best, FEW_LOOPS);
 }
 
 #[test]
 fn fences_may_be_changed() {
-    holds(Fence::registered(), LitmusAsks::Both, FEW_ROUNDS);
+    holds(Fence::registered(), LitmusAsks::Both, FEW_LOOPS);
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! The checks that need access to private items. Nothing here is in the library that users build.
 //!
-//! `models` runs the real types under loom, which explores all schedules of small rounds, and under
-//! shuttle, which tries random schedules of large rounds. `litmus` tests the fences on real cores,
+//! `models` runs the real types under loom, which explores all schedules of small loops, and under
+//! shuttle, which tries random schedules of large loops. `litmus` tests the fences on real cores,
 //! which no model checker covers. A copy of the work tree that `.ci/plant` makes also has the bugs
 //! of `.ci/bugs.diff`, and the tests in `mod planted`, which must find them.
 //! `machines` tests placement on described machines, and `assignments` tests which worker moves to
-//! which CPU there. `simulator` simulates rounds on large machines, `gaps` simulates sequences of
-//! rounds with serial work between them, and `callers` simulates several callers of one pool.
+//! which CPU there. `simulator` simulates loops on large machines, `gaps` simulates sequences of
+//! loops with serial work between them, and `callers` simulates several callers of one pool.
 //!
 //! May name every folder. Nothing that is built for users may name this folder.
 

@@ -1,7 +1,7 @@
-//! Simulated rounds of up to 256 workers: one thread simulates a round in milliseconds.
+//! Simulated loops of up to 256 workers: one thread simulates a loop in milliseconds.
 //!
-//! The policy is the shipped one: this module calls `victim`, `theft`, `Grain`, `Splits`
-//! and the pieces of a journal as a round does. `SimRound` has the protocol in a few lines, and a
+//! The policy is the shipped one: this module calls `victim`, `theft`, `Grain`, `Splits` and
+//! the pieces of a journal as a loop does. `SimRangeLoop` has the protocol in a few lines, and a
 //! table of prices has the costs of its steps. The events are the ends of stretches and the steps
 //! of thieves. Between two events, the index that a worker has reached is computed from the sums of
 //! the costs of the items.
@@ -119,7 +119,7 @@ impl SimMachine {
     }
 }
 
-/// The setting of all rounds in a row of a table.
+/// The setting of all loops in a row of a table.
 #[derive(Clone, Copy)]
 struct Setting<'a> {
     prices: SimPrices,
@@ -145,7 +145,7 @@ impl<'a> Setting<'a> {
     }
 }
 
-/// The outcome of one round, or of several.
+/// The outcome of one loop, or of several.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct SimOutcome {
     thefts: u64,
@@ -220,7 +220,7 @@ impl Random {
     }
 }
 
-/// The items of a round: for each item, the sum of the costs of the items before it; and the sum of
+/// The items of a loop: for each item, the sum of the costs of the items before it; and the sum of
 /// all costs.
 pub(super) struct SimItems(Vec<u64>);
 
@@ -247,7 +247,7 @@ impl SimItems {
         self.0[self.len()]
     }
 
-    /// A lower bound for the time of a round.
+    /// A lower bound for the time of a loop.
     pub(super) fn bound(&self, workers: usize) -> u64 {
         let dearest = self.0.windows(2).map(|sums| sums[1] - sums[0]).max();
         self.total().div_ceil(workers as u64).max(dearest.unwrap_or(0))
@@ -342,8 +342,8 @@ struct Worker {
     spared: Option<usize>,
 }
 
-/// A round.
-struct SimRound<'a> {
+/// A shared loop.
+struct SimRangeLoop<'a> {
     of: &'a Setting<'a>,
     items: &'a SimItems,
     profile: Option<&'a Profile>,
@@ -367,7 +367,7 @@ struct SimRound<'a> {
     outcome: SimOutcome,
 }
 
-impl SimRound<'_> {
+impl SimRangeLoop<'_> {
     fn at(&self, now: u64) -> Instant {
         self.begin + Duration::from_nanos(now)
     }
@@ -650,8 +650,8 @@ impl Learnt {
         [own].into_iter().chain(woken.into_iter().map(|woken| woken.begin)).collect()
     }
 
-    /// Simulates a round and learns from it, like `Executor::round`.
-    fn round(&mut self, of: &Setting<'_>, items: &SimItems) -> SimOutcome {
+    /// Simulates a call and learns from it, like `Executor::share_ranges`.
+    fn call(&mut self, of: &Setting<'_>, items: &SimItems) -> SimOutcome {
         static SITE: u8 = 0;
         let slice = Slice { address: 0x1000, len: items.len() };
         let this = Loop { site: Site::new((&raw const SITE).cast()), slice };
@@ -675,7 +675,7 @@ impl Learnt {
             asked: 0,
             spared: None,
         };
-        let mut round = SimRound {
+        let mut range_loop = SimRangeLoop {
             of,
             items,
             profile: known.as_ref().map(|known| &known.profile),
@@ -693,11 +693,11 @@ impl Learnt {
             times,
             outcome: SimOutcome::default(),
         };
-        round.come(0, comings[0]); // the caller enters its cell before it wakes helpers
+        range_loop.come(0, comings[0]); // the caller enters its cell before it wakes helpers
         for (me, at) in comings.into_iter().enumerate().skip(1) {
-            round.then(me, at, SimStep::Come);
+            range_loop.then(me, at, SimStep::Come);
         }
-        let (outcome, mut times) = round.run();
+        let (outcome, mut times) = range_loop.run();
         self.pace = Some(times.work() / items.len() as f32);
         if !(same && times.runs() == workers && times.are_balanced()) {
             self.splits.learn(this, of.awake, &mut times);
@@ -769,12 +769,12 @@ const SHAPES: [(&str, Costs); 9] = [
     }),
 ];
 
-/// The sum over first rounds with several seeds.
-fn first_rounds(of: &Setting<'_>, costs: Costs, size: Size, seeds: u64) -> SimOutcome {
+/// The sum over first calls with several seeds.
+fn first_calls(of: &Setting<'_>, costs: Costs, size: Size, seeds: u64) -> SimOutcome {
     let mut sum = SimOutcome::default();
     for seed in 0..seeds {
         let items = SimItems::new(costs(&mut Random(seed << 32), size));
-        sum.add(Learnt::nothing(of.homes.len(), seed).round(of, &items));
+        sum.add(Learnt::nothing(of.homes.len(), seed).call(of, &items));
     }
     sum
 }
@@ -791,7 +791,7 @@ pub(super) fn shape(name: &str) -> Costs {
 #[ignore = "seconds without optimisation: .ci/long runs it"]
 fn fewer_thefts_between_nodes_and_hardly_a_longer_makespan() {
     const SEEDS: u64 = 4;
-    println!("means of a round: by size alone -> near ones preferred");
+    println!("means of a loop: by size alone -> near ones preferred");
     println!("machine  items a worker  costs           between nodes    all thefts   makespan in µs");
     let mut bad = Vec::new();
     for machine in [SimMachine::two_nodes("2 x 36", 72, 2), SimMachine::two_nodes("8 x 8", 64, 8)] {
@@ -802,7 +802,7 @@ fn fewer_thefts_between_nodes_and_hardly_a_longer_makespan() {
             for (name, costs) in SHAPES {
                 let near = Setting::new(&machine);
                 let far = Setting { known: &nowhere, ..near };
-                let [far, near] = [far, near].map(|setting| first_rounds(&setting, costs, size, SEEDS));
+                let [far, near] = [far, near].map(|setting| first_calls(&setting, costs, size, SEEDS));
                 let row = format!("{:7} {items:4} of {:2} µs    {name:15}", machine.name, mean / 1000);
                 println!(
                     "{row} {:5} -> {:<5} {:5} -> {:<5} {:6.1} -> {:6.1}, {:+.2} %",
@@ -823,17 +823,17 @@ fn fewer_thefts_between_nodes_and_hardly_a_longer_makespan() {
     assert!(bad.is_empty(), "{bad:#?}");
 }
 
-/// Makespans of first rounds of 1 ms per worker with awake helpers, as multiples of the lower
+/// Makespans of first calls of 1 ms per worker with awake helpers, as multiples of the lower
 /// bound. The makespans are computed for thieves that choose the largest victim, and for thieves
 /// that choose partly at random.
 ///
 /// In a hot run on 64 workers, all workers without hot items run out of items at the same moment,
-/// and few ranges have many items left. If thefts need expensive fences, as at the start of rounds
+/// and few ranges have many items left. If thefts need expensive fences, as at the start of loops
 /// of cheap items, choosing the largest victim causes more thefts. There are few largest ranges, so
 /// several thieves choose the same range, get fewer items than they have seen, and steal again.
 /// (Workers that came 150 ns after one another, through one lock, were done at different moments:
 /// then the figure of 64 workers was at most 1.12.) On 128 workers, thieves find the hot items only
-/// when three quarters of the round are over. Each hot item takes half of a round, so with every
+/// when three quarters of the loop are over. Each hot item takes half of a loop, so with every
 /// rule the makespan is at least 1.25 times the lower bound.
 #[test]
 fn many_thieves_look_for_many_victims() {
@@ -848,7 +848,7 @@ fn many_thieves_look_for_many_victims() {
         let size = Size { workers: workers as u64, items, each: 1_000_000 };
         let setting = Setting::new(&machine);
         let rules = [setting.the_largest(), setting];
-        let [largest, any] = rules.map(|of| first_rounds(&of, shape(name), size, 2).ratio());
+        let [largest, any] = rules.map(|of| first_calls(&of, shape(name), size, 2).ratio());
         println!("{name:10} {workers:4} {largest:.3} -> {any:.3}");
         assert!(any < bar && any < largest + 0.01, "{name}, {workers} workers: {largest:.3} -> {any:.3}");
     }
@@ -859,19 +859,19 @@ fn many_thieves_look_for_many_victims() {
 /// each boundary is chosen independently, one worker may get three hot items. No other worker can
 /// help with the third hot item: when this item is claimed, all other workers are done.
 /// Microseconds, such as the expected delays of workers, decide which worker gets three items, if
-/// any. So the policy keeps good boundaries. Without this rule, good and bad rounds alternate for
+/// any. So the policy keeps good boundaries. Without this rule, good and bad calls alternate for
 /// ever.
 #[test]
 fn good_boundaries_stay_where_items_take_long() {
-    const ROUNDS: usize = 10;
+    const CALLS: usize = 10;
     let machine = SimMachine::chiplets(64);
     let size = Size { workers: 64, items: 64_000, each: 1_000_000 };
     for seed in 0..4 {
         let items = SimItems::new(shape("hot run")(&mut Random(seed << 32), size));
         let mut learnt = Learnt::nothing(64, seed);
-        let ratios = [(); ROUNDS].map(|()| learnt.round(&Setting::new(&machine), &items).ratio());
-        let mean = ratios[1..].iter().sum::<f64>() / (ROUNDS - 1) as f64;
-        assert!(mean < 1.1 && ratios[ROUNDS - 1] < 1.05, "{ratios:.2?}");
+        let ratios = [(); CALLS].map(|()| learnt.call(&Setting::new(&machine), &items).ratio());
+        let mean = ratios[1..].iter().sum::<f64>() / (CALLS - 1) as f64;
+        assert!(mean < 1.1 && ratios[CALLS - 1] < 1.05, "{ratios:.2?}");
     }
 }
 
@@ -883,14 +883,14 @@ fn few_thieves_do_as_ever() {
         let size = Size { workers: workers as u64, items: 10_000, each: 1_000_000 };
         for (name, costs) in SHAPES {
             let setting = Setting::new(&machine);
-            let [largest, any] = [setting.the_largest(), setting].map(|of| first_rounds(&of, costs, size, 1));
+            let [largest, any] = [setting.the_largest(), setting].map(|of| first_calls(&of, costs, size, 1));
             assert_eq!(largest, any, "{name}, {workers} workers");
         }
     }
 }
 
 /// Prints makespans as multiples of the lower bound, and the thefts, fences and vain scans per
-/// worker. The rows are for a first round and for the next round over the same items, with thieves
+/// worker. The rows are for a first call and for the next call over the same items, with thieves
 /// that choose the largest victim and with thieves that choose partly at random. `cargo test
 /// --release --lib simulator::table -- --ignored --nocapture`
 #[test]
@@ -898,7 +898,7 @@ fn few_thieves_do_as_ever() {
 fn table() {
     const SEEDS: u64 = 8;
     for items in [100_000, 1_000_000] {
-        println!("rounds of 1 ms a worker, {items} items: the largest | by chance || next round");
+        println!("loops of 1 ms a worker, {items} items: the largest | by chance || next call");
         for ((name, costs), workers) in
             SHAPES.into_iter().flat_map(|shape| [8, 16, 32, 64, 128, 256].map(|workers| (shape, workers)))
         {
@@ -911,7 +911,7 @@ fn table() {
                 for (rule, of) in [setting.the_largest(), setting].iter().enumerate() {
                     let mut learnt = Learnt::nothing(workers, seed);
                     for sums in &mut sums {
-                        sums[rule].add(learnt.round(of, &items));
+                        sums[rule].add(learnt.call(of, &items));
                     }
                 }
             }
@@ -929,14 +929,14 @@ fn table() {
 }
 
 /// The caller wakes two sleeping helpers and begins. Each worker wakes further ones. Prints the
-/// mean makespans, in µs, of rounds over noise with known costs: with the policy's number of
+/// mean makespans, in µs, of loops over noise with known costs: with the policy's number of
 /// helpers, with at most `sqrt(1.5 * work / wake)` helpers, and with the best number of workers.
 /// `cargo test -p rangesteal --release --lib simulator::helpers -- --ignored --nocapture`
 #[test]
 #[ignore = "a table for people"]
 fn helpers_that_cost_more_than_they_save() {
     const SEEDS: u64 = 4;
-    const ROUNDS: usize = 8;
+    const CALLS: usize = 8;
     /// A loop gets one helper for this much work, in nanoseconds.
     const WORTH_SHARING: u64 = 26_000;
     println!("pool  wake   work: workers now, µs | at most, µs | best, µs");
@@ -950,7 +950,7 @@ fn helpers_that_cost_more_than_they_save() {
                     let size = Size { workers: 1, items: 50_000, each: work };
                     let items = SimItems::new(shape("noise")(&mut Random(seed << 32), size));
                     let mut learnt = Learnt::nothing(workers as usize, seed);
-                    (0..ROUNDS).map(|_| learnt.round(&setting, &items).makespan).last().unwrap_or(0)
+                    (0..CALLS).map(|_| learnt.call(&setting, &items).makespan).last().unwrap_or(0)
                 };
                 (0..SEEDS).map(makespan).sum::<u64>() / SEEDS / 1_000
             };
@@ -971,7 +971,7 @@ fn helpers_that_cost_more_than_they_save() {
 }
 
 /// The prices of the virtual machine of two CPUs on which some prices were measured. Each price was
-/// measured alone, and not in rounds.
+/// measured alone, and not in loops.
 const SMALL_VM: SimPrices = SimPrices {
     wake: 8_000,
     latency: 5_400,
@@ -983,14 +983,14 @@ const SMALL_VM: SimPrices = SimPrices {
     ..PRICES
 };
 
-/// Prints the median times, in µs, of rounds of two workers on this machine and in the simulator
+/// Prints the median times, in µs, of loops of two workers on this machine and in the simulator
 /// with the prices of `SMALL_VM`. To be run on a machine with two free CPUs: `cargo test --release
 /// --lib simulator::two -- --ignored --nocapture`
 #[test]
 #[ignore = "measures"]
 fn two_workers_here_and_in_the_simulator() {
     const REPEATS: u64 = 31;
-    /// The number of rounds after which the learnt values are stable.
+    /// The number of calls after which the learnt values are stable.
     const SETTLED: u64 = 8;
     fn spin(steps: u64) -> u64 {
         (0..steps).fold(steps | 1, |x, _| black_box(x.wrapping_mul(0xBF58_476D_1CE4_E5B9)))
@@ -1007,7 +1007,7 @@ fn two_workers_here_and_in_the_simulator() {
     let pool = Pool::builder().num_threads(2).build().expect("a pool");
     let machine = SimMachine { name: "small", homes: vec![None; 2] };
     let setting = Setting { prices: SMALL_VM, awake: false, ..Setting::new(&machine) };
-    println!("each µs  costs             alone | a first round: here, predicted | settled: here, predicted");
+    println!("each µs  costs             alone | a first call: here, predicted | settled: here, predicted");
     let mut seen = Vec::new(); // kept, so that no address comes back and no loop is known
     for (each, items) in
         [(100_000, 200), (300_000, 600), (1_000_000, 2_000), (1_000_000, 10_000), (10_000_000, 2_000)]
@@ -1030,10 +1030,10 @@ fn two_workers_here_and_in_the_simulator() {
             let settled = median(settled.collect());
             let a_step = alone as f64 / steps.iter().sum::<u64>() as f64;
             let items = SimItems::new(steps.iter().map(|&steps| (steps as f64 * a_step) as u64));
-            let predicted = |rounds: u64| {
+            let predicted = |calls: u64| {
                 let last = |seed| {
                     let mut learnt = Learnt::nothing(2, seed);
-                    (0..rounds).map(|_| learnt.round(&setting, &items).makespan).last().unwrap_or(0)
+                    (0..calls).map(|_| learnt.call(&setting, &items).makespan).last().unwrap_or(0)
                 };
                 median((0..REPEATS).map(last).collect())
             };

@@ -94,23 +94,24 @@ impl LoopOptions<'_> {
     }
 
     /// The account of a loop; `None` if it is not wanted. An account is always wanted if
-    /// `everybody` is set. `before` is the work of the calling thread alone. `round` is the round
-    /// that followed, or the reason why no round followed. `help` is the cost of help.
+    /// `everybody` is set. `before` is the work of the calling thread alone. `shared` has the times
+    /// of the shared loop that followed, or the reason why none followed. `help` is the cost of
+    /// help.
     #[cold]
     pub(crate) fn account(
         &self,
         before: &mut Before,
-        round: Result<&mut Times, Alone>,
+        shared: Result<&mut Times, Alone>,
         everybody: bool,
         help: Duration,
     ) -> Option<Box<Account>> {
         if !everybody && !self.wants_account() {
             return None;
         }
-        let (begin, times) = (before.begin, round.as_deref().map_err(|alone| *alone));
+        let (begin, times) = (before.begin, shared.as_deref().map_err(|alone| *alone));
         let report = RunReport::new(begin.elapsed(), (self.items(before), before.took), times);
         let trace = self.wishes.trace.as_ref();
-        let timeline = trace.map(|trace| (trace.timeline)(before, self.units, round));
+        let timeline = trace.map(|trace| (trace.timeline)(before, self.units, shared));
         Some(Box::new(Account { begin, report, timeline, help }))
     }
 

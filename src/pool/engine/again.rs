@@ -6,9 +6,9 @@ use super::{
     accumulator::{Accumulate, Lend},
     executor::{Executor, most},
     inputs::{Inside, draw, upcoming, with_rounds},
+    loop_log::LoopLog,
     loop_options::LoopOptions,
     plan::SharedPlan,
-    round_log::RoundLog,
 };
 use crate::{
     clock::{Instant, time},
@@ -190,8 +190,8 @@ impl Executor {
         own: &mut dyn Accumulate,
         partials: &dyn Lend,
     ) {
-        let (items, log) = (0..this.slice.len, RoundLog::new(begin, None));
-        self.round((&plan.way, &turn), (&items, plan.way.workers), options, &log, own, partials);
+        let (items, log) = (0..this.slice.len, LoopLog::new(begin, None));
+        self.share_ranges((&plan.way, &turn), (&items, plan.way.workers), options, &log, own, partials);
         // About: reading the clock would take 40 ns, and the time until the next call begins shows
         // whether calls take longer than expected.
         self.gaps.end(begin + time(plan.takes));

@@ -9,11 +9,11 @@ use std::{
 use crossbeam_utils::CachePadded;
 
 use super::{
-    async_round::{AsyncReport, AsyncRound, LendPollItems, PollItems},
+    async_loop::{AsyncLoop, AsyncReport, LendPollItems, PollItems},
     executor::Executor,
+    loop_log::LoopLog,
     loop_options::LoopOptions,
     plan::{Plan, WorkerPlaces},
-    round_log::RoundLog,
 };
 use crate::{
     clock::Instant,
@@ -62,7 +62,7 @@ impl Executor {
         };
         let times = Box::<Times>::default().of(helpers + 1, false);
         let awake = self.threads.barrier.awake() > 0;
-        let round = CachePadded::new(AsyncRound {
+        let async_loop = CachePadded::new(AsyncLoop {
             queues,
             ranges: &ranges,
             plan: Plan {
@@ -76,7 +76,7 @@ impl Executor {
                 polls: PollTimes { at_end: Patience::BRIEF, between: self.gaps.fixed() },
             },
             first_indices: FirstIndices::new(first_indices),
-            log: RoundLog::new(begin, Some(times)),
+            log: LoopLog::new(begin, Some(times)),
             help: self.prices.help(awake),
             token: watch.cancel.filter(|_| !watch.is_current()),
             reports: Mutex::default(),
@@ -88,21 +88,21 @@ impl Executor {
         // catch panics.
         ranges.partition(0..len, &[]); // to the caller
         watch.begin_waiting(&ranges, queues, options.units, 0..len);
-        let mut caller = round.worker(0, own);
+        let mut caller = async_loop.worker(0, own);
         let has_idle = || helpers > 0 && self.could_help() > 0;
         let is_through = caller.work_until(|caller| has_idle() && caller.wants_help());
         let mut idle = 0;
         if !is_through && let Some(turn) = &turn {
             idle = self.threads.barrier.idle();
             let helpers = self.prices.most_helpers(caller.work_left()).clamp(1, helpers);
-            let work = |me| others(me, &mut |poller| round.worker(me, poller).work());
-            let offer = Offer { helpers, reentry: Reentry::Once, polls: round.plan.polls };
+            let work = |me| others(me, &mut |poller| async_loop.worker(me, poller).work());
+            let offer = Offer { helpers, reentry: Reentry::Once, polls: async_loop.plan.polls };
             self.threads.share(turn, offer, &work, || caller.work());
         } else {
             caller.leave();
         }
         watch.end_waiting(&ranges, queues, len);
-        let AsyncRound { log, reports, .. } = CachePadded::into_inner(round);
+        let AsyncLoop { log, reports, .. } = CachePadded::into_inner(async_loop);
         let mut times = log.into_times().unwrap_or_default();
         let AsyncReport { mut report, waited } = reports.into_inner().unwrap_or_else(PoisonError::into_inner);
         report.most_in_flight = queues.under_way().1;

@@ -1,5 +1,5 @@
 //! Handles for other threads: they end a loop or show its progress. The handles read the ranges of
-//! the loop. The workers of a round over ranges do not read the handles. A search reads its token
+//! the loop. The workers of a loop over ranges do not read the handles. A search reads its token
 //! between blocks, and a loop over a list that grows checks after each item whether it is over.
 
 use std::{
@@ -30,7 +30,7 @@ use crate::{
 /// Workers still finish the items that they have claimed.
 ///
 /// The size of a claim depends on the time per item, as measured on earlier items. If the last
-/// round over the same slice is known, a claim took at most some 2.5 µs in that round.
+/// call over the same slice is known, a claim took at most some 2.5 µs in that call.
 /// Otherwise a claim has 512 items if an item takes less than 0.25 ns, 64 if an item takes less
 /// than 16 ns and large claims have proved faster, 8 if an item takes less than 128 ns, and one
 /// item otherwise. In a loop with blocks ([`On::grain`](crate::On::grain),
@@ -83,7 +83,7 @@ impl fmt::Debug for dyn End {
     }
 }
 
-/// The ranges of a round.
+/// The ranges of a shared loop.
 impl End for Ranges {
     fn end(&self) {
         self.truncate(0);
@@ -183,16 +183,16 @@ struct Done {
     /// The process in which the handle was made. A forked child does not touch the handle's locks,
     /// and shares no loop with this handle.
     process: Process,
-    /// The number of done items, without the items of running rounds. A shared loop changes this
-    /// number together with `rounds`, while it holds the lock of `rounds`. A loop that runs alone
-    /// changes only this number. A count: orders nothing.
+    /// The number of done items, without the items of running loops. A shared loop changes this
+    /// number together with `underway`, while it holds the lock of `underway`. A loop that runs
+    /// alone changes only this number. A count: orders nothing.
     items: AtomicUsize,
-    rounds: Mutex<Vec<Underway>>,
+    underway: Mutex<Vec<Underway>>,
     /// The largest count that `done` has returned so far.
     largest: AtomicUsize,
 }
 
-/// A running round.
+/// A shared loop that is running.
 #[derive(Debug)]
 struct Underway {
     ranges: Arc<Ranges>,
@@ -225,10 +225,10 @@ impl Progress {
     /// How many items are done so far. Reads the range of each worker once.
     #[must_use]
     pub fn done(&self) -> usize {
-        let rounds = self.0.process.is_current().then(|| lock(&self.0.rounds));
-        let underway: usize = rounds.iter().flat_map(|rounds| rounds.iter()).map(Underway::done).sum();
-        let done = self.0.items.load(Ordering::Relaxed).wrapping_add(underway);
-        drop(rounds);
+        let underway = self.0.process.is_current().then(|| lock(&self.0.underway));
+        let shared: usize = underway.iter().flat_map(|loops| loops.iter()).map(Underway::done).sum();
+        let done = self.0.items.load(Ordering::Relaxed).wrapping_add(shared);
+        drop(underway);
         done.max(self.0.largest.fetch_max(done, Ordering::Relaxed))
     }
 }
@@ -297,9 +297,9 @@ impl Watch<'_> {
         }
     }
 
-    /// A round over `ranges` begins. The round is partitioned but not yet published.
-    pub(crate) fn begin(self, ranges: &Arc<Ranges>, units: Units, round: Range<usize>) {
-        self.begin_underway(ranges, None, units, round);
+    /// A loop over `ranges` begins. Its ranges are partitioned but not yet published.
+    pub(crate) fn begin(self, ranges: &Arc<Ranges>, units: Units, indices: Range<usize>) {
+        self.begin_underway(ranges, None, units, indices);
     }
 
     /// A loop over `ranges` begins, whose items wait in `queues`. Its ranges are partitioned but
@@ -309,9 +309,9 @@ impl Watch<'_> {
         ranges: &Arc<Ranges>,
         queues: &Arc<WakeQueues>,
         units: Units,
-        round: Range<usize>,
+        indices: Range<usize>,
     ) {
-        self.begin_underway(ranges, Some(queues), units, round);
+        self.begin_underway(ranges, Some(queues), units, indices);
         self.begin_with(queues);
     }
 
@@ -320,12 +320,12 @@ impl Watch<'_> {
         ranges: &Arc<Ranges>,
         queues: Option<&Arc<WakeQueues>>,
         units: Units,
-        round: Range<usize>,
+        indices: Range<usize>,
     ) {
         if let Some(progress) = self.current().progress {
             let (ranges, queues) = (Arc::clone(ranges), queues.cloned());
-            let (units, items) = (round.len(), units.items(round).len());
-            lock(&progress.0.rounds).push(Underway { ranges, queues, units, items });
+            let (units, items) = (indices.len(), units.items(indices).len());
+            lock(&progress.0.underway).push(Underway { ranges, queues, units, items });
         }
         self.begin_with(ranges);
     }
@@ -337,13 +337,13 @@ impl Watch<'_> {
         self.done(if self.is_current() { 0 } else { len });
     }
 
-    /// The round over `ranges` has ended.
+    /// The loop over `ranges` has ended.
     pub(crate) fn end(self, ranges: &Arc<Ranges>) {
         self.end_with(ranges);
         if let Some(progress) = self.current().progress {
-            let mut rounds = lock(&progress.0.rounds);
-            if let Some(at) = rounds.iter().position(|other| Arc::ptr_eq(&other.ranges, ranges)) {
-                self.done(rounds.swap_remove(at).items);
+            let mut underway = lock(&progress.0.underway);
+            if let Some(at) = underway.iter().position(|other| Arc::ptr_eq(&other.ranges, ranges)) {
+                self.done(underway.swap_remove(at).items);
             }
         }
     }
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_cuts_the_rounds_that_it_knows() {
+    fn a_token_cuts_the_ranges_that_it_knows() {
         let (token, ranges) = (CancelToken::new(), ranges());
         let watch = Watch { cancel: Some(&token), ..Watch::default() };
         let enter = || {

@@ -9,7 +9,7 @@ use crate::{
     pool::policy::{
         launch::{Draw, Gap},
         prices::Prices,
-        rhythm::{Rhythm, RoundSeen},
+        rhythm::{LoopSeen, Rhythm},
         rounds::Rounds,
         site::GOLDEN,
     },
@@ -70,11 +70,11 @@ impl Gaps {
     }
 
     /// A shared loop begins. Returns how long helpers poll for the next loop.
-    pub(crate) fn next(&self, round: RoundSeen, prices: &Prices) -> Patience {
+    pub(crate) fn next(&self, seen: LoopSeen, prices: &Prices) -> Patience {
         if self.fixed.is_some() {
             return self.fixed();
         }
-        let rhythm = self.rhythm().after_round(round);
+        let rhythm = self.rhythm().after_loop(seen);
         self.rhythm.store(rhythm.to_word(), Ordering::Relaxed);
         Patience::of(if rhythm.polls { prices.worth_staying_awake() } else { Duration::ZERO })
     }
@@ -184,7 +184,7 @@ mod tests {
         let (gaps, prices) = (Gaps::new(None), Prices::new());
         let polls = |is_crowded| {
             gaps.gap(Instant::now(), &prices);
-            let seen = RoundSeen { awake: true, is_gap_short: true, is_crowded, explores: Explores::No };
+            let seen = LoopSeen { awake: true, is_gap_short: true, is_crowded, explores: Explores::No };
             !gaps.next(seen, &prices).is_none()
         };
         assert!(polls(false));
@@ -198,12 +198,8 @@ mod tests {
         for asked in [Duration::ZERO, Duration::from_micros(50)] {
             let (gaps, prices) = (Gaps::new(Some(asked)), Prices::new());
             for is_gap_short in [false, true] {
-                let seen = RoundSeen {
-                    awake: true,
-                    is_gap_short,
-                    is_crowded: !is_gap_short,
-                    explores: Explores::No,
-                };
+                let seen =
+                    LoopSeen { awake: true, is_gap_short, is_crowded: !is_gap_short, explores: Explores::No };
                 assert_eq!(gaps.next(seen, &prices), Patience::of(asked));
             }
             assert_eq!(gaps.gap(Instant::now(), &prices).patience, asked);

@@ -19,7 +19,7 @@ use crate::{
             alone_or_shared::TRIAL_PARTS,
             launch::{self, Gap, JoinHelp},
             prices::{Estimate, TOO_SHORT_TO_TIME_NS},
-            rhythm::{Explores, RoundSeen},
+            rhythm::{Explores, LoopSeen},
             site::{Loop, LoopKind, Site, Slice},
         },
         team::{
@@ -212,7 +212,7 @@ impl Executor {
             }
         };
         let may_poll = self.workers <= self.cpus_at_a_time;
-        let seen = gap.filter(|_| may_poll).map(|gap| RoundSeen {
+        let seen = gap.filter(|_| may_poll).map(|gap| LoopSeen {
             awake: self.threads.barrier.awake() > 0,
             is_gap_short: gap.is_short(0.0),
             is_crowded: self.was_crowded(),

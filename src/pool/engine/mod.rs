@@ -14,15 +14,15 @@
 //! | `teach` | what a call tells the policy at its end |
 //! | `solo` | the items of the calling thread alone |
 //! | `visit` | a worker's visit to a loop; the loop over a run of items |
-//! | `round`, `thief` | a worker that claims from ranges and steals |
-//! | `plan` | the policy's decisions about a round |
+//! | `range_loop`, `thief` | a worker that claims from ranges and steals |
+//! | `plan` | the policy's decisions about a shared loop |
 //! | `search` | a worker that claims blocks from the front of the slice |
-//! | `work_list` | made items in a round over a list that grows |
-//! | `async_call`, `async_round` | a call whose items wait, and the loop of its workers |
+//! | `work_list` | made items in a loop over a list that grows |
+//! | `async_call`, `async_loop` | a call whose items wait, and the loop of its workers |
 //! | `join` | runs two closures at the same time |
 //! | `tasks` | tasks that outlive their caller; calls on each thread |
 //! | `body` | the kernel: the only function of a loop that contains the user's closure |
-//! | `accumulator`, `round_log` | a worker's folder, its partial results and its notes |
+//! | `accumulator`, `loop_log` | a worker's folder, its partial results and its notes |
 //! | `order`, `ending` | the order of the reductions; how a loop ends |
 //! | `handles`, `loop_options` | tokens and progress; the user's options for a call |
 //! | `account` | the report, the timeline and the log of a loop, if they are wanted |
@@ -42,7 +42,7 @@ pub(crate) mod accumulator;
 pub(crate) mod again;
 pub(crate) mod ask;
 pub(crate) mod async_call;
-pub(crate) mod async_round;
+pub(crate) mod async_loop;
 pub(crate) mod body;
 pub(crate) mod call;
 pub(crate) mod ending;
@@ -50,11 +50,11 @@ pub(crate) mod executor;
 pub(crate) mod handles;
 pub(crate) mod inputs;
 pub(crate) mod join;
+pub(crate) mod loop_log;
 pub(crate) mod loop_options;
 pub(crate) mod order;
 pub(crate) mod plan;
-pub(crate) mod round;
-pub(crate) mod round_log;
+pub(crate) mod range_loop;
 pub(crate) mod run;
 pub(crate) mod search;
 pub(crate) mod solo;

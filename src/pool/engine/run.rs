@@ -9,10 +9,10 @@ use super::{
     ask::{Call, begin_first, begin_next},
     executor::Executor,
     inputs::Inside,
+    loop_log::LoopLog,
     loop_options::LoopOptions,
     plan::{Plan, SharedPlan, WorkerPlaces},
-    round::Round,
-    round_log::RoundLog,
+    range_loop::RangeLoop,
     search::{RunSearch, Search, SearchWay},
     solo::Solo,
 };
@@ -25,7 +25,7 @@ use crate::{
             launch::{self, Launch, Why},
             plain::PlainParts,
             prices::smallest_block,
-            rhythm::RoundSeen,
+            rhythm::LoopSeen,
             site::{Loop, Supply},
             split::{Boundaries, Splits, parts},
         },
@@ -81,7 +81,7 @@ pub(super) struct SharedPart<'r> {
     pub(super) is_full: bool,
     /// How many workers were idle.
     pub(super) idle: usize,
-    pub(super) log: RoundLog,
+    pub(super) log: LoopLog,
 }
 
 impl<'r> Running<'r> {
@@ -196,7 +196,7 @@ impl<'r> Running<'r> {
             cpu_use: executor.cpu_use(idle, is_worker),
         };
         let Granted { helpers, dealt, is_full } = request.grant()?;
-        // The cost of the parts is known only for rounds over a whole slice.
+        // The cost of the parts is known only for loops over a whole slice.
         let known = splits.as_deref().filter(|_| left.start == 0);
         let boundaries = known.map(|splits| splits.boundaries(this, awake, dealt)).unwrap_or_default();
         let workers = helpers + 1;
@@ -206,7 +206,7 @@ impl<'r> Running<'r> {
         times.tick = options.tick();
         let before = solo.hand_over();
         executor.make_room();
-        let seen = RoundSeen {
+        let seen = LoopSeen {
             // A helper that was rung and is still on its way has not polled in vain.
             awake: awake || threads.barrier.is_waking(),
             is_gap_short: call.is_gap_short,
@@ -218,7 +218,7 @@ impl<'r> Running<'r> {
         let plan = SharedPlan { workers, pace, boundaries, polls };
         let begin = before.begin + before.took;
         let (is_full, idle) = (is_full && !is_rest, idle + around);
-        let log = RoundLog::new(begin, Some(times));
+        let log = LoopLog::new(begin, Some(times));
         Some(Box::new(SharedPart { call, before, begin, left, turn, plan, dealt, is_full, idle, log }))
     }
 
@@ -230,7 +230,7 @@ impl<'r> Running<'r> {
             executor.search(&shared, options, run, *own, partials);
         } else {
             let SharedPart { ref plan, ref turn, ref left, dealt, ref log, .. } = *shared;
-            executor.round((plan, turn), (left, dealt), options, log, *own, partials);
+            executor.share_ranges((plan, turn), (left, dealt), options, log, *own, partials);
         }
         executor.end_shared(shared, partials.stopped_at(), options)
     }
@@ -327,7 +327,7 @@ impl Executor {
     /// poll: a polling worker would occupy the CPU of a working thread. `item` is the time of an
     /// item in nanoseconds, if known. `seen` is `None` for a join inside another one: the next join
     /// of the recursion comes soon.
-    pub(super) fn polls(&self, workers: usize, item: Option<f32>, seen: Option<RoundSeen>) -> PollTimes {
+    pub(super) fn polls(&self, workers: usize, item: Option<f32>, seen: Option<LoopSeen>) -> PollTimes {
         if workers > self.cpus_at_a_time {
             return PollTimes { at_end: Patience::BRIEF, between: self.gaps.fixed() };
         }
@@ -357,8 +357,8 @@ impl Executor {
         run(search, (&self.threads, turn), offer, own, partials);
     }
 
-    /// The plan for the workers of a round in `arena`.
-    #[inline(never)] // items run above the frame of `round`
+    /// The plan for the workers of a shared loop in `arena`.
+    #[inline(never)] // items run above the frame of `share_ranges`
     fn plan_of_workers<'a>(
         &'a self,
         plan: &'a SharedPlan,
@@ -378,42 +378,42 @@ impl Executor {
         }
     }
 
-    /// Runs a round: each worker claims from the front of its own range. `items` are the items and
-    /// the number of workers that have items at the start.
+    /// Runs a loop over ranges: each worker claims from the front of its own range. `items` are the
+    /// items and the number of workers that have items at the start.
     #[inline(never)]
-    pub(super) fn round(
+    pub(super) fn share_ranges(
         &self,
         (plan, turn): (&SharedPlan, &Turn<'_>),
         items: (&Range<usize>, usize),
         options: &LoopOptions<'_>,
-        log: &RoundLog,
+        log: &LoopLog,
         own: &mut dyn Accumulate,
         partials: &dyn Lend,
     ) {
         let boundaries = &plan.boundaries;
         let plan = self.plan_of_workers(plan, turn.arena, options);
-        let round = Round { ranges: &turn.arena.ranges, plan: &plan, log, list: options.list };
-        begin_round(&round, boundaries, items, turn.arena.number, options);
-        round.run((&self.threads, turn), own, partials);
-        options.watch.end(round.ranges);
+        let range_loop = RangeLoop { ranges: &turn.arena.ranges, plan: &plan, log, list: options.list };
+        begin_range_loop(&range_loop, boundaries, items, turn.arena.number, options);
+        range_loop.run((&self.threads, turn), own, partials);
+        options.watch.end(range_loop.ranges);
     }
 }
 
-/// Begins `round` over `items`, in arena `number`. The first `dealt` workers have items.
-#[inline(never)] // items run above the frame of `Executor::round`
-fn begin_round(
-    round: &Round<'_>,
+/// Begins `range_loop` over `items`, in arena `number`. The first `dealt` workers have items.
+#[inline(never)] // items run above the frame of `Executor::share_ranges`
+fn begin_range_loop(
+    range_loop: &RangeLoop<'_>,
     boundaries: &Boundaries,
     (items, dealt): (&Range<usize>, usize),
     number: usize,
     options: &LoopOptions<'_>,
 ) {
     let bounds = boundaries.bounds(items, dealt);
-    round.log.deal(|| {
+    range_loop.log.deal(|| {
         let parts = parts(items.clone(), &bounds).map(|part| options.units.items(part));
-        parts.chain(iter::repeat(0..0)).take(round.plan.workers).collect()
+        parts.chain(iter::repeat(0..0)).take(range_loop.plan.workers).collect()
     });
-    round.begin(items.clone(), &bounds, number, options.watch);
+    range_loop.begin(items.clone(), &bounds, number, options.watch);
 }
 
 #[cfg(all(test, not(any(loom, shuttle, miri))))]
@@ -431,10 +431,10 @@ mod tests {
     };
 
     #[test]
-    fn helpers_poll_after_a_round_with_at_most_as_many_workers_as_cpus() {
+    fn helpers_poll_after_a_loop_with_at_most_as_many_workers_as_cpus() {
         let executor = PoolBuilder::default().num_threads(4).assemble_here(None).unwrap();
         let cpus = executor.cpus_at_a_time;
-        let seen = RoundSeen { awake: true, is_gap_short: true, is_crowded: false, explores: Explores::No };
+        let seen = LoopSeen { awake: true, is_gap_short: true, is_crowded: false, explores: Explores::No };
         let polls = |workers| !executor.polls(workers, None, Some(seen)).between.is_none();
         let may_poll = executor.cpus.plan.may_poll;
         assert_eq!([1, cpus, cpus + 1].map(polls), [may_poll, may_poll, false]);
@@ -461,7 +461,7 @@ mod tests {
                 dealt: 2,
                 is_full: true,
                 idle: 1,
-                log: RoundLog::new(begin, None),
+                log: LoopLog::new(begin, None),
             };
             changes(&mut shared);
             shared.begun_alike(&options)

@@ -14,7 +14,7 @@ use super::{
     accumulator::{Accumulate, Lend},
     ending::{Panic, StopAt},
     handles::Watch,
-    round_log::{RoundLog, WorkerLog},
+    loop_log::{LoopLog, WorkerLog},
     visit::{Worker, visit},
 };
 use crate::{
@@ -82,7 +82,7 @@ pub(crate) struct Search<'a> {
     pub(crate) way: SearchWay,
     pub(crate) watch: Watch<'a>,
     pub(crate) units: Units,
-    pub(crate) log: &'a RoundLog,
+    pub(crate) log: &'a LoopLog,
 }
 
 /// How workers share the slice of a search.
@@ -126,7 +126,7 @@ struct SharedSearch<'a> {
     parts: Parts,
     watch: Watch<'a>,
     units: Units,
-    log: &'a RoundLog,
+    log: &'a LoopLog,
 }
 
 impl SharedSearch<'_> {

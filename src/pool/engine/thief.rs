@@ -16,7 +16,7 @@ use crate::{
     sync::Patience,
 };
 
-/// A worker of a round when it steals.
+/// A worker of a loop when it steals.
 pub(crate) struct Thief<'a> {
     me: usize,
     plan: &'a Plan<'a>,

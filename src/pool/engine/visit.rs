@@ -3,8 +3,8 @@
 //!
 //! The calling thread runs through [`fold_run`] also before it has invited a worker. Only then does
 //! a loop have visits: [`visit`] is the part that all workers of all loops have in common, and a
-//! [`Worker`] is what differs between a round and a search. Items that wait share [`catching`], and
-//! joins share [`visit_once`].
+//! [`Worker`] is what differs between a loop over ranges and a search. Items that wait share
+//! [`catching`], and joins share [`visit_once`].
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -12,7 +12,7 @@ use super::{
     accumulator::Accumulate,
     ending::{Panic, StopAt},
     inputs::Inside,
-    round_log::{RoundLog, WorkerLog},
+    loop_log::{LoopLog, WorkerLog},
 };
 use crate::{
     clock::Instant,
@@ -77,7 +77,7 @@ pub(crate) trait Worker {
 /// Runs worker `me` until it leaves. Never unwinds: a panic ends the loop and is kept for the
 /// caller.
 pub(crate) fn visit(
-    log: &RoundLog,
+    log: &LoopLog,
     (me, units): (usize, Units),
     worker: &mut dyn Worker,
     acc: &mut dyn Accumulate,

@@ -1,15 +1,15 @@
-//! A worker of a round over a list that grows, when no seed is left for this worker. The worker
+//! A worker of a loop over a list that grows, when no seed is left for this worker. The worker
 //! takes items that were made during the loop: its own items and items of other workers. The worker
 //! leaves when the loop is over, or when it has found no item for a while.
 //!
-//! A worker that finds no item polls for some microseconds and then leaves the round. When there is
+//! A worker that finds no item polls for some microseconds and then leaves the loop. When there is
 //! work again, the worker is called back. So a worker may come and leave several times. The caller
 //! cannot leave before all other workers have left. The caller rests until all other workers have
 //! left.
 
 use std::time::Duration;
 
-use super::{accumulator::Accumulate, ending::StopAt, plan::Plan, round_log::WorkerLog, thief::Thief};
+use super::{accumulator::Accumulate, ending::StopAt, loop_log::WorkerLog, plan::Plan, thief::Thief};
 use crate::{
     clock::Instant,
     pool::{

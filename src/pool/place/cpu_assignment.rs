@@ -3,7 +3,7 @@
 //!
 //! Helpers are pinned; the caller (outside of `scope`) is not. If the system has put the caller on
 //! the CPU of a helper, that helper moves to the free CPU. The pool checks the caller's CPU before
-//! it publishes a round. The pool also checks whenever the caller reads the clock in the round,
+//! it publishes a loop. The pool also checks whenever the caller reads the clock in the loop,
 //! since a caller that sleeps in an item can wake up on the CPU of a helper. Without the check, the
 //! system leaves both threads on one CPU while the other CPU is idle. A caller that keeps sleeping
 //! shares a CPU with a helper again and again. (`docs/decisions.md` has figures.)
@@ -115,7 +115,7 @@ impl CpuAssignment {
         }
     }
 
-    /// Checks the CPU of a worker that reads the clock in the middle of a round. The caller may
+    /// Checks the CPU of a worker that reads the clock in the middle of a loop. The caller may
     /// have slept and woken up on the CPU of a helper. The caller and the helper then share this
     /// CPU until the system moves the caller, after some 10 ms; the system never moves a caller
     /// that keeps sleeping. A helper may have lost its CPU to another program.

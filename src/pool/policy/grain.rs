@@ -5,13 +5,13 @@
 //! over the items has unpredictable branches or waits for memory, since it starts anew in each
 //! block. A block may also be folded by vector instructions.
 //!
-//! If an earlier round over the same slice is known, claims are as large as is harmless: a run
-//! claims blocks of the largest power of two for which in that round such a block of its range took
+//! If an earlier call over the same slice is known, claims are as large as is harmless: a run
+//! claims blocks of the largest power of two for which in that call such a block of its range took
 //! at most [`HARMLESS_NS`]. An item of a block then waits for less time than a theft would take.
-//! The earlier round knows only the average item between two readings of the clock.
+//! The earlier call knows only the average item between two readings of the clock.
 //!
 //! Otherwise a run begins with single items, or with the block size that suits the average item of
-//! the last round. The run reads the clock after each stretch of some 10 µs (a reading costs some
+//! the last call. The run reads the clock after each stretch of some 10 µs (a reading costs some
 //! 20 ns); in a call that repeats an earlier one neither at its begin nor at its end. It claims
 //! blocks of 8 if items are cheap. If items are very cheap, one stretch tries blocks of 64. The run
 //! keeps blocks of 64 if they are clearly faster.
@@ -22,12 +22,12 @@
 //!
 //! Worst case: a heavy item keeps the rest of its block from thieves. The number of these items
 //! depends on the time of the items before the heavy item in the same run. (At the begin of a run,
-//! the average item of the last round counts instead.) The heavy item traps
+//! the average item of the last call counts instead.) The heavy item traps
 //!
 //! * 511 items, if items before it took less than 0.25 ns each;
 //! * 63 items, if they took less than 16 ns each and blocks of 64 were faster;
 //! * 7 items, if they took less than 128 ns each;
-//! * the rest of a block that was harmless in the earlier round, on average between two readings of
+//! * the rest of a block that was harmless in the earlier call, on average between two readings of
 //!   the clock;
 //! * otherwise no item.
 
@@ -105,8 +105,8 @@ pub(crate) struct Grain {
 
 impl Grain {
     /// The run begins at `clock`, if somebody has read the clock. `pace` is the average time of an
-    /// item in the last round, in nanoseconds, if known. `harmless` is the largest harmless block
-    /// by an earlier round; 1 if unknown.
+    /// item in the last call, in nanoseconds, if known. `harmless` is the largest harmless block
+    /// by an earlier call; 1 if unknown.
     pub(crate) fn new(clock: Option<Instant>, pace: Option<f32>, harmless: usize, singly: bool) -> Self {
         let mut grain = Self {
             singly,

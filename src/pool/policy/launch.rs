@@ -682,8 +682,8 @@ mod tests {
             self.memory.learn(this, kind, indices, work);
         }
 
-        fn learn_help(&self, awake: bool, delay: Option<f32>, wake: f32, round: f32) {
-            self.prices.learn(awake, 1, delay, wake, round);
+        fn learn_help(&self, awake: bool, delay: Option<f32>, wake: f32, length: f32) {
+            self.prices.learn(awake, 1, delay, wake, length);
         }
     }
 

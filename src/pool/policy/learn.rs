@@ -87,7 +87,7 @@ impl SharedCall {
         up_to(self.stop, self.alone + indices, self.took_alone + work)
     }
 
-    /// Learns where the ranges of the next round begin, and whether items keep a CPU busy. The loop
+    /// Learns where the ranges of the next call begin, and whether items keep a CPU busy. The loop
     /// has gone through all items, on `cpus` CPUs. `boundaries` were those between its ranges:
     /// `None` if only a part of the slice was shared, or if its workers have no ranges.
     pub(crate) fn learn_splits(
@@ -104,7 +104,7 @@ impl SharedCall {
         splits.learn_cpu_bound(this, cpus, times);
         let Some(boundaries) = boundaries else { return };
         let came_all = times.runs() == times.tallies.len();
-        if !(boundaries.is_of_last_round() && came_all && times.are_balanced()) {
+        if !(boundaries.is_of_last_call() && came_all && times.are_balanced()) {
             splits.learn(this, awake, times);
         }
     }

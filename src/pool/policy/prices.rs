@@ -204,12 +204,12 @@ impl Prices {
     /// counts half, and only if it is cheaper than usual. (Trials and calls that explore begin with
     /// cold caches. Help of 1.3 µs in a loop that was always shared seemed to take 4 to 8 µs then,
     /// and loops of 3 and 4 µs ran alone, which took 0.7 of their time when shared.)
-    pub(crate) fn learn_cold(&self, helpers: usize, delay: Option<f32>, wake: f32, round: f32) {
+    pub(crate) fn learn_cold(&self, helpers: usize, delay: Option<f32>, wake: f32, length: f32) {
         let half = |time: f32| time / 2.0;
         let (delay, wake) = (delay.map(half), half(wake));
         let cost = wake / helpers as f32 + delay.unwrap_or(f32::INFINITY);
         if cost < self.help(true) || self.is_assumed() {
-            self.learn(true, helpers, delay, wake, half(round));
+            self.learn(true, helpers, delay, wake, half(length));
         }
     }
 
@@ -218,18 +218,18 @@ impl Prices {
         self.help(true).to_bits() == AWAKE_NS.to_bits()
     }
 
-    /// Learns the cost of help from a round of `round` nanoseconds. `delay` is the time until the
+    /// Learns the cost of help from a loop of `length` nanoseconds. `delay` is the time until the
     /// first of `helpers` helpers began, plus the time after the last item, in nanoseconds. It is
-    /// `None` if the round was over before a helper began. `wake` is the time that the caller took
+    /// `None` if the loop was over before a helper began. `wake` is the time that the caller took
     /// to wake the helpers, in nanoseconds.
-    pub(crate) fn learn(&self, awake: bool, helpers: usize, delay: Option<f32>, wake: f32, round: f32) {
+    pub(crate) fn learn(&self, awake: bool, helpers: usize, delay: Option<f32>, wake: f32, length: f32) {
         let wake = wake / helpers as f32;
         self.wake.see(wake);
         let help = &self.help[usize::from(awake)];
         // Two workers begin at `wake` and at `delay`. If they end at the same time, they end at
-        // half of `work + wake + delay`. If the round was over before a helper began, the delay is
-        // only known to be longer than the round.
-        let cost = wake + delay.unwrap_or(round);
+        // half of `work + wake + delay`. If the loop was over before a helper began, the delay is
+        // only known to be longer than the loop.
+        let cost = wake + delay.unwrap_or(length);
         let before = help.get();
         if delay.is_none() && cost <= before {
             return;
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_round_is_polled_for_as_long_as_waking_takes_unless_it_is_far_away() {
+    fn the_end_of_a_loop_is_polled_for_as_long_as_waking_takes_unless_it_is_far_away() {
         let prices = Prices::new(); // 20 µs
         let polls = |item| prices.worth_polling(item).as_micros();
         assert_eq!([polls(None), polls(Some(1e3)), polls(Some(25e3))], [20; 3]);

@@ -1,16 +1,16 @@
 //! Whether helpers stay awake between loops.
 //!
-//! After a round a helper polls for the next round. It polls at most for the time that it takes to
-//! wake the helper, and only if the gap before this round was shorter than that time. So polling
+//! After a shared loop a helper polls for the next one. It polls at most for the time that it takes
+//! to wake the helper, and only if the gap before this loop was shorter than that time. So polling
 //! and waking together cost at most twice as much as the better of the two, whatever the gaps are
 //! (A. R. Karlin and others, "Competitive randomized algorithms for nonuniform problems", 1990,
 //! section 1). If waking is quick, a helper polls for longer, and this bound does not hold: see
 //! `Prices::worth_staying_awake`.
 //!
 //! On one CPU helpers do not poll, nor under a CPU quota that does not let all workers run all the
-//! time: see `SeatPlan::may_poll`. Neither do they poll after a round with more workers than CPUs.
+//! time: see `SeatPlan::may_poll`. Neither do they poll after a loop with more workers than CPUs.
 //! In these cases they poll only if the user has set `spin_before_park`. Loops of 15 µs with 15 µs
-//! between them and two threads, in rounds a second:
+//! between them and two threads, in loops a second:
 //!
 //! | quota | plain loop | helpers poll | helpers sleep |
 //! |---|---|---|---|
@@ -25,10 +25,10 @@
 //! are decided. Otherwise a disturbed pool, which shares hardly any loop, would never reach the end
 //! of a pause.
 
-/// Whether helpers polled after the last round, and the record of earlier polls.
+/// Whether helpers polled after the last shared loop, and the record of earlier polls.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Rhythm {
-    /// Whether helpers poll after the last round.
+    /// Whether helpers poll after the last shared loop.
     pub(crate) polls: bool,
     /// The number of polls in vain, minus the number of successful polls.
     failures: u8,
@@ -36,10 +36,10 @@ pub(crate) struct Rhythm {
     pause: u32,
 }
 
-/// A round, as far as it says whether helpers should poll.
+/// A shared loop, as far as it says whether helpers should poll.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct RoundSeen {
-    /// Whether helpers were awake before the round, and whether the gap before it was short.
+pub(crate) struct LoopSeen {
+    /// Whether helpers were awake before the loop, and whether the gap before it was short.
     pub(crate) awake: bool,
     pub(crate) is_gap_short: bool,
     /// Whether other threads call loops, too.
@@ -47,14 +47,14 @@ pub(crate) struct RoundSeen {
     pub(crate) explores: Explores,
 }
 
-/// Whether a round was shared only to see whether help has become cheaper.
+/// Whether a loop was shared only to see whether help has become cheaper.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) enum Explores {
     #[default]
     No,
     /// It was, and its helper is to be awake at the next call, which explores, too.
     Again,
-    /// It was the last such round.
+    /// It was the last such loop.
     Last,
 }
 
@@ -64,9 +64,9 @@ impl Rhythm {
         Self { pause: self.pause.saturating_sub(1), ..self }
     }
 
-    /// The rhythm after a round.
-    pub(crate) fn after_round(self, round: RoundSeen) -> Self {
-        let RoundSeen { awake, is_gap_short, is_crowded, explores } = round;
+    /// The rhythm after a shared loop.
+    pub(crate) fn after_loop(self, seen: LoopSeen) -> Self {
+        let LoopSeen { awake, is_gap_short, is_crowded, explores } = seen;
         if is_crowded {
             self.in_vain()
         } else {
@@ -78,8 +78,8 @@ impl Rhythm {
         }
     }
 
-    /// The rhythm after a round. `awake` says whether helpers were awake before the round, and
-    /// `short` says whether the gap before the round was short.
+    /// The rhythm after a shared loop. `awake` says whether helpers were awake before the loop, and
+    /// `short` says whether the gap before the loop was short.
     fn after(self, awake: bool, short: bool) -> Self {
         let now = match (self.polls, awake) {
             (true, true) => Self { failures: self.failures.saturating_sub(1), pause: 0, ..self },
@@ -89,13 +89,13 @@ impl Rhythm {
         Self { polls: short && now.pause == 0, ..now }
     }
 
-    /// The rhythm after a round that explored with a helper that was awake. A second such round is
-    /// a poll in vain, unless helpers have polled for a round that was worth sharing in between.
+    /// The rhythm after a loop that explored with a helper that was awake. A second such loop is a
+    /// poll in vain, unless helpers have polled for a loop that was worth sharing in between.
     fn after_exploring(self) -> Self {
         if self.failures > 0 { self.in_vain() } else { Self { failures: 1, ..self } }
     }
 
-    /// The rhythm after a poll in vain. Also after a round in which other threads call loops and
+    /// The rhythm after a poll in vain. Also after a loop during which other threads call loops and
     /// need the CPUs, since a poll would be in vain then.
     fn in_vain(self) -> Self {
         let failures = (self.failures + 1).min(u8::BITS as u8);
@@ -120,8 +120,8 @@ impl Rhythm {
 mod tests {
     use super::*;
 
-    /// The number of rounds after which helpers poll. `gaps` says of each gap whether it is short.
-    /// Helpers are awake before a round if they have polled and the gap is short.
+    /// The number of loops after which helpers poll. `gaps` says of each gap whether it is short.
+    /// Helpers are awake before a loop if they have polled and the gap is short.
     fn polls(gaps: impl Iterator<Item = bool>) -> usize {
         let (mut rhythm, mut count) = (Rhythm::default(), 0);
         for short in gaps {
@@ -137,13 +137,13 @@ mod tests {
         assert_eq!(polls([true; 1000].into_iter()), 1000);
         assert_eq!(polls([false; 1000].into_iter()), 0);
         // Bursts of a hundred loops: one poll in vain for each burst.
-        assert!((900..=1000).contains(&polls((0..1000).map(|round| round % 100 > 0))));
+        assert!((900..=1000).contains(&polls((0..1000).map(|number| number % 100 > 0))));
     }
 
     #[test]
     fn helpers_that_poll_in_vain_do_so_less_and_less() {
-        let alternating = polls((0..10_000).map(|round| round % 2 == 0));
-        assert!(alternating < 100, "{alternating} of 10000 rounds");
+        let alternating = polls((0..10_000).map(|number| number % 2 == 0));
+        assert!(alternating < 100, "{alternating} of 10000 loops");
     }
 
     #[test]
@@ -155,19 +155,19 @@ mod tests {
     }
 
     #[test]
-    fn helpers_do_not_poll_for_rounds_that_explore() {
+    fn helpers_do_not_poll_for_loops_that_explore() {
         let (explored, shared) = (
-            RoundSeen { awake: true, explores: Explores::Last, ..RoundSeen::default() },
+            LoopSeen { awake: true, explores: Explores::Last, ..LoopSeen::default() },
             Rhythm::default().after(false, true),
         );
         assert!(shared.polls, "a helper that was woken waits for the next call");
-        let once = shared.after_round(explored);
-        assert!(once.polls && !once.after_round(explored).polls);
-        // Beside rounds that are worth sharing, a helper stays awake.
-        let beside = (0..100).fold(shared, |rhythm, round| {
-            let explores = if round % 4 == 0 { Explores::Last } else { Explores::No };
-            let round = RoundSeen { awake: true, is_gap_short: true, explores, is_crowded: false };
-            let after = rhythm.before_call().after_round(round);
+        let once = shared.after_loop(explored);
+        assert!(once.polls && !once.after_loop(explored).polls);
+        // Beside loops that are worth sharing, a helper stays awake.
+        let beside = (0..100).fold(shared, |rhythm, number| {
+            let explores = if number % 4 == 0 { Explores::Last } else { Explores::No };
+            let seen = LoopSeen { awake: true, is_gap_short: true, explores, is_crowded: false };
+            let after = rhythm.before_call().after_loop(seen);
             assert!(after.polls);
             after
         });
@@ -176,8 +176,8 @@ mod tests {
 
     #[test]
     fn what_becomes_regular_is_noticed() {
-        let gaps = (0..1000).map(|round| round % 2 == 0).chain([true; 1000]);
+        let gaps = (0..1000).map(|number| number % 2 == 0).chain([true; 1000]);
         let regular = polls(gaps);
-        assert!(regular > 700, "{regular} of 2000 rounds");
+        assert!(regular > 700, "{regular} of 2000 loops");
     }
 }

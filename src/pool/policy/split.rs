@@ -1,4 +1,4 @@
-//! The partition of the next round: at boundaries of equal cost, by the last round of the same
+//! The partition of the next call: at boundaries of equal cost, by the last shared call of the same
 //! loop.
 //!
 //! An iterative algorithm runs over the same slice again and again, so the cost of an item last
@@ -8,7 +8,7 @@
 //!
 //! If helpers are awake, boundaries move only half of the way. An item that another core has
 //! written last takes longer, so the boundaries of loops over the same data approach each other.
-//! But a single round that was interrupted would take them apart again. (A round of belief
+//! But a single call that was interrupted would take them apart again. (A round of belief
 //! propagation over 5,000 points, with two loops of 10 µs, took 19.3 to 20.0 µs with boundaries
 //! that moved all of the way, and takes 14.0 µs.)
 
@@ -35,14 +35,14 @@ pub(crate) const NAP: f32 = 2.0 * ASLEEP_NS;
 pub(crate) struct Splits {
     /// A record of each loop over its slice; direct-mapped.
     table: Vec<Option<Box<LoopRecord>>>,
-    /// The delay of each worker after the start of a round. The first slice is for helpers that
+    /// The delay of each worker after the start of a loop. The first slice is for helpers that
     /// sleep, the second for helpers that are awake.
     delays: [Box<[Estimate]>; 2],
     /// Whether the items of a loop keep a CPU busy, so that more workers than CPUs are of no use.
     /// Direct-mapped.
     cpu_bound: Vec<Option<(Site, bool)>>,
-    /// Memory for the times of the next rounds: as many as were shared at the same time.
-    #[allow(clippy::vec_box, reason = "a round takes one as one word")]
+    /// Memory for the times of the next loops: as many as were shared at the same time.
+    #[allow(clippy::vec_box, reason = "a loop takes one as one word")]
     times: Vec<Box<Times>>,
 }
 
@@ -50,26 +50,26 @@ pub(crate) struct Splits {
 #[derive(Debug)]
 struct LoopRecord {
     of: Loop,
-    /// Knowledge from the last round with sleeping helpers, and from the last round with awake
+    /// Knowledge from the last call with sleeping helpers, and from the last call with awake
     /// helpers.
     known: [Option<Arc<Known>>; 2],
     /// The items that waited last time, in ascending order; empty if the list is of no use.
     waited: Vec<usize>,
 }
 
-/// Knowledge of a loop over its slice, from its last round.
+/// Knowledge of a loop over its slice, from its last shared call.
 #[derive(Debug)]
 pub(crate) struct Known {
     pub(crate) profile: Profile,
     /// The boundaries between the ranges of neighbouring workers, for the number of workers of that
-    /// round.
+    /// call.
     bounds: Vec<usize>,
     /// The largest harmless block of each range.
     harmless: Vec<usize>,
 }
 
 impl Known {
-    /// The boundaries between the ranges of `workers` workers, if the last round had the same
+    /// The boundaries between the ranges of `workers` workers, if the last call had the same
     /// number of workers.
     pub(crate) fn bounds(&self, workers: usize) -> Option<&[usize]> {
         Some(&*self.bounds).filter(|bounds| bounds.len() + 1 == workers)
@@ -92,12 +92,12 @@ impl Splits {
         }
     }
 
-    /// Memory for the times of a round.
+    /// Memory for the times of a shared loop.
     pub(crate) fn take_times(&mut self) -> Option<Box<Times>> {
         self.times.pop()
     }
 
-    /// Keeps the memory of `times` for the next rounds.
+    /// Keeps the memory of `times` for the next loops.
     pub(crate) fn keep_times(&mut self, times: Box<Times>) {
         self.times.push(times);
     }
@@ -139,7 +139,7 @@ impl Splits {
         }
     }
 
-    /// Knowledge of a loop over its slice, from its last round with helpers that were `awake` or
+    /// Knowledge of a loop over its slice, from its last call with helpers that were `awake` or
     /// asleep.
     pub(crate) fn known(&self, of: Loop, awake: bool) -> Option<&Arc<Known>> {
         self.record(of)?.known[usize::from(awake)].as_ref()
@@ -163,7 +163,7 @@ impl Splits {
         meet.collect()
     }
 
-    /// The boundaries of a round over a whole slice between `workers` workers, if helpers are
+    /// The boundaries of a loop over a whole slice between `workers` workers, if helpers are
     /// `awake` or asleep.
     pub(crate) fn boundaries(&self, of: Loop, awake: bool, workers: usize) -> Boundaries {
         let known = self.known(of, awake).map(Arc::clone);
@@ -172,7 +172,7 @@ impl Splits {
         Boundaries { known, changed }
     }
 
-    /// The index where each of `parts` equal parts of the work ends, if the last round has shown
+    /// The index where each of `parts` equal parts of the work ends, if the last call has shown
     /// the costs.
     pub(crate) fn ends(&self, of: Loop, awake: bool, parts: u16) -> Option<Vec<usize>> {
         let profile = &self.known(of, awake)?.profile;
@@ -186,7 +186,7 @@ impl Splits {
         self.cpu_bound[Self::slot(site.number())].filter(|(of, _)| *of == site).map(|(_, is)| is)
     }
 
-    /// Learns from a round on `cpus` CPUs whether its items keep a CPU busy. They do if the CPUs
+    /// Learns from a loop on `cpus` CPUs whether its items keep a CPU busy. They do if the CPUs
     /// were in use most of the time. They also do if the threads made hardly any voluntary context
     /// switches, since then other programs had the CPUs. A few switches for a lock between two runs
     /// do not count.
@@ -200,23 +200,23 @@ impl Splits {
         }
     }
 
-    /// Learns the costs of a loop from a round over all of its slice.
+    /// Learns the costs of a loop from a call that shared all of its slice.
     pub(crate) fn learn(&mut self, of: Loop, awake: bool, times: &mut Times) {
-        let (round, took) = (times.work(), times.length());
+        let (work, took) = (times.work(), times.length());
         let Times { marks, tallies, .. } = times;
         sort(marks, &|(a, _), (b, _)| a < b);
         let delays = &self.delays[usize::from(awake)];
         for (delay, Tally { span, .. }) in delays.iter().zip(&*tallies) {
-            // If a worker has not begun by the end of the round, its delay is only known to be
-            // longer than the round.
-            if span.start.is_finite() || round > delay.get() {
+            // If a worker has not begun by the end of the loop, its delay is only known to be
+            // longer than the loop.
+            if span.start.is_finite() || work > delay.get() {
                 delay.see(span.start);
             }
         }
         let profile = Profile::new(of.slice.len, marks);
         let new = self.equal_work(awake, &profile, tallies.len());
         // If items take long, ranges have equal work only by luck: each boundary is off by up to
-        // one item, so a range may have one item too many. So old boundaries are kept if the round
+        // one item, so a range may have one item too many. So old boundaries are kept if the call
         // was at least as fast as the new boundaries promise.
         let ends = parts(0..usize::MAX, &new).zip(self.delays(awake));
         let end = ends.map(|(part, begun)| begun + profile.cost(&part)).fold(0.0, f32::max);
@@ -238,13 +238,13 @@ fn half_way(from: usize, to: usize) -> usize {
     if from < to { to - (to - from) / 2 } else { to + (from - to) / 2 }
 }
 
-/// The boundaries between the ranges of a round.
+/// The boundaries between the ranges of a loop.
 #[derive(Debug, Default)]
 pub(crate) struct Boundaries {
     /// Knowledge of the loop over its slice.
     pub(crate) known: Option<Arc<Known>>,
     /// The boundaries, if the distribution of the cost is known, and the number of workers has
-    /// changed since the last round.
+    /// changed since the last call.
     changed: Option<Vec<usize>>,
 }
 
@@ -263,7 +263,7 @@ impl Boundaries {
         self.known.as_deref().map(|known| &known.profile)
     }
 
-    /// The largest harmless block of `items`, which are a range of this round if `range` is its
+    /// The largest harmless block of `items`, which are a range of this loop if `range` is its
     /// number; 1 if the cost is not known.
     pub(crate) fn harmless_block(&self, items: Range<usize>, range: Option<usize>) -> usize {
         let Some(known) = &self.known else { return 1 };
@@ -271,8 +271,8 @@ impl Boundaries {
         found.copied().unwrap_or_else(|| known.profile.harmless_block(items))
     }
 
-    /// Whether the ranges are those of the last round.
-    pub(super) fn is_of_last_round(&self) -> bool {
+    /// Whether the ranges are those of the last shared call.
+    pub(super) fn is_of_last_call(&self) -> bool {
         self.known.is_some() && self.changed.is_none()
     }
 }
@@ -430,7 +430,7 @@ mod tests {
         learn_from(splits, marks, begun, work);
     }
 
-    /// Learns from a round that took `took` nanoseconds, counted from the begin of the first
+    /// Learns from a call that took `took` nanoseconds, counted from the begin of the first
     /// worker.
     fn learn_from(splits: &mut Splits, marks: &[Mark], begun: &[f32], took: f32) {
         let mut tallies: Vec<_> = begun.iter().map(|&begun| tally(begun..begun + took)).collect();
@@ -539,7 +539,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_round_begins_where_the_last_was_balanced() {
+    fn the_next_call_begins_where_the_last_was_balanced() {
         let mut splits = Splits::new(2);
         // 80 ms of work, of which three quarters lie in the last fifth of the slice. Delays are
         // short compared with that.
@@ -610,7 +610,7 @@ mod tests {
     }
 
     #[test]
-    fn no_boundary_moves_if_the_round_was_as_fast_as_the_next_would_be() {
+    fn no_boundary_moves_if_the_call_was_as_fast_as_the_next_would_be() {
         let mut splits = Splits::new(2);
         let bound = |splits: &Splits| bounds(splits, thousand(), 2).unwrap()[0];
         let three = |first, second, third| [(0, first), (1, second), (2, third), (3, 0.0)];
@@ -620,7 +620,7 @@ mod tests {
         learn_from(&mut splits, &other, &[0.0, 0.0], 22e6);
         assert_eq!(bound(&splits), 2, "the later worker would take 30 ms for two of these items");
         learn_from(&mut splits, &other, &[0.0, 0.0], 33e6);
-        assert_eq!(bound(&splits), 1, "but that is faster than this round was");
+        assert_eq!(bound(&splits), 1, "but that is faster than this call was");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::clock::time;
 
-/// The number of a worker's thefts in a round that divide ranges by the costs of the last round. If
+/// The number of a worker's thefts in a loop that divide ranges by the costs of the last call. If
 /// a worker steals more often, these costs are wrong, so its later thefts divide ranges by the
 /// number of items.
 const TRUSTED: usize = 2;
@@ -51,7 +51,7 @@ pub(crate) fn watched(heavy: f32, is_dear: bool, moved: usize, left: usize) -> W
 }
 
 /// The index where the `nth` theft of a worker divides the range that `victim` has `left`. Both
-/// parts have equal costs if the last round has shown the costs; otherwise they have equal numbers
+/// parts have equal costs if the last call has shown the costs; otherwise they have equal numbers
 /// of items. `None` if the victim should keep the range.
 pub(crate) fn middle(
     profile: Option<&Profile>,

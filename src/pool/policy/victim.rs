@@ -1,7 +1,7 @@
 //! The choice of a victim: a thief steals from the worker that has the most items left. If several
 //! workers have about the same number of items left, it steals from the nearest of them.
 //!
-//! A cell lies in the cache of the worker that claims from it. After an earlier round, the items of
+//! A cell lies in the cache of the worker that claims from it. After an earlier call, the items of
 //! the worker most likely lie there, too. A thief that shares this cache gets the cell and the
 //! items cheaply. From another cache of the same NUMA node they cost more, and from another node
 //! they cost the most. But a thief that takes few items must soon steal again, so a victim that has
@@ -18,7 +18,7 @@ const MANY_WORKERS: usize = 32;
 /// larger range divided by this number.
 const CLOSE_PARTS: usize = 4;
 
-/// A number for the `nth` request of a `thief` for a victim, in a round of `workers` workers. It
+/// A number for the `nth` request of a `thief` for a victim, in a loop of `workers` workers. It
 /// differs from thief to thief and from request to request. `None` among few workers.
 pub(crate) fn spread(workers: usize, thief: usize, nth: u64) -> Option<u64> {
     (workers >= MANY_WORKERS).then(|| scatter((thief as u64) << u32::BITS ^ nth))
@@ -39,7 +39,7 @@ pub(crate) fn spread(workers: usize, thief: usize, nth: u64) -> Option<u64> {
 /// The threshold is three quarters and not a half, since a range that has just been halved must not
 /// qualify beside a range that no thief has halved yet. With a threshold of a half, thieves would
 /// empty the near ranges first, and then all turn to the far ranges at once. In the simulator,
-/// rounds whose cost grows with the index or lies on one node then took up to 6 % longer than with
+/// loops whose cost grows with the index or lies on one node then took up to 6 % longer than with
 /// victims chosen by size alone. With a threshold of nine tenths, the number of thefts between
 /// nodes grows by a factor of up to two if costs are noisy.
 pub(crate) fn victim(

@@ -10,16 +10,16 @@ use crate::sync::{AtomicUsize, Mutex, MutexGuard, Ordering, lock};
 /// The range of one worker.
 #[derive(Debug, Default)]
 pub(crate) struct Cell {
-    /// The first index that is not claimed. In a round only the owner writes this; between rounds,
+    /// The first index that is not claimed. In a loop only the owner writes this; between loops,
     /// the caller writes it.
     pub(crate) start: AtomicUsize,
-    /// The end of the range. In a round it is written only under the lock.
+    /// The end of the range. In a loop it is written only under the lock.
     pub(crate) end: AtomicUsize,
     /// The pair of fences between the owner and its thieves; [`NOT_ENTERED`] until the owner has
-    /// entered the round. Before it has entered, the owner claims nothing. In a round this is
+    /// entered the loop. Before it has entered, the owner claims nothing. In a loop this is
     /// written only under the lock.
     fence: AtomicUsize,
-    /// A thread that writes `end` or `fence` in a round holds this lock.
+    /// A thread that writes `end` or `fence` in a loop holds this lock.
     pub(crate) lock: Mutex<()>,
 }
 
@@ -35,7 +35,7 @@ impl Cell {
     }
 
     /// The pair of fences between the owner and its thieves; `None` if the owner has not entered
-    /// the round yet. A hint, unless the calling thread holds the lock.
+    /// the loop yet. A hint, unless the calling thread holds the lock.
     pub(crate) fn fence(&self) -> Option<Fence> {
         let word = self.fence.load(Ordering::Relaxed);
         word.checked_sub(1).map(|at| FENCES[at])
@@ -46,7 +46,7 @@ impl Cell {
         self.fence.store(fence as usize + 1, Ordering::Relaxed);
     }
 
-    /// Between rounds, without the lock: deals `items` to an owner that has not entered.
+    /// Between loops, without the lock: deals `items` to an owner that has not entered.
     pub(crate) fn deal(&self, items: Range<usize>) {
         self.fence.store(NOT_ENTERED, Ordering::Relaxed);
         self.start.store(items.start, Ordering::Relaxed);

@@ -450,7 +450,7 @@ impl<T> Deques<T> {
         }
     }
 
-    /// Announces that a worker leaves the round. Returns false if items have appeared; then the
+    /// Announces that a worker leaves the loop. Returns false if items have appeared; then the
     /// worker stays.
     pub(crate) fn go(&self) -> bool {
         self.searching.go();

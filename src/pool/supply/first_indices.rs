@@ -5,7 +5,7 @@ use crossbeam_utils::CachePadded;
 use super::shared_cursor::advance;
 use crate::sync::AtomicUsize;
 
-/// Indices of a round that all workers claim first, one by one. A worker that later claims a range
+/// Indices of a loop that all workers claim first, one by one. A worker that later claims a range
 /// skips these indices in it. So each of these items begins once (case 15).
 #[derive(Debug)]
 pub(crate) struct FirstIndices {

@@ -2,15 +2,15 @@
 //! another range. `src/pool/README.md` proves that every index is claimed exactly once. The
 //! comments here refer to its cases 1 to 6.
 //!
-//! Only the owner of a cell writes `start`, except the caller between rounds. `end` is written only
+//! Only the owner of a cell writes `start`, except the caller between loops. `end` is written only
 //! under the lock of the cell. A claim stores `start` and then reads `end`; a theft stores `end`
 //! and then reads `start`. A fence of [`Fence`] stands between the store and the load, so at least
 //! one of the two sees the other's store.
 //!
 //! Accesses to the words of a cell are `Relaxed`, except one store that scans rely on. The fences
 //! order a claim and a theft, the locks order two thieves, and the locks of the barrier order two
-//! rounds. Nothing is published *through* an index: the caller publishes the items before the
-//! round, and the workers publish the results after it.
+//! loops. Nothing is published *through* an index: the caller publishes the items before the
+//! loop, and the workers publish the results after it.
 
 use std::{hint::black_box, iter, ops::Range};
 
@@ -57,7 +57,7 @@ impl Ranges {
     }
 
     /// Partitions `items` at `bounds`, and gives the parts to the first workers, in order. There is
-    /// one part more than there are bounds. To be called between rounds, when no other thread may
+    /// one part more than there are bounds. To be called between loops, when no other thread may
     /// touch the cells.
     ///
     /// The bounds are hints: for any bounds, every item goes to exactly one worker (case 6).
@@ -89,13 +89,13 @@ impl Ranges {
         drop(guards);
     }
 
-    /// Lets worker `me` into the round, and claims the first item of its range if one is left.
+    /// Lets worker `me` into the loop, and claims the first item of its range if one is left.
     pub(crate) fn enter(&self, me: usize) -> (Owner<'_>, Option<usize>) {
         let _own_lock = lock(&self.cells[me].lock);
         self.enter_without_lock(me) // case 3 ends here
     }
 
-    /// Lets the caller into the round before it offers the round to anybody: there is no thief. A
+    /// Lets the caller into the loop before it offers the loop to anybody: there is no thief. A
     /// `truncate` under way finds a claim in flight.
     pub(crate) fn enter_before_offers(&self) -> (Owner<'_>, Option<usize>) {
         self.enter_without_lock(0)
@@ -141,7 +141,7 @@ impl Ranges {
 pub(crate) trait StealPolicy {
     /// Chooses the victim among `others`: pairs of a worker and the number of items that this
     /// worker has left. That number is at least one, and may be out of date. With `None` the thief
-    /// steals from nobody, and leaves the round if no theft has begun in the meantime.
+    /// steals from nobody, and leaves the loop if no theft has begun in the meantime.
     fn victim(&mut self, others: &mut dyn Iterator<Item = (usize, usize)>) -> Option<usize>;
 
     /// Watches this victim for a moment. Returns whether to steal from this victim. If `pays`
@@ -170,7 +170,7 @@ impl VictimView<'_> {
     }
 
     /// The pair of fences between the victim and its thieves. `None` if the victim has not entered
-    /// the round yet.
+    /// the loop yet.
     pub(crate) fn fence(&self) -> Option<Fence> {
         self.0.fence()
     }
@@ -195,7 +195,7 @@ pub(crate) enum Attempt {
     Refused,
 }
 
-/// A worker that has entered a round. Only this worker pops from its range.
+/// A worker that has entered a loop. Only this worker pops from its range.
 #[derive(Debug)]
 pub(crate) struct Owner<'a> {
     ranges: &'a Ranges,
@@ -203,7 +203,7 @@ pub(crate) struct Owner<'a> {
     /// The pair of fences in the cell, on which thieves rely.
     fence: Fence,
     me: usize,
-    /// Whether this worker steals only from workers that have not entered the round.
+    /// Whether this worker steals only from workers that have not entered the loop.
     late_only: bool,
     /// The owner's copy of the cell's `start`. The copy differs from `start` while a claim is in
     /// flight, and after a theft that was undone; then the range is empty.
@@ -387,7 +387,7 @@ impl Owner<'_> {
                 Attempt::Done(item) => return Some(Stolen { item, victim }),
                 Attempt::Nothing => self.failed += 1,
                 Attempt::Left => spared = Some(victim),
-                Attempt::Refused => self.late_only = true, // case 5: for this round
+                Attempt::Refused => self.late_only = true, // case 5: for this loop
             }
         }
     }

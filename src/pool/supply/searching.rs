@@ -72,7 +72,7 @@ impl Searching {
         self.busy.load(Ordering::Relaxed) == 0 || self.is_closed()
     }
 
-    /// A worker leaves the round.
+    /// A worker leaves the loop.
     pub(crate) fn go(&self) {
         self.gone.fetch_add(1, Ordering::Relaxed);
     }

@@ -1,5 +1,5 @@
-//! The notes of a worker in a round. Each worker has its own journal. When the worker leaves, the
-//! worker adds its journal to its page.
+//! The notes of a worker in a shared loop. Each worker has its own journal. When the worker leaves,
+//! the worker adds its journal to its page.
 
 use std::{ops::Range, thread, time::Duration};
 
@@ -16,10 +16,10 @@ use crate::clock::{Instant, nanos};
 /// to the next mark.
 pub(crate) type Mark = (usize, f32);
 
-/// The work of one worker in a round.
+/// The work of one worker in a shared loop.
 #[derive(Clone, Debug)]
 pub(crate) struct Tally {
-    /// When the worker began and ended, in nanoseconds since the begin of the round. Both times are
+    /// When the worker began and ended, in nanoseconds since the begin of the loop. Both times are
     /// infinite if the worker found nothing to do.
     pub(crate) span: Range<f32>,
     /// How long the worker's runs took, in nanoseconds.
@@ -80,13 +80,13 @@ impl Usage {
     }
 }
 
-/// The notes of one worker in a round.
+/// The notes of one worker in a shared loop.
 #[derive(Debug)]
 pub(crate) struct Journal {
     pub(super) worker: usize,
     units: Units,
-    /// When the round began, and when the worker began.
-    round: Instant,
+    /// When the loop began, and when the worker began.
+    loop_begun: Instant,
     begun: Instant,
     /// The open run, if there is one.
     run: Option<(NotedRun, OpenPieces)>,
@@ -118,25 +118,26 @@ pub(crate) struct TheftNote {
 }
 
 impl Journal {
-    /// The journal of `worker` in a round that began at `round`, in the `memory` of an earlier
+    /// The journal of `worker` in a loop that began at `loop_begun`, in the `memory` of an earlier
     /// journal. The worker begins now.
     pub(crate) fn new(
         memory: Option<Box<Self>>,
         worker: usize,
         units: Units,
-        round: Instant,
+        loop_begun: Instant,
         tick: Option<Tick>,
     ) -> Box<Self> {
         let begun = Instant::now();
         if let Some(mut journal) = memory {
-            (journal.worker, journal.units, journal.round, journal.begun) = (worker, units, round, begun);
+            (journal.worker, journal.units) = (worker, units);
+            (journal.loop_begun, journal.begun) = (loop_begun, begun);
             (journal.run, journal.tally, journal.tick) = (None, Tally::default(), tick);
             return journal;
         }
         Box::new(Self {
             worker,
             units,
-            round,
+            loop_begun,
             begun,
             run: None,
             tally: Tally::default(),
@@ -238,8 +239,8 @@ impl Journal {
 
     /// Adds a run of `items` items, which began with a theft from `victim`, if there is one.
     fn add_run(&mut self, items: usize, span: &Range<Instant>, victim: Option<usize>) {
-        let Self { tally, begun, round, .. } = self;
-        tally.span = nanos(*begun - *round)..nanos(span.end - *round);
+        let Self { tally, begun, loop_begun, .. } = self;
+        tally.span = nanos(*begun - *loop_begun)..nanos(span.end - *loop_begun);
         tally.working += nanos(span.end - span.start);
         tally.items = tally.items.saturating_add(items);
         tally.runs += 1;

@@ -117,10 +117,10 @@ impl RunReport {
     pub(crate) fn new(
         wall: Duration,
         (items, before): (usize, Duration),
-        round: Result<&Times, Alone>,
+        shared: Result<&Times, Alone>,
     ) -> Self {
         let absent = [Tally::default()];
-        let tallies = round.map_or(&absent[..], |times| &times.tallies);
+        let tallies = shared.map_or(&absent[..], |times| &times.tallies);
         let mut workers: Vec<_> =
             tallies.iter().map(|tally| WorkerReport::new(wall, before, tally)).collect();
         if items > 0 {
@@ -133,8 +133,8 @@ impl RunReport {
             caller.working += before;
             caller.waiting_to_start = Duration::ZERO;
         }
-        let begun_alone = if round.is_ok() { before } else { Duration::ZERO };
-        Self { wall, alone: round.err(), idle: 0, begun_alone, workers, waits: None }
+        let begun_alone = if shared.is_ok() { before } else { Duration::ZERO };
+        Self { wall, alone: shared.err(), idle: 0, begun_alone, workers, waits: None }
     }
 
     /// The call has ended after the time `wall`.
@@ -204,8 +204,8 @@ pub(super) fn decimal(number: f64, places: usize) -> String {
 }
 
 impl WorkerReport {
-    /// The report of one worker of a round. The round began when the time `before` had passed since
-    /// the call.
+    /// The report of one worker of a shared loop. The loop began when the time `before` had passed
+    /// since the call.
     fn new(wall: Duration, before: Duration, tally: &Tally) -> Self {
         let Tally { ref span, working, items, runs, thefts, failed, suffered, .. } = *tally;
         let (start, end) = if span.start.is_finite() {
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn times_and_counts_are_those_of_the_round() {
+    fn times_and_counts_are_those_of_the_loop() {
         let thief = Tally {
             span: 1e6..6e6,
             working: 4e6,

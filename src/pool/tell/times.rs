@@ -1,9 +1,9 @@
-//! The times of a round, and where its workers write them: a page for each worker. The calling
-//! thread gathers the pages when all workers have left.
+//! The times of a shared loop, and where its workers write them: a page for each worker. The
+//! calling thread gathers the pages when all workers have left.
 //!
-//! A page is used round after round, and only its worker uses it while a round runs. So its cache
-//! lines move only twice in a round: to the calling thread at the end, and back when the worker
-//! leaves the next round. (When all workers wrote to one place, some ten lines moved between two
+//! A page is used loop after loop, and only its worker uses it while a loop runs. So its cache
+//! lines move only twice in a loop: to the calling thread at the end, and back when the worker
+//! leaves the next loop. (When all workers wrote to one place, some ten lines moved between two
 //! workers, most of them before the calling thread could go on. A loop of 22 µs took 0.2 µs
 //! longer.)
 
@@ -17,7 +17,7 @@ use super::{
 };
 use crate::sync::{Mutex, lock};
 
-/// The times of a round in nanoseconds: the sum of its workers' journals.
+/// The times of a shared loop in nanoseconds: the sum of its workers' journals.
 #[derive(Debug, Default)]
 pub(crate) struct Times {
     /// How long the items took, in pieces of neighbouring items.
@@ -39,7 +39,7 @@ pub(crate) struct Times {
 
 /// The sums are compiled once: the compiler would unroll each of them wherever the policy uses it.
 impl Times {
-    /// Empty times for a round of `workers` workers. Uses the memory of `self` again. If
+    /// Empty times for a loop of `workers` workers. Uses the memory of `self` again. If
     /// `measures_usage` is set, the workers measure their CPU time.
     #[allow(clippy::unnecessary_box_returns, reason = "the box is used again")]
     pub(crate) fn of(mut self: Box<Self>, workers: usize, measures_usage: bool) -> Box<Self> {
@@ -55,7 +55,7 @@ impl Times {
     /// Adds what the workers have written. All of them have left.
     pub(crate) fn gather(&mut self) {
         let Self { marks, tallies, usage, noted, parts, pages, .. } = self;
-        for (worker, page) in pages.of_round() {
+        for (worker, page) in pages.of_loop() {
             tallies[worker].add(&page.tally);
             for victim in page.victims.drain(..) {
                 tallies[victim].suffered += 1;
@@ -70,14 +70,14 @@ impl Times {
     }
 
     /// Whether all workers have ended at nearly the same moment: the difference is a small part of
-    /// the round's time.
+    /// the loop's time.
     pub(crate) fn are_balanced(&self) -> bool {
         const SMALL: f32 = 1.0 / 32.0;
         let last = self.length();
         self.tallies.iter().all(|tally| (last - tally.span.end).abs() <= last * SMALL)
     }
 
-    /// How long the round took, until the last worker ended.
+    /// How long the loop took, until the last worker ended.
     #[inline(never)]
     pub(crate) fn length(&self) -> f32 {
         let ends = self.tallies.iter().map(|tally| tally.span.end);
@@ -109,18 +109,18 @@ impl Times {
     }
 }
 
-/// The pages of the workers of a round.
+/// The pages of the workers of a loop.
 #[derive(Debug, Default)]
 pub(crate) struct Pages {
-    /// The number of the round among those with these pages.
-    round: u64,
+    /// The number of the loop among those with these pages.
+    number: u64,
     pages: Vec<CachePadded<Mutex<Page>>>,
 }
 
 impl Pages {
-    /// A round of `workers` workers begins.
+    /// A loop of `workers` workers begins.
     fn begin(&mut self, workers: usize) {
-        self.round += 1;
+        self.number += 1;
         if self.pages.len() < workers {
             self.pages.resize_with(workers, CachePadded::default);
         }
@@ -136,23 +136,23 @@ impl Pages {
     pub(crate) fn add(&self, journal: Box<Journal>, usage: Option<Usage>, is_traced: bool) {
         let part = is_traced.then(|| journal.part());
         let mut page = lock(&self.pages[journal.worker]);
-        page.add(self.round, journal, usage);
+        page.add(self.number, journal, usage);
         page.parts.extend(part);
     }
 
-    /// The pages of the workers that have come in this round. All of them have left.
-    fn of_round(&mut self) -> impl Iterator<Item = (usize, &mut Page)> {
-        let Self { round, pages } = self;
+    /// The pages of the workers that have come in this loop. All of them have left.
+    fn of_loop(&mut self) -> impl Iterator<Item = (usize, &mut Page)> {
+        let Self { number, pages } = self;
         let pages = pages.iter_mut().map(|page| page.get_mut().unwrap_or_else(PoisonError::into_inner));
-        pages.enumerate().filter(|(_, page)| page.round == *round)
+        pages.enumerate().filter(|(_, page)| page.number == *number)
     }
 }
 
-/// The notes of one worker in a round: the sum of its visits.
+/// The notes of one worker in a loop: the sum of its visits.
 #[derive(Debug, Default)]
 struct Page {
-    /// The round of these notes.
-    round: u64,
+    /// The number of the loop of these notes.
+    number: u64,
     tally: Tally,
     victims: Vec<usize>,
     marks: Vec<Mark>,
@@ -164,10 +164,10 @@ struct Page {
 }
 
 impl Page {
-    /// Adds a visit in this `round`.
-    fn add(&mut self, round: u64, mut journal: Box<Journal>, usage: Option<Usage>) {
-        if self.round != round {
-            (self.round, self.tally, self.usage) = (round, Tally::default(), None);
+    /// Adds a visit in the loop with this `number`.
+    fn add(&mut self, number: u64, mut journal: Box<Journal>, usage: Option<Usage>) {
+        if self.number != number {
+            (self.number, self.tally, self.usage) = (number, Tally::default(), None);
         }
         let Journal { ref mut tally, ref mut victims, ref mut marks, ref mut noted, .. } = *journal;
         tally.thefts = victims.len();
@@ -187,10 +187,10 @@ mod tests {
     use super::{super::units::Units, *};
     use crate::clock::Instant;
 
-    /// A helper visits a round twice, and does not come to the next round. A page adds up the
-    /// visits of its round, and none of an earlier one.
+    /// A helper visits a loop twice, and does not come to the next loop. A page adds up the
+    /// visits of its loop, and none of an earlier one.
     #[test]
-    fn a_page_has_the_visits_of_one_round() {
+    fn a_page_has_the_visits_of_one_loop() {
         let visit = |times: &Times, worker, items| {
             let memory = times.pages.journal(worker);
             let mut journal = Journal::new(memory, worker, Units::Items, Instant::now(), None);
@@ -212,14 +212,14 @@ mod tests {
     }
 
     #[test]
-    fn a_round_is_balanced_when_all_end_together() {
-        let round = |spans: &[Range<f32>]| Times {
+    fn a_loop_is_balanced_when_all_end_together() {
+        let times = |spans: &[Range<f32>]| Times {
             tallies: spans.iter().map(|span| Tally { span: span.clone(), ..Tally::default() }).collect(),
             ..Times::default()
         };
-        assert!(round(&[0.0..1000.0, 500.0..990.0]).are_balanced());
-        assert!(!round(&[0.0..1000.0, 0.0..900.0]).are_balanced());
-        assert!(!round(&[0.0..1000.0, f32::INFINITY..f32::INFINITY]).are_balanced(), "somebody never came");
-        assert!((round(&[0.0..1000.0, f32::INFINITY..f32::INFINITY]).length() - 1000.0).abs() < 1.0);
+        assert!(times(&[0.0..1000.0, 500.0..990.0]).are_balanced());
+        assert!(!times(&[0.0..1000.0, 0.0..900.0]).are_balanced());
+        assert!(!times(&[0.0..1000.0, f32::INFINITY..f32::INFINITY]).are_balanced(), "somebody never came");
+        assert!((times(&[0.0..1000.0, f32::INFINITY..f32::INFINITY]).length() - 1000.0).abs() < 1.0);
     }
 }

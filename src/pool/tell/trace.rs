@@ -127,13 +127,13 @@ impl Trace {
     }
 }
 
-/// The timeline of a call. `before` is the work of the calling thread alone. `round` is the round
-/// that followed, or the reason why no round followed.
-fn timeline(before: &mut Before, units: Units, round: Result<&mut Times, Alone>) -> Timeline {
+/// The timeline of a call. `before` is the work of the calling thread alone. `shared` has the times
+/// of the shared loop that followed, or the reason why none followed.
+fn timeline(before: &mut Before, units: Units, shared: Result<&mut Times, Alone>) -> Timeline {
     let Before { begin, indices, took, .. } = *before;
     let mut none = Times::default();
-    let alone = round.as_ref().err().copied();
-    let times = round.unwrap_or(&mut none);
+    let alone = shared.as_ref().err().copied();
+    let times = shared.unwrap_or(&mut none);
     let mut dealt = mem::take(&mut times.dealt);
     if dealt.is_empty() {
         dealt.push(0..0);
@@ -188,7 +188,7 @@ mod tests {
     use super::{notes::Closeup, *};
 
     #[test]
-    fn what_was_done_alone_comes_first_and_the_round_begins_after_it() {
+    fn what_was_done_alone_comes_first_and_the_shared_loop_begins_after_it() {
         let begin = Instant::now();
         let [early, late] = [5, 30].map(Duration::from_micros);
         let mut closeup = Closeup::new(notes::tick, 0, begin);

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::pool::{
     engine::{
-        async_round::{LendPollItems, PollItems},
+        async_loop::{LendPollItems, PollItems},
         ending::{FirstStop, Outcome, Panic, StopAt, attempt, discard},
     },
     policy::site::{Loop, Site},
@@ -54,7 +54,7 @@ where
     let queues = WakeQueues::new(workers, limit.min(slice.len).max(1));
     // All workers read this value, and the calling thread writes its stack once per item. So the
     // value has its own cache lines.
-    let async_loop = CachePadded::new(AsyncLoop {
+    let async_body = CachePadded::new(AsyncBody {
         chain,
         make,
         done,
@@ -62,13 +62,13 @@ where
         futures: Futures::new(Arc::clone(&queues)),
         first_stop: FirstStop::none(),
     });
-    let worker = |me| AsyncWorker { of: &*async_loop, me, state: None, run: None, to_publish: None, at: 0 };
+    let worker = |me| AsyncWorker { of: &*async_body, me, state: None, run: None, to_publish: None, at: 0 };
     let mut own = worker(0);
     let others: LendPollItems<'_> = &|me, work| work(&mut worker(me));
     executor.call_async(Loop { site, slice }, &mut options, &queues, &mut own, others);
     let is_cancelled = options.watch.is_cancelled();
     drop(own);
-    let AsyncLoop { runs, first_stop, .. } = CachePadded::into_inner(async_loop);
+    let AsyncBody { runs, first_stop, .. } = CachePadded::into_inner(async_body);
     if first_stop.at().is_none() && !is_cancelled {
         return Outcome::Through(runs.into_result(slice.len));
     }
@@ -77,7 +77,7 @@ where
 }
 
 /// A loop whose items may wait.
-struct AsyncLoop<C, B, D, R, F, A, Z> {
+struct AsyncBody<C, B, D, R, F, A, Z> {
     chain: C,
     make: B,
     done: D,
@@ -98,7 +98,7 @@ type HeldBy<'v, C> = (<<C as Chain>::State as State>::Held<'v>, <<C as Chain>::S
 
 /// A worker of the loop.
 struct AsyncWorker<'v, C: Chain, B, D, R, F, A, Z> {
-    of: &'v AsyncLoop<C, B, D, R, F, A, Z>,
+    of: &'v AsyncBody<C, B, D, R, F, A, Z>,
     me: usize,
     state: Option<HeldBy<'v, C>>,
     /// The newest run of this worker, which the next item may continue.

@@ -14,7 +14,7 @@ use crate::{
             ending::{StopAt, discard},
             executor::Executor,
             handles::Watch,
-            round_log::WorkerLog,
+            loop_log::WorkerLog,
             work_list::{GrowWorker, WorkList},
         },
         policy::{

@@ -13,7 +13,7 @@ fn made_up(files: &[(&str, &str)]) -> Crate {
     let empty =
         ["mod", "error", "supply/mod", "team/mod", "supply/range", "policy/mod", "policy/near", "verbs/mod"]
             .into_iter()
-            .chain(["place/mod", "tell/mod", "tell/trace", "engine/mod", "engine/round", "verbs/on"])
+            .chain(["place/mod", "tell/mod", "tell/trace", "engine/mod", "engine/range_loop", "verbs/on"])
             .chain(["check/mod", "check/litmus"]);
     let all = empty.map(|file| (file, "")).chain(files.iter().copied());
     let mut all: BTreeMap<_, _> =
@@ -69,8 +69,10 @@ fn every_way_to_name_a_file_is_an_arrow() {
 fn a_name_is_followed_to_where_it_comes_from() {
     assert_eq!(from("verbs/on", "use crate::Pool;"), ["src/lib", "mod"]);
     assert_eq!(from("verbs/on", "use super::super::Pool;"), ["mod"]);
-    let handed_on =
-        [("policy/mod", "pub(super) use near::Near;"), ("engine/round", "use super::super::policy::Near;")];
+    let handed_on = [
+        ("policy/mod", "pub(super) use near::Near;"),
+        ("engine/range_loop", "use super::super::policy::Near;"),
+    ];
     let arrows: Vec<_> =
         made_up(&handed_on).arrows().into_keys().filter(|(from, _)| from.contains("engine")).collect();
     let to: Vec<_> = arrows.iter().map(|(_, to)| &**to).collect();
@@ -101,12 +103,14 @@ fn what_is_of_tests_or_of_others_is_no_arrow() {
     for way in ways {
         assert_eq!(from("supply/range", way), [""; 0], "{way}");
     }
-    let apart =
-        [("engine/mod", "#[cfg(test)] mod round;"), ("engine/round", "use crate::pool::verbs::on::On;")];
+    let apart = [
+        ("engine/mod", "#[cfg(test)] mod range_loop;"),
+        ("engine/range_loop", "use crate::pool::verbs::on::On;"),
+    ];
     assert_eq!(wrong(&apart), [""; 0]);
-    let above = [("mod", "#[cfg(test)] mod engine;"), ("engine/mod", "mod round;"), apart[1]];
+    let above = [("mod", "#[cfg(test)] mod engine;"), ("engine/mod", "mod range_loop;"), apart[1]];
     assert_eq!(wrong(&above), [""; 0]);
-    assert_eq!(wrong(&[("engine/mod", "mod round;"), apart[1]]).len(), 1);
+    assert_eq!(wrong(&[("engine/mod", "mod range_loop;"), apart[1]]).len(), 1);
     assert_eq!(from("check/litmus", "use crate::pool::verbs::on::On;"), [""; 0]);
     assert_eq!(from("mod", "use ::error::E; fn f() -> ::error::E {}"), [""; 0]);
     assert_eq!(from("mod", "fn f(error: u8) -> u8 { error }"), [""; 0]);
@@ -138,7 +142,7 @@ fn each_room_has_others_that_it_must_not_name() {
     let defined = ("mod", "pub struct Pool; mod engine; mod verbs;");
     assert_eq!(wrong(&[defined, ("verbs/on", "use crate::{Pool};")]), pool);
     assert_eq!(wrong(&[defined, ("verbs/on", "fn f(pool: &super::super::Pool) {}")]), pool);
-    assert_eq!(wrong(&[defined, ("engine/round", "fn f(pool: &super::super::Pool) {}")]), [""; 0]);
+    assert_eq!(wrong(&[defined, ("engine/range_loop", "fn f(pool: &super::super::Pool) {}")]), [""; 0]);
     let check = ["src/pool/error.rs -> src/pool/check/litmus.rs"];
     assert_eq!(wrong(&[("error", "use super::check::litmus::Fight;")]), check);
 }
@@ -157,14 +161,14 @@ fn circles_are_found_and_towers_are_not() {
     assert_eq!(circles(&two), [vec!["a", "b"], vec!["b", "c", "d"]].into());
 
     let by_files = [
-        ("mod", "mod error; mod engine; pub use engine::Round;"),
-        ("engine/mod", "mod round; pub use round::Round;"),
-        ("engine/round", "use crate::pool::error::Error;"),
-        ("error", "fn f() -> super::Round {}"),
+        ("mod", "mod error; mod engine; pub use engine::RangeLoop;"),
+        ("engine/mod", "mod range_loop; pub use range_loop::RangeLoop;"),
+        ("engine/range_loop", "use crate::pool::error::Error;"),
+        ("error", "fn f() -> super::RangeLoop {}"),
     ];
     let arrows = made_up(&by_files).arrows();
     let told: Vec<_> = circles(&arrows).into_iter().collect();
-    assert!(told.contains(&vec!["src/pool/engine/round.rs", "src/pool/error.rs"]), "{told:?}");
+    assert!(told.contains(&vec!["src/pool/engine/range_loop.rs", "src/pool/error.rs"]), "{told:?}");
     let arrows = made_up(&by_files[..3]).arrows();
     assert!(circles(&arrows).is_empty());
 }

@@ -3,7 +3,7 @@
 use std::mem::ManuallyDrop;
 
 use super::{
-    frame::{Frame, barrier, enter_and_leave, leave_too_early, rounds, take},
+    frame::{Frame, barrier, enter_and_leave, leave_too_early, share_loops, take},
     local::Local,
     small::*,
     *,
@@ -17,7 +17,7 @@ use crate::{
 };
 
 fn one_worker(work: fn(&Frame, usize)) {
-    explore_to(5, move || rounds(1, 2, work));
+    explore_to(5, move || share_loops(1, 2, work));
 }
 
 #[test]
@@ -32,7 +32,7 @@ fn somebody_is_inside_after_the_call() {
 }
 
 fn two_workers(work: fn(&Frame, usize)) {
-    explore(move || rounds(2, 1, work));
+    explore(move || share_loops(2, 1, work));
 }
 
 #[test]
@@ -239,7 +239,7 @@ fn passes_over() {
                 let mut seen = barrier.nothing_seen();
                 while barrier.pass_over(0).is_some() {
                     let Some(entered) = barrier.enter(0, &mut seen) else { return };
-                    assert_eq!(frame.read(), entered.job, "a job from another round");
+                    assert_eq!(frame.read(), entered.job, "a job from another loop");
                     drop(entered);
                 }
             })
@@ -490,7 +490,7 @@ mod planted {
     }
 
     #[test]
-    #[should_panic(expected = "a job from another round")]
+    #[should_panic(expected = "a job from another loop")]
     fn a_caller_that_does_not_retract() {
         with(Bug::RetractsNothing, || one_worker(enter_and_leave));
     }
@@ -514,7 +514,7 @@ mod planted {
     }
 
     #[test]
-    #[should_panic(expected = "a job from another round")]
+    #[should_panic(expected = "a job from another loop")]
     fn two_workers_may_come_too_late() {
         with(Bug::RetractsNothing, || two_workers(enter_and_leave));
     }

@@ -5,18 +5,18 @@ use super::{small::*, *};
 /// All workers drain. Worker 0 is this thread. The items are partitioned among the first `dealt_to`
 /// workers.
 fn drain(workers: usize, fence: Fence, items: usize, dealt_to: usize) {
-    let round = Round::new(workers, fence, items, dealt_to);
+    let small = SmallLoop::new(workers, fence, items, dealt_to);
     let others: Vec<_> = (1..workers)
         .map(|me| {
-            let round = Arc::clone(&round);
-            thread::spawn(move || round.drain(me))
+            let small = Arc::clone(&small);
+            thread::spawn(move || small.drain(me))
         })
         .collect();
-    round.drain(0);
+    small.drain(0);
     for worker in others {
         worker.join().unwrap();
     }
-    round.assert_all_claimed();
+    small.assert_all_claimed();
 }
 
 /// Two workers and four items.

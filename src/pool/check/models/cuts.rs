@@ -44,17 +44,17 @@ fn drain_before(
 /// begun. If the cut is at 1, item 0 is claimed exactly once all the same.
 fn cut_while_draining(closes: bool) {
     explore_all(move || {
-        let round = Round::new(2, Fence::Symmetric, 6, 2);
+        let small = SmallLoop::new(2, Fence::Symmetric, 6, 2);
         let closed = Arc::new(AtomicBool::new(false));
         let other = {
-            let (round, closed) = (Arc::clone(&round), Arc::clone(&closed));
-            thread::spawn(move || drain_before(&round.ranges, &round.claims, 0, Some(&closed), |_| ()))
+            let (small, closed) = (Arc::clone(&small), Arc::clone(&closed));
+            thread::spawn(move || drain_before(&small.ranges, &small.claims, 0, Some(&closed), |_| ()))
         };
-        round.ranges.truncate(usize::from(!closes));
+        small.ranges.truncate(usize::from(!closes));
         closed.store(closes, Release);
-        round.drain(1);
+        small.drain(1);
         other.join().unwrap();
-        round.claims.assert_all_before(usize::from(!closes));
+        small.claims.assert_all_before(usize::from(!closes));
     });
 }
 
@@ -72,13 +72,13 @@ fn who_knows_of_the_end_claims_nothing() {
 /// pops and steals. At first all items belong to worker 0.
 fn stop(items: usize, at: usize) {
     explore(move || {
-        let round = Round::new(2, Fence::Symmetric, items, 1);
+        let small = SmallLoop::new(2, Fence::Symmetric, items, 1);
         let worker = |me| {
-            let round = Arc::clone(&round);
+            let small = Arc::clone(&small);
             move || {
-                drain_before(&round.ranges, &round.claims, me, None, |items| {
+                drain_before(&small.ranges, &small.claims, me, None, |items| {
                     if items.contains(&at) {
-                        round.ranges.truncate(at);
+                        small.ranges.truncate(at);
                     }
                 });
             }
@@ -86,7 +86,7 @@ fn stop(items: usize, at: usize) {
         let other = thread::spawn(worker(1));
         worker(0)();
         other.join().unwrap();
-        round.claims.assert_all_before(at + 1);
+        small.claims.assert_all_before(at + 1);
     });
 }
 
@@ -98,20 +98,20 @@ fn a_stop_against_pop_and_steal() {
 /// A `truncate` at 3 while worker 0 pops and worker 1 steals from it.
 fn cut_during_a_theft() {
     explore(|| {
-        let round = Round::new(2, Fence::Symmetric, 4, 1);
+        let small = SmallLoop::new(2, Fence::Symmetric, 4, 1);
         let thief = {
-            let round = Arc::clone(&round);
-            thread::spawn(move || round.try_steal(1, 0, half))
+            let small = Arc::clone(&small);
+            thread::spawn(move || small.try_steal(1, 0, half))
         };
         let cutter = {
-            let round = Arc::clone(&round);
-            thread::spawn(move || round.ranges.truncate(3))
+            let small = Arc::clone(&small);
+            thread::spawn(move || small.ranges.truncate(3))
         };
-        round.empty::<1>(0);
+        small.empty::<1>(0);
         thief.join().unwrap();
         cutter.join().unwrap();
-        round.empty::<1>(1);
-        round.claims.assert_all_before(3);
+        small.empty::<1>(1);
+        small.claims.assert_all_before(3);
     });
 }
 
@@ -120,7 +120,7 @@ fn a_cut_during_a_theft() {
     cut_during_a_theft();
 }
 
-/// A token is cancelled while a round of one worker begins, runs or ends. The next round does not
+/// A token is cancelled while a loop of one worker begins, runs or ends. The next loop does not
 /// have the token, and must claim all its items.
 fn cancel() {
     explore_all(|| {
@@ -149,7 +149,7 @@ fn cancel() {
 }
 
 #[test]
-fn a_cancelled_round_ends_and_the_next_is_whole() {
+fn a_cancelled_loop_ends_and_the_next_is_whole() {
     cancel();
 }
 
@@ -183,13 +183,13 @@ mod planted {
 
     #[test]
     #[should_panic(expected = "after the end")]
-    fn a_round_that_looks_before_its_token_knows_it() {
+    fn a_loop_that_looks_before_its_token_knows_it() {
         with(Bug::LooksBeforeItTells, cancel);
     }
 
     #[test]
     #[should_panic(expected = "left out")]
-    fn a_token_that_still_knows_a_round_that_is_over() {
+    fn a_token_that_still_knows_a_loop_that_is_over() {
         with(Bug::StaysWithToken, cancel);
     }
 }

@@ -28,7 +28,7 @@ pub(super) struct Frame {
 
 impl Frame {
     fn visit(&self, job: usize) {
-        assert_eq!(self.local.read(), job, "a job from another round");
+        assert_eq!(self.local.read(), job, "a job from another loop");
         self.entries.fetch_add(1, SeqCst);
     }
 }
@@ -57,8 +57,8 @@ pub(super) fn take(barrier: &Barrier<usize>) -> ManuallyDrop<Turn<'_>> {
     ManuallyDrop::new(barrier.arenas.take().expect("an arena is free"))
 }
 
-/// Makes `rounds` rounds with `workers` workers, each of which may come late or not at all.
-pub(super) fn rounds(workers: usize, rounds: usize, work: fn(&Frame, usize)) {
+/// Shares `loops` loops with `workers` workers, each of which may come late or not at all.
+pub(super) fn share_loops(workers: usize, loops: usize, work: fn(&Frame, usize)) {
     let barrier = barrier(workers);
     let frame = Arc::new(Frame { barrier, local: Local::new(0), entries: AtomicUsize::new(0) });
     let threads: Vec<_> = (0..workers)
@@ -67,13 +67,13 @@ pub(super) fn rounds(workers: usize, rounds: usize, work: fn(&Frame, usize)) {
             thread::spawn(move || work(&frame, me))
         })
         .collect();
-    for round in 1..=rounds {
-        frame.local.write(round);
+    for job in 1..=loops {
+        frame.local.write(job);
         let turn = take(&frame.barrier);
         // The first worker that leaves does not close the offer, so more workers come late.
         let offer = Offer { helpers: workers, reentry: Reentry::Again, ..Offer::default() };
-        let published = frame.barrier.publish(&turn, Caller::default(), offer, round);
-        assert_eq!(frame.local.read(), round);
+        let published = frame.barrier.publish(&turn, Caller::default(), offer, job);
+        assert_eq!(frame.local.read(), job);
         drop(published);
         drop(ManuallyDrop::into_inner(turn));
         frame.local.write(0); // the frame is gone
@@ -82,5 +82,5 @@ pub(super) fn rounds(workers: usize, rounds: usize, work: fn(&Frame, usize)) {
     for worker in threads {
         worker.join().unwrap();
     }
-    assert!(frame.entries.load(SeqCst) <= rounds * workers, "a worker entered a round twice");
+    assert!(frame.entries.load(SeqCst) <= loops * workers, "a worker entered a loop twice");
 }

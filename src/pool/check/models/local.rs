@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering::SeqCst;
 #[cfg(loom)]
 use loom::cell::UnsafeCell;
 
-/// Stands for a value on the caller's stack. The caller writes it before and after each round, and
-/// workers read it during the round.
+/// Stands for a value on the caller's stack. The caller writes it before and after each loop, and
+/// workers read it during the loop.
 #[cfg(loom)]
 pub(super) struct Local(UnsafeCell<usize>);
 

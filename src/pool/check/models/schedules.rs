@@ -1,4 +1,4 @@
-//! Random schedules of rounds that are too large for loom: 8 workers, 1,000 items. A failure prints
+//! Random schedules of loops that are too large for loom: 8 workers, 1,000 items. A failure prints
 //! the seed of its schedule ("failing seed"). If `SHUTTLE_RANDOM_SEED` is set to that seed, the
 //! same test begins with that schedule. shuttle does not model weak memory: loom and `litmus.rs`
 //! check the fences.
@@ -12,7 +12,7 @@ use shuttle::{
 };
 
 use super::{
-    frame::{Frame, enter_and_leave, leave_too_early, rounds},
+    frame::{Frame, enter_and_leave, leave_too_early, share_loops},
     team::Team,
     *,
 };
@@ -125,19 +125,19 @@ fn small_calls_that_are_cancelled() {
     fuzz(500, || calls(FEW, cancelled));
 }
 
-fn many_rounds(work: fn(&Frame, usize)) {
-    rounds(WORKERS, 20, work);
+fn many_loops(work: fn(&Frame, usize)) {
+    share_loops(WORKERS, 20, work);
 }
 
 #[test]
 fn many_come_late() {
-    fuzz(5000, || many_rounds(enter_and_leave));
+    fuzz(5000, || many_loops(enter_and_leave));
 }
 
 #[test]
-#[should_panic(expected = "a job from another round")]
+#[should_panic(expected = "a job from another loop")]
 fn many_leave_too_early() {
-    fuzz(1000, || many_rounds(leave_too_early));
+    fuzz(1000, || many_loops(leave_too_early));
 }
 
 /// Loops over lists that grow, on a whole pool: six trees of up to 200 items, one after the other.
@@ -317,28 +317,28 @@ mod planted {
 
     #[test]
     #[should_panic(expected = "left out")]
-    fn a_token_that_still_knows_a_round_that_is_over() {
+    fn a_token_that_still_knows_a_loop_that_is_over() {
         find(Bug::StaysWithToken, || calls(FEW, cancelled));
     }
 
     #[test]
-    #[should_panic(expected = "a job from another round")]
+    #[should_panic(expected = "a job from another loop")]
     fn a_caller_that_waits_for_nobody() {
-        find(Bug::WaitsForNobody, || many_rounds(enter_and_leave));
+        find(Bug::WaitsForNobody, || many_loops(enter_and_leave));
     }
 
     /// The worker that comes late is not counted where its caller waits. `barriers` has the other
-    /// end of this bug, a job of another round, which few random schedules reach first.
+    /// end of this bug, a job of another loop, which few random schedules reach first.
     #[test]
     #[should_panic(expected = "deadlock")]
     fn a_caller_that_retracts_nothing() {
-        find(Bug::RetractsNothing, || many_rounds(enter_and_leave));
+        find(Bug::RetractsNothing, || many_loops(enter_and_leave));
     }
 
     #[test]
     #[should_panic(expected = "deadlock")]
     fn a_caller_that_is_not_woken() {
-        find(Bug::LooksBeforeItLeaves, || many_rounds(enter_and_leave));
+        find(Bug::LooksBeforeItLeaves, || many_loops(enter_and_leave));
     }
 
     #[test]

@@ -31,23 +31,23 @@ fn builder() -> Builder {
     builder
 }
 
-/// A round on the real range cells.
-pub(super) struct Round {
+/// A loop on the real range cells.
+pub(super) struct SmallLoop {
     pub(super) ranges: Ranges,
     pub(super) claims: Claims,
 }
 
-impl Round {
-    /// A round of `workers` workers. The items are partitioned among the first `dealt_to` workers.
+impl SmallLoop {
+    /// A loop of `workers` workers. The items are partitioned among the first `dealt_to` workers.
     pub(super) fn new(workers: usize, fence: Fence, items: usize, dealt_to: usize) -> Arc<Self> {
         let bounds: Vec<usize> = (1..dealt_to).map(|worker| (items * worker).div_ceil(dealt_to)).collect();
         let (ranges, claims) = (Ranges::new(workers, fence), Claims::new(items));
-        let round = Self { ranges, claims };
-        round.ranges.partition(0..items, &bounds);
-        Arc::new(round)
+        let small = Self { ranges, claims };
+        small.ranges.partition(0..items, &bounds);
+        Arc::new(small)
     }
 
-    /// Does the work of a worker in a real round, item by item.
+    /// Does the work of a worker in a real loop, item by item.
     pub(super) fn drain(&self, me: usize) {
         let (mut owner, mut first) = self.ranges.enter(me);
         while let Some(item) = first.take().or_else(|| Some(owner.steal(&mut Halves)?.item)) {

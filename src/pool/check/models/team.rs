@@ -11,9 +11,9 @@ use crate::{
             accumulator::{Accumulator, Partials, WorkerFolder, result_of},
             body::{Body, Stop},
             handles::Watch,
+            loop_log::LoopLog,
             plan::Plan,
-            round::Round,
-            round_log::RoundLog,
+            range_loop::RangeLoop,
         },
         policy::prices::Estimate,
         supply::range,
@@ -113,15 +113,15 @@ impl Team {
             polls: PollTimes::default(),
         };
         let times = Box::<Times>::default().of(self.threads.size() + 1, false);
-        let log = RoundLog::new(Instant::now(), Some(times));
+        let log = LoopLog::new(Instant::now(), Some(times));
         let turn = self.threads.barrier.arenas.take().expect("an arena is free");
         let ranges = &turn.arena.ranges;
-        let (round, mut made) =
-            (Round { ranges, plan: &plan, log: &log, list: None }, Partials::new(&body, &Units::Items));
+        let (range_loop, mut made) =
+            (RangeLoop { ranges, plan: &plan, log: &log, list: None }, Partials::new(&body, &Units::Items));
         let mut folder = WorkerFolder::new(&body, 0, None);
         let mut own = Accumulator::new(&mut folder, None, &made);
-        round.begin(0..items, bounds, turn.arena.number, watch);
-        round.run((&self.threads, &turn), &mut own, &made);
+        range_loop.begin(0..items, bounds, turn.arena.number, watch);
+        range_loop.run((&self.threads, &turn), &mut own, &made);
         watch.end(ranges);
         let last = own.finish();
         drop(own);

@@ -12,20 +12,20 @@ const LAST: At = |left| Some(left.end - 1);
 /// items that are left are claimed afterwards.
 fn stolen_from<const N: usize>(fence: Fence, items: usize, thieves: &[(usize, At)]) {
     let workers = 1 + thieves.len();
-    let round = Round::new(workers, fence, items, 1);
+    let small = SmallLoop::new(workers, fence, items, 1);
     let threads: Vec<_> = (1..)
         .zip(thieves)
         .map(|(me, &(victim, middle))| {
-            let round = Arc::clone(&round);
-            thread::spawn(move || round.try_steal(me, victim, middle))
+            let small = Arc::clone(&small);
+            thread::spawn(move || small.try_steal(me, victim, middle))
         })
         .collect();
-    round.empty::<N>(0);
+    small.empty::<N>(0);
     for thief in threads {
         thief.join().unwrap();
     }
-    (1..workers).for_each(|me| round.empty::<1>(me));
-    round.assert_all_claimed();
+    (1..workers).for_each(|me| small.empty::<1>(me));
+    small.assert_all_claimed();
 }
 
 #[test]
@@ -57,18 +57,18 @@ fn a_thief_of_a_thief() {
 /// and then cell 1, and must find the items in one of them.
 fn looks_twice() {
     explore(|| {
-        let round = Arc::new(Round { ranges: Ranges::new(3, Fence::Symmetric), claims: Claims::new(4) });
-        round.ranges.partition(0..4, &[0, 4]);
+        let small = Arc::new(SmallLoop { ranges: Ranges::new(3, Fence::Symmetric), claims: Claims::new(4) });
+        small.ranges.partition(0..4, &[0, 4]);
         let other = {
-            let round = Arc::clone(&round);
-            thread::spawn(move || round.try_steal(0, 1, FIRST))
+            let small = Arc::clone(&small);
+            thread::spawn(move || small.try_steal(0, 1, FIRST))
         };
-        let (mut owner, _) = round.ranges.enter(2);
+        let (mut owner, _) = small.ranges.enter(2);
         let loot = owner.steal(&mut Halves).expect("nobody leaves early");
-        round.claims.claim(loot.item..loot.item + 1);
+        small.claims.claim(loot.item..loot.item + 1);
         other.join().unwrap();
-        (0..3).for_each(|me| round.empty::<1>(me));
-        round.assert_all_claimed();
+        (0..3).for_each(|me| small.empty::<1>(me));
+        small.assert_all_claimed();
     });
 }
 

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// The log of a shared loop.
-pub(crate) struct RoundLog {
+pub(crate) struct LoopLog {
     begin: Instant,
     measures_usage: bool,
     /// The loop's spot in a scene, if a trace is being taken there.
@@ -36,7 +36,7 @@ pub(crate) struct WorkerLog {
     _stay: Option<Stay>,
 }
 
-impl RoundLog {
+impl LoopLog {
     /// A log for a loop that is shared from `begin` on. `times` selects the measurements; `None` if
     /// nothing is noted.
     pub(crate) fn new(begin: Instant, mut times: Option<Box<Times>>) -> Self {

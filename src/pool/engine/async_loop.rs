@@ -10,9 +10,9 @@ use std::{collections::BinaryHeap, mem, task::Poll, time::Duration};
 use super::{
     ending::{Panic, StopAt},
     handles::CancelToken,
+    loop_log::{LoopLog, WorkerLog},
     plan::Plan,
-    round::claim_one,
-    round_log::{RoundLog, WorkerLog},
+    range_loop::claim_one,
     thief::Thief,
     visit::catching,
 };
@@ -66,13 +66,13 @@ pub(crate) trait PollItems {
 pub(crate) type LendPollItems<'a> = &'a (dyn Fn(usize, &mut dyn FnMut(&mut dyn PollItems)) + Sync);
 
 /// A loop whose items wait.
-pub(crate) struct AsyncRound<'a> {
+pub(crate) struct AsyncLoop<'a> {
     pub(crate) queues: &'a WakeQueues,
     pub(crate) ranges: &'a Ranges,
     pub(crate) plan: Plan<'a>,
     /// The items that the loop begins first.
     pub(crate) first_indices: FirstIndices,
-    pub(crate) log: RoundLog,
+    pub(crate) log: LoopLog,
     /// The cost of help, in nanoseconds.
     pub(crate) help: f32,
     /// A token that the workers themselves must read. In a forked child this is the token of the
@@ -89,15 +89,15 @@ pub(crate) struct AsyncReport {
     pub(crate) waited: Vec<usize>,
 }
 
-impl AsyncRound<'_> {
+impl AsyncLoop<'_> {
     /// Worker `me` enters the loop. It polls items through `poller`.
-    pub(crate) fn worker<'w>(&'w self, me: usize, poller: &'w mut dyn PollItems) -> AsyncRoundWorker<'w> {
+    pub(crate) fn worker<'w>(&'w self, me: usize, poller: &'w mut dyn PollItems) -> AsyncLoopWorker<'w> {
         let Self { plan, .. } = self;
         let (owner, first) = self.ranges.enter(me);
         let worker_log = self.log.enter(me, plan.units);
         self.queues.come();
         let begun = Instant::now();
-        AsyncRoundWorker {
+        AsyncLoopWorker {
             of: self,
             me,
             owner,
@@ -125,9 +125,9 @@ impl AsyncRound<'_> {
     }
 }
 
-/// A worker of an [`AsyncRound`].
-pub(crate) struct AsyncRoundWorker<'w> {
-    of: &'w AsyncRound<'w>,
+/// A worker of an [`AsyncLoop`].
+pub(crate) struct AsyncLoopWorker<'w> {
+    of: &'w AsyncLoop<'w>,
     me: usize,
     owner: Owner<'w>,
     /// An item that is claimed but not begun.
@@ -168,7 +168,7 @@ pub(crate) struct AsyncRoundWorker<'w> {
     worker_log: WorkerLog,
 }
 
-impl AsyncRoundWorker<'_> {
+impl AsyncLoopWorker<'_> {
     /// Works until no item is left, and then leaves. Never unwinds: a panic ends the loop and is
     /// kept for the caller. Workers still poll the items before the panic.
     pub(crate) fn work(mut self) {
@@ -212,7 +212,7 @@ impl AsyncRoundWorker<'_> {
 
     /// About how many polls could be done now.
     fn left(&self) -> usize {
-        let Self { of: AsyncRound { queues, .. }, owner, begins, .. } = self;
+        let Self { of: AsyncLoop { queues, .. }, owner, begins, .. } = self;
         let fresh = if *begins == Begins::Nothing {
             0
         } else {
@@ -373,7 +373,7 @@ impl AsyncRoundWorker<'_> {
     /// item is already claimed. `None` if no item is left; then the worker does not call this
     /// again.
     fn claim(&mut self) -> Option<(usize, usize)> {
-        let Self { of: AsyncRound { first_indices, .. }, owner, seen, .. } = self;
+        let Self { of: AsyncLoop { first_indices, .. }, owner, seen, .. } = self;
         if *seen == 0 {
             self.begins = Begins::Nothing; // perhaps the worker has no state
             return None;

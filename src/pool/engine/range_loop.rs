@@ -1,4 +1,4 @@
-//! A round: a loop whose workers claim from ranges and steal. Items are folded through
+//! A shared loop whose workers claim from ranges and steal. Items are folded through
 //! [`Accumulate`].
 
 use std::{mem, ops::Range, sync::Arc};
@@ -7,9 +7,9 @@ use super::{
     accumulator::{Accumulate, Lend},
     ending::{Panic, StopAt},
     handles::Watch,
+    loop_log::{LoopLog, WorkerLog},
     order::Node,
     plan::Plan,
-    round_log::{RoundLog, WorkerLog},
     thief::Thief,
     visit::{Hand, Worker, fold_run, visit},
     work_list::{GrowWorker, WorkList},
@@ -28,17 +28,17 @@ use crate::{
     },
 };
 
-/// A loop over ranges.
-pub(crate) struct Round<'a> {
+/// A shared loop over ranges.
+pub(crate) struct RangeLoop<'a> {
     pub(crate) ranges: &'a Arc<Ranges>,
     pub(crate) plan: &'a Plan<'a>,
-    pub(crate) log: &'a RoundLog,
+    pub(crate) log: &'a LoopLog,
     /// The list of made items, if the loop runs over a list that grows.
     pub(crate) list: Option<&'a dyn WorkList>,
 }
 
-impl Round<'_> {
-    /// Begins the round over `range`, partitioned at `bounds`, in arena `number`. There are at
+impl RangeLoop<'_> {
+    /// Begins the loop over `range`, partitioned at `bounds`, in arena `number`. There are at
     /// least as many workers as parts. Workers without a part steal. [`run`](Self::run) follows,
     /// and then [`Watch::end`].
     pub(crate) fn begin(&self, range: Range<usize>, bounds: &[usize], number: usize, watch: Watch<'_>) {
@@ -49,7 +49,7 @@ impl Round<'_> {
         watch.begin(self.ranges, self.plan.units, range);
     }
 
-    /// Runs the round, which has begun. Nothing unwinds: user code runs only inside `work`, which
+    /// Runs the loop, which has begun. Nothing unwinds: user code runs only inside `work`, which
     /// catches panics.
     #[inline(always)] // one frame less
     pub(crate) fn run(
@@ -82,7 +82,7 @@ impl Round<'_> {
         if let Some(list) = self.list {
             list.searching().begin_work();
         }
-        let mut worker = RangeWorker { round: self, me, owner, first: first.take(), rest };
+        let mut worker = RangeWorker { of: self, me, owner, first: first.take(), rest };
         visit(self.log, (me, self.plan.units), &mut worker, acc);
     }
 
@@ -98,9 +98,9 @@ impl Round<'_> {
     }
 }
 
-/// A worker of a round, which owns a range.
+/// A worker of a [`RangeLoop`], which owns a range.
 struct RangeWorker<'w, 'o> {
-    round: &'w Round<'w>,
+    of: &'w RangeLoop<'w>,
     me: usize,
     owner: &'w mut Owner<'o>,
     /// The first item of the worker's range, which the worker has claimed when it entered.
@@ -111,7 +111,7 @@ struct RangeWorker<'w, 'o> {
 impl Worker for RangeWorker<'_, '_> {
     fn work(&mut self, acc: &mut dyn Accumulate, worker_log: &mut WorkerLog) {
         self.drain(acc, worker_log);
-        if let Some(list) = self.round.list {
+        if let Some(list) = self.of.list {
             self.grow(list, acc, worker_log);
         }
     }
@@ -119,15 +119,15 @@ impl Worker for RangeWorker<'_, '_> {
     /// The worker continues, because the items before the panic are still needed, and perhaps no
     /// other worker folds them. In a list that grows, items have no order, so the worker leaves.
     fn end_at_panic(&mut self, panic: Panic, acc: &mut dyn Accumulate) -> bool {
-        let goes_on = self.round.list.is_none();
+        let goes_on = self.of.list.is_none();
         let stop = StopAt::there(self.owner.abandon());
-        self.round.stop(stop);
+        self.of.stop(stop);
         acc.abandon(stop, panic);
         goes_on
     }
 
     fn leave(&mut self, journal: Option<&mut Journal>) -> usize {
-        if let (Some(list), Some(journal)) = (self.round.list, journal) {
+        if let (Some(list), Some(journal)) = (self.of.list, journal) {
             journal.count(list.folded(self.me));
         }
         self.owner.failed
@@ -138,8 +138,8 @@ impl RangeWorker<'_, '_> {
     /// Claims and folds until nothing is left to claim or steal. A run of items ends when the
     /// worker continues at another place of the slice.
     fn drain(&mut self, acc: &mut dyn Accumulate, worker_log: &mut WorkerLog) {
-        let Self { round, me, owner, .. } = self;
-        let mut thief = Thief::new(*me, round.plan);
+        let Self { of, me, owner, .. } = self;
+        let mut thief = Thief::new(*me, of.plan);
         loop {
             let (first, theft) = match self.first.take() {
                 Some(first) => (first, None),
@@ -153,13 +153,13 @@ impl RangeWorker<'_, '_> {
             let mut journal = worker_log.journal.as_deref_mut();
             let range = theft.is_none().then_some(*me);
             let begin = journal.as_mut().map(|journal| journal.begin(first, theft));
-            match Self::fold(round, owner, (first, range, begin), acc, journal.as_deref_mut()) {
+            match Self::fold(of, owner, (first, range, begin), acc, journal.as_deref_mut()) {
                 Ok(first) => acc.end(Node::run(first)),
                 Err(stop) => {
                     if let Some(journal) = &mut journal {
                         journal.mark(owner.next(), Instant::now()); // at the item that has stopped the loop
                     }
-                    round.stop(stop);
+                    of.stop(stop);
                 }
             }
             if let Some(journal) = journal {
@@ -173,7 +173,7 @@ impl RangeWorker<'_, '_> {
     /// partial result.
     #[inline(never)] // without the frame of a theft
     fn fold(
-        round: &Round<'_>,
+        of: &RangeLoop<'_>,
         owner: &mut Owner<'_>,
         (first, range, begin): (usize, Option<usize>, Option<Instant>),
         acc: &mut dyn Accumulate,
@@ -183,7 +183,7 @@ impl RangeWorker<'_, '_> {
         if let Some(journal) = &mut journal {
             journal.tick(first + 1);
         }
-        let plan = round.plan;
+        let plan = of.plan;
         let mut grain = plan.grain(begin, owner.next()..owner.next() + owner.left(), range);
         let mut hand = OwnRange { owner, first, has_large_partials: plan.has_large_partials };
         fold_run(&mut hand, &mut grain, acc, journal.is_some(), |next, now| {
@@ -199,10 +199,10 @@ impl RangeWorker<'_, '_> {
     /// Takes items that were made during the loop.
     #[inline(never)] // other loops do without its frame
     fn grow(&self, list: &dyn WorkList, acc: &mut dyn Accumulate, worker_log: &mut WorkerLog) {
-        let Self { round, me, .. } = *self;
-        let grow_worker = GrowWorker::new(list, me, round.plan, round.ranges);
+        let Self { of, me, .. } = *self;
+        let grow_worker = GrowWorker::new(list, me, of.plan, of.ranges);
         if let Err(stop) = list.run_worker(grow_worker, acc, worker_log, self.rest) {
-            round.stop(stop);
+            of.stop(stop);
         }
         acc.end(Node::run(0));
     }
@@ -229,9 +229,9 @@ impl Hand for OwnRange<'_, '_> {
     #[inline(always)]
     fn fold(&mut self, stretch: Stretch, acc: &mut dyn Accumulate) -> Result<(), StopAt> {
         let Stretch { size, items, full_fences, is_new } = stretch;
-        let Self { owner, first, has_large_partials } = self;
-        if is_new && *has_large_partials {
-            acc.end(Node::run(mem::replace(first, owner.next())));
+        let owner = &mut *self.owner;
+        if is_new && self.has_large_partials {
+            acc.end(Node::run(mem::replace(&mut self.first, owner.next())));
         }
         owner.use_full_fences(full_fences);
         let (taken, contested) = owner.claim(size, items, |claims| acc.take(claims));
@@ -303,7 +303,7 @@ mod tests {
         }
     }
 
-    /// The plan of a round of two workers about which nothing is known.
+    /// The plan of a loop of two workers about which nothing is known.
     fn plan(heavy: &Estimate) -> Plan<'_> {
         Plan {
             workers: 2,
@@ -317,24 +317,24 @@ mod tests {
         }
     }
 
-    /// A round of two workers with five items each, both on this thread. The first worker works
+    /// A loop of two workers with five items each, both on this thread. The first worker works
     /// either before or after the second worker enters. The second worker works after the first
     /// worker.
-    fn round(fence: Fence, second_has_entered: bool) -> (Vec<(usize, usize)>, [Tally; 2]) {
+    fn run_loop(fence: Fence, second_has_entered: bool) -> (Vec<(usize, usize)>, [Tally; 2]) {
         let (ranges, heavy) = (Arc::new(Ranges::new(2, fence)), Estimate::new(5e3));
         ranges.partition(0..10, &[5]);
         let plan = plan(&heavy);
         let times = Box::<Times>::default().of(2, false);
-        let log = RoundLog::new(Instant::now(), Some(times));
-        let (round, mut made) = (
-            Round { ranges: &ranges, plan: &plan, log: &log, list: None },
+        let log = LoopLog::new(Instant::now(), Some(times));
+        let (range_loop, mut made) = (
+            RangeLoop { ranges: &ranges, plan: &plan, log: &log, list: None },
             Partials::new(&Count, &Units::Items),
         );
         let enter = |me| (me, ranges.enter(me));
         let work = |(me, mut entered)| {
             let mut folder = WorkerFolder::new(&Count, me, None);
             let mut accumulator = Accumulator::new(&mut folder, None, &made);
-            round.work(me, &mut entered, &mut accumulator, &|| false);
+            range_loop.work(me, &mut entered, &mut accumulator, &|| false);
             accumulator.hand_over();
         };
         let second = second_has_entered.then(|| enter(1));
@@ -353,7 +353,7 @@ mod tests {
 
     #[test]
     fn what_a_worker_that_has_not_come_would_have_done_is_stolen() {
-        let (runs, [thief, late]) = round(Fence::Symmetric, false);
+        let (runs, [thief, late]) = run_loop(Fence::Symmetric, false);
         assert_eq!(runs, [(0, 5), (5, 1), (6, 1), (7, 3)], "halves of what is left");
         assert_eq!(counts(&thief), [10, 10, 4, 3, 0, 0]);
         assert_eq!(counts(&late), [0, 0, 0, 0, 0, 3]);
@@ -364,7 +364,7 @@ mod tests {
 
     #[test]
     fn a_worker_that_has_come_and_does_not_move_is_a_victim() {
-        let (runs, [thief, victim]) = round(Fence::Symmetric, true);
+        let (runs, [thief, victim]) = run_loop(Fence::Symmetric, true);
         assert_eq!(runs, [(0, 5), (5, 1), (6, 1), (7, 1), (8, 2)]);
         assert_eq!(counts(&thief), [9, 9, 4, 3, 0, 0]);
         assert_eq!(counts(&victim), [1, 1, 1, 0, 0, 3]);
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn claims_are_as_large_as_the_last_round_over_the_slice_says() {
+    fn claims_are_as_large_as_the_last_call_over_the_slice_says() {
         const LEN: u16 = 4000;
         let len = usize::from(LEN);
         for (each, claimed) in
@@ -416,11 +416,11 @@ mod tests {
             ranges.partition(0..len, &[len]);
             let times = Box::<Times>::default().of(2, false);
             let (log, mut made) =
-                (RoundLog::new(Instant::now(), Some(times)), Partials::new(&Lengths, &Units::Items));
-            let round = Round { ranges: &ranges, plan: &plan, log: &log, list: None };
+                (LoopLog::new(Instant::now(), Some(times)), Partials::new(&Lengths, &Units::Items));
+            let range_loop = RangeLoop { ranges: &ranges, plan: &plan, log: &log, list: None };
             let mut folder = WorkerFolder::new(&Lengths, 0, None);
             let mut accumulator = Accumulator::new(&mut folder, None, &made);
-            round.work(0, &mut ranges.enter(0), &mut accumulator, &|| false);
+            range_loop.work(0, &mut ranges.enter(0), &mut accumulator, &|| false);
             let last = accumulator.finish();
             drop(accumulator);
             let lengths = result_of(&mut made, false, last).through().flatten();
@@ -442,7 +442,7 @@ mod tests {
     #[test]
     #[cfg(planted)] // only a build with planted bugs has a fence that the kernel refuses
     fn a_theft_that_the_kernel_refuses_is_noted() {
-        let (runs, [thief, victim]) = round(Fence::Refusing, true);
+        let (runs, [thief, victim]) = run_loop(Fence::Refusing, true);
         assert_eq!(runs, [(0, 5), (5, 5)]);
         assert_eq!(counts(&thief), [5, 5, 1, 0, 1, 0]);
         assert_eq!(counts(&victim), [5, 5, 1, 0, 0, 0]);
