@@ -5,7 +5,7 @@ use std::cell::Cell;
 use super::{
     accumulator::{Accumulate, Lend},
     executor::{Executor, most},
-    inputs::{Inside, draw, upcoming, with_rounds},
+    inputs::{draw, upcoming, with_rounds},
     loop_log::LoopLog,
     loop_options::LoopOptions,
     plan::SharedPlan,
@@ -20,7 +20,7 @@ use crate::{
             rounds::Ran,
             site::{Loop, LoopKind},
         },
-        team::arena::Turn,
+        team::{arena::Turn, here::Inside},
         tell::trace::scene::SceneSpot,
     },
     sync::Ordering,

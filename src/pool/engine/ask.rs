@@ -4,7 +4,7 @@
 use super::{
     again::end_alone,
     executor::{Executor, most},
-    inputs::{Inside, draw, with_rounds},
+    inputs::{draw, with_rounds},
     loop_options::{LoopOptions, is_logged},
 };
 use crate::{
@@ -16,6 +16,7 @@ use crate::{
             prices::TOO_SHORT_TO_TIME_NS,
             site::{Loop, LoopKind},
         },
+        team::here::Inside,
         tell::why_alone::Alone,
     },
     sync::Ordering,

@@ -1,17 +1,20 @@
 //! Inputs of the policy. The policy neither reads a clock nor draws random numbers. Instead, a call
 //! gives the policy its inputs: the time since the last call, what the calling thread knows of its
-//! rounds, a random number, and whether the thread works in a shared loop.
+//! rounds, and a random number.
 
 use std::{cell::Cell, time::Duration};
 
 use crate::{
     clock::Instant,
-    pool::policy::{
-        launch::{Draw, Gap},
-        prices::Prices,
-        rhythm::{LoopSeen, Rhythm},
-        rounds::Rounds,
-        site::GOLDEN,
+    pool::{
+        policy::{
+            launch::{Draw, Gap},
+            prices::Prices,
+            rhythm::{LoopSeen, Rhythm},
+            rounds::Rounds,
+            site::GOLDEN,
+        },
+        team::here::Inside,
     },
     sync::{AtomicU64, Ordering, Patience},
 };
@@ -89,37 +92,7 @@ impl Gaps {
     }
 
     fn nanos_of(&self, time: Instant) -> u64 {
-        as_nanos(time - self.made)
-    }
-}
-
-fn as_nanos(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
-}
-
-thread_local!(static DEPTH: Cell<usize> = const { Cell::new(0) });
-
-/// While this value lives, the thread works in a shared loop of some pool. Loops whose items wait
-/// do not make this value.
-#[derive(Debug)]
-pub(crate) struct Inside(());
-
-impl Inside {
-    pub(crate) fn new() -> Self {
-        DEPTH.set(DEPTH.get() + 1);
-        Self(())
-    }
-
-    /// Whether this thread works in a shared loop. A loop whose items wait does not count.
-    #[inline(always)]
-    pub(crate) fn is_here() -> bool {
-        DEPTH.get() > 0
-    }
-}
-
-impl Drop for Inside {
-    fn drop(&mut self) {
-        DEPTH.set(DEPTH.get() - 1);
+        u64::try_from((time - self.made).as_nanos()).unwrap_or(u64::MAX)
     }
 }
 
@@ -204,14 +177,5 @@ mod tests {
             }
             assert_eq!(gaps.gap(Instant::now(), &prices).patience, asked);
         }
-    }
-
-    #[test]
-    fn a_thread_is_inside_until_the_outermost_loop_ends() {
-        let outer = Inside::new();
-        drop(Inside::new());
-        assert!(Inside::is_here());
-        drop(outer);
-        assert!(!Inside::is_here());
     }
 }

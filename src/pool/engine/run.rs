@@ -8,7 +8,6 @@ use super::{
     accumulator::{Accumulate, Lend},
     ask::{Call, begin_first, begin_next},
     executor::Executor,
-    inputs::Inside,
     loop_log::LoopLog,
     loop_options::LoopOptions,
     plan::{Plan, SharedPlan, WorkerPlaces},
@@ -33,6 +32,7 @@ use crate::{
         team::{
             arena::{Arena, Turn},
             barrier::{Offer, PollTimes, Reentry},
+            here::Inside,
         },
         tell::{
             trace::{notes::Before, scene::SceneSpot},

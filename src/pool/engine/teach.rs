@@ -140,11 +140,11 @@ mod tests {
     use super::*;
     use crate::pool::{
         PoolBuilder,
-        engine::inputs::Inside,
         policy::{
             rounds::{Ran, RoundBegin},
             site::{Site, Slice},
         },
+        team::here::Inside,
     };
 
     #[test]

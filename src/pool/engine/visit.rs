@@ -11,13 +11,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::{
     accumulator::Accumulate,
     ending::{Panic, StopAt},
-    inputs::Inside,
     loop_log::{LoopLog, WorkerLog},
 };
 use crate::{
     clock::Instant,
     pool::{
         policy::pace::{Pace, Stretch},
+        team::here::Inside,
         tell::{journal::Journal, units::Units},
     },
 };

@@ -1,5 +1,7 @@
-//! The identity of the calling thread: which worker of which pool it is, and in which loop it
-//! works.
+//! The identity of the calling thread: which worker of which pool it is, in which loop it works,
+//! and whether it is inside a shared loop of any pool.
+
+#![allow(clippy::missing_const_for_thread_local, reason = "loom's macro takes no block")]
 
 use std::cell::Cell;
 
@@ -8,10 +10,8 @@ use crate::sync::{LocalKey, thread_local};
 thread_local! {
     /// The pool of this thread, as the address of the pool's barrier, and the number of the
     /// thread's post in that pool, from 1.
-    #[allow(clippy::missing_const_for_thread_local, reason = "loom's macro takes no block")]
     static WORKER: Cell<(usize, usize)> = Cell::new((0, 0));
     /// The pool of the innermost loop that this thread calls or helps, and the number of its arena.
-    #[allow(clippy::missing_const_for_thread_local, reason = "loom's macro takes no block")]
     static LOOP: Cell<(usize, usize)> = Cell::new((0, 0));
 }
 
@@ -45,6 +45,36 @@ impl Drop for Here {
     #[inline(always)]
     fn drop(&mut self) {
         self.of.with(|of| of.set(self.before));
+    }
+}
+
+// That of std in all builds: no model reads it, and with `const` it is a plain word for each call.
+std::thread_local!(static DEPTH: Cell<usize> = const { Cell::new(0) });
+
+/// While this value lives, the thread visits a shared loop or runs a closure of a join, in any
+/// pool. Loops whose items wait do not make this value. A call that begins meanwhile is a call in
+/// an item. It knows no rounds and repeats no plan, since the time between such calls says little
+/// about the program. If it is short it is not timed, since a timed loop writes to memory that all
+/// threads read. Its thread already counts among those that use a CPU.
+#[must_use]
+pub(crate) struct Inside(());
+
+impl Inside {
+    pub(crate) fn new() -> Self {
+        DEPTH.set(DEPTH.get() + 1);
+        Self(())
+    }
+
+    /// Whether the calling thread is inside.
+    #[inline(always)]
+    pub(crate) fn is_here() -> bool {
+        DEPTH.get() > 0
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        DEPTH.set(DEPTH.get() - 1);
     }
 }
 
@@ -83,5 +113,14 @@ mod tests {
         assert_eq!(at(), (3, None, 0, None), "the outer loop is over");
         drop(is_worker);
         assert_eq!(at(), nowhere, "the worker has left");
+    }
+
+    #[test]
+    fn a_thread_is_inside_until_the_outermost_loop_ends() {
+        let outer = Inside::new();
+        drop(Inside::new());
+        assert!(Inside::is_here());
+        drop(outer);
+        assert!(!Inside::is_here());
     }
 }

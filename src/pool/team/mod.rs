@@ -19,7 +19,7 @@ pub(crate) mod barrier;
 mod callback;
 pub(crate) mod fork;
 pub(crate) mod gate;
-mod here;
+pub(crate) mod here;
 pub(crate) mod job;
 pub(crate) mod oneshot;
 pub(crate) mod post;
