@@ -24,7 +24,7 @@ use super::{
     team::{
         barrier::Offer,
         fork::Process,
-        oneshot,
+        job, oneshot,
         threads::{Threads, WorkerHandle},
     },
     thread::{Arrived, Handlers, PanicHandler, ThreadBody},
@@ -137,7 +137,8 @@ impl Hosts {
             }
         };
         let turn = host.barrier.arenas.take().expect("a host that runs no closure has a free arena");
-        host.share(&turn, Offer { helpers: 1, ..Offer::default() }, &job, until_ended);
+        let offer = Offer { helpers: 1, ..Offer::default() };
+        job::share(&host.barrier, &turn, offer, &job, until_ended);
         drop(turn);
         if is_ours {
             lock(&self.idle).push(host);

@@ -20,7 +20,10 @@ use crate::{
     pool::{
         policy::site::Loop,
         supply::{Fence, first_indices::FirstIndices, range::Ranges, wake_queues::WakeQueues},
-        team::barrier::{Offer, PollTimes, Reentry},
+        team::{
+            barrier::{Offer, PollTimes, Reentry},
+            job,
+        },
         tell::{times::Times, trace::notes::Before, why_alone::Alone},
     },
     sync::{Mutex, Patience, try_lock_soon},
@@ -97,7 +100,7 @@ impl Executor {
             let helpers = self.prices.most_helpers(caller.work_left()).clamp(1, helpers);
             let work = |me| others(me, &mut |poller| async_loop.worker(me, poller).work());
             let offer = Offer { helpers, reentry: Reentry::Once, polls: async_loop.plan.polls };
-            self.threads.share(turn, offer, &work, || caller.work());
+            job::share(&self.threads.barrier, turn, offer, &work, || caller.work());
         } else {
             caller.leave();
         }

@@ -25,6 +25,7 @@ use crate::{
         team::{
             arena::Turn,
             barrier::{Offer, Reentry},
+            job,
         },
     },
     sync::{Mutex, lock},
@@ -220,7 +221,7 @@ impl Executor {
         });
         let offer = Offer { helpers: 1, reentry: Reentry::Once, polls: self.polls(self.workers, None, seen) };
         let (mut wake, mut alone) = (0.0, 0.0);
-        self.threads.share(turn, offer, &work, || {
+        job::share(&self.threads.barrier, turn, offer, &work, || {
             wake = since();
             let goes_on = first();
             alone = since();

@@ -22,6 +22,7 @@ use crate::{
         team::{
             arena::Turn,
             barrier::{Offer, Reentry},
+            job,
             threads::Threads,
         },
         tell::journal::{Journal, TheftNote},
@@ -67,7 +68,9 @@ impl RangeLoop<'_> {
         };
         let reentry = if self.list.is_some() { Reentry::Again } else { Reentry::Once };
         let offer = Offer { helpers: self.plan.workers - 1, reentry, polls: self.plan.polls };
-        threads.share(turn, offer, &work, || self.work(0, &mut mine, own, &|| threads.rest(turn)));
+        job::share(&threads.barrier, turn, offer, &work, || {
+            self.work(0, &mut mine, own, &|| threads.rest(turn));
+        });
     }
 
     /// Runs worker `me`, which has `entered` its range, until it leaves. Only the caller uses

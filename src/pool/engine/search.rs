@@ -25,7 +25,7 @@ use crate::{
             range::Claims,
             shared_cursor::{EIGHT_TIMES, SharedCursor},
         },
-        team::{arena::Turn, barrier::Offer, threads::Threads},
+        team::{arena::Turn, barrier::Offer, job, threads::Threads},
         tell::{journal::Journal, units::Units},
     },
 };
@@ -118,7 +118,7 @@ pub(crate) fn run(
     };
     let shared = SharedSearch { parts, watch, units, log };
     let work = |me| partials.lend(me, &mut |acc| shared.work(me, acc));
-    threads.share(turn, offer, &work, || shared.work(0, own));
+    job::share(&threads.barrier, turn, offer, &work, || shared.work(0, own));
 }
 
 /// A search under way. Its workers claim blocks from shared cursors.

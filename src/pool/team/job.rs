@@ -90,8 +90,8 @@ pub(crate) fn work(entered: &Entered<'_, Job>) {
     entered.job.run(entered.seat);
 }
 
-/// Offers `work` in the arena of `turn`, and runs `own` on the calling thread. Returns when no
-/// worker is inside `work` and none can enter it.
+/// Offers `work` in the arena of `turn`, and runs `own` on the calling thread. `work` gets the seat
+/// of the helper that comes, from 1. Returns when no worker is inside `work` and none can enter it.
 ///
 /// `work` must not unwind. If `own` unwinds, this function waits before it unwinds.
 pub(crate) fn share(

@@ -9,7 +9,7 @@ use std::{
 
 use super::{
     arena::{Arena, Turn},
-    barrier::{Barrier, Offer},
+    barrier::Barrier,
     fork::Process,
     gate::Gate,
     here::{self, Here},
@@ -92,21 +92,6 @@ impl Threads {
     /// The number of thefts.
     pub(crate) fn thefts(&self) -> u64 {
         self.barrier.arenas.made().map(|arena| arena.ranges.thefts()).sum()
-    }
-
-    /// Runs `own` on the calling thread, and `work` on each helper that comes. `work` gets the seat
-    /// of the helper, from 1. Returns when no worker is inside `work`.
-    ///
-    /// `work` must not unwind. If `own` unwinds, this function waits before it unwinds.
-    #[inline(always)] // one frame less
-    pub(crate) fn share(
-        &self,
-        turn: &Turn<'_>,
-        offer: Offer,
-        work: &(dyn Fn(usize) + Sync),
-        own: impl FnOnce(),
-    ) {
-        job::share(&self.barrier, turn, offer, work, own);
     }
 
     /// Wakes two more workers that sleep on an offer of the loop of this arena, if there are any.
@@ -333,7 +318,7 @@ mod tests {
     };
 
     use super::{
-        super::barrier::{PollTimes, Reentry},
+        super::barrier::{Offer, PollTimes, Reentry},
         *,
     };
 
@@ -376,7 +361,7 @@ mod tests {
             let turn = threads.barrier.arenas.take().expect("an arena");
             let begin = Instant::now();
             let is_late = || begin.elapsed() > Duration::from_secs(60);
-            threads.share(&turn, offer, &job, || {
+            job::share(&threads.barrier, &turn, offer, &job, || {
                 while inside.load(Ordering::Relaxed) < asked && !is_late() {
                     thread::yield_now();
                 }
@@ -401,7 +386,7 @@ mod tests {
         };
         let turn = threads.barrier.arenas.take().expect("an arena");
         let offer = Offer { helpers: 1, ..Offer::default() };
-        threads.share(&turn, offer, &outer, || {
+        job::share(&threads.barrier, &turn, offer, &outer, || {
             wait_for(&came);
             let begin = Instant::now();
             let is_late = || begin.elapsed() > Duration::from_secs(60);
@@ -414,7 +399,8 @@ mod tests {
             let polls = PollTimes { between: Patience::of(Duration::from_secs(60)), ..PollTimes::default() };
             let share = |helpers, wait: &dyn Fn()| {
                 let turn = threads.barrier.arenas.take().expect("an arena");
-                threads.share(&turn, Offer { helpers, polls, ..Offer::default() }, &inner, wait);
+                let offer = Offer { helpers, polls, ..Offer::default() };
+                job::share(&threads.barrier, &turn, offer, &inner, wait);
             };
             share(2, &|| {
                 while inside.load(Ordering::Relaxed) < 2 && !is_late() {
@@ -477,7 +463,8 @@ mod tests {
                     self.threads.barrier.call_back(turn.arena.number);
                 }
             };
-            self.threads.share(&turn, Offer { helpers, reentry, ..Offer::default() }, &inside, || {
+            let offer = Offer { helpers, reentry, ..Offer::default() };
+            job::share(&self.threads.barrier, &turn, offer, &inside, || {
                 inside(0);
                 while is_again && self.draw(4) > 0 && self.threads.rest(&turn) {}
             });
@@ -506,7 +493,7 @@ mod tests {
         let [came, helped, over, is_wrong] = [const { AtomicBool::new(false) }; 4];
         let share = |work: &(dyn Fn(usize) + Sync), waits_for: &AtomicBool| {
             let turn = threads.barrier.arenas.take().expect("an arena");
-            threads.share(&turn, offer, work, || wait_for(waits_for));
+            job::share(&threads.barrier, &turn, offer, work, || wait_for(waits_for));
         };
         let inner = |_| helped.store(true, Ordering::Relaxed);
         let middle = |_| {
@@ -550,13 +537,14 @@ mod tests {
             is_inside.store(true, Ordering::Relaxed);
             came.store(true, Ordering::Relaxed);
             let turn = threads.barrier.arenas.take().expect("an arena");
-            threads.share(&turn, offer, &inner, || wait_for(&helped));
+            job::share(&threads.barrier, &turn, offer, &inner, || wait_for(&helped));
             thread::sleep(Duration::from_millis(20));
             is_inside.store(false, Ordering::Relaxed);
         };
         let turn = threads.barrier.arenas.take().expect("an arena");
-        let ended =
-            catch_unwind(AssertUnwindSafe(|| threads.share(&turn, offer, &outer, || wait_for(&came))));
+        let ended = catch_unwind(AssertUnwindSafe(|| {
+            job::share(&threads.barrier, &turn, offer, &outer, || wait_for(&came));
+        }));
         assert_eq!(ended.expect_err("a panic").downcast_ref(), Some(&"help"));
         assert!(!is_inside.load(Ordering::Relaxed), "the worker is inside after the return");
         assert_eq!(threads.barrier.callers(), 0);
