@@ -1,11 +1,18 @@
 //! The options of a loop, as the executor needs them: how the loop runs, and which reports are
 //! wanted.
 
-use std::panic::Location;
+use std::{ops::Range, panic::Location};
 
-use super::{handles::Watch, search::RunSearch, work_list::WorkList};
+use super::{
+    accumulator::{Accumulate, Lend},
+    handles::Watch,
+    loop_log::LoopLog,
+    plan::SharedPlan,
+    work_list::WorkList,
+};
 use crate::pool::{
     policy::site::LoopKind,
+    team::{arena::Turn, threads::Threads},
     tell::{report::RunReport, trace::Trace, units::Units},
 };
 
@@ -23,6 +30,17 @@ pub(crate) struct LoopOptions<'a> {
     /// If workers take the items from the front: the function with which they do.
     pub(crate) search: Option<RunSearch>,
 }
+
+/// The type of [`run`](super::search::run) in `search`.
+pub(crate) type RunSearch = fn(
+    &Threads,
+    (&SharedPlan, &Turn<'_>),
+    &Range<usize>,
+    &LoopOptions<'_>,
+    &LoopLog,
+    &mut dyn Accumulate,
+    &dyn Lend,
+);
 
 /// The loop's place in the program. Also, if the user wants them, the report and the trace that the
 /// loop fills in.

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// How a call is shared. The next calls may repeat it.
-pub(super) struct SharedPlan {
+pub(crate) struct SharedPlan {
     /// The largest number of workers. At the start, only the first workers have items.
     pub(super) workers: usize,
     /// The cost of an index in an earlier call, in nanoseconds; `None` if unknown.

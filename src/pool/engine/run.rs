@@ -12,7 +12,6 @@ use super::{
     loop_options::LoopOptions,
     plan::{Plan, SharedPlan, WorkerPlaces},
     range_loop::RangeLoop,
-    search::{RunSearch, Search, SearchWay},
     solo::Solo,
 };
 use crate::{
@@ -23,15 +22,14 @@ use crate::{
             free_cpus::{CpuUse, Granted, Request},
             launch::{self, Launch, Why},
             plain::PlainParts,
-            prices::smallest_block,
             rhythm::LoopSeen,
-            site::{Loop, Supply},
+            site::Loop,
             split::{Boundaries, Splits, parts},
         },
         supply::range::Claims,
         team::{
             arena::{Arena, Turn},
-            barrier::{Offer, PollTimes, Reentry},
+            barrier::PollTimes,
             here::Inside,
         },
         tell::{
@@ -226,10 +224,10 @@ impl<'r> Running<'r> {
     #[inline(never)] // so that a call that runs alone has a small stack frame
     fn together(&mut self, shared: Box<SharedPart<'r>>) -> Option<Box<Account>> {
         let Self { executor, options, ref mut own, partials, .. } = *self;
+        let SharedPart { ref plan, ref turn, ref left, dealt, ref log, .. } = *shared;
         if let Some(run) = options.search {
-            executor.search(&shared, options, run, *own, partials);
+            run(&executor.threads, (plan, turn), left, options, log, *own, partials);
         } else {
-            let SharedPart { ref plan, ref turn, ref left, dealt, ref log, .. } = *shared;
             executor.share_ranges((plan, turn), (left, dealt), options, log, *own, partials);
         }
         executor.end_shared(shared, partials.stopped_at(), options)
@@ -337,24 +335,6 @@ impl Executor {
             None => Patience::of(self.prices.worth_staying_awake()),
         };
         PollTimes { at_end, between }
-    }
-
-    /// Runs a search: all workers begin at the front of the slice.
-    #[inline(never)]
-    fn search(
-        &self,
-        SharedPart { left, turn, plan, log, .. }: &SharedPart<'_>,
-        options: &LoopOptions<'_>,
-        run: RunSearch,
-        own: &mut dyn Accumulate,
-        partials: &dyn Lend,
-    ) {
-        let (kind, searchers) = (options.kind.supply, plan.workers);
-        let smallest = smallest_block(kind, plan.pace, left.len() / searchers);
-        let way = SearchWay { smallest, is_any: kind == Supply::Any };
-        let search = Search { left: left.clone(), way, watch: options.watch, units: options.units, log };
-        let offer = Offer { helpers: plan.workers - 1, reentry: Reentry::Once, polls: plan.polls };
-        run(search, (&self.threads, turn), offer, own, partials);
     }
 
     /// The plan for the workers of a shared loop in `arena`.

@@ -15,17 +15,27 @@ use super::{
     ending::{Panic, StopAt},
     handles::Watch,
     loop_log::{LoopLog, WorkerLog},
+    loop_options::LoopOptions,
+    plan::SharedPlan,
     visit::{Worker, visit},
 };
 use crate::{
     clock::{Instant, time},
     pool::{
-        policy::prices::AT_FRONT_NS,
+        policy::{
+            prices::{AT_FRONT_NS, smallest_block},
+            site::Supply,
+        },
         supply::{
             range::Claims,
             shared_cursor::{EIGHT_TIMES, SharedCursor},
         },
-        team::{arena::Turn, barrier::Offer, job, threads::Threads},
+        team::{
+            arena::Turn,
+            barrier::{Offer, Reentry},
+            job,
+            threads::Threads,
+        },
         tell::{journal::Journal, units::Units},
     },
 };
@@ -75,49 +85,30 @@ impl Parts {
     }
 }
 
-/// A search that several workers begin.
-pub(crate) struct Search<'a> {
-    /// The remaining indices of a slice.
-    pub(crate) left: Range<usize>,
-    pub(crate) way: SearchWay,
-    pub(crate) watch: Watch<'a>,
-    pub(crate) units: Units,
-    pub(crate) log: &'a LoopLog,
-}
-
-/// How workers share the slice of a search.
-pub(crate) struct SearchWay {
-    /// The number of items of the smallest block.
-    pub(crate) smallest: usize,
-    /// Whether any match ends the search, so that workers may go to parts of their own.
-    pub(crate) is_any: bool,
-}
-
-/// The type of [`run`].
-pub(crate) type RunSearch =
-    fn(Search<'_>, (&Threads, &Turn<'_>), Offer, own: &mut dyn Accumulate, others: &dyn Lend);
-
-/// Runs a search. Nothing unwinds: user code runs only inside `work`, which catches panics. Only
-/// the options of a search refer to this function, so a program without searches does not contain
-/// it.
+/// Runs a search over the indices that are `left`. Nothing unwinds: user code runs only inside
+/// `work`, which catches panics. Only the options of a search refer to this function, so a program
+/// without searches does not contain it.
 #[inline(never)]
 pub(crate) fn run(
-    Search { left, way, watch, units, log }: Search<'_>,
-    (threads, turn): (&Threads, &Turn<'_>),
-    offer: Offer,
+    threads: &Threads,
+    (plan, turn): (&SharedPlan, &Turn<'_>),
+    left: &Range<usize>,
+    options: &LoopOptions<'_>,
+    log: &LoopLog,
     own: &mut dyn Accumulate,
     partials: &dyn Lend,
 ) {
-    let searchers = offer.helpers + 1;
+    let (supply, searchers) = (options.kind.supply, plan.workers);
     log.deal(|| vec![0..0; searchers]); // no worker owns a range
-    let SearchWay { smallest, is_any } = way;
-    let parts = if is_any {
-        Parts::of_any(left, searchers, smallest)
+    let smallest = smallest_block(supply, plan.pace, left.len() / searchers);
+    let parts = if supply == Supply::Any {
+        Parts::of_any(left.clone(), searchers, smallest)
     } else {
-        Parts::one(SharedCursor::new(left, searchers, smallest))
+        Parts::one(SharedCursor::new(left.clone(), searchers, smallest))
     };
-    let shared = SharedSearch { parts, watch, units, log };
+    let shared = SharedSearch { parts, watch: options.watch, units: options.units, log };
     let work = |me| partials.lend(me, &mut |acc| shared.work(me, acc));
+    let offer = Offer { helpers: searchers - 1, reentry: Reentry::Once, polls: plan.polls };
     job::share(&threads.barrier, turn, offer, &work, || shared.work(0, own));
 }
 
