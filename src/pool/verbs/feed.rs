@@ -323,7 +323,7 @@ impl<T> Drop for Feed<'_, T> {
 }
 
 /// A worker that folds a list that grows, and the times of its checks.
-pub(crate) struct Feeder<'a, T> {
+pub(crate) struct ListFolder<'a, T> {
     list: &'a List<'a, T>,
     me: usize,
     /// When the worker began, and when it last read the clock.
@@ -339,7 +339,7 @@ pub(crate) struct Feeder<'a, T> {
     left: usize,
 }
 
-impl<'a, T> Feeder<'a, T> {
+impl<'a, T> ListFolder<'a, T> {
     /// For worker `me`. Called on that worker's thread.
     pub(crate) fn new(list: &'a List<'_, T>, me: usize) -> Self {
         let (now, first) = (Instant::now(), list.first.load(Ordering::Relaxed));
@@ -468,8 +468,8 @@ mod tests {
         let executor = executor(2);
         let mut list = List::new(&executor, Watch::default());
         list.until(Some(Duration::ZERO)); // the fold stops after the first item
-        let mut feeder = Feeder::new(&list, 0);
-        let folded = feeder.fold(vec![10, 20, 30].into_iter(), Vec::new(), |mut folded, item, _feed| {
+        let mut folder = ListFolder::new(&list, 0);
+        let folded = folder.fold(vec![10, 20, 30].into_iter(), Vec::new(), |mut folded, item, _feed| {
             folded.push(item);
             Ok::<_, ()>(folded)
         });

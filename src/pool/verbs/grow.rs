@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use super::{
-    feed::{Feed, Feeder, List},
+    feed::{Feed, List, ListFolder},
     on::On,
     options::{Cancellable, Ending, OnPool, Uncancellable},
     owned::Owned,
@@ -215,10 +215,10 @@ impl<'p, T: Send, E: Ending, M: State> Grow<'p, T, E, M> {
                         None => return Ok(Some(acc)),
                     };
                     is_first = false;
-                    let (feeder, held) = claimed.state();
+                    let (folder, held) = claimed.state();
                     let (at, state) = (seeds.range().start, M::get(held));
                     let step = |acc, item, feed: &Feed<'_, T>| fold(acc, M::give(state, item), feed);
-                    let folded = feeder.fold(seeds.items(), acc, step);
+                    let folded = folder.fold(seeds.items(), acc, step);
                     acc = folded.map_err(|found| Stop { at, needed_end: 0, found })?;
                 }
             },
@@ -374,7 +374,7 @@ pub(super) struct GrowStates<'f, T, M> {
 }
 
 impl<'f, T: Send, M: State> State for GrowStates<'f, T, M> {
-    type Worker = (Feeder<'f, T>, M::Held<'f>);
+    type Worker = (ListFolder<'f, T>, M::Held<'f>);
     type With<I> = dyn for<'a> Lends<'a, Out = (&'a mut Self::Worker, I)>;
     type Held<'s>
         = Self::Worker
@@ -382,7 +382,7 @@ impl<'f, T: Send, M: State> State for GrowStates<'f, T, M> {
         Self: 's;
 
     fn hold(&self, me: usize) -> Self::Worker {
-        (Feeder::new(self.list, me), self.states.hold(me))
+        (ListFolder::new(self.list, me), self.states.hold(me))
     }
 
     fn get(held: &mut Self::Worker) -> &mut Self::Worker {
