@@ -14,7 +14,7 @@ use std::{
 
 use crate::{
     pool::{
-        supply::{range::Ranges, searching::Searching, wake_queues::WakeQueues},
+        supply::{range::Ranges, wake_queues::WakeQueues, worker_counts::WorkerCounts},
         team::fork::Process,
         tell::units::Units,
     },
@@ -91,7 +91,7 @@ impl End for Ranges {
 }
 
 /// A list that grows.
-impl End for Searching {
+impl End for WorkerCounts {
     fn end(&self) {
         self.close();
     }
@@ -401,7 +401,7 @@ mod tests {
     fn a_token_ends_the_loops_that_it_knows() {
         let token = CancelToken::new();
         let watch = Watch { cancel: Some(&token), ..Watch::default() };
-        let [early, over, late] = [(); 3].map(|()| Arc::<Searching>::default());
+        let [early, over, late] = [(); 3].map(|()| Arc::<WorkerCounts>::default());
         watch.begin_with(&early);
         watch.begin_with(&over);
         watch.end_with(&over);

@@ -83,7 +83,7 @@ impl RangeLoop<'_> {
         rest: &dyn Fn() -> bool,
     ) {
         if let Some(list) = self.list {
-            list.searching().begin_work();
+            list.worker_counts().begin_work();
         }
         let mut worker = RangeWorker { of: self, me, owner, first: first.take(), rest };
         visit(self.log, (me, self.plan.units), &mut worker, acc);
@@ -95,7 +95,7 @@ impl RangeLoop<'_> {
     #[inline(never)]
     fn stop(&self, stop: StopAt) {
         if let Some(list) = self.list {
-            list.searching().close();
+            list.worker_counts().close();
         }
         self.ranges.truncate(if self.list.is_some() { 0 } else { stop.needed_end });
     }

@@ -16,7 +16,7 @@ use crate::{
         policy::back_off::{self, Finds},
         supply::{
             range::{Claims, Ranges, StealPolicy},
-            searching::Searching,
+            worker_counts::WorkerCounts,
         },
     },
     sync::Patience,
@@ -25,7 +25,7 @@ use crate::{
 /// A list that grows, for any type of items. When a worker folds an empty range of seeds, it folds
 /// the items of its own deque until the deque is empty.
 pub(crate) trait WorkList: Sync {
-    fn searching(&self) -> &Searching;
+    fn worker_counts(&self) -> &WorkerCounts;
 
     /// From now on, `workers` workers of this arena share the list.
     fn share(&self, workers: usize, arena: usize);
@@ -92,7 +92,7 @@ impl<'a> GrowWorker<'a> {
         loop {
             let (begin, has_items) = (Instant::now(), !list.is_dry(me));
             let mut taken = Ok(());
-            while taken.is_ok() && !list.is_dry(me) && !list.searching().is_closed() {
+            while taken.is_ok() && !list.is_dry(me) && !list.worker_counts().is_closed() {
                 // The empty claim makes the kernel call the fold of the list. The fold of the list
                 // takes items that were made during the loop.
                 taken = acc.take(&mut Claims::of(0..0));
@@ -105,7 +105,7 @@ impl<'a> GrowWorker<'a> {
                 }
             }
             taken?;
-            list.searching().end_work();
+            list.worker_counts().end_work();
             victim = self.find(rest);
             if victim.is_none() {
                 return Ok(());
@@ -117,11 +117,11 @@ impl<'a> GrowWorker<'a> {
     /// the worker counts as busy.
     fn find(&mut self, rest: &dyn Fn() -> bool) -> Option<usize> {
         let Self { list, me, .. } = *self;
-        while !list.searching().is_closed() {
+        while !list.worker_counts().is_closed() {
             let pause = Patience::of(self.finds.pause);
             let is_soon = pause <= Patience::BRIEF;
             if is_soon {
-                pause.poll(|| list.searching().is_over());
+                pause.poll(|| list.worker_counts().is_over());
                 let found = self.search();
                 if found.is_some() {
                     return found;
@@ -129,7 +129,7 @@ impl<'a> GrowWorker<'a> {
             }
             // If the policy demands a long pause, the worker leaves even if there is work.
             if !list.try_leave(self.finds.worked) && is_soon {
-                let _or_another_was_called = list.searching().come_back();
+                let _or_another_was_called = list.worker_counts().come_back();
             } else if me > 0 || !rest() {
                 return None;
             } else {
@@ -141,16 +141,16 @@ impl<'a> GrowWorker<'a> {
 
     /// Searches for a victim for a moment. During this search all other workers show their items.
     fn search(&mut self) -> Option<usize> {
-        let searching = self.list.searching();
-        searching.begin_search();
+        let counts = self.list.worker_counts();
+        counts.begin_search();
         let mut found = self.steal();
         if found.is_none() {
             Patience::BRIEF.poll(|| {
                 found = self.steal();
-                found.is_some() || searching.is_over()
+                found.is_some() || counts.is_over()
             });
         }
-        searching.end_search();
+        counts.end_search();
         found
     }
 
@@ -162,12 +162,12 @@ impl<'a> GrowWorker<'a> {
         // The victim may be about to take these items itself, so the thief waits for a moment.
         // If the items are gone by then, `try_steal` finds nothing.
         Patience::of(back_off::MOMENT).poll(|| list.shown(victim) == 0);
-        list.searching().begin_work();
+        list.worker_counts().begin_work();
         if list.try_steal(me, victim) > 0 {
             self.ranges.count_theft();
             return Some(victim);
         }
-        list.searching().end_work();
+        list.worker_counts().end_work();
         None
     }
 }

@@ -21,7 +21,7 @@ use std::{
 
 use crossbeam_utils::CachePadded;
 
-use super::searching::Searching;
+use super::worker_counts::WorkerCounts;
 use crate::sync::{AtomicUsize, Mutex, Ordering, fence, lock, lock_soon};
 
 /// Storage for items. The length of the `Vec` stays 0; `bottom` and the owner's end say which
@@ -413,16 +413,16 @@ pub(crate) struct Deques<T> {
     first: Deque<T>,
     others: OnceLock<Box<[Deque<T>]>>,
     /// Shared with a token, if the loop has one.
-    searching: Arc<Searching>,
+    worker_counts: Arc<WorkerCounts>,
 }
 
 impl<T> Deques<T> {
     pub(crate) fn new() -> Self {
-        Self { first: Deque::new(), others: OnceLock::new(), searching: Arc::default() }
+        Self { first: Deque::new(), others: OnceLock::new(), worker_counts: Arc::default() }
     }
 
-    pub(crate) fn searching(&self) -> &Arc<Searching> {
-        &self.searching
+    pub(crate) fn worker_counts(&self) -> &Arc<WorkerCounts> {
+        &self.worker_counts
     }
 
     /// The deque of worker `me`. Only that worker loads the end of this deque, or steals into it.
@@ -453,7 +453,7 @@ impl<T> Deques<T> {
     /// Announces that a worker leaves the loop. Returns false if items have appeared; then the
     /// worker stays.
     pub(crate) fn go(&self) -> bool {
-        self.searching.go();
+        self.worker_counts.go();
         fence(Ordering::SeqCst); // case 10; partner: the fence in `is_missed`
         !self.all().any(|deque| deque.shown() > 0)
     }
@@ -462,7 +462,7 @@ impl<T> Deques<T> {
     /// more items.
     pub(crate) fn is_missed(&self) -> bool {
         fence(Ordering::SeqCst); // case 10; partner: the fence in `go`
-        self.searching.has_gone()
+        self.worker_counts.has_gone()
     }
 
     /// Takes all items that are left, after the loop.
@@ -579,7 +579,7 @@ mod tests {
     #[test]
     fn who_has_gone_is_called_once() {
         let deques = two(0, 0..0);
-        let call = || deques.searching().come_back();
+        let call = || deques.worker_counts().come_back();
         assert!(!deques.is_missed() && !call());
         assert!(deques.go() && deques.is_missed());
         assert_eq!([call(), call()], [true, false]);

@@ -26,7 +26,7 @@ use crate::{
         },
         supply::{
             deque::{Deque, Deques, OwnerEnd},
-            searching::Searching,
+            worker_counts::WorkerCounts,
         },
     },
     sync::{AtomicU64, AtomicUsize, Mutex, Ordering, lock},
@@ -73,7 +73,7 @@ impl<'e, T> List<'e, T> {
     pub(crate) fn new(executor: &'e Executor, watch: Watch<'e>) -> Self {
         let limit = if executor.workers > 1 { TOO_SHORT_TO_TIME_NS as u64 } else { u64::MAX };
         let deques = Deques::new();
-        watch.begin_with(deques.searching());
+        watch.begin_with(deques.worker_counts());
         Self {
             deques,
             executor,
@@ -119,7 +119,7 @@ impl<'e, T> List<'e, T> {
         }
         calls.last = Some(now);
         drop(calls);
-        if self.deques.searching().come_back() {
+        if self.deques.worker_counts().come_back() {
             self.executor.threads.barrier.call_back(self.arena.load(Ordering::Relaxed));
         }
     }
@@ -129,14 +129,14 @@ impl<T> Drop for List<'_, T> {
     /// Drops the items that were not folded because the loop was stopped.
     #[inline(never)]
     fn drop(&mut self) {
-        self.watch.end_with(self.deques.searching());
+        self.watch.end_with(self.deques.worker_counts());
         self.deques.left().for_each(discard);
     }
 }
 
 impl<T: Send> WorkList for List<'_, T> {
-    fn searching(&self) -> &Searching {
-        self.deques.searching()
+    fn worker_counts(&self) -> &WorkerCounts {
+        self.deques.worker_counts()
     }
 
     fn share(&self, workers: usize, arena: usize) {
@@ -362,7 +362,7 @@ impl<'a, T> ListFolder<'a, T> {
         mut fold: impl FnMut(A, T, &Feed<'_, T>) -> Result<A, Z>,
     ) -> Result<A, Z> {
         let list = self.list;
-        let (deque, searching) = (list.deques.of(self.me), list.deques.searching());
+        let (deque, counts) = (list.deques.of(self.me), list.deques.worker_counts());
         if seeds.len() == 0 {
             self.begin(Instant::now()); // time has passed since the last fold
         }
@@ -384,7 +384,7 @@ impl<'a, T> ListFolder<'a, T> {
                     }
                 }
                 left -= 1;
-                if left == 0 || !searching.is_quiet() {
+                if left == 0 || !counts.is_quiet() {
                     break false;
                 }
             };
@@ -395,7 +395,7 @@ impl<'a, T> ListFolder<'a, T> {
             }
             let (end, stops) = self.look(deque, feed.end.copy());
             feed.end.set(&end);
-            if seeds.len() > 0 && (stops || !searching.is_quiet()) {
+            if seeds.len() > 0 && (stops || !counts.is_quiet()) {
                 feed = feed.with_seeds(&mut seeds); // thieves can take seeds from the deque
             }
             if stops {
@@ -416,15 +416,15 @@ impl<'a, T> ListFolder<'a, T> {
     #[inline(never)]
     fn look(&mut self, deque: &Deque<T>, end: OwnerEnd<T>) -> (OwnerEnd<T>, bool) {
         let Self { list, chunk, stretch, left, .. } = *self;
-        let searching = list.deques.searching();
-        if !searching.is_closed() {
+        let counts = list.deques.worker_counts();
+        if !counts.is_closed() {
             if left > 0 {
                 self.left = left.min(KEPT); // another worker lacks work
                 self.stretch -= left - self.left;
                 return (deque.keep(end, 0), false);
             }
             if chunk == ITEMS_A_LOOK_AT_MOST
-                && searching.is_quiet()
+                && counts.is_quiet()
                 && self.moment.is_some_and(|moment| !Moment::now().is_long_after(moment, 1e3))
             {
                 (self.stretch, self.left) = (stretch + chunk, chunk);
@@ -436,17 +436,17 @@ impl<'a, T> ListFolder<'a, T> {
         self.chunk = ((nanos(STRETCH) / each) as usize).clamp(1, ITEMS_A_LOOK_AT_MOST);
         self.begin(now);
         if list.watch.is_cancelled() {
-            searching.close();
+            counts.close();
         }
         let limit = Duration::from_nanos(list.limit.load(Ordering::Relaxed));
-        let stops = searching.is_closed() || now - self.begun >= limit;
+        let stops = counts.is_closed() || now - self.begun >= limit;
         if !deque.is_shared() {
             return (end, stops);
         }
         list.executor.check_cpu(now);
-        let keeps = if each > DEAR_NS || !searching.is_quiet() {
+        let keeps = if each > DEAR_NS || !counts.is_quiet() {
             0
-        } else if searching.has_gone() {
+        } else if counts.has_gone() {
             1
         } else {
             SMALL_BLOCK

@@ -182,13 +182,13 @@ fn goes() {
             thread::spawn(move || {
                 let goes = list.deques.go();
                 if !goes {
-                    list.deques.searching().come_back();
+                    list.deques.worker_counts().come_back();
                 }
                 goes
             })
         };
         list.push(0, 0..1);
-        let called = list.deques.is_missed() && list.deques.searching().come_back();
+        let called = list.deques.is_missed() && list.deques.worker_counts().come_back();
         let has_gone = other.join().unwrap();
         assert!(!has_gone || called, "it is missed for ever");
         list.assert_all_claimed(2);

@@ -15,7 +15,7 @@ type Padding = [u64; 16];
 /// Counts of workers. Relaxed, since each word stands alone, and nothing is published through it.
 #[derive(Debug, Default)]
 #[repr(C)] // in this order
-pub(crate) struct Searching {
+pub(crate) struct WorkerCounts {
     _before: Padding,
     /// The number of workers that search now, plus [`CLOSED`](Self::CLOSED) if the loop has
     /// stopped. Owners read this word after each item, and show all their items if it is not 0.
@@ -28,7 +28,7 @@ pub(crate) struct Searching {
     _behind: Padding,
 }
 
-impl Searching {
+impl WorkerCounts {
     /// The loop has stopped: no item is taken any more.
     const CLOSED: usize = 1 << (usize::BITS - 1);
 
