@@ -307,7 +307,7 @@ pub(crate) use on_its_host;
 /// that iterator and splits it, so a thread makes few.
 pub(crate) fn grain<C: Chain>(chain: &C, pool: &Pool) -> Option<usize> {
     const CLAIMS_A_THREAD: usize = 16;
-    C::Source::IS_PARTED.then(|| (chain.begin().count() / (CLAIMS_A_THREAD * pool.num_threads())).max(1))
+    C::Source::IS_PARTED.then(|| (chain.source().count() / (CLAIMS_A_THREAD * pool.num_threads())).max(1))
 }
 
 /// Prepares a loop over a chain on a pool: `on!(pool, chain).for_each(|(_, item)| ..)`. Loops that

@@ -143,7 +143,7 @@ where
 {
     fn arrive(&mut self) {
         let chain = &self.of.chain;
-        self.state = Some((chain.states().hold(self.me), chain.begin().ledger()));
+        self.state = Some((chain.states().hold(self.me), chain.source().ledger()));
     }
 
     fn begin(&mut self, next: usize, claims: &mut Claims<'_>, slot: &mut Slot) -> Poll<Result<(), StopAt>> {
@@ -158,7 +158,7 @@ where
         let begun = loop {
             let Some(claimed) = own.next() else { break Poll::Ready(Ok(())) };
             *at = claimed.start;
-            let (item, token) = claim_item(of.chain.begin(), ledger, *at);
+            let (item, token) = claim_item(of.chain.source(), ledger, *at);
             let item = of.chain.one(C::State::get(held), item);
             let had = acc.is_some();
             let future = (of.make)(&mut acc, item);

@@ -41,7 +41,7 @@ pub trait Chain: sealed::Sealed + IntoChain<Chain = Self> + Sized {
 
     /// The source that the chain begins with.
     #[doc(hidden)]
-    fn begin(&self) -> &Self::Source;
+    fn source(&self) -> &Self::Source;
 
     /// The source of the states of the workers.
     #[doc(hidden)]
@@ -179,7 +179,7 @@ pub trait Source: Chain<State = Stateless> {
     unsafe fn item(&self, index: usize) -> Self::Item {
         // SAFETY: as the caller promises, since an item has the same index here as in the source
         // that begins the chain.
-        self.one(&mut (), unsafe { self.begin().own_item(index) })
+        self.one(&mut (), unsafe { self.source().own_item(index) })
     }
 
     /// The item at an index of a source that begins a chain.
@@ -209,7 +209,7 @@ pub trait Source: Chain<State = Stateless> {
     ) -> impl ExactSizeIterator<Item = Self::Item> + DoubleEndedIterator {
         // SAFETY: as the caller promises, since an item has the same index here as in the source
         // that begins the chain.
-        unsafe { self.begin().items(range) }.map(|item| self.one(&mut (), item))
+        unsafe { self.source().items(range) }.map(|item| self.one(&mut (), item))
     }
 
     /// The items at the indices of `range`, the last one first.
@@ -224,7 +224,7 @@ pub trait Source: Chain<State = Stateless> {
     ) -> impl ExactSizeIterator<Item = Self::Item> + DoubleEndedIterator {
         // SAFETY: as the caller promises, since an item has the same index here as in the source
         // that begins the chain.
-        unsafe { self.begin().own_items_backward(range) }.map(|item| self.one(&mut (), item))
+        unsafe { self.source().own_items_backward(range) }.map(|item| self.one(&mut (), item))
     }
 
     /// The items at the indices of `range` of a source that begins a chain, the last one first.
@@ -335,7 +335,7 @@ macro_rules! base {
         const MAKES_ONE: bool = true;
 
         #[inline(always)]
-        fn begin(&self) -> &Self {
+        fn source(&self) -> &Self {
             self
         }
 
@@ -367,8 +367,8 @@ macro_rules! behind {
         type State = C::State;
 
         #[inline(always)]
-        fn begin(&self) -> &C::Source {
-            self.chain.begin()
+        fn source(&self) -> &C::Source {
+            self.chain.source()
         }
 
         #[inline(always)]

@@ -238,7 +238,7 @@ impl<'s, C: Chain> SourceClaims<'_, '_, 's, C> {
         if C::State::BY_BLOCK {
             self.chain.states().begin_block(self.held, self.units.block_of(items.start));
         }
-        let source = self.chain.begin();
+        let source = self.chain.source();
         source.note(self.ledger, items.clone());
         // SAFETY: *once*, *inside*: 1. the executor claims indices of the source, and these indices
         // have just been noted; 2. the executor claims every index once, and folds each claim once.
@@ -248,7 +248,7 @@ impl<'s, C: Chain> SourceClaims<'_, '_, 's, C> {
     /// A claim without items.
     pub(crate) fn nothing(&self) -> Claim<'s, C::Source> {
         // SAFETY: there is no index.
-        unsafe { Claim::new(self.chain.begin(), 0..0) }
+        unsafe { Claim::new(self.chain.source(), 0..0) }
     }
 
     /// Makes the items of all claims, and folds them into `acc`, up to the first `Err`.
@@ -321,7 +321,7 @@ where
 
     #[inline(always)]
     fn state(&self, me: usize) -> Self::State<'_> {
-        (self.chain.states().hold(me), self.chain.begin().ledger())
+        (self.chain.states().hold(me), self.chain.source().ledger())
     }
 
     #[inline(always)]

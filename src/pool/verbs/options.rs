@@ -383,7 +383,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
 
     /// The number of items of the source.
     pub(super) fn source_count(&self) -> usize {
-        self.chain.begin().count()
+        self.chain.source().count()
     }
 
     /// Runs `fold` over the claims of each worker, and reduces the partial results in slice order.
@@ -477,7 +477,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         let Self { chain, pool: OnPool { executor, threads, watch, wishes, .. } } = self;
         let threads = threads.min(chain.states().most());
         let kind = LoopKind { may_stop: kind.may_stop || watch.keeps_result && !kind.is_long, ..kind };
-        let source = chain.begin();
+        let source = chain.source();
         let blocks = size.map(|size| Blocks { size, len: source.count() });
         let len = blocks.map_or_else(|| source.count(), Blocks::count);
         let slice = Slice { address: source.address(), len };
@@ -499,7 +499,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     pub(super) fn into_async(self) -> LoopCall<'p, C> {
         let Self { chain, pool: OnPool { executor, threads, watch, wishes, .. } } = self;
         let threads = threads.min(chain.states().most());
-        let slice = Slice { address: chain.begin().address(), len: chain.begin().count() };
+        let slice = Slice { address: chain.source().address(), len: chain.source().count() };
         let options = LoopOptions::new(threads, watch, wishes, LoopKind::THROUGH);
         LoopCall { executor, slice, options, body: chain }
     }

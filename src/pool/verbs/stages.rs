@@ -222,8 +222,8 @@ impl<C: Chain<State = Stateless>, M: State> Chain for With<C, M> {
     const SIFTS: bool = C::SIFTS;
 
     #[inline(always)]
-    fn begin(&self) -> &C::Source {
-        self.chain.begin()
+    fn source(&self) -> &C::Source {
+        self.chain.source()
     }
 
     #[inline(always)]
