@@ -291,6 +291,17 @@ fn sources_under_hostile_consumers() {
 fn stages_under_hostile_consumers() {
     driven_by_index! {
         "rev": |items| items.into_par_iter().rev();
+        "enumerate, rev": |items| items.into_par_iter().enumerate().rev();
+        "zip, rev": |items| {
+            let (a, b) = halves(items);
+            a.into_par_iter().zip(b).rev()
+        };
+        "rev, zip, rev": |items| {
+            let (a, b) = halves(items);
+            a.into_par_iter().rev().zip(b).rev()
+        };
+        "skip, rev, step_by": |items| items.into_par_iter().skip(1).rev().step_by(2);
+        "step_by, rev": |items| items.into_par_iter().step_by(3).rev();
         "map, enumerate": |items| items.into_par_iter().map(Some).enumerate();
         "chunks": |items| items.into_par_iter().chunks(3);
         "skip, step_by, take": |items| items.into_par_iter().skip(1).step_by(2).take(N / 2 - 1);

@@ -79,19 +79,17 @@ impl<A: Source, B: Source> Source for Zip<A, B> {
         a.items().zip(b)
     }
 
-    /// Item by item: `next_back` of std's `zip` would compare the lengths of both sources first.
     #[inline(always)]
     unsafe fn own_items_backward(
         &self,
         range: Range<usize>,
     ) -> impl ExactSizeIterator<Item = Self::Item> + DoubleEndedIterator {
-        if const { Self::IS_PARTED } {
-            // SAFETY: as the caller promises.
-            return OneOf::First(unsafe { self.items(range) }.rev());
-        }
-        // SAFETY: as the caller promises.
-        let each = unsafe { Claim::of_blocks(self, range, |items| items) };
-        OneOf::Second(each.rev().map(Claim::item))
+        // If a source panics, the items of the other one are dropped.
+        // SAFETY: as the caller promises, since the first source has the same length.
+        let a = unsafe { Claim::new(&self.0, range.clone()) };
+        // SAFETY: as the caller promises, since the second source has the same length.
+        let b = unsafe { self.1.items_backward(range) };
+        a.items_backward().zip(b)
     }
 
     const IS_PARTED: bool = A::IS_PARTED || B::IS_PARTED;
@@ -107,52 +105,6 @@ impl<A: Source, B: Source> Source for Zip<A, B> {
         (a, b.item())
     }
 }
-
-/// The items of one of two iterators.
-enum OneOf<A, B> {
-    First(A),
-    Second(B),
-}
-
-impl<A: Iterator, B: Iterator<Item = A::Item>> Iterator for OneOf<A, B> {
-    type Item = A::Item;
-
-    #[inline(always)]
-    fn next(&mut self) -> Option<A::Item> {
-        match self {
-            Self::First(items) => items.next(),
-            Self::Second(items) => items.next(),
-        }
-    }
-
-    #[inline(always)]
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        match self {
-            Self::First(items) => items.size_hint(),
-            Self::Second(items) => items.size_hint(),
-        }
-    }
-
-    #[inline(always)]
-    fn fold<R, F: FnMut(R, A::Item) -> R>(self, acc: R, step: F) -> R {
-        match self {
-            Self::First(items) => items.fold(acc, step),
-            Self::Second(items) => items.fold(acc, step),
-        }
-    }
-}
-
-impl<A: DoubleEndedIterator, B: DoubleEndedIterator<Item = A::Item>> DoubleEndedIterator for OneOf<A, B> {
-    #[inline(always)]
-    fn next_back(&mut self) -> Option<A::Item> {
-        match self {
-            Self::First(items) => items.next_back(),
-            Self::Second(items) => items.next_back(),
-        }
-    }
-}
-
-impl<A: ExactSizeIterator, B: ExactSizeIterator<Item = A::Item>> ExactSizeIterator for OneOf<A, B> {}
 
 impl<A: Pieces, B: Pieces> Pieces for Zip<A, B> {
     type Piece = (A::Piece, B::Piece);
@@ -357,6 +309,15 @@ impl<S: Shared> Source for Windows<S> {
         // requested any number of times.
         range.map(|first| unsafe { self.source.piece(first..first + self.size) })
     }
+
+    #[inline(always)]
+    unsafe fn own_items_backward(
+        &self,
+        range: Range<usize>,
+    ) -> impl ExactSizeIterator<Item = S::Piece> + DoubleEndedIterator {
+        // SAFETY: as the caller promises.
+        unsafe { Claim::new(self, range) }.each_backward()
+    }
 }
 
 /// The `len` items of a source from index `first` on. Made by [`On::take`](crate::On::take) and
@@ -400,6 +361,15 @@ impl<S: Source> Source for Subrange<S> {
         // SAFETY: *inside*: as the caller promises, since each index here stands for one index of
         // the source.
         unsafe { self.source.items(self.in_source(range)) }
+    }
+
+    #[inline(always)]
+    unsafe fn own_items_backward(
+        &self,
+        range: Range<usize>,
+    ) -> impl ExactSizeIterator<Item = S::Item> + DoubleEndedIterator {
+        // SAFETY: as the caller promises, likewise.
+        unsafe { self.source.items_backward(self.in_source(range)) }
     }
 
     #[inline(always)]
@@ -453,6 +423,15 @@ impl<S: Source> Source for Rev<S> {
     }
 
     #[inline(always)]
+    unsafe fn own_items_backward(
+        &self,
+        range: Range<usize>,
+    ) -> impl ExactSizeIterator<Item = S::Item> + DoubleEndedIterator {
+        // SAFETY: as the caller promises, likewise.
+        unsafe { self.0.items(self.in_source(range)) }
+    }
+
+    #[inline(always)]
     unsafe fn own_item(&self, index: usize) -> S::Item {
         // SAFETY: as the caller promises, likewise.
         unsafe { self.0.item(self.0.count() - 1 - index) }
@@ -498,10 +477,23 @@ impl<S: Source> Source for StepBy<S> {
         let blocks = unsafe { Claim::of_blocks(&self.source, range, items_of) };
         // The first item of each block. (With `Iterator::step_by` over the iterator of `map(f)`,
         // `f` would also be called for items that are left out.)
-        blocks.map(|block| {
-            let Some(first) = block.items().next() else { unreachable!("a block has an item") };
-            first
-        })
+        blocks.map(Claim::first)
+    }
+
+    #[inline(always)]
+    unsafe fn own_items_backward(
+        &self,
+        range: Range<usize>,
+    ) -> impl ExactSizeIterator<Item = S::Item> + DoubleEndedIterator {
+        // SAFETY: as the caller promises.
+        unsafe { Claim::new(self, range) }.each_backward()
+    }
+
+    #[inline(always)]
+    unsafe fn own_item(&self, index: usize) -> S::Item {
+        // SAFETY: *once*: no two blocks share an index, and each block is requested at most once,
+        // as the caller promises.
+        unsafe { Claim::new(&self.source, self.blocks.items(index..index + 1)) }.first()
     }
 }
 
@@ -670,4 +662,72 @@ pub fn chunks_exact<S: IntoChain<Chain: Pieces>>(
 #[track_caller]
 pub fn pieces<S: IntoChain<Chain: Pieces>>(items: S, offsets: &[usize]) -> Cuts<S::Chain, &[usize]> {
     Cuts::new(items.into_chain(), offsets)
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use std::{fmt::Debug, rc::Rc};
+
+    use super::{super::source::Indices, *};
+
+    /// Takes the items of a range in reverse, from both ends, in an order that the bits of `turns`
+    /// say, and leaves `left` of them. They are those that `items` makes.
+    fn check<S: Source<Item: Debug + PartialEq>>(what: &str, make: impl Fn() -> S) {
+        let len = make().count();
+        for (range, turns) in [0..len, 1..len, 0..len - 1]
+            .into_iter()
+            .flat_map(|r| [0, !0, 0b0100_1101].map(|t| (r.clone(), t)))
+        {
+            for left in 0..range.len() {
+                let (source, all) = (make(), make());
+                source.note(&mut source.ledger(), range.clone());
+                all.note(&mut all.ledger(), range.clone());
+                // SAFETY: the items are requested once, after they have been noted.
+                let mut items = unsafe { source.items_backward(range.clone()) };
+                // SAFETY: likewise.
+                let forward = unsafe { all.items(range.clone()) };
+                let mut expected: Vec<_> = forward.collect();
+                for turn in 0..range.len() - left {
+                    assert_eq!(items.len(), range.len() - turn, "{what}");
+                    let (item, of) = match turns >> (turn % 32) & 1 {
+                        0 => (items.next(), expected.pop()),
+                        _ => (items.next_back(), Some(expected.remove(0))),
+                    };
+                    assert_eq!(item, of, "{what}, {range:?}, {turns:b}, item {turn}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn items_backward_are_those_of_items_from_both_ends() {
+        let numbers: Vec<usize> = (0..13).collect();
+        let of = || &*numbers;
+        check("a slice", of);
+        check("a range", || (3..11_u8).into_chain());
+        check("an inclusive range", || (3..=11_i64).into_chain());
+        check("pairs", || Zip(of(), Rev(of())));
+        check("numbered", || Zip(Indices(13), of()));
+        check("numbered chunks", || Zip(Indices(5), Chunks::<_, false>::new(of(), 3)));
+        check("a part", || Subrange::new(of(), 2..9));
+        check("a reverse", || Rev(Zip(Indices(13), of())));
+        check("windows", || Windows::new(of(), 4));
+        check("steps", || StepBy::new(of(), 3));
+        check("steps of a reverse", || StepBy::new(Rev(Zip(Indices(13), of())), 3));
+    }
+
+    /// Each item is given once, or dropped once by what was left.
+    #[test]
+    fn owned_items_backward_are_dropped_once() {
+        let all: Vec<_> = (0..9).map(Rc::new).collect();
+        let made = || all.iter().map(Rc::clone).collect::<Vec<_>>().into_chain();
+        let pairs = || Zip(made(), Indices(9));
+        check("owned", made);
+        check("owned pairs", pairs);
+        check("owned pairs in reverse", || Rev(Zip(made(), Rev(made()))));
+        check("a part of owned items", || Subrange::new(made(), 1..7));
+        check("owned steps", || StepBy::new(made(), 2));
+        check("owned steps of a reverse", || StepBy::new(Rev(made()), 4));
+        assert!(all.iter().all(|item| Rc::strong_count(item) == 1));
+    }
 }

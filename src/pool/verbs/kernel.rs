@@ -117,11 +117,58 @@ impl<'s, S: Source> Claim<'s, S> {
         unsafe { source.items(range) }
     }
 
+    /// The items, the last one first.
+    #[inline(always)]
+    pub(super) fn items_backward(
+        self,
+    ) -> impl ExactSizeIterator<Item = S::Item> + DoubleEndedIterator + use<'s, S> {
+        let (source, range) = self.spend();
+        // SAFETY: as the caller of `new` promises; the claim is gone.
+        unsafe { source.items_backward(range) }
+    }
+
+    /// The items, the last one first, for sources that make [an item](Source::item) as fast as the
+    /// next one.
+    ///
+    /// Like [`of_blocks`](Self::of_blocks), the iterator is a `Map` of a range, which std's `zip`
+    /// reads by index, and `left` is right for the same reason. So a loop counts only once for an
+    /// item and its index. Beside std's `rev` it would count twice, and LLVM would not vectorise
+    /// it.
+    #[inline(always)]
+    pub(super) fn each_backward(
+        self,
+    ) -> impl ExactSizeIterator<Item = S::Item> + DoubleEndedIterator + use<'s, S> {
+        let Range { start: mut first_left, end } = self.range;
+        let mut left = self;
+        #[allow(clippy::range_plus_one, reason = "std's `zip` reads no inclusive range by index")]
+        let from_end = 1..left.len() + 1;
+        from_end.map(move |from_end| {
+            // The closure owns the whole claim `left`, as in `of_blocks`.
+            let (left, index) = (&mut left, end - from_end);
+            // SAFETY: as the caller of `new` promises; `index` is the first or the last one that is
+            // left.
+            unsafe { left.block(index, &mut first_left, index..index + 1) }.item()
+        })
+    }
+
     /// The item of a claim of one item.
     #[inline(always)]
     pub(super) fn item(self) -> S::Item {
         let (source, range) = self.spend();
         debug_assert_eq!(range.end - range.start, 1, "a claim of one item");
+        // SAFETY: as the caller of `new` promises; the claim is gone.
+        unsafe { source.item(range.start) }
+    }
+
+    /// The first item. The other items are dropped, if they are owned. The claim has an item.
+    #[inline(always)]
+    pub(super) fn first(self) -> S::Item {
+        debug_assert!(self.len() > 0, "a claim with an item");
+        if const { S::DROPS_ITEMS || S::IS_PARTED } {
+            let Some(first) = self.items().next() else { unreachable!("a claim has an item") };
+            return first;
+        }
+        let (source, range) = self.spend();
         // SAFETY: as the caller of `new` promises; the claim is gone.
         unsafe { source.item(range.start) }
     }

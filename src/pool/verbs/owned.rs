@@ -13,6 +13,7 @@ use std::{
 
 use super::{
     chain::{Chain, Each, IntoChain, Source, base, begins_a_chain, itself},
+    kernel::Claim,
     pieces::Pieces,
     state::Stateless,
 };
@@ -236,6 +237,15 @@ impl<H: Holder> Source for Owned<H> {
     ) -> impl ExactSizeIterator<Item = H::Item> + DoubleEndedIterator {
         // SAFETY: as the caller promises.
         unsafe { self.moved_out(range) }
+    }
+
+    #[inline(always)]
+    unsafe fn own_items_backward(
+        &self,
+        range: Range<usize>,
+    ) -> impl ExactSizeIterator<Item = H::Item> + DoubleEndedIterator {
+        // SAFETY: as the caller promises.
+        unsafe { Claim::new(self, range) }.each_backward()
     }
 
     #[inline(always)]

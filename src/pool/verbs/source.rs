@@ -12,6 +12,7 @@ use std::{
 
 use super::{
     chain::{Chain, Each, IntoChain, Source, base, begins_a_chain, itself, nothing_is_noted, sealed::Sealed},
+    kernel::Claim,
     pieces::{Pieces, Shared},
     state::Stateless,
 };
@@ -43,6 +44,15 @@ impl<'a, T> Source for &'a [T] {
         range: Range<usize>,
     ) -> impl ExactSizeIterator<Item = &'a T> + DoubleEndedIterator {
         self[range].iter()
+    }
+
+    #[inline(always)]
+    unsafe fn own_items_backward(
+        &self,
+        range: Range<usize>,
+    ) -> impl ExactSizeIterator<Item = &'a T> + DoubleEndedIterator {
+        // SAFETY: as the caller promises.
+        unsafe { Claim::new(self, range) }.each_backward()
     }
 
     #[inline(always)]
@@ -265,6 +275,15 @@ impl<T: Integer, const INCLUSIVE: bool> Source for Integers<T, INCLUSIVE> {
     }
 
     #[inline(always)]
+    unsafe fn own_items_backward(
+        &self,
+        range: Range<usize>,
+    ) -> impl ExactSizeIterator<Item = T> + DoubleEndedIterator {
+        // SAFETY: as the caller promises.
+        unsafe { Claim::new(self, range) }.each_backward()
+    }
+
+    #[inline(always)]
     unsafe fn own_item(&self, index: usize) -> T {
         self.first.forward(index)
     }
@@ -295,6 +314,15 @@ impl Source for Indices {
         range: Range<usize>,
     ) -> impl ExactSizeIterator<Item = usize> + DoubleEndedIterator {
         range
+    }
+
+    #[inline(always)]
+    unsafe fn own_items_backward(
+        &self,
+        range: Range<usize>,
+    ) -> impl ExactSizeIterator<Item = usize> + DoubleEndedIterator {
+        // SAFETY: as the caller promises.
+        unsafe { Claim::new(self, range) }.each_backward()
     }
 
     #[inline(always)]
@@ -409,6 +437,15 @@ impl<'a, T> Source for Exclusive<'a, T> {
     ) -> impl ExactSizeIterator<Item = &'a mut T> + DoubleEndedIterator {
         // SAFETY: as the caller promises.
         unsafe { self.part(range) }.iter_mut()
+    }
+
+    #[inline(always)]
+    unsafe fn own_items_backward(
+        &self,
+        range: Range<usize>,
+    ) -> impl ExactSizeIterator<Item = &'a mut T> + DoubleEndedIterator {
+        // SAFETY: as the caller promises.
+        unsafe { Claim::new(self, range) }.each_backward()
     }
 
     #[inline(always)]
