@@ -28,12 +28,12 @@ use crate::{
 
 /// How the calls of a thread run that repeat earlier ones.
 struct Plans {
-    /// Those that run alone and are timed.
+    /// Those that run alone, of which the first are timed.
     alone: Repeats<AloneAgain>,
     shared: Repeats<SharedPlan>,
 }
 
-/// How calls run alone and timed.
+/// How calls run alone.
 struct AloneAgain {
     parts: PlainParts,
     /// Whether the loop's own verdict decides that. Then calls count until its next trial.
@@ -100,6 +100,9 @@ impl Executor {
             return Some(QuickLaunch { verdict: QuickVerdict::AloneAgain, parts });
         }
         with_rounds(|rounds| rounds.map(|rounds| rounds.forget_begin(this)));
+        if !awake {
+            self.gaps.begin(Instant::now());
+        }
         if !is_own || self.memory.repeated_alone(this) {
             let _gone = PLANS.try_with(|plans| plans.alone.put_back(plan));
         }

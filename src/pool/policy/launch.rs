@@ -421,9 +421,10 @@ impl Case<'_> {
         let least = if kind.supply == Supply::InOrder { ASLEEP_NS } else { 0.0 };
         let worth_sharing = f32::max(self.worth_sharing(cost, awake), least);
         let shareable = self.shareable(costs);
-        // What rounds show counts more than the price of help.
-        let wants_sharing = self.rounds.is_some_and(|(rounds, _)| rounds.wants_sharing(this));
-        if shareable >= worth_sharing || awake && wants_sharing {
+        // A trial of sharing that is under way goes on, whatever help costs.
+        let tries_sharing = self.rounds.is_some_and(|(rounds, _)| rounds.tries_sharing(this))
+            && shareable >= f32::max(TOO_SHORT_TO_TIME_NS, least);
+        if shareable >= worth_sharing || awake && tries_sharing {
             let worth_sharing = worth_sharing.min(shareable);
             return self.faster(costs, (self.shared(shareable, worth_sharing), Ran::Shared));
         }
@@ -433,7 +434,7 @@ impl Case<'_> {
             && !is_waking
             && shareable >= f32::max(TOO_SHORT_TO_TIME_NS, least)
             && will_be_awake()
-            && (wants_sharing || shareable >= self.worth_sharing(cost, true))
+            && (tries_sharing || shareable >= self.worth_sharing(cost, true))
         {
             return self.faster(costs, (Launch::Shared { helpers: 1 }, Ran::Waking));
         }

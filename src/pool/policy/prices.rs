@@ -201,9 +201,10 @@ impl Prices {
     }
 
     /// As [`learn`](Self::learn), if the helpers were awake, but their caches were cold. Such help
-    /// counts half, and only if it is cheaper than usual. (Trials and calls that explore begin with
-    /// cold caches. Help of 1.3 µs in a loop that was always shared seemed to take 4 to 8 µs then,
-    /// and loops of 3 and 4 µs ran alone, which took 0.7 of their time when shared.)
+    /// counts half, and only if it is the first or cheaper than usual. (Trials and calls that
+    /// explore begin with cold caches. Help of 1.3 µs in a loop that was always shared seemed to
+    /// take 4 to 8 µs then, and loops of 4 and 5 µs ran alone, which took 0.7 of their time when
+    /// shared.)
     pub(crate) fn learn_cold(&self, helpers: usize, delay: Option<f32>, wake: f32, length: f32) {
         let half = |time: f32| time / 2.0;
         let (delay, wake) = (delay.map(half), half(wake));

@@ -22,9 +22,9 @@
 //!
 //! In these rows each slice has a plan of its own. (A program may swap two buffers. If both had one
 //! plan, a fixed period of 16 calls would always decide the same one.) A plan ends after two rounds
-//! in a row that are not like the others, and at the end of a trial that has found the loop better
-//! alone. A plan of calls alone also ends after a timed call that takes clearly longer than
-//! expected.
+//! in a row that are not like the others, if these calls are timed, and at the end of a trial that
+//! has found the loop better alone. A plan of calls alone also ends after a call that takes clearly
+//! longer than expected.
 //!
 //! While most calls of a loop repeat a plan, the policy compares the loop alone with such calls: it
 //! takes the time of deciding off the times of the few shared calls that are decided. (Otherwise a
@@ -41,7 +41,7 @@ use crate::clock::{Moment, nanos};
 pub(crate) const REPEATED: u8 = 15;
 /// In calls: how many calls repeat the next plan of a loop whose last plan was repeated to its end.
 const REPEATED_AGAIN: u8 = 63;
-/// In calls: how many of the calls alone that repeat a plan are timed. Rounds count two of them.
+/// In calls: how many of the calls alone that repeat a plan are timed. Rounds count at least two.
 /// (Where all were timed, a loop of 4.9 µs took 5.2.)
 const TIMED: u8 = 3;
 /// In plans: how many plans of a thread are remembered.

@@ -8,17 +8,17 @@
 //! call of the loop on the same thread does show it.
 //!
 //! The times between begins decide if they are alike. Otherwise
-//! [`alone_or_shared`](super::alone_or_shared) decides, unless a trial has found the round shorter
-//! with the loop alone, and the loop itself gains little: this holds until the rounds change. A
-//! trial runs several calls in a row against the verdict. The first call of a trial does not count,
-//! since the data comes home in this call. The middle one of the rounds that count is compared, so
-//! a single interrupted round decides nothing. The trial ends early if two rounds are clearly
-//! longer. If a trial confirms the verdict, the next interval between trials is longer. But the
-//! next trial comes soon if rounds become longer than those of the last trial.
+//! [`alone_or_shared`](super::alone_or_shared) decides, unless a trial has found one way better and
+//! the times of the loop itself do not contradict. This holds until the rounds change. A trial runs
+//! several calls in a row against the verdict. The first call of a trial does not count, since the
+//! data comes home in this call. The middle one of the rounds that count is compared, so a single
+//! interrupted round decides nothing. The trial ends early if two rounds are clearly longer. If a
+//! trial confirms the verdict, the next interval between trials is longer. But the next trial comes
+//! soon if rounds become longer than those of the last trial.
 //!
 //! If calls of the loop repeat plans, so do the calls of a trial of sharing, and its first calls do
 //! not count, because the caches of the helpers are cold. For the same reason this trial comes only
-//! after calls alone that repeat a plan. What a trial has shown counts more than the price of help.
+//! after calls alone that repeat a plan. Such a trial goes on also if the price of help rises.
 //!
 //! A short loop is worth sharing only with helpers that are awake, and a helper that was rung may
 //! come many rounds later. (On a virtual machine with idle CPUs this took 240 µs, 20 calls of a
@@ -26,9 +26,9 @@
 //! helper comes.
 //!
 //! While the rounds of a short loop are alike, most of its calls run as an earlier one ran
-//! ([`repeat`](super::repeat)). Unless calls are far apart, or too short to wake a helper for,
-//! their rounds are measured, too, and they count in the intervals between trials. After two
-//! rounds that are not like the others, the next call is decided.
+//! ([`repeat`](super::repeat)). They count in the intervals between trials, and their rounds are
+//! measured if the calls are timed. After two such rounds that are not like the others, the next
+//! call is decided.
 //!
 //! A loop is tried alone only if the round is clearly longer than the shared loop. So a loop that
 //! is most of its program is never tried.
@@ -168,11 +168,9 @@ impl Rounds {
         (rounds.is_alone && rounds.otherwise > 0.0).then_some([rounds.usually, rounds.otherwise])
     }
 
-    /// Whether a trial has shown that the round is shorter with the loop shared, or such a trial is
-    /// under way.
-    pub(crate) fn wants_sharing(&self, this: Loop) -> bool {
-        let wants = |rounds: &RoundsOfLoop| rounds.is_confirmed(Ran::Shared) || rounds.tries(Ran::Shared);
-        self.known(this).is_some_and(|rounds| wants(&rounds))
+    /// Whether a trial of sharing is under way.
+    pub(crate) fn tries_sharing(&self, this: Loop) -> bool {
+        self.known(this).is_some_and(|rounds| rounds.tries(Ran::Shared))
     }
 
     /// The place of a loop. Another loop may have it.
@@ -392,11 +390,12 @@ impl RoundsOfLoop {
         let is_confirmed = self.is_confirmed(Ran::Alone) && !gains;
         if self.alike < ALIKE {
             // Only some of the last rounds were not alike.
-            return (is_confirmed || self.is_confirmed(Ran::Shared)).then_some(is_confirmed);
+            let is_shared = self.is_confirmed(Ran::Shared) && call.took_shared < call.took_alone;
+            return (is_confirmed || is_shared).then_some(is_confirmed);
         }
         let may_be_alone = if self.is_alone {
             // The cost of items may be that of a shared call, in which they cost more.
-            is_confirmed || self.repeats() || MOST_OF * call.took_alone < self.usually
+            is_confirmed || self.repeats() && !gains || MOST_OF * call.took_alone < self.usually
         } else {
             CLEARLY * call.took_shared < self.usually
         };
@@ -483,13 +482,20 @@ mod tests {
                 took_shared,
             };
             let again = self.repeats.take(key());
-            let again = again.filter(|again| self.rounds.begin_again(this(), again.way, call.now));
+            let again = again.filter(|again| {
+                if again.way == Ran::Alone && !again.is_timed() {
+                    self.rounds.forget_begin(this());
+                    return true;
+                }
+                self.rounds.begin_again(this(), again.way, call.now)
+            });
             let decided = again.is_none();
             self.repeated += usize::from(!decided);
             let way = match again {
                 Some(again) => {
                     let is_alone = again.way == Ran::Alone;
                     self.repeats.put_back(again);
+                    self.repeats.end_if(this(), |again| is_alone && again.is_outdated(loop_alone));
                     is_alone
                 }
                 None => self.decide(call).unwrap_or(is_alone),
@@ -681,7 +687,7 @@ mod tests {
         let (mut simulated, mut longest, mut in_row) = (Simulated::new(), 0, 0);
         let program = Program { loop_alone: 5e3, alone: 5.2e3, shared: 6e3, moving: 0.0, noise: 0.02 };
         for _ in 0..1000 {
-            let is_alone = simulated.round(program, true).1;
+            let is_alone = simulated.call(program, true, 9e3).1;
             in_row = if is_alone { 0 } else { in_row + 1 };
             longest = longest.max(in_row);
         }
@@ -693,11 +699,13 @@ mod tests {
     fn a_trial_of_sharing_comes_after_calls_alone_that_repeat_a_plan() {
         let mut simulated = Simulated::new();
         let program = Program { loop_alone: 5e3, alone: 5.2e3, shared: 3e3, moving: 0.0, noise: 0.02 };
-        let first = (0..100).position(|_| !simulated.round(program, true).1);
+        let first = (0..100).position(|_| !simulated.call(program, true, 9e3).1);
         assert!(first.is_some_and(|first| first > usize::from(DOUBTED)), "call {first:?}");
-        assert!(simulated.rounds.wants_sharing(this()), "the trial is under way");
-        simulated.rounds(program, 100);
-        assert!(simulated.rounds.wants_sharing(this()), "it has found that sharing is better");
+        assert!(simulated.rounds.tries_sharing(this()), "the trial is under way");
+        for _ in 0..100 {
+            simulated.call(program, true, 9e3);
+        }
+        assert!(!simulated.rounds.tries_sharing(this()), "it has ended");
     }
 
     /// In each trial of running alone, the first round that counts is interrupted.
