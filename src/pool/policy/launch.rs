@@ -840,6 +840,27 @@ mod tests {
     }
 
     #[test]
+    fn a_trial_of_sharing_goes_on_if_help_becomes_dear() {
+        let (costs, rounds, mut now) = (Costs::new(MICRO), Rounds::new(), Instant::now());
+        costs.learn(over(1000), LoopKind::THROUGH, 1000, 5e3);
+        for _ in 0..100 {
+            costs.learn_help(true, Some(8e3), 300.0, 16e3);
+        }
+        let is_shared = |now| {
+            let (awake, rounds) = (true, Some((&rounds, now)));
+            is_shared(Case { awake, rounds, ..costs.case(over(1000), MICRO) }.launch())
+        };
+        assert!(!is_shared(now), "help is dear");
+        let is_tried = (0..100).any(|_| {
+            now += Duration::from_micros(6);
+            let (own, shared) = (Ran::Alone, Ran::Shared);
+            let call = RoundBegin { now, own, shared, took_alone: 5e3, took_shared: 9e3 };
+            rounds.begin(over(1000), call) == Some(false)
+        });
+        assert!(is_tried && is_shared(now));
+    }
+
+    #[test]
     fn few_items_of_which_nothing_is_known_are_shared() {
         let costs = Costs::new(Duration::ZERO);
         let searches = [LoopKind::FIRST, LoopKind::ANY];

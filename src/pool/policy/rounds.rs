@@ -695,6 +695,38 @@ mod tests {
         assert!((trial..=trial + 1).contains(&longest), "{longest} shared calls in a row");
     }
 
+    /// The rest of the program has become shorter and uneven, and a shared call has become slow.
+    #[test]
+    fn the_own_times_of_a_loop_decide_while_rounds_are_unlike_and_contradict_a_trial() {
+        let mut simulated = Simulated::new();
+        let steady = Program { loop_alone: 6e3, alone: 30e3, shared: 27.5e3, moving: 0.0, noise: 0.01 };
+        for _ in 0..400 {
+            simulated.call(steady, false, 3.5e3);
+        }
+        let is_shared = |round: &usize| {
+            let rest = [3e3, 9e3][round % 2];
+            let program = Program { alone: 6e3 + rest, shared: 9e3 + rest, ..steady };
+            !simulated.call(program, true, 9e3).1
+        };
+        let shared = (0..1000).filter(is_shared).count();
+        assert!(shared < 500, "{shared} of 1,000 calls");
+    }
+
+    #[test]
+    fn rounds_do_not_keep_a_loop_alone_that_gains_by_itself() {
+        let decided = |took_shared| {
+            let (rounds, number) = (Rounds::new(), this().class_number());
+            let alone =
+                RoundsOfLoop { number, is_alone: true, alike: 2 * ALIKE, left: 100, ..RoundsOfLoop::NEW };
+            *rounds.place(this()) = RoundsOfLoop { usually: 12.5e3, decided_in_row: 0, ..alone };
+            let (now, took_alone) = (Instant::now(), 12e3);
+            let call = RoundBegin { now, own: Ran::Shared, shared: Ran::Shared, took_alone, took_shared };
+            rounds.begin(this(), call)
+        };
+        assert_eq!(decided(11e3), Some(true));
+        assert_eq!(decided(6e3), None);
+    }
+
     #[test]
     fn a_trial_of_sharing_comes_after_calls_alone_that_repeat_a_plan() {
         let mut simulated = Simulated::new();
