@@ -29,8 +29,10 @@ pub(crate) struct PlainParts {
     end: usize,
     next: usize,
     last: usize,
-    /// In nanoseconds: a part that takes clearly longer than this is the last one.
+    /// In nanoseconds: a part that takes clearly longer than this is the last one. The limit of the
+    /// present part, and that of the parts after it.
     limit: f32,
+    next_limit: f32,
     /// When the present part began.
     begun: Moment,
     /// Whether `begun` is known. Otherwise it is the last reading of the thread, perhaps long
@@ -43,13 +45,13 @@ impl PlainParts {
     /// One part, which is not checked.
     #[inline(always)]
     pub(crate) fn whole(len: usize) -> Self {
-        Self::new(len, len, len, f32::INFINITY)
+        Self::new([len, len], len, [f32::INFINITY; 2])
     }
 
     /// A loop over `len` items that is expected to be short.
     #[inline(always)]
     pub(crate) fn short(len: usize) -> Self {
-        Self::new(if len < CHECKED { len } else { CHECKED_AFTER }, len, len, FIRST_LOOK_NS)
+        Self::new([if len < CHECKED { len } else { CHECKED_AFTER }, len], len, [FIRST_LOOK_NS; 2])
     }
 
     /// A loop over `len` items that is expected to stop soon. An item that is reached is expected
@@ -64,25 +66,31 @@ impl PlainParts {
     pub(crate) fn of(len: usize, takes: f32) -> Self {
         let items = |work: f32| ((len as f32 * work / takes) as usize).clamp(1, len);
         let next = items(PART_NS);
-        if len < CHECKED {
-            Self::new(items(FIRST_LOOK_NS), next, len, PART_NS)
+        let (lengths, least) = if len < CHECKED {
+            ([items(FIRST_LOOK_NS), next], [PART_NS; 2])
         } else {
-            Self::new(CHECKED_AFTER, (next - next % CHECKED_AFTER).max(CHECKED_AFTER), len, PART_NS)
-        }
+            let next = (next - next % CHECKED_AFTER).max(CHECKED_AFTER);
+            ([CHECKED_AFTER, next], [FIRST_LOOK_NS, PART_NS])
+        };
+        let limit = |part| f32::max(least[part], takes * lengths[part] as f32 / len as f32);
+        Self::new(lengths, len, [limit(0), limit(1)])
     }
 
     /// As [`of`](Self::of), for a loop that is timed. Its items may have very different costs, so
-    /// no part may take longer than all of the loop.
+    /// no part may take longer than all of the loop. Of many items, the first ones are expected to
+    /// take a small part of the time.
     pub(crate) fn timed(len: usize, takes: f32) -> Self {
-        Self { limit: takes, ..Self::of(len, takes) }
+        let parts = Self::of(len, takes);
+        let limit = if len < CHECKED { takes } else { parts.limit };
+        Self { limit, next_limit: takes, ..parts }
     }
 
-    /// If one part has all items but the first ones, two parts like the first one are a small part
-    /// of the items, so the begin of the first one need not be known.
+    /// Parts of these lengths and limits, the first one and those after it. If the first part is
+    /// [`CHECKED_AFTER`] items of many, a second part like it costs little, so the begin of the
+    /// first one need not be known.
     #[inline(always)]
-    fn new(end: usize, next: usize, last: usize, limit: f32) -> Self {
-        let is_timed = last < CHECKED || next < last;
-        Self { end, next, last, limit, begun: Moment::default(), is_timed }
+    fn new([end, next]: [usize; 2], last: usize, [limit, next_limit]: [f32; 2]) -> Self {
+        Self { end, next, last, limit, next_limit, begun: Moment::default(), is_timed: last < CHECKED }
     }
 
     /// Where the present part ends.
@@ -112,13 +120,13 @@ impl PlainParts {
     /// The present part has ended `now`. Continues with the next one. Returns `false` if there is
     /// none, or if the present part took clearly longer than expected.
     pub(crate) fn next(&mut self, now: Moment) -> bool {
-        let Self { end, next, last, limit, begun, is_timed } = *self;
+        let Self { end, next, last, limit, next_limit, begun, is_timed } = *self;
         let is_long = now.is_long_after(begun, limit);
         if end == last || is_long && is_timed {
             return false;
         }
-        let len = if is_long { end } else { next };
-        (self.begun, self.is_timed) = (now, true);
+        let (len, limit) = if is_long { (end, limit) } else { (next, next_limit) };
+        (self.limit, self.begun, self.is_timed) = (limit, now, true);
         self.end += len.min(last - end);
         true
     }
@@ -126,6 +134,8 @@ impl PlainParts {
 
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
+    use std::time::{Duration, Instant};
+
     use super::*;
 
     #[test]
@@ -144,12 +154,18 @@ mod tests {
 
     /// Where the parts of a loop end, if each of them takes no time, or if the parts from `heavy`
     /// on take a millisecond.
-    fn ends(mut parts: PlainParts, heavy: usize) -> Vec<usize> {
+    fn ends(parts: PlainParts, heavy: usize) -> Vec<usize> {
+        ends_after(parts, heavy, Duration::from_millis(1))
+    }
+
+    /// As `ends`, with parts that take this time.
+    fn ends_after(mut parts: PlainParts, heavy: usize, time: Duration) -> Vec<usize> {
         let mut ends = vec![parts.end()];
         parts.begin(Moment::now());
         loop {
             if ends.len() > heavy {
-                std::thread::sleep(std::time::Duration::from_millis(1));
+                let begin = Instant::now();
+                while begin.elapsed() < time {}
             }
             if !parts.next(Moment::now()) {
                 return ends;
@@ -167,7 +183,26 @@ mod tests {
         assert_eq!(ends(PlainParts::short(100), 1), [8, 100], "the last part is not checked");
         assert_eq!(ends(PlainParts::of(1000, 19e3), 9), [8, 424, 840, 1000]);
         assert_eq!(ends(PlainParts::of(1000, 19e3), 1), [8, 424]);
-        assert_eq!(ends(PlainParts::timed(1000, 19e3), 0), [8]);
+        assert_eq!(ends(PlainParts::timed(1000, 19e3), 0), [8, 16]);
+        assert_eq!(ends(PlainParts::timed(40, 5e3), 0), [16], "the begin of few items is known");
         assert_eq!(ends(PlainParts::until_stop(1000, 40.0), 9), [8, 100], "4 µs");
+    }
+
+    #[test]
+    fn eight_items_of_many_that_take_twenty_microseconds_are_noticed() {
+        let time = Duration::from_micros(20);
+        for parts in [PlainParts::short(1000), PlainParts::of(1000, 3e3), PlainParts::timed(1000, 19e3)] {
+            assert_eq!(ends_after(parts, 0, time), [8, 16], "{parts:?}");
+        }
+    }
+
+    #[test]
+    fn a_part_may_take_as_long_as_it_is_expected_to() {
+        for (len, takes) in [(64, 200e3), (1000, 100e3), (1000, 3e3), (20, 900e3)] {
+            let parts = PlainParts::of(len, takes);
+            let expected = |items: usize| takes * items.min(len) as f32 / len as f32;
+            assert!(parts.limit >= expected(parts.end), "{parts:?}");
+            assert!(parts.next_limit >= expected(parts.next), "{parts:?}");
+        }
     }
 }
