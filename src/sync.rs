@@ -30,9 +30,10 @@ use std::{
     time::Duration,
 };
 
-/// Locks `mutex`, even if it is poisoned. The only lock of this crate under which user code runs is
-/// that of a worker's kept state, which belongs to the user. So a panic never leaves data of this
-/// crate half-changed. Not inlined: each copy has some 100 bytes.
+/// Locks `mutex`, even if it is poisoned. User code runs under two locks of this crate: that of a
+/// worker's kept state, which belongs to the user, and that of a worker's journal, which nobody
+/// else uses meanwhile. So a panic never leaves data of this crate half-changed. Not inlined: each
+/// copy has some 100 bytes.
 #[inline(never)]
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)

@@ -43,7 +43,7 @@ const MECHANICS: [&str; 28] = [
     "engine/plan",
     "engine/loop_options",
     "engine/inputs",
-    "engine/loop_log",
+    "engine/worker_log",
     "engine/accumulator",
     "engine/order",
     "engine/ending",

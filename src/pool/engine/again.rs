@@ -6,7 +6,6 @@ use super::{
     accumulator::{Accumulate, Lend},
     executor::{Executor, most},
     inputs::{draw, upcoming, with_rounds},
-    loop_log::LoopLog,
     loop_options::LoopOptions,
     plan::SharedPlan,
 };
@@ -193,8 +192,8 @@ impl Executor {
         own: &mut dyn Accumulate,
         partials: &dyn Lend,
     ) {
-        let (items, log) = (0..this.slice.len, LoopLog::new(begin, None));
-        self.share_ranges((&plan.way, &turn), (&items, plan.way.workers), options, &log, own, partials);
+        let items = 0..this.slice.len;
+        self.share_ranges((&plan.way, &turn), (&items, plan.way.workers), options, None, own, partials);
         // About: reading the clock would take 40 ns, and the time until the next call begins shows
         // whether calls take longer than expected.
         self.gaps.end(begin + time(plan.takes));

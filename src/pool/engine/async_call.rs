@@ -11,7 +11,6 @@ use crossbeam_utils::CachePadded;
 use super::{
     async_loop::{AsyncLoop, AsyncReport, LendPollItems, PollItems},
     executor::Executor,
-    loop_log::LoopLog,
     loop_options::LoopOptions,
     plan::{Plan, WorkerPlaces},
 };
@@ -79,7 +78,7 @@ impl Executor {
                 polls: PollTimes { at_end: Patience::BRIEF, between: self.gaps.fixed() },
             },
             first_indices: FirstIndices::new(first_indices),
-            log: LoopLog::new(begin, Some(times)),
+            times,
             help: self.prices.help(awake),
             token: watch.cancel.filter(|_| !watch.is_current()),
             reports: Mutex::default(),
@@ -105,8 +104,8 @@ impl Executor {
             caller.leave();
         }
         watch.end_waiting(&ranges, queues, len);
-        let AsyncLoop { log, reports, .. } = CachePadded::into_inner(async_loop);
-        let mut times = log.into_times().unwrap_or_default();
+        let AsyncLoop { mut times, reports, .. } = CachePadded::into_inner(async_loop);
+        times.gather(begin);
         let AsyncReport { mut report, waited } = reports.into_inner().unwrap_or_else(PoisonError::into_inner);
         report.most_in_flight = queues.under_way().1;
         let is_cancelled = watch.is_cancelled();

@@ -10,11 +10,11 @@ use std::{collections::BinaryHeap, mem, task::Poll, time::Duration};
 use super::{
     ending::{Panic, StopAt},
     handles::CancelToken,
-    loop_log::{LoopLog, WorkerLog},
     plan::Plan,
     range_loop::claim_one,
     thief::Thief,
     visit::catching,
+    worker_log::WorkerLog,
 };
 use crate::{
     clock::Instant,
@@ -29,7 +29,7 @@ use crate::{
             range::{Claims, Owner, Ranges, Stolen},
             wake_queues::{Begins, Next, Slot, WakeQueues},
         },
-        tell::report::WaitReport,
+        tell::{report::WaitReport, times::Times},
     },
     sync::{Mutex, lock},
 };
@@ -72,7 +72,7 @@ pub(crate) struct AsyncLoop<'a> {
     pub(crate) plan: Plan<'a>,
     /// The items that the loop begins first.
     pub(crate) first_indices: FirstIndices,
-    pub(crate) log: LoopLog,
+    pub(crate) times: Box<Times>,
     /// The cost of help, in nanoseconds.
     pub(crate) help: f32,
     /// A token that the workers themselves must read. In a forked child this is the token of the
@@ -94,7 +94,7 @@ impl AsyncLoop<'_> {
     pub(crate) fn worker<'w>(&'w self, me: usize, poller: &'w mut dyn PollItems) -> AsyncLoopWorker<'w> {
         let Self { plan, .. } = self;
         let (owner, first) = self.ranges.enter(me);
-        let worker_log = self.log.enter(me, plan.units);
+        let worker_log = WorkerLog::enter(Some(&self.times), me, plan.units);
         self.queues.come();
         let begun = Instant::now();
         AsyncLoopWorker {
@@ -165,7 +165,7 @@ pub(crate) struct AsyncLoopWorker<'w> {
     /// How many items the worker has begun.
     items: usize,
     own_report: AsyncReport,
-    worker_log: WorkerLog,
+    worker_log: WorkerLog<'w>,
 }
 
 impl AsyncLoopWorker<'_> {
@@ -234,7 +234,7 @@ impl AsyncLoopWorker<'_> {
         reports.report.add(own_report.report);
         reports.waited.append(&mut own_report.waited);
         drop(reports);
-        of.log.leave(worker_log, owner.failed);
+        worker_log.leave(owner.failed);
     }
 
     /// Takes the next step. Returns false if nothing is left to do.

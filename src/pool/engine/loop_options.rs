@@ -6,14 +6,13 @@ use std::{ops::Range, panic::Location};
 use super::{
     accumulator::{Accumulate, Lend},
     handles::Watch,
-    loop_log::LoopLog,
     plan::SharedPlan,
     work_list::WorkList,
 };
 use crate::pool::{
     policy::site::LoopKind,
     team::{arena::Turn, threads::Threads},
-    tell::{report::RunReport, trace::Trace, units::Units},
+    tell::{report::RunReport, times::Times, trace::Trace, units::Units},
 };
 
 /// How a loop runs.
@@ -37,7 +36,7 @@ pub(crate) type RunSearch = fn(
     (&SharedPlan, &Turn<'_>),
     &Range<usize>,
     &LoopOptions<'_>,
-    &LoopLog,
+    &Times,
     &mut dyn Accumulate,
     &dyn Lend,
 );

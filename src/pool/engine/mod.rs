@@ -22,7 +22,7 @@
 //! | `join` | runs two closures at the same time |
 //! | `tasks` | tasks that outlive their caller; calls on each thread |
 //! | `body` | the kernel: the only function of a loop that contains the user's closure |
-//! | `accumulator`, `loop_log` | a worker's folder, its partial results and its notes |
+//! | `accumulator`, `worker_log` | a worker's folder, its partial results and its notes |
 //! | `order`, `ending` | the order of the reductions; how a loop ends |
 //! | `handles`, `loop_options` | tokens and progress; the user's options for a call |
 //! | `account` | the report, the timeline and the log of a loop, if they are wanted |
@@ -50,7 +50,6 @@ pub(crate) mod executor;
 pub(crate) mod handles;
 pub(crate) mod inputs;
 pub(crate) mod join;
-pub(crate) mod loop_log;
 pub(crate) mod loop_options;
 pub(crate) mod order;
 pub(crate) mod plan;
@@ -63,3 +62,4 @@ pub(crate) mod teach;
 pub(crate) mod thief;
 pub(crate) mod visit;
 pub(crate) mod work_list;
+pub(crate) mod worker_log;

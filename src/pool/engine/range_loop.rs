@@ -7,12 +7,12 @@ use super::{
     accumulator::{Accumulate, Lend},
     ending::{Panic, StopAt},
     handles::Watch,
-    loop_log::{LoopLog, WorkerLog},
     order::Node,
     plan::Plan,
     thief::Thief,
     visit::{Hand, Worker, fold_run, visit},
     work_list::{GrowWorker, WorkList},
+    worker_log::WorkerLog,
 };
 use crate::{
     clock::Instant,
@@ -25,7 +25,10 @@ use crate::{
             job,
             threads::Threads,
         },
-        tell::journal::{Journal, TheftNote},
+        tell::{
+            journal::{Journal, TheftNote},
+            times::Times,
+        },
     },
 };
 
@@ -33,7 +36,8 @@ use crate::{
 pub(crate) struct RangeLoop<'a> {
     pub(crate) ranges: &'a Arc<Ranges>,
     pub(crate) plan: &'a Plan<'a>,
-    pub(crate) log: &'a LoopLog,
+    /// `None` if the call repeats the plan of an earlier one, and notes nothing.
+    pub(crate) times: Option<&'a Times>,
     /// The list of made items, if the loop runs over a list that grows.
     pub(crate) list: Option<&'a dyn WorkList>,
 }
@@ -86,7 +90,7 @@ impl RangeLoop<'_> {
             list.worker_counts().begin_work();
         }
         let mut worker = RangeWorker { of: self, me, owner, first: first.take(), rest };
-        visit(self.log, (me, self.plan.units), &mut worker, acc);
+        visit(self.times, (me, self.plan.units), &mut worker, acc);
     }
 
     /// Ends the loop: workers soon claim only items that `stop` needs. A list that grows has no
@@ -112,7 +116,7 @@ struct RangeWorker<'w, 'o> {
 }
 
 impl Worker for RangeWorker<'_, '_> {
-    fn work(&mut self, acc: &mut dyn Accumulate, worker_log: &mut WorkerLog) {
+    fn work(&mut self, acc: &mut dyn Accumulate, worker_log: &mut WorkerLog<'_>) {
         self.drain(acc, worker_log);
         if let Some(list) = self.of.list {
             self.grow(list, acc, worker_log);
@@ -140,7 +144,7 @@ impl Worker for RangeWorker<'_, '_> {
 impl RangeWorker<'_, '_> {
     /// Claims and folds until nothing is left to claim or steal. A run of items ends when the
     /// worker continues at another place of the slice.
-    fn drain(&mut self, acc: &mut dyn Accumulate, worker_log: &mut WorkerLog) {
+    fn drain(&mut self, acc: &mut dyn Accumulate, worker_log: &mut WorkerLog<'_>) {
         let Self { of, me, owner, .. } = self;
         let mut thief = Thief::new(*me, of.plan);
         loop {
@@ -201,7 +205,7 @@ impl RangeWorker<'_, '_> {
 
     /// Takes items that were made during the loop.
     #[inline(never)] // other loops do without its frame
-    fn grow(&self, list: &dyn WorkList, acc: &mut dyn Accumulate, worker_log: &mut WorkerLog) {
+    fn grow(&self, list: &dyn WorkList, acc: &mut dyn Accumulate, worker_log: &mut WorkerLog<'_>) {
         let Self { of, me, .. } = *self;
         let grow_worker = GrowWorker::new(list, me, of.plan, of.ranges);
         if let Err(stop) = list.run_worker(grow_worker, acc, worker_log, self.rest) {
@@ -327,10 +331,9 @@ mod tests {
         let (ranges, heavy) = (Arc::new(Ranges::new(2, fence)), Estimate::new(5e3));
         ranges.partition(0..10, &[5]);
         let plan = plan(&heavy);
-        let times = Box::<Times>::default().of(2, false);
-        let log = LoopLog::new(Instant::now(), Some(times));
+        let (begin, mut times) = (Instant::now(), Box::<Times>::default().of(2, false));
         let (range_loop, mut made) = (
-            RangeLoop { ranges: &ranges, plan: &plan, log: &log, list: None },
+            RangeLoop { ranges: &ranges, plan: &plan, times: Some(&times), list: None },
             Partials::new(&Count, &Units::Items),
         );
         let enter = |me| (me, ranges.enter(me));
@@ -344,8 +347,8 @@ mod tests {
         work(enter(0));
         work(second.unwrap_or_else(|| enter(1)));
         let runs = result_of(&mut made, false, None).through().flatten();
-        let tallies = log.into_times().unwrap().tallies;
-        (runs.expect("all have been handed over"), tallies.try_into().expect("two workers"))
+        times.gather(begin);
+        (runs.expect("all have been handed over"), times.tallies.try_into().expect("two workers"))
     }
 
     /// Items, indices, runs, thefts, failed thefts, and ranges that other workers stole.
@@ -418,9 +421,8 @@ mod tests {
             let ranges = Arc::new(Ranges::new(2, Fence::Symmetric));
             ranges.partition(0..len, &[len]);
             let times = Box::<Times>::default().of(2, false);
-            let (log, mut made) =
-                (LoopLog::new(Instant::now(), Some(times)), Partials::new(&Lengths, &Units::Items));
-            let range_loop = RangeLoop { ranges: &ranges, plan: &plan, log: &log, list: None };
+            let mut made = Partials::new(&Lengths, &Units::Items);
+            let range_loop = RangeLoop { ranges: &ranges, plan: &plan, times: Some(&times), list: None };
             let mut folder = WorkerFolder::new(&Lengths, 0, None);
             let mut accumulator = Accumulator::new(&mut folder, None, &made);
             range_loop.work(0, &mut ranges.enter(0), &mut accumulator, &|| false);

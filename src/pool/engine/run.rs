@@ -8,7 +8,6 @@ use super::{
     accumulator::{Accumulate, Lend},
     ask::{Call, begin_first, begin_next},
     executor::Executor,
-    loop_log::LoopLog,
     loop_options::LoopOptions,
     plan::{Plan, SharedPlan, WorkerPlaces},
     range_loop::RangeLoop,
@@ -33,6 +32,7 @@ use crate::{
             here::Inside,
         },
         tell::{
+            times::Times,
             trace::{notes::Before, scene::SceneSpot},
             why_alone::Alone,
         },
@@ -79,7 +79,7 @@ pub(super) struct SharedPart<'r> {
     pub(super) is_full: bool,
     /// How many workers were idle.
     pub(super) idle: usize,
-    pub(super) log: LoopLog,
+    pub(super) times: Box<Times>,
 }
 
 impl<'r> Running<'r> {
@@ -216,21 +216,37 @@ impl<'r> Running<'r> {
         let plan = SharedPlan { workers, pace, boundaries, polls };
         let begin = before.begin + before.took;
         let (is_full, idle) = (is_full && !is_rest, idle + around);
-        let log = LoopLog::new(begin, Some(times));
-        Some(Box::new(SharedPart { call, before, begin, left, turn, plan, dealt, is_full, idle, log }))
+        if times.tick.is_some() {
+            times.dealt = options.parts(&plan, &left, dealt);
+        }
+        Some(Box::new(SharedPart { call, before, begin, left, turn, plan, dealt, is_full, idle, times }))
     }
 
     /// Folds the indices that are left together with the workers that come, and learns from it.
     #[inline(never)] // so that a call that runs alone has a small stack frame
     fn together(&mut self, shared: Box<SharedPart<'r>>) -> Option<Box<Account>> {
         let Self { executor, options, ref mut own, partials, .. } = *self;
-        let SharedPart { ref plan, ref turn, ref left, dealt, ref log, .. } = *shared;
+        let SharedPart { ref plan, ref turn, ref left, dealt, ref times, .. } = *shared;
         if let Some(run) = options.search {
-            run(&executor.threads, (plan, turn), left, options, log, *own, partials);
+            run(&executor.threads, (plan, turn), left, options, times, *own, partials);
         } else {
-            executor.share_ranges((plan, turn), (left, dealt), options, log, *own, partials);
+            executor.share_ranges((plan, turn), (left, dealt), options, Some(times), *own, partials);
         }
         executor.end_shared(shared, partials.stopped_at(), options)
+    }
+}
+
+impl LoopOptions<'_> {
+    /// For a timeline: the items that each worker gets at the start, if the first `dealt` workers
+    /// share the indices that are `left`.
+    #[cold]
+    fn parts(&self, plan: &SharedPlan, left: &Range<usize>, dealt: usize) -> Vec<Range<usize>> {
+        if self.kind.is_from_the_front() {
+            return vec![0..0; plan.workers]; // no worker owns a range
+        }
+        let bounds = plan.boundaries.bounds(left, dealt);
+        let parts = parts(left.clone(), &bounds).map(|part| self.units.items(part));
+        parts.chain(iter::repeat(0..0)).take(plan.workers).collect()
     }
 }
 
@@ -366,13 +382,13 @@ impl Executor {
         (plan, turn): (&SharedPlan, &Turn<'_>),
         items: (&Range<usize>, usize),
         options: &LoopOptions<'_>,
-        log: &LoopLog,
+        times: Option<&Times>,
         own: &mut dyn Accumulate,
         partials: &dyn Lend,
     ) {
         let boundaries = &plan.boundaries;
         let plan = self.plan_of_workers(plan, turn.arena, options);
-        let range_loop = RangeLoop { ranges: &turn.arena.ranges, plan: &plan, log, list: options.list };
+        let range_loop = RangeLoop { ranges: &turn.arena.ranges, plan: &plan, times, list: options.list };
         begin_range_loop(&range_loop, boundaries, items, turn.arena.number, options);
         range_loop.run((&self.threads, turn), own, partials);
         options.watch.end(range_loop.ranges);
@@ -389,10 +405,6 @@ fn begin_range_loop(
     options: &LoopOptions<'_>,
 ) {
     let bounds = boundaries.bounds(items, dealt);
-    range_loop.log.deal(|| {
-        let parts = parts(items.clone(), &bounds).map(|part| options.units.items(part));
-        parts.chain(iter::repeat(0..0)).take(range_loop.plan.workers).collect()
-    });
     range_loop.begin(items.clone(), &bounds, number, options.watch);
 }
 
@@ -441,7 +453,7 @@ mod tests {
                 dealt: 2,
                 is_full: true,
                 idle: 1,
-                log: LoopLog::new(begin, None),
+                times: Box::default(),
             };
             changes(&mut shared);
             shared.begun_alike(&options)

@@ -14,10 +14,10 @@ use super::{
     accumulator::{Accumulate, Lend},
     ending::{Panic, StopAt},
     handles::Watch,
-    loop_log::{LoopLog, WorkerLog},
     loop_options::LoopOptions,
     plan::SharedPlan,
     visit::{Worker, visit},
+    worker_log::WorkerLog,
 };
 use crate::{
     clock::{Instant, time},
@@ -36,7 +36,7 @@ use crate::{
             job,
             threads::Threads,
         },
-        tell::{journal::Journal, units::Units},
+        tell::{journal::Journal, times::Times, units::Units},
     },
 };
 
@@ -94,19 +94,18 @@ pub(crate) fn run(
     (plan, turn): (&SharedPlan, &Turn<'_>),
     left: &Range<usize>,
     options: &LoopOptions<'_>,
-    log: &LoopLog,
+    times: &Times,
     own: &mut dyn Accumulate,
     partials: &dyn Lend,
 ) {
     let (supply, searchers) = (options.kind.supply, plan.workers);
-    log.deal(|| vec![0..0; searchers]); // no worker owns a range
     let smallest = smallest_block(supply, plan.pace, left.len() / searchers);
     let parts = if supply == Supply::Any {
         Parts::of_any(left.clone(), searchers, smallest)
     } else {
         Parts::one(SharedCursor::new(left.clone(), searchers, smallest))
     };
-    let shared = SharedSearch { parts, watch: options.watch, units: options.units, log };
+    let shared = SharedSearch { parts, watch: options.watch, units: options.units, times };
     let work = |me| partials.lend(me, &mut |acc| shared.work(me, acc));
     let offer = Offer { helpers: searchers - 1, reentry: Reentry::Once, polls: plan.polls };
     job::share(&threads.barrier, turn, offer, &work, || shared.work(0, own));
@@ -117,13 +116,13 @@ struct SharedSearch<'a> {
     parts: Parts,
     watch: Watch<'a>,
     units: Units,
-    log: &'a LoopLog,
+    times: &'a Times,
 }
 
 impl SharedSearch<'_> {
     fn work(&self, me: usize, acc: &mut dyn Accumulate) {
         let mut worker = Searcher { shared: self, me, indices: 0, last: 0..0, is_divided: false };
-        visit(self.log, (me, self.units), &mut worker, acc);
+        visit(Some(self.times), (me, self.units), &mut worker, acc);
     }
 }
 
@@ -140,7 +139,7 @@ struct Searcher<'w> {
 
 impl Worker for Searcher<'_> {
     /// Reads the token before each block, and the clock only to divide the search.
-    fn work(&mut self, acc: &mut dyn Accumulate, _: &mut WorkerLog) {
+    fn work(&mut self, acc: &mut dyn Accumulate, _: &mut WorkerLog<'_>) {
         let SharedSearch { parts, watch, units, .. } = self.shared;
         while let Some(block) = parts.claim(self.me, self.indices, &mut self.is_divided) {
             (self.indices, self.last) = (self.indices + block.len(), block.clone());

@@ -45,8 +45,9 @@ impl Executor {
     ) -> Option<Box<Account>> {
         let repeatable = if self.may_repeat(options) { shared.begun_alike(options) } else { None };
         let has_ranges = shared.has_ranges(options);
-        let SharedPart { call, mut before, begin, left, turn: _turn, plan, is_full, idle, log, .. } = *shared;
-        let mut times = log.into_times().unwrap_or_default();
+        let SharedPart { call, mut before, begin, left, turn: _turn, plan, is_full, idle, mut times, .. } =
+            *shared;
+        times.gather(begin);
         if options.kind.is_from_the_front() {
             // When a search is over, all its items count as done.
             options.watch.done(left.len().saturating_sub(times.indices()));

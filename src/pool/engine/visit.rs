@@ -11,14 +11,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::{
     accumulator::Accumulate,
     ending::{Panic, StopAt},
-    loop_log::{LoopLog, WorkerLog},
+    worker_log::WorkerLog,
 };
 use crate::{
     clock::Instant,
     pool::{
         policy::pace::{Pace, Stretch},
         team::here::Inside,
-        tell::{journal::Journal, units::Units},
+        tell::{journal::Journal, times::Times, units::Units},
     },
 };
 
@@ -63,7 +63,7 @@ pub(crate) fn fold_run(
 /// The work of a worker in a loop.
 pub(crate) trait Worker {
     /// Folds all that the worker can find. May panic, because user code may.
-    fn work(&mut self, acc: &mut dyn Accumulate, worker_log: &mut WorkerLog);
+    fn work(&mut self, acc: &mut dyn Accumulate, worker_log: &mut WorkerLog<'_>);
 
     /// The worker has panicked: ends the loop at the place of the panic, and abandons `acc`.
     /// Returns whether the worker continues. Does not panic.
@@ -74,30 +74,30 @@ pub(crate) trait Worker {
     fn leave(&mut self, journal: Option<&mut Journal>) -> usize;
 }
 
-/// Runs worker `me` until it leaves. Never unwinds: a panic ends the loop and is kept for the
-/// caller.
+/// Runs worker `me` of a loop with these `times` until it leaves. Never unwinds: a panic ends the
+/// loop and is kept for the caller.
 pub(crate) fn visit(
-    log: &LoopLog,
+    times: Option<&Times>,
     (me, units): (usize, Units),
     worker: &mut dyn Worker,
     acc: &mut dyn Accumulate,
 ) {
     let _inside = Inside::new();
-    let mut worker_log = log.enter(me, units);
+    let mut worker_log = WorkerLog::enter(times, me, units);
     let mut visitor = Visitor { worker, acc, log: &mut worker_log };
     let _or_it_has_given_up = catching(&mut visitor, Visitor::work, Visitor::end_at_panic);
     let failed = worker.leave(worker_log.journal.as_deref_mut());
-    log.leave(worker_log, failed);
+    worker_log.leave(failed);
 }
 
 /// A worker between its arrival and the moment when it leaves.
-struct Visitor<'v> {
+struct Visitor<'v, 'l> {
     worker: &'v mut dyn Worker,
     acc: &'v mut dyn Accumulate,
-    log: &'v mut WorkerLog,
+    log: &'v mut WorkerLog<'l>,
 }
 
-impl Visitor<'_> {
+impl Visitor<'_, '_> {
     #[inline(always)] // so that items run above few frames
     fn work(&mut self) {
         self.worker.work(self.acc, self.log);

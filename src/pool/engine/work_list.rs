@@ -9,7 +9,7 @@
 
 use std::time::Duration;
 
-use super::{accumulator::Accumulate, ending::StopAt, loop_log::WorkerLog, plan::Plan, thief::Thief};
+use super::{accumulator::Accumulate, ending::StopAt, plan::Plan, thief::Thief, worker_log::WorkerLog};
 use crate::{
     clock::Instant,
     pool::{
@@ -57,7 +57,7 @@ pub(crate) trait WorkList: Sync {
         &self,
         worker: GrowWorker<'_>,
         acc: &mut dyn Accumulate,
-        worker_log: &mut WorkerLog,
+        worker_log: &mut WorkerLog<'_>,
         rest: &dyn Fn() -> bool,
     ) -> Result<(), StopAt>;
 }
@@ -84,7 +84,7 @@ impl<'a> GrowWorker<'a> {
     pub(crate) fn run(
         mut self,
         acc: &mut dyn Accumulate,
-        worker_log: &mut WorkerLog,
+        worker_log: &mut WorkerLog<'_>,
         rest: &dyn Fn() -> bool,
     ) -> Result<(), StopAt> {
         let Self { list, me, .. } = self;

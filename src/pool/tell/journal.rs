@@ -1,5 +1,5 @@
-//! The notes of a worker in a shared loop. Each worker has its own journal. When the worker leaves,
-//! the worker adds its journal to its page.
+//! The notes of a worker in a shared loop. Each worker has its own journal in the times of the
+//! loop, and continues it if it comes again.
 
 use std::{ops::Range, thread, time::Duration};
 
@@ -20,7 +20,7 @@ pub(crate) type Mark = (usize, f32);
 #[derive(Clone, Debug)]
 pub(crate) struct Tally {
     /// When the worker began and ended, in nanoseconds since the begin of the loop. Both times are
-    /// infinite if the worker found nothing to do.
+    /// infinite if the worker found nothing to do. Not known while the worker is inside.
     pub(crate) span: Range<f32>,
     /// How long the worker's runs took, in nanoseconds.
     pub(crate) working: f32,
@@ -40,22 +40,6 @@ impl Default for Tally {
     fn default() -> Self {
         let span = f32::INFINITY..f32::INFINITY;
         Self { span, working: 0.0, indices: 0, items: 0, runs: 0, thefts: 0, failed: 0, suffered: 0 }
-    }
-}
-
-impl Tally {
-    /// Adds the work of another visit of the same worker.
-    pub(super) fn add(&mut self, more: &Self) {
-        if more.span.start.is_finite() {
-            self.span = self.span.start.min(more.span.start)..more.span.end;
-        }
-        self.working += more.working;
-        self.indices += more.indices;
-        self.items = self.items.saturating_add(more.items);
-        self.runs += more.runs;
-        self.thefts += more.thefts;
-        self.failed += more.failed;
-        self.suffered += more.suffered;
     }
 }
 
@@ -80,23 +64,31 @@ impl Usage {
     }
 }
 
-/// The notes of one worker in a shared loop.
+/// The notes of one worker in a shared loop: of all its visits.
 #[derive(Debug)]
 pub(crate) struct Journal {
-    pub(super) worker: usize,
+    /// The number of the loop among those with these journals.
+    pub(super) number: u64,
+    worker: usize,
     units: Units,
-    /// When the loop began, and when the worker began.
-    loop_begun: Instant,
+    /// When the visit began, with so many items and runs by earlier visits.
     begun: Instant,
+    before: (usize, usize),
+    /// From the begin of the first visit with a run to the end of the last run.
+    pub(super) span: Option<Range<Instant>>,
     /// The open run, if there is one.
     run: Option<(NotedRun, OpenPieces)>,
     pub(super) tally: Tally,
     /// The victim of each of the worker's thefts.
     pub(super) victims: Vec<usize>,
     pub(super) marks: Vec<Mark>,
+    /// `None` if not measured.
+    pub(super) usage: Option<Usage>,
     /// For a timeline: notes the progress of a run; and the runs so far.
     tick: Option<Tick>,
     pub(super) noted: Vec<NotedRun>,
+    /// The visits so far, if a trace is being taken.
+    pub(super) parts: Vec<WorkerPart>,
 }
 
 /// Neighbouring indices that a worker folds between two thefts.
@@ -118,34 +110,46 @@ pub(crate) struct TheftNote {
 }
 
 impl Journal {
-    /// The journal of `worker` in a loop that began at `loop_begun`, in the `memory` of an earlier
-    /// journal. The worker begins now.
-    pub(crate) fn new(
-        memory: Option<Box<Self>>,
-        worker: usize,
-        units: Units,
-        loop_begun: Instant,
-        tick: Option<Tick>,
-    ) -> Box<Self> {
-        let begun = Instant::now();
-        if let Some(mut journal) = memory {
-            (journal.worker, journal.units) = (worker, units);
-            (journal.loop_begun, journal.begun) = (loop_begun, begun);
-            (journal.run, journal.tally, journal.tick) = (None, Tally::default(), tick);
-            return journal;
-        }
-        Box::new(Self {
+    /// The journal of `worker`, which has not come yet.
+    pub(super) fn new(worker: usize) -> Self {
+        Self {
+            number: 0,
             worker,
-            units,
-            loop_begun,
-            begun,
+            units: Units::Items,
+            begun: Instant::now(),
+            before: (0, 0),
+            span: None,
             run: None,
             tally: Tally::default(),
             victims: Vec::new(),
             marks: Vec::new(),
-            tick,
+            usage: None,
+            tick: None,
             noted: Vec::new(),
-        })
+            parts: Vec::new(),
+        }
+    }
+
+    /// The worker comes now, into the loop with this `number`.
+    pub(super) fn come(&mut self, number: u64, units: Units, tick: Option<Tick>) {
+        if self.number != number {
+            (self.number, self.units, self.tick) = (number, units, tick);
+            (self.span, self.tally, self.usage) = (None, Tally::default(), None);
+        }
+        (self.begun, self.run) = (Instant::now(), None);
+        self.before = (self.tally.items, self.tally.runs);
+    }
+
+    /// The worker leaves. It has tried `failed` thefts without success, and has `used` a CPU, if
+    /// that was measured. `is_traced` says whether a trace is being taken.
+    pub(crate) fn leave(&mut self, failed: usize, used: Option<Usage>, is_traced: bool) {
+        self.tally.failed += failed;
+        if let Some(used) = used {
+            self.usage.get_or_insert_default().add(used);
+        }
+        if is_traced {
+            self.add_part();
+        }
     }
 
     /// The worker begins a run. The time of its first run counts from the worker's begin. The time
@@ -208,23 +212,19 @@ impl Journal {
         self.victims = victims;
     }
 
-    /// The worker has folded `items` items, counted one by one.
+    /// The worker has folded `items` items in this visit, counted one by one.
     pub(crate) fn count(&mut self, items: usize) {
-        self.tally.items = items;
+        self.tally.items = self.before.0.saturating_add(items);
     }
 
-    /// The worker has tried this number of thefts without success.
-    pub(crate) fn failed(&mut self, thefts: usize) {
-        self.tally.failed = thefts;
-    }
-
-    /// For a trace: the visit of a worker that leaves now.
+    /// For a trace: adds the visit of the worker, which leaves now.
     #[cold]
     #[inline(never)]
-    pub(super) fn part(&self) -> WorkerPart {
+    fn add_part(&mut self) {
         let (thread, span) = (thread::current().id(), (self.begun, Instant::now()));
-        let Self { worker: seat, tally: Tally { items, runs, .. }, .. } = *self;
-        WorkerPart { seat, thread, span, items, is_empty: items == 0 && runs == 0 }
+        let (items, is_empty) =
+            (self.tally.items - self.before.0, self.before == (self.tally.items, self.tally.runs));
+        self.parts.push(WorkerPart { seat: self.worker, thread, span, items, is_empty });
     }
 
     /// Adds a run over existing items.
@@ -239,8 +239,8 @@ impl Journal {
 
     /// Adds a run of `items` items, which began with a theft from `victim`, if there is one.
     fn add_run(&mut self, items: usize, span: &Range<Instant>, victim: Option<usize>) {
-        let Self { tally, begun, loop_begun, .. } = self;
-        tally.span = nanos(*begun - *loop_begun)..nanos(span.end - *loop_begun);
+        let Self { tally, begun, .. } = self;
+        self.span.get_or_insert(*begun..span.end).end = span.end;
         tally.working += nanos(span.end - span.start);
         tally.items = tally.items.saturating_add(items);
         tally.runs += 1;

@@ -1,9 +1,9 @@
-//! The times of a shared loop, and where its workers write them: a page for each worker. The
-//! calling thread gathers the pages when all workers have left.
+//! The times of a shared loop, and where its workers write them: a journal for each worker. The
+//! calling thread gathers the journals when all workers have left.
 //!
-//! A page is used loop after loop, and only its worker uses it while a loop runs. So its cache
+//! A journal is used loop after loop, and only its worker uses it while a loop runs. So its cache
 //! lines move only twice in a loop: to the calling thread at the end, and back when the worker
-//! leaves the next loop. (When all workers wrote to one place, some ten lines moved between two
+//! comes to the next loop. (When all workers wrote to one place, some ten lines moved between two
 //! workers, most of them before the calling thread could go on. A loop of 22 µs took 0.2 µs
 //! longer.)
 
@@ -13,9 +13,16 @@ use crossbeam_utils::CachePadded;
 
 use super::{
     journal::{Journal, Mark, NotedRun, Tally, Usage},
-    trace::{notes::Tick, scene::WorkerPart},
+    trace::{
+        notes::Tick,
+        scene::{SceneSpot, WorkerPart},
+    },
+    units::Units,
 };
-use crate::sync::{Mutex, lock};
+use crate::{
+    clock::{Instant, nanos},
+    sync::{Mutex, MutexGuard, lock},
+};
 
 /// The times of a shared loop in nanoseconds: the sum of its workers' journals.
 #[derive(Debug, Default)]
@@ -24,8 +31,12 @@ pub(crate) struct Times {
     pub(crate) marks: Vec<Mark>,
     /// The work of each worker, in worker order.
     pub(crate) tallies: Vec<Tally>,
-    /// The CPU time and context switches of all workers together; `None` if not measured.
+    /// Whether the workers measure their CPU time and context switches, and those of all workers
+    /// together; `None` if not measured.
+    pub(crate) measures_usage: bool,
     pub(crate) usage: Option<Usage>,
+    /// The loop's spot in a scene, if a trace is being taken there.
+    pub(crate) spot: Option<SceneSpot>,
     /// Notes the progress of runs; `None` if no timeline is wanted.
     pub(crate) tick: Option<Tick>,
     /// For a timeline: the items that each worker gets at the start, and the runs.
@@ -33,8 +44,10 @@ pub(crate) struct Times {
     pub(crate) noted: Vec<NotedRun>,
     /// The visits of the workers, each from arriving to leaving; empty if no trace is being taken.
     pub(crate) parts: Vec<WorkerPart>,
+    /// The number of the loop among those with these journals.
+    pub(crate) number: u64,
     /// Where the workers write until they leave.
-    pub(crate) pages: Pages,
+    pub(crate) journals: Vec<CachePadded<Mutex<Journal>>>,
 }
 
 /// The sums are compiled once: the compiler would unroll each of them wherever the policy uses it.
@@ -47,23 +60,40 @@ impl Times {
         self.tallies.clear();
         self.tallies.resize(workers, Tally::default());
         self.parts.clear();
-        self.usage = measures_usage.then(Usage::default);
-        self.pages.begin(workers);
+        (self.measures_usage, self.usage, self.spot) = (measures_usage, None, SceneSpot::here());
+        self.number += 1;
+        while self.journals.len() < workers {
+            self.journals.push(Mutex::new(Journal::new(self.journals.len())).into());
+        }
         self
     }
 
-    /// Adds what the workers have written. All of them have left.
-    pub(crate) fn gather(&mut self) {
-        let Self { marks, tallies, usage, noted, parts, pages, .. } = self;
-        for (worker, page) in pages.of_loop() {
-            tallies[worker].add(&page.tally);
-            for victim in page.victims.drain(..) {
+    /// `worker` comes now. Nobody else uses its journal while a loop runs.
+    pub(crate) fn journal(&self, worker: usize, units: Units) -> MutexGuard<'_, Journal> {
+        let mut journal = lock(&self.journals[worker]);
+        journal.come(self.number, units, self.tick);
+        journal
+    }
+
+    /// Adds what the workers have written in the loop, which began at `begin`. All of them have
+    /// left.
+    pub(crate) fn gather(&mut self, begin: Instant) {
+        let Self { marks, tallies, usage, noted, parts, number, journals, .. } = self;
+        self.spot = None;
+        let journals = journals.iter_mut().map(|it| it.get_mut().unwrap_or_else(PoisonError::into_inner));
+        for (worker, journal) in journals.enumerate().filter(|(_, journal)| journal.number == *number) {
+            let suffered = tallies[worker].suffered;
+            let span = journal.span.clone().map(|span| nanos(span.start - begin)..nanos(span.end - begin));
+            let span = span.unwrap_or(f32::INFINITY..f32::INFINITY);
+            let thefts = journal.victims.len();
+            tallies[worker] = Tally { span, thefts, suffered, ..journal.tally.clone() };
+            for victim in journal.victims.drain(..) {
                 tallies[victim].suffered += 1;
             }
-            marks.append(&mut page.marks);
-            noted.append(&mut page.noted);
-            parts.append(&mut page.parts);
-            if let Some(used) = page.usage {
+            marks.append(&mut journal.marks);
+            noted.append(&mut journal.noted);
+            parts.append(&mut journal.parts);
+            if let Some(used) = journal.usage {
                 usage.get_or_insert_default().add(used);
             }
         }
@@ -109,105 +139,33 @@ impl Times {
     }
 }
 
-/// The pages of the workers of a loop.
-#[derive(Debug, Default)]
-pub(crate) struct Pages {
-    /// The number of the loop among those with these pages.
-    number: u64,
-    pages: Vec<CachePadded<Mutex<Page>>>,
-}
-
-impl Pages {
-    /// A loop of `workers` workers begins.
-    fn begin(&mut self, workers: usize) {
-        self.number += 1;
-        if self.pages.len() < workers {
-            self.pages.resize_with(workers, CachePadded::default);
-        }
-    }
-
-    /// `worker` comes. Returns memory for its journal.
-    pub(crate) fn journal(&self, worker: usize) -> Option<Box<Journal>> {
-        lock(&self.pages[worker]).journal.take()
-    }
-
-    /// Adds the journal of a worker that leaves now. `usage` is the worker's usage, if its usage
-    /// was measured. `is_traced` says whether a trace is being taken.
-    pub(crate) fn add(&self, journal: Box<Journal>, usage: Option<Usage>, is_traced: bool) {
-        let part = is_traced.then(|| journal.part());
-        let mut page = lock(&self.pages[journal.worker]);
-        page.add(self.number, journal, usage);
-        page.parts.extend(part);
-    }
-
-    /// The pages of the workers that have come in this loop. All of them have left.
-    fn of_loop(&mut self) -> impl Iterator<Item = (usize, &mut Page)> {
-        let Self { number, pages } = self;
-        let pages = pages.iter_mut().map(|page| page.get_mut().unwrap_or_else(PoisonError::into_inner));
-        pages.enumerate().filter(|(_, page)| page.number == *number)
-    }
-}
-
-/// The notes of one worker in a loop: the sum of its visits.
-#[derive(Debug, Default)]
-struct Page {
-    /// The number of the loop of these notes.
-    number: u64,
-    tally: Tally,
-    victims: Vec<usize>,
-    marks: Vec<Mark>,
-    usage: Option<Usage>,
-    noted: Vec<NotedRun>,
-    parts: Vec<WorkerPart>,
-    /// Memory for the journal of the next visit.
-    journal: Option<Box<Journal>>,
-}
-
-impl Page {
-    /// Adds a visit in the loop with this `number`.
-    fn add(&mut self, number: u64, mut journal: Box<Journal>, usage: Option<Usage>) {
-        if self.number != number {
-            (self.number, self.tally, self.usage) = (number, Tally::default(), None);
-        }
-        let Journal { ref mut tally, ref mut victims, ref mut marks, ref mut noted, .. } = *journal;
-        tally.thefts = victims.len();
-        self.tally.add(tally);
-        self.victims.append(victims);
-        self.marks.append(marks);
-        self.noted.append(noted);
-        if let Some(used) = usage {
-            self.usage.get_or_insert_default().add(used);
-        }
-        self.journal = Some(journal);
-    }
-}
-
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
-    use super::{super::units::Units, *};
-    use crate::clock::Instant;
+    use super::*;
 
-    /// A helper visits a loop twice, and does not come to the next loop. A page adds up the
-    /// visits of its loop, and none of an earlier one.
+    /// A helper visits a loop twice, and does not come to the next loop. A journal adds up the
+    /// visits to its loop, and none to an earlier one.
     #[test]
-    fn a_page_has_the_visits_of_one_loop() {
+    fn a_journal_has_the_visits_to_one_loop() {
+        let begin = Instant::now();
         let visit = |times: &Times, worker, items| {
-            let memory = times.pages.journal(worker);
-            let mut journal = Journal::new(memory, worker, Units::Items, Instant::now(), None);
+            let mut journal = times.journal(worker, Units::Items);
             journal.begin(0, None);
             journal.end(items);
-            times.pages.add(journal, None, false);
+            journal.leave(1, None, true);
         };
         let mut times = Box::<Times>::default().of(2, false);
         for (worker, items) in [(0, 3), (1, 4), (1, 5)] {
             visit(&times, worker, items);
         }
-        times.gather();
+        times.gather(begin);
         let items = |times: &Times| [0, 1].map(|worker| times.tallies[worker].items);
         assert_eq!((items(&times), times.runs(), times.marks.len()), ([3, 9], 3, 3));
+        assert_eq!(times.parts.iter().map(|part| part.items).collect::<Vec<_>>(), [3, 4, 5], "a visit each");
+        assert_eq!(times.tallies[1].failed, 2);
         let mut next = times.of(2, false);
         visit(&next, 0, 7);
-        next.gather();
+        next.gather(begin);
         assert_eq!((items(&next), next.runs(), next.marks.len()), ([7, 0], 1, 1));
     }
 

@@ -14,8 +14,8 @@ use crate::{
             ending::{StopAt, discard},
             executor::Executor,
             handles::Watch,
-            loop_log::WorkerLog,
             work_list::{GrowWorker, WorkList},
+            worker_log::WorkerLog,
         },
         policy::{
             back_off,
@@ -183,7 +183,7 @@ impl<T: Send> WorkList for List<'_, T> {
         &self,
         worker: GrowWorker<'_>,
         acc: &mut dyn Accumulate,
-        worker_log: &mut WorkerLog,
+        worker_log: &mut WorkerLog<'_>,
         rest: &dyn Fn() -> bool,
     ) -> Result<(), StopAt> {
         worker.run(acc, worker_log, rest)

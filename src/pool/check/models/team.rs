@@ -11,7 +11,6 @@ use crate::{
             accumulator::{Accumulator, Partials, WorkerFolder, result_of},
             body::{Body, Stop},
             handles::Watch,
-            loop_log::LoopLog,
             plan::Plan,
             range_loop::RangeLoop,
         },
@@ -113,11 +112,12 @@ impl Team {
             polls: PollTimes::default(),
         };
         let times = Box::<Times>::default().of(self.threads.size() + 1, false);
-        let log = LoopLog::new(Instant::now(), Some(times));
         let turn = self.threads.barrier.arenas.take().expect("an arena is free");
         let ranges = &turn.arena.ranges;
-        let (range_loop, mut made) =
-            (RangeLoop { ranges, plan: &plan, log: &log, list: None }, Partials::new(&body, &Units::Items));
+        let (range_loop, mut made) = (
+            RangeLoop { ranges, plan: &plan, times: Some(&times), list: None },
+            Partials::new(&body, &Units::Items),
+        );
         let mut folder = WorkerFolder::new(&body, 0, None);
         let mut own = Accumulator::new(&mut folder, None, &made);
         range_loop.begin(0..items, bounds, turn.arena.number, watch);
