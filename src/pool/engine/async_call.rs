@@ -12,12 +12,12 @@ use super::{
     async_loop::{AsyncLoop, AsyncReport, LendPollItems, PollItems},
     executor::Executor,
     loop_options::LoopOptions,
-    plan::{Plan, WorkerPlaces},
+    plan::{Plan, SharedPlan, WorkerPlaces},
 };
 use crate::{
     clock::Instant,
     pool::{
-        policy::site::Loop,
+        policy::{site::Loop, split::Boundaries},
         supply::{Fence, first_indices::FirstIndices, range::Ranges, wake_queues::WakeQueues},
         team::{
             barrier::{Offer, PollTimes, Reentry},
@@ -64,18 +64,21 @@ impl Executor {
         };
         let times = Box::<Times>::default().of(helpers + 1, false);
         let awake = self.threads.barrier.awake() > 0;
+        let plan = SharedPlan {
+            workers: helpers + 1,
+            pace: self.memory.recall(this),
+            boundaries: Boundaries::default(),
+            polls: PollTimes { at_end: Patience::BRIEF, between: self.gaps.fixed() },
+        };
         let async_loop = CachePadded::new(AsyncLoop {
             queues,
             ranges: &ranges,
             plan: Plan {
-                workers: helpers + 1,
+                shared: &plan,
                 units: options.units,
-                pace: self.memory.recall(this),
-                boundaries: None,
                 has_large_partials: false,
                 heavy: &self.prices.heavy,
                 places: arena.map(|arena| WorkerPlaces { threads: &self.threads, cpus: &self.cpus, arena }),
-                polls: PollTimes { at_end: Patience::BRIEF, between: self.gaps.fixed() },
             },
             first_indices: FirstIndices::new(first_indices),
             times,
@@ -98,7 +101,7 @@ impl Executor {
             idle = self.threads.barrier.idle();
             let helpers = self.prices.most_helpers(caller.work_left()).clamp(1, helpers);
             let work = |me| others(me, &mut |poller| async_loop.worker(me, poller).work());
-            let offer = Offer { helpers, reentry: Reentry::Once, polls: async_loop.plan.polls };
+            let offer = Offer { helpers, reentry: Reentry::Once, polls: plan.polls };
             job::share(&self.threads.barrier, turn, offer, &work, || caller.work());
         } else {
             caller.leave();

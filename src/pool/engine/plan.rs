@@ -15,22 +15,18 @@ use crate::{
 /// How a call is shared. The next calls may repeat it.
 pub(crate) struct SharedPlan {
     /// The largest number of workers. At the start, only the first workers have items.
-    pub(super) workers: usize,
+    pub(crate) workers: usize,
     /// The cost of an index in an earlier call, in nanoseconds; `None` if unknown.
-    pub(super) pace: Option<f32>,
+    pub(crate) pace: Option<f32>,
     /// Where the ranges begin, and the distribution of the cost over the slice.
-    pub(super) boundaries: Boundaries,
+    pub(crate) boundaries: Boundaries,
     /// How long threads poll before they sleep.
-    pub(super) polls: PollTimes,
+    pub(crate) polls: PollTimes,
 }
 
-/// The part of a plan that the workers read, and the loop's options for them.
+/// What the workers read: the plan, and the loop's options for them.
 pub(crate) struct Plan<'a> {
-    pub(crate) workers: usize,
-    pub(crate) pace: Option<f32>,
-    /// Where the ranges begin, and what items cost; `None` if unknown.
-    pub(crate) boundaries: Option<&'a Boundaries>,
-    pub(crate) polls: PollTimes,
+    pub(crate) shared: &'a SharedPlan,
     pub(crate) units: Units,
     /// Whether partial results may be large.
     pub(crate) has_large_partials: bool,
@@ -44,9 +40,10 @@ pub(crate) struct Plan<'a> {
 impl Plan<'_> {
     /// The grain of a run of `items` that begins at `begin`, if somebody has read the clock.
     /// `range` is the number of the range, if a worker got these items at the start.
+    #[inline(always)] // into the fold of a run
     pub(crate) fn grain(&self, begin: Option<Instant>, items: Range<usize>, range: Option<usize>) -> Grain {
-        let harmless = self.boundaries.map_or(1, |known| known.harmless_block(items, range));
-        Grain::new(begin, self.pace, harmless, self.units.are_blocks())
+        let SharedPlan { pace, ref boundaries, .. } = *self.shared;
+        Grain::new(begin, pace, boundaries.harmless_block(items, range), self.units.are_blocks())
     }
 
     /// The distance from a thief to a victim. `thief` and `victim` are seats of the loop's arena.

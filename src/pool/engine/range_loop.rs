@@ -8,7 +8,7 @@ use super::{
     ending::{Panic, StopAt},
     handles::Watch,
     order::Node,
-    plan::Plan,
+    plan::{Plan, SharedPlan},
     thief::Thief,
     visit::{Hand, Worker, fold_run, visit},
     work_list::{GrowWorker, WorkList},
@@ -49,7 +49,7 @@ impl RangeLoop<'_> {
     pub(crate) fn begin(&self, range: Range<usize>, bounds: &[usize], number: usize, watch: Watch<'_>) {
         self.ranges.partition(range.clone(), bounds);
         if let Some(list) = self.list {
-            list.share(self.plan.workers, number);
+            list.share(self.plan.shared.workers, number);
         }
         watch.begin(self.ranges, self.plan.units, range);
     }
@@ -71,7 +71,8 @@ impl RangeLoop<'_> {
             partials.lend(me, &mut |acc| self.work(me, &mut entered, acc, &|| false));
         };
         let reentry = if self.list.is_some() { Reentry::Again } else { Reentry::Once };
-        let offer = Offer { helpers: self.plan.workers - 1, reentry, polls: self.plan.polls };
+        let SharedPlan { workers, polls, .. } = *self.plan.shared;
+        let offer = Offer { helpers: workers - 1, reentry, polls };
         job::share(&threads.barrier, turn, offer, &work, || {
             self.work(0, &mut mine, own, &|| threads.rest(turn));
         });
@@ -276,7 +277,7 @@ mod tests {
         policy::{
             prices::Estimate,
             site::{Loop, Site, Slice},
-            split::Splits,
+            split::{Boundaries, Splits},
         },
         supply::{Fence, range::Attempt},
         team::barrier::PollTimes,
@@ -310,18 +311,13 @@ mod tests {
         }
     }
 
-    /// The plan of a loop of two workers about which nothing is known.
-    fn plan(heavy: &Estimate) -> Plan<'_> {
-        Plan {
-            workers: 2,
-            units: Units::Items,
-            pace: None,
-            boundaries: None,
-            has_large_partials: true,
-            heavy,
-            places: None,
-            polls: PollTimes::default(),
-        }
+    /// The plan of a loop of two workers, of which so much is known.
+    fn shared(pace: Option<f32>, boundaries: Boundaries) -> SharedPlan {
+        SharedPlan { workers: 2, pace, boundaries, polls: PollTimes::default() }
+    }
+
+    fn plan<'a>(shared: &'a SharedPlan, heavy: &'a Estimate) -> Plan<'a> {
+        Plan { shared, units: Units::Items, has_large_partials: true, heavy, places: None }
     }
 
     /// A loop of two workers with five items each, both on this thread. The first worker works
@@ -330,7 +326,8 @@ mod tests {
     fn run_loop(fence: Fence, second_has_entered: bool) -> (Vec<(usize, usize)>, [Tally; 2]) {
         let (ranges, heavy) = (Arc::new(Ranges::new(2, fence)), Estimate::new(5e3));
         ranges.partition(0..10, &[5]);
-        let plan = plan(&heavy);
+        let nothing_known = shared(None, Boundaries::default());
+        let plan = plan(&nothing_known, &heavy);
         let (begin, mut times) = (Instant::now(), Box::<Times>::default().of(2, false));
         let (range_loop, mut made) = (
             RangeLoop { ranges: &ranges, plan: &plan, times: Some(&times), list: None },
@@ -417,7 +414,8 @@ mod tests {
             }
             let boundaries = splits.boundaries(this, false, 2);
             assert_eq!(boundaries.known.is_some(), each.is_some());
-            let plan = Plan { boundaries: Some(&boundaries), pace: each.or(Some(4.0)), ..plan(&heavy) };
+            let shared = shared(each.or(Some(4.0)), boundaries);
+            let plan = plan(&shared, &heavy);
             let ranges = Arc::new(Ranges::new(2, Fence::Symmetric));
             ranges.partition(0..len, &[len]);
             let times = Box::<Times>::default().of(2, false);

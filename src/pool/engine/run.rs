@@ -361,12 +361,8 @@ impl Executor {
         arena: &'a Arena,
         options: &LoopOptions<'_>,
     ) -> Plan<'a> {
-        let SharedPlan { workers, pace, ref boundaries, polls } = *plan;
         Plan {
-            workers,
-            pace,
-            boundaries: Some(boundaries),
-            polls,
+            shared: plan,
             units: options.units,
             has_large_partials: options.kind.has_large_partials,
             heavy: &self.prices.heavy,

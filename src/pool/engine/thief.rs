@@ -7,7 +7,6 @@ use crate::{
     clock::{Instant, nanos},
     pool::{
         policy::{
-            split::Boundaries,
             theft::{self, Watched},
             victim::{spread, victim},
         },
@@ -53,7 +52,7 @@ impl StealPolicy for Thief<'_> {
         self.asked += 1;
         let Self { me, plan, asked, .. } = *self;
         let others = others.map(|(worker, left)| (worker, left, plan.distance(me, worker)));
-        victim(others, spread(plan.workers, me, asked))
+        victim(others, spread(plan.shared.workers, me, asked))
     }
 
     fn pays(&mut self, victim: VictimView<'_>) -> bool {
@@ -74,6 +73,6 @@ impl StealPolicy for Thief<'_> {
         if self.is_stuck {
             return Some(left.start);
         }
-        theft::middle(self.plan.boundaries.and_then(Boundaries::profile), self.nth, victim, left)
+        theft::middle(self.plan.shared.boundaries.profile(), self.nth, victim, left)
     }
 }

@@ -157,7 +157,7 @@ impl<'a> GrowWorker<'a> {
     /// One attempt at a theft.
     fn steal(&mut self) -> Option<usize> {
         let Self { list, me, plan, .. } = *self;
-        let others = (me + 1..plan.workers).chain(0..me).map(|worker| (worker, list.shown(worker)));
+        let others = (me + 1..plan.shared.workers).chain(0..me).map(|worker| (worker, list.shown(worker)));
         let victim = self.thief.victim(&mut others.filter(|&(_, shown)| shown > 0))?;
         // The victim may be about to take these items itself, so the thief waits for a moment.
         // If the items are gone by then, `try_steal` finds nothing.

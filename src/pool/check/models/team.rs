@@ -5,16 +5,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use super::{local::Local, *};
 use crate::{
-    clock::Instant,
     pool::{
         engine::{
             accumulator::{Accumulator, Partials, WorkerFolder, result_of},
             body::{Body, Stop},
             handles::Watch,
-            plan::Plan,
+            plan::{Plan, SharedPlan},
             range_loop::RangeLoop,
         },
-        policy::prices::Estimate,
+        policy::{prices::Estimate, split::Boundaries},
         supply::range,
         team::{barrier::PollTimes, oneshot, threads::Threads},
         tell::{times::Times, units::Units},
@@ -101,15 +100,14 @@ impl Team {
         let (local, claims) = (Local::new(1), Claims::new(items));
         let body = Borrowing { local: &local, claims: &claims, panics };
         let heavy = Estimate::new(5e3);
+        let (pace, boundaries, polls) = (None, Boundaries::default(), PollTimes::default());
+        let shared = SharedPlan { workers: bounds.len() + 1, pace, boundaries, polls };
         let plan = Plan {
-            workers: bounds.len() + 1,
+            shared: &shared,
             units: Units::Items,
-            pace: None,
-            boundaries: None,
             has_large_partials: cfg!(shuttle), // loom needs the same value in every execution
             heavy: &heavy,
             places: None,
-            polls: PollTimes::default(),
         };
         let times = Box::<Times>::default().of(self.threads.size() + 1, false);
         let turn = self.threads.barrier.arenas.take().expect("an arena is free");
