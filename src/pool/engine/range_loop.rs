@@ -193,14 +193,8 @@ impl RangeWorker<'_, '_> {
         }
         let plan = of.plan;
         let mut grain = plan.grain(begin, owner.next()..owner.next() + owner.left(), range);
-        let mut hand = OwnRange { owner, first, has_large_partials: plan.has_large_partials };
-        fold_run(&mut hand, &mut grain, acc, journal.is_some(), |next, now| {
-            if let Some(journal) = &mut journal {
-                journal.mark(next, now);
-            }
-            plan.check_cpu(now);
-            true
-        })?;
+        let mut hand = OwnRange { owner, first, plan, journal };
+        fold_run(&mut hand, &mut grain, acc)?;
         Ok(hand.first)
     }
 
@@ -219,17 +213,14 @@ impl RangeWorker<'_, '_> {
 /// The range of a worker, which other workers may shorten.
 struct OwnRange<'r, 'o> {
     owner: &'r mut Owner<'o>,
-    /// The first index of the current partial result.
+    /// The first index of the current partial result. If partial results may be large, a run has
+    /// several of them.
     first: usize,
-    /// Whether partial results may be large. Then a run has several partial results.
-    has_large_partials: bool,
+    plan: &'r Plan<'r>,
+    journal: Option<&'r mut Journal>,
 }
 
 impl Hand for OwnRange<'_, '_> {
-    fn next(&self) -> usize {
-        self.owner.next()
-    }
-
     fn left(&self) -> usize {
         self.owner.left()
     }
@@ -238,7 +229,7 @@ impl Hand for OwnRange<'_, '_> {
     fn fold(&mut self, stretch: Stretch, acc: &mut dyn Accumulate) -> Result<(), StopAt> {
         let Stretch { size, items, full_fences, is_new } = stretch;
         let owner = &mut *self.owner;
-        if is_new && self.has_large_partials {
+        if is_new && self.plan.has_large_partials {
             acc.end(Node::run(mem::replace(&mut self.first, owner.next())));
         }
         owner.use_full_fences(full_fences);
@@ -251,6 +242,19 @@ impl Hand for OwnRange<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    fn is_noted(&self) -> bool {
+        self.journal.is_some()
+    }
+
+    #[inline(always)]
+    fn end_stretch(&mut self, now: Instant) -> bool {
+        if let Some(journal) = &mut self.journal {
+            journal.mark(self.owner.next(), now);
+        }
+        self.plan.check_cpu(now);
+        true
     }
 }
 

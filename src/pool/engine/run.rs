@@ -51,14 +51,10 @@ pub(super) struct Running<'r> {
     pub(super) partials: &'r dyn Lend,
 }
 
-/// How the calling thread's work alone has ended.
-enum AfterAlone<'r> {
-    /// The loop has ended. No worker was invited, for this reason.
-    Ended(Alone),
-    /// There is help for the indices that are left. In a box, because the stack of an item, and of
-    /// the loops that it calls, is above the frame of [`Running::together`].
-    Help(Box<SharedPart<'r>>),
-}
+/// The help for the indices that are left when the calling thread's work alone has ended; or the
+/// reason why the loop has ended without help. In a box, because the stack of an item, and of the
+/// loops that it calls, is above the frame of [`Running::together`].
+type AfterAlone<'r> = Result<Box<SharedPart<'r>>, Alone>;
 
 /// The part of a call that several workers fold.
 pub(super) struct SharedPart<'r> {
@@ -87,8 +83,8 @@ impl<'r> Running<'r> {
     #[inline(never)] // so that the frame of its caller is small
     pub(super) fn run(mut self) -> Option<Box<Account>> {
         match self.alone() {
-            AfterAlone::Ended(why) => self.account_alone(why),
-            AfterAlone::Help(shared) => self.together(shared),
+            Ok(shared) => self.together(shared),
+            Err(why) => self.account_alone(why),
         }
     }
 
@@ -97,20 +93,17 @@ impl<'r> Running<'r> {
     fn alone(&mut self) -> AfterAlone<'r> {
         let Self { executor, call, options, .. } = *self;
         if options.watch.is_cancelled() {
-            return AfterAlone::Ended(Alone::Cancelled);
+            return Err(Alone::Cancelled);
         }
         let pace = self.pace_alone();
-        if pace.is_some_and(|pace| self.solo.fold(self.own, pace)) || self.solo.is_through() {
+        if pace.is_some_and(|pace| self.solo.work(self.own, pace)) || self.solo.is_through() {
             self.learn_alone(call.launch.why() == Some(Why::Faster));
-            return AfterAlone::Ended(executor.why_alone(&call, options));
+            return Err(executor.why_alone(&call, options));
         }
         if call.launch.is_trial() {
             executor.memory.learn_alone(&executor.prices, call.this, true, f32::INFINITY);
         }
-        match self.invite(call, false) {
-            Some(shared) => AfterAlone::Help(shared),
-            None => self.go_on_until_help(),
-        }
+        self.invite(call, false).map_or_else(|| self.go_on_until_help(), Ok)
     }
 
     /// How long the calling thread works alone, and when it reads the clock. `None` if the loop is
@@ -139,16 +132,16 @@ impl<'r> Running<'r> {
         executor.tell_of_busy(options.wishes.at);
         let between = executor.prices.help_time(false);
         loop {
-            if self.solo.fold(self.own, self.solo.pace_as_before(between)) || self.solo.is_through() {
+            if self.solo.work(self.own, self.solo.pace_as_before(between)) || self.solo.is_through() {
                 self.learn_alone(false);
-                return AfterAlone::Ended(Alone::Busy);
+                return Err(Alone::Busy);
             }
             let awake = executor.threads.barrier.awake() > 0;
             if executor.could_help() > 0
                 && let Some(launch) = launch::of_rest(&executor.prices, self.solo.work_left(), awake)
                 && let Some(shared) = self.invite(Call::unweighed(this, launch, awake), true)
             {
-                return AfterAlone::Help(shared);
+                return Ok(shared);
             }
         }
     }
@@ -183,7 +176,7 @@ impl<'r> Running<'r> {
             return None;
         }
         let turn = executor.take_turn(options)?;
-        let (left, is_worker) = (solo.left(), threads.here() > 0);
+        let (left, is_worker) = (solo.rest(), threads.here() > 0);
         let most = executor.most(this, options).min(executor.workers - 1 - usize::from(is_worker) + around);
         let mut splits = try_lock_soon(&executor.learnt);
         let request = Request {

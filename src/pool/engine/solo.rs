@@ -26,8 +26,11 @@ use crate::{
 /// A loop that the calling thread runs alone. When this value is dropped, all remaining indices
 /// count as done.
 pub(crate) struct Solo<'a> {
+    options: &'a LoopOptions<'a>,
     begin: Instant,
-    hand: Private<'a>,
+    /// How many indices have been begun, and where the indices of the thread end.
+    begun: usize,
+    end: usize,
     /// The number of indices that were folded at the last reading of the clock, and the time from
     /// `begin` to this reading. The time of the items before `from`, which were folded before
     /// `begin`, does not count.
@@ -39,8 +42,8 @@ pub(crate) struct Solo<'a> {
 
 impl Drop for Solo<'_> {
     fn drop(&mut self) {
-        let LoopOptions { watch, units, .. } = self.hand.options;
-        watch.done(units.items(self.left()).len());
+        let LoopOptions { watch, units, .. } = self.options;
+        watch.done(units.items(self.rest()).len());
     }
 }
 
@@ -48,19 +51,23 @@ impl<'a> Solo<'a> {
     /// A loop over the indices `left`, which begins at `begin`.
     pub(crate) fn new(options: &'a LoopOptions<'a>, begin: Instant, left: Range<usize>) -> Self {
         let closeup = options.tick().map(|tick| Box::new(Closeup::new(tick, left.start, begin)));
-        let (len, timed, took) = (left.end, left.start, Duration::ZERO);
-        let hand = Private { options, begun: left.start, end: len };
-        Self { begin, hand, from: left.start, timed, took, closeup }
+        let Range { start: from, end } = left;
+        Self { options, begin, begun: from, end, from, timed: from, took: Duration::ZERO, closeup }
     }
 
     /// Whether all indices have been begun, and no made item is left.
     pub(crate) fn is_through(&self) -> bool {
-        self.left().is_empty() && !self.hand.has_made_items()
+        self.rest().is_empty() && !self.has_made_items()
+    }
+
+    /// Whether the loop's items have made items that nobody has folded.
+    fn has_made_items(&self) -> bool {
+        self.options.list.is_some_and(|list| !list.is_dry(0))
     }
 
     /// Whether the loop runs over a list that grows.
     pub(crate) fn has_work_list(&self) -> bool {
-        self.hand.options.list.is_some()
+        self.options.list.is_some()
     }
 
     /// The time of an index in nanoseconds: the longer one of the `known` time and of the time that
@@ -77,35 +84,29 @@ impl<'a> Solo<'a> {
     }
 
     /// The indices that have not been begun.
-    pub(crate) fn left(&self) -> Range<usize> {
-        self.hand.begun..self.hand.end
+    pub(crate) fn rest(&self) -> Range<usize> {
+        self.begun..self.end
     }
 
     /// About how many nanoseconds of work are left.
     pub(crate) fn work_left(&self) -> f32 {
-        match (self.hand.options.list, self.timed) {
+        match (self.options.list, self.timed) {
             (Some(_), _) => f32::INFINITY, // the number of items is unknown
-            (None, timed) => nanos(self.took) / timed.max(1) as f32 * self.left().len() as f32,
+            (None, timed) => nanos(self.took) / timed.max(1) as f32 * self.rest().len() as f32,
         }
     }
 
     /// Folds until the end, or until `pace` has no more time. Returns whether the loop has ended
     /// before its last item, by a stop or by its token.
-    pub(crate) fn fold(&mut self, acc: &mut dyn Accumulate, mut pace: AlonePace) -> bool {
-        let Self { begin, ref mut hand, ref mut timed, ref mut took, ref mut closeup, .. } = *self;
-        let LoopOptions { watch, list, .. } = *hand.options;
+    pub(crate) fn work(&mut self, acc: &mut dyn Accumulate, mut pace: AlonePace) -> bool {
+        let LoopOptions { watch, list, .. } = *self.options;
         if let Some(list) = list {
             list.until(pace.limit());
         }
-        let folded = fold_run(hand, &mut pace, acc, true, |next, now| {
-            (*timed, *took) = (next, now - begin);
-            if let Some(closeup) = closeup {
-                closeup.tick(next, now);
-            }
-            !watch.is_raised()
-        });
+        let folded = fold_run(self, &mut pace, acc);
         if let Err(StopAt { at, .. }) = folded {
-            (*timed, *took) = (if list.is_some() { *timed } else { at + 1 }, begin.elapsed());
+            self.timed = if list.is_some() { self.timed } else { at + 1 };
+            self.took = self.begin.elapsed();
         }
         folded.is_err() || watch.is_raised()
     }
@@ -130,44 +131,25 @@ impl<'a> Solo<'a> {
 
     /// The calling thread's work until now.
     pub(crate) fn so_far(&mut self) -> Before {
-        let (begin, indices) = (self.begin, self.hand.begun);
+        let (begin, indices) = (self.begin, self.begun);
         let took = if indices == 0 { Duration::ZERO } else { begin.elapsed() };
         let mut closeup = self.closeup.take();
         if let Some(closeup) = &mut closeup {
             closeup.tick_last(indices, begin + took);
         }
-        let counted = self.hand.options.list.map(|list| list.folded(0));
+        let counted = self.options.list.map(|list| list.folded(0));
         Before { begin, indices, counted, took, closeup }
     }
 
     /// Leaves the rest of the indices to a shared loop. Returns the calling thread's work until
     /// now.
     pub(crate) fn hand_over(&mut self) -> Before {
-        self.hand.end = self.hand.begun;
+        self.end = self.begun;
         self.so_far()
     }
 }
 
-/// The indices of a calling thread that has not invited any worker.
-struct Private<'a> {
-    options: &'a LoopOptions<'a>,
-    /// How many indices have been begun, and where the indices of the thread end.
-    begun: usize,
-    end: usize,
-}
-
-impl Private<'_> {
-    /// Whether the loop's items have made items that nobody has folded.
-    fn has_made_items(&self) -> bool {
-        self.options.list.is_some_and(|list| !list.is_dry(0))
-    }
-}
-
-impl Hand for Private<'_> {
-    fn next(&self) -> usize {
-        self.begun
-    }
-
+impl Hand for Solo<'_> {
     /// At least 1 while items are left that were made by items.
     fn left(&self) -> usize {
         (self.end - self.begun).max(usize::from(self.has_made_items()))
@@ -197,6 +179,18 @@ impl Hand for Private<'_> {
             }
         }
         Ok(())
+    }
+
+    fn is_noted(&self) -> bool {
+        true
+    }
+
+    fn end_stretch(&mut self, now: Instant) -> bool {
+        (self.timed, self.took) = (self.begun, now - self.begin);
+        if let Some(closeup) = &mut self.closeup {
+            closeup.tick(self.begun, now);
+        }
+        !self.options.watch.is_raised()
     }
 }
 
@@ -234,8 +228,8 @@ mod tests {
             let options = LoopOptions::new(2, Watch::default(), wishes, LoopKind::THROUGH);
             let mut solo = Solo::new(&options, Instant::now(), 0..1000);
             let limit = Duration::from_micros(500);
-            assert!(!solo.fold(&mut Slow, solo.pace(limit, expected)));
-            assert!((1..=20).contains(&solo.hand.begun), "{} instead of 10", solo.hand.begun);
+            assert!(!solo.work(&mut Slow, solo.pace(limit, expected)));
+            assert!((1..=20).contains(&solo.begun), "{} instead of 10", solo.begun);
         }
     }
 }

@@ -24,36 +24,36 @@ use crate::{
 
 /// The indices that a thread has in hand: neighbours, folded from the front.
 pub(crate) trait Hand {
-    /// The first index that has not been claimed.
-    fn next(&self) -> usize;
-
     /// How many indices are left.
     fn left(&self) -> usize;
 
     /// Claims the indices of `stretch`, and folds them. May claim fewer indices if another thread
     /// has interfered.
     fn fold(&mut self, stretch: Stretch, acc: &mut dyn Accumulate) -> Result<(), StopAt>;
+
+    /// Whether the run is noted. If not, nobody needs the time of its end.
+    fn is_noted(&self) -> bool;
+
+    /// A stretch has ended `now`. Returns whether the run goes on.
+    fn end_stretch(&mut self, now: Instant) -> bool;
 }
 
-/// Folds what is in `hand`, stretch by stretch. After each stretch, `goes_on` gets the first index
-/// that is left and the time; after the last one only if the run is noted. Returns when nothing is
-/// left, when the pace has no more time, when `goes_on` returns `false`, or when the loop stops.
+/// Folds what is in `hand`, stretch by stretch. Returns when nothing is left, when the pace has no
+/// more time, when the hand does not go on, or when the loop stops.
 #[inline(always)] // into its two callers
 pub(crate) fn fold_run(
     hand: &mut impl Hand,
     pace: &mut impl Pace,
     acc: &mut dyn Accumulate,
-    is_noted: bool,
-    mut goes_on: impl FnMut(usize, Instant) -> bool,
 ) -> Result<(), StopAt> {
     while hand.left() > 0 {
         hand.fold(pace.stretch(hand.left()), acc)?;
-        if !is_noted && hand.left() == 0 {
+        if !hand.is_noted() && hand.left() == 0 {
             break;
         }
         let now = Instant::now();
         pace.end_stretch(hand.left(), now);
-        if !goes_on(hand.next(), now) || !pace.has_time(now) {
+        if !hand.end_stretch(now) || !pace.has_time(now) {
             break;
         }
     }
