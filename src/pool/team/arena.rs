@@ -42,7 +42,8 @@ pub(crate) struct Arena {
     /// another loop. The caller writes this before it publishes. Threads read this under the lock
     /// of the job; threads that work in this loop also read it as a hint.
     outer: Hint,
-    /// The number of open places. Written under the lock of the arena's job. A hint, Relaxed.
+    /// The number of open places. Each has a free seat. Written under the lock of the arena's job:
+    /// see [`places`](Self::places).
     pub(super) open: Hint,
     /// The seats from the first of these to the second belong to sleeping workers that have an
     /// offer and are not rung yet. Hints: a worker that is not rung comes too late.
@@ -126,6 +127,11 @@ impl Arena {
     pub(super) fn tokens_now(&self) -> usize {
         // A read-modify-write reads the last value; partner: `give_back`.
         self.active.fetch_add(0, Ordering::Acquire) / TOKEN
+    }
+
+    /// The number of open places. Exact under the lock of the job, and otherwise a hint.
+    pub(super) fn places(&self) -> usize {
+        self.open.load(Ordering::Relaxed)
     }
 
     /// Whether the caller sleeps on `done`. Exact under the lock of the job.

@@ -46,8 +46,8 @@ pub(crate) struct Barrier<J> {
     pub(crate) arenas: Arenas,
     /// The job of each arena.
     pub(super) jobs: Box<[CachePadded<Mutex<ArenaJob<J>>>]>,
-    /// The least time that threads poll before they sleep.
-    pub(super) patience: Patience,
+    /// The least time that threads poll before they sleep, and the time before the first job.
+    pub(crate) patience: Patience,
     /// What loops do not touch.
     pub(super) tasks: CachePadded<TaskList<Offered<J>>>,
 }
@@ -62,13 +62,7 @@ struct CallerCounts {
     waiting: Hint,
 }
 
-/// A worker's memory of its last job: how long it polls for the next one before it sleeps.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Seen {
-    patience: Patience,
-}
-
-/// The job of an arena, and its places. The lock of the job protects this.
+/// The job of an arena. The lock of the job protects this.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ArenaJob<J> {
     /// The published job.
@@ -78,8 +72,6 @@ pub(crate) struct ArenaJob<J> {
     reentry: Reentry,
     /// How long workers poll after the job.
     patience: Patience,
-    /// How many places are open. Each has a free seat.
-    pub(super) places: usize,
     pub(super) recalls: Recalls,
 }
 
@@ -152,7 +144,6 @@ impl<J: Copy> ArenaJob<J> {
         helpers: 0,
         reentry: Reentry::Once,
         patience: Patience::NONE,
-        places: 0,
         recalls: Recalls::NONE,
     };
 
@@ -193,11 +184,6 @@ impl<J: Copy> Barrier<J> {
         self.posts[me].arrive();
     }
 
-    /// A worker's memory before its first job.
-    pub(crate) fn nothing_seen(&self) -> Seen {
-        Seen { patience: self.patience }
-    }
-
     /// About how many workers are in no loop, minus the number of open places.
     #[inline(always)]
     pub(crate) fn idle(&self) -> usize {
@@ -209,7 +195,7 @@ impl<J: Copy> Barrier<J> {
     /// About how many places are open in these arenas.
     #[cold]
     fn places(&self, open: usize) -> usize {
-        let places = |number| self.arenas.get(number).map_or(0, |arena| arena.open.load(Ordering::Relaxed));
+        let places = |number| self.arenas.get(number).map_or(0, Arena::places);
         ones(open).map(places).sum()
     }
 
@@ -346,9 +332,8 @@ impl<J: Copy> Barrier<J> {
         }
     }
 
-    /// Sets the number of open places of a job.
-    pub(super) fn set_places(&self, arena_job: &mut ArenaJob<J>, arena: &Arena, places: usize) {
-        arena_job.places = places;
+    /// Sets the number of open places of a loop, under the lock of its job.
+    pub(super) fn set_places(&self, arena: &Arena, places: usize) {
         if places == 0 {
             self.open.fetch_and(!(1 << arena.number), Ordering::Relaxed);
         }
@@ -362,14 +347,9 @@ impl<J: Copy> Barrier<J> {
 
     /// Opens places, so that `places` are open, and tells of them.
     #[inline(always)]
-    pub(super) fn open_places(
-        &self,
-        mut arena_job: MutexGuard<'_, ArenaJob<J>>,
-        arena: &Arena,
-        places: usize,
-    ) {
+    pub(super) fn open_places(&self, arena_job: MutexGuard<'_, ArenaJob<J>>, arena: &Arena, places: usize) {
         if places > 0 {
-            self.set_places(&mut arena_job, arena, places);
+            self.set_places(arena, places);
             drop(arena_job);
             self.announce(arena);
         }
@@ -398,16 +378,17 @@ impl<J: Copy> Barrier<J> {
     }
 
     /// Waits for an offer or for an open place, and takes it. Meanwhile runs tasks that wait.
-    /// Returns `None` if the pool stops, after all tasks. Updates `seen`.
-    pub(crate) fn enter(&self, me: usize, seen: &mut Seen) -> Option<Entered<'_, J>> {
+    /// Before it sleeps, it polls for `patience`, which its last job has set. Returns `None` if the
+    /// pool stops, after all tasks.
+    pub(crate) fn enter(&self, me: usize, patience: &mut Patience) -> Option<Entered<'_, J>> {
         let post = &*self.posts[me];
         loop {
-            seen.patience.poll(|| post.at() != WorkerState::Awake || self.open.load(Ordering::Relaxed) != 0);
+            patience.poll(|| post.at() != WorkerState::Awake || self.open.load(Ordering::Relaxed) != 0);
             let (mut state, mut has_slept) = (lock(&post.state), false);
             loop {
-                if let Some((offered, patience)) = post.take(&mut state, WorkerState::Inside) {
+                if let Some((offered, after)) = post.take(&mut state, WorkerState::Inside) {
                     drop(state);
-                    seen.patience = patience.max(self.patience);
+                    *patience = after.max(self.patience);
                     let arena = self.arenas.get(offered.number())?;
                     self.ring_two(arena);
                     return Some(Entered::new(self, offered, arena, Some(me)));
@@ -418,33 +399,33 @@ impl<J: Copy> Barrier<J> {
                     return None;
                 }
                 if state.at == WorkerState::Noted {
-                    seen.patience = self.run_tasks_at(post, state, me + 1).max(self.patience);
+                    *patience = self.run_tasks_at(post, state, me + 1).max(self.patience);
                     break;
                 }
                 // An offer was taken back. The next offer of such a caller probably comes soon.
-                let patience = Post::patience(&mut state);
-                if !patience.is_none() {
-                    seen.patience = patience.max(self.patience);
+                let after = Post::patience(&mut state);
+                if !after.is_none() {
+                    *patience = after.max(self.patience);
                     break;
                 }
                 post.set(&mut state, WorkerState::Asleep);
                 let open = self.open_arenas();
                 if open & TASKS != 0 {
-                    seen.patience = self.run_tasks_at(post, state, me + 1).max(self.patience);
+                    *patience = self.run_tasks_at(post, state, me + 1).max(self.patience);
                     break;
                 }
                 if open != 0 {
                     post.set(&mut state, WorkerState::Inside); // no caller offers it anything meanwhile
                     drop(state);
-                    if let Some((entered, patience)) = self.take_place(open, me + 1, None) {
-                        seen.patience = patience.max(self.patience);
+                    if let Some((entered, after)) = self.take_place(open, me + 1, None) {
+                        *patience = after.max(self.patience);
                         return Some(entered);
                     }
                     state = lock(&post.state);
                     post.leave(&mut state);
                     // The place was closed or taken. A worker that was polling goes on polling. One
                     // that was rung, perhaps beside many others, goes back to sleep.
-                    if !has_slept && !seen.patience.is_none() {
+                    if !has_slept && !patience.is_none() {
                         break;
                     }
                     continue;
@@ -514,7 +495,7 @@ impl<J: Copy> Barrier<J> {
         if offered.reentry == Reentry::Again && arena.caller_sleeps() {
             arena.done.notify_one(); // perhaps it sleeps until only untaken tokens are left
         }
-        let places = arena_job.places + 1;
+        let places = arena.places() + 1;
         self.open_places(arena_job, arena, places);
     }
 
@@ -538,9 +519,9 @@ impl<J: Copy> Barrier<J> {
                 return None;
             }
             let (job, seat) = (arena_job.job?, arena.take_seat(thread, arena_job.helpers)?);
-            let places = arena_job.places - 1;
+            let places = arena.places() - 1;
             arena_job.recalls.places = arena_job.recalls.places.min(places);
-            self.set_places(&mut arena_job, arena, places);
+            self.set_places(arena, places);
             let me = if waits_for.is_none() { thread.checked_sub(1) } else { None };
             let offered = arena_job.offered(job, number, seat);
             Some((Entered::new(self, offered, arena, me), arena_job.patience))
@@ -550,8 +531,7 @@ impl<J: Copy> Barrier<J> {
     /// Whether the loop in arena `number` has an open place for a thread that waits for the end of
     /// the loop in arena `waits_for`, if it waits. Exact under the lock of the job.
     fn is_open_to(&self, number: usize, waits_for: Option<usize>) -> bool {
-        let is_open = |arena: &Arena| arena.open.load(Ordering::Relaxed) > 0;
-        self.arenas.get(number).is_some_and(is_open)
+        self.arenas.get(number).is_some_and(|arena| arena.places() > 0)
             && waits_for.is_none_or(|of| self.arenas.around(number).any(|around| around.number == of))
     }
 
@@ -626,12 +606,12 @@ impl<J: Copy> Barrier<J> {
 
     /// Closes all places. Returns their tokens.
     fn close(&self, arena_job: &mut ArenaJob<J>, arena: &Arena) -> usize {
-        let closed = arena_job.places + mem::take(&mut arena_job.recalls.owed);
+        let open = arena.places();
         arena_job.recalls.places = 0;
-        if arena_job.places > 0 {
-            self.set_places(arena_job, arena, 0);
+        if open > 0 {
+            self.set_places(arena, 0);
         }
-        closed
+        open + mem::take(&mut arena_job.recalls.owed)
     }
 
     /// Stops all workers. Before a thread ends, it runs the tasks that wait.
@@ -763,10 +743,9 @@ impl<J: Copy> Drop for Entered<'_, J> {
             if is_owed {
                 arena_job.recalls.owed -= 1;
                 arena_job.recalls.places += 1;
-                let places = arena_job.places + 1;
-                barrier.set_places(&mut arena_job, arena, places);
+                barrier.set_places(arena, arena.places() + 1);
             }
-        } else if arena.open.load(Ordering::Relaxed) > 0 {
+        } else if arena.places() > 0 {
             tokens += barrier.close(&mut lock(&barrier.jobs[arena.number]), arena);
         }
         if let Some(me) = me {
@@ -804,15 +783,13 @@ mod tests {
         /// Checks that no job has more or fewer tokens than it may have, at any moment.
         pub(in crate::pool::team) fn recount(&self) {
             let jobs: Vec<_> = self.jobs.iter().map(|job| lock(job)).collect();
-            let open =
-                jobs.iter().enumerate().map(|(number, job)| usize::from(job.places > 0) << number).sum();
-            let _: usize = open;
+            let open = self.arenas.made().map(|arena| usize::from(arena.places() > 0) << arena.number);
+            let open: usize = open.sum();
             assert_eq!(self.open.load(Ordering::Relaxed) & !TASKS, open, "the arenas with open places");
             for (number, job) in jobs.iter().enumerate() {
                 let Some(arena) = self.arenas.get(number) else { continue };
-                assert!(job.job.is_some() || job.places + job.recalls.owed == 0, "a place without a job");
-                assert_eq!(arena.open.load(Ordering::Relaxed), job.places, "the open places of {number}");
-                assert!(job.places <= arena.free_seats(job.helpers), "a place without a seat");
+                assert!(job.job.is_some() || arena.places() + job.recalls.owed == 0, "a place without a job");
+                assert!(arena.places() <= arena.free_seats(job.helpers), "a place without a seat");
                 // Before the count: a worker may take an offer after it was counted, and give its
                 // token back. While the locks are held, no token is added to a job.
                 let tokens = arena.tokens(Ordering::Relaxed);
@@ -831,12 +808,13 @@ mod tests {
             assert_eq!((self.callers(), self.waiting()), (0, 0), "callers, waiting callers");
             for job in &self.jobs {
                 let job = lock(job);
-                let left = (job.places, job.recalls.owed, job.recalls.rests, job.job.is_some());
-                assert_eq!(left, (0, 0, false, false), "places, calls, the caller, a job");
+                let left = (job.recalls.owed, job.recalls.rests, job.job.is_some());
+                assert_eq!(left, (0, false, false), "calls, the caller, a job");
             }
             for arena in self.arenas.made() {
                 assert_eq!(arena.active.load(Ordering::Relaxed), 0, "tokens");
                 assert!(!arena.caller.waits.load(Ordering::Relaxed), "a caller waits");
+                assert_eq!(arena.places(), 0, "places");
             }
             // A worker gives its token back after it has left. A worker that came for a place and
             // found it closed has no token, and goes a moment later.
@@ -882,7 +860,7 @@ mod tests {
             let turn = barrier.arenas.take().expect("an arena is free");
             let published = barrier.publish(&turn, Caller::default(), offer(Reentry::Once), 1);
             let worker = scope.spawn(move || {
-                let entered = barrier.enter(0, &mut barrier.nothing_seen()).expect("the outer loop");
+                let entered = barrier.enter(0, &mut barrier.patience.clone()).expect("the outer loop");
                 while !entered.arena.caller_sleeps() && !is_late() {
                     thread::yield_now();
                 }
@@ -927,7 +905,7 @@ mod tests {
         thread::scope(|scope| {
             for me in 0..5 {
                 scope.spawn(move || {
-                    while let Some(entered) = barrier.enter(me, &mut barrier.nothing_seen()) {
+                    while let Some(entered) = barrier.enter(me, &mut barrier.patience.clone()) {
                         came.fetch_add(1, Ordering::Relaxed);
                         drop(entered);
                     }
@@ -962,7 +940,7 @@ mod tests {
     fn a_worker_that_passes_over_a_job_wakes_another() {
         let barrier = &barrier(2);
         thread::scope(|scope| {
-            let job = || barrier.enter(0, &mut barrier.nothing_seen()).map(|entered| entered.job);
+            let job = || barrier.enter(0, &mut barrier.patience.clone()).map(|entered| entered.job);
             let helper = scope.spawn(job);
             while barrier.posts[0].at() != WorkerState::Asleep {
                 thread::yield_now();
@@ -995,12 +973,12 @@ mod tests {
         };
         thread::scope(|scope| {
             barrier.arrive(0);
-            let worker = scope.spawn(|| barrier.enter(0, &mut barrier.nothing_seen()).is_none());
+            let worker = scope.spawn(|| barrier.enter(0, &mut barrier.patience.clone()).is_none());
             let turn = barrier.arenas.take().unwrap();
-            let mut arena_job = lock(&barrier.jobs[turn.arena.number]);
-            barrier.set_places(&mut arena_job, turn.arena, 1);
+            let arena_job = lock(&barrier.jobs[turn.arena.number]);
+            barrier.set_places(turn.arena, 1);
             let comes = sees(WorkerState::Inside); // it waits for the lock
-            barrier.set_places(&mut arena_job, turn.arena, 0);
+            barrier.set_places(turn.arena, 0);
             drop(arena_job);
             let polls = sees(WorkerState::Awake);
             thread::sleep(Duration::from_millis(20));

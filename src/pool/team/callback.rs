@@ -22,7 +22,7 @@ impl<J: Copy> Barrier<J> {
             return;
         }
         arena.active.fetch_add(TOKEN, Ordering::Relaxed); // the calling thread has a token, or is the caller
-        let ArenaJob { helpers, places, .. } = *arena_job;
+        let (helpers, places) = (arena_job.helpers, arena.places());
         if arena.free_seats(helpers) <= places {
             arena_job.recalls.owed += 1; // a worker that has announced that it goes keeps its seat until it has left
             return;
@@ -80,8 +80,7 @@ impl<J: Copy> Barrier<J> {
             arena_job.recalls.owed -= 1;
         } else if arena_job.recalls.places > 0 {
             arena_job.recalls.places -= 1;
-            let places = arena_job.places - 1;
-            self.set_places(arena_job, arena, places);
+            self.set_places(arena, arena.places() - 1);
         } else {
             return false;
         }
@@ -96,6 +95,6 @@ impl<J: Copy> Barrier<J> {
                 self.posts[worker].has_offer(|offered| offered.number() == arena.number)
             })
         };
-        arena_job.places + arena_job.recalls.owed + arena.seated(arena_job.helpers).filter(is_offered).count()
+        arena.places() + arena_job.recalls.owed + arena.seated(arena_job.helpers).filter(is_offered).count()
     }
 }

@@ -266,7 +266,7 @@ impl WorkerHandle {
         if worker == RESERVE {
             return barrier.serve();
         }
-        let (me, mut seen) = (worker - 1, barrier.nothing_seen());
+        let (me, mut patience) = (worker - 1, barrier.patience);
         barrier.arrive(me);
         loop {
             if has_to_register() && registers() {
@@ -278,7 +278,7 @@ impl WorkerHandle {
                     return;
                 }
             }
-            let Some(entered) = barrier.enter(me, &mut seen) else { return };
+            let Some(entered) = barrier.enter(me, &mut patience) else { return };
             job::work(&entered);
         }
     }

@@ -28,7 +28,7 @@ struct BusyLoops {
 impl BusyLoops {
     /// Worker `me` enters one of the loops, and leaves it when all workers are inside.
     fn work(&self, me: usize) {
-        let entered = ManuallyDrop::new(self.barrier.enter(me, &mut self.barrier.nothing_seen()));
+        let entered = ManuallyDrop::new(self.barrier.enter(me, &mut self.barrier.patience.clone()));
         if self.inside.fetch_add(1, SeqCst) + 1 == WORKERS {
             loom::stop_exploring();
             self.all_inside.iter().for_each(Word::say);
@@ -120,9 +120,9 @@ fn new_arenas() {
         let (barrier, came, frames) = &*shared;
         let _first = take(barrier);
         let callers = callers.map(thread::spawn);
-        let mut seen = barrier.nothing_seen();
+        let mut patience = barrier.patience;
         for entries in 1..=2 {
-            let entered = ManuallyDrop::new(barrier.enter(0, &mut seen).expect("nobody stops the pool"));
+            let entered = ManuallyDrop::new(barrier.enter(0, &mut patience).expect("nobody stops the pool"));
             if entries == 2 {
                 loom::stop_exploring();
             }

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     pool::team::{
         arena::Turn,
-        barrier::{Barrier, Caller, Offer, Published, Reentry, Seen},
+        barrier::{Barrier, Caller, Offer, Published, Reentry},
     },
     sync::{Ordering, Patience},
 };
@@ -84,8 +84,8 @@ fn late_ring() {
             let shared = Arc::clone(&shared);
             thread::spawn(move || {
                 let (barrier, came) = &*shared;
-                let mut seen = barrier.nothing_seen();
-                while let Some(entered) = barrier.enter(0, &mut seen) {
+                let mut patience = barrier.patience;
+                while let Some(entered) = barrier.enter(0, &mut patience) {
                     if entered.job == 1 {
                         came.say();
                     }
@@ -125,8 +125,8 @@ fn a_job_is_offered_before_the_thread_runs() {
             let barrier = Arc::clone(&barrier);
             thread::spawn(move || {
                 barrier.arrive(0);
-                let mut seen = barrier.nothing_seen();
-                while let Some(entered) = barrier.enter(0, &mut seen) {
+                let mut patience = barrier.patience;
+                while let Some(entered) = barrier.enter(0, &mut patience) {
                     assert_eq!(entered.job, 1);
                     drop(entered);
                 }
@@ -170,8 +170,8 @@ fn shared(work: fn(&Barrier<usize>, &Word, usize), own: fn(&Barrier<usize>, &Wor
             let shared = Arc::clone(&shared);
             thread::spawn(move || {
                 let (barrier, word) = &*shared;
-                let (mut seen, mut entries) = (barrier.nothing_seen(), 0);
-                while let Some(entered) = barrier.enter(0, &mut seen) {
+                let (mut patience, mut entries) = (barrier.patience, 0);
+                while let Some(entered) = barrier.enter(0, &mut patience) {
                     entries += 1;
                     work(barrier, word, entries);
                     drop(entered);
@@ -236,9 +236,9 @@ fn passes_over() {
             let shared = Arc::clone(&shared);
             thread::spawn(move || {
                 let (barrier, frame) = &*shared;
-                let mut seen = barrier.nothing_seen();
+                let mut patience = barrier.patience;
                 while barrier.pass_over(0).is_some() {
-                    let Some(entered) = barrier.enter(0, &mut seen) else { return };
+                    let Some(entered) = barrier.enter(0, &mut patience) else { return };
                     assert_eq!(frame.read(), entered.job, "a job from another loop");
                     drop(entered);
                 }
@@ -275,8 +275,8 @@ fn two_loops(workers: usize) {
                 let shared = Arc::clone(&shared);
                 thread::spawn(move || {
                     let (barrier, came, frames) = &*shared;
-                    let mut seen: Seen = barrier.nothing_seen();
-                    while let Some(entered) = barrier.enter(me, &mut seen) {
+                    let mut patience = barrier.patience;
+                    while let Some(entered) = barrier.enter(me, &mut patience) {
                         came[entered.job].say();
                         assert_eq!(frames[entered.job].read(), 1, "the frame is gone");
                         drop(entered);
@@ -319,8 +319,8 @@ fn a_loop_inside() {
             let shared = Arc::clone(&shared);
             thread::spawn(move || {
                 let (barrier, came, frame) = &*shared;
-                let mut seen = barrier.nothing_seen();
-                while let Some(entered) = barrier.enter(0, &mut seen).map(ManuallyDrop::new) {
+                let mut patience = barrier.patience;
+                while let Some(entered) = barrier.enter(0, &mut patience).map(ManuallyDrop::new) {
                     let turn = take(barrier);
                     frame.write(1);
                     let caller = Caller { post: 1, outer: Some(entered.arena.number) };
@@ -361,8 +361,8 @@ fn a_loop_beside() {
             let shared = Arc::clone(&shared);
             thread::spawn(move || {
                 let (barrier, over) = &*shared;
-                let mut seen = barrier.nothing_seen();
-                while let Some(entered) = barrier.enter(0, &mut seen).map(ManuallyDrop::new) {
+                let mut patience = barrier.patience;
+                while let Some(entered) = barrier.enter(0, &mut patience).map(ManuallyDrop::new) {
                     if entered.job == 0 {
                         over.hear();
                     }
@@ -441,8 +441,8 @@ fn two_seats(preemptions: usize) {
                 let shared = Arc::clone(&shared);
                 thread::spawn(move || {
                     let (barrier, frames) = &*shared;
-                    let mut seen = barrier.nothing_seen();
-                    while let Some(entered) = barrier.enter(me, &mut seen) {
+                    let mut patience = barrier.patience;
+                    while let Some(entered) = barrier.enter(me, &mut patience) {
                         if entered.job == 1 {
                             frames[entered.seat].write(me);
                         }

@@ -34,8 +34,8 @@ impl Frame {
 }
 
 pub(super) fn enter_and_leave(frame: &Frame, me: usize) {
-    let mut seen = frame.barrier.nothing_seen();
-    while let Some(entered) = frame.barrier.enter(me, &mut seen) {
+    let mut patience = frame.barrier.patience;
+    while let Some(entered) = frame.barrier.enter(me, &mut patience) {
         frame.visit(entered.job);
         drop(entered);
     }
@@ -43,8 +43,8 @@ pub(super) fn enter_and_leave(frame: &Frame, me: usize) {
 
 /// A planted bug: the worker still reads after it has left.
 pub(super) fn leave_too_early(frame: &Frame, me: usize) {
-    let mut seen = frame.barrier.nothing_seen();
-    while let Some(entered) = frame.barrier.enter(me, &mut seen) {
+    let mut patience = frame.barrier.patience;
+    while let Some(entered) = frame.barrier.enter(me, &mut patience) {
         let job = entered.job;
         drop(entered);
         frame.visit(job);

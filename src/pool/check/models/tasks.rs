@@ -31,8 +31,8 @@ fn says(shared: &Shared, word: usize) -> Box<dyn FnOnce() + Send> {
 fn worker(shared: &Shared, me: usize) -> thread::JoinHandle<()> {
     let shared = Arc::clone(shared);
     thread::spawn(move || {
-        let mut seen = shared.0.nothing_seen();
-        while let Some(entered) = shared.0.enter(me, &mut seen) {
+        let mut patience = shared.0.patience;
+        while let Some(entered) = shared.0.enter(me, &mut patience) {
             drop(entered);
         }
     })
@@ -204,8 +204,8 @@ fn calls() {
                     })
                 };
                 shared.0.call(1, begins);
-                let mut seen = shared.0.nothing_seen();
-                while let Some(entered) = shared.0.enter(0, &mut seen) {
+                let mut patience = shared.0.patience;
+                while let Some(entered) = shared.0.enter(0, &mut patience) {
                     drop(entered);
                 }
             })
@@ -245,15 +245,15 @@ fn a_call_inside() {
         let worker = {
             let shared = Arc::clone(&shared);
             thread::spawn(move || {
-                let mut seen = shared.0.nothing_seen();
-                while shared.0.enter(0, &mut seen).map(ManuallyDrop::new).is_some() {}
+                let mut patience = shared.0.patience;
+                while shared.0.enter(0, &mut patience).map(ManuallyDrop::new).is_some() {}
             })
         };
         let helper = {
             let shared = Arc::clone(&shared);
             thread::spawn(move || {
-                let mut seen = shared.0.nothing_seen();
-                while let Some(entered) = shared.0.enter(1, &mut seen).map(ManuallyDrop::new) {
+                let mut patience = shared.0.patience;
+                while let Some(entered) = shared.0.enter(1, &mut patience).map(ManuallyDrop::new) {
                     shared.1[1].say();
                     let called = Arc::new(Word::default());
                     let says = Arc::clone(&called);
