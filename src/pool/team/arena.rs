@@ -42,6 +42,9 @@ pub(crate) struct Arena {
     /// another loop. The caller writes this before it publishes. Threads read this under the lock
     /// of the job; threads that work in this loop also read it as a hint.
     outer: Hint,
+    /// Whether a worker may enter the loop again. The caller writes this before the first offer,
+    /// and threads that have a token read it. It orders nothing, hence Relaxed.
+    reentry: Hint,
     /// The number of open places. Each has a free seat. Written under the lock of the arena's job:
     /// see [`places`](Self::places).
     pub(super) open: Hint,
@@ -104,6 +107,7 @@ impl Arena {
             done: Condvar::new(),
             seats: (0..workers).map(|_| Hint::new(0)).collect(),
             outer: Hint::new(0),
+            reentry: Hint::new(0),
             open: Hint::new(0),
             next_to_ring: Hint::new(0),
             last_to_ring: Hint::new(0),
@@ -174,12 +178,18 @@ impl Arena {
         self.outer.load(Ordering::Relaxed).checked_sub(1)
     }
 
+    /// Whether a worker may enter the loop again.
+    pub(super) fn may_reenter(&self) -> bool {
+        self.reentry.load(Ordering::Relaxed) != 0
+    }
+
     /// Gives seat 0 to thread `caller`, and frees the seats of `helpers` helpers. The loop was
     /// called in an item of the loop in arena `outer`.
-    pub(super) fn prepare(&self, caller: usize, outer: Option<usize>, helpers: usize) {
+    pub(super) fn prepare(&self, caller: usize, outer: Option<usize>, helpers: usize, may_reenter: bool) {
         set(&self.seats[0], caller + 1);
         self.seats[1..=helpers].iter().for_each(|seat| set(seat, 0));
         set(&self.outer, outer.map_or(0, |outer| outer + 1));
+        set(&self.reentry, may_reenter.into());
         set(&self.last_to_ring, 0);
         set(&self.next_to_ring, 1);
     }
@@ -320,7 +330,7 @@ mod tests {
         let arenas = Arenas::new(2, Fence::Symmetric);
         let turns: Vec<_> = (0..3).map(|_| arenas.take().expect("an arena is free")).collect();
         for (turn, outer) in turns.iter().zip([None, Some(0), Some(1)]) {
-            turn.arena.prepare(0, outer, 1);
+            turn.arena.prepare(0, outer, 1, false);
         }
         assert!(arenas.around(2).map(|arena| arena.number).eq([1, 0]));
     }
@@ -330,9 +340,9 @@ mod tests {
     fn a_loop_that_no_loop_is_around_has_no_outer_loop() {
         let arenas = Arenas::new(2, Fence::Symmetric);
         let turns: Vec<_> = (0..2).map(|_| arenas.take().expect("an arena is free")).collect();
-        turns[1].arena.prepare(1, Some(0), 1);
+        turns[1].arena.prepare(1, Some(0), 1, false);
         assert_eq!(turns[1].arena.outer(), Some(0));
-        turns[1].arena.prepare(0, None, 1);
+        turns[1].arena.prepare(0, None, 1, false);
         assert_eq!(turns[1].arena.outer(), None, "the outer loop of the loop before");
         assert_eq!(arenas.around(1).count(), 0);
     }
@@ -343,7 +353,7 @@ mod tests {
         for order in [[1, 2, 3], [1, 3, 2], [2, 1, 3], [2, 3, 1], [3, 1, 2], [3, 2, 1]] {
             for helpers in 1..=3 {
                 let arena = Arena::new(0, 4, Fence::Symmetric);
-                arena.prepare(0, None, helpers);
+                arena.prepare(0, None, helpers, false);
                 let mut taken: Vec<usize> =
                     order.iter().filter_map(|thread| arena.take_seat(*thread, helpers)).collect();
                 let first = taken[0];

@@ -69,7 +69,6 @@ pub(crate) struct ArenaJob<J> {
     pub(crate) job: Option<J>,
     /// The maximum number of helpers. Their seats are numbered from 1.
     pub(super) helpers: usize,
-    reentry: Reentry,
     /// How long workers poll after the job.
     patience: Patience,
     pub(super) recalls: Recalls,
@@ -80,11 +79,16 @@ pub(crate) struct ArenaJob<J> {
 pub(crate) struct Offered<J> {
     job: J,
     number: u16,
-    reentry: Reentry,
     seat: u32,
 }
 
 impl<J> Offered<J> {
+    /// The offer of `job` for `seat` in arena `number`.
+    #[expect(clippy::cast_possible_truncation, reason = "a pool has fewer threads, and 16 arenas")]
+    fn new(job: J, number: usize, seat: usize) -> Self {
+        Self { job, number: number as u16, seat: seat as u32 }
+    }
+
     /// The number of the arena.
     pub(super) fn number(&self) -> usize {
         self.number.into()
@@ -139,19 +143,7 @@ impl Caller {
 }
 
 impl<J: Copy> ArenaJob<J> {
-    const NONE: Self = Self {
-        job: None,
-        helpers: 0,
-        reentry: Reentry::Once,
-        patience: Patience::NONE,
-        recalls: Recalls::NONE,
-    };
-
-    /// The offer of `job` for `seat` in arena `number`.
-    #[expect(clippy::cast_possible_truncation, reason = "a pool has fewer threads, and 16 arenas")]
-    fn offered(&self, job: J, number: usize, seat: usize) -> Offered<J> {
-        Offered { job, number: number as u16, reentry: self.reentry, seat: seat as u32 }
-    }
+    const NONE: Self = Self { job: None, helpers: 0, patience: Patience::NONE, recalls: Recalls::NONE };
 }
 
 impl<J: Copy> Barrier<J> {
@@ -256,13 +248,13 @@ impl<J: Copy> Barrier<J> {
     ) -> Published<'a, J> {
         let Offer { helpers, reentry, polls } = offer;
         let &Turn { arena } = turn;
-        arena.prepare(caller.thread(), caller.outer, helpers);
+        arena.prepare(caller.thread(), caller.outer, helpers, reentry == Reentry::Again);
         // Before the first offer, so that no worker gives back a token that is not counted. All
         // tokens of the last loop are back.
         arena.active.store(helpers * TOKEN, Ordering::Relaxed);
         self.counts.callers.fetch_add(usize::from(caller.thread() == 0), Ordering::Relaxed);
         let mut arena_job = lock(&self.jobs[arena.number]);
-        *arena_job = ArenaJob { job: Some(job), helpers, reentry, patience: polls.between, ..ArenaJob::NONE };
+        *arena_job = ArenaJob { job: Some(job), helpers, patience: polls.between, ..ArenaJob::NONE };
         let seats = self.offer(&arena_job, (job, arena), caller.thread(), 1..=helpers);
         self.open_places(arena_job, arena, helpers + 1 - seats.end);
         arena.to_ring(seats);
@@ -299,7 +291,7 @@ impl<J: Copy> Barrier<J> {
                 }
                 // Before the offer, because a worker that has taken it may call another.
                 arena.give_seat(seat, worker + 1);
-                match post.offer(arena_job.offered(job, arena.number, seat), arena_job.patience) {
+                match post.offer(Offered::new(job, arena.number, seat), arena_job.patience) {
                     Some(was) => {
                         asleep = asleep.or(was.sleeps().then_some(seat));
                         seat += 1;
@@ -490,9 +482,9 @@ impl<J: Copy> Barrier<J> {
         arena.leave_seat(offered.seat as usize);
         if arena_job.job.is_none() {
             drop(arena_job);
-            return self.give_back(arena, 1, offered.reentry);
+            return self.give_back(arena, 1);
         }
-        if offered.reentry == Reentry::Again && arena.caller_sleeps() {
+        if arena.may_reenter() && arena.caller_sleeps() {
             arena.done.notify_one(); // perhaps it sleeps until only untaken tokens are left
         }
         let places = arena.places() + 1;
@@ -523,7 +515,7 @@ impl<J: Copy> Barrier<J> {
             arena_job.recalls.places = arena_job.recalls.places.min(places);
             self.set_places(arena, places);
             let me = if waits_for.is_none() { thread.checked_sub(1) } else { None };
-            let offered = arena_job.offered(job, number, seat);
+            let offered = Offered::new(job, number, seat);
             Some((Entered::new(self, offered, arena, me), arena_job.patience))
         })
     }
@@ -594,11 +586,13 @@ impl<J: Copy> Barrier<J> {
 
     /// Gives tokens back. Wakes the caller if it sleeps and these were the last ones, or if it may
     /// sleep until only untaken ones are left, because a worker may enter again.
-    fn give_back(&self, arena: &Arena, tokens: usize, reentry: Reentry) {
+    #[inline(always)]
+    fn give_back(&self, arena: &Arena, tokens: usize) {
+        let may_reenter = arena.may_reenter(); // before the tokens are back
         // Release; partners: the Acquire loads of a caller that waits. All changes after the first
         // offer are read-modify-writes, so the caller sees what all workers did inside.
         let before = arena.active.fetch_sub(tokens * TOKEN, Ordering::Release);
-        if before == tokens * TOKEN + SLEEPS || (reentry == Reentry::Again && before & SLEEPS != 0) {
+        if before == tokens * TOKEN + SLEEPS || (may_reenter && before & SLEEPS != 0) {
             drop(lock(&self.jobs[arena.number])); // by now the caller sleeps on `done`
             arena.done.notify_one();
         }
@@ -719,24 +713,22 @@ pub(crate) struct Entered<'a, J: Copy> {
     pub(crate) job: J,
     pub(crate) seat: usize,
     pub(crate) arena: &'a Arena,
-    reentry: Reentry,
     /// The worker. `None` for a waiting caller, which counts as inside its own loop.
     me: Option<usize>,
 }
 
 impl<'a, J: Copy> Entered<'a, J> {
     fn new(barrier: &'a Barrier<J>, offered: Offered<J>, arena: &'a Arena, me: Option<usize>) -> Self {
-        let Offered { job, reentry, seat, .. } = offered;
-        Self { barrier, job, seat: seat as usize, arena, reentry, me }
+        Self { barrier, job: offered.job, seat: offered.seat as usize, arena, me }
     }
 }
 
 impl<J: Copy> Drop for Entered<'_, J> {
     /// The token comes last: until then, the caller keeps the arena.
     fn drop(&mut self) {
-        let Self { barrier, seat, arena, reentry, me, .. } = *self;
+        let Self { barrier, seat, arena, me, .. } = *self;
         let (mut tokens, mut is_owed) = (1, false);
-        if reentry == Reentry::Again {
+        if arena.may_reenter() {
             let mut arena_job = lock(&barrier.jobs[arena.number]);
             arena.leave_seat(seat);
             is_owed = arena_job.recalls.owed > 0;
@@ -755,7 +747,7 @@ impl<J: Copy> Drop for Entered<'_, J> {
         if is_owed {
             barrier.announce(arena);
         }
-        barrier.give_back(arena, tokens, reentry);
+        barrier.give_back(arena, tokens);
     }
 }
 
