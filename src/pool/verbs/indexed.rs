@@ -668,7 +668,10 @@ pub fn pieces<S: IntoChain<Chain: Pieces>>(items: S, offsets: &[usize]) -> Cuts<
 mod tests {
     use std::{fmt::Debug, rc::Rc};
 
-    use super::{super::source::Indices, *};
+    use super::{
+        super::source::{Exclusive, Indices},
+        *,
+    };
 
     /// Takes the items of a range in reverse, from both ends, in an order that the bits of `turns`
     /// say, and leaves `left` of them. They are those that `items` makes.
@@ -714,6 +717,19 @@ mod tests {
         check("windows", || Windows::new(of(), 4));
         check("steps", || StepBy::new(of(), 3));
         check("steps of a reverse", || StepBy::new(Rev(Zip(Indices(13), of())), 3));
+    }
+
+    /// Exclusive references to all items of a range, from both ends, exist at the same time.
+    #[test]
+    fn exclusive_items_backward_are_given_once() {
+        let mut numbers = [0; 9];
+        let all = Exclusive::new(&mut numbers);
+        // SAFETY: the items are requested once; such a source notes nothing.
+        let mut items = unsafe { all.items_backward(2..8) };
+        let (last, first) = (items.next().expect("six"), items.next_back().expect("five"));
+        items.enumerate().for_each(|(i, item)| *item = 20 + i);
+        (*last, *first) = (1, 3);
+        assert_eq!(numbers, [0, 0, 3, 23, 22, 21, 20, 1, 0]);
     }
 
     /// Each item is given once, or dropped once by what was left.

@@ -51,8 +51,13 @@ impl<'a, T> Source for &'a [T] {
         &self,
         range: Range<usize>,
     ) -> impl ExactSizeIterator<Item = &'a T> + DoubleEndedIterator {
-        // SAFETY: as the caller promises.
-        unsafe { Claim::new(self, range) }.each_backward()
+        // Not `Claim::each_backward`: if the item's address were computed from its index, LLVM
+        // would make the indices of `enumerate` from the addresses, one by one.
+        let part = &self[range];
+        (0..part.len()).map(move |from_end| {
+            // SAFETY: *inside*: `from_end` is less than the length.
+            unsafe { part.get_unchecked(part.len() - 1 - from_end) }
+        })
     }
 
     #[inline(always)]
@@ -445,7 +450,12 @@ impl<'a, T> Source for Exclusive<'a, T> {
         range: Range<usize>,
     ) -> impl ExactSizeIterator<Item = &'a mut T> + DoubleEndedIterator {
         // SAFETY: as the caller promises.
-        unsafe { Claim::new(self, range) }.each_backward()
+        let part = Exclusive::new(unsafe { self.part(range) });
+        (0..part.len).map(move |from_end| {
+            // SAFETY: *once*, *inside*: 1. `from_end` is less than the length; 2. the consumer of a
+            // range has each number once (see `Claim::each_backward`).
+            unsafe { Lent::at(&part, part.len - 1 - from_end) }
+        })
     }
 
     #[inline(always)]
