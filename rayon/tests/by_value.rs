@@ -185,6 +185,55 @@ fn if_a_loop_ends_early() {
 }
 
 #[test]
+fn if_a_reversed_loop_panics() {
+    by_value! {
+        "rev, enumerate": |items, bad, _at| items.rev().enumerate().map(|(i, x)| (i, bad(x))).collect::<Vec<_>>();
+        "enumerate, rev": |items, bad, _at| items.enumerate().rev().for_each(|(_, x)| drop(bad(x)));
+        "zip, rev": |items, bad, _at| items.zip(0..N).rev().map(|(x, i)| (bad(x), i)).collect::<Vec<_>>();
+        "zip of a stage that panics, rev": |items, _bad, at| {
+            items.zip((0..N).into_par_iter().map(|i| assert!(i != at, "wanted"))).rev().collect::<Vec<_>>()
+        };
+        "a stage that panics, zip, rev": |items, _bad, at| {
+            (0..N).into_par_iter().map(|i| assert!(i != at, "wanted")).zip(items).rev().collect::<Vec<_>>()
+        };
+        "rev, zip of what panics in reverse": |items, _bad, at| {
+            items.rev().zip((0..N).into_par_iter().map(|i| assert!(i != at, "wanted")).rev()).collect::<Vec<_>>()
+        };
+        "map, rev, fold": |items, bad, _at| items.map(bad).rev().fold(Vec::new, push).reduce(Vec::new, joined);
+        "step_by, rev": |items, bad, _at| items.step_by(3).rev().map(bad).collect::<Vec<_>>();
+        "rev, step_by": |items, bad, _at| items.rev().step_by(3).map(bad).for_each(drop);
+        "map, rev, step_by": |items, bad, _at| items.map(bad).rev().step_by(3).for_each(drop);
+        "chunks, rev": |items, bad, _at| items.chunks(7).rev().flat_map_iter(|of| of.into_iter().map(bad)).count();
+        "map, rev, chunks": |items, bad, _at| items.map(bad).rev().chunks(7).for_each(drop);
+        "skip, rev, take, rev": |items, bad, _at| items.skip(3).rev().take(N - 9).rev().map(bad).collect::<Vec<_>>();
+    }
+}
+
+#[test]
+fn if_a_reversed_loop_ends_early() {
+    by_value! {
+        "rev, find_first": |items, _bad, at| items.rev().find_first(|x| x.at == at);
+        "rev, find_last": |items, _bad, at| items.rev().find_last(|x| x.at == at);
+        "rev, find_any": |items, _bad, at| items.rev().find_any(|x| x.at == at);
+        "enumerate, rev, find_map_first": |items, _bad, at| items.enumerate().rev().find_map_first(|(_, x)| (x.at == at).then_some(x));
+        "rev, enumerate, position_first": |items, _bad, at| items.rev().enumerate().position_first(|(_, x)| x.at == at);
+        "zip, rev, any": |items, _bad, at| items.zip(0..N).rev().any(|(x, _)| x.at == at);
+        "rev, zip, collect into a result": |items, _bad, at| {
+            items.rev().zip(0..N).map(|(x, _)| if x.at == at { Err(x) } else { Ok(x) }).collect::<Result<Vec<_>, _>>()
+        };
+        "zip, rev, try_for_each": |items, _bad, at| {
+            items.zip(0..N).rev().try_for_each(|(x, _)| if x.at == at { Err(x) } else { Ok(()) })
+        };
+        "rev, step_by, while_some": |items, _bad, at| {
+            items.rev().step_by(2).map(|x| (x.at / 2 != at / 2).then_some(x)).while_some().collect::<Vec<_>>()
+        };
+        "rev, chunks, find_first": |items, _bad, at| items.rev().chunks(7).find_first(|of| of[0].at <= at);
+        "rev, take_any_while": |items, _bad, at| items.rev().take_any_while(|x| x.at != at).count();
+        "rev, zip of fewer": |items, _bad, at| items.rev().zip(0..at).collect::<Vec<_>>();
+    }
+}
+
+#[test]
 fn if_the_items_are_of_a_part_or_of_pairs() {
     dropped_once("a part", &|mut all, bad| all.par_drain(3..N - 3).map(at(bad)).for_each(drop));
     dropped_once("a part, chunks", &|mut all, bad| {
