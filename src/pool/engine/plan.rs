@@ -24,7 +24,7 @@ pub(crate) struct SharedPlan {
     pub(crate) polls: PollTimes,
 }
 
-/// What the workers read: the plan, and the loop's options for them.
+/// The plan of a shared call, and the options of its loop that workers read.
 pub(crate) struct Plan<'a> {
     pub(crate) shared: &'a SharedPlan,
     pub(crate) units: Units,

@@ -71,8 +71,9 @@ pub(crate) struct Journal {
     pub(super) number: u64,
     worker: usize,
     units: Units,
-    /// When the visit began, with so many items and runs by earlier visits.
+    /// When the visit began.
     begun: Instant,
+    /// How many items and runs the earlier visits had.
     before: (usize, usize),
     /// From the begin of the first visit with a run to the end of the last run.
     pub(super) span: Option<Range<Instant>>,
