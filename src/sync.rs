@@ -31,9 +31,9 @@ use std::{
 };
 
 /// Locks `mutex`, even if it is poisoned. User code runs under two locks of this crate: that of a
-/// worker's kept state, which belongs to the user, and that of a worker's journal, which nobody
-/// else uses meanwhile. So a panic never leaves data of this crate half-changed. Not inlined: each
-/// copy has some 100 bytes.
+/// worker's kept state, which belongs to the user, and that of a worker's journal. A panic can
+/// leave a run of the journal open, and the next run replaces it. No other data of this crate is
+/// ever left half-changed. Not inlined: each copy has some 100 bytes.
 #[inline(never)]
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)

@@ -54,7 +54,7 @@ fn a_program_tells_at_its_end_where_its_time_went() {
     let output = run(&[], NAME, &[(VARIABLE, "1")]);
     let stderr = &*String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(7), "{stderr}");
-    assert_eq!(stderr.matches("rangesteal: 8 loops").count(), 1, "once, and not in the child: {stderr}");
+    assert_eq!(stderr.matches("rangesteal: 10 loops").count(), 1, "once, and not in the child: {stderr}");
     let (columns, alone) = told(stderr, "pool.for_each(&[1, 2]");
     // A few calls may be shared as a trial.
     let is_short = ["alone: short 9", "alone: short 1000"].iter().any(|most| alone.contains(most));
@@ -77,8 +77,10 @@ fn a_program_tells_at_its_end_where_its_time_went() {
         assert!(told(stderr, of_several_parts).0[0].parse::<u32>().unwrap() >= 1, "{stderr}");
     }
     // No other worker is idle, so a sort is one item.
-    let (columns, alone) = told(stderr, "pool.sort(&mut own");
-    assert_eq!((columns[0], columns[1], alone), ("2", "2", "alone: one worker 2"), "{stderr}");
+    for sort in ["pool.sort(&mut own", "pool.sort_by_cached_key(", "pool.merge("] {
+        let (columns, alone) = told(stderr, sort);
+        assert_eq!((columns[0], columns[1], alone), ("2", "2", "alone: one worker 2"), "{stderr}");
+    }
 }
 
 fn program() {
@@ -107,6 +109,11 @@ fn program() {
         own.swap(0, 50_000);
         meeting.wait();
         pool.sort(&mut own);
+        pool.sort_by_cached_key(&mut own, |number| !number);
+        own.reverse();
+        own.rotate_left(50_000);
+        pool.merge(&mut own, 50_000);
+        assert!(own.is_sorted());
         meeting.wait();
     });
     if std::env::var(VARIABLE).unwrap() == "1" {

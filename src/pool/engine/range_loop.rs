@@ -315,7 +315,7 @@ mod tests {
         }
     }
 
-    /// The plan of a loop of two workers, of which so much is known.
+    /// The plan of a loop of two workers, with what is known of the loop.
     fn shared(pace: Option<f32>, boundaries: Boundaries) -> SharedPlan {
         SharedPlan { workers: 2, pace, boundaries, polls: PollTimes::default() }
     }

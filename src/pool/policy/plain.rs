@@ -65,32 +65,35 @@ impl PlainParts {
     /// that is unknown.
     pub(crate) fn of(len: usize, takes: f32) -> Self {
         let items = |work: f32| ((len as f32 * work / takes) as usize).clamp(1, len);
-        let next = items(PART_NS);
-        let (lengths, least) = if len < CHECKED {
-            ([items(FIRST_LOOK_NS), next], [PART_NS; 2])
+        let (first, next) = (items(FIRST_LOOK_NS), items(PART_NS));
+        let lengths = if len < CHECKED {
+            [first, next]
         } else {
-            let next = (next - next % CHECKED_AFTER).max(CHECKED_AFTER);
-            ([CHECKED_AFTER, next], [FIRST_LOOK_NS, PART_NS])
+            [CHECKED_AFTER, (next - next % CHECKED_AFTER).max(CHECKED_AFTER)]
         };
-        let limit = |part| f32::max(least[part], takes * lengths[part] as f32 / len as f32);
-        Self::new(lengths, len, [limit(0), limit(1)])
+        let longest = takes * lengths[0].max(lengths[1]) as f32 / len as f32;
+        let parts = Self::new(lengths, len, [PART_NS.max(longest); 2]);
+        if parts.is_timed {
+            return parts;
+        }
+        // The first part should take a small part of the time. The second one may take all of it.
+        Self { limit: FIRST_LOOK_NS, next_limit: takes.max(FIRST_LOOK_NS), ..parts }
     }
 
-    /// As [`of`](Self::of), for a loop that is timed. Its items may have very different costs, so
-    /// no part may take longer than all of the loop. Of many items, the first ones are expected to
-    /// take a small part of the time.
+    /// As [`of`](Self::of), for a loop that is timed. Its items may have very different costs, so a
+    /// part may take as long as all of the loop should.
     pub(crate) fn timed(len: usize, takes: f32) -> Self {
         let parts = Self::of(len, takes);
-        let limit = if len < CHECKED { takes } else { parts.limit };
-        Self { limit, next_limit: takes, ..parts }
+        if parts.is_timed { Self { limit: takes, next_limit: takes, ..parts } } else { parts }
     }
 
-    /// Parts of these lengths and limits, the first one and those after it. If the first part is
-    /// [`CHECKED_AFTER`] items of many, a second part like it costs little, so the begin of the
-    /// first one need not be known.
+    /// Parts of these lengths and limits, the first one and those after it. If one part has all
+    /// items but the first ones, two parts like the first one are a small part of the items, so the
+    /// begin of the first one need not be known.
     #[inline(always)]
     fn new([end, next]: [usize; 2], last: usize, [limit, next_limit]: [f32; 2]) -> Self {
-        Self { end, next, last, limit, next_limit, begun: Moment::default(), is_timed: last < CHECKED }
+        let is_timed = last < CHECKED || next < last;
+        Self { end, next, last, limit, next_limit, begun: Moment::default(), is_timed }
     }
 
     /// Where the present part ends.
@@ -125,8 +128,8 @@ impl PlainParts {
         if end == last || is_long && is_timed {
             return false;
         }
-        let (len, limit) = if is_long { (end, limit) } else { (next, next_limit) };
-        (self.limit, self.begun, self.is_timed) = (limit, now, true);
+        let len = if is_long { end } else { next };
+        (self.limit, self.begun, self.is_timed) = (next_limit, now, true);
         self.end += len.min(last - end);
         true
     }
@@ -183,16 +186,26 @@ mod tests {
         assert_eq!(ends(PlainParts::short(100), 1), [8, 100], "the last part is not checked");
         assert_eq!(ends(PlainParts::of(1000, 19e3), 9), [8, 424, 840, 1000]);
         assert_eq!(ends(PlainParts::of(1000, 19e3), 1), [8, 424]);
-        assert_eq!(ends(PlainParts::timed(1000, 19e3), 0), [8, 16]);
-        assert_eq!(ends(PlainParts::timed(40, 5e3), 0), [16], "the begin of few items is known");
+        assert_eq!(ends(PlainParts::timed(1000, 19e3), 0), [8]);
         assert_eq!(ends(PlainParts::until_stop(1000, 40.0), 9), [8, 100], "4 µs");
     }
 
     #[test]
-    fn eight_items_of_many_that_take_twenty_microseconds_are_noticed() {
+    fn eight_items_of_a_short_loop_that_take_twenty_microseconds_are_noticed() {
         let time = Duration::from_micros(20);
-        for parts in [PlainParts::short(1000), PlainParts::of(1000, 3e3), PlainParts::timed(1000, 19e3)] {
+        for parts in [PlainParts::short(1000), PlainParts::of(1000, 2e3), PlainParts::timed(1000, 2e3)] {
             assert_eq!(ends_after(parts, 0, time), [8, 16], "{parts:?}");
+        }
+    }
+
+    #[test]
+    fn the_first_items_of_a_loop_may_have_all_of_its_work() {
+        for takes in [6e3, 60e3] {
+            let mut parts = PlainParts::timed(1000, takes);
+            let begin = Moment::now();
+            parts.begin(begin);
+            while !Moment::now().is_long_after(begin, FIRST_LOOK_NS) {}
+            assert!(parts.next(Moment::now()) && parts.next(Moment::now()), "{parts:?}");
         }
     }
 

@@ -46,7 +46,7 @@ pub(crate) struct Barrier<J> {
     pub(crate) arenas: Arenas,
     /// The job of each arena.
     pub(super) jobs: Box<[CachePadded<Mutex<ArenaJob<J>>>]>,
-    /// The least time that threads poll before they sleep, and the time before the first job.
+    /// The least time that threads poll before they sleep.
     pub(crate) patience: Patience,
     /// What loops do not touch.
     pub(super) tasks: CachePadded<TaskList<Offered<J>>>,
@@ -324,8 +324,8 @@ impl<J: Copy> Barrier<J> {
         }
     }
 
-    /// Sets the number of open places of a loop, under the lock of its job.
-    pub(super) fn set_places(&self, arena: &Arena, places: usize) {
+    /// Sets the number of open places of a loop, whose job is `_locked`.
+    pub(super) fn set_places(&self, _locked: &mut ArenaJob<J>, arena: &Arena, places: usize) {
         if places == 0 {
             self.open.fetch_and(!(1 << arena.number), Ordering::Relaxed);
         }
@@ -339,9 +339,14 @@ impl<J: Copy> Barrier<J> {
 
     /// Opens places, so that `places` are open, and tells of them.
     #[inline(always)]
-    pub(super) fn open_places(&self, arena_job: MutexGuard<'_, ArenaJob<J>>, arena: &Arena, places: usize) {
+    pub(super) fn open_places(
+        &self,
+        mut arena_job: MutexGuard<'_, ArenaJob<J>>,
+        arena: &Arena,
+        places: usize,
+    ) {
         if places > 0 {
-            self.set_places(arena, places);
+            self.set_places(&mut arena_job, arena, places);
             drop(arena_job);
             self.announce(arena);
         }
@@ -370,8 +375,8 @@ impl<J: Copy> Barrier<J> {
     }
 
     /// Waits for an offer or for an open place, and takes it. Meanwhile runs tasks that wait.
-    /// Before it sleeps, it polls for `patience`, which its last job has set. Returns `None` if the
-    /// pool stops, after all tasks.
+    /// Before it sleeps, it polls for `patience`. An offer, a job and a task set how long it polls
+    /// the next time. Returns `None` if the pool stops, after all tasks.
     pub(crate) fn enter(&self, me: usize, patience: &mut Patience) -> Option<Entered<'_, J>> {
         let post = &*self.posts[me];
         loop {
@@ -513,7 +518,7 @@ impl<J: Copy> Barrier<J> {
             let (job, seat) = (arena_job.job?, arena.take_seat(thread, arena_job.helpers)?);
             let places = arena.places() - 1;
             arena_job.recalls.places = arena_job.recalls.places.min(places);
-            self.set_places(arena, places);
+            self.set_places(&mut arena_job, arena, places);
             let me = if waits_for.is_none() { thread.checked_sub(1) } else { None };
             let offered = Offered::new(job, number, seat);
             Some((Entered::new(self, offered, arena, me), arena_job.patience))
@@ -603,7 +608,7 @@ impl<J: Copy> Barrier<J> {
         let open = arena.places();
         arena_job.recalls.places = 0;
         if open > 0 {
-            self.set_places(arena, 0);
+            self.set_places(arena_job, arena, 0);
         }
         open + mem::take(&mut arena_job.recalls.owed)
     }
@@ -735,7 +740,7 @@ impl<J: Copy> Drop for Entered<'_, J> {
             if is_owed {
                 arena_job.recalls.owed -= 1;
                 arena_job.recalls.places += 1;
-                barrier.set_places(arena, arena.places() + 1);
+                barrier.set_places(&mut arena_job, arena, arena.places() + 1);
             }
         } else if arena.places() > 0 {
             tokens += barrier.close(&mut lock(&barrier.jobs[arena.number]), arena);
@@ -967,10 +972,10 @@ mod tests {
             barrier.arrive(0);
             let worker = scope.spawn(|| barrier.enter(0, &mut barrier.patience.clone()).is_none());
             let turn = barrier.arenas.take().unwrap();
-            let arena_job = lock(&barrier.jobs[turn.arena.number]);
-            barrier.set_places(turn.arena, 1);
+            let mut arena_job = lock(&barrier.jobs[turn.arena.number]);
+            barrier.set_places(&mut arena_job, turn.arena, 1);
             let comes = sees(WorkerState::Inside); // it waits for the lock
-            barrier.set_places(turn.arena, 0);
+            barrier.set_places(&mut arena_job, turn.arena, 0);
             drop(arena_job);
             let polls = sees(WorkerState::Awake);
             thread::sleep(Duration::from_millis(20));

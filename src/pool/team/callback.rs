@@ -80,7 +80,7 @@ impl<J: Copy> Barrier<J> {
             arena_job.recalls.owed -= 1;
         } else if arena_job.recalls.places > 0 {
             arena_job.recalls.places -= 1;
-            self.set_places(arena, arena.places() - 1);
+            self.set_places(arena_job, arena, arena.places() - 1);
         } else {
             return false;
         }

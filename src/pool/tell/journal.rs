@@ -1,5 +1,5 @@
-//! The notes of a worker in a shared loop. Each worker has its own journal in the times of the
-//! loop, and continues it if it comes again.
+//! The notes of a worker in a shared loop. Each seat has a journal in the times of the loop. A
+//! worker that enters the loop again continues the journal of its seat.
 
 use std::{ops::Range, thread, time::Duration};
 
@@ -64,7 +64,7 @@ impl Usage {
     }
 }
 
-/// The notes of one worker in a shared loop: of all its visits.
+/// The notes of all visits to one seat of a shared loop.
 #[derive(Debug)]
 pub(crate) struct Journal {
     /// The number of the loop among those with these journals.
@@ -111,13 +111,13 @@ pub(crate) struct TheftNote {
 }
 
 impl Journal {
-    /// The journal of `worker`, which has not come yet.
-    pub(super) fn new(worker: usize) -> Self {
+    /// The journal of `worker`, which has not come yet. The begin of its visit replaces `now`.
+    pub(super) fn new(worker: usize, now: Instant) -> Self {
         Self {
             number: 0,
             worker,
             units: Units::Items,
-            begun: Instant::now(),
+            begun: now,
             before: (0, 0),
             span: None,
             run: None,

@@ -21,7 +21,8 @@ pub enum Alone {
     Round,
     /// From the begin of the loop to its end, no worker of the pool was idle.
     Busy,
-    /// The loop had only one worker, or at most one item.
+    /// The loop had only one worker, or at most one item. (A sort is one item if no other worker is
+    /// idle.)
     OneWorker,
     /// The loop's token was cancelled before the loop began.
     Cancelled,

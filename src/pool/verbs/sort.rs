@@ -33,6 +33,10 @@ const PIVOT_SAMPLE: usize = 511;
 /// In bytes: up to this size, the calling thread alone checks whether the slice is in order.
 const RECOGNISED_ALONE: usize = 1 << 20;
 
+/// In pieces: all items are one piece if no other worker is idle. A loop over this piece puts the
+/// sort into the report of the program.
+const ALL: usize = 1;
+
 /// An order by which slices can be merged, and partitioned at a pivot.
 pub(crate) trait Partition<T>: Comparator<T> {
     fn at_pivot(&self) -> &dyn AtPivot<T>;
@@ -104,9 +108,7 @@ pub(crate) fn sort<T: Send>(executor: &Executor, items: &mut [T], order: &dyn Co
     if is_free && ascends(items, order) || sort_outliers(executor, items, order) {
         return;
     }
-    // One piece is a loop too: the report of the program has a row for it.
-    let pieces = if is_free { pieces(executor, items.len()) } else { 1 };
-    sort_pieces(executor, items, pieces, order);
+    sort_pieces(executor, items, if is_free { pieces(executor, items.len()) } else { ALL }, order);
 }
 
 /// Merges two sorted runs, which meet at `middle`, stably if the sort of `order` is stable.
@@ -114,8 +116,11 @@ pub(crate) fn sort<T: Send>(executor: &Executor, items: &mut [T], order: &dyn Co
 pub(crate) fn merge<T: Send>(executor: &Executor, items: &mut [T], middle: usize, order: &dyn Comparator<T>) {
     let len = items.len();
     assert!(middle <= len, "merge: the second run begins at {middle}, and there are {len} items");
-    if len < SHORTEST_SHARED || size_of::<T>() == 0 || !executor.is_free() {
+    if len < SHORTEST_SHARED || size_of::<T>() == 0 {
         return order.sort(items); // std's sort finds both runs
+    }
+    if !executor.is_free() {
+        return sort_pieces(executor, items, ALL, order);
     }
     let mut runs = vec![middle, len - middle];
     runs.retain(|run| *run > 0);
@@ -129,8 +134,12 @@ pub(crate) fn sort_by_cached_key<T: Send, K: Ord + Send>(
     items: &mut [T],
     key: impl Fn(&T) -> K + Sync,
 ) {
-    if items.len() < SHORTEST_PIECE || size_of::<T>() == 0 || !executor.is_free() {
+    if items.len() < SHORTEST_PIECE || size_of::<T>() == 0 {
         return items.sort_by_cached_key(key);
+    }
+    if !executor.is_free() {
+        in_parallel(executor, vec![items], &|all| all.sort_by_cached_key(&key));
+        return;
     }
     let on = On::new(executor, (&mut *items).into_chain()).enumerate();
     let mut keys = on.map(|(place, item)| (key(item), place)).collect::<Vec<_>>();
