@@ -9,7 +9,10 @@ mod made_up;
 mod picture;
 mod production;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    sync::LazyLock,
+};
 
 use arrows::{Arrows, CHECK, Crate};
 use proc_macro2::TokenTree;
@@ -222,6 +225,11 @@ fn tree(root: &str) -> Crate {
     Crate::new(root, &sources(root).into_iter().map(|file| (file.clone(), read(&file))).collect())
 }
 
+/// The library, which several tests read.
+static LIBRARY: LazyLock<Crate> = LazyLock::new(|| tree("src"));
+/// Its arrows.
+static ARROWS: LazyLock<Arrows> = LazyLock::new(|| LIBRARY.arrows());
+
 /// Fails if `wrong` has faults, and prints all of them.
 #[track_caller]
 fn none(what: &str, wrong: impl IntoIterator<Item = impl ToString>) {
@@ -231,25 +239,23 @@ fn none(what: &str, wrong: impl IntoIterator<Item = impl ToString>) {
 
 #[test]
 fn rooms_name_only_what_is_below_them() {
-    let of = tree("src");
-    let arrows = of.arrows();
+    let (of, arrows) = (&*LIBRARY, &*ARROWS);
     let inside = |file: &str| room(file).is_some();
     let files = of.sources.keys().filter(|file| inside(file)).count();
     let mut inner = arrows.clone();
     inner.retain(|(from, to), _| inside(from) && inside(to));
     println!("src/pool: {files} files, {} floors, {} arrows", floors(&inner), inner.len());
     assert!(files > 30 && inner.len() > files, "they are not found");
-    none("arrows that must not be", forbidden(&arrows));
+    none("arrows that must not be", forbidden(arrows));
 }
 
 #[test]
 fn files_do_not_name_each_other_in_circles() {
     let mut told = Vec::new();
-    for root in ["src", "benches/versus"] {
-        let arrows = tree(root).arrows();
+    for (root, arrows) in [("src", &*ARROWS), ("benches/versus", &tree("benches/versus").arrows())] {
         assert!(arrows.len() > 30, "{} arrows in {root}", arrows.len());
         told.extend(
-            circles(&arrows).into_iter().map(|circle| [&circle[..], &circle[..1]].concat().join(" -> ")),
+            circles(arrows).into_iter().map(|circle| [&circle[..], &circle[..1]].concat().join(" -> ")),
         );
     }
     none("circles", told);
@@ -257,7 +263,7 @@ fn files_do_not_name_each_other_in_circles() {
 
 #[test]
 fn team_and_supply_know_no_time_no_fractions_and_no_tests() {
-    none("in team and supply", wrong_in_proven(&tree("src")));
+    none("in team and supply", wrong_in_proven(&LIBRARY));
 }
 
 /// Builds for models run the shipped code, too: no step can be replaced.
@@ -273,7 +279,7 @@ fn every_build_runs_the_shipped_steps() {
 
 #[test]
 fn policies_are_plain_functions() {
-    none("in policy", wrong_in_policy(&tree("src")));
+    none("in policy", wrong_in_policy(&LIBRARY));
 }
 
 #[test]
