@@ -35,7 +35,7 @@ pub(crate) struct Account {
 
 impl Account {
     /// Adds the number of workers that were idle when the loop was shared.
-    pub(crate) fn helped(mut self: Box<Self>, idle: usize) -> Box<Self> {
+    pub(crate) fn with_idle(mut self: Box<Self>, idle: usize) -> Box<Self> {
         self.report.idle = idle;
         self
     }
@@ -62,7 +62,7 @@ impl LoopOptions<'_> {
     /// Enters the scene of the loop's items. The thread stays in the scene while the result lives.
     /// Returns `None` if neither this loop nor a loop around it is being traced.
     #[inline(always)]
-    pub(crate) fn enter(&self) -> Option<Stay> {
+    pub(crate) fn enter_scene(&self) -> Option<Stay> {
         if self.wishes.trace.is_none() && !SceneSpot::is_near() {
             return None;
         }

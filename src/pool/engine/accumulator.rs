@@ -28,8 +28,8 @@ pub(crate) trait Accumulate {
     /// has already folded.
     fn take(&mut self, claims: &mut Claims<'_>) -> Result<(), StopAt>;
 
-    /// Ends a run: stores its partial result.
-    fn end(&mut self, run: Node);
+    /// Ends the run that began at index `first`: stores its partial result.
+    fn end(&mut self, first: usize);
 
     /// Hands over the partial results of leaves, and drops the state. Called when the worker has no
     /// work left.
@@ -56,7 +56,7 @@ pub(crate) trait Folder<A, Z> {
     fn fold(&mut self, acc: Option<A>, claims: &mut Claims<'_>) -> Result<Option<A>, Stop<Z>>;
 
     /// Drops the worker's state.
-    fn leave(&mut self);
+    fn drop_state(&mut self);
 }
 
 /// The folders of all workers of a loop.
@@ -96,7 +96,7 @@ impl<L: Body> Folder<L::Acc, L::Found> for WorkerFolder<'_, L> {
         kernel(body, state.get_or_insert_with(|| body.state(me)), acc, claims)
     }
 
-    fn leave(&mut self) {
+    fn drop_state(&mut self) {
         drop(self.state.take());
     }
 }
@@ -138,7 +138,7 @@ impl<'f, A, Z> Accumulator<'f, A, Z> {
     /// folded anything.
     pub(crate) fn finish(&mut self) -> Option<(Node, A)> {
         self.leave(); // if this panics, the partial results are dropped, too
-        self.end(Node::run(0)); // of the items that it has folded before it has invited anybody
+        self.end(0); // of the items that it has folded before it has invited anybody
         self.ended.take()
     }
 
@@ -165,7 +165,7 @@ impl<'f, A, Z> Accumulator<'f, A, Z> {
             let items = blocks.items(leaf..leaf + 1);
             let acc = folder.fold(None, &mut Claims::of(items)).map_err(|stop| made.stop(stop))?;
             if let Some(acc) = acc {
-                tree.add(Node::run(before + leaf), acc, &|a, b| made.folders.reduce(a, b));
+                tree.add(Node::at(before + leaf), acc, &|a, b| made.folders.reduce(a, b));
             }
         }
         Ok(())
@@ -174,9 +174,9 @@ impl<'f, A, Z> Accumulator<'f, A, Z> {
 
 impl<A, Z> Accumulate for Accumulator<'_, A, Z> {
     fn take(&mut self, claims: &mut Claims<'_>) -> Result<(), StopAt> {
-        let Units::Blocks { blocks, leaves } = *self.made.units else { return self.fold(claims) };
+        let Units::Blocks { blocks, first_leaf } = *self.made.units else { return self.fold(claims) };
         while let Some(claimed) = claims.next() {
-            match leaves {
+            match first_leaf {
                 Some(before) => self.fold_leaves(claimed, blocks, before)?,
                 None => self.fold(&mut Claims::of(blocks.items(claimed)))?,
             }
@@ -184,9 +184,9 @@ impl<A, Z> Accumulate for Accumulator<'_, A, Z> {
         Ok(())
     }
 
-    fn end(&mut self, run: Node) {
+    fn end(&mut self, first: usize) {
         if let Some(acc) = self.acc.take()
-            && let Some((before, acc)) = self.ended.replace((run, acc))
+            && let Some((before, acc)) = self.ended.replace((Node::at(first), acc))
         {
             self.made.add(before, acc);
         }
@@ -196,13 +196,13 @@ impl<A, Z> Accumulate for Accumulator<'_, A, Z> {
         for (node, acc) in mem::replace(&mut self.tree, Tree::new()).into_nodes() {
             self.made.add(node, acc);
         }
-        self.folder.leave();
+        self.folder.drop_state();
     }
 
     fn abandon(&mut self, stop: StopAt, panic: Panic) {
         self.made.first_stop.note(stop, Err(panic));
         discard(self.acc.take());
-        attempt(|| self.folder.leave());
+        attempt(|| self.folder.drop_state());
     }
 }
 
@@ -319,7 +319,7 @@ pub(crate) fn tree_of<A, Z>(
     sort(&mut nodes, &|(a, _), (b, _)| a.first < b.first);
     if !units.are_leaves() {
         // Each run is a leaf.
-        nodes.iter_mut().enumerate().for_each(|(at, (node, _))| *node = Node::run(at));
+        nodes.iter_mut().enumerate().for_each(|(at, (node, _))| *node = Node::at(at));
     }
     Outcome::Through(Tree::of(nodes, &|before, behind| folders.reduce(before, behind)))
 }

@@ -4,13 +4,13 @@ use std::cell::Cell;
 
 use super::{
     accumulator::{Accumulate, Lend},
-    executor::{Executor, most},
+    executor::{Executor, most_helpers},
     inputs::{draw, upcoming, with_rounds},
     loop_options::LoopOptions,
     plan::SharedPlan,
 };
 use crate::{
-    clock::{Instant, time},
+    clock::{Instant, Moment, time},
     pool::{
         policy::{
             launch::{QuickLaunch, QuickVerdict, asleep_launch, far_launch, is_drawn},
@@ -41,6 +41,11 @@ struct AloneAgain {
 
 thread_local!(static PLANS: Plans = const { Plans { alone: Repeats::new(), shared: Repeats::new() } });
 
+/// What `of` makes of the plans of this thread; `None` at the end of the thread.
+fn with_plans<T>(of: impl FnOnce(&Plans) -> T) -> Option<T> {
+    PLANS.try_with(of).ok()
+}
+
 thread_local!(static FAR: Cell<Option<FarCalls>> = const { Cell::new(None) });
 
 /// A shared call that repeats an earlier one.
@@ -52,7 +57,7 @@ pub(super) struct SharedAgain<'e> {
 
 impl Executor {
     fn plan_key(&self, this: Loop, threads: usize) -> PlanKey {
-        let most = most(this.slice.len, self.workers.min(threads));
+        let most = most_helpers(this.slice.len, self.workers.min(threads));
         PlanKey { this, pool: self.threads.barrier.address(), most }
     }
 
@@ -71,7 +76,7 @@ impl Executor {
         }
         let (awake, expected) = (self.threads.barrier.awake() > 0, self.memory.expected(this));
         if !awake {
-            let is_far = self.is_far_again(expected);
+            let is_far = self.note_far_again(expected);
             let mut quick = asleep_launch(this, expected, draw);
             if quick.is_some() && !is_far {
                 self.gaps.begin(Instant::now()); // a longer loop may pay for a helper that both have
@@ -84,7 +89,7 @@ impl Executor {
                 return quick;
             }
         }
-        let plan = PLANS.try_with(|plans| plans.alone.take(self.plan_key(this, threads))).ok()??;
+        let plan = with_plans(|plans| plans.alone.take(self.plan_key(this, threads)))??;
         // A pool that explores shares the next call that finds a helper awake.
         let explores = if awake { self.prices.is_exploring() } else { is_drawn(upcoming(), expected) };
         if explores || plan.is_outdated(expected) {
@@ -95,7 +100,7 @@ impl Executor {
         }
         let AloneAgain { parts, is_own } = plan.way;
         if plan.is_timed() {
-            let _gone = PLANS.try_with(|plans| plans.alone.put_back(plan));
+            with_plans(|plans| plans.alone.put_back(plan));
             return Some(QuickLaunch { verdict: QuickVerdict::AloneAgain, parts });
         }
         with_rounds(|rounds| rounds.map(|rounds| rounds.forget_begin(this)));
@@ -103,17 +108,18 @@ impl Executor {
             self.gaps.begin(Instant::now());
         }
         if !is_own || self.memory.repeated_alone(this) {
-            let _gone = PLANS.try_with(|plans| plans.alone.put_back(plan));
+            with_plans(|plans| plans.alone.put_back(plan));
         }
         Some(QuickLaunch { verdict: QuickVerdict::Plain, parts })
     }
 
-    /// Whether the last calls of this thread were far apart, and this one is far from the last one.
-    /// `expected` is the time of this call in nanoseconds.
-    fn is_far_again(&self, expected: f32) -> bool {
+    /// If the last calls of this thread were far apart, compares this one with the last one.
+    /// Returns whether it is far from that, too. `expected` is the time of this call in
+    /// nanoseconds.
+    fn note_far_again(&self, expected: f32) -> bool {
         let last = FAR.get().filter(|last| last.pool == self.threads.barrier.address());
         let Some(last) = last else { return false };
-        let and_this = last.and_one(expected, self.gaps.patience(&self.prices));
+        let and_this = last.and_one(Moment::now(), expected, self.gaps.patience(&self.prices));
         FAR.set(and_this);
         if and_this.is_none() {
             self.gaps.begin(Instant::now()); // the last call, about
@@ -126,7 +132,7 @@ impl Executor {
     pub(super) fn note_far(&self, this: Loop, is_far: bool) {
         let pool = self.threads.barrier.address();
         if is_far {
-            FAR.set(Some(FarCalls::begin(pool, self.memory.expected(this))));
+            FAR.set(Some(FarCalls::begin(pool, Moment::now(), self.memory.expected(this))));
         } else {
             FAR.set(FAR.get().filter(|last| last.pool != pool));
         }
@@ -145,7 +151,7 @@ impl Executor {
         let is_settled = || with_rounds(|rounds| rounds.is_some_and(|rounds| rounds.may_repeat_alone(this)));
         if !options.units.are_blocks() && self.may_repeat(options) && is_settled() {
             let (key, takes) = (self.plan_key(this, options.threads), self.memory.expected(this));
-            let _gone = PLANS.try_with(|plans| plans.alone.begin(key, AloneAgain { parts, is_own }, takes));
+            with_plans(|plans| plans.alone.begin(key, AloneAgain { parts, is_own }, takes));
         }
     }
 
@@ -153,7 +159,7 @@ impl Executor {
     /// The next call is decided if this one took clearly longer than expected, if rounds demand it,
     /// or if the loop's own verdict has decided and its next trial is due.
     pub(super) fn end_again(&self, this: Loop, kind: LoopKind, begin: Instant, took: f32) {
-        let is_settled = begins_again(this, Ran::Alone, begin);
+        let is_settled = begin_again(this, Ran::Alone, begin);
         let ends = |plan: &Repeat<AloneAgain>| {
             let (is_outdated, is_own) = (plan.is_outdated(took), plan.way.is_own);
             if is_outdated {
@@ -162,14 +168,14 @@ impl Executor {
             let is_trial_due = is_own && !self.memory.repeated_alone(this);
             !is_settled || is_outdated || is_trial_due
         };
-        let _gone = PLANS.try_with(|plans| plans.alone.end_if(this, ends));
+        with_plans(|plans| plans.alone.end_if(this, ends));
     }
 
     /// How a call is shared that repeats an earlier one; `None` if the policy has to decide. A call
     /// repeats an earlier one only if the helpers are awake, and no other thread calls loops.
     #[inline(never)]
     pub(super) fn plan_to_repeat(&self, this: Loop, options: &LoopOptions<'_>) -> Option<SharedAgain<'_>> {
-        let plan = PLANS.try_with(|plans| plans.shared.take(self.plan_key(this, options.threads))).ok()??;
+        let plan = with_plans(|plans| plans.shared.take(self.plan_key(this, options.threads)))??;
         let barrier = &self.threads.barrier;
         if barrier.callers() > 0
             || self.is_crowded.load(Ordering::Relaxed)
@@ -179,7 +185,7 @@ impl Executor {
             return None;
         }
         let (begin, turn) = (Instant::now(), self.take_turn(options)?);
-        begins_again(this, Ran::Shared, begin).then_some(SharedAgain { plan, begin, turn })
+        begin_again(this, Ran::Shared, begin).then_some(SharedAgain { plan, begin, turn })
     }
 
     /// Shares a loop as an earlier call was shared.
@@ -197,7 +203,7 @@ impl Executor {
         // About: reading the clock would take 40 ns, and the time until the next call begins shows
         // whether calls take longer than expected.
         self.gaps.end(begin + time(plan.takes));
-        let _gone = PLANS.try_with(|plans| plans.shared.put_back(plan));
+        with_plans(|plans| plans.shared.put_back(plan));
     }
 
     /// The call that began at `begun` was shared. The next calls are shared in the same way, if
@@ -210,20 +216,20 @@ impl Executor {
     ) {
         if let Some(takes) = with_rounds(|rounds| rounds?.takes_shared(this, begun)) {
             let key = self.plan_key(this, options.threads);
-            let _gone = PLANS.try_with(|plans| plans.shared.begin(key, plan(), takes));
+            with_plans(|plans| plans.shared.begin(key, plan(), takes));
         }
     }
 }
 
 /// A call begins that is to run as an earlier one `ran`. Returns whether rounds allow this. Nothing
 /// is known of the rounds of a loop in an item of a shared loop.
-fn begins_again(this: Loop, ran: Ran, begin: Instant) -> bool {
+fn begin_again(this: Loop, ran: Ran, begin: Instant) -> bool {
     with_rounds(|rounds| rounds.is_some_and(|rounds| rounds.begin_again(this, ran, begin)))
 }
 
 /// A call of this loop alone has begun to take much longer than expected: the next one is decided.
 pub(super) fn end_alone(this: Loop) {
-    let _gone = PLANS.try_with(|plans| plans.alone.end_if(this, |_| true));
+    with_plans(|plans| plans.alone.end_if(this, |_| true));
 }
 
 #[cfg(all(test, not(any(loom, shuttle, miri))))]
@@ -237,7 +243,6 @@ mod tests {
             ending::{Panic, StopAt},
             handles::Watch,
             loop_options::Wishes,
-            order::Node,
         },
         policy::{
             alone_or_shared::AloneOrShared,
@@ -263,7 +268,7 @@ mod tests {
             Ok(())
         }
 
-        fn end(&mut self, _: Node) {}
+        fn end(&mut self, _: usize) {}
         fn leave(&mut self) {}
         fn abandon(&mut self, _: StopAt, _: Panic) {}
     }
@@ -316,7 +321,7 @@ mod tests {
         }
         assert!(!is_repeated(&options(LoopKind::MAY_STOP, None)));
         assert!(!is_repeated(&options(through, Some(&mut RunReport::default()))));
-        let blocks = Units::Blocks { blocks: Blocks { size: 8, len: 8000 }, leaves: None };
+        let blocks = Units::Blocks { blocks: Blocks { size: 8, len: 8000 }, first_leaf: None };
         assert!(!is_repeated(&LoopOptions { units: blocks, ..options(through, None) }));
         executor.repeat_alone(this(), &options(through, None), parts, false);
         assert!(executor.alone_again(this(), LoopKind::THROUGH, 1).is_none(), "another number of threads");

@@ -3,7 +3,7 @@
 
 use super::{
     again::end_alone,
-    executor::{Executor, most},
+    executor::{Executor, most_helpers},
     inputs::{draw, with_rounds},
     loop_options::{LoopOptions, is_logged},
 };
@@ -36,7 +36,7 @@ pub(super) struct Call {
 }
 
 impl Call {
-    /// A call that has already begun.
+    /// A call that runs as the plain loop, or has already begun.
     pub(super) fn unweighed(this: Loop, launch: Launch, awake: bool) -> Self {
         Self { this, launch, awake, weighed: None, is_gap_short: false }
     }
@@ -64,7 +64,7 @@ impl Executor {
         let len = this.slice.len;
         if !self.is_unseen(is_bare) {
             return QuickLaunch { verdict: QuickVerdict::Unclear, parts: PlainParts::whole(len) };
-        } else if most(len, self.workers.min(threads)) == 0 {
+        } else if most_helpers(len, self.workers.min(threads)) == 0 {
             return QuickLaunch { verdict: QuickVerdict::Plain, parts: PlainParts::whole(len) };
         }
         let idle = || self.could_help();
@@ -119,7 +119,7 @@ impl Executor {
         if matches!(verdict, QuickVerdict::Plain | QuickVerdict::AloneAgain) {
             return Call::unweighed(this, Launch::PLAIN, false);
         }
-        let most = self.most(this, options);
+        let most = self.most_helpers(this, options);
         let polling = self.threads.barrier.awake();
         let awake = polling > 0;
         let is_waking = !awake && self.threads.barrier.is_waking();
@@ -177,7 +177,7 @@ impl Executor {
     /// Why a call has run alone, given that it was not cancelled and workers were idle.
     pub(super) fn why_alone(&self, call: &Call, options: &LoopOptions<'_>) -> Alone {
         match call.launch.why() {
-            _ if self.most(call.this, options) == 0 => Alone::OneWorker,
+            _ if self.most_helpers(call.this, options) == 0 => Alone::OneWorker,
             Some(Why::Faster) => Alone::Faster,
             Some(Why::Rounds) => Alone::Round,
             _ => Alone::Short,

@@ -12,7 +12,7 @@ use super::{
     async_loop::{AsyncLoop, AsyncReport, LendPollItems, PollItems},
     executor::Executor,
     loop_options::LoopOptions,
-    plan::{Plan, SharedPlan, WorkerPlaces},
+    plan::{LoopTeam, Plan, SharedPlan},
 };
 use crate::{
     clock::Instant,
@@ -39,7 +39,7 @@ impl Executor {
         others: LendPollItems<'_>,
     ) {
         let (begin, len, watch) = (Instant::now(), this.slice.len, options.watch);
-        let _stay = options.enter();
+        let _stay = options.enter_scene();
         let (mut before, everybody) = (Before::nothing(begin), self.program_report.is_some());
         if watch.is_cancelled() {
             let why = Err(Alone::Cancelled);
@@ -48,7 +48,7 @@ impl Executor {
             }
             return;
         }
-        let most = self.most(this, options).min(self.cpus_at_a_time - 1).min(queues.limit - 1);
+        let most = self.most_helpers(this, options).min(self.cpus_at_a_time - 1).min(queues.limit - 1);
         let turn = (most > 0).then(|| self.take_turn(options)).flatten();
         let helpers = if turn.is_some() { most } else { 0 };
         let is_busy = helpers < most;
@@ -78,7 +78,7 @@ impl Executor {
                 units: options.units,
                 has_large_partials: false,
                 heavy: &self.prices.heavy,
-                places: arena.map(|arena| WorkerPlaces { threads: &self.threads, cpus: &self.cpus, arena }),
+                team: arena.map(|arena| LoopTeam { threads: &self.threads, cpus: &self.cpus, arena }),
             },
             first_indices: FirstIndices::new(first_indices),
             times,
@@ -131,7 +131,7 @@ impl Executor {
         }
         let help = self.prices.help_time(awake);
         if let Some(account) = options.account(&mut before, Ok(&mut times), everybody, help) {
-            options.tell(account.helped(idle).waited(alone, report), self.program_report);
+            options.tell(account.with_idle(idle).waited(alone, report), self.program_report);
         }
     }
 }

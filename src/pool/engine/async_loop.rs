@@ -484,7 +484,7 @@ impl AsyncLoopWorker<'_> {
         let now = Instant::now();
         self.own_report.report.asleep += now - self.now;
         self.now = now;
-        self.of.plan.check_cpu(now);
+        self.of.plan.look_around(now);
     }
 }
 

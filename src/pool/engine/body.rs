@@ -13,7 +13,8 @@ pub(crate) trait Body: Sync {
     /// The value with which a loop stops early.
     type Found: Send;
 
-    /// Makes the state of worker `me`. Called once per worker and loop, and again after a panic.
+    /// Makes the state of worker `me`. Called once per worker and loop, again after a panic, and
+    /// each time that the worker comes back to a list that grows.
     fn state(&self, me: usize) -> Self::State<'_>;
 
     /// Makes all `claims`, possibly none, and folds the claimed indices. `acc` is the partial

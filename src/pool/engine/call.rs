@@ -1,9 +1,8 @@
-//! The call of a loop: the plain loop if that is fastest, and otherwise a run.
+//! The call of a loop: the plain loop if that is fastest, and otherwise a call with care.
 
 use super::{
     accumulator::{Accumulator, Folder, Folders, Partials, Started, WorkerFolder, result_of, tree_of},
-    again::SharedAgain,
-    ask::{Call, begin_first, begin_next},
+    ask::{begin_first, begin_next},
     body::{Body, kernel},
     ending::Outcome,
     executor::Executor,
@@ -98,13 +97,13 @@ impl Executor {
         let (state, acc) = begun.unzip();
         let mut folder = WorkerFolder::new(body, 0, state);
         let from = (done, acc.flatten());
-        self.run_decided(this, verdict, from, options, (&mut folder, body), result_of)
+        self.decide_and_run(this, verdict, from, options, (&mut folder, body), result_of)
     }
 
     /// The part of [`call_with_care`](Self::call_with_care) that is compiled once for each type of
     /// results. `end` makes the outcome of the partial results.
     #[inline(never)]
-    fn run_decided<A: Send, Z: Send, T>(
+    fn decide_and_run<A: Send, Z: Send, T>(
         &self,
         this: &Loop,
         verdict: QuickVerdict,
@@ -115,17 +114,15 @@ impl Executor {
     ) -> Outcome<T, Z> {
         let may_repeat = verdict == QuickVerdict::Unclear && done == 0;
         let again = if may_repeat { self.plan_to_repeat(*this, options) } else { None };
-        let mut decided = again
-            .map_or_else(|| Decided::Anew(self.weigh(this, verdict, done, options)), Decided::SharedAgain);
         let mut partials = Partials::new(folders, &options.units);
         let mut account = None;
         let last = {
             let mut own = Accumulator::new(folder, acc, &partials);
-            match decided {
-                Decided::SharedAgain(again) => self.share_again(again, *this, options, &mut own, &partials),
-                Decided::Anew(ref mut call) => {
-                    account = self.carry_out(call, done, options, &mut own, &partials);
-                }
+            if let Some(again) = again {
+                self.share_again(again, *this, options, &mut own, &partials);
+            } else {
+                let call = self.weigh(this, verdict, done, options);
+                account = self.carry_out(call, done, options, &mut own, &partials);
             }
             own.finish()
         };
@@ -146,15 +143,8 @@ impl Executor {
         let this = loop_of::<L>(slice);
         let quick = self.quick_launch(&this, options.kind, options.threads, options.is_bare());
         let mut folder = WorkerFolder::new(body, 0, None);
-        self.run_decided(&this, quick.verdict, (0, None), &mut options, (&mut folder, body), tree_of)
+        self.decide_and_run(&this, quick.verdict, (0, None), &mut options, (&mut folder, body), tree_of)
     }
-}
-
-/// How a call that is more than the plain loop goes on.
-enum Decided<'e> {
-    /// It is shared as an earlier one was.
-    SharedAgain(SharedAgain<'e>),
-    Anew(Call),
 }
 
 /// Makes the outcome of a loop: [`result_of`] or [`tree_of`].

@@ -113,9 +113,9 @@ impl Executor {
     /// The largest useful number of helpers: with this number each worker can have at least one
     /// index. A list that grows may have work for any number of helpers.
     #[inline]
-    pub(super) fn most(&self, this: Loop, options: &LoopOptions<'_>) -> usize {
+    pub(super) fn most_helpers(&self, this: Loop, options: &LoopOptions<'_>) -> usize {
         let len = if options.list.is_some() { usize::MAX } else { this.slice.len };
-        most(len, self.workers.min(options.threads))
+        most_helpers(len, self.workers.min(options.threads))
     }
 
     /// About how many threads would help if the calling thread called a loop now. These threads are
@@ -136,6 +136,6 @@ impl Executor {
 
 /// How many helpers a loop over `len` indices can have if each worker must have at least one index.
 #[inline]
-pub(super) fn most(len: usize, workers: usize) -> usize {
+pub(super) fn most_helpers(len: usize, workers: usize) -> usize {
     workers.min(len).saturating_sub(1)
 }

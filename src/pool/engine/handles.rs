@@ -362,7 +362,7 @@ mod tests {
     fn progress_is_what_has_been_claimed() {
         let (progress, ranges) = (Progress::new(), ranges());
         let watch = Watch { progress: Some(&progress), ..Watch::default() };
-        let blocks = Units::Blocks { blocks: Blocks { size: 3, len: 29 }, leaves: None };
+        let blocks = Units::Blocks { blocks: Blocks { size: 3, len: 29 }, first_leaf: None };
         for before in [0, 29] {
             ranges.partition(0..10, &[5]);
             watch.begin(&ranges, blocks, 0..10);

@@ -216,7 +216,7 @@ impl Executor {
         let seen = gap.filter(|_| may_poll).map(|gap| LoopSeen {
             awake: self.threads.barrier.awake() > 0,
             is_gap_short: gap.is_short(0.0),
-            is_crowded: self.was_crowded(),
+            is_crowded: self.take_crowded(),
             explores: Explores::No,
         });
         let offer = Offer { helpers: 1, reentry: Reentry::Once, polls: self.polls(self.workers, None, seen) };

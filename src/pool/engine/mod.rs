@@ -30,10 +30,10 @@
 //!
 //! A program contains most code once, whatever its number of loops. That code calls a worker's
 //! accumulator through a vtable, about once in some microseconds. Accumulators and
-//! `Executor::run_decided` know the type of a loop's results, and are compiled once for each such
-//! type. They call the worker's folder through a vtable. Only folders, `body`, `Executor::call`,
-//! `call_plain`, `call_with_care` and `call_for_tree` know the loop's closures. `join` knows its
-//! own closures.
+//! `Executor::decide_and_run` know the type of a loop's results, and are compiled once for each
+//! such type. They call the worker's folder through a vtable. Only folders, `body`,
+//! `Executor::call`, `call_plain`, `call_with_care` and `call_for_tree` know the loop's closures.
+//! `join` knows its own closures.
 //!
 //! May know: `policy`, `team`, `supply`, `place`, `tell`. Must not know: `verbs`.
 

@@ -26,7 +26,8 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    pub(crate) fn run(first: usize) -> Self {
+    /// A run or a leaf that begins here.
+    pub(crate) fn at(first: usize) -> Self {
         Self { first, level: 0 }
     }
 
@@ -119,7 +120,7 @@ mod tests {
     fn nodes(blocks: Range<usize>) -> Vec<(Node, String)> {
         let mut tree = Tree::new();
         for block in blocks {
-            tree.add(Node::run(block), block.to_string(), &pair);
+            tree.add(Node::at(block), block.to_string(), &pair);
         }
         tree.into_nodes().collect()
     }

@@ -33,8 +33,8 @@ pub(crate) struct Plan<'a> {
     /// The cost of the heavy fence for a thief, in nanoseconds. Used only on systems where this
     /// fence is expensive.
     pub(crate) heavy: &'a Estimate,
-    /// Where the workers are; `None` if unknown.
-    pub(crate) places: Option<WorkerPlaces<'a>>,
+    /// The threads of the loop; `None` if the loop has no arena.
+    pub(crate) team: Option<LoopTeam<'a>>,
 }
 
 impl Plan<'_> {
@@ -48,25 +48,30 @@ impl Plan<'_> {
 
     /// The distance from a thief to a victim. `thief` and `victim` are seats of the loop's arena.
     pub(crate) fn distance(&self, thief: usize, victim: usize) -> Distance {
-        self.places.map_or(Distance::Beyond, |WorkerPlaces { cpus, arena, .. }| {
+        self.team.map_or(Distance::Beyond, |LoopTeam { cpus, arena, .. }| {
             cpus.distance(arena.thread_at(thief), arena.thread_at(victim))
         })
     }
 
-    /// Checks whether the calling thread, which is a worker of the loop, has its CPU to itself, and
-    /// whether helpers are still to be woken. Workers call this function after they have read the
-    /// clock.
-    pub(crate) fn check_cpu(&self, now: Instant) {
-        if let Some(WorkerPlaces { threads, cpus, arena }) = self.places {
+    /// Wakes helpers that are still to be woken, and checks whether the calling thread, which is a
+    /// worker of the loop, has its CPU to itself. Workers call this function after they have read
+    /// the clock.
+    pub(crate) fn look_around(&self, now: Instant) {
+        if let Some(LoopTeam { threads, cpus, arena }) = self.team {
             threads.ring_more(arena);
             check_cpu(threads, cpus, now);
         }
     }
+
+    /// The caller rests: see [`Threads::rest`].
+    pub(crate) fn rest(&self) -> bool {
+        self.team.is_some_and(|LoopTeam { threads, arena, .. }| threads.rest(arena))
+    }
 }
 
-/// Where the workers of a loop are.
+/// The threads of a loop, and where they are.
 #[derive(Clone, Copy)]
-pub(crate) struct WorkerPlaces<'a> {
+pub(crate) struct LoopTeam<'a> {
     pub(crate) threads: &'a Threads,
     pub(crate) cpus: &'a CpuAssignment,
     /// The arena of the loop: says which thread has which seat.

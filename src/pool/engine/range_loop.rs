@@ -7,7 +7,6 @@ use super::{
     accumulator::{Accumulate, Lend},
     ending::{Panic, StopAt},
     handles::Watch,
-    order::Node,
     plan::{Plan, SharedPlan},
     thief::Thief,
     visit::{Hand, Worker, fold_run, visit},
@@ -43,15 +42,16 @@ pub(crate) struct RangeLoop<'a> {
 }
 
 impl RangeLoop<'_> {
-    /// Begins the loop over `range`, partitioned at `bounds`, in arena `number`. There are at
-    /// least as many workers as parts. Workers without a part steal. [`run`](Self::run) follows,
-    /// and then [`Watch::end`].
-    pub(crate) fn begin(&self, range: Range<usize>, bounds: &[usize], number: usize, watch: Watch<'_>) {
-        self.ranges.partition(range.clone(), bounds);
+    /// Begins the loop over `items` in arena `number`. The first `dealt` workers have items, and
+    /// the others steal. [`run`](Self::run) follows, and then [`Watch::end`].
+    #[inline(never)] // items run above the frame of `Executor::share_ranges`
+    pub(crate) fn begin(&self, (items, dealt): (&Range<usize>, usize), number: usize, watch: Watch<'_>) {
+        let SharedPlan { workers, ref boundaries, .. } = *self.plan.shared;
+        self.ranges.partition(items.clone(), &boundaries.bounds(items, dealt));
         if let Some(list) = self.list {
-            list.share(self.plan.shared.workers, number);
+            list.share(workers, number);
         }
-        watch.begin(self.ranges, self.plan.units, range);
+        watch.begin(self.ranges, self.plan.units, items.clone());
     }
 
     /// Runs the loop, which has begun. Nothing unwinds: user code runs only inside `work`, which
@@ -68,29 +68,25 @@ impl RangeLoop<'_> {
         let mut mine = self.ranges.enter_before_offers();
         let work = |me| {
             let mut entered = self.ranges.enter(me);
-            partials.lend(me, &mut |acc| self.work(me, &mut entered, acc, &|| false));
+            partials.lend(me, &mut |acc| self.work(me, &mut entered, acc));
         };
         let reentry = if self.list.is_some() { Reentry::Again } else { Reentry::Once };
         let SharedPlan { workers, polls, .. } = *self.plan.shared;
         let offer = Offer { helpers: workers - 1, reentry, polls };
-        job::share(&threads.barrier, turn, offer, &work, || {
-            self.work(0, &mut mine, own, &|| threads.rest(turn));
-        });
+        job::share(&threads.barrier, turn, offer, &work, || self.work(0, &mut mine, own));
     }
 
-    /// Runs worker `me`, which has `entered` its range, until it leaves. Only the caller uses
-    /// `rest`: see [`GrowWorker::run`].
+    /// Runs worker `me`, which has `entered` its range, until it leaves.
     pub(crate) fn work(
         &self,
         me: usize,
         (owner, first): &mut (Owner<'_>, Option<usize>),
         acc: &mut dyn Accumulate,
-        rest: &dyn Fn() -> bool,
     ) {
         if let Some(list) = self.list {
             list.worker_counts().begin_work();
         }
-        let mut worker = RangeWorker { of: self, me, owner, first: first.take(), rest };
+        let mut worker = RangeWorker { of: self, me, owner, first: first.take() };
         visit(self.times, (me, self.plan.units), &mut worker, acc);
     }
 
@@ -113,7 +109,6 @@ struct RangeWorker<'w, 'o> {
     owner: &'w mut Owner<'o>,
     /// The first item of the worker's range, which the worker has claimed when it entered.
     first: Option<usize>,
-    rest: &'w dyn Fn() -> bool,
 }
 
 impl Worker for RangeWorker<'_, '_> {
@@ -161,8 +156,8 @@ impl RangeWorker<'_, '_> {
             let mut journal = worker_log.journal.as_deref_mut();
             let range = theft.is_none().then_some(*me);
             let begin = journal.as_mut().map(|journal| journal.begin(first, theft));
-            match Self::fold(of, owner, (first, range, begin), acc, journal.as_deref_mut()) {
-                Ok(first) => acc.end(Node::run(first)),
+            match Self::run(of, owner, (first, range, begin), acc, journal.as_deref_mut()) {
+                Ok(first) => acc.end(first),
                 Err(stop) => {
                     if let Some(journal) = &mut journal {
                         journal.mark(owner.next(), Instant::now()); // at the item that has stopped the loop
@@ -180,7 +175,7 @@ impl RangeWorker<'_, '_> {
     /// number of the range, if the worker got it at the start. Returns the first index of the last
     /// partial result.
     #[inline(never)] // without the frame of a theft
-    fn fold(
+    fn run(
         of: &RangeLoop<'_>,
         owner: &mut Owner<'_>,
         (first, range, begin): (usize, Option<usize>, Option<Instant>),
@@ -203,10 +198,10 @@ impl RangeWorker<'_, '_> {
     fn grow(&self, list: &dyn WorkList, acc: &mut dyn Accumulate, worker_log: &mut WorkerLog<'_>) {
         let Self { of, me, .. } = *self;
         let grow_worker = GrowWorker::new(list, me, of.plan, of.ranges);
-        if let Err(stop) = list.run_worker(grow_worker, acc, worker_log, self.rest) {
+        if let Err(stop) = list.run_worker(grow_worker, acc, worker_log) {
             of.stop(stop);
         }
-        acc.end(Node::run(0));
+        acc.end(0);
     }
 }
 
@@ -230,7 +225,7 @@ impl Hand for OwnRange<'_, '_> {
         let Stretch { size, items, full_fences, is_new } = stretch;
         let owner = &mut *self.owner;
         if is_new && self.plan.has_large_partials {
-            acc.end(Node::run(mem::replace(&mut self.first, owner.next())));
+            acc.end(mem::replace(&mut self.first, owner.next()));
         }
         owner.use_full_fences(full_fences);
         let (taken, contested) = owner.claim(size, items, |claims| acc.take(claims));
@@ -253,7 +248,7 @@ impl Hand for OwnRange<'_, '_> {
         if let Some(journal) = &mut self.journal {
             journal.mark(self.owner.next(), now);
         }
-        self.plan.check_cpu(now);
+        self.plan.look_around(now);
         true
     }
 }
@@ -321,7 +316,7 @@ mod tests {
     }
 
     fn plan<'a>(shared: &'a SharedPlan, heavy: &'a Estimate) -> Plan<'a> {
-        Plan { shared, units: Units::Items, has_large_partials: true, heavy, places: None }
+        Plan { shared, units: Units::Items, has_large_partials: true, heavy, team: None }
     }
 
     /// A loop of two workers with five items each, both on this thread. The first worker works
@@ -341,7 +336,7 @@ mod tests {
         let work = |(me, mut entered)| {
             let mut folder = WorkerFolder::new(&Count, me, None);
             let mut accumulator = Accumulator::new(&mut folder, None, &made);
-            range_loop.work(me, &mut entered, &mut accumulator, &|| false);
+            range_loop.work(me, &mut entered, &mut accumulator);
             accumulator.hand_over();
         };
         let second = second_has_entered.then(|| enter(1));
@@ -427,7 +422,7 @@ mod tests {
             let range_loop = RangeLoop { ranges: &ranges, plan: &plan, times: Some(&times), list: None };
             let mut folder = WorkerFolder::new(&Lengths, 0, None);
             let mut accumulator = Accumulator::new(&mut folder, None, &made);
-            range_loop.work(0, &mut ranges.enter(0), &mut accumulator, &|| false);
+            range_loop.work(0, &mut ranges.enter(0), &mut accumulator);
             let last = accumulator.finish();
             drop(accumulator);
             let lengths = result_of(&mut made, false, last).through().flatten();

@@ -9,7 +9,7 @@ use super::{
     ask::{Call, begin_first, begin_next},
     executor::Executor,
     loop_options::LoopOptions,
-    plan::{Plan, SharedPlan, WorkerPlaces},
+    plan::{LoopTeam, Plan, SharedPlan},
     range_loop::RangeLoop,
     solo::Solo,
 };
@@ -23,7 +23,7 @@ use crate::{
             plain::PlainParts,
             rhythm::LoopSeen,
             site::Loop,
-            split::{Boundaries, Splits, parts},
+            split::{Splits, parts},
         },
         supply::range::Claims,
         team::{
@@ -51,14 +51,18 @@ pub(super) struct Running<'r> {
     pub(super) partials: &'r dyn Lend,
 }
 
-/// The help for the indices that are left when the calling thread's work alone has ended; or the
-/// reason why the loop has ended without help. In a box, because the stack of an item, and of the
-/// loops that it calls, is above the frame of [`Running::together`].
-type AfterAlone<'r> = Result<Box<SharedPart<'r>>, Alone>;
+/// How a loop goes on when the calling thread's work alone has ended.
+enum AfterAlone<'r> {
+    /// There is help for the indices that are left. In a box, because the stack of an item, and of
+    /// the loops that it calls, is above the frame of [`Running::together`].
+    Help(Box<SharedPart<'r>>),
+    /// The loop has ended without help, for this reason.
+    Ended(Alone),
+}
 
 /// The part of a call that several workers fold.
 pub(super) struct SharedPart<'r> {
-    /// The launch, which is another one if the call began alone because no worker was idle.
+    /// The call. Its launch is another one if it began alone because no worker was idle.
     pub(super) call: Call,
     /// The work of the calling thread before this part.
     pub(super) before: Before,
@@ -83,8 +87,8 @@ impl<'r> Running<'r> {
     #[inline(never)] // so that the frame of its caller is small
     pub(super) fn run(mut self) -> Option<Box<Account>> {
         match self.alone() {
-            Ok(shared) => self.together(shared),
-            Err(why) => self.account_alone(why),
+            AfterAlone::Help(shared) => self.together(shared),
+            AfterAlone::Ended(why) => self.account_alone(why),
         }
     }
 
@@ -93,17 +97,17 @@ impl<'r> Running<'r> {
     fn alone(&mut self) -> AfterAlone<'r> {
         let Self { executor, call, options, .. } = *self;
         if options.watch.is_cancelled() {
-            return Err(Alone::Cancelled);
+            return AfterAlone::Ended(Alone::Cancelled);
         }
         let pace = self.pace_alone();
         if pace.is_some_and(|pace| self.solo.work(self.own, pace)) || self.solo.is_through() {
             self.learn_alone(call.launch.why() == Some(Why::Faster));
-            return Err(executor.why_alone(&call, options));
+            return AfterAlone::Ended(executor.why_alone(&call, options));
         }
         if call.launch.is_trial() {
             executor.memory.learn_alone(&executor.prices, call.this, true, f32::INFINITY);
         }
-        self.invite(call, false).map_or_else(|| self.go_on_until_help(), Ok)
+        self.invite(call, false).map_or_else(|| self.go_on_until_help(), AfterAlone::Help)
     }
 
     /// How long the calling thread works alone, and when it reads the clock. `None` if the loop is
@@ -134,14 +138,14 @@ impl<'r> Running<'r> {
         loop {
             if self.solo.work(self.own, self.solo.pace_as_before(between)) || self.solo.is_through() {
                 self.learn_alone(false);
-                return Err(Alone::Busy);
+                return AfterAlone::Ended(Alone::Busy);
             }
             let awake = executor.threads.barrier.awake() > 0;
             if executor.could_help() > 0
                 && let Some(launch) = launch::of_rest(&executor.prices, self.solo.work_left(), awake)
                 && let Some(shared) = self.invite(Call::unweighed(this, launch, awake), true)
             {
-                return Ok(shared);
+                return AfterAlone::Help(shared);
             }
         }
     }
@@ -176,8 +180,9 @@ impl<'r> Running<'r> {
             return None;
         }
         let turn = executor.take_turn(options)?;
-        let (left, is_worker) = (solo.rest(), threads.here() > 0);
-        let most = executor.most(this, options).min(executor.workers - 1 - usize::from(is_worker) + around);
+        let (left, is_worker) = (solo.remaining(), threads.here() > 0);
+        let most =
+            executor.most_helpers(this, options).min(executor.workers - 1 - usize::from(is_worker) + around);
         let mut splits = try_lock_soon(&executor.learnt);
         let request = Request {
             helpers: launch.helpers().map_or(most, |helpers| helpers.min(most)),
@@ -201,11 +206,11 @@ impl<'r> Running<'r> {
             // A helper that was rung and is still on its way has not polled in vain.
             awake: awake || threads.barrier.is_waking(),
             is_gap_short: call.is_gap_short,
-            is_crowded: executor.was_crowded(),
+            is_crowded: executor.take_crowded(),
             explores: launch.explores(&executor.prices, awake),
         };
         let polls = executor.polls(workers, executor.memory.pace(this), Some(seen));
-        let pace = solo.pace_at_least(executor.memory.item(this, options.kind));
+        let pace = solo.cost_at_least(executor.memory.item(this, options.kind));
         let plan = SharedPlan { workers, pace, boundaries, polls };
         let begin = before.begin + before.took;
         let (is_full, idle) = (is_full && !is_rest, idle + around);
@@ -266,20 +271,20 @@ impl Executor {
     #[inline(never)]
     pub(super) fn carry_out(
         &self,
-        call: &mut Call,
+        mut call: Call,
         mut done: usize,
         options: &LoopOptions<'_>,
         own: &mut dyn Accumulate,
         partials: &dyn Lend,
     ) -> Option<Box<Account>> {
-        let _stay = options.enter();
+        let _stay = options.enter_scene();
         let len = call.this.slice.len;
         if call.launch.is_plain() {
             done = self.plain(call.this, options, own)?;
-            *call = self.weigh_again(call.this, options.kind);
+            call = self.weigh_again(call.this, options.kind);
         }
         let solo = Solo::new(options, call.begin(), done..len);
-        Running { executor: self, call: *call, options, solo, own, partials }.run()
+        Running { executor: self, call, options, solo, own, partials }.run()
     }
 
     /// Runs the plain loop through the accumulator: a loop over blocks or over a list that grows,
@@ -288,7 +293,7 @@ impl Executor {
     /// than expected, or if its items have made further items, which may be worth sharing.
     #[inline(never)] // other loops do without its frame
     fn plain(&self, this: Loop, options: &LoopOptions<'_>, own: &mut dyn Accumulate) -> Option<usize> {
-        let (len, most) = (this.slice.len, self.most(this, options));
+        let (len, most) = (this.slice.len, self.most_helpers(this, options));
         if let (Some(list), 0) = (options.list, most) {
             list.until(None);
         }
@@ -326,7 +331,7 @@ impl Executor {
     }
 
     /// Whether other threads have called loops since the last call of this function.
-    pub(super) fn was_crowded(&self) -> bool {
+    pub(super) fn take_crowded(&self) -> bool {
         self.is_crowded.swap(false, Ordering::Relaxed)
     }
 
@@ -359,12 +364,12 @@ impl Executor {
             units: options.units,
             has_large_partials: options.kind.has_large_partials,
             heavy: &self.prices.heavy,
-            places: Some(WorkerPlaces { threads: &self.threads, cpus: &self.cpus, arena }),
+            team: Some(LoopTeam { threads: &self.threads, cpus: &self.cpus, arena }),
         }
     }
 
     /// Runs a loop over ranges: each worker claims from the front of its own range. `items` are the
-    /// items and the number of workers that have items at the start.
+    /// items, and the number of workers that have items at the start.
     #[inline(never)]
     pub(super) fn share_ranges(
         &self,
@@ -375,26 +380,12 @@ impl Executor {
         own: &mut dyn Accumulate,
         partials: &dyn Lend,
     ) {
-        let boundaries = &plan.boundaries;
         let plan = self.plan_of_workers(plan, turn.arena, options);
         let range_loop = RangeLoop { ranges: &turn.arena.ranges, plan: &plan, times, list: options.list };
-        begin_range_loop(&range_loop, boundaries, items, turn.arena.number, options);
+        range_loop.begin(items, turn.arena.number, options.watch);
         range_loop.run((&self.threads, turn), own, partials);
         options.watch.end(range_loop.ranges);
     }
-}
-
-/// Begins `range_loop` over `items`, in arena `number`. The first `dealt` workers have items.
-#[inline(never)] // items run above the frame of `Executor::share_ranges`
-fn begin_range_loop(
-    range_loop: &RangeLoop<'_>,
-    boundaries: &Boundaries,
-    (items, dealt): (&Range<usize>, usize),
-    number: usize,
-    options: &LoopOptions<'_>,
-) {
-    let bounds = boundaries.bounds(items, dealt);
-    range_loop.begin(items.clone(), &bounds, number, options.watch);
 }
 
 #[cfg(all(test, not(any(loom, shuttle, miri))))]
@@ -408,6 +399,7 @@ mod tests {
         policy::{
             rhythm::Explores,
             site::{Loop, LoopKind, Site, Slice},
+            split::Boundaries,
         },
     };
 

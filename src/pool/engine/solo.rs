@@ -43,7 +43,7 @@ pub(crate) struct Solo<'a> {
 impl Drop for Solo<'_> {
     fn drop(&mut self) {
         let LoopOptions { watch, units, .. } = self.options;
-        watch.done(units.items(self.rest()).len());
+        watch.done(units.items(self.remaining()).len());
     }
 }
 
@@ -57,7 +57,7 @@ impl<'a> Solo<'a> {
 
     /// Whether all indices have been begun, and no made item is left.
     pub(crate) fn is_through(&self) -> bool {
-        self.rest().is_empty() && !self.has_made_items()
+        self.remaining().is_empty() && !self.has_made_items()
     }
 
     /// Whether the loop's items have made items that nobody has folded.
@@ -72,7 +72,7 @@ impl<'a> Solo<'a> {
 
     /// The time of an index in nanoseconds: the longer one of the `known` time and of the time that
     /// this thread has measured, if it has.
-    pub(crate) fn pace_at_least(&self, known: Option<f32>) -> Option<f32> {
+    pub(crate) fn cost_at_least(&self, known: Option<f32>) -> Option<f32> {
         let timed = self.timed - self.from;
         let seen = nanos(self.took) / timed.max(1) as f32;
         known.map(|known| if timed > 0 { known.max(seen) } else { known })
@@ -84,7 +84,7 @@ impl<'a> Solo<'a> {
     }
 
     /// The indices that have not been begun.
-    pub(crate) fn rest(&self) -> Range<usize> {
+    pub(crate) fn remaining(&self) -> Range<usize> {
         self.begun..self.end
     }
 
@@ -92,7 +92,7 @@ impl<'a> Solo<'a> {
     pub(crate) fn work_left(&self) -> f32 {
         match (self.options.list, self.timed) {
             (Some(_), _) => f32::INFINITY, // the number of items is unknown
-            (None, timed) => nanos(self.took) / timed.max(1) as f32 * self.rest().len() as f32,
+            (None, timed) => nanos(self.took) / timed.max(1) as f32 * self.remaining().len() as f32,
         }
     }
 
@@ -200,7 +200,7 @@ mod tests {
 
     use super::*;
     use crate::pool::{
-        engine::{ending::Panic, handles::Watch, loop_options::Wishes, order::Node},
+        engine::{ending::Panic, handles::Watch, loop_options::Wishes},
         policy::site::LoopKind,
     };
 
@@ -216,7 +216,7 @@ mod tests {
             Ok(())
         }
 
-        fn end(&mut self, _: Node) {}
+        fn end(&mut self, _: usize) {}
         fn leave(&mut self) {}
         fn abandon(&mut self, _: StopAt, _: Panic) {}
     }

@@ -80,7 +80,7 @@ impl Executor {
         }
         let help = self.prices.help_time(awake);
         let account = options.account(&mut before, Ok(&mut times), self.program_report.is_some(), help);
-        let account = account.map(|account| account.helped(idle));
+        let account = account.map(|account| account.with_idle(idle));
         if let Some(mut splits) = try_lock_soon(&self.learnt) {
             if stop.is_none() && !options.watch.is_raised() {
                 let boundaries = has_ranges.then_some(&plan.boundaries);

@@ -1,10 +1,11 @@
-//! A worker's visit to a loop, from its arrival until it leaves; and the loop over a run, which is
-//! the only one that folds items by the clock.
+//! A worker's visit to a loop, from its arrival until it leaves; and the loop over a run, which
+//! folds neighbours by the clock.
 //!
 //! The calling thread runs through [`fold_run`] also before it has invited a worker. Only then does
-//! a loop have visits: [`visit`] is the part that all workers of all loops have in common, and a
-//! [`Worker`] is what differs between a loop over ranges and a search. Items that wait share
-//! [`catching`], and joins share [`visit_once`].
+//! a loop have visits: [`visit`] is the part that all workers of ranges and of searches have in
+//! common, and a [`Worker`] is what differs between the two. Items that wait share [`catching`],
+//! and joins share [`visit_once`]. Made items are folded in `verbs/feed.rs`, which reads the clock
+//! once for many items.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -58,7 +58,6 @@ pub(crate) trait WorkList: Sync {
         worker: GrowWorker<'_>,
         acc: &mut dyn Accumulate,
         worker_log: &mut WorkerLog<'_>,
-        rest: &dyn Fn() -> bool,
     ) -> Result<(), StopAt>;
 }
 
@@ -79,13 +78,12 @@ impl<'a> GrowWorker<'a> {
     }
 
     /// Takes items that were made during the loop, until the loop is over or until the worker has
-    /// found no item for a while. The caller rests in `rest`, which returns `true` when the caller
-    /// is called back, and `false` when all other workers have left.
+    /// found no item for a while. The caller rests until it is called back, or until all other
+    /// workers have left.
     pub(crate) fn run(
         mut self,
         acc: &mut dyn Accumulate,
         worker_log: &mut WorkerLog<'_>,
-        rest: &dyn Fn() -> bool,
     ) -> Result<(), StopAt> {
         let Self { list, me, .. } = self;
         let mut victim = None; // the worker first takes its own items
@@ -106,7 +104,7 @@ impl<'a> GrowWorker<'a> {
             }
             taken?;
             list.worker_counts().end_work();
-            victim = self.find(rest);
+            victim = self.find();
             if victim.is_none() {
                 return Ok(());
             }
@@ -115,8 +113,8 @@ impl<'a> GrowWorker<'a> {
 
     /// Steals items and returns the victim. Returns `None` if the worker must leave. After a theft
     /// the worker counts as busy.
-    fn find(&mut self, rest: &dyn Fn() -> bool) -> Option<usize> {
-        let Self { list, me, .. } = *self;
+    fn find(&mut self) -> Option<usize> {
+        let Self { list, me, plan, .. } = *self;
         while !list.worker_counts().is_closed() {
             let pause = Patience::of(self.finds.pause);
             let is_soon = pause <= Patience::BRIEF;
@@ -130,7 +128,7 @@ impl<'a> GrowWorker<'a> {
             // If the policy demands a long pause, the worker leaves even if there is work.
             if !list.try_leave(self.finds.worked) && is_soon {
                 let _or_another_was_called = list.worker_counts().come_back();
-            } else if me > 0 || !rest() {
+            } else if me > 0 || !plan.rest() {
                 return None;
             } else {
                 self.finds = Finds::default();

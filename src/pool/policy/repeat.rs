@@ -71,15 +71,14 @@ pub(crate) struct FarCalls {
 }
 
 impl FarCalls {
-    /// A call begins now, is far from the last one, and is expected to take `takes` nanoseconds.
-    pub(crate) fn begin(pool: usize, takes: f32) -> Self {
-        Self { pool, last: Moment::now(), takes }
+    /// A call begins `now`, is far from the last one, and is expected to take `takes` nanoseconds.
+    pub(crate) fn begin(pool: usize, now: Moment, takes: f32) -> Self {
+        Self { pool, last: now, takes }
     }
 
-    /// A call begins now, which is expected to take `takes` nanoseconds. `None` if it is not far
+    /// A call begins `now`, which is expected to take `takes` nanoseconds. `None` if it is not far
     /// from the last one. Helpers that poll stay awake for `patience`.
-    pub(crate) fn and_one(self, takes: f32, patience: Duration) -> Option<Self> {
-        let now = Moment::now();
+    pub(crate) fn and_one(self, now: Moment, takes: f32, patience: Duration) -> Option<Self> {
         let is_far = patience.is_zero() || now.is_after(self.last, nanos(patience) + self.takes);
         is_far.then_some(Self { last: now, takes, ..self })
     }
@@ -180,13 +179,14 @@ mod tests {
 
     #[test]
     fn a_call_is_far_from_the_last_one_if_helpers_that_poll_would_have_slept() {
-        let (last, patience) = (|takes| FarCalls::begin(1, takes), Duration::from_micros(50));
-        assert!(last(1e9).and_one(10e3, patience).is_none(), "the last call takes a second");
-        assert!(last(1e9).and_one(10e3, Duration::ZERO).is_some(), "helpers do not poll");
-        let last = last(10e3);
+        let (begin, patience) = (Moment::now(), Duration::from_micros(50));
         thread::sleep(Duration::from_millis(1));
-        let next = last.and_one(1e9, patience).expect("a far call");
-        assert!(next.and_one(10e3, patience).is_none(), "the second one takes a second");
+        let now = Moment::now();
+        let last = |takes| FarCalls::begin(1, begin, takes);
+        assert!(last(1e9).and_one(now, 10e3, patience).is_none(), "the last call takes a second");
+        assert!(last(1e9).and_one(now, 10e3, Duration::ZERO).is_some(), "helpers do not poll");
+        let next = last(10e3).and_one(now, 1e9, patience).expect("a far call");
+        assert!(next.and_one(now, 10e3, patience).is_none(), "the second one takes a second");
     }
 
     #[test]

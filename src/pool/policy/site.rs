@@ -68,8 +68,8 @@ pub(crate) enum Supply {
     InOrder,
     /// From the front, for the first match. Items behind the first match are tested in vain.
     First,
-    /// From the front, for any match. If the search lasts, each worker continues in a part of its
-    /// own.
+    /// From the front, for any match (`any`, `all`, `position_any`). If the search lasts, each
+    /// worker continues in a part of its own. (`find_any` divides the slice from the start.)
     Any,
 }
 

@@ -245,7 +245,7 @@ pub(crate) struct Boundaries {
     pub(crate) known: Option<Arc<Known>>,
     /// The boundaries, if the distribution of the cost is known, and the number of workers has
     /// changed since the last call.
-    changed: Option<Vec<usize>>,
+    pub(crate) changed: Option<Vec<usize>>,
 }
 
 impl Boundaries {

@@ -13,13 +13,13 @@ pub(crate) struct Cell {
     /// The first index that is not claimed. In a loop only the owner writes this; between loops,
     /// the caller writes it.
     pub(crate) start: AtomicUsize,
-    /// The end of the range. In a loop it is written only under the lock.
+    /// The end of the range. Once the loop is offered, it is written only under the lock.
     pub(crate) end: AtomicUsize,
     /// The pair of fences between the owner and its thieves; [`NOT_ENTERED`] until the owner has
-    /// entered the loop. Before it has entered, the owner claims nothing. In a loop this is
-    /// written only under the lock.
+    /// entered the loop. Before it has entered, the owner claims nothing. Once the loop is offered,
+    /// this is written only under the lock.
     fence: AtomicUsize,
-    /// A thread that writes `end` or `fence` in a loop holds this lock.
+    /// A thread that writes `end` or `fence` holds this lock, unless the loop is not offered yet.
     pub(crate) lock: Mutex<()>,
 }
 
@@ -41,7 +41,8 @@ impl Cell {
         word.checked_sub(1).map(|at| FENCES[at])
     }
 
-    /// The owner uses this pair of fences from now on. The calling thread holds the lock.
+    /// The owner uses this pair of fences from now on. The calling thread holds the lock, or the
+    /// loop is not offered yet.
     pub(crate) fn set_fence(&self, fence: Fence) {
         self.fence.store(fence as usize + 1, Ordering::Relaxed);
     }

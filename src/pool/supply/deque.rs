@@ -302,7 +302,7 @@ impl<T> Deque<T> {
             end.next.set(0);
             floor = 0;
         }
-        ends.top.store(floor, Ordering::Release);
+        ends.top.store(floor, Ordering::Release); // partner: the Acquire loads in `try_steal`
         self.owns_from(end, floor);
     }
 
@@ -334,7 +334,7 @@ impl<T> Deque<T> {
         }
         let floor = end.floor.get() - bottom;
         ends.bottom.store(0, Ordering::Relaxed);
-        ends.top.store(floor, Ordering::Release);
+        ends.top.store(floor, Ordering::Release); // partner: the Acquire loads in `try_steal`
         end.next.set(len);
         self.owns_from(end, floor);
     }
@@ -363,13 +363,13 @@ impl<T> Deque<T> {
         // Case 8: no other thief of this victim at the same time, and the owner moves nothing.
         let memory = lock_soon(&victim.ends.memory);
         let bottom = victim.ends.bottom.load(Ordering::Relaxed);
-        let mut top = victim.ends.top.load(Ordering::Acquire); // partner: `show`
+        let mut top = victim.ends.top.load(Ordering::Acquire); // partner: the stores of the owner
         let mut taken = 0;
         while bottom < top && taken == 0 {
             let middle = bottom + (top - bottom).div_ceil(2).min(most);
             victim.ends.bottom.store(middle, Ordering::Relaxed);
             fence(Ordering::SeqCst); // case 7; partner: the fence in `claim`
-            top = victim.ends.top.load(Ordering::Acquire); // partner: `show`, `claim`
+            top = victim.ends.top.load(Ordering::Acquire); // partner: the stores of the owner
             if middle <= top {
                 taken = middle - bottom;
                 // SAFETY: the entry lies in the victim's memory.

@@ -2,10 +2,10 @@
 //! another range. `src/pool/README.md` proves that every index is claimed exactly once. The
 //! comments here refer to its cases 1 to 6.
 //!
-//! Only the owner of a cell writes `start`, except the caller between loops. `end` is written only
-//! under the lock of the cell. A claim stores `start` and then reads `end`; a theft stores `end`
-//! and then reads `start`. A fence of [`Fence`] stands between the store and the load, so at least
-//! one of the two sees the other's store.
+//! Only the owner of a cell writes `start`, except the caller between loops. Once a loop is
+//! offered, `end` is written only under the lock of the cell. A claim stores `start` and then reads
+//! `end`; a theft stores `end` and then reads `start`. A fence of [`Fence`] stands between the
+//! store and the load, so at least one of the two sees the other's store.
 //!
 //! Accesses to the words of a cell are `Relaxed`, except one store that scans rely on. The fences
 //! order a claim and a theft, the locks order two thieves, and the locks of the barrier order two
@@ -208,10 +208,11 @@ pub(crate) struct Owner<'a> {
     /// The owner's copy of the cell's `start`. The copy differs from `start` while a claim is in
     /// flight, and after a theft that was undone; then the range is empty.
     next: usize,
-    /// The cell's `end` as last read under the lock. The cell's `end` may be lower by now. After a
-    /// theft that was undone, the two may differ in any way; then the range is empty.
+    /// The cell's `end` as last read under the lock, or before the first offer. The cell's `end`
+    /// may be lower by now. After a theft that was undone, the two may differ in any way; then the
+    /// range is empty.
     end: usize,
-    /// How many of this worker's attempts at a theft brought nothing.
+    /// How many thefts of this worker were undone, and how many of its attempts found nothing.
     pub(crate) failed: usize,
 }
 
@@ -228,7 +229,7 @@ pub(crate) struct Claims<'a> {
     behind: usize,
     /// Items per claim.
     size: usize,
-    /// The cell's `end` as last read under the lock.
+    /// The owner's [`end`](Owner::end).
     end: usize,
     is_contested: bool,
 }

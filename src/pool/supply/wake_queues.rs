@@ -168,7 +168,7 @@ impl RunQueue {
     /// the waker that replaces this word takes that lock afterwards. After its list was taken, a
     /// run queue is watched again only if a worker sleeps.
     #[inline(always)]
-    fn is_watched(&self) -> bool {
+    fn try_watch(&self) -> bool {
         let watched = self.woken.compare_exchange(EMPTY, WATCHED, Ordering::Relaxed, Ordering::Relaxed);
         watched.is_ok() || watched == Err(WATCHED)
     }
@@ -494,7 +494,7 @@ impl WakeQueues {
             return;
         }
         let worth = self.hints.worth.load(Ordering::Relaxed);
-        let is_missed = worth <= 1 && !queue.is_watched();
+        let is_missed = worth <= 1 && !queue.try_watch();
         if left >= worth || is_missed {
             self.unpark(number);
         }
@@ -530,27 +530,27 @@ impl WakeQueues {
 
     /// The next step of worker `me`, and whether the worker has parked before this step.
     /// `own_slots` are the free slots of the worker. `begins`: whether the worker would begin an
-    /// item. `seen`: where the loop stops, as far as the worker knows.
+    /// item. `cleared`: the stop behind which the worker has dropped all items.
     pub(crate) fn next(
         &self,
         me: usize,
         own_slots: &mut Vec<Slot>,
         begins: Begins,
-        seen: usize,
+        cleared: usize,
     ) -> (Next, bool) {
-        let (is_first, begins) = (begins == Begins::First, begins != Begins::Nothing);
+        let (is_first, may_begin) = (begins == Begins::First, begins != Begins::Nothing);
         let mut slept = false;
         loop {
             if is_first && let Some(slot) = self.slot(own_slots) {
                 return (Next::Begin(slot), slept);
             }
-            if self.hints.wants_slot.load(Ordering::Relaxed) > 0 && own_slots.len() > usize::from(begins) {
-                self.give_back(own_slots, usize::from(begins));
+            if self.hints.wants_slot.load(Ordering::Relaxed) > 0 && own_slots.len() > usize::from(may_begin) {
+                self.give_back(own_slots, usize::from(may_begin));
             }
             let resumed = self.take(me).map(Next::Resume);
-            let begun = || begins.then(|| self.slot(own_slots)).flatten().map(Next::Begin);
+            let begun = || may_begin.then(|| self.slot(own_slots)).flatten().map(Next::Begin);
             let next = resumed.or_else(begun).or_else(|| self.steal(me).map(Next::Resume));
-            if let Some(next) = next.or_else(|| self.park(me, own_slots, begins, seen)) {
+            if let Some(next) = next.or_else(|| self.park(me, own_slots, may_begin, cleared)) {
                 return (next, slept);
             }
             slept = true;
@@ -594,23 +594,24 @@ impl WakeQueues {
 
     /// Parks the worker, unless there is something to do by now. Returns `None` after the worker
     /// has slept, or if it must look for items again.
-    fn park(&self, me: usize, own_slots: &mut Vec<Slot>, begins: bool, seen: usize) -> Option<Next> {
+    fn park(&self, me: usize, own_slots: &mut Vec<Slot>, may_begin: bool, cleared: usize) -> Option<Next> {
         let mut parked = lock(&self.parked);
         parked.free.append(own_slots);
-        let slot = if begins { parked.free_slot() } else { None };
+        let slot = if may_begin { parked.free_slot() } else { None };
         self.update_spare(&parked);
         if let Some(slot) = slot {
             return Some(Next::Begin(slot));
         }
-        if self.stop() != seen {
+        if self.stop() != cleared {
             return Some(Next::Look);
         }
-        if !begins && parked.free.len() == parked.used {
+        if !may_begin && parked.free.len() == parked.used {
             parked.present -= 1;
             self.unpark_all(parked); // nothing is left, so they may leave
             return Some(Next::Leave);
         }
-        parked.set_park_state(me, if begins { ParkState::WantsSlot } else { ParkState::Asleep }, &self.hints);
+        let park_state = if may_begin { ParkState::WantsSlot } else { ParkState::Asleep };
+        parked.set_park_state(me, park_state, &self.hints);
         // If all workers sleep, or if it is worth unparking a worker for one item, every waker must
         // unpark a worker.
         let watches = parked.count(ParkState::Asleep) == parked.present
@@ -632,7 +633,7 @@ impl WakeQueues {
     fn watches(&self) -> bool {
         self.queues.iter().all(|queue| {
             let ready = lock(&queue.ready);
-            ready.is_empty() && queue.is_watched()
+            ready.is_empty() && queue.try_watch()
         })
     }
 }

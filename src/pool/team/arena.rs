@@ -10,7 +10,10 @@
 use std::{
     array,
     ops::Range,
-    sync::{Arc, atomic::AtomicUsize as Hint},
+    sync::{
+        Arc,
+        atomic::AtomicUsize as Hint, // of std also in loom's models: a lock orders it, or nothing
+    },
 };
 
 use crossbeam_utils::CachePadded;
@@ -40,7 +43,7 @@ pub(crate) struct Arena {
     seats: Box<[Hint]>,
     /// The number of the outer loop's arena, plus one; 0 if this loop was not called in an item of
     /// another loop. The caller writes this before it publishes. Threads read this under the lock
-    /// of the job; threads that work in this loop also read it as a hint.
+    /// of the job; threads that work in this loop, and callers that wait, also read it as a hint.
     outer: Hint,
     /// Whether a worker may enter the loop again. The caller writes this before the first offer,
     /// and threads that have a token read it. It orders nothing, hence Relaxed.
@@ -152,7 +155,7 @@ impl Arena {
     pub(super) fn to_ring(&self, seats: Range<usize>) {
         if !seats.is_empty() {
             self.next_to_ring.store(seats.start, Ordering::Relaxed);
-            self.last_to_ring.store(seats.end - 1, Ordering::Release); // partner: `next_to_ring`
+            self.last_to_ring.store(seats.end - 1, Ordering::Release); // partner: the method `next_to_ring`
         }
     }
 

@@ -546,12 +546,7 @@ impl<J: Copy> Barrier<J> {
     ) -> MutexGuard<'a, ArenaJob<J>> {
         arena.caller.is_wanted.store(false, Ordering::Relaxed);
         if self.is_called(caller.post) {
-            let rests = mem::replace(&mut arena_job.recalls.rests, false);
-            drop(arena_job);
-            self.run_calls(caller.post);
-            arena_job = lock(&self.jobs[arena.number]);
-            arena_job.recalls.rests = rests;
-            return arena_job;
+            return self.away(arena_job, arena, || self.run_calls(caller.post));
         }
         // Under the lock of its own job, so that a thread that opens a place afterwards finds the
         // caller asleep.
@@ -559,18 +554,15 @@ impl<J: Copy> Barrier<J> {
         if let Some(help) = help
             && ones(open).any(|number| self.is_open_to(number, Some(arena.number)))
         {
-            let rests = mem::replace(&mut arena_job.recalls.rests, false);
-            drop(arena_job);
-            if let Some((entered, _)) = self.take_place(open, caller.thread(), Some(arena.number)) {
-                self.set_waits(arena, false);
-                help(&entered);
-                drop(entered);
-                self.set_waits(arena, true);
-                patience.poll(|| arena.is_over_or_wanted());
-            }
-            arena_job = lock(&self.jobs[arena.number]);
-            arena_job.recalls.rests = rests;
-            return arena_job;
+            return self.away(arena_job, arena, || {
+                if let Some((entered, _)) = self.take_place(open, caller.thread(), Some(arena.number)) {
+                    self.set_waits(arena, false);
+                    help(&entered);
+                    drop(entered);
+                    self.set_waits(arena, true);
+                    patience.poll(|| arena.is_over_or_wanted());
+                }
+            });
         }
         // If a token comes back before this, the caller looks again. If a token comes back
         // afterwards, the worker sees that the caller sleeps.
@@ -579,6 +571,22 @@ impl<J: Copy> Barrier<J> {
             arena_job = wait(&arena.done, arena_job);
             arena.active.fetch_and(!SLEEPS, Ordering::Relaxed);
         }
+        arena_job
+    }
+
+    /// The caller of the loop in `arena` does something else, without the lock of the job.
+    /// Meanwhile it does not rest.
+    fn away<'a>(
+        &'a self,
+        mut arena_job: MutexGuard<'a, ArenaJob<J>>,
+        arena: &Arena,
+        work: impl FnOnce(),
+    ) -> MutexGuard<'a, ArenaJob<J>> {
+        let rests = mem::replace(&mut arena_job.recalls.rests, false);
+        drop(arena_job);
+        work();
+        arena_job = lock(&self.jobs[arena.number]);
+        arena_job.recalls.rests = rests;
         arena_job
     }
 
@@ -594,8 +602,9 @@ impl<J: Copy> Barrier<J> {
     #[inline(always)]
     fn give_back(&self, arena: &Arena, tokens: usize) {
         let may_reenter = arena.may_reenter(); // before the tokens are back
-        // Release; partners: the Acquire loads of a caller that waits. All changes after the first
-        // offer are read-modify-writes, so the caller sees what all workers did inside.
+        // Release; partners: the Acquires in `retract_and_wait`, `wait_for_the_last` and
+        // `tokens_now`. All changes after the first offer are read-modify-writes, so the caller
+        // sees what all workers did inside.
         let before = arena.active.fetch_sub(tokens * TOKEN, Ordering::Release);
         if before == tokens * TOKEN + SLEEPS || (may_reenter && before & SLEEPS != 0) {
             drop(lock(&self.jobs[arena.number])); // by now the caller sleeps on `done`
@@ -1014,7 +1023,7 @@ mod tests {
                 barrier.call_back(turn.arena.number);
             }
             let begin = Instant::now();
-            assert_eq!(barrier.rest(&turn, Caller::default(), None), is_called);
+            assert_eq!(barrier.rest(turn.arena, Caller::default(), None), is_called);
             assert!(begin.elapsed() < LONG / 2, "{:?}", begin.elapsed());
             drop(published);
         }

@@ -2,7 +2,7 @@
 //! to do leaves, and the caller rests. When an item has made items, a thread is called back.
 
 use super::{
-    arena::{Arena, TOKEN, Turn},
+    arena::{Arena, TOKEN},
     barrier::{ArenaJob, Barrier, Caller, HelpInside},
 };
 use crate::sync::{Ordering, lock};
@@ -39,8 +39,7 @@ impl<J: Copy> Barrier<J> {
 
     /// The caller rests while workers are inside, until it is called back. Meanwhile it helps loops
     /// inside its own loop. Returns true if it was called back, and false if no worker is inside.
-    pub(crate) fn rest(&self, turn: &Turn<'_>, caller: Caller, help: HelpInside<'_, J>) -> bool {
-        let &Turn { arena } = turn;
+    pub(crate) fn rest(&self, arena: &Arena, caller: Caller, help: HelpInside<'_, J>) -> bool {
         let mut arena_job = lock(&self.jobs[arena.number]);
         arena_job.recalls.rests = true;
         if !self.patience.is_none() && arena_job.recalls.is_empty() {

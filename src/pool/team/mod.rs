@@ -1,5 +1,6 @@
 //! The team: the threads, and the loop in which each of them works. Callers and workers meet here.
-//! No worker is inside a call that has returned. This part reads no clock and compares no costs.
+//! No worker is inside a call that has returned. This part compares no costs, and names no clock:
+//! `Patience` limits its polls.
 //!
 //! `arena` is the state of one shared loop. Each worker has a `post`, where callers offer it jobs.
 //! Workers take a job, and its caller waits for them, at the `barrier`. `callback` calls threads

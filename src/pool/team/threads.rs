@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::{
-    arena::{Arena, Turn},
+    arena::Arena,
     barrier::Barrier,
     fork::Process,
     gate::Gate,
@@ -105,8 +105,8 @@ impl Threads {
 
     /// The caller rests while workers are inside. Returns true if the caller was called back, and
     /// false if all workers have left.
-    pub(crate) fn rest(&self, turn: &Turn<'_>) -> bool {
-        self.barrier.rest(turn, self.barrier.caller(), Some(&job::work))
+    pub(crate) fn rest(&self, arena: &Arena) -> bool {
+        self.barrier.rest(arena, self.barrier.caller(), Some(&job::work))
     }
 
     /// The number of threads.
@@ -164,7 +164,7 @@ impl Threads {
     }
 
     /// Gives up the threads. Does not stop or join them.
-    pub(crate) fn leave(&mut self) {
+    pub(crate) fn forget(&mut self) {
         mem::forget((mem::take(&mut self.handles), mem::take(&mut self.reserve)));
         self.gate = None;
     }
@@ -287,7 +287,7 @@ impl WorkerHandle {
 impl Drop for Threads {
     fn drop(&mut self) {
         if !self.process.is_current() {
-            self.leave(); // the threads do not exist in the child, and a lock may stay locked
+            self.forget(); // the threads do not exist in the child, and a lock may stay locked
         }
         let (threads, gate) = (mem::take(&mut self.handles), self.gate.take());
         let reserve = lock(&self.reserve.handle).take();
@@ -466,7 +466,7 @@ mod tests {
             let offer = Offer { helpers, reentry, ..Offer::default() };
             job::share(&self.threads.barrier, &turn, offer, &inside, || {
                 inside(0);
-                while is_again && self.draw(4) > 0 && self.threads.rest(&turn) {}
+                while is_again && self.draw(4) > 0 && self.threads.rest(turn.arena) {}
             });
             self.check(|| self.threads.barrier.recount());
         }

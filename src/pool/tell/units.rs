@@ -11,7 +11,7 @@ pub(crate) enum Units {
         /// The number of the first block, if the blocks are the leaves of a tree. Each leaf has its
         /// own partial result. The first number exceeds 0 if other items of the tree come before
         /// the items of this loop.
-        leaves: Option<usize>,
+        first_leaf: Option<usize>,
     },
 }
 
@@ -24,7 +24,7 @@ impl Units {
 
     /// Whether an index stands for a leaf of a tree.
     pub(crate) fn are_leaves(self) -> bool {
-        matches!(self, Self::Blocks { leaves: Some(_), .. })
+        matches!(self, Self::Blocks { first_leaf: Some(_), .. })
     }
 
     /// How many items an index stands for. The last index may stand for fewer.
@@ -42,7 +42,7 @@ impl Units {
 
     /// The number of the block of this item. The first block of a tree may have a number above 0.
     pub(crate) fn block_of(self, item: usize) -> usize {
-        let first = if let Self::Blocks { leaves: Some(first), .. } = self { first } else { 0 };
+        let first = if let Self::Blocks { first_leaf: Some(first), .. } = self { first } else { 0 };
         first + self.index(item)
     }
 

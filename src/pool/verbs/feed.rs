@@ -184,9 +184,8 @@ impl<T: Send> WorkList for List<'_, T> {
         worker: GrowWorker<'_>,
         acc: &mut dyn Accumulate,
         worker_log: &mut WorkerLog<'_>,
-        rest: &dyn Fn() -> bool,
     ) -> Result<(), StopAt> {
-        worker.run(acc, worker_log, rest)
+        worker.run(acc, worker_log)
     }
 }
 

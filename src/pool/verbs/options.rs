@@ -408,8 +408,8 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         fold: impl Fold<C, A, Z>,
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> Outcome<Option<A>, Z> {
-        let (size, leaves) = (self.block(), self.is_reproducible().then_some(0));
-        self.run(kind, size, leaves, fold, reduce)
+        let (size, first_leaf) = (self.block(), self.is_reproducible().then_some(0));
+        self.run(kind, size, first_leaf, fold, reduce)
     }
 
     /// Folds the items, and all items that closures add to `list`, in no defined order.
@@ -436,12 +436,13 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         self,
         kind: LoopKind,
         size: Option<usize>,
-        leaves: Option<usize>,
+        first_leaf: Option<usize>,
         fold: impl Fold<C, A, Z>,
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> Outcome<Option<A>, Z> {
         self.check_state(); // a loop over a list needs no code for it
-        let LoopCall { executor, slice, options, body } = self.loop_call(kind, size, leaves, fold, reduce);
+        let LoopCall { executor, slice, options, body } =
+            self.loop_call(kind, size, first_leaf, fold, reduce);
         executor.call(slice, options, &body)
     }
 
@@ -463,14 +464,14 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     }
 
     /// The loop as the executor sees it. `size` is set if each index stands for a block of this
-    /// many items. `leaves` is the number of the first block, if the blocks are the leaves of a
+    /// many items. `first_leaf` is the number of the first block, if the blocks are the leaves of a
     /// tree.
     #[inline]
     fn loop_call<A, Z, F, R>(
         self,
         kind: LoopKind,
         size: Option<usize>,
-        leaves: Option<usize>,
+        first_leaf: Option<usize>,
         fold: F,
         reduce: R,
     ) -> LoopCall<'p, Kernel<C, F, R, A, Z>> {
@@ -481,7 +482,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         let blocks = size.map(|size| Blocks { size, len: source.count() });
         let len = blocks.map_or_else(|| source.count(), Blocks::count);
         let slice = Slice { address: source.address(), len };
-        let units = blocks.map_or(Units::Items, |blocks| Units::Blocks { blocks, leaves });
+        let units = blocks.map_or(Units::Items, |blocks| Units::Blocks { blocks, first_leaf });
         let search = kind.is_from_the_front().then_some(search::run as RunSearch);
         let options = LoopOptions { threads, watch, wishes, kind, units, list: None, search };
         let kernel = Kernel { chain, fold, reduce, units, makes: PhantomData };
@@ -504,13 +505,14 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         LoopCall { executor, slice, options, body: chain }
     }
 
-    /// Searches the items. If `kind` is `First` or `Any`, all workers begin at the front together.
-    /// If `kind` is `First`, the first match in the order of the items is the result.
+    /// Visits the claimed items, without a partial result: searches, and the passes of scans. If
+    /// the items come from [`Supply::First`] or [`Supply::Any`], all workers begin at the front
+    /// together. With [`Supply::First`] the first stop in the order of the items is the outcome.
     #[inline]
-    pub(super) fn search<Z: Send>(
+    pub(super) fn visit_claims<Z: Send>(
         self,
         kind: LoopKind,
-        search: impl Fn(SourceClaims<'_, '_, '_, C>) -> Result<(), Stop<Z>> + Sync,
+        visit: impl Fn(SourceClaims<'_, '_, '_, C>) -> Result<(), Stop<Z>> + Sync,
     ) -> Outcome<Option<()>, Z> {
         let by_block = C::State::BY_BLOCK;
         let (supply, size) = match kind.supply {
@@ -525,7 +527,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
             LoopKind { supply, ..kind },
             size,
             None,
-            move |claimed, _| search(claimed).map(Some),
+            move |claimed, _| visit(claimed).map(Some),
             |(), ()| (),
         )
     }

@@ -319,7 +319,7 @@ impl<'a, T: Clone + Send, E: Ending> On<Exclusive<'a, T>, OnPool<'_, E>> {
             }
             Ok(())
         };
-        self.search::<Infallible>(LoopKind::IN_ORDER, blocks).through()?;
+        self.visit_claims::<Infallible>(LoopKind::IN_ORDER, blocks).through()?;
         Some(scan.end())
     }
 }
@@ -423,7 +423,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         let (is_reproducible, size) = (self.is_reproducible(), self.block().unwrap_or(usize::MAX));
         let (len, mut on) = (self.source_count(), Some(self));
         append_scanned(to, len, init, steps, is_reproducible, &mut |places, scan| {
-            let searched = on.take()?.search::<Infallible>(LoopKind::IN_ORDER, move |mut claimed| {
+            let searched = on.take()?.visit_claims::<Infallible>(LoopKind::IN_ORDER, move |mut claimed| {
                 let chain = claimed.chain;
                 while let Some(mut claim) = claimed.next() {
                     while claim.len() > 0 {

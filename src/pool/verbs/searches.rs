@@ -55,7 +55,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         pick: impl Fn(&mut WorkerOf<C>, C::Item) -> Option<K> + Sync,
     ) -> Option<Option<(usize, K)>> {
         let is_first = kind.supply == Supply::First;
-        let searched = self.search(kind, move |mut claimed| {
+        let searched = self.visit_claims(kind, move |mut claimed| {
             let chain = claimed.chain;
             while let Some(items) = claimed.next() {
                 let state = claimed.state();

@@ -29,8 +29,8 @@ pub trait State: sealed::Sealed + Sync {
     where
         Self: 's;
 
-    /// Makes or borrows the state of worker `me`. Called once per worker and loop, and again after
-    /// a panic has dropped the state.
+    /// Makes or borrows the state of worker `me`. Called once per worker and loop, again after a
+    /// panic has dropped the state, and each time that the worker comes back to a list that grows.
     #[doc(hidden)]
     fn hold(&self, me: usize) -> Self::Held<'_>;
 

@@ -197,7 +197,7 @@ fn rests() {
         }
     };
     shared(work, |barrier, word, turn| {
-        barrier.rest(turn, Caller::default(), None);
+        barrier.rest(turn.arena, Caller::default(), None);
         word.say(); // the caller was called back, or all workers have left
     });
 }

@@ -100,14 +100,15 @@ impl Team {
         let (local, claims) = (Local::new(1), Claims::new(items));
         let body = Borrowing { local: &local, claims: &claims, panics };
         let heavy = Estimate::new(5e3);
-        let (pace, boundaries, polls) = (None, Boundaries::default(), PollTimes::default());
-        let shared = SharedPlan { workers: bounds.len() + 1, pace, boundaries, polls };
+        let workers = bounds.len() + 1;
+        let boundaries = Boundaries { changed: Some(bounds.to_vec()), known: None };
+        let shared = SharedPlan { workers, pace: None, boundaries, polls: PollTimes::default() };
         let plan = Plan {
             shared: &shared,
             units: Units::Items,
             has_large_partials: cfg!(shuttle), // loom needs the same value in every execution
             heavy: &heavy,
-            places: None,
+            team: None,
         };
         let times = Box::<Times>::default().of(self.threads.size() + 1, false);
         let turn = self.threads.barrier.arenas.take().expect("an arena is free");
@@ -118,7 +119,7 @@ impl Team {
         );
         let mut folder = WorkerFolder::new(&body, 0, None);
         let mut own = Accumulator::new(&mut folder, None, &made);
-        range_loop.begin(0..items, bounds, turn.arena.number, watch);
+        range_loop.begin((&(0..items), workers), turn.arena.number, watch);
         range_loop.run((&self.threads, &turn), &mut own, &made);
         watch.end(ranges);
         let last = own.finish();
