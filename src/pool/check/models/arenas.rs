@@ -57,7 +57,7 @@ impl BusyLoops {
 /// look for a place and sleep, the callers publish and wake. The other models explore the ends of
 /// loops. The callers do not compete for their arenas: `new_arenas` explores that.
 ///
-/// On two CPUs, one preemption takes 9 s. Two take minutes.
+/// One preemption takes about half a minute, and two take minutes.
 fn three_workers(preemptions: usize) {
     explore_to(preemptions, || {
         let loops = Arc::new(BusyLoops {
@@ -82,6 +82,7 @@ fn three_workers(preemptions: usize) {
 }
 
 #[test]
+#[ignore = "takes a minute: .ci/long runs it"]
 fn three_workers_enter_two_loops() {
     three_workers(1);
 }
@@ -100,7 +101,7 @@ fn three_workers_enter_two_loops_in_more_schedules() {
 /// this arena without having held a lock that its maker held: only the `OnceLock` makes the arena's
 /// content visible. loom checks this, because `sync/once.rs` is a `OnceLock` that loom knows.
 ///
-/// loom stops exploring when the worker has entered the second loop. Two preemptions take 27 s.
+/// loom stops exploring when the worker has entered the second loop.
 fn new_arenas() {
     explore_to(1, || {
         let shared = Arc::new((barrier(1), [Word::default(), Word::default()], [local(), local()]));

@@ -77,8 +77,8 @@ pub(super) fn publish<'a>(
 
 /// Two callers want the one worker, which may sleep: the first offers it a job and wakes it late,
 /// or not at all, and the second opens a place.
-fn late_ring() {
-    explore_to(2, || {
+fn late_ring(preemptions: usize) {
+    explore_to(preemptions, || {
         let shared = Arc::new((barrier(1), Word::default()));
         let worker = {
             let shared = Arc::clone(&shared);
@@ -143,7 +143,13 @@ fn a_job_is_offered_before_the_thread_runs() {
 
 #[test]
 fn an_offer_is_taken_back_from_a_worker_that_sleeps() {
-    late_ring();
+    late_ring(1);
+}
+
+#[test]
+#[ignore = "takes a minute: .ci/long runs it"]
+fn an_offer_is_taken_back_from_a_worker_that_sleeps_in_more_schedules() {
+    late_ring(2);
 }
 
 pub(super) fn publish_by<'a>(
@@ -229,8 +235,8 @@ fn a_worker_that_has_gone_is_called_back() {
 
 /// A worker that starves passes over a job, and sleeps until it is woken for another job or until
 /// the pool stops.
-fn passes_over() {
-    explore_to(5, || {
+fn passes_over(preemptions: usize) {
+    explore_to(preemptions, || {
         let shared = Arc::new((barrier(1), local()));
         let worker = {
             let shared = Arc::clone(&shared);
@@ -259,14 +265,20 @@ fn passes_over() {
 
 #[test]
 fn a_worker_that_passes_over_a_job_may_take_the_next() {
-    passes_over();
+    passes_over(3);
+}
+
+#[test]
+#[ignore = "takes a minute: .ci/long runs it"]
+fn a_worker_that_passes_over_a_job_may_take_the_next_in_more_schedules() {
+    passes_over(5);
 }
 
 /// Two callers publish a job for one helper each, and wait for that helper. Each job finds its own
 /// frame. Workers leave one loop and enter the other while both end.
 ///
-/// loom explores one worker with two preemptions, which takes 23 s, and two workers with one, which
-/// takes 6 s. `arenas` has a smaller model with three workers.
+/// loom explores one worker with two preemptions, and two workers with one. `arenas` has a smaller
+/// model with three workers.
 fn two_loops(workers: usize) {
     explore_to(3 - workers, move || {
         let shared = Arc::new((barrier(workers), [Word::default(), Word::default()], [local(), local()]));
@@ -522,7 +534,7 @@ mod planted {
     #[test]
     #[should_panic(expected = "deadlock")]
     fn an_offer_is_taken_back_beside_an_open_place() {
-        with(Bug::TakesBackUnseeing, late_ring);
+        with(Bug::TakesBackUnseeing, || late_ring(2));
     }
 
     #[test]
@@ -546,7 +558,7 @@ mod planted {
     #[test]
     #[should_panic(expected = "deadlock")]
     fn a_worker_that_keeps_the_token_of_a_job_that_it_declines() {
-        with(Bug::DeclinesSilently, passes_over);
+        with(Bug::DeclinesSilently, || passes_over(5));
     }
 
     #[test]
@@ -600,7 +612,7 @@ mod planted {
     #[test]
     #[should_panic(expected = "deadlock")]
     fn a_worker_that_counts_as_rung_before_anybody_rang_it() {
-        with(Bug::CountsAsRung, late_ring);
+        with(Bug::CountsAsRung, || late_ring(2));
     }
 
     #[test]

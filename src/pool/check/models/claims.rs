@@ -26,6 +26,12 @@ fn two(fence: Fence) {
 
 #[test]
 fn pop_against_steal() {
+    explore(|| drain(2, Fence::Symmetric, 4, 2));
+}
+
+#[test]
+#[ignore = "takes a minute: .ci/long runs it"]
+fn pop_against_steal_in_all_schedules() {
     two(Fence::Symmetric);
 }
 

@@ -4,9 +4,9 @@
 //! of that copy have `cfg(planted)`.
 //!
 //! loom explores small models. loom explores the smallest models exhaustively, and the other models
-//! with at most three preemptions (with two preemptions, a real bug was missed). loom explores two
-//! models, of several workers and two callers, with two preemptions; `.ci/long` explores one of
-//! these with three.
+//! with at most three preemptions (with two preemptions, a real bug was missed). Models of several
+//! workers or two callers have one or two. `.ci/long` explores more schedules of the models that
+//! take longest.
 //! `RUSTC_WORKSPACE_WRAPPER=$PWD/.ci/loom cargo test -p rangesteal --release --lib models`
 //!
 //! shuttle runs large models in random schedules (`schedules.rs`):

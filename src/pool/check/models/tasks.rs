@@ -143,9 +143,8 @@ fn a_starved_worker_runs_a_task() {
 }
 
 /// The pool stops before the tasks have begun.
-#[test]
-fn a_pool_that_stops_runs_its_tasks() {
-    explore_to(3, || {
+fn stops(preemptions: usize) {
+    explore_to(preemptions, || {
         let shared = new(1);
         let threads = [worker(&shared, 0), reserve(&shared)];
         shared.0.spawn(says(&shared, 0));
@@ -154,6 +153,17 @@ fn a_pool_that_stops_runs_its_tasks() {
         threads.into_iter().for_each(|thread| thread.join().unwrap());
         shared.1.iter().for_each(|word| word.hear());
     });
+}
+
+#[test]
+fn a_pool_that_stops_runs_its_tasks() {
+    stops(2);
+}
+
+#[test]
+#[ignore = "takes a minute: .ci/long runs it"]
+fn a_pool_that_stops_runs_its_tasks_in_more_schedules() {
+    stops(3);
 }
 
 /// A starved worker is called while it has an offer, and declines the offer.
