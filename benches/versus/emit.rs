@@ -44,6 +44,17 @@ impl Loop for Sides<'_> {
     }
 }
 
+/// Makes two numbers per item, for two vectors.
+struct Both<'a>(&'a [u32]);
+
+impl Loop for Both<'_> {
+    type Output = (Vec<u64>, Vec<u32>);
+
+    fn run(&self, rival: &mut impl Rival) -> Option<(Vec<u64>, Vec<u32>)> {
+        rival.both(black_box(self.0), |x| (3 * u64::from(*x), x >> 1))
+    }
+}
+
 /// Makes 0 to 7 numbers per item.
 struct Several<'a>(&'a [u32]);
 
@@ -156,6 +167,8 @@ pub(crate) fn rows(pool: &Pool, runner: &mut Runner) -> Vec<Row> {
         &Below(&numbers[..10_000], percent(50))
     );
     row!("partition of 10M u32", Some(0.25), Pace::ONCE, &Sides(&numbers, percent(50)));
+    row!("unzip of 1,000 pairs", Some(0.60), Pace::calls(100), &Both(&numbers[..1000]));
+    row!("unzip of 50k pairs", Some(0.40), Pace::calls(10), &Both(&numbers[..50_000]));
     row!("0 to 7 numbers of each of 2M", Some(0.40), Pace::ONCE, &Several(&numbers[..2_000_000]));
     row!("1M strings by value to other strings", None, Pace::ONCE, &Strings::new(1_000_000));
     row!("levels of a graph of 400k nodes with 8 edges", Some(0.60), Pace::ONCE, &Levels::new(400_000));

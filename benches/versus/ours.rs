@@ -33,6 +33,14 @@ impl Rival for &Pool {
         Some(self.on(items).copied().partition(test))
     }
 
+    fn both<A: Send, B: Send>(
+        &mut self,
+        items: &[u32],
+        map: impl Fn(&u32) -> (A, B) + Sync,
+    ) -> Option<(Vec<A>, Vec<B>)> {
+        Some(self.on(items).map(map).unzip())
+    }
+
     fn flat<I: IntoIterator<Item = u32>>(
         &mut self,
         items: &[u32],

@@ -35,6 +35,14 @@ impl Rival for Plain {
         Some(items.iter().copied().partition(test))
     }
 
+    fn both<A: Send, B: Send>(
+        &mut self,
+        items: &[u32],
+        map: impl Fn(&u32) -> (A, B) + Sync,
+    ) -> Option<(Vec<A>, Vec<B>)> {
+        Some(items.iter().map(map).unzip())
+    }
+
     fn flat<I: IntoIterator<Item = u32>>(
         &mut self,
         items: &[u32],

@@ -60,6 +60,15 @@ pub(crate) trait Rival {
         None
     }
 
+    /// Collects both parts of the results, each into a vector of its own.
+    fn both<A: Send, B: Send>(
+        &mut self,
+        _items: &[u32],
+        _map: impl Fn(&u32) -> (A, B) + Sync,
+    ) -> Option<(Vec<A>, Vec<B>)> {
+        None
+    }
+
     /// Collects any number of results per item.
     fn flat<I: IntoIterator<Item = u32>>(
         &mut self,

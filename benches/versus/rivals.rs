@@ -48,6 +48,14 @@ impl Rival for &rayon::ThreadPool {
         Some(self.install(|| IntoParallelRefIterator::par_iter(items).copied().partition(&test)))
     }
 
+    fn both<A: Send, B: Send>(
+        &mut self,
+        items: &[u32],
+        map: impl Fn(&u32) -> (A, B) + Sync,
+    ) -> Option<(Vec<A>, Vec<B>)> {
+        Some(self.install(|| IntoParallelRefIterator::par_iter(items).map(&map).unzip()))
+    }
+
     fn flat<I: IntoIterator<Item = u32>>(
         &mut self,
         items: &[u32],

@@ -149,24 +149,28 @@ impl<'a, R> Written<'a, R> {
     /// 1. No one else ever writes at an index of `range`. 2. `range.start <= range.end`. 3. There
     ///    are no more `results` than indices in `range`.
     #[inline(always)]
-    unsafe fn write(mut self, range: Range<usize>, results: impl Iterator<Item = R>) -> Self {
+    unsafe fn write(self, range: Range<usize>, results: impl Iterator<Item = R>) -> Self {
+        // SAFETY: 1. and 2. by the caller's contract.
+        let mut next = unsafe { self.at(&range) };
+        // SAFETY: by the caller's contract, there are no more results than indices.
+        results.for_each(|value| unsafe { next.write(value) });
+        next.written
+    }
+
+    /// The place of the first result for `range`, behind the results already written.
+    ///
+    /// # Safety
+    /// 1. No one else ever writes at an index of `range`. 2. `range.start <= range.end`.
+    #[inline(always)]
+    unsafe fn at(mut self, range: &Range<usize>) -> NextPlace<'a, R> {
         if self.range.is_empty() {
             self.range = range.start..range.start;
         }
         assert!(self.range.end == range.start && range.end <= self.places.room.len());
         // SAFETY: *inside*: 1. `range.end` is at most the capacity, as just checked; 2.
         // `range.start <= range.end`, by the caller's contract.
-        let mut place = unsafe { self.places.room.cast::<R>().add(range.start) };
-        results.for_each(|value| {
-            // SAFETY: *once*: by the caller's contract, 1. the place belongs to `range`, since
-            // there are no more results than indices; 2. no one else writes to the place; 3. no one
-            // reads the place before the loop is over.
-            unsafe { place.write(value) };
-            // SAFETY: the place was in `range`, as above, and `range` ends within the capacity.
-            place = unsafe { place.add(1) };
-            self.range.end += 1;
-        });
-        self
+        let place = unsafe { self.places.room.cast::<R>().add(range.start) };
+        NextPlace { written: self, place }
     }
 
     /// Writes one result, behind the results already written.
@@ -190,22 +194,48 @@ impl<'a, R> Written<'a, R> {
     }
 }
 
+/// Where the next result of a range is written. The checks of [`Written::at`] hold for all of them.
+struct NextPlace<'a, R> {
+    written: Written<'a, R>,
+    place: NonNull<R>,
+}
+
+impl<R> NextPlace<'_, R> {
+    /// Writes the next result.
+    ///
+    /// # Safety
+    /// The range has an index that has no result yet.
+    #[inline(always)]
+    unsafe fn write(&mut self, value: R) {
+        // SAFETY: *once*: by the contracts of the caller and of `at`, 1. the place belongs to the
+        // range; 2. no one else writes to the place; 3. no one reads it before the loop is over.
+        unsafe { self.place.write(value) };
+        // SAFETY: the place was in the range, as above, and the range ends within the capacity.
+        self.place = unsafe { self.place.add(1) };
+        self.written.range.end += 1;
+    }
+}
+
 /// Writes both results of each claimed item, each behind the results already written to the same
 /// vector.
 #[inline(always)]
 pub(crate) fn extend_both<'a, 'b, S: Source, A, B>(
-    (mut firsts, mut seconds): (Written<'a, A>, Written<'b, B>),
+    (firsts, seconds): (Written<'a, A>, Written<'b, B>),
     items: Claim<'_, S>,
     mut map: impl FnMut(S::Item) -> (A, B),
 ) -> (Written<'a, A>, Written<'b, B>) {
-    for (at, item) in items.numbered() {
+    let range = items.range();
+    // SAFETY: *once*: 1. and 2. `range` is the range of a claim.
+    let mut next = unsafe { seconds.at(&range) };
+    let firsts_of = items.items().map(|item| {
         let (a, b) = map(item);
-        // SAFETY: *once*: 1. and 2. the index is claimed; 3. one result for one index.
-        firsts = unsafe { firsts.write(at..at + 1, iter::once(a)) };
-        // SAFETY: *once*: likewise.
-        seconds = unsafe { seconds.write(at..at + 1, iter::once(b)) };
-    }
-    (firsts, seconds)
+        // SAFETY: `write_some` asks for at most one item for each index.
+        unsafe { next.write(b) };
+        a
+    });
+    // SAFETY: *once*: 1. and 2. `range` is the range of a claim.
+    let firsts = unsafe { firsts.write_some::<S>(range, firsts_of) };
+    (firsts, next.written)
 }
 
 /// The results of the range.
