@@ -82,6 +82,24 @@ impl Loop for InTurn<'_> {
     }
 }
 
+/// A call, and another one over the same numbers that has some times its work. Nothing shows which
+/// of them a call is. The items of the first one take so many links.
+struct TwoCalls<'a> {
+    numbers: &'a [u64],
+    links: u64,
+    times: u64,
+}
+
+impl Loop for TwoCalls<'_> {
+    type Output = u64;
+
+    fn run(&self, rival: &mut impl Rival) -> Option<u64> {
+        let mut call = |links: u64| rival.map_sum(self.numbers, Cost::Even, move |x| *x ^ work(links));
+        let sum = call(black_box(self.links));
+        Some(sum.wrapping_add(call(black_box(self.links * self.times))))
+    }
+}
+
 pub(crate) fn rows(pool: &Pool, runner: &mut Runner) -> Vec<Row> {
     const ITEMS: usize = 1000;
     let costs = Costs {
@@ -102,6 +120,12 @@ pub(crate) fn rows(pool: &Pool, runner: &mut Runner) -> Vec<Row> {
         let race = runner.race(pool, &few, Pace::bursts(3, 3), &lap);
         let name = format!("{name}, 3 cheap behind a heavy one: more than plain");
         rows.push(Row::of(&race, name, Unit::Nanos, Some(60.0)));
+    }
+    for (nanos, times) in [(150, 2), (150, 4), (150, 10), (20, 4)] {
+        let lap = TwoCalls { numbers: &costs.numbers, links: links(nanos), times };
+        let race = runner.race(pool, &few, Pace::calls(20), &lap);
+        let name = format!("1000 items of {nanos} ns, and of {times} times as much, in turn");
+        rows.push(Row::of(&race, name, Unit::Ratio, Some(0.60)));
     }
     rows
 }

@@ -354,7 +354,7 @@ mod tests {
         for took in [9e3, 9e3] {
             memory.learn_shared(prices, this(), through, (took, true), 1000, 5e3);
         }
-        memory.learn_alone(prices, this(), true, 5e3);
+        (0..2).for_each(|_| _ = memory.learn_alone(prices, this(), true, 5e3));
         assert!(memory.verdict(this()).is_some_and(|verdict| verdict.alone && !verdict.is_trial_due()));
         executor.repeat_alone(this(), &options(through, None), PlainParts::timed(1000, 5e3), true);
         let repeated = (0..15).take_while(|_| {

@@ -3,10 +3,12 @@
 //! The time of a whole call shows if all items need one lock, or if a busy program has the CPU of a
 //! helper. The price of help shows neither. So a loop is shared at first if the price of help is
 //! low enough, and trials find the faster way. In a trial of running alone, one or two calls of a
-//! shared loop begin on the caller alone: the second one if the first one has taken a little longer
-//! than a shared call, since half of its data may have lain in the cache of a helper. In a trial of
-//! sharing, up to three calls of a loop that runs alone are shared. Trials back off exponentially:
-//! a trial that confirms the verdict multiplies the interval until the next trial by [`LONGER`].
+//! shared loop begin on the caller alone, and the loop runs alone if the second one takes no longer
+//! than a shared call. The second one follows unless the first one takes clearly longer. The first
+//! one does not count: half of its data may have lain in the cache of a helper, or it may have had
+//! less work than other calls. In a trial of sharing, up to three calls of a loop that runs alone
+//! are shared. Trials back off exponentially: a trial that confirms the verdict multiplies the
+//! interval until the next trial by [`LONGER`].
 //!
 //! In a loop that is faster shared, a trial costs less than [`AT_FIRST`] times the time of a shared
 //! call, since the rest is shared once the caller falls behind. All trials together cost 1 % of the
@@ -104,17 +106,21 @@ impl AloneOrShared {
         Self { left: self.left.saturating_sub(u16::from(self.alone)), ..self }
     }
 
-    /// The verdict after a trial of running alone that the caller has ended alone, in `took`. If
-    /// the caller has fallen behind, `took` is infinite. (A loop that stops early may end before
-    /// the caller notices that it has fallen behind.) If several calls of the loop try at the same
-    /// time, only the first trial that ends counts.
+    /// The verdict after a call of a trial of running alone that the caller has ended alone, in
+    /// `took`. If the caller has fallen behind, `took` is infinite. (A loop that stops early may
+    /// end before the caller notices that it has fallen behind.) If several calls of the loop try
+    /// at the same time, only the first trial that ends counts.
+    ///
+    /// The second call counts. (Where cheap and dear calls of one loop alternated, the dear ones of
+    /// four times the work, the first one was a cheap one. It took less time alone than the mean of
+    /// the shared calls, so the loop ran alone, and took 1.6 times as long as shared.)
     pub(crate) fn after_trial(self, took: f32) -> Self {
         if self.alone || !self.is_trial_due() {
             self
-        } else if took <= self.usually {
-            self.changed()
         } else if self.tried == 0 && took <= CLEARLY * self.usually {
             Self { tried: 1, ..self }
+        } else if took <= self.usually {
+            self.changed()
         } else {
             self.confirmed()
         }
@@ -271,12 +277,42 @@ mod tests {
     #[test]
     fn a_trial_is_lost_that_takes_longer_than_shared() {
         let verdict = AloneOrShared { left: 0, ..AloneOrShared::new(0.5) };
-        assert!(verdict.after_trial(0.5).alone);
-        let again = verdict.after_trial(0.6);
-        assert!(!again.alone && again.is_trial_due(), "its data may have come from another cache");
-        assert!(again.after_trial(0.5).alone);
-        assert!(!again.after_trial(0.6).is_trial_due());
+        for first in [0.1, 0.5, 0.6] {
+            let again = verdict.after_trial(first);
+            assert!(!again.alone && again.is_trial_due(), "its work or its data may be those of no other");
+            assert!(again.after_trial(0.5).alone);
+            assert!(!again.after_trial(0.6).is_trial_due());
+        }
         assert!(!verdict.after_trial(0.7).is_trial_due(), "it has ended alone, but much later");
+    }
+
+    /// Cheap and dear calls alternate, and each of them takes half of its time if it is shared. The
+    /// time of the loop alone is that of its last call.
+    #[test]
+    fn a_call_that_has_less_work_than_others_decides_nothing() {
+        for (cheap, dear) in [(0, 2.0), (1, 2.0), (0, 4.0), (1, 4.0), (0, 8.0), (1, 8.0)] {
+            let (mut verdict, mut known, mut total, mut work) = (AloneOrShared::new(0.5), 1.0, 0.0, 0.0);
+            for call in 0..1000 {
+                let cost = if call % 2 == cheap { 1.0 } else { dear };
+                let from = |alone: f32| alone + (cost - alone) / 2.0;
+                let AloneOrShared { alone, usually, .. } = verdict;
+                let (took, after) = if alone == verdict.is_trial_due() || verdict.is_outdated(known) {
+                    (from(0.0), verdict.after_shared(from(0.0), known, 0.0, true))
+                } else if alone && cost > f32::max(2.0 * known, usually) {
+                    let took = from(f32::max(2.0 * known, usually));
+                    (took, verdict.after_shared(took, known, 0.0, true))
+                } else if alone {
+                    (cost, verdict.after_alone())
+                } else if cost <= usually {
+                    (cost, verdict.after_trial(cost))
+                } else {
+                    (from(AT_FIRST * usually), verdict.after_trial(BEHIND))
+                };
+                known = if alone && took < cost { known } else { cost };
+                (verdict, total, work) = (after, total + took, work + cost);
+            }
+            assert!(total < 0.6 * work, "{} with a dear call of {dear}", total / work);
+        }
     }
 
     #[test]
@@ -288,7 +324,7 @@ mod tests {
             [failed.after_trial(BEHIND), failed.after_trial(0.1), failed.after_trial(0.9)],
             [failed; 3]
         );
-        let won = due.after_trial(0.1);
+        let won = due.after_trial(0.1).after_trial(0.1);
         assert!(won.alone);
         assert_eq!([won.after_trial(0.1), won.after_trial(BEHIND)], [won; 2]);
     }

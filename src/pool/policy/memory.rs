@@ -278,7 +278,7 @@ mod tests {
         memory.learn(this, kind, 1000, 4.5e3);
         (0..2).for_each(|_| share());
         memory.learn(this, kind, 1000, 4.5e3);
-        memory.learn_alone(&prices, this, true, 4.5e3);
+        (0..2).for_each(|_| assert!(!memory.learn_alone(&prices, this, true, 4.5e3)));
         assert!(memory.verdict(this).is_some_and(|verdict| verdict.alone));
         (0..3).for_each(|_| share());
         assert!(memory.verdict(this).is_some_and(|verdict| verdict.alone));
