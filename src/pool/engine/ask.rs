@@ -170,7 +170,7 @@ impl Executor {
         end_alone(this);
         self.note_far(this, false);
         let awake = self.threads.barrier.awake() > 0;
-        let launch = Launch::unexpected(&self.prices, awake, kind);
+        let launch = Launch::unexpected((&self.memory, this), &self.prices, awake, kind);
         Call::unweighed(this, launch, awake)
     }
 

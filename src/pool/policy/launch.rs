@@ -67,7 +67,7 @@ pub(crate) struct QuickLaunch {
 pub(crate) enum Why {
     /// The loop is too short to share, or unknown.
     Short,
-    /// The loop was expected to be short, and its first items took microseconds. The pool does not
+    /// The loop was short over this slice, and its first items took microseconds. The pool does not
     /// learn from such a call, since one loop of the program text may run over cheap and heavy
     /// items in turn, and should still count as short. (If the loop has become heavy for good, the
     /// next call that is timed shows that.)
@@ -175,10 +175,13 @@ impl Launch {
     }
 
     /// On the calling thread, which has begun a loop that takes longer than expected. A loop that
-    /// may stop probably stops soon.
-    pub(crate) fn unexpected(prices: &Prices, awake: bool, kind: LoopKind) -> Self {
+    /// may stop probably stops soon. If the slice is new, calls over other slices were short, and
+    /// the pool learns from this one.
+    pub(crate) fn unexpected(case: (&Memory, Loop), prices: &Prices, awake: bool, kind: LoopKind) -> Self {
         let part = if kind.may_stop { CLEARLY } else { AT_FIRST };
-        Self::alone(part * prices.help(awake), 1.0, Why::Unexpected)
+        let (memory, this) = case;
+        let why = if memory.over_this(this).is_none() { Why::Short } else { Why::Unexpected };
+        Self::alone(part * prices.help(awake), 1.0, why)
     }
 }
 
@@ -837,6 +840,20 @@ mod tests {
         assert_eq!([0.0, TOO_SHORT_TO_TIME_NS].map(|expected| verdict(expected, 0)), [None; 2]);
         let few = asleep_launch(over(40), 3_500.0, || Draw(u64::MAX)).expect("a launch");
         assert!(few.parts.is_checked(), "its items may have become heavy");
+    }
+
+    /// One loop runs over many slices, most of them cheap.
+    #[test]
+    fn a_new_slice_that_takes_longer_than_others_is_learnt() {
+        let costs = Costs::new(MICRO);
+        let is_learnt = || {
+            let Costs { memory, prices, .. } = &costs;
+            Launch::unexpected((memory, over(22)), prices, false, LoopKind::THROUGH).is_learnt_from()
+        };
+        costs.learn(over(1000), LoopKind::THROUGH, 1000, 10e3);
+        assert!(is_learnt());
+        costs.learn(over(22), LoopKind::THROUGH, 22, 100.0);
+        assert!(!is_learnt(), "it was cheap before");
     }
 
     #[test]
