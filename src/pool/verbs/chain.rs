@@ -241,6 +241,31 @@ pub trait Source: Chain<State = Stateless> {
         unsafe { self.items(range) }.rev()
     }
 
+    /// The items at the indices of `range` of a source that begins a chain, made by `make`, in
+    /// blocks. The closure returns the next block of a length from the front, or, if it receives
+    /// false, from the back.
+    ///
+    /// # Safety
+    /// As for [`items`](Self::items).
+    #[doc(hidden)]
+    #[inline(always)]
+    unsafe fn own_blocks<R>(
+        &self,
+        range: Range<usize>,
+        make: impl Fn(Self::Item) -> R,
+    ) -> impl FnMut(usize, bool) -> Vec<R> {
+        // SAFETY: as the caller promises.
+        let mut items = unsafe { self.items(range) }.map(make);
+        move |len, is_first| {
+            if is_first {
+                return items.by_ref().take(len).collect();
+            }
+            let mut block: Vec<R> = items.by_ref().rev().take(len).collect();
+            block.reverse();
+            block
+        }
+    }
+
     /// Whether `find_map` of [`items`](Self::items) is faster than a `for` loop over them.
     /// Otherwise no loop calls it: one more frame would be on the path to each closure.
     #[doc(hidden)]

@@ -92,18 +92,21 @@ impl<S: InVectors> Pieces for S {
         // SAFETY: as the caller promises.
         let mut left = unsafe { Claim::new(self, items_of(blocks.clone())) };
         let mut first_left = blocks.start;
-        let mut requested = if const { S::IS_PARTED } { Some(left.take(left.len()).items()) } else { None };
+        let mut requested = if const { S::IS_PARTED } {
+            let (_, all) = left.take(left.len()).spend();
+            // SAFETY: as the caller promises, since an item has the same index here as in the
+            // source that begins the chain; the claim is gone.
+            Some(unsafe { self.source().own_blocks(all, |item| self.one(&mut (), item)) })
+        } else {
+            None
+        };
         blocks.map(move |block| {
             let (left, items) = (&mut left, items_of(block..block + 1));
             match &mut requested {
-                Some(all) if const { S::IS_PARTED } => {
-                    if block == first_left {
-                        first_left += 1;
-                        return all.take(items.len()).collect();
-                    }
-                    let mut piece: Vec<_> = all.rev().take(items.len()).collect();
-                    piece.reverse();
-                    piece
+                Some(block_of) if const { S::IS_PARTED } => {
+                    let is_first = block == first_left;
+                    first_left += usize::from(is_first);
+                    block_of(items.len(), is_first)
                 }
                 // SAFETY: as the caller promises.
                 _ => unsafe { left.block(block, &mut first_left, items) }.piece(),

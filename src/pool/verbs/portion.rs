@@ -198,4 +198,26 @@ impl<P: Splittable> Source for InParts<P> {
     ) -> impl ExactSizeIterator<Item = P::Item> + DoubleEndedIterator {
         self.split_off(&range).into_items()
     }
+
+    /// Splits each block off, because the items of a part may be faster than those that `take`
+    /// counts.
+    #[inline(always)]
+    unsafe fn own_blocks<R>(
+        &self,
+        range: Range<usize>,
+        make: impl Fn(P::Item) -> R,
+    ) -> impl FnMut(usize, bool) -> Vec<R> {
+        let (mut left, mut count) = (Some(self.split_off(&range)), range.len());
+        move |len, is_first| {
+            let mut block = left.take().expect("what the last split has left");
+            if len < count {
+                let (first, second) = block.split_at(if is_first { len } else { count - len });
+                let rest;
+                (block, rest) = if is_first { (first, second) } else { (second, first) };
+                left = Some(rest);
+            }
+            count -= len;
+            block.into_items().map(&make).collect()
+        }
+    }
 }
