@@ -132,6 +132,7 @@ impl Team {
             prices: &self.prices,
             this,
             kind: LoopKind::THROUGH,
+            grows: false,
             helpers: self.helpers.len(),
             awake,
             polling,

@@ -136,6 +136,7 @@ impl Executor {
                     prices: &self.prices,
                     this,
                     kind: options.kind,
+                    grows: options.list.is_some(),
                     helpers: most,
                     awake,
                     polling,

@@ -13,7 +13,7 @@ use crate::{
     clock::{Instant, nanos},
     pool::policy::{
         launch::{Launch, QuickVerdict, Why},
-        learn::SharedCall,
+        learn::{ListCall, SharedCall},
         prices::HelpersAre,
         repeat::deciding,
         site::{Loop, LoopKind},
@@ -61,13 +61,14 @@ impl Executor {
         let saved =
             repeatable.and_then(|_| with_rounds(|rounds| Some(rounds?.saved_by_repeating(this, took))));
         let helpers = self.helpers_are(this, awake, launch);
+        let list = before.counted.map(|own| ListCall::new(own, nanos(before.took), times.items()));
         let seen = SharedCall {
             this,
             kind: options.kind,
             helpers,
             launch,
             is_full,
-            grows: options.list.is_some(),
+            list,
             alone: before.indices,
             took_alone: nanos(before.took),
             took: took - saved.unwrap_or(0.0),

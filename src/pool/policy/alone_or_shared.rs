@@ -126,13 +126,26 @@ impl AloneOrShared {
         }
     }
 
+    /// The verdict after a call of a trial of running alone in which the caller has fallen behind,
+    /// in a list that grows. At the rate of the caller's items, the list would have taken `alone`
+    /// on one thread. The first call of the trial is short: it only shows whether a second one may
+    /// pay.
+    pub(crate) fn after_part_of_list(self, alone: f32) -> Self {
+        self.after_trial(if self.tried == 0 { alone } else { f32::INFINITY })
+    }
+
     /// The time that the next call of a trial of running alone may take, in a loop of `len`
     /// indices. In the first call of the trial of a short loop, data comes home from the cache of a
     /// helper. (A loop of 4 µs took 6.6 µs in such a call, and 5.4 µs shared, so it was never found
-    /// to be faster alone.)
-    pub(crate) fn trial_time(self, len: f32) -> Duration {
+    /// to be faster alone.) How much of the work has been done is not known if the list `grows`,
+    /// so the first call of such a trial is short.
+    pub(crate) fn trial_time(self, len: f32, grows: bool) -> Duration {
         let usually = time(self.usually * len);
-        if self.tried == 0 && parts_for(usually) == 1 { usually.mul_f32(CLEARLY) } else { usually }
+        match self.tried {
+            0 if parts_for(usually) == 1 => usually.mul_f32(CLEARLY),
+            0 if grows => usually / TRIAL_PARTS.into(),
+            _ => usually,
+        }
     }
 
     /// The verdict after a shared call that took `took`. Alone the loop would take `alone`. Helpers
@@ -313,6 +326,22 @@ mod tests {
             }
             assert!(total < 0.6 * work, "{} with a dear call of {dear}", total / work);
         }
+    }
+
+    /// The first call of the trial of a list ends early, and counts by its rate. The second one may
+    /// take as long as a shared call.
+    #[test]
+    fn a_list_is_tried_alone_for_long_only_if_its_first_items_were_fast() {
+        let due = AloneOrShared { left: 0, ..AloneOrShared::new(100e3) };
+        let times = |verdict: AloneOrShared| [true, false].map(|grows| verdict.trial_time(1.0, grows));
+        let [short, long] = [100e3 / f32::from(TRIAL_PARTS), 100e3].map(time);
+        assert_eq!(times(due), [short, long]);
+        assert!(!due.after_part_of_list(200e3).is_trial_due(), "alone it would take longer");
+        let again = due.after_part_of_list(50e3);
+        assert!(again.is_trial_due() && !again.alone);
+        assert_eq!(times(again), [long; 2]);
+        assert!(!again.after_part_of_list(50e3).alone, "it was not through when shared calls are");
+        assert!(again.after_trial(60e3).alone);
     }
 
     #[test]

@@ -388,11 +388,14 @@ struct Expected {
 }
 
 /// A call, with all inputs of the decision on its launch.
+#[allow(clippy::struct_excessive_bools, reason = "facts that do not depend on each other")]
 pub(crate) struct Case<'a> {
     pub(crate) memory: &'a Memory,
     pub(crate) prices: &'a Prices,
     pub(crate) this: Loop,
     pub(crate) kind: LoopKind,
+    /// Whether the loop runs over a list that grows.
+    pub(crate) grows: bool,
     /// The number of workers that can help; whether any idle worker is awake; the number of idle
     /// workers that are awake; and whether a worker was rung and is not awake yet.
     pub(crate) helpers: usize,
@@ -531,20 +534,22 @@ impl Case<'_> {
     /// takes `cost` nanoseconds. The caller can give up a trial of running alone only at the end of
     /// an item. So a loop of long items is not tried alone. Items are long in two cases. An item
     /// costs at least [`TRIAL_PARTS`] times the price of help. Or an item costs clearly more than
-    /// that price, and also more than one of [`TRIAL_PARTS`] equal parts of a shared call.
+    /// that price, and also more than one of [`TRIAL_PARTS`] equal parts of a shared call. In a
+    /// list that grows, `cost` is that of a seed, and lists of long items have no verdict.
     fn faster(&self, costs: Expected, (shared, ran): (Launch, Ran)) -> Launch {
-        let &Self { memory, prices, this, .. } = self;
+        let &Self { memory, prices, this, grows, .. } = self;
         let Expected { item: cost, call: expected } = costs;
         let len = this.slice.len as f32;
         let Some(verdict) = memory.verdict(this) else { return shared };
         let (help, parts, usually) = (prices.help(false), f32::from(TRIAL_PARTS), verdict.usually * len);
-        if !verdict.alone && (cost >= parts * help || cost >= CLEARLY * help && parts * cost > usually) {
+        let is_long = cost >= parts * help || cost >= CLEARLY * help && parts * cost > usually;
+        if !verdict.alone && is_long && !grows {
             return shared;
         }
         // Because the verdict is "alone", or because running alone is tried.
         let begins_alone = verdict.alone != verdict.is_trial_due() && !verdict.is_outdated(expected / len);
         let own = if begins_alone && verdict.alone { Ran::Alone } else { ran };
-        let decided = self.rounds.and_then(|(rounds, now)| {
+        let decided = self.rounds.filter(|_| !(grows && is_long)).and_then(|(rounds, now)| {
             let (took_alone, took_shared) = (expected, usually);
             rounds.begin(this, RoundBegin { now, own, shared: ran, took_alone, took_shared })
         });
@@ -553,7 +558,7 @@ impl Case<'_> {
             Some(true) => return Launch::alone(2.0 * expected, len / looks, Why::Rounds),
             Some(false) => return shared,
             None if !begins_alone => return shared,
-            None if !verdict.alone => return Launch::Trial { shared: verdict.trial_time(len) },
+            None if !verdict.alone => return Launch::Trial { shared: verdict.trial_time(len, grows) },
             None => {}
         }
         let limit = f32::max(2.0 * expected, verdict.usually * len);
@@ -664,13 +669,14 @@ mod tests {
         fn case(&self, this: Loop, since: Duration) -> Case<'_> {
             let Self { memory, prices, patience, .. } = self;
             let gap = Some(Gap { since_begin: since, since_end: None, patience: *patience, may_poll: true });
-            let (kind, helpers, polling, draw) = (LoopKind::THROUGH, 7, 0, Draw(u64::MAX));
+            let (kind, grows, helpers, polling, draw) = (LoopKind::THROUGH, false, 7, 0, Draw(u64::MAX));
             let (awake, is_waking, is_timed, rounds) = (false, false, false, None);
             Case {
                 memory,
                 prices,
                 this,
                 kind,
+                grows,
                 helpers,
                 awake,
                 polling,

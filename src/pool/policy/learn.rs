@@ -4,7 +4,7 @@
 use super::{
     launch::{Launch, up_to},
     memory::Memory,
-    prices::{HelpersAre, Prices},
+    prices::{CLEARLY, HelpersAre, Prices},
     site::{Loop, LoopKind},
     split::{Boundaries, Splits},
 };
@@ -22,8 +22,8 @@ pub(crate) struct SharedCall {
     /// Whether all helpers that pay for the loop were idle. Otherwise the call says nothing about
     /// the use of sharing.
     pub(crate) is_full: bool,
-    /// Whether the loop runs over a list that grows.
-    pub(crate) grows: bool,
+    /// `None` unless the loop runs over a list that grows.
+    pub(crate) list: Option<ListCall>,
     /// How many indices the calling thread folded before it shared the rest, and its time for them.
     pub(crate) alone: usize,
     pub(crate) took_alone: f32,
@@ -38,6 +38,26 @@ pub(crate) struct SharedCall {
     pub(crate) stop: Option<usize>,
 }
 
+/// The measurements that only a call over a list that grows has.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ListCall {
+    /// How many items were folded.
+    pub(crate) items: usize,
+    /// How long the calling thread would have taken alone for all items, at the rate of those that
+    /// it folded before it shared the rest.
+    pub(crate) alone: f32,
+}
+
+impl ListCall {
+    /// A call whose calling thread folded the first `own` items in `took`, and whose workers folded
+    /// `shared` items.
+    pub(crate) fn new(own: usize, took: f32, shared: usize) -> Self {
+        let items = own.saturating_add(shared);
+        let alone = if own > 0 { took * (items as f32 / own as f32) } else { f32::INFINITY };
+        Self { items, alone }
+    }
+}
+
 impl SharedCall {
     /// Learns the cost of items, whether sharing pays, and the price of help.
     pub(crate) fn learn(&self, memory: &Memory, prices: &Prices, times: &Times) {
@@ -49,13 +69,16 @@ impl SharedCall {
             if !prices.explored(awake) {
                 return;
             }
-        } else if is_full && !self.launch.is_trial() {
+        } else if is_full && !self.launch.is_trial() && !self.is_list_of_long_items(prices, work) {
             memory.learn_shared(prices, this, kind, (self.took, awake), indices, work);
         } else {
             memory.learn(this, kind, indices, work);
         }
+        if let Some(ListCall { alone, .. }) = self.list.filter(|_| self.launch.is_trial()) {
+            memory.learn_part_of_list(this, alone);
+        }
         // In a list that grows, a helper may have come in time and found nothing.
-        if !is_full || self.grows {
+        if !is_full || self.list.is_some() {
             return;
         }
         let starts = |tallies: &[Tally]| tallies.iter().map(|tally| tally.span.start).reduce(f32::min);
@@ -73,6 +96,12 @@ impl SharedCall {
                 prices.learn(awake, helpers.len(), late, own, self.took_shared);
             }
         }
+    }
+
+    /// Whether the items of a list are so long that a trial of running alone would not pay: the
+    /// caller can give it up only at the end of an item.
+    fn is_list_of_long_items(&self, prices: &Prices, work: f32) -> bool {
+        self.list.is_some_and(|list| work / list.items.max(1) as f32 >= CLEARLY * prices.help(false))
     }
 
     /// The indices that the plain loop would have folded, and the work on them.
@@ -112,10 +141,11 @@ impl SharedCall {
 
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
-    use std::ptr;
+    use std::{ptr, time::Duration};
 
     use super::{
         super::{
+            alone_or_shared::AloneOrShared,
             repeat::DECIDED_NS,
             site::{Site, Slice},
         },
@@ -135,7 +165,7 @@ mod tests {
             helpers: HelpersAre::Warm,
             launch: Launch::Shared { helpers: 1 },
             is_full,
-            grows: false,
+            list: None,
             alone: 100,
             took_alone: 1e3,
             took: 82e3,
@@ -144,6 +174,24 @@ mod tests {
             deciding: 0.0,
         };
         (call, times)
+    }
+
+    /// A list of 1,000 seeds with `items` items in all, which took 82 µs of work.
+    #[test]
+    fn lists_of_short_items_are_tried_alone() {
+        let tried = |items: usize| {
+            let (memory, prices) = (Memory::new(), Prices::new());
+            let (mut call, times) = call(LoopKind::THROUGH, true, None);
+            call.list = Some(ListCall::new(items / 10, 1e3, items - items / 10));
+            let learn = |call: SharedCall| call.learn(&memory, &prices, &times);
+            (0..2).for_each(|_| learn(call));
+            let is_due = |verdict: AloneOrShared| verdict.is_trial_due();
+            let due = memory.verdict(call.this).map(is_due);
+            learn(SharedCall { launch: Launch::Trial { shared: Duration::ZERO }, ..call });
+            (due, memory.verdict(call.this).map(is_due))
+        };
+        assert_eq!(tried(100_000), (Some(true), Some(true)), "its first tenth took 1 µs: 10 of 82 µs");
+        assert_eq!(tried(2), (None, None), "a helper comes before the end of an item");
     }
 
     #[test]

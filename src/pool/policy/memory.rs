@@ -193,6 +193,15 @@ impl Memory {
         was_trial && verdict.alone && before.usually > CLEARLY * (took + cold(prices, this))
     }
 
+    /// Learns from a trial of running alone in which the caller has fallen behind, in a list that
+    /// grows. At the rate of the caller's items, the list would have taken `alone` nanoseconds on
+    /// one thread.
+    pub(super) fn learn_part_of_list(&self, this: Loop, alone: f32) {
+        if let Some(before) = self.verdict(this) {
+            self.keep_verdict(this, before.after_part_of_list(alone / this.slice.len as f32));
+        }
+    }
+
     /// A call has run alone, since an earlier one did so by the verdict on the loop. Returns
     /// whether the next one may repeat it, too: no trial is due.
     pub(crate) fn repeated_alone(&self, this: Loop) -> bool {
