@@ -104,7 +104,9 @@ impl<'r> Running<'r> {
             self.learn_alone(call.launch.why() == Some(Why::Faster));
             return AfterAlone::Ended(executor.why_alone(&call, options));
         }
-        if call.launch.is_trial() && !self.solo.has_work_list() {
+        if call.launch.is_trial() && self.solo.has_work_list() {
+            executor.memory.learn_part_of_list(call.this, None);
+        } else if call.launch.is_trial() {
             executor.memory.learn_alone(&executor.prices, call.this, true, f32::INFINITY);
         }
         self.invite(call, false).map_or_else(|| self.go_on_until_help(), AfterAlone::Help)

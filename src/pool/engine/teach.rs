@@ -78,6 +78,8 @@ impl Executor {
         };
         if !options.watch.is_cancelled() && launch.is_learnt_from() {
             seen.learn(&self.memory, &self.prices, &times);
+        } else if launch.is_trial() && list.is_some() {
+            self.memory.learn_part_of_list(this, Some(f32::INFINITY));
         }
         let help = self.prices.help_time(awake);
         let account = options.account(&mut before, Ok(&mut times), self.program_report.is_some(), help);
@@ -125,6 +127,9 @@ impl Running<'_> {
         }
         let Executor { memory, prices, .. } = executor;
         let (timed, took) = solo.timed();
+        if launch.why() == Some(Why::NewSlice) {
+            return memory.learn_slice(this, options.kind, timed, nanos(took));
+        }
         memory.learn(this, options.kind, timed, nanos(took));
         if launch.why() == Some(Why::Rounds) {
             executor.tell_of_rounds(options.wishes.at, this);

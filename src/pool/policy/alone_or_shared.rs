@@ -12,10 +12,11 @@
 //!
 //! In a loop that is faster shared, a trial costs less than [`AT_FIRST`] times the time of a shared
 //! call, since the rest is shared once the caller falls behind. All trials together cost 1 % of the
-//! first 100 calls. In a loop that is faster alone, a trial costs three shared calls. The first of
-//! them does not count, since any first call is slow. The mean of the other two is compared with
-//! the time of the loop alone. The trial ends after its first call if that call takes clearly
-//! longer than the loop alone.
+//! first 100 calls. (In a list that grows, the second call of a trial may cost as much as a shared
+//! call, if its first items are far cheaper than the others.) In a loop that is faster alone, a
+//! trial costs three shared calls. The first of them does not count, since any first call is slow.
+//! The mean of the other two is compared with the time of the loop alone. The trial ends after its
+//! first call if that call takes clearly longer than the loop alone.
 //!
 //! A loop that is too short for helpers that sleep is judged only by calls that find a helper
 //! awake. Other calls wake a helper for the next ones.
@@ -109,7 +110,7 @@ impl AloneOrShared {
     /// The verdict after a call of a trial of running alone that the caller has ended alone, in
     /// `took`. If the caller has fallen behind, `took` is infinite. (A loop that stops early may
     /// end before the caller notices that it has fallen behind.) If several calls of the loop try
-    /// at the same time, only the first trial that ends counts.
+    /// at the same time, those count that end first.
     ///
     /// The second call counts. (Where cheap and dear calls of one loop alternated, the dear ones of
     /// four times the work, the first one was a cheap one. It took less time alone than the mean of
@@ -126,12 +127,16 @@ impl AloneOrShared {
         }
     }
 
-    /// The verdict after a call of a trial of running alone in which the caller has fallen behind,
-    /// in a list that grows. At the rate of the caller's items, the list would have taken `alone`
-    /// on one thread. The first call of the trial is short: it only shows whether a second one may
-    /// pay.
-    pub(crate) fn after_part_of_list(self, alone: f32) -> Self {
-        self.after_trial(if self.tried == 0 { alone } else { f32::INFINITY })
+    /// The verdict when the caller has fallen behind in a trial of running alone, in a list that
+    /// grows: at once, and again when the list is through. At the rate of the caller's items, the
+    /// list would have taken `alone` on one thread; `None` if the list is not through. The first
+    /// call of the trial is short: it only shows whether a second one may pay.
+    pub(crate) fn after_part_of_list(self, alone: Option<f32>) -> Self {
+        match alone {
+            _ if self.tried > 0 => self.after_trial(f32::INFINITY),
+            Some(alone) => self.after_trial(alone),
+            None => self,
+        }
     }
 
     /// The time that the next call of a trial of running alone may take, in a loop of `len`
@@ -336,11 +341,14 @@ mod tests {
         let times = |verdict: AloneOrShared| [true, false].map(|grows| verdict.trial_time(1.0, grows));
         let [short, long] = [100e3 / f32::from(TRIAL_PARTS), 100e3].map(time);
         assert_eq!(times(due), [short, long]);
-        assert!(!due.after_part_of_list(200e3).is_trial_due(), "alone it would take longer");
-        let again = due.after_part_of_list(50e3);
+        assert_eq!(due.after_part_of_list(None), due, "its rate is not known yet");
+        assert!(!due.after_part_of_list(Some(200e3)).is_trial_due(), "alone it would take longer");
+        let again = due.after_part_of_list(Some(50e3));
         assert!(again.is_trial_due() && !again.alone);
         assert_eq!(times(again), [long; 2]);
-        assert!(!again.after_part_of_list(50e3).alone, "it was not through when shared calls are");
+        let failed = again.after_part_of_list(None);
+        assert!(!failed.alone && !failed.is_trial_due(), "it was not through when shared calls are");
+        assert_eq!(failed.after_part_of_list(Some(50e3)), failed);
         assert!(again.after_trial(60e3).alone);
     }
 

@@ -72,6 +72,9 @@ pub(crate) enum Why {
     /// items in turn, and should still count as short. (If the loop has become heavy for good, the
     /// next call that is timed shows that.)
     Unexpected,
+    /// As [`Why::Unexpected`], over a slice that is new. The pool learns the cost for this slice
+    /// only: the loop may run over cheap and heavy slices in turn.
+    NewSlice,
     /// The loop is known to be faster alone, or this is tried.
     Faster,
     /// The rounds of the program are known to be faster with the loop alone, or this is tried.
@@ -92,7 +95,8 @@ pub(crate) enum Launch {
         why: Why,
     },
     /// On the calling thread, to see whether that takes less than the usual time of a `shared`
-    /// call. If the caller falls behind, the rest is shared.
+    /// call, or less than a part of it in the first call of the trial of a list that grows. If the
+    /// caller falls behind, the rest is shared.
     Trial { shared: Duration },
     /// On the calling thread and `helpers` others from the start.
     Shared { helpers: usize },
@@ -175,12 +179,11 @@ impl Launch {
     }
 
     /// On the calling thread, which has begun a loop that takes longer than expected. A loop that
-    /// may stop probably stops soon. If the slice is new, calls over other slices were short, and
-    /// the pool learns from this one.
+    /// may stop probably stops soon.
     pub(crate) fn unexpected(case: (&Memory, Loop), prices: &Prices, awake: bool, kind: LoopKind) -> Self {
         let part = if kind.may_stop { CLEARLY } else { AT_FIRST };
         let (memory, this) = case;
-        let why = if memory.over_this(this).is_none() { Why::Short } else { Why::Unexpected };
+        let why = if memory.over_this(this).is_none() { Why::NewSlice } else { Why::Unexpected };
         Self::alone(part * prices.help(awake), 1.0, why)
     }
 }
@@ -535,7 +538,7 @@ impl Case<'_> {
     /// an item. So a loop of long items is not tried alone. Items are long in two cases. An item
     /// costs at least [`TRIAL_PARTS`] times the price of help. Or an item costs clearly more than
     /// that price, and also more than one of [`TRIAL_PARTS`] equal parts of a shared call. In a
-    /// list that grows, `cost` is that of a seed, and lists of long items have no verdict.
+    /// list that grows, `cost` is that of a seed, and calls over long items make no verdict.
     fn faster(&self, costs: Expected, (shared, ran): (Launch, Ran)) -> Launch {
         let &Self { memory, prices, this, grows, .. } = self;
         let Expected { item: cost, call: expected } = costs;

@@ -2,7 +2,7 @@
 //! that the cost of items, the use of sharing and the price of help.
 
 use super::{
-    launch::{Launch, up_to},
+    launch::{Launch, Why, up_to},
     memory::Memory,
     prices::{CLEARLY, HelpersAre, Prices},
     site::{Loop, LoopKind},
@@ -69,13 +69,20 @@ impl SharedCall {
             if !prices.explored(awake) {
                 return;
             }
+        } else if self.launch.why() == Some(Why::NewSlice) {
+            memory.learn_slice(this, kind, indices, work);
         } else if is_full && !self.launch.is_trial() && !self.is_list_of_long_items(prices, work) {
             memory.learn_shared(prices, this, kind, (self.took, awake), indices, work);
+            if self.list.is_some() && self.launch.why() == Some(Why::Faster) {
+                // It was to run alone, and took far longer than lists did when that was decided.
+                // The cost shows that the verdict is outdated.
+                memory.learn(this, kind, indices, work);
+            }
         } else {
             memory.learn(this, kind, indices, work);
         }
         if let Some(ListCall { alone, .. }) = self.list.filter(|_| self.launch.is_trial()) {
-            memory.learn_part_of_list(this, alone);
+            memory.learn_part_of_list(this, Some(alone));
         }
         // In a list that grows, a helper may have come in time and found nothing.
         if !is_full || self.list.is_some() {
@@ -192,6 +199,31 @@ mod tests {
         };
         assert_eq!(tried(100_000), (Some(true), Some(true)), "its first tenth took 1 µs: 10 of 82 µs");
         assert_eq!(tried(2), (None, None), "a helper comes before the end of an item");
+    }
+
+    #[test]
+    fn a_list_that_is_longer_than_those_that_were_faster_alone_is_shared_again() {
+        let (memory, prices, kind) = (Memory::new(), Prices::new(), LoopKind::THROUGH);
+        let (mut call, times) = call(kind, true, None);
+        let this = call.this;
+        call.list = Some(ListCall::new(10_000, 1e3, 90_000));
+        (0..2).for_each(|_| call.learn(&memory, &prices, &times));
+        for _ in 0..2 {
+            memory.learn(this, kind, 1000, 50e3);
+            memory.learn_alone(&prices, this, true, 50e3);
+        }
+        let is_outdated =
+            || memory.verdict(this).map(|verdict| verdict.is_outdated(memory.recall(this).unwrap()));
+        assert_eq!(
+            (is_outdated(), memory.verdict(this).map(|verdict| verdict.alone)),
+            (Some(false), Some(true))
+        );
+        let tallies =
+            times.tallies.iter().map(|tally| Tally { working: 10.0 * tally.working, ..tally.clone() });
+        let longer = Times { tallies: tallies.collect(), ..Times::default() };
+        let launch = Launch::Alone { limit: Duration::ZERO, is_plain: false, stretch: 1, why: Why::Faster };
+        SharedCall { launch, took: 500e3, ..call }.learn(&memory, &prices, &longer);
+        assert_eq!(is_outdated(), Some(true));
     }
 
     #[test]

@@ -159,26 +159,29 @@ impl Memory {
         if indices == 0 {
             return;
         }
+        self.learn_slice(this, kind, indices, work);
+        self.keep_cost(this.site.number(), indices, (work, 1.0));
+        if kind.may_stop {
+            let until = cost_after(self.until_stop(this), 1, (work, NEW_PART));
+            self.entry(this.site.number()).more.store(until.to_bits().into(), Ordering::Relaxed);
+        }
+    }
+
+    /// Remembers what [`learn`](Self::learn) does for this slice only, and nothing for others.
+    pub(crate) fn learn_slice(&self, this: Loop, kind: LoopKind, indices: usize, work: f32) {
         // For a loop that may stop, the pool remembers the mean cost of a call, over this slice and
         // over any slice, wherever the calls stopped. For other loops it remembers the cost of an
         // index, since a loop that panicked may go through all items next time.
-        let call = if kind.may_stop { this.slice.len } else { indices };
-        let learn = |before: Option<f32>, items: usize, part: f32| {
-            let (items, cost) = (items as f32, work / items as f32);
-            let most = |before: f32| f32::max(before * 2.0, TOO_SHORT_TO_TIME_NS / items);
-            before.map_or(cost, |before| (before + part * (cost - before)).min(most(before)))
-        };
-        let keep = |number: u64, items: usize, part: f32| {
-            let entry = self.entry(number);
-            entry.set_cost(number, learn(entry.cost(), items, part));
-        };
-        let part = if kind.may_stop { NEW_PART } else { 1.0 };
-        keep(this.number(), call, part);
-        keep(this.site.number(), indices, 1.0);
-        if kind.may_stop {
-            let until = learn(self.until_stop(this), 1, part);
-            self.entry(this.site.number()).more.store(until.to_bits().into(), Ordering::Relaxed);
+        let (items, part) = if kind.may_stop { (this.slice.len, NEW_PART) } else { (indices, 1.0) };
+        if indices > 0 {
+            self.keep_cost(this.number(), items, (work, part));
         }
+    }
+
+    /// Remembers a cost under this number: see [`cost_after`].
+    fn keep_cost(&self, number: u64, items: usize, work: (f32, f32)) {
+        let entry = self.entry(number);
+        entry.set_cost(number, cost_after(entry.cost(), items, work));
     }
 
     /// Learns whether a loop is better alone, from a call that the caller has ended alone in `took`
@@ -193,12 +196,13 @@ impl Memory {
         was_trial && verdict.alone && before.usually > CLEARLY * (took + cold(prices, this))
     }
 
-    /// Learns from a trial of running alone in which the caller has fallen behind, in a list that
-    /// grows. At the rate of the caller's items, the list would have taken `alone` nanoseconds on
-    /// one thread.
-    pub(super) fn learn_part_of_list(&self, this: Loop, alone: f32) {
+    /// Learns that the caller has fallen behind in a trial of running alone, in a list that grows.
+    /// At the rate of the caller's items, the list would have taken `alone` nanoseconds on one
+    /// thread; `None` if the list is not through.
+    pub(crate) fn learn_part_of_list(&self, this: Loop, alone: Option<f32>) {
         if let Some(before) = self.verdict(this) {
-            self.keep_verdict(this, before.after_part_of_list(alone / this.slice.len as f32));
+            let alone = alone.map(|alone| alone / this.slice.len as f32);
+            self.keep_verdict(this, before.after_part_of_list(alone));
         }
     }
 
@@ -237,6 +241,14 @@ impl Memory {
     }
 }
 
+/// The cost of an item after a call in which `items` items took `work` nanoseconds. This call has
+/// the weight `part` in the mean.
+fn cost_after(before: Option<f32>, items: usize, (work, part): (f32, f32)) -> f32 {
+    let (items, cost) = (items as f32, work / items as f32);
+    let most = |before: f32| f32::max(before * 2.0, TOO_SHORT_TO_TIME_NS / items);
+    before.map_or(cost, |before| (before + part * (cost - before)).min(most(before)))
+}
+
 /// The delay of sleeping helpers, in nanoseconds per index of the slice.
 fn cold(prices: &Prices, this: Loop) -> f32 {
     prices.help(false) / this.slice.len as f32
@@ -261,6 +273,15 @@ mod tests {
         (1..100).for_each(|len| memory.learn(over(len), LoopKind::THROUGH, len, len as f32));
         let known = (1..100).filter(|&len| memory.over_this(over(len)).is_some()).count();
         assert!(known >= 95, "{known}");
+    }
+
+    #[test]
+    fn a_new_slice_of_dear_items_says_nothing_of_other_slices() {
+        let memory = Memory::new();
+        memory.learn(over(1000), LoopKind::THROUGH, 1000, 1e3);
+        memory.learn_slice(over(22), LoopKind::THROUGH, 22, 22e3);
+        let expects = |len, nanos: f32| (memory.expected(over(len)) - nanos).abs() < 1.0;
+        assert!(expects(22, 22e3) && expects(2000, 2e3));
     }
 
     /// The calls of a search stop anywhere, and the next call is expected to take their mean: half

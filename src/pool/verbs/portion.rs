@@ -209,6 +209,9 @@ impl<P: Splittable> Source for InParts<P> {
     ) -> impl FnMut(usize, bool) -> Vec<R> {
         let (mut left, mut count) = (Some(self.split_off(&range)), range.len());
         move |len, is_first| {
+            if len == 0 {
+                return Vec::new();
+            }
             let mut block = left.take().expect("what the last split has left");
             if len < count {
                 let (first, second) = block.split_at(if is_first { len } else { count - len });

@@ -77,8 +77,8 @@ pub(super) fn publish<'a>(
 
 /// Two callers want the one worker, which may sleep: the first offers it a job and wakes it late,
 /// or not at all, and the second opens a place.
-fn late_ring(preemptions: usize) {
-    explore_to(preemptions, || {
+fn late_ring() {
+    explore_to(2, || {
         let shared = Arc::new((barrier(1), Word::default()));
         let worker = {
             let shared = Arc::clone(&shared);
@@ -143,13 +143,7 @@ fn a_job_is_offered_before_the_thread_runs() {
 
 #[test]
 fn an_offer_is_taken_back_from_a_worker_that_sleeps() {
-    late_ring(1);
-}
-
-#[test]
-#[ignore = "takes a minute: .ci/long runs it"]
-fn an_offer_is_taken_back_from_a_worker_that_sleeps_in_more_schedules() {
-    late_ring(2);
+    late_ring();
 }
 
 pub(super) fn publish_by<'a>(
@@ -534,7 +528,7 @@ mod planted {
     #[test]
     #[should_panic(expected = "deadlock")]
     fn an_offer_is_taken_back_beside_an_open_place() {
-        with(Bug::TakesBackUnseeing, || late_ring(2));
+        with(Bug::TakesBackUnseeing, late_ring);
     }
 
     #[test]
@@ -612,7 +606,7 @@ mod planted {
     #[test]
     #[should_panic(expected = "deadlock")]
     fn a_worker_that_counts_as_rung_before_anybody_rang_it() {
-        with(Bug::CountsAsRung, || late_ring(2));
+        with(Bug::CountsAsRung, late_ring);
     }
 
     #[test]
