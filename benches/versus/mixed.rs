@@ -82,11 +82,13 @@ impl Loop for InTurn<'_> {
     }
 }
 
-/// A call, and another one over the same numbers that has some times its work. Nothing shows which
-/// of them a call is. The items of the first one take so many links.
+/// Two calls over the same numbers. The pool cannot tell them apart before they run, and the second
+/// call has more work.
 struct TwoCalls<'a> {
     numbers: &'a [u64],
+    /// The links of an item of the first call.
     links: u64,
+    /// The factor by which an item of the second call has more.
     times: u64,
 }
 

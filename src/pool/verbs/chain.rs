@@ -243,7 +243,7 @@ pub trait Source: Chain<State = Stateless> {
 
     /// The items at the indices of `range` of a source that begins a chain, made by `make`, in
     /// blocks. The closure returns the next block of a length from the front, or, if it receives
-    /// false, from the back.
+    /// false, from the back. No block is longer than what is left.
     ///
     /// # Safety
     /// As for [`items`](Self::items).
