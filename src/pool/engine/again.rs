@@ -71,13 +71,13 @@ impl Executor {
     /// to decide.
     #[inline(never)] // shorter loops do without its frame
     pub(super) fn alone_again(&self, this: Loop, kind: LoopKind, threads: usize) -> Option<QuickLaunch> {
-        if !kind.goes_through() || Inside::is_here() || SceneSpot::is_near() {
+        if kind.is_long || Inside::is_here() || SceneSpot::is_near() {
             return None;
         }
         let (awake, expected) = (self.threads.barrier.awake() > 0, self.memory.expected(this));
         if !awake {
             let is_far = self.note_far_again(expected);
-            let mut quick = asleep_launch(this, expected, draw);
+            let mut quick = if kind.may_stop { None } else { asleep_launch(this, expected, draw) };
             if quick.is_some() && !is_far {
                 self.gaps.begin(Instant::now()); // a longer loop may pay for a helper that both have
             } else if quick.is_none() && is_far {
@@ -88,6 +88,9 @@ impl Executor {
                 with_rounds(|rounds| rounds.map(|rounds| rounds.forget_begin(this)));
                 return quick;
             }
+        }
+        if kind.may_stop {
+            return None; // it has no plan
         }
         let plan = with_plans(|plans| plans.alone.take(self.plan_key(this, threads)))??;
         // A pool that explores shares the next call that finds a helper awake.

@@ -150,7 +150,7 @@ impl Executor {
                 (launch, case.next_calls(launch))
             });
         }
-        if is_decided && has_idle && options.kind.goes_through() {
+        if is_decided && has_idle && !options.kind.is_long {
             self.note_far(this, matches!(next, NextCalls::Far));
         }
         if let NextCalls::Alone(parts) = next {

@@ -271,11 +271,14 @@ pub(crate) fn far_launch(
     kind: LoopKind,
     draw: Draw,
 ) -> Option<QuickLaunch> {
-    let takes = memory.over_this(this)? * this.slice.len as f32;
-    if takes >= prices.help(false) || !kind.goes_through() || is_drawn(draw, takes) {
+    let item = if kind.may_stop { memory.pace(this) } else { memory.over_this(this) };
+    let takes = item? * this.slice.len as f32; // through all items
+    if takes >= prices.help(false) || kind.is_long || is_drawn(draw, takes) {
         return None;
     }
-    Some(timed_or_plain(PlainParts::of(this.slice.len, takes), draw))
+    let quick = timed_or_plain(PlainParts::of(this.slice.len, takes), draw);
+    // The pool learns from where a call stops, which only a decided call notes.
+    (!kind.may_stop || quick.verdict == QuickVerdict::Plain).then_some(quick)
 }
 
 /// The launch of the rest of a loop, which has `work` nanoseconds of work. The caller has begun
@@ -827,9 +830,11 @@ mod tests {
             let shared = (0..of).filter(|_| explores(costs.draw())).count();
             assert!(explored.contains(&shared), "{shared} of {of} calls of {work} ns");
             let never = Draw(u64::MAX);
-            assert_eq!(far(never, LoopKind::MAY_STOP), None);
-            let parts = far(never, LoopKind::THROUGH);
-            assert_eq!(parts.map(|quick| quick.parts), Some(PlainParts::of(1000, work)));
+            assert_eq!(far(never, LoopKind::LONG), None);
+            for kind in [LoopKind::THROUGH, LoopKind::MAY_STOP] {
+                let parts = far(never, kind).map(|quick| quick.parts);
+                assert_eq!(parts, Some(PlainParts::of(1000, work)));
+            }
             for _ in 0..2 {
                 costs.learn(over(1000), LoopKind::THROUGH, 1000, 2.0 * costs.prices.help(false));
             }
@@ -838,6 +843,27 @@ mod tests {
         let new = Costs::new(26 * MICRO);
         let unknown = far_launch(&new.memory, &new.prices, over(1000), LoopKind::THROUGH, Draw(u64::MAX));
         assert_eq!(unknown, None);
+    }
+
+    /// Only a decided call notes where it stopped, so those that would be timed are decided.
+    #[test]
+    fn a_far_call_that_may_stop_is_decided_instead_of_timed() {
+        let costs = Costs::new(26 * MICRO);
+        costs.learn(over(1000), LoopKind::MAY_STOP, 1000, 10e3);
+        let verdict = |kind, draw| {
+            let far = far_launch(&costs.memory, &costs.prices, over(1000), kind, Draw(draw));
+            far.map(|quick| quick.verdict)
+        };
+        let rarely = u64::MAX / 20;
+        assert_eq!(verdict(LoopKind::THROUGH, rarely), Some(QuickVerdict::Timed));
+        assert_eq!(verdict(LoopKind::MAY_STOP, rarely), None);
+        assert_eq!(verdict(LoopKind::MAY_STOP, u64::MAX), Some(QuickVerdict::Plain));
+        costs.learn(over(1000), LoopKind::MAY_STOP, 100, 2.0 * costs.prices.help(false));
+        assert_eq!(
+            verdict(LoopKind::MAY_STOP, u64::MAX),
+            None,
+            "going through all might not end before help"
+        );
     }
 
     #[test]

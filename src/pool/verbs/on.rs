@@ -511,6 +511,17 @@ impl<S: Source, P> On<S, P> {
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     ///
+    /// The compiler does not know that `size` is a constant. For pieces of a few numbers
+    /// [`slice::as_chunks`] is faster, whose pieces are arrays:
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let (pairs, rest) = [1, 2, 3, 4, 5].as_chunks::<2>();
+    /// assert_eq!(pool.on(pairs).map(|[a, b]| a + b).collect::<Vec<_>>(), [3, 7]);
+    /// assert_eq!(rest, [5]);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
     /// # Panics
     /// If `size` is 0.
     #[inline]
