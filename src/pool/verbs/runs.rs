@@ -16,14 +16,40 @@ pub(super) struct DoneRun<A> {
 /// one run. So the number of runs is at most the number of items under way, plus the number of
 /// items begun early, plus two for each worker.
 pub(super) struct DoneRuns<A, R> {
-    /// The end and the partial result of each run, by the first index of the run.
-    runs: Mutex<BTreeMap<usize, (usize, A)>>,
+    runs: Mutex<Runs<A>>,
     reduce: R,
+}
+
+/// The end and the partial result of each run.
+struct Runs<A> {
+    /// Of the run that begins with item 0: often the only one, and then no memory is allocated.
+    front: Option<(usize, A)>,
+    /// Of the others, by the first index of the run.
+    others: BTreeMap<usize, (usize, A)>,
+}
+
+impl<A> Runs<A> {
+    /// Takes the run that ends before item `end` out. Returns its first index, too.
+    fn take_before(&mut self, end: usize) -> Option<(usize, A)> {
+        if let Some((_, acc)) = self.front.take_if(|front| front.0 == end) {
+            return Some((0, acc));
+        }
+        let (&first, _) = self.others.range(..end).next_back().filter(|(_, run)| run.0 == end)?;
+        self.others.remove(&first).map(|(_, acc)| (first, acc))
+    }
+
+    fn insert(&mut self, DoneRun { first, end, acc }: DoneRun<A>) {
+        if first == 0 {
+            self.front = Some((end, acc));
+        } else {
+            self.others.insert(first, (end, acc));
+        }
+    }
 }
 
 impl<A, R: Fn(A, A) -> A> DoneRuns<A, R> {
     pub(super) fn new(reduce: R) -> Self {
-        Self { runs: Mutex::new(BTreeMap::new()), reduce }
+        Self { runs: Mutex::new(Runs { front: None, others: BTreeMap::new() }), reduce }
     }
 
     /// Reduces two neighbours.
@@ -39,21 +65,16 @@ impl<A, R: Fn(A, A) -> A> DoneRuns<A, R> {
     pub(super) fn add(&self, mut run: DoneRun<A>, at: &mut usize) {
         loop {
             let mut runs = lock(&self.runs);
-            let before = match runs.range(..run.first).next_back() {
-                Some((&first, &(end, _))) if end == run.first => runs.remove_entry(&first),
-                _ => None,
-            };
-            if let Some((first, (_, acc))) = before {
+            if let Some((first, acc)) = runs.take_before(run.first) {
                 drop(runs);
                 *at = run.end - 1;
                 run = DoneRun { first, acc: (self.reduce)(acc, run.acc), ..run };
-            } else if let Some((end, acc)) = runs.remove(&run.end) {
+            } else if let Some((end, acc)) = runs.others.remove(&run.end) {
                 drop(runs);
                 *at = end - 1;
                 run = DoneRun { end, acc: (self.reduce)(run.acc, acc), ..run };
             } else {
-                runs.insert(run.first, (run.end, run.acc));
-                return;
+                return runs.insert(run);
             }
         }
     }
@@ -63,19 +84,19 @@ impl<A, R: Fn(A, A) -> A> DoneRuns<A, R> {
     /// # Panics
     /// If not all `len` items are done.
     pub(super) fn into_result(self, len: usize) -> Option<A> {
-        let mut runs = self.into_runs();
-        assert!(runs.len() == usize::from(len > 0), "a loop has left out an item");
-        let (first, (end, acc)) = runs.pop_first()?;
-        assert!(first == 0 && end == len, "a loop has left out an item");
-        Some(acc)
+        let Runs { front, others } = self.into_runs();
+        let done = front.as_ref().map_or(0, |(end, _)| *end);
+        assert!(done == len && others.is_empty(), "a loop has left out an item");
+        front.map(|(_, acc)| acc)
     }
 
     /// The partial results, for dropping.
     pub(super) fn into_accs(self) -> impl Iterator<Item = A> {
-        self.into_runs().into_values().map(|(_, acc)| acc)
+        let Runs { front, others } = self.into_runs();
+        front.into_iter().chain(others.into_values()).map(|(_, acc)| acc)
     }
 
-    fn into_runs(self) -> BTreeMap<usize, (usize, A)> {
+    fn into_runs(self) -> Runs<A> {
         self.runs.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -91,7 +112,7 @@ mod tests {
             for i in 0..100 {
                 let first = i * step % 100;
                 runs.add(DoneRun { first, end: first + 1, acc: format!("{first} ") }, &mut 0);
-                assert!(lock(&runs.runs).len() <= 50);
+                assert!(lock(&runs.runs).others.len() < 50);
             }
             let expected = (0..100).map(|i| format!("{i} ")).collect::<Vec<_>>().concat();
             assert_eq!(runs.into_result(100), Some(expected));
