@@ -79,13 +79,13 @@ pub(crate) fn join_in<RA, RB: Send>(
     a: impl FnOnce() -> RA,
     b: impl FnOnce() -> RB + Send,
 ) -> (RA, RB) {
-    let _seat = Seat::take(pool, 0);
+    let _seat = Seat::take(pool);
     let b = watched(b);
     // A result may be large, so its closure stores it at once.
     let (mut of_a, mut of_b) = (None, None);
     let a = || of_a = Some(a());
     let b = || {
-        let _seat = Seat::take(pool, 1);
+        let _seat = Seat::take(pool);
         of_b = Some(b());
     };
     let ended = pool.join(|| catch_unwind(AssertUnwindSafe(a)), || catch_unwind(AssertUnwindSafe(b)));

@@ -229,13 +229,14 @@ pub(crate) enum Seat {
 }
 
 impl Seat {
-    /// Makes loops of this thread run on `pool`, with the number `worker`. If the thread's loops
-    /// already run on `pool`, the thread keeps its number.
-    pub(crate) fn take(pool: &Shared, worker: usize) -> Self {
+    /// Makes loops of this thread run on `pool`. (The number is that of the thread in the pool, and
+    /// not the one that it has in the loop: a thread that helps a loop inside an item of another
+    /// loop, or inside a join, would have the number of another thread that works at the same time.)
+    pub(crate) fn take(pool: &Shared) -> Self {
         if PLACE.with_borrow(|place| place.as_ref().is_some_and(|place| place.pool.is(pool))) {
             return Self::Kept;
         }
-        let place = Place { pool: Rc::new(pool.clone()), worker, lasts: false };
+        let place = Place { pool: Rc::new(pool.clone()), worker: pool.here(), lasts: false };
         Self::Taken(change(Some(place)))
     }
 }
@@ -265,7 +266,7 @@ pub(crate) fn hosted() -> Option<Rc<Shared>> {
 pub(crate) fn inside<R: Send>(pool: &Shared, work: impl FnOnce() -> R + Send) -> R {
     let (mut work, mut returned) = (Some(work), None);
     let mut call = || {
-        let _seat = Seat::take(pool, 0);
+        let _seat = Seat::take(pool);
         returned = work.take().map(|work| work());
     };
     let call: &mut (dyn FnMut() + Send) = &mut call;
@@ -316,7 +317,7 @@ macro_rules! on {
     ($pool:ident, $chain:expr) => {{
         let chain = $chain;
         let grain = $crate::pool::grain(&chain, &$pool);
-        let on = $pool.on(chain).with(|worker| $crate::pool::Seat::take(&$pool, worker));
+        let on = $pool.on(chain).with(|_| $crate::pool::Seat::take(&$pool));
         if let Some(grain) = grain { on.grain(grain) } else { on }
     }};
 }

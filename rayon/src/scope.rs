@@ -211,7 +211,7 @@ impl<'scope, S> Tasks<'scope, S> {
     /// The work of other threads for a scope: number 0 runs the tasks that wait, the oldest first.
     /// [`NEXT`] runs one. Any other number is a call of a broadcast.
     fn help(&self, scope: &S, number: usize) {
-        let _seat = Seat::take(&self.pool, self.pool.here());
+        let _seat = Seat::take(&self.pool);
         if number == NEXT {
             self.run_next(scope);
             return;
@@ -366,7 +366,7 @@ pub(crate) fn in_order<'scope, R>(pool: &Shared, op: impl FnOnce(&ScopeFifo<'sco
 /// Calls `op`, and then runs the spawned tasks, until all have ended.
 fn run_scope<S: Sync, R>(scope: &S, tasks: &Tasks<'_, S>, op: impl FnOnce(&S) -> R) -> R {
     let pool = &tasks.pool;
-    let seat = Seat::take(pool, 0);
+    let seat = Seat::take(pool);
     let returned = Pool::lend(&|number| tasks.help(scope, number), |lent| {
         tasks.lent.get_or_init(|| lent.clone());
         let returned = tasks.run(0, || op(scope));
@@ -422,7 +422,7 @@ fn run_waiting<S: Sync>(scope: &S, tasks: &Tasks<'_, S>) {
 fn in_a_loop<S: Sync>(scope: &S, tasks: &Tasks<'_, S>) {
     let pool = &tasks.pool;
     tasks.added.store(0, Relaxed);
-    pool.grow(vec![(); tasks.waiting()]).with(|worker| Seat::take(pool, worker)).for_each(|_, feed| {
+    pool.grow(vec![(); tasks.waiting()]).with(|_| Seat::take(pool)).for_each(|_, feed| {
         tasks.run_next(scope);
         (0..tasks.added.swap(0, Relaxed)).for_each(|_| feed.push(()));
     });

@@ -48,7 +48,7 @@ pub fn spawn_broadcast<OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static>(op:
 pub(crate) fn spawn_on(pool: &Shared, func: impl FnOnce() + Send + 'static, is_in_order: bool) {
     let own = pool.clone();
     let task = move || {
-        let _seat = Seat::take(&own, own.here());
+        let _seat = Seat::take(&own);
         func();
     };
     if pool.num_threads() == 1 && worker(Some(pool)).is_some() && can_help() {
@@ -60,7 +60,7 @@ pub(crate) fn spawn_on(pool: &Shared, func: impl FnOnce() + Send + 'static, is_i
 
 pub(crate) fn broadcast_on<R: Send>(pool: &Shared, op: impl Fn(BroadcastContext<'_>) -> R + Sync) -> Vec<R> {
     pool.broadcast(|index| {
-        let _seat = Seat::take(pool, index);
+        let _seat = Seat::take(pool);
         op(BroadcastContext::new(pool, index))
     })
 }
@@ -68,7 +68,7 @@ pub(crate) fn broadcast_on<R: Send>(pool: &Shared, op: impl Fn(BroadcastContext<
 pub(crate) fn spawn_broadcast_on(pool: &Shared, op: impl Fn(BroadcastContext<'_>) + Send + Sync + 'static) {
     let own = pool.clone();
     pool.spawn_broadcast(move |index| {
-        let _seat = Seat::take(&own, index);
+        let _seat = Seat::take(&own);
         op(BroadcastContext::new(&own, index));
     });
 }

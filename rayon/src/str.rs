@@ -59,8 +59,9 @@ divides! {
     }
 }
 divides! {
-    /// Into lines.
-    InLines, &'ch str, |self, text, from| behind(text, from, &'\n'), |block, _at| block.lines()
+    /// Into lines. As in rayon, but not in std, a line that ends with the text may lose a `\r`, too.
+    InLines, &'ch str, |self, text, from| behind(text, from, &'\n'),
+    |block, _at| block.lines().map(|line| line.strip_suffix('\r').unwrap_or(line))
 }
 divides! {
     /// Into words between white space.

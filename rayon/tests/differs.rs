@@ -123,6 +123,31 @@ fn the_calling_thread_is_number_0() {
     assert_eq!(rayon::current_thread_index(), None);
 }
 
+/// Inside one call, so that buffers that are found by this number have one thread each.
+#[test]
+fn each_thread_has_a_number_of_its_own_in_loops_and_joins_inside_others() {
+    let pool = pool(4);
+    let mut threads = HashSet::new();
+    for call in 0..3 {
+        let seen = Mutex::new(HashSet::new());
+        let leaf = || {
+            slow();
+            seen.lock().unwrap().insert((rayon::current_thread_index().unwrap(), thread::current().id()));
+        };
+        let leaves = || (0..20).into_par_iter().for_each(|_| leaf());
+        let join = || _ = rayon::join(leaves, leaves);
+        pool.install(|| match call {
+            0 => _ = rayon::join(join, join),
+            1 => (0..20).into_par_iter().for_each(|_| leaves()),
+            _ => (0..20).into_par_iter().for_each(|_| join()),
+        });
+        threads.extend(seen.into_inner().unwrap());
+    }
+    let numbers: HashSet<usize> = threads.iter().map(|(number, _)| *number).collect();
+    assert_eq!(numbers.len(), threads.len(), "{threads:?}");
+    assert!(numbers.into_iter().all(|number| number < 4));
+}
+
 #[test]
 fn two_calling_threads_are_both_number_0() {
     let (pool, both) = (pool(2), Barrier::new(2));

@@ -148,7 +148,7 @@ where
         results: Mutex::new(Vec::new()),
     };
     if helpers == 0 {
-        let _seat = Seat::take(pool, 0);
+        let _seat = Seat::take(pool);
         all.pull(|| ());
         return all.end();
     }

@@ -61,7 +61,7 @@ pub trait End<T>: Sync {
     #[track_caller]
     fn chain<C: Chain<Item = T, State = Stateless> + Sync>(&self, chain: C) -> Self::Out {
         let pool = current();
-        self.run(pool.on(chain).with(|worker| (Seat::take(&pool, worker), self.keep())), Whole)
+        self.run(pool.on(chain).with(|_| (Seat::take(&pool), self.keep())), Whole)
     }
 }
 

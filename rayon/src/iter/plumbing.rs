@@ -296,7 +296,7 @@ pub fn bridge_producer_consumer<P: Producer, C: Consumer<P::Item>>(
 
     let (least, most) = (producer.min_len().max(1), producer.max_len().max(1));
     on_its_host!(|pool| {
-        let _seat = Seat::take(pool, 0);
+        let _seat = Seat::take(pool);
         part(Splits::new(pool, len / most), least, len, producer, consumer)
     })
 }
@@ -327,7 +327,7 @@ pub fn bridge_unindexed<P: UnindexedProducer, C: UnindexedConsumer<P::Item>>(
     // A loop that begins at the last part folds this part to its end, so the part is small.
     let parts = if consumer.rs_begins() == Begins::AtFirst { 1 } else { PARTS_OF_BACKWARD };
     on_its_host!(|pool| {
-        let _seat = Seat::take(pool, 0);
+        let _seat = Seat::take(pool);
         part(Splits::new(pool, parts), producer, consumer)
     })
 }
