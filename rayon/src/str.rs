@@ -61,7 +61,7 @@ divides! {
 divides! {
     /// Into lines. As in rayon, but not in std, a line that ends with the text may lose a `\r`, too.
     InLines, &'ch str, |self, text, from| behind(text, from, &'\n'),
-    |block, _at| block.lines().map(|line| line.strip_suffix('\r').unwrap_or(line))
+    |block, _at| block.split_terminator('\n').map(|line| line.strip_suffix('\r').unwrap_or(line))
 }
 divides! {
     /// Into words between white space.

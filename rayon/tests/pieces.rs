@@ -62,6 +62,15 @@ fn same<T: PartialEq + Debug + Send + Sync>(
 }
 
 #[test]
+fn each_line_loses_one_carriage_return() {
+    for (text, lines) in
+        [("a\r\nb\r", &["a", "b"][..]), ("\r", &[""]), ("a\r\r\n\r\n", &["a\r", ""]), ("\ra", &["\ra"])]
+    {
+        assert_eq!(text.par_lines().collect::<Vec<_>>(), lines);
+    }
+}
+
+#[test]
 fn pieces_of_texts_are_those_of_std() {
     with_lengths(|number, len| {
         // From many separators to hardly any.
