@@ -686,6 +686,7 @@ mod cancelling {
         let (pool, token, behind) = (pool(1), CancelToken::new(), AtomicUsize::new(0));
         let ended = pool.on(0..20_000).cancel(&token).for_each(|i| {
             behind.fetch_add(token.is_cancelled().into(), Relaxed);
+            work(200);
             if i >= 4_000 {
                 work(100_000);
                 token.cancel();

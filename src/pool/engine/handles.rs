@@ -35,10 +35,11 @@ use crate::{
 /// than 16 ns and large claims have proved faster, 8 if an item takes less than 128 ns, and one
 /// item otherwise. In a loop with blocks ([`On::grain`](crate::On::grain),
 /// [`On::reproducible`](crate::On::reproducible)), a claim is always one block. A loop on the
-/// calling thread alone reads the token after every 8 items or blocks. A loop over a list that
-/// grows ([`Grow::cancel`](crate::Grow::cancel)) reads the token after each item. A search from the
-/// front (`find`, `any`) reads the token between blocks. A block of a search has at most a
-/// sixteenth of the number of items already searched.
+/// calling thread alone reads the token after every 8 items or blocks, or after 64 or 512 if those
+/// before took less than 16 ns or 1 ns each. A loop over a list that grows
+/// ([`Grow::cancel`](crate::Grow::cancel)) reads the token after each item. A search from the front
+/// (`find`, `any`) reads the token between blocks. A block of a search has at most a sixteenth of
+/// the number of items already searched.
 ///
 /// All clones act as one token. A cancelled token stays cancelled.
 ///

@@ -16,6 +16,7 @@ use crate::{
     pool::{
         policy::{
             alone::{AlonePace, AloneTrial},
+            grain::unread,
             pace::Stretch,
         },
         supply::range::Claims,
@@ -158,13 +159,11 @@ impl Hand for Solo<'_> {
     /// Reads the token from time to time. In a list that grows, folds either made items or the next
     /// seeds.
     fn fold(&mut self, Stretch { size, .. }: Stretch, acc: &mut dyn Accumulate) -> Result<(), StopAt> {
-        /// The largest number of indices between two readings of the token.
-        const FEW: usize = 8;
         /// The largest number of indices that count as done when they begin.
         const BEGUN: usize = 64;
         let LoopOptions { watch, units, list, .. } = *self.options;
         let most = match (watch.cancel, watch.progress) {
-            (Some(_), _) if !watch.keeps_result => FEW,
+            (Some(_), _) if !watch.keeps_result => unread(nanos(self.took) / (self.timed - self.from) as f32),
             (_, Some(_)) => BEGUN,
             (_, None) => usize::MAX, // a loop that keeps its result also ends itself
         };
@@ -200,7 +199,11 @@ mod tests {
 
     use super::*;
     use crate::pool::{
-        engine::{ending::Panic, handles::Watch, loop_options::Wishes},
+        engine::{
+            ending::Panic,
+            handles::{CancelToken, Watch},
+            loop_options::Wishes,
+        },
         policy::site::LoopKind,
     };
 
@@ -219,6 +222,37 @@ mod tests {
         fn end(&mut self, _: usize) {}
         fn leave(&mut self) {}
         fn abandon(&mut self, _: StopAt, _: Panic) {}
+    }
+
+    /// Notes the lengths of the claims.
+    struct Claimed(Vec<usize>);
+
+    impl Accumulate for Claimed {
+        fn take(&mut self, claims: &mut Claims<'_>) -> Result<(), StopAt> {
+            self.0.extend(claims.next().map(|range| range.len()));
+            Ok(())
+        }
+
+        fn end(&mut self, _: usize) {}
+        fn leave(&mut self) {}
+        fn abandon(&mut self, _: StopAt, _: Panic) {}
+    }
+
+    #[test]
+    fn a_token_is_read_after_a_few_items_or_more_if_they_are_cheap() {
+        let token = CancelToken::new();
+        let watch = Watch { cancel: Some(&token), ..Watch::default() };
+        let wishes = Wishes { at: Location::caller(), report: None, trace: None };
+        let options = LoopOptions::new(1, watch, wishes, LoopKind::THROUGH);
+        let mut solo = Solo::new(&options, Instant::now(), 0..5000);
+        for (timed, nanos, folded) in [(0, 0, 8), (1000, 10_000, 64), (2000, 20, 512), (3000, 60_000, 8)] {
+            let (stretch, mut claimed) = (1000, Claimed(Vec::new()));
+            (solo.begun, solo.timed, solo.took) = (timed, timed, Duration::from_nanos(nanos));
+            let stretch = Stretch { size: stretch, items: stretch, full_fences: false, is_new: false };
+            solo.fold(stretch, &mut claimed).unwrap();
+            assert_eq!(claimed.0[0], folded, "{timed} items took {nanos} ns");
+            assert_eq!(claimed.0.iter().sum::<usize>(), 1000);
+        }
     }
 
     #[test]

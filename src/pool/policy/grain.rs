@@ -33,7 +33,7 @@
 
 use super::{
     pace::{HUGE_BLOCK, LARGE_BLOCK, Pace, SMALL_BLOCK, STRETCH, Stretch, suited_to},
-    prices::{CLEARLY, HARMLESS_NS},
+    prices::{CLEARLY, HARMLESS_NS, VERY_CHEAP_NS},
 };
 use crate::clock::{Instant, nanos};
 
@@ -62,6 +62,16 @@ pub(crate) const DEAR_NS: f32 = 400.0;
 const TAIL: usize = LARGE_BLOCK;
 /// In claims: the length of the first stretch of a run.
 const FIRST_STRETCH: usize = SMALL_BLOCK;
+
+/// How many items a thread alone folds between two readings of a token, if an item takes `each`
+/// nanoseconds; NaN if that is not known.
+pub(crate) fn unread(each: f32) -> usize {
+    match each {
+        ..VERY_CHEAP_NS => HUGE_BLOCK,
+        ..MAY_PAY_NS => LARGE_BLOCK,
+        _ => SMALL_BLOCK,
+    }
+}
 
 /// Whether blocks of 64 are in use.
 #[derive(Clone, Copy, Debug)]
