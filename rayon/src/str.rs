@@ -59,7 +59,7 @@ divides! {
     }
 }
 divides! {
-    /// Into lines. As in rayon, but not in std, a line that ends with the text may lose a `\r`, too.
+    /// Into lines. As in rayon, but not in std, the last one may lose a `\r` without a `\n`.
     InLines, &'ch str, |self, text, from| behind(text, from, &'\n'),
     |block, _at| block.split_terminator('\n').map(|line| line.strip_suffix('\r').unwrap_or(line))
 }

@@ -30,9 +30,9 @@
 //! measured if the calls are timed. After two such rounds that are not like the others, the next
 //! call is decided.
 //!
-//! A loop is tried alone only if the round is clearly longer than the shared loop, and could gain as
-//! much as the loop would lose. So a loop that is most of its program is never tried, nor is a long
-//! one.
+//! A loop is tried alone only if the round is clearly longer than the shared loop, and could gain
+//! as much as the loop would lose. So a loop that is most of its program is never tried, nor is a
+//! long one.
 
 use std::cell::{RefCell, RefMut};
 
