@@ -171,7 +171,10 @@ impl Executor {
             _ if barrier.awake() > 0 || stays_awake() => JoinHelp::Awake,
             _ => JoinHelp::Asleep,
         };
-        let is_worth_it = launch::is_join_worth_it(&self.prices, cost, help, draw());
+        // (If each join of a recursion explored, a recursion of a hundred short joins would wake a
+        // helper in most of its calls.)
+        let explores = (level == 0).then(draw);
+        let is_worth_it = launch::is_join_worth_it(&self.prices, cost, help, explores);
         if !is_worth_it || !self.threads.process.is_current() {
             return None;
         }
@@ -247,7 +250,22 @@ mod tests {
         time::Duration,
     };
 
-    use crate::{Pool, clock::Instant};
+    use super::*;
+    use crate::Pool;
+
+    #[test]
+    fn only_outermost_joins_are_offered_although_they_are_short() {
+        let pool = Pool::builder().num_threads(2).build().unwrap();
+        let offered = |level| {
+            let executor = pool.executor();
+            let slice = Slice { address: level as usize, len: 1 };
+            let this = Loop { site: Site::new(std::ptr::without_provenance(0x1230)), slice };
+            executor.memory.learn(this, LoopKind::THROUGH, 1, 1e3);
+            (0..10_000).filter(|_| executor.turn_to_join(this, level).is_some()).count()
+        };
+        assert!((10..100).contains(&offered(0)), "one in 256");
+        assert_eq!([offered(1), offered(7)], [0, 0]);
+    }
 
     /// A program may call no loop after other programs have left the CPUs.
     #[test]

@@ -301,10 +301,15 @@ pub(crate) enum JoinHelp {
 
 /// Whether the second closure of a join is offered to a worker. The closure takes `cost`
 /// nanoseconds, if that is known. It is offered if its cost is unknown or clearly worth a worker. A
-/// cheaper closure is offered now and then, to measure its cost. (An outermost join measures the
-/// cost of help, too.) Work that is too short to be timed is never worth a worker, since it takes
-/// much longer with the cold caches of that worker.
-pub(crate) fn is_join_worth_it(prices: &Prices, cost: Option<f32>, help: JoinHelp, draw: Draw) -> bool {
+/// cheaper closure is offered now and then, if there is a `draw`: an outermost join measures the
+/// cost of help. Work that is too short to be timed is never worth a worker, since it takes much
+/// longer with the cold caches of that worker.
+pub(crate) fn is_join_worth_it(
+    prices: &Prices,
+    cost: Option<f32>,
+    help: JoinHelp,
+    draw: Option<Draw>,
+) -> bool {
     let price = match help {
         JoinHelp::Awake => CLEARLY * prices.help(true),
         JoinHelp::Asleep => CLEARLY * prices.help(false),
@@ -312,7 +317,8 @@ pub(crate) fn is_join_worth_it(prices: &Prices, cost: Option<f32>, help: JoinHel
     };
     let worth_it = f32::max(price, TOO_SHORT_TO_TIME_NS);
     let awake = help != JoinHelp::Asleep;
-    let explores = |cost| draw.is_one_in(explored_one_in(cost, awake).min(EXPLORED_ONE_IN));
+    let odds = |cost| explored_one_in(cost, awake).min(EXPLORED_ONE_IN);
+    let explores = |cost| draw.is_some_and(|draw| draw.is_one_in(odds(cost)));
     cost.is_none_or(|cost| cost >= worth_it || explores(cost))
 }
 
@@ -1126,10 +1132,10 @@ mod tests {
     #[test]
     fn a_closure_is_offered_if_it_is_worth_the_worker_that_would_take_it() {
         let prices = Prices::new();
-        let worth = |help, cost| is_join_worth_it(&prices, Some(cost), help, Draw(u64::MAX));
+        let worth = |help, cost| is_join_worth_it(&prices, Some(cost), help, None);
         for (help, least) in [(JoinHelp::Awake, 4e3), (JoinHelp::Later, 20e3), (JoinHelp::Asleep, 26e3)] {
             assert!(!worth(help, 0.99 * least) && worth(help, 1.01 * least), "{help:?}");
-            assert!(is_join_worth_it(&prices, None, help, Draw(u64::MAX)), "unknown");
+            assert!(is_join_worth_it(&prices, None, help, None), "unknown");
         }
     }
 
@@ -1138,7 +1144,8 @@ mod tests {
         let costs = Costs::new(Duration::ZERO);
         (0..200).for_each(|_| costs.prices.learn(false, 1, None, 1e6, 1e6));
         let offered = |cost| {
-            let is_offered = || is_join_worth_it(&costs.prices, Some(cost), JoinHelp::Asleep, costs.draw());
+            let draw = || Some(costs.draw());
+            let is_offered = || is_join_worth_it(&costs.prices, Some(cost), JoinHelp::Asleep, draw());
             (0..2560).filter(|_| is_offered()).count()
         };
         assert!((8..13).contains(&offered(5e3)), "{}", offered(5e3));
