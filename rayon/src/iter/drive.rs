@@ -39,6 +39,10 @@ impl<'s, T, G: Stage<T> + Sync, C: Consumer<G::Made>> Consumer<T> for Before<'s,
         self.0.has_ended() || self.1.full()
     }
 
+    fn rs_goes_on(&self) -> bool {
+        self.1.rs_goes_on()
+    }
+
     /// The items that the stage makes of one item are not reversed.
     fn rs_begins(&self) -> Begins {
         match self.1.rs_begins() {
@@ -267,6 +271,10 @@ impl<'f, T, F: Folds<T>> Consumer<T> for FoldPart<'f, F> {
         F::MAY_END && self.is_pruned()
     }
 
+    fn rs_goes_on(&self) -> bool {
+        true
+    }
+
     fn rs_begins(&self) -> Begins {
         if self.prunes == Prunes::Earlier { Begins::AtLastItem } else { Begins::AtFirst }
     }
@@ -376,9 +384,12 @@ pub(super) fn append<I: ParallelIterator>(iter: I, to: &mut Vec<I::Item>) {
         part.push(item);
         Ok(part)
     };
-    let done = |part: Box<Pieces<_>>| part.all();
-    let fold = Fold::<_, _, _, _, false> { init: Box::default, step, done, merge: joined };
-    concat(fold.of(iter, Prunes::Later), to);
+    let merge = |mut a: Box<Pieces<_>>, b: Box<Pieces<_>>| {
+        a.append(*b);
+        a
+    };
+    let all = through(Box::default, step, merge).of(iter, Prunes::Later);
+    concat(all.all(), to);
 }
 
 /// The items of a part, in vectors that do not grow beyond some 64 kB, so that none is copied
@@ -388,6 +399,10 @@ pub(super) struct Pieces<T> {
     last: Vec<T>,
 }
 
+const fn at_least_one(count: usize) -> usize {
+    if count == 0 { 1 } else { count }
+}
+
 impl<T> Default for Pieces<T> {
     fn default() -> Self {
         Self { full: Vec::new(), last: Vec::new() }
@@ -395,6 +410,12 @@ impl<T> Default for Pieces<T> {
 }
 
 impl<T> Pieces<T> {
+    /// In items: a piece of this length does not grow any more. About 32 kB.
+    const LARGE: usize = at_least_one((1 << 15) / at_least_one(size_of::<T>()));
+    /// In items: the room that a piece begins with. About 1 kB: the allocator has such blocks at
+    /// hand, and a short part needs no other one.
+    const FIRST: usize = at_least_one((1 << 10) / at_least_one(size_of::<T>()));
+
     #[inline(always)]
     pub(super) fn push(&mut self, item: T) {
         if self.last.len() == self.last.capacity() {
@@ -405,11 +426,26 @@ impl<T> Pieces<T> {
 
     #[cold]
     fn make_room(&mut self) {
-        let large = (1 << 15) / size_of::<T>().max(1);
-        if self.last.len() >= large.max(1) {
-            let next = Vec::with_capacity(2 * large);
+        if self.last.len() >= Self::LARGE {
+            let next = Vec::with_capacity(2 * Self::LARGE);
             self.full.push(mem::replace(&mut self.last, next));
+        } else if self.last.is_empty() {
+            self.last.reserve_exact(Self::FIRST);
         }
+    }
+
+    /// Appends the pieces of the next part. A part of few items becomes no piece of its own.
+    fn append(&mut self, mut next: Self) {
+        if self.full.is_empty() && self.last.is_empty() {
+            *self = next;
+            return;
+        }
+        if next.full.is_empty() && self.last.len() + next.last.len() <= Self::LARGE {
+            self.last.append(&mut next.last);
+            return;
+        }
+        self.full.push(mem::replace(&mut self.last, next.last));
+        self.full.append(&mut next.full);
     }
 
     fn all(mut self) -> Vec<Vec<T>> {

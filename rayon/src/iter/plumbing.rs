@@ -75,6 +75,13 @@ pub trait Consumer<Item>: Send + Sized {
         Begins::AtFirst
     }
 
+    /// Whether the folder of a part may also receive the items behind this part. Then the consumer
+    /// of those items is dropped.
+    #[doc(hidden)]
+    fn rs_goes_on(&self) -> bool {
+        false
+    }
+
     /// Returns the folder that receives the items in reverse. Only called if the loop begins
     /// [at the last item](Begins::AtLastItem).
     #[doc(hidden)]
@@ -241,6 +248,32 @@ fn in_halves<T: Send, R: Send>(
     if goes_forward { (a, b) } else { (b, a) }
 }
 
+/// The number of blocks of an inner loop that runs on one thread.
+const BLOCKS_OF_INNER: usize = 4;
+
+/// Gives blocks of items to one folder, as long as no thread is idle. Returns the result, or, if a
+/// thread is idle, the result so far and the items that are left.
+fn in_blocks<P: Producer, F: Folder<P::Item>>(
+    pool: &Shared,
+    mut len: usize,
+    mut producer: P,
+    mut folder: F,
+) -> (F::Result, Option<(usize, P)>) {
+    let block = len.div_ceil(BLOCKS_OF_INNER);
+    while len > block {
+        let (now, later) = producer.split_at(block);
+        folder = now.fold_with(folder);
+        (len, producer) = (len - block, later);
+        if folder.full() {
+            return (folder.complete(), None);
+        }
+        if pool.idle() > 0 {
+            return (folder.complete(), Some((len, producer)));
+        }
+    }
+    (producer.fold_with(folder).complete(), None)
+}
+
 /// Gives the items of an iterator to a consumer.
 pub fn bridge<I: IndexedParallelIterator, C: Consumer<I::Item>>(par_iter: I, consumer: C) -> C::Result {
     struct Bridged<C> {
@@ -284,6 +317,12 @@ pub fn bridge_producer_consumer<P: Producer, C: Consumer<P::Item>>(
                 return folder.consume_iter(producer.into_iter().rev()).complete();
             }
             return producer.fold_with(consumer.into_folder()).complete();
+        }
+        if IS_INNER.get() && begins == Begins::AtFirst && consumer.rs_goes_on() && splits.pool.idle() == 0 {
+            let (left, right, reducer) = consumer.split_at(half);
+            let (result, rest) = in_blocks(splits.pool, len, producer, left.into_folder());
+            let Some((len, producer)) = rest else { return result };
+            return reducer.reduce(result, part(splits, least, len, producer, right));
         }
         let (first, second) = producer.split_at(half);
         let (left, right, reducer) = consumer.split_at(half);

@@ -95,6 +95,10 @@ where
         self.1.rs_begins()
     }
 
+    fn rs_goes_on(&self) -> bool {
+        self.1.rs_goes_on()
+    }
+
     fn rs_into_backward_folder(self) -> Self::Folder {
         SpreadFolder { by: self.0, to: self.1, so_far: None, is_backward: true }
     }

@@ -1,0 +1,89 @@
+//! What a loop collects: the items, and the memory that it takes. This binary has its own
+//! allocator, which counts for each thread.
+
+#![cfg(feature = "threads")]
+#![allow(unsafe_code)] // an allocator
+
+use std::{
+    alloc::{GlobalAlloc, Layout, System},
+    cell::Cell,
+    panic::catch_unwind,
+};
+
+use rangesteal_rayon::{ThreadPoolBuilder, prelude::*};
+
+thread_local! {
+    /// The number of allocations of this thread, and the largest one in bytes.
+    static ALLOCATED: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
+}
+
+struct Counting;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+// SAFETY: 1. all memory comes from the system's allocator; 2. no function unwinds; 3. a cell
+// without a destructor does not allocate.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let (count, largest) = ALLOCATED.get();
+        ALLOCATED.set((count + 1, largest.max(layout.size())));
+        // SAFETY: the caller's contract is passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        // SAFETY: the caller's contract is passed on.
+        unsafe { System.dealloc(place, layout) }
+    }
+}
+
+/// The number of allocations and the largest one, if `work` runs on a pool of one thread. The pool
+/// has run it once before.
+fn allocated<R: Send>(work: impl Fn() -> R + Sync) -> (usize, usize) {
+    let pool = ThreadPoolBuilder::new().num_threads(1).build().expect("a pool");
+    pool.install(|| {
+        drop(work());
+        ALLOCATED.set((0, 0));
+        drop(work());
+        ALLOCATED.get()
+    })
+}
+
+/// Calls `test` on pools of one thread and of three.
+fn on_pools(test: impl Fn() + Sync) {
+    for threads in [1, 3] {
+        ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool").install(&test);
+    }
+}
+
+#[test]
+fn a_flat_map_takes_little_memory_for_each_of_its_vectors() {
+    let vectors = vec![(0..200_u32).collect::<Vec<_>>(); 500];
+    let halves = || vectors.par_iter().flat_map(|v| v.par_iter().map(|x| x / 2)).collect::<Vec<_>>();
+    assert!(halves().into_iter().eq(vectors.iter().flatten().map(|x| x / 2)));
+    let (count, _) = allocated(halves);
+    assert!(count < 1500, "{count} allocations");
+}
+
+/// The inner loops are of all lengths, and end anywhere.
+#[test]
+fn the_items_of_a_flat_map_are_in_order_and_end_where_they_should() {
+    on_pools(|| {
+        let (lens, of) = (0..60_usize, |len: usize| move |at| (len, at));
+        let items = || lens.clone().into_par_iter().flat_map(|len| (0..len).into_par_iter().map(of(len)));
+        let plain: Vec<_> = lens.clone().flat_map(|len| (0..len).map(of(len))).collect();
+        assert_eq!(items().collect::<Vec<_>>(), plain);
+        assert_eq!(items().count(), plain.len());
+        for wanted in plain.iter().step_by(61) {
+            let from = |item: &(usize, usize)| item >= wanted;
+            assert_eq!(items().find_first(from).as_ref(), Some(wanted));
+            assert!(items().find_any(from).as_ref() >= Some(wanted));
+            let caught = catch_unwind(|| {
+                items().for_each(|item| assert!(item < *wanted, "{item:?}"));
+            });
+            let message = *caught.expect_err("one item panics").downcast::<String>().expect("a text");
+            assert_eq!(message, format!("{wanted:?}"));
+        }
+    });
+}
