@@ -87,3 +87,34 @@ fn the_items_of_a_flat_map_are_in_order_and_end_where_they_should() {
         }
     });
 }
+
+#[test]
+fn a_vector_with_enough_room_keeps_it() {
+    on_pools(|| {
+        let numbers: Vec<u32> = (0..3000).collect();
+        let mut to = Vec::with_capacity(3000);
+        let (place, room) = (to.as_ptr(), to.capacity());
+        for _ in 0..3 {
+            to.par_extend(numbers.par_iter().map(|x| x + 1));
+            assert!(to.iter().copied().eq(1..3001) && (to.as_ptr(), to.capacity()) == (place, room));
+            to.clear();
+            to.par_extend(&numbers);
+            assert!(to == numbers && (to.as_ptr(), to.capacity()) == (place, room));
+            to.clear();
+            to.par_extend(numbers.par_iter().copied().filter(|x| x % 2 == 0));
+            assert!(to.iter().copied().eq((0..3000).step_by(2)));
+            assert!((to.as_ptr(), to.capacity()) == (place, room));
+            to.clear();
+            to.par_extend(numbers.par_iter().flat_map(|x| (0..x % 2).into_par_iter().map(move |_| *x)));
+            assert!(to.iter().copied().eq((1..3000).step_by(2)));
+            assert!((to.as_ptr(), to.capacity()) == (place, room));
+            to.clear();
+        }
+    });
+}
+
+#[test]
+fn what_a_filter_keeps_is_not_copied_once_more() {
+    let (count, _) = allocated(|| (0..100).into_par_iter().filter(|x| x % 2 == 0).collect::<Vec<u32>>());
+    assert!(count <= 2, "{count} allocations: a run, and its results");
+}

@@ -64,7 +64,6 @@ macro_rules! extended {
 }
 
 extended! {
-    ['a, T: Copy + Send + Sync + 'a] Vec<T>, &'a T;
     [T: Send] VecDeque<T>, T;
     ['a, T: Copy + Send + Sync + 'a] VecDeque<T>, &'a T;
     [T: Send + Ord] BinaryHeap<T>, T;
@@ -99,11 +98,17 @@ impl<T: Send> FromParallelIterator<T> for Vec<T> {
 
 impl<T: Send> ParallelExtend<T> for Vec<T> {
     fn par_extend<I: IntoParallelIterator<Item = T>>(&mut self, par_iter: I) {
-        if self.is_empty() {
+        if self.capacity() == 0 {
             *self = gathered(par_iter.into_par_iter());
         } else {
             start(par_iter.into_par_iter(), ends::Into::new(self));
         }
+    }
+}
+
+impl<'a, T: Copy + Send + Sync + 'a> ParallelExtend<&'a T> for Vec<T> {
+    fn par_extend<I: IntoParallelIterator<Item = &'a T>>(&mut self, par_iter: I) {
+        self.par_extend(par_iter.into_par_iter().copied());
     }
 }
 

@@ -463,7 +463,10 @@ pub(super) fn joined<T>(mut a: Vec<T>, mut b: Vec<T>) -> Vec<T> {
 /// Appends the items of all parts to a vector.
 fn concat<T: Send>(mut parts: Vec<Vec<T>>, to: &mut Vec<T>) {
     parts.retain(|part| !part.is_empty());
-    if let (true, [only]) = (to.is_empty(), &mut *parts) {
+    if let [only] = &mut *parts
+        && to.is_empty()
+        && to.capacity() < only.len()
+    {
         *to = mem::take(only);
         return;
     }

@@ -250,7 +250,14 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         let appended = if const { C::MAKES_ONE } {
             self.write_to(to, Ok::<_, Infallible>)
         } else {
-            self.emitted(Ok::<_, Infallible>).map(|made| made.map(|mut made| to.append(&mut made)))
+            let append = |mut made: Vec<_>| {
+                if to.is_empty() && to.capacity() < made.len() {
+                    *to = made;
+                } else {
+                    to.append(&mut made);
+                }
+            };
+            self.emitted(Ok::<_, Infallible>).map(|made| made.map(append))
         };
         E::end(appended.map(never))
     }
