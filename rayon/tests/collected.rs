@@ -6,7 +6,11 @@
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},
+    borrow::Cow,
     cell::Cell,
+    collections::LinkedList,
+    ffi::{OsStr, OsString},
+    fmt::Debug,
     panic::catch_unwind,
 };
 
@@ -117,4 +121,48 @@ fn a_vector_with_enough_room_keeps_it() {
 fn what_a_filter_keeps_is_not_copied_once_more() {
     let (count, _) = allocated(|| (0..100).into_par_iter().filter(|x| x % 2 == 0).collect::<Vec<u32>>());
     assert!(count <= 2, "{count} allocations: a run, and its results");
+}
+
+#[test]
+fn texts_are_made_of_all_items_in_order() {
+    fn same<T, P>(items: &[T])
+    where
+        T: Clone + Send + Sync,
+        P: FromParallelIterator<T> + ParallelExtend<T> + FromIterator<T> + Extend<T> + PartialEq + Debug,
+    {
+        on_pools(|| {
+            for len in [0, 1, 7, items.len()] {
+                let items = &items[..len];
+                let mut plain: P = items.iter().cloned().collect();
+                let mut all = P::from_par_iter(items.par_iter().cloned());
+                assert_eq!(all, plain);
+                plain.extend(items.iter().cloned());
+                all.par_extend(items.par_iter().cloned());
+                assert_eq!(all, plain);
+            }
+        });
+    }
+    let words: Vec<String> = (0..2000).map(|i| "aé€😀".repeat(i % 4) + &i.to_string()).collect();
+    let letters: Vec<char> = words.concat().chars().collect();
+    same::<_, String>(&letters);
+    same::<_, String>(&letters.iter().collect::<Vec<_>>());
+    same::<_, String>(&words);
+    same::<_, String>(&words.iter().map(String::as_str).collect::<Vec<_>>());
+    same::<_, String>(&words.iter().cloned().map(String::into_boxed_str).collect::<Vec<_>>());
+    same::<_, String>(&words.iter().map(|word| Cow::Borrowed(word.as_str())).collect::<Vec<_>>());
+    same::<_, OsString>(&words.iter().map(OsString::from).collect::<Vec<_>>());
+    same::<_, OsString>(&words.iter().map(OsStr::new).collect::<Vec<_>>());
+    same::<_, OsString>(&words.iter().map(|word| Cow::Borrowed(OsStr::new(word))).collect::<Vec<_>>());
+    same::<_, LinkedList<String>>(&words);
+    let boxed: Box<str> = letters.par_iter().collect();
+    assert_eq!(*boxed, *words.concat());
+}
+
+#[test]
+fn no_vector_of_all_items_stands_behind_a_text_or_a_list() {
+    let letters = || (0..10_000_u32).into_par_iter().map(|x| char::from(b'a' + (x % 26) as u8));
+    let (_, largest) = allocated(|| letters().collect::<String>());
+    assert!(largest < 10_000 * size_of::<char>(), "{largest} bytes");
+    let (_, largest) = allocated(|| letters().collect::<LinkedList<_>>());
+    assert!(largest < 10_000, "{largest} bytes");
 }

@@ -1,11 +1,13 @@
 //! Collections that are made from parallel iterators, or extended by them. The loop collects the
-//! items into a vector. The calling thread makes the collection from this vector.
+//! items into a vector, and the calling thread makes the collection from this vector. Of a string
+//! or a linked list, the loop makes parts, which the calling thread joins.
 
 use std::{
     borrow::Cow,
     collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, LinkedList, VecDeque},
     ffi::{OsStr, OsString},
     hash::{BuildHasher, Hash},
+    mem,
     rc::Rc,
     sync::Arc,
 };
@@ -31,26 +33,10 @@ collected! {
     [T: Send] Arc<[T]>, T;
     [T: Send] VecDeque<T>, T;
     [T: Send + Ord] BinaryHeap<T>, T;
-    [T: Send] LinkedList<T>, T;
     [T: Send + Ord] BTreeSet<T>, T;
     [T: Send + Eq + Hash, S: BuildHasher + Default + Send] HashSet<T, S>, T;
     [K: Send + Ord, V: Send] BTreeMap<K, V>, (K, V);
     [K: Send + Eq + Hash, V: Send, S: BuildHasher + Default + Send] HashMap<K, V, S>, (K, V);
-    [] String, char;
-    ['a] String, &'a char;
-    ['a] String, &'a str;
-    [] String, String;
-    [] String, Box<str>;
-    ['a] String, Cow<'a, str>;
-    [] Box<str>, char;
-    ['a] Box<str>, &'a char;
-    ['a] Box<str>, &'a str;
-    [] Box<str>, String;
-    [] Box<str>, Box<str>;
-    ['a] Box<str>, Cow<'a, str>;
-    ['a] OsString, &'a OsStr;
-    [] OsString, OsString;
-    ['a] OsString, Cow<'a, OsStr>;
 }
 
 macro_rules! extended {
@@ -68,8 +54,6 @@ extended! {
     ['a, T: Copy + Send + Sync + 'a] VecDeque<T>, &'a T;
     [T: Send + Ord] BinaryHeap<T>, T;
     ['a, T: Copy + Send + Sync + Ord + 'a] BinaryHeap<T>, &'a T;
-    [T: Send] LinkedList<T>, T;
-    ['a, T: Copy + Send + Sync + 'a] LinkedList<T>, &'a T;
     [T: Send + Ord] BTreeSet<T>, T;
     ['a, T: Copy + Send + Sync + Ord + 'a] BTreeSet<T>, &'a T;
     [T: Send + Eq + Hash, S: BuildHasher + Send] HashSet<T, S>, T;
@@ -79,15 +63,88 @@ extended! {
     [K: Send + Eq + Hash, V: Send, S: BuildHasher + Send] HashMap<K, V, S>, (K, V);
     ['a, K: Copy + Send + Sync + Eq + Hash + 'a, V: Copy + Send + Sync + 'a, S: BuildHasher + Send]
         HashMap<K, V, S>, (&'a K, &'a V);
-    [] String, char;
-    ['a] String, &'a char;
-    ['a] String, &'a str;
-    [] String, String;
-    [] String, Box<str>;
-    ['a] String, Cow<'a, str>;
-    ['a] OsString, &'a OsStr;
-    [] OsString, OsString;
-    ['a] OsString, Cow<'a, OsStr>;
+}
+
+/// Collections of neighbouring items, in order: each run of the loop makes one. (In a box, since a
+/// fold moves its accumulator for each item.)
+#[track_caller]
+fn parts<P: Default + Send, I: ParallelIterator>(
+    iter: I,
+    add: impl Fn(&mut P, I::Item) + Sync + Send,
+) -> Vec<Box<P>> {
+    gathered(iter.fold(Box::<P>::default, |mut part, item| {
+        add(&mut part, item);
+        part
+    }))
+}
+
+macro_rules! texts {
+    ($($text:ident: $([$($of:lifetime)?] $item:ty, |$all:ident, $one:ident| $add:expr;)+)+) => {$($(
+        impl<$($of)?> FromParallelIterator<$item> for $text {
+            fn from_par_iter<I: IntoParallelIterator<Item = $item>>(par_iter: I) -> Self {
+                let mut all = Self::new();
+                all.par_extend(par_iter);
+                all
+            }
+        }
+
+        impl<$($of)?> ParallelExtend<$item> for $text {
+            fn par_extend<I: IntoParallelIterator<Item = $item>>(&mut self, par_iter: I) {
+                let mut parts = parts(par_iter.into_par_iter(), |$all: &mut Self, $one| $add);
+                if let (0, [only]) = (self.capacity(), &mut *parts) {
+                    *self = mem::take(only);
+                    return;
+                }
+                self.reserve(parts.iter().map(|part| part.len()).sum());
+                self.extend(parts.into_iter().map(|part| *part));
+            }
+        }
+    )+)+};
+}
+
+texts! {
+    String:
+    [] char, |all, one| all.push(one);
+    ['a] &'a char, |all, one| all.push(*one);
+    ['a] &'a str, |all, one| all.push_str(one);
+    [] String, |all, one| all.push_str(&one);
+    [] Box<str>, |all, one| all.push_str(&one);
+    ['a] Cow<'a, str>, |all, one| all.push_str(&one);
+    OsString:
+    ['a] &'a OsStr, |all, one| all.push(one);
+    [] OsString, |all, one| all.push(one);
+    ['a] Cow<'a, OsStr>, |all, one| all.push(one);
+}
+
+impl<T: Send> FromParallelIterator<T> for Box<str>
+where
+    String: FromParallelIterator<T>,
+{
+    fn from_par_iter<I: IntoParallelIterator<Item = T>>(par_iter: I) -> Self {
+        String::from_par_iter(par_iter).into_boxed_str()
+    }
+}
+
+impl<T: Send> FromParallelIterator<T> for LinkedList<T> {
+    fn from_par_iter<I: IntoParallelIterator<Item = T>>(par_iter: I) -> Self {
+        let mut all = Self::new();
+        all.par_extend(par_iter);
+        all
+    }
+}
+
+impl<T: Send> ParallelExtend<T> for LinkedList<T> {
+    fn par_extend<I: IntoParallelIterator<Item = T>>(&mut self, par_iter: I) {
+        for mut part in parts(par_iter.into_par_iter(), |part: &mut Self, item| part.push_back(item)) {
+            self.append(&mut part);
+        }
+    }
+}
+
+impl<'a, T: Copy + Send + Sync + 'a> ParallelExtend<&'a T> for LinkedList<T> {
+    fn par_extend<I: IntoParallelIterator<Item = &'a T>>(&mut self, par_iter: I) {
+        self.par_extend(par_iter.into_par_iter().copied());
+    }
 }
 
 impl<T: Send> FromParallelIterator<T> for Vec<T> {
