@@ -11,7 +11,7 @@ use std::{
     collections::LinkedList,
     ffi::{OsStr, OsString},
     fmt::Debug,
-    panic::catch_unwind,
+    panic::{AssertUnwindSafe, catch_unwind},
 };
 
 use rangesteal_rayon::{ThreadPoolBuilder, prelude::*};
@@ -165,4 +165,14 @@ fn no_vector_of_all_items_stands_behind_a_text_or_a_list() {
     assert!(largest < 10_000 * size_of::<char>(), "{largest} bytes");
     let (_, largest) = allocated(|| letters().collect::<LinkedList<_>>());
     assert!(largest < 10_000, "{largest} bytes");
+}
+
+#[test]
+fn an_unzip_that_panics_leaves_both_vectors_empty() {
+    let (mut left, mut right) = (vec![1], vec![2]);
+    let caught = catch_unwind(AssertUnwindSafe(|| {
+        let pairs = (0..1000).into_par_iter().map(|x| if x == 700 { panic!("at 700") } else { (x, x) });
+        pairs.unzip_into_vecs(&mut left, &mut right);
+    }));
+    assert!(caught.is_err() && left.is_empty() && right.is_empty());
 }

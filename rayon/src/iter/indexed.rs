@@ -72,6 +72,8 @@ pub trait IndexedParallelIterator: ParallelIterator {
     where
         Self: IndexedParallelIterator<Item = (A, B)>,
     {
+        left.clear();
+        right.clear();
         (*left, *right) = start(self, ends::Unzip {});
     }
 
