@@ -175,6 +175,25 @@ fn a_selected_item_is_the_one_that_a_sort_puts_there() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "shorter slices are not shared")]
+fn the_least_and_the_greatest_item_are_found_by_one_pass() {
+    let pool = pool(2);
+    for len in [40_000, 100_003] {
+        let given: Vec<usize> = (0..len).map(|i| i * 7919 % len).collect();
+        for index in [0, len - 1] {
+            let (calls, mut items) = (AtomicUsize::new(0), given.clone());
+            let selected = pool.select_nth_unstable_by(&mut items, index, |a, b| {
+                calls.fetch_add(1, Relaxed);
+                a.cmp(b)
+            });
+            assert_eq!((*selected.1, calls.into_inner()), (index, len - 1));
+            items.sort_unstable();
+            assert!(items.into_iter().eq(0..len));
+        }
+    }
+}
+
+#[test]
 fn selection_by_an_order_and_by_a_key() {
     let pool = pool(2);
     let mut items = numbers(LEN, u64::MAX);

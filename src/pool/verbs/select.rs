@@ -4,9 +4,11 @@
 //! of the ACM 18(3), 1975), with one pivot per round. The pivot is selected from a sample. The
 //! pivot lies a little beyond the wanted index, on the side that has more items. So if the median
 //! of *n* items is wanted, the first partition leaves little more than half of the items, and the
-//! second partition leaves a few hundredths of the items. All partitions are shared.
+//! second partition leaves a few hundredths of the items. All partitions are shared. If the least or
+//! the greatest item is wanted, one shared pass finds it.
 
 use super::{
+    merge::{in_parallel, shares, split},
     partition::{AtPivot, partition_at, sample},
     sort::SHORTEST_SHARED,
 };
@@ -15,6 +17,9 @@ use crate::pool::engine::executor::Executor;
 /// After this many rounds std's selection does the rest: pivots were bad, or the order is
 /// inconsistent.
 const ROUNDS: usize = 16;
+/// Parts per worker of a slice whose least or greatest item is wanted, so that other workers can
+/// take over parts of a late worker.
+const PARTS_A_WORKER: usize = 4;
 
 /// Moves to `index` the item that a sort would put there. Items that are not greater are then
 /// before this item, and items that are not less are behind it. `serial` is one of std's
@@ -25,7 +30,7 @@ pub(crate) fn select<'a, T: Send + Sync>(
     items: &'a mut [T],
     index: usize,
     order: &dyn AtPivot<T>,
-    serial: &dyn Fn(&mut [T], usize),
+    serial: &(dyn Fn(&mut [T], usize) + Sync),
 ) -> (&'a mut [T], &'a mut T, &'a mut [T]) {
     let len = items.len();
     assert!(index < len, "select_nth_unstable: index {index}, and there are {len} items");
@@ -42,12 +47,15 @@ fn narrow<T: Send + Sync>(
     mut items: &mut [T],
     mut index: usize,
     order: &dyn AtPivot<T>,
-    serial: &dyn Fn(&mut [T], usize),
+    serial: &(dyn Fn(&mut [T], usize) + Sync),
 ) {
     for _ in 0..ROUNDS {
         let len = items.len();
         if len < SHORTEST_SHARED || size_of::<T>() == 0 || !executor.is_free() {
             break;
+        }
+        if index == 0 || index == len - 1 {
+            return move_extreme(executor, items, index, serial);
         }
         let pivot = pivot(items, index, serial);
         items.swap(0, pivot);
@@ -66,6 +74,28 @@ fn narrow<T: Send + Sync>(
         (items, index) = (&mut others[equal..], behind);
     }
     serial(items, index);
+}
+
+/// Moves the least item to `index` 0, or the greatest item to the last `index`. std's selection
+/// finds such an item by one pass.
+#[track_caller]
+fn move_extreme<T: Send>(
+    executor: &Executor,
+    items: &mut [T],
+    index: usize,
+    serial: &(dyn Fn(&mut [T], usize) + Sync),
+) {
+    let end = |len: usize| if index == 0 { 0 } else { len - 1 };
+    let parts: Vec<usize> = shares(items.len(), executor.workers * PARTS_A_WORKER).collect();
+    in_parallel(executor, split(items, &parts), &|part: &mut [T]| serial(part, end(part.len())));
+    let mut begin = 0;
+    for (i, part) in parts.iter().enumerate() {
+        items.swap(i, begin + end(*part));
+        begin += part;
+    }
+    let found = end(parts.len());
+    serial(&mut items[..parts.len()], found);
+    items.swap(found, index);
 }
 
 /// The index of a pivot that probably lies beyond `index`, on the side that has more items. Moves a
