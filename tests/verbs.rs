@@ -464,3 +464,32 @@ fn a_loop_that_an_error_has_stopped_is_shared_when_it_goes_through() {
     };
     assert!((0..8).any(is_quiet), "100 ms on one thread");
 }
+
+#[test]
+fn a_descent_is_found_wherever_it_is() {
+    let pool = Pool::builder().num_threads(1).build().unwrap();
+    let most = if cfg!(miri) { 85 } else { 200 };
+    for len in [0, 1, 2, 3, 66, 67, 81, 82, 83, most] {
+        let mut numbers: Vec<usize> = (0..len).collect();
+        for descent in 1..=len {
+            if descent < len {
+                numbers[descent..].fill(descent - 1);
+                numbers[descent] = descent - 2_usize.min(descent);
+            }
+            let made = AtomicUsize::new(0);
+            let make = |number: &usize| {
+                made.fetch_add(1, Relaxed);
+                *number
+            };
+            assert_eq!(pool.on(&numbers).map(make).is_sorted(), numbers.is_sorted(), "{descent} of {len}");
+            let made = made.into_inner();
+            assert!(made == len || made <= descent + 1 || descent >= 66 && made <= descent + 16, "{made}");
+            assert_eq!(pool.on(&numbers).filter(|number| *number % 2 == 0).is_sorted(), {
+                numbers.iter().filter(|number| *number % 2 == 0).is_sorted()
+            });
+            let twice = |number: &usize| [*number; 2];
+            assert_eq!(pool.on(&numbers).flat_map(twice).is_sorted(), numbers.is_sorted());
+            numbers = (0..len).collect();
+        }
+    }
+}

@@ -275,19 +275,52 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     where
         C::Item: PartialOrd + Send,
     {
+        /// Items that are compared without a branch per item, so that LLVM vectorises the loop over
+        /// numbers. After a descent up to 15 more items are made.
+        const AT_ONCE: usize = 16;
+        /// So many items at the front of a claim are compared one by one: a descent is often among
+        /// the first items, and items may be dear.
+        const CAREFULLY: usize = 64;
         let sorted = self.fold_claims(
             LoopKind::MAY_STOP,
-            |claimed, run| {
-                let sorted = claimed.fold(run, |_, run, item| {
-                    let next = OrderRun { first: None, last: item };
-                    let joined = match run {
-                        Some(Some(run)) => OrderRun::join(run, next),
-                        Some(None) => None,
-                        None => Some(next),
-                    };
-                    joined.map(|run| Some(Some(run))).ok_or(())
-                });
-                sorted.map_err(|stop| Stop { needed_end: 0, ..stop })
+            |mut claimed, mut run| {
+                let chain = claimed.chain;
+                let stop = |at| move |()| Stop { at, needed_end: 0, found: () };
+                let one_by_one = |state: &mut WorkerOf<C>, mut last, items: Claim<'_, C::Source>| {
+                    for (at, item) in items.numbered() {
+                        let step = |_: &mut _, last, item| if last <= item { Ok(item) } else { Err(()) };
+                        last = chain.push(state, item, last, step).map_err(stop(at))?;
+                    }
+                    Ok(last)
+                };
+                while let Some(mut items) = claimed.next() {
+                    let state = claimed.state();
+                    while items.len() > 0 && !matches!(run, Some(Some(OrderRun { first: Some(_), .. }))) {
+                        let (at, item) = (items.range().start, items.take(1).item());
+                        let step = |_: &mut _, run, item| OrderRun::go_on(run, item);
+                        run = chain.push(state, item, run, step).map_err(stop(at))?;
+                    }
+                    // The first item of the run stays, so loops over the other items carry only the
+                    // last one.
+                    let Some(Some(OrderRun { first, mut last })) = run else { continue };
+                    last = one_by_one(state, last, items.take(items.len().min(CAREFULLY)))?;
+                    while items.len() >= AT_ONCE {
+                        let (at, mut is_sorted) = (items.range().start, true);
+                        for item in items.take(AT_ONCE).items() {
+                            let step = |_: &mut _, (is_sorted, last), item| {
+                                let ascends = last <= item;
+                                Ok((is_sorted & ascends, item))
+                            };
+                            (is_sorted, last) =
+                                chain.push(state, item, (is_sorted, last), step).map_err(stop(at))?;
+                        }
+                        if !is_sorted {
+                            return Err(stop(at)(()));
+                        }
+                    }
+                    run = Some(Some(OrderRun { first, last: one_by_one(state, last, items)? }));
+                }
+                Ok(run)
             },
             |a, b| OrderRun::join(a?, b?), // `None` if there is a descent
         );
@@ -359,6 +392,19 @@ struct OrderRun<T> {
 }
 
 impl<T: PartialOrd> OrderRun<T> {
+    /// Appends `item` to the run before it, if there is one. `Err` if there is a descent.
+    #[inline(always)]
+    #[expect(clippy::option_option, reason = "no run yet, and a descent")]
+    fn go_on(run: Option<Option<Self>>, item: T) -> Result<Option<Option<Self>>, ()> {
+        let next = Self { first: None, last: item };
+        let joined = match run {
+            Some(Some(run)) => run.join(next),
+            Some(None) => None,
+            None => Some(next),
+        };
+        joined.map(|run| Some(Some(run))).ok_or(())
+    }
+
     /// Joins two neighbouring runs. `None` if `next` begins with a descent.
     #[inline(always)]
     fn join(self, next: Self) -> Option<Self> {
