@@ -14,6 +14,7 @@ use std::{
         atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed},
     },
     thread,
+    time::Duration,
 };
 
 use proptest::prelude::*;
@@ -409,6 +410,31 @@ fn long_slices_are_compared_by_several_threads() {
         threads.into_inner().expect("no panic").len() > 1
     });
     assert!(several);
+}
+
+/// Whether one of some calls of `sort` runs `note` on several threads.
+fn on_several_threads(sort: impl Fn(&(dyn Fn() + Sync))) -> bool {
+    (0..50).any(|_| {
+        let threads = Mutex::new(HashSet::new());
+        sort(&|| {
+            threads.lock().expect("no panic").insert(thread::current().id());
+        });
+        threads.into_inner().expect("no panic").len() > 1
+    })
+}
+
+#[test]
+fn dear_keys_of_few_items_are_computed_by_several_threads() {
+    let pool = pool(2);
+    assert!(on_several_threads(|note| {
+        let mut items: Vec<u64> = (0..100).map(|i| i * 7919 % 100).collect();
+        pool.sort_by_cached_key(&mut items, |item| {
+            note();
+            thread::sleep(Duration::from_micros(100));
+            *item
+        });
+        assert!(items.is_sorted());
+    }));
 }
 
 #[test]

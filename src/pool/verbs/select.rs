@@ -4,8 +4,8 @@
 //! of the ACM 18(3), 1975), with one pivot per round. The pivot is selected from a sample. The
 //! pivot lies a little beyond the wanted index, on the side that has more items. So if the median
 //! of *n* items is wanted, the first partition leaves little more than half of the items, and the
-//! second partition leaves a few hundredths of the items. All partitions are shared. If the least or
-//! the greatest item is wanted, one shared pass finds it.
+//! second partition leaves a few hundredths of the items. All partitions are shared. If the least
+//! or the greatest item is wanted, one shared pass finds it.
 
 use super::{
     merge::{in_parallel, shares, split},
