@@ -438,6 +438,34 @@ fn dear_keys_of_few_items_are_computed_by_several_threads() {
 }
 
 #[test]
+fn dear_comparisons_of_few_items_are_shared() {
+    type Sort = fn(&Pool, &mut [u64], &(dyn Fn(&u64, &u64) -> Ordering + Sync));
+    let (pool, mut seed) = (pool(2), 5);
+    let given: Vec<u64> = (0..5000).map(|_| random(&mut seed)).collect();
+    let sorts: [Sort; 3] = [
+        |pool, items, order| pool.sort_by(items, order),
+        |pool, items, order| pool.sort_unstable_by(items, order),
+        |pool, items, order| {
+            let middle = items.len() / 2;
+            items[..middle].sort_unstable();
+            items[middle..].sort_unstable();
+            pool.merge_by(items, middle, order);
+        },
+    ];
+    for (i, sort) in sorts.iter().enumerate() {
+        let shared = on_several_threads(|note| {
+            let mut items = given.clone();
+            sort(&pool, &mut items, &|a, b| {
+                (0..10).for_each(|_| note());
+                a.cmp(b)
+            });
+            assert!(items.is_sorted());
+        });
+        assert!(shared, "sort {i}");
+    }
+}
+
+#[test]
 fn a_sort_inside_a_loop() {
     let pool = pool(2);
     let sorted = pool.map_collect(&[1, 2, 3, 4], |&seed| {

@@ -5,6 +5,9 @@
 //! Otherwise the stable sort cuts the slice into pieces, sorts each with std's sort, and merges
 //! them (`merge`). The unstable sort does the same with more than four workers.
 //!
+//! A slice is long enough for that if it has [`SHORTEST_SHARED`] items, or fewer items and dear
+//! comparisons.
+//!
 //! With up to four workers, the unstable sort partitions the slice at pivots, as quicksort does,
 //! until there are enough pieces for all workers, and sorts each piece with std's sort. Nothing is
 //! copied, and quicksort would need the same partitions. The calling thread does the first
@@ -19,11 +22,16 @@ use super::{
     outliers::sort_outliers,
     partition::{AtPivot, sample},
 };
-use crate::pool::engine::executor::Executor;
+use crate::{clock::Moment, pool::engine::executor::Executor};
 
 /// In items: the calling thread sorts shorter slices alone. Slices of random numbers gain from
 /// fewer items on, but slices with few distinct keys do not.
 pub(super) const SHORTEST_SHARED: usize = 32 * 1024;
+/// In items: slices of this length are shared, too, if a comparison is dear.
+const SHORTEST_DEAR: usize = 2 * SHORTEST_PIECE;
+/// In nanoseconds: a comparison that takes longer is dear. A comparison of two numbers and the two
+/// readings of the time take 8 to 36 ns.
+const DEAR_COMPARISON_NS: f32 = 50.0;
 /// In workers: with more workers, merging takes less time than a first partition by one thread.
 const FEW_WORKERS: usize = 4;
 /// An unstable sort makes this many pieces per worker, since pieces differ in length.
@@ -57,9 +65,12 @@ where
 /// Sorts `items` unstably. The sort of `order` must be one of std's unstable sorts.
 #[track_caller]
 pub(crate) fn sort_unstable<T: Send>(executor: &Executor, items: &mut [T], order: &dyn Partition<T>) {
+    if is_short(executor, items, order) {
+        return order.sort(items);
+    }
     let workers = executor.workers;
-    if items.len() < SHORTEST_SHARED || size_of::<T>() == 0 || !executor.is_free() || workers > FEW_WORKERS {
-        return sort(executor, items, order);
+    if !executor.is_free() || workers > FEW_WORKERS {
+        return sort_long(executor, items, order);
     }
     if ascends(items, order) || sort_outliers(executor, items, order) {
         return;
@@ -103,9 +114,15 @@ fn cut<'a, T>(items: &'a mut [T], order: &dyn Partition<T>) -> [&'a mut [T]; 2] 
 /// Sorts `items`, stably if the sort of `order` is stable.
 #[track_caller]
 pub(crate) fn sort<T: Send>(executor: &Executor, items: &mut [T], order: &dyn Comparator<T>) {
-    if items.len() < SHORTEST_SHARED || size_of::<T>() == 0 {
+    if is_short(executor, items, order) {
         return order.sort(items);
     }
+    sort_long(executor, items, order);
+}
+
+/// As [`sort`], for slices that are not short.
+#[track_caller]
+fn sort_long<T: Send>(executor: &Executor, items: &mut [T], order: &dyn Comparator<T>) {
     let is_free = executor.is_free();
     // In longer slices, sorting the pieces finds ascending runs in parallel.
     if is_free && ascends(items, order) || sort_outliers(executor, items, order) {
@@ -119,7 +136,7 @@ pub(crate) fn sort<T: Send>(executor: &Executor, items: &mut [T], order: &dyn Co
 pub(crate) fn merge<T: Send>(executor: &Executor, items: &mut [T], middle: usize, order: &dyn Comparator<T>) {
     let len = items.len();
     assert!(middle <= len, "merge: the second run begins at {middle}, and there are {len} items");
-    if len < SHORTEST_SHARED || size_of::<T>() == 0 {
+    if is_short(executor, items, order) {
         return order.sort(items); // std's sort finds both runs
     }
     if !executor.is_free() {
@@ -161,6 +178,26 @@ fn arrange_alone<T, K>(items: &mut [T], order: &mut [(K, usize)]) {
         order[i].1 = place;
         items.swap(i, place);
     }
+}
+
+/// Whether the calling thread sorts or merges `items` alone: they are few, and a comparison is
+/// cheap, or no other worker is idle. A comparison of the first two items is timed, after one that
+/// may miss caches. If it seems dear, another one is timed: the first may have been interrupted.
+fn is_short<T>(executor: &Executor, items: &[T], order: &dyn Comparator<T>) -> bool {
+    if items.len() >= SHORTEST_SHARED || size_of::<T>() == 0 {
+        return size_of::<T>() == 0;
+    }
+    if items.len() < SHORTEST_DEAR || !executor.is_free() {
+        return true;
+    }
+    let compare = || order.is_less(&items[1], &items[0]);
+    compare();
+    let is_cheap = || {
+        let begin = Moment::now();
+        compare();
+        !Moment::now().is_after(begin, DEAR_COMPARISON_NS)
+    };
+    is_cheap() || is_cheap()
 }
 
 /// Reverses a strictly descending beginning of `items`, and returns whether `items` are then known
