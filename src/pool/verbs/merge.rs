@@ -32,9 +32,9 @@ pub(super) const SHORTEST_PIECE: usize = 2 * 1024;
 const MANY_ITEMS: usize = 1 << 18;
 /// In items: the shortest part of a merge.
 const SHORTEST_PART: usize = 4 * 1024;
-/// Parts per worker in each merge round. There are several parts per worker, so that other workers
-/// can take over parts of a late worker.
-const PARTS_A_WORKER: usize = 4;
+/// Parts per worker in each merge round, and in the pass for the least or the greatest item. There
+/// are several parts per worker, so that other workers can take over parts of a late worker.
+pub(super) const PARTS_A_WORKER: usize = 4;
 /// In items: the shortest merge that is cut into four quarters whose steps are interleaved.
 const LONG: usize = 512;
 

@@ -8,7 +8,7 @@
 //! or the greatest item is wanted, one shared pass finds it.
 
 use super::{
-    merge::{in_parallel, shares, split},
+    merge::{PARTS_A_WORKER, in_parallel, shares, split},
     partition::{AtPivot, partition_at, sample},
     sort::SHORTEST_SHARED,
 };
@@ -17,9 +17,6 @@ use crate::pool::engine::executor::Executor;
 /// After this many rounds std's selection does the rest: pivots were bad, or the order is
 /// inconsistent.
 const ROUNDS: usize = 16;
-/// Parts per worker of a slice whose least or greatest item is wanted, so that other workers can
-/// take over parts of a late worker.
-const PARTS_A_WORKER: usize = 4;
 
 /// Moves to `index` the item that a sort would put there. Items that are not greater are then
 /// before this item, and items that are not less are behind it. `serial` is one of std's
