@@ -42,8 +42,8 @@ const PIVOT_SAMPLE: usize = 511;
 const RECOGNISED_ALONE: usize = 1 << 20;
 
 /// In items: std sorts shorter slices by cached keys. A loop of the pool takes 40 ns longer than a
-/// plain one, and a sort of 100 items by cheap keys takes 1 µs.
-const FEW_KEYS: usize = 64;
+/// plain one, and a sort of 10 items by cheap keys takes 70 ns.
+const FEW_KEYS: usize = 8;
 /// In pieces: all items are one piece if no other worker is idle. A loop over this piece puts the
 /// sort into the report of the program.
 const ALL: usize = 1;
