@@ -686,14 +686,14 @@ mod cancelling {
         let (pool, token, behind) = (pool(1), CancelToken::new(), AtomicUsize::new(0));
         let ended = pool.on(0..20_000).cancel(&token).for_each(|i| {
             behind.fetch_add(token.is_cancelled().into(), Relaxed);
-            work(200);
             if i >= 4_000 {
                 work(100_000);
                 token.cancel();
             }
         });
         assert_eq!(ended, Err(Cancelled));
-        assert!(behind.load(Relaxed) < 10, "{behind:?} items of 100 µs behind the end");
+        // At most 8 items, if those before take 16 ns, and otherwise 64.
+        assert!(behind.load(Relaxed) < 64, "{behind:?} items of 100 µs behind the end");
     }
 
     #[test]

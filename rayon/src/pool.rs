@@ -229,9 +229,9 @@ pub(crate) enum Seat {
 }
 
 impl Seat {
-    /// Makes loops of this thread run on `pool`. (The number is that of the thread in the pool, not
-    /// the one that it has in the loop. In a loop inside an item of another loop, and in a join
-    /// inside a join, that may be the number of another thread, which works at the same time.)
+    /// Makes loops of this thread run on `pool`. The thread gets the number that it has in the
+    /// pool, not its number in the present loop: two threads may have the same number in two loops,
+    /// and work at the same time.
     pub(crate) fn take(pool: &Shared) -> Self {
         if PLACE.with_borrow(|place| place.as_ref().is_some_and(|place| place.pool.is(pool))) {
             return Self::Kept;

@@ -128,7 +128,7 @@ fn the_calling_thread_is_number_0() {
 fn each_thread_has_a_number_of_its_own_in_loops_and_joins_inside_others() {
     let pool = pool(4);
     let mut threads = HashSet::new();
-    for call in 0..3 {
+    for call in 0..4 {
         let seen = Mutex::new(HashSet::new());
         let leaf = || {
             slow();
@@ -139,7 +139,11 @@ fn each_thread_has_a_number_of_its_own_in_loops_and_joins_inside_others() {
         pool.install(|| match call {
             0 => _ = rayon::join(join, join),
             1 => (0..20).into_par_iter().for_each(|_| leaves()),
-            _ => (0..20).into_par_iter().for_each(|_| join()),
+            2 => (0..20).into_par_iter().for_each(|_| join()),
+            _ => (0..200).collect::<Vec<u32>>().par_sort_by_cached_key(|item| {
+                leaf();
+                *item
+            }),
         });
         threads.extend(seen.into_inner().unwrap());
     }

@@ -325,7 +325,8 @@ impl Pool {
     /// The calling thread runs `first`; then it runs `second`, unless a worker has taken `second`.
     /// A `join` that is not offered to workers costs a few nanoseconds. `join` inside `join` offers
     /// only the first levels of the recursion, so that each offer is large: five levels on two
-    /// threads, and three more if a thread is idle. `second` is offered only if it took long enough
+    /// threads, and if a thread is idle three more, or as many as have joins at intervals of
+    /// microseconds. `second` is offered only if it took long enough
     /// in its last calls. A thread that waits for `second` helps the joins and loops inside
     /// `second`. An offered join counts as one of the sixteen loops that a pool can share at the
     /// same time.
@@ -361,8 +362,8 @@ impl Pool {
         self.executor().join(first, second)
     }
 
-    /// Whether a [`join`](Self::join) that this thread calls now runs both closures itself, because
-    /// it is too deep in its recursion to be offered.
+    /// Whether a [`join`](Self::join) that begins now on this thread is to run both closures
+    /// itself, because it is too deep in its recursion to be offered. Then the caller runs them.
     #[doc(hidden)]
     #[inline]
     pub fn joins_alone(&self) -> bool {

@@ -10,7 +10,11 @@ use super::{
     ChunkByMut, ChunksExactMut, ChunksMut, RChunksExactMut, RChunksMut, SplitInclusiveMut, SplitMut,
     cut::{Runs, Separated},
 };
-use crate::{iter::Divided, join::discard, pool::on_its_host};
+use crate::{
+    iter::Divided,
+    join::discard,
+    pool::{Seat, on_its_host},
+};
 
 /// A sort of std that leaves the items in some order if the order is not total. Such a sort may
 /// panic, and rayon's do not. Other panics are those of the program.
@@ -120,7 +124,10 @@ pub trait ParallelSliceMut<T: Send> {
     #[track_caller]
     fn par_sort_by_cached_key<K: Ord + Send, F: Fn(&T) -> K + Sync>(&mut self, f: F) {
         let items = self.as_parallel_slice_mut();
-        on_its_host!(|pool| pool.sort_by_cached_key(items, &f));
+        on_its_host!(|pool| pool.sort_by_cached_key(items, |item| {
+            let _seat = Seat::take(pool); // keys may call loops
+            f(item)
+        }));
     }
 
     /// Sorts the slice unstably.

@@ -36,7 +36,7 @@ use crate::{
 /// item otherwise. In a loop with blocks ([`On::grain`](crate::On::grain),
 /// [`On::reproducible`](crate::On::reproducible)), a claim is always one block. A loop on the
 /// calling thread alone reads the token after every 8 items or blocks, or after 64 or 512 if those
-/// before took less than 16 ns or 1 ns each. A loop over a list that grows
+/// just before took less than 16 ns or 1 ns each. A loop over a list that grows
 /// ([`Grow::cancel`](crate::Grow::cancel)) reads the token after each item. A search from the front
 /// (`find`, `any`) reads the token between blocks. A block of a search has at most a sixteenth of
 /// the number of items already searched.

@@ -38,6 +38,8 @@ pub(crate) struct Solo<'a> {
     from: usize,
     timed: usize,
     took: Duration,
+    /// The time of an index between the last two readings, in nanoseconds; NaN if there is none.
+    each: f32,
     closeup: Option<Box<Closeup>>,
 }
 
@@ -53,7 +55,17 @@ impl<'a> Solo<'a> {
     pub(crate) fn new(options: &'a LoopOptions<'a>, begin: Instant, left: Range<usize>) -> Self {
         let closeup = options.tick().map(|tick| Box::new(Closeup::new(tick, left.start, begin)));
         let Range { start: from, end } = left;
-        Self { options, begin, begun: from, end, from, timed: from, took: Duration::ZERO, closeup }
+        Self {
+            options,
+            begin,
+            begun: from,
+            end,
+            from,
+            timed: from,
+            took: Duration::ZERO,
+            each: f32::NAN,
+            closeup,
+        }
     }
 
     /// Whether all indices have been begun, and no made item is left.
@@ -162,11 +174,9 @@ impl Hand for Solo<'_> {
         /// The largest number of indices that count as done when they begin.
         const BEGUN: usize = 64;
         let LoopOptions { watch, units, list, .. } = *self.options;
-        let most = match (watch.cancel, watch.progress) {
-            (Some(_), _) if !watch.keeps_result => unread(nanos(self.took) / (self.timed - self.from) as f32),
-            (_, Some(_)) => BEGUN,
-            (_, None) => usize::MAX, // a loop that keeps its result also ends itself
-        };
+        let is_read = watch.cancel.is_some() && !watch.keeps_result; // otherwise it ends itself
+        let most = if is_read { unread(self.each) } else { usize::MAX };
+        let most = if watch.progress.is_some() { most.min(BEGUN) } else { most };
         let until = if self.has_made_items() { self.begun } else { self.end.min(self.begun + size) };
         while !watch.is_raised() {
             let range = self.begun..until.min(self.begun.saturating_add(most));
@@ -185,7 +195,9 @@ impl Hand for Solo<'_> {
     }
 
     fn end_stretch(&mut self, now: Instant) -> bool {
-        (self.timed, self.took) = (self.begun, now - self.begin);
+        let took = now - self.begin;
+        self.each = nanos(took.saturating_sub(self.took)) / (self.begun - self.timed) as f32;
+        (self.timed, self.took) = (self.begun, took);
         if let Some(closeup) = &mut self.closeup {
             closeup.tick(self.begun, now);
         }
@@ -245,12 +257,12 @@ mod tests {
         let wishes = Wishes { at: Location::caller(), report: None, trace: None };
         let options = LoopOptions::new(1, watch, wishes, LoopKind::THROUGH);
         let mut solo = Solo::new(&options, Instant::now(), 0..5000);
-        for (timed, nanos, folded) in [(0, 0, 8), (1000, 10_000, 64), (2000, 20, 512), (3000, 60_000, 8)] {
+        for (each, folded) in [(f32::NAN, 8), (10.0, 64), (0.9, 512), (20.0, 8)] {
             let (stretch, mut claimed) = (1000, Claimed(Vec::new()));
-            (solo.begun, solo.timed, solo.took) = (timed, timed, Duration::from_nanos(nanos));
+            solo.each = each;
             let stretch = Stretch { size: stretch, items: stretch, full_fences: false, is_new: false };
             solo.fold(stretch, &mut claimed).unwrap();
-            assert_eq!(claimed.0[0], folded, "{timed} items took {nanos} ns");
+            assert_eq!(claimed.0[0], folded, "items of {each} ns");
             assert_eq!(claimed.0.iter().sum::<usize>(), 1000);
         }
     }

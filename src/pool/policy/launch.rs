@@ -17,7 +17,7 @@ use super::{
     alone_or_shared::{TRIAL_PARTS, parts_for},
     memory::Memory,
     plain::PlainParts,
-    prices::{ASLEEP_NS, AT_FIRST, AWAKE_NS, CLEARLY, Prices, TOO_SHORT_TO_TIME_NS, VERY_CHEAP_NS},
+    prices::{ASLEEP_NS, AT_FIRST, AWAKE_NS, CLEARLY, Prices, TOO_SHORT_TO_TIME_NS},
     repeat::LONGEST_REPEATED_NS,
     rhythm::Explores,
     rounds::{Ran, RoundBegin, Rounds},
@@ -25,6 +25,10 @@ use super::{
 };
 use crate::clock::{Instant, nanos, time};
 
+/// In nanoseconds per item: for items below this, sharing pays only with more work. The reason is
+/// that a shared loop begins with small claims, while the plain loop is vectorised from end to end.
+/// (200,000 items of 0.17 ns took 33 µs alone and 44 µs shared.)
+const VERY_CHEAP_NS: f32 = 1.0;
 /// The factor that replaces [`CLEARLY`] if items are cheaper than [`VERY_CHEAP_NS`] and the helpers
 /// sleep.
 const VERY_CLEARLY: f32 = 2.0;

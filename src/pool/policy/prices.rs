@@ -48,10 +48,6 @@ const MUCH_DEARER: f32 = 4.0;
 /// In nanoseconds: the largest value of an estimate. So no estimate makes a caller run much more
 /// than a millisecond of work alone.
 const MOST_NS: f32 = 1e6;
-/// In nanoseconds per item: for items below this, sharing pays only with more work. The reason is
-/// that a shared loop begins with small claims, while the plain loop is vectorised from end to end.
-/// (200,000 items of 0.17 ns took 33 µs alone and 44 µs shared.)
-pub(crate) const VERY_CHEAP_NS: f32 = 1.0;
 /// In nanoseconds: how long all workers of a search for any match stay at the front. After this
 /// time each of them searches a part of its own: a match in the second half of 2^40 items is found
 /// in some milliseconds, and without this number in minutes.

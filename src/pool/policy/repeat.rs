@@ -3,7 +3,7 @@
 //! To decide on a call, to note its times and to learn from them takes 0.4 µs if it runs alone, and
 //! 1.6 µs if it is shared. After a pause of the caller, whose caches are cold by then, it takes
 //! some microseconds. So most calls of a short loop that goes through all items repeat a call that
-//! was decided:
+//! was decided (those of a loop that may stop only in the last row):
 //!
 //! | helpers | a call that was decided | is repeated | by calls |
 //! |---|---|---|---|
@@ -11,7 +11,7 @@
 //! | awake | alone | 15 times, then 63 times | of which the first three are timed |
 //! | asleep | alone, too short to wake a helper for | until a helper is awake | of which one in 16 is timed |
 //! | asleep, and polling might pay | alone, for a reason that holds if a helper is awake | 15 times, then 63 times | of which the first three are timed |
-//! | asleep, and calls are too far apart for polling | alone | until calls come nearer, or a helper is awake | of which one in 16 is timed, if they end before help |
+//! | asleep, and calls are too far apart for polling | alone | until calls come nearer, or a helper is awake | of which one in 16 is timed, if they end before help; a loop that may stop is decided instead |
 //!
 //! Calls that are repeated ask nothing, and most of them note and learn nothing. A call with a
 //! handle, a report or a trace is always decided, and so is a call in an item of a shared loop. If

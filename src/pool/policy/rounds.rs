@@ -61,7 +61,7 @@ const LONGEST_TRIAL: u8 = 64;
 /// rounds, and ran alone in all of them.)
 const MOST_OF: f32 = 1.1;
 /// In nanoseconds: a loop is not tried alone if sharing saves it more than this. The rest of the
-/// round cannot gain as much if the loop runs alone, since all the data of a cache moves in less
+/// round hardly gains as much if the loop runs alone, since the data of most caches moves in less
 /// time. (A loop of 1 s beside 0.5 s of other code ran alone in 3 of the first 9 rounds.)
 const MOST_REPAID_NS: f32 = 4e6;
 /// In loops: how many loops of a thread are remembered.
