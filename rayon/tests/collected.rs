@@ -1,5 +1,5 @@
-//! What a loop collects: the items, and the memory that it takes. This binary has its own
-//! allocator, which counts for each thread.
+//! Tests of collections that loops make: their items, and the memory that a loop takes. This binary
+//! has its own allocator, which counts for each thread.
 
 #![cfg(feature = "threads")]
 #![allow(unsafe_code)] // an allocator

@@ -325,11 +325,10 @@ impl Pool {
     /// The calling thread runs `first`; then it runs `second`, unless a worker has taken `second`.
     /// A `join` that is not offered to workers costs a few nanoseconds. `join` inside `join` offers
     /// only the first levels of the recursion, so that each offer is large: five levels on two
-    /// threads, and if a thread is idle three more, or as many as have joins at intervals of
-    /// microseconds. `second` is offered only if it took long enough
-    /// in its last calls. A thread that waits for `second` helps the joins and loops inside
-    /// `second`. An offered join counts as one of the sixteen loops that a pool can share at the
-    /// same time.
+    /// threads, and three more if a thread is idle. Deeper joins are offered to an idle thread if
+    /// they begin at intervals of microseconds. `second` is offered only if it took long enough in
+    /// its last calls. A thread that waits for `second` helps the joins and loops inside `second`.
+    /// An offered join counts as one of the sixteen loops that a pool can share at the same time.
     ///
     /// End a recursion over numbers with a plain loop over some hundred of them. Use
     /// [`grow`](Self::grow) if no result of a part is needed, and a loop ([`on`](Self::on)) if the
