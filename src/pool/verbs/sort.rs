@@ -157,11 +157,15 @@ pub(crate) fn sort_by_cached_key<T: Send, K: Ord + Send>(
     if items.len() < FEW_KEYS {
         return items.sort_by_cached_key(key);
     }
+    if !executor.is_free() {
+        in_parallel(executor, vec![items], &|all| all.sort_by_cached_key(&key));
+        return;
+    }
     let on = On::new(executor, (&mut *items).into_chain()).enumerate();
     let mut keys = on.map(|(place, item)| (key(item), place)).collect::<Vec<_>>();
     // No two pairs are equal, so an unstable sort gives the stable result.
     sort_unstable(executor, &mut keys, &By::new(<[_]>::sort_unstable, PartialOrd::lt));
-    if items.len() < SHORTEST_PIECE || size_of::<T>() == 0 || !executor.is_free() {
+    if items.len() < SHORTEST_PIECE || size_of::<T>() == 0 {
         return arrange_alone(items, &mut keys);
     }
     let mut buffer = Vec::with_capacity(items.len());
