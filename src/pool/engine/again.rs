@@ -89,9 +89,6 @@ impl Executor {
                 return quick;
             }
         }
-        if kind.may_stop {
-            return None; // it has no plan
-        }
         let plan = with_plans(|plans| plans.alone.take(self.plan_key(this, threads)))??;
         // A pool that explores shares the next call that finds a helper awake.
         let explores = if awake { self.prices.is_exploring() } else { is_drawn(upcoming(), expected) };

@@ -276,10 +276,11 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         C::Item: PartialOrd + Send,
     {
         /// Items that are compared without a branch per item, so that LLVM vectorises the loop over
-        /// numbers. After a descent up to 15 more items are made.
+        /// numbers: 300,000 `u64` take 50 µs on one thread, and 163 µs with a branch and a run for
+        /// each item. After a descent up to 15 more items are made.
         const AT_ONCE: usize = 16;
         /// So many items at the front of a claim are compared one by one: a descent is often among
-        /// the first items, and items may be dear.
+        /// the first items, and items may be dear. (Not measured.)
         const CAREFULLY: usize = 64;
         let sorted = self.fold_claims(
             LoopKind::MAY_STOP,
