@@ -542,6 +542,15 @@ fn states_with_every_end() {
     assert_eq!(on().filter_map(|(_, x)| Some(x).filter(third)).count(), of().filter(third).count());
     assert_eq!(on().flat_map(|(_, x)| [x, x]).max(), of().max());
     assert_eq!(on().inspect(|(worker, _)| assert!(*worker < 3)).min(), of().min());
+    let pairs = on().flat_map(|(_, x)| [Box::new(x), Box::new(x + 1)]).map(|(worker, x)| (*worker, x));
+    let inspected = AtomicU64::new(0);
+    let pairs = pairs.inspect(|(worker, (was, x))| {
+        assert_eq!(worker, was);
+        inspected.fetch_add(**x, Relaxed);
+    });
+    let of_pairs: Vec<_> = of().flat_map(|x| [x, x + 1]).collect();
+    assert!(pairs.map(|(_, (_, x))| *x).collect::<Vec<_>>() == of_pairs);
+    assert_eq!(inspected.into_inner(), of_pairs.iter().sum());
     let text = on().fold(String::new, |text, (_, x)| text + &x.to_string(), |a, b| a + &b);
     assert_eq!(text, of().map(|x| x.to_string()).collect::<String>());
     assert_eq!(on().min_by_key(|(_, x)| *x % 50), of().min_by_key(|x| x % 50));

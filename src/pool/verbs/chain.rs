@@ -58,8 +58,8 @@ pub trait Chain: sealed::Sealed + IntoChain<Chain = Self> + Sized {
         next: impl FnMut(&mut WorkerOf<Self>, A, Self::Item) -> Result<A, Z>,
     ) -> Result<A, Z>;
 
-    /// Makes items of one item of the source, calls `open` with each, and appends the results to
-    /// the vector `to`.
+    /// Makes items of one item of the source, calls `open` with the state and each of them, and
+    /// appends the results to the vector `to`.
     #[doc(hidden)]
     #[inline(always)]
     fn emit<T>(
@@ -67,10 +67,10 @@ pub trait Chain: sealed::Sealed + IntoChain<Chain = Self> + Sized {
         state: &mut WorkerOf<Self>,
         item: SourceItem<Self>,
         to: &mut Vec<T>,
-        mut open: impl FnMut(Self::Item) -> T,
+        mut open: impl FnMut(&mut WorkerOf<Self>, Self::Item) -> T,
     ) {
-        let Ok(()) = self.push(state, item, (), |_, (), made| {
-            to.push(open(made));
+        let Ok(()) = self.push(state, item, (), |state, (), made| {
+            to.push(open(state, made));
             Ok::<_, Infallible>(())
         });
     }

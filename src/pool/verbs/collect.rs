@@ -10,7 +10,8 @@ use std::{
 
 use super::{
     chain::{Chain, Source, WorkerOf},
-    gather::{Gathered, ITEMS_A_LOOK, extend_parted, extend_sifted},
+    extend::{extend_parted, extend_sifted},
+    gather::{Gathered, ITEMS_A_LOOK},
     kernel::Claim,
     on::On,
     options::{Ending, OnPool, PartOptions},
@@ -188,7 +189,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
                     extend_sifted(made, sifted);
                 });
             } else {
-                items.items().for_each(|item| chain.emit(state, item, made, |item| never(open(item))));
+                items.items().for_each(|item| chain.emit(state, item, made, |_, item| never(open(item))));
             }
             Ok(())
         });

@@ -1,7 +1,7 @@
 //! Collects the results of a loop if the number of results is not known in advance. Each run of
 //! items fills its own pieces. At the end all pieces are moved into one `Vec`.
 
-#![allow(unsafe_code)] // writes into the spare room of a Vec, and moves pieces as a whole
+#![allow(unsafe_code)] // moves pieces as a whole
 
 use std::{
     mem::{self, MaybeUninit},
@@ -122,60 +122,8 @@ fn move_into<R>(mut piece: Vec<R>, own: &mut [MaybeUninit<R>]) {
     unsafe { piece.set_len(0) };
 }
 
-/// Appends the items that are paired with `true`. `T` must not need a drop. No branch depends on
-/// the `bool`: each item is written, and the next item overwrites an item that is paired with
-/// `false`.
-#[inline(always)]
-pub(crate) fn extend_sifted<T>(kept: &mut Vec<T>, items: impl ExactSizeIterator<Item = (T, bool)>) {
-    assert!(!mem::needs_drop::<T>());
-    let most = items.len();
-    kept.reserve(most);
-    let room = kept.spare_capacity_mut();
-    let mut count = 0;
-    items.take(most).for_each(|(item, stays)| {
-        // SAFETY: there is room for `most` items; the count is below `most`, since it grows at most
-        // once per item and at most `most` items come.
-        unsafe { room.get_unchecked_mut(count) }.write(item);
-        count += usize::from(stays);
-    });
-    // SAFETY: 1. `count` is at most the number of places written; 2. all places below `count` have
-    // been written, since `count` grows by at most one per write.
-    unsafe { kept.set_len(kept.len() + count) };
-}
-
-/// Appends the items that are paired with `true` to the first vector, and the other items to the
-/// second. `T` must not need a drop. No branch depends on the `bool`: each item is written to both
-/// vectors, and later overwritten in one of them.
-#[inline(always)]
-pub(crate) fn extend_parted<T>([yes, no]: [&mut Vec<T>; 2], items: impl ExactSizeIterator<Item = (T, bool)>) {
-    assert!(!mem::needs_drop::<T>());
-    let most = items.len();
-    yes.reserve(most);
-    no.reserve(most);
-    let (room, other) = (yes.spare_capacity_mut(), no.spare_capacity_mut());
-    let mut counts = [0, 0];
-    items.take(most).for_each(|(item, is_first)| {
-        // SAFETY: there is room for `most` items; the count is below `most`, since it grows at most
-        // once per item and at most `most` items come.
-        let place = unsafe { room.get_unchecked_mut(counts[0]) };
-        // SAFETY: likewise.
-        let another = unsafe { other.get_unchecked_mut(counts[1]) };
-        // SAFETY: only one of an item's two copies is used, since one of the counts does not grow.
-        place.write(unsafe { ptr::read(&raw const item) });
-        another.write(item);
-        counts[0] += usize::from(is_first);
-        counts[1] += usize::from(!is_first);
-    });
-    // SAFETY: `counts[0]` places have been written, one behind another.
-    unsafe { yes.set_len(yes.len() + counts[0]) };
-    // SAFETY: likewise.
-    unsafe { no.set_len(no.len() + counts[1]) };
-}
-
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
-    use std::panic::{AssertUnwindSafe, catch_unwind};
-
     use super::*;
 
     #[test]
@@ -223,19 +171,5 @@ mod tests {
         gathered.last(0..1, usize::MAX).extend(0..100_000_u32);
         gathered.last(1..2, usize::MAX).extend(0..100_000);
         assert!(gathered.last.len() == 200_000 && gathered.last.capacity() <= 2 * AHEAD * 100_000);
-    }
-
-    #[test]
-    fn a_test_that_panics_leaves_what_was_kept_before() {
-        let mut kept = vec![7];
-        let bad = |i: i32| if i == 1000 { panic!("at {i}") } else { (i, i % 2 == 0) };
-        extend_sifted(&mut kept, (0..10).map(bad));
-        let caught = catch_unwind(AssertUnwindSafe(|| extend_sifted(&mut kept, (10..2000).map(bad))));
-        assert!(caught.is_err() && kept == [7, 0, 2, 4, 6, 8]);
-        let mut sides = (vec![7], Vec::new());
-        extend_parted([&mut sides.0, &mut sides.1], (0..6).map(bad));
-        let parted = AssertUnwindSafe(|| extend_parted([&mut sides.0, &mut sides.1], (6..2000).map(bad)));
-        assert!(catch_unwind(parted).is_err());
-        assert_eq!(sides, (vec![7, 0, 2, 4], vec![1, 3, 5]));
     }
 }

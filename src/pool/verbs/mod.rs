@@ -18,8 +18,9 @@
 //! only the kernel of a loop. An end receives each claim of a worker as a `Claim`, from which the
 //! end can take the items once. So the ends are safe code, and only `kernel` relies on the
 //! executor. `places` writes results to their final places, `target` lets rangesteal-rayon do that,
-//! `gather` joins the vectors of all runs, `reproducible` has the size of the blocks of a
-//! reproducible loop, and `part` reduces the results of such blocks of a part of a whole.
+//! `gather` joins the vectors of all runs, `extend` appends the items of a stage to one,
+//! `reproducible` has the size of the blocks of a reproducible loop, and `part` reduces the results
+//! of such blocks of a part of a whole.
 //!
 //! `sort` is built on these loops: `merge` and `interleave` merge sorted pieces, `outliers` sorts
 //! slices that are nearly in order, and `comparator` has the code that is compiled for each
@@ -36,6 +37,7 @@ pub(crate) mod chain;
 pub(crate) mod collect;
 pub(crate) mod comparator;
 mod ends;
+mod extend;
 pub(crate) mod feed;
 mod gather;
 pub(crate) mod grow;

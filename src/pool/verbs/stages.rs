@@ -4,6 +4,7 @@ use std::{convert::Infallible, fmt, ops::Range};
 
 use super::{
     chain::{Chain, Each, Source, SourceItem, WorkerOf, behind, itself, made_of},
+    extend::extend_by,
     pieces::InVectors,
     state::{Given, State, Stateless},
 };
@@ -69,17 +70,39 @@ stage! {
     FlatMap
 }
 
+/// [`behind`] for stages that make one item of each. What the chain before the stage
+/// [emits](Chain::emit) goes through the stage.
+macro_rules! makes_one {
+    (|$self:ident, $state:ident, $item:ident| $made:expr) => {
+        const MAKES_ONE: bool = C::MAKES_ONE;
+        behind!(|$self, next, $state, acc, $item| {
+            let made = $made;
+            next($state, acc, made)
+        });
+
+        #[inline(always)]
+        fn emit<Opened>(
+            &$self,
+            state: &mut WorkerOf<C>,
+            item: SourceItem<C>,
+            to: &mut Vec<Opened>,
+            mut open: impl FnMut(&mut WorkerOf<C>, Self::Item) -> Opened,
+        ) {
+            $self.chain.emit(state, item, to, |$state, $item| {
+                let made = $made;
+                open($state, made)
+            });
+        }
+    };
+}
+
 impl<C, F, R> Chain for Map<C, F>
 where
     C: Chain,
     F: for<'a> Fn(Given<'a, C::State, C::Item>) -> R + Sync,
 {
     type Item = R;
-    const MAKES_ONE: bool = C::MAKES_ONE;
-    behind!(|self, next, state, acc, item| {
-        let made = (self.f)(C::State::give(state, item));
-        next(state, acc, made)
-    });
+    makes_one!(|self, state, item| (self.f)(C::State::give(state, item)));
 }
 
 one_of_each!(Map F);
@@ -90,10 +113,9 @@ where
     F: for<'a> Fn(Given<'a, C::State, &'a C::Item>) + Sync,
 {
     type Item = C::Item;
-    const MAKES_ONE: bool = C::MAKES_ONE;
-    behind!(|self, next, state, acc, item| {
+    makes_one!(|self, state, item| {
         (self.f)(C::State::give(state, &item));
-        next(state, acc, item)
+        item
     });
 }
 
@@ -111,9 +133,8 @@ itself!([C] Cloned<C> where Self: Chain);
 
 impl<'t, T: Clone + 't, C: Chain<Item = &'t T>> Chain for Cloned<C> {
     type Item = T;
-    const MAKES_ONE: bool = C::MAKES_ONE;
     const SIFTS: bool = C::SIFTS;
-    behind!(|self, next, state, acc, item| next(state, acc, item.clone()));
+    makes_one!(|self, state, item| item.clone());
 
     #[inline(always)]
     fn sift(&self, state: &mut WorkerOf<C>, item: SourceItem<C>) -> (T, bool) {
@@ -169,10 +190,11 @@ macro_rules! flattens {
             state: &mut WorkerOf<C>,
             item: SourceItem<C>,
             to: &mut Vec<T>,
-            mut open: impl FnMut(Self::Item) -> T,
+            mut open: impl FnMut(&mut WorkerOf<C>, Self::Item) -> T,
         ) {
             let Ok(()) = $self.chain.push(state, item, (), |$state, (), $item| {
-                to.extend($items.into_iter().map(&mut open));
+                let items = $items.into_iter();
+                extend_by(to, items, |item| open($state, item));
                 Ok::<_, Infallible>(())
             });
         }
@@ -200,7 +222,7 @@ itself!([C] Flatten<C> where Self: Chain);
 
 impl<C: Chain<Item: IntoIterator>> Chain for Flatten<C> {
     type Item = <C::Item as IntoIterator>::Item;
-    flattens!(|self, _state, items| items);
+    flattens!(|self, state, items| items);
 }
 
 /// A chain whose closures receive a state. Made by [`On::with`](crate::On::with),
@@ -245,12 +267,12 @@ impl<C: Chain<State = Stateless>, M: State> Chain for With<C, M> {
     #[inline(always)]
     fn emit<T>(
         &self,
-        _: &mut M::Worker,
+        state: &mut M::Worker,
         item: SourceItem<C>,
         to: &mut Vec<T>,
-        open: impl FnMut(C::Item) -> T,
+        mut open: impl FnMut(&mut M::Worker, C::Item) -> T,
     ) {
-        self.chain.emit(&mut (), item, to, open);
+        self.chain.emit(&mut (), item, to, |(), item| open(state, item));
     }
 
     #[inline(always)]

@@ -34,7 +34,7 @@ impl<C: Chain> Chain for On<C> {
         state: &mut WorkerOf<C>,
         item: SourceItem<C>,
         to: &mut Vec<T>,
-        open: impl FnMut(C::Item) -> T,
+        open: impl FnMut(&mut WorkerOf<C>, C::Item) -> T,
     ) {
         self.chain.emit(state, item, to, open);
     }
