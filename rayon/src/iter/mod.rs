@@ -1,5 +1,6 @@
 //! Parallel iterators: the traits, and the iterators that their methods return.
 
+mod at_once;
 mod blocks;
 mod bridge;
 mod collect;
