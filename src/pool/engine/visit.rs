@@ -80,34 +80,21 @@ pub(crate) trait Worker {
 pub(crate) fn visit(
     times: Option<&Times>,
     (me, units): (usize, Units),
-    worker: &mut dyn Worker,
+    worker: &mut (dyn Worker + '_),
     acc: &mut dyn Accumulate,
 ) {
     let _inside = Inside::new();
     let mut worker_log = WorkerLog::enter(times, me, units);
-    let mut visitor = Visitor { worker, acc, log: &mut worker_log };
-    let _or_it_has_given_up = catching(&mut visitor, Visitor::work, Visitor::end_at_panic);
+    let _or_it_has_given_up = catching(
+        &mut (&mut *worker, acc),
+        |(worker, acc)| {
+            worker.work(*acc, &mut worker_log);
+            acc.leave();
+        },
+        |(worker, acc), panic| worker.end_at_panic(panic, *acc),
+    );
     let failed = worker.leave(worker_log.journal.as_deref_mut());
     worker_log.leave(failed);
-}
-
-/// A worker between its arrival and the moment when it leaves.
-struct Visitor<'v, 'l> {
-    worker: &'v mut dyn Worker,
-    acc: &'v mut dyn Accumulate,
-    log: &'v mut WorkerLog<'l>,
-}
-
-impl Visitor<'_, '_> {
-    #[inline(always)] // so that items run above few frames
-    fn work(&mut self) {
-        self.worker.work(self.acc, self.log);
-        self.acc.leave();
-    }
-
-    fn end_at_panic(&mut self, panic: Panic) -> bool {
-        self.worker.end_at_panic(panic, self.acc)
-    }
 }
 
 /// Calls `work` until it returns, and returns its result. After each panic, `end_at_panic` gets the
