@@ -66,7 +66,6 @@ pub(super) struct SharedPart<'r> {
     pub(super) call: Call,
     /// The work of the calling thread before this part.
     pub(super) before: Before,
-    pub(super) begin: Instant,
     pub(super) left: Range<usize>,
     pub(super) turn: Turn<'r>,
     /// As many workers as pay for this loop. If fewer are idle, workers that become idle later may
@@ -104,7 +103,7 @@ impl<'r> Running<'r> {
             self.learn_alone(call.launch.why() == Some(Why::Faster));
             return AfterAlone::Ended(executor.why_alone(&call, options));
         }
-        if call.launch.is_trial() && self.solo.has_work_list() {
+        if call.launch.is_trial() && options.list.is_some() {
             executor.memory.learn_part_of_list(call.this, None);
         } else if call.launch.is_trial() {
             executor.memory.learn_alone(&executor.prices, call.this, true, f32::INFINITY);
@@ -116,11 +115,11 @@ impl<'r> Running<'r> {
     /// shared from its first item on.
     #[inline(never)]
     fn pace_alone(&self) -> Option<AlonePace> {
-        let Self { executor, call: Call { this, awake, launch, .. }, ref solo, .. } = *self;
+        let Self { executor, call: Call { this, awake, launch, .. }, options, ref solo, .. } = *self;
         match launch {
             Launch::Shared { .. } | Launch::Explored => None,
             Launch::Alone { limit, stretch, .. } => Some(solo.pace(limit, stretch).shareable()),
-            Launch::Trial { shared } if solo.has_work_list() => Some(solo.pace(shared, 1).shareable()),
+            Launch::Trial { shared } if options.list.is_some() => Some(solo.pace(shared, 1).shareable()),
             Launch::Trial { shared } => {
                 let is_current = executor.threads.process.is_current();
                 let learnt = if is_current { try_lock_soon(&executor.learnt) } else { None };
@@ -214,12 +213,11 @@ impl<'r> Running<'r> {
         let polls = executor.polls(workers, executor.memory.pace(this), Some(seen));
         let pace = solo.cost_at_least(executor.memory.item(this, options.kind));
         let plan = SharedPlan { workers, pace, boundaries, polls };
-        let begin = before.begin + before.took;
         let (is_full, idle) = (is_full && !is_rest, idle + around);
         if times.tick.is_some() {
             times.dealt = options.parts(&plan, &left, dealt);
         }
-        Some(Box::new(SharedPart { call, before, begin, left, turn, plan, dealt, is_full, idle, times }))
+        Some(Box::new(SharedPart { call, before, left, turn, plan, dealt, is_full, idle, times }))
     }
 
     /// Folds the indices that are left together with the workers that come, and learns from it.
@@ -429,7 +427,6 @@ mod tests {
             let mut shared = SharedPart {
                 call: Call { this, launch, awake: true, weighed: Some(begin), is_gap_short: true },
                 before: Before::nothing(begin),
-                begin,
                 left: 0..1000,
                 turn: executor.take_turn(&options).unwrap(),
                 plan: SharedPlan { workers: 2, pace: None, boundaries, polls },

@@ -78,11 +78,6 @@ impl<'a> Solo<'a> {
         self.options.list.is_some_and(|list| !list.is_dry(0))
     }
 
-    /// Whether the loop runs over a list that grows.
-    pub(crate) fn has_work_list(&self) -> bool {
-        self.options.list.is_some()
-    }
-
     /// The time of an index in nanoseconds: the longer one of the `known` time and of the time that
     /// this thread has measured, if it has.
     pub(crate) fn cost_at_least(&self, known: Option<f32>) -> Option<f32> {

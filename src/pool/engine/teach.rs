@@ -45,8 +45,8 @@ impl Executor {
     ) -> Option<Box<Account>> {
         let repeatable = if self.may_repeat(options) { shared.begun_alike(options) } else { None };
         let has_ranges = shared.has_ranges(options);
-        let SharedPart { call, mut before, begin, left, turn: _turn, plan, is_full, idle, mut times, .. } =
-            *shared;
+        let SharedPart { call, mut before, left, turn: _turn, plan, is_full, idle, mut times, .. } = *shared;
+        let begin = before.begin + before.took;
         times.gather(begin);
         if options.kind.is_from_the_front() {
             // When a search is over, all its items count as done.
