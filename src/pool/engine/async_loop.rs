@@ -11,7 +11,6 @@ use super::{
     ending::{Panic, StopAt},
     handles::CancelToken,
     plan::Plan,
-    range_loop::claim_one,
     thief::Thief,
     visit::catching,
     worker_log::WorkerLog,
@@ -496,4 +495,29 @@ enum Doing {
     Many,
     /// The worker polls an item that has waited.
     Again,
+}
+
+/// Claims the next item, if one is left.
+fn claim_one(owner: &mut Owner<'_>) -> Option<usize> {
+    if owner.left() == 0 {
+        return None;
+    }
+    let mut claimed = None;
+    let ((), contested) = owner.claim(1, 1, |claims| claimed = claims.next());
+    if contested { owner.resolve(1).next() } else { claimed.map(|claimed| claimed.start) }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+    use crate::pool::supply::{Fence, range::Attempt};
+
+    #[test]
+    fn an_item_whose_claim_is_contested_is_claimed() {
+        let ranges = Ranges::new(2, Fence::Symmetric);
+        ranges.partition(0..8, &[8]);
+        let ((mut owner, _), (mut thief, _)) = (ranges.enter(0), ranges.enter(1));
+        assert!(matches!(thief.try_steal(0, &mut |_| Some(4)), Attempt::Done(4)));
+        assert_eq!(claim_one(&mut owner), Some(1));
+    }
 }

@@ -253,16 +253,6 @@ impl Hand for OwnRange<'_, '_> {
     }
 }
 
-/// Claims the next item, if one is left.
-pub(super) fn claim_one(owner: &mut Owner<'_>) -> Option<usize> {
-    if owner.left() == 0 {
-        return None;
-    }
-    let mut claimed = None;
-    let ((), contested) = owner.claim(1, 1, |claims| claimed = claims.next());
-    if contested { owner.resolve(1).next() } else { claimed.map(|claimed| claimed.start) }
-}
-
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use std::{convert::Infallible, iter, ptr};
@@ -278,7 +268,7 @@ mod tests {
             site::{Loop, Site, Slice},
             split::{Boundaries, Splits},
         },
-        supply::{Fence, range::Attempt},
+        supply::Fence,
         team::barrier::PollTimes,
         tell::{journal::Tally, times::Times, units::Units},
     };
@@ -430,15 +420,6 @@ mod tests {
             assert_eq!(lengths.iter().sum::<usize>(), len);
             assert_eq!(lengths[..2], [1, claimed], "{each:?} ns an item");
         }
-    }
-
-    #[test]
-    fn an_item_whose_claim_is_contested_is_claimed() {
-        let ranges = Ranges::new(2, Fence::Symmetric);
-        ranges.partition(0..8, &[8]);
-        let ((mut owner, _), (mut thief, _)) = (ranges.enter(0), ranges.enter(1));
-        assert!(matches!(thief.try_steal(0, &mut |_| Some(4)), Attempt::Done(4)));
-        assert_eq!(claim_one(&mut owner), Some(1));
     }
 
     #[test]
