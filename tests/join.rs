@@ -113,35 +113,6 @@ fn the_caller_helps_what_it_waits_for() {
     assert!((0..50).any(takes_half) || others.have_a_cpu(), "the caller waits for the whole recursion");
 }
 
-/// Each join of a chain has one leaf and the rest of the chain. Other threads take the leaves of
-/// the outermost joins first, though the chain is deep.
-#[test]
-#[cfg_attr(miri, ignore = "the time of items is not known")]
-fn the_leaves_of_a_chain_are_taken_from_the_outside() {
-    fn chain(pool: &Pool, left: usize, leaf: &(dyn Fn(usize) + Sync)) {
-        match left {
-            0 => leaf(0),
-            _ => drop(pool.join(|| chain(pool, left - 1, leaf), || leaf(left))),
-        }
-    }
-    const LEAVES: usize = 60;
-    let (pool, caller) = (pool(2), thread::current().id());
-    let takes_half = |_| {
-        let (begin, taken) = (Instant::now(), Mutex::new(Vec::new()));
-        chain(&pool, LEAVES - 1, &|left| {
-            thread::sleep(Duration::from_millis(1));
-            if thread::current().id() != caller {
-                taken.lock().unwrap().push(left);
-            }
-        });
-        let taken = taken.into_inner().unwrap();
-        assert!(taken.iter().rev().is_sorted(), "{taken:?}");
-        begin.elapsed() < Duration::from_millis(60) * 3 / 4
-    };
-    let others = Others::watch();
-    assert!((0..50).any(takes_half) || others.have_a_cpu(), "the caller runs nearly all leaves");
-}
-
 /// A value that counts drops.
 struct Counted<'a>(&'a AtomicUsize);
 

@@ -71,15 +71,12 @@ fn wait_for(has_come: &AtomicBool, threads: usize) {
     }
 }
 
-/// A `join` whose first closure calls the same `join`. Of kind 0 are joins inside one that runs
-/// alone.
-fn joins(pool: &Pool, depth: usize, most: &Most, kind: usize) -> Level {
+/// A `join` whose first closure calls the same `join`. The outer half of the levels has kind 1.
+fn joins(pool: &Pool, depth: usize, most: &Most) -> Level {
     let this = here();
     if depth > 0 {
-        let (inner, ()) = pool.join(|| joins(pool, depth - 1, most, kind), || ());
-        if kind > 0 || depth < DEPTH {
-            most.see(kind, this, inner);
-        }
+        let (inner, ()) = pool.join(|| joins(pool, depth - 1, most), || ());
+        most.see(usize::from(depth > DEPTH / 2), this, inner);
     }
     this
 }
@@ -110,16 +107,10 @@ fn a_shared_loop_takes_the_documented_stack() {
 fn a_join_takes_the_documented_stack() {
     for threads in [1, 2] {
         let (pool, most) = (Pool::builder().num_threads(threads).build().unwrap(), Most::default());
-        // The first time, nothing is known of the second closures, so they wait in line. They are
-        // too short, so later they do not: this time, or it is one of the rare calls that explore.
-        joins(&pool, DEPTH, &most, 1);
-        let alone = (0..3).map(|_| {
-            let most = Most::default();
-            joins(&pool, DEPTH, &most, 0);
-            most.bytes()[0]
-        });
-        let (alone, [_, in_line]) = (alone.min().unwrap(), most.bytes());
-        assert!(alone > 0 && alone <= at_most(256, 1 << 10), "{alone} bytes");
-        assert!(in_line > 0 && in_line <= at_most(19 << 6, 4 << 10), "{in_line} bytes in line");
+        joins(&pool, DEPTH, &most);
+        // The inner levels are not offered to workers.
+        let [inner, outer] = most.bytes();
+        assert!(inner > 0 && inner <= at_most(256, 1 << 10), "{inner} bytes");
+        assert!(outer > 0 && outer <= at_most(17 << 6, 4 << 10), "{outer} bytes if offered");
     }
 }

@@ -60,7 +60,7 @@ use verbs::{comparator::By, partition, select, sort};
 /// A loop inside a loop takes 0.6 KiB of stack if it runs alone, and up to 3.5 KiB if it is shared
 /// or finds no idle worker; in debug builds 4 and 10 KiB. Long chains and large partial results
 /// take more. [`join`](Self::join) inside `join` takes 0.25 KiB, in debug builds 1 KiB. A `join`
-/// whose second closure waits for a worker takes 1.2 KiB, in debug builds 4 KiB.
+/// that is offered to workers takes 1.1 KiB, in debug builds 4 KiB.
 ///
 /// # What items start
 /// A worker is pinned to one CPU, unless [`pinning`](PoolBuilder::pinning) is off. Programs and
@@ -323,15 +323,12 @@ impl Pool {
     /// divide and conquer that combines the results of both parts.
     ///
     /// The calling thread runs `first`; then it runs `second`, unless a worker has taken `second`.
-    /// In a recursion, `second` of many joins wait while the thread runs `first` of each. Workers
-    /// get the oldest of them first, which is mostly the largest. This also holds for a long chain,
-    /// whose every join has one leaf and the rest: leaves are offered down to a depth of 256 joins.
-    /// `second` is offered only if it took long enough in its last calls at this depth. If it did
-    /// not, and neither did those of the next joins inside, the thread runs the whole join alone,
-    /// and a join inside costs one or two nanoseconds. If that lasts nevertheless, the next join is
-    /// offered again. A thread that waits for `second` helps the joins and loops inside `second`. A
-    /// join that is offered, or runs on a worker, counts as one of the sixteen loops that a pool
-    /// can share at the same time.
+    /// A `join` that is not offered to workers costs a few nanoseconds. `join` inside `join` offers
+    /// only the first levels of the recursion, so that each offer is large: five levels on two
+    /// threads, and three more if a thread is idle. Deeper joins are offered to an idle thread if
+    /// they begin at intervals of microseconds. `second` is offered only if it took long enough in
+    /// its last calls. A thread that waits for `second` helps the joins and loops inside `second`.
+    /// An offered join counts as one of the sixteen loops that a pool can share at the same time.
     ///
     /// End a recursion over numbers with a plain loop over some hundred of them. Use
     /// [`grow`](Self::grow) if no result of a part is needed, and a loop ([`on`](Self::on)) if the
@@ -365,7 +362,7 @@ impl Pool {
     }
 
     /// Whether a [`join`](Self::join) that begins now on this thread is to run both closures
-    /// itself, because a join around it runs alone. Then the caller runs them.
+    /// itself, because it is too deep in its recursion to be offered. Then the caller runs them.
     #[doc(hidden)]
     #[inline]
     pub fn joins_alone(&self) -> bool {

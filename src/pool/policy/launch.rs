@@ -34,7 +34,7 @@ const VERY_CHEAP_NS: f32 = 1.0;
 const VERY_CLEARLY: f32 = 2.0;
 /// Exploration: one call in 16 of a loop that is too short to time is timed, so that changes are
 /// noticed. So is one of the calls that are far apart.
-pub(crate) const TIMED_ONE_IN: u64 = 16;
+const TIMED_ONE_IN: u64 = 16;
 /// Exploration: of the calls that may be decided, one in 256 is shared although that seems not to
 /// pay, so that a fall in the price of help is noticed. This holds for a loop that takes as long as
 /// the assumed price of help: a longer loop explores more often, and a shorter one less often. So
@@ -331,6 +331,13 @@ pub(crate) fn is_join_worth_it(
 fn explored_one_in(expected: f32, awake: bool) -> u64 {
     let assumed = if awake { AWAKE_NS } else { ASLEEP_NS };
     ((EXPLORED_ONE_IN as f32 * assumed / expected) as u64).max(1)
+}
+
+/// Whether the second closure of a join that is not offered is timed. It is always timed below the
+/// outermost level and above level `last`: joins at these levels are few, and they soon show that a
+/// recursion runs over more data. At other levels it is timed now and then.
+pub(crate) fn is_join_timed(level: u32, last: u32, draw: Draw) -> bool {
+    level > 0 && level < last || draw.is_one_in(TIMED_ONE_IN)
 }
 
 /// The number of helpers that pay for `work` nanoseconds of work. Each helper needs `worth_sharing`

@@ -228,7 +228,7 @@ impl<J: Copy> Barrier<J> {
     #[inline(never)] // the job runs above the caller's frame
     pub(crate) fn publish<'a>(
         &'a self,
-        turn: &Turn<'a>,
+        turn: &'a Turn<'_>,
         caller: Caller,
         offer: Offer,
         job: J,
@@ -241,7 +241,7 @@ impl<J: Copy> Barrier<J> {
     /// Offers `job`, and wakes nobody that sleeps on an offer.
     pub(crate) fn offer_job<'a>(
         &'a self,
-        turn: &Turn<'a>,
+        turn: &'a Turn<'_>,
         caller: Caller,
         offer: Offer,
         job: J,

@@ -1,6 +1,5 @@
 //! Lifetime erasure. The threads live as long as the pool, and run a closure that borrows local
-//! variables of the caller: workers in a loop ([`share`]) or in a join (`line.rs`), or tasks
-//! ([`lend`]).
+//! variables of the caller: workers in a loop ([`share`]), or tasks ([`lend`]).
 
 #![allow(unsafe_code)] // the one place where a lifetime is erased
 
@@ -13,12 +12,12 @@ use super::{
     here::Here,
 };
 
-/// A borrowed closure. Only [`share`], [`lend`] and `wait_in_line` (`line.rs`) know its lifetime.
+/// A borrowed closure. Only [`share`] and [`lend`] know its lifetime.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Job(*const (dyn Fn(usize) + Sync));
 
-// SAFETY: *wait*: 1. any thread may use a shared reference to a `Sync` closure; 2. `share`, `lend`
-// and `wait_in_line` guarantee that the closure is still alive.
+// SAFETY: *wait*: 1. any thread may use a shared reference to a `Sync` closure; 2. `share` and
+// `lend` guarantee that the closure is still alive.
 unsafe impl Send for Job {}
 
 // SAFETY: *wait*: as for `Send`: a `Job` is read only.
@@ -26,11 +25,11 @@ unsafe impl Sync for Job {}
 
 impl Job {
     /// The job that calls `work`, with a longer lifetime than `work` has.
-    pub(super) fn new(work: &(dyn Fn(usize) + Sync)) -> Self {
+    fn new(work: &(dyn Fn(usize) + Sync)) -> Self {
         let pointer: *const (dyn Fn(usize) + Sync + '_) = work;
         // SAFETY: the two types differ only in the lifetime. The borrow of `work` lasts long
-        // enough: `share`, `lend` and `wait_in_line` do not return or unwind before nobody can run
-        // the job any more.
+        // enough: `share` and `lend` do not return or unwind before nobody can run the job any
+        // more.
         #[expect(clippy::transmute_ptr_to_ptr, reason = "only a transmute may lengthen a lifetime")]
         let erased = unsafe {
             std::mem::transmute::<*const (dyn Fn(usize) + Sync + '_), *const (dyn Fn(usize) + Sync + 'static)>(
@@ -43,11 +42,11 @@ impl Job {
     /// Runs the closure in this seat. The calling thread must be inside the loop that published the
     /// job, or inside the gate of the closure that was lent.
     pub(crate) fn run(self, seat: usize) {
-        // SAFETY: *wait*: 1. the pointer comes from the reference that was passed to `share`, to
-        // `wait_in_line` or to `lend`; 2. a worker gets a job when it enters the barrier, and the
-        // first two do not return or unwind before every worker that has entered has left; 3. a
-        // task runs the job inside the gate, and `lend` closes the gate, and waits for those
-        // inside, before it returns or unwinds.
+        // SAFETY: *wait*: 1. the pointer comes from the reference that was passed to `share` or
+        // `lend`; 2. a worker gets a job when it enters the barrier, and `share` does not return or
+        // unwind before every worker that has entered has left; 3. a task runs the job inside the
+        // gate, and `lend` closes the gate, and waits for those inside, before it returns or
+        // unwinds.
         let work = unsafe { &*self.0 };
         work(seat);
     }
