@@ -10,6 +10,9 @@
 //! too: parts may be so uneven that one of them has most of the work. The estimated cost of a
 //! second closure is the measured cost of the last second closure at the same level. If the
 //! estimated cost is too small to pay for a wake-up, no worker is woken.
+//!
+//! If a whole recursion was too short to be timed, the next one runs alone: its joins read no
+//! clock. If it lasts nevertheless, its further joins are as others.
 
 use std::{cell::Cell, panic::resume_unwind, sync::PoisonError};
 
@@ -19,7 +22,7 @@ use crate::{
     pool::{
         policy::{
             alone_or_shared::TRIAL_PARTS,
-            launch::{self, Gap, JoinHelp},
+            launch::{self, Gap, JoinHelp, TIMED_ONE_IN},
             prices::{Estimate, TOO_SHORT_TO_TIME_NS},
             rhythm::{Explores, LoopSeen},
             site::{Loop, LoopKind, Site, Slice},
@@ -49,7 +52,26 @@ const LONG_NS: u32 = 3000;
 /// In joins: how many deep joins are measured together.
 const MEASURED: u32 = 32;
 
+/// The level of all joins in a recursion that runs alone.
+const ALONE: u32 = u32::MAX;
+
+/// A recursion that runs alone first looks at the clock at this join inside it, then at twice this
+/// number, four times this number, and so on.
+const FIRST_LOOK: u32 = 2;
+
+/// In nanoseconds: a recursion that runs alone lasts if it takes more than this after its first
+/// look at the clock.
+const LASTS_NS: f32 = 10e3;
+
+/// In nanoseconds: a recursion that took less is tried alone now and then. Readings of the clock
+/// may be most of its time.
+const SEEMS_LONG_NS: f32 = 4.0 * TOO_SHORT_TO_TIME_NS;
+
+/// Such a recursion is tried alone in one of this many calls.
+const TRIED_ONE_IN: u64 = 64;
+
 thread_local!(static LEVEL: Cell<u32> = const { Cell::new(0) });
+thread_local!(static SHORT: ShortRecursion = const { ShortRecursion::new() });
 thread_local!(static DEEP: DeepJoins = const { DeepJoins::new() });
 
 /// The joins of a thread that are so deep in their recursion that most of them are short.
@@ -104,6 +126,45 @@ impl DeepJoins {
     }
 }
 
+/// A recursion of a thread that runs alone, since the last one was short.
+struct ShortRecursion {
+    /// How many joins have begun inside it.
+    joins: Cell<u32>,
+    /// The time of its first look at the clock.
+    since: Cell<Option<Instant>>,
+}
+
+impl ShortRecursion {
+    const fn new() -> Self {
+        Self { joins: Cell::new(0), since: Cell::new(None) }
+    }
+
+    /// A recursion begins that is expected to be short.
+    fn restart(&self) {
+        self.joins.set(0);
+        self.since.set(None);
+    }
+
+    /// A join begins inside. Returns whether the recursion lasts.
+    #[inline]
+    fn lasts(&self) -> bool {
+        let joins = self.joins.get().wrapping_add(1);
+        self.joins.set(joins);
+        joins.is_power_of_two() && joins >= FIRST_LOOK && self.look()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn look(&self) -> bool {
+        let now = Instant::now();
+        match self.since.get() {
+            None => self.since.set(Some(now)),
+            Some(since) => return nanos(now - since) > LASTS_NS,
+        }
+        false
+    }
+}
+
 /// While this value lives, all joins that the thread calls have the level of this value.
 struct Level {
     before: u32,
@@ -118,6 +179,27 @@ impl Level {
 impl Drop for Level {
     fn drop(&mut self) {
         LEVEL.set(self.before);
+    }
+}
+
+/// A whole recursion, when it begins.
+struct Whole<'a> {
+    is_alone: bool,
+    /// `None` if it is not timed.
+    timed: Option<Timed<'a>>,
+}
+
+/// The time of a recursion, from `begin` to the drop of this value.
+struct Timed<'a> {
+    executor: &'a Executor,
+    site: Site,
+    begin: Instant,
+}
+
+impl Drop for Timed<'_> {
+    #[inline(never)]
+    fn drop(&mut self) {
+        self.executor.learn_join(join_loop(self.site, ALONE), self.begin);
     }
 }
 
@@ -145,16 +227,32 @@ impl Executor {
         if self.joins_alone() {
             return both(first, second);
         }
+        self.join_here(Site::new(both as *const ()), first, second)
+    }
+
+    /// Does what [`join`](Self::join) does, if the join is neither too deep nor inside a recursion
+    /// that runs alone.
+    #[inline(never)] // so that other joins have a small frame
+    fn join_here<A, B: Send>(
+        &self,
+        site: Site,
+        first: impl FnOnce() -> A,
+        second: impl FnOnce() -> B + Send,
+    ) -> (A, B) {
         let level = LEVEL.get();
+        let mut _timed = None;
         if level == 0 {
+            let Whole { is_alone, timed } = self.whole_recursion(site);
+            if is_alone {
+                return Self::join_whole(timed, first, second);
+            }
+            _timed = timed;
             DEEP.with(|deep| deep.restart(false));
         } else if level >= self.levels(MOST_PARTS) {
             DEEP.with(DeepJoins::begin);
         }
         let _deeper = Level::new(level + 1);
-        // A join counts as a loop over one item at this level.
-        let slice = Slice { address: level as usize, len: 1 };
-        let this = Loop { site: Site::new(both as *const ()), slice };
+        let this = join_loop(site, level);
         if let Some((turn, call)) = self.turn_to_join(this, level) {
             return self.join_offered(turn, call, first, second);
         }
@@ -167,11 +265,41 @@ impl Executor {
         (first, second)
     }
 
-    /// A join begins on this thread. Returns whether it is too deep in its recursion to be offered.
-    /// Then so are the joins inside it, which have the same level, unless they take long.
+    /// Runs a whole recursion alone.
+    #[inline(never)] // so that a join inside another one has a small frame
+    fn join_whole<A, B>(
+        _timed: Option<Timed<'_>>,
+        first: impl FnOnce() -> A,
+        second: impl FnOnce() -> B,
+    ) -> (A, B) {
+        SHORT.with(ShortRecursion::restart);
+        let _alone = Level::new(ALONE);
+        (first(), second())
+    }
+
+    /// The recursion that begins now at `site`.
+    #[inline(never)] // as above
+    fn whole_recursion(&self, site: Site) -> Whole<'_> {
+        let took = self.memory.over_this(join_loop(site, ALONE));
+        let is_shorter = |than: f32| took.is_some_and(|took| took < than);
+        let draw = draw();
+        let is_tried = is_shorter(SEEMS_LONG_NS) && draw.is_one_in(TRIED_ONE_IN);
+        let is_timed = is_tried || took.is_none() || draw.is_one_in(TIMED_ONE_IN);
+        let is_alone = is_tried || is_shorter(TOO_SHORT_TO_TIME_NS);
+        let timed = || Timed { executor: self, site, begin: Instant::now() };
+        Whole { is_alone, timed: is_timed.then(timed) }
+    }
+
+    /// A join begins on this thread. Returns whether it is too deep in its recursion to be offered,
+    /// or the recursion runs alone. Then so do the joins inside it, which have the same level,
+    /// unless they take long.
     #[inline]
     pub(crate) fn joins_alone(&self) -> bool {
         let level = LEVEL.get();
+        if level == ALONE && SHORT.with(ShortRecursion::lasts) {
+            LEVEL.set(1);
+            return false;
+        }
         level >= self.levels(MOST_PARTS)
             && (level >= DEEPEST || self.workers == 1 || DEEP.with(DeepJoins::are_alone))
     }
@@ -320,6 +448,12 @@ impl Executor {
     }
 }
 
+/// A join at this level of a recursion counts as a loop over one item. The whole recursion counts
+/// as one at level [`ALONE`].
+fn join_loop(site: Site, level: u32) -> Loop {
+    Loop { site, slice: Slice { address: level as usize, len: 1 } }
+}
+
 #[cfg(all(test, not(any(loom, shuttle, miri))))] // Miri's clock says nothing about prices
 mod tests {
     use std::{
@@ -373,6 +507,60 @@ mod tests {
         deep.are_long.set(true);
         deep.restart(false);
         assert!(deep.are_alone(), "another recursion");
+    }
+
+    /// The level of the joins inside an outermost join.
+    fn level_inside(pool: &Pool) -> u32 {
+        pool.join(|| LEVEL.get(), || ()).0
+    }
+
+    /// The thread may lose its CPU in a call that is timed.
+    #[test]
+    fn a_recursion_that_was_short_runs_alone() {
+        let pool = Pool::builder().num_threads(2).build().unwrap();
+        assert_eq!(level_inside(&pool), 1, "nothing is known of it");
+        assert!((0..1000).any(|_| level_inside(&pool) == ALONE));
+        assert_eq!(LEVEL.get(), 0);
+    }
+
+    #[test]
+    fn a_recursion_that_runs_alone_and_lasts_does_not_go_on_so() {
+        let pool = Pool::builder().num_threads(2).build().unwrap();
+        let after = |joins: u32, long: Duration| {
+            let _alone = Level::new(ALONE);
+            SHORT.with(ShortRecursion::restart);
+            for _ in 0..joins {
+                pool.join(|| (), || ());
+                let begin = Instant::now();
+                while begin.elapsed() < long {}
+            }
+            LEVEL.get()
+        };
+        let long = Duration::from_micros(20);
+        assert_eq!(after(2 * FIRST_LOOK - 1, long), ALONE, "it has looked once");
+        assert_eq!(after(2 * FIRST_LOOK, long), 1);
+        assert!((0..100).any(|_| after(2 * FIRST_LOOK, Duration::ZERO) == ALONE), "it may lose its CPU");
+    }
+
+    /// Readings of the clock made it seem to take 10 µs.
+    #[test]
+    fn a_recursion_that_seems_long_is_tried_alone() {
+        let pool = Pool::builder().num_threads(2).build().unwrap();
+        let calls = |took: f32| {
+            let (executor, site) = (pool.executor(), Site::new(std::ptr::without_provenance(0x1230)));
+            let whole = join_loop(site, ALONE);
+            (0..40).for_each(|_| executor.memory.learn(whole, LoopKind::THROUGH, 1, took));
+            (0..10_000)
+                .filter(|_| {
+                    let Whole { is_alone, timed } = executor.whole_recursion(site);
+                    std::mem::forget(timed);
+                    is_alone
+                })
+                .count()
+        };
+        let [short, seems_long, long] = [1e3, 1e4, 1e5].map(calls);
+        assert_eq!((short, long), (10_000, 0));
+        assert!((100..200).contains(&seems_long), "one in 64: {seems_long}");
     }
 
     #[test]

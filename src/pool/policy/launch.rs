@@ -34,7 +34,7 @@ const VERY_CHEAP_NS: f32 = 1.0;
 const VERY_CLEARLY: f32 = 2.0;
 /// Exploration: one call in 16 of a loop that is too short to time is timed, so that changes are
 /// noticed. So is one of the calls that are far apart.
-const TIMED_ONE_IN: u64 = 16;
+pub(crate) const TIMED_ONE_IN: u64 = 16;
 /// Exploration: of the calls that may be decided, one in 256 is shared although that seems not to
 /// pay, so that a fall in the price of help is noticed. This holds for a loop that takes as long as
 /// the assumed price of help: a longer loop explores more often, and a shorter one less often. So
