@@ -327,9 +327,10 @@ impl Pool {
     /// only the first levels of the recursion, so that each offer is large: five levels on two
     /// threads, and three more if a thread is idle. Deeper joins are offered to an idle thread if
     /// they begin at intervals of microseconds. `second` is offered only if it took long enough in
-    /// its last calls. If a whole recursion took less than 4 µs, the next one offers nothing, unless
-    /// it lasts for more than some 10 µs. A thread that waits for `second` helps the joins and loops inside `second`.
-    /// An offered join counts as one of the sixteen loops that a pool can share at the same time.
+    /// its last calls. If a whole recursion took less than 4 µs, the next one offers nothing,
+    /// unless it lasts for more than some 10 µs. A thread that waits for `second` helps the joins
+    /// and loops inside `second`. An offered join counts as one of the sixteen loops that a pool
+    /// can share at the same time.
     ///
     /// End a recursion over numbers with a plain loop over some hundred of them. Use
     /// [`grow`](Self::grow) if no result of a part is needed, and a loop ([`on`](Self::on)) if the
