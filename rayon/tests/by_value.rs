@@ -8,8 +8,6 @@ use std::{
     collections::LinkedList,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
-    thread,
-    time::Duration,
 };
 
 use dropped::Dropped;
@@ -133,25 +131,6 @@ fn if_a_stage_panics() {
         "by_uniform_blocks": |items, bad, _at| items.by_uniform_blocks(64).map(bad).for_each(drop);
         "with_max_len": |items, bad, _at| items.with_max_len(1).map(bad).for_each(drop);
     }
-}
-
-fn slowly(item: Dropped<'_>) -> Dropped<'_> {
-    thread::sleep(Duration::from_micros(20));
-    item
-}
-
-/// The loops of a long chain run at the same time.
-#[test]
-fn if_one_of_the_loops_of_a_long_chain_panics() {
-    dropped_once("collect", &|mut items, bad| {
-        let behind = items.split_off(N - 9);
-        _ = items.into_par_iter().chain(behind).map(slowly).map(at(bad)).collect::<Vec<_>>();
-    });
-    dropped_once("fold", &|mut items, bad| {
-        let behind = items.split_off(9);
-        let items = items.into_par_iter().chain(behind).map(slowly).map(at(bad));
-        _ = items.map(|item| vec![item]).reduce(Vec::new, joined);
-    });
 }
 
 #[test]

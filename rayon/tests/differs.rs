@@ -9,7 +9,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc, Barrier, Mutex,
-        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+        atomic::{AtomicUsize, Ordering::Relaxed},
         mpsc::channel,
     },
     thread,
@@ -548,67 +548,6 @@ fn chains_have_the_results_of_two_loops_in_order() {
             assert_eq!(some.collect::<Vec<_>>(), plain[..2900]);
         });
     }
-}
-
-#[test]
-fn long_chains_of_few_items_have_the_results_of_two_loops_in_order() {
-    for (threads, [a, b]) in [1, 2, 3].into_iter().flat_map(|threads| {
-        [[3, 3], [0, 4], [4, 0], [1, 2000], [2000, 1], [1, 1]].map(|lens| (threads, lens))
-    }) {
-        let (a, b) = (0..a, 10..10 + b);
-        let plain: Vec<u32> = a.clone().chain(b.clone()).collect();
-        let all = || {
-            a.clone().into_par_iter().chain(b.clone()).inspect(|x| {
-                if [0, 1, 2, 10, 11].contains(x) {
-                    slow();
-                }
-            })
-        };
-        pool(threads).install(|| {
-            assert_eq!(all().collect::<Vec<_>>(), plain);
-            let mut extended = vec![7];
-            extended.par_extend(all());
-            assert_eq!(extended[1..], plain);
-            let even: Vec<u32> = plain.iter().copied().filter(|x| x % 2 == 0).collect();
-            assert_eq!(all().filter(|x| x % 2 == 0).collect::<Vec<_>>(), even);
-            assert_eq!(all().filter(|x| x % 2 == 0).count(), even.len());
-            assert_eq!(all().sum::<u32>(), plain.iter().sum());
-            assert_eq!(all().min(), plain.iter().copied().min());
-            let text = |x: u32| x.to_string();
-            let joined: String = plain.iter().copied().map(text).collect();
-            assert_eq!(all().map(text).reduce(String::new, |a, b| a + &b), joined);
-            assert_eq!(all().map(text).collect::<String>(), joined);
-            assert_eq!(all().partition::<Vec<u32>, Vec<u32>, _>(|x| x % 2 == 0).0, even);
-            assert_eq!(
-                all().map(|x| (x, x)).unzip::<_, _, Vec<u32>, Vec<u32>>(),
-                (plain.clone(), plain.clone())
-            );
-            let total = AtomicUsize::new(0);
-            all().chain([5, 6]).for_each(|x| _ = total.fetch_add(x as usize, Relaxed));
-            assert_eq!(total.into_inner(), 11 + plain.iter().sum::<u32>() as usize);
-            assert_eq!(all().find_first(|x| *x > 2), plain.iter().copied().find(|x| *x > 2));
-        });
-    }
-}
-
-#[test]
-fn the_loops_of_a_long_chain_of_few_items_run_at_the_same_time() {
-    pool(2).install(|| {
-        let has_met = |begun: &[AtomicBool; 2], mine: usize| {
-            begun[mine].store(true, Relaxed);
-            let begin = Instant::now();
-            while !begun[1 - mine].load(Relaxed) && begin.elapsed() < Duration::from_millis(20) {
-                thread::yield_now();
-            }
-            begun[1 - mine].load(Relaxed)
-        };
-        let meets = |_| {
-            let begun = [const { AtomicBool::new(false) }; 2];
-            let items = rayon::iter::once(0).chain([1]);
-            items.map(|mine| has_met(&begun, mine)).collect::<Vec<_>>() == [true, true]
-        };
-        assert!((0..50).any(meets), "an item of one loop never meets one of the other loop");
-    });
 }
 
 #[test]

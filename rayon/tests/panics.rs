@@ -6,7 +6,7 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
 };
 
-use rangesteal_rayon::{self as rayon, Scope, ScopeFifo, prelude::*};
+use rangesteal_rayon::{self as rayon, Scope, ScopeFifo};
 
 /// A value whose drop panics.
 struct Bomb(usize);
@@ -39,18 +39,6 @@ fn of_a_join_with_two_panics_the_first_comes_out() {
     // Inside a pool of one thread no join is offered to another thread.
     let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     alone.install(of_joins);
-}
-
-/// The first of these chains is expected to be long, so its loops run at the same time.
-#[test]
-fn of_a_chain_with_two_panics_the_first_comes_out() {
-    let chain = || rayon::iter::once(1).chain(rayon::iter::once(2));
-    let strike = |number| -> u8 { panic_any(Bomb(number)) };
-    let second = |number| if number == 1 { Some(Bomb(number)) } else { panic_any(Bomb(number)) };
-    for _ in 0..9 {
-        assert_eq!(bomb_of(|| chain().map(strike).max()), 1);
-        assert_eq!(bomb_of(|| chain().map(second).reduce(|| None, Option::or)), 2);
-    }
 }
 
 #[test]

@@ -10,12 +10,12 @@ use rangesteal::{
     source::{Chain, Source, portioned},
 };
 
-use super::{ParallelIterator, Staged, at_once::at_once, drive::gather, lend::Driven, plumbing::Folder};
+use super::{ParallelIterator, Staged, drive::gather, lend::Driven, plumbing::Folder};
 use crate::pool::{Seat, current};
 
 /// Consumes a chain of items `T`.
 #[doc(hidden)]
-pub trait End<T>: Sized + Sync {
+pub trait End<T>: Sync {
     /// The result.
     type Out: Send;
     /// The state that each worker keeps during the loop, for the stages before the end.
@@ -23,9 +23,6 @@ pub trait End<T>: Sized + Sync {
 
     /// Whether any of several items may be the result, and then ends the loop.
     const TAKES_ANY: bool = false;
-
-    /// Whether no item ends the loop.
-    const NEEDS_ALL: bool = false;
 
     /// Makes the state of a worker.
     fn keep(&self) -> Self::Kept;
@@ -41,18 +38,6 @@ pub trait End<T>: Sized + Sync {
     /// The result of two loops, one after the other. `first` is the result of the first loop, and
     /// `second` runs the second loop, if it is still needed.
     fn then(&self, first: Self::Out, second: impl FnOnce() -> Self::Out) -> Self::Out;
-
-    /// Runs a loop over each of two iterators, at the same time if a thread is idle. For ends that
-    /// [need all items](Self::NEEDS_ALL).
-    fn at_once<A, B>(&self, a: A, b: B) -> Self::Out
-    where
-        T: Send,
-        A: ParallelIterator<Item = T>,
-        B: ParallelIterator<Item = T>,
-    {
-        let (first, second) = at_once(|| a.rs_run(self), || b.rs_run(self));
-        self.then(first, || second)
-    }
 
     /// Runs the loop over an iterator that another crate has defined.
     #[track_caller]
@@ -127,16 +112,6 @@ impl<T, E: End<T>> End<T> for &E {
     type Out = E::Out;
     type Kept = E::Kept;
     const TAKES_ANY: bool = E::TAKES_ANY;
-    const NEEDS_ALL: bool = E::NEEDS_ALL;
-
-    fn at_once<A, B>(&self, a: A, b: B) -> E::Out
-    where
-        T: Send,
-        A: ParallelIterator<Item = T>,
-        B: ParallelIterator<Item = T>,
-    {
-        (**self).at_once(a, b)
-    }
 
     fn keep(&self) -> E::Kept {
         (**self).keep()
@@ -340,16 +315,6 @@ impl<T, S: Stage<T> + Sync, E: End<S::Made>> End<T> for Then<S, E> {
     type Out = E::Out;
     type Kept = E::Kept;
     const TAKES_ANY: bool = E::TAKES_ANY;
-    const NEEDS_ALL: bool = E::NEEDS_ALL;
-
-    fn at_once<A, B>(&self, a: A, b: B) -> E::Out
-    where
-        T: Send,
-        A: ParallelIterator<Item = T>,
-        B: ParallelIterator<Item = T>,
-    {
-        self.1.at_once(Staged { base: a, stage: &self.0 }, Staged { base: b, stage: &self.0 })
-    }
 
     fn keep(&self) -> E::Kept {
         self.1.keep()

@@ -18,7 +18,6 @@ use rangesteal::{
 
 use super::{
     End, IndexedEnd, ParallelIterator,
-    at_once::at_once,
     drive::{self, Prunes, joined},
 };
 use crate::{
@@ -57,9 +56,7 @@ macro_rules! ends {
                 $then
             }
 
-            $(const NEEDS_ALL: bool = $crate::iter::ends::needs_all!($may_end);
-
-            const TAKES_ANY: bool = matches!(
+            $(const TAKES_ANY: bool = matches!(
                 $crate::iter::drive::Prunes::$prunes,
                 $crate::iter::drive::Prunes::All
             );
@@ -81,17 +78,6 @@ macro_rules! ends {
     };
 }
 pub(super) use ends;
-
-/// Whether a fold by a function of `drive` needs all items.
-macro_rules! needs_all {
-    (through) => {
-        true
-    };
-    (until) => {
-        false
-    };
-}
-pub(super) use needs_all;
 
 /// Declares an end with fields, and implements [`End`].
 macro_rules! end {
@@ -246,8 +232,6 @@ end! {
     |self, on| on.unzip(),
     |first, second| both_joined(first, second()),
     {
-        const NEEDS_ALL: bool = true;
-
         fn foreign<I: ParallelIterator<Item = (A, B)>>(&self, iter: I) -> (Vec<A>, Vec<B>) {
             drive::to_two(iter, |firsts, seconds, (a, b)| {
                 firsts.push(a);
@@ -262,8 +246,6 @@ end! {
     |self, on| on.partition(|(_, item)| (self.f)(item)),
     |first, second| both_joined(first, second()),
     {
-        const NEEDS_ALL: bool = true;
-
         fn foreign<I: ParallelIterator<Item = T>>(&self, iter: I) -> (Vec<T>, Vec<T>) {
             drive::to_two(iter, |yes, no, item| if (self.f)(&item) { yes.push(item) } else { no.push(item) })
         }
@@ -299,21 +281,6 @@ ends!([T: Send] Into<'_, T>, T => (),
 |self, on| on.collect_into(&mut lock(&self.0)),
 |_first, second| second(),
 {
-    const NEEDS_ALL: bool = true;
-
-    /// The second loop has a vector of its own, unless it would be long.
-    fn at_once<A: ParallelIterator<Item = T>, B: ParallelIterator<Item = T>>(&self, a: A, b: B) {
-        const FEW_TO_MOVE: usize = 1000;
-        if b.opt_len().is_none_or(|len| len > FEW_TO_MOVE) {
-            a.rs_run(self);
-            return b.rs_run(self);
-        }
-        let mut behind = Vec::new();
-        let own = Into::new(&mut behind);
-        at_once(|| a.rs_run(self), || b.rs_run(&own));
-        lock(&self.0).append(&mut behind);
-    }
-
     fn foreign<I: ParallelIterator<Item = T>>(&self, iter: I) {
         drive::append(iter, &mut lock(&self.0));
     }

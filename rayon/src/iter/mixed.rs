@@ -9,9 +9,7 @@ use rangesteal::{
 };
 
 use super::{
-    End, Gather, GatherExact, Gathered, IndexedEnd, IndexedParallelIterator, Keeps, ParallelIterator,
-    at_once::{FEW, Site},
-    drive,
+    End, Gather, GatherExact, Gathered, IndexedEnd, IndexedParallelIterator, Keeps, ParallelIterator, drive,
     end::Behind,
     ends,
     lend::ToEnd,
@@ -29,22 +27,6 @@ shown!(OneAfterOther<A, B>);
 /// See [`ParallelIterator::chain`].
 pub type Chain<A, B> = Gathered<OneAfterOther<A, B>>;
 
-impl<A: ParallelIterator, B: ParallelIterator<Item = A::Item>> OneAfterOther<A, B> {
-    #[track_caller]
-    #[inline(always)]
-    fn in_turn<E: End<A::Item>>(self, end: E) -> E::Out {
-        let Self(a, b) = self;
-        let first = a.rs_run(&end);
-        end.then(first, || b.rs_run(&end))
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn timed<E: End<A::Item>>(self, site: Site, end: E) -> E::Out {
-        site.time(|is_long| if is_long { end.at_once(self.0, self.1) } else { self.in_turn(end) })
-    }
-}
-
 impl<A: ParallelIterator, B: ParallelIterator<Item = A::Item>> Gather for OneAfterOther<A, B> {
     type Item = A::Item;
 
@@ -52,20 +34,12 @@ impl<A: ParallelIterator, B: ParallelIterator<Item = A::Item>> Gather for OneAft
         ends::gathered!(self.known_len(), |end| self.rs_run(end))
     }
 
-    /// Runs a loop over each of the iterators: at the same time if one of them has few items and
-    /// the chain is long, and otherwise in turn.
+    /// Runs a loop over each of the iterators.
     #[track_caller]
     fn rs_run<E: End<A::Item>>(self, end: E) -> E::Out {
-        if const { E::NEEDS_ALL && cfg!(all(feature = "threads", not(target_family = "wasm"))) } {
-            let is_few = |len: Option<usize>| len.is_some_and(|len| len <= FEW);
-            if is_few(self.0.opt_len()) || is_few(self.1.opt_len()) {
-                let site = Site::here();
-                if !site.is_short() {
-                    return self.timed(site, end);
-                }
-            }
-        }
-        self.in_turn(end)
+        let Self(a, b) = self;
+        let first = a.rs_run(&end);
+        end.then(first, || b.rs_run(&end))
     }
 
     fn drive<C: UnindexedConsumer<A::Item>>(self, consumer: C) -> C::Result {

@@ -1,6 +1,5 @@
 //! Parallel iterators: the traits, and the iterators that their methods return.
 
-mod at_once;
 mod blocks;
 mod bridge;
 mod collect;
