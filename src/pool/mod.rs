@@ -327,8 +327,9 @@ impl Pool {
     /// only the first levels of the recursion, so that each offer is large: five levels on two
     /// threads, and three more if a thread is idle. Deeper joins are offered to an idle thread if
     /// they begin at intervals of microseconds. `second` is offered only if it took long enough in
-    /// its last calls. If a whole recursion took less than 4 µs, the next one offers nothing,
-    /// unless it lasts for more than some 10 µs. A thread that waits for `second` helps the joins
+    /// its last calls. If a whole recursion took less than 4 µs when it was last timed, which one
+    /// call in 16 is, its joins offer nothing, unless four of them show that it takes more than
+    /// 10 µs now. A thread that waits for `second` helps the joins
     /// and loops inside `second`. An offered join counts as one of the sixteen loops that a pool
     /// can share at the same time.
     ///
@@ -364,7 +365,8 @@ impl Pool {
     }
 
     /// Whether a [`join`](Self::join) that begins now on this thread is to run both closures
-    /// itself, because it is too deep in its recursion to be offered. Then the caller runs them.
+    /// itself, because it is too deep in its recursion to be offered, or its recursion runs alone.
+    /// Then the caller runs them. Counts the join: to be called once for each.
     #[doc(hidden)]
     #[inline]
     pub fn joins_alone(&self) -> bool {

@@ -11,10 +11,10 @@
 //! second closure is the measured cost of the last second closure at the same level. If the
 //! estimated cost is too small to pay for a wake-up, no worker is woken.
 //!
-//! If a whole recursion was too short to be timed, the next one runs alone: its joins read no
-//! clock. If it lasts nevertheless, its further joins are as others.
+//! If a whole recursion took less than 4 µs when it was last timed, it runs alone: its joins read
+//! hardly any clock. If it lasts nevertheless, its further joins are as others.
 
-use std::{cell::Cell, panic::resume_unwind, sync::PoisonError};
+use std::{cell::Cell, panic::resume_unwind, sync::PoisonError, thread};
 
 use super::{ending::discard, executor::Executor, inputs::draw, visit::visit_once};
 use crate::{
@@ -189,7 +189,7 @@ struct Whole<'a> {
     timed: Option<Timed<'a>>,
 }
 
-/// The time of a recursion, from `begin` to the drop of this value.
+/// The time of a recursion, from `begin` to the drop of this value, unless it panics.
 struct Timed<'a> {
     executor: &'a Executor,
     site: Site,
@@ -199,7 +199,9 @@ struct Timed<'a> {
 impl Drop for Timed<'_> {
     #[inline(never)]
     fn drop(&mut self) {
-        self.executor.learn_join(join_loop(self.site, ALONE), self.begin);
+        if !thread::panicking() {
+            self.executor.learn_join(join_loop(self.site, ALONE), self.begin);
+        }
     }
 }
 
@@ -296,7 +298,7 @@ impl Executor {
     #[inline]
     pub(crate) fn joins_alone(&self) -> bool {
         let level = LEVEL.get();
-        if level == ALONE && SHORT.with(ShortRecursion::lasts) {
+        if level == ALONE && self.workers > 1 && SHORT.with(ShortRecursion::lasts) {
             LEVEL.set(1);
             return false;
         }
@@ -459,7 +461,6 @@ mod tests {
     use std::{
         hint,
         sync::atomic::{AtomicBool, Ordering::Relaxed},
-        thread,
         time::Duration,
     };
 

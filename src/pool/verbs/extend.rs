@@ -1,4 +1,5 @@
-//! Appends the items that a stage makes to a vector, faster than [`Vec::extend`].
+//! Appends the items that a stage makes to a vector. Short arrays and items that a test keeps are
+//! appended faster than by [`Vec::extend`].
 
 #![allow(unsafe_code)] // writes into the spare room of a Vec
 
@@ -7,8 +8,8 @@ use std::{mem, ops::Range, ptr};
 /// In items: an array that is no longer is appended item by item.
 const SHORT_ARRAY: usize = 8;
 
-/// In items: the length of a short array, if an iterator of this size is that of one. It has two
-/// indices beside the items.
+/// In items: the length of the array, if `I` iterates over a short one: its size is that of two
+/// indices and the items. Otherwise a guess, which only chooses the faster way.
 const fn in_array<I: Iterator>() -> usize {
     let inside = size_of::<I>().saturating_sub(size_of::<Range<usize>>());
     match inside.checked_div(size_of::<I::Item>()) {

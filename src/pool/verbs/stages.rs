@@ -70,8 +70,8 @@ stage! {
     FlatMap
 }
 
-/// [`behind`] for stages that make one item of each. What the chain before the stage
-/// [emits](Chain::emit) goes through the stage.
+/// [`behind`] for stages that make one item of each. The stage also gets the items that the chain
+/// before it [emits](Chain::emit).
 macro_rules! makes_one {
     (|$self:ident, $state:ident, $item:ident| $made:expr) => {
         const MAKES_ONE: bool = C::MAKES_ONE;
