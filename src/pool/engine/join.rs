@@ -11,8 +11,8 @@
 //! second closure is the measured cost of the last second closure at the same level. If the
 //! estimated cost is too small to pay for a wake-up, no worker is woken.
 //!
-//! If a whole recursion took less than 4 µs when it was last timed, it runs alone: its joins read
-//! hardly any clock. If it lasts nevertheless, its further joins are as others.
+//! If a whole recursion took less than 4 µs when it was last timed, it runs alone, and few of its
+//! joins read the clock. If it lasts nevertheless, its further joins are as others.
 
 use std::{cell::Cell, panic::resume_unwind, sync::PoisonError, thread};
 
@@ -245,10 +245,10 @@ impl Executor {
         let mut _timed = None;
         if level == 0 {
             let Whole { is_alone, timed } = self.whole_recursion(site);
-            if is_alone {
-                return Self::join_whole(timed, first, second);
-            }
             _timed = timed;
+            if is_alone {
+                return Self::join_whole(first, second);
+            }
             DEEP.with(|deep| deep.restart(false));
         } else if level >= self.levels(MOST_PARTS) {
             DEEP.with(DeepJoins::begin);
@@ -269,11 +269,7 @@ impl Executor {
 
     /// Runs a whole recursion alone.
     #[inline(never)] // so that a join inside another one has a small frame
-    fn join_whole<A, B>(
-        _timed: Option<Timed<'_>>,
-        first: impl FnOnce() -> A,
-        second: impl FnOnce() -> B,
-    ) -> (A, B) {
+    fn join_whole<A, B>(first: impl FnOnce() -> A, second: impl FnOnce() -> B) -> (A, B) {
         SHORT.with(ShortRecursion::restart);
         let _alone = Level::new(ALONE);
         (first(), second())
@@ -460,6 +456,8 @@ fn join_loop(site: Site, level: u32) -> Loop {
 mod tests {
     use std::{
         hint,
+        panic::{AssertUnwindSafe, catch_unwind},
+        ptr,
         sync::atomic::{AtomicBool, Ordering::Relaxed},
         time::Duration,
     };
@@ -526,8 +524,8 @@ mod tests {
 
     #[test]
     fn a_recursion_that_runs_alone_and_lasts_does_not_go_on_so() {
-        let pool = Pool::builder().num_threads(2).build().unwrap();
-        let after = |joins: u32, long: Duration| {
+        let [pool, pool_of_one] = [2, 1].map(|threads| Pool::builder().num_threads(threads).build().unwrap());
+        let after_in = |pool: &Pool, joins: u32, long: Duration| {
             let _alone = Level::new(ALONE);
             SHORT.with(ShortRecursion::restart);
             for _ in 0..joins {
@@ -537,10 +535,30 @@ mod tests {
             }
             LEVEL.get()
         };
+        let after = |joins, long| after_in(&pool, joins, long);
         let long = Duration::from_micros(20);
+        assert_eq!(after_in(&pool_of_one, 2 * FIRST_LOOK, long), ALONE, "it could not be shared");
         assert_eq!(after(2 * FIRST_LOOK - 1, long), ALONE, "it has looked once");
         assert_eq!(after(2 * FIRST_LOOK, long), 1);
         assert!((0..100).any(|_| after(2 * FIRST_LOOK, Duration::ZERO) == ALONE), "it may lose its CPU");
+    }
+
+    #[test]
+    fn a_recursion_that_panics_teaches_no_time() {
+        let (pool, site) =
+            (Pool::builder().num_threads(2).build().unwrap(), Site::new(ptr::without_provenance(0x1230)));
+        let executor = pool.executor();
+        let is_known_after = |end: fn()| {
+            let timed = Timed { executor, site, begin: Instant::now() };
+            let call = move || {
+                let _timed = timed;
+                end();
+            };
+            _ = catch_unwind(AssertUnwindSafe(call));
+            executor.memory.over_this(join_loop(site, ALONE)).is_some()
+        };
+        assert!(!is_known_after(|| resume_unwind(Box::new("a panic"))));
+        assert!(is_known_after(|| ()));
     }
 
     /// Readings of the clock made it seem to take 10 µs.
@@ -548,7 +566,7 @@ mod tests {
     fn a_recursion_that_seems_long_is_tried_alone() {
         let pool = Pool::builder().num_threads(2).build().unwrap();
         let calls = |took: f32| {
-            let (executor, site) = (pool.executor(), Site::new(std::ptr::without_provenance(0x1230)));
+            let (executor, site) = (pool.executor(), Site::new(ptr::without_provenance(0x1230)));
             let whole = join_loop(site, ALONE);
             (0..40).for_each(|_| executor.memory.learn(whole, LoopKind::THROUGH, 1, took));
             (0..10_000)
@@ -570,7 +588,7 @@ mod tests {
         let offered = |level| {
             let executor = pool.executor();
             let slice = Slice { address: level as usize, len: 1 };
-            let this = Loop { site: Site::new(std::ptr::without_provenance(0x1230)), slice };
+            let this = Loop { site: Site::new(ptr::without_provenance(0x1230)), slice };
             executor.memory.learn(this, LoopKind::THROUGH, 1, 1e3);
             (0..10_000).filter(|_| executor.turn_to_join(this, level).is_some()).count()
         };

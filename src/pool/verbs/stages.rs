@@ -176,8 +176,8 @@ where
     });
 }
 
-/// [`behind`] for stages that go on with all items of something. [`emit`](Chain::emit) extends its
-/// vector by all items with one call, since `extend` is fast for ranges and slices.
+/// [`behind`] for stages that go on with all items of something. [`emit`](Chain::emit) appends all
+/// items with one call of [`extend_by`].
 macro_rules! flattens {
     (|$self:ident, $state:ident, $item:ident| $items:expr) => {
         behind!(|$self, next, $state, acc, $item| {
